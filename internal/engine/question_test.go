@@ -167,7 +167,7 @@ func TestQuestionDismissed(t *testing.T) {
 
 // Where nobody is there, a question ends by the policy: the model decides, or the work stops.
 func TestQuestionWithoutPeople(t *testing.T) {
-	for policy, want := range map[session.AskPolicy]string{"deny": "nobody is there", "allow": "nobody is there", "fail": "denied: nobody is there to answer it", "wait:1m": "nobody answered within 1m"} {
+	for policy, want := range map[session.AskPolicy]string{"deny": "nobody is there", "allow": "nobody is there", "fail": "denied: no person is available to answer it", "wait:1m": "nobody answered within 1m"} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := asking(t, policy)

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// namesAtOnce is how many names are read before the processes that they name.
+// namesAtOnce is the number of directory entries that are read at a time.
 const namesAtOnce = 128
 
-// List returns all processes. One that ends meanwhile may be missing, but not what it started: names come in the order of
-// their numbers, and a process is read before the names behind it are, so that what it forked is still ahead. Only where
-// numbers begin anew from below can a young one be missed.
+// List returns all processes. A process that ends during the call may be missing, but not the processes it started:
+// entries come in the order of their PIDs, and a process is read before the entries behind it, so that the PID of its
+// child is still ahead. Only a child whose PID wrapped around can be missing.
 func List() []Process {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -26,13 +26,13 @@ func List() []Process {
 				table = append(table, p)
 			}
 		}
-		if err != nil { // io.EOF, or it cannot be read
+		if err != nil { // io.EOF, or /proc cannot be read
 			return table
 		}
 	}
 }
 
-// readProcess reads what is named in /proc, which need not be a process.
+// readProcess reads an entry of /proc; ok is false if it is not a process.
 func readProcess(name string) (Process, bool) {
 	if name[0] < '0' || name[0] > '9' {
 		return Process{}, false
@@ -44,7 +44,7 @@ func readProcess(name string) (Process, bool) {
 	return parseStat(string(stat))
 }
 
-// parseStat reads the beginning of /proc/PID/stat. The name in it may hold anything, brackets too.
+// parseStat parses the beginning of /proc/PID/stat. The process name may contain any character, also brackets.
 func parseStat(s string) (Process, bool) {
 	pid, rest, ok := strings.Cut(s, " (")
 	i := strings.LastIndex(rest, ") ")

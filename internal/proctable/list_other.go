@@ -2,5 +2,5 @@
 
 package proctable
 
-// List returns nothing here.
+// List returns nil on this system.
 func List() []Process { return nil }

@@ -1,9 +1,8 @@
-// Package proctable reads the system's table of processes, where it can: on Linux. Elsewhere the table is empty, and who
-// asks does without.
+// Package proctable reads the process table. It is empty on systems other than Linux.
 package proctable
 
-// Process is one line of the table.
+// Process is an entry of the process table.
 type Process struct {
 	PID, Parent, Group, Session int
-	Dead                        bool // nobody has waited for it yet
+	Dead                        bool // ended, but not waited for
 }

@@ -2,7 +2,7 @@ package pty
 
 import "syscall"
 
-// programAttributes: a session of its own at its own terminal; and the program ends with us, should we be killed.
+// programAttributes gives the program a session and a controlling terminal of its own. It is killed if this process is.
 func programAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Setctty: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func openTerminal(*exec.Cmd) (*os.File, error) {
-	return nil, errors.New("there are no terminals on this system yet")
+	return nil, errors.New("terminals are not supported on this system")
 }
 
 func (t *terminal) resize(Size) {}

@@ -14,17 +14,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
-// grace is between the polite end of a terminal's programs, as when its window closes, and the hard one.
+// killDelay is the time between SIGHUP and SIGKILL.
 const killDelay = 300 * time.Millisecond
 
-// openTerminal starts cmd as the leader of a session of its own, at a terminal whose other end it returns.
+// openTerminal starts cmd as a session leader on a new terminal and returns the terminal's controlling end.
 func openTerminal(cmd *exec.Cmd) (*os.File, error) {
 	opened, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 80}, programAttributes())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = opened.Close() }()
-	// A descriptor of our own, for the library's blocks: closing it would not wake who reads.
+	// The library's descriptor is blocking: closing it would not wake a reader. Use a non-blocking duplicate.
 	fd, err := unix.FcntlInt(opened.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err == nil {
 		err = unix.SetNonblock(fd, true)
@@ -40,14 +40,14 @@ func openTerminal(cmd *exec.Cmd) (*os.File, error) {
 func (t *terminal) resize(s Size) {
 	raw, err := t.file.SyscallConn()
 	if err != nil {
-		return // it is over
+		return // the terminal is closed
 	}
 	_ = raw.Control(func(fd uintptr) {
 		_ = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(s.Rows), Col: uint16(s.Cols)})
 	})
 }
 
-// stopAll ends the program and everything in its session, and returns when all of it is over.
+// stopAll ends the program and everything in its session, and returns when all of it has ended.
 func (t *terminal) stopAll() {
 	t.signalAll(syscall.SIGHUP)
 	for wait := killDelay; ; wait = 40 * time.Millisecond {
@@ -55,16 +55,16 @@ func (t *terminal) stopAll() {
 		case <-t.ended:
 			return
 		case <-time.After(wait):
-			t.signalAll(syscall.SIGKILL) // again and again: what forks meanwhile is found in the next round
+			t.signalAll(syscall.SIGKILL) // repeated, because a process may fork meanwhile
 		}
 	}
 }
 
-// signalAll sends sig to the group of the program, and to all that left it within the session.
+// signalAll sends sig to the group of the program and to the processes of its session outside of the group.
 func (t *terminal) signalAll(sig syscall.Signal) {
 	select {
 	case <-t.waited:
-		return // what is left is sweep's
+		return // endLeftovers ends the rest
 	default:
 		_ = syscall.Kill(-t.cmd.Process.Pid, sig)
 	}
@@ -73,7 +73,7 @@ func (t *terminal) signalAll(sig syscall.Signal) {
 	}
 }
 
-// endLeftovers ends what the program left in its session.
+// endLeftovers ends the processes that the program left in its session.
 func (t *terminal) endLeftovers() {
 	sig := syscall.SIGHUP
 	begun := time.Now()
@@ -92,7 +92,7 @@ func (t *terminal) endLeftovers() {
 	}
 }
 
-// sessionMembers are the live processes of the session. While there are any, its number is nobody else's.
+// sessionMembers returns the live processes of the session. While there are any, its number is not reused.
 func (t *terminal) sessionMembers() (pids []int) {
 	for _, p := range proctable.List() {
 		if p.Session == t.cmd.Process.Pid && !p.Dead {

@@ -1,15 +1,15 @@
-// Package pty is terminals: programs behind pseudo terminals that people open through a server, watch and type into.
+// Package pty runs programs on pseudo terminals that people open through a server, watch and type into.
 //
-//	open -> running -> exited, or removed: then it is gone
+//	open -> running -> exited, or removed
 //
-// A terminal belongs to a directory, and is found there only. Its program leads a session of its own, and everything in
-// that session ends with the program, which ends at the latest when the terminal is removed or its Terminals are
-// closed: no program outlives its server. The newest output is kept, so that whoever attaches sees what was there; a
-// reader that is slow loses the oldest of it and is told where it goes on. Who is attached when the program ends reads
-// to the end. Nothing here is stored.
+// A terminal belongs to a directory and is found only there. Its program leads a session; everything in that session
+// ends with the program, at the latest when the terminal is removed or its Terminals are closed, so that no program
+// outlives the server. The newest output is kept for readers that attach later; a slow reader loses the oldest output
+// and gets the position at which it continues. Readers that are attached when the program ends read to the end. Nothing
+// is stored.
 //
-// Who may open one is decided before: whoever may runs what they like. What a directory's files say of it must have
-// been decided before, too.
+// The caller decides who may open a terminal, because its user may run anything, and whether a project's settings apply
+// to it.
 package pty
 
 import (
@@ -23,50 +23,50 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The bounds.
+// Limits.
 const (
-	maxRunning = 32     // terminals at once
+	maxRunning = 32     // open terminals
 	maxSize    = 10_000 // rows, and columns
 )
 
-// Prefix is that of the ids of terminals.
+// Prefix is the prefix of terminal IDs.
 const Prefix session.Prefix = "pty"
 
-// Status says whether the program runs.
+// Status is the state of a terminal's program.
 type Status string
 
-// The statuses.
+// The states.
 const (
 	Running Status = "running"
 	Exited  Status = "exited"
 )
 
-// Info is what is known of a terminal.
+// Info describes a terminal.
 type Info struct {
 	ID        string
-	Directory string            // to which it belongs
-	Project   session.ProjectID // of the directory
+	Directory string            // the Location it belongs to
+	Project   session.ProjectID // of Directory
 	Title     string
 	Command   string
 	Args      []string
 	Cwd       string
 	Status    Status
 	PID       int
-	ExitCode  int // once exited; 128 and the signal if one ended it
+	ExitCode  int // set once exited; 128 plus the signal number if a signal ended the program
 }
 
-// Order is a terminal to open.
+// Order describes a terminal to open.
 type Order struct {
 	Directory string // absolute
 	Project   session.ProjectID
-	Title     string   // "" names it by its id
-	Command   string   // a path, or a name to look for
-	Args      []string // beside the mark of a login that shells get
-	Cwd       string   // "" is the directory; a relative one is below it
-	Env       []string // NAME=value: all that the program gets, besides TERM
+	Title     string   // default: the ID
+	Command   string   // a path, or a name in PATH
+	Args      []string // in addition to the login flag of shells
+	Cwd       string   // default: Directory; a relative path is below it
+	Env       []string // NAME=value: the whole environment, without TERM
 }
 
-// ChangeKind is what happened to a terminal.
+// ChangeKind is the kind of a Change.
 type ChangeKind string
 
 // The kinds of changes.
@@ -77,31 +77,31 @@ const (
 	Deleted   ChangeKind = "deleted"
 )
 
-// Change is something that happened to a terminal.
+// Change is an event of a terminal.
 type Change struct {
 	Kind ChangeKind
 	Info Info
 }
 
-// Terminals are the terminals of a process. Make them with New. Safe for concurrent use.
+// Terminals holds the terminals of a process. Use New. Safe for concurrent use.
 type Terminals struct {
 	ids     *session.IDs
 	tell    func(Change)
 	tickets tickets
 
-	pumps sync.WaitGroup // one of each terminal
+	pumps sync.WaitGroup // one for each terminal
 
 	mu     sync.Mutex // guards the rest
 	list   []*terminal
 	closed bool
 }
 
-// New returns none yet. tell is called for every change, never under a lock; it must not block.
+// New returns an empty Terminals. It calls tell for every change, without holding a lock; tell must not block.
 func New(ids *session.IDs, tell func(Change)) *Terminals {
 	return &Terminals{ids: ids, tell: tell}
 }
 
-// Open starts a program.
+// Open starts a program on a new terminal.
 func (t *Terminals) Open(o Order) (Info, error) {
 	id := t.ids.New(Prefix)
 	info := Info{
@@ -115,7 +115,7 @@ func (t *Terminals) Open(o Order) (Info, error) {
 		return Info{}, session.Errorf(session.CodeInvalid, "there is no directory %s", info.Cwd).At("cwd")
 	}
 	if strings.ContainsRune(strings.Join(info.Args, "")+strings.Join(o.Env, ""), 0) {
-		return Info{}, session.Errorf(session.CodeInvalid, "arguments and variables cannot hold a zero byte").At("args")
+		return Info{}, session.Errorf(session.CodeInvalid, "arguments and variables must not contain a NUL byte").At("args")
 	}
 	term, err := t.start(info, terminalEnvironment(o.Env))
 	if err != nil {
@@ -123,14 +123,14 @@ func (t *Terminals) Open(o Order) (Info, error) {
 	}
 	info = term.Info()
 	t.tell(Change{Created, info})
-	go func() { // ends with the program, which ends with the terminal; Close waits
+	go func() { // ends with the program; Close waits for it
 		defer t.pumps.Done()
 		t.copyOutput(term)
 	}()
 	return info, nil
 }
 
-// start runs the program if there may be one more.
+// start starts the program unless the limit is reached.
 func (t *Terminals) start(info Info, env []string) (*terminal, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,7 +149,7 @@ func (t *Terminals) start(info Info, env []string) (*terminal, error) {
 	return term, nil
 }
 
-// loginArgs adds the mark by which shells know that they begin a session, as OpenCode does.
+// loginArgs adds the login flag for shells, as OpenCode does.
 func loginArgs(command string, args []string) []string {
 	args = append([]string{}, args...)
 	switch strings.TrimSuffix(filepath.Base(command), ".exe") {
@@ -159,7 +159,7 @@ func loginArgs(command string, args []string) []string {
 	return args
 }
 
-// terminalEnvironment adds what every terminal says of itself.
+// terminalEnvironment adds the variables that describe a terminal.
 func terminalEnvironment(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "OPENCODE_TERMINAL=")
@@ -167,7 +167,8 @@ func terminalEnvironment(env []string) []string {
 	return append(env, "TERM=xterm-256color", "OPENCODE_TERMINAL=1")
 }
 
-// copyOutput keeps what the program writes until it is over. Then the terminal is gone, and that is told once.
+// copyOutput keeps the program's output until the program has ended. Then it removes the terminal and reports that
+// once.
 func (t *Terminals) copyOutput(term *terminal) {
 	info := term.waitExit()
 	if t.removeFromList(term) {
@@ -175,7 +176,7 @@ func (t *Terminals) copyOutput(term *terminal) {
 	}
 }
 
-// removeFromList takes the terminal from the list and reports whether it was there.
+// removeFromList removes the terminal and reports whether it was in the list.
 func (t *Terminals) removeFromList(term *terminal) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,7 +185,7 @@ func (t *Terminals) removeFromList(term *terminal) bool {
 	return len(t.list) < n
 }
 
-// List returns the directory's, the oldest first.
+// List returns the terminals of a directory, oldest first.
 func (t *Terminals) List(directory string) []Info {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,7 +198,7 @@ func (t *Terminals) List(directory string) []Info {
 	return out
 }
 
-// Get returns a terminal of the directory.
+// Get returns a terminal of a directory.
 func (t *Terminals) Get(directory, id string) (Info, error) {
 	term, err := t.findTerminal(directory, id)
 	if err != nil {
@@ -217,10 +218,10 @@ func (t *Terminals) findTerminal(directory, id string) (*terminal, error) {
 	return nil, session.NotFound("pty", id)
 }
 
-// Size is how large a terminal's screen is.
+// Size is the size of a terminal's screen.
 type Size struct{ Rows, Cols int }
 
-// Update changes the title, unless it is "", and the size, unless it is nil.
+// Update changes the title unless it is "", and the size unless it is nil.
 func (t *Terminals) Update(directory, id, title string, size *Size) (Info, error) {
 	term, err := t.findTerminal(directory, id)
 	if err != nil {
@@ -239,7 +240,7 @@ func (t *Terminals) Update(directory, id, title string, size *Size) (Info, error
 	return info, nil
 }
 
-// Remove ends the program and everything in its session, and forgets the terminal.
+// Remove ends the program and everything in its session, and removes the terminal.
 func (t *Terminals) Remove(directory, id string) error {
 	term, err := t.findTerminal(directory, id)
 	if err != nil {
@@ -253,7 +254,7 @@ func (t *Terminals) Remove(directory, id string) error {
 	return nil
 }
 
-// Close ends all terminals and waits for their programs. None can be opened from then on.
+// Close ends all terminals and waits for their programs. No terminal can be opened afterwards.
 func (t *Terminals) Close() {
 	t.mu.Lock()
 	t.closed = true

@@ -4,18 +4,18 @@ import (
 	"unicode/utf8"
 )
 
-// keep is how many bytes of its output a terminal remembers at least, once it has written so much.
+// minKept is the bytes of output that a terminal keeps at least.
 const minKept = 2 << 20
 
-// offset is where something stands in all that a terminal ever wrote: in bytes, and in the units in which JavaScript
-// counts text, which are the cursors of clients.
+// offset is a position in the output of a terminal: in bytes, and in the UTF-16 code units in which clients count their
+// cursors.
 type offset struct{ bytes, units int64 }
 
 func (p offset) advance(text []byte) offset {
 	return offset{p.bytes + int64(len(text)), p.units + countUTF16(text)}
 }
 
-// countUTF16 counts as JavaScript does: a character beyond the first plane is two.
+// countUTF16 counts UTF-16 code units.
 func countUTF16(text []byte) (n int64) {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
@@ -27,14 +27,14 @@ func countUTF16(text []byte) (n int64) {
 	return n
 }
 
-// ring is the newest output of a terminal, as text. The zero value is ready.
+// ring is the newest output of a terminal, as text. The zero value is ready to use.
 type ring struct {
 	text       []byte // valid UTF-8
 	start, end offset
-	rest       []byte // the beginning of a character whose end did not come yet
+	rest       []byte // an incomplete character
 }
 
-// add appends output. What is no text becomes the replacement character; a character that came in pieces stays whole.
+// add appends output. Invalid bytes become U+FFFD; a character that arrives in pieces stays whole.
 func (r *ring) add(p []byte) {
 	p = append(r.rest, p...)
 	whole := len(p) - incompleteSuffix(p)
@@ -49,12 +49,12 @@ func (r *ring) add(p []byte) {
 		p = p[size:]
 	}
 	r.end = r.end.advance(r.text[before:])
-	if len(r.text) > minKept+minKept/4 { // not at each byte: moving costs
+	if len(r.text) > minKept+minKept/4 { // dropping in larger steps, because it moves the rest
 		r.dropFront(len(r.text) - minKept)
 	}
 }
 
-// incompleteSuffix returns how many bytes at the end may be the beginning of a character.
+// incompleteSuffix returns the length of the incomplete character at the end of p.
 func incompleteSuffix(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if tail := p[len(p)-n:]; utf8.RuneStart(tail[0]) {
@@ -76,7 +76,7 @@ func (r *ring) dropFront(n int) {
 	r.text = append(make([]byte, 0, minKept+minKept/2), r.text[n:]...)
 }
 
-// offsetOf returns the place of a cursor, or the nearest that is remembered.
+// offsetOf returns the offset of a cursor, or the nearest that is kept.
 func (r *ring) offsetOf(cursor int64) offset {
 	if cursor >= r.end.units {
 		return r.end
@@ -90,8 +90,8 @@ func (r *ring) offsetOf(cursor int64) offset {
 	return p
 }
 
-// readAfter returns a copy of at most most bytes behind the place, whole characters; lost says that what stood there is
-// forgotten, and that the text begins later.
+// readAfter returns a copy of at most most bytes after p, in whole characters. lost reports that the text at p was
+// dropped and that the result begins later.
 func (r *ring) readAfter(p offset, most int) (text []byte, from offset, lost bool) {
 	if p.bytes < r.start.bytes {
 		p, lost = r.start, true

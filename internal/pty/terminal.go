@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// terminal is one of them.
+// terminal is a program on a terminal.
 type terminal struct {
 	cmd    *exec.Cmd
-	file   *os.File      // our end
-	turn   chan struct{} // holds one token: whoever writes takes it
-	waited chan struct{} // closed when the program was waited for: its number may be another's from then on
-	ended  chan struct{} // closed when it and all that it left are over, and its output is known
+	file   *os.File      // the controlling end
+	turn   chan struct{} // has one token, which a writer holds
+	waited chan struct{} // closed when the program has been waited for; its PID may be reused afterwards
+	ended  chan struct{} // closed when the program and its leftovers have ended and all output is read
 
 	mu     sync.Mutex // guards the rest
 	info   Info
 	output ring
-	more   chan struct{} // closed when there is more output, or will be none
+	more   chan struct{} // closed when there is more output, or no more will come
 }
 
 // startTerminal starts the program.
@@ -50,7 +50,7 @@ func startTerminal(info Info, env []string) (*terminal, error) {
 	return t, nil
 }
 
-// Info returns what is known now.
+// Info returns the current description.
 func (t *terminal) Info() Info {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ func (t *terminal) setTitle(title string) Info {
 	return t.info
 }
 
-// readOutput keeps output until nobody can write any more.
+// readOutput reads output until all writers have ended.
 func (t *terminal) readOutput() {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -77,26 +77,26 @@ func (t *terminal) readOutput() {
 			t.wakeReaders()
 			t.mu.Unlock()
 		}
-		if err != nil { // on Linux EIO says what EOF says elsewhere
+		if err != nil { // Linux returns EIO at the end of the output, other systems EOF
 			return
 		}
 	}
 }
 
-// wakeReaders lets all readers look again. The lock is held.
+// wakeReaders wakes all readers. The caller holds t.mu.
 func (t *terminal) wakeReaders() {
 	close(t.more)
 	t.more = make(chan struct{})
 }
 
-// drain is how long output is waited for that a program's leftovers keep from ending, where they cannot be found.
+// drain bounds the wait for output of leftovers, on systems where they cannot be found.
 const drain = time.Second
 
-// waitExit keeps the output and returns when the program is over: then what it left in its session is ended.
+// waitExit reads the output, waits for the program, then ends its leftovers.
 func (t *terminal) waitExit() Info {
 	var copying sync.WaitGroup
 	copying.Go(t.readOutput)
-	_ = t.cmd.Wait() // what it says is in the state
+	_ = t.cmd.Wait() // ProcessState has the exit status
 	close(t.waited)
 	t.endLeftovers()
 	_ = t.file.SetReadDeadline(time.Now().Add(drain))
@@ -110,7 +110,7 @@ func (t *terminal) waitExit() Info {
 	return t.info
 }
 
-// writeInput types into the terminal. A program that does not read makes it wait, until ctx ends.
+// writeInput writes to the terminal. It blocks until the program reads or ctx ends.
 func (t *terminal) writeInput(ctx context.Context, p []byte) error {
 	select {
 	case <-t.turn:
@@ -131,20 +131,20 @@ func (t *terminal) writeInput(ctx context.Context, p []byte) error {
 	return err
 }
 
-// Attachment is a reader of a terminal's output, and a keyboard. It is of one goroutine, but for Type.
+// Attachment reads the output of a terminal and writes its input. Only WriteInput may be called concurrently.
 type Attachment struct {
 	terminal *terminal
 	at       offset
-	live     int64 // bytes: what is before was there when it attached
+	live     int64 // in bytes: output before it existed when the reader attached
 }
 
-// The cursors with a meaning of their own.
+// Special cursors.
 const (
-	FromStart int64 = 0  // all that is kept
-	FromEnd   int64 = -1 // only what comes
+	FromStart int64 = 0  // all kept output
+	FromEnd   int64 = -1 // only new output
 )
 
-// Attach reads behind a cursor, which counts as JavaScript does.
+// Attach returns a reader at a cursor, which counts UTF-16 code units.
 func (t *Terminals) Attach(directory, id string, cursor int64) (*Attachment, error) {
 	term, err := t.findTerminal(directory, id)
 	if err != nil {
@@ -159,15 +159,15 @@ func (t *Terminals) Attach(directory, id string, cursor int64) (*Attachment, err
 	return a, nil
 }
 
-// IsReplaying reports whether what Next returns was there before the reader.
+// IsReplaying reports whether Next returns output from before the reader attached.
 func (a *Attachment) IsReplaying() bool { return a.at.bytes < a.live }
 
-// Cursor is where the reader is.
+// Cursor returns the position of the reader.
 func (a *Attachment) Cursor() int64 { return a.at.units }
 
-// Next returns the next output, of whole characters and at most most bytes, as soon as there is some. skipped says that
-// the reader was too slow, and that there is a gap before it: Cursor is where it goes on. The error is io.EOF at the
-// end, or why ctx ended.
+// Next returns the next output as soon as there is any: whole characters, at most most bytes. skipped reports that the
+// reader was too slow and lost output; Cursor is the position at which it continues. The error is io.EOF at the end, or
+// the cause of ctx.
 func (a *Attachment) Next(ctx context.Context, most int) (text []byte, skipped bool, err error) {
 	for {
 		text, skipped, more := a.readAvailable(most)
@@ -185,7 +185,8 @@ func (a *Attachment) Next(ctx context.Context, most int) (text []byte, skipped b
 	}
 }
 
-// readAvailable returns what is there, or what to wait for, nil if nothing will come. After a gap it returns no text.
+// readAvailable returns available output, or a channel that is closed when there is more; nil if no more will come.
+// After lost output it returns no text.
 func (a *Attachment) readAvailable(most int) (text []byte, skipped bool, more <-chan struct{}) {
 	t := a.terminal
 	t.mu.Lock()
@@ -202,7 +203,7 @@ func (a *Attachment) readAvailable(most int) (text []byte, skipped bool, more <-
 	return text, false, more
 }
 
-// WriteInput sends what somebody typed to the program.
+// WriteInput writes input to the program.
 func (a *Attachment) WriteInput(ctx context.Context, p []byte) error {
 	return a.terminal.writeInput(ctx, p)
 }

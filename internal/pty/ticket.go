@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// TicketLife is how long a ticket is good.
+// TicketLife is the validity of a ticket.
 const TicketLife = time.Minute
 
-// maxTickets bounds those that nobody has used yet.
+// maxTickets bounds the unused tickets.
 const maxTickets = 10_000
 
-// tickets are single words that let their bearer attach to one terminal once: for browsers, whose WebSockets cannot
-// send credentials. The zero value is ready.
+// tickets are random words with which a client attaches once to one terminal: WebSockets of browsers cannot send
+// credentials. The zero value is ready to use.
 type tickets struct {
 	mu sync.Mutex // guards m
 	m  map[string]ticket
@@ -25,7 +25,7 @@ type ticket struct {
 	until         time.Time
 }
 
-// IssueTicket returns one for a terminal of the directory.
+// IssueTicket returns a ticket for a terminal of the directory.
 func (t *Terminals) IssueTicket(directory, id string) (string, error) {
 	if _, err := t.findTerminal(directory, id); err != nil {
 		return "", err
@@ -53,7 +53,7 @@ func (s *tickets) addTicket(word string, k ticket) {
 	s.m[word] = k
 }
 
-// IsTicketValid reports whether the ticket is good for a terminal with the id. It remains so.
+// IsTicketValid reports whether the ticket is valid for a terminal with this ID. It does not use the ticket.
 func (t *Terminals) IsTicketValid(word, id string) bool {
 	s := &t.tickets
 	s.mu.Lock()
@@ -62,7 +62,7 @@ func (t *Terminals) IsTicketValid(word, id string) bool {
 	return ok && k.id == id && time.Now().Before(k.until)
 }
 
-// RedeemTicket reports whether the ticket is good for the terminal of the directory, and uses it up.
+// RedeemTicket reports whether the ticket is valid for the terminal of the directory, and uses it.
 func (t *Terminals) RedeemTicket(word, directory, id string) bool {
 	s := &t.tickets
 	s.mu.Lock()

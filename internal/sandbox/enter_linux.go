@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter binds this process as args[0], a Policy, says and becomes the command in the rest of args. It returns only when
-// that failed, with the exit code for it; nothing of the command has run then.
+// Enter restricts this process to the Policy in args[0] and executes the command in the rest of args. It returns an
+// exit code only if that failed; no part of the command has run then.
 func Enter(args []string) int {
 	if len(args) < 2 {
 		fmt.Fprintln(os.Stderr, "sandbox: it needs a policy and a command")
@@ -22,7 +22,7 @@ func Enter(args []string) int {
 		fmt.Fprintln(os.Stderr, "sandbox: the policy cannot be read:", err)
 		return 126
 	}
-	runtime.LockOSThread() // what follows binds this thread, and the command replaces all others
+	runtime.LockOSThread() // the restrictions apply to this thread, and exec replaces all others
 	if err := p.restrict(); err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox: the command was not run:", err)
 		return 126
@@ -32,7 +32,7 @@ func Enter(args []string) int {
 	return 127
 }
 
-// restrict takes away from this thread what the policy does not grant.
+// restrict removes from this thread the rights that the policy does not grant.
 func (p Policy) restrict() error {
 	if err := Check(); err != nil {
 		return err
@@ -49,12 +49,12 @@ func (p Policy) restrict() error {
 	return p.restrictCalls()
 }
 
-// kept are the capabilities over files that the superuser does not lose, so that it can work in directories that are
-// not its own. None of them leads out of what the files' rules grant.
+// keptCapabilities are the file capabilities that root keeps, so that it can work in directories of other users. None
+// of them bypasses Landlock.
 const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
-// dropCapabilities matters to the superuser: others have none. Without it the superuser could load code into the
-// kernel, write to raw memory, or reconfigure the network.
+// dropCapabilities removes all other capabilities of root, with which it could load code into the kernel, write to raw
+// memory, or reconfigure the network.
 func dropCapabilities() error {
 	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
 		if keptCapabilities&(1<<c) != 0 {

@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What Landlock knows of, by version of its interface. Version 3 is the first with which nothing outside can be
-// emptied.
+// Landlock's access rights by version of its interface. Version 3 is the first that restricts truncation.
 const (
 	minLandlockVersion = 3
 
 	reading = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	// changing leaves out devices, which lead around every file.
-	writeRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+	// writeRights omits device nodes, which would bypass every file rule.
+	writeRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	devices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
-	// fileRights are the rights that a rule on a file, not a directory, may have.
+	// fileRights are the rights that a rule on a file may have; others are for directories.
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
-// harmless are devices that everybody may write to.
+// harmlessDevices are devices that every command may write to.
 var harmlessDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // landlockVersion returns the version of Landlock's interface.
@@ -50,7 +50,7 @@ func (p Policy) restrictFiles() error {
 	if version >= 5 {
 		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
-	if version >= 6 { // signals to, and nameless sockets of, processes outside
+	if version >= 6 { // signals to processes outside, and their abstract sockets
 		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 		size = unsafe.Offsetof(attr.Scoped) + unsafe.Sizeof(attr.Scoped)
 	}
@@ -69,7 +69,7 @@ func (p Policy) restrictFiles() error {
 	return nil
 }
 
-// ruleset are a ruleset of Landlock.
+// ruleset is a Landlock ruleset.
 type ruleset struct{ fd int }
 
 func (r ruleset) addPolicy(p Policy) error {
@@ -88,7 +88,7 @@ func (r ruleset) addPolicy(p Policy) error {
 			return err
 		}
 	}
-	if err := r.allowPath("/", unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil { // names are no secret
+	if err := r.allowPath("/", unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil { // file names may be listed everywhere
 		return err
 	}
 	hidden := make([]string, len(p.Hide))
@@ -98,8 +98,8 @@ func (r ruleset) addPolicy(p Policy) error {
 	return r.allowAround("/", hidden)
 }
 
-// allowAround allows to read everything below dir but what is hidden: rules only add, so that the hidden is what no rule
-// names.
+// allowAround allows reading everything below dir except the hidden paths. Landlock rules only grant rights, so it adds
+// a rule for every path that is not hidden.
 func (r ruleset) allowAround(dir string, hidden []string) error {
 	leads := false
 	for _, h := range hidden {
@@ -113,10 +113,10 @@ func (r ruleset) allowAround(dir string, hidden []string) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil //nolint:nilerr // who may not list it grants nothing below it
+		return nil //nolint:nilerr // if the directory cannot be listed, nothing below it is granted
 	}
 	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink != 0 { // where it leads is decided there
+		if e.Type()&fs.ModeSymlink != 0 { // the target has a rule of its own
 			continue
 		}
 		if err := r.allowAround(filepath.Join(dir, e.Name()), hidden); err != nil {
@@ -126,11 +126,12 @@ func (r ruleset) allowAround(dir string, hidden []string) error {
 	return nil
 }
 
-// allowPath grants the rights below a directory, or those that make sense to a file. What cannot be opened gets none.
+// allowPath grants the rights below a directory, or on a file those that apply to files. A path that cannot be opened
+// is skipped.
 func (r ruleset) allowPath(path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil //nolint:nilerr // it is not there, or nobody gets there
+		return nil //nolint:nilerr // missing, or not accessible
 	}
 	defer func() { _ = unix.Close(fd) }()
 	var stat unix.Stat_t

@@ -1,12 +1,12 @@
-// Package sandbox binds a command to what it may touch, by means of the kernel: it writes below a few directories
-// only, does not read what is hidden from it, and reaches no network. Whatever it starts is bound in the same way, and
-// nothing unbinds it.
+// Package sandbox confines a command by means of the kernel: it writes only below some directories, cannot read hidden
+// paths, and has no network. Everything that the command starts is confined as well, and nothing lifts the
+// restrictions.
 //
-// A program binds itself and becomes the command (Enter), so that there is no moment at which a command runs unbound.
-// Where the kernel cannot do all of it, Check says why, and Enter runs nothing: there is no half a sandbox.
+// A process confines itself and then executes the command (Enter), so that a command never runs unconfined. If the
+// kernel cannot enforce a policy completely, Check returns the reason, and Enter runs nothing.
 //
-// What it does not do: modes, owners and times of files outside can be changed by whoever owns them, and what lies in a
-// directory that may be written can be changed whatever it is, e.g. the hooks of a repository.
+// Limits: a file's owner can change its mode, owner and times also outside of the writable directories, and everything
+// in a writable directory can be changed, e.g. the hooks of a repository.
 package sandbox
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Word is the argument of the program after which a Policy and a command for Enter follow.
+// Word is the argument of the program that a Policy and a command for Enter follow.
 const Word = "__confine"
 
-// Policy is what a command may do. Paths are absolute.
+// Policy says what a command may do. Paths are absolute.
 type Policy struct {
-	Write []string `json:"write"` // below these it may do everything
-	// these it may not read, nor what is below them, but for what is in Write and Show
+	Write []string `json:"write"` // everything is allowed below these
+	// unreadable, with everything below them except the paths in Write and Show
 	Hide    []string `json:"hide,omitzero"`
-	Show    []string `json:"show,omitzero"`    // directories below a hidden one that it may read all the same
-	Network bool     `json:"network,omitzero"` // it may open connections
+	Show    []string `json:"show,omitzero"`    // readable directories below a hidden one
+	Network bool     `json:"network,omitzero"` // connections are allowed
 }
 
-// WrapCommand returns the command line that runs argv under the policy: self is this program.
+// WrapCommand returns the command line that runs argv under the policy. self is the path of this program.
 func (p Policy) WrapCommand(self string, argv []string) ([]string, error) {
 	text, err := json.Marshal(p, json.Deterministic(true))
 	if err != nil {
@@ -36,8 +36,8 @@ func (p Policy) WrapCommand(self string, argv []string) ([]string, error) {
 	return append([]string{self, Word, string(text)}, argv...), nil
 }
 
-// FindExposed returns a hidden path that the policy cannot hide, because a directory in which everything is allowed holds
-// it; "" if there is none.
+// FindExposed returns a hidden path that lies below a writable directory and so cannot be hidden; "" if there is no
+// such path.
 func (p Policy) FindExposed() string {
 	for _, w := range p.Write {
 		for _, h := range p.Hide {
@@ -55,7 +55,7 @@ func isWithin(dir, path string) bool {
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
-// resolveLinks is the path without links, as far as it exists.
+// resolveLinks returns the path without symbolic links, as far as it exists.
 func resolveLinks(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machines are those whose system calls the filter knows, as the kernel names them.
+// auditArchitectures are the architectures whose system calls the filter knows.
 var auditArchitectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// Check returns nil if this system can do all that a Policy says, else why not.
+// Check returns nil if this system can enforce a Policy completely, else the reason why not.
 func Check() error {
 	if auditArchitectures[runtime.GOARCH] == 0 {
-		return fmt.Errorf("it is not made for machines of type %s", runtime.GOARCH)
+		return fmt.Errorf("the sandbox does not support the architecture %s", runtime.GOARCH)
 	}
 	version, err := landlockVersion()
 	switch {
@@ -26,7 +26,9 @@ func Check() error {
 	case err != nil:
 		return fmt.Errorf("landlock: %w", err)
 	case version < minLandlockVersion:
-		return fmt.Errorf("this kernel's Landlock is of version %d, and %d is needed (Linux 6.2)", version, minLandlockVersion)
+		return fmt.Errorf(
+			"this kernel's Landlock is of version %d, and %d is needed (Linux 6.2)", version, minLandlockVersion,
+		)
 	}
 	action := uint32(unix.SECCOMP_RET_ERRNO)
 	if _, _, errno := unix.Syscall(
@@ -37,7 +39,8 @@ func Check() error {
 	return nil
 }
 
-// Offsets into what the filter sees of a call: its number, its machine, and the low halves of its first two arguments.
+// Offsets of the fields of seccomp_data: the call's number, the architecture, and the low halves of its first two
+// arguments.
 const (
 	atNumber = 0
 	atArch   = 4
@@ -45,20 +48,20 @@ const (
 	atType   = 24
 )
 
-// refused are calls that no command makes: other ways to do what is filtered, and into the kernel.
+// refusedCalls are system calls that no command may make: they bypass the filter or reach into the kernel.
 var refusedCalls = []uint32{
-	// they open connections beside the filter
+	// io_uring opens connections without the filter
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, // the user's keys
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
-	// What is shared with every process of the user, without a file that Landlock knows of.
+	// shared with all processes of the user, without a file that Landlock could restrict
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
 	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_TIMEDSEND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_NOTIFY,
 	unix.SYS_MQ_GETSETATTR,
 }
 
-// restrictCalls restricts this thread by a filter of system calls.
+// restrictCalls restricts this thread by a seccomp filter.
 func (p Policy) restrictCalls() error {
 	program := p.buildFilter(auditArchitectures[runtime.GOARCH])
 	f := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
@@ -68,16 +71,15 @@ func (p Policy) restrictCalls() error {
 	return nil
 }
 
-// buildFilter is the program that decides about each system call. Without network no socket is made, not even a local one:
-// other programs that listen on those act for whoever connects. Pairs of sockets are for processes among themselves,
-// but those of datagrams, which raw ones are too, can be turned to others. Limits are a process's own to set: one on
-// the time of a process outside would end it.
+// buildFilter returns the filter program. Without Network it allows no sockets, not even local ones: a program that
+// listens on one acts for its client. Socket pairs are allowed, except datagram and raw ones, which can be connected to
+// other sockets. A process may only set its own resource limits: a limit on CPU time would end another process.
 func (p Policy) buildFilter(machine uint32) []unix.SockFilter {
 	program := []unix.SockFilter{loadWord(atArch)}
 	program = append(program, ifNotEqual(machine, returnErrno(unix.ENOSYS))...)
 	program = append(program, loadWord(atNumber))
 	if machine == unix.AUDIT_ARCH_X86_64 {
-		// x32 numbers its calls otherwise
+		// x32 uses other numbers
 		program = append(program, jumpIf(unix.BPF_JGE, 0x40000000, 0, 1), returnErrno(unix.ENOSYS))
 	}
 	for _, number := range refusedCalls {
@@ -111,7 +113,7 @@ func returnErrno(errno unix.Errno) unix.SockFilter {
 	return returnAction(unix.SECCOMP_RET_ERRNO | uint32(errno))
 }
 
-// ifEqual does then if the loaded value is k, unless if it is not.
+// ifEqual returns instructions that run then if the loaded value is k; ifNotEqual, if it is not.
 func ifEqual(k uint32, then unix.SockFilter) []unix.SockFilter {
 	return []unix.SockFilter{jumpIf(unix.BPF_JEQ, k, 0, 1), then}
 }

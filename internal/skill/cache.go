@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Cache finds skills like its Options, and looks anew only when a folder or a SKILL.md does not look as it did. It
-// costs a stat for each. Safe for concurrent use.
+// Cache finds skills like its Options, and searches again only after a folder or a SKILL.md changed. Each Find costs
+// one stat for each of them. Safe for concurrent use.
 type Cache struct {
 	options Options
 
 	mu    sync.Mutex // guards the rest
 	found Set
-	seen  fileStates // nil: nothing was found yet
+	seen  fileStates // nil before the first search
 }
 
-// NewCache returns an empty one.
+// NewCache returns an empty Cache.
 func NewCache(o Options) *Cache { return &Cache{options: o} }
 
-// Find returns what is there now. It is shared: nobody changes it.
+// Find returns the current skills. Callers must not change the result.
 func (c *Cache) Find() Set {
 	c.mu.Lock()
 	found, seen := c.found, c.seen
@@ -36,25 +36,26 @@ func (c *Cache) Find() Set {
 	return found
 }
 
-// fileStates is how everything that was looked at looked.
+// fileStates is the state of all files and folders that a search read.
 type fileStates []fileState
 
 type fileState struct {
 	path string
-	info fs.FileInfo // nil: not there
-	when time.Time   // it was looked at
+	info fs.FileInfo // nil if it did not exist
+	when time.Time   // of the stat
 }
 
-// settleTime is how old a change must be to be told from a later one: times of files are coarse.
+// settleTime is the age from which a file time is reliable: a second change within the resolution of file times would
+// not be seen.
 const settleTime = 2 * time.Second
 
 func (s *fileStates) addPath(path string) {
 	now := time.Now()
-	info, _ := os.Stat(path) // nil: not there
+	info, _ := os.Stat(path) // nil if it does not exist
 	*s = append(*s, fileState{path, info, now})
 }
 
-// areUnchanged reports whether everything looks as it did.
+// areUnchanged reports whether all files are as they were.
 func (s fileStates) areUnchanged() bool {
 	return s != nil && !slices.ContainsFunc(s, func(s fileState) bool { return !s.isUnchanged() })
 }

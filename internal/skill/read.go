@@ -23,10 +23,10 @@ const (
 	maxDepth       = 6
 )
 
-// validName is what the format allows.
+// validName is the format of a skill's name.
 var validName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// folderWalk is a walk through one place.
+// folderWalk is the search through one folder.
 type folderWalk struct {
 	folder
 	files    fs.FS
@@ -36,12 +36,12 @@ type folderWalk struct {
 	problems []Problem
 }
 
-// findSkills returns the skills of the place. What it looks at goes to seen before it looks.
+// findSkills returns the skills of the folder. It adds every path to seen before it reads it.
 func (p folder) findSkills(seen *fileStates) ([]Skill, []Problem) {
 	files, end, err := p.openFiles()
 	if err != nil {
 		seen.addPath(p.dir())
-		return nil, nil // there is no such folder
+		return nil, nil // the folder does not exist
 	}
 	defer end()
 	s := &folderWalk{folder: p, files: files, seen: seen}
@@ -49,7 +49,7 @@ func (p folder) findSkills(seen *fileStates) ([]Skill, []Problem) {
 	return s.skills, s.problems
 }
 
-// walkDir looks below dir. A folder that is a skill is not searched further, and what is hidden is not searched at all.
+// walkDir searches below dir. It does not search below a skill, nor in hidden folders.
 func (s *folderWalk) walkDir(dir string, depth int) {
 	s.seen.addPath(s.pathOf(dir))
 	entries, err := fs.ReadDir(s.files, dir)
@@ -110,7 +110,7 @@ func (s *folderWalk) readSkill(dir string, info fs.FileInfo) {
 	s.skills = append(s.skills, skill)
 }
 
-// pathOf is that of a name below the place.
+// pathOf returns the path of a name below the folder.
 func (s *folderWalk) pathOf(name string) string {
 	return filepath.Join(s.dir(), filepath.FromSlash(name))
 }
@@ -142,7 +142,7 @@ func readFile(files fs.FS, name string) ([]byte, error) {
 	return raw, nil
 }
 
-// parseSkill reads a SKILL.md.
+// parseSkill parses a SKILL.md.
 func parseSkill(text []byte) (Skill, error) {
 	f, err := frontmatter.Read(text)
 	if err != nil {
@@ -152,7 +152,7 @@ func parseSkill(text []byte) (Skill, error) {
 	description, _ := f.Fields.Get("description")
 	switch {
 	case name.Text == "":
-		return Skill{}, errors.New("its frontmatter says no name")
+		return Skill{}, errors.New("its frontmatter has no name")
 	case len(name.Text) > 64 || !validName.MatchString(name.Text):
 		return Skill{}, fmt.Errorf("its name %.70q must be 1 to 64 lower-case letters, digits and single hyphens", name.Text)
 	}

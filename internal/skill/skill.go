@@ -1,10 +1,9 @@
-// Package skill finds what agents can be taught when they need it: folders with a SKILL.md, whose frontmatter says what
-// it is for and whose text says how it is done. An agent is told names and descriptions only (a source of the system
-// context), and loads the one that fits with the tool of this package.
+// Package skill finds skills: folders with a SKILL.md whose frontmatter describes the skill and whose text contains
+// instructions. The system context lists names and descriptions; an agent loads the text with the tool of this package.
 //
-// A skill of a project is anybody's words, like its AGENTS.md. Links that lead out of the project are not followed, and
-// the files beside its SKILL.md are not named to the model until the project is trusted. Nothing here runs anything.
-// What cannot be read is left out and reported, never an error.
+// A project's skill is untrusted text, like its AGENTS.md. Links out of the project are not followed, and the model is
+// not told the names of the files beside a SKILL.md until the project is trusted. This package runs nothing. An
+// unreadable skill is left out and reported as a Problem, never as an error.
 package skill
 
 import (
@@ -16,44 +15,44 @@ import (
 	"syscall"
 )
 
-// Options say where to look. All paths are absolute; "" is nowhere.
+// Options say where to search. All paths are absolute; "" is skipped.
 type Options struct {
-	Config    string // our configuration directory
-	Foreign   string // OpenCode's
+	Config    string // cairn's configuration directory
+	Foreign   string // OpenCode's configuration directory
 	Home      string
 	Directory string // the Location, links resolved
-	Worktree  string // the top of its checkout, links resolved; "" outside of one
+	Worktree  string // the top of its worktree, links resolved; "" if there is none
 
-	Paths           []string // further folders, as the configuration names them
-	DisableProject  bool     // only what is the user's
-	DisableClaude   bool     // nothing of .claude
-	DisableExternal bool     // nor of .agents
-	Trusted         bool     // the project's files may be used for more than their words
+	Paths           []string // further folders from the configuration
+	DisableProject  bool     // only the user's skills
+	DisableClaude   bool     // skip .claude
+	DisableExternal bool     // skip .claude and .agents
+	Trusted         bool     // the project is trusted
 }
 
-// Skill is one that was found.
+// Skill is a skill.
 type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitzero"`
-	Location    string `json:"location"` // its SKILL.md
+	Location    string `json:"location"` // of its SKILL.md
 	Content     string `json:"content"`
 
-	untrusted bool // of a project that is not trusted
+	untrusted bool // from a project that is not trusted
 }
 
-// Dir is the folder that its relative paths start from.
+// Dir returns the folder that relative paths in the skill start from.
 func (s *Skill) Dir() string { return filepath.Dir(s.Location) }
 
-// Problem says why a skill is not there, or not as somebody may think.
+// Problem reports a skill that is missing or not the expected one.
 type Problem struct{ Path, Message string }
 
-// Set is what is there: one skill for each name, by name.
+// Set is the skills of a Location, one for each name, sorted by name.
 type Set struct {
 	Skills   []Skill
 	Problems []Problem
 }
 
-// Get returns the skill of the name.
+// Get returns the skill with a name.
 func (f Set) Get(name string) (Skill, bool) {
 	i := slices.IndexFunc(f.Skills, func(s Skill) bool { return s.Name == name })
 	if i < 0 {
@@ -62,7 +61,7 @@ func (f Set) Get(name string) (Skill, bool) {
 	return f.Skills[i], true
 }
 
-// Names lists the skills.
+// Names lists the names.
 func (f Set) Names() []string {
 	names := make([]string, len(f.Skills))
 	for i, s := range f.Skills {
@@ -71,14 +70,14 @@ func (f Set) Names() []string {
 	return names
 }
 
-// Find looks for skills anew: the user's, then the project's from its top down to the Location, then those that the
-// configuration names. Of two with one name the later is taken, and the other reported.
+// Find searches for skills: the user's, then the project's from its top down to the Location, then those in configured
+// folders. Of two with the same name it takes the later one and reports the other.
 func (o Options) Find() Set {
 	f, _ := o.findWithStates()
 	return f
 }
 
-// findWithStates is Find, with how everything looked that it depends on.
+// findWithStates is Find, and returns the state of all files that the result depends on.
 func (o Options) findWithStates() (Set, fileStates) {
 	var all []Skill
 	var f Set
@@ -106,7 +105,8 @@ func (o Options) findWithStates() (Set, fileStates) {
 	return f, seen
 }
 
-// UserFolders are those of the user's own that exist, links resolved: their files may be read like the Location's.
+// UserFolders returns the existing folders of the user, links resolved; their files may be read like those of the
+// Location.
 func (o Options) UserFolders() []string {
 	var out []string
 	for _, p := range o.searchFolders() {
@@ -117,16 +117,16 @@ func (o Options) UserFolders() []string {
 	return out
 }
 
-// folder is a folder with skills below it. Within root it may hold links, but not out of it; "" is no bound.
+// folder is a folder with skills. It may contain links, but not out of root; "" sets no bound.
 type folder struct {
 	root    string
-	rel     string // below root; the whole path without one
+	rel     string // relative to root, or the whole path if root is ""
 	foreign bool
 }
 
 func (p folder) dir() string { return filepath.Join(p.root, p.rel) }
 
-// openFiles returns the files below the folder, and how to close them.
+// openFiles returns the files below the folder, and a function that closes them.
 func (p folder) openFiles() (fs.FS, func(), error) {
 	if p.root == "" {
 		return unboundFS(p.rel), func() {}, nil
@@ -138,7 +138,7 @@ func (p folder) openFiles() (fs.FS, func(), error) {
 	return boundFS{root, p.rel}, func() { _ = root.Close() }, nil
 }
 
-// unboundFS is the files below a directory. Opening one never waits, whatever it is.
+// unboundFS is the files below a directory. Open does not block on pipes and devices.
 type unboundFS string
 
 func (dir unboundFS) path(name string) string {
@@ -151,7 +151,8 @@ func (dir unboundFS) Open(name string) (fs.File, error) {
 
 func (dir unboundFS) Stat(name string) (fs.FileInfo, error) { return os.Stat(dir.path(name)) }
 
-// boundFS is the files below a directory of a root, which no link leads out of. Opening one never waits, whatever it is.
+// boundFS is the files below a directory of a root, out of which no link leads. Open does not block on pipes and
+// devices.
 type boundFS struct {
 	root *os.Root
 	dir  string
@@ -165,7 +166,7 @@ func (w boundFS) Open(name string) (fs.File, error) {
 
 func (w boundFS) Stat(name string) (fs.FileInfo, error) { return w.root.Stat(w.path(name)) }
 
-// searchFolders lists the folders, those that win last.
+// searchFolders lists the folders; later ones take precedence.
 func (o Options) searchFolders() []folder {
 	var out []folder
 	user := func(parts ...string) {
@@ -205,7 +206,7 @@ func (o Options) projectFolders() []string {
 	return names
 }
 
-// configuredFolders are the folders that the configuration names. One below the project is the project's.
+// configuredFolders returns the folders from the configuration. One below the project counts as the project's.
 func (o Options) configuredFolders() []folder {
 	var out []folder
 	for _, path := range o.Paths {

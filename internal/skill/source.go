@@ -9,20 +9,20 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// Key is that of the source.
+// Key is the key of the source.
 const Key = "core/skill-guidance"
 
 // action is the permission to load a skill; the resource is its name.
 const action = "skill"
 
-// listEntry is what an agent is told of a skill.
+// listEntry is the entry of a skill in the system context.
 type listEntry struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
 
-// Context tells an agent under the rules which skills it may load: those that have a description and are not denied to
-// it. Without any it is empty.
+// Context returns the source that lists the skills which an agent may load under the rules: those that have a
+// description and are not denied. It is empty if there are none.
 func Context(f Set, layers []permission.Layer) systemcontext.Context {
 	var list []listEntry
 	for _, s := range f.Skills {
@@ -37,8 +37,8 @@ func Context(f Set, layers []permission.Layer) systemcontext.Context {
 		Key:  Key,
 		Load: func(context.Context) ([]listEntry, bool) { return list, true },
 		Baseline: func(l []listEntry) string {
-			return "Skills hold instructions for special tasks. When one fits what you are asked to do, load it with the tool skill before " +
-				"you begin. There are:\n" + formatList(l)
+			return "Skills hold instructions for special tasks. When one fits what you are asked to do, load it " +
+				"with the tool skill before you begin. There are:\n" + formatList(l)
 		},
 		Update: func(_, l []listEntry) string {
 			return "The skills have changed. These, and no others, can be loaded now:\n" + formatList(l)

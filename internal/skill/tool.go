@@ -24,12 +24,12 @@ const schema = `{"type":"object","properties":{
 "name":{"type":"string","minLength":1,"description":"The name of the skill"}
 },"required":["name"],"additionalProperties":false}`
 
-// maxSampled is how many of a skill's other files are named.
+// maxSampled bounds the files of a skill that are named.
 const maxSampled = 10
 
 type loader struct{ find func() Set }
 
-// NewTool returns the tool that loads one of the skills that find returns at that time.
+// NewTool returns the tool that loads a skill. It calls find in each call.
 func NewTool(find func() Set) tool.Tool { return &loader{find} }
 
 // Definition describes the tool.
@@ -71,7 +71,7 @@ func failUnknown(name string, names []string) error {
 	return tool.Failf("%s The skills are %s.", text, strings.Join(names, ", "))
 }
 
-// formatContent is the skill as the model gets it.
+// formatContent returns the skill as the model gets it.
 func (s *Skill) formatContent() string {
 	var b strings.Builder
 	fmt.Fprintf(
@@ -91,11 +91,11 @@ func (s *Skill) formatContent() string {
 	return b.String()
 }
 
-// sampleFiles names some of the files that come with the skill, and says whether there are more.
+// sampleFiles names some of the files beside the SKILL.md, and reports whether there are more.
 func (s *Skill) sampleFiles() (names []string, more bool) {
 	files := os.DirFS(s.Dir())
 	seen := 0
-	_ = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error { // what cannot be read is not named
+	_ = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error { // unreadable files are not named
 		seen++
 		switch {
 		case err != nil, strings.HasPrefix(path.Base(name), ".") && name != ".", path.Base(name) == "node_modules":

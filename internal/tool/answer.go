@@ -12,10 +12,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// AnswerSchema checks answers against a schema in the way in which the inputs of tools are checked.
+// AnswerSchema checks structured answers of models as the inputs of tools are checked.
 type AnswerSchema struct{ schema *schema }
 
-// NewAnswerSchema returns the form of a JSON Schema for objects. The error says why the schema cannot be checked.
+// NewAnswerSchema compiles a JSON Schema of an object. The error says why the schema cannot be checked.
 func NewAnswerSchema(raw jsontext.Value) (*AnswerSchema, error) {
 	s, err := compileSchema(raw)
 	if err != nil {
@@ -31,12 +31,13 @@ func NewAnswerSchema(raw jsontext.Value) (*AnswerSchema, error) {
 	return &AnswerSchema{s}, nil
 }
 
-// Check returns the answer in the form that fits, or an error written for the model, which knows it as name.
+// Check returns the answer of a call, converted to the types of the schema, or an error for the model that names the
+// call's tool.
 func (f *AnswerSchema) Check(name string, answer jsontext.Value) (jsontext.Value, error) {
 	return f.schema.checkInput(name, answer)
 }
 
-// Validate returns an answer that is no call in the form that fits, or an error that says what is wrong with it.
+// Validate returns an answer in text, converted to the types of the schema, or an error that says what is wrong.
 func (f *AnswerSchema) Validate(answer jsontext.Value) (jsontext.Value, error) {
 	v, misfit, _ := f.schema.matchInput(answer)
 	if misfit != "" {
@@ -47,7 +48,7 @@ func (f *AnswerSchema) Validate(answer jsontext.Value) (jsontext.Value, error) {
 
 var typeNames = []string{"", "array", "boolean", "integer", "null", "number", "object", "string"}
 
-// checkTypes refuses a schema that nothing fits because it asks for a type that JSON does not have.
+// checkTypes returns an error for a schema that names a type JSON does not have.
 func checkTypes(s *jsonschema.Schema) error {
 	if s == nil {
 		return nil
@@ -65,7 +66,7 @@ func checkTypes(s *jsonschema.Schema) error {
 	return nil
 }
 
-// subschemas returns the schemas that stand right inside of s; some may be nil.
+// subschemas returns the direct subschemas of s; some may be nil.
 func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	inner := slices.Concat(s.ItemsArray, s.PrefixItems, s.AllOf, s.AnyOf, s.OneOf)
 	inner = append(inner, s.Items, s.AdditionalItems, s.AdditionalProperties, s.Not, s.If, s.Then, s.Else)
@@ -77,8 +78,8 @@ func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	return inner
 }
 
-// removeUnsupportedPatterns takes the patterns away that Go cannot read, such as those that look ahead: vendors can, and are told
-// them; here they are not checked. What has a name by such a pattern is then like any other, and allowed.
+// removeUnsupportedPatterns removes the patterns that Go does not support, such as those with look-ahead. Vendors get
+// and check them; here they are not checked. A property with such a name pattern is allowed as any other.
 func removeUnsupportedPatterns(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -97,7 +98,7 @@ func removeUnsupportedPatterns(s *jsonschema.Schema) {
 	}
 }
 
-// isUnsupportedPattern reports whether a pattern that is one elsewhere is none in Go. What is broken everywhere is not.
+// isUnsupportedPattern reports whether a pattern is valid in other regular-expression dialects but not in Go.
 func isUnsupportedPattern(pattern string) bool {
 	_, err := regexp.Compile(pattern)
 	e, ok := errors.AsType[*patterns.Error](err)

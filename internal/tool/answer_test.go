@@ -40,7 +40,9 @@ func TestFormNumbers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			form, err := tool.NewAnswerSchema(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
+			form, err := tool.NewAnswerSchema(
+				jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +74,9 @@ func TestFormPatterns(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			form, err := tool.NewAnswerSchema(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
+			form, err := tool.NewAnswerSchema(
+				jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`),
+			)
 			if (err == nil) != tt.ok {
 				t.Fatal(err)
 			}
@@ -97,7 +101,9 @@ func TestFormEnums(t *testing.T) {
 		{`{"enum":[1,2]}`, `"3"`, ``},
 		{`{"enum":[1,"x",null]}`, `"null"`, `null`},
 	} {
-		form, err := tool.NewAnswerSchema(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
+		form, err := tool.NewAnswerSchema(
+			jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

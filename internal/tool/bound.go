@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Limits bound the text of one call (spec/v2 §15.2).
+// Limits bound the text of one call.
 type Limits struct {
 	Lines int // newlines plus one
 	Bytes int // of UTF-8
@@ -25,9 +25,9 @@ const (
 )
 
 const (
-	maxTitle      = 200       // bytes of a title
-	maxStructured = 256 << 10 // bytes of the object for programs; beyond, it is replaced by a note
-	maxMessage    = 16 << 10  // bytes of an error's words
+	maxTitle      = 200       // bytes
+	maxStructured = 256 << 10 // bytes; a larger structured value is replaced by a note
+	maxMessage    = 16 << 10  // bytes of an error message
 )
 
 func (l Limits) withDefaults() Limits {
@@ -40,8 +40,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// formatPreview is the beginning and the end of a text with the marker between them, within the limits. Limits too small
-// for that leave the marker alone.
+// formatPreview returns the beginning and the end of a text within the limits, with the marker between them. If the
+// limits are too small, it returns the marker alone.
 func (l Limits) formatPreview(head, tail []byte, marker string) string {
 	lines, room := l.Lines-4, l.Bytes-len(marker)-4
 	if lines <= 0 || room <= 0 {
@@ -68,7 +68,7 @@ func firstLines(p []byte, n int) []byte {
 	return p[:at]
 }
 
-// lastLines returns the last n lines; a newline at the very end begins no line.
+// lastLines returns the last n lines. A newline at the end of p begins no further line.
 func lastLines(p []byte, n int) []byte {
 	if n == 0 {
 		return nil
@@ -84,23 +84,24 @@ func lastLines(p []byte, n int) []byte {
 	return p[at+1:]
 }
 
-// formatMarker stands where text was left out.
+// formatMarker returns the note that stands for omitted text.
 func (d CaptureResult) formatMarker() string {
 	size := fmt.Sprintf("The middle of this output is left out (%d lines, %d bytes in all).", d.Lines, d.Bytes)
 	switch {
 	case d.Path == "":
 		return fmt.Sprintf("[%s The full text could not be kept.]", size)
 	case d.missing > 0:
-		return fmt.Sprintf("[%s Its beginning and end are in %s, without %d bytes between them (%s): grep that file, or read it with offset and limit.]",
+		return fmt.Sprintf("[%s Its beginning and end are in %s, without %d bytes between them (%s): "+
+			"grep that file, or read it with offset and limit.]",
 			size, d.Path, d.missing, d.reason)
 	default:
 		return fmt.Sprintf("[%s All of it is in %s: grep that file, or read it with offset and limit.]", size, d.Path)
 	}
 }
 
-// boundOutput makes an output fit: its text within the limits, the rest in a managed file; title and structured value within
-// theirs; nothing that cannot be stored as JSON. The file is the session's. Files (media) are neither counted nor
-// dropped.
+// boundOutput fits an output into the limits. Text beyond them goes to a managed file of the session. The title and the
+// structured value have limits of their own; a value that cannot be stored as JSON is replaced. Media are neither
+// counted nor dropped.
 func (r *Registry) boundOutput(ctx context.Context, id session.ID, def Definition, out Output) Output {
 	limits := r.config.Limits
 	if def.Bounded {
@@ -113,7 +114,7 @@ func (r *Registry) boundOutput(ctx context.Context, id session.ID, def Definitio
 	}
 	var texts strings.Builder
 	var files []session.ToolContent
-	out.Content = slices.Clone(out.Content) // the tool keeps its own
+	out.Content = slices.Clone(out.Content) // the tool's slice stays unchanged
 	for i, c := range out.Content {
 		if c.Type != "text" {
 			files = append(files, c)
@@ -142,7 +143,7 @@ func (r *Registry) boundOutput(ctx context.Context, id session.ID, def Definitio
 
 func indentJSON(v jsontext.Value) string {
 	v = v.Clone()
-	_ = v.Indent(jsontext.WithIndent("  ")) // it is valid, see bound
+	_ = v.Indent(jsontext.WithIndent("  ")) // v is valid, see boundOutput
 	return string(v)
 }
 

@@ -10,27 +10,26 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Capture takes text of any length in bounded memory: its beginning, its end, and how much there was. As soon as it
-// exceeds the limits all of it goes to a managed file; what that does not take, because of its bound or the disk's, is
-// left out between the beginning and the end, and said. NUL bytes and broken UTF-8 become U+FFFD. Not safe for
-// concurrent use.
+// Capture takes text of any length in bounded memory: it keeps the beginning, the end and the counts. Once the text
+// exceeds the limits, all of it is written to a managed file; bytes that the file cannot take are left out between its
+// beginning and its end, with a note. NUL bytes and invalid UTF-8 become U+FFFD. Not safe for concurrent use.
 type Capture struct {
 	outputs *Outputs
-	owner   session.ID // of the file; "" nobody knows
+	owner   session.ID // of the file; "" if unknown
 	limits  Limits
 	log     *slog.Logger
 
-	carry []byte // an unfinished character at the end of the last write, at most 3 bytes
+	carry []byte // an incomplete character at the end of the last write, at most 3 bytes
 	head  []byte // the first limits.Bytes bytes
 	tail  ring   // the last limits.Bytes bytes
 	bytes int64
 	feeds int64 // newlines
 
 	spool *spool // nil until the limits are exceeded
-	lost  error  // why there is no file
+	lost  error  // the error because of which there is no file
 }
 
-// NewCapture returns an empty Capture. Without outputs nothing beyond the limits is kept.
+// NewCapture returns an empty Capture. Without outputs, text beyond the limits is lost.
 func NewCapture(outputs *Outputs, limits Limits, log *slog.Logger) *Capture {
 	limits = limits.withDefaults()
 	if log == nil {
@@ -39,14 +38,14 @@ func NewCapture(outputs *Outputs, limits Limits, log *slog.Logger) *Capture {
 	return &Capture{outputs: outputs, limits: limits, log: log, tail: ring{size: limits.Bytes}}
 }
 
-// SetSession says to which session the file belongs, and returns c.
+// SetSession sets the session that owns the file, and returns c.
 func (c *Capture) SetSession(id session.ID) *Capture {
 	c.owner = id
 	return c
 }
 
-// KeepAll makes the capture keep everything in a file from now on, whatever the limits, and returns its path. It comes
-// before the first Write.
+// KeepAll makes the capture write everything to a file, whatever the limits, and returns its path. Call it before the
+// first Write.
 func (c *Capture) KeepAll() (path string, err error) {
 	c.openSpool()
 	if c.lost != nil {
@@ -55,19 +54,19 @@ func (c *Capture) KeepAll() (path string, err error) {
 	return c.spool.path(), nil
 }
 
-// CaptureResult is what a Capture took.
+// CaptureResult is the result of a Capture.
 type CaptureResult struct {
-	Text  string // all of it when it is within the limits, else beginning, marker and end
-	Path  string // the managed file; "" when the text was within the limits or could not be kept
-	Bytes int64  // how much there was, as valid UTF-8
+	Text  string // the whole text if it is within the limits, else its beginning, a marker and its end
+	Path  string // of the managed file; "" if there is none
+	Bytes int64  // of the whole text, as valid UTF-8
 	Lines int64  // newlines plus one
-	Cut   bool   // Text is not all
+	Cut   bool   // Text is not the whole text
 
 	missing int64  // bytes that are not in the managed file either
-	reason  string // why they are not
+	reason  string // why they are missing
 }
 
-// Write takes p and never fails: what cannot be kept is counted.
+// Write takes p. It never fails: bytes that cannot be kept are counted.
 func (c *Capture) Write(p []byte) (int, error) {
 	n := len(p)
 	if len(c.carry) > 0 {
@@ -93,7 +92,7 @@ func (c *Capture) buffer(p []byte) {
 		c.store(p)
 	case c.lost == nil && c.isExceeded():
 		c.openSpool()
-		c.store(c.head[:before]) // until now the head was everything
+		c.store(c.head[:before]) // the head was the whole text so far
 		c.store(p)
 	}
 }
@@ -119,10 +118,10 @@ func (c *Capture) store(p []byte) {
 	}
 }
 
-// Len is how much there was until now, as valid UTF-8.
+// Len returns the bytes written so far, as valid UTF-8.
 func (c *Capture) Len() int64 { return c.bytes }
 
-// ReadTail returns at most n bytes of the end, beginning at a character.
+// ReadTail returns the end of the text, at most n bytes, beginning at a character.
 func (c *Capture) ReadTail(n int) string {
 	t := c.tail.bytes()
 	if len(t) > n {
@@ -131,8 +130,8 @@ func (c *Capture) ReadTail(n int) string {
 	return string(t)
 }
 
-// Finish ends the capture and closes the file. Call it once; it does not look at the end of ctx, so that what a
-// cancelled call said is kept too (spec/v2 TB-2).
+// Finish ends the capture and closes the file. Call it once. It ignores the end of ctx, so that the output of a
+// cancelled call is kept too.
 func (c *Capture) Finish(ctx context.Context) CaptureResult {
 	if len(c.carry) > 0 {
 		c.buffer(sanitize(c.carry))
@@ -150,7 +149,7 @@ func (c *Capture) Finish(ctx context.Context) CaptureResult {
 	return done
 }
 
-// finishFile completes the file and says in done what it holds.
+// finishFile completes the file and records in done what it contains.
 func (c *Capture) finishFile(ctx context.Context, done *CaptureResult) {
 	if c.spool != nil {
 		done.missing, c.lost = c.spool.finish(ctx, c.bytes, c.tail.bytes())
@@ -163,7 +162,7 @@ func (c *Capture) finishFile(ctx context.Context, done *CaptureResult) {
 	}
 }
 
-// sanitize returns p, or a copy in which NUL and broken UTF-8 are U+FFFD.
+// sanitize returns p, or a copy in which NUL and invalid UTF-8 are U+FFFD.
 func sanitize(p []byte) []byte {
 	if utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
 		return p
@@ -171,7 +170,7 @@ func sanitize(p []byte) []byte {
 	return bytes.ReplaceAll(toValid(p), []byte{0}, []byte("\uFFFD"))
 }
 
-// toValid replaces each broken byte by itself, so that pieces of a stream come out as the whole would.
+// toValid replaces each invalid byte by itself, so that the pieces of a stream give the same result as the whole.
 func toValid(p []byte) []byte {
 	out := make([]byte, 0, len(p)+len(p)/4)
 	for len(p) > 0 {
@@ -182,7 +181,7 @@ func toValid(p []byte) []byte {
 	return out
 }
 
-// incompleteSuffix is the length of the character that p ends within, 0 if it ends between two.
+// incompleteSuffix returns the length of the incomplete character at the end of p, 0 if there is none.
 func incompleteSuffix(p []byte) int {
 	for n := 1; n <= min(3, len(p)); n++ {
 		b := p[len(p)-n:]
@@ -196,7 +195,7 @@ func incompleteSuffix(p []byte) int {
 	return 0
 }
 
-// runeAfter is the first beginning of a character in p at or after i.
+// runeAfter returns the first start of a character in p at or after i.
 func runeAfter(p []byte, i int) int {
 	for i < len(p) && !utf8.RuneStart(p[i]) {
 		i++
@@ -204,7 +203,7 @@ func runeAfter(p []byte, i int) int {
 	return i
 }
 
-// runeBefore is the last beginning of a character in p at or before i; len(p) counts as one.
+// runeBefore returns the last start of a character in p at or before i; len(p) counts as one.
 func runeBefore(p []byte, i int) int {
 	for i > 0 && i < len(p) && !utf8.RuneStart(p[i]) {
 		i--
@@ -216,7 +215,7 @@ func runeBefore(p []byte, i int) int {
 type ring struct {
 	size int
 	buf  []byte
-	at   int // where the next byte goes, once buf is full
+	at   int // position of the next byte, once buf is full
 }
 
 func (r *ring) write(p []byte) {
@@ -236,7 +235,7 @@ func (r *ring) write(p []byte) {
 	}
 }
 
-// bytes returns a copy of what is kept, in order, beginning at a character.
+// bytes returns a copy of the content in order, beginning at a character.
 func (r *ring) bytes() []byte {
 	if len(r.buf) < r.size {
 		return bytes.Clone(r.buf)

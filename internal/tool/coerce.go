@@ -10,9 +10,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// coerceValue returns v with every value put into the type that the schema asks for, where that loses nothing: a number or
-// boolean in a string, a list or object as JSON text in a string, a number where text is wanted, null for an optional
-// key. Anything else stays as it is, for the check to refuse. Keys that the schema does not name are not touched.
+// coerceValue converts v, and the values in it, to the types of the schema if that loses nothing: a number or boolean
+// in a string, a list or object as JSON text in a string, a number for a string, null for an optional key. Other values
+// stay as they are and fail the check. Keys that the schema does not name stay as they are.
 func coerceValue(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	if s == nil {
 		return v
@@ -85,7 +85,7 @@ func encodeOr(value any, otherwise jsontext.Value) jsontext.Value {
 	return out
 }
 
-// hasAllowedType reports whether the type of v is one that the schema allows.
+// hasAllowedType reports whether the schema allows the type of v.
 func hasAllowedType(s *jsonschema.Schema, v jsontext.Value) bool {
 	want := allowedTypes(s)
 	if want[0] == "any" {
@@ -95,7 +95,7 @@ func hasAllowedType(s *jsonschema.Schema, v jsontext.Value) bool {
 	return slices.Contains(want, got) || got == "integer" && slices.Contains(want, "number")
 }
 
-// convertType returns v in the first of the schema's types that it can be put into without loss, or v.
+// convertType converts v to the first type of the schema that loses nothing; else it returns v.
 func convertType(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	var text string
 	if v.Kind() == '"' && json.Unmarshal(v, &text) != nil {
@@ -120,8 +120,8 @@ func convertType(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// coerceEnum returns the value of an enum, or the const, that a text stands for: some vendors know enums of texts only. A
-// text that is one of the values is itself.
+// coerceEnum returns the enum or const value whose JSON text a string contains: some vendors only support enums of
+// strings. A string that is itself a value is returned as it is.
 func coerceEnum(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	values := s.Enum
 	if s.Const != nil {
@@ -144,8 +144,8 @@ func coerceEnum(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// toInteger writes a number without fraction, such as 5.0 or 1e3, as an integer; others, and those of more than a thousand
-// digits, stay.
+// toInteger writes an integral number such as 5.0 or 1e3 as an integer. Others, and those with an exponent of more than
+// three digits, are returned as they are.
 func toInteger(v jsontext.Value) jsontext.Value {
 	if v.Kind() != '0' || len(v) > 20 || !strings.ContainsAny(string(v), ".eE") {
 		return v
@@ -160,7 +160,7 @@ func toInteger(v jsontext.Value) jsontext.Value {
 	return jsontext.Value(r.Num().String())
 }
 
-// typeOf returns the JSON Schema type of v. Numbers written without fraction or exponent are integers.
+// typeOf returns the JSON Schema type of v. A number without fraction and exponent is an integer.
 func typeOf(v jsontext.Value) string {
 	switch v.Kind() {
 	case '{':

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// freeSpace is what the file's disk has left for us, and whether that is known.
+// freeSpace returns the free bytes of the file's disk; ok is false if they are unknown.
 func freeSpace(f *os.File) (bytes int64, ok bool) {
 	s, ok := statDisk(f)
 	return int64(s.Bavail) * int64(s.Bsize), ok
 }
 
-// diskSize is how much the file's disk holds, 0 if that is not known.
+// diskSize returns the size of the file's disk, 0 if it is unknown.
 func diskSize(f *os.File) int64 {
 	s, _ := statDisk(f)
 	return int64(s.Blocks) * int64(s.Bsize)

@@ -13,14 +13,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// maxProblems bounds what is said about one input.
+// maxProblems bounds the problems reported about one input.
 const maxProblems = 6
 
-// problems says in words which keys of an input are wrong and what is expected there. It knows the keywords that tool
-// schemas use; the library has the last word.
+// problems collects messages about wrong keys of an input and the values expected there. It knows the keywords that
+// tool schemas use; the library decides.
 type problems struct {
 	messages  []string
-	anyNumber bool // numbers may be of any size: no program of ours takes them
+	anyNumber bool // numbers may be of any size
 }
 
 func (p *problems) add(format string, args ...any) {
@@ -119,7 +119,7 @@ func (p *problems) checkEnum(s *jsonschema.Schema, v jsontext.Value, at string) 
 	p.add("%s must be one of %s, not %s", quotePath(at), strings.Join(allowed, ", "), describeValue(v))
 }
 
-// isClosed reports whether the schema allows no keys but those it names.
+// isClosed reports whether the schema allows only the keys that it names.
 func isClosed(s *jsonschema.Schema) bool {
 	a := s.AdditionalProperties
 	return a != nil && a.Not != nil && len(s.PatternProperties) == 0
@@ -169,7 +169,7 @@ func typePhrase(types []string) string {
 	return strings.Join(with, " or ")
 }
 
-// describeValue names a value by type and, when short, as it is.
+// describeValue returns the type of a value and, if it is short, its text.
 func describeValue(v jsontext.Value) string {
 	what := typePhrase([]string{typeOf(v)})
 	if k := v.Kind(); k == '"' || k == '0' || k == 't' || k == 'f' {

@@ -18,41 +18,41 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What the folder of managed files may hold, unless Outputs says otherwise (spec/v2 TB-4, docs/adr/0011).
+// Defaults of Outputs (docs/adr/0011).
 const (
 	MaxOutputFile = 4 << 30            // bytes of one file
-	OutputAge     = 7 * 24 * time.Hour // since a file was last written
-	maxReserve    = 1 << 30            // bytes of the disk that stay free, unless a tenth of it is less
+	OutputAge     = 7 * 24 * time.Hour // since the last write
+	maxReserve    = 1 << 30            // upper bound of Outputs.Reserve
 )
 
-// Outputs is the flat folder of managed output files: what tools said beyond the limits, one file each, with the
-// session to which it belongs in its name. Files are made exclusively with mode 0600 in a folder of mode 0700. Safe for
-// concurrent use; the zero value but for Dir is ready.
+// Outputs is the folder of managed output files. Each contains the output of one call beyond the limits; its name
+// contains the session that owns it. Files are created exclusively with mode 0600 in a folder of mode 0700. Safe for
+// concurrent use. Only Dir must be set.
 type Outputs struct {
 	Dir string // absolute; made when first needed
 	IDs *session.IDs
-	Log *slog.Logger // nil: nothing is logged
+	Log *slog.Logger // nil logs nothing
 
-	File    int64 // bytes that one file may have, 0 is MaxOutputFile; all together may have twice as many
-	Reserve int64 // bytes of the disk that stay free, 0 is a GiB or a tenth of a small disk
+	File    int64 // bytes of one file, default MaxOutputFile; all files together may have twice as many
+	Reserve int64 // bytes of the disk that stay free; default 1 GiB or a tenth of a small disk
 
 	mu      sync.Mutex // guards ids, written and open
 	ids     session.IDs
-	written int64           // bytes since the last sweep
-	open    map[string]bool // files that are being written; no sweep takes them
+	written int64           // bytes since the last RemoveOld
+	open    map[string]bool // files that are being written; RemoveOld keeps them
 }
 
 func (o *Outputs) maxFile() int64 { return cmp.Or(o.File, MaxOutputFile) }
 
-// maxAll is how much all files may have together.
+// maxAll returns the bytes that all files may have together.
 func (o *Outputs) maxAll() int64 { return 2 * o.maxFile() }
 
-// reservedSpace is how much of the file's disk stays free.
+// reservedSpace returns the bytes that stay free on the file's disk.
 func (o *Outputs) reservedSpace(f *os.File) int64 {
 	return cmp.Or(o.Reserve, min(maxReserve, diskSize(f)/10))
 }
 
-// createFile makes a new managed file of the session.
+// createFile creates a managed file of the session.
 func (o *Outputs) createFile(id session.ID) (*os.File, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder for tool output: %w", err)
@@ -75,7 +75,7 @@ func (o *Outputs) createFile(id session.ID) (*os.File, error) {
 	return f, nil
 }
 
-// releaseFile says that a file is not written any more.
+// releaseFile records that a file is not written any more.
 func (o *Outputs) releaseFile(path string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,7 +88,8 @@ func (o *Outputs) isOpen(name string) bool {
 	return o.open[name]
 }
 
-// fileSuffix names the session. One whose id not every file system takes is not named: its files go when they are old.
+// fileSuffix returns the part of a file name that contains the session. It is "" for an ID that not every file system
+// accepts; such a file is removed by its age.
 func fileSuffix(id session.ID) string {
 	unfit := func(c rune) bool {
 		return c > 'z' || !strings.ContainsRune("-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", c)
@@ -99,16 +100,16 @@ func fileSuffix(id session.ID) string {
 	return ownedBy + string(id)
 }
 
-// ownedBy stands between a file's own id and its session's.
+// ownedBy separates the ID of a file from that of its session.
 const ownedBy = "-"
 
-// fileOwner returns the session to which a managed file belongs, "" if nobody knows.
+// fileOwner returns the session that owns a managed file, "" if the name does not contain it.
 func fileOwner(name string) session.ID {
 	_, id, _ := strings.Cut(name, ownedBy)
 	return session.ID(id)
 }
 
-// countWritten counts what was stored and sweeps when an eighth of the folder's allowance came since the last sweep.
+// countWritten counts stored bytes and calls RemoveOld after each eighth of the folder's allowance.
 func (o *Outputs) countWritten(ctx context.Context, n int64) {
 	o.mu.Lock()
 	o.written += n
@@ -125,9 +126,9 @@ func (o *Outputs) countWritten(ctx context.Context, n int64) {
 	}
 }
 
-// RemoveOld removes files that were last written longer than OutputAge before now, and then the oldest until the rest fits
-// into the folder's allowance. It touches only regular files of its own naming, none that is being written. Call it at
-// start and every hour.
+// RemoveOld removes files that were last written more than OutputAge before now, then the oldest until the rest fits
+// the allowance. It touches only regular files with names of this package that are not being written. Call it at start
+// and every hour.
 func (o *Outputs) RemoveOld(ctx context.Context, now time.Time) error {
 	entries, err := os.ReadDir(o.Dir)
 	if os.IsNotExist(err) {
@@ -138,7 +139,7 @@ func (o *Outputs) RemoveOld(ctx context.Context, now time.Time) error {
 	}
 	var kept []fs.FileInfo
 	var total int64
-	var failed error // the first failure; the sweep goes on
+	var failed error // the first failure; removal goes on
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -168,10 +169,9 @@ func (o *Outputs) RemoveOld(ctx context.Context, now time.Time) error {
 	return failed
 }
 
-// Remove removes the session's files, and those of the paths that are files of the folder, of its own naming; others
-// are left alone.
+// Remove removes the managed files of a session, and those at the paths. It ignores paths that are not managed files.
 func (o *Outputs) Remove(id session.ID, paths []string) error {
-	// the first failure; the others are removed
+	// the first failure; removal goes on
 	failed := o.RemoveOrphans(
 		context.Background(), time.Time{}, func(of session.ID) (bool, error) { return of == id, nil },
 	)
@@ -187,9 +187,9 @@ func (o *Outputs) Remove(id session.ID, paths []string) error {
 	return failed
 }
 
-// Read returns at most n bytes of a file of the folder from an offset on, which counts from the end if it is negative,
-// and the offset behind them. It ends at a character, and from the end begins at one. Any other path is one that does
-// not exist.
+// Read returns at most n bytes of a managed file from an offset on, and the offset behind them. A negative offset
+// counts from the end. The text ends at a character and, for a negative offset, begins at one. For any other path the
+// file does not exist.
 func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int64, err error) {
 	info, err := os.Lstat(path)
 	if err == nil && (filepath.Dir(path) != filepath.Clean(o.Dir) || !isManagedFile(info)) {
@@ -221,14 +221,14 @@ func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int6
 	return text, offset + int64(len(text)), nil
 }
 
-// RemoveOrphans removes the files of sessions that are gone, which is asked once for each session that has any. With a
-// time before, files last written since then stay.
+// RemoveOrphans removes the files of sessions that do not exist. It calls gone once for each session that owns a file.
+// Files last written since before stay, unless before is zero.
 func (o *Outputs) RemoveOrphans(ctx context.Context, before time.Time, gone func(session.ID) (bool, error)) error {
 	entries, err := os.ReadDir(o.Dir)
 	if err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("look for tool output of sessions that are gone: %w", err)
 	}
-	var failed error // the first failure; the others are removed
+	var failed error // the first failure; removal goes on
 	known := map[session.ID]bool{}
 	for _, e := range entries {
 		if ctx.Err() != nil {
@@ -242,7 +242,7 @@ func (o *Outputs) RemoveOrphans(ctx context.Context, before time.Time, gone func
 		if !asked {
 			is, err := gone(id)
 			failed = cmp.Or(failed, err)
-			orphan = is && err == nil // it stays while nobody can say
+			orphan = is && err == nil // if gone fails, the file stays
 			known[id] = orphan
 		}
 		info, err := e.Info()
@@ -253,7 +253,7 @@ func (o *Outputs) RemoveOrphans(ctx context.Context, before time.Time, gone func
 	return failed
 }
 
-// isManagedFile reports whether a file of the folder is one of ours.
+// isManagedFile reports whether a file has a name and a type of this package.
 func isManagedFile(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && strings.HasPrefix(info.Name(), string(session.PrefixTool)+"_")
 }

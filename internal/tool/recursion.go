@@ -13,11 +13,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxApplied bounds how many schemas one value is held against where it stands.
+// maxApplied bounds the schemas that apply to one value.
 const maxApplied = 10_000
 
-// checkTermination returns an error for a schema that would hold one value against the same schema again and again, or against
-// too many: whoever wrote it must not be able to stop us with it.
+// checkTermination returns an error for a schema whose validation would not end, or would apply too many schemas to one
+// value. Schemas come from MCP servers and clients, which must not be able to block this process.
 func checkTermination(raw jsontext.Value) error {
 	r := schemaGraph{anchors: map[string][]string{}, ids: map[string]string{}, cost: map[string]int{}}
 	if err := json.Unmarshal(raw, &r.root); err != nil {
@@ -37,15 +37,15 @@ func checkTermination(raw jsontext.Value) error {
 	return nil
 }
 
-// schemaGraph knows the objects of a schema by their JSON Pointers.
+// schemaGraph indexes the objects of a schema by their JSON Pointers.
 type schemaGraph struct {
 	root    any
 	anchors map[string][]string // pointers by name
-	ids     map[string]string   // identities by pointer
-	cost    map[string]int      // what was counted; more than maxApplied while it is being counted
+	ids     map[string]string   // values of $id by pointer
+	cost    map[string]int      // results of countApplied; more than maxApplied while the count is in progress
 }
 
-// indexObject notes the object at a pointer, and those inside of it.
+// indexObject indexes the object at a pointer and the objects inside of it.
 func (r *schemaGraph) indexObject(at string, v any, schemas *[]string) {
 	switch v := v.(type) {
 	case []any:
@@ -68,7 +68,7 @@ func (r *schemaGraph) indexObject(at string, v any, schemas *[]string) {
 	}
 }
 
-// countApplied counts the schemas that a value is held against where the schema at a pointer is what it must fit.
+// countApplied counts the schemas that are applied to a value in order to apply the schema at a pointer.
 func (r *schemaGraph) countApplied(at string) (int, error) {
 	if n, known := r.cost[at]; known {
 		return n, nil
@@ -100,7 +100,7 @@ func (r *schemaGraph) countApplied(at string) (int, error) {
 	return total, nil
 }
 
-// inPlaceSubschemas are the pointers of the schemas inside of s that hold the same value.
+// inPlaceSubschemas returns the pointers of the subschemas that apply to the same value as s.
 func inPlaceSubschemas(at string, s map[string]any) (out []string) {
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := s[key].([]any)
@@ -122,7 +122,7 @@ func inPlaceSubschemas(at string, s map[string]any) (out []string) {
 	return out
 }
 
-// resolveRef are the pointers that a reference at a pointer may lead to.
+// resolveRef returns the pointers that a reference may lead to.
 func (r *schemaGraph) resolveRef(at, ref string) (out []string, err error) {
 	uri, fragment, _ := strings.Cut(ref, "#")
 	if path, err := url.PathUnescape(fragment); err == nil {
@@ -150,7 +150,7 @@ func (r *schemaGraph) resolveRef(at, ref string) (out []string, err error) {
 	return out, nil
 }
 
-// findBase is the pointer of the schema that references at a pointer are relative to: the nearest with an identity.
+// findBase returns the pointer of the nearest schema with an $id, which references are relative to.
 func (r *schemaGraph) findBase(at string) string {
 	for at != "" && r.ids[at] == "" {
 		at = at[:strings.LastIndexByte(at, '/')]
@@ -158,7 +158,7 @@ func (r *schemaGraph) findBase(at string) string {
 	return at
 }
 
-// lookup returns what stands at a pointer; nil for nothing.
+// lookup returns the value at a pointer, nil if there is none.
 func (r *schemaGraph) lookup(at string) any {
 	v := r.root
 	for _, token := range strings.Split(at, "/")[1:] {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Registry holds the tools of one scope by name. For each name there is a stack: the newest registration wins, and
-// closing a registration brings back what it covered (spec/v2 TR-1..TR-3). Safe for concurrent use.
+// Registry holds the tools of one scope by name. The newest registration of a name wins; closing it makes the one
+// before visible again. Safe for concurrent use.
 type Registry struct {
 	config Config
 
@@ -18,15 +18,16 @@ type Registry struct {
 	stacks map[string][]*entry
 }
 
-// Config is what a registry needs.
+// Config configures a Registry.
 type Config struct {
-	Parent  *Registry // the wider scope that this one overlays, e.g. the application's tools; nil for none
-	Outputs *Outputs  // where text beyond the limits is kept; nil: it is lost
+	Parent  *Registry // the wider scope, e.g. the application's tools; nil for none
+	Outputs *Outputs  // stores text beyond the limits; nil: it is lost
 	Limits  Limits    // zero fields mean the defaults
 	Log     *slog.Logger
 }
 
-// entry is one registration of one tool. Its address is its identity: registering an equal tool again makes another.
+// entry is one registration of one tool. Its address is its identity: an equal tool that is registered again is another
+// entry.
 type entry struct {
 	tool   Tool
 	def    Definition
@@ -42,7 +43,7 @@ func NewRegistry(c Config) *Registry {
 	return &Registry{config: c, stacks: map[string][]*entry{}}
 }
 
-// Registration is a set of tools registered together. Close takes them, and only them, out again.
+// Registration is a set of tools registered together. Close removes these, and no others.
 type Registration struct {
 	registry *Registry
 	entries  []*entry
@@ -50,8 +51,8 @@ type Registration struct {
 
 var validName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-// Register adds tools on top of those of the same name. One bad name, name given twice, or schema that is not a JSON
-// object refuses them all (TR-2).
+// Register adds tools on top of those with the same names. It registers none of them if a name is invalid or given
+// twice, or a schema is not a JSON object.
 func (r *Registry) Register(tools ...Tool) (*Registration, error) {
 	reg := &Registration{registry: r}
 	seen := map[string]bool{}
@@ -94,7 +95,7 @@ func newEntry(t Tool) (*entry, error) {
 	return &entry{tool: t, def: def, schema: s}, nil
 }
 
-// Close removes the registration. Calls of its tools in earlier Sets become stale. Closing twice does nothing more.
+// Close removes the registration. Calls of its tools in earlier Sets become stale. A second Close does nothing.
 func (g *Registration) Close() {
 	r := g.registry
 	r.mu.Lock()
@@ -109,7 +110,7 @@ func (g *Registration) Close() {
 	g.entries = nil
 }
 
-// currentEntry returns the registration that the name means now, nil if none.
+// currentEntry returns the newest registration of a name, nil if there is none.
 func (r *Registry) currentEntry(name string) *entry {
 	for ; r != nil; r = r.config.Parent {
 		r.mu.Lock()
@@ -122,15 +123,15 @@ func (r *Registry) currentEntry(name string) *entry {
 	return nil
 }
 
-// Set is a snapshot of a registry: what one request offers to the model. It never changes; a call of a tool that was
-// removed or replaced since is refused as stale (TR-5).
+// Set is an immutable snapshot of a Registry: the tools that one request offers to the model. A call of a tool that was
+// removed or replaced since is refused as stale.
 type Set struct {
 	registry *Registry
 	entries  map[string]*entry
 	hidden   []string
 }
 
-// TakeSnapshot takes a snapshot without the tools whose action is hidden (TR-4). A nil hidden hides nothing.
+// TakeSnapshot returns the current tools without those whose action is hidden. A nil hidden hides none.
 func (r *Registry) TakeSnapshot(hidden func(action string) bool) *Set {
 	s := &Set{registry: r, entries: map[string]*entry{}}
 	for at := r; at != nil; at = at.config.Parent {
@@ -154,7 +155,7 @@ func (r *Registry) TakeSnapshot(hidden func(action string) bool) *Set {
 	return s
 }
 
-// Definitions returns what the model is told, sorted by name. Action is never empty.
+// Definitions returns the definitions for the model, sorted by name. Action is never empty.
 func (s *Set) Definitions() []Definition {
 	defs := make([]Definition, 0, len(s.entries))
 	for _, e := range s.entries {
@@ -173,7 +174,7 @@ func (s *Set) Definition(name string) (Definition, bool) {
 	return e.def, true
 }
 
-// CanonicalName returns the name of the tool that a call means: models write names in other letters, too (spec/v1 §32.2).
+// CanonicalName returns the name of the tool that a call means, ignoring case: models change the case of names.
 func (s *Set) CanonicalName(name string) string {
 	if lower := strings.ToLower(name); s.entries[name] == nil && s.entries[lower] != nil {
 		return lower

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Input reads the input of a call, which Settle has checked against the schema.
+// Input decodes the input of a call, which Settle has checked against the schema.
 func Input[T any](call Call) (T, error) {
 	var in T
 	if err := json.Unmarshal(call.Input, &in); err != nil {
@@ -16,7 +16,7 @@ func Input[T any](call Call) (T, error) {
 	return in, nil
 }
 
-// EncodeObject writes what programs get to know of a result.
+// EncodeObject encodes a structured result.
 func EncodeObject(v any) jsontext.Value {
 	out, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -25,7 +25,7 @@ func EncodeObject(v any) jsontext.Value {
 	return out
 }
 
-// TextOutput is a result in words, with what programs get to know of it.
+// TextOutput returns a result of a text and a structured value.
 func TextOutput(title, text string, structured any) Output {
 	return Output{Title: title, Content: session.TextContent(text), Structured: EncodeObject(structured)}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schema checks the input of one tool. A schema with keywords that the library does not know checks only that the
-// input is an object: schemas of MCP servers are theirs.
+// schema checks the input of one tool. If the library does not support the schema, it only checks that the input is an
+// object: schemas of MCP servers may use any keyword.
 type schema struct {
 	root     *jsonschema.Schema
-	resolved *jsonschema.Resolved // nil: not checkable
-	problem  error                // why not
-	// anyNumber says that numbers may be of any size: no program of ours takes them.
+	resolved *jsonschema.Resolved // nil if the schema cannot be checked
+	problem  error                // why it cannot
+	// anyNumber allows numbers of any size, for values that no Go code reads.
 	anyNumber bool
 }
 
@@ -43,8 +43,7 @@ func compileSchema(raw jsontext.Value) (*schema, error) {
 	return &schema{root: &root, resolved: resolved}, nil
 }
 
-// checkInput returns the input in the form that fits the schema, or an error written for the model. What the model says
-// unmistakably in the wrong form ("10" for 10, null for nothing) is put right, see coerce.
+// checkInput returns the input converted to the types of the schema (see coerceValue), or an error for the model.
 func (s *schema) checkInput(name string, input jsontext.Value) (jsontext.Value, error) {
 	v, misfit, cure := s.matchInput(input)
 	if misfit != "" {
@@ -53,7 +52,7 @@ func (s *schema) checkInput(name string, input jsontext.Value) (jsontext.Value, 
 	return v, nil
 }
 
-// matchInput returns the input in the form that fits, or what is wrong with it and what the model can do about that.
+// matchInput returns the converted input, or what is wrong with it and what the model can do.
 func (s *schema) matchInput(input jsontext.Value) (v jsontext.Value, misfit, cure string) {
 	const objectAgain = "Call it again with a JSON object."
 	input, err := parseObject(input)
@@ -77,7 +76,8 @@ func (s *schema) matchInput(input jsontext.Value) (v jsontext.Value, misfit, cur
 	), s.describeProperties() + "Call it again with the input put right."
 }
 
-// validate asks the library, which knows numbers as floats: where these are too coarse, whole numbers are exact.
+// validate validates with the library, which reads numbers as floats. If that fails, it tries again with exact
+// integers.
 func (s *schema) validate(input jsontext.Value) error {
 	value, err := decodeValue(input, false)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *schema) validate(input jsontext.Value) error {
 	return nil
 }
 
-// decodeValue is a JSON value as the library wants it. Numbers that no float holds become the largest that there is.
+// decodeValue decodes a JSON value for the library. Numbers beyond the range of float64 become the largest one.
 func decodeValue(v jsontext.Value, exact bool) (out any, err error) {
 	number := func(dec *jsontext.Decoder, into *any) error {
 		if dec.PeekKind() != '0' {
@@ -106,14 +106,15 @@ func decodeValue(v jsontext.Value, exact bool) (out any, err error) {
 			*into = n
 			return nil
 		}
-		f, _ := strconv.ParseFloat(string(raw), 64) // infinite where it is too large
+		f, _ := strconv.ParseFloat(string(raw), 64) // ±Inf if out of range
 		*into = min(max(f, -math.MaxFloat64), math.MaxFloat64)
 		return nil
 	}
 	return out, json.Unmarshal(v, &out, json.WithUnmarshalers(json.UnmarshalFromFunc(number)))
 }
 
-// parseObject returns the JSON object in input. Nothing and null are {}, and a string that holds an object is that object.
+// parseObject returns the JSON object in input. Empty input and null are {}; a string that contains an object is that
+// object.
 func parseObject(input jsontext.Value) (jsontext.Value, error) {
 	input = bytes.TrimSpace(input)
 	if len(input) == 0 || string(input) == "null" {
@@ -134,7 +135,7 @@ func parseObject(input jsontext.Value) (jsontext.Value, error) {
 	return input, nil
 }
 
-// checkSyntax refuses what is not exactly one JSON value, repeated keys and broken UTF-8 included.
+// checkSyntax returns an error unless v is exactly one valid JSON value, without repeated keys and invalid UTF-8.
 func checkSyntax(v jsontext.Value) error {
 	if v.IsValid() {
 		return nil
@@ -146,7 +147,7 @@ func checkSyntax(v jsontext.Value) error {
 	return errors.New("it is not valid JSON")
 }
 
-// describeProperties says what the tool takes.
+// describeProperties lists the parameters of the tool.
 func (s *schema) describeProperties() string {
 	if len(s.root.Properties) == 0 || len(s.root.Properties) > 24 {
 		return ""
@@ -162,7 +163,7 @@ func (s *schema) describeProperties() string {
 	return "It takes " + strings.Join(parts, ", ") + ". "
 }
 
-// sortKeys returns the properties, the required ones first.
+// sortKeys returns the properties, required ones first.
 func sortKeys(s *jsonschema.Schema) []string {
 	all := make([]string, 0, len(s.Properties))
 	for key := range s.Properties {
@@ -181,7 +182,7 @@ func sortKeys(s *jsonschema.Schema) []string {
 	return all
 }
 
-// allowedTypes returns the types that the schema allows; none named is "any".
+// allowedTypes returns the types that the schema allows, "any" if it names none.
 func allowedTypes(s *jsonschema.Schema) []string {
 	switch {
 	case s == nil:

@@ -11,10 +11,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// Settle brings the call to its one outcome and always returns one: it checks that the tool exists and is still the
-// one that was offered, checks the input, runs the tool and bounds what it says. A panic fails this call only. When
-// ctx ends while the tool runs, the outcome is an error with reason "aborted", unless the tool had finished; recording
-// that outcome is for the caller, with a context that has not ended.
+// Settle runs a call and returns its one outcome. It checks that the tool exists and is the one that was offered,
+// checks the input, runs the tool and bounds its output. A panic fails only this call. If ctx ends while the tool runs,
+// the outcome is an error with reason "aborted", unless the tool had finished. The caller records the outcome with a
+// context that has not ended.
 func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 	e, failure := s.findEntry(call.Name)
 	if failure != nil {
@@ -48,10 +48,10 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 }
 
 func refuseUnanswerable(context.Context, Request) error {
-	return Failf("This needs a permission, and there is nobody to give it.")
+	return Failf("This call needs a permission, which cannot be asked for here.")
 }
 
-// findEntry returns the entry to run, or why there is none.
+// findEntry returns the entry to run, or the failure.
 func (s *Set) findEntry(name string) (*entry, *session.Failure) {
 	e := s.entries[name]
 	switch {
@@ -100,7 +100,7 @@ func (s *Set) describeUnknown(name string) string {
 	return text + " The tools are " + strings.Join(names, ", ") + more + "."
 }
 
-// runTool runs the tool. A panic becomes an error, with its stack in the log only.
+// runTool runs the tool. A panic becomes an error; its stack is only logged.
 func (s *Set) runTool(ctx context.Context, e *entry, call Call) (out Output, err error) {
 	if ctx.Err() != nil {
 		return Output{}, context.Cause(ctx)
@@ -110,14 +110,14 @@ func (s *Set) runTool(ctx context.Context, e *entry, call Call) (out Output, err
 			s.registry.config.Log.ErrorContext(ctx, "a tool panicked", "tool", e.def.Name, "session", call.SessionID,
 				"call", call.CallID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			out, err = Output{}, Failf(
-				"The tool %s broke down (a fault of ours, it is logged). What it did until then is not known.", e.def.Name,
+				"Internal error in tool %s. Its effects are unknown.", e.def.Name,
 			)
 		}
 	}()
 	return e.tool.Run(ctx, call)
 }
 
-// classifyError sorts an error of a tool.
+// classifyError returns the failure for an error of a tool, and the denial if permission was refused.
 func (s *Set) classifyError(ctx context.Context, def Definition, err error) (*session.Failure, *Denial) {
 	if d, ok := errors.AsType[*Denial](err); ok {
 		return session.Fail(session.ReasonDenied, sanitizeMessage(d.Error())), d
@@ -134,5 +134,5 @@ func (s *Set) classifyError(ctx context.Context, def Definition, err error) (*se
 	}
 }
 
-// sanitizeMessage is what an error says, bounded and fit to be stored.
+// sanitizeMessage bounds a message and makes it valid text.
 func sanitizeMessage(s string) string { return string(sanitize([]byte(truncate(s, maxMessage)))) }

@@ -160,9 +160,9 @@ func TestSettleOutcomes(t *testing.T) {
 			denied: denied,
 		},
 		{name: "ended before", ctx: ended, run: fails(nil), reason: session.ReasonAborted, says: "interrupted"},
-		{name: "nobody to ask", run: func(ctx context.Context, c tool.Call) (tool.Output, error) {
+		{name: "cannot ask", run: func(ctx context.Context, c tool.Call) (tool.Output, error) {
 			return tool.Output{}, c.Ask(ctx, tool.Request{})
-		}, reason: session.ReasonTool, says: "nobody"},
+		}, reason: session.ReasonTool, says: "cannot be asked for"},
 		{name: "progress without a listener", run: func(_ context.Context, c tool.Call) (tool.Output, error) {
 			c.Progress(text("x"))
 			return text("ok"), nil

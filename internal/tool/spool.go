@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	spoolStep    = 16 << 20 // bytes between two looks at the disk
-	spoolMinimum = 1 << 20  // what a file takes however little the disk has left
+	spoolStep    = 16 << 20 // bytes between two checks of the disk
+	spoolMinimum = 1 << 20  // bytes that a file may take however full the disk is
 )
 
-// spool is the managed file of one capture: the beginning of what was said, all of it if it can be, and where it
-// cannot, a note and the end behind it. It never takes more of the disk than Outputs allows.
+// spool is the managed file of one capture. It stores the whole text if it may; else the beginning, a note and the end.
+// It never exceeds the bounds of Outputs.
 type spool struct {
 	outputs *Outputs
 	file    *os.File
-	ending  int64  // bytes that are kept free for the note and the end
+	ending  int64  // bytes reserved for the note and the end
 	stored  int64  // bytes in file
-	counted int64  // of these, what outputs was told of
-	bound   int64  // how far the beginning may go, as of the last look
-	next    int64  // stored bytes at which to look again
+	counted int64  // bytes of stored that Outputs has counted
+	bound   int64  // end of the beginning, as of the last check
+	next    int64  // value of stored at which to check again
 	full    string // why the file takes no more of the beginning; "" while it does
 }
 
-// newSpool makes the file for the session. The end will have at most ending bytes, its note included.
+// newSpool creates the file of the session. The end has at most ending bytes, including the note.
 func (o *Outputs) newSpool(id session.ID, ending int) (*spool, error) {
 	f, err := o.createFile(id)
 	if err != nil {
@@ -39,7 +39,7 @@ func (o *Outputs) newSpool(id session.ID, ending int) (*spool, error) {
 
 func (s *spool) path() string { return s.file.Name() }
 
-// write adds p to the beginning, or as much of it as fits. An error means that the file is gone.
+// write adds as much of p to the beginning as fits. An error means that the file was removed.
 func (s *spool) write(p []byte) error {
 	for len(p) > 0 && s.full == "" {
 		if s.stored >= s.next {
@@ -58,7 +58,7 @@ func (s *spool) write(p []byte) error {
 	return nil
 }
 
-// updateBound tells the folder what was stored and asks how far the file may go.
+// updateBound reports the stored bytes to Outputs and computes the bound.
 func (s *spool) updateBound() {
 	s.outputs.countWritten(context.Background(), s.stored-s.counted)
 	s.counted = s.stored
@@ -70,7 +70,7 @@ func (s *spool) updateBound() {
 	}
 }
 
-// fullReason is said of what goes beyond the bound.
+// fullReason returns the reason why the bound was reached.
 func (s *spool) fullReason() string {
 	if most := s.outputs.maxFile(); s.bound == most-s.ending {
 		return fmt.Sprintf("a file of output holds at most %d bytes, see limits.output", most)
@@ -78,7 +78,7 @@ func (s *spool) fullReason() string {
 	return "the disk has too little space left"
 }
 
-// handleFull makes room for the end where the disk took no more. A file for which that fails is given up.
+// handleFull makes room for the end after the disk refused a write. If that fails, it removes the file.
 func (s *spool) handleFull(err error) error {
 	s.full = "the disk took no more"
 	back := max(s.stored-s.ending, 0)
@@ -101,8 +101,8 @@ func (s *spool) writeFull(p []byte) error {
 	return err
 }
 
-// finish writes the end of an output of so many bytes, as far as the file does not have it, and closes the file.
-// missing is how much is in neither. An error means that the file is gone.
+// finish writes the missing end of a text of the given length and closes the file. missing is the number of bytes that
+// are neither in the file nor in end. An error means that the file was removed.
 func (s *spool) finish(ctx context.Context, bytes int64, end []byte) (missing int64, err error) {
 	rest := bytes - s.stored
 	missing = max(rest-int64(len(end)), 0)

@@ -1,8 +1,8 @@
-// Package tool holds what a tool is, the registry of a Location's tools, and how one call of a tool is settled:
-// checked, run, bounded, and turned into exactly one outcome.
+// Package tool defines tools, the registry of a Location's tools, and the settlement of a call: check, run, bound, and
+// one outcome.
 //
-// A tool knows nothing of sessions, stores or engines. It gets a Call with its own identity and a function to ask for
-// permission, and returns an Output or an error. An error is information for the model, never a failure of ours.
+// A tool does not know sessions, stores or engines. It gets a Call with its identity and a function to ask for
+// permission, and returns an Output or an error. An error is information for the model, not an internal error.
 package tool
 
 import (
@@ -19,26 +19,26 @@ import (
 // value; the server refuses API requests from a process that carries it, and the command's descendants are found by it.
 const CallVariable = "CAIRN_CALL"
 
-// Tool does one thing for the model. Its methods are safe for concurrent use and its Definition never changes.
+// Tool is a tool that the model can call. Its methods are safe for concurrent use; its Definition never changes.
 type Tool interface {
 	Definition() Definition
-	// Run does it. All asking happens before the first side effect: a call whose ask was never answered is run again
-	// after a restart. When ctx ends, Run stops what it started, children included, and returns promptly; what it
-	// has to show by then it may return beside the error.
+	// Run executes a call. It asks for all permissions before the first side effect, because a call that was interrupted
+	// while asking is run again after a restart. When ctx ends, Run stops everything it started, including child
+	// processes, and returns promptly; it may return a partial Output with the error.
 	Run(ctx context.Context, call Call) (Output, error)
 }
 
-// Definition is what there is to know about a tool before it is called.
+// Definition describes a tool.
 type Definition struct {
 	Name        string         // ^[A-Za-z][A-Za-z0-9_-]{0,63}$
 	Description string         // for the model
 	Schema      jsontext.Value // JSON Schema of the input, an object
-	Action      string         // the permission action; "" is the name
-	ReadOnly    bool           // it changes nothing anywhere, so running it again is harmless
-	Bounded     bool           // it keeps its text within limits of its own, so it is cut again at twice ours only
+	Action      string         // permission action; "" means the name
+	ReadOnly    bool           // the tool changes nothing, so a call can be repeated
+	Bounded     bool           // the tool bounds its text itself; the registry cuts it at twice the limits only
 }
 
-// Call is one call with the identity that the tool acts under.
+// Call is one call and the identity under which it runs.
 type Call struct {
 	SessionID session.ID
 	MessageID session.MessageID
@@ -47,60 +47,59 @@ type Call struct {
 	Agent     string
 	Name      string
 	Input     jsontext.Value // a JSON object that fits the schema
-	Since     int64          // where what the model sees of the session begins; a compaction makes it another; 0: unknown
+	// identifies the part of the session that the model sees; a compaction changes it; 0 if unknown
+	Since int64
 
-	// Ask returns nil when the action is allowed, now or after somebody said so, and blocks until then. Its errors
-	// are *Denied, or the end of ctx.
+	// Ask returns nil when the action is allowed, by a rule or by a reply, for which it blocks. Its errors are *Denial or
+	// the cause of ctx.
 	Ask func(ctx context.Context, r Request) error
-	// Question puts the questions to the people that the model works for and waits for the answers, a list for each
-	// question. Its errors are those of Ask.
+	// Question shows questions to the user and returns a list of answers for each. Its errors are those of Ask.
 	Question func(ctx context.Context, qs []session.Question) ([][]string, error)
-	// Todos returns the session's list of todos as it is now.
+	// Todos returns the current todo list of the session.
 	Todos func(ctx context.Context) ([]session.Todo, error)
-	// Results goes through the results of the session's calls that succeeded, the newest first, until visit has enough;
-	// those of long ago it leaves out. Nil: none are known.
+	// Results calls visit with the results of the session's successful calls, newest first, until it returns false. Old
+	// results may be missing. Nil: no results are available.
 	Results func(ctx context.Context, visit func(name string, structured jsontext.Value) bool) error
-	// Progress shows how the call comes along. It never blocks and may drop what comes too fast.
+	// Progress reports the state of the call. It never blocks and may drop reports.
 	Progress func(o Output)
-	Jobs     Jobs // nil: nothing runs in the background here
+	Jobs     Jobs // nil if background jobs are not available
 }
 
-// Request asks for an action on resources.
+// Request is a request for permission for an action on resources.
 type Request struct {
 	Action    string
 	Resources []string
-	Save      []string       // what "always" will allow, as patterns; empty: always is not offered
-	Metadata  jsontext.Value // shown to whoever decides, e.g. {"diff": "…"}
+	Save      []string       // patterns that the reply "always" allows; empty: "always" is not offered
+	Metadata  jsontext.Value // shown with the request, e.g. {"diff": "…"}
 	Seen      permission.Seen
 }
 
-// Output is what came of a call.
+// Output is the result of a call.
 type Output struct {
-	Title       string // one short line for people
+	Title       string // a short line for people
 	Content     []session.ToolContent
 	Structured  jsontext.Value // an object for programs; may be nil
-	OutputPaths []string       // files that hold more
+	OutputPaths []string       // files with more output
 	Attachments []session.File
-	// Todos becomes the session's list of todos together with the call's settlement, if it succeeds; nil leaves it as it
-	// is.
+	// Todos replaces the todo list of the session in the same commit as the settlement, if the call succeeds; nil leaves
+	// the list unchanged.
 	Todos []session.Todo
 }
 
-// ActionQuestion is the permission to ask people questions.
+// ActionQuestion is the permission to ask the user questions.
 const ActionQuestion = "question"
 
-// Denial says that permission was refused. Feedback, when not empty, is for the model, which goes on; without it the
-// work stops.
+// Denial is the refusal of a permission. With Feedback, the model gets the text and goes on; without, the turn ends.
 type Denial struct {
 	Action    string
 	Resources []string
 	Feedback  string
-	Rule      *session.Rule // the rule that denied; nil when somebody did
-	Stop      bool          // the user declined: no further turn is made
-	ByPolicy  bool          // what was declared for asks answered, nobody did
+	Rule      *session.Rule // the rule that denied; nil if the user did
+	Stop      bool          // the user declined: no further turn follows
+	ByPolicy  bool          // an ask policy declined, not a person
 }
 
-// rejected is what a call hears to which somebody said no, in OpenCode's words: clients look for them.
+// rejectedText is OpenCode's text for a refusal by the user, which clients look for.
 const rejectedText = "The user rejected permission to use this specific tool call"
 
 func (d *Denial) Error() string {
@@ -108,7 +107,7 @@ func (d *Denial) Error() string {
 	case d.Action == ActionQuestion && d.Rule == nil && d.Feedback != "":
 		return "the question was not answered: " + d.Feedback
 	case d.Action == ActionQuestion && d.Rule == nil && d.ByPolicy:
-		return "the question was denied: nobody is there to answer it"
+		return "the question was denied: no person is available to answer it"
 	case d.Action == ActionQuestion && d.Rule == nil:
 		return "The user dismissed this question"
 	case d.Rule != nil:
@@ -127,18 +126,18 @@ func (d *Denial) Error() string {
 	}
 }
 
-// Failure is an error whose words are written for the model.
+// Failure is an error whose message is for the model.
 type Failure struct{ Message string }
 
 func (f *Failure) Error() string { return f.Message }
 
-// Failf makes a Failure.
+// Failf returns a Failure.
 func Failf(format string, args ...any) error { return &Failure{fmt.Sprintf(format, args...)} }
 
-// Settlement is the one outcome of a call: an Output that fits the limits, or an Error. Beside an Error, Output holds
-// what the tool had to show by then, also within the limits; it is empty for a call that never ran.
+// Settlement is the outcome of a call: an Output within the limits, or an Error. With an Error, Output is what the tool
+// returned until then, also within the limits; it is empty for a call that did not run.
 type Settlement struct {
 	Output Output
 	Error  *session.Failure
-	Denial *Denial // set when the error is a refused permission
+	Denial *Denial // set if permission was refused
 }

@@ -1,8 +1,7 @@
-// Package dialog holds the tools that touch nothing but the session itself: its list of todos, which the people it
-// works for can see, and the questions that the model puts to them.
+// Package dialog has the tools that only touch the session: its todo list, and questions to the user.
 package dialog
 
 import "github.com/cairn-dev/cairn/internal/tool"
 
-// New returns the tools. What they need of the session comes with each call.
+// New returns the tools. Each call brings what they need of the session.
 func New() []tool.Tool { return []tool.Tool{todoWrite{}, todoRead{}, questionTool{}} }

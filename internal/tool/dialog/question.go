@@ -39,7 +39,7 @@ func (questionTool) Definition() tool.Definition {
 	}
 }
 
-// Run asks and waits for the answers.
+// Run asks the questions and waits for the answers.
 func (questionTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	in, err := tool.Input[struct {
 		Questions []session.Question `json:"questions"`
@@ -66,7 +66,7 @@ func (questionTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	return tool.TextOutput(title, formatAnswers(in.Questions, answers), map[string]any{"answers": answers}), nil
 }
 
-// formatAnswers is what the model hears: each question with its answer.
+// formatAnswers returns each question with its answer, for the model.
 func formatAnswers(qs []session.Question, answers [][]string) string {
 	pairs := make([]string, len(qs))
 	for i, q := range qs {

@@ -18,7 +18,7 @@ var writeDescription string
 //go:embed todoread.md
 var readDescription string
 
-// The list is bounded: it is part of the session's row, and read at every step.
+// The list is bounded because it is part of the session's row, which every step reads.
 const writeSchema = `{"type":"object","properties":{
 "todos":{"type":"array","maxItems":100,"description":"The whole new list, in order","items":{"type":"object","properties":{
 "content":{"type":"string","minLength":1,"maxLength":500,"description":"What is to be done, in a few words"},
@@ -36,7 +36,7 @@ func (todoWrite) Definition() tool.Definition {
 	}
 }
 
-// Run replaces the list: it changes with the settlement of the call, or not at all.
+// Run replaces the list in the same commit as the settlement of the call.
 func (todoWrite) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	in, err := tool.Input[struct {
 		Todos []session.Todo `json:"todos"`
@@ -69,7 +69,7 @@ func (todoRead) Definition() tool.Definition {
 	}
 }
 
-// Run shows the list.
+// Run returns the list.
 func (todoRead) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	if err := call.Ask(ctx, tool.Request{Action: "todoread", Resources: []string{"*"}, Save: []string{"*"}}); err != nil {
 		return tool.Output{}, err
@@ -81,7 +81,7 @@ func (todoRead) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	return formatTodos(append([]session.Todo{}, todos...)), nil
 }
 
-// formatTodos is the list as JSON, with how many are not completed as its title.
+// formatTodos returns the list as JSON. The title counts the todos that are not completed.
 func formatTodos(todos []session.Todo) tool.Output {
 	left := 0
 	for _, t := range todos {
@@ -90,6 +90,6 @@ func formatTodos(todos []session.Todo) tool.Output {
 		}
 	}
 	text := tool.EncodeObject(todos)
-	_ = text.Indent(jsontext.WithIndent("  ")) // it is JSON
+	_ = text.Indent(jsontext.WithIndent("  ")) // text is valid JSON
 	return tool.TextOutput(fmt.Sprintf("%d todos", left), string(text), map[string]any{"todos": todos})
 }

@@ -24,22 +24,22 @@ type client struct {
 	transport http.RoundTripper
 }
 
-// page is what a server answered.
+// page is the response of a server.
 type page struct {
-	url         *url.URL // where it was found in the end
+	url         *url.URL // after redirects
 	status      int
-	mime        string // without parameters, lower case
+	mime        string // lower case, without parameters
 	contentType string // the whole Content-Type
 	body        []byte
 }
 
-// redirectError says that a page is at another host, or behind a weaker scheme. It is for the model to go there: permission
-// was given for the host that was asked for.
+// redirectError reports a redirect to another host or to a weaker scheme. The model decides whether to fetch it,
+// because the permission covers the requested host only.
 type redirectError struct{ to *url.URL }
 
 func (e *redirectError) Error() string { return "redirected to " + e.to.String() }
 
-// fetchPage fetches the page, following redirects within its host.
+// fetchPage fetches the page and follows redirects within its host.
 func (c *client) fetchPage(ctx context.Context, u *url.URL, accept string) (*page, error) {
 	for range maxRedirects + 1 {
 		res, err := c.sendAsBrowser(ctx, u, accept)
@@ -59,10 +59,11 @@ func (c *client) fetchPage(ctx context.Context, u *url.URL, accept string) (*pag
 	return nil, tool.Failf("%s redirects more than %d times.", u, maxRedirects)
 }
 
-// browser is how most servers want to be asked.
+// browser is a user agent that most servers accept.
 const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.0.0 Safari/537.36"
 
-// sendAsBrowser makes one request. A gate that lets only browsers pass that prove to be one is asked again by our own name.
+// sendAsBrowser sends one request. If a bot check refuses the browser's user agent, it repeats the request with that of
+// this program.
 func (c *client) sendAsBrowser(ctx context.Context, u *url.URL, accept string) (*http.Response, error) {
 	res, err := c.sendRequest(ctx, u, accept, browser)
 	if err != nil || res.StatusCode != http.StatusForbidden || res.Header.Get("Cf-Mitigated") != "challenge" {
@@ -87,7 +88,7 @@ func (c *client) sendRequest(ctx context.Context, u *url.URL, accept, agent stri
 	return res, nil
 }
 
-// describeFetchError says in words for the model why nothing came.
+// describeFetchError returns the error for the model.
 func describeFetchError(ctx context.Context, u *url.URL, err error) error {
 	if f, ok := errors.AsType[*tool.Failure](err); ok {
 		return f
@@ -101,8 +102,8 @@ func describeFetchError(ctx context.Context, u *url.URL, err error) error {
 	return tool.Failf("%s could not be fetched: %v.", u.Host, err)
 }
 
-// followRedirect returns where the answer leads, nil if it is the page. Only the way from http to https changes anything but
-// the path.
+// followRedirect returns the target of a redirect, nil if the response is the page. A target may differ in its path and
+// query, and by https in place of http.
 func (c *client) followRedirect(from *url.URL, res *http.Response) (*url.URL, error) {
 	switch res.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
@@ -112,7 +113,7 @@ func (c *client) followRedirect(from *url.URL, res *http.Response) (*url.URL, er
 	}
 	location, err := from.Parse(res.Header.Get("Location"))
 	if err != nil || res.Header.Get("Location") == "" {
-		return nil, tool.Failf("%s redirects to nowhere.", from)
+		return nil, tool.Failf("%s redirects without a valid Location.", from)
 	}
 	to, err := c.parseTarget(location.String())
 	if err != nil {
@@ -126,7 +127,7 @@ func (c *client) followRedirect(from *url.URL, res *http.Response) (*url.URL, er
 	return to, nil
 }
 
-// readPage takes the answer in, as much as there may be of it.
+// readPage reads the response body, at most maxBody bytes.
 func readPage(u *url.URL, res *http.Response) (*page, error) {
 	defer res.Body.Close()
 	content := res.Header.Get("Content-Type")

@@ -47,7 +47,7 @@ func (t *fetchTool) Definition() tool.Definition {
 	}
 }
 
-// Run fetches the page. It looks nothing up before it may.
+// Run fetches the page. It makes no DNS query before permission is given.
 func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	in, err := tool.Input[fetchInput](call)
 	if err != nil {
@@ -59,7 +59,9 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	}
 	err = call.Ask(ctx, tool.Request{
 		Action: "webfetch", Resources: []string{u.String()}, Save: []string{hostPattern(u)},
-		Metadata: tool.EncodeObject(map[string]any{"url": u.String(), "format": in.formatOrDefault(), "timeout": in.timeLimit().Seconds()}),
+		Metadata: tool.EncodeObject(
+			map[string]any{"url": u.String(), "format": in.formatOrDefault(), "timeout": in.timeLimit().Seconds()},
+		),
 	})
 	if err != nil {
 		return tool.Output{}, err
@@ -77,7 +79,7 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	return p.formatOutput(u, in.formatOrDefault())
 }
 
-// hostPattern is the pattern for all that the URL's host serves at its port.
+// hostPattern returns the pattern for all pages of the URL's host and port.
 func hostPattern(u *url.URL) string {
 	return permission.Escape(u.Scheme+"://"+u.Host) + "/*"
 }
@@ -107,14 +109,14 @@ func acceptHeader(format string) string {
 	}
 }
 
-// fetchResult is what programs get to know of a fetch.
+// fetchResult is the structured result.
 type fetchResult struct {
-	URL         string `json:"url"` // where the page was found
+	URL         string `json:"url"` // of the page
 	Status      int    `json:"status,omitzero"`
 	ContentType string `json:"contentType,omitzero"`
 	Format      string `json:"format,omitzero"`
 	Bytes       int    `json:"bytes,omitzero"`
-	Redirect    string `json:"redirect,omitzero"` // where it is said to be
+	Redirect    string `json:"redirect,omitzero"` // target of a redirect that was not followed
 }
 
 func formatRedirect(from, to *url.URL) tool.Output {
@@ -123,13 +125,15 @@ func formatRedirect(from, to *url.URL) tool.Output {
 	return tool.TextOutput(from.String(), text, fetchResult{URL: from.String(), Redirect: to.String()})
 }
 
-// formatOutput gives the page in the format, an image or a PDF as itself.
+// formatOutput returns the page in the format; an image or a PDF as media.
 func (p *page) formatOutput(asked *url.URL, format string) (tool.Output, error) {
 	title := asked.String()
 	if p.mime != "" {
 		title += " (" + p.mime + ")"
 	}
-	info := fetchResult{URL: p.url.String(), Status: p.status, ContentType: p.contentType, Format: format, Bytes: len(p.body)}
+	info := fetchResult{
+		URL: p.url.String(), Status: p.status, ContentType: p.contentType, Format: format, Bytes: len(p.body),
+	}
 	if mime := p.mediaType(); mime != "" {
 		info.Format = ""
 		out := tool.TextOutput(title, "Fetched as an attachment: "+mime, info)

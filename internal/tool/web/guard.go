@@ -13,11 +13,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// guard decides which addresses are reached, and reaches them.
+// guard connects only to addresses that are public or allowed.
 type guard struct {
 	allow        []netip.Prefix
 	lookup       func(ctx context.Context, host string) ([]netip.Addr, error)
-	ownAddresses func() []netip.Addr // the addresses of this machine
+	ownAddresses func() []netip.Addr // returns the addresses of this machine
 }
 
 func newGuard(c Config) *guard {
@@ -32,9 +32,8 @@ func newGuard(c Config) *guard {
 
 const connectTime = 10 * time.Second
 
-// dial connects to the host of address: to one that it was resolved to here, and that is checked once more on the
-// socket, when nothing can change it any more. A name with one address that is refused is refused as a whole: who
-// controls it would choose the moment.
+// dial connects to a checked address of the host. The address is checked again on the socket, when it cannot change any
+// more. If one address of a name is refused, the name is refused: its owner could choose which one is used.
 func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -54,7 +53,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return nil, err
 }
 
-// resolve returns the addresses of the host, all of them checked.
+// resolve returns the addresses of the host after checking all of them.
 func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs := []netip.Addr{}
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -81,7 +80,7 @@ func describeDNSError(err error) error {
 	return err
 }
 
-// checkAddress checks the address that the socket is about to connect to.
+// checkAddress checks the address that a socket is about to connect to.
 func (g *guard) checkAddress(_ context.Context, _, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -104,10 +103,10 @@ func failRefused(host string, a netip.Addr, why string) error {
 	)
 }
 
-// refusalReason says what the address is that it is not reached, "" if it may be.
+// refusalReason describes why an address must not be reached, "" if it may be.
 func (g *guard) refusalReason(a netip.Addr) string {
 	if a.Zone() != "" {
-		return "an address of a local link"
+		return "a link-local address"
 	}
 	a = a.Unmap()
 	if slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a) }) {
@@ -122,17 +121,17 @@ func (g *guard) refusalReason(a netip.Addr) string {
 	return ""
 }
 
-// specialPurpose says what is special about an address that is not simply one of the public Internet.
+// specialPurpose describes an address that is not public, "" for a public one.
 func specialPurpose(a netip.Addr) string {
 	switch {
 	case !a.IsValid(), a.IsUnspecified():
-		return "no address of anybody"
+		return "an unspecified address"
 	case a.IsLoopback():
 		return "this machine"
 	case a.IsPrivate():
 		return "a private address"
 	case a.IsLinkLocalUnicast():
-		return "an address of a local link, or where clouds keep their metadata"
+		return "a link-local address, which clouds use for metadata"
 	case a.IsMulticast():
 		return "a multicast address"
 	}
@@ -142,7 +141,7 @@ func specialPurpose(a netip.Addr) string {
 		}
 	}
 	if a.Is6() && !netip.MustParsePrefix("2000::/3").Contains(a) {
-		return "no address of the public Internet"
+		return "an address outside of the public Internet"
 	}
 	return ""
 }
@@ -152,14 +151,14 @@ type block struct {
 	why    string
 }
 
-// reservedBlocks lists what is neither private by name nor public: the registries of special-purpose addresses (RFC 6890),
-// and where a cloud serves its machines. Addresses that carry others within them are refused whatever they carry.
+// reservedBlocks returns the special-purpose blocks (RFC 6890) that netip does not classify, and addresses of cloud
+// services. Addresses that embed an IPv4 address are refused whatever it is.
 func reservedBlocks() []block {
 	var blocks []block
 	for _, r := range []struct{ prefixes, why string }{
-		{"0.0.0.0/8", "no address of anybody"},
+		{"0.0.0.0/8", "an unspecified address"},
 		{"100.64.0.0/10", "an address that a provider shares among its customers"},
-		{"168.63.129.16/32", "where a cloud serves its machines"},
+		{"168.63.129.16/32", "an address of a cloud's internal services"},
 		{"192.0.0.0/24 192.88.99.0/24 198.18.0.0/15 240.0.0.0/4", "a reserved address"},
 		{"192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20", "an address for documentation"},
 		{"64:ff9b::/96 64:ff9b:1::/48 2001::/23 2002::/16", "an address that stands for another one"},
@@ -171,7 +170,7 @@ func reservedBlocks() []block {
 	return blocks
 }
 
-// listOwnAddresses are those of this machine, which answers on its public ones what it would answer on loopback.
+// listOwnAddresses returns the addresses of this machine: on its public addresses it answers as on loopback.
 func listOwnAddresses() []netip.Addr {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {

@@ -37,7 +37,7 @@ func TestEveryCheckAlone(t *testing.T) {
 	}
 	g.allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	for address, want := range map[string]string{
-		"10.0.0.1": "", "::ffff:10.0.0.1": "", "10.0.0.1%x": "local link", "127.0.0.1": "this machine",
+		"10.0.0.1": "", "::ffff:10.0.0.1": "", "10.0.0.1%x": "link-local", "127.0.0.1": "this machine",
 	} {
 		a, err := netip.ParseAddr(address)
 		if err != nil {

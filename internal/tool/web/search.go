@@ -33,19 +33,19 @@ const (
 	maxFound   = 256 << 10
 )
 
-// Searcher is a search service, asked as MCP has it: one POST that calls one tool.
+// Searcher is a search service with an MCP interface: one POST calls one tool.
 type Searcher struct {
-	Name   string // for people
+	Name   string // shown to people
 	URL    string
-	Header http.Header // with the key
+	Header http.Header // contains the key
 	Tool   string
-	// Arguments are those of the service's tool.
+	// Arguments returns the arguments of the service's tool.
 	Arguments func(in Query) any
-	// Transport makes the request; nil is http.DefaultTransport.
+	// Transport sends the request; nil is http.DefaultTransport.
 	Transport http.RoundTripper
 }
 
-// Query is what websearch is asked.
+// Query is the input of websearch.
 type Query struct {
 	Query                string `json:"query"`
 	NumResults           int    `json:"numResults"`
@@ -54,14 +54,14 @@ type Query struct {
 	ContextMaxCharacters int    `json:"contextMaxCharacters"`
 }
 
-// The variables that hold the keys of search services.
+// The environment variables of the keys.
 const (
 	ExaKey      = "EXA_API_KEY"
 	ParallelKey = "PARALLEL_API_KEY"
 )
 
-// NewSearcher returns the service for which the environment holds a key, nil for none. Of two the variable
-// WEBSEARCH_PROVIDER may name one.
+// NewSearcher returns the service whose key is in the environment, nil if there is no key. WEBSEARCH_PROVIDER selects
+// one of two.
 func NewSearcher(getenv func(string) string) *Searcher {
 	named := cmp.Or(getenv("CAIRN_WEBSEARCH_PROVIDER"), getenv("OPENCODE_WEBSEARCH_PROVIDER"))
 	if key := getenv(ExaKey); key != "" && (named != "parallel" || getenv(ParallelKey) == "") {
@@ -137,7 +137,7 @@ func (q Query) withDefaults() Query {
 	return q
 }
 
-// search asks the service. Its errors never show the key, nor what the service says of it.
+// search queries the service. Its errors never contain the key or text of the service.
 func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
 	body := tool.EncodeObject(map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -154,7 +154,7 @@ func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
 	if transport == nil {
 		transport = http.DefaultTransport
 	}
-	res, err := transport.RoundTrip(req) // not a Client: a redirect would take the key elsewhere
+	res, err := transport.RoundTrip(req) // an http.Client would send the key along with a redirect
 	if err != nil {
 		return "", describeFetchError(ctx, req.URL, err)
 	}
@@ -176,7 +176,7 @@ func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
 	return text, nil
 }
 
-// parseResults reads the text of an answer, which is JSON or the same as events.
+// parseResults returns the text of a response, which is JSON or an event stream.
 func parseResults(raw []byte) (string, error) {
 	for line := range bytes.Lines(raw) {
 		line = bytes.TrimSpace(line)
@@ -197,7 +197,7 @@ func parseResults(raw []byte) (string, error) {
 	return text, err
 }
 
-// parseMessage reads one message; done is false for one that is no answer.
+// parseMessage parses one JSON-RPC message; done is false for one that is not the response.
 func parseMessage(raw []byte) (text string, done bool, err error) {
 	var m struct {
 		Result *struct {

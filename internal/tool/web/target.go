@@ -13,22 +13,22 @@ import (
 
 const maxURL = 8 << 10
 
-// parseTarget reads a URL as it will be asked for and fetched: http or https, no user, the host in its plain form. What is
-// known to lead to a refused address without asking anybody is refused here, before somebody is asked to agree to it.
+// parseTarget parses a URL into the form that the permission request shows and the client fetches: http or https, no
+// user, a normalized host. It refuses addresses that need no DNS query to be refused, before permission is asked for.
 func (g *guard) parseTarget(raw string) (*url.URL, error) {
 	if len(raw) > maxURL {
 		return nil, tool.Failf("The URL is %d bytes long, the limit is %d.", len(raw), maxURL)
 	}
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil {
-		return nil, tool.Failf("That is not a URL: it cannot be read.")
+		return nil, tool.Failf("The URL is invalid.")
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, tool.Failf("The URL must begin with http:// or https://.")
 	case u.User != nil:
-		return nil, tool.Failf("The URL holds a user name or a password; those are not sent.")
+		return nil, tool.Failf("The URL contains a user name or a password, which are not sent.")
 	}
 	host, err := normalizeHost(u.Hostname())
 	if err != nil {
@@ -46,12 +46,12 @@ func (g *guard) parseTarget(raw string) (*url.URL, error) {
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return nil, tool.Failf("%q is not a port.", port)
+			return nil, tool.Failf("%q is not a valid port.", port)
 		}
 		host += ":" + port
 	}
 	u.Host, u.Fragment, u.RawFragment = host, "", ""
-	if u.Path == "" { // so that a rule for all of a host's pages is for its first one too
+	if u.Path == "" { // a pattern for all pages of a host must match its first page, too
 		u.Path = "/"
 	}
 	return u, nil
@@ -66,20 +66,19 @@ func isLocalhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// normalizeHost is a host as it will be looked up: lower case, in ASCII, and an IPv4 address in its usual form however it
-// was written.
+// normalizeHost returns a host in lower-case ASCII, and an IPv4 address in dotted decimal form.
 func normalizeHost(host string) (string, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" {
-			return "", tool.Failf("%q is an address of a local link.", host)
+			return "", tool.Failf("%q is a link-local address.", host)
 		}
 		return a.Unmap().String(), nil
 	}
-	names := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false)) // "_" is in use
+	names := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false)) // host names with "_" exist
 	ascii, err := names.ToASCII(host)
 	if err != nil || strings.Trim(ascii, ".") == "" || strings.ContainsFunc(ascii, isInvalidHostRune) ||
 		strings.Contains(ascii, "..") {
-		return "", tool.Failf("%q is not the name of a host.", host)
+		return "", tool.Failf("%q is not a valid host name.", host)
 	}
 	labels := strings.Split(strings.TrimSuffix(ascii, "."), ".")
 	if !isNumericLabel(labels[len(labels)-1]) {
@@ -87,18 +86,18 @@ func normalizeHost(host string) (string, error) {
 	}
 	a, ok := parseLegacyIPv4(labels)
 	if !ok {
-		return "", tool.Failf("%q is not the name of a host.", host)
+		return "", tool.Failf("%q is not a valid host name.", host)
 	}
 	return a.String(), nil
 }
 
-// isNumericLabel reports whether a host that ends in the label is an address, not a name.
+// isNumericLabel reports whether a host with this last label is an address.
 func isNumericLabel(label string) bool {
 	_, err := parseAddressPart(label)
 	return err == nil || strings.Trim(label, "0123456789") == ""
 }
 
-// parseAddressPart reads a part of an address in decimal, in octal (0…) or in hexadecimal (0x…).
+// parseAddressPart parses a part of an address in decimal, octal (0…) or hexadecimal (0x…).
 func parseAddressPart(s string) (uint64, error) {
 	rest, isHex := strings.CutPrefix(s, "0x")
 	switch {
@@ -113,7 +112,8 @@ func parseAddressPart(s string) (uint64, error) {
 	}
 }
 
-// parseLegacyIPv4 reads what inet_aton took for an address: one to four parts, the last of which fills what is left.
+// parseLegacyIPv4 parses the address formats of inet_aton: one to four parts, of which the last fills the remaining
+// bytes.
 func parseLegacyIPv4(labels []string) (netip.Addr, bool) {
 	if len(labels) > 4 {
 		return netip.Addr{}, false

@@ -18,7 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// mediaType is the type of an image or a PDF, by its first bytes as much as by what the server says, "" for anything else.
+// mediaType returns the type of an image or a PDF, by its first bytes or the Content-Type; "" for anything else.
 func (p *page) mediaType() string {
 	switch sniffed, _, _ := strings.Cut(http.DetectContentType(p.body), ";"); sniffed {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
@@ -28,10 +28,11 @@ func (p *page) mediaType() string {
 	}
 }
 
-// maxTags is how many tags a page may have to be read as a tree: nobody can stop that, and it takes memory for each.
+// maxTags bounds the tags of a page that is parsed into a tree, because parsing cannot be interrupted and takes memory
+// for each.
 const maxTags = 200_000
 
-// formatText gives the page as text in the format.
+// formatText returns the page as text in the format.
 func (p *page) formatText(format string) (string, error) {
 	if !p.isText() {
 		return "", tool.Failf("%s is not text but %s, %d bytes: it cannot be shown.", p.url, p.mime, len(p.body))
@@ -47,7 +48,7 @@ func (p *page) formatText(format string) (string, error) {
 		return stripTags(text), nil
 	}
 	root, err := html.Parse(strings.NewReader(text))
-	if err != nil { // nested too deep to be a page: its words are there all the same
+	if err != nil { // nested too deep for a tree; its words are still readable
 		return stripTags(text), nil
 	}
 	removeHidden(root)
@@ -57,7 +58,7 @@ func (p *page) formatText(format string) (string, error) {
 	return p.convertMarkdown(root)
 }
 
-// isText reports whether the page is text, by what the server calls it, and if it calls it nothing by how it begins.
+// isText reports whether the page is text, by the Content-Type, or by its first bytes if there is none.
 func (p *page) isText() bool {
 	if bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(strings.ToLower(p.contentType), "utf-16") {
 		return false
@@ -81,14 +82,14 @@ func (p *page) isText() bool {
 
 func (p *page) isHTML() bool { return p.mime == "text/html" || p.mime == "application/xhtml+xml" }
 
-// decodeBody brings the body to UTF-8, from the encoding that the server, the page or its bytes name.
+// decodeBody converts the body to UTF-8, from the encoding that the server, the page or its bytes name.
 func (p *page) decodeBody() (string, error) {
 	content := p.contentType
 	if content == "" {
 		content = p.mime
 	}
 	r, err := charset.NewReader(bytes.NewReader(p.body), content)
-	if errors.Is(err, io.EOF) { // the page is empty
+	if errors.Is(err, io.EOF) { // the body is empty
 		return "", nil
 	}
 	if err != nil {
@@ -112,7 +113,7 @@ func (p *page) convertMarkdown(root *html.Node) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// removeHidden removes what is not for readers.
+// removeHidden removes elements that a reader does not see.
 func removeHidden(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -135,7 +136,7 @@ func isHiddenElement(a atom.Atom) bool {
 	}
 }
 
-// extractText is the text of a page: one line for each block, the space within lines collapsed but where it is meant.
+// extractText returns the text of a page: a line for each block, with white space collapsed unless it is preformatted.
 func extractText(root *html.Node) string {
 	var b strings.Builder
 	writePlain(&b, root, false)
@@ -209,7 +210,7 @@ func isBlock(a atom.Atom) bool {
 	}
 }
 
-// stripTags is the text of a page that is no tree.
+// stripTags returns the text of a page that cannot be parsed into a tree.
 func stripTags(page string) string {
 	var b strings.Builder
 	skip := 0

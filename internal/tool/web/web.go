@@ -1,9 +1,9 @@
-// Package web holds the tools that reach into the network: webfetch and websearch.
+// Package web has the tools that access the network: webfetch and websearch.
 //
-// A URL is anybody's: the model's, or that of a page it has read. So webfetch decides on addresses, not on names. The
-// name is resolved first, every address it has must be a public one, and the connection is made to an address that was
-// checked, when it is made, at every hop of a redirect. What answers is bounded in size, after decompression, and in
-// time. No cookie, credential or proxy of the user's goes along.
+// URLs come from the model or from a page that it read, so webfetch decides by address, not by name. It resolves the
+// name, requires that every address is public, and connects to a checked address, at every hop of a redirect. Responses
+// are bounded in size, after decompression, and in time. Requests carry no cookies, credentials or proxy settings of
+// the user.
 package web
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// Config says what may be reached and how.
+// Config configures the tools.
 type Config struct {
-	// Allow are addresses that may be reached although they are not public, e.g. a documentation server in the
-	// company's network. The user's own decision, never a project's.
+	// Allow are addresses that may be reached although they are not public, e.g. a documentation server in the company
+	// network. They come from the user's configuration, never from a project's.
 	Allow []netip.Prefix
-	// Lookup resolves a name; nil asks the system. Tests give their own.
+	// Lookup resolves a name; nil uses the system's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Agent names this program to servers.
+	// Agent is the user agent of this program.
 	Agent string
-	// Search is who is asked by websearch; nil: there is no such tool.
+	// Search is the service of websearch; nil removes the tool.
 	Search *Searcher
 }
 
@@ -45,7 +45,7 @@ func newClient(c Config) *client {
 	return &client{guard: g, agent: c.Agent, transport: g.newTransport()}
 }
 
-// NewTransport reaches what webfetch would reach: public addresses, and those that are allowed.
+// NewTransport returns a transport that reaches public addresses and those that are allowed, as webfetch does.
 func NewTransport(allow []netip.Prefix) http.RoundTripper {
 	return newGuard(Config{Allow: allow}).newTransport()
 }

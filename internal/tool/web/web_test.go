@@ -260,7 +260,7 @@ func TestRedirects(t *testing.T) {
 		{"http://169.254.169.254/latest/", "ERROR 169.254.169.254 is"},
 		{"http://[::1]/", "ERROR ::1 is"},
 		{"file:///etc/passwd", "ERROR The URL must begin"},
-		{"http://u:p@a.example/", "ERROR The URL holds"},
+		{"http://u:p@a.example/", "ERROR The URL contains"},
 		{"http://0xa9fea9fe/", "ERROR 169.254.169.254 is"},
 		{"gopher://a.example/", "ERROR The URL must begin"},
 	} {
@@ -269,7 +269,7 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.to, text(s), tt.want)
 		}
 	}
-	for path, want := range map[string]string{"/loop": "redirects more than 5 times", "/nowhere": "redirects to nowhere"} {
+	for path, want := range map[string]string{"/loop": "redirects more than 5 times", "/nowhere": "redirects without a valid Location"} {
 		if s := w.fetch(here + path); !strings.Contains(text(s), want) {
 			t.Errorf("%s: %s", path, text(s))
 		}
