@@ -10,10 +10,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/command"
-	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
-	"github.com/cairn-dev/cairn/internal/tool/file"
 )
 
 // commandSet returns the commands of a location, with its current skills.
@@ -112,28 +110,6 @@ func (l *locationCache) findMentionedFile(p *locationSetup, name string) (sessio
 		f.Mime = "application/x-directory"
 	}
 	return f, true
-}
-
-// Attached implements v1.Places.
-func (l *locationCache) Attached(
-	ctx context.Context, at session.Location, id session.ID, page opencode.Page,
-) (text string, media *session.File, err error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return "", nil, err
-	}
-	attachment := file.Attachment{Session: id, Path: page.FilePath, Offset: page.Offset, Limit: page.Limit}
-	out, err := file.Attach(ctx, p.tools.file, attachment)
-	if err != nil {
-		return "", nil, err
-	}
-	for _, c := range out.Content {
-		if c.Type == "file" {
-			return "", &session.File{URI: c.URI, Mime: c.Mime}, nil
-		}
-		text += c.Text
-	}
-	return text, nil, nil
 }
 
 // staysBelow reports whether a path is below dir after its links are resolved. dir has no links.

@@ -85,11 +85,13 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.v1 = v1.New(v1.Config{
-		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: v1Backend{w.locations}, Terminals: w.terminals,
+		Commands: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine, Store: watched, Log: log, IDs: ids,
+		Backend: v1Backend{w.locations}, Credentials: v1Backend{w.locations}, Terminals: w.terminals,
 		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.WriteError, Logger: w.logger,
 	})
 	w.v2 = v2.New(v2.Config{
-		Engine: w.engine, Store: watched, Log: log, IDs: ids,
+		Commands: w.engine.Commands, Inbox: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs,
+		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Files: w.locations, Explainer: w.locations,
 		Doctor:    ownerDoctor{watched, w.store.WriteError, dirs, o},
 		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.sandboxed},

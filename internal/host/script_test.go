@@ -42,7 +42,11 @@ func TestTheScriptIsOffered(t *testing.T) {
 			t.Error(err)
 		}
 		v2 := slices.ContainsFunc(offered, func(m api.Model) bool { return m.ID == "script" })
-		offers, err := v1Backend{w.locations}.Providers(t.Context(), at)
+		l, err := v1Backend{w.locations}.Location(t.Context(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		offers, err := l.Catalog.Providers()
 		if err != nil {
 			t.Error(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/agent"
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -21,105 +22,145 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// v1Backend serves locations to the V1 contract. It implements v1.Places.
+// v1Backend gives the V1 contract access to locations, to the user's configuration and to credentials.
 type v1Backend struct{ *locationCache }
 
-var _ v1.Places = v1Backend{}
+var (
+	_ v1.Backend     = v1Backend{}
+	_ v1.Credentials = v1Backend{}
+)
 
-// Home implements v1.Places.
-func (l v1Backend) Home() v1.Home {
-	return v1.Home{Home: l.dirs.Home, Config: l.dirs.Config, State: l.dirs.State}
+// Home implements v1.Backend.
+func (b v1Backend) Home() v1.Home {
+	return v1.Home{Home: b.dirs.Home, Config: b.dirs.Config, State: b.dirs.State}
 }
 
-// Place implements v1.Places.
-func (l v1Backend) Place(ctx context.Context, at session.Location) (v1.Place, error) {
-	p, err := l.load(ctx, at.Directory)
+// Location implements v1.Backend.
+func (b v1Backend) Location(ctx context.Context, at session.Location) (*v1.Location, error) {
+	p, err := b.load(ctx, at.Directory)
 	if err != nil {
-		return v1.Place{}, err
+		return nil, err
 	}
 	pr := p.project
-	return v1.Place{Directory: pr.Directory, Worktree: cmp.Or(pr.Worktree, "/"), ProjectID: pr.ID, Git: pr.IsGit()}, nil
+	return &v1.Location{
+		Directory: pr.Directory, Worktree: cmp.Or(pr.Worktree, "/"), ProjectID: pr.ID, Git: pr.IsGit(),
+		Catalog:  v1Catalog{b.locationCache, p, at.Directory},
+		Files:    v1Files{p},
+		Checkout: v1Checkout{b.projects, pr},
+	}, nil
 }
 
-// Agents implements v1.Offers.
-func (l v1Backend) Agents(ctx context.Context, at session.Location) ([]opencode.Agent, error) {
-	p, err := l.load(ctx, at.Directory)
+// UserConfig implements v1.Backend.
+func (b v1Backend) UserConfig(ctx context.Context) (map[string]jsontext.Value, error) {
+	c, err := b.loadUserConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return opencode.ConfigOf(c.View(), c.Rules(), false), nil
+}
+
+// Configure implements v1.Backend.
+func (b v1Backend) Configure(ctx context.Context, members map[string]jsontext.Value) error {
+	c, err := b.loadUserConfig(ctx)
+	if err != nil {
+		return err
+	}
+	return c.MergeUser(ctx, members)
+}
+
+func (b v1Backend) loadUserConfig(ctx context.Context) (*config.Config, error) {
+	return config.Load(ctx, config.Options{Dirs: b.dirs, Env: b.getenv})
+}
+
+// SetKey implements v1.Credentials.
+func (b v1Backend) SetKey(ctx context.Context, providerID, key string) error {
+	return credentialError(b.models.Auth.Set(ctx, providerID, auth.NewSecret(key)))
+}
+
+// RemoveKey implements v1.Credentials.
+func (b v1Backend) RemoveKey(ctx context.Context, providerID string) error {
+	_, err := b.models.Auth.Remove(ctx, providerID)
+	return err
+}
+
+// credentialError is the error of a credential that was not stored, for clients.
+func credentialError(err error) error {
+	if _, ok := errors.AsType[*session.Error](err); err == nil || ok {
+		return err
+	}
+	code := session.CodeUnavailable
+	if _, unfit := errors.AsType[*auth.Unfit](err); unfit {
+		code = session.CodeInvalid
+	}
+	return session.Errorf(code, "the key cannot be stored: %v", err)
+}
+
+// v1Catalog implements v1.Catalog.
+type v1Catalog struct {
+	*locationCache
+
+	setup     *locationSetup
+	directory string
+}
+
+// Agents implements v1.Catalog.
+func (c v1Catalog) Agents() []opencode.Agent {
 	out := []opencode.Agent{}
-	for _, a := range p.agents.List() {
-		out = append(out, opencode.AgentOf(a, agent.IsBuiltin(a.ID), p.agents.AgentLayers(a.ID)))
-	}
-	return out, nil
-}
-
-// Commands implements v1.Offers.
-func (l v1Backend) Commands(ctx context.Context, at session.Location) ([]opencode.Command, error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return nil, err
-	}
-	return opencode.CommandsOf(l.commandSet(p).List()), nil
-}
-
-// Skills implements v1.Offers.
-func (l v1Backend) Skills(ctx context.Context, at session.Location) ([]opencode.Skill, error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return nil, err
-	}
-	return l.listSkills(p), nil
-}
-
-func (l v1Backend) listSkills(p *locationSetup) []opencode.Skill {
-	out := []opencode.Skill{}
-	for _, s := range p.skills.Find().Skills {
-		out = append(out, opencode.Skill{
-			Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content,
-		})
+	for _, a := range c.setup.agents.List() {
+		out = append(out, opencode.AgentOf(a, agent.IsBuiltin(a.ID), c.setup.agents.AgentLayers(a.ID)))
 	}
 	return out
 }
 
-// Tools implements v1.Offers.
-func (l v1Backend) Tools(ctx context.Context, at session.Location) ([]opencode.Tool, error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return nil, err
-	}
-	out := []opencode.Tool{}
-	for _, d := range p.scope.Tools.TakeSnapshot(nil).Definitions() {
-		out = append(out, opencode.Tool{ID: d.Name, Description: d.Description, Parameters: d.Schema})
-	}
-	return out, nil
+// Commands implements v1.Catalog.
+func (c v1Catalog) Commands() []opencode.Command {
+	return opencode.CommandsOf(c.commandSet(c.setup).List())
 }
 
-// Providers implements v1.Offers: all of the catalog, and the guide that needs none.
-func (l v1Backend) Providers(ctx context.Context, at session.Location) (v1.Providers, error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return v1.Providers{}, err
+// ExpandCommand implements v1.Catalog.
+func (c v1Catalog) ExpandCommand(ctx context.Context, r api.ExpandRequest) (api.Expanded, error) {
+	return c.Expand(ctx, session.Location{Directory: c.directory}, r)
+}
+
+// Skills implements v1.Catalog.
+func (c v1Catalog) Skills() []opencode.Skill {
+	out := []opencode.Skill{}
+	for _, s := range c.setup.skills.Find().Skills {
+		out = append(out, opencode.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content})
 	}
-	m := p.models
+	return out
+}
+
+// Tools implements v1.Catalog.
+func (c v1Catalog) Tools() []opencode.Tool {
+	out := []opencode.Tool{}
+	for _, d := range c.setup.scope.Tools.TakeSnapshot(nil).Definitions() {
+		out = append(out, opencode.Tool{ID: d.Name, Description: d.Description, Parameters: d.Schema})
+	}
+	return out
+}
+
+// Providers implements v1.Catalog: the providers of the catalog, and the offline guide.
+func (c v1Catalog) Providers() (v1.Providers, error) {
+	m := c.setup.models
 	out := v1.Providers{All: []opencode.Provider{}, Connected: []string{}, Default: map[string]string{}}
-	for _, known := range m.Catalog.Providers() {
+	for _, p := range m.Catalog.Providers() {
 		source := "custom"
-		own, configured := m.Config.Provider[known.ID]
+		own, configured := m.Config.Provider[p.ID]
 		if configured {
 			source = "config"
 		}
-		v := opencode.ProviderOf(known, source, m.SupportedModels(known.ID))
-		if len(v.Models) == 0 || !m.IsProviderEnabled(known.ID) {
+		v := opencode.ProviderOf(p, source, m.SupportedModels(p.ID))
+		if len(v.Models) == 0 || !m.IsProviderEnabled(p.ID) {
 			continue
 		}
-		if at := own.BaseURL(); at != "" && !strings.Contains(at, "@") { // before the @ there may be a password
-			v.Options["baseURL"], _ = jsontext.AppendQuote(nil, at) // read from JSON, so it is text
+		if url := own.BaseURL(); url != "" && !strings.Contains(url, "@") { // it may contain a password
+			v.Options["baseURL"], _ = jsontext.AppendQuote(nil, url) // read from JSON, so it is valid UTF-8
 		}
 		out.All = append(out.All, v)
-		out.Default[known.ID] = m.DefaultModelOf(known.ID)
-		if known.Available && models.IsSupported(known.API) {
-			out.Connected = append(out.Connected, known.ID)
+		out.Default[p.ID] = m.DefaultModelOf(p.ID)
+		if p.Available && models.IsSupported(p.API) {
+			out.Connected = append(out.Connected, p.ID)
 		}
 	}
 	var own []catalog.Model
@@ -132,104 +173,42 @@ func (l v1Backend) Providers(ctx context.Context, at session.Location) (v1.Provi
 	return out, nil
 }
 
-// Config implements v1.Settings.
-func (l v1Backend) Config(ctx context.Context, at session.Location) (map[string]jsontext.Value, error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return nil, err
-	}
-	v := opencode.ConfigOf(p.config.View(), p.config.Rules(), true)
+// Config implements v1.Catalog.
+func (c v1Catalog) Config() map[string]jsontext.Value {
+	v := opencode.ConfigOf(c.setup.config.View(), c.setup.config.Rules(), true)
 	if v["username"] == nil {
-		v["username"], _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(cmp.Or(l.getenv("USER"), "unknown"), ""))
+		v["username"], _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(cmp.Or(c.getenv("USER"), "unknown"), ""))
 	}
-	return v, nil
+	return v
 }
 
-// UserConfig implements v1.Settings.
-func (l v1Backend) UserConfig(ctx context.Context) (map[string]jsontext.Value, error) {
-	c, err := l.loadUserConfig(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return opencode.ConfigOf(c.View(), c.Rules(), false), nil
+// v1Checkout implements v1.Checkout.
+type v1Checkout struct {
+	projects *project.Finder
+	project  project.Project
 }
 
-func (l v1Backend) loadUserConfig(ctx context.Context) (*config.Config, error) {
-	return config.Load(ctx, config.Options{Dirs: l.dirs, Env: l.getenv})
+// Branches implements v1.Checkout.
+func (c v1Checkout) Branches(ctx context.Context) (current, standard string) {
+	return c.projects.Branches(ctx, c.project)
 }
 
-// Configure implements v1.Settings.
-func (l v1Backend) Configure(ctx context.Context, members map[string]jsontext.Value) error {
-	c, err := l.loadUserConfig(ctx)
-	if err != nil {
-		return err
-	}
-	return c.MergeUser(ctx, members)
-}
-
-// SetKey implements v1.Settings.
-func (l v1Backend) SetKey(ctx context.Context, providerID, key string) error {
-	return credentialError(l.models.Auth.Set(ctx, providerID, auth.NewSecret(key)))
-}
-
-// credentialError returns the session error for a credential that could not be stored.
-func credentialError(err error) error {
-	if _, ok := errors.AsType[*session.Error](err); err == nil || ok {
-		return err
-	}
-	code := session.CodeUnavailable
-	if _, unfit := errors.AsType[*auth.Unfit](err); unfit {
-		code = session.CodeInvalid
-	}
-	return session.Errorf(code, "the key cannot be stored: %v", err)
-}
-
-// RemoveKey implements v1.Settings.
-func (l v1Backend) RemoveKey(ctx context.Context, providerID string) error {
-	_, err := l.models.Auth.Remove(ctx, providerID)
-	return err
-}
-
-// Branch implements v1.Checkouts.
-func (l v1Backend) Branch(ctx context.Context, at session.Location) (branch, standard string, err error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return "", "", err
-	}
-	branch, standard = l.projects.Branches(ctx, p.project)
-	return branch, standard, nil
-}
-
-// Changes implements v1.Checkouts.
-func (l v1Backend) Changes(ctx context.Context, at session.Location, with v1.Compare) ([]opencode.ChangedFile, error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return nil, err
-	}
-	changes, err := l.projects.ListChanges(ctx, p.project, project.Compare(with))
+// Changes implements v1.Checkout.
+func (c v1Checkout) Changes(ctx context.Context, with v1.Comparison) ([]opencode.ChangedFile, error) {
+	changes, err := c.projects.ListChanges(ctx, c.project, project.Compare(with))
 	var out []opencode.ChangedFile
-	for _, c := range changes {
+	for _, f := range changes {
 		out = append(out, opencode.ChangedFile{
-			File: c.File, Patch: c.Patch, Additions: c.Additions, Deletions: c.Deletions, Status: c.Status,
+			File: f.File, Patch: f.Patch, Additions: f.Additions, Deletions: f.Deletions, Status: f.Status,
 		})
 	}
 	return out, err
 }
 
-// Diff implements v1.Checkouts.
-func (l v1Backend) Diff(ctx context.Context, at session.Location) (string, error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return "", err
-	}
-	return l.projects.Diff(ctx, p.project)
-}
+// Diff implements v1.Checkout.
+func (c v1Checkout) Diff(ctx context.Context) (string, error) { return c.projects.Diff(ctx, c.project) }
 
-// Patch implements v1.Checkouts.
-func (l v1Backend) Patch(ctx context.Context, at session.Location, patch string) error {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return err
-	}
-	return l.projects.Patch(ctx, p.project, patch)
+// ApplyPatch implements v1.Checkout.
+func (c v1Checkout) ApplyPatch(ctx context.Context, patch string) error {
+	return c.projects.Patch(ctx, c.project, patch)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Logins implements v1.Settings.
+// Logins implements v1.Credentials.
 func (l v1Backend) Logins() map[string]string { return models.BrowserLogins() }
 
-// LogIn implements v1.Settings. The text of a vendor's error goes to the client; it holds no secret.
+// LogIn implements v1.Credentials. The text of a vendor's error goes to the client; it holds no secret.
 func (l v1Backend) LogIn(ctx context.Context, at session.Location, id string, say func(url, code string)) error {
 	p, err := l.load(ctx, at.Directory)
 	if err != nil {
@@ -25,7 +25,7 @@ func (l v1Backend) LogIn(ctx context.Context, at session.Location, id string, sa
 	return session.Errorf(session.CodeInvalid, "%v", err)
 }
 
-// SetToken implements v1.Settings.
+// SetToken implements v1.Credentials.
 func (l v1Backend) SetToken(ctx context.Context, id string, t auth.Token) error {
 	return credentialError(l.models.SetToken(ctx, id, t))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 )
@@ -30,7 +31,7 @@ func authorization(v string) func(*http.Request) {
 // With a password, every operation is closed to those without it, whoever they are.
 func TestEveryRouteNeedsCredentials(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
-	for _, r := range append(v2.Routes(), v2.Route{Method: "GET", Path: "/api/nonsense"}, v2.Route{Method: "OPTIONS", Path: "/api/session"}) {
+	for _, r := range append(v2.Operations(), operation.Operation{Method: "GET", Path: "/api/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/api/session"}) {
 		code, body := h.ask(t, r.Method, target(r), nil)
 		if code != http.StatusUnauthorized || !strings.Contains(body, `"_tag":"UnauthorizedError"`) {
 			t.Errorf("%s %s: %d %s", r.Method, r.Path, code, body)
@@ -41,8 +42,8 @@ func TestEveryRouteNeedsCredentials(t *testing.T) {
 // V1 answers nobody in the way that OpenCode's clients know: with no word.
 func TestEveryV1RouteNeedsCredentials(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
-	for _, r := range append(v1.Routes(), v1.Route{Method: "GET", Path: "/"}, v1.Route{Method: "GET", Path: "/nonsense"}, v1.Route{Method: "OPTIONS", Path: "/session"}) {
-		code, body := h.ask(t, r.Method, target(v2.Route{Method: r.Method, Path: r.Path}), nil)
+	for _, r := range append(v1.Operations(), operation.Operation{Method: "GET", Path: "/"}, operation.Operation{Method: "GET", Path: "/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/session"}) {
+		code, body := h.ask(t, r.Method, target(operation.Operation{Method: r.Method, Path: r.Path}), nil)
 		if code != http.StatusUnauthorized || body != "" {
 			t.Errorf("%s %s: %d %s", r.Method, r.Path, code, body)
 		}

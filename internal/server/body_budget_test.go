@@ -27,8 +27,8 @@ func inProcess(t *testing.T, c server.Config) http.Handler {
 	log := eventlog.New(eventlog.Config{Store: store, IDs: ids})
 	e := engine.New(engine.Config{Store: store, Log: log, IDs: ids, Locations: nowhere{}})
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
-	c.V1 = v1.New(v1.Config{Engine: e, Store: store, Log: log, IDs: ids, Directory: "/work"})
-	c.V2 = v2.New(v2.Config{Engine: e, Store: store, Log: log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
+	c.V1 = v1.New(v1.Config{Commands: e.Commands, Asks: e.Asks, Runs: e, Store: store, Log: log, IDs: ids, Directory: "/work"})
+	c.V2 = v2.New(v2.Config{Commands: e.Commands, Inbox: e.Commands, Asks: e.Asks, Runs: e, Jobs: e.Jobs, Store: store, Log: log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
 	c.Secret, c.Socket = secret, "unused"
 	s, err := server.New(c)
 	if err != nil {

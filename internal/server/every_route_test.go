@@ -21,10 +21,10 @@ func everyRoute() (out [][2]string) {
 		})
 		out = append(out, [2]string{method, path}, [2]string{http.MethodOptions, path})
 	}
-	for _, r := range v1.Routes() {
+	for _, r := range v1.Operations() {
 		add(r.Method, r.Path)
 	}
-	for _, r := range v2.Routes() {
+	for _, r := range v2.Operations() {
 		add(r.Method, r.Path)
 	}
 	for _, path := range []string{"/", "/nonsense", "/api/nonsense", "/api", "/login", "/logout", "/favicon.ico", "/assets/x.js"} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/server"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 )
 
@@ -212,7 +213,7 @@ func TestPreflights(t *testing.T) {
 func TestForgedRequests(t *testing.T) {
 	h := start(t, server.Config{OpenLocal: true}) // even when everybody local is trusted
 	types := []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain; charset=application/json", "application/json, text/plain", "text/json", "application/jsonx"}
-	for _, r := range v2.Routes() {
+	for _, r := range v2.Operations() {
 		if r.Method == http.MethodGet {
 			continue
 		}
@@ -240,7 +241,7 @@ func TestForgedRequests(t *testing.T) {
 }
 
 // target replaces the placeholders of a route's path.
-func target(r v2.Route) string {
+func target(r operation.Operation) string {
 	return strings.NewReplacer("{sessionID}", "ses_1", "{messageID}", "msg_1", "{requestID}", "per_1", "{providerID}", "p", "{id}", "psv_1").Replace(r.Path)
 }
 

@@ -47,8 +47,8 @@ func start(t testing.TB, c server.Config) *house {
 	h.engine = engine.New(engine.Config{Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}})
 	h.terms = pty.New(ids, func(pty.Change) {})
 	t.Cleanup(h.terms.Close)
-	c.V1 = v1.New(v1.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Terminals: h.terms, Places: unchecked{}, Directory: "/work", Version: "test"})
-	c.V2 = v2.New(v2.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
+	c.V1 = v1.New(v1.Config{Commands: h.engine.Commands, Asks: h.engine.Asks, Runs: h.engine, Store: h.store, Log: h.log, IDs: ids, Terminals: h.terms, Backend: unchecked{}, Directory: "/work", Version: "test"})
+	c.V2 = v2.New(v2.Config{Commands: h.engine.Commands, Inbox: h.engine.Commands, Asks: h.engine.Asks, Runs: h.engine, Jobs: h.engine.Jobs, Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
 	c.Secret, c.TCP, c.Socket = secret, true, h.socket
 	if c.Port == 0 {
 		c.Port = freePort(t)
@@ -97,7 +97,7 @@ func freePort(t testing.TB) int {
 }
 
 // unchecked is a place for V1 of which nothing is told but that it is in no checkout.
-type unchecked struct{ v1.Places }
+type unchecked struct{ v1.Backend }
 
 func (unchecked) Head(string) string { return "" }
 
@@ -237,7 +237,9 @@ func TestANetworkAddressNeedsAPassword(t *testing.T) {
 			t.Errorf("%s: got %v", host, err)
 		}
 	}
-	if _, err := server.New(server.Config{V2: v2.New(v2.Config{}), Secret: secret, TCP: true, Hostname: "0.0.0.0", Password: "x"}); err != nil {
+	if _, err := server.New(server.Config{
+		V1: v1.New(v1.Config{}), V2: v2.New(v2.Config{}), Secret: secret, TCP: true, Hostname: "0.0.0.0", Password: "x",
+	}); err != nil {
 		t.Error(err)
 	}
 }

@@ -70,7 +70,7 @@ func (w *world) own() {
 	ids := &session.IDs{}
 	log := eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
 	w.engine = engine.New(engine.Config{Store: w.store, Log: log, IDs: ids, Locations: scopes{w, w.tools}, Version: "test"})
-	w.api = v2.New(v2.Config{Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places{}, Directory: "/work"})
+	w.api = v2.New(v2.Config{Commands: w.engine.Commands, Inbox: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Store: w.store, Log: log, IDs: ids, Locations: places{}, Directory: "/work"})
 }
 
 func (w *world) leave(t *testing.T) {

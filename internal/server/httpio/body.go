@@ -18,10 +18,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// MaxDepth is how deep a body's JSON may nest (spec/guarantees G23).
+// MaxDepth is how deep the JSON of a body may nest.
 const MaxDepth = 64
 
-// CheckContentType refuses a body that is not declared as JSON: a page of another site can send nothing else unasked.
+// maxReserve bounds the memory that a declared length alone reserves. The stages in front of the operations allow less.
+const maxReserve = 64 << 20
+
+// CheckContentType refuses a body that is not declared as JSON. Pages of other sites can send anything else without a
+// preflight request.
 func CheckContentType(r *http.Request) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err == nil && kind == "application/json" {
@@ -30,48 +34,47 @@ func CheckContentType(r *http.Request) error {
 	return UnsupportedMedia(r.Header.Get("Content-Type"))
 }
 
-// Decode reads the body into a T. Unknown members are ignored, as OpenCode does; duplicate ones, and those
-// that differ from a known one in case only, are refused.
-func Decode[T any](r *http.Request) (T, error) {
-	var out T
+// DecodeBody reads the body into out, a pointer. It ignores unknown members, as OpenCode does, and refuses duplicate
+// members and members that differ from a known one only in case.
+func DecodeBody(r *http.Request, out any) error {
 	body, err := readBody(r)
 	if err != nil {
-		return out, bodyReadError(err)
+		return bodyReadError(err)
 	}
 	if body, err = sanitize(body); err != nil {
-		return out, err
+		return err
 	}
 	if err := checkDepth(body); err != nil {
-		return out, err
+		return err
 	}
-	if kind := reflect.TypeFor[T]().Kind(); (kind == reflect.Struct || kind == reflect.Map) && jsontext.Value(body).Kind() == 'n' {
-		return out, Invalid("body", "", "the body must be an object, not null")
+	t := reflect.TypeOf(out).Elem()
+	if (t.Kind() == reflect.Struct || t.Kind() == reflect.Map) && jsontext.Value(body).Kind() == 'n' {
+		return Invalid("body", "", "the body must be an object, not null")
 	}
-	if err := json.Unmarshal(body, &out); err != nil {
-		return out, syntaxError(err)
+	if err := json.Unmarshal(body, out); err != nil {
+		return decodeError(err)
 	}
-	if field, meant := findMisspelled(reflect.TypeFor[T](), body); field != "" {
-		return out, Invalid("body", field, "%s is unknown; upper and lower case count: did you mean %s?", field, meant)
+	if field, meant := findMisspelled(t, body); field != "" {
+		return Invalid("body", field, "%s is unknown; upper and lower case count: did you mean %s?", field, meant)
 	}
-	return out, nil
+	return nil
 }
 
-// DecodeOptional reads a body that may be missing or empty: OpenCode's SDK sends none, and no content type, where nothing is
-// said.
-func DecodeOptional[T any](r *http.Request) (out T, err error) {
+// DecodeOptionalBody is DecodeBody for a body that may be missing or empty. OpenCode's SDK sends neither a body nor a
+// content type where it has nothing to say.
+func DecodeOptionalBody(r *http.Request, out any) error {
 	if r.ContentLength == 0 && (len(r.Header.Values("Content-Type")) == 0 || CheckContentType(r) == nil) {
-		return out, nil
+		return nil
 	}
 	if err := CheckContentType(r); err != nil {
-		return out, err
+		return err
 	}
-	return Decode[T](r)
+	return DecodeBody(r, out)
 }
 
-// readBody reads a body of known length into one piece of memory.
+// readBody reads a body of known length into one allocation.
 func readBody(r *http.Request) ([]byte, error) {
-	const most = 64 << 20 // what a length may make us reserve; the stages before allow less
-	if r.ContentLength <= 0 || r.ContentLength > most {
+	if r.ContentLength <= 0 || r.ContentLength > maxReserve {
 		return io.ReadAll(r.Body)
 	}
 	b := make([]byte, r.ContentLength)
@@ -80,33 +83,33 @@ func readBody(r *http.Request) ([]byte, error) {
 }
 
 func bodyReadError(err error) error {
-	if said := BodyError(err); said != nil {
-		return said
+	if refused := BodyError(err); refused != nil {
+		return refused
 	}
 	return Invalid("body", "", "the body could not be read to its end")
 }
 
-// BodyError returns why the stages let no more of a body be read: it is too large, or there is no room for it; nil where
-// the error is another one.
+// BodyError returns why the stages in front of the operations stopped a body from being read: it is too large, or there
+// is no room for it. It returns nil if err has another reason.
 func BodyError(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return session.Errorf(session.CodeTooLarge, "the body is larger than the limit of %d bytes", tooLarge.Limit)
 	}
-	if e, ok := errors.AsType[*session.Error](err); ok { // of a stage before
+	if e, ok := errors.AsType[*session.Error](err); ok {
 		return e
 	}
 	return nil
 }
 
-// sanitize replaces what is no text, also half of a surrogate pair as JavaScript cuts strings, so that it is never
-// stored.
+// sanitize replaces invalid UTF-8 and unpaired surrogates, which JavaScript produces when it cuts strings, so that they
+// are never stored.
 func sanitize(body []byte) ([]byte, error) {
 	if utf8.Valid(body) && !bytes.Contains(body, []byte(`\ud`)) && !bytes.Contains(body, []byte(`\uD`)) {
 		return body, nil
 	}
 	v := jsontext.Value(bytes.ToValidUTF8(body, []byte("\uFFFD")))
 	if err := v.Format(jsontext.AllowInvalidUTF8(true)); err != nil {
-		return nil, syntaxError(err)
+		return nil, decodeError(err)
 	}
 	return v, nil
 }
@@ -131,8 +134,8 @@ func checkDepth(body []byte) error {
 	return nil
 }
 
-// syntaxError tells what is wrong where, without the words of the Go types.
-func syntaxError(err error) error {
+// decodeError says what is wrong where, in terms of JSON instead of Go types.
+func decodeError(err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		field := fieldPath(e.JSONPointer)
 		what := "has the wrong type"
@@ -157,7 +160,7 @@ func syntaxError(err error) error {
 	return Invalid("body", "", "the body is not what this operation expects")
 }
 
-// fieldPath names a place in the body as session.Error does: prompt.files[0].uri.
+// fieldPath writes a path as session.Error does: prompt.files[0].uri.
 func fieldPath(p jsontext.Pointer) string {
 	var b strings.Builder
 	for t := range p.Tokens() {
@@ -180,7 +183,7 @@ func fieldOrBody(field string) string {
 	return field
 }
 
-// typeName says what JSON a Go type is read from, "" for types with a form of their own.
+// typeName names the JSON type that a Go type is read from. It is empty for types that decode themselves.
 func typeName(t reflect.Type) string {
 	if t == nil {
 		return ""

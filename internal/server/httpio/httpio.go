@@ -1,6 +1,6 @@
-// Package exchange is what the operations of every contract share of one request and its answer: reading bodies, query
-// parameters and locations strictly, saying which part of a request is wrong, and ending what lasts when the server
-// does. It knows no operation, and no envelope in which a contract tells its errors.
+// Package httpio reads requests and writes responses for the operations of every HTTP contract: bodies, query parameters
+// and locations, strictly; errors that name the wrong part of a request; and requests that last until the server stops. It
+// knows no operation, and not how a contract encodes its errors.
 package httpio
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// partError says which part of the request is wrong, beside what.
+// partError is an error about one part of a request: params, query, headers or body.
 type partError struct {
-	part string // params, query, headers, body
+	part string
 	err  error
 }
 
 func (e *partError) Error() string { return e.err.Error() }
 func (e *partError) Unwrap() error { return e.err }
 
-// WithPart says in which part of the request the error is: params, query, headers, body. ErrorPart reads it.
+// WithPart says which part of the request err is about: params, query, headers or body. It returns nil if err is nil.
 func WithPart(part string, err error) error {
 	if err == nil {
 		return nil
@@ -28,23 +28,23 @@ func WithPart(part string, err error) error {
 	return &partError{part, err}
 }
 
-// Invalid is an error of code invalid about a field.
+// Invalid returns an error of code invalid about a field of a part of the request.
 func Invalid(part, field, format string, args ...any) error {
 	return WithPart(part, session.Errorf(session.CodeInvalid, format, args...).At(field))
 }
 
-// Clip shortens what somebody sent, so that it can be told.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return fmt.Sprintf("%s…", strings.ToValidUTF8(s[:n], ""))
-}
-
-// ErrorPart returns the part of the request that the error is about, "" if it is about none.
+// ErrorPart returns the part of the request that err is about, "" if it does not say.
 func ErrorPart(err error) string {
 	if i, ok := errors.AsType[*partError](err); ok {
 		return i.part
 	}
 	return ""
+}
+
+// Clip shortens what a client sent, for messages that repeat it.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return fmt.Sprintf("%s…", strings.ToValidUTF8(s[:n], ""))
 }

@@ -12,31 +12,32 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// List is an answer with many members. They leave while later ones are made: the first before the last is looked at, and
-// there is never a second copy of them all.
+// List is a response with many elements. The first elements are sent while later ones are encoded, so that memory never
+// holds all of them twice.
 type List struct {
-	Begin, End string // what stands around the members
-	Room       int    // bytes that all of it may take; more is no error
+	Prefix, Suffix string // around the elements
+	SizeHint       int    // expected bytes in all
 }
 
-const minWrite = 64 << 10 // bytes
+// minWrite is how many bytes are collected before they are sent.
+const minWrite = 64 << 10
 
-// Write answers with the members, which come in pieces, each member with a comma in front of it. Nothing is written if an
-// error is before the first bytes that leave; later it ends the connection.
-func (l List) Write(w http.ResponseWriter, pieces iter.Seq2[[]byte, error]) error {
-	out := bytes.NewBuffer(make([]byte, 0, min(l.Room, minWrite*2)+len(l.Begin)+len(l.End)))
-	out.WriteString(l.Begin)
+// Write answers with the elements, which come in chunks; each element has a comma in front of it. An error before the
+// first write leaves the response to the caller; a later one aborts the connection.
+func (l List) Write(w http.ResponseWriter, chunks iter.Seq2[[]byte, error]) error {
+	out := bytes.NewBuffer(make([]byte, 0, min(l.SizeHint, minWrite*2)+len(l.Prefix)+len(l.Suffix)))
+	out.WriteString(l.Prefix)
 	empty, sent := true, false
-	for piece, err := range pieces {
+	for chunk, err := range chunks {
 		if err != nil && sent {
-			panic(http.ErrAbortHandler) // half an answer is out
+			panic(http.ErrAbortHandler) // a part of the response is out
 		} else if err != nil {
 			return err
 		}
-		if empty && len(piece) > 0 {
-			piece, empty = piece[1:], false
+		if empty && len(chunk) > 0 {
+			chunk, empty = chunk[1:], false
 		}
-		out.Write(piece)
+		out.Write(chunk)
 		if out.Len() < minWrite {
 			continue
 		}
@@ -44,44 +45,44 @@ func (l List) Write(w http.ResponseWriter, pieces iter.Seq2[[]byte, error]) erro
 			w.Header().Set("Content-Type", "application/json")
 		}
 		if _, err := w.Write(out.Bytes()); err != nil {
-			return nil // a client that is gone is told nothing
+			return nil // the client has disconnected
 		}
 		out.Reset()
 		sent = true
 	}
-	out.WriteString(l.End)
+	out.WriteString(l.Suffix)
 	if sent {
 		_, _ = w.Write(out.Bytes())
 		return nil
 	}
-	return WriteJSON(w, http.StatusOK, out.Bytes())
+	return WriteEncoded(w, http.StatusOK, out.Bytes())
 }
 
-// ahead is how many pieces are made at the same time: thousands of rows are a tenth of a second's work for a processor.
+// encodeAhead is how many chunks are encoded at the same time: a few thousand rows take a tenth of a second of one CPU.
 const encodeAhead = 2
 
-// EncodeOrdered shows all in their order, some at the same time. The bytes are valid until the next ones are asked for.
-func EncodeOrdered[T any](all []T, show func(*bytes.Buffer, T) error) iter.Seq2[[]byte, error] {
+// EncodeOrdered encodes all items in their order, several at the same time. The bytes are valid until the next iteration.
+func EncodeOrdered[T any](items []T, encode func(*bytes.Buffer, T) error) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var buffers [encodeAhead + 1]bytes.Buffer
-		var making sync.WaitGroup
-		defer making.Wait()
-		made := make([]chan error, len(all))
-		begin := func(i int) {
-			if i >= len(all) {
+		var encoders sync.WaitGroup
+		defer encoders.Wait()
+		results := make([]chan error, len(items))
+		start := func(i int) {
+			if i >= len(items) {
 				return
 			}
-			made[i] = make(chan error, 1)
+			results[i] = make(chan error, 1)
 			b := &buffers[i%len(buffers)]
 			b.Reset()
-			making.Go(func() { made[i] <- encodeSafely(b, all[i], show) })
+			encoders.Go(func() { results[i] <- encodeSafely(b, items[i], encode) })
 		}
 		for i := range encodeAhead {
-			begin(i)
+			start(i)
 		}
-		for i := range all {
-			err := <-made[i]
-			begin(i + encodeAhead)
+		for i := range items {
+			err := <-results[i]
+			start(i + encodeAhead)
 			if !yield(buffers[i%len(buffers)].Bytes(), err) || err != nil {
 				return
 			}
@@ -89,38 +90,39 @@ func EncodeOrdered[T any](all []T, show func(*bytes.Buffer, T) error) iter.Seq2[
 	}
 }
 
-// encodeSafely shows one. A panic would end the process, of which this is not the request's own goroutine.
-func encodeSafely[T any](b *bytes.Buffer, one T, show func(*bytes.Buffer, T) error) (err error) {
+// encodeSafely encodes one item and turns a panic into an error: outside of the request's goroutine it would end the
+// process.
+func encodeSafely[T any](b *bytes.Buffer, item T, encode func(*bytes.Buffer, T) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("show a list: panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("encode a list: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return show(b, one)
+	return encode(b, item)
 }
 
-// rowsPerChunk is how many members are made at a time: more than starting it costs, and little of what is held.
+// rowsPerChunk is how many rows are encoded at a time: more than a goroutine costs, and little of what memory holds.
 const rowsPerChunk = 64
 
-// EncodeRows shows each row as a member of a List. The rows are let go as they are shown.
-func EncodeRows[R, M any](rows []R, show func(R) (M, error)) iter.Seq2[[]byte, error] {
-	return EncodeOrdered(slices.Collect(slices.Chunk(rows, rowsPerChunk)), func(b *bytes.Buffer, piece []R) error {
-		for i := range piece {
-			m, err := show(piece[i])
+// EncodeRows encodes each row as an element of a List. It clears the rows as it encodes them.
+func EncodeRows[R, E any](rows []R, convert func(R) (E, error)) iter.Seq2[[]byte, error] {
+	return EncodeOrdered(slices.Collect(slices.Chunk(rows, rowsPerChunk)), func(b *bytes.Buffer, chunk []R) error {
+		for i := range chunk {
+			e, err := convert(chunk[i])
 			if err != nil {
 				return err
 			}
-			if err := AppendElement(b, &m); err != nil {
+			if err := AppendElement(b, &e); err != nil {
 				return err
 			}
-			clear(piece[i : i+1])
+			clear(chunk[i : i+1])
 		}
 		return nil
 	})
 }
 
-// AppendElement adds a member with a comma in front of it.
-func AppendElement(b *bytes.Buffer, m any) error {
+// AppendElement appends the JSON of an element with a comma in front of it.
+func AppendElement(b *bytes.Buffer, element any) error {
 	b.WriteByte(',')
-	return json.MarshalWrite(b, m, responseOptions)
+	return json.MarshalWrite(b, element, responseOptions)
 }

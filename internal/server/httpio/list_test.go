@@ -42,7 +42,7 @@ func TestListIsTheSameAsAtOnce(t *testing.T) {
 		}
 		for _, room := range []int{0, 1 << 20} {
 			w := httptest.NewRecorder()
-			l := httpio.List{Begin: `{"data":[`, End: `],"more":1}`, Room: room}
+			l := httpio.List{Prefix: `{"data":[`, Suffix: `],"more":1}`, SizeHint: room}
 			if err := l.Write(w, httpio.EncodeRows(numbers(n), show)); err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestListLeavesWhileItIsMade(t *testing.T) {
 	rows := numbers(1000)
 	w := httptest.NewRecorder()
 	pieces := httpio.EncodeRows(rows, show)
-	err := httpio.List{Begin: "[", End: "]"}.Write(w, func(yield func([]byte, error) bool) {
+	err := httpio.List{Prefix: "[", Suffix: "]"}.Write(w, func(yield func([]byte, error) bool) {
 		held := 0
 		for b, err := range pieces {
 			if held += len(b); held > 200<<10 && w.Body.Len() == 0 {
@@ -93,7 +93,7 @@ func TestListThatCannotBeShown(t *testing.T) {
 					p, _ := recover().(error)
 					cut = errors.Is(p, http.ErrAbortHandler)
 				}()
-				return httpio.List{Begin: "[", End: "]"}.Write(w, httpio.EncodeRows(numbers(1000), func(n int) (listed, error) {
+				return httpio.List{Prefix: "[", Suffix: "]"}.Write(w, httpio.EncodeRows(numbers(1000), func(n int) (listed, error) {
 					if n == at {
 						return listed{}, trouble()
 					}

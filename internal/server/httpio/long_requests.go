@@ -2,61 +2,57 @@ package httpio
 
 import (
 	"context"
-	"net/http"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// LongRequests are the requests that last until something happens. The zero value is ready; safe for concurrent use.
+// LongRequests are the requests that last until something happens: streams, and requests that wait for a session. The
+// zero value is ready for use. It is safe for concurrent use.
 type LongRequests struct {
-	mu     sync.Mutex // guards the rest
-	m      map[*longRequest]struct{}
-	closed bool
+	mu       sync.Mutex // guards the fields below
+	requests map[*longRequest]struct{}
+	closed   bool
 }
 
-// longRequest is one of them. A stream names its session.
+// longRequest is one open request.
 type longRequest struct {
 	cancel  context.CancelCauseFunc
-	session session.ID
+	session session.ID // of a stream of one session
 }
 
-// ErrShuttingDown is why a long request ends when the server does.
+// ErrShuttingDown is why a long request ends when the server shuts down.
 var ErrShuttingDown = session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
 
-// Start returns a context for a long request and what to call when it is over. The session is that of a stream. Nothing
-// more is read of what was sent: others wait for its room.
-func (l *LongRequests) Start(r *http.Request, id session.ID) (context.Context, func()) {
-	if r.Body != nil {
-		_ = r.Body.Close() // what was not read is not needed
-	}
-	ctx, cancel := context.WithCancelCause(r.Context())
-	w := &longRequest{cancel, id}
+// Start returns the context of a long request and a function to call at its end. A stream of one session names it.
+func (l *LongRequests) Start(ctx context.Context, stream session.ID) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r := &longRequest{cancel, stream}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		cancel(ErrShuttingDown)
 		return ctx, func() {}
 	}
-	if l.m == nil {
-		l.m = map[*longRequest]struct{}{}
+	if l.requests == nil {
+		l.requests = map[*longRequest]struct{}{}
 	}
-	l.m[w] = struct{}{}
+	l.requests[r] = struct{}{}
 	return ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.m, w)
+		delete(l.requests, r)
 		cancel(nil)
 	}
 }
 
-// Close ends all of them, those of now and those to come.
+// Close cancels all long requests, those that are open and those that start later.
 func (l *LongRequests) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	for w := range l.m {
-		w.cancel(ErrShuttingDown)
+	for r := range l.requests {
+		r.cancel(ErrShuttingDown)
 	}
 }
 
@@ -65,21 +61,21 @@ func (l *LongRequests) StreamedSessions() map[session.ID]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ids := map[session.ID]bool{}
-	for w := range l.m {
-		if w.session != "" {
-			ids[w.session] = true
+	for r := range l.requests {
+		if r.session != "" {
+			ids[r.session] = true
 		}
 	}
 	return ids
 }
 
-// CancelSession ends the streams of a session for the reason.
-func (l *LongRequests) CancelSession(id session.ID, why error) {
+// CancelSession cancels the streams of a session. The contexts of the streams report cause.
+func (l *LongRequests) CancelSession(id session.ID, cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for w := range l.m {
-		if w.session == id {
-			w.cancel(why)
+	for r := range l.requests {
+		if r.session == id {
+			r.cancel(cause)
 		}
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// CheckDuplicates refuses a request that says one of the parameters more than once: which one counts would be a guess, and who looks
-// at a request before us may guess otherwise.
-// names says which there are, and is called if there may be a doubt.
+// CheckDuplicates refuses a request that gives one of the query parameters more than once. Which value counts would be a
+// guess, and a proxy in front of the server may guess differently. It calls names only if there can be a duplicate.
 func CheckDuplicates(r *http.Request, names func() []string) error {
 	if !strings.Contains(r.URL.RawQuery, "&") {
 		return nil
@@ -16,18 +15,17 @@ func CheckDuplicates(r *http.Request, names func() []string) error {
 	q := r.URL.Query()
 	for _, name := range names() {
 		if n := len(q[name]); n > 1 {
-			return Invalid("query", name, "%s is there %d times; it must be there once", name, n)
+			return Invalid("query", name, "%s is given %d times; give it once", name, n)
 		}
 	}
 	return nil
 }
 
-// Range is what a number may be, and what it is when it is absent.
+// Range is the bounds of a number and its value where it is absent.
 type Range struct{ Default, Min, Max int64 }
 
-// ReadNumber reads a decimal query parameter.
-func ReadNumber(r *http.Request, name string, in Range) (int64, error) {
-	s := r.URL.Query().Get(name)
+// ParseNumber parses a decimal query parameter; an empty one is absent.
+func ParseNumber(name, s string, in Range) (int64, error) {
 	if s == "" {
 		return in.Default, nil
 	}
@@ -38,16 +36,12 @@ func ReadNumber(r *http.Request, name string, in Range) (int64, error) {
 	return n, nil
 }
 
-// ReadChoice reads a query parameter that is one of few.
-func ReadChoice(r *http.Request, name string, of ...string) (string, error) {
-	s := r.URL.Query().Get(name)
-	for _, o := range of {
-		if s == o {
-			return s, nil
+// CheckChoice refuses a value of a query parameter that is not one of the choices.
+func CheckChoice(name, value string, choices ...string) error {
+	for _, choice := range choices {
+		if value == choice {
+			return nil
 		}
 	}
-	if s == "" {
-		return "", nil
-	}
-	return "", Invalid("query", name, "%s must be one of %s, got %q", name, strings.Join(of, ", "), Clip(s, 40))
+	return Invalid("query", name, "%s must be one of %s, got %q", name, strings.Join(choices, ", "), Clip(value, 40))
 }

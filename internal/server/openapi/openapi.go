@@ -28,14 +28,6 @@ type Operation struct {
 	Fails  map[string]reflect.Type // by status; nil has no body
 }
 
-// Names are those of the parameters of its query, and further ones that go without saying.
-func (o Operation) Names(further ...string) []string {
-	for _, p := range o.Query {
-		further = append(further, p.Name)
-	}
-	return further
-}
-
 // Parameter is one of the query.
 type Parameter struct {
 	Name     string
@@ -50,6 +42,7 @@ type Types struct {
 	Members map[string]string // JSON Schemas of members of these names, whatever their type
 	Unions  map[reflect.Type]Union
 	Forms   map[reflect.Type]string // JSON Schemas of types that write themselves
+	Names   map[reflect.Type]string // of components that differ from the names of their types
 }
 
 // Union is what stands behind an interface, or what an envelope may hold.

@@ -90,6 +90,9 @@ func ref(name string) object { return object{"$ref": "#/components/schemas/" + n
 // name finds one for a component: that of the type, behind that of its package if another has it.
 func (b *builder) name(t reflect.Type) string {
 	name := exported(t.Name())
+	if given, ok := b.types.Names[t]; ok {
+		name = given
+	}
 	for {
 		if _, taken := b.schemas[name]; !taken {
 			break

@@ -1,7 +1,7 @@
 package v1
 
 import (
-	"net/http"
+	"context"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
@@ -9,31 +9,19 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-func askRoutes() []Route {
-	return []Route{
-		{get, "/permission", "permission.list", (*API).permissions},
-		{post, "/permission/{requestID}/reply", "permission.reply", (*API).reply},
-		{post, "/session/{sessionID}/permissions/{permissionID}", "permission.respond", (*API).respond},
-		{get, "/question", "question.list", (*API).questions},
-		{post, "/question/{requestID}/reply", "question.reply", (*API).answer},
-		{post, "/question/{requestID}/reject", "question.reject", (*API).dismiss},
-	}
-}
+// askHandlers lists pending permission asks and questions, and replies to them.
+type askHandlers struct{ *deps }
 
-// asks returns what waits for a reply in the sessions of the directory.
-func (a *API) asks(r *http.Request) ([]*store.AskRow, error) {
-	l, err := a.locate(r)
-	if err != nil {
-		return nil, err
-	}
-	return view(r.Context(), a, func(rd store.Reader) (here []*store.AskRow, err error) {
+// readPending reads the pending asks of the sessions of a directory.
+func (h askHandlers) readPending(ctx context.Context, directory string) ([]*store.AskRow, error) {
+	return store.Query(ctx, h.Store, func(rd store.Reader) (here []*store.AskRow, err error) {
 		rows, err := rd.Asks(store.AskQuery{Pending: true})
 		for _, row := range rows {
 			s, ok, err := rd.Session(row.SessionID)
 			if err != nil {
 				return nil, err
 			}
-			if ok && s.Location.Directory == l.Directory {
+			if ok && s.Location.Directory == directory {
 				here = append(here, row)
 			}
 		}
@@ -41,49 +29,48 @@ func (a *API) asks(r *http.Request) ([]*store.AskRow, error) {
 	})
 }
 
-func (a *API) permissions(w http.ResponseWriter, r *http.Request) error {
-	rows, err := a.asks(r)
-	if err != nil {
-		return err
-	}
+func (h askHandlers) listPermissions(ctx context.Context, in locationIn) ([]opencode.Permission, error) {
+	rows, err := h.readPending(ctx, in.Location.Directory)
 	out := []opencode.Permission{}
 	for _, row := range rows {
 		if !row.IsQuestion() {
 			out = append(out, opencode.PermissionOf(row.SessionID, row.PendingAsk))
 		}
 	}
-	return write(w, out)
+	return out, err
 }
 
-func (a *API) questions(w http.ResponseWriter, r *http.Request) error {
-	rows, err := a.asks(r)
-	if err != nil {
-		return err
-	}
+func (h askHandlers) listQuestions(ctx context.Context, in locationIn) ([]opencode.Question, error) {
+	rows, err := h.readPending(ctx, in.Location.Directory)
 	out := []opencode.Question{}
 	for _, row := range rows {
 		if row.IsQuestion() {
 			out = append(out, opencode.QuestionOf(row.SessionID, row.PendingAsk))
 		}
 	}
-	return write(w, out)
+	return out, err
 }
 
-// waiting returns the session whose ask of the kind waits for a reply: that of the path, where it names one.
-func (a *API) waiting(r *http.Request, kind, id string) (session.ID, error) {
-	return view(r.Context(), a, func(rd store.Reader) (session.ID, error) {
-		of := sessionOf(r)
-		if of != "" {
-			if _, err := mustSession(rd, of); err != nil {
+// The kinds of asks, as errors name them.
+const (
+	kindPermission = "permission"
+	kindQuestion   = "question"
+)
+
+// findPending returns the session of a pending ask. in is the session that must have asked, "" for any.
+func (h askHandlers) findPending(ctx context.Context, kind string, ask session.AskID, in session.ID) (session.ID, error) {
+	return store.Query(ctx, h.Store, func(rd store.Reader) (session.ID, error) {
+		if in != "" {
+			if _, err := store.FindSession(rd, in); err != nil {
 				return "", err
 			}
 		}
-		row, ok, err := store.FindAsk(rd, session.AskID(id))
-		if err == nil && (!ok || row.Reply != "" || row.IsQuestion() != (kind == "question") || of != "" && row.SessionID != of) {
-			err = session.NotFound(kind, id)
-		}
+		row, ok, err := store.FindAsk(rd, ask)
 		if err != nil {
 			return "", err
+		}
+		if !ok || row.Reply != "" || row.IsQuestion() != (kind == kindQuestion) || in != "" && row.SessionID != in {
+			return "", session.NotFound(kind, string(ask))
 		}
 		return row.SessionID, nil
 	})
@@ -95,31 +82,33 @@ type permissionReply struct {
 	Message string        `json:"message"`
 }
 
-func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[permissionReply](r)
-	if err != nil {
-		return err
-	}
-	if err := checkReply("reply", b.Reply); err != nil {
-		return err
-	}
-	return a.replied(w, r, r.PathValue("requestID"), b)
+// Validate implements operation.Validator.
+func (b *permissionReply) Validate() error { return checkReply("reply", b.Reply) }
+
+func (h askHandlers) replyPermission(ctx context.Context, in struct {
+	RequestID session.AskID   `path:"requestID" id:"per"`
+	Body      permissionReply `body:"required"`
+},
+) (bool, error) {
+	return h.reply(ctx, "", in.RequestID, in.Body)
 }
 
-type olderReply struct {
+// legacyReply is the body of permission.respond.
+type legacyReply struct {
 	Response session.Reply `json:"response"`
 }
 
-// respond is the reply of older clients.
-func (a *API) respond(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[olderReply](r)
-	if err != nil {
-		return err
-	}
-	if err := checkReply("response", b.Response); err != nil {
-		return err
-	}
-	return a.replied(w, r, r.PathValue("permissionID"), permissionReply{Reply: b.Response})
+// Validate implements operation.Validator.
+func (b *legacyReply) Validate() error { return checkReply("response", b.Response) }
+
+// respondPermission is replyPermission for older clients.
+func (h askHandlers) respondPermission(ctx context.Context, in struct {
+	sessionIn
+	PermissionID session.AskID `path:"permissionID" id:"per"`
+	Body         legacyReply   `body:"required"`
+},
+) (bool, error) {
+	return h.reply(ctx, in.SessionID, in.PermissionID, permissionReply{Reply: in.Body.Response})
 }
 
 func checkReply(member string, reply session.Reply) error {
@@ -131,48 +120,48 @@ func checkReply(member string, reply session.Reply) error {
 	}
 }
 
-func (a *API) replied(w http.ResponseWriter, r *http.Request, ask string, b permissionReply) error {
-	id, err := a.waiting(r, "permission", ask)
+func (h askHandlers) reply(ctx context.Context, in session.ID, ask session.AskID, b permissionReply) (bool, error) {
+	id, err := h.findPending(ctx, kindPermission, ask, in)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := a.engine.Asks.Reply(r.Context(), id, session.AskID(ask), b.Reply, b.Message); err != nil {
-		return httpio.WithPart("body", err)
-	}
-	return yes(w)
+	return true, httpio.WithPart("body", h.Asks.Reply(ctx, id, ask, b.Reply, b.Message))
 }
 
-type answers struct {
+// questionIn is a request about one question.
+type questionIn struct {
+	RequestID session.AskID `path:"requestID" id:"que"`
+}
+
+// questionAnswers is the body of question.reply: the chosen labels of each question.
+type questionAnswers struct {
 	Answers [][]string `json:"answers"`
 }
 
-func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[answers](r)
-	if err == nil && b.Answers == nil {
-		err = httpio.Invalid("body", "answers", "answers is missing")
+// Validate implements operation.Validator.
+func (b *questionAnswers) Validate() error {
+	if b.Answers == nil {
+		return httpio.Invalid("body", "answers", "answers is missing")
 	}
-	if err != nil {
-		return err
-	}
-	ask := r.PathValue("requestID")
-	id, err := a.waiting(r, "question", ask)
-	if err != nil {
-		return err
-	}
-	if err := a.engine.Asks.AnswerQuestions(r.Context(), id, session.AskID(ask), b.Answers); err != nil {
-		return httpio.WithPart("body", err)
-	}
-	return yes(w)
+	return nil
 }
 
-func (a *API) dismiss(w http.ResponseWriter, r *http.Request) error {
-	ask := r.PathValue("requestID")
-	id, err := a.waiting(r, "question", ask)
+func (h askHandlers) answerQuestion(ctx context.Context, in struct {
+	questionIn
+	Body questionAnswers `body:"required"`
+},
+) (bool, error) {
+	id, err := h.findPending(ctx, kindQuestion, in.RequestID, "")
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := a.engine.Asks.DismissQuestions(r.Context(), id, session.AskID(ask)); err != nil {
-		return err
+	return true, httpio.WithPart("body", h.Asks.AnswerQuestions(ctx, id, in.RequestID, in.Body.Answers))
+}
+
+func (h askHandlers) rejectQuestion(ctx context.Context, in questionIn) (bool, error) {
+	id, err := h.findPending(ctx, kindQuestion, in.RequestID, "")
+	if err != nil {
+		return false, err
 	}
-	return yes(w)
+	return true, h.Asks.DismissQuestions(ctx, id, in.RequestID)
 }

@@ -7,123 +7,149 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/server/broadcast"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/server/sse"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-func eventRoutes() []Route {
-	return []Route{
-		{get, "/event", "event.subscribe", (*API).events},
-		{get, "/global/event", "global.event", (*API).globalEvents},
-	}
+// eventHandlers streams events.
+type eventHandlers struct{ *deps }
+
+type subscription struct {
+	Location    operation.Location
+	LastEventID string `header:"Last-Event-ID"`
 }
 
-// events streams what happens in one directory.
-func (a *API) events(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
+// subscribe streams the events of one directory.
+func (h eventHandlers) subscribe(ctx context.Context, in subscription) (operation.Stream[busEvent], error) {
+	after, newest, at, err := h.startOf(ctx, in.LastEventID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.stream(w, r, &bus{api: a, only: l.Directory})
+	b := &busStream{deps: h.deps, directory: in.Location.Directory, newest: newest}
+	at.Position = after
+	return func(w http.ResponseWriter, r *http.Request) error {
+		b.serve(w, r, b.directory, at)
+		return nil
+	}, nil
 }
 
-// globalEvents streams what happens in all directories, each event with its own, and those that OpenCode keeps a second
-// time in the form in which it syncs them.
-func (a *API) globalEvents(w http.ResponseWriter, r *http.Request) error {
-	return a.stream(w, r, &bus{api: a, global: true})
-}
-
-// stream sends server.connected and then what happens, from now on or from behind the event that Last-Event-ID names, until
-// the client leaves. The last frame of what is kept bears an id to resume with; deltas and statuses bear none and are not
-// repeated. A reader that is slow gets fewer and larger deltas, nothing less; one that reads nothing for
-// sse.WriteTimeout finds its connection broken. So does everybody when the server stops: OpenCode's clients come again with
-// the id of what they got last, but not when a stream ends.
-func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
-	at := a.log.NewestMark() // first: whoever is told that the stream stands misses nothing from then on
-	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return rd.Head("") })
+// subscribeGlobal streams the events of all directories, each with its directory. Durable events come a second time as a
+// syncMessage.
+func (h eventHandlers) subscribeGlobal(
+	ctx context.Context, in struct {
+		LastEventID string `header:"Last-Event-ID"`
+	},
+) (operation.Stream[eventEnvelope], error) {
+	after, newest, at, err := h.startOf(ctx, in.LastEventID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	after := newest
-	if s := r.Header.Get("Last-Event-ID"); s != "" {
-		if after, err = strconv.ParseInt(s, 10, 64); err != nil || after < 0 {
-			return httpio.Invalid("headers", "Last-Event-ID", "Last-Event-ID must be the id of a frame of this stream, got %q", httpio.Clip(s, 40))
-		}
-		after = min(after, newest) // of a store that is no more: to who asks again and again, an error would say nothing
+	b := &busStream{deps: h.deps, global: true, newest: newest}
+	at.Position = after
+	return func(w http.ResponseWriter, r *http.Request) error {
+		b.serve(w, r, httpio.DefaultDirectory(r, h.Directory), at)
+		return nil
+	}, nil
+}
+
+// startOf returns where a stream starts: after the event that the client received last, or now. It samples the log first,
+// so that the client misses nothing from then on. An id beyond the newest event comes from a store that was replaced; the
+// stream starts now, because clients would repeat a refused id for ever.
+func (h eventHandlers) startOf(ctx context.Context, lastID string) (after, newest int64, at eventlog.Mark, err error) {
+	at = h.Log.NewestMark()
+	newest, err = store.Query(ctx, h.Store, func(rd store.Reader) (int64, error) { return rd.Head("") })
+	if err != nil || lastID == "" {
+		return newest, newest, at, err
 	}
-	ctx, end := a.long.Start(r, "")
+	after, err = strconv.ParseInt(lastID, 10, 64)
+	if err != nil || after < 0 {
+		return 0, 0, at, httpio.Invalid("headers", "Last-Event-ID",
+			"Last-Event-ID must be the id of a frame of this stream, got %q", httpio.Clip(lastID, 40))
+	}
+	return min(after, newest), newest, at, nil
+}
+
+// busStream is one open stream of events.
+type busStream struct {
+	*deps
+
+	out       *sse.Stream
+	directory string // of the events; "" with global
+	global    bool
+	newest    int64 // position of the newest event when the stream opened
+
+	// catchUp encodes for this stream alone while it is behind the updates that all streams share; nil otherwise.
+	catchUp *broadcast.Broadcaster[*encodedUpdate]
+}
+
+// serve sends server.connected and then events until the client leaves. The last frame of a durable event has an id to
+// resume with; deltas and statuses have none and are not repeated. A slow reader gets fewer and larger deltas and misses
+// nothing; the connection of one that reads nothing for sse.WriteTimeout is broken, and so are all when the server stops:
+// OpenCode's clients reconnect with their last id after a broken connection, but not after an orderly end.
+func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory string, at eventlog.Mark) {
+	ctx, end := b.long.Start(r.Context(), "")
 	defer end()
-	said, stop := a.notices.watch() // before the answer begins, which a client in this process sees at once
-	directory := b.only
-	if b.global {
-		directory = httpio.DefaultDirectory(r, a.directory)
-	}
-	defer a.heads.join(ctx, a, directory)()
+	notices, stop := b.notices.subscribe() // before the response starts, which a client in this process sees at once
+	defer b.branches.join(ctx, directory)()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
 	defer b.out.Close()
-	a.line.join()
-	defer a.line.leave()
-	b.newest = newest
-	b.out.Beat(func() sse.Frame { return b.bare("server.heartbeat") })
-	at.Position = after
-	got := a.handed.open(at)
-	defer a.handed.close(got)
+	b.updates.Join()
+	defer b.updates.Leave()
+	b.out.Beat(func() sse.Frame { return b.plainFrame("server.heartbeat") })
+	delivery := b.deliveries.Open(at)
+	defer b.deliveries.Close(delivery)
 	if r.Method == http.MethodHead {
-		return nil
+		stop()
+		return
 	}
-	first := b.bare("server.connected")
-	first.ID = strconv.FormatInt(after, 10)
-	err = b.out.Send(first, false)
-	var relayed sync.WaitGroup
-	relayed.Go(func() { b.relay(said) }) // ends with stop
-	defer relayed.Wait()
+	first := b.plainFrame("server.connected")
+	first.ID = strconv.FormatInt(at.Position, 10)
+	err := b.out.Send(first, false)
+	var relay sync.WaitGroup
+	relay.Go(func() { b.sendNotices(notices) }) // ends with stop
+	defer relay.Wait()
 	defer stop()
-	for u, failed := range a.log.FollowAllFrom(ctx, at) {
+	for u, failed := range b.Log.FollowAllFrom(ctx, at) {
 		if err = failed; err == nil {
-			err = b.tell(ctx, u)
+			err = b.sendUpdate(ctx, u)
 		}
-		a.handed.note(got, u)
+		b.deliveries.Advance(delivery, u)
 		if err != nil {
 			break
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		a.logger.ErrorContext(ctx, "event stream failed", "error", err)
+		b.Logger.ErrorContext(ctx, "event stream failed", "error", err)
 	}
-	b.out.Break() // the client comes again behind what it got
-	return nil
+	b.out.Break()
 }
 
-// bus is one reader of what happens.
-type bus struct {
-	api    *API
-	out    *sse.Stream
-	only   string // directory
-	global bool   // all directories
-	newest int64  // position of the newest event when it came
-	own    *line  // nil unless it is behind what all are told
+// plainFrame returns the frame of an event without properties.
+func (b *busStream) plainFrame(kind string) sse.Frame {
+	return encodePlainFrame(b.IDs.New(session.PrefixEvent), kind, b.global)
 }
 
-// tell sends what V1 says of the update. What no client would read is left out: its text came in pieces, and the message
-// has it.
-func (b *bus) tell(ctx context.Context, u eventlog.Update) error {
-	t, err := b.told(ctx, u)
-	if err != nil || !b.global && t.directory != b.only {
+// sendUpdate sends the events of an update. It leaves out events that are too large for a client: their text was sent in
+// deltas, and the message contains it.
+func (b *busStream) sendUpdate(ctx context.Context, u eventlog.Update) error {
+	encoded, err := b.encodeUpdate(ctx, u)
+	if err != nil || !b.global && encoded.directory != b.directory {
 		return err
 	}
-	frames, err := t.frames(b.global)
+	frames, err := encoded.frames(b.global)
 	if err != nil {
 		return err
 	}
 	for i, f := range frames {
 		err := b.out.Send(f, i < len(frames)-1)
 		if errors.Is(err, sse.ErrFrameTooLarge) {
-			b.api.logger.WarnContext(ctx, "an event is too large for the stream", "session", t.session, "bytes", len(f.Data))
+			b.Logger.WarnContext(ctx, "left out an event that is too large for the stream",
+				"session", encoded.session, "bytes", len(f.Data))
 			err = b.out.Flush()
 		}
 		if err != nil {
@@ -133,66 +159,56 @@ func (b *bus) tell(ctx context.Context, u eventlog.Update) error {
 	return nil
 }
 
-// told returns what is said of the update: what all are told, or, to a reader that is behind that, what its own line makes of
-// the rows as they are now.
-func (b *bus) told(ctx context.Context, u eventlog.Update) (*told, error) {
+// encodeUpdate returns the shared encoding of an update, or, while the stream is behind, one that it makes from the rows as
+// they are now.
+func (b *busStream) encodeUpdate(ctx context.Context, u eventlog.Update) (*encodedUpdate, error) {
 	if u.Event == nil || u.Event.Position > b.newest {
-		t, err := b.api.line.tell(ctx, u)
-		if !errors.Is(err, errBehind) {
-			b.own = nil
-			return t, err
+		encoded, err := b.updates.Encode(ctx, u)
+		if !errors.Is(err, broadcast.ErrBehind) {
+			b.catchUp = nil
+			return encoded, err
 		}
 	}
-	if b.own == nil {
-		b.own = newLine(b.api)
+	if b.catchUp == nil {
+		b.catchUp = newUpdates(b.deps)
 	}
-	return b.own.tell(ctx, u)
+	return b.catchUp.Encode(ctx, u)
 }
 
-// busEvent is the wire form of an event.
-type busEvent struct {
-	ID         string `json:"id"`
-	Type       string `json:"type"`
-	Properties any    `json:"properties"`
-}
-
-// placed is an event with where it happened.
-type placed struct {
-	Directory string            `json:"directory,omitzero"`
-	Project   session.ProjectID `json:"project,omitzero"`
-	Workspace string            `json:"workspace,omitzero"` // there is none
-	Payload   payload           `json:"payload"`
-}
-
-// payload is a busEvent, or a synced one.
-type payload any
-
-// synced is an event as OpenCode hands it to its other instances.
-type synced struct {
-	Type  string    `json:"type" enum:"sync"`
-	ID    string    `json:"id"`
-	Event syncEvent `json:"syncEvent"`
-}
-
-type syncEvent struct {
-	ID        string     `json:"id"`
-	Type      string     `json:"type"` // with its version
-	Seq       int64      `json:"seq"`
-	Aggregate session.ID `json:"aggregateID"`
-	Data      any        `json:"data"`
-}
-
-// bare is the frame of an event that happens nowhere.
-func (b *bus) bare(kind string) sse.Frame {
-	var v any = busEvent{b.api.ids.New(session.PrefixEvent), kind, jsontext.Value(`{}`)}
-	if b.global {
-		v = placed{Payload: v}
+// sendNotices sends notices until the channel is closed.
+func (b *busStream) sendNotices(ch <-chan notice) {
+	for n := range ch {
+		for _, n := range b.expandNotice(n) {
+			if !b.global && n.directory != b.directory {
+				continue
+			}
+			var v any = busEvent{b.IDs.New(session.PrefixEvent), n.kind, n.properties}
+			if b.global {
+				v = eventEnvelope{Directory: n.directory, Project: n.project, Payload: v}
+			}
+			if f, err := encodeFrame(v); err == nil {
+				_ = b.out.Send(f, false) // a client that has disconnected ends the stream
+			}
+		}
 	}
-	f, _ := encoded(v) // strings only
-	return f
 }
 
-func encoded(v any) (sse.Frame, error) {
-	data, err := httpio.Encode(v)
-	return sse.Frame{Data: data}, err
+// globalDirectory is the directory of events that belong to none.
+const globalDirectory = "global"
+
+// expandNotice returns the notices that a stream sends for one: kindGlobalDisposed becomes kindDisposed of the stream's
+// directory, or, on a global stream, kindDisposed of the directory that it names and itself. OpenCode's clients wait for
+// either.
+func (b *busStream) expandNotice(n notice) []notice {
+	if n.kind != kindGlobalDisposed {
+		return []notice{n}
+	}
+	if !b.global {
+		return []notice{{b.directory, "", kindDisposed, instance{b.directory}}}
+	}
+	all := notice{directory: globalDirectory, kind: n.kind, properties: n.properties}
+	if n.directory == "" {
+		return []notice{all}
+	}
+	return []notice{{n.directory, n.project, kindDisposed, instance{n.directory}}, all}
 }

@@ -2,80 +2,66 @@ package v1
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
-	"github.com/cairn-dev/cairn/internal/session"
 )
 
-func fileRoutes() []Route {
-	return []Route{
-		{get, "/file", "file.list", (*API).files},
-		{get, "/file/content", "file.read", (*API).fileContent},
-		{get, "/file/status", "file.status", (*API).fileStatus},
-		{get, "/find", "find.text", (*API).findText},
-		{get, "/find/file", "find.files", (*API).findFiles},
-	}
+// fileHandlers reads and searches the files of a location.
+type fileHandlers struct{ *deps }
+
+// pathIn is a request about a file or a directory.
+type pathIn struct {
+	locationIn
+	Path string `query:"path" required:"true"`
 }
 
-func (a *API) files(w http.ResponseWriter, r *http.Request) error {
-	name, err := needed(r, "path")
+func (h fileHandlers) list(ctx context.Context, in pathIn) ([]opencode.FileNode, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return offer(a, w, r, func(ctx context.Context, l session.Location) ([]opencode.FileNode, error) {
-		list, err := a.places.List(ctx, l, name)
-		return list, httpio.WithPart("query", err)
-	})
+	list, err := l.Files.List(in.Path)
+	return list, httpio.WithPart("query", err)
 }
 
-func (a *API) fileContent(w http.ResponseWriter, r *http.Request) error {
-	name, err := needed(r, "path")
+func (h fileHandlers) read(ctx context.Context, in pathIn) (opencode.FileContent, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
-		return err
+		return opencode.FileContent{}, err
 	}
-	return offer(a, w, r, func(ctx context.Context, l session.Location) (opencode.FileContent, error) {
-		c, err := a.places.Read(ctx, l, name)
-		return c, httpio.WithPart("query", err)
-	})
+	c, err := l.Files.Read(in.Path)
+	return c, httpio.WithPart("query", err)
 }
 
-// fileStatus is empty, as OpenCode's is: vcs.status says what changed.
-func (a *API) fileStatus(w http.ResponseWriter, r *http.Request) error { return none(a, w, r) }
-
-func (a *API) findText(w http.ResponseWriter, r *http.Request) error {
-	pattern, err := needed(r, "pattern")
+func (h fileHandlers) grep(ctx context.Context, in struct {
+	locationIn
+	Pattern string `query:"pattern" required:"true"`
+},
+) ([]opencode.Match, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return offer(a, w, r, func(ctx context.Context, l session.Location) ([]opencode.Match, error) {
-		list, err := a.places.Grep(ctx, l, pattern)
-		return list, httpio.WithPart("query", err)
-	})
+	list, err := l.Files.Grep(ctx, in.Pattern)
+	return list, httpio.WithPart("query", err)
 }
 
-// findFiles ranks the files, and the directories if they are wanted, by how well they fit the query.
-func (a *API) findFiles(w http.ResponseWriter, r *http.Request) error {
-	query, err := needed(r, "query")
+// find ranks the files, and the directories if they are asked for, by how well they match the query.
+func (h fileHandlers) find(ctx context.Context, in struct {
+	locationIn
+	Query string `query:"query" required:"true"`
+	Dirs  string `query:"dirs" enum:"true,false"`
+	Type  string `query:"type" enum:"file,directory"`
+	Limit int64  `query:"limit" default:"10" min:"1" max:"200"`
+},
+) ([]string, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: 10, Min: 1, Max: 200})
-	if err != nil {
-		return err
-	}
-	kind, err := httpio.ReadChoice(r, "type", "file", "directory")
-	if err != nil {
-		return err
-	}
-	dirs, err := httpio.ReadChoice(r, "dirs", "true", "false")
-	if err != nil {
-		return err
-	}
-	return offer(a, w, r, func(ctx context.Context, l session.Location) ([]string, error) {
-		return a.places.Find(ctx, l, Wanted{
-			Query: query, Files: kind != "directory", Directories: kind == "directory" || kind == "" && dirs != "false", Limit: int(limit),
-		})
+	return l.Files.Find(ctx, FileQuery{
+		Query: in.Query, Files: in.Type != "directory", Limit: int(in.Limit),
+		Directories: in.Type == "directory" || in.Type == "" && in.Dirs != "false",
 	})
 }

@@ -53,7 +53,7 @@ func TestFiles(t *testing.T) {
 		t.Error(a.body)
 	}
 	for path, field := range map[string]string{
-		"/file": "path", "/file/content": "path", "/find": "pattern", "/find/file": "query", "/find/symbol": "query",
+		"/file": "path", "/file/content": "path", "/find": "pattern", "/find/file": "query",
 		"/find?pattern=(": "", "/find/file?query=x&limit=0": "limit", "/find/file?query=x&limit=x": "limit", "/find/file?query=x&type=y": "type",
 		"/file?path=a.txt": "path", "/file?path=missing": "path", "/file/content?path=src": "path", "/file?path=a%00b": "path",
 	} {

@@ -20,7 +20,7 @@ import (
 )
 
 // nowhere is a place of which nothing is told but that it is in no checkout.
-type nowhere struct{ v1.Places }
+type nowhere struct{ v1.Backend }
 
 func (nowhere) Head(string) string { return "" }
 
@@ -50,7 +50,7 @@ func TestHeartbeatsAreEvents(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store, ids := storetest.NewMemory(), &session.IDs{}
-			a := v1.New(v1.Config{Store: store, Log: eventlog.New(eventlog.Config{Store: store, IDs: ids}), IDs: ids, Places: nowhere{}, Directory: "/work"})
+			a := v1.New(v1.Config{Store: store, Log: eventlog.New(eventlog.Config{Store: store, IDs: ids}), IDs: ids, Backend: nowhere{}, Directory: "/work"})
 			ctx, cancel := context.WithCancel(t.Context())
 			w := &taken{header: http.Header{}}
 			var stream sync.WaitGroup
@@ -85,7 +85,7 @@ func TestNothingIsLostWhileAStreamOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, ids := storetest.NewMemory(), &session.IDs{}
 		log := eventlog.New(eventlog.Config{Store: store, IDs: ids})
-		a := v1.New(v1.Config{Store: store, Log: log, IDs: ids, Places: nowhere{}, Directory: "/"})
+		a := v1.New(v1.Config{Store: store, Log: log, IDs: ids, Backend: nowhere{}, Directory: "/"})
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &answers{taken: taken{header: http.Header{}}, then: func() {
 			a.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/global/dispose", http.NoBody))

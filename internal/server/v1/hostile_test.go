@@ -100,14 +100,14 @@ func (e endless) Read(p []byte) (int, error) {
 
 // Whatever is in a path, a query or a body, the answer is within the contract and no fault of ours.
 func FuzzRoutes(f *testing.F) {
-	for i := range v1.Routes() {
+	for i := range v1.Operations() {
 		f.Add(i, "ses_1", "directory=%2F..", `{"parts":[{"type":"text","text":5}],"title":{},"patch":"x","type":"api","key":"k"}`)
 	}
 	f.Add(0, "..", "directory=%ff&workspace=\x00&limit=-1&mode=x&path=../../etc/passwd", "\xff\xfe")
 	f.Add(1, "%2e%2e%2f", "limit=99999999999999999999&start=1e9&cursor=x", strings.Repeat("[", 5000))
 	w := newWorld(f, "", map[string]string{"a.txt": "alpha\n"})
 	f.Fuzz(func(t *testing.T, n int, id, query, body string) {
-		r := v1.Routes()[uint(n)%uint(len(v1.Routes()))]
+		r := v1.Operations()[uint(n)%uint(len(v1.Operations()))]
 		if streams(r.Path) {
 			return
 		}
@@ -140,7 +140,7 @@ func FuzzRoutes(f *testing.F) {
 // An id that a path resolves away reaches no operation.
 func TestDotsAreNoIDs(t *testing.T) {
 	w := newWorld(t, "", nil)
-	for _, r := range v1.Routes() {
+	for _, r := range v1.Operations() {
 		if !strings.Contains(r.Path, "}/") {
 			continue
 		}

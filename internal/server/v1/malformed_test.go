@@ -54,6 +54,18 @@ func operations(t testing.TB) map[string]map[string]operation {
 	return doc.Paths
 }
 
+// implemented returns the operations of the document that do something.
+func implemented(t testing.TB) map[string]map[string]operation {
+	t.Helper()
+	all := operations(t)
+	for _, o := range v1.Operations() {
+		if o.Unimplemented {
+			delete(all[o.Path], strings.ToLower(o.Method))
+		}
+	}
+	return all
+}
+
 // filled puts what is there into the placeholders of a path; what there is none of gets a good id.
 func filled(path string, ids map[string]string) string {
 	for name, standard := range map[string]string{
@@ -142,7 +154,7 @@ func TestWrongTypesAreRefused(t *testing.T) {
 	w := newWorld(t, "", nil)
 	ids := things(t, w)
 	count := 0
-	for path, methods := range operations(t) {
+	for path, methods := range implemented(t) {
 		for method, op := range methods {
 			body, has := op.Body.Content["application/json"]
 			if !has {
@@ -172,37 +184,23 @@ func TestWrongTypesAreRefused(t *testing.T) {
 
 // What a body must have, as OpenCode's document says; it is refused by its name when it is missing.
 var required = map[string]string{
-	"PUT /auth/{providerID}": `type=api key=k`,
-	"POST /log":              `service=x level=info message=x`,
-	"POST /experimental/control-plane/move-session":                `sessionID=ses_1 destination={}`,
-	"POST /global/upgrade":                                         `target=1`,
-	"POST /experimental/console/switch":                            `accountID=x orgID=x`,
-	"DELETE /experimental/worktree":                                `directory=x`,
-	"POST /experimental/worktree/reset":                            `directory=x`,
+	"PUT /auth/{providerID}":                                       `type=api key=k`,
+	"POST /log":                                                    `service=x level=info message=x`,
 	"POST /vcs/apply":                                              `patch=x`,
-	"POST /mcp":                                                    `name=x config={}`,
-	"POST /mcp/{name}/auth/callback":                               `code=x`,
 	"POST /question/{requestID}/reply":                             `answers=[]`,
 	"POST /permission/{requestID}/reply":                           `reply=once`,
 	"POST /session/{sessionID}/message":                            `parts=[]`,
 	"POST /session/{sessionID}/prompt_async":                       `parts=[]`,
 	"POST /session/{sessionID}/init":                               `modelID=x providerID=x messageID=msg_x`,
-	"POST /session/{sessionID}/summarize":                          `modelID=x providerID=x`,
 	"POST /session/{sessionID}/command":                            `command=init arguments=x`,
 	"POST /session/{sessionID}/shell":                              `agent=build command=x`,
-	"POST /session/{sessionID}/revert":                             `messageID=msg_x`,
 	"POST /session/{sessionID}/permissions/{permissionID}":         `response=once`,
 	"POST /tui/append-prompt":                                      `text=x`,
 	"POST /tui/execute-command":                                    `command=x`,
 	"POST /tui/show-toast":                                         `message=x variant=info`,
 	"POST /tui/publish":                                            `type=tui.prompt.append properties={}`,
 	"POST /tui/select-session":                                     `sessionID=ses_1`,
-	"POST /experimental/workspace":                                 `type=x`,
-	"POST /experimental/workspace/warp":                            `id=wrk_1 sessionID=ses_1`,
-	"POST /experimental/project/{projectID}/copy":                  `strategy=x directory=x`,
-	"DELETE /experimental/project/{projectID}/copy":                `directory=x force=true`,
 	"PATCH /session/{sessionID}/message/{messageID}/part/{partID}": ``,
-	"POST /experimental/project/{projectID}/copy/generate-name":    ``,
 }
 
 func TestMissingMembersAreNamed(t *testing.T) {
@@ -235,7 +233,7 @@ func TestMissingMembersAreNamed(t *testing.T) {
 func TestNumbersInQueries(t *testing.T) {
 	w := newWorld(t, "", nil)
 	ids := things(t, w)
-	for path, methods := range operations(t) {
+	for path, methods := range implemented(t) {
 		for method, op := range methods {
 			for _, p := range op.Parameters {
 				if p.In != "query" || p.Schema.Type != "number" {
@@ -255,11 +253,11 @@ func TestNumbersInQueries(t *testing.T) {
 // unmoved are operations that OpenCode answers for what is not there as for what is, and their reason is recorded from it
 // (spec/http §1.5): clients count on it. In the second group its document has no 404.
 var unmoved = []string{
-	"POST /session/{sessionID}/abort", "GET /session/{sessionID}/diff", "POST /experimental/session/{sessionID}/background", "GET /project/{projectID}/directories",
+	"POST /session/{sessionID}/abort", "GET /session/{sessionID}/diff", "GET /project/{projectID}/directories",
 	"DELETE /auth/{providerID}",
 
-	"PUT /auth/{providerID}", "POST /provider/{providerID}/oauth/authorize", "POST /provider/{providerID}/oauth/callback", "POST /experimental/project/{projectID}/copy",
-	"DELETE /experimental/project/{projectID}/copy", "POST /experimental/project/{projectID}/copy/refresh", "POST /experimental/project/{projectID}/copy/generate-name",
+	"PUT /auth/{providerID}", "POST /provider/{providerID}/oauth/authorize",
+	"POST /provider/{providerID}/oauth/callback",
 }
 
 // An id that is nobody's is 404, and one that can be nobody's is 400 and named, wherever it stands in a path.
@@ -283,7 +281,10 @@ func TestIDsInPaths(t *testing.T) {
 	prefixes := map[string]string{
 		"sessionID": "ses_", "messageID": "msg_", "partID": "prt_", "ptyID": "pty_", "requestID": "per_", "permissionID": "per_", "id": "wrk_", "providerID": "", "projectID": "", "name": "",
 	}
-	for _, r := range v1.Routes() {
+	for _, r := range v1.Operations() {
+		if r.Unimplemented {
+			continue
+		}
 		route := r.Method + " " + r.Path
 		for name, prefix := range prefixes {
 			if !strings.Contains(r.Path, "{"+name+"}") {

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -10,73 +11,73 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-func messageRoutes() []Route {
-	return []Route{
-		{get, "/session/{sessionID}/message", "session.messages", (*API).messages},
-		{get, "/session/{sessionID}/message/{messageID}", "session.message", (*API).message},
-	}
+// messageHandlers reads and edits messages.
+type messageHandlers struct{ *deps }
+
+// messageIn is a request about one message.
+type messageIn struct {
+	sessionIn
+	MessageID session.MessageID `path:"messageID"`
 }
 
-func messageOf(r *http.Request) session.MessageID { return session.MessageID(r.PathValue("messageID")) }
-
-// anchor is a message before which a page ends: a cursor is one in base64.
-type anchor struct {
+// messageCursor names the message before which a page ends. It is base64 of JSON on the wire.
+type messageCursor struct {
 	ID   session.MessageID `json:"id"`
 	Time int64             `json:"time"`
 }
 
-// messages lists all, or the newest before a cursor, in their order.
-func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
-	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Min: 0, Max: maxNumber})
-	if err != nil {
-		return err
-	}
-	before := r.URL.Query().Get("before")
-	if before != "" && limit == 0 {
-		return httpio.Invalid("query", "limit", "before needs a limit")
-	}
-	if limit == 0 {
-		all, err := view(r.Context(), a, func(rd store.Reader) (whole, error) { return readWhole(rd, sessionOf(r)) })
-		if err != nil {
-			return err
+// list lists all messages in their order, or, with a limit, the newest ones before a cursor.
+func (h messageHandlers) list(ctx context.Context, in struct {
+	sessionIn
+	Limit  int64  `query:"limit"`
+	Before string `query:"before"`
+},
+) (operation.Func[[]opencode.Message], error) {
+	if in.Limit == 0 {
+		if in.Before != "" {
+			return nil, httpio.Invalid("query", "limit", "before needs a limit")
 		}
-		return all.write(w)
+		t, err := store.Query(ctx, h.Store, func(rd store.Reader) (transcript, error) { return readTranscript(rd, in.SessionID) })
+		return func(w http.ResponseWriter, _ *http.Request) error { return t.write(w) }, err
 	}
-	var at anchor
-	if before != "" {
-		b, err := base64.RawURLEncoding.DecodeString(before)
-		if err != nil || json.Unmarshal(b, &at) != nil || at.ID == "" {
-			return httpio.Invalid("query", "before", "before must be a cursor of an earlier answer")
+	var before messageCursor
+	if in.Before != "" {
+		b, err := base64.RawURLEncoding.DecodeString(in.Before)
+		if err != nil || json.Unmarshal(b, &before) != nil || before.ID == "" {
+			return nil, errMessageCursor
 		}
 	}
-	p, err := view(r.Context(), a, func(rd store.Reader) (page, error) { return readPage(rd, sessionOf(r), int(limit), at.ID) })
-	if err != nil {
-		return err
-	}
-	if p.more {
-		tellNext(w, r, limit, p.first)
-	}
-	return write(w, p.messages)
+	p, err := store.Query(ctx, h.Store, func(rd store.Reader) (messagePage, error) {
+		return readMessagePage(rd, in.SessionID, int(in.Limit), before.ID)
+	})
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if p.hasOlder {
+			setNextPage(w, r, in.Limit, p.first)
+		}
+		return httpio.WriteJSON(w, http.StatusOK, p.messages)
+	}, err
 }
 
-// tellNext says where the page before this one is.
-func tellNext(w http.ResponseWriter, r *http.Request, limit int64, first anchor) {
+var errMessageCursor = httpio.Invalid("query", "before", "before must be a cursor of an earlier response")
+
+// setNextPage sets the headers that link to the page before this one.
+func setNextPage(w http.ResponseWriter, r *http.Request, limit int64, first messageCursor) {
 	b, err := json.Marshal(first)
 	if err != nil {
 		return
 	}
 	cursor := base64.RawURLEncoding.EncodeToString(b)
-	q := r.URL.Query()
-	q.Set("before", cursor)
 	scheme := "http"
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	q.Del("limit") // to stand first, as it does in OpenCode's
+	q := r.URL.Query()
+	q.Del("limit") // it comes first, as in OpenCode's links
 	q.Del("before")
 	rest := q.Encode()
 	if rest != "" {
@@ -88,143 +89,26 @@ func tellNext(w http.ResponseWriter, r *http.Request, limit int64, first anchor)
 	w.Header().Set("X-Next-Cursor", cursor)
 }
 
-// page is a part of a session's messages.
-type page struct {
-	messages []opencode.Message
-	first    anchor
-	more     bool // there are older ones
-}
-
-// readWaiting reads the prompts that wait to be promoted: the newest messages.
-func readWaiting(rd store.Reader, id session.ID) ([]*session.Input, error) {
-	waiting, err := store.PendingInputs(rd, id, "", 0)
-	slices.SortStableFunc(waiting, func(x, y *session.Input) int { return int(x.AdmittedSeq - y.AdmittedSeq) })
-	return waiting, err
-}
-
-// readPage reads the newest limit messages before one.
-func readPage(rd store.Reader, id session.ID, limit int, before session.MessageID) (page, error) {
-	s, err := mustSession(rd, id)
-	if err != nil {
-		return page{}, err
-	}
-	waiting, err := readWaiting(rd, id)
-	if err != nil {
-		return page{}, err
-	}
-	last, err := lastOf(rd, id, before, waiting)
-	if err != nil {
-		return page{}, err
-	}
-	waiting = last.waiting
-	var history []session.Message
-	if need := limit + 1 - len(waiting); need > 0 {
-		if history, err = readBack(rd, id, last.until, need); err != nil {
-			return page{}, err
-		}
-	}
-	p := page{messages: opencode.Render(s, history, last.until > 0)}
-	if last.half && len(p.messages) > 0 {
-		p.messages = p.messages[:len(p.messages)-1]
-	}
-	for _, in := range waiting {
-		p.messages = append(p.messages, opencode.PendingMessage(s, in))
-	}
-	return p.cut(limit), nil
-}
-
-// end is where a page ends.
-type end struct {
-	waiting []*session.Input // that are on it
-	until   int64            // seq before which messages of the history are; 0: all are
-	half    bool             // of the last one, a command, only what stands in front of its answer
-}
-
-// lastOf finds the end of the page before a message; "" is the end of the session.
-func lastOf(rd store.Reader, id session.ID, before session.MessageID, waiting []*session.Input) (end, error) {
-	if before == "" {
-		return end{waiting: waiting}, nil
-	}
-	if i := slices.IndexFunc(waiting, func(in *session.Input) bool { return in.ID == before }); i >= 0 {
-		return end{waiting: waiting[:i]}, nil
-	}
-	m, ok, err := store.FindMessage(rd, id, before)
-	if err != nil || ok {
-		return end{until: seqOf(m)}, err
-	}
-	sh, err := readShell(rd, id, before)
-	if err == nil && sh == nil {
-		err = httpio.Invalid("query", "before", "before must be a cursor of an earlier answer")
-	}
-	if err != nil {
-		return end{}, err
-	}
-	return end{until: sh.Seq + 1, half: true}, nil
-}
-
-func seqOf(m session.Message) int64 {
-	if m == nil {
-		return 0
-	}
-	return m.Meta().Seq
-}
-
-// cut leaves the newest limit messages.
-func (p page) cut(limit int) page {
-	if len(p.messages) > limit {
-		p.more = true
-		p.messages = p.messages[len(p.messages)-limit:]
-	}
-	if len(p.messages) > 0 {
-		p.first.ID, p.first.Time = opencode.IDAndTime(p.messages[0].Info)
-	}
-	return p
-}
-
-// readBack reads the newest n messages that V1 shows before the seq, in their order.
-func readBack(rd store.Reader, id session.ID, until int64, n int) ([]session.Message, error) {
-	var back []session.Message
-	for {
-		q := store.MessageQuery{After: -1, Before: until, Newest: true, Limit: n - len(back) + 8}
-		ms, err := store.ReadMessages(rd, id, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range ms {
-			if until = m.Meta().Seq; opencode.IsVisible(m) {
-				back = append(back, m)
-			}
-		}
-		if len(back) >= n || len(ms) < q.Limit || until == 0 {
-			slices.Reverse(back)
-			return back, nil
-		}
-	}
-}
-
-func (a *API) message(w http.ResponseWriter, r *http.Request) error {
-	m, err := view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) {
-		return readMessage(rd, sessionOf(r), messageOf(r))
+func (h messageHandlers) get(ctx context.Context, in messageIn) (opencode.Message, error) {
+	return store.Query(ctx, h.Store, func(rd store.Reader) (opencode.Message, error) {
+		return readMessage(rd, in.SessionID, in.MessageID)
 	})
-	if err != nil {
-		return err
-	}
-	return write(w, m)
 }
 
+// readMessage reads a message: a pending prompt, or a message of the history that V1 shows.
 func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencode.Message, err error) {
-	s, err := mustSession(rd, id)
+	s, err := store.FindSession(rd, id)
 	if err != nil {
 		return v, err
 	}
-	in, waits, err := store.FindInput(rd, m)
+	in, pending, err := store.FindInput(rd, m)
 	if err != nil {
 		return v, err
 	}
-	if waits && in.SessionID == id && in.PromotedSeq == nil {
+	if pending && in.SessionID == id && in.PromotedSeq == nil {
 		return opencode.PendingMessage(s, in), nil
 	}
-	found, ok, err := store.FindMessage(rd, id, m)
+	stored, ok, err := store.FindMessage(rd, id, m)
 	if err != nil {
 		return v, err
 	}
@@ -238,12 +122,130 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 		}
 		return opencode.Render(s, []session.Message{sh}, false)[1], nil
 	}
-	if !opencode.IsVisible(found) {
+	if !opencode.IsVisible(stored) {
 		return v, session.NotFound("message", string(m))
 	}
-	behind, err := store.ReadMessages(rd, id, store.MessageQuery{After: found.Meta().Seq, Limit: 8})
+	following, err := store.ReadMessages(rd, id, store.MessageQuery{After: stored.Meta().Seq, Limit: 8})
 	if err != nil {
 		return v, err
 	}
-	return opencode.Render(s, append([]session.Message{found}, behind...), false)[0], nil
+	return opencode.Render(s, append([]session.Message{stored}, following...), false)[0], nil
+}
+
+// readShell returns the user's shell command that V1 shows as an answer with the id, nil if there is none.
+func readShell(rd store.Reader, id session.ID, answer session.MessageID) (*session.Shell, error) {
+	sh, ok, err := store.FindShell(rd, id, string(answer))
+	if err != nil || !ok || !opencode.IsAnswerOf(sh, answer) {
+		return nil, err
+	}
+	return sh, nil
+}
+
+// messagePage is a part of a session's messages.
+type messagePage struct {
+	messages []opencode.Message
+	first    messageCursor
+	hasOlder bool
+}
+
+// readPending reads the prompts that wait for their promotion. They come after all other messages.
+func readPending(rd store.Reader, id session.ID) ([]*session.Input, error) {
+	pending, err := store.PendingInputs(rd, id, "", 0)
+	slices.SortStableFunc(pending, func(x, y *session.Input) int { return int(x.AdmittedSeq - y.AdmittedSeq) })
+	return pending, err
+}
+
+// readMessagePage reads the newest limit messages before one; "" is the end of the session.
+func readMessagePage(rd store.Reader, id session.ID, limit int, before session.MessageID) (messagePage, error) {
+	s, err := store.FindSession(rd, id)
+	if err != nil {
+		return messagePage{}, err
+	}
+	pending, err := readPending(rd, id)
+	if err != nil {
+		return messagePage{}, err
+	}
+	end, err := findPageEnd(rd, id, before, pending)
+	if err != nil {
+		return messagePage{}, err
+	}
+	var history []session.Message
+	if need := limit + 1 - len(end.pending); need > 0 {
+		if history, err = readBackwards(rd, id, end.beforeSeq, need); err != nil {
+			return messagePage{}, err
+		}
+	}
+	p := messagePage{messages: opencode.Render(s, history, end.beforeSeq > 0)}
+	if end.splitsShell && len(p.messages) > 0 {
+		p.messages = p.messages[:len(p.messages)-1]
+	}
+	for _, in := range end.pending {
+		p.messages = append(p.messages, opencode.PendingMessage(s, in))
+	}
+	return p.keepNewest(limit), nil
+}
+
+// pageEnd is where a page ends.
+type pageEnd struct {
+	pending     []*session.Input // of the page
+	beforeSeq   int64            // messages of the history have a smaller seq; 0: all are on the page
+	splitsShell bool             // the last message is a shell command, of which the page has the prompt but not the answer
+}
+
+// findPageEnd finds the end of the page before a message.
+func findPageEnd(rd store.Reader, id session.ID, before session.MessageID, pending []*session.Input) (pageEnd, error) {
+	if before == "" {
+		return pageEnd{pending: pending}, nil
+	}
+	if i := slices.IndexFunc(pending, func(in *session.Input) bool { return in.ID == before }); i >= 0 {
+		return pageEnd{pending: pending[:i]}, nil
+	}
+	m, ok, err := store.FindMessage(rd, id, before)
+	if err != nil {
+		return pageEnd{}, err
+	}
+	if ok {
+		return pageEnd{beforeSeq: m.Meta().Seq}, nil
+	}
+	sh, err := readShell(rd, id, before)
+	if err == nil && sh == nil {
+		err = errMessageCursor
+	}
+	if err != nil {
+		return pageEnd{}, err
+	}
+	return pageEnd{beforeSeq: sh.Seq + 1, splitsShell: true}, nil
+}
+
+// keepNewest cuts the page to its newest limit messages.
+func (p messagePage) keepNewest(limit int) messagePage {
+	if len(p.messages) > limit {
+		p.hasOlder = true
+		p.messages = p.messages[len(p.messages)-limit:]
+	}
+	if len(p.messages) > 0 {
+		p.first.ID, p.first.Time = opencode.IDAndTime(p.messages[0].Info)
+	}
+	return p
+}
+
+// readBackwards reads the newest n messages before a seq that V1 shows, in their order.
+func readBackwards(rd store.Reader, id session.ID, before int64, n int) ([]session.Message, error) {
+	var newestFirst []session.Message
+	for {
+		q := store.MessageQuery{After: -1, Before: before, Newest: true, Limit: n - len(newestFirst) + 8}
+		ms, err := store.ReadMessages(rd, id, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range ms {
+			if before = m.Meta().Seq; opencode.IsVisible(m) {
+				newestFirst = append(newestFirst, m)
+			}
+		}
+		if len(newestFirst) >= n || len(ms) < q.Limit || before == 0 {
+			slices.Reverse(newestFirst)
+			return newestFirst, nil
+		}
+	}
 }

@@ -6,32 +6,32 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// notice is what clients tell each other through us: it happens at a place, lives only in the streams that are open, and is
-// never kept.
+// notice is an event that clients and the server send to the open streams of a directory. It is never stored.
 type notice struct {
-	directory  string // "" is everywhere
+	directory  string // "": every directory
 	project    session.ProjectID
 	kind       string
 	properties any
 }
 
-// The kinds of notices that are ours.
+// The kinds of the server's own notices.
 const (
 	kindDisposed       = "server.instance.disposed"
 	kindGlobalDisposed = "global.disposed"
+	kindBranch         = "vcs.branch.updated"
 )
 
-// notices hands notices to streams. The zero value is ready; safe for concurrent use.
+// maxNotices is how many notices wait for a slow stream. It misses further ones.
+const maxNotices = 64
+
+// notices sends notices to streams. The zero value is ready for use. It is safe for concurrent use.
 type notices struct {
 	mu   sync.Mutex // guards subs
 	subs map[chan notice]struct{}
 }
 
-// maxNotices is how many may wait for a stream whose reader is slow. Further ones are not for it.
-const maxNotices = 64
-
-// watch returns the notices from now on, until stop is called, which ends them.
-func (n *notices) watch() (ch <-chan notice, stop func()) {
+// subscribe returns the notices from now on. stop closes the channel.
+func (n *notices) subscribe() (ch <-chan notice, stop func()) {
 	c := make(chan notice, maxNotices)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,7 +47,8 @@ func (n *notices) watch() (ch <-chan notice, stop func()) {
 	}
 }
 
-func (n *notices) tell(v notice) {
+// publish sends a notice to all streams.
+func (n *notices) publish(v notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for c := range n.subs {
@@ -58,39 +59,24 @@ func (n *notices) tell(v notice) {
 	}
 }
 
-// relay sends notices to the reader until they end.
-func (b *bus) relay(ch <-chan notice) {
-	for n := range ch {
-		for _, n := range b.unfold(n) {
-			if !b.global && n.directory != b.only {
-				continue
-			}
-			var v any = busEvent{b.api.ids.New(session.PrefixEvent), n.kind, n.properties}
-			if b.global {
-				v = placed{Directory: n.directory, Project: n.project, Payload: v}
-			}
-			if f, err := encoded(v); err == nil {
-				_ = b.out.Send(f, false) // a reader that is gone ends the stream
-			}
-		}
-	}
+// instance names what clients have to read again.
+type instance struct {
+	Directory string `json:"directory"`
 }
 
-// everything is the directory of what is said of none.
-const everything = "global"
-
-// unfold makes one notice of every directory those that the reader waits for: of its own directory, or of the one that the
-// notice names and of everything, as OpenCode's clients look for both.
-func (b *bus) unfold(n notice) []notice {
-	if n.kind != kindGlobalDisposed {
-		return []notice{n}
-	}
-	if !b.global {
-		return []notice{{b.only, "", kindDisposed, disposedPlace{b.only}}}
-	}
-	all := notice{directory: everything, kind: n.kind, properties: n.properties}
-	if n.directory == "" {
-		return []notice{all}
-	}
-	return []notice{{n.directory, n.project, kindDisposed, disposedPlace{n.directory}}, all}
+// publishDisposed tells the streams of a location to read it again.
+func (n *notices) publishDisposed(l *Location) {
+	n.publish(notice{l.Directory, l.ProjectID, kindDisposed, instance{l.Directory}})
 }
+
+// publishGlobalDisposed tells all streams to read everything again. l is the location of the client, nil if unknown.
+func (n *notices) publishGlobalDisposed(l *Location) {
+	v := notice{kind: kindGlobalDisposed, properties: emptyObject{}}
+	if l != nil {
+		v.directory, v.project = l.Directory, l.ProjectID
+	}
+	n.publish(v)
+}
+
+// emptyObject has no members.
+type emptyObject struct{}

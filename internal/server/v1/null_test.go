@@ -42,11 +42,7 @@ func TestWhatIsSaidBesideIsLookedAt(t *testing.T) {
 		{"/session/" + id + "/message", `{"parts":[{"type":"text","text":"x","metadata":5}]}`, 400, `[\"parts\"][0][\"metadata\"]`},
 		{"/session/" + id + "/message", `{"parts":[{"type":"file","mime":"a/b","url":"data:,x","source":[]}]}`, 400, `[\"parts\"][0][\"source\"]`},
 		{"/session/" + id + "/message", `{"parts":[{"type":"subtask","prompt":"p","description":"d","agent":"general"}]}`, 400, "subtasks yet"},
-		{"/mcp", `{"name":"x","config":{"a":1}}`, 400, `[\"config\"][\"type\"]`},
-		{"/mcp", `{"name":"x","config":{"type":"local"}}`, 400, `[\"config\"][\"command\"]`},
-		{"/mcp", `{"name":"x","config":{"type":"remote","url":5}}`, 400, `[\"config\"][\"url\"]`},
 		{"/session", `{"workspaceID":"wrk_none"}`, 404, "wrk_none"},
-		{"/experimental/workspace/warp", `{"id":null,"sessionID":"ses_0000000000000000000000000a"}`, 404, "ses_"},
 	} {
 		a := w.ask(t, http.MethodPost, c.path, c.body)
 		if a.status != c.status || !strings.Contains(a.body, c.names) {

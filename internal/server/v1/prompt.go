@@ -3,141 +3,300 @@ package v1
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-func promptRoutes() []Route {
-	return []Route{
-		{post, "/session/{sessionID}/message", "session.prompt", (*API).prompt},
-		{post, "/session/{sessionID}/prompt_async", "session.prompt_async", (*API).promptAsync},
-	}
+// promptHandlers gives sessions work: prompts, commands, and shell commands of the user.
+type promptHandlers struct{ *deps }
+
+// promptIn is a request to prompt a session.
+type promptIn struct {
+	sessionIn
+	Body opencode.PromptInput `body:"required"`
 }
 
-// prompt admits a prompt and answers with the newest message of the model once the session rests. How the work ended is
-// said there, also when it failed.
-func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
-	in, silent, err := a.admit(r)
+// prompt admits a prompt and answers with the newest message of the model once the session is idle. That message also says
+// how the work failed.
+func (h promptHandlers) prompt(ctx context.Context, in promptIn) (opencode.Message, error) {
+	admitted, err := h.admit(ctx, in)
 	if err != nil {
-		return err
+		return opencode.Message{}, err
 	}
-	if silent {
-		m, err := view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) {
-			return readMessage(rd, in.SessionID, in.ID)
+	if in.Body.NoReply {
+		return store.Query(ctx, h.Store, func(rd store.Reader) (opencode.Message, error) {
+			return readMessage(rd, admitted.SessionID, admitted.ID)
 		})
-		if err != nil {
-			return err
-		}
-		return write(w, m)
 	}
-	m, err := a.awaited(r, in)
-	if err != nil {
-		return err
-	}
-	return write(w, m)
+	return h.waitForAnswer(ctx, admitted)
 }
 
-// awaited returns the newest message of the model once the prompt's session rests and the open streams have said so:
-// OpenCode's "run --attach" reads the events on another connection and leaves as soon as its prompt is answered, with what it
-// has printed by then.
-func (a *API) awaited(r *http.Request, in *session.Input) (m opencode.Message, err error) {
-	ctx, end := a.long.Start(r, "")
+// promptAsync admits a prompt.
+func (h promptHandlers) promptAsync(ctx context.Context, in promptIn) (operation.None, error) {
+	_, err := h.admit(ctx, in)
+	return operation.None{}, err
+}
+
+// admit admits the prompt of a request.
+func (h promptHandlers) admit(ctx context.Context, in promptIn) (*session.Input, error) {
+	s, err := h.findSession(ctx, in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := in.Body.Prompt(h.newPartID)
+	if err == nil {
+		err = checkMessageID(in.Body.MessageID)
+	}
+	if err != nil {
+		return nil, httpio.WithPart("body", err)
+	}
+	if rules := in.Body.Rules(); rules != nil {
+		if err := h.Commands.ChangeSession(ctx, in.SessionID, command.SessionChange{Permission: &rules}); err != nil {
+			return nil, httpio.WithPart("body", err)
+		}
+	}
+	h.attachFiles(ctx, s, &p)
+	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
+		SessionID: in.SessionID, ID: in.Body.MessageID, Prompt: p, Named: true, Variant: in.Body.Variant, Hold: in.Body.NoReply,
+	})
+	return admitted, inBody(opencode.TranslateErrorPath(err, p, opencode.PartField))
+}
+
+// waitForAnswer returns the newest message of the model once the prompt's session is idle and the open streams have said
+// so. OpenCode's "run --attach" reads the events on another connection and exits as soon as its prompt is answered, with
+// what it has printed by then.
+func (h promptHandlers) waitForAnswer(ctx context.Context, in *session.Input) (m opencode.Message, err error) {
+	long, end := h.long.Start(ctx, "")
 	defer end()
-	if err := a.engine.Wait(ctx, in.SessionID); err != nil {
-		if closing(ctx, r, err) {
-			err = session.Errorf(session.CodeUnavailable, "cairn is shutting down; the prompt is kept and goes on with the next start")
+	if err := h.Runs.Wait(long, in.SessionID); err != nil {
+		if isShutdown(ctx, long, err) {
+			err = session.Errorf(session.CodeUnavailable,
+				"cairn is shutting down; the prompt is stored and continues when cairn starts again")
 		}
 		return m, err
 	}
-	a.handed.await(ctx, a.log.NewestMark())
-	return view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) { return newestAnswer(rd, in) })
+	h.deliveries.Wait(long, h.Log.NewestMark())
+	return store.Query(long, h.Store, func(rd store.Reader) (opencode.Message, error) { return readNewestAnswer(rd, in) })
 }
 
-// closing reports whether a wait for work ended because the server does, not because the client left.
-func closing(ctx context.Context, r *http.Request, err error) bool {
-	return ctx.Err() != nil && r.Context().Err() == nil || errors.Is(err, cause.ErrShutdown)
+// isShutdown reports whether a long request ended because the server shuts down, and not because the client left.
+func isShutdown(ctx, long context.Context, err error) bool {
+	return long.Err() != nil && ctx.Err() == nil || errors.Is(err, cause.ErrShutdown)
 }
 
-func (a *API) promptAsync(w http.ResponseWriter, r *http.Request) error {
-	if _, _, err := a.admit(r); err != nil {
-		return err
+// readNewestAnswer reads the newest message of the model or, before its first one, the prompt.
+func readNewestAnswer(rd store.Reader, in *session.Input) (opencode.Message, error) {
+	m, ok, err := store.NewestMessage(rd, in.SessionID, session.TypeAssistant)
+	switch {
+	case err != nil:
+		return opencode.Message{}, err
+	case ok:
+		return readMessage(rd, in.SessionID, m.Meta().ID)
+	default:
+		return readMessage(rd, in.SessionID, in.ID)
 	}
-	return done(w)
 }
 
-// admit puts the prompt of the request to its session. Silent: no answer is wanted.
-func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error) {
-	b, err := httpio.Decode[opencode.PromptInput](r)
-	if err != nil {
-		return nil, false, err
-	}
-	s, err := a.read(r)
-	if err != nil {
-		return nil, false, err
-	}
-	p, err := b.Prompt(a.partID)
-	if err != nil {
-		return nil, false, httpio.WithPart("body", err)
-	}
-	if err := checkMessageID(b.MessageID); err != nil {
-		return nil, false, err
-	}
-	if rules := b.Rules(); rules != nil {
-		if err := a.engine.Commands.ChangeSession(r.Context(), sessionOf(r), command.SessionChange{Permission: &rules}); err != nil {
-			return nil, false, httpio.WithPart("body", err)
-		}
-	}
-	a.attach(r.Context(), s, &p)
-	in, err = a.engine.Commands.AdmitPrompt(r.Context(), command.PromptRequest{
-		SessionID: sessionOf(r), ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant, Hold: b.NoReply,
-	})
-	return in, b.NoReply, inBody(opencode.TranslateErrorPath(err, p, opencode.PartField))
-}
-
-// attach reads the files that the prompt brings by name, for the model and for who looks at it. One that cannot be read, or
-// that somebody would have to be asked for, stays a name.
-func (a *API) attach(ctx context.Context, s *session.Session, p *session.Prompt) {
+// attachFiles reads the files that the prompt names, for the model and for clients. A file that cannot be read, or would
+// need a permission ask, remains a name.
+func (h promptHandlers) attachFiles(ctx context.Context, s *session.Session, p *session.Prompt) {
+	var files Files
 	for i := range p.Files {
 		f := &p.Files[i]
 		page, ok := opencode.PageOf(*f)
 		if !ok {
 			continue
 		}
-		text, whole, err := a.places.Attached(ctx, s.Location, s.ID, page)
+		if files == nil {
+			l, err := h.Backend.Location(ctx, s.Location)
+			if err != nil {
+				return
+			}
+			files = l.Files
+		}
+		text, media, err := files.Attach(ctx, s.ID, page)
 		switch {
 		case err != nil:
-		case whole != nil:
-			f.URI, f.Mime = whole.URI, whole.Mime
+		case media != nil:
+			f.URI, f.Mime = media.URI, media.Mime
 		default:
 			f.Text = text
 		}
 	}
 }
 
-// checkMessageID refuses a messageID of a body that can be nobody's; "" is none.
+func (h promptHandlers) newPartID() session.PartID {
+	return session.PartID(h.IDs.New(session.PrefixPart))
+}
+
+// commandIn is a request to run a command of the location.
+type commandIn struct {
+	sessionIn
+	Body opencode.CommandInput `body:"required"`
+}
+
+// command prompts the session with the prompt of a command, answers as prompt does, and tells the streams.
+func (h promptHandlers) command(ctx context.Context, in commandIn) (m opencode.Message, err error) {
+	b := &in.Body
+	if err = b.Check(); err == nil {
+		err = checkMessageID(b.MessageID)
+	}
+	if err != nil {
+		return m, httpio.WithPart("body", err)
+	}
+	s, err := h.findSession(ctx, in.SessionID)
+	if err != nil {
+		return m, err
+	}
+	p, err := h.expandCommand(ctx, s, b)
+	if err != nil {
+		return m, inBody(err)
+	}
+	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
+		SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant,
+	})
+	if err != nil {
+		return m, inBody(opencode.TranslateErrorPath(err, p, b.PartPath(p)))
+	}
+	if m, err = h.waitForAnswer(ctx, admitted); err != nil {
+		return m, err
+	}
+	id, _ := opencode.IDAndTime(m.Info)
+	h.notices.publish(notice{
+		directory: s.Location.Directory, project: s.ProjectID, kind: "command.executed",
+		properties: opencode.CommandExecution{Name: *b.Command, SessionID: s.ID, Arguments: *b.Arguments, MessageID: id},
+	})
+	return m, nil
+}
+
+func (h promptHandlers) expandCommand(
+	ctx context.Context, s *session.Session, b *opencode.CommandInput,
+) (p session.Prompt, err error) {
+	l, err := h.Backend.Location(ctx, s.Location)
+	if err != nil {
+		return p, err
+	}
+	x, err := l.Catalog.ExpandCommand(ctx, api.ExpandRequest{Command: *b.Command, Arguments: *b.Arguments})
+	if err != nil {
+		return p, err
+	}
+	if p, err = b.Prompt(x.Prompt, h.newPartID); err == nil {
+		h.attachFiles(ctx, s, &p)
+	}
+	return p, err
+}
+
+// initRequest is the body of session.init.
+type initRequest struct {
+	ProviderID string            `json:"providerID"`
+	ModelID    string            `json:"modelID"`
+	MessageID  session.MessageID `json:"messageID"`
+}
+
+// Validate implements operation.Validator.
+func (b *initRequest) Validate() error {
+	return requireMembers("providerID", b.ProviderID, "modelID", b.ModelID, "messageID", string(b.MessageID))
+}
+
+// runInit runs the command init, for older clients.
+func (h promptHandlers) runInit(ctx context.Context, in struct {
+	sessionIn
+	Body initRequest `body:"required"`
+},
+) (bool, error) {
+	name, arguments := "init", ""
+	b := opencode.CommandInput{
+		MessageID: in.Body.MessageID, Command: &name, Arguments: &arguments, Model: in.Body.ProviderID + "/" + in.Body.ModelID,
+	}
+	_, err := h.command(ctx, commandIn{in.sessionIn, b})
+	return true, err
+}
+
+// shellRequest is the body of session.shell.
+type shellRequest struct {
+	MessageID session.MessageID `json:"messageID"`
+	Agent     string            `json:"agent"`
+	Model     *opencode.Model   `json:"model"`
+	Command   string            `json:"command"`
+}
+
+// Validate implements operation.Validator.
+func (b *shellRequest) Validate() error {
+	if err := requireMembers("agent", b.Agent, "command", b.Command); err != nil {
+		return err
+	}
+	return checkMessageID(b.MessageID)
+}
+
+// shell runs a shell command of the user and answers with the message that shows the call.
+func (h promptHandlers) shell(ctx context.Context, in struct {
+	sessionIn
+	Body shellRequest `body:"required"`
+},
+) (m opencode.Message, err error) {
+	b := in.Body
+	q := command.ShellRequest{SessionID: in.SessionID, ID: b.MessageID, Command: b.Command, Agent: b.Agent}
+	if b.Model != nil {
+		q.Model = &session.ModelRef{ID: b.Model.ModelID, ProviderID: b.Model.ProviderID, Variant: b.Model.Variant}
+	}
+	if _, err := h.findSession(ctx, in.SessionID); err != nil {
+		return m, err
+	}
+	long, end := h.long.Start(ctx, "")
+	defer end()
+	sh, err := h.Commands.RunShell(long, q)
+	switch {
+	case err != nil && isShutdown(ctx, long, err):
+		return m, session.Errorf(session.CodeUnavailable, "cairn is shutting down; the output of the command is stored")
+	case err != nil:
+		return m, inBody(err)
+	}
+	return store.Query(ctx, h.Store, func(rd store.Reader) (opencode.Message, error) {
+		return readMessage(rd, q.SessionID, sh.AnswerID)
+	})
+}
+
+// checkMessageID refuses a messageID that cannot be one; "" is allowed.
 func checkMessageID(id session.MessageID) error {
 	if id == "" {
 		return nil
 	}
-	return httpio.WithPart("body", session.CheckID("messageID", session.PrefixMessage, string(id)))
+	return session.CheckID("messageID", session.PrefixMessage, string(id))
 }
 
-// inBody says that the error is about the body, if it does not say where it is. An agent, a model, its variant or a command that is not there is a mistake in it: what is not
-// found is what the path names.
+// requireMembers refuses a body that lacks one of the members: their names and values, in pairs.
+func requireMembers(members ...string) error {
+	for i := 0; i+1 < len(members); i += 2 {
+		if members[i+1] == "" {
+			return missingMember(members[i])
+		}
+	}
+	return nil
+}
+
+// missingMember is the error for a body without a required member.
+func missingMember(name string) error { return httpio.Invalid("body", name, "Missing key") }
+
+// choiceKinds are what a body chooses by name. A missing one is a mistake in the body; other things that are not found are
+// named by the path.
+var choiceKinds = []string{"agent", "model", "provider", "variant", "command"}
+
+// inBody says that err is about the body, unless it says where it is already or is about the location of the request.
 func inBody(err error) error {
-	if httpio.ErrorPart(err) != "" {
+	e, ok := errors.AsType[*session.Error](err)
+	if httpio.ErrorPart(err) != "" || ok && isDirectoryError(e) {
 		return err
 	}
-	chosen := []string{"agent", "model", "provider", "variant", "command"}
-	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeNotFound && slices.Contains(chosen, e.Kind) {
+	if ok && e.Code == session.CodeNotFound && slices.Contains(choiceKinds, e.Kind) {
 		field := e.Kind
 		switch {
 		case strings.HasPrefix(e.Field, "parts["):
@@ -148,17 +307,4 @@ func inBody(err error) error {
 		err = session.Errorf(session.CodeInvalid, "%s", e.Error()).At(field).Because(err)
 	}
 	return httpio.WithPart("body", err)
-}
-
-// newestAnswer is the newest message of the model, or, if it never said anything, the prompt.
-func newestAnswer(rd store.Reader, in *session.Input) (opencode.Message, error) {
-	m, ok, err := store.NewestMessage(rd, in.SessionID, session.TypeAssistant)
-	switch {
-	case err != nil:
-		return opencode.Message{}, err
-	case ok:
-		return readMessage(rd, in.SessionID, m.Meta().ID)
-	default:
-		return readMessage(rd, in.SessionID, in.ID)
-	}
 }

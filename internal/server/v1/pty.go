@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,25 +11,20 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-func ptyRoutes() []Route {
-	return []Route{
-		{get, "/pty", "pty.list", (*API).listTerminals},
-		{post, "/pty", "pty.create", (*API).openTerminal},
-		{get, "/pty/shells", "pty.shells", (*API).shells},
-		{get, "/pty/{ptyID}", "pty.get", (*API).terminal},
-		{put, "/pty/{ptyID}", "pty.update", (*API).changeTerminal},
-		{del, "/pty/{ptyID}", "pty.remove", (*API).removeTerminal},
-		{get, connectPath, "pty.connect", (*API).connectTerminal},
-		{post, "/pty/{ptyID}/connect-token", "pty.connectToken", (*API).ticket},
-	}
+// ptyHandlers runs programs in terminals.
+type ptyHandlers struct{ *deps }
+
+// ptyIn is a request about one terminal of a location.
+type ptyIn struct {
+	locationIn
+	PtyID string `path:"ptyID" id:"pty"`
 }
 
-const connectPath = "/pty/{ptyID}/connect"
-
-// terminal is one as clients see it.
+// terminal describes a terminal.
 type terminal struct {
 	ID       string     `json:"id"`
 	Title    string     `json:"title"`
@@ -40,28 +36,26 @@ type terminal struct {
 	ExitCode *int       `json:"exitCode,omitzero"` // once exited
 }
 
-func terminalOf(i pty.Info) terminal {
-	t := terminal{ID: i.ID, Title: i.Title, Command: i.Command, Args: i.Args, Cwd: i.Cwd, Status: i.Status, PID: i.PID}
+func newTerminal(i pty.Info) terminal {
+	t := terminal{
+		ID: i.ID, Title: i.Title, Command: i.Command, Args: i.Args, Cwd: i.Cwd, Status: i.Status, PID: i.PID,
+	}
 	if i.Status == pty.Exited {
 		t.ExitCode = &i.ExitCode
 	}
 	return t
 }
 
-func (a *API) listTerminals(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
+func (h ptyHandlers) list(_ context.Context, in locationIn) ([]terminal, error) {
 	out := []terminal{}
-	for _, i := range a.terminals.List(l.Directory) {
-		out = append(out, terminalOf(i))
+	for _, i := range h.Terminals.List(in.Location.Directory) {
+		out = append(out, newTerminal(i))
 	}
-	return write(w, out)
+	return out, nil
 }
 
-// newTerminal is what a client says of a terminal to open.
-type newTerminal struct {
+// terminalRequest is the body of pty.create. Its values override those of the location.
+type terminalRequest struct {
 	Command string            `json:"command,omitzero"`
 	Args    []string          `json:"args,omitzero"`
 	Cwd     string            `json:"cwd,omitzero"`
@@ -69,40 +63,40 @@ type newTerminal struct {
 	Env     map[string]string `json:"env,omitzero"`
 }
 
-// openTerminal starts a program; what the client says goes before what the location has.
-func (a *API) openTerminal(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.DecodeOptional[newTerminal](r)
+func (h ptyHandlers) create(ctx context.Context, in struct {
+	locationIn
+	Body terminalRequest `body:"optional"`
+},
+) (terminal, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
-		return err
+		return terminal{}, err
 	}
-	o, err := found(a, r, a.places.Terminal)
+	o, err := l.Catalog.Terminal(ctx)
 	if err != nil {
-		return err
+		return terminal{}, err
 	}
-	if b.Command != "" {
-		o.Command = b.Command
+	if in.Body.Command != "" {
+		o.Command = in.Body.Command
 	}
-	o.Args, o.Cwd, o.Title = b.Args, b.Cwd, b.Title
-	if o.Env, err = overlaid(o.Env, b.Env); err != nil {
-		return err
+	o.Args, o.Cwd, o.Title = in.Body.Args, in.Body.Cwd, in.Body.Title
+	if o.Env, err = overrideEnv(o.Env, in.Body.Env); err != nil {
+		return terminal{}, err
 	}
-	i, err := a.terminals.Open(o)
-	if err != nil {
-		return httpio.WithPart("body", err)
-	}
-	return write(w, terminalOf(i))
+	i, err := h.Terminals.Open(o)
+	return newTerminal(i), httpio.WithPart("body", err)
 }
 
-// overlaid returns the environment with the variables set.
-func overlaid(env []string, with map[string]string) ([]string, error) {
+// overrideEnv returns the environment with the variables set.
+func overrideEnv(env []string, with map[string]string) ([]string, error) {
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		_, again := with[name]
-		return again
+		_, overridden := with[name]
+		return overridden
 	})
 	for name, value := range with {
 		if name == "" || strings.Contains(name, "=") {
-			return nil, httpio.Invalid("body", "env", "%q cannot be the name of a variable", httpio.Clip(name, 40))
+			return nil, httpio.Invalid("body", "env", "%q is not a valid name of a variable", httpio.Clip(name, 40))
 		}
 		env = append(env, name+"="+value)
 	}
@@ -110,20 +104,13 @@ func overlaid(env []string, with map[string]string) ([]string, error) {
 	return env, nil
 }
 
-func (a *API) terminal(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	i, err := a.terminals.Get(l.Directory, r.PathValue("ptyID"))
-	if err != nil {
-		return err
-	}
-	return write(w, terminalOf(i))
+func (h ptyHandlers) get(_ context.Context, in ptyIn) (terminal, error) {
+	i, err := h.Terminals.Get(in.Location.Directory, in.PtyID)
+	return newTerminal(i), err
 }
 
-// terminalChange is what a client wants of a terminal to be otherwise.
-type terminalChange struct {
+// terminalPatch is the body of pty.update.
+type terminalPatch struct {
 	Title string        `json:"title,omitzero"`
 	Size  *terminalSize `json:"size,omitzero"`
 }
@@ -133,31 +120,17 @@ type terminalSize struct {
 	Cols int `json:"cols"`
 }
 
-func (a *API) changeTerminal(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[terminalChange](r)
-	if err != nil {
-		return err
-	}
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	i, err := a.terminals.Update(l.Directory, r.PathValue("ptyID"), b.Title, (*pty.Size)(b.Size))
-	if err != nil {
-		return httpio.WithPart("body", err)
-	}
-	return write(w, terminalOf(i))
+func (h ptyHandlers) update(_ context.Context, in struct {
+	ptyIn
+	Body terminalPatch `body:"required"`
+},
+) (terminal, error) {
+	i, err := h.Terminals.Update(in.Location.Directory, in.PtyID, in.Body.Title, (*pty.Size)(in.Body.Size))
+	return newTerminal(i), httpio.WithPart("body", err)
 }
 
-func (a *API) removeTerminal(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	if err := a.terminals.Remove(l.Directory, r.PathValue("ptyID")); err != nil {
-		return err
-	}
-	return yes(w)
+func (h ptyHandlers) remove(_ context.Context, in ptyIn) (bool, error) {
+	return true, h.Terminals.Remove(in.Location.Directory, in.PtyID)
 }
 
 // token lets its bearer connect to one terminal once.
@@ -166,59 +139,50 @@ type token struct {
 	ExpiresIn int    `json:"expires_in"` // seconds
 }
 
-// ticket gives one to who could connect anyway. The header is one that a page of another site cannot send unasked.
-func (a *API) ticket(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
+// createTicket returns a ticket to a caller that may connect without one. Pages of other sites cannot send the header
+// without a preflight request.
+func (h ptyHandlers) createTicket(_ context.Context, in struct {
+	ptyIn
+	Ticket string `header:"X-Opencode-Ticket"`
+},
+) (token, error) {
+	if in.Ticket != "1" {
+		refused := taggedError{Tag: "PtyForbiddenError", Message: "PTY connect token request rejected"}
+		return token{}, &statusError{http.StatusForbidden, refused}
 	}
-	if r.Header.Get("X-Opencode-Ticket") != "1" {
-		return writeStatus(w, http.StatusForbidden, tagged{Tag: "PtyForbiddenError", Message: "PTY connect token request rejected"})
-	}
-	word, err := a.terminals.IssueTicket(l.Directory, r.PathValue("ptyID"))
-	if err != nil {
-		return err
-	}
-	return write(w, token{word, int(pty.TicketLife.Seconds())})
+	ticket, err := h.Terminals.IssueTicket(in.Location.Directory, in.PtyID)
+	return token{ticket, int(pty.TicketLife.Seconds())}, err
 }
 
-// Admits reports whether the request connects to a terminal with a ticket that is good for it: it needs no other
-// credentials then.
-func (a *API) Admits(r *http.Request) bool {
-	id, ok := strings.CutPrefix(r.URL.Path, "/pty/")
-	if !ok || r.Method != get || a.terminals == nil {
-		return false
-	}
-	id, ok = strings.CutSuffix(id, "/connect")
-	return ok && a.terminals.IsTicketValid(r.URL.Query().Get("ticket"), id)
-}
-
-// connectTerminal shows a terminal over a WebSocket. A ticket, once given, must be good.
-func (a *API) connectTerminal(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	q, id := r.URL.Query(), r.PathValue("ptyID")
+// connect shows a terminal over a WebSocket. A ticket that the query names must be valid.
+func (h ptyHandlers) connect(_ context.Context, in struct {
+	ptyIn
+	Cursor string  `query:"cursor"`
+	Ticket *string `query:"ticket"`
+},
+) (operation.Func[bool], error) {
 	cursor := pty.FromStart
-	if s := q.Get("cursor"); s != "" {
+	if s := in.Cursor; s != "" {
+		var err error
 		if cursor, err = strconv.ParseInt(s, 10, 64); err != nil || cursor < pty.FromEnd {
-			return httpio.Invalid("query", "cursor", "cursor must be a whole number, or -1 for the end, got %q", httpio.Clip(s, 40))
+			return nil, httpio.Invalid("query", "cursor", "cursor must be a whole number, or -1 for the end, got %q", httpio.Clip(s, 40))
 		}
 	}
-	attached, err := a.terminals.Attach(l.Directory, id, cursor)
+	attached, err := h.Terminals.Attach(in.Location.Directory, in.PtyID, cursor)
 	if err != nil {
-		return session.NotFound("terminal", id) // which OpenCode tells in another envelope here
+		return nil, session.NotFound("terminal", in.PtyID) // OpenCode has another envelope than for pty.get here
 	}
-	if q.Has("ticket") && !a.terminals.RedeemTicket(q.Get("ticket"), l.Directory, id) {
-		return session.Errorf(session.CodeDenied, "the ticket is not good for this terminal, or no longer")
+	if in.Ticket != nil && !h.Terminals.RedeemTicket(*in.Ticket, in.Location.Directory, in.PtyID) {
+		return nil, session.Errorf(session.CodeDenied, "the ticket is for another terminal, was used already or has expired")
 	}
-	ctx, end := a.long.Start(r, "")
-	defer end()
-	return httpio.ServeTerminal(ctx, w, r, attached)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		ctx, end := h.long.Start(r.Context(), "")
+		defer end()
+		return httpio.ServeTerminal(ctx, w, r, attached)
+	}, nil
 }
 
-// The properties of events of terminals.
+// The properties of the events of terminals.
 type (
 	terminalInfo struct {
 		Info terminal `json:"info"`
@@ -232,16 +196,16 @@ type (
 	}
 )
 
-// TerminalChanged tells the streams of the terminal's directory.
+// TerminalChanged tells the streams of the terminal's directory about a change.
 func (a *API) TerminalChanged(c pty.Change) {
-	var properties any = terminalInfo{terminalOf(c.Info)}
+	var properties any = terminalInfo{newTerminal(c.Info)}
 	switch c.Kind {
 	case pty.HasExited:
 		properties = terminalExit{c.Info.ID, c.Info.ExitCode}
 	case pty.Deleted:
 		properties = terminalID{c.Info.ID}
 	}
-	a.notices.tell(notice{c.Info.Directory, c.Info.Project, "pty." + string(c.Kind), properties})
+	a.notices.publish(notice{c.Info.Directory, c.Info.Project, "pty." + string(c.Kind), properties})
 }
 
 // shell is a program that a terminal can run.
@@ -251,16 +215,13 @@ type shell struct {
 	Acceptable bool   `json:"acceptable"`
 }
 
-// shells lists the usual ones that are installed.
-func (a *API) shells(w http.ResponseWriter, r *http.Request) error {
-	if _, err := a.locate(r); err != nil {
-		return err
-	}
+// listShells lists the common shells that are installed.
+func (h ptyHandlers) listShells(context.Context, locationIn) ([]shell, error) {
 	out := []shell{}
 	for _, path := range []string{"/bin/sh", "/bin/bash", "/usr/bin/bash", "/bin/zsh", "/usr/bin/zsh", "/usr/bin/fish"} {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			out = append(out, shell{path, filepath.Base(path), true})
 		}
 	}
-	return write(w, out)
+	return out, nil
 }

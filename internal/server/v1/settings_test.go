@@ -133,7 +133,7 @@ func TestKeysAreKept(t *testing.T) {
 func TestAConfigurationThatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"opencode.json", `{"model": 5}`, `{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["model"],"message":"line 1, column 11: want text in quotes, got 5"}]}}`},
-		{"opencode.json", "{\n oops}", `{"name":"ConfigJsonError","data":{"path":"FILE","message":"line 2, column 2: it is not JSON (`},
+		{"opencode.json", "{\n oops}", `{"name":"ConfigJsonError","data":{"path":"FILE","message":"line 2, column 2: invalid JSON (`},
 		{".opencode/agent/a.md", "---\nmode: zz\n---\nhi\n", `{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["agent","a","mode"],"message":"line 2, column 7: want \"primary\"`},
 	} {
 		w := newWorld(t, "", nil)
@@ -172,7 +172,7 @@ func TestLoginsOfVendors(t *testing.T) {
 		{"PUT /auth/github-copilot", `{"type":"oauth","access":"x","expires":0}`, 400, "refresh is missing"},
 		{"PUT /auth/github-copilot", `{"type":"oauth","refresh":"x","access":"x"}`, 400, "expires"},
 		{"PUT /auth/github-copilot", `{"type":"oauth","refresh":"x","access":"x","expires":0,"enterpriseUrl":"e"}`, 400, "enterpriseUrl"},
-		{"PUT /auth/openai", `{"type":"oauth","refresh":"` + token + `","access":"a","expires":1}`, 400, "give an api key"},
+		{"PUT /auth/openai", `{"type":"oauth","refresh":"` + token + `","access":"a","expires":1}`, 400, "give an API key"},
 		{"PUT /auth/org.example", `{"type":"wellknown","key":"K","token":"` + token + `"}`, 400, "cairn auth login"},
 	} {
 		method, path, _ := strings.Cut(c.op, " ")

@@ -60,7 +60,7 @@ func TestStoppingIsToldToWhoWaitsForACommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := engine.New(engine.Config{Store: store, Log: log, IDs: ids, Locations: place})
-		a := v1.New(v1.Config{Engine: e, Store: store, Log: log, IDs: ids, Directory: "/"})
+		a := v1.New(v1.Config{Commands: e.Commands, Asks: e.Asks, Runs: e, Store: store, Log: log, IDs: ids, Directory: "/"})
 		s, err := e.Commands.CreateSession(t.Context(), command.CreateRequest{Location: session.Location{Directory: "/"}})
 		if err != nil {
 			t.Fatal(err)

@@ -1,118 +1,112 @@
-// Package v1 serves the V1 contract over HTTP: OpenCode's /session, /config, /file and their neighbours (spec/v1 §40,
-// spec/http §1.5), as a view. It has no data of its own.
+// Package v1 serves the V1 contract over HTTP: OpenCode's /session, /config, /file and their neighbours, as a view of
+// cairn's sessions. It stores nothing.
 //
-// A handler is one call through one door: it changes through the engine, reads in one View of the store, or watches the
-// log. What comes out is made by package opencode.
+// A handler is one call through one door: it changes a session through the engine, reads in one View of the store, or
+// watches the log. Package opencode converts what it answers.
 //
 // What a client is promised:
 //
-//   - Answers have the shapes of OpenCode 1.18.33, also where the capability behind an operation is not there yet: then
-//     they are those of an OpenCode that has none of it configured.
-//   - Errors have OpenCode's envelopes; what is malformed is 400 and names the field, also where OpenCode answers 500.
-//     A path or a method that is not there is told in JSON, never in HTML.
-//   - A request is about the directory of its query, else of its header, else the server's own; a session's operations
-//     are about the session's own.
+//   - Responses have the shapes of OpenCode 1.18.33. Operations whose capability is not built yet answer like an OpenCode
+//     that has none of it configured.
+//   - Errors have OpenCode's envelopes. A malformed request is 400 and names the field, also where OpenCode answers 500.
+//     Unknown paths and methods are answered in JSON, never in HTML.
+//   - The location of a request is the directory of its query, else of its header, else the server's own. The operations of
+//     a session use the session's location.
 //
-// Who may call is decided before, by package server.
+// Package server decides who may call.
 package v1
 
 import (
 	"context"
-	"iter"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/pty"
-	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/broadcast"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Config of an API. Everything but Head, Condition and Logger is needed.
+// Config of an API. All fields but Head, Condition and Logger are required.
 type Config struct {
-	Engine    *engine.Engine
-	Store     Viewer
-	Log       Watcher
-	IDs       *session.IDs
-	Places    Places
-	Terminals *pty.Terminals
-	Directory string // the location of requests that name none
-	Version   string // of this cairn
-	// Head is what git's HEAD says in a directory, "ref: refs/heads/BRANCH" or a commit, "" outside of a checkout. It costs little.
+	Commands    Commands
+	Asks        Asks
+	Runs        Runs
+	Store       store.Viewer
+	Log         broadcast.Log
+	IDs         *session.IDs
+	Backend     Backend
+	Credentials Credentials
+	Terminals   *pty.Terminals
+	Directory   string // the location of requests that name none
+	Version     string // of cairn
+	// Head returns git's HEAD of a directory: "ref: refs/heads/BRANCH" or a commit, "" outside of a checkout. It must be
+	// cheap.
 	Head      func(directory string) string
-	Condition func() error // why nothing can be written now, nil if there is no reason
+	Condition func() error // why nothing can be written now; nil if writes work
 	Logger    *slog.Logger
 }
 
-// Viewer is the door for reading.
-type Viewer interface {
-	View(ctx context.Context, f func(store.Reader) error) error
-}
+// API serves the contract. It is safe for concurrent use.
+type API struct{ *deps }
 
-// Watcher is the door for watching: package eventlog without its way to write.
-type Watcher interface {
-	Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[eventlog.Update, error]
-	FollowAllFrom(ctx context.Context, at eventlog.Mark) iter.Seq2[eventlog.Update, error]
-	NewestMark() eventlog.Mark
-}
-
-// API serves the contract. Safe for concurrent use.
-type API struct {
-	engine    *engine.Engine
-	store     Viewer
-	log       Watcher
-	ids       *session.IDs
-	places    Places
-	terminals *pty.Terminals
-	directory string
-	version   string
-	head      func(directory string) string
-	condition func() error
-	logger    *slog.Logger
-	started   int64 // when, in milliseconds
-
-	notices notices
-	handed  handed
-	heads   heads
-	line    *line
-	logins  vendorLogins
-	long    httpio.LongRequests // streams, and requests that wait for a session
-}
-
-// New returns an API. It starts nothing.
+// New returns an API. It starts no goroutine.
 func New(c Config) *API {
-	a := &API{
-		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, places: c.Places, terminals: c.Terminals,
-		directory: c.Directory, version: c.Version, head: c.Head, condition: c.Condition, logger: c.Logger,
-		started: time.Now().UnixMilli(),
+	d := &deps{Config: c, started: time.Now().UnixMilli()}
+	if d.Head == nil {
+		d.Head = func(string) string { return "" }
 	}
-	a.line = newLine(a)
-	if a.head == nil {
-		a.head = func(string) string { return "" }
+	if d.Condition == nil {
+		d.Condition = func() error { return nil }
 	}
-	if a.condition == nil {
-		a.condition = func() error { return nil }
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	if a.logger == nil {
-		a.logger = slog.New(slog.DiscardHandler)
-	}
-	return a
+	d.updates = newUpdates(d)
+	d.branches.head, d.branches.changed = d.Head, d.publishBranch
+	return &API{d}
 }
 
-// Close ends all streams, waits and logins with a browser, those of now and those to come. Other requests go on.
+// Close ends all streams, waits and browser logins, those that are open and those that start later. Other requests go on.
 func (a *API) Close() {
 	a.long.Close()
 	a.logins.close()
 }
 
-// Handler returns the routes as a handler. Paths that it does not know are 404, methods 405, both with a body.
+// Handler returns the operations as a handler. Unknown paths are 404 and unknown methods 405, both with a body.
 func (a *API) Handler() http.Handler {
-	mux := http.NewServeMux()
-	for _, r := range Routes() {
-		mux.Handle(r.Method+" "+r.Path, endpoint{a, r})
+	return operation.Contract{
+		Operations: a.operations(), Locate: a.locate, Fail: a.Fail,
+		Unlisted: []string{"directory", "workspace", "ticket"},
+	}.Handler()
+}
+
+// Operations lists the operations of the contract.
+func Operations() []operation.Operation { return (&API{&deps{}}).operations() }
+
+// Admits reports whether the request connects to a terminal with a valid ticket. Such a request needs no other
+// credentials.
+func (a *API) Admits(r *http.Request) bool {
+	id, ok := strings.CutPrefix(r.URL.Path, "/pty/")
+	if !ok || r.Method != http.MethodGet || a.Terminals == nil {
+		return false
 	}
-	return httpio.Router{Mux: mux, Fail: a.fail}
+	id, ok = strings.CutSuffix(id, "/connect")
+	return ok && a.Terminals.IsTicketValid(r.URL.Query().Get("ticket"), id)
+}
+
+// publishBranch tells the streams that another branch is checked out in the directory; "" is a detached commit.
+func (d *deps) publishBranch(ctx context.Context, directory, head string) {
+	l, err := d.Backend.Location(ctx, session.Location{Directory: directory})
+	if err != nil {
+		return
+	}
+	branch, ok := strings.CutPrefix(head, "ref: refs/heads/")
+	if !ok {
+		branch = ""
+	}
+	d.notices.publish(notice{directory, l.ProjectID, kindBranch, branchUpdated{branch}})
 }

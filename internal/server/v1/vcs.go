@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -12,75 +13,80 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-func vcsRoutes() []Route {
-	return []Route{
-		{get, "/vcs", "vcs.get", (*API).branch},
-		{get, "/vcs/status", "vcs.status", (*API).changes},
-		{get, "/vcs/diff", "vcs.diff", (*API).diffs},
-		{get, "/vcs/diff/raw", "vcs.diff.raw", (*API).rawDiff},
-		{post, "/vcs/apply", "vcs.apply", (*API).applyPatch},
-	}
-}
+// checkoutHandlers reads and patches the checkout of a location.
+type checkoutHandlers struct{ *deps }
 
-// branch says what is checked out, and has the streams told when that changes. What there is not is left out, as the document
-// has it; OpenCode sends null.
-func (a *API) branch(w http.ResponseWriter, r *http.Request) error {
-	return offer(a, w, r, func(ctx context.Context, l session.Location) (b branches, err error) {
-		a.heads.know(a, l.Directory)
-		b.Branch, b.Standard, err = a.places.Branch(ctx, l)
-		return b, err
-	})
-}
-
+// branches are the response of vcs.get. Missing branches are left out, as the document says; OpenCode sends null.
 type branches struct {
 	Branch   string `json:"branch,omitzero"`
 	Standard string `json:"default_branch,omitzero"`
 }
 
-func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
-	return a.compared(w, r, Compare{})
+// branches returns the branches and watches the directory, so that the streams learn when another branch is checked out.
+func (h checkoutHandlers) branches(ctx context.Context, in locationIn) (branches, error) {
+	h.deps.branches.watch(in.Location.Directory)
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return branches{}, err
+	}
+	current, standard := l.Checkout.Branches(ctx)
+	return branches{current, standard}, nil
 }
 
-// diffs shows changes with their patches. mode git compares with the last commit, branch with where the default branch
-// was left.
-func (a *API) diffs(w http.ResponseWriter, r *http.Request) error {
-	mode, err := needed(r, "mode")
-	if err != nil {
-		return err
-	}
-	if mode != "git" && mode != "branch" {
-		return httpio.Invalid("query", "mode", "mode must be git or branch, got %q", httpio.Clip(mode, 40))
-	}
-	lines, err := httpio.ReadNumber(r, "context", httpio.Range{Default: 3, Min: 0, Max: 100_000})
-	if err != nil {
-		return err
-	}
-	return a.compared(w, r, Compare{Branch: mode == "branch", Patches: true, Context: int(lines)})
+func (h checkoutHandlers) listChanges(ctx context.Context, in locationIn) ([]opencode.ChangedFile, error) {
+	return h.compare(ctx, in, Comparison{})
 }
 
-func (a *API) compared(w http.ResponseWriter, r *http.Request, with Compare) error {
-	return offer(a, w, r, func(ctx context.Context, l session.Location) ([]opencode.ChangedFile, error) {
-		list, err := a.places.Changes(ctx, l, with)
-		if list == nil {
-			list = []opencode.ChangedFile{}
-		}
-		return list, err
-	})
+// diff lists changes with their patches, against the last commit (git) or the merge base of the default branch (branch).
+func (h checkoutHandlers) diff(ctx context.Context, in struct {
+	locationIn
+	Mode    string `query:"mode" required:"true" enum:"git,branch"`
+	Context int64  `query:"context" default:"3" max:"100000"`
+},
+) ([]opencode.ChangedFile, error) {
+	return h.compare(ctx, in.locationIn, Comparison{Branch: in.Mode == "branch", Patches: true, Context: int(in.Context)})
 }
 
-func (a *API) rawDiff(w http.ResponseWriter, r *http.Request) error {
-	text, err := found(a, r, a.places.Diff)
+func (h checkoutHandlers) compare(ctx context.Context, in locationIn, c Comparison) ([]opencode.ChangedFile, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "text/x-diff; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = io.WriteString(w, text) // a client that is gone is told nothing
+	list, err := l.Checkout.Changes(ctx, c)
+	if list == nil {
+		list = []opencode.ChangedFile{}
+	}
+	return list, err
+}
+
+// diffText is a diff in git's format.
+type diffText string
+
+// Respond implements operation.Response.
+func (d diffText) Respond(w http.ResponseWriter, _ *http.Request) error {
+	_, media := d.Document()
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Length", strconv.Itoa(len(d)))
+	_, _ = io.WriteString(w, string(d)) // a client that has disconnected is no error
 	return nil
 }
 
-// vcsError is what OpenCode says of a patch that cannot be applied.
-type vcsError struct {
+// Document implements operation.Response.
+func (diffText) Document() (t reflect.Type, media string) {
+	return reflect.TypeFor[string](), "text/x-diff; charset=utf-8"
+}
+
+func (h checkoutHandlers) rawDiff(ctx context.Context, in locationIn) (diffText, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return "", err
+	}
+	text, err := l.Checkout.Diff(ctx)
+	return diffText(text), err
+}
+
+// patchError is the error envelope for a patch that cannot be applied.
+type patchError struct {
 	Name string `json:"name"`
 	Data struct {
 		Message string `json:"message"`
@@ -88,43 +94,39 @@ type vcsError struct {
 	} `json:"data"`
 }
 
-type patchText struct {
+// patchRequest is the body of vcs.apply.
+type patchRequest struct {
 	Patch *string `json:"patch"`
 }
 
-type applied struct {
-	Applied bool `json:"applied"`
-}
-
-func (a *API) applyPatch(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[patchText](r)
-	if err != nil {
-		return err
-	}
+// Validate implements operation.Validator.
+func (b *patchRequest) Validate() error {
 	if b.Patch == nil {
 		return httpio.Invalid("body", "patch", "patch is missing")
 	}
-	l, err := a.locate(r)
+	return nil
+}
+
+// patchResult is the response of vcs.apply.
+type patchResult struct {
+	Applied bool `json:"applied"`
+}
+
+func (h checkoutHandlers) applyPatch(ctx context.Context, in locationBody[patchRequest]) (patchResult, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
-		return err
+		return patchResult{}, err
 	}
-	p, err := a.places.Place(r.Context(), l)
-	if err != nil {
-		return err
-	}
-	reason := ""
-	err = a.places.Patch(r.Context(), l, *b.Patch)
+	refused := patchError{Name: "VcsApplyError"}
+	refused.Data.Message = "Patch can't be applied"
+	err = l.Checkout.ApplyPatch(ctx, *in.Body.Patch)
 	switch {
-	case !p.Git:
-		reason = "non-git"
+	case !l.Git:
+		refused.Data.Reason = "non-git"
 	case errors.Is(err, &session.Error{Code: session.CodeConflict}):
-		reason = "not-clean"
-	case err != nil:
-		return err
+		refused.Data.Reason = "not-clean"
 	default:
-		return write(w, applied{true})
+		return patchResult{err == nil}, err
 	}
-	v := vcsError{Name: "VcsApplyError"}
-	v.Data.Message, v.Data.Reason = "Patch can't be applied", reason
-	return writeStatus(w, http.StatusBadRequest, v)
+	return patchResult{}, &statusError{http.StatusBadRequest, refused}
 }

@@ -11,27 +11,28 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // target replaces the placeholders of a route's path by things that exist.
-func target(r v2.Route, id session.ID) string {
+func target(r operation.Operation, id session.ID) string {
 	return strings.NewReplacer("{sessionID}", string(id), "{messageID}", "msg_1", "{requestID}", "per_1", "{providerID}", "mock", "{id}", "psv_1").Replace(r.Path)
 }
 
 // changing returns the routes that take a body.
-func changing() []v2.Route {
-	var out []v2.Route
-	for _, r := range v2.Routes() {
-		if r.Body {
+func changing() []operation.Operation {
+	var out []operation.Operation
+	for _, r := range v2.Operations() {
+		if r.RequiresBody() {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-func (w *world) post(r v2.Route, path, body string) *httptest.ResponseRecorder {
+func (w *world) post(r operation.Operation, path, body string) *httptest.ResponseRecorder {
 	req := httptest.NewRequest(r.Method, path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	rec := httptest.NewRecorder()
@@ -84,7 +85,7 @@ func FuzzBodies(f *testing.F) {
 // No query, header or path makes an operation that only reads answer 5xx.
 func FuzzQueries(f *testing.F) {
 	for _, s := range []string{"limit=1", "cursor=e30", "after=9999999999999999999", "order=asc&cursor=x", "location[directory]=%00", "location%5Bdirectory%5D=/x&location[workspace]=w", "search=%25_", "parent=", "live=1", "%zz", "a;b", "limit=1e3", "cursor=" + strings.Repeat("A", 9000)} {
-		for i := range v2.Routes() {
+		for i := range v2.Operations() {
 			f.Add(i, s, "5", "/x")
 		}
 	}
@@ -94,7 +95,7 @@ func FuzzQueries(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, i int, query, last, directory string) {
-		routes := v2.Routes()
+		routes := v2.Operations()
 		r := routes[((i%len(routes))+len(routes))%len(routes)]
 		if r.Method != http.MethodGet {
 			return
@@ -116,7 +117,7 @@ func TestDeepBodiesAreRefused(t *testing.T) {
 	defer w.close(t)
 	for depth, want := range map[int]int{60: 200, httpio.MaxDepth + 1: 400, 100_000: 400} {
 		body := fmt.Sprintf(`{"x":%s"[[[[]]]]"%s}`, strings.Repeat("[", depth-1), strings.Repeat("]", depth-1))
-		if rec := w.post(v2.Route{Method: http.MethodPost}, "/api/session", body); rec.Code != want {
+		if rec := w.post(operation.Operation{Method: http.MethodPost}, "/api/session", body); rec.Code != want {
 			t.Errorf("depth %d: %d %s", depth, rec.Code, rec.Body)
 		}
 	}
@@ -132,7 +133,7 @@ func TestBrokenTextIsRepaired(t *testing.T) {
 	}
 	for i, text := range []string{`\ud83d`, "a\xffb", `\uD800\u0041`, `\ud83d\ude00`} {
 		body := fmt.Sprintf(`{"id":"msg_%d","resume":false,"prompt":{"text":"x%s","unknown":{"y":"%s"}}}`, i, text, text)
-		if rec := w.post(v2.Route{Method: http.MethodPost}, "/api/session/"+string(s.ID)+"/prompt", body); rec.Code != 200 {
+		if rec := w.post(operation.Operation{Method: http.MethodPost}, "/api/session/"+string(s.ID)+"/prompt", body); rec.Code != 200 {
 			t.Errorf("%q: %d %s", text, rec.Code, rec.Body)
 		}
 	}

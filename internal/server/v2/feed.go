@@ -3,6 +3,7 @@ package v2
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -11,122 +12,168 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/server/sse"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// feed streams what happens in all sessions, from now on or from behind a position. Its first frame is
-// server.connected. With a location in the query it tells of that directory only.
-func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
-	at := a.log.NewestMark() // first: whoever is told that the stream stands misses no notice from then on
-	after, err := cursorOf(r, -1)
-	if err != nil {
-		return err
+// feedStart is where a stream of all sessions starts, as startIn says. The document does not list its parameter.
+type feedStart struct{ r *http.Request }
+
+// DecodeRequest implements operation.Decoder.
+func (s *feedStart) DecodeRequest(r *http.Request) error {
+	s.r = r
+	return nil
+}
+
+// cursor returns where the stream starts, -1 if the request does not say.
+func (s feedStart) cursor() (int64, error) {
+	in := startIn{LastID: s.r.Header.Get("Last-Event-ID")}
+	if text := s.r.URL.Query().Get("after"); text != "" {
+		n, err := httpio.ParseNumber("after", text, httpio.Range{Min: -1, Max: maxSeq})
+		if err != nil {
+			return 0, err
+		}
+		in.After = &n
 	}
-	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return rd.Head("") })
+	return in.cursor()
+}
+
+// feedFilter is the location of the query, if it names one. Headers do not count.
+type feedFilter struct{ r *http.Request }
+
+// DecodeRequest implements operation.Decoder.
+func (f *feedFilter) DecodeRequest(r *http.Request) error {
+	f.r = r
+	return nil
+}
+
+// DocumentType implements operation.Documented.
+func (feedFilter) DocumentType() reflect.Type { return reflect.TypeFor[operation.LocationParameter]() }
+
+// subscribe streams the events of all sessions, from now on or after a position. With a location in the query it streams
+// those of that directory. The first frame is server.connected.
+func (h eventHandlers) subscribe(ctx context.Context, in struct {
+	Start  feedStart
+	Filter feedFilter `query:"location"`
+	All    allFields
+},
+) (operation.Stream[wireEvent], error) {
+	at := h.Log.NewestMark() // before the stream opens, so that the client misses no notice from then on
+	after, err := in.Start.cursor()
+	if err != nil {
+		return nil, err
+	}
+	newest, err := store.Query(ctx, h.Store, func(rd store.Reader) (int64, error) { return rd.Head("") })
 	if err == nil {
-		err = ahead(after, newest)
-	}
-	f := &feeder{api: a, all: full(r), newest: newest, places: map[session.ID]*session.Location{}}
-	if err == nil && r.URL.Query().Has("location[directory]") {
-		var l session.Location
-		l, _, err = a.place(r)
-		f.only = l.Directory
-	}
-	if err != nil {
-		return err
+		err = checkCursor(after, newest)
 	}
 	if after < 0 {
-		after = newest // not "the newest when the first frame has left": nothing may fall in between
+		after = newest // sampled now, and not after the first frame was sent: no event may fall in between
 	}
-	f.cursor, at.Position = after, after
-	ctx, end := a.long.Start(r, "")
-	defer end()
-	ctx, f.stream = sse.Open(ctx, w)
-	defer f.stream.Close()
-	if r.Method == http.MethodHead {
+	f := &feedStream{deps: h.deps, all: in.All, newest: newest, cursor: after, locations: map[session.ID]*session.Location{}}
+	if err == nil && in.Filter.r.URL.Query().Has("location[directory]") {
+		var l session.Location
+		l, _, err = h.locate(in.Filter.r)
+		f.directory = l.Directory
+	}
+	at.Position = after
+	return func(w http.ResponseWriter, r *http.Request) error {
+		f.serve(w, r, at)
 		return nil
+	}, err
+}
+
+// feedStream is an open stream of all sessions.
+type feedStream struct {
+	*deps
+
+	out       *sse.Stream
+	all       allFields
+	directory string // "": all directories
+	newest    int64
+	cursor    int64                            // position of the newest durable event that was passed
+	locations map[session.ID]*session.Location // nil: the session is deleted
+}
+
+func (f *feedStream) serve(w http.ResponseWriter, r *http.Request, at eventlog.Mark) {
+	ctx, end := f.long.Start(r.Context(), "")
+	defer end()
+	ctx, f.out = sse.Open(ctx, w)
+	defer f.out.Close()
+	if r.Method == http.MethodHead {
+		return
 	}
-	err = send(f.stream, f.id(), frame{id: a.ids.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}, false)
-	for u, failed := range a.log.FollowAllFrom(ctx, at) {
+	connected := frame{id: f.IDs.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}
+	err := sendFrame(f.out, f.id(), connected, false)
+	for u, failed := range f.Log.FollowAllFrom(ctx, at) {
 		if err = failed; err == nil {
-			err = f.tell(ctx, u)
+			err = f.send(ctx, u)
 		}
 		if err != nil {
 			break
 		}
 	}
 	if err != nil {
-		a.breakOff(ctx, f.stream, f.id(), err)
+		f.sendFailure(ctx, f.out, f.id(), err)
 	}
-	f.stream.Break()
-	return nil
+	f.out.Break()
 }
 
-// feeder is one reader of all sessions.
-type feeder struct {
-	api    *API
-	stream *sse.Stream
-	all    bool
-	only   string // directory; "" all
-	newest int64
-	cursor int64                            // position of the newest durable event that was told
-	places map[session.ID]*session.Location // nil values: sessions that are gone
-}
+// id is the id of every frame: the cursor with which a reader resumes. Live frames have that of the durable frame before.
+func (f *feedStream) id() string { return strconv.FormatInt(f.cursor, 10) }
 
-// id is what a reader resumes with: every frame bears it, live ones that of the durable frame before.
-func (f *feeder) id() string { return strconv.FormatInt(f.cursor, 10) }
-
-func (f *feeder) tell(ctx context.Context, u eventlog.Update) error {
+func (f *feedStream) send(ctx context.Context, u eventlog.Update) error {
 	switch {
 	case u.Event != nil:
-		return f.event(ctx, u.Event)
+		return f.sendEvent(ctx, u.Event)
 	case u.Fragment != nil:
-		l, err := f.place(ctx, u.Fragment.SessionID)
-		if err != nil || !f.wanted(l) {
+		l, err := f.findLocation(ctx, u.Fragment.SessionID)
+		if err != nil || !f.includes(l) {
 			return err
 		}
-		return f.api.sendFragment(f.stream, f.id(), u.Fragment)
+		return f.sendFragment(f.out, f.id(), u.Fragment)
 	case u.Notice != nil:
-		return f.notice(ctx, u.Notice)
+		return f.sendNotice(ctx, u.Notice)
 	default:
 		return nil
 	}
 }
 
-func (f *feeder) event(ctx context.Context, e *session.Event) error {
+func (f *feedStream) sendEvent(ctx context.Context, e *session.Event) error {
 	if _, moved := e.Data.(*session.Moved); moved {
-		delete(f.places, e.SessionID)
+		delete(f.locations, e.SessionID)
 	}
 	f.cursor = e.Position
 	more := e.Position < f.newest
-	fr, ok, err := f.frame(e)
+	fr, ok, err := f.newFrame(e)
 	if err != nil {
 		return err
 	}
-	if d, gone := e.Data.(*session.Deleted); gone {
-		delete(f.places, e.SessionID)
+	if d, deleted := e.Data.(*session.Deleted); deleted {
+		delete(f.locations, e.SessionID)
 		fr.location = &d.Info.Location
 	} else if ok {
-		fr.location, err = f.place(ctx, e.SessionID)
+		fr.location, err = f.findLocation(ctx, e.SessionID)
 	}
 	switch {
 	case err != nil:
 		return err
-	case ok && f.wanted(fr.location):
-		return send(f.stream, strconv.FormatInt(e.Position, 10), fr, more)
+	case ok && f.includes(fr.location):
+		return sendFrame(f.out, f.id(), fr, more)
 	case !more:
-		return f.stream.Flush()
+		return f.out.Flush()
 	default:
 		return nil
 	}
 }
 
-// frame renders the event: as it is, or asks, their replies, todos and ends of sessions as OpenCode's clients know them.
-func (f *feeder) frame(e *session.Event) (fr frame, ok bool, err error) {
-	if f.all || e.Data.Kind().IsPublic() {
-		fr, err = eventFrame(e)
+// newFrame returns the frame of an event: as it is stored, or, for asks, replies, todos and deletions, as OpenCode's clients
+// know it. ok is false if the stream leaves the event out.
+func (f *feedStream) newFrame(e *session.Event) (fr frame, ok bool, err error) {
+	if bool(f.all) || e.Data.Kind().IsPublic() {
+		fr, err = newEventFrame(e)
 		return fr, true, err
 	}
 	kind, v, ok := e.PublicForm()
@@ -139,26 +186,26 @@ func (f *feeder) frame(e *session.Event) (fr frame, ok bool, err error) {
 	return fr, true, err
 }
 
-func (f *feeder) notice(ctx context.Context, n *eventlog.Notice) error {
-	fr := frame{id: f.api.ids.New(session.PrefixEvent), kind: session.Kind(n.Kind), data: n.Data}
+func (f *feedStream) sendNotice(ctx context.Context, n *eventlog.Notice) error {
+	fr := frame{id: f.IDs.New(session.PrefixEvent), kind: session.Kind(n.Kind), data: n.Data}
 	if n.Kind == "session.status" && !f.all {
-		fr.data = plainStatus(n.Data)
+		fr.data = simplifyStatus(n.Data)
 	}
 	if n.SessionID == "" {
-		return send(f.stream, f.id(), fr, false)
+		return sendFrame(f.out, f.id(), fr, false)
 	}
 	var err error
-	if fr.location, err = f.place(ctx, n.SessionID); err != nil {
+	if fr.location, err = f.findLocation(ctx, n.SessionID); err != nil {
 		return err
 	}
-	if fr.location == nil || f.wanted(fr.location) { // that a session is gone is told to everybody
-		return send(f.stream, f.id(), fr, false)
+	if fr.location == nil || f.includes(fr.location) { // every stream learns that a session is deleted
+		return sendFrame(f.out, f.id(), fr, false)
 	}
 	return nil
 }
 
-// plainStatus shows the statuses that OpenCode's clients do not know as busy.
-func plainStatus(v jsontext.Value) jsontext.Value {
+// simplifyStatus replaces statuses that OpenCode's clients do not know by busy.
+func simplifyStatus(v jsontext.Value) jsontext.Value {
 	var n struct {
 		SessionID session.ID     `json:"sessionID"`
 		Status    jsontext.Value `json:"status"`
@@ -178,19 +225,19 @@ func plainStatus(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-func (f *feeder) wanted(l *session.Location) bool {
-	return f.only == "" || (l != nil && l.Directory == f.only)
+func (f *feedStream) includes(l *session.Location) bool {
+	return f.directory == "" || (l != nil && l.Directory == f.directory)
 }
 
-// maxPlaces bounds what a reader remembers.
-const maxPlaces = 1024
+// maxLocations bounds the locations that a stream remembers.
+const maxLocations = 1024
 
-// place returns the session's location, nil if the session is gone.
-func (f *feeder) place(ctx context.Context, id session.ID) (*session.Location, error) {
-	if l, ok := f.places[id]; ok {
+// findLocation returns the location of a session, nil if the session is deleted.
+func (f *feedStream) findLocation(ctx context.Context, id session.ID) (*session.Location, error) {
+	if l, ok := f.locations[id]; ok {
 		return l, nil
 	}
-	l, err := view(ctx, f.api, func(rd store.Reader) (*session.Location, error) {
+	l, err := store.Query(ctx, f.Store, func(rd store.Reader) (*session.Location, error) {
 		s, ok, err := rd.Session(id)
 		if err != nil || !ok {
 			return nil, err
@@ -200,9 +247,9 @@ func (f *feeder) place(ctx context.Context, id session.ID) (*session.Location, e
 	if err != nil {
 		return nil, err
 	}
-	if len(f.places) >= maxPlaces {
-		clear(f.places)
+	if len(f.locations) >= maxLocations {
+		clear(f.locations)
 	}
-	f.places[id] = l
+	f.locations[id] = l
 	return l, nil
 }

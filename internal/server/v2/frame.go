@@ -63,19 +63,19 @@ func quote(b []byte, s string) []byte {
 	return out
 }
 
-// eventFrame is the frame of a durable event.
-func eventFrame(e *session.Event) (frame, error) {
+// newEventFrame returns the frame of a durable event.
+func newEventFrame(e *session.Event) (frame, error) {
 	d, err := session.EncodeData(e.Data)
 	return frame{
 		id: string(e.ID), kind: e.Data.Kind(), durable: &eventRef{e.SessionID, e.Seq, e.Version}, data: d,
 	}, err
 }
 
-// maxDelta bounds the text of one frame; escaped it is at most six times as long.
+// maxDelta bounds the text of one frame. Escaping makes it at most six times as long.
 const maxDelta = 128 << 10
 
-// fragmentFrames are the frames of live text: one, but for a reader that comes late to a long item.
-func (a *API) fragmentFrames(f *session.Fragment) ([]frame, error) {
+// newFragmentFrames returns the frames of live text: one, or several for a reader that joins late in a long item.
+func newFragmentFrames(ids *session.IDs, f *session.Fragment) ([]frame, error) {
 	d := f.Data()
 	frames := make([]frame, 0, 1)
 	for rest := f.Delta; rest != ""; {
@@ -84,7 +84,7 @@ func (a *API) fragmentFrames(f *session.Fragment) ([]frame, error) {
 		if err != nil {
 			return nil, err
 		}
-		frames = append(frames, frame{id: a.ids.New(session.PrefixEvent), kind: f.Kind(), data: raw, ephemeral: true})
+		frames = append(frames, frame{id: ids.New(session.PrefixEvent), kind: f.Kind(), data: raw, ephemeral: true})
 		d.Offset += len(d.Delta)
 		rest = rest[len(d.Delta):]
 	}

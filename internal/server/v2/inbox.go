@@ -1,63 +1,55 @@
 package v2
 
 import (
-	"net/http"
+	"context"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// shownInput is an admitted prompt as this caller sees it.
-func shownInput(i *session.Input, full bool) *session.Input {
+// inboxHandlers lists and changes the prompts that wait for their promotion.
+type inboxHandlers struct{ *deps }
+
+// publicInput returns an admitted prompt as a client sees it.
+func publicInput(i *session.Input, all allFields) session.Input {
 	c := *i
-	if !full {
+	if !all {
 		c.Order, c.Asks, c.Hold = 0, "", false
 	}
-	return &c
+	return c
 }
 
-func (a *API) inbox(w http.ResponseWriter, r *http.Request) error {
-	ins, err := a.engine.Commands.ListPending(r.Context(), sessionOf(r))
-	if err != nil {
-		return err
-	}
-	if ins == nil {
-		ins = []*session.Input{}
-	}
-	return data(w, ins)
+func (h inboxHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]*session.Input], error) {
+	pending, err := h.Inbox.ListPending(ctx, in.SessionID)
+	return newData(append([]*session.Input{}, pending...)), err
 }
 
-func (a *API) reorder(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[api.InboxOrder](r)
-	if err == nil {
-		err = httpio.WithPart("body", a.engine.Commands.ReorderPrompts(r.Context(), sessionOf(r), b.MessageIDs))
-	}
-	if err != nil {
-		return err
-	}
-	return done(w)
+func (h inboxHandlers) reorder(ctx context.Context, in bodyOf[api.InboxOrder]) (operation.None, error) {
+	return operation.None{}, httpio.WithPart("body", h.Inbox.ReorderPrompts(ctx, in.SessionID, in.Body.MessageIDs))
 }
 
-// changeInput edits a pending prompt, or redirects it, or both.
-func (a *API) changeInput(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[api.InputPatch](r)
-	if err == nil && b.Prompt == nil && b.Delivery == "" {
-		err = httpio.Invalid("body", "", "the body must have prompt, or delivery, or both")
-	}
-	if err == nil {
-		err = httpio.WithPart("body", a.engine.Commands.ChangePrompt(r.Context(), sessionOf(r), messageOf(r), command.PromptChange{Prompt: b.Prompt, Delivery: b.Delivery}))
-	}
-	if err != nil {
-		return err
-	}
-	return done(w)
+// inputIn is a request about one pending prompt.
+type inputIn struct {
+	sessionIn
+	MessageID session.MessageID `path:"messageID"`
 }
 
-func (a *API) withdraw(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Commands.WithdrawPrompt(r.Context(), sessionOf(r), messageOf(r)); err != nil {
-		return err
+// update edits a pending prompt, or changes its delivery, or both.
+func (h inboxHandlers) update(ctx context.Context, in struct {
+	inputIn
+	Body api.InputPatch `body:"required"`
+},
+) (none operation.None, err error) {
+	if in.Body.Prompt == nil && in.Body.Delivery == "" {
+		return none, httpio.Invalid("body", "", "the body must have prompt, or delivery, or both")
 	}
-	return done(w)
+	c := command.PromptChange{Prompt: in.Body.Prompt, Delivery: in.Body.Delivery}
+	return none, httpio.WithPart("body", h.Inbox.ChangePrompt(ctx, in.SessionID, in.MessageID, c))
+}
+
+func (h inboxHandlers) withdraw(ctx context.Context, in inputIn) (operation.None, error) {
+	return operation.None{}, h.Inbox.WithdrawPrompt(ctx, in.SessionID, in.MessageID)
 }

@@ -1,75 +1,58 @@
 package v2
 
 import (
-	"net/http"
+	"context"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/job"
-	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-const (
-	maxJobWait = 10 * time.Minute
-	maxJobLog  = 1 << 20 // bytes of one piece
-)
+// jobHandlers reads and controls the background commands of a session.
+type jobHandlers struct{ *deps }
 
-func jobOf(r *http.Request) session.JobID { return session.JobID(r.PathValue("jobID")) }
-
-// jobs lists what runs, and ran lately, in the background of the session, oldest first.
-func (a *API) jobs(w http.ResponseWriter, r *http.Request) error {
-	jobs, err := a.engine.Jobs.List(r.Context(), sessionOf(r))
-	if err != nil {
-		return err
-	}
-	return data(w, append([]session.Job{}, jobs...))
+// jobIn is a request about one job.
+type jobIn struct {
+	sessionIn
+	JobID session.JobID `path:"jobID"`
 }
 
-func (a *API) job(w http.ResponseWriter, r *http.Request) error {
-	job, err := a.engine.Jobs.Get(r.Context(), sessionOf(r), jobOf(r))
-	if err != nil {
-		return err
-	}
-	return data(w, job)
+// list lists the running jobs and the latest finished ones, the oldest first.
+func (h jobHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]session.Job], error) {
+	jobs, err := h.Jobs.List(ctx, in.SessionID)
+	return newData(append([]session.Job{}, jobs...)), err
 }
 
-// jobLog gives a piece of what the job has printed.
-func (a *API) jobLog(w http.ResponseWriter, r *http.Request) error {
-	after, err := httpio.ReadNumber(r, "after", httpio.Range{Min: -maxSeq, Max: maxSeq})
-	if err != nil {
-		return err
-	}
-	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: maxJobLog, Min: 1, Max: maxJobLog})
-	if err != nil {
-		return err
-	}
-	log, err := a.engine.Jobs.ReadOutput(r.Context(), sessionOf(r), jobOf(r), job.Range{Offset: after, Bytes: int(limit)})
-	if err != nil {
-		return err
-	}
-	return data(w, api.JobLog{Status: log.Job.Status, Text: string(log.Text), Next: log.Next})
+func (h jobHandlers) get(ctx context.Context, in jobIn) (api.Data[session.Job], error) {
+	j, err := h.Jobs.Get(ctx, in.SessionID, in.JobID)
+	return newData(j), err
 }
 
-// waitJob answers when the job has ended, or with the job as it is after a while.
-func (a *API) waitJob(w http.ResponseWriter, r *http.Request) error {
-	ms, err := httpio.ReadNumber(r, "timeout", httpio.Range{Default: maxJobWait.Milliseconds(), Max: maxJobWait.Milliseconds()})
-	if err != nil {
-		return err
-	}
-	ctx, end := a.long.Start(r, "")
+// readLog returns a part of the job's output. A negative offset counts from the end.
+func (h jobHandlers) readLog(ctx context.Context, in struct {
+	jobIn
+	After int64 `query:"after" min:"-9007199254740991"`
+	Limit int64 `query:"limit" default:"1048576" min:"1" max:"1048576"`
+},
+) (api.Data[api.JobLog], error) {
+	log, err := h.Jobs.ReadOutput(ctx, in.SessionID, in.JobID, job.Range{Offset: in.After, Bytes: int(in.Limit)})
+	return newData(api.JobLog{Status: log.Job.Status, Text: string(log.Text), Next: log.Next}), err
+}
+
+// wait answers when the job has ended, or after a timeout in milliseconds with the job as it is.
+func (h jobHandlers) wait(ctx context.Context, in struct {
+	jobIn
+	Timeout int64 `query:"timeout" default:"600000" max:"600000"`
+},
+) (api.Data[session.Job], error) {
+	long, end := h.long.Start(ctx, "")
 	defer end()
-	job, err := a.engine.Jobs.Wait(ctx, sessionOf(r), jobOf(r), time.Duration(ms)*time.Millisecond)
-	if err != nil {
-		return err
-	}
-	return data(w, job)
+	j, err := h.Jobs.Wait(long, in.SessionID, in.JobID, time.Duration(in.Timeout)*time.Millisecond)
+	return newData(j), err
 }
 
-func (a *API) cancelJob(w http.ResponseWriter, r *http.Request) error {
-	job, err := a.engine.Jobs.Cancel(r.Context(), sessionOf(r), jobOf(r))
-	if err != nil {
-		return err
-	}
-	return data(w, job)
+func (h jobHandlers) cancel(ctx context.Context, in jobIn) (api.Data[session.Job], error) {
+	j, err := h.Jobs.Cancel(ctx, in.SessionID, in.JobID)
+	return newData(j), err
 }

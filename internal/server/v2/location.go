@@ -1,177 +1,183 @@
 package v2
 
 import (
-	"net/http"
+	"context"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// showHealth says that the server works; more with all=1. One that can only be read from is not healthy: that is an
-// error, but for those who ask for all.
-func (a *API) showHealth(w http.ResponseWriter, r *http.Request) error {
-	err := a.condition()
-	if !full(r) {
-		if err != nil {
-			return err
-		}
-		return write(w, api.Health{Healthy: true})
+// locationHandlers describes the server and its locations.
+type locationHandlers struct{ *deps }
+
+// health reports that the server works, with more fields for all=1. A server that can only read is not healthy, which is an
+// error, but a field with all=1.
+func (h locationHandlers) health(_ context.Context, in struct {
+	All allFields `query:"all"`
+},
+) (api.Health, error) {
+	err := h.Condition()
+	if !in.All {
+		return api.Health{Healthy: true}, err
 	}
-	h := a.health
+	out := h.Health
 	if err != nil {
-		h.Healthy, h.Problem = false, httpio.PublicError(err).Message
+		out.Healthy, out.Problem = false, httpio.PublicError(err).Message
 	}
-	return write(w, h)
+	return out, nil
 }
 
-func (a *API) location(w http.ResponseWriter, r *http.Request) error {
-	l, _, err := a.place(r)
-	if err != nil {
-		return err
-	}
-	info, err := a.locations.Location(r.Context(), l)
-	if err != nil {
-		return err
-	}
-	return write(w, info)
+func (h locationHandlers) get(ctx context.Context, in locationIn) (api.LocationInfo, error) {
+	return h.Locations.Location(ctx, in.Location.Location)
 }
 
-func (a *API) agents(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(l session.Location) ([]session.Agent, error) {
-		list, err := a.locations.Agents(r.Context(), l)
-		for i := range list {
-			if list[i].Permissions == nil {
-				list[i].Permissions = []session.Rule{}
-			}
+func (h locationHandlers) listAgents(ctx context.Context, in locationIn) (api.Located[[]session.Agent], error) {
+	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Agents)
+	for i := range out.Data {
+		if out.Data[i].Permissions == nil {
+			out.Data[i].Permissions = []session.Rule{}
 		}
-		return list, err
-	})
-}
-
-func (a *API) skills(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(l session.Location) ([]api.Skill, error) {
-		list, err := a.locations.Skills(r.Context(), l)
-		if !full(r) {
-			list = slices.DeleteFunc(list, func(s api.Skill) bool { return s.Problem != "" })
-		}
-		return list, err
-	})
-}
-
-func (a *API) commands(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(l session.Location) ([]api.Command, error) {
-		list, err := a.locations.Commands(r.Context(), l)
-		for i := range list {
-			if !full(r) {
-				list[i].Source, list[i].Hints = "", nil
-			}
-		}
-		return list, err
-	})
-}
-
-func (a *API) expand(w http.ResponseWriter, r *http.Request) error {
-	l, _, err := a.place(r)
-	if err != nil {
-		return err
 	}
-	in, err := httpio.Decode[api.ExpandRequest](r)
-	if err != nil {
-		return err
+	return out, err
+}
+
+// listIn is a request for a list of what a location offers.
+type listIn struct {
+	locationIn
+	All allFields
+}
+
+func (h locationHandlers) listSkills(ctx context.Context, in listIn) (api.Located[[]api.Skill], error) {
+	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Skills)
+	if !in.All {
+		out.Data = slices.DeleteFunc(out.Data, func(s api.Skill) bool { return s.Problem != "" })
 	}
-	out, err := a.locations.Expand(r.Context(), l, in)
-	if err != nil {
-		return httpio.WithPart("body", err)
+	return out, err
+}
+
+func (h locationHandlers) listCommands(ctx context.Context, in listIn) (api.Located[[]api.Command], error) {
+	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Commands)
+	for i := range out.Data {
+		if !in.All {
+			out.Data[i].Source, out.Data[i].Hints = "", nil
+		}
 	}
-	return write(w, api.Data[api.Expanded]{Data: out})
+	return out, err
 }
 
-func (a *API) models(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(l session.Location) ([]api.Model, error) {
-		list, err := a.locations.Models(r.Context(), l)
-		for i := range list {
-			list[i].API = completed(list[i].API)
-		}
-		return list, err
-	})
+func (h locationHandlers) expandCommand(ctx context.Context, in struct {
+	Location operation.Location
+	Body     api.ExpandRequest `body:"required"`
+},
+) (api.Data[api.Expanded], error) {
+	out, err := h.Locations.Expand(ctx, in.Location.Location, in.Body)
+	return newData(out), httpio.WithPart("body", err)
 }
 
-func (a *API) providers(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(l session.Location) ([]api.Provider, error) {
-		list, err := a.locations.Providers(r.Context(), l)
-		for i := range list {
-			list[i].API = completed(list[i].API)
-		}
-		return list, err
-	})
+func (h locationHandlers) listModels(ctx context.Context, in locationIn) (api.Located[[]api.Model], error) {
+	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Models)
+	for i := range out.Data {
+		out.Data[i].API = withSettings(out.Data[i].API)
+	}
+	return out, err
 }
 
-// completed adds what OpenCode's document demands of a native API.
-func completed(m api.ModelAPI) api.ModelAPI {
+func (h locationHandlers) listProviders(ctx context.Context, in locationIn) (api.Located[[]api.Provider], error) {
+	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Providers)
+	for i := range out.Data {
+		out.Data[i].API = withSettings(out.Data[i].API)
+	}
+	return out, err
+}
+
+// withSettings adds the settings that OpenCode's document requires of a native API.
+func withSettings(m api.ModelAPI) api.ModelAPI {
 	if m.Type == "native" && m.Settings == nil {
 		m.Settings = jsontext.Value("{}")
 	}
 	return m
 }
 
-func (a *API) provider(w http.ResponseWriter, r *http.Request) error {
-	l, _, err := a.place(r)
+// maxSuggestions bounds the names that an error suggests.
+const maxSuggestions = 8
+
+func (h locationHandlers) getProvider(ctx context.Context, in struct {
+	locationIn
+	ProviderID string `path:"providerID"`
+},
+) (out api.Located[api.Provider], err error) {
+	all, err := h.listProviders(ctx, in.locationIn)
 	if err != nil {
-		return err
+		return out, err
 	}
-	info, err := a.locations.Location(r.Context(), l)
-	if err != nil {
-		return err
-	}
-	list, err := a.locations.Providers(r.Context(), l)
-	if err != nil {
-		return err
-	}
-	want := r.PathValue("providerID")
-	var names []string
-	for _, p := range list {
-		if p.ID == want {
-			p.API = completed(p.API)
-			return write(w, api.Located[api.Provider]{Location: info, Data: p})
-		}
-		if len(names) < maxNearest {
+	i := slices.IndexFunc(all.Data, func(p api.Provider) bool { return p.ID == in.ProviderID })
+	if i < 0 {
+		var names []string
+		for _, p := range all.Data[:min(maxSuggestions, len(all.Data))] {
 			names = append(names, p.ID)
 		}
+		return out, session.NotFound("provider", in.ProviderID, names...)
 	}
-	return session.NotFound("provider", want, names...)
+	return api.Located[api.Provider]{Location: all.Location, Data: all.Data[i]}, nil
 }
 
-// maxNearest bounds the names that a refusal offers.
-const maxNearest = 8
-
-// explain says where the settings of the location come from.
-func (a *API) explain(w http.ResponseWriter, r *http.Request) error {
-	if a.explainer == nil {
-		return session.NotFound("path", r.URL.Path)
-	}
-	l, _, err := a.place(r)
-	if err != nil {
-		return err
-	}
-	v, err := a.explainer.Explain(r.Context(), l, r.URL.Query().Get("key"))
-	if err != nil {
-		return httpio.WithPart("query", err)
-	}
-	return data(w, v)
+// listFiles lists a directory of the location.
+func (h locationHandlers) listFiles(ctx context.Context, in struct {
+	locationIn
+	Path string `query:"path"`
+},
+) (api.Located[[]api.FileEntry], error) {
+	return listAt(ctx, h.deps, in.Location.Location, func(ctx context.Context, l session.Location) ([]api.FileEntry, error) {
+		if h.Files == nil {
+			return []api.FileEntry{}, nil
+		}
+		list, err := h.Files.ListFiles(ctx, l, in.Path)
+		return list, httpio.WithPart("query", err)
+	})
 }
 
-// examine says how the process and its data are.
-func (a *API) examine(w http.ResponseWriter, r *http.Request) error {
-	if a.doctor == nil {
-		return session.NotFound("path", r.URL.Path)
+func (h locationHandlers) findFiles(ctx context.Context, in struct {
+	locationIn
+	Query *string `query:"query"`
+	Type  string  `query:"type" enum:"file,directory"`
+	Limit int64   `query:"limit" default:"100" min:"1" max:"1000"`
+},
+) (out api.Located[[]api.FileEntry], err error) {
+	if in.Query == nil {
+		return out, httpio.Invalid("query", "query", "query is missing: it must say what to search for")
 	}
-	v, err := a.doctor.Examine(r.Context())
-	if err != nil {
-		return err
+	return listAt(ctx, h.deps, in.Location.Location, func(ctx context.Context, l session.Location) ([]api.FileEntry, error) {
+		if h.Files == nil {
+			return []api.FileEntry{}, nil
+		}
+		list, err := h.Files.FindFiles(ctx, l, api.FileQuery{Query: *in.Query, Type: in.Type, Limit: int(in.Limit)})
+		return list, httpio.WithPart("query", err)
+	})
+}
+
+// explainConfig says where the settings of the location come from.
+func (h locationHandlers) explainConfig(ctx context.Context, in struct {
+	Key string `query:"key"`
+	locationIn
+},
+) (out api.Data[jsontext.Value], err error) {
+	if h.Explainer == nil {
+		return out, session.NotFound("path", "/api/config/explain")
 	}
-	return data(w, v)
+	v, err := h.Explainer.Explain(ctx, in.Location.Location, in.Key)
+	return newData(v), httpio.WithPart("query", err)
+}
+
+// examine reports the state of the process and of its data.
+func (h locationHandlers) examine(ctx context.Context, _ struct{}) (out api.Data[jsontext.Value], err error) {
+	if h.Doctor == nil {
+		return out, session.NotFound("path", "/api/doctor")
+	}
+	v, err := h.Doctor.Examine(ctx)
+	return newData(v), err
 }

@@ -1,86 +1,92 @@
 package v2
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// messageCursor is a place in a list of messages, beside the message with the id.
+// messageHandlers reads messages.
+type messageHandlers struct{ *deps }
+
+// messageCursor is a position in a list of messages: next to the message with the id.
 type messageCursor struct {
 	ID        session.MessageID `json:"id"`
 	Order     string            `json:"order"`
 	Direction string            `json:"direction"`
 }
 
-func (c messageCursor) at(m store.RawMessage, direction string) string {
+// encodeAt returns the cursor of the page that begins or ends at a message.
+func (c messageCursor) encodeAt(m store.RawMessage, direction string) string {
 	c.ID, c.Direction = m.ID, direction
 	return encodeCursor(c)
 }
 
-// messages passes the stored bytes on unread: they are the wire form.
-func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
-	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: defaultPage, Min: 1, Max: maxMessages})
+// messageListIn is a request for a list of messages.
+type messageListIn struct {
+	sessionIn
+	Limit  int64  `query:"limit" default:"50" min:"1" max:"200"`
+	Order  string `query:"order" enum:"asc,desc"`
+	Cursor string `query:"cursor"`
+}
+
+// list lists messages, page by page. It does not decode them: the stored bytes are the wire form.
+func (h messageHandlers) list(ctx context.Context, in messageListIn) (operation.Func[api.Page[session.Message]], error) {
+	c, err := in.cursor()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c, err := messageList(r)
-	if err != nil {
-		return err
-	}
-	back := c.Direction == previous
-	ms, err := view(r.Context(), a, func(rd store.Reader) ([]store.RawMessage, error) {
-		q, err := messageQuery(rd, sessionOf(r), c)
+	backwards := c.Direction == previousPage
+	ms, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawMessage, error) {
+		q, err := newMessageQuery(rd, in.SessionID, c)
 		if err != nil {
 			return nil, err
 		}
-		q.Limit, q.Newest = int(limit), (c.Order == "desc") != back
-		return store.ReadRawMessages(rd, sessionOf(r), q)
+		q.Limit, q.Newest = int(in.Limit), (c.Order == orderDesc) != backwards
+		return store.ReadRawMessages(rd, in.SessionID, q)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if back {
+	if backwards {
 		slices.Reverse(ms)
 	}
 	var cursor api.Cursor
 	if len(ms) > 0 {
-		cursor = api.Cursor{Previous: c.at(ms[0], previous), Next: c.at(ms[len(ms)-1], next)}
+		cursor.Previous = c.encodeAt(ms[0], previousPage)
+		cursor.Next = c.encodeAt(ms[len(ms)-1], nextPage)
 	}
-	return httpio.WriteJSON(w, http.StatusOK, messagePage(ms, &cursor))
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		return httpio.WriteEncoded(w, http.StatusOK, joinMessages(ms, &cursor))
+	}, nil
 }
 
-// messageList reads the cursor, or the order of a list's first page.
-func messageList(r *http.Request) (messageCursor, error) {
-	order, err := httpio.ReadChoice(r, "order", "asc", "desc")
-	if err != nil {
-		return messageCursor{}, err
+// cursor returns the cursor of the request, or that of the first page of a list.
+func (in messageListIn) cursor() (messageCursor, error) {
+	if in.Cursor == "" {
+		return messageCursor{Order: orderOrDefault(in.Order)}, nil
 	}
-	if s := r.URL.Query().Get("cursor"); s != "" {
-		c, err := decodeCursor[messageCursor](s)
-		switch {
-		case err != nil:
-		case order != "":
-			err = badCursor("cursor and order cannot be given together; the cursor holds the order")
-		case c.ID == "" || (c.Direction != next && c.Direction != previous) || (c.Order != "asc" && c.Order != "desc"):
-			err = badCursor("the cursor is not one of a list of messages")
-		}
-		return c, err
+	c, err := decodeCursor[messageCursor](in.Cursor)
+	switch {
+	case err != nil:
+	case in.Order != "":
+		err = errCursorAndOrder
+	case c.ID == "" || !isDirection(c.Direction) || !isOrder(c.Order):
+		err = invalidCursor("the cursor is not one of a list of messages")
 	}
-	if order == "" {
-		order = "desc"
-	}
-	return messageCursor{Order: order}, nil
+	return c, err
 }
 
-// messageQuery finds the place of the cursor. A message of another session, or none, is no place of this one.
-func messageQuery(rd store.Reader, id session.ID, c messageCursor) (store.MessageQuery, error) {
+// newMessageQuery finds the position of the cursor. A message of another session has no position in this one.
+func newMessageQuery(rd store.Reader, id session.ID, c messageCursor) (store.MessageQuery, error) {
 	q := store.MessageQuery{After: -1}
-	if _, err := mustSession(rd, id); err != nil || c.ID == "" {
+	if _, err := store.FindSession(rd, id); err != nil || c.ID == "" {
 		return q, err
 	}
 	m, ok, err := store.FindMessage(rd, id, c.ID)
@@ -88,9 +94,9 @@ func messageQuery(rd store.Reader, id session.ID, c messageCursor) (store.Messag
 		return q, err
 	}
 	if !ok {
-		return q, badCursor("the cursor does not belong to this session, or its message is gone")
+		return q, invalidCursor("the cursor does not belong to this session, or its message was removed")
 	}
-	if (c.Order == "asc") == (c.Direction == next) {
+	if (c.Order == orderAsc) == (c.Direction == nextPage) {
 		q.After = m.Meta().Seq
 	} else {
 		q.Before = m.Meta().Seq
@@ -98,8 +104,8 @@ func messageQuery(rd store.Reader, id session.ID, c messageCursor) (store.Messag
 	return q, nil
 }
 
-// messagePage joins stored messages into an answer; a nil cursor leaves that out.
-func messagePage(ms []store.RawMessage, c *api.Cursor) []byte {
+// joinMessages joins stored messages into a response. A nil cursor is left out.
+func joinMessages(ms []store.RawMessage, c *api.Cursor) []byte {
 	size := 256
 	for _, m := range ms {
 		size += len(m.Data) + 1
@@ -116,51 +122,52 @@ func messagePage(ms []store.RawMessage, c *api.Cursor) []byte {
 		return append(b, '}')
 	}
 	b = append(b, `,"cursor":{`...)
-	if c.Next != "" { // base64url needs no escape
+	if c.Next != "" { // base64url needs no escaping
 		b = append(append(append(b, `"previous":"`...), c.Previous...), `","next":"`...)
 		b = append(append(b, c.Next...), '"')
 	}
 	return append(b, "}}"...)
 }
 
-func (a *API) message(w http.ResponseWriter, r *http.Request) error {
-	id, want := sessionOf(r), messageOf(r)
-	ms, err := view(r.Context(), a, func(rd store.Reader) ([]store.RawMessage, error) {
-		if _, err := mustSession(rd, id); err != nil {
+// get returns the stored bytes of one message.
+func (h messageHandlers) get(ctx context.Context, in struct {
+	sessionIn
+	MessageID session.MessageID `path:"messageID"`
+},
+) (operation.Func[api.Data[session.Message]], error) {
+	ms, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawMessage, error) {
+		if _, err := store.FindSession(rd, in.SessionID); err != nil {
 			return nil, err
 		}
-		m, ok, err := store.FindMessage(rd, id, want)
-		if err != nil {
+		m, ok, err := store.FindMessage(rd, in.SessionID, in.MessageID)
+		if err != nil || !ok {
 			return nil, err
-		}
-		if !ok {
-			return nil, session.NotFound("message", string(want))
 		}
 		seq := m.Meta().Seq
-		return store.ReadRawMessages(rd, id, store.MessageQuery{After: seq - 1, Before: seq + 1, Limit: 1})
+		return store.ReadRawMessages(rd, in.SessionID, store.MessageQuery{After: seq - 1, Before: seq + 1, Limit: 1})
 	})
-	if err != nil {
-		return err
+	if err == nil && len(ms) == 0 {
+		err = session.NotFound("message", string(in.MessageID))
 	}
-	if len(ms) == 0 {
-		return session.NotFound("message", string(want))
-	}
-	b := append(make([]byte, 0, len(ms[0].Data)+16), `{"data":`...)
-	return httpio.WriteJSON(w, http.StatusOK, append(append(b, ms[0].Data...), '}'))
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		b := append(make([]byte, 0, len(ms[0].Data)+16), `{"data":`...)
+		return httpio.WriteEncoded(w, http.StatusOK, append(append(b, ms[0].Data...), '}'))
+	}, err
 }
 
-// context shows what the model is shown next: everything since the newest compaction, without the system messages that
-// the epoch's baseline contains (spec/v2 §12).
-func (a *API) context(w http.ResponseWriter, r *http.Request) error {
-	ms, err := view(r.Context(), a, func(rd store.Reader) ([]store.RawMessage, error) { return visible(rd, sessionOf(r)) })
-	if err != nil {
-		return err
-	}
-	return httpio.WriteJSON(w, http.StatusOK, messagePage(ms, nil))
+// listContext lists the messages that the model gets with its next request: everything since the newest compaction, without
+// the system messages that the baseline of the epoch contains.
+func (h messageHandlers) listContext(ctx context.Context, in sessionIn) (operation.Func[api.Data[[]session.Message]], error) {
+	ms, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawMessage, error) {
+		return readContext(rd, in.SessionID)
+	})
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		return httpio.WriteEncoded(w, http.StatusOK, joinMessages(ms, nil))
+	}, err
 }
 
-func visible(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
-	if _, err := mustSession(rd, id); err != nil {
+func readContext(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
+	if _, err := store.FindSession(rd, id); err != nil {
 		return nil, err
 	}
 	shown := store.VisibleRange{Compaction: -1, Baseline: -1}

@@ -1,19 +1,31 @@
 package v2
 
 import (
+	"context"
 	"errors"
-	"net/http"
-	"slices"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// shownAsk is a pending ask as this caller sees it.
-func shownAsk(p session.PendingAsk, full bool) session.PendingAsk {
-	if !full {
+// permissionHandlers lists pending permission asks and saved approvals, replies to asks and explains rules.
+type permissionHandlers struct{ *deps }
+
+// askIn is a request about one ask of a session.
+type askIn struct {
+	sessionIn
+	RequestID session.AskID `path:"requestID" id:"per,que"`
+}
+
+// publicAsk returns a pending ask as a client sees it.
+func publicAsk(p session.PendingAsk, all allFields) session.PendingAsk {
+	if !all {
 		return p.PublicForm()
 	}
 	if p.Resources == nil {
@@ -22,78 +34,73 @@ func shownAsk(p session.PendingAsk, full bool) session.PendingAsk {
 	return p
 }
 
-func shownAsks(rows []*store.AskRow, full bool) []session.PendingAsk {
-	out := make([]session.PendingAsk, len(rows))
-	for i, row := range rows {
-		out[i] = shownAsk(row.PendingAsk, full)
+// selectPermissions returns the asks that are not questions.
+func selectPermissions(rows []*store.AskRow, all allFields) []session.PendingAsk {
+	out := []session.PendingAsk{}
+	for _, row := range rows {
+		if !row.IsQuestion() {
+			out = append(out, publicAsk(row.PendingAsk, all))
+		}
 	}
 	return out
 }
 
-func (a *API) asks(w http.ResponseWriter, r *http.Request) error {
-	rows, err := a.engine.Asks.List(r.Context(), sessionOf(r))
-	if err != nil {
-		return err
-	}
-	return data(w, shownAsks(slices.DeleteFunc(rows, isQuestion), full(r)))
+func (h permissionHandlers) list(ctx context.Context, in sessionQuery) (api.Data[[]session.PendingAsk], error) {
+	rows, err := h.Asks.List(ctx, in.SessionID)
+	return newData(selectPermissions(rows, in.All)), err
 }
 
-// allAsks lists what waits for a reply in the sessions of the location.
-func (a *API) allAsks(w http.ResponseWriter, r *http.Request) error {
-	l, _, err := a.place(r)
-	if err != nil {
-		return err
-	}
-	info, err := a.locations.Location(r.Context(), l)
-	if err != nil {
-		return err
-	}
-	rows, err := view(r.Context(), a, func(rd store.Reader) ([]*store.AskRow, error) { return asksAt(rd, l.Directory) })
-	rows = slices.DeleteFunc(rows, isQuestion)
-	if err != nil {
-		return err
-	}
-	return write(w, api.Located[[]session.PendingAsk]{Location: info, Data: shownAsks(rows, full(r))})
+// listAll lists the pending asks of the sessions of the location.
+func (h permissionHandlers) listAll(ctx context.Context, in listIn) (api.Located[[]session.PendingAsk], error) {
+	return listAt(ctx, h.deps, in.Location.Location,
+		func(ctx context.Context, l session.Location) ([]session.PendingAsk, error) {
+			rows, err := h.readPendingAt(ctx, l.Directory)
+			return selectPermissions(rows, in.All), err
+		})
 }
 
-func asksAt(rd store.Reader, directory string) ([]*store.AskRow, error) {
-	rows, err := rd.Asks(store.AskQuery{Pending: true})
-	var here []*store.AskRow
-	for _, row := range rows {
-		s, ok, err := rd.Session(row.SessionID)
-		if err != nil {
+// readPendingAt reads the pending asks of the sessions of a directory.
+func (d *deps) readPendingAt(ctx context.Context, directory string) ([]*store.AskRow, error) {
+	return store.Query(ctx, d.Store, func(rd store.Reader) (here []*store.AskRow, err error) {
+		rows, err := rd.Asks(store.AskQuery{Pending: true})
+		for _, row := range rows {
+			s, ok, err := rd.Session(row.SessionID)
+			if err != nil {
+				return nil, err
+			}
+			if ok && s.Location.Directory == directory {
+				here = append(here, row)
+			}
+		}
+		return here, err
+	})
+}
+
+func (h permissionHandlers) get(ctx context.Context, in struct {
+	askIn
+	All allFields `query:"all"`
+},
+) (out api.Data[session.PendingAsk], err error) {
+	row, err := store.Query(ctx, h.Store, func(rd store.Reader) (*store.AskRow, error) {
+		if _, err := store.FindSession(rd, in.SessionID); err != nil {
 			return nil, err
 		}
-		if ok && s.Location.Directory == directory {
-			here = append(here, row)
-		}
-	}
-	return here, err
-}
-
-func (a *API) pendingAsk(w http.ResponseWriter, r *http.Request) error {
-	id, ask := sessionOf(r), session.AskID(r.PathValue("requestID"))
-	row, err := view(r.Context(), a, func(rd store.Reader) (*store.AskRow, error) {
-		if _, err := mustSession(rd, id); err != nil {
-			return nil, err
-		}
-		row, ok, err := store.FindAsk(rd, ask)
-		if err == nil && (!ok || row.SessionID != id || row.Reply != "" || isQuestion(row)) {
-			err = session.NotFound("permission", string(ask))
+		row, ok, err := store.FindAsk(rd, in.RequestID)
+		if err == nil && (!ok || row.SessionID != in.SessionID || row.Reply != "" || row.IsQuestion()) {
+			err = session.NotFound("permission", string(in.RequestID))
 		}
 		return row, err
 	})
 	if err != nil {
-		return err
+		return out, err
 	}
-	return data(w, shownAsk(row.PendingAsk, full(r)))
+	return newData(publicAsk(row.PendingAsk, in.All)), nil
 }
 
-// ask asks on behalf of a caller outside any tool call. It does not wait for the reply.
-func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[api.AskRequest](r)
+// create asks for a permission on behalf of a client, outside of any tool call. It does not wait for the reply.
+func (h permissionHandlers) create(ctx context.Context, in bodyOf[api.AskRequest]) (out api.Data[api.Asked], err error) {
+	b := in.Body
 	switch {
-	case err != nil:
 	case b.Action == "":
 		err = httpio.Invalid("body", "action", "action is missing: it must name what is to be permitted")
 	case len(b.Resources) == 0:
@@ -102,77 +109,106 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 		err = httpio.Invalid("body", "metadata", "metadata must be an object")
 	}
 	if err != nil {
-		return err
+		return out, err
 	}
-	effect, id, err := a.engine.Asks.AskExternally(r.Context(), sessionOf(r), session.PendingAsk{
+	effect, id, err := h.Asks.AskExternally(ctx, in.SessionID, session.PendingAsk{
 		ID: b.ID, Action: b.Action, Resources: b.Resources, Save: b.Save, Metadata: b.Metadata, Source: b.Source, Agent: b.Agent,
 	})
-	if err != nil {
-		return httpio.WithPart("body", err)
-	}
-	return data(w, api.Asked{ID: id, Effect: effect})
+	return newData(api.Asked{ID: id, Effect: effect}), httpio.WithPart("body", err)
 }
 
-func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[api.ReplyRequest](r)
-	if err == nil {
-		ask := session.AskID(r.PathValue("requestID"))
-		err = httpio.WithPart("body", noLonger(a.engine.Asks.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message)))
-	}
-	if err != nil {
-		return err
-	}
-	return done(w)
+func (h permissionHandlers) reply(ctx context.Context, in struct {
+	askIn
+	Body api.ReplyRequest `body:"required"`
+},
+) (operation.None, error) {
+	err := h.Asks.Reply(ctx, in.SessionID, in.RequestID, in.Body.Reply, in.Body.Message)
+	return operation.None{}, httpio.WithPart("body", repliedAsNotFound(err))
 }
 
-// noLonger makes of an ask that is answered already one that does not wait: all that OpenCode's document says of it.
-func noLonger(err error) error {
+// repliedAsNotFound turns the conflict of an ask that has its reply into not found, the only error that OpenCode's document
+// has for it.
+func repliedAsNotFound(err error) error {
 	e, ok := errors.AsType[*session.Error](err)
 	if !ok || e.Code != session.CodeConflict || e.Kind != "permission" {
 		return err
 	}
-	gone := *e
-	gone.Code = session.CodeNotFound
-	return &gone
+	missing := *e
+	missing.Code = session.CodeNotFound
+	return &missing
 }
 
-func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {
-	project, err := a.approvalScope(r)
+// listApprovals lists the saved approvals of a project, or all.
+func (h permissionHandlers) listApprovals(ctx context.Context, in struct {
+	Location  operation.Location
+	ProjectID string `query:"projectID"`
+	All       allFields
+},
+) (out api.Data[[]api.Approval], err error) {
+	scope, err := h.approvalScope(ctx, session.ProjectID(in.ProjectID), in.Location.Location)
 	if err != nil {
-		return err
+		return out, err
 	}
-	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.Approval, error) { return rd.Approvals(project) })
-	if err != nil {
-		return err
-	}
-	out := make([]api.Approval, len(rows))
+	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.Approval, error) { return rd.Approvals(scope) })
+	out.Data = make([]api.Approval, len(rows))
 	for i, row := range rows {
-		out[i] = api.Approval(row)
-		if !full(r) {
-			out[i].Time = 0
+		out.Data[i] = api.Approval(row)
+		if !in.All {
+			out.Data[i].Time = 0
 		}
 	}
-	return data(w, out)
+	return out, err
 }
 
-// approvalScope is what saved approvals of the request's project stand under; "" is everything. The project "global" is
-// many places: that of the request is meant.
-func (a *API) approvalScope(r *http.Request) (session.ProjectID, error) {
-	project := session.ProjectID(r.URL.Query().Get("projectID"))
+// approvalScope returns the scope under which the approvals of a project are saved; "" is all. The project "global" has a
+// scope per directory: that of the request counts.
+func (h permissionHandlers) approvalScope(
+	ctx context.Context, project session.ProjectID, l session.Location,
+) (session.ProjectID, error) {
 	if project != "global" {
 		return project, nil
 	}
-	l, _, err := a.place(r)
-	if err != nil {
-		return "", err
-	}
-	info, err := a.locations.Location(r.Context(), l)
+	info, err := h.Locations.Location(ctx, l)
 	return session.ApprovalScope(project, session.Location{Directory: info.Directory}), err
 }
 
-func (a *API) revoke(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Asks.RevokeApproval(r.Context(), r.PathValue("id")); err != nil {
-		return err
+func (h permissionHandlers) revoke(ctx context.Context, in struct {
+	ID string `path:"id"`
+},
+) (operation.None, error) {
+	return operation.None{}, h.Asks.RevokeApproval(ctx, in.ID)
+}
+
+// explain says what the rules decide about an action, and which rules decide it.
+func (h permissionHandlers) explain(ctx context.Context, in struct {
+	SessionID string  `query:"sessionID"`
+	Agent     string  `query:"agent"`
+	Action    string  `query:"action"`
+	Resource  *string `query:"resource"`
+	locationIn
+},
+) (out api.Data[api.Verdict], err error) {
+	switch {
+	case in.Action == "":
+		return out, httpio.Invalid("query", "action",
+			"action is missing: it must name what would be done, e.g. bash or edit")
+	case in.Resource == nil:
+		return out, httpio.Invalid("query", "resource",
+			"resource is missing: it must name the target, e.g. the command or the path")
 	}
-	return done(w)
+	decisions, err := h.Asks.ExplainRights(ctx, ask.Query{
+		SessionID: session.ID(in.SessionID), Location: in.Location.Location, Agent: in.Agent, Action: in.Action,
+		Resources: []string{*in.Resource},
+	})
+	if err != nil {
+		return out, httpio.WithPart("query", err)
+	}
+	out.Data = api.Verdict{Effect: permission.Worst(decisions).Effect, Parts: make([]api.Decision, len(decisions))}
+	for i, d := range decisions {
+		out.Data.Parts[i] = api.Decision{
+			Resource: strings.ReplaceAll(d.Resource, "\x00", "…"), Effect: d.Effect, Rule: d.Rule, Layer: d.Layer,
+			Source: d.Source, Possible: d.Possible,
+		}
+	}
+	return out, nil
 }

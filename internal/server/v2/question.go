@@ -1,74 +1,51 @@
 package v2
 
 import (
-	"net/http"
+	"context"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// isQuestion reports whether the ask wants answers, not a permission.
-func isQuestion(row *store.AskRow) bool { return row.IsQuestion() }
+// questionHandlers lists and answers pending questions.
+type questionHandlers struct{ *deps }
 
-func shownQuestions(rows []*store.AskRow) []session.QuestionAsked {
+func selectQuestions(rows []*store.AskRow) []session.QuestionAsked {
 	out := []session.QuestionAsked{}
 	for _, row := range rows {
-		if isQuestion(row) {
+		if row.IsQuestion() {
 			out = append(out, row.QuestionForm())
 		}
 	}
 	return out
 }
 
-func (a *API) questions(w http.ResponseWriter, r *http.Request) error {
-	rows, err := a.engine.Asks.List(r.Context(), sessionOf(r))
-	if err != nil {
-		return err
-	}
-	return data(w, shownQuestions(rows))
+func (h questionHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]session.QuestionAsked], error) {
+	rows, err := h.Asks.List(ctx, in.SessionID)
+	return newData(selectQuestions(rows)), err
 }
 
-// allQuestions lists what waits for answers in the sessions of the location.
-func (a *API) allQuestions(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(l session.Location) ([]session.QuestionAsked, error) {
-		rows, err := view(r.Context(), a, func(rd store.Reader) ([]*store.AskRow, error) { return asksAt(rd, l.Directory) })
-		return shownQuestions(rows), err
-	})
+// listAll lists the pending questions of the sessions of the location.
+func (h questionHandlers) listAll(ctx context.Context, in locationIn) (api.Located[[]session.QuestionAsked], error) {
+	return listAt(ctx, h.deps, in.Location.Location,
+		func(ctx context.Context, l session.Location) ([]session.QuestionAsked, error) {
+			rows, err := h.readPendingAt(ctx, l.Directory)
+			return selectQuestions(rows), err
+		})
 }
 
-func (a *API) answerQuestion(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[api.Answers](r)
-	if err == nil {
-		err = httpio.WithPart("body", a.engine.Asks.AnswerQuestions(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID")), b.Answers))
-	}
-	if err != nil {
-		return err
-	}
-	return done(w)
+func (h questionHandlers) answer(ctx context.Context, in struct {
+	askIn
+	Body api.Answers `body:"required"`
+},
+) (operation.None, error) {
+	err := h.Asks.AnswerQuestions(ctx, in.SessionID, in.RequestID, in.Body.Answers)
+	return operation.None{}, httpio.WithPart("body", err)
 }
 
-func (a *API) rejectQuestion(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Asks.DismissQuestions(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID"))); err != nil {
-		return err
-	}
-	return done(w)
-}
-
-// located answers with the location of the request and a list of what f finds there.
-func located[T any](a *API, w http.ResponseWriter, r *http.Request, f func(session.Location) ([]T, error)) error {
-	l, _, err := a.place(r)
-	if err != nil {
-		return err
-	}
-	info, err := a.locations.Location(r.Context(), l)
-	if err != nil {
-		return err
-	}
-	list, err := f(l)
-	if err != nil {
-		return err
-	}
-	return write(w, api.Located[[]T]{Location: info, Data: list})
+func (h questionHandlers) reject(ctx context.Context, in askIn) (operation.None, error) {
+	return operation.None{}, h.Asks.DismissQuestions(ctx, in.SessionID, in.RequestID)
 }

@@ -3,232 +3,238 @@ package v2
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// shown is a session as this caller sees it. A model without variant reads as the variant "default".
-func shown(s *session.Session, full bool) *session.Session {
+// sessionHandlers reads and changes sessions.
+type sessionHandlers struct{ *deps }
+
+// publicSession returns a session as a client sees it: without the additional fields unless the client asks for them. A
+// model without a variant has the variant "default".
+func publicSession(s *session.Session, all allFields) session.Session {
 	c := *s
 	if c.Model != nil && c.Model.Variant == "" {
 		m := *c.Model
 		m.Variant = "default"
 		c.Model = &m
 	}
-	if !full {
-		c.Slug, c.Version, c.TitledBy, c.Permission, c.Budget, c.Todos, c.Metadata, c.Changes, c.Import, c.Extra = "", "", "", nil, nil, nil, nil, nil, nil, nil
+	if !all {
+		c.Slug, c.Version, c.TitledBy, c.Metadata, c.Extra = "", "", "", nil, nil
+		c.Permission, c.Budget, c.Todos, c.Changes, c.Import = nil, nil, nil, nil, nil
 		c.Tokens.Total = 0
 	}
-	return &c
+	return c
 }
 
-func shownAll(ss []*session.Session, full bool) []*session.Session {
-	out := make([]*session.Session, len(ss))
-	for i, s := range ss {
-		out[i] = shown(s, full)
-	}
-	return out
-}
-
-func mustSession(r store.Reader, id session.ID) (*session.Session, error) {
-	s, ok, err := r.Session(id)
-	if err == nil && !ok {
-		err = session.NotFound("session", string(id))
-	}
-	return s, err
-}
-
-func (a *API) create(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.DecodeOptional[api.CreateSession](r)
-	if err != nil {
-		return err
-	}
-	l, placed, err := a.place(r)
+func (h sessionHandlers) create(ctx context.Context, in struct {
+	Location operation.Location
+	All      allFields
+	Body     api.CreateSession `body:"optional"`
+},
+) (out api.Data[session.Session], err error) {
+	b, l, named := in.Body, in.Location.Location, in.Location.Named
 	if b.Location != nil {
-		placed = true
-		l, err = httpio.CleanLocation(*b.Location)
-		err = httpio.WithPart("body", err)
+		named = true
+		if l, err = httpio.CleanLocation(*b.Location); err != nil {
+			return out, httpio.WithPart("body", err)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	s, err := a.engine.Commands.CreateSession(r.Context(), command.CreateRequest{
-		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !placed, Title: b.Title,
+	s, err := h.Commands.CreateSession(ctx, command.CreateRequest{
+		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !named, Title: b.Title,
 		Permission: b.Permission, Budget: b.Budget,
 	})
 	if err != nil {
-		return httpio.WithPart("body", err)
+		return out, httpio.WithPart("body", err)
 	}
-	return data(w, shown(s, full(r)))
+	return newData(publicSession(s, in.All)), nil
 }
 
-func (a *API) session(w http.ResponseWriter, r *http.Request) error {
-	s, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
-	if err != nil {
-		return err
-	}
-	return data(w, shown(s, full(r)))
-}
-
-func (a *API) children(w http.ResponseWriter, r *http.Request) error {
-	id := sessionOf(r)
-	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) {
-		if _, err := mustSession(rd, id); err != nil {
-			return nil, err
-		}
-		return store.ReadSessions(rd, store.SessionQuery{ParentID: &id, Archived: true, Oldest: true})
+// importSession adds a part of a session from elsewhere. The session lives at the location of the request.
+func (h sessionHandlers) importSession(ctx context.Context, in struct {
+	Location operation.Location
+	All      allFields
+	Body     api.ImportRequest `body:"required"`
+},
+) (out api.Data[api.Imported], err error) {
+	b := in.Body
+	b.Session.Location = in.Location.Location
+	imported, err := h.Commands.ImportSession(ctx, command.ImportRequest{
+		Session: b.Session, IDs: b.IDs, After: b.After, Messages: b.Messages,
 	})
 	if err != nil {
-		return err
+		return out, httpio.WithPart("body", err)
 	}
-	return data(w, shownAll(ss, full(r)))
+	return newData(api.Imported{
+		Session: publicSession(imported.Session, in.All), Messages: imported.Messages,
+	}), nil
 }
 
-// update changes what the patch names, each by its own fact, and answers with the session as it is then.
-func (a *API) update(w http.ResponseWriter, r *http.Request) error {
-	p, err := httpio.Decode[api.SessionPatch](r)
+// sessionQuery is a request about one session with the fields to return.
+type sessionQuery struct {
+	sessionIn
+	All allFields `query:"all"`
+}
+
+func (h sessionHandlers) get(ctx context.Context, in sessionQuery) (out api.Data[session.Session], err error) {
+	s, err := h.findSession(ctx, in.SessionID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	change := command.SessionChange{Title: p.Title, Archived: p.Archived, Permission: p.Permission}
-	if err := a.engine.Commands.ChangeSession(r.Context(), sessionOf(r), change); err != nil {
-		return httpio.WithPart("body", err)
-	}
-	return a.session(w, r)
+	return newData(publicSession(s, in.All)), nil
 }
 
-func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Commands.DeleteSession(r.Context(), sessionOf(r)); err != nil {
-		return err
+func (h sessionHandlers) listChildren(ctx context.Context, in sessionQuery) (api.Data[[]session.Session], error) {
+	children, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]*session.Session, error) {
+		if _, err := store.FindSession(rd, in.SessionID); err != nil {
+			return nil, err
+		}
+		return store.ReadSessions(rd, store.SessionQuery{ParentID: &in.SessionID, Archived: true, Oldest: true})
+	})
+	out := make([]session.Session, len(children))
+	for i, s := range children {
+		out[i] = publicSession(s, in.All)
 	}
-	a.endStreamsOfGone(context.WithoutCancel(r.Context()))
-	return done(w)
+	return newData(out), err
 }
 
-func (a *API) switchAgent(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[api.AgentRequest](r)
-	if err == nil && b.Agent == "" {
-		err = httpio.Invalid("body", "agent", "agent is missing: it must name an agent")
-	}
-	if err == nil {
-		err = httpio.WithPart("body", a.engine.Commands.SwitchAgent(r.Context(), sessionOf(r), b.Agent))
-	}
+// update changes what the patch names, each as one event, and returns the session.
+func (h sessionHandlers) update(ctx context.Context, in struct {
+	sessionIn
+	All  allFields
+	Body api.SessionPatch `body:"required"`
+},
+) (out api.Data[session.Session], err error) {
+	err = h.Commands.ChangeSession(ctx, in.SessionID, command.SessionChange{
+		Title: in.Body.Title, Archived: in.Body.Archived, Permission: in.Body.Permission,
+	})
 	if err != nil {
-		return err
+		return out, httpio.WithPart("body", err)
 	}
-	return done(w)
+	return h.get(ctx, sessionQuery{in.sessionIn, in.All})
 }
 
-func (a *API) switchModel(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[api.ModelRequest](r)
-	if err == nil && (b.Model == nil || b.Model.ID == "" || b.Model.ProviderID == "") {
-		err = httpio.Invalid("body", "model", "model is missing: it must have id and providerID")
+func (h sessionHandlers) delete(ctx context.Context, in sessionIn) (operation.None, error) {
+	if err := h.Commands.DeleteSession(ctx, in.SessionID); err != nil {
+		return operation.None{}, err
 	}
-	if err == nil {
-		err = httpio.WithPart("body", a.engine.Commands.SwitchModel(r.Context(), sessionOf(r), *b.Model))
-	}
-	if err != nil {
-		return err
-	}
-	return done(w)
+	h.endDeletedStreams(context.WithoutCancel(ctx))
+	return operation.None{}, nil
 }
 
-func (a *API) setBudget(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[api.BudgetRequest](r)
-	if err == nil {
-		err = httpio.WithPart("body", a.engine.Commands.SetBudget(r.Context(), sessionOf(r), b.Budget))
+// endDeletedStreams ends the streams of sessions that no longer exist. The log would never send anything on them.
+func (h sessionHandlers) endDeletedStreams(ctx context.Context) {
+	for id := range h.long.StreamedSessions() {
+		_, err := h.findSession(ctx, id)
+		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			h.long.CancelSession(id, err)
+		}
 	}
-	if err != nil {
-		return err
+}
+
+func (h sessionHandlers) switchAgent(ctx context.Context, in bodyOf[api.AgentRequest]) (none operation.None, err error) {
+	if in.Body.Agent == "" {
+		return none, httpio.Invalid("body", "agent", "agent is missing: it must name an agent")
 	}
-	return done(w)
+	return none, httpio.WithPart("body", h.Commands.SwitchAgent(ctx, in.SessionID, in.Body.Agent))
+}
+
+func (h sessionHandlers) switchModel(ctx context.Context, in bodyOf[api.ModelRequest]) (none operation.None, err error) {
+	m := in.Body.Model
+	if m == nil || m.ID == "" || m.ProviderID == "" {
+		return none, httpio.Invalid("body", "model", "model is missing: it must have id and providerID")
+	}
+	return none, httpio.WithPart("body", h.Commands.SwitchModel(ctx, in.SessionID, *m))
+}
+
+func (h sessionHandlers) setBudget(ctx context.Context, in bodyOf[api.BudgetRequest]) (operation.None, error) {
+	return operation.None{}, httpio.WithPart("body", h.Commands.SetBudget(ctx, in.SessionID, in.Body.Budget))
 }
 
 // prompt admits a prompt: the first step of docs/WALK.md.
-func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
-	b, err := httpio.Decode[api.PromptRequest](r)
-	if err != nil {
-		return err
-	}
+func (h sessionHandlers) prompt(ctx context.Context, in struct {
+	sessionIn
+	All  allFields
+	Body api.PromptRequest `body:"required"`
+},
+) (out api.Data[session.Input], err error) {
+	b := in.Body
 	if b.Prompt == nil {
-		return httpio.Invalid("body", "prompt", "prompt is missing: it must be an object with text")
+		return out, httpio.Invalid("body", "prompt", "prompt is missing: it must be an object with text")
 	}
-	input, err := a.engine.Commands.AdmitPrompt(r.Context(), command.PromptRequest{
-		SessionID: sessionOf(r), ID: b.ID, Prompt: *b.Prompt, Delivery: b.Delivery, Asks: b.Asks,
+	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
+		SessionID: in.SessionID, ID: b.ID, Prompt: *b.Prompt, Delivery: b.Delivery, Asks: b.Asks,
 		Hold: b.Resume != nil && !*b.Resume,
 	})
 	if err != nil {
-		return httpio.WithPart("body", err)
+		return out, httpio.WithPart("body", err)
 	}
-	return data(w, shownInput(input, full(r)))
+	return newData(publicInput(admitted, in.All)), nil
 }
 
-func (a *API) interrupt(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Interrupt(r.Context(), sessionOf(r)); err != nil {
-		return err
-	}
-	return done(w)
+func (h sessionHandlers) interrupt(ctx context.Context, in sessionIn) (operation.None, error) {
+	return operation.None{}, h.Runs.Interrupt(ctx, in.SessionID)
 }
 
-func (a *API) wait(w http.ResponseWriter, r *http.Request) error {
-	return a.lasting(w, r, a.engine.Wait)
+func (h sessionHandlers) wait(ctx context.Context, in sessionIn) (operation.None, error) {
+	return h.runLong(ctx, in.SessionID, h.Runs.Wait)
 }
 
-// resume answers when the work is over. How it ended is recorded in the session, so that only what kept it from
-// beginning is told here.
-func (a *API) resume(w http.ResponseWriter, r *http.Request) error {
-	return a.lasting(w, r, func(ctx context.Context, id session.ID) error {
-		err := a.engine.Resume(ctx, id)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, cause.ErrShutdown) && httpio.PublicError(err).Code == session.CodeInternal {
+// resume answers when the work is over. The session records how it ended; the response reports only what prevented it from
+// starting.
+func (h sessionHandlers) resume(ctx context.Context, in sessionIn) (operation.None, error) {
+	return h.runLong(ctx, in.SessionID, func(ctx context.Context, id session.ID) error {
+		err := h.Runs.Resume(ctx, id)
+		if err == nil || ctx.Err() != nil || errors.Is(err, cause.ErrShutdown) {
+			return err
+		}
+		if httpio.PublicError(err).Code == session.CodeInternal {
 			return nil
 		}
 		return err
 	})
 }
 
-// lasting answers when the work is over, or that the server stops.
-func (a *API) lasting(w http.ResponseWriter, r *http.Request, work func(context.Context, session.ID) error) error {
-	ctx, end := a.long.Start(r, "")
+// runLong runs work that ends early when the server shuts down.
+func (h sessionHandlers) runLong(
+	ctx context.Context, id session.ID, work func(context.Context, session.ID) error,
+) (operation.None, error) {
+	long, end := h.long.Start(ctx, "")
 	defer end()
-	err := work(ctx, sessionOf(r))
-	switch {
-	case ctx.Err() != nil && r.Context().Err() == nil, errors.Is(err, cause.ErrShutdown):
-		return httpio.ErrShuttingDown
-	case err != nil:
-		return err
-	default:
-		return done(w)
+	err := work(long, id)
+	if long.Err() != nil && ctx.Err() == nil || errors.Is(err, cause.ErrShutdown) {
+		err = httpio.ErrShuttingDown
 	}
+	return operation.None{}, err
 }
 
-func (a *API) active(w http.ResponseWriter, _ *http.Request) error {
+func (h sessionHandlers) listActive(context.Context, struct{}) (api.Data[map[session.ID]api.Active], error) {
 	out := map[session.ID]api.Active{}
-	for _, id := range a.engine.Active() {
+	for _, id := range h.Runs.Active() {
 		out[id] = api.Active{Type: "running"}
 	}
-	return data(w, out)
+	return newData(out), nil
 }
 
-func (a *API) status(w http.ResponseWriter, r *http.Request) error {
-	_, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
-	if err != nil {
-		return err
+func (h sessionHandlers) getStatus(ctx context.Context, in sessionIn) (out api.Data[api.Status], err error) {
+	if _, err := h.findSession(ctx, in.SessionID); err != nil {
+		return out, err
 	}
-	s := a.engine.Status(sessionOf(r))
-	return data(w, api.Status{Type: string(s.Type), Attempt: s.Attempt, Message: s.Message, Next: s.Next})
+	s := h.Runs.Status(in.SessionID)
+	return newData(api.Status{Type: string(s.Type), Attempt: s.Attempt, Message: s.Message, Next: s.Next}), nil
 }
 
-// todos lists what the model has set itself to do.
-func (a *API) todos(w http.ResponseWriter, r *http.Request) error {
-	s, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
+// listTodos lists the todo list of the model.
+func (h sessionHandlers) listTodos(ctx context.Context, in sessionIn) (out api.Data[[]session.Todo], err error) {
+	s, err := h.findSession(ctx, in.SessionID)
 	if err != nil {
-		return err
+		return out, err
 	}
-	return data(w, append([]session.Todo{}, s.Todos...))
+	return newData(append([]session.Todo{}, s.Todos...)), nil
 }

@@ -1,154 +1,100 @@
-// Package v2 serves the V2 contract over HTTP: OpenCode's /api (spec/v2 §22) and additive operations of ours.
+// Package v2 serves the V2 contract over HTTP: OpenCode's /api, and additional operations of cairn.
 //
-// A handler is one call through one door: it changes through the engine, reads in one View of the store, or watches
-// the log. It decodes, calls, encodes, and knows nothing of how the engine works.
+// A handler is one call through one door: it changes a session through the engine, reads in one View of the store, or
+// watches the log. It decodes, calls and encodes, and does not know how the engine works.
 //
 // What a client is promised:
 //
-//   - Answers have OpenCode's shapes. Fields of ours that a recorded answer lacks come only with all=1; events and
-//     messages are the stored bytes, with their additive fields.
-//   - Every error is a tagged body of package api. A fault of the caller is 4xx; 5xx is ours, and its ref is in the log.
-//   - Streams replay from their cursor and then follow, each durable event once and in order; a slow reader is never
-//     ahead of the log nor in anybody's way. Every frame has as id the cursor behind which a reader that saw it goes on:
-//     a durable one its own, all others that of the durable one before.
-//   - Bodies are JSON without duplicate names, at most httpio.MaxDepth deep; unknown members are ignored, as OpenCode does,
-//     but for those that differ from a known one in case only.
+//   - Responses have OpenCode's shapes. Additional fields that recorded responses lack come only with all=1. Events and
+//     messages are the stored bytes, with their additional fields.
+//   - Every error is a tagged body of package api. An error of the client is 4xx; 5xx is the server's, and its ref is in
+//     the log.
+//   - Streams replay from their cursor and then follow. Each durable event comes once and in order; a slow reader delays
+//     no other reader. The id of every frame is the cursor after which a reader resumes: a durable frame's own position,
+//     or that of the durable frame before it.
+//   - Bodies are JSON without duplicate names, at most httpio.MaxDepth deep. Unknown members are ignored, as in OpenCode,
+//     unless they differ from a known one only in case.
 //
-// Who may call is decided before, by package server.
+// Package server decides who may call.
 package v2
 
 import (
-	"context"
-	"errors"
-	"iter"
 	"log/slog"
 	"net/http"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/server/broadcast"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Config of an API. Files, Explainer, Doctor and Condition may be nil; everything else but Logger is needed.
+// Config of an API. All fields but Files, Explainer, Doctor, Condition and Logger are required.
 type Config struct {
-	Engine    *engine.Engine
-	Store     Viewer
-	Log       Watcher
+	Commands  Commands
+	Inbox     Inbox
+	Asks      Asks
+	Runs      Runs
+	Jobs      Jobs
+	Store     store.Viewer
+	Log       broadcast.Log
 	IDs       *session.IDs
 	Locations Locations
-	Files     Files // nil: there are none
+	Files     Files // nil: locations have no files
 	Explainer Explainer
 	Doctor    Doctor
 	Directory string // the location of requests that name none
 	Health    api.Health
-	Condition func() error // why nothing can be written now, nil if there is no reason
+	Condition func() error // why nothing can be written now; nil if writes work
 	Logger    *slog.Logger
 }
 
-// Viewer is the door for reading.
-type Viewer interface {
-	View(ctx context.Context, f func(store.Reader) error) error
-}
+// API serves the contract. It is safe for concurrent use.
+type API struct{ *deps }
 
-// Watcher is the door for watching: package eventlog without its way to write.
-type Watcher interface {
-	Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[eventlog.Update, error]
-	NewestMark() eventlog.Mark
-	FollowAllFrom(ctx context.Context, at eventlog.Mark) iter.Seq2[eventlog.Update, error]
-}
-
-// Locations tells what a directory offers. Errors that callers should see are *session.Error. The directory is absolute
-// and clean.
-type Locations interface {
-	Location(ctx context.Context, l session.Location) (api.LocationInfo, error)
-	Agents(ctx context.Context, l session.Location) ([]session.Agent, error)
-	// Skills returns those there are, then those with a Problem.
-	Skills(ctx context.Context, l session.Location) ([]api.Skill, error)
-	Commands(ctx context.Context, l session.Location) ([]api.Command, error)
-	// Expand makes the prompt of a command, running what its template wants to have run.
-	Expand(ctx context.Context, l session.Location, r api.ExpandRequest) (api.Expanded, error)
-	// Models and Providers return those that can be used, without any secret.
-	Models(ctx context.Context, l session.Location) ([]api.Model, error)
-	Providers(ctx context.Context, l session.Location) ([]api.Provider, error)
-}
-
-// Explainer says where settings come from: those of the key and below it, all with "".
-type Explainer interface {
-	Explain(ctx context.Context, l session.Location, key string) (jsontext.Value, error)
-}
-
-// Doctor says how the process and its data are.
-type Doctor interface {
-	Examine(ctx context.Context) (jsontext.Value, error)
-}
-
-// API serves the contract. Safe for concurrent use.
-type API struct {
-	engine    *engine.Engine
-	store     Viewer
-	log       Watcher
-	ids       *session.IDs
-	locations Locations
-	files     Files
-	explainer Explainer
-	doctor    Doctor
-	directory string
-	health    api.Health
-	condition func() error
-	logger    *slog.Logger
-
-	long   httpio.LongRequests
-	recent recent
-}
-
-// New returns an API. It starts nothing.
+// New returns an API. It starts no goroutine.
 func New(c Config) *API {
-	a := &API{
-		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, files: c.Files, explainer: c.Explainer,
-		doctor: c.Doctor, directory: c.Directory, health: c.Health, condition: c.Condition, logger: c.Logger,
+	d := &deps{Config: c, frames: newFrameCache()}
+	if d.Condition == nil {
+		d.Condition = func() error { return nil }
 	}
-	if a.condition == nil {
-		a.condition = func() error { return nil }
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	if a.logger == nil {
-		a.logger = slog.New(slog.DiscardHandler)
-	}
-	a.health.Healthy, a.health.Directory = true, c.Directory
-	return a
+	d.Health.Healthy, d.Health.Directory = true, c.Directory
+	return &API{d}
 }
 
-// Close ends all streams and waits, those of now and those to come. Other requests go on.
+// Close ends all streams and waits, those that are open and those that start later. Other requests go on.
 func (a *API) Close() { a.long.Close() }
 
-// endStreamsOfGone ends the streams of sessions that exist no more: nothing would ever come on them.
-func (a *API) endStreamsOfGone(ctx context.Context) {
-	for id := range a.long.StreamedSessions() {
-		_, err := view(ctx, a, func(r store.Reader) (*session.Session, error) { return mustSession(r, id) })
-		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-			a.long.CancelSession(id, err)
-		}
-	}
-}
-
-// view is one read of the store that returns a value.
-func view[T any](ctx context.Context, a *API, f func(store.Reader) (T, error)) (out T, err error) {
-	err = a.store.View(ctx, func(r store.Reader) (err error) {
-		out, err = f(r)
-		return err
-	})
-	return out, err
-}
-
-// Handler returns the routes as a handler. Paths that it does not know are 404, methods 405, both with a body.
+// Handler returns the operations as a handler. Unknown paths are 404 and unknown methods 405, both with a body.
 func (a *API) Handler() http.Handler {
-	mux := http.NewServeMux()
-	for _, r := range Routes() {
-		mux.Handle(r.Method+" "+r.Path, endpoint{a, r})
+	return operation.Contract{
+		Operations: a.operations(), Locate: a.locate, Fail: a.Fail, RequireJSON: true,
+		Unlisted: []string{"location[directory]", "location[workspace]"},
+	}.Handler()
+}
+
+// Operations lists the operations of the contract: OpenCode's first, then the additional ones.
+func Operations() []operation.Operation { return (&API{&deps{}}).operations() }
+
+// Fail answers with an error. The texts of internal errors go to the log only, under a ref that the response names.
+func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := httpio.PublicError(err)
+	c := api.ErrorContext{SessionID: r.PathValue("sessionID"), Part: httpio.ErrorPart(err)}
+	switch {
+	case e.Code == session.CodeInternal && httpio.IsClientGone(r, err):
+		w.WriteHeader(http.StatusServiceUnavailable) // for the log: the client has disconnected
+		return
+	case e.Code == session.CodeInternal:
+		c.Ref = httpio.NewRef()
+		a.Logger.ErrorContext(r.Context(), "request failed",
+			"ref", c.Ref, "method", r.Method, "path", r.URL.Path, "error", err)
+	case e.Code == session.CodeTooMany, e.Code == session.CodeUnavailable:
+		w.Header().Set("Retry-After", "1")
 	}
-	return httpio.Router{Mux: mux, Fail: a.fail}
+	status, body := api.EncodeError(e, c)
+	_ = httpio.WriteEncoded(w, status, body)
 }

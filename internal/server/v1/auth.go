@@ -1,0 +1,186 @@
+package v1
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+)
+
+// authHandlers stores the credentials of providers and runs browser logins.
+type authHandlers struct{ *deps }
+
+// providerIn is a request about one provider.
+type providerIn struct {
+	ProviderID string `path:"providerID"`
+}
+
+// credential is the body of auth.set: a key, or the tokens of a login.
+type credential struct {
+	Type     string            `json:"type" enum:"oauth,api,wellknown"`
+	Key      string            `json:"key"`
+	Metadata map[string]string `json:"metadata"` // not stored
+
+	Refresh       string `json:"refresh"`
+	Access        string `json:"access"`
+	Expires       *int64 `json:"expires"`   // of access, in milliseconds; 0: never
+	AccountID     string `json:"accountId"` // not stored
+	EnterpriseURL string `json:"enterpriseUrl"`
+}
+
+// Validate implements operation.Validator.
+func (c *credential) Validate() error {
+	switch {
+	case c.Type == "wellknown":
+		return httpio.Invalid("body", "type", "use cairn auth login ADDRESS to log in at an organisation: "+
+			"it shows what the configuration of the organisation does before it is used")
+	case c.Type != "api" && c.Type != "oauth":
+		return httpio.Invalid("body", "type", "type must be api, oauth or wellknown, got %q", httpio.Clip(c.Type, 40))
+	case c.Type == "api" && c.Key == "":
+		return httpio.Invalid("body", "key", "key is missing")
+	case c.Type == "api":
+		return nil
+	case c.Refresh == "":
+		return httpio.Invalid("body", "refresh", "refresh is missing")
+	case c.Expires == nil || *c.Expires < 0:
+		return httpio.Invalid("body", "expires", "expires is missing or negative")
+	}
+	return nil
+}
+
+func (h authHandlers) set(ctx context.Context, in struct {
+	providerIn
+	Body credential `body:"required"`
+},
+) (bool, error) {
+	c := in.Body
+	if c.Type == "api" {
+		return true, httpio.WithPart("body", h.Credentials.SetKey(ctx, in.ProviderID, c.Key))
+	}
+	if c.EnterpriseURL != "" {
+		return false, httpio.Invalid("body", "enterpriseUrl",
+			"enterpriseUrl is not stored with a login; set provider.%s.options.enterpriseUrl in the configuration",
+			httpio.Clip(in.ProviderID, 80))
+	}
+	t := auth.Token{Refresh: auth.NewSecret(c.Refresh), Access: auth.NewSecret(c.Access)}
+	if *c.Expires > 0 {
+		t.Expires = time.UnixMilli(*c.Expires)
+	}
+	return true, httpio.WithPart("body", h.Credentials.SetToken(ctx, in.ProviderID, t))
+}
+
+// remove removes the credential of a provider. It succeeds for every id, as in OpenCode.
+func (h authHandlers) remove(ctx context.Context, in providerIn) (bool, error) {
+	return true, h.Credentials.RemoveKey(ctx, in.ProviderID)
+}
+
+// authMethod is a way to give a provider its credential. Clients name it by its index in the provider's list.
+type authMethod struct {
+	Type  string `json:"type" enum:"oauth,api"`
+	Label string `json:"label"`
+}
+
+// browserMethod is the index of the browser login of a provider that has one.
+const browserMethod = 0
+
+// listMethods lists the methods of all providers: the browser login of providers that have one, and an API key.
+func (h authHandlers) listMethods(ctx context.Context, in locationIn) (map[string][]authMethod, error) {
+	p, err := catalogHandlers(h).readProviders(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]authMethod{}
+	logins := h.Credentials.Logins()
+	for _, v := range p.All {
+		if label := logins[v.ID]; label != "" {
+			out[v.ID] = append(out[v.ID], authMethod{"oauth", label})
+		}
+		if len(v.Env) > 0 {
+			out[v.ID] = append(out[v.ID], authMethod{"api", "API key"})
+		}
+	}
+	return out, nil
+}
+
+// loginRequest is the body of requests about a login.
+type loginRequest struct {
+	Method *int              `json:"method"`
+	Inputs map[string]string `json:"inputs"` // not used by any login
+	Code   string            `json:"code"`   // not used: the vendors redirect to the server
+}
+
+// loginIn is a request about a browser login.
+type loginIn struct {
+	providerIn
+	locationIn
+	Body loginRequest `body:"required"`
+}
+
+// authorization is where the user logs in. The result arrives without a further request.
+type authorization struct {
+	URL          string `json:"url"`
+	Method       string `json:"method" enum:"auto,code"`
+	Instructions string `json:"instructions"`
+}
+
+// authorize starts a browser login and returns where the user logs in. It cancels an earlier login at the provider.
+func (h authHandlers) authorize(ctx context.Context, in loginIn) (authorization, error) {
+	if err := h.checkLogin(in); err != nil {
+		return authorization{}, err
+	}
+	run := func(ctx context.Context, show func(url, code string)) error {
+		return h.Credentials.LogIn(ctx, in.Location.Location, in.ProviderID, show)
+	}
+	page, err := h.logins.start(ctx, in.ProviderID, run)
+	if err != nil {
+		return authorization{}, httpio.WithPart("params", err)
+	}
+	instructions := "Finish the login in the browser; it is noticed here."
+	if page.code != "" {
+		instructions = "Enter code: " + page.code
+	}
+	return authorization{page.url, "auto", instructions}, nil
+}
+
+// finishLogin waits for the end of the login that authorize started.
+func (h authHandlers) finishLogin(ctx context.Context, in loginIn) (bool, error) {
+	if err := h.checkLogin(in); err != nil {
+		return false, err
+	}
+	long, end := h.long.Start(ctx, "")
+	defer end()
+	err := h.logins.wait(long, in.ProviderID)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, errNoLogin):
+		missing := newNamedError("ProviderAuthOauthMissing", "no login at "+in.ProviderID+" was started")
+		return false, &statusError{http.StatusBadRequest, missing}
+	case long.Err() != nil:
+		return false, context.Cause(long)
+	default:
+		message := httpio.Clip(httpio.PublicError(err).Error(), maxMessage)
+		return false, &statusError{http.StatusBadRequest, newNamedError("ProviderAuthOauthCallbackFailed", message)}
+	}
+}
+
+// checkLogin refuses providers and methods that are no browser login.
+func (h authHandlers) checkLogin(in loginIn) error {
+	id, logins, method := in.ProviderID, h.Credentials.Logins(), in.Body.Method
+	switch {
+	case method == nil:
+		return httpio.Invalid("body", "method", "method is missing")
+	case logins[id] == "":
+		return httpio.Invalid("params", "providerID", "%q has no browser login; providers that have one: %v",
+			httpio.Clip(id, 80), slices.Sorted(maps.Keys(logins)))
+	case *method != browserMethod:
+		return httpio.Invalid("body", "method", "method %d of %s is not the browser login; use method %d",
+			*method, id, browserMethod)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/pty"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Backend gives access to locations and to the user's configuration. Errors that clients should see are *session.Error.
+type Backend interface {
+	// Home returns the folders of the user and of the installation.
+	Home() Home
+	// Location reads a location. Its directory is absolute and clean.
+	Location(ctx context.Context, l session.Location) (*Location, error)
+	// UserConfig returns the configuration that holds in every location.
+	UserConfig(ctx context.Context) (map[string]jsontext.Value, error)
+	// Configure sets members of the user's configuration.
+	Configure(ctx context.Context, members map[string]jsontext.Value) error
+}
+
+// Location is a location as it was read at one moment.
+type Location struct {
+	Directory string
+	Worktree  string // the top of its checkout, "/" outside of one
+	ProjectID session.ProjectID
+	Git       bool
+
+	Catalog  Catalog
+	Files    Files
+	Checkout Checkout
+}
+
+// Catalog is what sessions at a location can use. It holds no secrets.
+type Catalog interface {
+	// Agents returns the agents, the default one first.
+	Agents() []opencode.Agent
+	Commands() []opencode.Command
+	// ExpandCommand returns the prompt of a command. It runs the shell commands of the command's template.
+	ExpandCommand(ctx context.Context, r api.ExpandRequest) (api.Expanded, error)
+	Skills() []opencode.Skill
+	Tools() []opencode.Tool
+	Providers() (Providers, error)
+	Config() map[string]jsontext.Value
+	// Terminal returns the default shell of a terminal and its environment.
+	Terminal(ctx context.Context) (pty.Order, error)
+}
+
+// Files are the files of a location. Paths are relative to its directory. A path that leaves the location and its checkout,
+// also by symbolic links, is an error of code denied.
+type Files interface {
+	List(path string) ([]opencode.FileNode, error)
+	// Read returns an empty text for a missing file, as OpenCode does.
+	Read(path string) (opencode.FileContent, error)
+	Grep(ctx context.Context, pattern string) ([]opencode.Match, error)
+	// Find returns the paths that match, the best first. Directories end with a slash; ignored files are not found.
+	Find(ctx context.Context, q FileQuery) ([]string, error)
+	// Attach reads the page of a file or directory that a prompt of the session attaches. It returns the output of the read
+	// tool, or the whole file if it is media.
+	Attach(ctx context.Context, id session.ID, page opencode.Page) (text string, media *session.File, err error)
+}
+
+// FileQuery searches files by name.
+type FileQuery struct {
+	Query              string
+	Files, Directories bool
+	Limit              int
+}
+
+// Checkout is the git checkout of a location. Outside of a checkout everything is empty.
+type Checkout interface {
+	// Branches returns the current branch and the default branch of the repository.
+	Branches(ctx context.Context) (current, standard string)
+	Changes(ctx context.Context, c Comparison) ([]opencode.ChangedFile, error)
+	Diff(ctx context.Context) (string, error)
+	// ApplyPatch changes the files. A patch that does not apply is an error of code conflict.
+	ApplyPatch(ctx context.Context, patch string) error
+}
+
+// Comparison says with what a checkout is compared.
+type Comparison struct {
+	Branch  bool // with the merge base of the default branch instead of the last commit
+	Patches bool // include the patches
+	Context int  // lines around a change
+}
+
+// Credentials stores what providers are reached with, and runs browser logins.
+type Credentials interface {
+	SetKey(ctx context.Context, providerID, key string) error
+	RemoveKey(ctx context.Context, providerID string) error
+	// SetToken stores the token of a login. It is an error of code invalid for providers whose logins give no tokens.
+	SetToken(ctx context.Context, providerID string, t auth.Token) error
+	// Logins returns the providers that have a browser login, with the name of the login.
+	Logins() map[string]string
+	// LogIn runs a browser login and stores its result. It calls show once, with the address to open and the code to enter
+	// there, "" if there is none, and waits for the user.
+	LogIn(ctx context.Context, l session.Location, providerID string, show func(url, code string)) error
+}
+
+// Providers are the known providers, and which of them can be used.
+type Providers struct {
+	All       []opencode.Provider
+	Connected []string          // ids
+	Default   map[string]string // the default model of each
+}
+
+// Home is where files of the user live.
+type Home struct{ Home, Config, State string }

@@ -1,0 +1,114 @@
+package v1
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+)
+
+// browserLogins are the logins that clients started, one per provider at a time. The zero value is ready for use.
+type browserLogins struct {
+	running sync.WaitGroup
+
+	mu      sync.Mutex // guards the fields below
+	started map[string]*browserLogin
+	closed  bool
+}
+
+// browserLogin is one login.
+type browserLogin struct {
+	cancel context.CancelFunc
+	page   chan loginPage // capacity 1
+	done   chan struct{}  // closed at the end
+	err    error          // valid once done is closed
+}
+
+// loginPage is the page on which the user logs in, and the code to enter there.
+type loginPage struct{ url, code string }
+
+// loginFunc runs a login. It calls show once, with the page, and returns when the login has ended.
+type loginFunc = func(ctx context.Context, show func(url, code string)) error
+
+var errNoLogin = errors.New("no login was started")
+
+// start starts a login and returns its page. The login outlives ctx: it runs until it ends, another login of the provider
+// starts, or close is called.
+func (l *browserLogins) start(ctx context.Context, id string, run loginFunc) (loginPage, error) {
+	login, previous, err := l.add(ctx, id, run)
+	if err != nil {
+		return loginPage{}, err
+	}
+	if previous != nil {
+		<-previous.done
+	}
+	select {
+	case page := <-login.page:
+		return page, nil
+	case <-login.done:
+		return loginPage{}, login.err
+	case <-ctx.Done():
+		login.cancel()
+		return loginPage{}, context.Cause(ctx)
+	}
+}
+
+// add cancels the previous login of the provider, which it returns, and starts a new one after the end of the previous one.
+func (l *browserLogins) add(ctx context.Context, id string, run loginFunc) (login, previous *browserLogin, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, nil, httpio.ErrShuttingDown
+	}
+	if previous = l.started[id]; previous != nil {
+		previous.cancel()
+	}
+	if l.started == nil {
+		l.started = map[string]*browserLogin{}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	login = &browserLogin{cancel: cancel, page: make(chan loginPage, 1), done: make(chan struct{})}
+	l.started[id] = login
+	l.running.Go(func() { // ends with run, which ends with ctx; close waits for it
+		defer cancel()
+		defer close(login.done)
+		if previous != nil {
+			<-previous.done
+		}
+		login.err = run(ctx, func(url, code string) { login.page <- loginPage{url, code} })
+	})
+	return login, previous, nil
+}
+
+// wait waits for the end of the newest login of a provider and returns its error, once. The login outlives ctx.
+func (l *browserLogins) wait(ctx context.Context, id string) error {
+	l.mu.Lock()
+	login := l.started[id]
+	l.mu.Unlock()
+	if login == nil {
+		return errNoLogin
+	}
+	select {
+	case <-login.done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.started[id] == login {
+		delete(l.started, id)
+	}
+	return login.err
+}
+
+// close cancels all logins, waits for their end, and refuses further ones.
+func (l *browserLogins) close() {
+	l.mu.Lock()
+	l.closed = true
+	for _, login := range l.started {
+		login.cancel()
+	}
+	l.mu.Unlock()
+	l.running.Wait()
+}

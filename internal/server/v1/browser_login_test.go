@@ -1,0 +1,83 @@
+package v1
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+)
+
+// person is a login that says where to go and takes a minute.
+func person(result error) func(context.Context, func(url, code string)) error {
+	return func(ctx context.Context, say func(url, code string)) error {
+		say("https://vendor.example/device", "AB-12")
+		select {
+		case <-time.After(time.Minute):
+			return result
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// A login goes on when the request that began it is over; who waits learns how it went, once.
+func TestALoginIsWaitedFor(t *testing.T) {
+	refused := errors.New("refused")
+	for _, result := range []error{nil, refused} {
+		synctest.Test(t, func(t *testing.T) {
+			var l browserLogins
+			defer l.close()
+			ctx, cancel := context.WithCancel(t.Context())
+			to, err := l.start(ctx, "v", person(result))
+			if err != nil || to != (loginPage{"https://vendor.example/device", "AB-12"}) {
+				t.Fatal(to, err)
+			}
+			if err := l.wait(t.Context(), "other"); !errors.Is(err, errNoLogin) {
+				t.Error(err)
+			}
+			if err := l.wait(ctx, "v"); result != nil && !errors.Is(err, result) || result == nil && err != nil {
+				t.Error(err)
+			}
+			cancel()
+			if err := l.wait(t.Context(), "v"); !errors.Is(err, errNoLogin) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Who leaves while waiting may come again; a new login of the provider ends the one before; closing ends all.
+func TestALoginIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l browserLogins
+		ended := make(chan error, 1)
+		if _, err := l.start(t.Context(), "v", func(ctx context.Context, say func(url, code string)) error {
+			err := person(nil)(ctx, say)
+			ended <- err
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		gone, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if err := l.wait(gone, "v"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if _, err := l.start(t.Context(), "v", func(context.Context, func(url, code string)) error { return errors.New("no network") }); err == nil || err.Error() != "no network" {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error("the first login went on:", err)
+		}
+		if _, err := l.start(t.Context(), "v", person(nil)); err != nil {
+			t.Error(err)
+		}
+		l.close()
+		if _, err := l.start(t.Context(), "v", person(nil)); !errors.Is(err, httpio.ErrShuttingDown) {
+			t.Error(err)
+		}
+	})
+}

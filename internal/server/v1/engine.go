@@ -1,0 +1,37 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Commands changes sessions.
+type Commands interface {
+	CreateSession(ctx context.Context, r command.CreateRequest) (*session.Session, error)
+	ChangeSession(ctx context.Context, id session.ID, c command.SessionChange) error
+	DeleteSession(ctx context.Context, id session.ID) error
+	AdmitPrompt(ctx context.Context, r command.PromptRequest) (*session.Input, error)
+	RunShell(ctx context.Context, r command.ShellRequest) (*session.Shell, error)
+	EditPrompt(ctx context.Context, id session.ID, m session.MessageID, p session.PartID, to session.Prompt) error
+	EditPart(ctx context.Context, id session.ID, m session.MessageID, p session.PartID, text string) error
+	RemoveMessage(ctx context.Context, id session.ID, m session.MessageID) error
+	RemovePart(ctx context.Context, id session.ID, m session.MessageID, p session.PartID) error
+}
+
+// Asks replies to pending permission asks and questions.
+type Asks interface {
+	Reply(ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message string) error
+	AnswerQuestions(ctx context.Context, id session.ID, ask session.AskID, answers [][]string) error
+	DismissQuestions(ctx context.Context, id session.ID, ask session.AskID) error
+}
+
+// Runs controls the work of sessions.
+type Runs interface {
+	Interrupt(ctx context.Context, id session.ID) error
+	Wait(ctx context.Context, id session.ID) error
+	Status(id session.ID) engine.Status
+	Active() []session.ID
+}

@@ -1,0 +1,214 @@
+package v1
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// instanceHandlers describes the server and its locations.
+type instanceHandlers struct{ *deps }
+
+// locationIn is a request about a location.
+type locationIn struct{ Location operation.Location }
+
+// locationBody is a request about a location with a body.
+type locationBody[Body any] struct {
+	locationIn
+	Body Body `body:"required"`
+}
+
+// health is the response of global.health.
+type health struct {
+	Healthy bool   `json:"healthy"`
+	Version string `json:"version"`
+}
+
+// health reports that the server works. A server that can only read does not.
+func (h instanceHandlers) health(context.Context, struct{}) (health, error) {
+	return health{true, h.Version}, h.Condition()
+}
+
+// paths are the response of path.get.
+type paths struct {
+	Home      string `json:"home"`
+	State     string `json:"state"`
+	Config    string `json:"config"`
+	Worktree  string `json:"worktree"`
+	Directory string `json:"directory"`
+}
+
+// paths says where things are. A missing directory is described like one outside of a checkout, as OpenCode does, so that a
+// client whose directory was removed learns where it is.
+func (h instanceHandlers) paths(ctx context.Context, in locationIn) (paths, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil && isDirectoryError(httpio.PublicError(err)) {
+		l, err = &Location{Directory: in.Location.Directory, Worktree: "/"}, nil
+	}
+	if err != nil {
+		return paths{}, err
+	}
+	home := h.Backend.Home()
+	return paths{home.Home, home.State, home.Config, l.Worktree, l.Directory}, nil
+}
+
+// project describes the project of the location. The request to create a repository gets the same response: only the user
+// creates repositories.
+func (h instanceHandlers) project(ctx context.Context, in locationIn) (opencode.Project, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return opencode.Project{}, err
+	}
+	return h.projectOf(l), nil
+}
+
+func (h instanceHandlers) projectOf(l *Location) opencode.Project {
+	p := opencode.Project{
+		ID: l.ProjectID, Worktree: l.Worktree, Sandboxes: []string{},
+		Time: opencode.ProjectTime{Created: h.started, Updated: h.started},
+	}
+	if l.Git {
+		p.VCS = "git"
+	}
+	return p
+}
+
+func (h instanceHandlers) listProjects(ctx context.Context, in locationIn) ([]opencode.Project, error) {
+	p, err := h.project(ctx, in)
+	return []opencode.Project{p}, err
+}
+
+// projectIn is a request about one project.
+type projectIn struct {
+	locationIn
+	ProjectID string `path:"projectID"`
+}
+
+// projectPatch is the body of project.update.
+type projectPatch struct {
+	Name     string                    `json:"name"`
+	Icon     map[string]string         `json:"icon"`
+	Commands map[string]jsontext.Value `json:"commands"`
+}
+
+// updateProject refuses names, icons and commands: a project has none.
+func (h instanceHandlers) updateProject(ctx context.Context, in struct {
+	projectIn
+	Body projectPatch `body:"optional"`
+},
+) (p opencode.Project, err error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	field := ""
+	switch {
+	case err != nil:
+		return p, err
+	case in.ProjectID != string(l.ProjectID):
+		return p, session.NotFound("project", in.ProjectID)
+	case in.Body.Name != "":
+		field = "name"
+	case len(in.Body.Icon) > 0:
+		field = "icon"
+	case len(in.Body.Commands) > 0:
+		field = "commands"
+	default:
+		return h.projectOf(l), nil
+	}
+	return p, httpio.Invalid("body", field, "%s cannot be stored: a project is its repository", field)
+}
+
+// projectDirectory is one directory of a project.
+type projectDirectory struct {
+	Directory string `json:"directory"`
+}
+
+func (h instanceHandlers) listProjectDirectories(ctx context.Context, in projectIn) ([]projectDirectory, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil || in.ProjectID != string(l.ProjectID) {
+		return []projectDirectory{}, err
+	}
+	return []projectDirectory{{l.Worktree}}, nil
+}
+
+// dispose tells the streams of the location to read it again. The server itself keeps nothing that would have to go.
+func (h instanceHandlers) dispose(ctx context.Context, in locationIn) (bool, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return false, err
+	}
+	h.notices.publishDisposed(l)
+	return true, nil
+}
+
+func (h instanceHandlers) disposeAll(context.Context, struct{}) (bool, error) {
+	h.notices.publishGlobalDisposed(nil)
+	return true, nil
+}
+
+// app is what the first clients of OpenCode read at their start.
+func (h instanceHandlers) app(ctx context.Context, in locationIn) (map[string]any, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	home := h.Backend.Home()
+	return map[string]any{
+		"hostname": "", "git": l.Git, "time": map[string]int64{"initialized": h.started},
+		"path": map[string]string{
+			"home": home.Home, "config": home.Config, "data": home.State, "state": home.State,
+			"root": l.Worktree, "cwd": l.Directory,
+		},
+	}, nil
+}
+
+// logEntry is a line that a client adds to the log.
+type logEntry struct {
+	Service *string                   `json:"service"`
+	Level   string                    `json:"level"`
+	Message *string                   `json:"message"`
+	Extra   map[string]jsontext.Value `json:"extra"`
+}
+
+var logLevels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
+// Validate implements operation.Validator.
+func (e *logEntry) Validate() error {
+	_, known := logLevels[e.Level]
+	switch {
+	case e.Service == nil:
+		return httpio.Invalid("body", "service", "service is missing: name the service that logs")
+	case e.Message == nil:
+		return httpio.Invalid("body", "message", "message is missing")
+	case !known:
+		return invalidChoice("level", e.Level, "debug", "info", "warn", "error")
+	}
+	return nil
+}
+
+// log writes a line of a client to the log.
+func (h instanceHandlers) log(ctx context.Context, in struct {
+	Body logEntry `body:"required"`
+},
+) (bool, error) {
+	e := in.Body
+	attrs := []any{"service", httpio.Clip(*e.Service, 200)}
+	for name, value := range e.Extra {
+		attrs = append(attrs, httpio.Clip(name, 100), httpio.Clip(string(value), 1000))
+	}
+	h.Logger.Log(ctx, logLevels[e.Level], httpio.Clip(*e.Message, 4000), attrs...)
+	return true, nil
+}
+
+// invalidChoice is the error for a member of a body that has none of the allowed values.
+func invalidChoice(member, got string, choices ...string) error {
+	return httpio.Invalid("body", member, "%s must be one of %s, got %q",
+		member, strings.Join(choices, ", "), httpio.Clip(got, 40))
+}

@@ -1,0 +1,359 @@
+package v1
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// unimplemented are the operations whose capability is not built yet. They answer like an OpenCode that has none of it
+// configured (docs/differences.md). Most responses are constant.
+func (a *API) unimplemented() []operation.Operation {
+	rows := slices.Concat(a.unimplementedTools(), a.unimplementedSharing())
+	for i := range rows {
+		rows[i].Unimplemented = true
+	}
+	return rows
+}
+
+// unimplementedTools are about language servers, worktrees, workspaces, MCP servers and upgrades.
+func (a *API) unimplementedTools() []operation.Operation {
+	h := unimplementedHandlers{a.deps}
+	list := func(route, id string) operation.Operation {
+		return operation.Constant[none, emptyList](route, id, http.StatusOK, emptyList{})
+	}
+	return []operation.Operation{
+		list("GET /lsp", "lsp.status"),
+		list("GET /formatter", "formatter.status"),
+		list("GET /file/status", "file.status"), // empty in OpenCode, too
+		operation.Constant[symbolQuery, emptyList]("GET /find/symbol", "find.symbols", http.StatusOK, emptyList{}),
+		operation.Constant[none, emptyMap](
+			"GET /experimental/resource", "experimental.resource.list", http.StatusOK, emptyMap{},
+		),
+		operation.Constant[none, capabilities](
+			"GET /experimental/capabilities", "experimental.capabilities.get", http.StatusOK, capabilities{},
+		),
+
+		operation.Constant[none, consoleState]("GET /experimental/console", "experimental.console.get",
+			http.StatusOK, consoleState{Providers: []string{}}),
+		operation.Constant[none, organisations]("GET /experimental/console/orgs", "experimental.console.listOrgs",
+			http.StatusOK, organisations{Orgs: []organisation{}}),
+		operation.Constant[body[organisationChoice], bool](
+			"POST /experimental/console/switch", "experimental.console.switchOrg",
+			http.StatusBadRequest, newInvalidBody("there is no organisation here", "orgID"),
+		),
+
+		list("GET /experimental/worktree", "worktree.list"),
+		operation.Constant[body[newWorktree], never]("POST /experimental/worktree", "worktree.create",
+			http.StatusBadRequest, newNamedError("WorktreeCreateFailedError", "cairn makes no worktrees yet")),
+		operation.Constant[body[worktree], bool]("DELETE /experimental/worktree", "worktree.remove",
+			http.StatusBadRequest, newNamedError("WorktreeRemoveFailedError", "there is no such worktree")),
+		operation.Constant[body[worktree], bool]("POST /experimental/worktree/reset", "worktree.reset",
+			http.StatusBadRequest, newNamedError("WorktreeResetFailedError", "there is no such worktree")),
+
+		list("GET /experimental/workspace", "experimental.workspace.list"),
+		operation.New("POST /experimental/workspace", "experimental.workspace.create", h.createWorkspace),
+		list("GET /experimental/workspace/adapter", "experimental.workspace.adapter.list"),
+		list("GET /experimental/workspace/status", "experimental.workspace.status"),
+		operation.Constant[none, operation.None](
+			"POST /experimental/workspace/sync-list", "experimental.workspace.syncList", http.StatusNoContent, nil,
+		),
+		operation.New("POST /experimental/workspace/warp", "experimental.workspace.warp", h.warp),
+		operation.New("DELETE /experimental/workspace/{id}", "experimental.workspace.remove", h.removeWorkspace),
+
+		operation.Constant[none, map[string]mcpStatus]("GET /mcp", "mcp.status", http.StatusOK, emptyMap{}),
+		operation.New("POST /mcp", "mcp.add", h.addMCP),
+		operation.New("POST /mcp/{name}/auth", "mcp.auth.start", unknownMCP[mcpIn, never]),
+		operation.New("DELETE /mcp/{name}/auth", "mcp.auth.remove", unknownMCP[mcpIn, never]),
+		operation.New("POST /mcp/{name}/auth/callback", "mcp.auth.callback", unknownMCP[mcpCodeIn, mcpStatus]),
+		operation.New("POST /mcp/{name}/auth/authenticate", "mcp.auth.authenticate", unknownMCP[mcpIn, mcpStatus]),
+		operation.New("POST /mcp/{name}/connect", "mcp.connect", unknownMCP[mcpIn, bool]),
+		operation.New("POST /mcp/{name}/disconnect", "mcp.disconnect", unknownMCP[mcpIn, bool]),
+	}
+}
+
+// unimplementedSharing are about moving, copying, synchronising, reverting and summarising.
+func (a *API) unimplementedSharing() []operation.Operation {
+	h := unimplementedHandlers{a.deps}
+	return []operation.Operation{
+		operation.Constant[body[sessionMove], operation.None](
+			"POST /experimental/control-plane/move-session", "experimental.controlPlane.moveSession",
+			http.StatusBadRequest, newNamedError("MoveSessionError", "cairn moves no sessions yet"),
+		),
+		operation.Constant[none, bool]("POST /experimental/session/{sessionID}/background",
+			"experimental.session.background", http.StatusOK, false),
+
+		operation.Constant[projectCopyIn, never]("POST /experimental/project/{projectID}/copy", "v2.projectCopy.create",
+			http.StatusBadRequest, newNamedError("ProjectCopyError", "cairn copies no projects yet")),
+		operation.Constant[removedCopyIn, operation.None](
+			"DELETE /experimental/project/{projectID}/copy", "v2.projectCopy.remove",
+			http.StatusBadRequest, newNamedError("ProjectCopyError", "there is no such copy"),
+		),
+		operation.Constant[copyQuery, operation.None](
+			"POST /experimental/project/{projectID}/copy/refresh", "v2.projectCopy.refresh", http.StatusNoContent, nil,
+		),
+		operation.Constant[body[copyName], never](
+			"POST /experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName",
+			http.StatusBadRequest, newInvalidPath("cairn copies no projects yet", "projectID"),
+		),
+
+		operation.Constant[body[upgradeTarget], upgradeResult]("POST /global/upgrade", "global.upgrade", http.StatusOK,
+			upgradeResult{Error: "cairn does not change itself; install the new version as you installed this one"}),
+		operation.Constant[none, bool]("POST /sync/start", "sync.start", http.StatusOK, true),
+		operation.Constant[body[anyJSON], never](
+			"POST /sync/replay", "sync.replay", http.StatusBadRequest, bareError{"BadRequest"},
+		),
+		operation.Constant[body[anyJSON], never](
+			"POST /sync/steal", "sync.steal", http.StatusBadRequest, bareError{"BadRequest"},
+		),
+		operation.Constant[body[map[string]int], emptyList](
+			"POST /sync/history", "sync.history.list", http.StatusOK, emptyList{},
+		),
+		operation.Constant[body[anyJSON], bool](
+			"POST /tui/control/response", "tui.control.response", http.StatusOK, true,
+		),
+
+		operation.New("POST /session/{sessionID}/fork", "session.fork", h.fork),
+		operation.New("POST /session/{sessionID}/share", "session.share", h.share),
+		operation.New("DELETE /session/{sessionID}/share", "session.unshare", sessionHandlers{a.deps}.get),
+		operation.New("POST /session/{sessionID}/revert", "session.revert", h.revert),
+		operation.New("POST /session/{sessionID}/unrevert", "session.unrevert", h.unrevert),
+		operation.New("POST /session/{sessionID}/summarize", "session.summarize", h.summarize),
+	}
+}
+
+// Request types.
+type (
+	none           = struct{}
+	anyJSON        = jsontext.Value
+	body[Body any] struct {
+		Body Body `body:"optional"`
+	}
+	copyQuery struct {
+		Location string `query:"location"`
+	}
+	projectCopyIn struct {
+		copyQuery
+		Body projectCopy `body:"required"`
+	}
+	removedCopyIn struct {
+		copyQuery
+		Body removedCopy `body:"required"`
+	}
+	symbolQuery struct {
+		Query string `query:"query" required:"true"`
+	}
+	mcpIn struct {
+		Name string `path:"name"`
+	}
+	mcpCodeIn struct {
+		mcpIn
+		Body mcpCode `body:"required"`
+	}
+)
+
+// Bodies.
+type (
+	organisationChoice struct {
+		AccountID string `json:"accountID"`
+		OrgID     string `json:"orgID"`
+	}
+	newWorktree struct {
+		Name         string `json:"name"`
+		StartCommand string `json:"startCommand"`
+	}
+	worktree struct {
+		Directory string `json:"directory"`
+	}
+	sessionMove struct {
+		SessionID   session.ID                `json:"sessionID"`
+		Destination map[string]jsontext.Value `json:"destination"`
+		MoveChanges bool                      `json:"moveChanges"`
+	}
+	projectCopy struct {
+		Strategy  string `json:"strategy"`
+		Directory string `json:"directory"`
+		Name      string `json:"name"`
+	}
+	removedCopy struct {
+		Directory string `json:"directory"`
+		Force     *bool  `json:"force"`
+	}
+	copyName struct {
+		Context string `json:"context"`
+	}
+	upgradeTarget struct {
+		Target string `json:"target"`
+	}
+	workspaceType struct {
+		Type string `json:"type"`
+	}
+	workspaceMove struct {
+		ID          *string `json:"id"` // nil: out of its workspace
+		SessionID   *string `json:"sessionID"`
+		CopyChanges bool    `json:"copyChanges"`
+	}
+	mcpCode struct {
+		Code string `json:"code"`
+	}
+	mcpServer struct {
+		Name   string    `json:"name"`
+		Config mcpConfig `json:"config"`
+	}
+	mcpConfig struct {
+		Type        string            `json:"type" enum:"local,remote"`
+		Command     []string          `json:"command"`
+		Cwd         string            `json:"cwd"`
+		Environment map[string]string `json:"environment"`
+		URL         string            `json:"url"`
+		Headers     map[string]string `json:"headers"`
+		OAuth       jsontext.Value    `json:"oauth"`
+		Enabled     bool              `json:"enabled"`
+		Timeout     int64             `json:"timeout"` // milliseconds
+	}
+	forkPoint struct {
+		MessageID session.MessageID `json:"messageID"`
+	}
+	revertPoint struct {
+		MessageID session.MessageID `json:"messageID"`
+		PartID    session.PartID    `json:"partID"`
+	}
+	summaryRequest struct {
+		ProviderID string `json:"providerID"`
+		ModelID    string `json:"modelID"`
+		Auto       bool   `json:"auto"`
+	}
+)
+
+// Responses.
+type (
+	emptyList    []struct{}
+	emptyMap     struct{}
+	never        struct{} // of an operation that only fails
+	capabilities struct {
+		Background bool `json:"backgroundSubagents"`
+	}
+	consoleState struct {
+		Providers     []string `json:"consoleManagedProviders"`
+		Active        string   `json:"activeOrgName,omitzero"`
+		Organisations int      `json:"switchableOrgCount"`
+	}
+	organisations struct {
+		Orgs []organisation `json:"orgs"`
+	}
+	organisation struct {
+		AccountID    string `json:"accountID"`
+		AccountEmail string `json:"accountEmail"`
+		AccountURL   string `json:"accountUrl"`
+		OrgID        string `json:"orgID"`
+		OrgName      string `json:"orgName"`
+		Active       bool   `json:"active"`
+	}
+	upgradeResult struct {
+		Success bool   `json:"success"`
+		Version string `json:"version,omitzero"`
+		Error   string `json:"error,omitzero"`
+	}
+	mcpStatus struct {
+		Status string `json:"status" enum:"connected,disabled,failed,needs_auth,needs_client_registration"`
+		Error  string `json:"error,omitzero"`
+	}
+)
+
+// unimplementedHandlers answers where the response names something of the request.
+type unimplementedHandlers struct{ *deps }
+
+func (unimplementedHandlers) createWorkspace(_ context.Context, in body[workspaceType]) (never, error) {
+	message := "Unknown workspace adapter: " + in.Body.Type
+	return never{}, &statusError{http.StatusBadRequest, newNamedError("WorkspaceCreateError", message)}
+}
+
+// warp moves a session into a workspace, which does not exist, or out of one: no session is in one.
+func (unimplementedHandlers) warp(_ context.Context, in body[workspaceMove]) (operation.None, error) {
+	if in.Body.ID != nil {
+		return operation.None{}, session.NotFound("workspace", *in.Body.ID)
+	}
+	return operation.None{}, nil
+}
+
+func (unimplementedHandlers) removeWorkspace(_ context.Context, in struct {
+	ID string `path:"id" id:"wrk"`
+},
+) (never, error) {
+	return never{}, session.NotFound("workspace", in.ID)
+}
+
+// addMCP reports that the server cannot be reached, as OpenCode does for a server that it cannot start.
+func (unimplementedHandlers) addMCP(_ context.Context, in body[mcpServer]) (map[string]mcpStatus, error) {
+	return map[string]mcpStatus{in.Body.Name: {"failed", "cairn does not connect to MCP servers yet"}}, nil
+}
+
+// serverName returns the name of the MCP server of a request.
+func (in mcpIn) serverName() string { return in.Name }
+
+// unknownMCP reports that there is no MCP server of the name.
+func unknownMCP[In interface{ serverName() string }, Out any](_ context.Context, in In) (out Out, err error) {
+	return out, session.NotFound("mcp", in.serverName())
+}
+
+// sessionBody is a request about a session with an optional body.
+type sessionBody[Body any] struct {
+	sessionIn
+	Body Body `body:"optional"`
+}
+
+func (h unimplementedHandlers) fork(ctx context.Context, in sessionBody[forkPoint]) (opencode.Session, error) {
+	return h.refuse(ctx, in.SessionID, "cairn cannot fork sessions yet")
+}
+
+func (h unimplementedHandlers) share(ctx context.Context, in sessionIn) (opencode.Session, error) {
+	return h.refuse(ctx, in.SessionID, "sharing is disabled: cairn shares no sessions")
+}
+
+func (h unimplementedHandlers) revert(ctx context.Context, in sessionBody[revertPoint]) (opencode.Session, error) {
+	return h.refuse(ctx, in.SessionID, "cairn cannot revert sessions yet")
+}
+
+func (h unimplementedHandlers) summarize(ctx context.Context, in sessionBody[summaryRequest]) (bool, error) {
+	_, err := h.refuse(ctx, in.SessionID, "cairn cannot summarise sessions yet")
+	return false, err
+}
+
+// refuse refuses an operation on a session that exists.
+func (h unimplementedHandlers) refuse(ctx context.Context, id session.ID, message string) (s opencode.Session, err error) {
+	if _, err := h.findSession(ctx, id); err != nil {
+		return s, err
+	}
+	return s, httpio.WithPart("params", session.Errorf(session.CodeInvalid, "%s", message))
+}
+
+// unrevert returns the session: it is not reverted. A session that works is a conflict.
+func (h unimplementedHandlers) unrevert(ctx context.Context, in sessionIn) (opencode.Session, error) {
+	s, err := h.findSession(ctx, in.SessionID)
+	switch {
+	case err != nil:
+		return opencode.Session{}, err
+	case h.Runs.Status(s.ID).Type != engine.StatusIdle:
+		return opencode.Session{}, session.Conflict("session", string(s.ID), "is busy")
+	}
+	return opencode.SessionOf(s), nil
+}
+
+// newInvalidBody and newInvalidPath return the envelopes for an invalid member of a body and of a path.
+func newInvalidBody(message, field string) namedError {
+	_, e := encodeInvalid(&session.Error{Code: session.CodeInvalid, Field: field}, "body", message)
+	return e
+}
+
+func newInvalidPath(message, field string) namedError {
+	_, e := encodeInvalid(&session.Error{Code: session.CodeInvalid, Field: field}, "params", message)
+	return e
+}

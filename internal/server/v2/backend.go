@@ -1,0 +1,43 @@
+package v2
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Locations describes what a directory offers. Errors that clients should see are *session.Error. The directory is absolute
+// and clean.
+type Locations interface {
+	Location(ctx context.Context, l session.Location) (api.LocationInfo, error)
+	Agents(ctx context.Context, l session.Location) ([]session.Agent, error)
+	// Skills returns the valid skills, then those with a Problem.
+	Skills(ctx context.Context, l session.Location) ([]api.Skill, error)
+	Commands(ctx context.Context, l session.Location) ([]api.Command, error)
+	// Expand returns the prompt of a command. It runs the shell commands of the command's template.
+	Expand(ctx context.Context, l session.Location, r api.ExpandRequest) (api.Expanded, error)
+	// Models and Providers return those that can be used, without secrets.
+	Models(ctx context.Context, l session.Location) ([]api.Model, error)
+	Providers(ctx context.Context, l session.Location) ([]api.Provider, error)
+}
+
+// Files lists and searches the files of a location. A path that leaves the location and its checkout, also by symbolic
+// links, is an error of code denied.
+type Files interface {
+	ListFiles(ctx context.Context, l session.Location, path string) ([]api.FileEntry, error)
+	// FindFiles returns what matches, the best first. Ignored files are not found.
+	FindFiles(ctx context.Context, l session.Location, q api.FileQuery) ([]api.FileEntry, error)
+}
+
+// Explainer says where the settings of a key, and of the keys below it, come from; "" is all keys.
+type Explainer interface {
+	Explain(ctx context.Context, l session.Location, key string) (jsontext.Value, error)
+}
+
+// Doctor reports the state of the process and of its data.
+type Doctor interface {
+	Examine(ctx context.Context) (jsontext.Value, error)
+}

@@ -1,0 +1,79 @@
+package v2
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// deps is what the handlers work with.
+type deps struct {
+	Config
+
+	long   httpio.LongRequests // streams, and requests that wait
+	frames *frameCache
+}
+
+// sessionIn is a request about one session.
+type sessionIn struct {
+	SessionID session.ID `path:"sessionID"`
+}
+
+// bodyOf is a request about one session with a body.
+type bodyOf[Body any] struct {
+	sessionIn
+	Body Body `body:"required"`
+}
+
+// locationIn is a request about a location that the query names.
+type locationIn struct {
+	Location operation.Location `query:"location"`
+}
+
+// allFields is whether a client asks for the additional fields and kinds of cairn.
+type allFields bool
+
+// DecodeRequest implements operation.Decoder.
+func (a *allFields) DecodeRequest(r *http.Request) error {
+	v := r.URL.Query().Get("all")
+	*a = v == "1" || v == "true"
+	return nil
+}
+
+// locate returns the location of the request, and whether the request names it.
+func (d *deps) locate(r *http.Request) (l session.Location, named bool, err error) {
+	return httpio.Locator{
+		QueryDirectory: "location[directory]", QueryWorkspace: "location[workspace]", Directory: d.Directory,
+	}.Locate(r)
+}
+
+// findSession reads a session.
+func (d *deps) findSession(ctx context.Context, id session.ID) (*session.Session, error) {
+	return store.Query(ctx, d.Store, func(rd store.Reader) (*session.Session, error) { return store.FindSession(rd, id) })
+}
+
+// newData returns the response {"data": v}.
+func newData[T any](v T) api.Data[T] { return api.Data[T]{Data: v} }
+
+// listAt returns the location and a list of what list finds there.
+func listAt[T any](
+	ctx context.Context, d *deps, l session.Location, list func(context.Context, session.Location) ([]T, error),
+) (out api.Located[[]T], err error) {
+	if out.Location, err = d.Locations.Location(ctx, l); err != nil {
+		return out, err
+	}
+	out.Data, err = list(ctx, l)
+	return out, err
+}
+
+// listNothing lists what no location has: references to other projects, and integrations, which are providers in cairn.
+func (d *deps) listNothing(ctx context.Context, in locationIn) (api.Located[[]struct{}], error) {
+	return listAt(ctx, d, in.Location.Location, func(context.Context, session.Location) ([]struct{}, error) {
+		return []struct{}{}, nil
+	})
+}

@@ -1,0 +1,63 @@
+package v2
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/job"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Commands changes sessions.
+type Commands interface {
+	CreateSession(ctx context.Context, r command.CreateRequest) (*session.Session, error)
+	ImportSession(ctx context.Context, r command.ImportRequest) (*command.ImportProgress, error)
+	ChangeSession(ctx context.Context, id session.ID, c command.SessionChange) error
+	DeleteSession(ctx context.Context, id session.ID) error
+	AdmitPrompt(ctx context.Context, r command.PromptRequest) (*session.Input, error)
+	SwitchAgent(ctx context.Context, id session.ID, agent string) error
+	SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error
+	SetBudget(ctx context.Context, id session.ID, b *session.Budget) error
+}
+
+// Inbox changes the prompts that wait for their promotion.
+type Inbox interface {
+	ListPending(ctx context.Context, id session.ID) ([]*session.Input, error)
+	ReorderPrompts(ctx context.Context, id session.ID, ms []session.MessageID) error
+	ChangePrompt(ctx context.Context, id session.ID, m session.MessageID, c command.PromptChange) error
+	WithdrawPrompt(ctx context.Context, id session.ID, m session.MessageID) error
+}
+
+// Asks lists pending permission asks and questions, and replies to them.
+type Asks interface {
+	List(ctx context.Context, id session.ID) ([]*store.AskRow, error)
+	AskExternally(ctx context.Context, id session.ID, a session.PendingAsk) (session.Effect, session.AskID, error)
+	Reply(ctx context.Context, id session.ID, a session.AskID, reply session.Reply, message string) error
+	AnswerQuestions(ctx context.Context, id session.ID, a session.AskID, answers [][]string) error
+	DismissQuestions(ctx context.Context, id session.ID, a session.AskID) error
+	RevokeApproval(ctx context.Context, approval string) error
+	ExplainRights(ctx context.Context, q ask.Query) ([]permission.Decision, error)
+}
+
+// Runs controls the work of sessions.
+type Runs interface {
+	Interrupt(ctx context.Context, id session.ID) error
+	Resume(ctx context.Context, id session.ID) error
+	Wait(ctx context.Context, id session.ID) error
+	Status(id session.ID) engine.Status
+	Active() []session.ID
+}
+
+// Jobs are the background commands of sessions.
+type Jobs interface {
+	List(ctx context.Context, id session.ID) ([]session.Job, error)
+	Get(ctx context.Context, id session.ID, j session.JobID) (session.Job, error)
+	ReadOutput(ctx context.Context, id session.ID, j session.JobID, part job.Range) (job.Output, error)
+	Wait(ctx context.Context, id session.ID, j session.JobID, d time.Duration) (session.Job, error)
+	Cancel(ctx context.Context, id session.ID, j session.JobID) (session.Job, error)
+}

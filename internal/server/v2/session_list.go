@@ -1,0 +1,137 @@
+package v2
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// sessionCursor is a position in a list of sessions. It contains the whole query except its limit.
+type sessionCursor struct {
+	Directory string            `json:"directory,omitzero"`
+	Project   session.ProjectID `json:"project,omitzero"`
+	Subpath   string            `json:"subpath,omitzero"`
+	Search    string            `json:"search,omitzero"`
+	Parent    *session.ID       `json:"parent,omitzero"`
+	Archived  bool              `json:"archived,omitzero"`
+	Order     string            `json:"order"`
+	Anchor    *sessionAnchor    `json:"anchor,omitzero"`
+}
+
+type sessionAnchor struct {
+	ID        session.ID `json:"id"`
+	Time      int64      `json:"time"`
+	Direction string     `json:"direction"`
+}
+
+// sessionListIn is a request for a list of sessions.
+type sessionListIn struct {
+	Workspace string    `query:"workspace"` // ignored: there are no workspaces
+	Limit     int64     `query:"limit" default:"50" min:"1" max:"1000"`
+	Order     string    `query:"order" enum:"asc,desc"`
+	Search    string    `query:"search"`
+	Directory string    `query:"directory"`
+	Project   string    `query:"project"`
+	Subpath   string    `query:"subpath"`
+	Cursor    string    `query:"cursor"`
+	Parent    *string   `query:"parent"`
+	Archived  string    `query:"archived" enum:"true,false"`
+	All       allFields `query:"all"`
+}
+
+// list lists sessions, page by page. A cursor continues the list that it comes from.
+func (h sessionHandlers) list(ctx context.Context, in sessionListIn) (operation.Func[api.Page[session.Session]], error) {
+	c, err := in.cursor()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawSession, error) {
+		return rd.RawSessions(c.query(int(in.Limit)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.Anchor != nil && c.Anchor.Direction == previousPage {
+		slices.Reverse(rows)
+	}
+	p := sessionPage{rows: rows, all: in.All}
+	if len(rows) > 0 {
+		p.cursor = api.Cursor{
+			Previous: c.encodeAt(rows[0], previousPage), Next: c.encodeAt(rows[len(rows)-1], nextPage),
+		}
+	}
+	return p.write, nil
+}
+
+// sessionPage is an api.Page of sessions, which are decoded while it is written.
+type sessionPage struct {
+	rows   []store.RawSession
+	cursor api.Cursor
+	all    allFields
+}
+
+func (p sessionPage) write(w http.ResponseWriter, _ *http.Request) error {
+	cursor, err := httpio.Encode(&p.cursor)
+	if err != nil {
+		return err
+	}
+	l := httpio.List{Prefix: `{"data":[`, Suffix: `],"cursor":` + string(cursor) + `}`}
+	for i := range p.rows {
+		l.SizeHint += len(p.rows[i].Data) * 5 / 4
+	}
+	return l.Write(w, httpio.EncodeRows(p.rows, func(row store.RawSession) (session.Session, error) {
+		s, err := row.Session()
+		if err != nil {
+			return session.Session{}, err
+		}
+		return publicSession(s, p.all), nil
+	}))
+}
+
+// encodeAt returns the cursor of the page that begins or ends at a session.
+func (c sessionCursor) encodeAt(s store.RawSession, direction string) string {
+	c.Anchor = &sessionAnchor{ID: s.ID, Time: s.Created, Direction: direction}
+	return encodeCursor(c)
+}
+
+func (c sessionCursor) query(limit int) store.SessionQuery {
+	q := store.SessionQuery{
+		Directory: c.Directory, ProjectID: c.Project, Subpath: c.Subpath, ParentID: c.Parent, Search: c.Search,
+		Archived: c.Archived, Oldest: c.Order == orderAsc, Limit: limit,
+	}
+	if c.Anchor != nil {
+		q.After = &store.SessionAnchor{Created: c.Anchor.Time, ID: c.Anchor.ID}
+		q.Oldest = q.Oldest != (c.Anchor.Direction == previousPage)
+	}
+	return q
+}
+
+// cursor returns the cursor of the request, or that of the first page of its list.
+func (in sessionListIn) cursor() (sessionCursor, error) {
+	if in.Cursor != "" {
+		c, err := decodeCursor[sessionCursor](in.Cursor)
+		switch {
+		case err != nil:
+		case in.Order != "":
+			err = errCursorAndOrder
+		case c.Anchor == nil || !isDirection(c.Anchor.Direction) || !isOrder(c.Order):
+			err = invalidCursor("the cursor is not one of a list of sessions")
+		}
+		return c, err
+	}
+	c := sessionCursor{
+		Directory: in.Directory, Project: session.ProjectID(in.Project), Subpath: in.Subpath, Search: in.Search,
+		Order: orderOrDefault(in.Order), Parent: (*session.ID)(in.Parent), Archived: in.Archived == "true",
+	}
+	if filepath.IsAbs(c.Directory) {
+		c.Directory = filepath.ToSlash(filepath.Clean(c.Directory))
+	}
+	return c, nil
+}
