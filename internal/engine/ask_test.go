@@ -76,7 +76,7 @@ func TestRests(t *testing.T) {
 		}
 		rests := func(when string, want bool) {
 			t.Helper()
-			if got := w.engine.Rests("ses_a"); got != want {
+			if got := w.engine.IsAwaitingReplies("ses_a"); got != want {
 				t.Errorf("%s: rests is %v", when, got)
 			}
 		}

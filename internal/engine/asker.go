@@ -37,13 +37,13 @@ func (t *turn) yieldSlots(c *toolCall, action string) {
 	if action == tool.ActionQuestion {
 		status = StatusQuestion
 	}
-	t.slot.Yield(func() { t.engine.statuses.set(t.engine, t.id, Status{Type: status, Message: action}) })
+	t.slot.Yield(func() { t.engine.statuses.Set(t.id, Status{Type: status, Message: action}) })
 }
 
 // reacquireSlots waits for the slot of the drain, once no ask of it waits, and for that of the call, unless ctx ends.
 func (t *turn) reacquireSlots(ctx context.Context, c *toolCall) {
 	report := func(s StatusType) func() {
-		return func() { t.engine.statuses.set(t.engine, t.id, Status{Type: s}) }
+		return func() { t.engine.statuses.Set(t.id, Status{Type: s}) }
 	}
 	t.slot.EndYield(ctx, report(StatusQueued), report(StatusBusy))
 	if c != nil {

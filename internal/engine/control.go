@@ -19,7 +19,7 @@ func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 		return err
 	}
 	if wasIdle { // the caller may have missed the notice that it is
-		e.notifyStatus(id, Status{Type: StatusIdle})
+		e.statuses.Notify(id, Status{Type: StatusIdle})
 	}
 	return e.Jobs.EndAll(ctx, id, cause.ErrCancelled)
 }
@@ -44,8 +44,19 @@ func (e *Engine) Resume(ctx context.Context, id session.ID) error {
 	return e.coordinator.run(ctx, id)
 }
 
+// Status returns what the session does.
+func (e *Engine) Status(id session.ID) Status { return e.statuses.Get(id) }
+
+// IsAwaitingReplies reports whether all that the session does is wait for people, so that the next process can do that
+// as well. It is false from the moment that a reply is stored until the call that asked has its outcome, and while
+// another call of the turn runs.
+func (e *Engine) IsAwaitingReplies(id session.ID) bool {
+	asks := e.Asks.CountWaiting(id)
+	return asks > 0 && asks >= e.statuses.CountCalls(id)
+}
+
 // Active returns the sessions that are at work in this process.
-func (e *Engine) Active() []session.ID { return e.coordinator.active() }
+func (e *Engine) Active() []session.ID { return e.coordinator.listActive() }
 
 // scheduler runs work for package command. It implements command.Scheduler.
 type scheduler struct{ engine *Engine }
@@ -60,12 +71,12 @@ func (s scheduler) Wake(id session.ID, resume bool) {
 }
 
 // EndPause implements command.Scheduler.
-func (s scheduler) EndPause(id session.ID) { s.engine.pauses.cut(id) }
+func (s scheduler) EndPause(id session.ID) { s.engine.retryWaits.Cut(id) }
 
 // RunIdle implements command.Scheduler.
 func (s scheduler) RunIdle(ctx context.Context, id session.ID, f func(context.Context) error) (bool, error) {
-	return s.engine.coordinator.occupy(ctx, id, func(ctx context.Context) error {
-		s.engine.statuses.set(s.engine, id, Status{Type: StatusBusy})
+	return s.engine.coordinator.runIdle(ctx, id, func(ctx context.Context) error {
+		s.engine.statuses.Set(id, Status{Type: StatusBusy})
 		return f(ctx)
 	})
 }
@@ -91,6 +102,6 @@ func (s scheduler) Forget(ctx context.Context, id session.ID) error {
 		return err
 	}
 	s.engine.histories.Delete(id)
-	s.engine.statuses.set(s.engine, id, Status{Type: StatusIdle})
+	s.engine.statuses.Set(id, Status{Type: StatusIdle})
 	return nil
 }

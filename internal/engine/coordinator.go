@@ -124,9 +124,9 @@ func (c *coordinator) drainFunc(id session.ID, f force) func(context.Context) er
 	return func(ctx context.Context) error { return c.drain(ctx, id, f) }
 }
 
-// occupy runs do as the work of an idle session and returns its error. It returns false if the session is not idle.
+// runIdle runs do as the work of an idle session and returns its error. It returns false if the session is not idle.
 // Wakes that arrive meanwhile are served afterwards. Ending ctx ends the wait only.
-func (c *coordinator) occupy(ctx context.Context, id session.ID, do func(context.Context) error) (bool, error) {
+func (c *coordinator) runIdle(ctx context.Context, id session.ID, do func(context.Context) error) (bool, error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -231,8 +231,8 @@ func (c *coordinator) wait(ctx context.Context, id session.ID) error {
 	}
 }
 
-// active returns the sessions that have a drain (RC-11).
-func (c *coordinator) active() []session.ID {
+// listActive returns the sessions that have a drain (RC-11).
+func (c *coordinator) listActive() []session.ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids := make([]session.ID, 0, len(c.entries))

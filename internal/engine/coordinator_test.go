@@ -244,8 +244,8 @@ func TestCoordinator(t *testing.T) {
 			d.wake(a, unforced)
 			d.wake(b, unforced)
 			x, y := d.next(t), d.next(t)
-			if x.id == y.id || len(d.active()) != 2 {
-				t.Error(x.id, y.id, d.active())
+			if x.id == y.id || len(d.listActive()) != 2 {
+				t.Error(x.id, y.id, d.listActive())
 			}
 			x.end <- nil
 			y.end <- nil
@@ -254,7 +254,7 @@ func TestCoordinator(t *testing.T) {
 			d.wake(a, unforced)
 			d.next(t).end <- errTest
 			d.quiet(t)
-			if ids := d.active(); len(ids) != 0 {
+			if ids := d.listActive(); len(ids) != 0 {
 				t.Error(ids)
 			}
 		}},
@@ -348,8 +348,8 @@ func TestCoordinatorPanic(t *testing.T) {
 		}
 		return nil
 	}, func(session.ID) {}, slog.New(slog.DiscardHandler))
-	if err := c.run(t.Context(), "ses_bad"); err == nil || len(c.active()) != 0 {
-		t.Errorf("%v, %v", err, c.active())
+	if err := c.run(t.Context(), "ses_bad"); err == nil || len(c.listActive()) != 0 {
+		t.Errorf("%v, %v", err, c.listActive())
 	}
 	if err := c.run(t.Context(), "ses_good"); err != nil {
 		t.Error(err)
@@ -406,7 +406,7 @@ func TestCoordinatorStress(t *testing.T) {
 			t.Errorf("%d prompts of %s were forgotten", n, id)
 		}
 	}
-	if err := c.close(context.Background()); err != nil || len(c.active()) != 0 {
-		t.Error(err, c.active())
+	if err := c.close(context.Background()); err != nil || len(c.listActive()) != 0 {
+		t.Error(err, c.listActive())
 	}
 }

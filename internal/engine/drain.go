@@ -14,7 +14,7 @@ import (
 // drain is what the coordinator runs: it waits for a slot, then works until nothing is left to do.
 func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 	d := &drain{engine: e, id: id, started: e.journal.Now(), cutBy: cutByRestart}
-	d.slot.pool = e.working
+	d.slot.pool = e.sessionSlots
 	if err := d.slot.Acquire(ctx, d.reportQueued); err != nil {
 		return d.exit(ctx, context.Cause(ctx))
 	}
@@ -32,7 +32,7 @@ func (d *drain) run(ctx context.Context, f force) error {
 	if err != nil || (f == unforced && v.next == "") {
 		return err
 	}
-	d.engine.statuses.set(d.engine, d.id, Status{Type: StatusBusy})
+	d.engine.statuses.Set(d.id, Status{Type: StatusBusy})
 	if f, err = d.recover(ctx, f, v); err != nil {
 		return d.exit(ctx, err)
 	}

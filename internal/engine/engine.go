@@ -1,17 +1,31 @@
-// Package engine is the loop: it admits prompts into a session's durable inbox, promotes them at safe boundaries, runs
-// provider turns, settles tool calls, answers asks, interrupts, and recovers. It is the only writer of the log.
+// Package engine runs the work of sessions: it is the loop between a person's prompt and a model's answer, and the only
+// writer of the log. A session changes in one way: events are appended, and the rows that they change commit with them.
 //
-// A session changes in one way: the engine appends events; their rows commit with them. Work on a session is a drain,
-// of which there is at most one (coordinator.go). A drain has no durable identity: after a crash everything is decided
-// from the rows (recover.go). What happened is recorded even when we are leaving: recording an outcome never takes the
-// cancellable context.
+// One prompt, in order:
+//
+//	command.Prompt       a prompt becomes durable in the session's inbox                 command/prompt.go
+//	coordinator.wake     at most one drain runs per session                              coordinator.go
+//	drain.run            close what was left open, then take turns until idle            drain.go, recover.go
+//	drain.takeTurn       sample the session, promote prompts, tell what changed          turn.go, view.go, promote.go
+//	history.BuildRequest stored messages become one request                              history/
+//	turn.streamAnswer    the model's events become durable events and live text          stream.go, record/
+//	turn.settleCalls     calls are authorised, run, and get exactly one outcome each     settle.go, ask/
+//	drain.recordEnding   the turn ends; another one follows if the model must see more   ending.go, finish.go
+//
+// A drain is process-local and has no durable identity: after a crash the rows decide what is left to do. What has
+// happened is recorded even if the work is cancelled meanwhile: recording never takes the cancellable context. How work
+// ends, and what a failure leaves behind, is one state machine (ending.go). If the store fails, the drain waits for it
+// (outage.go).
+//
+// The packages below know nothing of the loop: location is what a turn takes from its directory; history is pure;
+// record turns a stream into events; ask carries permissions; command is what callers ask of a session; job runs what
+// outlives its turn; journal is the store, log, ids and clock that all of them share.
 package engine
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -27,91 +41,69 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Config of an Engine. Store, Log, IDs and Locations are needed.
+// Config of an Engine. Store, Log, IDs and Locations are required.
 type Config struct {
 	Store     store.Store
 	Log       *eventlog.Log
 	IDs       *session.IDs
 	Locations location.Scopes
-	Outputs   Outputs // nil: there are none
+	Outputs   Outputs // nil keeps no output of tools
 	Limits    Limits
 	Logger    *slog.Logger
-	Version   string           // of cairn, kept with each session
-	Now       func() time.Time // the wall clock by default
-}
-
-// Engine runs sessions. Safe for concurrent use.
-type Engine struct {
-	Commands *command.Commands // what callers ask of a session
-	Asks     *ask.Asks         // permission asks and questions
-	Jobs     *job.Registry     // background jobs
-
-	journal   *journal.Journal
-	store     store.Store
-	log       *eventlog.Log
-	ids       *session.IDs
-	locations location.Scopes
-	limits    Limits
-	logger    *slog.Logger
-	now       func() time.Time
-
-	coordinator *coordinator
-	working     *semaphore.Weighted // drains
-	tools       *semaphore.Weighted // tool calls
-	titles      titleTasks
-	statuses    statusBoard
-	pauses      retryWaits
-	histories   historyCache
-
-	closed atomic.Bool // no new work is accepted
+	Version   string           // of cairn, stored with each session
+	Now       func() time.Time // nil is the wall clock
 }
 
 // New returns an engine. Nothing runs until something wakes it: call Recover once the surfaces stand.
 func New(c Config) *Engine {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	e := &Engine{
-		store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, limits: c.Limits.withDefaults(),
-		logger: c.Logger, now: c.Now,
+		journal:   &journal.Journal{Store: c.Store, Log: c.Log, IDs: c.IDs, Logger: c.Logger, Now: c.Now},
+		locations: c.Locations, limits: c.Limits.withDefaults(), logger: c.Logger,
 	}
-	if e.logger == nil {
-		e.logger = slog.New(slog.DiscardHandler)
-	}
-	if e.now == nil {
-		e.now = time.Now
-	}
-	e.journal = &journal.Journal{Store: e.store, Log: e.log, IDs: e.ids, Logger: e.logger, Now: e.now}
-	e.working = semaphore.NewWeighted(int64(e.limits.Sessions))
-	e.tools = semaphore.NewWeighted(int64(e.limits.Tools))
-	e.coordinator = newCoordinator(e.drain, func(id session.ID) { e.statuses.set(e, id, Status{Type: StatusIdle}) }, e.logger)
+	e.statuses.journal = e.journal
+	e.sessionSlots = semaphore.NewWeighted(int64(e.limits.Sessions))
+	e.toolSlots = semaphore.NewWeighted(int64(e.limits.Tools))
+	onIdle := func(id session.ID) { e.statuses.Set(id, Status{Type: StatusIdle}) }
+	e.coordinator = newCoordinator(e.drain, onIdle, e.logger)
 	e.Jobs = job.New(e.journal, c.Outputs)
 	e.Commands = command.New(command.Config{
-		Journal: e.journal, Locations: e.locations, Scheduler: scheduler{e}, Outputs: c.Outputs, Tools: e.tools,
+		Journal: e.journal, Locations: e.locations, Scheduler: scheduler{e}, Outputs: c.Outputs, Tools: e.toolSlots,
 		Limits: command.Limits{
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
 		},
-		Version: c.Version, CheckOpen: e.accepting,
+		Version: c.Version, CheckOpen: e.checkOpen,
 	})
 	e.Asks = ask.New(ask.Config{
-		Journal: e.journal, Locations: e.locations, CheckOpen: e.accepting,
+		Journal: e.journal, Locations: e.locations, CheckOpen: e.checkOpen,
 		Resume: func(id session.ID) { e.coordinator.wake(id, restarted) },
 	})
 	return e
 }
 
-// Close stops all work so that another process can go on with it: turns are cut and recorded as interrupted, tools are
-// stopped and settled, jobs end, titles are made of prompts, pending asks stay. It waits until everything is recorded or ctx ends.
+// Close stops all work so that another process can continue it: turns are recorded as interrupted, tools stop and
+// settle, jobs end, sessions get titles from their prompts, and pending asks stay. It waits until that is recorded or
+// ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
-	return errors.Join(e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.close(ctx))
+	return errors.Join(
+		e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.close(ctx),
+	)
 }
 
-// StopAccepting refuses new work from now on: prompts, sessions and choices. What was accepted goes on.
+// StopAccepting refuses new prompts, sessions and choices from now on. Accepted work continues.
 func (e *Engine) StopAccepting() {
 	e.closed.Store(true)
 }
 
-// accepting fails once that was said, so that nothing is acknowledged that nobody would work on.
-func (e *Engine) accepting() error {
+// checkOpen fails after StopAccepting, so that nothing is acknowledged that this process will not work on.
+func (e *Engine) checkOpen() error {
 	if e.closed.Load() {
 		return session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
 	}

@@ -40,10 +40,10 @@ func (d *drain) waitForStore(ctx context.Context, n int) bool {
 	engine := d.engine
 	d.slot.Release()
 	defer func() { _ = d.slot.Acquire(ctx, d.reportQueued) }()
-	cuts, end := engine.pauses.begin(d.id)
+	cuts, end := engine.retryWaits.Begin(d.id)
 	defer end()
 	wait := backoff(n)
-	engine.statuses.set(engine, d.id, Status{
+	engine.statuses.Set(d.id, Status{
 		Type: StatusRetry, Attempt: n, Message: failureFrom(store.ErrUnavailable).Message,
 		Next: engine.journal.Now().Add(wait).UnixMilli(),
 	})
@@ -65,5 +65,5 @@ func (d *drain) waitForStore(ctx context.Context, n int) bool {
 
 // reportQueued shows that the session waits for other sessions of the process.
 func (d *drain) reportQueued() {
-	d.engine.statuses.set(d.engine, d.id, Status{Type: StatusQueued})
+	d.engine.statuses.Set(d.id, Status{Type: StatusQueued})
 }

@@ -76,8 +76,8 @@ type retryWaits struct {
 	m  map[session.ID]chan struct{}
 }
 
-// begin returns a channel that receives the cuts of the session's wait, and what ends the wait.
-func (w *retryWaits) begin(id session.ID) (cuts <-chan struct{}, end func()) {
+// Begin returns a channel that receives the cuts of the session's wait, and what ends the wait.
+func (w *retryWaits) Begin(id session.ID) (cuts <-chan struct{}, end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.m == nil {
@@ -92,8 +92,8 @@ func (w *retryWaits) begin(id session.ID) (cuts <-chan struct{}, end func()) {
 	}
 }
 
-// cut cuts the session's wait, if it waits.
-func (w *retryWaits) cut(id session.ID) {
+// Cut cuts the session's wait, if it waits.
+func (w *retryWaits) Cut(id session.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {

@@ -15,7 +15,7 @@ import (
 // choice of model or agent since the turn's boundary, ends the wait at once.
 func (d *drain) waitForRetry(ctx context.Context, in *turnInput, e *llm.Error, wait time.Duration) error {
 	engine := d.engine
-	cuts, end := engine.pauses.begin(d.id)
+	cuts, end := engine.retryWaits.Begin(d.id)
 	defer end()
 	next := engine.journal.Now().Add(wait).UnixMilli()
 	fact := &session.Retried{Attempt: d.retries.failures, Next: next, Error: session.RetryError{
@@ -25,10 +25,10 @@ func (d *drain) waitForRetry(ctx context.Context, in *turnInput, e *llm.Error, w
 	if _, err := engine.journal.Log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, decide); err != nil {
 		return err
 	}
-	engine.statuses.set(engine, d.id, Status{
+	engine.statuses.Set(d.id, Status{
 		Type: StatusRetry, Attempt: d.retries.failures, Message: e.Message, Next: next,
 	})
-	defer engine.statuses.set(engine, d.id, Status{Type: StatusBusy})
+	defer engine.statuses.Set(d.id, Status{Type: StatusBusy})
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {

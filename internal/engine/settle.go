@@ -40,9 +40,9 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 		c.asks = ask.NewCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
 		previous = c.asks
 		release, err := t.acquireSlots(ctx, pool, c) // in the order of the calls
-		t.engine.statuses.calling(t.id, 1)
+		t.engine.statuses.AddCalls(t.id, 1)
 		wg.Go(func() {
-			defer t.engine.statuses.calling(t.id, -1)
+			defer t.engine.statuses.AddCalls(t.id, -1)
 			defer release()
 			defer c.asks.Release()
 			one := t.settleCall(ctx, tools, c, err)
@@ -64,7 +64,7 @@ func (t *turn) acquireSlots(ctx context.Context, pool *semaphore.Weighted, c *to
 	if err := pool.Acquire(ctx, 1); err != nil {
 		return func() {}, err
 	}
-	c.slot.pool = t.engine.tools
+	c.slot.pool = t.engine.toolSlots
 	err = c.slot.Acquire(ctx, func() {})
 	return func() { c.slot.Release(); pool.Release(1) }, err
 }

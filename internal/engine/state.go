@@ -1,10 +1,17 @@
 package engine
 
 import (
+	"log/slog"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/job"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -13,6 +20,28 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
+
+// Engine runs sessions. Safe for concurrent use.
+type Engine struct {
+	Commands *command.Commands // what callers ask of a session
+	Asks     *ask.Asks         // permission asks and questions
+	Jobs     *job.Registry     // background jobs
+
+	journal   *journal.Journal
+	locations location.Scopes
+	limits    Limits
+	logger    *slog.Logger
+
+	coordinator  *coordinator
+	sessionSlots *semaphore.Weighted // of drains
+	toolSlots    *semaphore.Weighted // of tool calls
+	titles       titleTasks
+	statuses     statusBoard
+	retryWaits   retryWaits
+	histories    historyCache
+
+	closed atomic.Bool // no new work is accepted
+}
 
 // drain is one process-local span of work on one session. It belongs to one goroutine.
 type drain struct {

@@ -3,10 +3,11 @@ package engine
 import (
 	"sync"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Status is what a session is doing now, for people. It is live only: after a restart it follows from the rows.
+// Status is what a session does now, for people. It is not stored: after a restart it follows from the rows.
 type Status struct {
 	Type    StatusType `json:"type"`
 	Attempt int        `json:"attempt,omitzero"` // with retry
@@ -17,7 +18,7 @@ type Status struct {
 // StatusType is the kind of a Status.
 type StatusType string
 
-// The statuses (spec/v2 §28.17).
+// The types of a Status.
 const (
 	StatusIdle     StatusType = "idle"
 	StatusQueued   StatusType = "queued" // waits for other sessions of the process
@@ -27,15 +28,17 @@ const (
 	StatusQuestion StatusType = "awaiting-answer"
 )
 
-// statusBoard holds the status of every session that is not idle.
+// statusBoard holds the status of every session that is not idle, and notifies live readers of changes.
 type statusBoard struct {
+	journal *journal.Journal
+
 	mu    sync.Mutex // guards the rest
 	m     map[session.ID]Status
-	calls map[session.ID]int // tool calls that were begun and have no outcome yet
+	calls map[session.ID]int // tool calls without outcome
 }
 
-// calling says that n more calls of the session run, fewer if n is negative.
-func (b *statusBoard) calling(id session.ID, n int) {
+// AddCalls counts n more running calls of the session, fewer if n is negative.
+func (b *statusBoard) AddCalls(id session.ID, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.calls == nil {
@@ -46,17 +49,25 @@ func (b *statusBoard) calling(id session.ID, n int) {
 	}
 }
 
-// Rests reports whether all that the session does is to wait for people, so that the next process can wait as well. It
-// is false from the moment that a reply is stored, until what was asked for has come to its end; and while another call
-// of the turn runs.
-func (e *Engine) Rests(id session.ID) bool {
-	asks := e.Asks.CountWaiting(id)
-	e.statuses.mu.Lock()
-	defer e.statuses.mu.Unlock()
-	return asks > 0 && asks >= e.statuses.calls[id]
+// CountCalls returns the running calls of the session.
+func (b *statusBoard) CountCalls(id session.ID) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.calls[id]
 }
 
-func (b *statusBoard) set(e *Engine, id session.ID, s Status) {
+// Get returns the session's status.
+func (b *statusBoard) Get(id session.ID) Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s, ok := b.m[id]; ok {
+		return s
+	}
+	return Status{Type: StatusIdle}
+}
+
+// Set sets the session's status.
+func (b *statusBoard) Set(id session.ID, s Status) {
 	b.mu.Lock()
 	if b.m == nil {
 		b.m = map[session.ID]Status{}
@@ -69,21 +80,11 @@ func (b *statusBoard) set(e *Engine, id session.ID, s Status) {
 	}
 	b.mu.Unlock()
 	if before != s && (had || s.Type != StatusIdle) {
-		e.notifyStatus(id, s)
+		b.Notify(id, s)
 	}
 }
 
-// Status returns what the session is doing.
-func (e *Engine) Status(id session.ID) Status {
-	e.statuses.mu.Lock()
-	defer e.statuses.mu.Unlock()
-	if s, ok := e.statuses.m[id]; ok {
-		return s
-	}
-	return Status{Type: StatusIdle}
-}
-
-// notifyStatus shows the status to live readers.
-func (e *Engine) notifyStatus(id session.ID, s Status) {
-	e.journal.Notify("session.status", id, map[string]any{"sessionID": id, "status": s})
+// Notify notifies live readers of the status.
+func (b *statusBoard) Notify(id session.ID, s Status) {
+	b.journal.Notify("session.status", id, map[string]any{"sessionID": id, "status": s})
 }

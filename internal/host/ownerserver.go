@@ -123,7 +123,7 @@ func (r *ownerServer) drainClients(ctx context.Context) error {
 // hasActiveWork reports whether a session is at work. One that waits for a person is not: it can wait under the next
 // owner.
 func (r *ownerServer) hasActiveWork() bool {
-	return slices.ContainsFunc(r.engine.Active(), func(id session.ID) bool { return !r.engine.Rests(id) })
+	return slices.ContainsFunc(r.engine.Active(), func(id session.ID) bool { return !r.engine.IsAwaitingReplies(id) })
 }
 
 // startOwner becomes the owner within this process and returns a client of it.
