@@ -2,9 +2,9 @@
 // call and ask came to at most one end, and the rows are what the log says. It only reads, and any store may be checked
 // at any time, also while it is at work: each session is looked at in one snapshot.
 //
-// Tests run it after every scenario and every crash; cairn fsck runs it on a user's data. A violation is a fault of ours
-// or of the disk, never of the user. What cannot be judged from a store alone (what was acknowledged, what readers
-// saw, what tools did outside) is for the harnesses that know it.
+// Tests run it after every scenario and every crash; cairn fsck runs it on a user's data. A violation is a fault of
+// ours or of the disk, never of the user. What cannot be judged from a store alone (what was acknowledged, what
+// readers saw, what tools did outside) is for the harnesses that know it.
 package check
 
 import (

@@ -390,7 +390,10 @@ func TestTampered(t *testing.T) {
 			"the newest event is gone", Gapless,
 			func(rows []store.EventRow) ([]store.EventRow, error) { return rows[:len(rows)-1], nil },
 		},
-		{"the first event is gone", Gapless, func(rows []store.EventRow) ([]store.EventRow, error) { return rows[1:], nil }},
+		{
+			"the first event is gone", Gapless,
+			func(rows []store.EventRow) ([]store.EventRow, error) { return rows[1:], nil },
+		},
 		{
 			"an event is there twice", Gapless,
 			func(rows []store.EventRow) ([]store.EventRow, error) { return slices.Insert(rows, 5, rows[4]), nil },

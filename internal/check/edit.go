@@ -5,8 +5,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// followEdit follows what is changed of what was said, and reports whether the event does that: its message must be there and have
-// ended, and have the item that it names.
+// followEdit follows what is changed of what was said, and reports whether the event does that: its message must be
+// there and have ended, and have the item that it names.
 func (w *walk) followEdit(e session.Event) bool {
 	switch d := e.Data.(type) {
 	case *session.MessageRemoved:

@@ -12,13 +12,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Draft is a fact that is not yet committed. A zero Timestamp becomes now; the session's id is set for it.
+// Draft is an event that is not committed yet. A zero Timestamp becomes the current time; the log sets the
+// session's id.
 type Draft struct {
 	Data    session.EventData
 	Private *session.Private
 }
 
-// NewDrafts makes drafts of payloads without private parts.
+// NewDrafts returns drafts of payloads without private parts.
 func NewDrafts(data ...session.EventData) []Draft {
 	ds := make([]Draft, len(data))
 	for i, d := range data {
@@ -27,10 +28,13 @@ func NewDrafts(data ...session.EventData) []Draft {
 	return ds
 }
 
-// Append commits what decide returns, with its rows, in one transaction, and returns the events. decide sees the
-// state that the events will follow, and may run more than once. Returning no drafts commits nothing and is no error.
-// A session in which damage was found takes nothing more: that is the *store.Damage. Only the engine calls Append.
-func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, decide func(store.Tx) ([]Draft, error)) ([]session.Event, error) {
+// Append commits the drafts that decide returns, with their rows, in one transaction and returns the events. decide
+// sees the state that the events will follow, and may run more than once. No drafts commit nothing and are not an
+// error. A session in which damage was found accepts no events; the error is its *store.Damage. Only the engine
+// calls Append.
+func (l *Log) Append(
+	ctx context.Context, id session.ID, d store.Durability, decide func(store.Tx) ([]Draft, error),
+) ([]session.Event, error) {
 	if err := l.store.FindDamage(id); err != nil {
 		return nil, fmt.Errorf("append to session %s: %w", id, err)
 	}
@@ -71,9 +75,12 @@ func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, dec
 	return events, nil
 }
 
-// AppendDeleted commits that a session is gone: remove takes its rows away, and in their place the feed has an event that says so, with
-// what remains. Where there is nothing any more, nothing is committed. Only the engine calls End.
-func (l *Log) AppendDeleted(ctx context.Context, id session.ID, remains session.Session, remove func(store.Tx) error) error {
+// AppendDeleted deletes a session: remove deletes its rows, and a session.Deleted event with what remains takes
+// their place among the events of all sessions. It does nothing if the session does not exist. Only the engine
+// calls it.
+func (l *Log) AppendDeleted(
+	ctx context.Context, id session.ID, remains session.Session, remove func(store.Tx) error,
+) error {
 	var ended []session.Event
 	err := l.store.Update(ctx, store.Durable, func(tx store.Tx) error {
 		ended = nil
@@ -85,7 +92,7 @@ func (l *Log) AppendDeleted(ctx context.Context, id session.ID, remains session.
 		if head < 0 && !there && err == nil {
 			return nil
 		}
-		if err := remove(tx); err != nil { // also what is damaged
+		if err := remove(tx); err != nil { // damaged rows too
 			return err
 		}
 		e := l.newEvent(id, head+1, Draft{Data: &session.Deleted{Info: remains}})
@@ -105,7 +112,8 @@ func (l *Log) AppendDeleted(ctx context.Context, id session.ID, remains session.
 	return nil
 }
 
-// missingLogError is why nothing is said of a session that has no events.
+// missingLogError returns why a session without events cannot be appended to: it does not exist, or its log is
+// lost.
 func missingLogError(r store.Reader, id session.ID) error {
 	_, ok, err := r.Session(id)
 	switch {
@@ -138,27 +146,32 @@ func insertEvent(tx store.Tx, e session.Event) (position int64, err error) {
 	return tx.InsertEvent(row)
 }
 
-// Encode returns the event as it is stored.
+// Encode returns the stored form of the event.
 func Encode(e session.Event) (store.EventRow, error) {
 	data, err := session.EncodeData(e.Data)
 	if err != nil {
 		return store.EventRow{}, err
 	}
-	row := store.EventRow{Position: e.Position, ID: e.ID, SessionID: e.SessionID, Seq: e.Seq, Kind: e.Data.Kind(), Version: e.Version, Data: data}
+	row := store.EventRow{
+		Position: e.Position, ID: e.ID, SessionID: e.SessionID, Seq: e.Seq, Kind: e.Data.Kind(), Version: e.Version,
+		Data: data,
+	}
 	if e.Private != nil {
 		row.Private, err = json.Marshal(e.Private, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	}
 	return row, err
 }
 
-// Decode reads a stored event. One of an older version is in the current form, and says so. One that cannot be read is a
-// *store.Damage.
+// Decode decodes a stored event and converts an older version to the current one. An event that cannot be decoded
+// is a *store.Damage.
 func Decode(r store.EventRow) (session.Event, error) {
 	data, err := session.DecodeData(r.Kind, r.Version, r.Data)
 	if err != nil {
 		return session.Event{}, &store.Damage{SessionID: r.SessionID, Seq: r.Seq, Detail: err.Error()}
 	}
-	e := session.Event{ID: r.ID, SessionID: r.SessionID, Seq: r.Seq, Position: r.Position, Version: data.Version(), Data: data}
+	e := session.Event{
+		ID: r.ID, SessionID: r.SessionID, Seq: r.Seq, Position: r.Position, Version: data.Version(), Data: data,
+	}
 	if len(r.Private) > 0 {
 		e.Private = &session.Private{}
 		if err := json.Unmarshal(r.Private, e.Private); err != nil {

@@ -1,10 +1,10 @@
-// Package eventlog is the record: it appends facts, replays them, and tells whoever follows a session that there is
-// something to read.
+// Package eventlog is the record of sessions: it appends events, replays them, and wakes the readers that follow a
+// session or all sessions.
 //
-// A fact and its rows commit in one transaction, under the next seq of its session; only then do readers hear of it.
-// Wake-ups are hints and coalesce; rows are the truth. Live text is not queued: an open item has one buffer, and every
-// reader keeps its own offset into it. So a slow reader gets fewer and larger fragments, never a gap, costs no memory,
-// and holds up nobody; a fast one gets every delta as it comes.
+// An event and the rows that it means commit in one transaction, under the next seq of its session; only then are
+// readers woken. Wake-ups are hints and coalesce; the stored rows are the truth. Live text is not queued: an open item
+// has one buffer, and each reader keeps its own offset into it (adr 0004). A slow reader therefore gets fewer and
+// larger fragments but never a gap, costs no memory and delays no other reader; a fast reader gets every delta.
 package eventlog
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Log is the one log of a store. Safe for concurrent use.
+// Log is the log of a store. It is safe for concurrent use.
 type Log struct {
 	store     *store.DamageTracker
 	ids       *session.IDs
@@ -26,15 +26,15 @@ type Log struct {
 	verified  verifiedSet
 }
 
-// Config of a Log. IDs is needed; Now defaults to the wall clock. What others find damaged in the Store the Log knows if
-// it is a store.Watched that it shares with them.
+// Config configures a Log. IDs is required; Now defaults to the wall clock. If Store is a store.DamageTracker, the
+// Log shares with its other users which sessions are damaged.
 type Config struct {
 	Store store.Store
 	IDs   *session.IDs
 	Now   func() time.Time
 }
 
-// New returns the log of the store. There must be one per store and process, or readers miss wake-ups.
+// New returns the log of the store. A process must have only one Log per store, or readers miss wake-ups.
 func New(c Config) *Log {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -43,24 +43,24 @@ func New(c Config) *Log {
 }
 
 // Publish makes live progress visible: delta continues the open item, which a committed event has started. It never
-// blocks and is lost on nobody who follows the session. Progress of an item that is not open is dropped.
+// blocks, and every reader of the session gets it. Progress of an item that is not open is dropped.
 func (l *Log) Publish(id session.ID, part session.PartID, delta string) {
 	l.hub.publish(id, part, delta, l.now().UnixMilli())
 }
 
-// Notify makes a live notice visible to readers of the feed: kind and data of an event that is not durable. Readers
-// that lag behind by more than a bounded number of notices miss the oldest.
+// Notify makes a live notice visible to readers: kind and data of an event that is not durable. A reader that lags
+// by more than a bounded number of notices misses the oldest.
 func (l *Log) Notify(n Notice) { l.hub.notify(n) }
 
-// NewestMark says up to where a reader of the feed has come that has read all there is.
+// NewestMark returns the position of a reader that has read everything.
 func (l *Log) NewestMark() Mark { return l.hub.newestMark() }
 
-// Mark is a place in the feed: behind an event, and behind a notice. Since is the event behind which a reader was there:
-// items that end behind it are told with all of their text, as to who read meanwhile; 0 is not known.
+// Mark is a position of a reader of all sessions: after an event and after a notice. Since is the event position at
+// which the reader was live before: an item that ended after it is sent with its whole text; 0 means unknown.
 type Mark struct{ Position, Notice, Since int64 }
 
-// Notice is a live-only announcement, such as session.status. Number is set for readers: all are told of the same notices
-// by rising numbers.
+// Notice is a live-only announcement, such as session.status. Number is set for readers; it increases and is the
+// same for all of them.
 type Notice struct {
 	Number    int64
 	Kind      string

@@ -9,15 +9,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// FollowAll yields what happens in all sessions: events with position > after, those that exist and those to come, in the
-// order of their commits, and between them live fragments and notices from now on, each notice behind the events that this
-// process had committed when it was made. A negative after starts at the
-// newest event. It ends with ctx.
+// FollowAll yields what happens in all sessions until ctx ends: the existing and coming events with position >
+// after, in the order of their commits, and between them live fragments and notices from now on. Each notice
+// follows the events that this process had committed when the notice was made. A negative after starts after the
+// newest event.
 func (l *Log) FollowAll(ctx context.Context, after int64) iter.Seq2[Update, error] {
 	return l.followAll(ctx, Mark{Position: after, Notice: math.MaxInt64})
 }
 
-// FollowAllFrom is Feed from behind a mark, with the notices that were made since, and the text of items that have ended since.
+// FollowAllFrom is FollowAll from a mark, with the notices made since and the text of items that ended since.
 func (l *Log) FollowAllFrom(ctx context.Context, at Mark) iter.Seq2[Update, error] {
 	return l.followAll(ctx, at)
 }
@@ -27,7 +27,9 @@ func (l *Log) followAll(ctx context.Context, at Mark) iter.Seq2[Update, error] {
 		w := newWaiter()
 		noticed := min(l.hub.joinFeed(w), at.Notice)
 		defer l.hub.leaveFeed(w)
-		f := &feeder{reader{log: l, cursor: at.Position, notice: noticed, since: at.Since, offsets: offsets{}, yield: yield}}
+		f := &feeder{
+			reader{log: l, cursor: at.Position, notice: noticed, since: at.Since, offsets: offsets{}, yield: yield},
+		}
 		if f.start(ctx) {
 			runRounds(ctx, w, f.readRound)
 		}
@@ -41,7 +43,7 @@ func (f *feeder) start(ctx context.Context) bool {
 	if f.cursor >= 0 {
 		return true
 	}
-	f.log.hub.skip(f.offsets) // before the head is read: what opens in between is not skipped
+	f.log.hub.skip(f.offsets) // before the head is read, so that items that start in between are not skipped
 	err := f.log.store.View(ctx, func(r store.Reader) (err error) {
 		f.cursor, err = r.Head("")
 		return err
@@ -55,7 +57,7 @@ func (f *feeder) start(ctx context.Context) bool {
 func (f *feeder) readRound(ctx context.Context) bool {
 	seen := f.cursor
 	for ctx.Err() == nil && f.log.hub.hasEventsAfter(f.cursor) {
-		seen = f.log.hub.newestPosition() // what is missing up to here then is damaged, and never comes
+		seen = f.log.hub.newestPosition() // events missing up to here are damaged and never come
 		events, err := f.log.readFeedPage(ctx, f.cursor)
 		for _, e := range events {
 			if !f.yieldWithNotices(e) {
@@ -75,7 +77,7 @@ func (f *feeder) readRound(ctx context.Context) bool {
 	})
 }
 
-// yieldWithNotices yields the notices that stand before the event, and the event.
+// yieldWithNotices yields the notices that precede the event, then the event.
 func (f *feeder) yieldWithNotices(e session.Event) bool {
 	notices, noticed := f.log.hub.noticesBefore(f.notice, e.Position)
 	f.notice = noticed
@@ -96,22 +98,23 @@ func (h *hub) leaveFeed(w *waiter) {
 	delete(h.feed, w)
 }
 
-// hasEventsAfter reports whether there may be events behind the cursor. The position of a fresh process is unknown until its
-// first commit, so that the first look always reads.
+// hasEventsAfter reports whether there may be events after the cursor. Before the first commit of this process the
+// newest position is unknown, so it reports true.
 func (h *hub) hasEventsAfter(cursor int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.position == 0 || h.position > cursor
 }
 
-// newestPosition is the position of the newest event that this process knows of.
+// newestPosition returns the position of the newest event that this process knows.
 func (h *hub) newestPosition() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.position
 }
 
-// skip makes a reader that starts at the newest event see only what open items gain from now on.
+// skip sets the offsets of a reader that starts after the newest event to the ends of the open items, so that it
+// gets only new text.
 func (h *hub) skip(o offsets) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,7 +125,7 @@ func (h *hub) skip(o offsets) {
 	}
 }
 
-// feedUpdates returns the fragments and notices that a feed reader has not seen.
+// feedUpdates returns the fragments and notices that a reader of all sessions has not seen.
 func (h *hub) feedUpdates(cursor, seen int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,18 +8,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// feedCache is the newest page of the feed that a reader has read, for all others who want the same: one reads at a time, the
-// others wait for it and take what it read. So a thousand readers cost the store one read for each commit, on one
-// connection, and those who do the work find a connection free.
+// feedCache is the newest page of all sessions' events, shared by all readers: one reader reads at a time, and the
+// others wait and take its page. A thousand readers cost the store one read per commit on one connection.
 type feedCache struct {
-	turn   chan struct{} // capacity 1; who is in it may use the rest
+	turn   chan struct{} // capacity 1: a lock on the fields below that honors ctx
 	after  int64
-	events []session.Event // all with position > after, up to the last one; shared, and never changed
+	events []session.Event // all with position > after up to the last one; shared, never changed
 }
 
 func newFeedCache() feedCache { return feedCache{turn: make(chan struct{}, 1)} }
 
-// readFeedPage returns events with position > after, at most page, without gap: none if there are none yet.
+// readFeedPage returns up to page events with position > after, without gap.
 func (l *Log) readFeedPage(ctx context.Context, after int64) ([]session.Event, error) {
 	s := &l.feedCache
 	select {
@@ -29,7 +28,9 @@ func (l *Log) readFeedPage(ctx context.Context, after int64) ([]session.Event, e
 	}
 	defer func() { <-s.turn }()
 	if s.after <= after {
-		i, _ := slices.BinarySearchFunc(s.events, after+1, func(e session.Event, p int64) int { return int(e.Position - p) })
+		i, _ := slices.BinarySearchFunc(
+			s.events, after+1, func(e session.Event, p int64) int { return int(e.Position - p) },
+		)
 		if i < len(s.events) {
 			return s.events[i:], nil
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// hub is what the readers of one process share: who waits, what is open, what is newest. Rows stay the truth; the
-// hub's recent events only save reading them again.
+// hub is the state that the readers of one process share: waiting readers, open items and the newest events. The
+// store remains the truth; the recent events only save reads.
 type hub struct {
 	mu       sync.Mutex // guards everything below
 	sessions map[session.ID]*liveSession
@@ -26,7 +26,7 @@ type queuedNotice struct {
 	position int64
 }
 
-// liveSession is a session that somebody follows or that has open items.
+// liveSession is a session that has readers or open items.
 type liveSession struct {
 	head    int64
 	waiters map[*waiter]struct{}
@@ -42,7 +42,7 @@ type openItem struct {
 	text     []byte
 }
 
-// waiter is one reader's dirty flag: capacity 1, so that wakes coalesce and never block.
+// waiter is the dirty flag of one reader. Its channel has capacity 1, so that wake-ups coalesce and never block.
 type waiter struct{ wake chan struct{} }
 
 func newWaiter() *waiter { return &waiter{make(chan struct{}, 1)} }
@@ -64,7 +64,8 @@ func newHub() hub {
 	return hub{sessions: map[session.ID]*liveSession{}, feed: map[*waiter]struct{}{}}
 }
 
-// addCommitted makes the events visible. Batches of one session may arrive out of order when several goroutines append.
+// addCommitted makes the events visible. Batches of one session may arrive out of order if several goroutines
+// append.
 func (h *hub) addCommitted(events []session.Event) {
 	if len(events) == 0 {
 		return
@@ -111,7 +112,7 @@ func (h *hub) noteEvent(l *liveSession, e session.Event) *liveSession {
 	return l
 }
 
-// keepRecent keeps the event if it continues what is kept; a gap starts anew.
+// keepRecent keeps the event if it follows the kept ones; after a gap it starts anew.
 func (l *liveSession) keepRecent(e session.Event) {
 	if n := len(l.recent); n > 0 && e.Seq != l.recent[n-1].Seq+1 {
 		l.recent = l.recent[:0]
@@ -122,7 +123,7 @@ func (l *liveSession) keepRecent(e session.Event) {
 	}
 }
 
-// recentAfter returns the kept events with seq > cursor; ok is false if rows must be read instead.
+// recentAfter returns the kept events with seq > cursor; ok is false if they must be read from the store.
 func (l *liveSession) recentAfter(cursor int64) (events []session.Event, ok bool) {
 	if l.head <= cursor {
 		return nil, true
@@ -142,7 +143,7 @@ func (h *hub) liveSessionOf(id session.ID) *liveSession {
 	return l
 }
 
-// dropIdle forgets a session that nobody follows and that has nothing open.
+// dropIdle removes a session without readers and open items.
 func (h *hub) dropIdle(id session.ID, l *liveSession) {
 	if len(l.waiters) == 0 && len(l.items) == 0 {
 		delete(h.sessions, id)
@@ -202,8 +203,8 @@ func (h *hub) newestMark() Mark {
 	return Mark{h.position, h.notice, h.position}
 }
 
-// unseenNotices returns the kept notices after number noticed that keep wants, up to the first that stands behind an event beyond
-// the position, and the number of the last that was looked at. mu is held.
+// unseenNotices returns the kept notices after the number that keep accepts, up to the first one that follows an
+// event after the position, and the number of the last notice that was considered. The caller holds mu.
 func (h *hub) unseenNotices(noticed, position int64, keep func(Notice) bool) ([]Notice, int64) {
 	missed := min(h.notice-noticed, int64(len(h.notices)))
 	noticed = h.notice - missed
@@ -220,20 +221,20 @@ func (h *hub) unseenNotices(noticed, position int64, keep func(Notice) bool) ([]
 	return ns, noticed
 }
 
-// noticesBefore returns the notices that stand before the event at the position.
+// noticesBefore returns the notices that precede the event at the position.
 func (h *hub) noticesBefore(noticed, position int64) ([]Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.unseenNotices(noticed, position-1, func(Notice) bool { return true })
 }
 
-// offsets is how far one reader has read the open items. An item that the reader saw end is at finished.
+// offsets is how much of each open item one reader has read. Items whose end the reader has seen are finished.
 type offsets map[session.PartID]int
 
 const finished = math.MaxInt
 
-// newFragments returns what the open items hold beyond the reader's offsets and advances these. Items whose start the
-// reader has not seen are left for later: their starting event comes first.
+// newFragments returns the text of the open items after the reader's offsets and advances the offsets. It leaves
+// out items whose start the reader has not seen, because the start event comes first.
 func (l *liveSession) newFragments(seen func(*openItem) bool, o offsets) []session.Fragment {
 	var fs []session.Fragment
 	for _, it := range l.items {
@@ -249,10 +250,10 @@ func (l *liveSession) newFragments(seen func(*openItem) bool, o offsets) []sessi
 	return fs
 }
 
-// maxFragment bounds what one reader is given at once, in bytes: a reader that stalls holds no more than that.
+// maxFragment is the maximum length of a fragment in bytes; a stalled reader holds no more than that.
 const maxFragment = 64 << 10
 
-// cutFragment returns the beginning of the text, at most maxFragment of it, cut between characters.
+// cutFragment returns the first maxFragment bytes of the text, cut between characters.
 func cutFragment[T string | []byte](text T) T {
 	if len(text) <= maxFragment {
 		return text
@@ -264,7 +265,7 @@ func cutFragment[T string | []byte](text T) T {
 	return text[:end]
 }
 
-// startedItem returns the item that the event starts.
+// startedItem returns the item that the event starts, nil if it starts none.
 func startedItem(e session.Event) *openItem {
 	f := session.Fragment{
 		SessionID: e.SessionID, MessageID: session.ChangedTurn(e.Data), Timestamp: e.Data.Stamp().Timestamp,
@@ -282,13 +283,13 @@ func startedItem(e session.Event) *openItem {
 	return &openItem{fragment: f, started: e.Seq, position: e.Position}
 }
 
-// endedItem returns the item that the event ends.
+// endedItem returns the item that the event ends, "" if it ends none.
 func endedItem(d session.EventData) session.PartID {
 	part, _, _ := endedFragment(d)
 	return part
 }
 
-// endedFragment returns the item that the event ends, with its provider's name and whole text.
+// endedFragment returns the item that the event ends, with its provider's id and whole text.
 func endedFragment(d session.EventData) (part session.PartID, f session.Fragment, text string) {
 	switch d := d.(type) {
 	case *session.TextEnded:

@@ -9,14 +9,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Update is one thing a reader is told: exactly one field is set.
+// Update is one update of a reader: exactly one field is set.
 type Update struct {
 	Event    *session.Event
 	Fragment *session.Fragment
 	Notice   *Notice
 }
 
-// reader is a reader of a session or of all of them: how far it has come, and whom it tells.
+// reader is a reader of one or all sessions: its position, and where its updates go.
 type reader struct {
 	log     *Log
 	cursor  int64 // of the newest event: its seq, or its position
@@ -27,7 +27,8 @@ type reader struct {
 	yield   func(Update, error) bool
 }
 
-// runRounds lets the reader read all that there is, and again whenever it is waked, until it wants no more or ctx ends.
+// runRounds lets the reader read everything available, and again on each wake-up, until round returns false or ctx
+// ends.
 func runRounds(ctx context.Context, w *waiter, round func(context.Context) bool) {
 	for round(ctx) {
 		select {
@@ -38,7 +39,7 @@ func runRounds(ctx context.Context, w *waiter, round func(context.Context) bool)
 	}
 }
 
-// yieldEvent yields the event at the cursor, and before it what its item holds that was not told.
+// yieldEvent yields the event at the cursor, preceded by the rest of its item's text.
 func (l *reader) yieldEvent(e session.Event, cursor int64) bool {
 	if part, frag, text := endedFragment(e.Data); part != "" {
 		frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
@@ -52,7 +53,8 @@ func (l *reader) yieldEvent(e session.Event, cursor int64) bool {
 	return l.yield(Update{Event: &e}, nil)
 }
 
-// yieldLive yields what is live, as current knows it: what the reader has not seen, and up to which notice that goes.
+// yieldLive yields live updates: the fragments and notices that current returns, and the number of the newest
+// notice.
 func (l *reader) yieldLive(current func() ([]session.Fragment, []Notice, int64)) bool {
 	l.live = true
 	for {
@@ -67,7 +69,7 @@ func (l *reader) yieldLive(current func() ([]session.Fragment, []Notice, int64))
 	}
 }
 
-// yieldError tells of an error, unless ctx has ended and it is that. It reports that the reader ends.
+// yieldError yields the error unless ctx has ended. It returns false: the reader ends.
 func (l *reader) yieldError(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		l.yield(Update{}, err)
@@ -75,7 +77,7 @@ func (l *reader) yieldError(ctx context.Context, err error) bool {
 	return false
 }
 
-// yieldRest yields what an ended item holds from an offset on.
+// yieldRest yields the text of an ended item from an offset on.
 func yieldRest(yield func(Update, error) bool, frag session.Fragment, text string, from int) bool {
 	for from < len(text) {
 		f := frag
@@ -88,7 +90,7 @@ func yieldRest(yield func(Update, error) bool, frag session.Fragment, text strin
 	return true
 }
 
-// wasCut reports whether the item may hold more than the fragment that was made of it.
+// wasCut reports whether the item may hold more than the fragment.
 func wasCut(f session.Fragment) bool { return len(f.Delta) > maxFragment-utf8.UTFMax }
 
 func yieldAll(yield func(Update, error) bool, frags []session.Fragment, notices []Notice) bool {
@@ -105,8 +107,8 @@ func yieldAll(yield func(Update, error) bool, frags []session.Fragment, notices 
 	return true
 }
 
-// prune forgets, now and then, the offsets of items that are open no more and whose ending event the reader has read: it
-// never asks for them again. mu is held.
+// prune removes, once there are many, the offsets of items that are no longer open and whose end the reader has
+// seen. The caller holds mu.
 func (h *hub) prune(o offsets) {
 	if len(o) < maxOffsets {
 		return

@@ -8,10 +8,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// page is how many events are read at once; between pages a reader looks at its ctx.
+// page is how many events one read returns; between pages a reader checks its ctx.
 const page = 256
 
-// Replay yields the session's events with seq > after that exist now, in order, then ends.
+// Replay yields the existing events of the session with seq > after, in order.
 func (l *Log) Replay(ctx context.Context, id session.ID, after int64) iter.Seq2[session.Event, error] {
 	return func(yield func(session.Event, error) bool) {
 		for {

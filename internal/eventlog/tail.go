@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Tail yields the session's events with seq > after, those that exist and then those to come, each exactly once and in
-// order, until ctx ends (which is no error) or the reader stops.
+// Tail yields the existing and coming events of the session with seq > after, each exactly once and in order, until
+// ctx ends (which is not an error) or the caller stops.
 func (l *Log) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2[session.Event, error] {
 	return func(yield func(session.Event, error) bool) {
 		for u, err := range l.Follow(ctx, id, after) {
@@ -24,10 +24,9 @@ func (l *Log) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2[se
 	}
 }
 
-// Follow is Tail with live text: between the event that starts an item and the one that ends it come the item's
-// fragments, and in between the session's notices. A reader that begins in the middle of an item gets what the item
-// holds so far as its first fragment. The fragments of an item, joined, are the text of its ending event for every item
-// that the reader saw start live.
+// Follow is Tail with live updates: the fragments of an item come between its start and end events, and the
+// session's notices in between. A reader that starts in the middle of an item gets the item's text so far as its
+// first fragment. For an item whose start the reader saw live, the joined fragments are the text of the end event.
 func (l *Log) Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		w := newWaiter()
@@ -44,7 +43,7 @@ type follower struct {
 	id session.ID
 }
 
-// readRound yields all there is to read now. It reports whether the reader wants to go on.
+// readRound yields everything available now. It reports whether to continue.
 func (f *follower) readRound(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		events, err := f.log.nextEvents(ctx, f.id, f.cursor, f.live)
@@ -65,7 +64,7 @@ func (f *follower) readRound(ctx context.Context) bool {
 	})
 }
 
-// nextEvents returns a page of events behind the cursor, from memory when it is kept there.
+// nextEvents returns a page of events after the cursor, from memory if they are kept there.
 func (l *Log) nextEvents(ctx context.Context, id session.ID, cursor int64, live bool) ([]session.Event, error) {
 	if live {
 		if events, ok := l.hub.recentEvents(id, cursor); ok {
@@ -99,8 +98,10 @@ func (h *hub) recentEvents(id session.ID, cursor int64) ([]session.Event, bool) 
 	return h.liveSessionOf(id).recentAfter(cursor)
 }
 
-// sessionUpdates returns what one session's reader has not seen of what is live.
-func (h *hub) sessionUpdates(id session.ID, cursor int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
+// sessionUpdates returns the fragments and notices that a reader of one session has not seen.
+func (h *hub) sessionUpdates(
+	id session.ID, cursor int64, o offsets, noticed int64,
+) ([]session.Fragment, []Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	notices, noticed := h.unseenNotices(noticed, math.MaxInt64, func(n Notice) bool { return n.SessionID == id })

@@ -32,8 +32,9 @@ func finish(t testing.TB, l *Log, id session.ID, m session.MessageID, part sessi
 	)
 }
 
-// orderChecker checks the updates that a reader gets: every seq once and in order, no fragment before the start of its item or after its
-// end, and the fragments of an item without gap or overlap, up to the text with which the item ends.
+// orderChecker checks the updates that a reader gets: every seq once and in order, no fragment before the start of
+// its item or after its end, and the fragments of an item without gap or overlap, up to the text with which the
+// item ends.
 type orderChecker struct {
 	t     *testing.T
 	next  map[session.ID]int64
@@ -354,8 +355,8 @@ func TestFeedFromAMark(t *testing.T) {
 	}
 }
 
-// An item that was open when a reader came is told with its text, also if it has ended before the reader first looks; one
-// that had ended before is not.
+// An item that was open when a reader came is told with its text, also if it has ended before the reader first
+// looks; one that had ended before is not.
 func TestFeedFromAMarkInAnItem(t *testing.T) {
 	l, _ := newLog(t)
 	start := l.NewestMark()

@@ -8,13 +8,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// verifiedSet are the sessions whose log was looked at before something was first appended to it. The zero value is ready.
+// verifiedSet holds the sessions whose log was verified before the first append of this process. The zero value is
+// ready for use.
 type verifiedSet struct {
 	mu  sync.Mutex // guards ids
 	ids map[session.ID]struct{}
 }
 
-// maxVerified is how many of them are remembered. Those that are forgotten are looked at once more.
+// maxVerified bounds the set. Sessions dropped from it are verified once more.
 const maxVerified = 4096
 
 func (l *verifiedSet) contains(id session.ID) bool {
@@ -36,8 +37,8 @@ func (l *verifiedSet) add(id session.ID) {
 // lookBack is how many of the newest events are read before the first append.
 const lookBack = 16
 
-// verifyTail looks once, at bounded cost, whether the session's log ends as it was written, so that nothing is appended
-// behind damage. Damage further back is found by the reads that come upon it (store.Watched).
+// verifyTail verifies once, at bounded cost, that the session's log ends as it was written, so that nothing is
+// appended after damage. Older damage is found by the reads that encounter it (store.DamageTracker).
 func (l *Log) verifyTail(r store.Reader, id session.ID, head int64) error {
 	if l.verified.contains(id) {
 		return nil
@@ -58,10 +59,13 @@ func (l *Log) verifyTail(r store.Reader, id session.ID, head int64) error {
 	return nil
 }
 
-// checkRowsBeyondHead returns damage if rows of the session tell of events behind its newest: these are gone.
+// checkRowsBeyondHead returns a *store.Damage if rows of the session belong to events after its newest event: these
+// events are lost.
 func checkRowsBeyondHead(r store.Reader, id session.ID, head int64) error {
 	lost := func(seq int64, what string) error {
-		return &store.Damage{SessionID: id, Seq: seq, Detail: fmt.Sprintf("the log ends at seq %d, before %s", head, what)}
+		return &store.Damage{
+			SessionID: id, Seq: seq, Detail: fmt.Sprintf("the log ends at seq %d, before %s", head, what),
+		}
 	}
 	ms, err := store.ReadRawMessages(r, id, store.MessageQuery{After: head, Limit: 1})
 	if err != nil {
@@ -91,7 +95,7 @@ func checkRowsBeyondHead(r store.Reader, id session.ID, head int64) error {
 	return checkTurnEnd(r, id, lost)
 }
 
-// checkTurnEnd returns damage if the newest turn has ended and no event says so.
+// checkTurnEnd returns a *store.Damage if the newest turn has ended but the log has no event for its end.
 func checkTurnEnd(r store.Reader, id session.ID, lost func(int64, string) error) error {
 	m, ok, err := store.NewestMessage(r, id, session.TypeAssistant)
 	if err != nil || !ok {

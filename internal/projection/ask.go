@@ -5,7 +5,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// applyAsk keeps asks and their one reply.
+// applyAsk stores an ask, and its one reply.
 func applyAsk(tx store.Tx, e session.Event) error {
 	switch d := e.Data.(type) {
 	case *session.PermissionAsked:

@@ -7,11 +7,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// ErrEpoch says that the context epoch changed since it was read: the turn must observe its sources again.
-var ErrEpoch = fmt.Errorf("the context epoch was changed by somebody else")
+// ErrEpoch means that the context epoch changed since it was read: the turn must observe its sources again.
+var ErrEpoch = fmt.Errorf("the context epoch was changed concurrently")
 
-// applyEpoch begins, advances or ends the context epoch with the event that says so, by compare and set (EP-1, EP-4).
-// The baseline covers everything before the event.
+// applyEpoch begins, advances or ends the context epoch by compare and set of its revision (EP-1, EP-4). A baseline
+// covers everything before its event.
 func applyEpoch(tx store.Tx, e session.Event) error {
 	if _, moved := e.Data.(*session.Moved); moved {
 		return tx.PutEpoch(e.SessionID, nil)

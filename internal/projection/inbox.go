@@ -34,7 +34,7 @@ func applyInbox(tx store.Tx, e session.Event) error {
 	}
 }
 
-// insertAdmitted inserts the prompt. An id that any prompt or message has is a conflict.
+// insertAdmitted inserts the prompt. An id of another prompt or message is a conflict.
 func insertAdmitted(tx store.Tx, e session.Event, d *session.PromptAdmitted) error {
 	if err := checkFreeID(tx, d.MessageID); err != nil {
 		return err
@@ -45,8 +45,8 @@ func insertAdmitted(tx store.Tx, e session.Event, d *session.PromptAdmitted) err
 	})
 }
 
-// checkFreeID fails if the id is taken by any prompt or message of any session: an id that cannot become a message later would
-// block its session for ever.
+// checkFreeID returns an error if any prompt or message of any session has the id: a prompt that cannot become a
+// message would block its session for ever.
 func checkFreeID(tx store.Tx, m session.MessageID) error {
 	if _, ok, err := store.FindInput(tx, m); err != nil || ok {
 		return firstErr(err, session.Conflict("message", string(m), "is already used by another prompt"))
@@ -57,7 +57,7 @@ func checkFreeID(tx store.Tx, m session.MessageID) error {
 	return nil
 }
 
-// promoteInput marks the row. A prompt that was never admitted is admitted by the same event (spec/v2 §5).
+// promoteInput marks the prompt as promoted. A prompt that was never admitted is admitted by the same event.
 func promoteInput(tx store.Tx, e session.Event, d *session.Prompted) error {
 	in, ok, err := store.FindInput(tx, d.MessageID)
 	if err != nil {
@@ -102,7 +102,8 @@ func pendingInput(tx store.Tx, id session.ID, m session.MessageID) (*session.Inp
 	}
 }
 
-// reorderInputs gives the pending prompts' ranks to the ids in their new order. The list must name exactly the pending ones.
+// reorderInputs gives the ranks of the pending prompts to the ids in their new order. The list must name exactly
+// the pending prompts.
 func reorderInputs(tx store.Tx, id session.ID, order []session.MessageID) error {
 	pending, err := store.PendingInputs(tx, id, "", 0)
 	if err != nil {

@@ -42,7 +42,7 @@ func (b *Batch) applyMessage(e session.Event) error {
 	return updateMark(b.tx, e, nil)
 }
 
-// beginMessage stores a new message; a turn waits for what the batch says more of it.
+// beginMessage stores a new message. A new turn is held until Flush.
 func (b *Batch) beginMessage(e session.Event, m session.Message) error {
 	a, isTurn := m.(*session.Assistant)
 	if !isTurn {
@@ -52,8 +52,8 @@ func (b *Batch) beginMessage(e session.Event, m session.Message) error {
 	return nil
 }
 
-// foldTurn applies the event to its turn. A checkpoint changes a turn only in passing: the row of its event is enough, and
-// writing the whole text again for each would cost the square of its length.
+// foldTurn applies the event to its turn. A checkpoint of a turn that is not held changes no row: its event is
+// enough, and rewriting the whole text for each checkpoint would take quadratic time.
 func (b *Batch) foldTurn(e session.Event, id session.MessageID) error {
 	if _, ok := e.Data.(*session.ItemCheckpointed); ok && b.held == nil {
 		return nil
@@ -73,7 +73,7 @@ func (b *Batch) foldTurn(e session.Event, id session.MessageID) error {
 	return updateMark(b.tx, e, a)
 }
 
-// loadTurn sees to b.turn; there is none if the message is missing or no turn.
+// loadTurn loads the turn into b.held; it stays nil if the message is missing or is not a turn.
 func (b *Batch) loadTurn(id session.ID, m session.MessageID) error {
 	if b.held != nil {
 		return nil
@@ -85,7 +85,7 @@ func (b *Batch) loadTurn(id session.ID, m session.MessageID) error {
 	return err
 }
 
-// addSpend writes the ledger line of a turn that says what it used, nothing too.
+// addSpend writes the ledger line of a turn that ended with its usage, which may be zero.
 func addSpend(tx store.Tx, e session.Event, a *session.Assistant) error {
 	line := store.Spend{SessionID: e.SessionID, Seq: e.Seq, Time: e.Data.Stamp().Timestamp, Model: a.Model}
 	switch d := e.Data.(type) {
@@ -120,7 +120,8 @@ func deleteMessage(tx store.Tx, id session.ID, m session.MessageID) error {
 	return tx.DeleteMessages(id, seq-1, seq+1)
 }
 
-// cutHistory removes what follows the boundary message of a committed revert: messages, and prompts admitted after it.
+// cutHistory removes what follows the boundary message of a committed revert: messages, and prompts admitted after
+// it.
 func cutHistory(tx store.Tx, id session.ID, boundary session.MessageID) error {
 	m, ok, err := store.FindMessage(tx, id, boundary)
 	if err != nil || !ok {

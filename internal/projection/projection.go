@@ -1,8 +1,8 @@
 // Package projection writes the rows that an event means, inside the event's own transaction. What an event means is
-// said in session (Session.Apply, Begin, Assistant.Apply); this package only loads, folds and stores.
+// defined in session (Session.Apply, Begin, Assistant.Apply, MarkAfter); this package only loads, folds and stores.
 //
-// Folding a whole log into an empty store gives the same rows, byte for byte, as the live session had (spec/v2 EV-15).
-// Saved approvals are the exception: they belong to the project and can be revoked outside any session.
+// Invariant: folding a whole log into an empty store gives the same rows, byte for byte, as the live session had.
+// Saved approvals are the exception: they belong to the project and can be revoked outside of any session.
 package projection
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Batch writes the rows of events that are committed together: a turn that several of them change is read once and
-// written once, by Flush.
+// Batch writes the rows of events that are committed together. A turn that several of them change is read once, and
+// written once by Flush.
 type Batch struct {
 	tx   store.Tx
-	held *heldTurn // nil if no turn is held
+	held *heldTurn // nil if the batch holds no turn
 }
 
-// heldTurn is one that a batch is changing.
+// heldTurn is the turn that a batch is changing.
 type heldTurn struct {
 	session session.ID
 	message *session.Assistant
@@ -32,7 +32,7 @@ type heldTurn struct {
 // NewBatch returns an empty batch on tx.
 func NewBatch(tx store.Tx) *Batch { return &Batch{tx: tx} }
 
-// Apply writes the rows of one event on its own.
+// Apply writes the rows of a single event.
 func Apply(tx store.Tx, e session.Event) error {
 	b := NewBatch(tx)
 	if err := b.Apply(e); err != nil {
@@ -41,8 +41,8 @@ func Apply(tx store.Tx, e session.Event) error {
 	return b.Flush()
 }
 
-// Apply writes the rows of one event, but for those that wait for Flush. The event is not yet inserted: the session's
-// head is still e.Seq-1. An error means that nothing of the batch may be committed.
+// Apply writes the rows of the event, except those that Flush writes. The event is not inserted yet: the session's
+// head is still e.Seq-1. After an error, nothing of the batch may be committed.
 func (b *Batch) Apply(e session.Event) error {
 	if b.held != nil && b.held.message.ID != session.ChangedTurn(e.Data) {
 		if err := b.Flush(); err != nil {
@@ -64,7 +64,7 @@ func (b *Batch) Apply(e session.Event) error {
 	return nil
 }
 
-// Flush writes what waits.
+// Flush writes the turn that the batch holds.
 func (b *Batch) Flush() error {
 	t := b.held
 	b.held = nil
@@ -103,7 +103,8 @@ func applySession(tx store.Tx, e session.Event) error {
 	return tx.PutSession(s)
 }
 
-// touchesSession keeps the hot kinds (deltas of a turn) from reading the row for nothing.
+// touchesSession reports whether the event may change the session's row. It spares the frequent events of a turn a
+// useless read.
 func touchesSession(d session.EventData) bool {
 	switch d.(type) {
 	case *session.TextStarted, *session.TextEnded, *session.ReasoningStarted, *session.ReasoningEnded, *session.ToolInputStarted,

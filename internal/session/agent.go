@@ -2,7 +2,7 @@ package session
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Agent is a way of working: a system text, rules, a model, an allowance of turns (spec/v2 §19.1).
+// Agent is a named configuration of the model: a system text, permission rules, a model and a limit of turns.
 type Agent struct {
 	ID          string         `json:"id"`
 	Model       *ModelRef      `json:"model,omitzero"`
@@ -23,10 +23,10 @@ type AgentRequest struct {
 	Body    map[string]jsontext.Value `json:"body"`
 }
 
-// AgentMode says whether users may select an agent, other agents may call it, or both.
+// AgentMode is who may use an agent: users, other agents, or both.
 type AgentMode string
 
-// The modes.
+// The agent modes.
 const (
 	ModePrimary  AgentMode = "primary"
 	ModeSubagent AgentMode = "subagent"
@@ -36,5 +36,5 @@ const (
 // IsSelectable reports whether users may choose the agent for a session.
 func (a Agent) IsSelectable() bool { return a.Mode != ModeSubagent && !a.Hidden }
 
-// IsMentionable reports whether users may call upon the agent in a prompt.
+// IsMentionable reports whether users may mention the agent in a prompt.
 func (a Agent) IsMentionable() bool { return !a.Hidden }

@@ -8,17 +8,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What an event means is said here and nowhere else. Three folds share it: Session.Apply for the session's row,
-// Begin for messages that an event appends, and Assistant.Apply for the turn that an event changes (checkpoint.go has the
-// checkpoints). All are total: an
-// event that does not fit the state (late, repeated, of an item that is gone) changes nothing, so that any log folds.
+// The meaning of events is defined here only, by three folds: Session.Apply for the session's row, Begin for the
+// messages that events append, and Assistant.Apply for the turn that an event changes (checkpoint.go has the
+// checkpoints). All are total: an event that does not fit the state (late, repeated, of a missing item) changes
+// nothing, so that every log can be folded.
 
 var (
 	emptyObject = jsontext.Value(`{}`)
 	emptyText   = jsontext.Value(`""`)
 )
 
-// Apply changes the session's row as the event says. It reports whether anything changed.
+// Apply applies the event to the session's row. It reports whether anything changed.
 func (s *Session) Apply(d EventData) bool {
 	at := d.Stamp().Timestamp
 	switch e := d.(type) {
@@ -30,7 +30,7 @@ func (s *Session) Apply(d EventData) bool {
 			return false
 		}
 		s.Title, s.TitledBy = e.Title, e.By
-		return true // what a session is called, and where it is listed, is no work on it
+		return true // a rename or an archive does not change Time.Updated
 	case *Archived:
 		s.Time.Archived = e.At
 		return true
@@ -97,7 +97,7 @@ func (s *Session) Apply(d EventData) bool {
 	return true
 }
 
-// completeImport shows a session of which all is imported.
+// completeImport makes a completely imported session visible.
 func (s *Session) completeImport(e *Imported) {
 	s.Time.Archived, s.Time.Updated = e.Archived, e.Updated
 	if s.Import != nil {
@@ -117,7 +117,8 @@ func Begin(d EventData, seq int64) Message {
 	case *Prompted:
 		return &User{
 			Head: head(e.MessageID, TypeUser), Text: e.Prompt.Text, Files: e.Prompt.Files, Agents: e.Prompt.Agents,
-			Agent: e.Prompt.Agent, Model: e.Prompt.Model, Parts: e.Prompt.Parts, Format: e.Prompt.Format, System: e.Prompt.System,
+			Agent: e.Prompt.Agent, Model: e.Prompt.Model, Parts: e.Prompt.Parts, Format: e.Prompt.Format,
+			System: e.Prompt.System,
 		}
 	case *SyntheticAdded:
 		return &Synthetic{Head: head(e.MessageID, TypeSynthetic), SessionID: f.SessionID, Text: e.Text}
@@ -133,9 +134,8 @@ func Begin(d EventData, seq int64) Message {
 		return &Compaction{Head: head(e.MessageID, TypeCompaction), Reason: e.Reason, Summary: e.Text, Recent: e.Recent}
 	case *StepStarted:
 		a := &Assistant{
-			Head: head(
-				e.AssistantMessageID, TypeAssistant,
-			), Agent: e.Agent, Model: e.Model, Content: []Content{}, ParentID: e.ParentID, StartID: e.StartID, Prefix: e.Prefix,
+			Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{},
+			ParentID: e.ParentID, StartID: e.StartID, Prefix: e.Prefix,
 		}
 		if e.Snapshot != "" {
 			a.Snapshot = &StepSnapshot{Start: e.Snapshot}
@@ -153,8 +153,7 @@ func Begin(d EventData, seq int64) Message {
 	}
 }
 
-// Apply changes the turn as the event says. It reports whether anything changed; events of other turns change
-// nothing.
+// Apply applies the event to the turn. It reports whether anything changed; events of other turns change nothing.
 func (a *Assistant) Apply(d EventData) bool {
 	if ChangedTurn(d) != a.ID {
 		return false
@@ -286,10 +285,10 @@ func (a *Assistant) applyFailure(e *StepFailed) bool {
 	return true
 }
 
-// hasEnded reports whether the item has ended. An item without a time, which older logs have, never has.
+// hasEnded reports whether the item has ended. Items without a time, from older logs, never end.
 func (t *ItemTime) hasEnded() bool { return t != nil && t.Completed != 0 }
 
-// endAt returns the time of an item that ends at at.
+// endAt returns the item's time with its end.
 func (t *ItemTime) endAt(at int64) *ItemTime {
 	if t == nil {
 		return nil
@@ -297,7 +296,7 @@ func (t *ItemTime) endAt(at int64) *ItemTime {
 	return &ItemTime{Created: t.Created, Completed: at}
 }
 
-// RawInput returns the argument text of a pending call, "" for one that is past it.
+// RawInput returns the argument text of a pending call, "" for a call in a later status.
 func (t *Tool) RawInput() string {
 	var s string
 	if t.State.Status != ToolPending || json.Unmarshal(t.State.Input, &s) != nil {
@@ -314,7 +313,7 @@ func (a *Assistant) addItem(id PartID, c Content) bool {
 	return true
 }
 
-// changeTool changes the call if it stands at from; "" is any status that is not settled.
+// changeTool changes the call if its status is from, or, with from "", if it is not settled.
 func changeTool(a *Assistant, id PartID, from ToolStatus, f func(*Tool)) bool {
 	t, ok := a.Item(id).(*Tool)
 	if !ok || t.State.Status.IsSettled() || (from != "" && t.State.Status != from) {
@@ -326,7 +325,7 @@ func changeTool(a *Assistant, id PartID, from ToolStatus, f func(*Tool)) bool {
 
 func quoteText(s string) jsontext.Value {
 	v, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // invalid UTF-8: the surfaces sanitise, a foreign log may not
+	if err != nil { // invalid UTF-8, from a log that cairn did not write
 		return emptyText
 	}
 	return v
@@ -346,5 +345,5 @@ func listOr(c []ToolContent) []ToolContent {
 	return c
 }
 
-// Describe names the event for logs and traces, short.
+// Describe returns a short name of the event for logs and traces.
 func (e Event) Describe() string { return fmt.Sprintf("%s#%d %s", e.SessionID, e.Seq, e.Data.Kind()) }

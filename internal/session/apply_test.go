@@ -347,7 +347,8 @@ func TestCheckpointsAtOnce(t *testing.T) {
 	}
 }
 
-// What is left out of a session's requests is known by its kind, or by one piece of it; facts of before name kinds only.
+// What is left out of a session's requests is known by its kind, or by one piece of it; facts of before name kinds
+// only.
 func TestExclusions(t *testing.T) {
 	var s Session
 	for _, step := range []struct{ exclude, want string }{

@@ -1,7 +1,8 @@
 package session
 
-// CachePrefix says of a turn's request what a provider's cache can tell from another: its model, system texts, tools
-// and messages. A request that begins with all of the one before is read from the cache; Changed says why one does not.
+// CachePrefix is the fingerprint of a turn's request as a provider's prompt cache sees it: its model, system texts,
+// tools and messages. A request that starts with the whole previous request is read from the cache; Changed is the
+// first part that keeps it from doing so.
 type CachePrefix struct {
 	Hash     string      `json:"hash"`   // of the messages
 	Model    string      `json:"model"`  // hash, with its options
@@ -9,36 +10,36 @@ type CachePrefix struct {
 	Tools    string      `json:"tools"`  // hash
 	Messages int         `json:"messages"`
 	Mode     PrefixMode  `json:"mode,omitzero"`
-	Changed  string      `json:"changed,omitzero"` // the first part that differs from the request before, for people
-	Cause    PrefixCause `json:"cause,omitzero"`   // what was done that had to change it; "": nothing that is known of
-	Edits    int         `json:"edits,omitzero"`   // of the session until then
+	Changed  string      `json:"changed,omitzero"` // the first part that differs from the previous request, as text
+	Cause    PrefixCause `json:"cause,omitzero"`   // the known reason for the change; "" if there is none
+	Edits    int         `json:"edits,omitzero"`   // Session.Edits at the time of the request
 }
 
-// PrefixMode is why a request has other tools than those of its agent.
+// PrefixMode is why the tools of a request differ from the tools of its agent.
 type PrefixMode string
 
-// The modes. The zero value is the agent's tools.
+// The prefix modes. The zero value means the agent's own tools.
 const (
-	ModeLastStep PrefixMode = "last-step" // none: the agent's steps are used up
-	ModeForm     PrefixMode = "form"      // one more: the answer must have a form
-	ModeLastForm PrefixMode = "last-form" // that one alone
+	ModeLastStep PrefixMode = "last-step" // no tools: the agent's steps are used up
+	ModeForm     PrefixMode = "form"      // one more tool, for structured output
+	ModeLastForm PrefixMode = "last-form" // only the tool for structured output
 )
 
-// PrefixCause is what makes a request begin otherwise than the one before, on purpose.
+// PrefixCause is an intended reason for a request to start differently from the previous one.
 type PrefixCause string
 
-// The causes.
+// The prefix causes.
 const (
-	CauseModel      PrefixCause = "model"      // another model or variant was chosen
-	CauseAgent      PrefixCause = "agent"      // another agent was chosen
-	CauseCompaction PrefixCause = "compaction" // the past was summed up
-	CauseContext    PrefixCause = "context"    // a new context epoch began, or a prompt brought a system text of its own
-	CauseExclusion  PrefixCause = "exclusion"  // the provider refused a part, which is left out
-	CauseEdit       PrefixCause = "edit"       // somebody edited what was said
-	CauseMode       PrefixCause = "mode"       // the last step, or an answer in a form, begins or ends
+	CauseModel      PrefixCause = "model"      // another model or variant was selected
+	CauseAgent      PrefixCause = "agent"      // another agent was selected
+	CauseCompaction PrefixCause = "compaction" // the history was replaced by a summary
+	CauseContext    PrefixCause = "context"    // a new context epoch began, or a prompt has its own system text
+	CauseExclusion  PrefixCause = "exclusion"  // the provider rejected content, which is excluded
+	CauseEdit       PrefixCause = "edit"       // a message was edited
+	CauseMode       PrefixCause = "mode"       // the last step or structured output begins or ends
 )
 
-// UnexpectedChange returns what changed though nothing should have changed it; "" if all is well.
+// UnexpectedChange returns the first part of the request that changed without a known cause, "" if there is none.
 func (p *CachePrefix) UnexpectedChange() string {
 	if p == nil || p.Cause != "" {
 		return ""
@@ -46,7 +47,8 @@ func (p *CachePrefix) UnexpectedChange() string {
 	return p.Changed
 }
 
-// CacheShare is the share of the input tokens that came from the provider's cache, from 0 to 1; false if there was no input.
+// CacheShare returns the share of input tokens that the provider read from its cache, from 0 to 1. It is false if there
+// was no input.
 func (t Tokens) CacheShare() (share float64, ok bool) {
 	all := t.Input + t.Cache.Read + t.Cache.Write
 	if all <= 0 {

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Checkpoint makes open items hold what the checkpoints say, in the order of the log: each keeps what its item holds
-// before the offset, and puts its text behind that. One that leaves a gap, cuts a character or comes after the end of
-// its item or turn is ignored; the end brings the whole value. It reports whether one was not. All at once they cost
-// what their text is long, and mean what they mean one by one.
+// Checkpoint applies checkpoints to the open items, in the order of the log: each keeps the item's text before its
+// offset and appends its own text. A checkpoint that would leave a gap, splits a character or follows the end of its
+// item or turn is ignored, because the end event carries the whole value. Checkpoint reports whether one was applied.
+// Applying many at once has the same result as one by one, in time linear in their text.
 func (a *Assistant) Checkpoint(cs ...*ItemCheckpointed) bool {
 	if !a.Open() {
 		return false
@@ -45,7 +45,7 @@ func (a *Assistant) IsStreaming() bool {
 	return a.Open() && slices.ContainsFunc(a.Content, isStreaming)
 }
 
-// isStreaming reports whether the model is still writing the item.
+// isStreaming reports whether the item is still open.
 func isStreaming(c Content) bool {
 	switch it := c.(type) {
 	case *Text:
@@ -59,7 +59,7 @@ func isStreaming(c Content) bool {
 	}
 }
 
-// openText is what an item holds that the model is still writing.
+// openText returns the text of an open item.
 func openText(c Content) string {
 	switch it := c.(type) {
 	case *Text:
@@ -73,7 +73,7 @@ func openText(c Content) string {
 	}
 }
 
-// isBoundary reports whether a character begins at the offset, or the text ends there.
+// isBoundary reports whether a character begins or the text ends at the offset.
 func isBoundary(text []byte, offset int) bool {
 	return offset == len(text) || 0 <= offset && offset < len(text) && utf8.RuneStart(text[offset])
 }

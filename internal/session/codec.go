@@ -7,17 +7,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Kind returns the kind as it was stored.
+// Kind returns the stored kind.
 func (u *Unknown) Kind() Kind { return u.UnknownKind }
 
-// Version returns the version as it was stored.
+// Version returns the stored version.
 func (u *Unknown) Version() int { return u.UnknownVersion }
 
-// Stamp returns the fact that could be read.
+// Stamp returns the Fact fields that could be read.
 func (u *Unknown) Stamp() *Fact { return &u.head }
 
-// EncodeData returns the stored form of a payload, deterministic and compact. What is no text in it, as names of files may
-// be none, becomes U+FFFD: no bytes from outside keep a fact from being recorded.
+// EncodeData returns the stored form of a payload, deterministic and compact. Invalid UTF-8, as in file names, becomes
+// U+FFFD, so that no outside bytes keep an event from being stored.
 func EncodeData(d EventData) (jsontext.Value, error) {
 	if u, ok := d.(*Unknown); ok {
 		return u.Raw, nil
@@ -29,13 +29,13 @@ func EncodeData(d EventData) (jsontext.Value, error) {
 	return b, nil
 }
 
-// DecodeData reads a stored payload. Old versions are up-cast to the current one; a kind or version that this build
-// does not know becomes an Unknown, so that a newer cairn's log can be read, tailed and copied without loss.
+// DecodeData reads a stored payload. Old versions are converted to the current one. An unknown kind or version becomes
+// an Unknown, so that the log of a newer cairn can be read, tailed and copied without loss.
 func DecodeData(k Kind, version int, raw jsontext.Value) (EventData, error) {
 	d := newData(k)
 	if d == nil || version > d.Version() {
 		u := &Unknown{UnknownKind: k, UnknownVersion: version, Raw: raw.Clone()}
-		_ = json.Unmarshal(raw, &u.head) // best effort: a foreign payload may have no such fields
+		_ = json.Unmarshal(raw, &u.head) // best effort: the payload may not have these fields
 		u.head.Extra = nil
 		return u, nil
 	}
@@ -49,12 +49,12 @@ func DecodeData(k Kind, version int, raw jsontext.Value) (EventData, error) {
 	return d, nil
 }
 
-// upcastData rewrites an old version's payload into the current form. One case per change of form, never removed.
+// upcastData converts an old version's payload to the current form. Each change of form adds a case here for good.
 func upcastData(k Kind, version int, raw jsontext.Value) (jsontext.Value, error) {
 	if version < 1 {
-		return nil, fmt.Errorf("decode %s: there is no version %d", k, version)
+		return nil, fmt.Errorf("decode %s: invalid version %d", k, version)
 	}
-	// Version 1 of step.ended and step.failed differs from 2 only by fields that may be absent (spec/v2 §5).
+	// Version 1 of step.ended and step.failed differs from 2 only by fields that may be absent.
 	return raw, nil
 }
 
@@ -71,7 +71,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads the wire form of a durable event. One of an older version is in the current form, and says so.
+// UnmarshalJSON reads the wire form of a durable event and converts an older version to the current one.
 func (e *Event) UnmarshalJSON(b []byte) error {
 	var w wireEvent
 	if err := json.Unmarshal(b, &w); err != nil {

@@ -9,7 +9,10 @@ import (
 
 // What a tool read off the disk may be no text: it is recorded with marks in its place, and reads back as that.
 func TestFactsOfBytesThatAreNoText(t *testing.T) {
-	raw, err := EncodeData(&ToolSuccess{CallID: "c", Title: "inv\xff.txt", Content: TextContent("a \xfe b"), Structured: jsontext.Value(`{"path":"inv` + "\xff" + `.txt"}`)})
+	raw, err := EncodeData(&ToolSuccess{
+		CallID: "c", Title: "inv\xff.txt", Content: TextContent("a \xfe b"),
+		Structured: jsontext.Value(`{"path":"inv` + "\xff" + `.txt"}`),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Content is one item of an assistant message: Text, Reasoning or Tool, always by pointer. ItemID is the item's own
-// prt_ id from the event that starts it, unique in the session; V1 part ids are these ids.
+// Content is one item of an assistant message: Text, Reasoning or Tool, always by pointer. ItemID is the prt_ id from
+// the event that starts the item, unique in the session; V1 uses it as the part id.
 type Content interface {
 	ItemID() PartID
 }
@@ -21,12 +21,12 @@ type Text struct {
 	PartID   PartID         `json:"partID,omitzero"`
 	Text     string         `json:"text"`
 	Time     *ItemTime      `json:"time,omitzero"`
-	Partial  bool           `json:"partial,omitzero"` // cut short by a failure or a crash
+	Partial  bool           `json:"partial,omitzero"` // ended early by a failure or a crash
 	Metadata jsontext.Value `json:"providerMetadata,omitzero"`
 	Extra    jsontext.Value `json:",embed"`
 }
 
-// Reasoning is a thinking block. Metadata is what the provider needs to accept it again, verbatim.
+// Reasoning is a thinking block. Metadata is provider data that later requests must repeat verbatim.
 type Reasoning struct {
 	Type     string         `json:"type"` // "reasoning"
 	ID       string         `json:"id"`
@@ -38,7 +38,7 @@ type Reasoning struct {
 	Extra    jsontext.Value `json:",embed"`
 }
 
-// Tool is a tool call and what came of it. ID is the provider's call id, unique within the turn only.
+// Tool is a tool call with its state. ID is the provider's call id, unique within the turn only.
 type Tool struct {
 	Type     string         `json:"type"` // "tool"
 	ID       string         `json:"id"`
@@ -65,7 +65,7 @@ type ItemTime struct {
 	Completed int64 `json:"completed,omitzero"`
 }
 
-// ToolTime is when a call was begun, run and settled.
+// ToolTime holds when a call began, ran and settled.
 type ToolTime struct {
 	Created   int64 `json:"created"`
 	Ran       int64 `json:"ran,omitzero"`
@@ -73,17 +73,17 @@ type ToolTime struct {
 	Pruned    int64 `json:"pruned,omitzero"`
 }
 
-// ToolProvider says who runs the call and holds the provider's own data about it.
+// ToolProvider holds whether the provider runs the call, and the provider's own data about it.
 type ToolProvider struct {
 	Executed       bool           `json:"executed"`
 	Metadata       jsontext.Value `json:"metadata,omitzero"`
 	ResultMetadata jsontext.Value `json:"resultMetadata,omitzero"`
 }
 
-// ToolStatus is where a call stands. It moves pending → running → completed or error, never back.
+// ToolStatus is the status of a call. It moves pending → running → completed or error, never back.
 type ToolStatus string
 
-// The statuses.
+// The tool statuses.
 const (
 	ToolPending   ToolStatus = "pending"
 	ToolRunning   ToolStatus = "running"
@@ -91,11 +91,11 @@ const (
 	ToolError     ToolStatus = "error"
 )
 
-// IsSettled reports whether the call has its one outcome.
+// IsSettled reports whether the call has its outcome.
 func (s ToolStatus) IsSettled() bool { return s == ToolCompleted || s == ToolError }
 
-// ToolState is the state of a call. While pending, Input is a JSON string: the raw argument text so far; afterwards
-// it is the argument object. The other fields belong to the later statuses.
+// ToolState is the state of a call. While the call is pending, Input is a JSON string with the raw argument text so
+// far; afterwards it is the argument object. The other fields are set in later statuses.
 type ToolState struct {
 	Status      ToolStatus     `json:"status"`
 	Input       jsontext.Value `json:"input"`
@@ -109,7 +109,7 @@ type ToolState struct {
 	Extra       jsontext.Value `json:",embed"`
 }
 
-// ToolContent is what the model sees of a result: text, or a file by URI.
+// ToolContent is a piece of a result that the model sees: text, or a file by URI.
 type ToolContent struct {
 	Type string `json:"type"` // "text" or "file"
 	Text string `json:"text,omitzero"`
@@ -121,7 +121,7 @@ type ToolContent struct {
 // TextContent returns content that is text.
 func TextContent(s string) []ToolContent { return []ToolContent{{Type: "text", Text: s}} }
 
-// UnmarshalJSONFrom reads the message with its content items by their type.
+// UnmarshalJSONFrom decodes each content item into its type.
 func (a *Assistant) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	type plain Assistant // without this method
 	v := struct {
@@ -133,12 +133,12 @@ func (a *Assistant) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return err
 }
 
-// items are content as it is read.
+// items decodes a list of content.
 type items []Content
 
-// UnmarshalJSONFrom reads the items by their type.
+// UnmarshalJSONFrom decodes each item into its type.
 func (s *items) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '[' { // null, or what is refused
+	if dec.PeekKind() != '[' { // null, or an error
 		return json.UnmarshalDecode(dec, (*[]Content)(s))
 	}
 	if _, err := dec.ReadToken(); err != nil {
@@ -156,7 +156,7 @@ func (s *items) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return err
 }
 
-// readContent reads one item. Where its type stands first, as we write it, the item is read once.
+// readContent decodes one item, in one pass if its type is the first field, as cairn writes it.
 func readContent(dec *jsontext.Decoder) (Content, error) {
 	if c := contentOf(firstType(dec.UnreadBuffer())); c != nil {
 		return c, json.UnmarshalDecode(dec, c)
@@ -173,12 +173,12 @@ func readContent(dec *jsontext.Decoder) (Content, error) {
 	}
 	c := contentOf(tag.Type)
 	if c == nil {
-		return nil, fmt.Errorf("there is no content type %q", tag.Type)
+		return nil, fmt.Errorf("unknown content type %q", tag.Type)
 	}
 	return c, json.Unmarshal(raw, c)
 }
 
-// firstType returns the type of the object that comes next in a list, if it says that first.
+// firstType returns the type of the next object of a list if the type is its first field, else "".
 func firstType(unread []byte) string {
 	rest, first := bytes.CutPrefix(bytes.TrimLeft(unread, ", \t\r\n"), []byte(`{"type":"`))
 	name, _, closed := bytes.Cut(rest[:min(len(rest), 16)], []byte{'"'})
@@ -201,7 +201,7 @@ func contentOf(kind string) Content {
 	}
 }
 
-// Item returns the item with the id, nil if there is none.
+// Item returns the item with the id, nil if the turn has no such item.
 func (a *Assistant) Item(id PartID) Content {
 	for i := len(a.Content) - 1; i >= 0; i-- {
 		if a.Content[i].ItemID() == id {

@@ -24,10 +24,15 @@ func TestContentIsReadByItsType(t *testing.T) {
 			`{"type":"tool","id":"c","name":"n","state":{"status":"pending","input":""},"time":{"created":1}}]`: {
 			text[0],
 			&Reasoning{Type: "reasoning", ID: "1", Text: "b", Extra: jsontext.Value(`{"new":{"type":"tool"}}`)},
-			&Tool{Type: "tool", ID: "c", Name: "n", State: ToolState{Status: ToolPending, Input: jsontext.Value(`""`)}, Time: ToolTime{Created: 1}},
+			&Tool{
+				Type: "tool", ID: "c", Name: "n", State: ToolState{Status: ToolPending, Input: jsontext.Value(`""`)},
+				Time: ToolTime{Created: 1},
+			},
 		},
 	} {
-		for _, around := range []string{`{"id":"m","type":"assistant","content":%}`, `{"content":%,"type":"assistant","id":"m"}`} {
+		for _, around := range []string{
+			`{"id":"m","type":"assistant","content":%}`, `{"content":%,"type":"assistant","id":"m"}`,
+		} {
 			whole := strings.Replace(around, "%", in, 1)
 			m, err := DecodeMessage([]byte(whole))
 			if err != nil {

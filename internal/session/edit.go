@@ -6,28 +6,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Edits: what people change of what was said. Clients and models see the session as it is after them; the log keeps what
-// there was. Only what has ended is edited.
+// Edits change existing messages. Clients and models see the session after the edits; the log keeps the original
+// events. Only ended turns and promoted prompts can be edited.
 type (
-	// MessageRemoved takes a message out of the history. AnswerID is as what V1 shows it, too, if it is a command.
+	// MessageRemoved removes a message from the history. For a shell command, AnswerID is the second id that V1 shows
+	// it under.
 	MessageRemoved struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
 		AnswerID  MessageID `json:"answerID,omitzero"`
 	}
-	// MessageEdited replaces what a promoted prompt says. PartID is the piece that is changed, or that is gone.
+	// MessageEdited replaces the content of a promoted prompt. PartID is the part that is changed or removed.
 	MessageEdited struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
 		PartID    PartID    `json:"partID,omitzero"`
 		Prompt    Prompt    `json:"prompt"`
 	}
-	// PartRemoved takes an item out of a turn; a call goes with what came of it.
+	// PartRemoved removes an item from a turn; a call is removed with its result.
 	PartRemoved struct {
 		TurnFact
 		PartID PartID `json:"partID"`
 	}
-	// PartEdited replaces the text of an item. What its provider signed was another text, and is dropped.
+	// PartEdited replaces the text of an item and drops the provider's metadata, which signs the old text.
 	PartEdited struct {
 		TurnFact
 		PartID PartID `json:"partID"`
@@ -35,7 +36,7 @@ type (
 	}
 )
 
-// Apply changes the prompt as the event says. It reports whether anything changed.
+// Apply applies the event to the prompt. It reports whether anything changed.
 func (u *User) Apply(d EventData) bool {
 	e, ok := d.(*MessageEdited)
 	if !ok || e.MessageID != u.ID {
@@ -45,7 +46,7 @@ func (u *User) Apply(d EventData) bool {
 	return true
 }
 
-// applyEdit changes a turn that has ended.
+// applyEdit applies an edit to a turn that has ended.
 func (a *Assistant) applyEdit(d EventData) bool {
 	if a.Open() {
 		return false
@@ -66,7 +67,7 @@ func (a *Assistant) applyEdit(d EventData) bool {
 	return false
 }
 
-// replaceText replaces a text, and drops what its provider said of the one before.
+// replaceText replaces a text and drops the provider's metadata about the old one.
 func replaceText(text *string, metadata *jsontext.Value, to string) bool {
 	if *text == to {
 		return false

@@ -5,58 +5,58 @@ import (
 	"strings"
 )
 
-// Code sorts the errors that a caller may be told about.
+// Code classifies the errors that a caller sees.
 type Code string
 
-// The codes. Surfaces map each to one status (api.Status).
+// The error codes. Servers map each to one HTTP status (api.Status).
 const (
-	CodeInvalid     Code = "invalid"     // the request is wrong: 400
+	CodeInvalid     Code = "invalid"     // invalid request: 400
 	CodeNotFound    Code = "not-found"   // 404
-	CodeConflict    Code = "conflict"    // an id was used for something else, or the session is busy: 409
+	CodeConflict    Code = "conflict"    // an id is used for something else, or the session is busy: 409
 	CodeTooLarge    Code = "too-large"   // 413
-	CodeTooMany     Code = "too-many"    // a bound is reached, try later: 429
-	CodeDenied      Code = "denied"      // permission: 403
+	CodeTooMany     Code = "too-many"    // a limit is reached; try again later: 429
+	CodeDenied      Code = "denied"      // missing permission: 403
 	CodeUnavailable Code = "unavailable" // shutting down, read-only, disk full: 503
-	CodeInternal    Code = "internal"    // ours: 500
+	CodeInternal    Code = "internal"    // a bug of cairn: 500
 )
 
-// Error is the only error whose words leave the process. Everything else is "internal" outside and logged inside.
+// Error is the only error whose message leaves the process. Any other error is shown as "internal" and logged.
 type Error struct {
 	Code    Code
 	Message string
-	Kind    string   // what was not found or in conflict: "session", "message", "model", …
-	Field   string   // which input is wrong
-	ID      string   // the id it is about
-	Nearest []string // what the caller may have meant
+	Kind    string   // of thing that is missing or in conflict: "session", "message", "model", …
+	Field   string   // the invalid input field
+	ID      string   // of the thing
+	Nearest []string // similar names that exist
 	Err     error
 }
 
-// Errorf makes an Error.
+// Errorf returns an Error with a formatted message.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotFound says that there is no kind with the id.
+// NotFound returns the error that there is no thing of the kind with the id.
 func NotFound(kind, id string, nearest ...string) *Error {
 	e := Errorf(CodeNotFound, "there is no %s %q", kind, clip(id, 80))
 	e.Kind, e.ID, e.Nearest = kind, id, nearest
 	return e
 }
 
-// Conflict says that the id of a kind is already used for something else.
+// Conflict returns the error that the thing with the id is used for something else; why completes the sentence.
 func Conflict(kind, id, why string) *Error {
 	e := Errorf(CodeConflict, "%s %q %s", kind, clip(id, 80), why)
 	e.Kind, e.ID = kind, id
 	return e
 }
 
-// At names the field that the error is about and returns e.
+// At sets the field that the error is about and returns e.
 func (e *Error) At(field string) *Error {
 	e.Field = field
 	return e
 }
 
-// Because adds a cause that is logged, never shown, and returns e.
+// Because sets the cause, which is logged and never shown, and returns e.
 func (e *Error) Because(err error) *Error {
 	e.Err = err
 	return e

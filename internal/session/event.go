@@ -2,9 +2,8 @@ package session
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Event is a durable fact of one session. Seq is contiguous from 0 within the session and is the only order there
-// is. An Event exists only as something committed; live-only progress is a Fragment, which has no Seq and which no
-// function accepts for appending.
+// Event is a durable fact of one session. Seq is contiguous from 0 within the session and is the only order of events.
+// Every Event is committed. Live-only progress is a Fragment, which has no Seq and cannot be appended.
 type Event struct {
 	ID        EventID
 	SessionID ID
@@ -22,35 +21,35 @@ type EventData interface {
 	Stamp() *Fact
 }
 
-// Fact is what all payloads have. Timestamp is the logical time of the fact in milliseconds; the engine sets it, the
-// session's id is set by the log.
+// Fact holds the fields of all payloads. Timestamp is the logical time of the fact in milliseconds, set by the engine;
+// the log sets SessionID.
 type Fact struct {
 	Timestamp int64          `json:"timestamp"`
 	SessionID ID             `json:"sessionID"`
 	Extra     jsontext.Value `json:",embed"`
 }
 
-// Deleted says that a session is gone, with all that was in it. It outlives the session: the feed has it, the session's own
-// log, which is gone, has not.
+// Deleted records that a session was deleted. It outlives the session: readers of all sessions get it, while the
+// session's own log is gone (Kind.OutlivesSession).
 type Deleted struct {
 	Fact
-	Info Session `json:"info"` // its Remains
+	Info Session `json:"info"` // its Tombstone
 }
 
 // Stamp returns f itself, so that every payload has it.
 func (f *Fact) Stamp() *Fact { return f }
 
-// Version returns 1, the form of every payload that does not say otherwise.
+// Version returns 1, the version of payloads that do not define their own.
 func (*Fact) Version() int { return 1 }
 
-// Private is what an event carries that no model, client or export ever sees.
+// Private is the part of an event that models, clients and exports never see.
 type Private struct {
 	Epoch  *Epoch  `json:"epoch,omitzero"`
 	Answer *Answer `json:"answer,omitzero"`
 }
 
-// Answer is how the provider ended a turn whose tool calls are still to be settled. It travels with the turn's calls,
-// so that a restart can complete the turn with what it cost.
+// Answer is how the provider ended a turn whose tool calls are not settled yet. It is stored with the turn's calls, so
+// that a restart can complete the turn with its cost.
 type Answer struct {
 	Finish string         `json:"finish"`
 	Cost   USD            `json:"cost"`
@@ -58,18 +57,18 @@ type Answer struct {
 	Usage  jsontext.Value `json:"usage,omitzero"`
 }
 
-// Epoch is a change of the session's context epoch that takes effect with the event: a whole new baseline, or, with
-// Baseline nil, only the snapshot against which sources are compared next (spec/v2 §11.3).
+// Epoch is a change of the session's context epoch that takes effect with the event: a new baseline, or, with a nil
+// Baseline, only a new snapshot to compare sources with.
 type Epoch struct {
 	Baseline *string        `json:"baseline,omitzero"`
 	Snapshot jsontext.Value `json:"snapshot"`
-	Revision int64          `json:"revision"` // the revision this change makes; it must be the stored one plus 1
+	Revision int64          `json:"revision"` // after the change; must be the stored revision plus 1
 }
 
 // Kind is the wire name of an event type, without version.
 type Kind string
 
-// The kinds. Those of OpenCode's V2 API first, then ours.
+// The event kinds: first those of OpenCode's V2 API, then cairn's own.
 const (
 	KindCreated           Kind = "session.created"
 	KindAgentSwitched     Kind = "session.next.agent.switched"
@@ -138,15 +137,15 @@ type (
 		Fact
 		Info Session `json:"info"`
 	}
-	// Renamed sets the title; By says who: "user" or "auto". An automatic title never replaces a user's. Where a model was
-	// asked for it, Asked says what that cost, whatever came of it.
+	// Renamed sets the title; By is "user" or "auto". An automatic title never replaces a user's. Request is the
+	// cost of the model request for the title, if there was one, even if it failed.
 	Renamed struct {
 		Fact
 		Title   string `json:"title"`
 		By      string `json:"by,omitzero"`
 		Request *Asked `json:"asked,omitzero"`
 	}
-	// Archived hides the session from lists; At 0 brings it back.
+	// Archived hides the session from lists; At 0 shows it again.
 	Archived struct {
 		Fact
 		At int64 `json:"at"`
@@ -156,7 +155,7 @@ type (
 		Fact
 		Rules []Rule `json:"rules"`
 	}
-	// BudgetSet replaces the session's budget; nil lifts it.
+	// BudgetSet replaces the session's budget; nil removes it.
 	BudgetSet struct {
 		Fact
 		Budget *Budget `json:"budget"`
@@ -166,7 +165,7 @@ type (
 		Fact
 		Todos []Todo `json:"todos"`
 	}
-	// MetadataSet replaces what clients keep with the session.
+	// MetadataSet replaces the metadata that clients store with the session.
 	MetadataSet struct {
 		Fact
 		Metadata jsontext.Value `json:"metadata"`
@@ -193,7 +192,7 @@ type (
 
 // The inbox.
 type (
-	// PromptAdmitted puts a prompt into the inbox. One with Hold starts no work: it waits for a later wake.
+	// PromptAdmitted puts a prompt into the inbox. A prompt with Hold starts no work; it waits for a later wake.
 	PromptAdmitted struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
@@ -202,7 +201,7 @@ type (
 		Asks      AskPolicy `json:"asks,omitzero"`
 		Hold      bool      `json:"hold,omitzero"`
 	}
-	// Prompted moves it into the history. Its Timestamp is the time of admission.
+	// Prompted promotes a prompt from the inbox to the history. Its Timestamp is the time of admission.
 	Prompted struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
@@ -210,12 +209,12 @@ type (
 		Delivery  Delivery  `json:"delivery"`
 		Asks      AskPolicy `json:"asks,omitzero"`
 	}
-	// InputWithdrawn takes a pending prompt back.
+	// InputWithdrawn removes a pending prompt from the inbox.
 	InputWithdrawn struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
 	}
-	// InputEdited replaces what a pending prompt says.
+	// InputEdited replaces the content of a pending prompt.
 	InputEdited struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
@@ -227,14 +226,14 @@ type (
 		MessageID MessageID `json:"messageID"`
 		Delivery  Delivery  `json:"delivery"`
 	}
-	// InputReordered puts all pending prompts into a new order.
+	// InputReordered sets a new order of all pending prompts.
 	InputReordered struct {
 		Fact
 		MessageIDs []MessageID `json:"messageIDs"`
 	}
 )
 
-// What the model is told around the conversation.
+// Messages beside the conversation.
 type (
 	// ContextUpdated appends a mid-conversation system message.
 	ContextUpdated struct {
@@ -242,7 +241,7 @@ type (
 		MessageID MessageID `json:"messageID"`
 		Text      string    `json:"text"`
 	}
-	// ContextBased begins a context epoch apart from a promotion; the epoch is in Private.
+	// ContextBased begins a context epoch without a promotion; the epoch is in Private.
 	ContextBased struct{ Fact }
 	// SyntheticAdded appends user text that the system wrote.
 	SyntheticAdded struct {
@@ -258,7 +257,7 @@ type (
 		Command   string    `json:"command"`
 		ShellAs
 	}
-	// ShellEnded completes it.
+	// ShellEnded completes the command.
 	ShellEnded struct {
 		Fact
 		CallID string `json:"callID"`
@@ -268,31 +267,31 @@ type (
 
 // Asks.
 type (
-	// PermissionAsked puts a question to whoever may answer; the call waits.
+	// PermissionAsked records an ask; the tool call waits for the reply.
 	PermissionAsked struct {
 		Fact
 		Ask PendingAsk `json:"ask"`
 	}
-	// PermissionReplied answers it, once.
+	// PermissionReplied records the one reply to an ask.
 	PermissionReplied struct {
 		Fact
 		AskID   AskID   `json:"askID"`
 		Reply   Reply   `json:"reply"`
 		Message string  `json:"message,omitzero"`
 		By      ReplyBy `json:"by,omitzero"`
-		// Answers are those to the ask's questions, a list for each.
+		// Answers has one list for each question of the ask.
 		Answers [][]string `json:"answers,omitempty"`
 	}
 )
 
 // Jobs.
 type (
-	// JobStarted says that a job is started, before it is.
+	// JobStarted records a job before it starts.
 	JobStarted struct {
 		Fact
 		Job Job `json:"job"`
 	}
-	// JobEnded says how it ended.
+	// JobEnded records how a job ended.
 	JobEnded struct {
 		Fact
 		JobID  JobID     `json:"jobID"`
@@ -302,30 +301,31 @@ type (
 	}
 )
 
-// What was made elsewhere.
+// Import.
 type (
-	// MessageImported appends a message of elsewhere to a session that is being imported: its stored form.
+	// MessageImported appends a message, in its stored form, to a session that is being imported.
 	MessageImported struct {
 		Fact
 		Message jsontext.Value `json:"message"`
 	}
-	// Imported says that all of an imported session is there. Until then it is hidden from lists.
+	// Imported completes an import. Until then the session is hidden from lists.
 	Imported struct {
 		Fact
-		Archived int64 `json:"archived,omitzero"` // when it was, there
+		Archived int64 `json:"archived,omitzero"` // time of archiving at the source
 		Updated  int64 `json:"updated,omitzero"`
 	}
 )
 
-// Asked is what a model was asked for beside the session's turns: the ledger has it, the session's totals do not.
+// Asked is the cost of a model request outside the session's turns. The ledger includes it, the session's totals do
+// not.
 type Asked struct {
 	Model  ModelRef `json:"model"`
 	Cost   USD      `json:"cost"`
 	Tokens Tokens   `json:"tokens"`
 }
 
-// PendingAsk is a durable request for permission (spec/v2 PM-11), or for answers (§18). Agent is the one whose turn issued
-// the call.
+// PendingAsk is a durable request for a permission, or, with Questions, for answers. Agent is the agent whose turn made
+// the call (PM-11).
 type PendingAsk struct {
 	ID        AskID          `json:"id"`
 	SessionID ID             `json:"sessionID"`
@@ -336,14 +336,14 @@ type PendingAsk struct {
 	Source    *AskSource     `json:"source,omitzero"`
 	Agent     string         `json:"agent,omitzero"`
 	Time      int64          `json:"time,omitzero"`
-	Firm      bool           `json:"firm,omitzero"`       // a rule may deny it, or a budget is used up: only a person may allow it
-	Questions []Question     `json:"questions,omitempty"` // what is asked instead of a permission; the id is a que_…
+	Firm      bool           `json:"firm,omitzero"`       // only a person may allow it, no ask policy
+	Questions []Question     `json:"questions,omitempty"` // asked instead of a permission; the id is a que_…
 }
 
-// IsQuestion reports whether answers are wanted, not a permission.
+// IsQuestion reports whether the ask is for answers instead of a permission.
 func (a PendingAsk) IsQuestion() bool { return len(a.Questions) > 0 }
 
-// AskSource is the tool call that asks.
+// AskSource is the tool call that made an ask.
 type AskSource struct {
 	Type      string    `json:"type"` // "tool"
 	MessageID MessageID `json:"messageID"`
@@ -372,7 +372,7 @@ const (
 	ByInterrupt ReplyBy = "interrupt" // the end of the work that asked
 )
 
-// Unknown is an event of a kind or version that this build does not know. It is kept verbatim and means nothing here.
+// Unknown is an event of a kind or version that this build does not know. It is kept verbatim and changes nothing.
 type Unknown struct {
 	UnknownKind    Kind
 	UnknownVersion int

@@ -38,12 +38,12 @@ type (
 		Agent    string    `json:"agent"`
 		Model    ModelRef  `json:"model"`
 		Snapshot string    `json:"snapshot,omitzero"`
-		ParentID MessageID `json:"parentID,omitzero"` // the newest prompt that it answers
-		StartID  PartID    `json:"startID,omitzero"`  // of the beginning as an item: it sorts before the others
+		ParentID MessageID `json:"parentID,omitzero"` // the newest prompt that the turn answers
+		StartID  PartID    `json:"startID,omitzero"`  // item id of the beginning; sorts before the other items
 
-		Prefix *CachePrefix `json:"prefix,omitzero"` // of the request
+		Prefix *CachePrefix `json:"prefix,omitzero"` // fingerprint of the request
 	}
-	// StepEnded completes a good turn, after all its tool calls are settled.
+	// StepEnded completes a turn after all its tool calls are settled.
 	StepEnded struct {
 		TurnFact
 		Finish     string         `json:"finish"`
@@ -51,11 +51,11 @@ type (
 		Tokens     Tokens         `json:"tokens"`
 		Snapshot   string         `json:"snapshot,omitzero"`
 		Files      []string       `json:"files,omitzero"`
-		Structured jsontext.Value `json:"structured,omitzero"` // the value that the prompt's format asked for
+		Structured jsontext.Value `json:"structured,omitzero"` // the structured output
 		Usage      jsontext.Value `json:"usage,omitzero"`      // the provider's own usage object, verbatim
-		EndID      PartID         `json:"endID,omitzero"`      // of the end as an item: it sorts behind the others
+		EndID      PartID         `json:"endID,omitzero"`      // item id of the end; sorts after the other items
 	}
-	// StepFailed completes a turn that went wrong. What it cost, when known, is charged all the same.
+	// StepFailed completes a turn that failed. Its cost, if known, is charged too.
 	StepFailed struct {
 		TurnFact
 		Error  Failure `json:"error"`
@@ -63,16 +63,16 @@ type (
 		Tokens *Tokens `json:"tokens,omitzero"`
 		EndID  PartID  `json:"endID,omitzero"`
 	}
-	// Retried says that an attempt failed and another will be made at Next (milliseconds).
+	// Retried records that an attempt failed and that another is made at Next (milliseconds).
 	Retried struct {
 		Fact
 		Attempt int        `json:"attempt"`
 		Error   RetryError `json:"error"`
 		Next    int64      `json:"next,omitzero"`
-		// Exclude is what the next attempt, and every later request of the session, leaves out.
+		// Exclude is content that the next attempt and every later request of the session leave out.
 		Exclude *Exclusion `json:"exclude,omitzero"`
 	}
-	// Interrupted says that work was stopped between two turns: nothing continues by itself after it.
+	// Interrupted records that work stopped between two turns. Nothing continues by itself after it.
 	Interrupted struct {
 		Fact
 		Error Failure `json:"error"`
@@ -89,27 +89,28 @@ type RetryError struct {
 	Metadata        map[string]string `json:"metadata,omitzero"`
 }
 
-// Exclusion is a kind of content that a provider refused: what of it stands in messages up to Through is not sent again.
+// Exclusion is a kind of content that a provider rejected. Content of the kind in messages with a seq up to Through
+// is not sent again.
 type Exclusion struct {
 	Kind    ContentKind `json:"kind"`
 	Through int64       `json:"through"`
-	// Digest is the one piece of the kind that it is about, as the SHA-256 of its bytes in hexadecimal; empty: all.
+	// Digest is the hexadecimal SHA-256 of the one excluded piece of content; "" excludes all content of the kind.
 	Digest string `json:"digest,omitzero"`
 }
 
-// supersedes reports whether nothing is left for an earlier exclusion to say.
+// supersedes reports whether x excludes everything that the earlier exclusion excludes.
 func (x *Exclusion) supersedes(earlier Exclusion) bool {
 	return earlier.Kind == x.Kind && (x.Digest == "" || earlier.Digest == x.Digest)
 }
 
-// ContentKind is a kind of content that a provider may choke on.
+// ContentKind is a kind of content that a provider may reject.
 type ContentKind string
 
 // The content kinds.
 const (
 	ContentImages    ContentKind = "images"
 	ContentDocuments ContentKind = "documents"
-	ContentReasoning ContentKind = "reasoning" // what providers attach to thoughts, and the thoughts with it
+	ContentReasoning ContentKind = "reasoning" // thinking blocks with their provider metadata
 )
 
 // The items of a turn. PartID is the item's own id; TextID, ReasoningID and CallID are the provider's names for it.
@@ -120,7 +121,7 @@ type (
 		TextID string `json:"textID"`
 		PartID PartID `json:"partID,omitzero"`
 	}
-	// TextEnded completes it with its whole text.
+	// TextEnded completes a text block with its whole text.
 	TextEnded struct {
 		TurnFact
 		TextID           string         `json:"textID"`
@@ -136,7 +137,7 @@ type (
 		PartID           PartID         `json:"partID,omitzero"`
 		ProviderMetadata jsontext.Value `json:"providerMetadata,omitzero"`
 	}
-	// ReasoningEnded completes it with its whole text.
+	// ReasoningEnded completes a thinking block with its whole text.
 	ReasoningEnded struct {
 		TurnFact
 		ReasoningID      string         `json:"reasoningID"`
@@ -152,14 +153,14 @@ type (
 		PartID PartID `json:"partID,omitzero"`
 		Name   string `json:"name"`
 	}
-	// ToolInputEnded completes them with their raw text.
+	// ToolInputEnded completes the arguments with their raw text.
 	ToolInputEnded struct {
 		TurnFact
 		CallID string `json:"callID"`
 		PartID PartID `json:"partID,omitzero"`
 		Text   string `json:"text"`
 	}
-	// ToolCalled makes the call durable, before any side effect of it starts.
+	// ToolCalled makes a call durable before its effects start.
 	ToolCalled struct {
 		TurnFact
 		CallID   string         `json:"callID"`
@@ -168,7 +169,7 @@ type (
 		Input    jsontext.Value `json:"input"`
 		Provider CallProvider   `json:"provider"`
 	}
-	// ToolProgress shows how a running call comes along.
+	// ToolProgress replaces the shown state of a running call.
 	ToolProgress struct {
 		TurnFact
 		CallID     string         `json:"callID"`
@@ -177,7 +178,7 @@ type (
 		Content    []ToolContent  `json:"content"`
 		Title      string         `json:"title,omitzero"`
 	}
-	// ToolSuccess settles a call well.
+	// ToolSuccess settles a call with its result.
 	ToolSuccess struct {
 		TurnFact
 		CallID      string         `json:"callID"`
@@ -190,7 +191,7 @@ type (
 		Title       string         `json:"title,omitzero"`
 		Attachments []File         `json:"attachments,omitzero"`
 	}
-	// ToolFailed settles a call badly.
+	// ToolFailed settles a call with its failure.
 	ToolFailed struct {
 		TurnFact
 		CallID   string         `json:"callID"`
@@ -199,7 +200,7 @@ type (
 		Result   jsontext.Value `json:"result,omitzero"`
 		Provider CallProvider   `json:"provider"`
 	}
-	// ItemCheckpointed keeps what an open item holds from byte Offset on, so that a crash loses little of a stream.
+	// ItemCheckpointed stores the text of an open item from byte Offset on, so that a crash loses little of a stream.
 	// Text ends at a character boundary.
 	ItemCheckpointed struct {
 		TurnFact
@@ -209,7 +210,7 @@ type (
 	}
 )
 
-// CallProvider says who runs a call.
+// CallProvider is the provider's part in a call; Executed means that the provider runs it.
 type CallProvider struct {
 	Executed bool           `json:"executed"`
 	Metadata jsontext.Value `json:"metadata,omitzero"`
@@ -217,7 +218,7 @@ type CallProvider struct {
 
 // Compaction and revert.
 type (
-	// CompactionStarted says that a summary is being made.
+	// CompactionStarted records that a summary is being made.
 	CompactionStarted struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
@@ -231,12 +232,12 @@ type (
 		Text      string    `json:"text"`
 		Recent    string    `json:"recent"`
 	}
-	// RevertStaged marks where the session would be cut.
+	// RevertStaged marks the message after which the session would be cut.
 	RevertStaged struct {
 		Fact
 		Revert Revert `json:"revert"`
 	}
-	// RevertCleared takes the mark away.
+	// RevertCleared removes the mark.
 	RevertCleared struct{ Fact }
 	// RevertCommitted cuts the session after MessageID.
 	RevertCommitted struct {
@@ -245,5 +246,5 @@ type (
 	}
 )
 
-// FinishPaused is the Finish of a turn whose provider wants to go on with its own answer: the next turn does.
+// FinishPaused is the Finish of a turn that the provider paused; the next turn continues it.
 const FinishPaused = "paused"

@@ -5,8 +5,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Fragment is live progress of an open item: what it holds from byte Offset on. It is not a fact: it has no Seq, moves
-// no cursor and is never replayed; the item's ending event carries the whole value.
+// Fragment is live progress of an open item: its text from byte Offset on. It is not an event: it has no Seq,
+// advances no cursor and is never replayed; the item's end event carries the whole value.
 type Fragment struct {
 	SessionID ID
 	MessageID MessageID
@@ -21,7 +21,7 @@ type Fragment struct {
 // FragmentItem is the kind of item that a Fragment continues.
 type FragmentItem string
 
-// The items that stream.
+// The items that are streamed.
 const (
 	FragmentText      FragmentItem = "text"
 	FragmentReasoning FragmentItem = "reasoning"
@@ -40,7 +40,7 @@ func (f Fragment) MarshalJSON() ([]byte, error) {
 	}{string(f.PartID), f.Kind(), f.Data()}, jsontext.AllowInvalidUTF8(true))
 }
 
-// FragmentData is the payload of a live event. One of the three names of the item is there, be it empty.
+// FragmentData is the payload of a live event. Exactly one of TextID, ReasoningID and CallID is set; it may be empty.
 type FragmentData struct {
 	Timestamp          int64     `json:"timestamp"`
 	SessionID          ID        `json:"sessionID"`
@@ -56,7 +56,8 @@ type FragmentData struct {
 // Data returns the payload.
 func (f Fragment) Data() FragmentData {
 	d := FragmentData{
-		Timestamp: f.Timestamp, SessionID: f.SessionID, AssistantMessageID: f.MessageID, PartID: f.PartID, Offset: f.Offset, Delta: f.Delta,
+		Timestamp: f.Timestamp, SessionID: f.SessionID, AssistantMessageID: f.MessageID, PartID: f.PartID,
+		Offset: f.Offset, Delta: f.Delta,
 	}
 	switch f.Item {
 	case FragmentText:

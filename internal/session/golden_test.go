@@ -180,7 +180,8 @@ func TestUnknown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := d.(*Unknown); !ok || d.Kind() != c.kind || d.Version() != c.version || d.Stamp().SessionID != c.session {
+		if _, ok := d.(*Unknown); !ok || d.Kind() != c.kind || d.Version() != c.version ||
+			d.Stamp().SessionID != c.session {
 			t.Errorf("%s.%d became %#v", c.kind, c.version, d)
 		}
 		raw, err := EncodeData(d)
@@ -194,7 +195,12 @@ func TestUnknown(t *testing.T) {
 }
 
 func TestUpcast(t *testing.T) {
-	d, err := DecodeData(KindStepEnded, 1, jsontext.Value(`{"timestamp":1,"sessionID":"ses_a","assistantMessageID":"msg_a","finish":"stop","cost":0.5,"tokens":{"input":1,"output":2,"reasoning":0,"cache":{"read":0,"write":0}}}`))
+	d, err := DecodeData(
+		KindStepEnded, 1,
+		jsontext.Value(
+			`{"timestamp":1,"sessionID":"ses_a","assistantMessageID":"msg_a","finish":"stop","cost":0.5,"tokens":{"input":1,"output":2,"reasoning":0,"cache":{"read":0,"write":0}}}`,
+		),
+	)
 	if err != nil || d.(*StepEnded).Cost != Dollar/2 || d.Version() != 2 {
 		t.Errorf("an old step.ended became %+v, %v", d, err)
 	}
@@ -202,7 +208,11 @@ func TestUpcast(t *testing.T) {
 		t.Error("version 0 was taken")
 	}
 	var e Event // what is in the new form says so, or the next reader would up-cast it again
-	err = e.UnmarshalJSON([]byte(`{"id":"evt_1","type":"session.next.step.ended","durable":{"aggregateID":"ses_a","seq":1,"version":1},"data":{}}`))
+	err = e.UnmarshalJSON(
+		[]byte(
+			`{"id":"evt_1","type":"session.next.step.ended","durable":{"aggregateID":"ses_a","seq":1,"version":1},"data":{}}`,
+		),
+	)
 	if err != nil || e.Version != 2 {
 		t.Errorf("an old event became version %d, %v", e.Version, err)
 	}
@@ -234,7 +244,10 @@ func TestWireEvent(t *testing.T) {
 
 func TestFragmentWire(t *testing.T) {
 	for _, item := range []FragmentItem{FragmentText, FragmentReasoning, FragmentToolInput} {
-		f := Fragment{SessionID: "ses_a", MessageID: "msg_a", PartID: "prt_a", ItemID: "x", Item: item, Offset: 4, Delta: "né\n", Timestamp: 9}
+		f := Fragment{
+			SessionID: "ses_a", MessageID: "msg_a", PartID: "prt_a", ItemID: "x", Item: item, Offset: 4,
+			Delta: "né\n", Timestamp: 9,
+		}
 		raw, err := json.Marshal(f)
 		if err != nil {
 			t.Fatal(err)
@@ -288,7 +301,10 @@ func FuzzDecodeData(f *testing.F) {
 }
 
 func FuzzDecodeMessage(f *testing.F) {
-	for _, typ := range []MessageType{TypeUser, TypeSynthetic, TypeSystem, TypeShell, TypeAgentSwitch, TypeModelSwitch, TypeAssistant, TypeCompaction} {
+	for _, typ := range []MessageType{
+		TypeUser, TypeSynthetic, TypeSystem, TypeShell, TypeAgentSwitch, TypeModelSwitch, TypeAssistant,
+		TypeCompaction,
+	} {
 		m, _ := newMessage(typ)
 		m.Meta().Type = typ
 		fill(reflect.ValueOf(m).Elem(), "")

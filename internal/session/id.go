@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// The identities. Each is a prefix, an underscore and a 26-character body: 12 hex digits of time and counter, 14
-// random base-62 characters (seed 001 §6, spec/v1 §2). The 48 bits wrapped on 2026-08-14 and will again, so ids are
-// never compared for order: order is Seq. Callers may bring their own ids; only the prefix is checked.
+// The ids. Each is a prefix, an underscore and a 26-character body: 12 hex digits of time and counter, then 14 random
+// base-62 characters. The 48 bits wrapped on 2026-08-14 and will wrap again, so ids are never compared for order: the
+// order is Seq. Callers may choose ids; only prefix, length and characters are checked (CheckID).
 type (
 	ID        string // ses_…
 	MessageID string // msg_…
@@ -21,10 +21,10 @@ type (
 	ProjectID string // the root commit of the repository, or "global"
 )
 
-// Prefix is the kind letters of an id.
+// Prefix is the part of an id that names its kind.
 type Prefix string
 
-// The prefixes (spec/v2 ID-2).
+// The prefixes (ID-2).
 const (
 	PrefixSession    Prefix = "ses"
 	PrefixMessage    Prefix = "msg"
@@ -37,11 +37,11 @@ const (
 	PrefixJob        Prefix = "job"
 )
 
-// MaxIDLength bounds ids that callers bring.
+// MaxIDLength is the maximum length of an id that a caller chooses.
 const MaxIDLength = 128
 
-// IDs makes ids. The zero value is ready and uses the wall clock and the system's randomness; both can be replaced
-// for reproducible tests. Safe for concurrent use.
+// IDs generates ids. The zero value is ready for use, with the wall clock and the system's randomness; tests
+// replace both for reproducible ids. It is safe for concurrent use.
 type IDs struct {
 	Now  func() time.Time
 	Rand func(p []byte)
@@ -50,8 +50,8 @@ type IDs struct {
 	last uint64     // milliseconds*4096 + counter of the newest id
 }
 
-// New returns a new id with the prefix. Ids of one IDs rise strictly within 2^36 ms, also when the clock stands still
-// or steps back; session ids fall instead (newest first when listed by name).
+// New returns a new id with the prefix. The ids of one IDs increase strictly within 2^36 ms, even if the clock stops or
+// steps back; session ids decrease instead, so that a listing by name starts with the newest.
 func (g *IDs) New(p Prefix) string {
 	v := g.next()
 	if p == PrefixSession {
@@ -73,7 +73,7 @@ func (g *IDs) New(p Prefix) string {
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// next is the guarded clock: never less than or equal to what it returned before.
+// next returns the time with a counter, always more than the value before.
 func (g *IDs) next() uint64 {
 	now := time.Now
 	if g.Now != nil {
@@ -97,8 +97,8 @@ func (g *IDs) fillRandom(p []byte) {
 	rand.Read(p) // never fails: crypto/rand
 }
 
-// CheckID returns a CodeInvalid error naming field unless id may serve as an id with the prefix: the right letters,
-// printable ASCII without space, at most MaxIDLength bytes (spec/v2 ID-3).
+// CheckID returns a CodeInvalid error that names the field unless the id is valid: it starts with the prefix, is
+// printable ASCII without space and slashes, and has at most MaxIDLength bytes (ID-3).
 func CheckID(field string, p Prefix, id string) error {
 	if !strings.HasPrefix(id, string(p)) {
 		return Errorf(CodeInvalid, "%s must start with %q, got %q", field, p, clip(id, 40)).At(field)
@@ -108,7 +108,7 @@ func CheckID(field string, p Prefix, id string) error {
 	}
 	for _, c := range []byte(id) {
 		if c <= ' ' || c > '~' || c == '/' || c == '\\' {
-			return Errorf(CodeInvalid, "%s holds the character %q, which ids may not", field, c).At(field)
+			return Errorf(CodeInvalid, "%s contains the character %q, which is not allowed in ids", field, c).At(field)
 		}
 	}
 	return nil

@@ -34,10 +34,25 @@ func TestIDs(t *testing.T) {
 	}{
 		{"counter", []int64{1}, PrefixMessage, []string{"msg_000000001001", "msg_000000001002", "msg_000000001003"}},
 		{"time", []int64{1, 2}, PrefixEvent, []string{"evt_000000001001", "evt_000000002001"}},
-		{"clock steps back", []int64{5, 1, 1, 6}, PrefixPart, []string{"prt_000000005001", "prt_000000005002", "prt_000000005003", "prt_000000006001"}},
+		{
+			"clock steps back",
+			[]int64{5, 1, 1, 6},
+			PrefixPart,
+			[]string{"prt_000000005001", "prt_000000005002", "prt_000000005003", "prt_000000006001"},
+		},
 		{"sessions fall", []int64{1, 2}, PrefixSession, []string{"ses_ffffffffeffe", "ses_ffffffffdffe"}},
-		{"across the wrap", []int64{wrap - 1, wrap - 1, wrap, wrap + 1}, PrefixMessage, []string{"msg_fffffffff001", "msg_fffffffff002", "msg_000000000001", "msg_000000001001"}},
-		{"back across the wrap", []int64{wrap, wrap - 1, wrap - 1}, PrefixMessage, []string{"msg_000000000001", "msg_000000000002", "msg_000000000003"}},
+		{
+			"across the wrap",
+			[]int64{wrap - 1, wrap - 1, wrap, wrap + 1},
+			PrefixMessage,
+			[]string{"msg_fffffffff001", "msg_fffffffff002", "msg_000000000001", "msg_000000001001"},
+		},
+		{
+			"back across the wrap",
+			[]int64{wrap, wrap - 1, wrap - 1},
+			PrefixMessage,
+			[]string{"msg_000000000001", "msg_000000000002", "msg_000000000003"},
+		},
 	} {
 		g := &IDs{Now: clock(c.ms...), Rand: zeroes}
 		for _, want := range c.want {
@@ -108,7 +123,8 @@ func TestCheckID(t *testing.T) {
 		if (err == nil) != c.ok {
 			t.Errorf("%q: %v", c.id, err)
 		}
-		if e, _ := errors.AsType[*Error](err); err != nil && (e.Code != CodeInvalid || e.Field != "id" || len(e.Message) > 200) {
+		if e, _ := errors.AsType[*Error](err); err != nil &&
+			(e.Code != CodeInvalid || e.Field != "id" || len(e.Message) > 200) {
 			t.Errorf("%q: %+v", c.id, e)
 		}
 	}

@@ -6,44 +6,45 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Prompt is what a user says: text, files and agents called upon. Files are named by URI; a data: URI carries its
-// content, any other is left to the tools (spec/v2 AD-3).
+// Prompt is a user's message to the model: text, files and mentioned agents. Files are named by URI. A data: URI
+// carries the content; other URIs are left to the tools (AD-3).
 type Prompt struct {
 	Text   string         `json:"text"`
 	Files  []File         `json:"files,omitzero"`
 	Agents []AgentMention `json:"agents,omitzero"`
 
-	// Agent and Model, where a prompt brings them, are the session's from its admission on.
+	// Agent and Model, if set, become the session's at admission.
 	Agent  string       `json:"agent,omitzero"`
 	Model  *ModelRef    `json:"model,omitzero"`
-	Format *Format      `json:"format,omitzero"` // that the answer must have; nil is text
-	System string       `json:"system,omitzero"` // what the model is told behind its system texts while it answers this prompt
-	Parts  []PromptPart `json:"parts,omitempty"` // how the caller had cut what the prompt says; the model is not told
+	Format *Format      `json:"format,omitzero"` // of the answer; nil is text
+	System string       `json:"system,omitzero"` // appended to the system texts of the turns that answer the prompt
+	Parts  []PromptPart `json:"parts,omitempty"` // the caller's division of the prompt; the model does not see it
 
 	Extra jsontext.Value `json:",embed"`
 }
 
-// PromptPart is one piece of a prompt as its caller named it. It repeats nothing: a file or an agent is the one at Index in
-// the prompt's list, and a text is what Prompt.Text holds from byte Index on, Length bytes of it.
+// PromptPart is a part of a prompt as its caller divided it. It refers to content of the prompt: a file or an agent
+// is the one at Index of the prompt's list; a text is Length bytes of Prompt.Text from byte Index on.
 type PromptPart struct {
 	ID     PartID         `json:"id"`
 	Type   PartType       `json:"type"`
 	Index  int            `json:"index,omitzero"`
 	Length int            `json:"length,omitzero"`
-	Extra  jsontext.Value `json:",embed"` // what else the caller said of it
+	Extra  jsontext.Value `json:",embed"` // other fields of the caller
 }
 
 // PartType is the kind of a PromptPart.
 type PartType string
 
-// The kinds of the pieces of a prompt.
+// The kinds of prompt parts.
 const (
 	PartText  PartType = "text"
 	PartFile  PartType = "file"
 	PartAgent PartType = "agent"
 )
 
-// CheckParts returns a CodeInvalid error that names, in field, a part that has no id of its own or is none of the prompt.
+// CheckParts returns a CodeInvalid error, with its place below field, if a part's id is invalid or repeated or if
+// it refers to content that the prompt does not have.
 func (p Prompt) CheckParts(field string) error {
 	seen := map[PartID]bool{}
 	for i, part := range p.Parts {
@@ -67,7 +68,7 @@ func (p Prompt) CheckParts(field string) error {
 	return nil
 }
 
-// Empty reports whether the prompt says nothing.
+// Empty reports whether the prompt has no content.
 func (p Prompt) Empty() bool { return p.Text == "" && len(p.Files) == 0 && len(p.Agents) == 0 }
 
 // File is an attachment of a prompt or a tool result.
@@ -77,7 +78,7 @@ type File struct {
 	Name        string         `json:"name,omitzero"`
 	Description string         `json:"description,omitzero"`
 	Source      *Span          `json:"source,omitzero"`
-	Text        string         `json:"text,omitzero"` // what reading it said as the prompt was sent; "": it is only named, or brings what it holds
+	Text        string         `json:"text,omitzero"` // content read at admission; "" if not read, or in a data: URI
 	Extra       jsontext.Value `json:",embed"`
 }
 
@@ -87,17 +88,17 @@ type AgentMention struct {
 	Source *Span  `json:"source,omitzero"`
 }
 
-// Span is where in the prompt's text something was mentioned, in UTF-16 units as the clients count.
+// Span is the range of a mention in the prompt's text, in UTF-16 code units.
 type Span struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 	Text  string `json:"text"`
 }
 
-// Delivery says when an admitted prompt may be promoted.
+// Delivery is when an admitted prompt may be promoted.
 type Delivery string
 
-// The deliveries (seed 004).
+// The deliveries.
 const (
 	Steer Delivery = "steer" // at the next safe boundary
 	Queue Delivery = "queue" // when the session would otherwise become idle
@@ -118,6 +119,6 @@ type Input struct {
 	Hold  bool      `json:"hold,omitzero"`
 }
 
-// AskPolicy says how asks of the work that a prompt starts are answered when nobody sits at a terminal:
-// "" (wait for a reply), "deny", "allow", "fail", or "wait:" and a duration after which it denies.
+// AskPolicy is how asks of the work on a prompt are answered without a user: "" (wait for a reply), "deny", "allow",
+// "fail", or "wait:" and a duration after which it denies.
 type AskPolicy string

@@ -2,30 +2,30 @@ package session
 
 import "slices"
 
-// Job is a command that goes on in the background of a session, beside its turns. It is recorded before it starts, belongs
-// to its session, and ends with it, with an interrupt, and with the process that runs it.
+// Job is a command that runs in the background of a session, beside its turns. It is recorded before it starts, and it
+// ends at the latest with its session, with an interrupt or with the process that runs it.
 type Job struct {
 	ID          JobID     `json:"id"`
 	Command     string    `json:"command"`
 	Description string    `json:"description,omitzero"`
 	Directory   string    `json:"directory"`
-	OutputPath  string    `json:"outputPath"` // the managed file that holds what it prints
+	OutputPath  string    `json:"outputPath"` // the managed file with its output
 	Status      JobStatus `json:"status"`
-	Exit        *int      `json:"exit,omitzero"`  // 128 and the signal's number if a signal ended it
-	Error       string    `json:"error,omitzero"` // why it could not be started
+	Exit        *int      `json:"exit,omitzero"`  // 128 plus the signal number if a signal ended it
+	Error       string    `json:"error,omitzero"` // why it failed to start
 	Time        JobTime   `json:"time"`
 }
 
-// JobTime is when a job started and ended.
+// JobTime holds when a job started and ended.
 type JobTime struct {
 	Started int64 `json:"started"`
 	Ended   int64 `json:"ended,omitzero"`
 }
 
-// JobStatus is how a job stands.
+// JobStatus is the status of a job.
 type JobStatus string
 
-// The states of a job. All but the first are final.
+// The job statuses. All but JobRunning are final.
 const (
 	JobRunning     JobStatus = "running"
 	JobEndedItself JobStatus = "ended"
@@ -35,13 +35,13 @@ const (
 	JobFailed      JobStatus = "failed"      // it could not be started
 )
 
-// What a session's row remembers of its jobs; the log has them all.
+// Limits of the jobs in a session's row; the log has all of them.
 const (
 	jobsKept      = 32
 	jobCommandLen = 500 // bytes
 )
 
-// FindJob returns the job with the id, nil if the session remembers none.
+// FindJob returns the job with the id, nil if the session's row does not have it.
 func (s *Session) FindJob(id JobID) *Job {
 	if i := slices.IndexFunc(s.Jobs, func(j Job) bool { return j.ID == id }); i >= 0 {
 		return &s.Jobs[i]
@@ -49,7 +49,7 @@ func (s *Session) FindJob(id JobID) *Job {
 	return nil
 }
 
-// RunningJobs reports whether a job has started and not ended, as far as is recorded.
+// RunningJobs reports whether a job is recorded as started and not as ended.
 func (s *Session) RunningJobs() bool {
 	return slices.ContainsFunc(s.Jobs, func(j Job) bool { return j.Status == JobRunning })
 }

@@ -27,7 +27,8 @@ func TestJobsAreRemembered(t *testing.T) {
 	if len(s.Jobs) != jobsKept || s.Jobs[0].ID != "job_0" || !s.RunningJobs() || last == nil {
 		t.Fatalf("%d %+v", len(s.Jobs), s.Jobs[0].ID)
 	}
-	if last.Status != JobEndedItself || *last.Exit != 3 || last.Time != (JobTime{99, 200}) || len(last.Command) > jobCommandLen+3 {
+	if last.Status != JobEndedItself || *last.Exit != 3 || last.Time != (JobTime{99, 200}) ||
+		len(last.Command) > jobCommandLen+3 {
 		t.Errorf("%+v", last)
 	}
 }

@@ -2,7 +2,7 @@ package session
 
 import "sync"
 
-// events makes an empty event of every kind that this build knows. Its order is that of documents.
+// events has a constructor for every event kind that this build knows, in the order of documentation.
 var events = [...]func() EventData{
 	newEvent[Created],
 	newEvent[AgentSwitched],
@@ -66,7 +66,7 @@ func newEvent[T any, P interface {
 	return P(new(T))
 }
 
-// makers are the events by kind.
+// makers returns the constructors by kind.
 var makers = sync.OnceValue(func() map[Kind]func() EventData {
 	by := make(map[Kind]func() EventData, len(events))
 	for _, event := range events {
@@ -75,7 +75,7 @@ var makers = sync.OnceValue(func() map[Kind]func() EventData {
 	return by
 })
 
-// newData returns an empty event of the kind; nil: this build does not know it.
+// newData returns an empty event of the kind, nil if this build does not know it.
 func newData(k Kind) EventData {
 	if event := makers()[k]; event != nil {
 		return event()

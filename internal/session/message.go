@@ -13,7 +13,7 @@ type Message interface {
 	Meta() *Head
 }
 
-// Head is what all messages have.
+// Head holds the fields of all messages.
 type Head struct {
 	ID       MessageID      `json:"id"`
 	Metadata jsontext.Value `json:"metadata,omitzero"`
@@ -27,7 +27,7 @@ type Head struct {
 // Meta returns h itself, so that every message has it.
 func (h *Head) Meta() *Head { return h }
 
-// MessageTime is when a message was created and, where it takes time, completed.
+// MessageTime holds when a message was created and, for messages that take time, completed.
 type MessageTime struct {
 	Created   int64 `json:"created"`
 	Completed int64 `json:"completed,omitzero"`
@@ -36,7 +36,7 @@ type MessageTime struct {
 // MessageType is the tag of a Message.
 type MessageType string
 
-// The message types (spec/v2 §7).
+// The message types.
 const (
 	TypeUser        MessageType = "user"
 	TypeSynthetic   MessageType = "synthetic"
@@ -55,28 +55,28 @@ type User struct {
 	Files  []File         `json:"files,omitzero"`
 	Agents []AgentMention `json:"agents,omitzero"`
 
-	Agent string       `json:"agent,omitzero"` // that the prompt named
+	Agent string       `json:"agent,omitzero"` // named by the prompt
 	Model *ModelRef    `json:"model,omitzero"`
 	Parts []PromptPart `json:"parts,omitempty"`
 
-	Format *Format `json:"format,omitzero"` // that the answer must have
-	System string  `json:"system,omitzero"` // what the model is told behind its system texts while it answers
+	Format *Format `json:"format,omitzero"` // of the answer
+	System string  `json:"system,omitzero"` // appended to the system texts of the turns that answer it
 }
 
-// Synthetic is user text that the system wrote.
+// Synthetic is a user message that the system wrote.
 type Synthetic struct {
 	Head
 	SessionID ID     `json:"sessionID"`
 	Text      string `json:"text"`
 }
 
-// System is a mid-conversation system message: the exact text that tells the model what changed around it.
+// System is a mid-conversation system message: a change of the system context.
 type System struct {
 	Head
 	Text string `json:"text"`
 }
 
-// Shell is a command that the user ran beside the conversation.
+// Shell is a shell command that the user ran beside the conversation.
 type Shell struct {
 	Head
 	CallID  string `json:"callID"`
@@ -85,22 +85,23 @@ type Shell struct {
 	ShellAs
 }
 
-// ShellAs is as what V1 shows a command of the user: a prompt, and an answer that calls bash. CallID is the answer's id.
+// ShellAs holds the ids of the V1 form of a shell command: a prompt, and an answer that calls bash. CallID is the
+// id of the answer.
 type ShellAs struct {
 	AnswerID MessageID `json:"answerID,omitzero"`
-	NoteID   PartID    `json:"noteID,omitzero"` // of the text of the prompt
+	NoteID   PartID    `json:"noteID,omitzero"` // of the prompt's text
 	PartID   PartID    `json:"partID,omitzero"` // of the call
 	Agent    string    `json:"agent,omitzero"`
 	Model    *ModelRef `json:"model,omitzero"`
 }
 
-// AgentSwitch records that another agent was selected.
+// AgentSwitch is the selection of another agent.
 type AgentSwitch struct {
 	Head
 	Agent string `json:"agent"`
 }
 
-// ModelSwitch records that another model was selected.
+// ModelSwitch is the selection of another model.
 type ModelSwitch struct {
 	Head
 	Model ModelRef `json:"model"`
@@ -114,7 +115,7 @@ type Compaction struct {
 	Recent  string `json:"recent"`
 }
 
-// Assistant is one provider turn: what the model said and what came of its tool calls.
+// Assistant is one provider turn: the model's output and its tool calls with their results.
 type Assistant struct {
 	Head
 	Agent    string        `json:"agent"`
@@ -126,13 +127,13 @@ type Assistant struct {
 	Tokens   *Tokens       `json:"tokens,omitzero"`
 	Error    *Failure      `json:"error,omitzero"`
 
-	Structured jsontext.Value `json:"structured,omitzero"` // the value that the prompt's format asked for
+	Structured jsontext.Value `json:"structured,omitzero"` // the structured output that the prompt's format requires
 
-	ParentID MessageID `json:"parentID,omitzero"` // the newest prompt that it answers
-	StartID  PartID    `json:"startID,omitzero"`  // of its beginning, which sorts before its items
-	EndID    PartID    `json:"endID,omitzero"`    // of its end, which sorts behind them
+	ParentID MessageID `json:"parentID,omitzero"` // the newest prompt that the turn answers
+	StartID  PartID    `json:"startID,omitzero"`  // item id of the beginning; sorts before the items
+	EndID    PartID    `json:"endID,omitzero"`    // item id of the end; sorts after the items
 
-	Prefix *CachePrefix `json:"prefix,omitzero"` // of the request that it answers
+	Prefix *CachePrefix `json:"prefix,omitzero"` // fingerprint of the request
 }
 
 // StepSnapshot names the working tree before and after a turn.
@@ -142,58 +143,58 @@ type StepSnapshot struct {
 	Files []string `json:"files,omitzero"`
 }
 
-// Failure says why a turn or a tool call failed. Type is always "unknown" because V2 clients know no other; Reason is
-// ours and says more.
+// Failure is why a turn or a tool call failed. Type is always "unknown", the only type of V2; Reason is cairn's own
+// field and more exact.
 type Failure struct {
 	Type     string         `json:"type"`
 	Message  string         `json:"message"`
 	Reason   Reason         `json:"reason,omitzero"`
-	Provider *Said          `json:"said,omitzero"` // by the provider, when it is its failure
+	Provider *Said          `json:"said,omitzero"` // the provider's response, if the provider failed
 	Extra    jsontext.Value `json:",embed"`
 }
 
-// Said is what a provider answered instead of doing what it was asked.
+// Said is the error response of a provider.
 type Said struct {
 	Message     string `json:"message"`
-	Status      int    `json:"status,omitzero"` // of HTTP; 0: it never answered
+	Status      int    `json:"status,omitzero"` // HTTP status; 0 without a response
 	Body        string `json:"body,omitzero"`   // without secrets
-	IsTransient bool   `json:"passes,omitzero"` // asking again may help
+	IsTransient bool   `json:"passes,omitzero"` // a retry may help
 }
 
-// Reason sorts failures (spec/v2 §29.2).
+// Reason classifies failures.
 type Reason string
 
-// The reasons.
+// The failure reasons.
 const (
 	ReasonAborted       Reason = "aborted"     // interrupted by the user
-	ReasonInterrupted   Reason = "interrupted" // the process died or was stopped: what a tool did is unknown
+	ReasonInterrupted   Reason = "interrupted" // the process died or was stopped; the effects of tools are unknown
 	ReasonAuth          Reason = "auth"
 	ReasonQuota         Reason = "quota"
 	ReasonAPI           Reason = "api"
 	ReasonOverflow      Reason = "overflow"
 	ReasonContentFilter Reason = "content-filter"
-	ReasonLength        Reason = "length" // the answer is longer than what is kept of one
+	ReasonLength        Reason = "length" // the answer exceeds the limit of stored output
 	ReasonDenied        Reason = "denied"
 	ReasonBudget        Reason = "budget"
-	ReasonTool          Reason = "tool" // the tool says so
+	ReasonTool          Reason = "tool" // the tool reported an error
 	ReasonInvalidInput  Reason = "invalid-input"
 	ReasonUnknownTool   Reason = "unknown-tool"
 	ReasonDoomLoop      Reason = "doom-loop"
-	ReasonSteps         Reason = "steps"       // the agent's allowance of turns is used up; no turn follows
-	ReasonGivenUp       Reason = "given-up"    // the work took the process down too often
-	ReasonModel         Reason = "model"       // the model cannot be used: unknown, no key
-	ReasonUnavailable   Reason = "unavailable" // the location cannot work: broken configuration, missing directory
+	ReasonSteps         Reason = "steps"       // the agent's steps are used up; no turn follows
+	ReasonGivenUp       Reason = "given-up"    // the work was cut off by the end of the process too often
+	ReasonModel         Reason = "model"       // the model is unknown or has no API key
+	ReasonUnavailable   Reason = "unavailable" // the location is unusable: invalid configuration, missing directory
 	ReasonStore         Reason = "store"       // the data cannot be read or written
-	ReasonFormat        Reason = "format"      // the model did not give its answer in the form that was asked for
-	ReasonInternal      Reason = "internal"    // a fault of ours, which is logged
+	ReasonFormat        Reason = "format"      // the model did not produce the required structured output
+	ReasonInternal      Reason = "internal"    // a bug of cairn, which is logged
 )
 
-// Fail makes a Failure.
+// Fail returns a Failure.
 func Fail(reason Reason, message string) *Failure {
 	return &Failure{Type: "unknown", Reason: reason, Message: message}
 }
 
-// DecodeMessage reads a message of any type.
+// DecodeMessage decodes a message of any type.
 func DecodeMessage(data []byte) (Message, error) {
 	var tag struct {
 		Type MessageType `json:"type"`
@@ -204,7 +205,7 @@ func DecodeMessage(data []byte) (Message, error) {
 	return DecodeMessageOf(tag.Type, data)
 }
 
-// DecodeMessageOf reads a message of which the type is known: it is looked at once only.
+// DecodeMessageOf decodes a message of a known type in one pass.
 func DecodeMessageOf(t MessageType, data []byte) (Message, error) {
 	m, err := newMessage(t)
 	if err != nil {
@@ -214,7 +215,7 @@ func DecodeMessageOf(t MessageType, data []byte) (Message, error) {
 		return nil, fmt.Errorf("decode %s message: %w", t, err)
 	}
 	if said := m.Meta().Type; said != t {
-		return nil, fmt.Errorf("decode %s message: it says that it is of type %q", t, said)
+		return nil, fmt.Errorf("decode %s message: its type is %q", t, said)
 	}
 	return m, nil
 }
@@ -238,6 +239,6 @@ func newMessage(t MessageType) (Message, error) {
 	case TypeCompaction:
 		return &Compaction{}, nil
 	default:
-		return nil, fmt.Errorf("there is no message type %q", t)
+		return nil, fmt.Errorf("unknown message type %q", t)
 	}
 }

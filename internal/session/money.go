@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// USD is an amount of money in pico-dollars (1e-12 $), exact: prices per million tokens with up to six decimals are
-// whole pico-dollars per token. JSON shows it as a decimal number of dollars. The range is about ±9.2 million $.
+// USD is an exact amount of money in pico-dollars (1e-12 $): prices per million tokens with up to six decimals are
+// whole pico-dollars per token. In JSON it is a decimal number of dollars. Its range is about ±9.2 million $.
 type USD int64
 
 // Dollar is one dollar.
@@ -28,8 +28,8 @@ func (u USD) String() string {
 	return sign + strconv.FormatUint(whole, 10) + "." + strings.TrimRight(fmt.Sprintf("%012d", frac), "0")
 }
 
-// ParseUSD reads a decimal number of dollars, with optional sign, fraction and exponent. Digits below a pico-dollar
-// are cut off; amounts out of range are an error.
+// ParseUSD parses a decimal number of dollars, with optional sign, fraction and exponent. Digits below a
+// pico-dollar are cut off; an amount out of range is an error.
 func ParseUSD(s string) (USD, error) {
 	v, ok := ParseDecimal(s, 12)
 	if !ok {
@@ -38,8 +38,8 @@ func ParseUSD(s string) (USD, error) {
 	return USD(v), nil
 }
 
-// ParseDecimal reads a decimal number, with optional sign, fraction and exponent, as a count of its decimals at the given
-// place: 1.5 at place 6 is 1,500,000. Digits below are cut off. ok is false for what is no number or too large.
+// ParseDecimal parses a decimal number, with optional sign, fraction and exponent, and scales it by 10^place: 1.5
+// at place 6 is 1,500,000. Further digits are cut off. ok is false if s is not a number or is too large.
 func ParseDecimal(s string, place int) (v int64, ok bool) {
 	body, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
 	if hasExponent {

@@ -40,7 +40,10 @@ func TestUSD(t *testing.T) {
 			t.Errorf("%s is %d %s, %v; want %d %s", c.in, got, got, err, c.want, c.out)
 		}
 	}
-	for _, bad := range []string{"", "-", ".", "x", "1x", "1e", "1e99", "e1", "--1", "+-1", "1.2.3", "NaN", "Infinity", "0x1", "1_0", " 1", "9223372.036854775808", "1e30", strings.Repeat("9", 400)} {
+	for _, bad := range []string{
+		"", "-", ".", "x", "1x", "1e", "1e99", "e1", "--1", "+-1", "1.2.3", "NaN", "Infinity", "0x1", "1_0", " 1",
+		"9223372.036854775808", "1e30", strings.Repeat("9", 400),
+	} {
 		if got, err := ParseUSD(bad); err == nil {
 			t.Errorf("%q is taken for %s", bad, got)
 		}

@@ -2,21 +2,22 @@ package session
 
 import "strings"
 
-// IsPublic reports whether the kind belongs to OpenCode's V2 API. Streams show only these unless asked for all.
+// IsPublic reports whether the kind is part of OpenCode's V2 API. Streams send only these kinds unless all are
+// requested.
 func (k Kind) IsPublic() bool {
 	switch k {
-	case KindAgentSwitched, KindModelSwitched, KindMoved, KindPromptAdmitted, KindPrompted, KindContextUpdated, KindSynthetic,
-		KindShellStarted, KindShellEnded, KindStepStarted, KindStepEnded, KindStepFailed, KindTextStarted, KindTextEnded,
-		KindReasoningStarted, KindReasoningEnded, KindToolInputStarted, KindToolInputEnded, KindToolCalled, KindToolProgress,
-		KindToolSuccess, KindToolFailed, KindRetried, KindCompactionStarted, KindCompactionEnded,
-		KindRevertStaged, KindRevertCleared, KindRevertCommitted:
+	case KindAgentSwitched, KindModelSwitched, KindMoved, KindPromptAdmitted, KindPrompted, KindContextUpdated,
+		KindSynthetic, KindShellStarted, KindShellEnded, KindStepStarted, KindStepEnded, KindStepFailed,
+		KindTextStarted, KindTextEnded, KindReasoningStarted, KindReasoningEnded, KindToolInputStarted,
+		KindToolInputEnded, KindToolCalled, KindToolProgress, KindToolSuccess, KindToolFailed, KindRetried,
+		KindCompactionStarted, KindCompactionEnded, KindRevertStaged, KindRevertCleared, KindRevertCommitted:
 		return true
 	default:
 		return false
 	}
 }
 
-// The shapes in which OpenCode's clients are told of what is ours to keep otherwise.
+// The V2 forms of events that cairn stores in its own form.
 type (
 	// QuestionAsked is an ask for answers.
 	QuestionAsked struct {
@@ -25,42 +26,42 @@ type (
 		Questions []Question    `json:"questions"`
 		Tool      *QuestionTool `json:"tool,omitzero"`
 	}
-	// QuestionTool is the call that asks.
+	// QuestionTool is the call that made the ask.
 	QuestionTool struct {
 		MessageID MessageID `json:"messageID"`
 		CallID    string    `json:"callID"`
 	}
-	// AskReplied says how an ask for a permission was decided.
+	// AskReplied is the reply to an ask for a permission.
 	AskReplied struct {
 		SessionID ID    `json:"sessionID"`
 		RequestID AskID `json:"requestID"`
 		Reply     Reply `json:"reply"`
 	}
-	// QuestionReplied says what was answered.
+	// QuestionReplied holds the answers.
 	QuestionReplied struct {
 		SessionID ID         `json:"sessionID"`
 		RequestID AskID      `json:"requestID"`
 		Answers   [][]string `json:"answers"`
 	}
-	// QuestionRejected says that nothing will be answered.
+	// QuestionRejected is the refusal to answer.
 	QuestionRejected struct {
 		SessionID ID    `json:"sessionID"`
 		RequestID AskID `json:"requestID"`
 	}
-	// SessionDeleted says that a session is gone. Info is what is kept of it.
+	// SessionDeleted is the deletion of a session. Info is its Tombstone.
 	SessionDeleted struct {
 		SessionID ID      `json:"sessionID"`
 		Info      Session `json:"info"`
 	}
-	// TodosUpdated is the whole list.
+	// TodosUpdated is the new list of todos.
 	TodosUpdated struct {
 		SessionID ID     `json:"sessionID"`
 		Todos     []Todo `json:"todos"`
 	}
 )
 
-// PublicForm is the event as OpenCode's clients of V2 are told of it: as it is, or asks, their replies, todos and the end of a session by their names
-// for them. ok is false for what they have no word for.
+// PublicForm returns the V2 form of the event: the stored payload, or, for asks, replies, todos and deletion,
+// OpenCode's own event. ok is false for kinds that V2 does not have.
 func (e *Event) PublicForm() (kind Kind, data any, ok bool) {
 	switch d := e.Data.(type) {
 	case *PermissionAsked:
@@ -93,7 +94,7 @@ func (d *PermissionReplied) publicForm(id ID) (Kind, any) {
 	}
 }
 
-// PublicForm is the ask without what only our own clients know.
+// PublicForm returns the ask without the fields that only cairn's clients know.
 func (a PendingAsk) PublicForm() PendingAsk {
 	if a.Resources == nil {
 		a.Resources = []string{}
@@ -105,7 +106,7 @@ func (a PendingAsk) PublicForm() PendingAsk {
 	return a
 }
 
-// QuestionForm is an ask for answers as clients are told of it.
+// QuestionForm returns the V2 form of an ask for answers.
 func (a PendingAsk) QuestionForm() QuestionAsked {
 	q := QuestionAsked{ID: a.ID, SessionID: a.SessionID, Questions: a.Questions}
 	if a.Source != nil {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Question is one that the model puts to the people it works for. They choose among options, or, unless Custom is false,
-// say it in their own words.
+// Question is a question of the model to the user. The user chooses among options or, unless Custom is false, writes an
+// own answer.
 type Question struct {
 	Question string   `json:"question"`
-	Header   string   `json:"header"` // a few words, where there is little room
+	Header   string   `json:"header"` // a short title
 	Options  []Option `json:"options"`
 	Multiple bool     `json:"multiple,omitzero"` // several options may be chosen
 	Custom   *bool    `json:"custom,omitzero"`
@@ -25,11 +25,13 @@ type Option struct {
 
 const maxAnswer = 10_000
 
-// CheckAnswers returns a CodeInvalid error unless there is one list of answers for each question: empty for none, and of
-// one unless several may be chosen.
+// CheckAnswers returns a CodeInvalid error unless there is one list of answers for each question. An empty list is no
+// answer; only a question with Multiple takes more than one.
 func CheckAnswers(field string, questions []Question, answers [][]string) error {
 	if len(answers) != len(questions) {
-		return Errorf(CodeInvalid, "%d questions were asked and %d answered; give a list for each, an empty one for no answer", len(questions), len(answers)).At(field)
+		return Errorf(
+			CodeInvalid, "got answers to %d of %d questions; give a list for each question, empty for no answer", len(answers), len(questions),
+		).At(field)
 	}
 	for i, q := range questions {
 		if len(answers[i]) > 1 && !q.Multiple {
@@ -39,7 +41,9 @@ func CheckAnswers(field string, questions []Question, answers [][]string) error 
 			offered := slices.ContainsFunc(q.Options, func(o Option) bool { return o.Label == a })
 			switch {
 			case a == "" || len(a) > maxAnswer:
-				return Errorf(CodeInvalid, "an answer to question %d is empty or longer than %d bytes", i+1, maxAnswer).At(field)
+				return Errorf(
+					CodeInvalid, "an answer to question %d is empty or longer than %d bytes", i+1, maxAnswer,
+				).At(field)
 			case !offered && q.Custom != nil && !*q.Custom:
 				return Errorf(CodeInvalid, "%q is not among the options of question %d", clip(a, 40), i+1).At(field)
 			}
@@ -48,11 +52,11 @@ func CheckAnswers(field string, questions []Question, answers [][]string) error 
 	return nil
 }
 
-// AllowsCustom reports whether the question can be answered in one's own words.
+// AllowsCustom reports whether the question accepts answers that are not among its options.
 func (q Question) AllowsCustom() bool { return q.Custom == nil || *q.Custom }
 
-// ParseAnswer reads a line that was typed as the answer: numbers or labels of options, separated by commas if several may be
-// chosen, or other words. Nothing is no answer.
+// ParseAnswer parses a typed answer: numbers or labels of options, separated by commas if the question has Multiple, or
+// other text. An empty text is no answer.
 func (q Question) ParseAnswer(text string) ([]string, error) {
 	out := []string{}
 	if text == "" {
@@ -71,13 +75,13 @@ func (q Question) ParseAnswer(text string) ([]string, error) {
 		case q.AllowsCustom():
 			return []string{text}, nil // with its commas
 		default:
-			return nil, fmt.Errorf("%q is not one of them", clip(p, 40))
+			return nil, fmt.Errorf("%q is not one of the options", clip(p, 40))
 		}
 	}
 	return out, nil
 }
 
-// findOption finds an option by its label or its number.
+// findOption finds an option by label or number.
 func (q Question) findOption(word string) (label string, ok bool) {
 	for _, o := range q.Options {
 		if strings.EqualFold(o.Label, word) {

@@ -1,8 +1,9 @@
-// Package session holds the words of a durable session: what it is, what is said in it, the facts of which its log
-// consists, and the fold that says what those facts mean.
+// Package session is the vocabulary of a durable session: the session itself, its messages, the events of its log, and
+// the folds that define what an event means (apply.go). What a session has left to do follows from it and is decided in
+// next.go.
 //
-// The JSON tags here are a promise: they are the stored form and OpenCode's V2 wire form at once (spec/v2 §5, §7,
-// §29.2), held by golden files. Unknown fields of stored objects survive a round trip in Extra.
+// The JSON tags are a promise: they are the stored form and OpenCode's V2 wire form at once, held by golden files.
+// Unknown fields of stored objects survive a round trip in Extra.
 //
 // The package imports the standard library and the JSON module only.
 package session
@@ -15,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Session is the durable identity of a conversation and the totals of what happened in it.
+// Session is the durable identity of a conversation, with its settings and totals.
 // Times are milliseconds since the Unix epoch.
 type Session struct {
 	ID        ID          `json:"id"`
@@ -34,32 +35,32 @@ type Session struct {
 	Slug       string  `json:"slug,omitzero"`
 	Version    string  `json:"version,omitzero"` // of the cairn that created it
 	TitledBy   string  `json:"titledBy,omitzero"`
-	Permission []Rule  `json:"permission,omitzero"` // the session's own rules, the highest layer but saved approvals
-	Open       bool    `json:"open,omitzero"`       // what no rule of anybody decides is allowed, where else it is asked about
+	Permission []Rule  `json:"permission,omitzero"` // own rules; only saved approvals rank higher
+	Open       bool    `json:"open,omitzero"`       // actions without a rule are allowed, not asked about
 	Budget     *Budget `json:"budget,omitzero"`
-	Todos      []Todo  `json:"todos,omitempty"` // what the model has set itself to do, in its order
+	Todos      []Todo  `json:"todos,omitempty"` // the model's todo list
 
-	Metadata jsontext.Value `json:"metadata,omitzero"` // an object that clients keep with the session
-	Changes  *Changes       `json:"changes,omitzero"`  // of its files, once a turn has begun
+	Metadata jsontext.Value `json:"metadata,omitzero"` // an object of the client
+	Changes  *Changes       `json:"changes,omitzero"`  // to files; set once a turn has begun
 
 	Excluded []Exclusion `json:"excluded,omitempty"` // the newest of each kind and digest
-	Edits    int         `json:"edits,omitzero"`     // how often what was said was changed afterwards
+	Edits    int         `json:"edits,omitzero"`     // number of edits of messages
 
-	Import *Import `json:"import,omitzero"` // nil: it was made here
+	Import *Import `json:"import,omitzero"` // nil unless imported
 
-	Jobs []Job `json:"jobs,omitzero"` // what runs, and ran lately, in the background
+	Jobs []Job `json:"jobs,omitzero"` // running and recent background jobs
 
 	Extra jsontext.Value `json:",embed"`
 }
 
-// Import says of a session that it was made elsewhere.
+// Import describes the source of an imported session.
 type Import struct {
-	From     string         `json:"from"` // whose form it had
-	Hash     string         `json:"hash"` // of all that was imported
+	From     string         `json:"from"` // source format
+	Hash     string         `json:"hash"` // of the imported data
 	Messages int            `json:"messages"`
-	Whole    bool           `json:"whole,omitzero"`  // all of them are here
-	Info     jsontext.Value `json:"info,omitzero"`   // what was said of the session that has no word here
-	Beside   jsontext.Value `json:"beside,omitzero"` // what stood beside the session and its messages
+	Whole    bool           `json:"whole,omitzero"`  // the import is complete
+	Info     jsontext.Value `json:"info,omitzero"`   // session fields without a counterpart in Session
+	Beside   jsontext.Value `json:"beside,omitzero"` // data beside the session and its messages
 }
 
 // Changes counts what a session has changed in its files.
@@ -69,7 +70,8 @@ type Changes struct {
 	Files     int `json:"files"`
 }
 
-// Path is the session's place below the top of its project, "" there, and outside of any repository below the root.
+// Path returns the session's directory relative to its project, "" for the project's root. Outside of a repository
+// it is relative to the file system's root.
 func (s *Session) Path() string {
 	if s.Subpath != "" || !s.ProjectID.isOutside() {
 		return s.Subpath
@@ -77,10 +79,10 @@ func (s *Session) Path() string {
 	return strings.TrimPrefix(s.Location.Directory, "/")
 }
 
-// isOutside reports whether it is the project of what is in no repository.
+// isOutside reports whether the id is the project of directories outside of a repository.
 func (p ProjectID) isOutside() bool { return p == "" || p == "global" }
 
-// Tombstone is what is kept of a session that is deleted: which one it was and where, nothing that was said of it or in it.
+// Tombstone returns the fields that are kept of a deleted session: its identity and location, no content.
 func (s *Session) Tombstone() Session {
 	return Session{
 		ID: s.ID, ParentID: s.ParentID, ProjectID: s.ProjectID, Location: s.Location, Subpath: s.Subpath, Slug: s.Slug,
@@ -88,11 +90,11 @@ func (s *Session) Tombstone() Session {
 	}
 }
 
-// ApprovalScope is where saved approvals of the session hold: its project, or, outside of any repository, its directory
-// alone. What was allowed in one folder is not allowed in all that belong to no project.
+// ApprovalScope returns the scope of the session's saved approvals: its project, or, outside of a repository, its
+// directory, so that an approval in one directory does not cover all directories without a project.
 func (s *Session) ApprovalScope() ProjectID { return ApprovalScope(s.ProjectID, s.Location) }
 
-// ApprovalScope is the scope of sessions of the project at the location.
+// ApprovalScope returns the scope for sessions of the project at the location.
 func ApprovalScope(p ProjectID, l Location) ProjectID {
 	if p.isOutside() {
 		return ProjectID("directory:" + l.Directory)
@@ -100,15 +102,15 @@ func ApprovalScope(p ProjectID, l Location) ProjectID {
 	return p
 }
 
-// SessionTime is when a session was created, last changed and archived.
+// SessionTime holds when a session was created, last changed and archived.
 type SessionTime struct {
 	Created  int64 `json:"created"`
 	Updated  int64 `json:"updated"`
 	Archived int64 `json:"archived,omitzero"`
 }
 
-// Location is where a session's files live: an absolute directory and, where several machines share one store, the
-// workspace that holds it.
+// Location is the absolute directory of a session's files, and the workspace that holds it if several machines
+// share one store.
 type Location struct {
 	Directory   string `json:"directory"`
 	WorkspaceID string `json:"workspaceID,omitzero"`
@@ -121,7 +123,7 @@ type ModelRef struct {
 	Variant    string `json:"variant,omitzero"`
 }
 
-// Equal reports whether both name the same model and variant; no variant is the variant "default".
+// Equal reports whether both name the same model and variant; "" is the variant "default".
 func (m ModelRef) Equal(o ModelRef) bool {
 	norm := func(v string) string {
 		if v == "" {
@@ -135,13 +137,13 @@ func (m ModelRef) Equal(o ModelRef) bool {
 // String returns provider/model.
 func (m ModelRef) String() string { return m.ProviderID + "/" + m.ID }
 
-// Tokens counts what a turn or a session used. Input excludes cached tokens, Output excludes reasoning (spec/v1 §31).
+// Tokens counts the tokens of a turn or a session. Input excludes cached tokens, Output excludes reasoning.
 type Tokens struct {
 	Input     int64      `json:"input"`
 	Output    int64      `json:"output"`
 	Reasoning int64      `json:"reasoning"`
 	Cache     CacheUsage `json:"cache"`
-	Total     int64      `json:"total,omitzero"` // as the provider says it; absent if it does not
+	Total     int64      `json:"total,omitzero"` // the provider's own total, if it reports one
 }
 
 // CacheUsage counts tokens read from and written to the provider's prompt cache.
@@ -158,10 +160,10 @@ func (t Tokens) Add(o Tokens) Tokens {
 	}
 }
 
-// Sum is the number of all tokens, each counted once.
+// Sum returns the number of all tokens, each counted once.
 func (t Tokens) Sum() int64 { return t.Input + t.Output + t.Reasoning + t.Cache.Read + t.Cache.Write }
 
-// Budget limits what a session may spend before it pauses and asks. Zero fields are unlimited.
+// Budget is what a session may spend before it pauses and asks. Zero fields are unlimited.
 type Budget struct {
 	USD    USD   `json:"usd,omitzero"`
 	Tokens int64 `json:"tokens,omitzero"`
@@ -169,17 +171,19 @@ type Budget struct {
 	Turns  int   `json:"turns,omitzero"` // provider turns per prompt; 0 is the engine's cap
 }
 
-// WithDefaults returns the limits of b, and where it has none those of otherwise; nil is no budget.
+// WithDefaults returns the limits of b, completed by those of otherwise; nil is no budget.
 func (b *Budget) WithDefaults(otherwise *Budget) *Budget {
 	if b == nil || otherwise == nil {
 		return cmp.Or(b, otherwise)
 	}
 	return &Budget{
-		USD: cmp.Or(b.USD, otherwise.USD), Tokens: cmp.Or(b.Tokens, otherwise.Tokens), Wall: cmp.Or(b.Wall, otherwise.Wall), Turns: cmp.Or(b.Turns, otherwise.Turns),
+		USD: cmp.Or(b.USD, otherwise.USD), Tokens: cmp.Or(
+			b.Tokens, otherwise.Tokens,
+		), Wall: cmp.Or(b.Wall, otherwise.Wall), Turns: cmp.Or(b.Turns, otherwise.Turns),
 	}
 }
 
-// Check returns a CodeInvalid error that names the limit, in field, which is below zero; nil is no budget.
+// Check returns a CodeInvalid error for a negative limit, with its place below field; nil is no budget.
 func (b *Budget) Check(field string) error {
 	if b == nil {
 		return nil
@@ -189,36 +193,41 @@ func (b *Budget) Check(field string) error {
 		value int64
 	}{{"usd", int64(b.USD)}, {"tokens", b.Tokens}, {"wall", b.Wall}, {"turns", int64(b.Turns)}} {
 		if limit.value < 0 {
-			return Errorf(CodeInvalid, "the limit %s is below zero; leave it away for none", limit.name).At(field + "." + limit.name)
+			return Errorf(
+				CodeInvalid, "the limit %s is negative; omit it for no limit", limit.name,
+			).At(field + "." + limit.name)
 		}
 	}
 	return nil
 }
 
-// Revert is the state of a staged revert (spec/v2 §26).
+// Revert is a staged revert: the session would be cut after MessageID.
 type Revert struct {
 	MessageID MessageID      `json:"messageID"`
 	Extra     jsontext.Value `json:",embed"`
 }
 
-// Rule allows, denies or asks for an action on the resources that match. Both patterns are wildcards (spec/v2 PM-1).
+// Rule allows, denies or asks for an action on matching resources. Action and Resource are wildcard patterns (PM-1).
 type Rule struct {
 	Action   string `json:"action"`
 	Resource string `json:"resource"`
 	Effect   Effect `json:"effect"`
 }
 
-// CheckRules returns a CodeInvalid error that names, in field, what would make a rule guard nothing.
+// CheckRules returns a CodeInvalid error, with its place below field, for a rule that could never match.
 func CheckRules(field string, rules []Rule) error {
 	for i, r := range rules {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		switch {
 		case r.Action == "":
-			return Errorf(CodeInvalid, "rule %d names no action", i+1).At(at + ".action")
+			return Errorf(CodeInvalid, "rule %d has no action", i+1).At(at + ".action")
 		case r.Resource == "":
-			return Errorf(CodeInvalid, "rule %d names no resource; * is any", i+1).At(at + ".resource")
+			return Errorf(CodeInvalid, "rule %d has no resource; use * for any", i+1).At(at + ".resource")
 		case r.Effect != Allow && r.Effect != Deny && r.Effect != Ask:
-			return Errorf(CodeInvalid, "the effect of rule %d must be allow, deny or ask, got %q", i+1, clip(string(r.Effect), 40)).At(at + ".effect")
+			return Errorf(
+				CodeInvalid, "the effect of rule %d must be allow, deny or ask, got %q", i+1,
+				clip(string(r.Effect), 40),
+			).At(at + ".effect")
 		}
 	}
 	return nil

@@ -40,7 +40,15 @@ func TestCheckParts(t *testing.T) {
 		field string // "" is good
 	}{
 		{"none", nil, ""},
-		{"all", []PromptPart{{ID: "prt_1", Type: PartText, Length: 2}, {ID: "prt_2", Type: PartText, Index: 2, Length: 1}, {ID: "prt_3", Type: PartFile}}, ""},
+		{
+			"all",
+			[]PromptPart{
+				{ID: "prt_1", Type: PartText, Length: 2},
+				{ID: "prt_2", Type: PartText, Index: 2, Length: 1},
+				{ID: "prt_3", Type: PartFile},
+			},
+			"",
+		},
 		{"empty text", []PromptPart{{ID: "prt_1", Type: PartText, Index: 3}}, ""},
 		{"no id", []PromptPart{{Type: PartText}}, "p.parts[0].id"},
 		{"twice", []PromptPart{{ID: "prt_1", Type: PartText}, {ID: "prt_1", Type: PartFile}}, "p.parts[1].id"},

@@ -1,16 +1,16 @@
 package session
 
-// Todo is a step of the work that the model has planned.
+// Todo is a planned step of the model's work.
 type Todo struct {
 	Content  string       `json:"content"`
 	Status   TodoStatus   `json:"status"`
 	Priority TodoPriority `json:"priority"`
 }
 
-// TodoStatus says how far a Todo is.
+// TodoStatus is the progress of a Todo.
 type TodoStatus string
 
-// The statuses.
+// The todo statuses.
 const (
 	TodoPending    TodoStatus = "pending"
 	TodoInProgress TodoStatus = "in_progress"
@@ -18,13 +18,13 @@ const (
 	TodoCancelled  TodoStatus = "cancelled"
 )
 
-// Open reports whether something is still to be done.
+// Open reports whether the step is still to be done.
 func (s TodoStatus) Open() bool { return s != TodoCompleted && s != TodoCancelled }
 
-// TodoPriority says how much a Todo matters.
+// TodoPriority is the priority of a Todo.
 type TodoPriority string
 
-// The priorities.
+// The todo priorities.
 const (
 	TodoHigh   TodoPriority = "high"
 	TodoMedium TodoPriority = "medium"

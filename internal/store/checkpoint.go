@@ -2,7 +2,8 @@ package store
 
 import "github.com/cairn-dev/cairn/internal/session"
 
-// CheckpointSeq is what a store keeps of through when m is put: the seq behind which checkpoints may change m, 0 if none can.
+// CheckpointSeq returns the seq that a store keeps with a message put through a seq: checkpoints after it may
+// change the message. It is 0 if no checkpoint can.
 func CheckpointSeq(m session.Message, through int64) int64 {
 	if a, ok := m.(*session.Assistant); ok && a.IsStreaming() {
 		return through
@@ -10,7 +11,7 @@ func CheckpointSeq(m session.Message, through int64) int64 {
 	return 0
 }
 
-// ApplyCheckpoints brings a stored turn that was put through a seq up to date with the checkpoints behind it.
+// ApplyCheckpoints applies to a stored turn the checkpoints after the seq through which it was put.
 func ApplyCheckpoints(r EventReader, id session.ID, a *session.Assistant, through int64) error {
 	rows, err := r.Events(id, through, 0, session.KindItemCheckpointed)
 	if err != nil {

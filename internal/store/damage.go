@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// DamageTracker is a Store that remembers in which sessions damage was found, by whatever View or Update came upon it. Safe
-// for concurrent use.
+// DamageTracker is a Store that remembers the sessions in which a View or an Update found damage. It is safe for
+// concurrent use.
 type DamageTracker struct {
 	Store
 
@@ -17,11 +17,11 @@ type DamageTracker struct {
 	damaged map[session.ID]*Damage // at most maxDamaged
 }
 
-// maxDamaged is how many damaged sessions are remembered. One that is forgotten is found again by the next read that
-// comes upon it.
+// maxDamaged bounds the remembered sessions. The damage of a forgotten one is found again by the next read that
+// encounters it.
 const maxDamaged = 1024
 
-// TrackDamage returns s, watched. What is watched already is returned as it is.
+// TrackDamage returns a DamageTracker of s, or s itself if it is one.
 func TrackDamage(s Store) *DamageTracker {
 	if w, ok := s.(*DamageTracker); ok {
 		return w
@@ -39,7 +39,7 @@ func (w *DamageTracker) View(ctx context.Context, f func(Reader) error) error {
 	return w.NoteDamage(w.Store.View(ctx, f))
 }
 
-// FindDamage returns the *Damage that was found in the session, nil if none was.
+// FindDamage returns the *Damage that was found in the session, nil if none was found.
 func (w *DamageTracker) FindDamage(id session.ID) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,14 +49,14 @@ func (w *DamageTracker) FindDamage(id session.ID) error {
 	return nil
 }
 
-// ForgetDamage forgets what was found in a session that is gone.
+// ForgetDamage removes a deleted session.
 func (w *DamageTracker) ForgetDamage(id session.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.damaged, id)
 }
 
-// NoteDamage remembers the session if err is its damage, found in what was read. It returns err.
+// NoteDamage remembers the session if err is the *Damage of one. It returns err.
 func (w *DamageTracker) NoteDamage(err error) error {
 	if err == nil {
 		return nil

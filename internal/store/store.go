@@ -30,11 +30,11 @@ import (
 
 // Store is a database of sessions. It is safe for concurrent use.
 type Store interface {
-	// Update runs f in a transaction and commits it with durability d. It may run f more than once, so f must not touch
-	// anything outside tx except variables that it sets anew on each run. Many Updates may share one commit. An error of
-	// f rolls back the changes of this f only and is returned unchanged. A failed commit is an ErrUnavailable, and
-	// nothing of the transaction was stored unless the error is an ErrUncertain too. A panic of f counts as an error of
-	// f. ctx bounds the wait for the transaction to begin; once begun, it runs to its end.
+	// Update runs f in a transaction and commits it with durability d. It may run f more than once, so f must not
+	// touch anything outside tx except variables that it sets anew on each run. Many Updates may share one commit.
+	// An error of f rolls back the changes of this f only and is returned unchanged. A failed commit is an
+	// ErrUnavailable, and nothing of the transaction was stored unless the error is an ErrUncertain too. A panic of
+	// f counts as an error of f. ctx bounds the wait for the transaction to begin; once begun, it runs to its end.
 	Update(ctx context.Context, d Durability, f func(Tx) error) error
 
 	// View runs f on a snapshot.

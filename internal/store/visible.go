@@ -2,14 +2,14 @@ package store
 
 import "github.com/cairn-dev/cairn/internal/session"
 
-// VisibleRange says which messages of a session its model is shown (spec/v2 §12): those since the newest compaction, and of the
-// system messages those that the epoch's baseline does not contain, from before the compaction too.
+// VisibleRange is the part of a session's messages that the model sees: the messages since the newest compaction,
+// and the system messages after the epoch's baseline, even from before the compaction.
 type VisibleRange struct {
-	Compaction int64 // seq of the newest one, -1 if there is none
-	Baseline   int64 // seq up to which the epoch's baseline covers everything, -1 if there is no epoch
+	Compaction int64 // seq of the newest compaction, -1 without one
+	Baseline   int64 // seq up to which the epoch's baseline covers system messages, -1 without an epoch
 }
 
-// After is a seq before everything that is shown, for a query.
+// After returns a seq before the first visible message, for a query.
 func (s VisibleRange) After() int64 {
 	after := s.Compaction - 1
 	if s.Baseline >= 0 {
@@ -18,7 +18,7 @@ func (s VisibleRange) After() int64 {
 	return max(after, -1)
 }
 
-// Contains reports whether a message of the type with the seq is shown.
+// Contains reports whether a message of the type with the seq is visible.
 func (s VisibleRange) Contains(t session.MessageType, seq int64) bool {
 	if t == session.TypeSystem && s.Baseline >= 0 {
 		return seq > s.Baseline

@@ -58,9 +58,9 @@ func openConn(path string, a access) (dbConn, error) {
 	if err != nil {
 		return nil, classifyError(err)
 	}
-	// Not c.SetDefensive: it hands SQLite one argument where it reads two, and SQLite then writes through whatever pointer
-	// lies behind it (zombiezen.com/go/sqlite v1.4.2, sqlite3_db_config). trusted_schema and the checks of commonPragmas
-	// guard against a database that somebody prepared.
+	// Not c.SetDefensive: it hands SQLite one argument where it reads two, and SQLite then writes through whatever
+	// pointer lies behind it (zombiezen.com/go/sqlite v1.4.2, sqlite3_db_config). trusted_schema and the checks of
+	// commonPragmas guard against a database that somebody prepared.
 	c.SetBusyTimeout(busyTimeout)
 	return &conn{c: c, stmts: map[string]*stmt{}}, nil
 }

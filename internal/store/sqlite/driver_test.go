@@ -20,9 +20,9 @@ func TestSQLiteIsNewEnough(t *testing.T) {
 	}
 }
 
-// Opening a connection harms nothing that others have in memory: the driver's call for "defensive" mode hands SQLite one
-// argument where it reads two, and SQLite then writes through whatever lies behind it. A text that was bound elsewhere
-// at that moment was changed, and a query found nothing.
+// Opening a connection harms nothing that others have in memory: the driver's call for "defensive" mode hands
+// SQLite one argument where it reads two, and SQLite then writes through whatever lies behind it. A text that was
+// bound elsewhere at that moment was changed, and a query found nothing.
 func TestOpeningHarmsNobody(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

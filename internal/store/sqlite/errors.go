@@ -90,7 +90,8 @@ func codeOf(err error) int {
 	return 0
 }
 
-// classifyPrepareError is classify for a statement of ours that cannot be prepared: what it names is not there any more.
+// classifyPrepareError is classify for a statement of ours that cannot be prepared: what it names is not there any
+// more.
 func classifyPrepareError(err error) error {
 	const codeError = 1
 	if err != nil && int(zs.ErrCode(err))&0xff == codeError {

@@ -10,9 +10,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// fileIdentity are the database and its log as they were opened. What is written to a file that nobody can find any more
-// under its name is lost with this process, without a word from the system: so whoever writes looks first, and once more
-// before anybody is told that it was written. A nil one looks at nothing.
+// fileIdentity are the database and its log as they were opened. What is written to a file that nobody can find any
+// more under its name is lost with this process, without a word from the system: so whoever writes looks first, and
+// once more before anybody is told that it was written. A nil one looks at nothing.
 type fileIdentity struct {
 	path string
 	file fs.FileInfo

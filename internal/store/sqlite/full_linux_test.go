@@ -92,7 +92,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	if rows := eventsOf(t, s, "ses_0"); len(rows) != 5 {
 		t.Errorf("%d events", len(rows))
 	}
-	if err := s.Update(t.Context(), store.Durable, appendOne("ses_0")); !errors.Is(err, store.ErrReadOnly) || !errors.Is(err, store.ErrUnavailable) {
+	if err := s.Update(t.Context(), store.Durable, appendOne("ses_0")); !errors.Is(err, store.ErrReadOnly) ||
+		!errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("update: %v", err)
 	}
 }

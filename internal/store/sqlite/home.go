@@ -91,11 +91,14 @@ func (h *home) prepare() (unclean bool, err error) {
 
 // missingError is the error that the database of the store is not there.
 func (h *home) missingError(id string) error {
-	return newUnavailable("the database %s of store %s is missing or empty, and a new one would hide that; %s", h.path, id, h.recoveryAdvice())
+	return newUnavailable(
+		"the database %s of store %s is missing or empty, and a new one would hide that; %s", h.path, id,
+		h.recoveryAdvice(),
+	)
 }
 
-// checkUsable returns why the database, which has the id, is not to be used here even if it can be read: it is newer than this
-// cairn, or belongs elsewhere.
+// checkUsable returns why the database, which has the id, is not to be used here even if it can be read: it is
+// newer than this cairn, or belongs elsewhere.
 func (h *home) checkUsable(c dbConn, id string) error {
 	all, err := readMigrations(h.migrations)
 	if err != nil {
@@ -194,7 +197,10 @@ func (h *home) findReader() (func() (dbConn, error), error) {
 		return h.openReader, nil
 	}
 	if h.fileSize("-wal") > 0 {
-		return nil, newUnavailable("read %s: %w; its log can only be read where files can be created beside it: copy the folder", h.path, err)
+		return nil, newUnavailable(
+			"read %s: %w; its log can only be read where files can be created beside it: copy the folder", h.path,
+			err,
+		)
 	}
 	return func() (dbConn, error) { return h.open(forReadingRaw, readerPragmas) }, nil
 }

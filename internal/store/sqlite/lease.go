@@ -31,8 +31,8 @@ type Owner struct {
 	Extra     jsontext.Value `json:",embed"`
 }
 
-// HeldError is an ErrHeld: who holds the lease. Owner is zero if it has not said so yet; one that has just taken over after
-// a crash may for a moment still show its predecessor.
+// HeldError is an ErrHeld: who holds the lease. Owner is zero if it has not said so yet; one that has just taken
+// over after a crash may for a moment still show its predecessor.
 type HeldError struct {
 	Dir   string
 	Owner Owner
@@ -43,9 +43,13 @@ func (h *HeldError) Error() string {
 	case h.Owner.PID == 0:
 		return fmt.Sprintf("the data folder %s belongs to a process that is starting; try again", h.Dir)
 	case len(h.Owner.Addresses) == 0:
-		return fmt.Sprintf("the data folder %s belongs to process %d, which serves nobody; wait until it ends", h.Dir, h.Owner.PID)
+		return fmt.Sprintf(
+			"the data folder %s belongs to process %d, which serves nobody; wait until it ends", h.Dir, h.Owner.PID,
+		)
 	default:
-		return fmt.Sprintf("the data folder %s belongs to process %d; reach it at %s", h.Dir, h.Owner.PID, h.Owner.Addresses[0])
+		return fmt.Sprintf(
+			"the data folder %s belongs to process %d; reach it at %s", h.Dir, h.Owner.PID, h.Owner.Addresses[0],
+		)
 	}
 }
 

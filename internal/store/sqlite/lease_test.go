@@ -53,7 +53,8 @@ func TestLeaseIsHeldByOneProcess(t *testing.T) {
 	if !ok || !errors.Is(err, ErrHeld) {
 		t.Fatalf("error is %v", err)
 	}
-	if o := held.Owner; o.PID != cmd.Process.Pid || o.Version != "child" || !slices.Equal(o.Addresses, []string{"http://127.0.0.1:1"}) || o.Started == 0 {
+	if o := held.Owner; o.PID != cmd.Process.Pid || o.Version != "child" ||
+		!slices.Equal(o.Addresses, []string{"http://127.0.0.1:1"}) || o.Started == 0 {
 		t.Errorf("owner is %+v", o)
 	}
 	if err := cmd.Process.Kill(); err != nil { // no chance to release

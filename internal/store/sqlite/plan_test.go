@@ -77,7 +77,8 @@ func TestRecentSessionsAreReadInOrder(t *testing.T) {
 	}
 }
 
-// A search reads the titles from an index. A row of the table, which is a page of its own, is read when its title has matched.
+// A search reads the titles from an index. A row of the table, which is a page of its own, is read when its title
+// has matched.
 func TestSearchReadsTheTitleFirst(t *testing.T) {
 	searches := 0
 	for sql := range plans(t) {
@@ -153,8 +154,8 @@ func (s steppedStmt) Step() (bool, error) {
 	return row, err
 }
 
-// A list of what changed last reads as many sessions as it shows, and of the others only what changed in the same minute and
-// before: sessions that were made at once are no such.
+// A list of what changed last reads as many sessions as it shows, and of the others only what changed in the same
+// minute and before: sessions that were made at once are no such.
 func TestRecentSessionsAreReadUpToTheLimit(t *testing.T) {
 	conn := writing(t)
 	counting := &stepped{dbConn: conn}

@@ -29,10 +29,13 @@ type Loss struct {
 }
 
 // Salvage copies what can be read of the damaged database in the folder from into a new one in the folder to, which
-// must not have one: of every session the events up to the first that is missing or damaged, of the ledger of costs what
-// sessions cost of which no event is left, and saved approvals. Rows made from events are not copied: project makes them
-// again, of each event before it is inserted. An event for which it fails is damaged. Nothing in from is changed.
-func Salvage(ctx context.Context, from, to string, project func(store.Tx, store.EventRow) error) (*SalvageReport, error) {
+// must not have one: of every session the events up to the first that is missing or damaged, of the ledger of costs
+// what sessions cost of which no event is left, and saved approvals. Rows made from events are not copied: project
+// makes them again, of each event before it is inserted. An event for which it fails is damaged. Nothing in from is
+// changed.
+func Salvage(
+	ctx context.Context, from, to string, project func(store.Tx, store.EventRow) error,
+) (*SalvageReport, error) {
 	src, err := findHome(Config{Dir: from, ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -51,7 +54,9 @@ func Salvage(ctx context.Context, from, to string, project func(store.Tx, store.
 	if err != nil {
 		return nil, err
 	}
-	s := &salvage{from: conn, to: out, project: project, found: map[session.ID][]eventPosition{}, kept: map[session.ID]bool{}}
+	s := &salvage{
+		from: conn, to: out, project: project, found: map[session.ID][]eventPosition{}, kept: map[session.ID]bool{},
+	}
 	err = s.run(ctx)
 	return &s.report, errors.Join(err, out.Close())
 }
@@ -106,8 +111,8 @@ func (s *salvage) scan(ctx context.Context) {
 	}
 }
 
-// reportMissing reports events that an index still knows and that could not be read behind those that could, and sessions of
-// which no event could be read.
+// reportMissing reports events that an index still knows and that could not be read behind those that could, and
+// sessions of which no event could be read.
 func (s *salvage) reportMissing() {
 	_ = query(s.from, `SELECT session_id, newest FROM (SELECT session, max(seq) AS newest FROM event GROUP BY session)
 		JOIN numbered ON number = session`, func(r row) { // as far as it goes
@@ -117,7 +122,9 @@ func (s *salvage) reportMissing() {
 			last = max(last, p.seq)
 		}
 		if last < head {
-			s.addLoss(Loss{SessionID: id, FromSeq: last + 1, Detail: fmt.Sprintf("events up to %d cannot be read", head)})
+			s.addLoss(Loss{
+				SessionID: id, FromSeq: last + 1, Detail: fmt.Sprintf("events up to %d cannot be read", head),
+			})
 		}
 	})
 	_ = query(s.from, `SELECT id FROM session`, func(r row) {
@@ -185,7 +192,9 @@ func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 		whole++
 	}
 	if whole < len(places) {
-		s.addLoss(Loss{SessionID: id, FromSeq: int64(whole), Readable: len(places) - whole, Detail: "an event is missing"})
+		s.addLoss(Loss{
+			SessionID: id, FromSeq: int64(whole), Readable: len(places) - whole, Detail: "an event is missing",
+		})
 	}
 	kept := 0
 	for page := range slices.Chunk(places[:whole], 256) {
@@ -274,20 +283,25 @@ func (s *salvage) copyRest(ctx context.Context) error {
 	})
 }
 
-// readOrphanedSpend returns the lines of the ledger whose sessions are gone. The others were made again, of the events that were
-// kept: one whose event is lost would be of a turn that the log does not have, and in the way of the next at its place.
+// readOrphanedSpend returns the lines of the ledger whose sessions are gone. The others were made again, of the
+// events that were kept: one whose event is lost would be of a turn that the log does not have, and in the way of
+// the next at its place.
 func (s *salvage) readOrphanedSpend(r *sqlstore.Reader) []store.Spend {
 	lines, err := r.Spent("", 0)
 	if err != nil && !s.isLedgerRebuilt() {
-		s.addLoss(Loss{FromSeq: -1, Detail: "the ledger of costs cannot be read; what sessions cost that are gone is lost"})
+		s.addLoss(Loss{
+			FromSeq: -1, Detail: "the ledger of costs cannot be read; what sessions cost that are gone is lost",
+		})
 	}
 	return slices.DeleteFunc(lines, func(l store.Spend) bool { return s.kept[l.SessionID] })
 }
 
-// isLedgerRebuilt reports whether a ledger of the layout before the first release, which is not read, is all of sessions that
-// were kept.
+// isLedgerRebuilt reports whether a ledger of the layout before the first release, which is not read, is all of
+// sessions that were kept.
 func (s *salvage) isLedgerRebuilt() bool {
 	all := true
-	err := query(s.from, `SELECT DISTINCT session_id FROM spend`, func(r row) { all = all && s.kept[session.ID(r.Text(0))] })
+	err := query(
+		s.from, `SELECT DISTINCT session_id FROM spend`, func(r row) { all = all && s.kept[session.ID(r.Text(0))] },
+	)
 	return err == nil && all
 }

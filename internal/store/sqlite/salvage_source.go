@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 )
 
-// openDamaged returns a connection to what the home holds. While a process owns the home, that is its database as it
-// stands; else, or if that cannot be opened, a copy in the folder scratch: opening alone would change files of the home.
+// openDamaged returns a connection to what the home holds. While a process owns the home, that is its database as
+// it stands; else, or if that cannot be opened, a copy in the folder scratch: opening alone would change files of
+// the home.
 func (h *home) openDamaged(scratch string) (dbConn, error) {
 	if h.isOwned() {
 		if open, err := h.findReader(); err == nil {

@@ -136,7 +136,8 @@ func (s *Store) ID() string { return s.id }
 // DegradedError returns why the store can only be read, an ErrReadOnly and perhaps an ErrDamaged; nil if it is whole.
 func (s *Store) DegradedError() error { return s.degraded }
 
-// WriteError returns why nothing can be written now: Degraded, or an ErrGone; nil if there is no reason. Safe at any time.
+// WriteError returns why nothing can be written now: Degraded, or an ErrGone; nil if there is no reason. Safe at
+// any time.
 func (s *Store) WriteError() error {
 	if s.degraded != nil {
 		return s.degraded

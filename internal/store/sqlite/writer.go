@@ -160,8 +160,8 @@ func (w *writer) serve(first *op) {
 	w.commit()
 }
 
-// ensureConn sees to a connection that can be relied on and that writes to files still known by their names, with the right
-// synchronous setting.
+// ensureConn sees to a connection that can be relied on and that writes to files still known by their names, with
+// the right synchronous setting.
 func (w *writer) ensureConn() error {
 	if w.conn == nil {
 		conn, err := w.open()

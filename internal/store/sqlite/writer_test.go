@@ -41,7 +41,8 @@ func TestFaultPoints(t *testing.T) {
 		err = s.Update(t.Context(), store.Durable, appendOne("ses_a"))
 		hits := fault.HitCounts()
 		restore()
-		if errors.Is(err, store.ErrUnavailable) != tt.unavailable || errors.Is(err, store.ErrUncertain) != tt.uncertain {
+		if errors.Is(err, store.ErrUnavailable) != tt.unavailable ||
+			errors.Is(err, store.ErrUncertain) != tt.uncertain {
 			t.Errorf("%s: %v", tt.spec, err)
 		}
 		if n := len(eventsOf(t, s, "ses_a")); n != tt.stored {
@@ -78,7 +79,8 @@ func TestFailedCommitFailsItsBatch(t *testing.T) {
 	defer restore()
 	for range 20 {
 		all.Go(func() {
-			if err := s.Update(t.Context(), store.Relaxed, appendOne("ses_a")); err != nil && !errors.Is(err, store.ErrUnavailable) {
+			if err := s.Update(t.Context(), store.Relaxed, appendOne("ses_a")); err != nil &&
+				!errors.Is(err, store.ErrUnavailable) {
 				t.Error(err)
 			}
 		})

@@ -21,7 +21,10 @@ func TestChecksumIsStable(t *testing.T) {
 
 // Every part of an event is covered, and no byte can move from one part to the next.
 func TestChecksumCoversTheEvent(t *testing.T) {
-	base := store.EventRow{ID: "evt_1", SessionID: "ses_1", Seq: 3, Kind: "kind", Version: 1, Data: []byte("data"), Private: []byte("private")}
+	base := store.EventRow{
+		ID: "evt_1", SessionID: "ses_1", Seq: 3, Kind: "kind", Version: 1, Data: []byte("data"),
+		Private: []byte("private"),
+	}
 	seen := map[int64]string{Checksum(&base): "base"}
 	for name, change := range map[string]func(*store.EventRow){
 		"id":              func(r *store.EventRow) { r.ID = "evt_2" },

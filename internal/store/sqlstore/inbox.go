@@ -107,7 +107,9 @@ func (r *Reader) Epoch(id session.ID) (*store.Epoch, bool, error) {
 	c := r.prepareFor(getEpoch, id)
 	var e *store.Epoch
 	if c.nextRow() {
-		e = &store.Epoch{Baseline: c.st.Text(0), BaselineSeq: c.st.Int(1), Snapshot: c.copyBytes(2), Revision: c.st.Int(3)}
+		e = &store.Epoch{
+			Baseline: c.st.Text(0), BaselineSeq: c.st.Int(1), Snapshot: c.copyBytes(2), Revision: c.st.Int(3),
+		}
 		if c.st.Int(4) != r.sumEpoch(id, e) {
 			c.err = newDamage(id, -1, "the context epoch")
 		}

@@ -90,7 +90,8 @@ func (r *Reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.
 	return c.endCall("read messages of", id)
 }
 
-// readMessage reads a row of messageColumns with the checkpoints that belong to it. Its data is valid until the next row.
+// readMessage reads a row of messageColumns with the checkpoints that belong to it. Its data is valid until the
+// next row.
 func (r *Reader) readMessage(c *stmtCall, id session.ID, row *store.RawMessage) error {
 	*row = store.RawMessage{
 		ID: session.MessageID(c.st.Text(0)), Seq: c.st.Int(1), Type: session.MessageType(r.types.readText(c, 2)),

@@ -9,9 +9,9 @@ import (
 )
 
 // Lists of what changed last read an index from its end. A session changes several times in a turn, and an index by
-// time_updated would write its pages each time; so the index is by recent, which is time_updated of a session that is new,
-// and afterwards the end of the minute or so in which it changed. It is never before time_updated: whoever has found as many
-// as were asked for, and comes to a recent before all of them, has found the right ones.
+// time_updated would write its pages each time; so the index is by recent, which is time_updated of a session that
+// is new, and afterwards the end of the minute or so in which it changed. It is never before time_updated: whoever
+// has found as many as were asked for, and comes to a recent before all of them, has found the right ones.
 
 // minute is how far recent may be behind time_updated, in milliseconds.
 const minute = 1 << 16

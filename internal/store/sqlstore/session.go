@@ -39,8 +39,9 @@ func (r *Reader) readSession(c *stmtCall) (store.RawSession, bool) {
 	return row, c.st.Int(1) == r.sumSession(row.ID, row.Data)
 }
 
-// The lists differ in the index that carries them; the other conditions are tested row by row. The title of a search is
-// tested in an index, before the row is read: the list's own (titled), or one of which the rows that match are noted first.
+// The lists differ in the index that carries them; the other conditions are tested row by row. The title of a
+// search is tested in an index, before the row is read: the list's own (titled), or one of which the rows that
+// match are noted first.
 const (
 	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
 		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0') OR (subpath = '' AND project_id IN ('', 'global')

@@ -19,10 +19,10 @@
 //	spend(place, time, crc, data)
 //	meta(key, value)
 //
-// session is the session's number, place that number and a seq (see number.go). title is in lower case, for searching.
-// recent is for lists of what changed last (see recent.go). through is the seq behind which checkpoints belong to a turn
-// that streams, 0 if none can (store.Behind). meta's "position" is the highest position that a deletion may have freed, so
-// that none is given out twice.
+// session is the session's number, place that number and a seq (see number.go). title is in lower case, for
+// searching. recent is for lists of what changed last (see recent.go). through is the seq behind which checkpoints
+// belong to a turn that streams, 0 if none can (store.Behind). meta's "position" is the highest position that a
+// deletion may have freed, so that none is given out twice.
 package sqlstore
 
 import (
@@ -131,8 +131,8 @@ func (c *stmtCall) bindBool(v bool) {
 	}
 }
 
-// bindLimit binds a limit; 0 is none. The statements say "LIMIT ?n + 0", because SQLite plans one with a bare parameter anew
-// whenever its value changes: a tenth of the CPU of a turn.
+// bindLimit binds a limit; 0 is none. The statements say "LIMIT ?n + 0", because SQLite plans one with a bare
+// parameter anew whenever its value changes: a tenth of the CPU of a turn.
 func (c *stmtCall) bindLimit(n int) {
 	if n <= 0 {
 		c.bindInt(math.MaxInt64)

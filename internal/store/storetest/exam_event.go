@@ -43,7 +43,9 @@ func seqsOf(rows []store.EventRow) []int64 {
 }
 
 func testEvents(t *testing.T, s store.Store) {
-	checkEqual(t, "head of nothing", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(-1))
+	checkEqual(
+		t, "head of nothing", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(-1),
+	)
 	full := newRow("ses_a", 0)
 	full.Private = jsontext.Value(`{"epoch":1}`)
 	var first, second int64
@@ -76,7 +78,9 @@ func testEvents(t *testing.T, s store.Store) {
 		{9, 0, []int64{}},
 		{1000, 0, []int64{}},
 	} {
-		rows := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_a", tt.after, tt.limit) })
+		rows := get(
+			t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_a", tt.after, tt.limit) },
+		)
 		checkEqual(t, fmt.Sprintf("events after %d, limit %d", tt.after, tt.limit), seqsOf(rows), tt.want)
 	}
 	none := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_none", -1, 0) })

@@ -45,7 +45,9 @@ func oneOfEach() []session.Message {
 				}},
 			},
 		},
-		&session.Compaction{Head: headOf("msg_7", session.TypeCompaction, 14), Reason: "auto", Summary: "s", Recent: "r"},
+		&session.Compaction{
+			Head: headOf("msg_7", session.TypeCompaction, 14), Reason: "auto", Summary: "s", Recent: "r",
+		},
 		&session.Shell{Head: headOf("msg_8", session.TypeShell, 16), CallID: "call_2", Command: "pwd"},
 		&session.Shell{Head: headOf("msg_9", session.TypeShell, 18), CallID: "call_1", Command: "ls again"},
 	}

@@ -250,7 +250,8 @@ func testRecentSearch(t *testing.T, s store.Store, q store.SessionQuery) {
 	checkEqual(t, fmt.Sprintf("search: %d before %d", limit, q.Before), idsOf(got), idsOf(want))
 }
 
-// What changed last comes first however sessions have changed: never since they were made, within a minute, back in time.
+// What changed last comes first however sessions have changed: never since they were made, within a minute, back in
+// time.
 func testRecentChanges(t *testing.T, s store.Store) {
 	const hour = int64(3_600_000)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -15,9 +15,9 @@ var (
 	ErrAfter  = errors.New("failing after the commit")  // everything is stored, and nobody is told
 )
 
-// NewFailing returns a store that asks fault before every Update, numbered from 1 in the order in which they are called.
-// An error makes that Update fail: with ErrAfter after it was committed, as an ErrUncertain; with any other without
-// committing it, as an ErrUnavailable. Views and Close pass through.
+// NewFailing returns a store that asks fault before every Update, numbered from 1 in the order in which they are
+// called. An error makes that Update fail: with ErrAfter after it was committed, as an ErrUncertain; with any other
+// without committing it, as an ErrUnavailable. Views and Close pass through.
 func NewFailing(s store.Store, fault func(op int) error) store.Store {
 	return &failing{Store: s, fault: fault}
 }

@@ -39,7 +39,9 @@ func TestFailing(t *testing.T) {
 func insert(id session.ID, seq int64) func(store.Tx) error {
 	return func(tx store.Tx) error {
 		_, err := tx.InsertEvent(store.EventRow{
-			ID: session.EventID(string(id) + string(rune('a'+seq))), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
+			ID: session.EventID(
+				string(id) + string(rune('a'+seq)),
+			), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
 			Data: jsontext.Value(`{"title":"x"}`),
 		})
 		return err
