@@ -37,7 +37,7 @@ func TestUnknownHostedTools(t *testing.T) {
 	}}`, nil)
 	for model, want := range map[session.ModelRef]string{
 		{ProviderID: "openai", ID: "gpt-5.5"}:               "code_execution, image_generation, web_search",
-		{ProviderID: "groq", ID: "llama-3.3-70b-versatile"}: "runs no tools itself",
+		{ProviderID: "groq", ID: "llama-3.3-70b-versatile"}: "has no hosted tools",
 	} {
 		if _, err := m.Resolve(model, session.Agent{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", model, err)

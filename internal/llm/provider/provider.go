@@ -274,9 +274,9 @@ func (m *Model) buildRequest(req *llm.Request, body []byte) (*http.Request, erro
 		r.Header.Del(betaHeader)
 	}
 	if p, ok := m.protocol.(interface {
-		Betas(req *llm.Request) []string
+		BetaFeatures(req *llm.Request) []string
 	}); ok {
-		addBetas(r.Header, p.Betas(req))
+		addBetas(r.Header, p.BetaFeatures(req))
 	}
 	return r, nil
 }
