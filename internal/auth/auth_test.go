@@ -198,14 +198,14 @@ func FuzzRead(f *testing.F) {
 		if err := os.WriteFile(s.Path(), raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		before, err := s.read()
+		before, err := s.readFile()
 		if err != nil {
 			return
 		}
 		if err := s.Set(t.Context(), "zz", NewSecret("k")); err != nil {
 			t.Fatal(err)
 		}
-		after, err := s.read()
+		after, err := s.readFile()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,45 +16,45 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// entry is the stored form, that of OpenCode's auth.json for keys; other members survive.
+// entry is the stored form of a credential, which for keys is that of OpenCode's auth.json. Unknown members survive.
 type entry struct {
-	Type    Kind           `json:"type"`
-	Key     string         `json:"key,omitzero"`
-	Refresh string         `json:"refresh,omitzero"`
-	Access  string         `json:"access,omitzero"`
-	Expires int64          `json:"expires,omitzero"` // milliseconds since 1970; 0 is never
-	Ring    string         `json:"keyring,omitzero"` // the keyring's name of the whole entry, of which only the kind stands here
-	Extra   jsontext.Value `json:",embed"`
+	Type        Kind           `json:"type"`
+	Key         string         `json:"key,omitzero"`
+	Refresh     string         `json:"refresh,omitzero"`
+	Access      string         `json:"access,omitzero"`
+	Expires     int64          `json:"expires,omitzero"` // milliseconds since 1970; 0 is never
+	KeyringName string         `json:"keyring,omitzero"` // of the entry in the keyring; the file has its kind then
+	Extra       jsontext.Value `json:",embed"`
 
-	wrong string           // why the row is no credential; "" if it is one
-	raws  []jsontext.Value // what stands in the file under its name; written as it is if that is no credential
+	invalid   string           // why the row is not a credential; "" if it is one
+	rawValues []jsontext.Value // of the file; written back unchanged if the row is invalid
 }
 
-// rows are what the file holds, as it is written.
-type rows map[string]entry
+// fileEntries are the rows of the file.
+type fileEntries map[string]entry
 
-// MarshalJSONTo implements json.MarshalerTo. What stands there twice does so again: nobody knows which is meant.
-func (all rows) MarshalJSONTo(enc *jsontext.Encoder) error {
+// MarshalJSONTo implements json.MarshalerTo. Invalid rows, also duplicate ones, are written as they were read.
+func (all fileEntries) MarshalJSONTo(enc *jsontext.Encoder) error {
 	err := enc.WriteToken(jsontext.BeginObject)
 	for _, provider := range slices.Sorted(maps.Keys(all)) {
 		e := all[provider]
 		type plain entry
-		if e.wrong == "" {
+		if e.invalid == "" {
 			err = errors.Join(err, enc.WriteToken(jsontext.String(provider)), json.MarshalEncode(enc, plain(e)))
 			continue
 		}
-		for _, raw := range e.raws {
+		for _, raw := range e.rawValues {
 			err = errors.Join(err, enc.WriteToken(jsontext.String(provider)), enc.WriteValue(raw))
 		}
 	}
 	return errors.Join(err, enc.WriteToken(jsontext.EndObject))
 }
 
-// lenient lets rows be told from one another that are no good in themselves.
+// lenient accepts duplicate and invalid names, so that one invalid row does not make the others unreadable.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// read returns the rows of the file by their provider. One that is no credential is told as such, and fails no other.
-func (s *Store) read() (map[string]entry, error) {
+// readFile returns the rows of the file by provider. An invalid row is marked and fails no other.
+func (s *Store) readFile() (map[string]entry, error) {
 	all := map[string]entry{}
 	raw, err := statefile.Read(s.path, maxFile)
 	if raw == nil || err != nil {
@@ -66,17 +66,17 @@ func (s *Store) read() (map[string]entry, error) {
 	}
 	for first := true; err == nil && (first || dec.PeekKind() != '}'); {
 		if first {
-			first, err = false, begin(dec)
+			first, err = false, readObjectStart(dec)
 			continue
 		}
-		err = row(dec, all)
+		err = readRow(dec, all)
 	}
 	if err == nil {
 		_, err = dec.ReadToken()
 	}
 	if err == nil {
 		if _, after := dec.ReadToken(); !errors.Is(after, io.EOF) {
-			err = fmt.Errorf("something follows")
+			err = errors.New("data after the object")
 		}
 	}
 	if err != nil { // err may quote the file: it is not shown
@@ -84,21 +84,22 @@ func (s *Store) read() (map[string]entry, error) {
 		if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 			at = e.ByteOffset
 		}
-		return nil, fmt.Errorf("%s is not a JSON object of credentials (at byte %d); repair it, or move it away and run cairn auth login", s.path, at)
+		return nil, fmt.Errorf("%s is not a JSON object of credentials (at byte %d); "+
+			"repair it, or move it away and run cairn auth login", s.path, at)
 	}
 	return all, nil
 }
 
-func begin(dec *jsontext.Decoder) error {
+func readObjectStart(dec *jsontext.Decoder) error {
 	tok, err := dec.ReadToken()
 	if err == nil && tok.Kind() != '{' {
-		err = errors.New("no object")
+		err = errors.New("not an object")
 	}
 	return err
 }
 
-// row reads one row.
-func row(dec *jsontext.Decoder, all map[string]entry) error {
+// readRow reads one row.
+func readRow(dec *jsontext.Decoder, all map[string]entry) error {
 	name, err := dec.ReadToken()
 	if err != nil {
 		return err
@@ -108,39 +109,40 @@ func row(dec *jsontext.Decoder, all map[string]entry) error {
 	if err != nil {
 		return err
 	}
-	e := entryOf(value.Clone())
-	e.raws = []jsontext.Value{value.Clone()}
+	e := parseEntry(value.Clone())
+	e.rawValues = []jsontext.Value{value.Clone()}
 	if before, twice := all[provider]; twice {
-		e.wrong, e.raws = "there are two of them", append(before.raws, e.raws...)
+		e.invalid, e.rawValues = "it occurs twice", append(before.rawValues, e.rawValues...)
 	}
 	all[provider] = e
 	return nil
 }
 
-// entryOf reads the value of a row.
-func entryOf(raw jsontext.Value) entry {
+// parseEntry parses the value of a row.
+func parseEntry(raw jsontext.Value) entry {
 	type plain entry
 	var e plain
-	if raw.Kind() != '{' || json.Unmarshal(raw, &e) != nil { // its error may quote the secret
-		return entry{wrong: "it is no credential", raws: []jsontext.Value{raw}}
+	if raw.Kind() != '{' || json.Unmarshal(raw, &e) != nil { // the error may quote the secret
+		return entry{invalid: "it is not a credential", rawValues: []jsontext.Value{raw}}
 	}
 	out := entry(e)
-	out.Key, out.Refresh, out.Access = strings.TrimSpace(e.Key), strings.TrimSpace(e.Refresh), strings.TrimSpace(e.Access)
-	if why := out.lacks(); why != "" {
-		return entry{wrong: why, raws: []jsontext.Value{raw}}
+	out.Key = strings.TrimSpace(e.Key)
+	out.Refresh, out.Access = strings.TrimSpace(e.Refresh), strings.TrimSpace(e.Access)
+	if why := out.invalidReason(); why != "" {
+		return entry{invalid: why, rawValues: []jsontext.Value{raw}}
 	}
 	return out
 }
 
-// lacks says what an entry would need to be a credential; "" for nothing.
-func (e entry) lacks() string {
+// invalidReason says why an entry is not a credential; "" if it is one.
+func (e entry) invalidReason() string {
 	switch {
 	case e.Type == "":
 		return "it has no type"
-	case e.Ring != "", e.Type != KindKey && e.Type != KindOAuth:
-		return "" // of other kinds we know nothing
-	case unfitForHeaders(e.Key + e.Refresh + e.Access):
-		return "it holds a control character"
+	case e.KeyringName != "", e.Type != KindKey && e.Type != KindOAuth:
+		return "" // other kinds are not interpreted
+	case hasControlCharacter(e.Key + e.Refresh + e.Access):
+		return "it contains a control character"
 	case e.Type == KindKey && e.Key == "":
 		return "its key is empty"
 	case e.Type == KindOAuth && e.Access == "" && e.Refresh == "":
@@ -150,109 +152,110 @@ func (e entry) lacks() string {
 	}
 }
 
-// unfitForHeaders reports whether no request could carry the text.
-func unfitForHeaders(s string) bool {
+// hasControlCharacter reports whether a text cannot be sent in a header.
+func hasControlCharacter(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// Info tells of a stored credential without showing it.
+// Info describes a stored credential without showing it.
 type Info struct {
 	Provider string `json:"provider"`
 	Kind     Kind   `json:"kind"`
-	From     string `json:"from"` // as of a Credential
+	From     string `json:"from"` // as in Credential
 }
 
-// List names what is stored, by provider.
+// List returns what is stored, by provider.
 func (s *Store) List() ([]Info, error) {
-	all, err := s.read()
+	all, err := s.readFile()
 	if err != nil {
 		return nil, err
 	}
 	list := []Info{}
 	for _, p := range slices.Sorted(maps.Keys(all)) {
-		if e := all[p]; e.wrong == "" {
-			list = append(list, Info{p, e.Type, s.placeOf(e)})
+		if e := all[p]; e.invalid == "" {
+			list = append(list, Info{p, e.Type, s.describeEntryPlace(e)})
 		}
 	}
 	return list, nil
 }
 
-// Trouble is something stored that cannot be used.
-type Trouble struct {
+// Problem is a stored credential that cannot be used.
+type Problem struct {
 	Provider string
 	Err      error
 }
 
-// Troubles lists what is stored and cannot be used now: rows that are no credentials, and keys that the keyring does not
+// Problems returns the stored credentials that cannot be used now: invalid rows, and entries that the keyring does not
 // give out.
-func (s *Store) Troubles(ctx context.Context) ([]Trouble, error) {
-	all, err := s.read()
+func (s *Store) Problems(ctx context.Context) ([]Problem, error) {
+	all, err := s.readFile()
 	if err != nil {
 		return nil, err
 	}
-	var list []Trouble
+	var list []Problem
 	for _, p := range slices.Sorted(maps.Keys(all)) {
-		err := s.wrong(p, all[p])
+		err := s.entryError(p, all[p])
 		if err == nil {
-			_, err = s.open(ctx, p, all[p])
+			_, err = s.unseal(ctx, p, all[p])
 		}
 		if err != nil {
-			list = append(list, Trouble{p, err})
+			list = append(list, Problem{p, err})
 		}
 	}
 	return list, nil
 }
 
-// wrong says that a row is no credential.
-func (s *Store) wrong(provider string, e entry) error {
-	if e.wrong == "" {
+// entryError returns the error for an invalid row; nil if it is valid.
+func (s *Store) entryError(provider string, e entry) error {
+	if e.invalid == "" {
 		return nil
 	}
-	return fmt.Errorf("the row of %s in %s cannot be used: %s; run cairn auth login %[1]s, or cairn auth logout %[1]s to remove it", provider, s.path, e.wrong)
+	return fmt.Errorf("the row of %s in %s cannot be used: %s; "+
+		"run cairn auth login %[1]s, or cairn auth logout %[1]s to remove it", provider, s.path, e.invalid)
 }
 
-// Wrong says why what is kept for a provider is no credential; nil if it is one, or nothing is.
-func (s *Store) Wrong(provider string) error {
-	all, err := s.read()
+// CheckEntry returns why the row of a provider is invalid; nil if it is valid or missing.
+func (s *Store) CheckEntry(provider string) error {
+	all, err := s.readFile()
 	if err != nil {
 		return err
 	}
-	return s.wrong(provider, all[provider])
+	return s.entryError(provider, all[provider])
 }
 
-// Secrets returns all that is kept and secret, for those who must leave it out of something, and what cannot be read of
-// it now.
-func (s *Store) Secrets(ctx context.Context) (known []Secret, missing []Trouble, err error) {
-	all, err := s.read()
+// ListSecrets returns all stored secrets, for code that must leave them out of its output, and those that cannot be
+// read now.
+func (s *Store) ListSecrets(ctx context.Context) (secrets []Secret, unreadable []Problem, err error) {
+	all, err := s.readFile()
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, p := range slices.Sorted(maps.Keys(all)) {
 		e := all[p]
-		if e.wrong != "" {
-			for _, raw := range e.raws {
-				known = append(known, texts(raw)...)
+		if e.invalid != "" {
+			for _, raw := range e.rawValues {
+				secrets = append(secrets, collectStrings(raw)...)
 			}
 			continue
 		}
-		if e, err = s.open(ctx, p, e); err != nil {
-			missing = append(missing, Trouble{p, err})
+		if e, err = s.unseal(ctx, p, e); err != nil {
+			unreadable = append(unreadable, Problem{p, err})
 			continue
 		}
 		found := []Secret{NewSecret(e.Refresh), NewSecret(e.Access), e.loginToken()}
-		if e.Type != KindWellKnown { // there it is the name of a variable
+		if e.Type != KindWellKnown { // its Key is the name of a variable
 			found = append(found, NewSecret(e.Key))
 		}
-		known = append(known, slices.DeleteFunc(found, Secret.IsZero)...)
+		secrets = append(secrets, slices.DeleteFunc(found, Secret.IsZero)...)
 	}
-	for _, f := range readFetched(s.fetchedPath()) {
-		known = append(known, NewSecret(f.Access))
+	for _, f := range readShared(s.sharedPath()) {
+		secrets = append(secrets, NewSecret(f.Access))
 	}
-	return known, missing, nil
+	return secrets, unreadable, nil
 }
 
-// texts are all texts of a value.
-func texts(raw jsontext.Value) []Secret {
+// collectStrings returns all strings in a JSON value.
+func collectStrings(raw jsontext.Value) []Secret {
 	var out []Secret
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), lenient)
 	for {

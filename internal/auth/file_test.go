@@ -15,12 +15,12 @@ import (
 // A row that is no credential is named, stays as it is, and fails no other.
 func TestRowsThatAreNoCredentials(t *testing.T) {
 	for row, why := range map[string]string{
-		`null`:                           "no credential",
-		`"` + canary + `"`:               "no credential",
-		`["` + canary + `"]`:             "no credential",
-		`{"type":"api","key":{"k":1}}`:   "no credential",
-		`{"type":"api","type":"api"}`:    "no credential",
-		`{"type":7,"key":"k"}`:           "no credential",
+		`null`:                           "not a credential",
+		`"` + canary + `"`:               "not a credential",
+		`["` + canary + `"]`:             "not a credential",
+		`{"type":"api","key":{"k":1}}`:   "not a credential",
+		`{"type":"api","type":"api"}`:    "not a credential",
+		`{"type":7,"key":"k"}`:           "not a credential",
 		`{"key":"` + canary + `"}`:       "no type",
 		`{}`:                             "no type",
 		`{"type":"api"}`:                 "empty",
@@ -43,7 +43,7 @@ func TestRowsThatAreNoCredentials(t *testing.T) {
 		if c, ok, err := s.Get("bad", "BAD_KEY"); !ok || err != nil || c.From != "$BAD_KEY" || c.Instead != nil {
 			t.Errorf("%s: %+v %v", row, c, err)
 		}
-		troubles, err := s.Troubles(t.Context())
+		troubles, err := s.Problems(t.Context())
 		if err != nil || len(troubles) != 1 || troubles[0].Provider != "bad" || !strings.Contains(troubles[0].Err.Error(), why) || strings.Contains(troubles[0].Err.Error(), "canary") {
 			t.Errorf("%s: %v %v", row, troubles, err)
 		}
@@ -57,7 +57,7 @@ func TestRowsThatAreNoCredentials(t *testing.T) {
 		if had, err := s.Remove(t.Context(), "bad"); !had || err != nil {
 			t.Errorf("%s stays: %v %v", row, had, err)
 		}
-		if troubles, err := s.Troubles(t.Context()); len(troubles) != 0 || err != nil {
+		if troubles, err := s.Problems(t.Context()); len(troubles) != 0 || err != nil {
 			t.Errorf("%s: %v %v", row, troubles, err)
 		}
 	}
@@ -70,10 +70,10 @@ func TestRowsThatAreThereTwice(t *testing.T) {
 	if list, err := s.List(); len(list) != 1 || err != nil {
 		t.Errorf("%v %v", list, err)
 	}
-	if troubles, err := s.Troubles(t.Context()); len(troubles) != 1 || err != nil || !strings.Contains(troubles[0].Err.Error(), "two") {
+	if troubles, err := s.Problems(t.Context()); len(troubles) != 1 || err != nil || !strings.Contains(troubles[0].Err.Error(), "twice") {
 		t.Errorf("%v %v", troubles, err)
 	}
-	if err := s.Wrong("openai"); err == nil || s.Wrong("groq") != nil || s.Wrong("nobody") != nil {
+	if err := s.CheckEntry("openai"); err == nil || s.CheckEntry("groq") != nil || s.CheckEntry("nobody") != nil {
 		t.Errorf("%v", err)
 	}
 	if err := s.Set(t.Context(), "xai", NewSecret("x")); err != nil {
@@ -85,14 +85,14 @@ func TestRowsThatAreThereTwice(t *testing.T) {
 		t.Errorf("one of the two is lost: %s %v", raw, err)
 	}
 	var known []string
-	secrets, _, err := s.Secrets(t.Context())
+	secrets, _, err := s.ListSecrets(t.Context())
 	for _, k := range secrets {
 		known = append(known, k.Reveal())
 	}
 	if !slices.Contains(known, "1") || !slices.Contains(known, "2") || err != nil {
 		t.Errorf("what must not be shown: %v %v", known, err)
 	}
-	if had, err := s.Remove(t.Context(), "openai"); !had || err != nil || s.Wrong("openai") != nil {
+	if had, err := s.Remove(t.Context(), "openai"); !had || err != nil || s.CheckEntry("openai") != nil {
 		t.Errorf("they stay: %v", err)
 	}
 }
@@ -127,7 +127,7 @@ func TestSecretsOfAll(t *testing.T) {
 	s := store(t, nil)
 	write(t, s, `{"a":{"type":"api","key":"key-of-a"},"b":{"type":"oauth","refresh":"refresh-of-b","access":"access-of-b"},
 		"https://c":{"type":"wellknown","key":"ENV_NAME","token":"token-of-c"},"d":{"token":"what-d-has"},"e":{"type":"api","keyring":"e#1"}}`, 0o600)
-	known, missing, err := s.Secrets(t.Context())
+	known, missing, err := s.ListSecrets(t.Context())
 	var got []string
 	for _, k := range known {
 		got = append(got, k.Reveal())

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/keyring"
 )
 
-// Place is where credentials are kept.
+// Place is where a credential is stored.
 type Place string
 
 // The places.
@@ -25,106 +25,106 @@ const (
 	InFile    Place = "file"
 )
 
-// How long the keyring may take: by itself, and where its owner may have to open it first.
 const (
-	ringWait = 2 * time.Second
-	askWait  = 30 * time.Second
-	putting  = 2 * time.Minute  // after it, whoever was putting something there has done so, or is dead
-	downWait = 10 * time.Second // before a keyring that gave nothing is asked again
+	keyringTimeout = 2 * time.Second  // of calls that do not prompt
+	promptTimeout  = 30 * time.Second // of calls that may prompt the user
+	pendingTime    = 2 * time.Minute  // a process that stores a secret for longer has died
+	downTime       = 10 * time.Second // between attempts to read a keyring that failed
 )
 
-// wanted is where a new credential goes.
-func (s *Store) wanted() Place {
+// preferredPlace returns where a new credential goes.
+func (s *Store) preferredPlace() Place {
 	off := s.getenv("CAIRN_DISABLE_KEYRING")
-	if s.ring == nil || off == "1" || strings.EqualFold(off, "true") {
+	if s.keyring == nil || off == "1" || strings.EqualFold(off, "true") {
 		return InFile
 	}
 	return InKeyring
 }
 
-// place is where an entry is, and placeOf says it to people.
-func (e entry) place() Place {
-	if e.Ring != "" {
+func (e entry) placeOf() Place {
+	if e.KeyringName != "" {
 		return InKeyring
 	}
 	return InFile
 }
 
-func (s *Store) placeOf(e entry) string {
-	if e.place() == InKeyring {
+func (s *Store) describeEntryPlace(e entry) string {
+	if e.placeOf() == InKeyring {
 		return "the keyring"
 	}
 	return s.path
 }
 
-// opened are entries that the keyring gave out, by their names there. A name never gets another content.
-type opened struct {
-	mu     sync.Mutex // guards what follows
-	all    map[string]entry
-	down   error // why nothing can be had, until then: nobody waits for a keyring again and again
-	till   time.Time
-	leaves error // why it still has what it should not, when that was tried last
-	passed error // why it did not take what was kept last
+// keyringCache caches entries that were read from the keyring, by their names there. The content of a name never
+// changes.
+type keyringCache struct {
+	mu         sync.Mutex // guards what follows
+	entries    map[string]entry
+	downErr    error // of reads until downUntil, so that not every read waits for a keyring that fails
+	downUntil  time.Time
+	cleanUpErr error // of the last attempt to delete orphans
+	setErr     error // of the last attempt to store a secret
 }
 
-// known is what is remembered of a name, or of the keyring.
-func (o *opened) known(name string) (e entry, ok bool, down error) {
+// lookup returns a cached entry, and the error of a keyring that is down.
+func (o *keyringCache) lookup(name string) (e entry, ok bool, down error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if time.Now().Before(o.till) {
-		down = o.down
+	if time.Now().Before(o.downUntil) {
+		down = o.downErr
 	}
-	e, ok = o.all[name]
+	e, ok = o.entries[name]
 	return e, ok, down
 }
 
-// failed remembers that the keyring gives nothing.
-func (o *opened) failed(err error) {
+// markDown makes reads fail with err for downTime.
+func (o *keyringCache) markDown(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.down, o.till = err, time.Now().Add(downWait)
+	o.downErr, o.downUntil = err, time.Now().Add(downTime)
 }
 
-// isDown reports whether it gives nothing at present.
-func (o *opened) isDown() bool {
-	_, _, down := o.known("")
+// isDown reports whether reads fail at present.
+func (o *keyringCache) isDown() bool {
+	_, _, down := o.lookup("")
 	return down != nil
 }
 
-// leave remembers why something cannot be removed; nil if all is. That it is locked keeps nobody from reading.
-func (o *opened) leave(why error) {
+// recordCleanUp stores the outcome of an attempt to delete orphans. A locked keyring may still be readable, so it is
+// not marked as down.
+func (o *keyringCache) recordCleanUp(why error) {
 	if why != nil && !errors.Is(why, keyring.ErrLocked) && !o.isDown() {
-		o.failed(why)
+		o.markDown(why)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.leaves = why
+	o.cleanUpErr = why
 }
 
-func (o *opened) why() error {
+func (o *keyringCache) lastCleanUpError() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.leaves
+	return o.cleanUpErr
 }
 
-// pass remembers whether something was taken.
-func (o *opened) pass(why error) {
+// recordSet stores the outcome of an attempt to store a secret.
+func (o *keyringCache) recordSet(why error) {
 	if why != nil && !errors.Is(why, keyring.ErrLocked) {
-		o.failed(why)
+		o.markDown(why)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.passed = why
+	o.setErr = why
 }
 
-// Passed says why the keyring was passed over when a credential was kept last; nil if it was not.
-func (s *Store) Passed() error {
-	s.opened.mu.Lock()
-	defer s.opened.mu.Unlock()
-	return s.opened.passed
+// KeyringError returns why the keyring did not store the last credential, which is in the file then; nil if it did.
+func (s *Store) KeyringError() error {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	return s.cache.setErr
 }
 
-// Unreachable is why a stored key cannot be used now: it lies in the keyring, which does not give it out.
+// Unreachable is the error for a stored credential that the keyring does not give out.
 type Unreachable struct {
 	Provider string
 	Err      error
@@ -132,94 +132,94 @@ type Unreachable struct {
 
 func (u *Unreachable) Error() string { return u.What() + "; " + u.Fix() }
 
-// What says it without what to do.
+// What returns the error without a remedy.
 func (u *Unreachable) What() string {
-	return fmt.Sprintf("the key of %s lies in the keyring, and cannot be read: %v", u.Provider, u.Err)
+	return fmt.Sprintf("the key of %s is in the keyring and cannot be read: %v", u.Provider, u.Err)
 }
 
-// Fix says what a person can do.
+// Fix returns the remedy.
 func (u *Unreachable) Fix() string {
 	if errors.Is(u.Err, keyring.ErrNotFound) {
 		return "log in again: cairn auth login " + u.Provider
 	}
-	return "open the keyring, or log in again and keep the key in a file: cairn auth login --file " + u.Provider
+	return "unlock the keyring, or log in again and store the key in a file: cairn auth login --file " + u.Provider
 }
 
-// Unwrap returns what the keyring said.
+// Unwrap returns the error of the keyring.
 func (u *Unreachable) Unwrap() error { return u.Err }
 
-var errNoRing = errors.New("no keyring can be reached from here")
+var errNoKeyring = errors.New("no keyring is available here")
 
-// open returns an entry with what the keyring holds of it.
-func (s *Store) open(ctx context.Context, provider string, e entry) (entry, error) {
-	if e.Ring == "" {
+// unseal returns an entry with the secrets that the keyring holds for it.
+func (s *Store) unseal(ctx context.Context, provider string, e entry) (entry, error) {
+	if e.KeyringName == "" {
 		return e, nil
 	}
-	known, ok, err := s.opened.known(e.Ring)
+	known, ok, err := s.cache.lookup(e.KeyringName)
 	if ok {
 		return known, nil
 	}
 	var out entry
 	if err == nil {
-		if out, err = s.fetch(ctx, e.Ring); err != nil && !errors.Is(err, keyring.ErrNotFound) {
-			s.opened.failed(err)
+		if out, err = s.readKeyring(ctx, e.KeyringName); err != nil && !errors.Is(err, keyring.ErrNotFound) {
+			s.cache.markDown(err)
 		}
 	}
 	if err != nil {
 		return entry{}, &Unreachable{provider, err}
 	}
-	out.Ring = e.Ring
-	s.opened.mu.Lock()
-	defer s.opened.mu.Unlock()
-	if s.opened.all == nil || len(s.opened.all) >= maxOpened {
-		s.opened.all = map[string]entry{}
+	out.KeyringName = e.KeyringName
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	if s.cache.entries == nil || len(s.cache.entries) >= maxCached {
+		s.cache.entries = map[string]entry{}
 	}
-	s.opened.all[e.Ring] = out
+	s.cache.entries[e.KeyringName] = out
 	return out, nil
 }
 
-// maxOpened bounds what is remembered: tokens are renewed for as long as a server runs.
-const maxOpened = 256
+// maxCached bounds the cache. A server renews tokens, which get new names, for as long as it runs.
+const maxCached = 256
 
-func (s *Store) fetch(ctx context.Context, name string) (out entry, err error) {
-	if s.ring == nil {
-		return entry{}, errNoRing
+func (s *Store) readKeyring(ctx context.Context, name string) (out entry, err error) {
+	if s.keyring == nil {
+		return entry{}, errNoKeyring
 	}
-	ctx, cancel := context.WithTimeout(ctx, ringWait)
+	ctx, cancel := context.WithTimeout(ctx, keyringTimeout)
 	defer cancel()
-	raw, err := s.ring.Get(ctx, name)
+	raw, err := s.keyring.Get(ctx, name)
 	if err != nil {
 		return entry{}, err
 	}
-	if out = entryOf(jsontext.Value(raw)); out.wrong != "" {
-		return entry{}, fmt.Errorf("what it has is no credential: %s", out.wrong)
+	if out = parseEntry(jsontext.Value(raw)); out.invalid != "" {
+		return entry{}, fmt.Errorf("its entry is invalid: %s", out.invalid)
 	}
 	return out, nil
 }
 
-// ringName makes a name for an entry in the keyring. None is used again.
-func ringName(provider string) string {
+// newKeyringName returns a name for an entry in the keyring that was never used before.
+func newKeyringName(provider string) string {
 	var nonce [6]byte
-	_, _ = rand.Read(nonce[:]) // never fails
+	_, _ = rand.Read(nonce[:]) // never returns an error
 	return provider + "#" + hex.EncodeToString(nonce[:])
 }
 
-// seal puts an entry into the keyring and returns what stands for it in the file.
-func (s *Store) seal(ctx context.Context, name string, e entry) (entry, error) {
-	e.Ring = ""
+// sealEntry stores an entry in the keyring and returns the reference to it for the file.
+func (s *Store) sealEntry(ctx context.Context, name string, e entry) (entry, error) {
+	e.KeyringName = ""
 	raw, err := json.Marshal(e, json.Deterministic(true))
-	if err == nil && s.ring == nil {
-		err = errNoRing
+	if err == nil && s.keyring == nil {
+		err = errNoKeyring
 	}
 	if err == nil {
-		err = s.ring.Set(ctx, name, string(raw))
+		err = s.keyring.Set(ctx, name, string(raw))
 	}
-	if s.opened.pass(err); err != nil {
+	if s.cache.recordSet(err); err != nil {
 		return entry{}, err
 	}
-	kept := entry{Type: e.Type, Ring: name}
+	reference := entry{Type: e.Type, KeyringName: name}
 	if e.Type == KindWellKnown {
-		kept.Key = e.Key // the name of a variable
+		reference.Key = e.Key // the name of a variable
 	}
-	return kept, nil
+	return reference, nil
 }

@@ -18,175 +18,177 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// leftName is the file beside that of the keys which names what is to be removed from the keyring. A name is there before
-// its secret is put into the keyring, until the file of keys refers to it; and again before that does not any more, until
-// the keyring has forgotten it. So whoever dies anywhere, and whatever cannot be reached, no secret is left that nobody
-// knows of.
-const leftName = "auth.left.json"
+// orphansName is the write-ahead list of secrets in the keyring that auth.json does not refer to. A name is added
+// before its secret is stored, until auth.json refers to it, and again before that reference is removed, until the
+// keyring has deleted the secret. So a crash leaves no secret that nothing refers to.
+const orphansName = "auth.left.json"
 
-// note says of a name in the keyring that nothing refers to it.
-type note struct {
-	Perhaps bool  `json:"perhaps,omitzero"` // it may never have come there
-	Until   int64 `json:"until,omitzero"`   // until when somebody may be putting it there, in milliseconds since 1970
+// orphan is a secret in the keyring without a reference.
+type orphan struct {
+	Perhaps bool  `json:"perhaps,omitzero"` // the secret may never have been stored
+	Until   int64 `json:"until,omitzero"`   // a process may be storing it until then, in milliseconds since 1970
 }
 
-// left are the notes by their names.
-type left map[string]note
+// orphans are secrets by their names in the keyring.
+type orphans map[string]orphan
 
-// maxLeft bounds the notes of what may never have come into the keyring.
-const maxLeft = 256
+// maxOrphans bounds the names of secrets that may never have been stored.
+const maxOrphans = 256
 
-func (s *Store) leftPath() string { return filepath.Join(filepath.Dir(s.path), leftName) }
+func (s *Store) orphansPath() string { return filepath.Join(filepath.Dir(s.path), orphansName) }
 
-func (s *Store) readLeft() (left, error) {
-	raw, err := statefile.Read(s.leftPath(), maxFile)
+func (s *Store) readOrphans() (orphans, error) {
+	raw, err := statefile.Read(s.orphansPath(), maxFile)
 	if raw == nil || err != nil {
-		return left{}, err
+		return orphans{}, err
 	}
-	notes := left{}
-	if json.Unmarshal(raw, &notes) != nil {
-		return nil, fmt.Errorf("%s is damaged, which names what is to be removed from the keyring; move it away, and look in the keyring for what belongs to cairn", s.leftPath())
+	list := orphans{}
+	if json.Unmarshal(raw, &list) != nil {
+		return nil, fmt.Errorf("%s, which lists secrets to delete from the keyring, is damaged; "+
+			"move it away and look in the keyring for entries of cairn", s.orphansPath())
 	}
-	if notes == nil {
-		notes = left{}
+	if list == nil {
+		list = orphans{}
 	}
-	return notes, nil
+	return list, nil
 }
 
-// write keeps the notes. Without any there is no file.
-func (s *Store) writeLeft(notes left) error {
-	for _, name := range slices.Sorted(maps.Keys(notes)) {
-		if len(notes) > maxLeft && notes[name].Perhaps && notes[name].Until < time.Now().UnixMilli() {
-			delete(notes, name)
+// writeOrphans replaces the list. Without names there is no file.
+func (s *Store) writeOrphans(list orphans) error {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if len(list) > maxOrphans && list[name].Perhaps && list[name].Until < time.Now().UnixMilli() {
+			delete(list, name)
 		}
 	}
-	if len(notes) == 0 {
-		if err := os.Remove(s.leftPath()); !errors.Is(err, fs.ErrNotExist) {
+	if len(list) == 0 {
+		if err := os.Remove(s.orphansPath()); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
-	raw, err := json.Marshal(notes, json.Deterministic(true), jsontext.WithIndent("  "))
+	raw, err := json.Marshal(list, json.Deterministic(true), jsontext.WithIndent("  "))
 	if err != nil {
 		return err
 	}
-	return statefile.Replace(s.leftPath(), append(raw, '\n'), 0o600)
+	return statefile.Replace(s.orphansPath(), append(raw, '\n'), 0o600)
 }
 
-// sweep removes from the keyring what is noted and nothing refers to, as far as it can be reached now. It asks nobody.
-func (b *book) sweep(ctx context.Context) error {
-	before := len(b.left)
+// cleanUp deletes orphans from the keyring, without a prompt.
+func (b *txn) cleanUp(ctx context.Context) error {
+	before := len(b.orphans)
 	for _, e := range b.all {
-		delete(b.left, e.Ring)
+		delete(b.orphans, e.KeyringName)
 	}
-	_, _, down := b.opened.known("")
-	if down == nil && b.ring == nil && len(b.left) > 0 {
-		down = errNoRing
+	_, _, down := b.cache.lookup("")
+	if down == nil && b.keyring == nil && len(b.orphans) > 0 {
+		down = errNoKeyring
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ringWait) // the change is made
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyringTimeout) // the update is done
 	defer cancel()
-	for _, name := range slices.Sorted(maps.Keys(b.left)) {
+	for _, name := range slices.Sorted(maps.Keys(b.orphans)) {
 		if down != nil {
 			break
 		}
-		if b.left[name].Until > time.Now().UnixMilli() {
+		if b.orphans[name].Until > time.Now().UnixMilli() {
 			continue
 		}
-		if down = b.ring.Delete(ctx, name, false); down == nil {
-			delete(b.left, name)
+		if down = b.keyring.Delete(ctx, name, false); down == nil {
+			delete(b.orphans, name)
 		}
 	}
-	b.opened.leave(down)
-	if len(b.left) == before {
+	b.cache.recordCleanUp(down)
+	if len(b.orphans) == before {
 		return nil
 	}
-	return b.writeLeft(b.left)
+	return b.writeOrphans(b.orphans)
 }
 
-// Left tells what is still in the keyring although its key is removed: of a provider, or of all for "".
-type Left struct {
-	Names []string // in the keyring
-	Due   bool     // there are some, or what may have come there, that a Sweep would look for
-	Why   error    // they could not be removed when that was tried last
+// Orphans are the secrets of one provider, or of all for "", that are still in the keyring although their credential
+// was removed or replaced.
+type Orphans struct {
+	Names []string // of secrets in the keyring
+	Due   bool     // CleanUp would try to delete some
+	Why   error    // why the last attempt to delete them failed
 }
 
-// Left lists what is still in the keyring of a provider.
-func (s *Store) Left(provider string) (Left, error) {
-	notes, err := s.readLeft()
+// Orphans returns the orphans of a provider, or all for "".
+func (s *Store) Orphans(provider string) (Orphans, error) {
+	list, err := s.readOrphans()
 	if err != nil {
-		return Left{}, err
+		return Orphans{}, err
 	}
-	all, err := s.read()
+	all, err := s.readFile()
 	if err != nil {
-		return Left{}, err
+		return Orphans{}, err
 	}
 	for _, e := range all {
-		delete(notes, e.Ring)
+		delete(list, e.KeyringName)
 	}
-	out := Left{Why: s.opened.why()}
-	for _, name := range slices.Sorted(maps.Keys(notes)) {
-		out.Due = out.Due || notes[name].Until < time.Now().UnixMilli()
-		if !notes[name].Perhaps && ofProvider(name, provider) {
+	out := Orphans{Why: s.cache.lastCleanUpError()}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		out.Due = out.Due || list[name].Until < time.Now().UnixMilli()
+		if !list[name].Perhaps && isNameOf(name, provider) {
 			out.Names = append(out.Names, name)
 		}
 	}
 	return out, nil
 }
 
-// ofProvider reports whether a name in the keyring is that of a provider's key.
-func ofProvider(name, provider string) bool {
+// isNameOf reports whether a name in the keyring is that of a provider.
+func isNameOf(name, provider string) bool {
 	at := strings.LastIndex(name, "#")
 	return provider == "" || at >= 0 && name[:at] == provider
 }
 
-// Sweep removes from the keyring what is left of a provider, or of all for "". With ask, somebody may be asked to open it.
-func (s *Store) Sweep(ctx context.Context, provider string, ask bool) (Left, error) {
-	err := s.change(ctx, func(*book) error { return nil })
+// CleanUp deletes the orphans of a provider from the keyring, or all for "", and returns what is left. With prompt,
+// the user may be asked to unlock it.
+func (s *Store) CleanUp(ctx context.Context, provider string, prompt bool) (Orphans, error) {
+	err := s.update(ctx, func(*txn) error { return nil })
 	if err != nil {
-		return Left{}, err
+		return Orphans{}, err
 	}
-	now, err := s.Left(provider)
-	if err != nil || !ask || s.ring == nil || len(now.Names) == 0 || s.opened.isDown() {
-		return now, err
+	left, err := s.Orphans(provider)
+	if err != nil || !prompt || s.keyring == nil || len(left.Names) == 0 || s.cache.isDown() {
+		return left, err
 	}
-	asking, cancel := context.WithTimeout(ctx, askWait)
+	asking, cancel := context.WithTimeout(ctx, promptTimeout)
 	defer cancel()
-	var gone []string
-	for _, name := range now.Names { // outside of the lock: a person is asked
-		if why := s.ring.Delete(asking, name, true); why != nil {
-			s.opened.leave(why)
+	var deleted []string
+	for _, name := range left.Names { // without the lock, since the user may be prompted
+		if why := s.keyring.Delete(asking, name, true); why != nil {
+			s.cache.recordCleanUp(why)
 			break
 		}
-		gone = append(gone, name)
+		deleted = append(deleted, name)
 	}
-	if err := s.unnote(ctx, gone); err != nil {
-		return Left{}, err
+	if err := s.removeOrphans(ctx, deleted); err != nil {
+		return Orphans{}, err
 	}
-	return s.Left(provider)
+	return s.Orphans(provider)
 }
 
-// Forget gives up what is left of a provider in the keyring, and names it.
-func (s *Store) Forget(ctx context.Context, provider string) ([]string, error) {
-	now, err := s.Left(provider)
+// ForgetOrphans removes the orphans of a provider from the list, leaves them in the keyring, and returns their names.
+func (s *Store) ForgetOrphans(ctx context.Context, provider string) ([]string, error) {
+	left, err := s.Orphans(provider)
 	if err != nil {
 		return nil, err
 	}
-	return now.Names, s.unnote(ctx, now.Names)
+	return left.Names, s.removeOrphans(ctx, left.Names)
 }
 
-// unnote removes notes.
-func (s *Store) unnote(ctx context.Context, names []string) error {
+// removeOrphans removes names from the list.
+func (s *Store) removeOrphans(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
 	return statefile.Change(ctx, s.path, func() error {
-		notes, err := s.readLeft()
+		list, err := s.readOrphans()
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			delete(notes, name)
+			delete(list, name)
 		}
-		return s.writeLeft(notes)
+		return s.writeOrphans(list)
 	})
 }

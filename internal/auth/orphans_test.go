@@ -17,38 +17,38 @@ func TestKeysThatAreLeftInTheKeyring(t *testing.T) {
 	for name, end := range map[string]func(s *Store) error{
 		"logout":         func(s *Store) error { _, err := s.Remove(t.Context(), "openai"); return err },
 		"login":          func(s *Store) error { return s.Set(t.Context(), "openai", NewSecret("newer")) },
-		"logout offline": func(s *Store) error { s.ring = nil; _, err := s.Remove(t.Context(), "openai"); return err },
-		"login offline":  func(s *Store) error { s.ring = nil; return s.Set(t.Context(), "openai", NewSecret("newer")) },
+		"logout offline": func(s *Store) error { s.keyring = nil; _, err := s.Remove(t.Context(), "openai"); return err },
+		"login offline":  func(s *Store) error { s.keyring = nil; return s.Set(t.Context(), "openai", NewSecret("newer")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, v := t.TempDir(), &vault{items: map[string]string{}}
-			fill(t, in(dir, v))
+			dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
+			fill(t, storeWith(dir, v))
 			v.closed = true
-			s := in(dir, v)
+			s := storeWith(dir, v)
 			if err := end(s); err != nil {
 				t.Fatal(err)
 			}
-			left, err := s.Left("openai")
+			left, err := s.Orphans("openai")
 			if err != nil || len(left.Names) != 1 || left.Why == nil || !strings.HasPrefix(left.Names[0], "openai#") {
 				t.Errorf("%+v %v", left, err)
 			}
 			if _, has := v.items[left.Names[0]]; !has {
 				t.Error("the name is another")
 			}
-			if left, err := in(dir, v).Sweep(t.Context(), "openai", true); err != nil || len(left.Names) != 1 || left.Why == nil {
+			if left, err := storeWith(dir, v).CleanUp(t.Context(), "openai", true); err != nil || len(left.Names) != 1 || left.Why == nil {
 				t.Errorf("again: %+v %v", left, err)
 			}
-			if left, err := s.Left("groq"); err != nil || len(left.Names) != 0 {
+			if left, err := s.Orphans("groq"); err != nil || len(left.Names) != 0 {
 				t.Errorf("of another: %+v %v", left, err)
 			}
 			v.closed = false
-			if err := in(dir, v).Set(t.Context(), "groq", NewSecret("g")); err != nil { // whatever is changed next
+			if err := storeWith(dir, v).Set(t.Context(), "groq", NewSecret("g")); err != nil { // whatever is changed next
 				t.Fatal(err)
 			}
-			if left, err := in(dir, v).Left(""); err != nil || len(left.Names) != 0 || len(v.items) != 3 {
+			if left, err := storeWith(dir, v).Orphans(""); err != nil || len(left.Names) != 0 || len(v.items) != 3 {
 				t.Errorf("%+v, %d items, %v", left, len(v.items), err)
 			}
-			if _, err := os.Stat(s.leftPath()); !errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Stat(s.orphansPath()); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("notes of nothing stay: %v", err)
 			}
 		})
@@ -57,59 +57,59 @@ func TestKeysThatAreLeftInTheKeyring(t *testing.T) {
 
 // Who asks may have the keyring opened; others may not.
 func TestSweepAsks(t *testing.T) {
-	dir, v := t.TempDir(), &vault{items: map[string]string{}}
-	fill(t, in(dir, v))
+	dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
+	fill(t, storeWith(dir, v))
 	v.opens = true
-	if _, err := in(dir, v).Remove(t.Context(), "openai"); err != nil || len(v.items) != 3 {
+	if _, err := storeWith(dir, v).Remove(t.Context(), "openai"); err != nil || len(v.items) != 3 {
 		t.Errorf("%d items, %v", len(v.items), err)
 	}
-	if left, err := in(dir, v).Sweep(t.Context(), "", false); err != nil || len(left.Names) != 1 || len(v.items) != 3 {
+	if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || len(left.Names) != 1 || len(v.items) != 3 {
 		t.Errorf("%+v, %d items, %v", left, len(v.items), err)
 	}
-	if left, err := in(dir, v).Sweep(t.Context(), "", true); err != nil || len(left.Names) != 0 || len(v.items) != 2 {
+	if left, err := storeWith(dir, v).CleanUp(t.Context(), "", true); err != nil || len(left.Names) != 0 || len(v.items) != 2 {
 		t.Errorf("%+v, %d items, %v", left, len(v.items), err)
 	}
 }
 
 func TestForget(t *testing.T) {
-	dir, v := t.TempDir(), &vault{items: map[string]string{}}
-	fill(t, in(dir, v))
-	s := in(dir, nil)
+	dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
+	fill(t, storeWith(dir, v))
+	s := storeWith(dir, nil)
 	if _, err := s.Remove(t.Context(), "openai"); err != nil {
 		t.Fatal(err)
 	}
-	names, err := s.Forget(t.Context(), "openai")
+	names, err := s.ForgetOrphans(t.Context(), "openai")
 	if err != nil || len(names) != 1 {
 		t.Errorf("%v %v", names, err)
 	}
-	if left, err := s.Left(""); err != nil || len(left.Names) != 0 {
+	if left, err := s.Orphans(""); err != nil || len(left.Names) != 0 {
 		t.Errorf("%+v %v", left, err)
 	}
 }
 
 // What is noted is what is removed, and nothing that the file refers to.
 func TestNotesNeverRemoveWhatIsUsed(t *testing.T) {
-	dir, v := t.TempDir(), &vault{items: map[string]string{}}
-	fill(t, in(dir, v))
-	s := in(dir, v)
-	notes := left{}
+	dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
+	fill(t, storeWith(dir, v))
+	s := storeWith(dir, v)
+	notes := orphans{}
 	for name := range v.items {
-		notes[name] = note{}
+		notes[name] = orphan{}
 	}
-	if err := s.writeLeft(notes); err != nil {
+	if err := s.writeOrphans(notes); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Sweep(t.Context(), "", true); err != nil {
+	if _, err := s.CleanUp(t.Context(), "", true); err != nil {
 		t.Fatal(err)
 	}
-	whole(t, s)
-	if err := os.WriteFile(s.leftPath(), []byte(`[]`), 0o600); err != nil {
+	checkFilled(t, s)
+	if err := os.WriteFile(s.orphansPath(), []byte(`[]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Remove(t.Context(), "openai"); err == nil || !strings.Contains(err.Error(), leftName) {
+	if _, err := s.Remove(t.Context(), "openai"); err == nil || !strings.Contains(err.Error(), orphansName) {
 		t.Errorf("damaged notes: %v", err)
 	}
-	whole(t, in(dir, v))
+	checkFilled(t, storeWith(dir, v))
 }
 
 // Whenever a login dies, nothing stays in the keyring that nobody knows of; and nobody takes away what a login that
@@ -119,19 +119,19 @@ func TestLoginThatIsCutShort(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			died := true
 			for step := 1; died; step++ {
-				dir, v := t.TempDir(), &vault{items: map[string]string{}}
-				fill(t, in(dir, v))
+				dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
+				fill(t, storeWith(dir, v))
 				v.steps, v.after = step, after
-				died = dies(t, func() { _ = in(dir, v).Set(t.Context(), "openai", NewSecret("newer")) })
+				died = dies(t, func() { _ = storeWith(dir, v).Set(t.Context(), "openai", NewSecret("newer")) })
 				v.steps = 0
-				if c, ok, err := in(dir, v).Get("openai"); !ok || err != nil || c.Key.Reveal() != canary && c.Key.Reveal() != "newer" {
+				if c, ok, err := storeWith(dir, v).Get("openai"); !ok || err != nil || c.Key.Reveal() != canary && c.Key.Reveal() != "newer" {
 					t.Errorf("cut at %d: %v %v", step, ok, err)
 				}
-				time.Sleep(2 * putting)
-				if left, err := in(dir, v).Left(""); err != nil || !left.Due && len(v.items) != 3 {
+				time.Sleep(2 * pendingTime)
+				if left, err := storeWith(dir, v).Orphans(""); err != nil || !left.Due && len(v.items) != 3 {
 					t.Errorf("cut at %d: nothing is due: %+v, %d items, %v", step, left, len(v.items), err)
 				}
-				if left, err := in(dir, v).Sweep(t.Context(), "", false); err != nil || left.Due || len(left.Names) != 0 || len(v.items) != 3 {
+				if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || left.Due || len(left.Names) != 0 || len(v.items) != 3 {
 					t.Errorf("cut at %d: %+v, %d items, %v", step, left, len(v.items), err)
 				}
 				if step > 20 {
@@ -145,12 +145,12 @@ func TestLoginThatIsCutShort(t *testing.T) {
 // A login during which somebody else changes something, at once or after so long that he takes it for dead, is kept.
 func TestLoginThatTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, long := range []time.Duration{0, 2 * putting} {
+		for _, long := range []time.Duration{0, 2 * pendingTime} {
 			for _, before := range []bool{false, true} {
-				dir, v := t.TempDir(), &vault{items: map[string]string{}}
+				dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
 				meanwhile := func() {
 					time.Sleep(long)
-					if _, err := in(dir, v).Sweep(t.Context(), "", false); err != nil {
+					if _, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil {
 						t.Error(err)
 					}
 				}
@@ -159,17 +159,17 @@ func TestLoginThatTakesLong(t *testing.T) {
 				} else {
 					v.puts = []func(){nil, meanwhile}
 				}
-				if err := in(dir, v).Set(t.Context(), "openai", NewSecret(canary)); err != nil {
+				if err := storeWith(dir, v).Set(t.Context(), "openai", NewSecret(canary)); err != nil {
 					t.Fatal(err)
 				}
-				if c, ok, err := in(dir, v).Get("openai"); !ok || err != nil || c.Key.Reveal() != canary {
+				if c, ok, err := storeWith(dir, v).Get("openai"); !ok || err != nil || c.Key.Reveal() != canary {
 					t.Errorf("%s %v: %v %v", long, before, ok, err)
 				}
-				time.Sleep(2 * putting)
-				if left, err := in(dir, v).Sweep(t.Context(), "", false); err != nil || len(left.Names) != 0 || len(v.items) > 1 {
+				time.Sleep(2 * pendingTime)
+				if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || len(left.Names) != 0 || len(v.items) > 1 {
 					t.Errorf("%s %v: %+v, %v", long, before, left, err)
 				}
-				if in(dir, v).Where("openai") == in(dir, v).Path() && len(v.items) != 0 {
+				if storeWith(dir, v).DescribePlace("openai") == storeWith(dir, v).Path() && len(v.items) != 0 {
 					t.Errorf("%s %v: it is in both places", long, before)
 				}
 			}
@@ -179,10 +179,10 @@ func TestLoginThatTakesLong(t *testing.T) {
 
 // The environment's key stands in for one that the keyring does not give out, and says so.
 func TestEnvironmentStandsIn(t *testing.T) {
-	dir, v := t.TempDir(), &vault{items: map[string]string{}}
-	fill(t, in(dir, v))
+	dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
+	fill(t, storeWith(dir, v))
 	v.closed = true
-	s := in(dir, v)
+	s := storeWith(dir, v)
 	s.getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "env"}[name] }
 	c, ok, err := s.Get("openai", "OPENAI_API_KEY")
 	var why *Unreachable
@@ -198,28 +198,28 @@ func TestEnvironmentStandsIn(t *testing.T) {
 	if c, ok, err := s.Get("other", "ORG_TOKEN", "OPENAI_API_KEY"); !ok || err != nil || c.Instead == nil {
 		t.Errorf("%+v %v %v", c, ok, err)
 	}
-	troubles, err := s.Troubles(t.Context())
-	if err != nil || !slices.EqualFunc(troubles, []string{"github-copilot", "https://example.org", "openai"}, func(t Trouble, p string) bool { return t.Provider == p }) {
+	troubles, err := s.Problems(t.Context())
+	if err != nil || !slices.EqualFunc(troubles, []string{"github-copilot", "https://example.org", "openai"}, func(t Problem, p string) bool { return t.Provider == p }) {
 		t.Errorf("%v %v", troubles, err)
 	}
 	v.closed = false
-	if c, _, err := in(dir, v).Get("openai", "OPENAI_API_KEY"); err != nil || c.Key.Reveal() != canary || c.Instead != nil {
+	if c, _, err := storeWith(dir, v).Get("openai", "OPENAI_API_KEY"); err != nil || c.Key.Reveal() != canary || c.Instead != nil {
 		t.Errorf("%+v %v", c, err)
 	}
 }
 
 // Who leaves while the keyring asks keeps what there was.
 func TestLoginThatIsLeft(t *testing.T) {
-	dir, v := t.TempDir(), &vault{items: map[string]string{}}
-	fill(t, in(dir, v))
+	dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
+	fill(t, storeWith(dir, v))
 	left := errors.New("the user left")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	v.puts = []func(){func() { cancel(left) }, nil}
-	if err := in(dir, v).Set(ctx, "openai", NewSecret("newer")); !errors.Is(err, left) {
+	if err := storeWith(dir, v).Set(ctx, "openai", NewSecret("newer")); !errors.Is(err, left) {
 		t.Error(err)
 	}
-	whole(t, in(dir, v))
-	if secretInFile(t, in(dir, v)) {
+	checkFilled(t, storeWith(dir, v))
+	if secretInFile(t, storeWith(dir, v)) {
 		t.Error("it went into the file")
 	}
 }

@@ -36,8 +36,8 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, v.current)
 }
 
-// Processes that want a token at once fetch it once: also where each has a folder of its own in which the file is a link to
-// the same one.
+// Processes that want a token at once fetch it once: also where each has a folder of its own in which the file is a
+// link to the same one.
 func TestProcessesFetchOnce(t *testing.T) {
 	none := func(string) string { return "" }
 	for _, how := range []string{"renewed", "fetched"} {
@@ -54,7 +54,7 @@ func TestProcessesFetchOnce(t *testing.T) {
 				if linked {
 					for i := range homes[1:] {
 						homes[i+1] = t.TempDir()
-						for _, name := range []string{auth.FileName, auth.FetchedName} {
+						for _, name := range []string{auth.FileName, auth.SharedName} {
 							if err := os.Symlink(filepath.Join(home, name), filepath.Join(homes[i+1], name)); err != nil {
 								t.Fatal(err)
 							}
@@ -137,9 +137,9 @@ func TestProcess(t *testing.T) {
 	var got auth.Token
 	var err error
 	if os.Getenv("AUTH_TEST_HOW") == "renewed" {
-		got, err = s.Renewed(t.Context(), "p", auth.Token{}, func(have auth.Token) (auth.Token, error) { return refresh(have.Refresh.Reveal()) })
+		got, err = s.Renew(t.Context(), "p", auth.Token{}, func(have auth.Token) (auth.Token, error) { return refresh(have.Refresh.Reveal()) })
 	} else {
-		got, err = s.Fetched(t.Context(), "p", auth.Secret{}, func(context.Context) (auth.Token, error) { return refresh("refresh-1") })
+		got, err = s.FetchShared(t.Context(), "p", auth.Secret{}, func(context.Context) (auth.Token, error) { return refresh("refresh-1") })
 	}
 	if err != nil {
 		fmt.Println(err)

@@ -7,19 +7,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Secret is a key that no ordinary way of showing a value reveals: formatting with any verb, JSON and log/slog all
-// give Hidden. The zero value is no key.
+// Secret is a key that is not shown by formatting with any verb, by JSON or by log/slog: all give Hidden. The zero
+// value has no key.
 type Secret struct {
-	key *string // behind a pointer, because fmt prints the unexported fields of a stranger without asking Format
+	key *string // a pointer, since fmt prints unexported fields of other types without calling Format
 }
 
-// Hidden stands where a secret would.
+// Hidden is shown in place of a secret.
 const Hidden = "(hidden)"
 
-// NewSecret keeps key.
+// NewSecret returns a secret with the key.
 func NewSecret(key string) Secret { return Secret{&key} }
 
-// Reveal returns the key itself, for the one place that sends it.
+// Reveal returns the key, for the code that sends it.
 func (s Secret) Reveal() string {
 	if s.key == nil {
 		return ""
@@ -58,7 +58,7 @@ func (s *Secret) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	if tok.Kind() != '"' {
-		return fmt.Errorf("want text in quotes")
+		return fmt.Errorf("want a string")
 	}
 	*s = NewSecret(tok.String())
 	return nil

@@ -13,49 +13,51 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// FetchedName is the file beside that of the keys with the short-lived tokens that were fetched for what stands elsewhere: in
-// the environment, or in files of vendors' own tools. It may go at any time, and costs one exchange.
-const FetchedName = "auth.fetched.json"
+// SharedName is the file with short-lived tokens for credentials that cairn does not store: those of the environment,
+// and files of vendors' own tools. If it is deleted, the tokens are fetched again.
+const SharedName = "auth.fetched.json"
 
-// maxFetched bounds what is kept in it.
-const maxFetched = 64
+// maxShared bounds the tokens in the file.
+const maxShared = 64
 
-// fetchedToken is the stored form.
-type fetchedToken struct {
+// sharedToken is the stored form of a token.
+type sharedToken struct {
 	Access  string `json:"access"`
 	Expires int64  `json:"expires"` // milliseconds since 1970
 }
 
-func (f fetchedToken) token() Token {
+func (f sharedToken) toToken() Token {
 	return Token{Access: NewSecret(f.Access), Expires: time.UnixMilli(f.Expires)}
 }
 
-// FetchedFor names what is fetched for a secret of a provider, without telling the secret.
-func FetchedFor(provider, secret string) string {
+// FetchName returns the name of the token for a secret of a provider. It does not contain the secret.
+func FetchName(provider, secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return provider + "#" + hex.EncodeToString(sum[:16])
 }
 
-// Fetched returns a token of that name other than refused: one that a process has fetched, else the one that fetch returns,
-// which is kept for the others. No other process fetches meanwhile. Where nothing can be kept, each fetches its own.
-func (s *Store) Fetched(ctx context.Context, name string, refused Secret, fetch func(context.Context) (Token, error)) (Token, error) {
-	waiting, cancel := context.WithTimeout(ctx, changeWait)
+// FetchShared returns a token of that name other than refused: a stored one, else the result of fetch, which is
+// stored. One process fetches for all that ask at once. If the file cannot be written, each fetches its own.
+func (s *Store) FetchShared(
+	ctx context.Context, name string, refused Secret, fetch func(context.Context) (Token, error),
+) (Token, error) {
+	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	var out Token
 	var locked bool
 	var failed error
-	path := s.fetchedPath()
+	path := s.sharedPath()
 	err := statefile.Change(waiting, path, func() error {
 		locked = true
-		all := readFetched(path)
-		if out = all[name].token(); !out.Access.Equal(refused) && out.Fresh(time.Now()) {
+		all := readShared(path)
+		if out = all[name].toToken(); !out.Access.Equal(refused) && out.IsFresh(time.Now()) {
 			return nil
 		}
 		if out, failed = fetch(ctx); failed != nil || out.Expires.IsZero() {
 			return nil
 		}
-		all[name] = fetchedToken{out.Access.Reveal(), out.Expires.UnixMilli()}
-		return writeFetched(path, all)
+		all[name] = sharedToken{out.Access.Reveal(), out.Expires.UnixMilli()}
+		return writeShared(path, all)
 	})
 	if err != nil && !locked && ctx.Err() == nil {
 		return fetch(ctx)
@@ -63,26 +65,26 @@ func (s *Store) Fetched(ctx context.Context, name string, refused Secret, fetch 
 	if !locked {
 		failed = context.Cause(ctx)
 	}
-	return out, failed // that it could not be kept harms nobody
+	return out, failed // a token that could not be stored can still be used
 }
 
-func (s *Store) fetchedPath() string { return filepath.Join(filepath.Dir(s.path), FetchedName) }
+func (s *Store) sharedPath() string { return filepath.Join(filepath.Dir(s.path), SharedName) }
 
-// readFetched reads what others fetched. What cannot be read is not there.
-func readFetched(path string) map[string]fetchedToken {
-	all := map[string]fetchedToken{}
+// readShared returns the stored tokens; none if the file is invalid.
+func readShared(path string) map[string]sharedToken {
+	all := map[string]sharedToken{}
 	if raw, err := statefile.Read(path, maxFile); err != nil || json.Unmarshal(raw, &all) != nil || all == nil {
-		return map[string]fetchedToken{}
+		return map[string]sharedToken{}
 	}
 	return all
 }
 
-// writeFetched keeps those that can be used yet.
-func writeFetched(path string, all map[string]fetchedToken) error {
+// writeShared stores the tokens that are still fresh.
+func writeShared(path string, all map[string]sharedToken) error {
 	now := time.Now()
-	maps.DeleteFunc(all, func(_ string, f fetchedToken) bool { return !f.token().Fresh(now) })
+	maps.DeleteFunc(all, func(_ string, f sharedToken) bool { return !f.toToken().IsFresh(now) })
 	for name := range all {
-		if len(all) <= maxFetched {
+		if len(all) <= maxShared {
 			break
 		}
 		delete(all, name)

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Token is what a login with OAuth left: the right to ask for access, and the access that there is.
+// Token is the outcome of a login with OAuth.
 type Token struct {
 	Refresh Secret
 	Access  Secret
 	Expires time.Time // of Access; zero is never
 }
 
-// margin is how long before it expires an access token is renewed (spec/v2 §19.3).
-const margin = 5 * time.Minute
+// renewMargin is how long before it expires an access token is renewed.
+const renewMargin = 5 * time.Minute
 
-// Fresh reports whether the access can be used for a while yet.
-func (t Token) Fresh(now time.Time) bool {
-	return !t.Access.IsZero() && (t.Expires.IsZero() || t.Expires.Sub(now) > margin)
+// IsFresh reports whether the access token does not expire within renewMargin.
+func (t Token) IsFresh(now time.Time) bool {
+	return !t.Access.IsZero() && (t.Expires.IsZero() || t.Expires.Sub(now) > renewMargin)
 }
 
-func (e entry) token() Token {
+func (e entry) toToken() Token {
 	if e.Type != KindOAuth {
 		return Token{}
 	}
@@ -32,50 +32,51 @@ func (e entry) token() Token {
 	return t
 }
 
-func (e *entry) keep(t Token) {
+func (e *entry) setToken(t Token) {
 	e.Type, e.Refresh, e.Access, e.Expires = KindOAuth, t.Refresh.Reveal(), t.Access.Reveal(), 0
 	if !t.Expires.IsZero() {
 		e.Expires = t.Expires.UnixMilli()
 	}
 }
 
-// SetToken stores the outcome of a login in place of what was stored.
+// SetToken stores the token of a login in place of what was stored.
 func (s *Store) SetToken(ctx context.Context, provider string, t Token) error {
 	var e entry
-	e.keep(t)
-	if why := e.lacks(); why != "" {
-		return unfit("the token of %s is none: %s", provider, why)
+	e.setToken(t)
+	if why := e.invalidReason(); why != "" {
+		return invalidf("the token of %s is invalid: %s", provider, why)
 	}
-	return s.put(ctx, provider, e)
+	return s.storeEntry(ctx, provider, e)
 }
 
-// Renewed returns a token other than old: the stored one if somebody else has renewed it, else the one that renew
-// makes of it, which is stored. No other process renews the provider's tokens meanwhile, so that each refresh token is
-// used once.
-func (s *Store) Renewed(ctx context.Context, provider string, old Token, renew func(Token) (Token, error)) (Token, error) {
+// Renew returns a token with another access token than old: the stored one if another process has renewed it, else the
+// result of renew, which is stored. The lock of the file is held meanwhile, so that each refresh token is used once.
+func (s *Store) Renew(
+	ctx context.Context, provider string, old Token, renew func(Token) (Token, error),
+) (Token, error) {
 	var out Token
-	err := s.change(ctx, func(b *book) error {
-		e, ok, err := b.get(ctx, provider)
+	err := s.update(ctx, func(b *txn) error {
+		e, ok, err := b.lookup(ctx, provider)
 		if err != nil {
 			return err
 		}
 		if !ok || e.Type != KindOAuth {
-			return fmt.Errorf("nobody is logged in at %s any more; run cairn auth login %[1]s", provider)
+			return fmt.Errorf("no login is stored for %s; run cairn auth login %[1]s", provider)
 		}
-		if out = e.token(); !out.Access.Equal(old.Access) && out.Fresh(time.Now()) {
+		if out = e.toToken(); !out.Access.Equal(old.Access) && out.IsFresh(time.Now()) {
 			return nil
 		}
-		if out, err = renew(e.token()); err != nil {
+		if out, err = renew(e.toToken()); err != nil {
 			return err
 		}
-		at := e.place()
-		e.keep(out)
-		if why := e.lacks(); why != "" { // what is kept can still be used
-			return fmt.Errorf("what %s gave is no token: %s", provider, why)
+		at := e.placeOf()
+		e.setToken(out)
+		if why := e.invalidReason(); why != "" { // the stored one stays
+			return fmt.Errorf("the token from %s is invalid: %s", provider, why)
 		}
-		keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), ringWait)
+		keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyringTimeout)
 		defer cancel()
-		return b.keep(keeping, provider, e, at) // in the file if need be: it may be the only one that is accepted
+		return b.put(keeping, provider, e, at) // in the file if the keyring fails: the old one may be invalid now
 	})
 	return out, err
 }

@@ -24,7 +24,7 @@ func TestTokens(t *testing.T) {
 	if err != nil || !ok || c.Kind != auth.KindOAuth || !c.Refresh.Equal(old.Refresh) || !c.Access.Equal(old.Access) || !c.Expires.Equal(old.Expires) {
 		t.Fatalf("%+v %v %v", c, ok, err)
 	}
-	if c.Fresh(time.Now()) || !(auth.Token{Access: c.Access}).Fresh(time.Now()) || (auth.Token{}).Fresh(time.Now()) {
+	if c.IsFresh(time.Now()) || !(auth.Token{Access: c.Access}).IsFresh(time.Now()) || (auth.Token{}).IsFresh(time.Now()) {
 		t.Error("a token that ends within five minutes is not fresh; one without an end is")
 	}
 	raw, err := os.ReadFile(s.Path())
@@ -35,7 +35,7 @@ func TestTokens(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 { // of other processes, as far as the file's lock can tell
 		all.Go(func() {
-			got, err := auth.New(dirOf(s), func(string) string { return "" }).Renewed(t.Context(), "p", old, func(have auth.Token) (auth.Token, error) {
+			got, err := auth.New(dirOf(s), func(string) string { return "" }).Renew(t.Context(), "p", old, func(have auth.Token) (auth.Token, error) {
 				n := renewed.Add(1)
 				return auth.Token{Refresh: auth.NewSecret(have.Refresh.Reveal() + "+"), Access: auth.NewSecret(fmt.Sprint("new-", n)), Expires: time.Now().Add(time.Hour)}, nil
 			})
@@ -56,14 +56,14 @@ func TestRenewedKeepsWhatItHasOnFailure(t *testing.T) {
 	s := auth.New(t.TempDir(), func(string) string { return "" })
 	broken := errors.New("no network")
 	renew := func(auth.Token) (auth.Token, error) { return auth.Token{}, broken }
-	if _, err := s.Renewed(t.Context(), "p", auth.Token{}, renew); err == nil || !strings.Contains(err.Error(), "cairn auth login p") {
+	if _, err := s.Renew(t.Context(), "p", auth.Token{}, renew); err == nil || !strings.Contains(err.Error(), "cairn auth login p") {
 		t.Error(err)
 	}
 	old := auth.Token{Refresh: auth.NewSecret("r"), Access: auth.NewSecret("a")}
 	if err := s.SetToken(t.Context(), "p", old); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Renewed(t.Context(), "p", old, renew); !errors.Is(err, broken) {
+	if _, err := s.Renew(t.Context(), "p", old, renew); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	if c, _, _ := s.Get("p"); !c.Refresh.Equal(old.Refresh) {
@@ -83,7 +83,7 @@ func TestRenewedWaitsForAnother(t *testing.T) {
 		var all sync.WaitGroup
 		for range 2 {
 			all.Go(func() {
-				got, err := auth.New(dir, none).Renewed(t.Context(), "p", auth.Token{}, func(have auth.Token) (auth.Token, error) {
+				got, err := auth.New(dir, none).Renew(t.Context(), "p", auth.Token{}, func(have auth.Token) (auth.Token, error) {
 					renewed++
 					time.Sleep(29 * time.Second)
 					return auth.Token{Refresh: have.Refresh, Access: auth.NewSecret("a"), Expires: time.Now().Add(time.Hour)}, nil
@@ -98,7 +98,7 @@ func TestRenewedWaitsForAnother(t *testing.T) {
 			t.Errorf("renewed %d times", renewed)
 		}
 		all.Go(func() {
-			_, _ = auth.New(dir, none).Renewed(t.Context(), "p", auth.Token{Access: auth.NewSecret("a")}, func(have auth.Token) (auth.Token, error) {
+			_, _ = auth.New(dir, none).Renew(t.Context(), "p", auth.Token{Access: auth.NewSecret("a")}, func(have auth.Token) (auth.Token, error) {
 				time.Sleep(29 * time.Second)
 				return have, nil
 			})
@@ -121,7 +121,7 @@ func TestTokensThatAreNone(t *testing.T) {
 		if err := s.SetToken(t.Context(), "q", good); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Renewed(t.Context(), "q", good, func(auth.Token) (auth.Token, error) { return bad, nil }); err == nil {
+		if _, err := s.Renew(t.Context(), "q", good, func(auth.Token) (auth.Token, error) { return bad, nil }); err == nil {
 			t.Errorf("%q was kept", bad.Access.Reveal())
 		}
 		if c, ok, err := s.Get("q"); !ok || err != nil || !c.Refresh.Equal(good.Refresh) {

@@ -13,152 +13,153 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// book is a change of what is kept, under the lock of the file. The file decides: what is new in the keyring is put there
-// before, and what is old is dropped after it, with a note of it meanwhile.
-type book struct {
+// txn is an update of the stored credentials under the lock of the file. The file decides what exists: a new secret is
+// stored in the keyring before the file refers to it, and an old one is deleted after the file does not. Meanwhile its
+// name is in the list of orphans.
+type txn struct {
 	*Store
 	all     map[string]entry
-	left    left
-	changed bool // all
+	orphans orphans
+	changed bool // all differs from the file
 }
 
-// get returns an opened entry.
-func (b *book) get(ctx context.Context, provider string) (e entry, ok bool, err error) {
+// lookup returns an entry with its secrets.
+func (b *txn) lookup(ctx context.Context, provider string) (e entry, ok bool, err error) {
 	if e, ok = b.all[provider]; ok {
-		if err = b.wrong(provider, e); err == nil {
-			e, err = b.open(ctx, provider, e)
+		if err = b.entryError(provider, e); err == nil {
+			e, err = b.unseal(ctx, provider, e)
 		}
 	}
 	return e, ok, err
 }
 
-// keep puts an entry in place of what the provider had. What the keyring does not take stays in the file.
-func (b *book) keep(ctx context.Context, provider string, e entry, at Place) error {
-	e.Ring = ""
+// put replaces the entry of a provider. If the keyring cannot store the secrets, they go into the file.
+func (b *txn) put(ctx context.Context, provider string, e entry, at Place) error {
+	e.KeyringName = ""
 	if at == InKeyring {
-		name := ringName(provider)
-		b.left[name] = note{Perhaps: true}
-		if err := b.writeLeft(b.left); err != nil {
+		name := newKeyringName(provider)
+		b.orphans[name] = orphan{Perhaps: true}
+		if err := b.writeOrphans(b.orphans); err != nil {
 			return err
 		}
-		if sealed, err := b.seal(ctx, name, e); err == nil {
+		if sealed, err := b.sealEntry(ctx, name, e); err == nil {
 			e = sealed
 		}
 	}
-	b.set(provider, e)
+	b.setEntry(provider, e)
 	return nil
 }
 
-func (b *book) set(provider string, e entry) {
-	b.remove(provider)
+func (b *txn) setEntry(provider string, e entry) {
+	b.removeEntry(provider)
 	b.all[provider], b.changed = e, true
 }
 
-func (b *book) remove(provider string) bool {
+func (b *txn) removeEntry(provider string) bool {
 	e, had := b.all[provider]
-	if e.Ring != "" {
-		b.left[e.Ring] = note{}
+	if e.KeyringName != "" {
+		b.orphans[e.KeyringName] = orphan{}
 	}
 	delete(b.all, provider)
 	b.changed = b.changed || had
 	return had
 }
 
-// put keeps the outcome of a login where such things are wanted. The owner of the keyring may have to open it first, for
-// which nobody else waits.
-func (s *Store) put(ctx context.Context, provider string, e entry) error {
-	if s.wanted() != InKeyring {
-		return s.change(ctx, func(b *book) error { b.set(provider, e); return nil })
+// storeEntry stores the outcome of a login at the preferred place. The keyring may prompt the user, so it is called
+// without the lock.
+func (s *Store) storeEntry(ctx context.Context, provider string, e entry) error {
+	if s.preferredPlace() != InKeyring {
+		return s.update(ctx, func(b *txn) error { b.setEntry(provider, e); return nil })
 	}
-	name := ringName(provider)
-	err := s.change(ctx, func(b *book) error {
-		b.left[name] = note{Perhaps: true, Until: time.Now().Add(putting).UnixMilli()}
+	name := newKeyringName(provider)
+	err := s.update(ctx, func(b *txn) error {
+		b.orphans[name] = orphan{Perhaps: true, Until: time.Now().Add(pendingTime).UnixMilli()}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, askWait)
+	asking, cancel := context.WithTimeout(ctx, promptTimeout)
 	defer cancel()
-	sealed, sealing := s.seal(asking, name, e)
-	if ctx.Err() != nil { // who does not want to wait does not want it elsewhere
+	sealed, setErr := s.sealEntry(asking, name, e)
+	if ctx.Err() != nil { // a caller that gives up does not want it in the file either
 		return context.Cause(ctx)
 	}
-	return s.change(ctx, func(b *book) error {
-		_, noted := b.left[name] // if it is not, somebody took us for dead, and may have removed it
-		if b.left[name] = (note{Perhaps: sealing != nil}); noted && sealing == nil {
+	return s.update(ctx, func(b *txn) error {
+		_, listed := b.orphans[name] // if not, another process took this one for dead and may have deleted it
+		if b.orphans[name] = (orphan{Perhaps: setErr != nil}); listed && setErr == nil {
 			e = sealed
 		}
-		b.set(provider, e)
+		b.setEntry(provider, e)
 		return nil
 	})
 }
 
-// changeWait is how long a change waits for others: one of them may be fetching a token from a vendor that is slow.
-const changeWait = 90 * time.Second
+// updateTimeout is how long an update waits for others. One of them may be fetching a token from a slow vendor.
+const updateTimeout = 90 * time.Second
 
-// change makes a change under the lock of the file, and then removes from the keyring what is left there, if that can be
-// done now. Else the notes stay, which is what they are for.
-func (s *Store) change(ctx context.Context, f func(b *book) error) error {
-	waiting, cancel := context.WithTimeout(ctx, changeWait)
+// update runs f under the lock of the file and writes what it changed. Then it deletes orphans from the keyring, as
+// far as that is possible now.
+func (s *Store) update(ctx context.Context, f func(b *txn) error) error {
+	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	return statefile.Change(waiting, s.path, func() (err error) {
-		b := &book{Store: s}
-		if b.all, err = s.read(); err != nil {
+		b := &txn{Store: s}
+		if b.all, err = s.readFile(); err != nil {
 			return err
 		}
-		if b.left, err = s.readLeft(); err != nil {
+		if b.orphans, err = s.readOrphans(); err != nil {
 			return err
 		}
-		noted := maps.Clone(b.left)
-		if err = f(b); err == nil && !maps.Equal(noted, b.left) {
-			err = b.writeLeft(b.left)
+		before := maps.Clone(b.orphans)
+		if err = f(b); err == nil && !maps.Equal(before, b.orphans) {
+			err = b.writeOrphans(b.orphans)
 		}
 		if err == nil && b.changed {
-			err = b.write()
+			err = b.writeFile()
 		}
 		if err != nil {
-			if b.all, _ = s.read(); b.all == nil {
+			if b.all, _ = s.readFile(); b.all == nil {
 				return err
 			}
 		}
-		_ = b.sweep(ctx)
+		_ = b.cleanUp(ctx)
 		return err
 	})
 }
 
-// write puts the file into the place of the one before.
-func (b *book) write() error {
-	raw, err := json.Marshal(rows(b.all), json.Deterministic(true), jsontext.WithIndent("  "), lenient)
+// writeFile replaces the file.
+func (b *txn) writeFile() error {
+	raw, err := json.Marshal(fileEntries(b.all), json.Deterministic(true), jsontext.WithIndent("  "), lenient)
 	if err != nil {
 		return fmt.Errorf("encode %s", b.path) // err may quote a secret
 	}
-	statefile.Clean(b.path) // keys are in it
+	statefile.Clean(b.path) // copies that a crash left contain keys
 	return statefile.Replace(b.path, append(raw, '\n'), 0o600)
 }
 
-// Move takes everything to a place and says how many credentials were elsewhere. When one cannot be taken there, all stay
-// where they are.
+// Move moves all credentials to a place and returns how many were elsewhere. If one cannot be moved, none is.
 func (s *Store) Move(ctx context.Context, to Place) (moved int, err error) {
-	if to == InKeyring && s.ring == nil {
-		return 0, errNoRing
+	if to == InKeyring && s.keyring == nil {
+		return 0, errNoKeyring
 	}
-	ctx, cancel := context.WithTimeout(ctx, askWait)
+	ctx, cancel := context.WithTimeout(ctx, promptTimeout)
 	defer cancel()
-	err = s.change(ctx, func(b *book) error {
+	err = s.update(ctx, func(b *txn) error {
 		for _, provider := range slices.Sorted(maps.Keys(b.all)) {
-			if b.all[provider].place() == to || b.all[provider].wrong != "" {
+			if b.all[provider].placeOf() == to || b.all[provider].invalid != "" {
 				continue
 			}
-			e, _, err := b.get(ctx, provider)
+			e, _, err := b.lookup(ctx, provider)
 			if err != nil {
 				return err
 			}
-			if err := b.keep(ctx, provider, e, to); err != nil {
+			if err := b.put(ctx, provider, e, to); err != nil {
 				return err
 			}
-			if b.all[provider].place() != to {
-				return fmt.Errorf("the keyring does not take the key of %s: %w; all keys stay where they were", provider, s.Passed())
+			if b.all[provider].placeOf() != to {
+				return fmt.Errorf("the key of %s cannot be stored in the keyring: %w; no key was moved",
+					provider, s.KeyringError())
 			}
 			moved++
 		}
@@ -170,11 +171,11 @@ func (s *Store) Move(ctx context.Context, to Place) (moved int, err error) {
 	return moved, err
 }
 
-// Where says to people where the credential of a provider is kept.
-func (s *Store) Where(provider string) string {
-	all, err := s.read()
+// DescribePlace says where the credential of a provider is stored, for messages.
+func (s *Store) DescribePlace(provider string) string {
+	all, err := s.readFile()
 	if err != nil {
 		return s.path
 	}
-	return s.placeOf(all[provider])
+	return s.describeEntryPlace(all[provider])
 }

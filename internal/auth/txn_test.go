@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/keyring"
 )
 
-// vault is a keyring that can be closed, and in which the process can die.
-type vault struct {
+// fakeKeyring is a keyring that can be closed, and in which the process can die.
+type fakeKeyring struct {
 	items  map[string]string
 	closed bool
 	steps  int // until the process dies; 0 is never
@@ -30,7 +30,7 @@ type vault struct {
 var errDead = errors.New("the process died")
 
 // step is one call: what it does happens before or after the process dies.
-func (v *vault) step(do func()) error {
+func (v *fakeKeyring) step(do func()) error {
 	v.asked++
 	if v.closed {
 		return keyring.ErrLocked
@@ -46,7 +46,7 @@ func (v *vault) step(do func()) error {
 	return nil
 }
 
-func (v *vault) Set(_ context.Context, name, secret string) error {
+func (v *fakeKeyring) Set(_ context.Context, name, secret string) error {
 	return v.step(func() {
 		puts := append(v.puts, nil, nil)
 		if v.puts = nil; puts[0] != nil {
@@ -58,14 +58,14 @@ func (v *vault) Set(_ context.Context, name, secret string) error {
 	})
 }
 
-func (v *vault) Delete(_ context.Context, name string, ask bool) error {
+func (v *fakeKeyring) Delete(_ context.Context, name string, ask bool) error {
 	if v.opens && !ask {
 		return keyring.ErrLocked
 	}
 	return v.step(func() { delete(v.items, name) })
 }
 
-func (v *vault) Get(_ context.Context, name string) (secret string, err error) {
+func (v *fakeKeyring) Get(_ context.Context, name string) (secret string, err error) {
 	if late := v.late; late != nil {
 		v.late = nil
 		late()
@@ -78,10 +78,10 @@ func (v *vault) Get(_ context.Context, name string) (secret string, err error) {
 	return secret, err
 }
 
-func in(dir string, v *vault) *Store {
+func storeWith(dir string, v *fakeKeyring) *Store {
 	s := New(dir, func(string) string { return "" })
-	if s.ring = nil; v != nil {
-		s.ring = v
+	if s.keyring = nil; v != nil {
+		s.keyring = v
 	}
 	return s
 }
@@ -99,12 +99,12 @@ func fill(t *testing.T, s *Store) {
 	}
 }
 
-// whole holds that a store has what fill kept.
-func whole(t *testing.T, s *Store) {
+// checkFilled holds that a store has what fill kept.
+func checkFilled(t *testing.T, s *Store) {
 	t.Helper()
 	key, _, err := s.Get("openai")
 	token, _, err2 := s.Get("github-copilot")
-	logins, err3 := s.Logins()
+	logins, err3 := s.ListLogins()
 	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}
@@ -129,21 +129,21 @@ func secretInFile(t *testing.T, s *Store) bool {
 }
 
 func TestKeyring(t *testing.T) {
-	dir, v := t.TempDir(), &vault{items: map[string]string{}}
-	fill(t, in(dir, v))
-	fill(t, in(dir, v)) // again: what was is dropped
-	if len(v.items) != 3 || secretInFile(t, in(dir, v)) {
-		t.Errorf("%d items, in the file: %v", len(v.items), secretInFile(t, in(dir, v)))
+	dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
+	fill(t, storeWith(dir, v))
+	fill(t, storeWith(dir, v)) // again: what was is dropped
+	if len(v.items) != 3 || secretInFile(t, storeWith(dir, v)) {
+		t.Errorf("%d items, in the file: %v", len(v.items), secretInFile(t, storeWith(dir, v)))
 	}
-	whole(t, in(dir, v))
-	list, err := in(dir, v).List()
+	checkFilled(t, storeWith(dir, v))
+	list, err := storeWith(dir, v).List()
 	want := []Info{{"github-copilot", KindOAuth, "the keyring"}, {"https://example.org", KindWellKnown, "the keyring"}, {"openai", KindKey, "the keyring"}}
 	if diff := cmp.Diff(want, list); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	s := in(dir, v)
+	s := storeWith(dir, v)
 	for i, want := range []string{"new-1", "new-2"} {
-		token, err := s.Renewed(t.Context(), "github-copilot", Token{Access: NewSecret(canary + "-a")}, func(old Token) (Token, error) {
+		token, err := s.Renew(t.Context(), "github-copilot", Token{Access: NewSecret(canary + "-a")}, func(old Token) (Token, error) {
 			return Token{Refresh: NewSecret(old.Refresh.Reveal() + "+"), Access: NewSecret("new-1"), Expires: time.Now().Add(time.Hour)}, nil
 		})
 		if err != nil || token.Access.Reveal() != "new-1" {
@@ -154,11 +154,11 @@ func TestKeyring(t *testing.T) {
 		t.Errorf("%s from %s, %d items, %v", c.Refresh.Reveal(), c.From, len(v.items), err)
 	}
 	v.late = func() {
-		if err := in(dir, v).Set(t.Context(), "openai", NewSecret("newer")); err != nil {
+		if err := storeWith(dir, v).Set(t.Context(), "openai", NewSecret("newer")); err != nil {
 			t.Error(err)
 		}
 	}
-	if c, ok, err := in(dir, v).Get("openai"); !ok || err != nil || c.Key.Reveal() != "newer" {
+	if c, ok, err := storeWith(dir, v).Get("openai"); !ok || err != nil || c.Key.Reveal() != "newer" {
 		t.Errorf("changed by another process meanwhile: %v %v", ok, err)
 	}
 	if had, err := s.Remove(t.Context(), "openai"); !had || err != nil || len(v.items) != 2 {
@@ -173,10 +173,10 @@ func TestKeyring(t *testing.T) {
 // A keyring that is closed, or not there, takes nothing away: what is new goes into the file, and what it holds is said
 // to be there.
 func TestKeyringThatIsClosed(t *testing.T) {
-	dir, v := t.TempDir(), &vault{items: map[string]string{}, closed: true}
-	s := in(dir, v)
+	dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}, closed: true}
+	s := storeWith(dir, v)
 	fill(t, s)
-	if whole(t, s); !secretInFile(t, s) || s.Where("openai") != s.Path() {
+	if checkFilled(t, s); !secretInFile(t, s) || s.DescribePlace("openai") != s.Path() {
 		t.Error("it is not in the file")
 	}
 	if n, err := s.Move(t.Context(), InKeyring); n != 0 || err == nil || !secretInFile(t, s) {
@@ -186,7 +186,7 @@ func TestKeyringThatIsClosed(t *testing.T) {
 	if n, err := s.Move(t.Context(), InKeyring); n != 3 || err != nil || secretInFile(t, s) || len(v.items) != 3 {
 		t.Errorf("moved %d, %v", n, err)
 	}
-	for name, s := range map[string]*Store{"closed": in(dir, &vault{closed: true}), "none": in(dir, nil)} {
+	for name, s := range map[string]*Store{"closed": storeWith(dir, &fakeKeyring{closed: true}), "none": storeWith(dir, nil)} {
 		_, _, err := s.Get("openai")
 		if err == nil || !strings.Contains(err.Error(), "openai") || !strings.Contains(err.Error(), "keyring") {
 			t.Errorf("%s: %v", name, err)
@@ -194,17 +194,17 @@ func TestKeyringThatIsClosed(t *testing.T) {
 		if list, err := s.List(); len(list) != 3 || err != nil {
 			t.Errorf("%s: %v %v", name, list, err)
 		}
-		if logins, err := s.Logins(); len(logins) != 1 || !logins[0].Token.IsZero() || err != nil {
+		if logins, err := s.ListLogins(); len(logins) != 1 || !logins[0].Token.IsZero() || err != nil {
 			t.Errorf("%s: %+v %v", name, logins, err)
 		}
 	}
 	v.closed = true
-	if _, err := in(dir, v).Move(t.Context(), InFile); err == nil {
+	if _, err := storeWith(dir, v).Move(t.Context(), InFile); err == nil {
 		t.Error("moved out of a closed keyring")
 	}
 	v.closed = false
-	late := in(dir, v)
-	token, err := late.Renewed(t.Context(), "github-copilot", Token{Access: NewSecret(canary + "-a")}, func(old Token) (Token, error) {
+	late := storeWith(dir, v)
+	token, err := late.Renew(t.Context(), "github-copilot", Token{Access: NewSecret(canary + "-a")}, func(old Token) (Token, error) {
 		v.closed = true // meanwhile
 		return Token{Refresh: old.Refresh, Access: NewSecret("new"), Expires: time.Now().Add(time.Hour)}, nil
 	})
@@ -216,9 +216,9 @@ func TestKeyringThatIsClosed(t *testing.T) {
 // A keyring that gives nothing is not asked for every key, and is asked again after a while.
 func TestKeyringIsNotAskedAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir, v := t.TempDir(), &vault{items: map[string]string{}}
-		fill(t, in(dir, v))
-		s := in(dir, v)
+		dir, v := t.TempDir(), &fakeKeyring{items: map[string]string{}}
+		fill(t, storeWith(dir, v))
+		s := storeWith(dir, v)
 		v.closed, v.asked = true, 0
 		for range 5 {
 			for _, id := range []string{"openai", "github-copilot"} {
@@ -231,8 +231,8 @@ func TestKeyringIsNotAskedAgainAndAgain(t *testing.T) {
 			t.Errorf("asked %d times", v.asked)
 		}
 		v.closed = false
-		time.Sleep(downWait)
-		whole(t, s)
+		time.Sleep(downTime)
+		checkFilled(t, s)
 	})
 }
 
@@ -242,21 +242,21 @@ func TestMoveThatIsCutShort(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			died := true
 			for step := 1; died; step++ {
-				dir, v := filepath.Join(t.TempDir(), "data"), &vault{items: map[string]string{}}
-				fill(t, in(dir, v))
+				dir, v := filepath.Join(t.TempDir(), "data"), &fakeKeyring{items: map[string]string{}}
+				fill(t, storeWith(dir, v))
 				if to == InKeyring {
-					if _, err := in(dir, v).Move(t.Context(), InFile); err != nil {
+					if _, err := storeWith(dir, v).Move(t.Context(), InFile); err != nil {
 						t.Fatal(err)
 					}
 				}
 				v.steps, v.after = step, after
-				died = dies(t, func() { _, _ = in(dir, v).Move(t.Context(), to) })
+				died = dies(t, func() { _, _ = storeWith(dir, v).Move(t.Context(), to) })
 				v.steps = 0
-				whole(t, in(dir, v))
-				if _, err := in(dir, v).Move(t.Context(), to); err != nil {
+				checkFilled(t, storeWith(dir, v))
+				if _, err := storeWith(dir, v).Move(t.Context(), to); err != nil {
 					t.Fatal(err)
 				}
-				if whole(t, in(dir, v)); secretInFile(t, in(dir, v)) != (to == InFile) {
+				if checkFilled(t, storeWith(dir, v)); secretInFile(t, storeWith(dir, v)) != (to == InFile) {
 					t.Errorf("to the %s, cut at %d: not where it should be", to, step)
 				}
 				if want := map[Place]int{InKeyring: 3, InFile: 0}[to]; len(v.items) != want {

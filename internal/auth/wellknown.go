@@ -9,39 +9,39 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// KindWellKnown is the kind of a login to an organisation that offers a configuration.
+// KindWellKnown is the kind of a login at an organisation's address, which offers a configuration.
 const KindWellKnown Kind = "wellknown"
 
-// Login is a login to the address of an organisation.
+// Login is a login at the address of an organisation.
 type Login struct {
 	Address string
-	Env     string // the name by which the configuration there refers to the token; "" needs none
+	Env     string // the name of the token in the configuration; "" if it needs none
 	Token   Secret
 }
 
-// SetLogin stores a login in place of what was stored for its address.
+// SetLogin stores a login in place of the one for its address.
 func (s *Store) SetLogin(ctx context.Context, l Login) error {
-	token := trimmed(l.Token)
-	if unfitForHeaders(token) {
-		return unfit("the token holds a control character; copy it again")
+	token := trimKey(l.Token)
+	if hasControlCharacter(token) {
+		return invalidf("the token contains a control character; copy it again")
 	}
 	extra, err := json.Marshal(map[string]string{"token": token})
 	if err != nil {
 		return err
 	}
-	return s.put(ctx, l.Address, entry{Type: KindWellKnown, Key: l.Env, Extra: extra})
+	return s.storeEntry(ctx, l.Address, entry{Type: KindWellKnown, Key: l.Env, Extra: extra})
 }
 
-// Logins lists the logins, by address. One whose token the keyring does not give out now is listed without it.
-func (s *Store) Logins() ([]Login, error) {
-	all, err := s.read()
+// ListLogins returns the logins by address. If the keyring does not give out a token, the login has none.
+func (s *Store) ListLogins() ([]Login, error) {
+	all, err := s.readFile()
 	if err != nil {
 		return nil, err
 	}
 	var list []Login
 	for _, address := range slices.Sorted(maps.Keys(all)) {
 		if e := all[address]; e.Type == KindWellKnown {
-			opened, err := s.open(context.Background(), address, e)
+			opened, err := s.unseal(context.Background(), address, e)
 			if err != nil {
 				opened = entry{}
 			}

@@ -13,7 +13,7 @@ func TestLogins(t *testing.T) {
 	if err := s.Set(ctx, "openai", NewSecret("k")); err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.Logins()
+	list, err := s.ListLogins()
 	if err != nil || len(list) != 2 || list[0].Address != "https://a" || list[0].Env != "TEAM_TOKEN" || list[0].Token.Reveal() != canary || list[1].Env != "" {
 		t.Errorf("got %v, %v", list, err)
 	}

@@ -19,9 +19,9 @@ func (a *Invocation) CheckKeys(ctx context.Context) (tell func(id string)) {
 	if err != nil {
 		return func(string) {} // told by who needs the folder
 	}
-	found := make(chan []auth.Trouble, 1)
+	found := make(chan []auth.Problem, 1)
 	go func() { // whoever asks waits for it; whoever does not ends, and it with him
-		list, _ := store.Troubles(ctx) // that nothing can be read is told by who needs keys
+		list, _ := store.Problems(ctx) // that nothing can be read is told by who needs keys
 		found <- list
 	}()
 	return func(id string) {
@@ -103,7 +103,7 @@ func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, missing, err := store.Secrets(ctx)
+	kept, missing, err := store.ListSecrets(ctx)
 	if err != nil {
 		return nil, err
 	}

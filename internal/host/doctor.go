@@ -168,7 +168,7 @@ func hasNoStore(dirs config.Directories) bool {
 // examineModes looks for files that other users can read (S16).
 func examineModes(dirs config.Directories) []cli.Finding {
 	var found []cli.Finding
-	for _, name := range []string{"", "cairn.db", auth.FileName, auth.FetchedName} {
+	for _, name := range []string{"", "cairn.db", auth.FileName, auth.SharedName} {
 		p := filepath.Join(dirs.Data, name)
 		info, err := os.Stat(p)
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
@@ -237,7 +237,7 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 // examineKeys looks for stored keys that cannot be used, and for removed keys that are still in the keyring.
 func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 	var found []cli.Finding
-	troubles, err := store.Troubles(ctx)
+	troubles, err := store.Problems(ctx)
 	if err != nil {
 		return nil // models.Build reports it
 	}
@@ -246,7 +246,7 @@ func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 		f.Level = cli.LevelWarning
 		found = append(found, f)
 	}
-	if left, err := store.Left(""); err != nil {
+	if left, err := store.Orphans(""); err != nil {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "keyring", Detail: err.Error()})
 	} else if len(left.Names) > 0 {
 		found = append(found, cli.Finding{

@@ -40,7 +40,7 @@ const (
 // cachedRemotes returns the configurations as they were fetched last. It returns nil if the logins cannot be read;
 // whatever needs a key reports that.
 func cachedRemotes(store *auth.Store, cache wellknown.Cache) []config.Remote {
-	logins, err := store.Logins()
+	logins, err := store.ListLogins()
 	if err != nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (r *remoteConfigs) refreshAndList(ctx context.Context) []config.Remote {
 }
 
 func (r *remoteConfigs) refresh(ctx context.Context) {
-	logins, err := r.auth.Logins()
+	logins, err := r.auth.ListLogins()
 	if err != nil {
 		return // whatever needs a key reports it
 	}
@@ -185,7 +185,7 @@ func (f offers) Fetch(ctx context.Context, text string) (*cli.Offer, error) {
 func (f offers) Keep(o *cli.Offer) error { return f.cache.Keep(o.Address, o.Document) }
 
 func (f offers) Further(ctx context.Context, address string) error {
-	logins, err := f.auth.Logins()
+	logins, err := f.auth.ListLogins()
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func credentialError(err error) error {
 		return err
 	}
 	code := session.CodeUnavailable
-	if _, unfit := errors.AsType[*auth.Unfit](err); unfit {
+	if _, invalid := errors.AsType[*auth.InvalidError](err); invalid {
 		code = session.CodeInvalid
 	}
 	return session.Errorf(code, "the key cannot be stored: %v", err)

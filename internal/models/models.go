@@ -161,7 +161,7 @@ func (m *Set) findKey(id string, env []string) (string, error) {
 	if err != nil {
 		return "", credentialsError(err)
 	}
-	if c.Kind == auth.KindOAuth && c.Fresh(time.Now()) {
+	if c.Kind == auth.KindOAuth && c.IsFresh(time.Now()) {
 		return c.Access.Reveal(), nil
 	}
 	return c.Key.Reveal(), nil

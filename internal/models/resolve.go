@@ -117,7 +117,7 @@ func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinit
 	})
 	if err != nil {
 		why := fmt.Sprintf("%v (cairn auth login %s)", err, p.ID)
-		if invalid := m.pool.Auth.Wrong(p.ID); invalid != nil {
+		if invalid := m.pool.Auth.CheckEntry(p.ID); invalid != nil {
 			why += "; " + invalid.Error()
 		}
 		return nil, nil, invalidModel("%s", why)

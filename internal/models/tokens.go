@@ -74,7 +74,7 @@ func shareWithLogin(store *auth.Store, id string) provider.TokenCache {
 			access, expires, err := fetch(ctx)
 			return auth.Token{Refresh: stored.Refresh, Access: auth.NewSecret(access), Expires: expires}, err
 		}
-		token, err := store.Renewed(ctx, id, auth.Token{Access: auth.NewSecret(refused)}, renew)
+		token, err := store.Renew(ctx, id, auth.Token{Access: auth.NewSecret(refused)}, renew)
 		return token.Access.Reveal(), token.Expires, err
 	}
 }
@@ -86,7 +86,7 @@ func shareInFile(store *auth.Store, id string) provider.TokenCache {
 			access, expires, err := fetch(ctx)
 			return auth.Token{Access: auth.NewSecret(access), Expires: expires}, err
 		}
-		token, err := store.Fetched(ctx, auth.FetchedFor(id, secret), auth.NewSecret(refused), get)
+		token, err := store.FetchShared(ctx, auth.FetchName(id, secret), auth.NewSecret(refused), get)
 		return token.Access.Reveal(), token.Expires, err
 	}
 }

@@ -68,12 +68,12 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 			t.Errorf("%d: %s until %s, %v; want %s", i, got, expires, err, step.want)
 		}
 	}
-	path := filepath.Join(dir, auth.FetchedName)
+	path := filepath.Join(dir, auth.SharedName)
 	raw, err := os.ReadFile(path)
 	if info, _ := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || strings.Contains(string(raw), "gho") {
 		t.Errorf("%v %s %v", info, raw, err)
 	}
-	if known, _, err := auth.New(dir, os.Getenv).Secrets(t.Context()); err != nil || len(known) != 2 {
+	if known, _, err := auth.New(dir, os.Getenv).ListSecrets(t.Context()); err != nil || len(known) != 2 {
 		t.Errorf("what is left out of exports: %d %v", len(known), err)
 	}
 	for _, broken := range []string{"{", `{"x": 1}`, "null", ""} {

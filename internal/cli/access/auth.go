@@ -66,7 +66,7 @@ func (g authCommands) authLogin() *cobra.Command {
 			if err := g.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
 				return classifyStoreError(err)
 			}
-			g.inv.ReportChange(asJSON, loginChange(store, args[0]), fmt.Sprintf("The key of %s is kept in %s.", args[0], store.Where(args[0])))
+			g.inv.ReportChange(asJSON, loginChange(store, args[0]), fmt.Sprintf("The key of %s is kept in %s.", args[0], store.DescribePlace(args[0])))
 			g.notePassed(store, args[0])
 			if !known {
 				g.inv.Err.Printf("! %s is neither in the catalog nor in the configuration here; describe it under provider.%[1]s\n", term.FirstLine(args[0], 40))
@@ -115,7 +115,7 @@ func (g authCommands) withoutKeyring() {
 // loginChange is what a login tells scripts. The file is named only if the key is in it.
 func loginChange(store *auth.Store, provider string) cli.Change {
 	c := cli.Change{Provider: provider}
-	if where := store.Where(provider); where == store.Path() {
+	if where := store.DescribePlace(provider); where == store.Path() {
 		c.File = where
 	}
 	return c
@@ -290,7 +290,7 @@ func (g authCommands) authMove() *cobra.Command {
 			var n int
 			err = g.whileKeyring(func() (err error) {
 				if n, err = store.Move(ctx, to); err == nil {
-					_, err = store.Sweep(ctx, "", true)
+					_, err = store.CleanUp(ctx, "", true)
 				}
 				return err
 			})

@@ -29,7 +29,7 @@ func (g authCommands) authLogout() *cobra.Command {
 			if cli.IsURL(args[0]) {
 				args[0] = strings.TrimRight(args[0], "/")
 			}
-			before, err := store.Left(args[0])
+			before, err := store.Orphans(args[0])
 			if err != nil {
 				return err
 			}
@@ -58,16 +58,16 @@ func (g authCommands) authLogout() *cobra.Command {
 // sweepKeyring sees to it that the keyring forgets what was removed. What it cannot forget now is an error, or with force is named
 // and given up.
 func (g authCommands) sweepKeyring(ctx context.Context, store *auth.Store, id string, force bool) error {
-	var left auth.Left
+	var left auth.Orphans
 	err := g.whileKeyring(func() (err error) {
-		left, err = store.Sweep(ctx, id, true)
+		left, err = store.CleanUp(ctx, id, true)
 		return err
 	})
 	if err != nil || len(left.Names) == 0 {
 		return err
 	}
 	if force {
-		names, err := store.Forget(ctx, id)
+		names, err := store.ForgetOrphans(ctx, id)
 		g.inv.Note(fmt.Sprintf("the keyring still has %s, which cairn forgets", term.FirstLine(strings.Join(names, ", "), 400)))
 		return err
 	}
@@ -113,7 +113,7 @@ func noKey(store *auth.Store, id string) error {
 
 // classifyStoreError sorts why something was not kept: what was given may be wrong.
 func classifyStoreError(err error) error {
-	if _, ok := errors.AsType[*auth.Unfit](err); ok {
+	if _, ok := errors.AsType[*auth.InvalidError](err); ok {
 		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
 	}
 	return err
@@ -121,7 +121,7 @@ func classifyStoreError(err error) error {
 
 // notePassed says what a login did not do that it might have: keep the key in the keyring, or remove the old one there.
 func (g authCommands) notePassed(store *auth.Store, id string) {
-	if why := store.Passed(); why != nil {
+	if why := store.KeyringError(); why != nil {
 		g.inv.Note(fmt.Sprintf("the keyring was passed over: %v", why))
 	}
 	g.noteLeft(store, id)
@@ -129,7 +129,7 @@ func (g authCommands) notePassed(store *auth.Store, id string) {
 
 // noteLeft says what the keyring still has of what was removed.
 func (g authCommands) noteLeft(store *auth.Store, id string) {
-	left, err := store.Left(id)
+	left, err := store.Orphans(id)
 	switch {
 	case err != nil:
 		g.inv.Note(err.Error())
@@ -138,7 +138,7 @@ func (g authCommands) noteLeft(store *auth.Store, id string) {
 	}
 }
 
-func leftNote(left auth.Left) string {
+func leftNote(left auth.Orphans) string {
 	text := "the keyring still has what was removed or replaced: " + strings.Join(left.Names, ", ")
 	if left.Why != nil {
 		text += fmt.Sprintf(" (%v)", left.Why)
@@ -149,7 +149,7 @@ func leftNote(left auth.Left) string {
 // keyProblems says why stored keys cannot be used now, and what else there is to say of them. What is left in the keyring is
 // removed if that can be done.
 func keyProblems(ctx context.Context, store *auth.Store) (problems map[string]string, notes []string, err error) {
-	troubles, err := store.Troubles(ctx)
+	troubles, err := store.Problems(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,9 +158,9 @@ func keyProblems(ctx context.Context, store *auth.Store) (problems map[string]st
 		problems[t.Provider] = t.Err.Error()
 		notes = append(notes, t.Err.Error())
 	}
-	left, err := store.Left("")
+	left, err := store.Orphans("")
 	if err == nil && left.Due {
-		left, err = store.Sweep(ctx, "", false)
+		left, err = store.CleanUp(ctx, "", false)
 	}
 	if err != nil {
 		return problems, append(notes, err.Error()), nil

@@ -54,7 +54,7 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 		return err
 	}
 	if !org.asJSON {
-		g.inv.Err.Printf("The login at %s is kept in %s, and its configuration is read below all others.\n", term.FirstLine(offer.Address, 100), store.Where(offer.Address))
+		g.inv.Err.Printf("The login at %s is kept in %s, and its configuration is read below all others.\n", term.FirstLine(offer.Address, 100), store.DescribePlace(offer.Address))
 	}
 	org.address = offer.Address
 	return g.trustOffer(ctx, offers, org)
@@ -93,7 +93,7 @@ func describeFurther(o *cli.Offer) string {
 
 // keptToken is the token of an earlier login. To give another one, pipe it in.
 func keptToken(store *auth.Store, offer *cli.Offer) auth.Secret {
-	logins, err := store.Logins()
+	logins, err := store.ListLogins()
 	if err != nil {
 		return auth.Secret{} // storing the new one says what is wrong
 	}
