@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// leftovers are ways to go on when the call has ended, also without its mark. %s is how long to sleep.
+// backgroundScripts leave a process behind after the call, also without the call's variable. %s is the time to sleep.
 var backgroundScripts = map[string]string{
 	"plain":                 "sleep %s >/dev/null 2>&1 &",
 	"own session":           "setsid sleep %s >/dev/null 2>&1 &",
@@ -25,8 +25,8 @@ var backgroundScripts = map[string]string{
 	"holds output, no mark": "env -i setsid sleep %s & exit 3",
 }
 
-// What a command leaves behind has a process of the call above it, by which the server knows it as a tool's.
-func TestWhatIsLeftIsKnown(t *testing.T) {
+// A process that a command leaves behind has the call's supervisor above it, by which the server identifies it.
+func TestBackgroundProcessesAreIdentified(t *testing.T) {
 	for name, script := range backgroundScripts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +62,7 @@ func TestWhatIsLeftIsKnown(t *testing.T) {
 	}
 }
 
-// findSleeper returns a process that sleeps for so long, 0 if there is none.
+// findSleeper returns the process that sleeps for the given time, 0 if there is none.
 func findSleeper(seconds string) int {
 	for _, q := range proctable.List() {
 		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", q.PID)); err == nil &&
@@ -73,7 +73,7 @@ func findSleeper(seconds string) int {
 	return 0
 }
 
-// listAncestors returns a process and all above it.
+// listAncestors returns a process and its ancestors.
 func listAncestors(pid int) (above []int) {
 	parents := map[int]int{}
 	for _, q := range proctable.List() {

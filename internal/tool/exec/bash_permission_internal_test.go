@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A request for directories outside names them, and what would be allowed.
+// The request for directories outside names them and the patterns that "always" would allow.
 func TestOutsideRequestsNameDirectories(t *testing.T) {
 	asks := touchedPaths{outside: []string{"/o"}, read: []string{"/o/f"}}.permissionRequests("cat /o/f")
 	var got []string

@@ -69,7 +69,7 @@ func TestBash(t *testing.T) {
 	}
 }
 
-// What commands do with their output and their descriptors is their business.
+// Odd uses of output and file descriptors work.
 func TestBashOddCommands(t *testing.T) {
 	for name, c := range map[string]struct{ command, says string }{
 		"prints after its end": {"(sleep 0.05; echo late) & echo early", "early\nlate\n"},
@@ -101,7 +101,7 @@ func TestBashOddCommands(t *testing.T) {
 	}
 }
 
-func TestBashPatience(t *testing.T) {
+func TestBashTimeout(t *testing.T) {
 	b := tooltest.New(t, func(c *tooltest.Config) { c.Exec.Timeout = 150 * time.Millisecond })
 	tooltest.MustContain(
 		t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "sleep 30"})), "exceeding timeout 150 ms",
@@ -209,7 +209,7 @@ func TestBashProgress(t *testing.T) {
 	tooltest.MustContain(t, tooltest.Member(t, (<-shown).Structured, "output"), "tick 1")
 }
 
-// countSleepers returns how many processes sleep for exactly that long, which names a test's own.
+// countSleepers returns the number of processes that sleep for exactly the given time, which identifies a test's own.
 func countSleepers(t *testing.T, seconds string) int {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -230,10 +230,10 @@ func countSleepers(t *testing.T, seconds string) int {
 	return n
 }
 
-// listSurvivors says of every process that has to do with the sleepers who started it and whose it is.
+// listSurvivors describes every process related to the sleepers, with its parent and owner.
 func listSurvivors(seconds string) string {
 	var b strings.Builder
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none: not Linux
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // not Linux
 	for _, f := range files {
 		line, _ := os.ReadFile(f) // it may have ended
 		if !bytes.Contains(line, []byte(seconds)) {
@@ -248,10 +248,10 @@ func listSurvivors(seconds string) string {
 	return b.String()
 }
 
-// killSleepersAtEnd ends, when the test does, what sleeps for exactly that long, or is about to.
+// killSleepersAtEnd kills the processes that sleep for exactly the given time, or are about to, when the test ends.
 func killSleepersAtEnd(t *testing.T, seconds string) {
 	t.Cleanup(func() {
-		files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none: not Linux
+		files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // not Linux
 		for _, f := range files {
 			line, _ := os.ReadFile(f)
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f))) // digits
@@ -262,7 +262,7 @@ func killSleepersAtEnd(t *testing.T, seconds string) {
 	})
 }
 
-// shapes are ways in which a command can try to outlive its call. %s is how long to sleep.
+// processTrees are ways in which a command may outlive its call. %s is the time to sleep.
 var processTrees = map[string]string{
 	"plain":                      "sleep %s",
 	"background":                 "sleep %s & sleep %s",
@@ -280,12 +280,12 @@ var processTrees = map[string]string{
 	"closed output":              "exec >/dev/null 2>&1; sleep %s & sleep %s",
 }
 
-// withSupervisor makes a bench run its commands below a supervisor.
+// withSupervisor runs commands below a supervisor.
 func withSupervisor(c *tooltest.Config) {
 	c.Exec.Supervisor = []string{"/proc/self/exe", exec.SuperviseWord}
 }
 
-// reachesProc lets commands look at processes, which is outside of any Location.
+// reachesProc allows commands to read /proc, which is outside of any Location.
 var reachesProc = append(
 	slices.Clone(tooltest.AllowAll),
 	session.Rule{Action: "external_directory", Resource: "/proc/*", Effect: session.Allow},
@@ -316,11 +316,10 @@ func TestBashLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// hung is when a call that should not wait for sleepers is taken to do so: they sleep for days. It is no measure of
-// speed, which a busy machine would decide.
+// hung is the time after which a call counts as waiting for sleepers, which sleep for days. It is no measure of speed.
 const hung = 30 * time.Second
 
-// sleepTime returns a time to sleep that no other test uses, which names the sleepers.
+// sleepTime returns a time to sleep that no other test uses, and by which the sleepers are found.
 func sleepTime() string {
 	return strconv.Itoa(1_000_000 + os.Getpid()%10_000*1000 + int(sleepers.Add(1)))
 }
@@ -360,7 +359,7 @@ func checkNothingSurvives(t *testing.T, b *tooltest.Bench, script, how string) {
 
 const serverWord = "__server"
 
-// serveTools runs one command as a server would, until it is killed.
+// serveTools runs one command as a server does, until it is killed.
 func serveTools(args []string) {
 	tools := exec.New(exec.Config{
 		Paths: workpath.Resolver{Directory: args[0]}, Shell: "/bin/bash",
@@ -378,7 +377,7 @@ func serveTools(args []string) {
 	os.Exit(0)
 }
 
-// When the server is killed, everything that its commands started ends within a second.
+// If the server is killed, everything its commands started ends within a second.
 func TestServerDeath(t *testing.T) {
 	b := tooltest.New(t)
 	for name, script := range processTrees {
@@ -403,7 +402,7 @@ func TestServerDeath(t *testing.T) {
 	}
 }
 
-// waitFor polls the process table, which gives no signals.
+// waitFor polls the process table, which sends no notifications.
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -424,7 +423,7 @@ func TestSupervisedBash(t *testing.T) {
 		"echo out; echo err >&2; exit 3": "out\nerr\n\n\n<shell_metadata>\nThe command ended with exit code 3.",
 		"kill -9 $$":                     "exit code 137",
 		"cat; pwd":                       b.Dir + "\n",
-		"ls /proc/self/fd | wc -l":       "4\n", // 0, 1, 2, and the directory
+		"ls /proc/self/fd | wc -l":       "4\n", // descriptors 0, 1, 2, and that of the directory
 		"echo $CAIRN_CALL | wc -c":       "27\n",
 	} {
 		if got := tooltest.TextOf(b.Call("bash", tooltest.Input{"command": command})); !strings.Contains(got, want) {
@@ -460,7 +459,7 @@ func textContent(s tool.Settlement) string {
 	return tooltest.TextOf(s)
 }
 
-// The call ends with the command, not with whoever else holds its output.
+// The call ends with the command, even if another process holds its output.
 func TestBashDoesNotWaitForThePipe(t *testing.T) {
 	b := tooltest.New(t)
 	seconds := sleepTime()

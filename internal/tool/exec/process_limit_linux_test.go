@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// A command that makes too many processes is ended with all of them, however they hide, and says so. The bombs burn out
-// by themselves at 511 processes.
+// A command with too many processes is ended with all of them and says so. The scripts stop by themselves at 511
+// processes.
 func TestTooManyProcesses(t *testing.T) {
 	few := func(c *tooltest.Config) { c.Exec.Processes = 100 }
 	for name, script := range map[string]string{

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// withSandbox makes a bench run its commands in a sandbox around its directory.
+// withSandbox runs commands in a sandbox around the Location.
 func withSandbox(c *tooltest.Config) {
 	withSupervisor(c)
 	c.Exec.Sandbox = &sandbox.Policy{Write: []string{c.Exec.Paths.Directory}, Hide: []string{c.Exec.Outputs.Dir}}
@@ -20,7 +20,7 @@ func TestBashInSandbox(t *testing.T) {
 		t.Skip("no sandbox here: ", err)
 	}
 	b := tooltest.New(t, withSandbox)
-	b.Rules = tooltest.AllowAll[:1] // also what is outside
+	b.Rules = tooltest.AllowAll[:1] // paths outside, too
 	if s := b.Call(
 		"bash", tooltest.Input{"command": "echo in > new && cat new; exit 3"},
 	); !strings.Contains(tooltest.TextOf(s), "in\n") || tooltest.Member(t, s.Output.Structured, "exit") != "3" {
@@ -38,7 +38,7 @@ func TestBashInSandbox(t *testing.T) {
 	tooltest.MustContain(t, def.Description, "they write only below "+b.Dir, "no network")
 }
 
-// The sandbox changes nothing of how commands end.
+// Commands in the sandbox end as others do.
 func TestSandboxLeavesNothingBehind(t *testing.T) {
 	if err := sandbox.Check(); err != nil {
 		t.Skip("no sandbox here: ", err)
@@ -51,8 +51,8 @@ func TestSandboxLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// What was asked for and cannot be had is said, and no command runs.
-func TestNoCommandWithoutItsSandbox(t *testing.T) {
+// If the sandbox is not available, no command runs, and the error says why.
+func TestNoCommandWithoutSandbox(t *testing.T) {
 	if err := sandbox.Check(); err != nil {
 		b := tooltest.New(t, withSandbox)
 		tooltest.MustContain(

@@ -14,12 +14,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// patchInput wraps sections into a patch.
+// patchInput is the input of apply_patch with the lines of a patch.
 func patchInput(lines ...string) tooltest.Input {
 	return tooltest.Input{"patchText": "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"}
 }
 
-// listFiles are the regular files below the working directory with their contents.
+// listFiles returns the regular files below the working directory with their contents.
 func listFiles(b *tooltest.Bench) map[string]string {
 	b.T.Helper()
 	all := map[string]string{}
@@ -43,7 +43,7 @@ func TestApplyPatch(t *testing.T) {
 		name   string
 		before tree
 		patch  tooltest.Input
-		after  tree   // nil: as before
+		after  tree   // nil: unchanged
 		says   string // part of the result, or of the error
 	}{
 		{
@@ -366,7 +366,7 @@ func TestApplyPatchAsksOnceWithTheDiff(t *testing.T) {
 		"-o", "+p", "*** Delete File: "+b.OutsidePath("o/g"),
 	)
 	if s := b.Call("apply_patch", patch); s.Denial == nil || b.ReadFile("a") != "1\n" {
-		t.Fatal(tooltest.TextOf(s)) // outside is asked for, and nobody answers
+		t.Fatal(tooltest.TextOf(s)) // a path outside asks, and the bench denies
 	}
 	b.TakeRequests()
 	b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
@@ -418,7 +418,7 @@ func TestApplyPatchKeepsModesAndLinks(t *testing.T) {
 	}
 }
 
-// A file that somebody changes while the question is open spoils the whole patch.
+// If a file changes while the permission request is open, no file is changed.
 func TestApplyPatchChangedMeanwhile(t *testing.T) {
 	b := tooltest.New(t)
 	b.WriteFile("a", "1\n")
@@ -431,7 +431,7 @@ func TestApplyPatchChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// What was changed since the session read it is refused by every tool, with what changed, and nothing is written.
+// Every tool refuses to change a file that changed since the session read it, and shows what changed.
 func TestStaleFilesAreRefusedWithWhatChanged(t *testing.T) {
 	for name, input := range map[string]tooltest.Input{
 		"write":       {"filePath": "f", "content": "mine\n"},
@@ -469,7 +469,7 @@ func TestStaleFilesAreRefusedWithWhatChanged(t *testing.T) {
 	}
 }
 
-// A file with a second name may be another place's file: it is asked for, and the other name keeps its content.
+// A file with a hard link may be outside as well: it asks as external_directory, and the other name keeps its content.
 func TestHardLinks(t *testing.T) {
 	for name, input := range map[string]tooltest.Input{
 		"write":       {"filePath": "f", "content": "mine\n"},

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// A diff shows text as OpenCode's does: marks of the byte order and carriage returns only where they are what differs,
-// and no lines begin at line 0.
+// Diffs look as OpenCode's do: byte order marks and carriage returns appear only if nothing else differs, and an empty
+// range begins at line 0.
 func TestDiffShowsText(t *testing.T) {
 	for _, c := range []struct{ name, before, after, want string }{
 		{"a file that is new", "", "born\n", "@@ -0,0 +1,1 @@\n+born\n"},

@@ -116,7 +116,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// The best match must not be much larger than what was looked for.
+// The match must not be much larger than oldString.
 func TestEditRefusesOversizedMatch(t *testing.T) {
 	b := tooltest.New(t)
 	content := "start\n" + strings.Repeat("word ", 400) + "\nend\n"
@@ -272,7 +272,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A file that somebody else changed since the session read it is not written.
+// A file that changed since the session read it is not written.
 func TestChangedSinceRead(t *testing.T) {
 	b := tooltest.New(t)
 	b.WriteFile("f", "one\n")
@@ -294,7 +294,8 @@ func TestChangedSinceRead(t *testing.T) {
 	}
 }
 
-// What changes between question and answer is not overwritten, unless the same change still fits.
+// A change between the permission request and the answer is not overwritten, unless the edit still makes the same
+// change.
 func TestChangedWhileAsking(t *testing.T) {
 	b := tooltest.New(t)
 	b.WriteFile("f", "one\ntwo\n")
@@ -318,7 +319,7 @@ func TestChangedWhileAsking(t *testing.T) {
 	}
 }
 
-// A link that appears while a question is open is not followed.
+// A link that is created while the permission request is open is not followed.
 func TestLinkAppearsWhileAsking(t *testing.T) {
 	b := tooltest.New(t)
 	secret := b.WriteFile(b.OutsidePath("secret.txt"), "secret\n")

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// encodeNoise is a picture that no format makes small.
+// encodeNoise returns a PNG that does not compress.
 func encodeNoise(t *testing.T, w, h int) string {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, w, h))
@@ -36,7 +36,7 @@ func encodePNG(t *testing.T, m image.Image) string {
 	return b.String()
 }
 
-// Images are shown within the limits: as they are if they fit, else smaller, else not at all.
+// Images are returned within the limits: unchanged if they fit, else scaled down, else refused.
 func TestReadFitsImages(t *testing.T) {
 	plain := image.NewNRGBA(image.Rect(0, 0, 3000, 90))
 	plain.Set(0, 0, color.White)
@@ -44,7 +44,7 @@ func TestReadFitsImages(t *testing.T) {
 		name, content string
 		limits        file.ImageLimits
 		mime          string
-		width, height int // 0: as it is
+		width, height int // 0: unchanged
 		fails         string
 	}{
 		{name: "small", content: encodeNoise(t, 20, 10), mime: "image/png"},
@@ -102,7 +102,7 @@ func TestReadFitsImages(t *testing.T) {
 	}
 }
 
-// encodeBomb is the head of a PNG that says it has 60000x60000 pixels.
+// encodeBomb returns the header of a PNG of 60000x60000 pixels.
 func encodeBomb() string {
 	chunk := []byte("IHDR\x00\x00\xea\x60\x00\x00\xea\x60\x08\x06\x00\x00\x00")
 	sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(chunk))

@@ -8,14 +8,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// readSince reads a file in a session that sees what is since a compaction.
+// readSince reads a file in a session that was compacted at since.
 func readSince(b *tooltest.Bench, since int64, path string) string {
 	s := b.CallWith(b.T.Context(), tool.Call{Name: "read", Since: since}, tooltest.Input{"filePath": path})
 	return tooltest.TextOf(s) + "\n" + string(s.Output.Structured)
 }
 
-// Reading a file tells what is written down for agents between it and the Location: each text once, the nearest first.
-func TestReadTellsInstructionsNearby(t *testing.T) {
+// A read shows the instruction files between the file and the Location, each text once, nearest first.
+func TestReadShowsNearbyInstructions(t *testing.T) {
 	b := tooltest.New(t, func(c *tooltest.Config) { c.File.InstructionFiles = []string{"AGENTS.md", "CLAUDE.md"} })
 	b.WriteFile("AGENTS.md", "of the top")
 	outer := b.WriteFile("a/AGENTS.md", "outer rule")
@@ -48,7 +48,7 @@ func TestReadTellsInstructionsNearby(t *testing.T) {
 	}
 }
 
-// Instructions are a project's own files: no link leads to others, and they are bounded.
+// Instruction files are not read through links out of the project, and their size is bounded.
 func TestInstructionsNearbyAreConfined(t *testing.T) {
 	b := tooltest.New(t, func(c *tooltest.Config) { c.File.InstructionFiles = []string{"AGENTS.md"} })
 	b.WriteFile(b.OutsidePath("secret"), "canary")

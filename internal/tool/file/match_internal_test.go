@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whatever is found, exactly one stretch of the content gives way to the new text, and it is not out of proportion.
+// Exactly one piece of the content is replaced, and it is not much larger than the text searched for.
 func FuzzReplace(f *testing.F) {
 	for _, s := range [][3]string{
 		{"a\nb\nc\n", "b", "x"},
@@ -66,7 +66,7 @@ func TestDisproportionate(t *testing.T) {
 	}
 }
 
-// Each finder by itself: what it yields first.
+// Each matcher alone: the first piece that it yields.
 func TestFinders(t *testing.T) {
 	first := func(find func(string, string, func(string) bool), content, old string) string {
 		got := "-"

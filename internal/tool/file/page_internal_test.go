@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// A page of a directory says whether what it counts is all there is.
+// The footer of a directory says whether its count is complete.
 func TestDirFooter(t *testing.T) {
 	for want, got := range map[string]string{
 		"(3 entries)": formatDirFooter(1, 3, 3, false),

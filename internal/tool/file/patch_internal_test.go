@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// A patch made of the difference of two files makes the one out of the other.
-func TestPatchedIsWhatThePatchSays(t *testing.T) {
+// A patch made from the difference of two files turns one into the other.
+func TestPatchRoundTrip(t *testing.T) {
 	line := rapid.SampledFrom([]string{"", "a", "b", "\tb", "c d", "}", "é", "+", "-x", "@@", "*** End Patch"})
 	rapid.Check(t, func(t *rapid.T) {
 		eol := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "eol")
@@ -45,8 +45,8 @@ func TestPatchedIsWhatThePatchSays(t *testing.T) {
 	})
 }
 
-// FuzzPatch: whatever a patch says, it is refused or understood; applied, it leaves whole lines and nothing else than
-// lines of the file and of the patch.
+// FuzzPatch checks that a patch is refused, or applied so that every line of the result is a whole line of the file or
+// of the patch.
 func FuzzPatch(f *testing.F) {
 	for _, s := range []string{
 		"*** Begin Patch\n*** Update File: a\n@@ x\n a\n-b\n+c\n*** End of File\n*** End Patch",
@@ -87,7 +87,7 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// When one of several files cannot be put in place, those before are as they were.
+// If one of several files cannot be committed, the files before it are restored.
 func TestCommitUndoes(t *testing.T) {
 	dir := t.TempDir()
 	paths := workpath.Resolver{Directory: dir, Worktree: dir}
@@ -149,7 +149,7 @@ func writeAndResolve(t *testing.T, paths workpath.Resolver, name, content string
 	return p
 }
 
-// Whoever waits for a file waits for a while only.
+// The wait for a locked file is bounded.
 func TestLockWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewTracker()
@@ -169,7 +169,7 @@ func TestLockWaitIsBounded(t *testing.T) {
 	})
 }
 
-// The contents that are remembered are bounded together; the prints stay.
+// The memory for file contents is bounded; fingerprints stay.
 func TestSeenIsBounded(t *testing.T) {
 	f := NewTracker()
 	big := make([]byte, maxKept)

@@ -213,7 +213,7 @@ func TestReadManagedOutputWithoutAsking(t *testing.T) {
 	)
 }
 
-// The root of the file system, which is the worktree of what has none, confines nothing.
+// If the worktree is the root of the file system, it does not count as inside.
 func TestNoWorktree(t *testing.T) {
 	for _, worktree := range []string{"", "/"} {
 		b := tooltest.New(t, func(c *tooltest.Config) {
@@ -232,7 +232,7 @@ func TestNoWorktree(t *testing.T) {
 	}
 }
 
-// What "always" will allow is the directory that was asked for, whatever signs its name holds.
+// The reply "always" allows exactly the directory that was asked for, even if its name contains pattern characters.
 func TestOutsideIsSavedLiterally(t *testing.T) {
 	b := tooltest.New(t)
 	path := b.WriteFile(b.OutsidePath("o*er/secret.txt"), "secret\n")
@@ -245,7 +245,7 @@ func TestOutsideIsSavedLiterally(t *testing.T) {
 	}
 }
 
-// What lies outside is asked for by its directory first, in the words of what it resolves to.
+// A path outside asks for its resolved directory first.
 func TestOutside(t *testing.T) {
 	b := tooltest.New(t)
 	secret := b.WriteFile(b.OutsidePath("other/secret.txt"), "secret\n")
@@ -345,7 +345,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// A file that is too large to be changed is read without a digest, and told from another by size and time.
+// A file that is too large to be changed gets no digest; its changes are found by size and time.
 func TestReadLargeFileHasNoDigest(t *testing.T) {
 	b := tooltest.New(t)
 	if err := os.Truncate(b.WriteFile("large", "one\ntwo\n"+strings.Repeat("x", 4096)+"\n"), 17<<20); err != nil {
@@ -361,7 +361,7 @@ func TestReadLargeFileHasNoDigest(t *testing.T) {
 	}
 }
 
-// What comes before the page is not looked at line by line, so that the middle of gigabytes is reached.
+// Lines before the page are only counted, so that a page in the middle of gigabytes is fast.
 func BenchmarkReadBehindMuch(b *testing.B) {
 	bench := tooltest.New(b)
 	bench.WriteFile("log.txt", strings.Repeat("0123456789abcde\n", 16<<20))

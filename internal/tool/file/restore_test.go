@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// callRecord are the results of a session, as they are recorded.
+// callRecord holds the recorded results of a session.
 type callRecord []result
 
 type result struct {
@@ -23,7 +23,7 @@ type result struct {
 	structured jsontext.Value
 }
 
-// results is tool.Call.Results.
+// results implements tool.Call.Results.
 func (r *callRecord) results(_ context.Context, visit func(string, jsontext.Value) bool) error {
 	for i := len(*r) - 1; i >= 0; i-- {
 		if !visit((*r)[i].name, (*r)[i].structured) {
@@ -33,7 +33,7 @@ func (r *callRecord) results(_ context.Context, visit func(string, jsontext.Valu
 	return nil
 }
 
-// runCall calls a tool in a session with that record, and adds the result to it.
+// runCall runs a tool call in a session with the record and adds its result.
 func (r *callRecord) runCall(b *tooltest.Bench, name string, input tooltest.Input) tool.Settlement {
 	c := tool.Call{Name: name}
 	c.Results = r.results
@@ -44,11 +44,11 @@ func (r *callRecord) runCall(b *tooltest.Bench, name string, input tooltest.Inpu
 	return s
 }
 
-// What a session saw of files is known after a restart: from the results that are recorded.
-func TestWhatWasReadIsKnownAfterARestart(t *testing.T) {
+// After a restart, the state of files that the session saw is restored from its recorded results.
+func TestSeenFilesAreRestored(t *testing.T) {
 	var r callRecord
 	b := tooltest.New(t)
-	again := func() *tooltest.Bench { // another process in the same place
+	again := func() *tooltest.Bench { // a second process in the same Location
 		return tooltest.New(t, func(c *tooltest.Config) { c.SetPaths(workpath.Resolver{Directory: b.Dir, Worktree: b.Dir}) })
 	}
 	for _, name := range []string{"same", "changed", "touched", "edited", "written", "patched", "gone", "twice", "never"} {
@@ -103,8 +103,8 @@ func TestWhatWasReadIsKnownAfterARestart(t *testing.T) {
 	}
 }
 
-// Only results of our own tools count, whatever stands in them, and while they cannot be read nothing is written.
-func TestRecallIsCareful(t *testing.T) {
+// Only results of the tools of this package are restored. While results cannot be read, nothing is written.
+func TestRestoreIgnoresOtherResults(t *testing.T) {
 	b := tooltest.New(t)
 	path := b.WriteFile("f", "alpha\n")
 	odd := callRecord{
@@ -132,7 +132,7 @@ func TestRecallIsCareful(t *testing.T) {
 	}
 }
 
-// seenJSON is a result that claims the fingerprint of a file.
+// seenJSON is a result with the fingerprint of a file.
 func seenJSON(path, fingerprint string) jsontext.Value {
 	return jsontext.Value(`{"seen":{` + tooltest.Quote(path) + `:` + tooltest.Quote(fingerprint) + `}}`)
 }

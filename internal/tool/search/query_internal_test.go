@@ -30,7 +30,7 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// The search finds the lines that a regular expression finds line by line.
+// A search finds the lines that a regular expression finds line by line.
 func FuzzQuery(f *testing.F) {
 	for _, s := range [][2]string{
 		{`abc`, "xabc\nABC\n"},

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// newWildTree is a tree with everything that ignore files can say.
+// newWildTree returns a tree with every kind of ignore rule, encoding and line end.
 func newWildTree(t *testing.T) *tooltest.Bench {
 	b := tooltest.New(t)
 	home := b.OutsidePath("home")
@@ -22,7 +22,7 @@ func newWildTree(t *testing.T) *tooltest.Bench {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	b.WriteFile(home+"/.gitconfig", "[user]\n\tname = x\n[core]\n\texcludesFile = ~/mine\n")
 	b.WriteFile(home+"/mine", "*.bak\n")
-	b.WriteFile(home+"/.config/git/ignore", "*.go\n") // not in force: the other one is named
+	b.WriteFile(home+"/.config/git/ignore", "*.go\n") // not used, because core.excludesFile names another file
 	b.WriteFile(
 		".gitignore", "*.log\n!keep.log\n/build/\nnode_modules\ndocs/**/*.tmp\n\\#odd\n# comment\n trailing.txt  \n",
 	)
@@ -55,7 +55,7 @@ func newWildTree(t *testing.T) *tooltest.Bench {
 	return b
 }
 
-// encodeUTF16 is a text in UTF-16 with its mark.
+// encodeUTF16 encodes a text in UTF-16 with a byte order mark.
 func encodeUTF16(text string, order binary.ByteOrder) string {
 	out := order.(binary.AppendByteOrder).AppendUint16(nil, 0xfeff)
 	for _, u := range utf16.Encode([]rune(text)) {
@@ -64,20 +64,20 @@ func encodeUTF16(text string, order binary.ByteOrder) string {
 	return string(out)
 }
 
-// Where ripgrep is installed, the search finds what it finds: the same files, the same lines.
+// A search without ripgrep finds the same files and lines as ripgrep.
 func TestSearchAgreesWithRipgrep(t *testing.T) {
 	rg, err := exec.LookPath("rg")
 	if err != nil {
 		t.Skip("rg is not installed")
 	}
 	b := newWildTree(t)
-	t.Setenv("PATH", t.TempDir()) // the tools search without it
+	t.Setenv("PATH", t.TempDir()) // search without ripgrep
 	run := func(dir string, args ...string) []string {
 		cmd := exec.Command(
 			rg, append([]string{"--no-config", "--no-require-git", "--glob=!.git", "--no-heading", "--no-messages"}, args...)...,
 		)
 		cmd.Dir = dir
-		out, _ := cmd.Output() // 1 when nothing is found
+		out, _ := cmd.Output() // exits with 1 if nothing is found
 		lines := strings.Fields(strings.ReplaceAll(string(out), " ", "\u2423"))
 		slices.Sort(lines)
 		return lines

@@ -21,8 +21,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// installFakeRipgrep puts a program called rg into the PATH that writes down what it is asked, and then does what the
-// script says. It returns how to read that.
+// installFakeRipgrep puts a program called rg into PATH that logs its arguments and runs the script. It returns a
+// function that returns the logged lines.
 func installFakeRipgrep(t *testing.T, b *tooltest.Bench, script string) (asked func() []string) {
 	t.Helper()
 	bin := b.OutsidePath("bin")
@@ -42,13 +42,13 @@ func installFakeRipgrep(t *testing.T, b *tooltest.Bench, script string) (asked f
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		_ = os.Remove(log) // what is not there was not asked
+		_ = os.Remove(log) // a missing log means no call
 		lines := strings.Split(string(raw), "\n")
 		return lines[:len(lines)-1]
 	}
 }
 
-// With ripgrep to say where to look, the results are those of the search without it, byte for byte.
+// Results with and without ripgrep are equal byte for byte.
 func TestRipgrepChangesNothing(t *testing.T) {
 	rg, err := exec.LookPath("rg")
 	if err != nil {
@@ -67,7 +67,7 @@ func TestRipgrepChangesNothing(t *testing.T) {
 					t.Setenv("PATH", with)
 					got := tooltest.TextOf(b.Call("grep", input))
 					if strings.Contains(want, "there are more") && strings.Contains(got, "there are more") {
-						continue // which ones are shown is left open
+						continue // which of more than 100 matches are shown is undefined
 					}
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("%q in %s, %s:\n%s", pattern, dir, include, diff)
@@ -113,7 +113,7 @@ func TestRipgrepChangesNothing(t *testing.T) {
 	})
 }
 
-// randomTree is a tree of some hundred files with ignore files, links, encodings and line ends as they come.
+// randomTree returns a tree of some hundred files with random ignore files, links, encodings and line ends.
 func randomTree(t *testing.T, rnd *rand.Rand) *tooltest.Bench {
 	b := tooltest.New(t)
 	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
@@ -142,9 +142,9 @@ func randomTree(t *testing.T, rnd *rand.Rand) *tooltest.Bench {
 				filepath.Join(dir, pick(".gitignore", ".ignore", ".rgignore")), strings.Join(rules, pick("\n", "\r\n"))+"\n",
 			)
 		case 1:
-			// a file may be in the way
+			// fails if a file is in the way
 			_ = os.MkdirAll(b.Path(dir), 0o755)
-			// or a link
+			// fails if the link exists
 			_ = os.Symlink(pick("..", "/etc", "d0", "x.go", "nowhere"), b.Path(filepath.Join(dir, "l"+pick("1", "2"))))
 		default:
 			path := b.Path(filepath.Join(dir, pick("f", "g")+name()))
@@ -161,7 +161,7 @@ func randomTree(t *testing.T, rnd *rand.Rand) *tooltest.Bench {
 			case 1:
 				text = "\uFEFF" + text
 			}
-			_ = os.WriteFile(path, []byte(text), 0o644) // a directory may be in the way
+			_ = os.WriteFile(path, []byte(text), 0o644) // fails if a directory is in the way
 		}
 	}
 	b.WriteFile("d0/plain.go", "needle\n")
@@ -169,8 +169,8 @@ func randomTree(t *testing.T, rnd *rand.Rand) *tooltest.Bench {
 	return b
 }
 
-// The project's own rg is never started, in whatever way it comes into the PATH.
-func TestAProjectsRipgrepIsNotStarted(t *testing.T) {
+// A search never runs an rg of the project, whatever PATH contains.
+func TestProjectRipgrepIsNotRun(t *testing.T) {
 	b := newProject(t)
 	b.WriteFile("bin/rg", "#!/bin/sh\necho run >"+b.Path("started")+"\n")
 	if err := os.Chmod(b.Path("bin/rg"), 0o755); err != nil {
@@ -192,11 +192,11 @@ func TestAProjectsRipgrepIsNotStarted(t *testing.T) {
 	}
 }
 
-// Whatever ripgrep does, the answer is the same.
+// The result does not depend on what ripgrep does.
 func TestWhenRipgrepFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
-		asked  int // how often it is started in two searches
+		asked  int // starts in two searches
 	}{
 		"works": {`printf './main.go\000./pkg/run.go\000./pkg/run_test.go\000./a.gen.go\000'; exit 0`, 2},
 		"fails": {`printf './main.go\000'; exit 2`, 2},
@@ -232,8 +232,8 @@ func TestWhenRipgrepFails(t *testing.T) {
 	}
 }
 
-// What ripgrep is asked is fixed, in an environment that holds nothing of ours.
-func TestWhatRipgrepIsAsked(t *testing.T) {
+// The arguments of ripgrep are fixed, and its environment contains only LC_ALL.
+func TestRipgrepArguments(t *testing.T) {
 	b := newProject(t)
 	t.Setenv("RIPGREP_CONFIG_PATH", "/evil")
 	asked := installFakeRipgrep(t, b, "exit 1")
@@ -263,8 +263,8 @@ func TestWhatRipgrepIsAsked(t *testing.T) {
 	}
 }
 
-// A search that is given up takes ripgrep with it.
-func TestRipgrepEndsWithItsSearch(t *testing.T) {
+// A cancelled search ends ripgrep.
+func TestCancelledSearchEndsRipgrep(t *testing.T) {
 	b := newProject(t)
 	b.Call("grep", tooltest.Input{"pattern": "package"})
 	began := filepath.Join(t.TempDir(), "began")

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// makeForest is a tree of 100 000 files: 500 directories of 200 files of 20 lines, some of them ignored.
+// makeForest makes a tree of 100 000 files: 500 directories of 200 files of 20 lines, some of them ignored.
 func makeForest(b *testing.B) string {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "forest")
@@ -48,7 +48,7 @@ func makeForest(b *testing.B) string {
 }
 
 // BenchmarkForest searches 100 000 files with the tools, without and with ripgrep installed, and with ripgrep itself.
-// No pattern has a hundred matches, so all look at everything.
+// No pattern has 100 matches, so every search reads all files.
 func BenchmarkForest(b *testing.B) {
 	dir := makeForest(b)
 	w := tooltest.New(b, func(c *tooltest.Config) { c.SetPaths(workpath.Resolver{Directory: dir, Worktree: dir}) })
@@ -119,7 +119,7 @@ func compareSearches(b *testing.B, w *tooltest.Bench, name, pattern string) {
 	b.Run(name+"/rg", func(b *testing.B) { benchRipgrep(b, w.Dir, "-n", "--hidden", "-e", pattern, ".") })
 }
 
-// processorTime is what this process and those that it waited for have used.
+// processorTime returns the processor time of this process and of the children that it waited for.
 func processorTime(b *testing.B) (sum time.Duration) {
 	b.Helper()
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
@@ -132,7 +132,7 @@ func processorTime(b *testing.B) (sum time.Duration) {
 	return sum
 }
 
-// benchRipgrep measures rg. It exits with 1 when it finds nothing.
+// benchRipgrep measures rg. It exits with 1 if it finds nothing.
 func benchRipgrep(b *testing.B, dir string, args ...string) {
 	rg, err := exec.LookPath("rg")
 	if err != nil {

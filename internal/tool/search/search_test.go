@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// newProject fills a bench with a small repository. Each file is a second older than the one before.
+// newProject returns a small repository. Each file is a second older than the one before it.
 func newProject(t testing.TB) *tooltest.Bench {
 	b := tooltest.New(t)
 	now := time.Now()
@@ -179,7 +179,7 @@ func TestGrepLimit(t *testing.T) {
 	}
 }
 
-// Lines longer than the buffer and matches across its border are found, with their right numbers.
+// Matches in lines that exceed the buffer or cross its end are found, with the right line numbers.
 func TestGrepLargeFile(t *testing.T) {
 	b := tooltest.New(t)
 	var s strings.Builder
@@ -199,7 +199,7 @@ func TestGrepLargeFile(t *testing.T) {
 	)
 }
 
-// What may not be read is not shown by grep either.
+// grep does not show files that may not be read.
 func TestGrepHidesWhatReadDenies(t *testing.T) {
 	b := tooltest.New(t)
 	b.WriteFile(".env", "KEY=secret\n")
@@ -260,7 +260,7 @@ func TestListIsBoundedFromTheTop(t *testing.T) {
 	}
 }
 
-// A location below the worktree sees the ignore files above it and names its files from the worktree.
+// In a Location below the worktree, ignore files of the worktree apply, and titles are relative to the worktree.
 func TestLocationBelowTheWorktree(t *testing.T) {
 	top := newProject(t)
 	b := tooltest.New(

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// However the bytes come, the text is that of the standard library's decoder.
+// The result equals that of the standard library's decoder, whatever the sizes of the reads.
 func FuzzWideText(f *testing.F) {
 	for _, s := range []string{
 		"", "a\x00", "a\x00b", "\x3d\xd8\x00\xde", "\x3d\xd8a\x00", "\x3d\xd8", "\x3d\xd8\x00", "\x00\xdc\x3d\xd8",
@@ -43,7 +43,7 @@ func FuzzWideText(f *testing.F) {
 	})
 }
 
-func TestUnmarked(t *testing.T) {
+func TestSkipBOM(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "a": "a", "\xff": "\xff", "\xff\xfe": "", "\xff\xfea\x00": "a", "\xfe\xff\x00a": "a", "\xef\xbb\xbfa": "a",
 		"\xff\xfe\xff\xfea\x00": "a", "\xef\xbb": "\xef\xbb",

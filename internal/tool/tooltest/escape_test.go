@@ -17,7 +17,7 @@ import (
 
 const canary = "canary-1f3a9c"
 
-// plantSecrets are ways out of a location that somebody prepared in it, by the name that leads to the secret.
+// plantSecrets makes links out of the Location; it returns the names that lead to the secret.
 func plantSecrets(b *tooltest.Bench) []string {
 	out := b.OutsidePath("victim")
 	b.WriteFile("sub/deep/f.txt", "x")
@@ -45,7 +45,7 @@ func plantSecrets(b *tooltest.Bench) []string {
 	}
 }
 
-// spellPaths are ways to write a path that leads out by itself.
+// spellPaths returns paths that lead out of the Location.
 func spellPaths(b *tooltest.Bench) []string {
 	out := b.OutsidePath("victim")
 	var all []string
@@ -77,7 +77,7 @@ func spellPaths(b *tooltest.Bench) []string {
 		"../victim/secret.txt ", "....//victim/secret.txt", strings.Repeat("../", 500)+"etc/shadow", strings.Repeat("a/", 3000)+"x", "\n../victim/secret.txt")
 }
 
-// escapeInputs are one call of each tool at a path.
+// escapeInputs returns an input for each tool with the path.
 func escapeInputs(path string) map[string]tooltest.Input {
 	return map[string]tooltest.Input{
 		"read":        {"filePath": path},
@@ -90,7 +90,7 @@ func escapeInputs(path string) map[string]tooltest.Input {
 	}
 }
 
-// commandInputs are other calls that name a path.
+// commandInputs returns further inputs with the path.
 func commandInputs(path string) []struct {
 	tool string
 	in   tooltest.Input
@@ -109,7 +109,7 @@ func commandInputs(path string) []struct {
 	}
 }
 
-// readTree is every name below a directory with its content.
+// readTree returns every name below a directory with its content.
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -128,9 +128,9 @@ func readTree(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// However a path is written and whatever somebody put in the location: without permission for what is outside, no tool
-// shows or changes anything there, waits, or says what is in there.
-func TestNoWayOut(t *testing.T) {
+// Without permission for the outside, no tool reads, changes, waits for or describes anything there, whatever the path
+// and whatever the Location contains.
+func TestNoEscape(t *testing.T) {
 	t.Setenv("CANARY", canary)
 	b := tooltest.New(t)
 	victim := filepath.Dir(b.WriteFile(b.OutsidePath("victim/secret.txt"), canary+"\n"))
@@ -168,8 +168,8 @@ func TestNoWayOut(t *testing.T) {
 	t.Logf("%d paths, %d calls", len(paths), calls)
 }
 
-// Before it is allowed to look outside, no tool says whether anything is there: each asks first.
-func TestNothingIsToldBeforeItIsAllowed(t *testing.T) {
+// No tool says whether a path outside exists before it is allowed to read it.
+func TestNothingIsRevealedBeforePermission(t *testing.T) {
 	b := tooltest.New(t)
 	b.WriteFile(b.OutsidePath("victim/secret.txt"), canary)
 	b.Symlink(b.OutsidePath("victim"), "dir")

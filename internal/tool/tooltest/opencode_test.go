@@ -17,8 +17,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/web"
 )
 
-// taken are the parameters of OpenCode's tools, with what each is and "!" where it must be given: what its models were
-// taught is understood here. Ours may take more and demand less.
+// openCodeParameters are the parameters of OpenCode's tools with their types, and "!" for required ones. Calls that
+// models learned for OpenCode must work; cairn's tools may accept more and require less.
 var openCodeParameters = map[string]string{
 	"apply_patch":                "patchText:string!",
 	"bash":                       "command:string! timeout:integer workdir:string",
@@ -37,7 +37,7 @@ var openCodeParameters = map[string]string{
 	"write":                      "content:string! filePath:string!",
 }
 
-// shape is as much of a JSON Schema as matters here.
+// shape is the part of a JSON Schema that the test compares.
 type shape struct {
 	Type       string           `json:"type"`
 	Properties map[string]shape `json:"properties"`
@@ -46,7 +46,7 @@ type shape struct {
 	Minimum    *float64         `json:"minimum"`
 }
 
-// parameters collects what an object takes, and what the objects in its lists take.
+// parameters collects the parameters of an object, and of the objects in its lists.
 func (s shape) parameters(name string, into map[string]map[string]string) {
 	into[name] = map[string]string{}
 	for key, p := range s.Properties {
@@ -115,12 +115,12 @@ func TestParametersAreOpenCodes(t *testing.T) {
 	}
 }
 
-// wantResult is what a client of OpenCode looks for in a result. Keys of ours beside these harm nobody.
+// wantResult is the part of a result that OpenCode's clients use. Further members are allowed.
 type wantResult struct {
-	title, says string // says is a part of the text
-	metadata    string // members; "*" is any value
-	lacks       string // a member that is not there
-	failed      bool   // says is a part of the error instead
+	title, message string // message is contained in the text
+	metadata       string // members; "*" matches any value
+	lacks          string // a member that must be absent
+	failed         bool   // message is contained in the error instead
 }
 
 func TestResultsAreOpenCodes(t *testing.T) {
@@ -138,7 +138,7 @@ func TestResultsAreOpenCodes(t *testing.T) {
 	}{
 		{"read", tooltest.Input{"filePath": a}, wantResult{
 			title: "a.txt",
-			says: "<path>" + a +
+			message: "<path>" + a +
 				"</path>\n<type>file</type>\n<content>\n1: alpha\n2: beta\n3: gamma\n\n(End of file - total 3 lines)\n</content>",
 			metadata: `{"preview":"alpha\nbeta\ngamma","truncated":false,"loaded":[],"display":{"type":"file","path":` +
 				tooltest.Quote(a) + `,"lineStart":1,"lineEnd":3,"totalLines":3,"truncated":false}}`,
@@ -146,121 +146,121 @@ func TestResultsAreOpenCodes(t *testing.T) {
 		{
 			"read",
 			tooltest.Input{"filePath": a, "offset": 0, "limit": 0},
-			wantResult{title: "a.txt", says: "3: gamma\n", metadata: `{"truncated":false}`},
+			wantResult{title: "a.txt", message: "3: gamma\n", metadata: `{"truncated":false}`},
 		},
 		{
 			"read",
 			tooltest.Input{"filePath": a, "offset": 2, "limit": 1},
 			wantResult{
-				title: "a.txt", says: "\n2: beta\n\n(Showing lines 2-2 of 3. Use offset=3 to continue.)",
+				title: "a.txt", message: "\n2: beta\n\n(Showing lines 2-2 of 3. Use offset=3 to continue.)",
 				metadata: `{"truncated":true}`,
 			},
 		},
 		{
 			"read",
 			tooltest.Input{"filePath": b.Path("missing.txt")},
-			wantResult{says: "File not found: " + b.Path("missing.txt"), failed: true},
+			wantResult{message: "File not found: " + b.Path("missing.txt"), failed: true},
 		},
 		{"read", tooltest.Input{"filePath": b.Path("src")}, wantResult{
-			title: "src", says: "<type>directory</type>\n<entries>\nmain.py\nutil.py\n",
+			title: "src", message: "<type>directory</type>\n<entries>\nmain.py\nutil.py\n",
 			metadata: `{"truncated":false,"display":{"type":"directory","entries":["main.py","util.py"],"offset":1,"totalEntries":2}}`,
 		}},
 		{
 			"read",
 			tooltest.Input{"filePath": ""},
 			wantResult{
-				says:     "<entries>\na.txt\nempty.txt\nNotes.md\nred.png\nsrc/\n",
+				message:  "<entries>\na.txt\nempty.txt\nNotes.md\nred.png\nsrc/\n",
 				metadata: `{"preview":"a.txt\nempty.txt\nNotes.md\nred.png\nsrc/"}`,
 			},
 		},
 		{
 			"read",
 			tooltest.Input{"filePath": b.Path("src"), "offset": 2},
-			wantResult{title: "src", says: "<entries>\nutil.py\n", metadata: `{"display":{"entries":["util.py"],"offset":2}}`},
+			wantResult{title: "src", message: "<entries>\nutil.py\n", metadata: `{"display":{"entries":["util.py"],"offset":2}}`},
 		},
 		{"read", tooltest.Input{"filePath": b.Path("empty.txt")}, wantResult{
-			title: "empty.txt", says: "(End of file - total 0 lines)",
+			title: "empty.txt", message: "(End of file - total 0 lines)",
 			metadata: `{"preview":"","display":{"lineStart":1,"lineEnd":0,"totalLines":0}}`,
 		}},
 		{
 			"read",
 			tooltest.Input{"filePath": b.Path("red.png")},
 			wantResult{
-				title: "red.png", says: "Image read successfully",
+				title: "red.png", message: "Image read successfully",
 				metadata: `{"preview":"Image read successfully","truncated":false,"loaded":[]}`, lacks: "display",
 			},
 		},
 		{
 			"glob",
 			tooltest.Input{"pattern": "**/*.py"},
-			wantResult{title: "", says: main, metadata: `{"count":2,"truncated":false}`},
+			wantResult{title: "", message: main, metadata: `{"count":2,"truncated":false}`},
 		},
 		{
 			"glob",
 			tooltest.Input{"pattern": "**/*.rs"},
-			wantResult{title: "", says: "No files found", metadata: `{"count":0,"truncated":false}`},
+			wantResult{title: "", message: "No files found", metadata: `{"count":0,"truncated":false}`},
 		},
 		{"grep", tooltest.Input{"pattern": "print", "include": "*.py"}, wantResult{
-			title: "print", says: "Found 1 matches\n" + main + ":\n  Line 5: print(add(1, 2))\n",
+			title: "print", message: "Found 1 matches\n" + main + ":\n  Line 5: print(add(1, 2))\n",
 			metadata: `{"matches":1,"truncated":false}`,
 		}},
 		{
 			"grep",
 			tooltest.Input{"pattern": "x", "path": b.Path("nodir")},
 			wantResult{
-				title: "x", says: "No files found\n(There is no directory " + b.Path("nodir"),
+				title: "x", message: "No files found\n(There is no directory " + b.Path("nodir"),
 				metadata: `{"matches":0,"truncated":false}`,
 			},
 		},
 		{
 			"grep",
 			tooltest.Input{"pattern": "nowhere"},
-			wantResult{title: "nowhere", says: "No files found", metadata: `{"matches":0,"truncated":false}`},
+			wantResult{title: "nowhere", message: "No files found", metadata: `{"matches":0,"truncated":false}`},
 		},
 		{"edit", tooltest.Input{"filePath": main, "oldString": "return a + b", "newString": "return b + a"}, wantResult{
-			title: "src/main.py", says: "Edit applied successfully.",
+			title: "src/main.py", message: "Edit applied successfully.",
 			metadata: `{"diagnostics":{},"diff":"*","filediff":{"file":` + tooltest.Quote(main) +
 				`,"patch":"*","additions":1,"deletions":1},"truncated":false}`,
 		}},
 		{
 			"edit",
 			tooltest.Input{"filePath": a, "oldString": "nope", "newString": "x"},
-			wantResult{says: "Could not find oldString in the file. It must match exactly", failed: true},
+			wantResult{message: "Could not find oldString in the file. It must match exactly", failed: true},
 		},
 		{
 			"edit",
 			tooltest.Input{"filePath": a, "oldString": "a", "newString": "x"},
-			wantResult{says: "multiple matches", failed: true},
+			wantResult{message: "multiple matches", failed: true},
 		},
 		{"write", tooltest.Input{"filePath": b.Path("new.txt"), "content": "fresh\n"}, wantResult{
-			title: "new.txt", says: "Wrote file successfully.",
+			title: "new.txt", message: "Wrote file successfully.",
 			metadata: `{"diagnostics":{},"filepath":` + tooltest.Quote(b.Path("new.txt")) + `,"exists":false,"truncated":false}`,
 		}},
 		{
 			"write",
 			tooltest.Input{"filePath": a, "content": "replaced\n"},
-			wantResult{title: "a.txt", says: "Wrote file successfully.", metadata: `{"exists":true}`},
+			wantResult{title: "a.txt", message: "Wrote file successfully.", metadata: `{"exists":true}`},
 		},
 		{"apply_patch", patchInput("*** Add File: p.txt", "+one"), wantResult{
-			title: "p.txt", says: "\nA p.txt",
+			title: "p.txt", message: "\nA p.txt",
 			metadata: `{"diff":"*","files":"*","diagnostics":{},"truncated":false}`,
 		}},
 		{"bash", tooltest.Input{"command": `printf 'one\ntwo\n'; echo err >&2`, "description": "Print"}, wantResult{
-			title: `printf 'one\ntwo\n'; echo err >&2`, says: "one\ntwo\nerr\n",
+			title: `printf 'one\ntwo\n'; echo err >&2`, message: "one\ntwo\nerr\n",
 			metadata: `{"output":"one\ntwo\nerr\n","exit":0,"truncated":false}`,
 		}},
 		{
 			"bash",
 			tooltest.Input{"command": "exit 3"},
-			wantResult{title: "exit 3", says: "(no output)", metadata: `{"output":"(no output)","exit":3,"truncated":false}`},
+			wantResult{title: "exit 3", message: "(no output)", metadata: `{"output":"(no output)","exit":3,"truncated":false}`},
 		},
 		{"bash", tooltest.Input{"command": "echo start; sleep 30", "timeout": 300}, wantResult{
-			title: "echo start; sleep 30", says: "start\n\n\n<shell_metadata>\n",
+			title: "echo start; sleep 30", message: "start\n\n\n<shell_metadata>\n",
 			metadata: `{"output":"start\n","exit":null,"truncated":false}`,
 		}},
 	} {
 		s := b.Call(c.tool, c.in)
-		if (s.Error != nil) != c.failed || !strings.Contains(tooltest.TextOf(s), c.says) || s.Output.Title != c.title {
+		if (s.Error != nil) != c.failed || !strings.Contains(tooltest.TextOf(s), c.message) || s.Output.Title != c.title {
 			t.Errorf("%s %v\ntitle %q\n%s", c.tool, c.in, s.Output.Title, tooltest.TextOf(s))
 		}
 		if c.failed {
@@ -284,7 +284,7 @@ func decodeJSON(t *testing.T, v jsontext.Value) any {
 	return out
 }
 
-// isCovered reports whether every member of want is in got; "*" stands for any value.
+// isCovered reports whether got contains every member of want; "*" matches any value.
 func isCovered(want, got any) bool {
 	if want == "*" {
 		return true
@@ -302,7 +302,7 @@ func isCovered(want, got any) bool {
 	return true
 }
 
-// A client sees the end of a long output, with a mark before it, in the metadata, while the command runs and after.
+// The metadata contain the end of a long output, after an ellipsis, while the command runs and afterwards.
 func TestEndOfLongOutput(t *testing.T) {
 	b := tooltest.New(t)
 	s := b.Call("bash", tooltest.Input{"command": "seq 1 50000"})

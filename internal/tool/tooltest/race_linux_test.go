@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// While somebody swaps a directory for a link to the outside as fast as possible, no tool ever shows or changes what
-// is there. CAIRN_TEST_RACE lengthens the test, e.g. to 30s.
+// While a directory is exchanged for a link to the outside as fast as possible, no tool reads or changes anything
+// outside. CAIRN_TEST_RACE sets the duration, e.g. 30s.
 func TestSwappedLinks(t *testing.T) {
 	b := tooltest.New(t)
 	b.WriteFile(b.OutsidePath("other/f.txt"), "canary\n")
@@ -22,7 +22,7 @@ func TestSwappedLinks(t *testing.T) {
 	b.WriteFile(b.OutsidePath("other/h.txt"), "canary\n")
 	b.WriteFile("dir/h.txt", "harmless\n")
 	b.Symlink(b.OutsidePath("other"), "link")
-	b.OnAsk = func(tool.Request) { // give the swap time to happen between question and opening
+	b.OnAsk = func(tool.Request) { // widens the window between the permission request and the opening
 		for range 5 {
 			_, _ = os.Lstat(b.Path("dir"))
 		}
@@ -82,7 +82,7 @@ func testDuration(t *testing.T) time.Duration {
 	return time.Second
 }
 
-// swapDirectories exchanges dir and link until the returned function is called, which says how often.
+// swapDirectories exchanges dir and link until the returned function is called, which returns the number of exchanges.
 func swapDirectories(b *tooltest.Bench) func() int {
 	stop, done := make(chan struct{}), make(chan int, 1)
 	go func() {

@@ -177,15 +177,17 @@ func TestManyHeaders(t *testing.T) {
 	}
 }
 
-// A server that drips is given up when the time is over, and the turn's end ends it at once.
+// A server that sends slowly and without end fails after the timeout, and at once when the turn is interrupted.
 func TestSlowServers(t *testing.T) {
 	drip := func(rw http.ResponseWriter, r *http.Request) {
+		pace := time.NewTicker(10 * time.Millisecond)
+		defer pace.Stop()
 		for r.Context().Err() == nil {
 			_, _ = io.WriteString(rw, "x")
 			_ = http.NewResponseController(rw).Flush()
 			select {
 			case <-r.Context().Done():
-			case <-time.After(10 * time.Millisecond):
+			case <-pace.C:
 			}
 		}
 	}
