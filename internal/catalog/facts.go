@@ -74,7 +74,7 @@ func (f *Facts) provider(id string, raw jsontext.Value) (*sourceProvider, jsonte
 		f.wrong(id, "a provider without a name")
 		return nil, nil
 	case raw.Kind() != '{':
-		f.wrong(id, "want an object, got "+option.KindName(raw.Kind()))
+		f.wrong(id, "want an object, got "+option.DescribeKind(raw.Kind()))
 		return nil, nil
 	}
 	if s, err := decode(id, raw); err == nil && s.Models[""] == nil && !slices.Contains(slices.Collect(maps.Values(s.Models)), nil) {
@@ -96,7 +96,7 @@ func (f *Facts) readable(id string, raw jsontext.Value) jsontext.Value {
 		return raw
 	}
 	if v := fields["models"]; len(v) > 0 && json.Unmarshal(v, &models, foreign) != nil {
-		f.wrong(id, "models: want an object, got "+option.KindName(v.Kind()))
+		f.wrong(id, "models: want an object, got "+option.DescribeKind(v.Kind()))
 	}
 	delete(fields, "models")
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -121,7 +121,7 @@ func misread(key string, raw jsontext.Value) string {
 		return "a model without a name"
 	}
 	if raw.Kind() != '{' {
-		return "want an object, got " + option.KindName(raw.Kind())
+		return "want an object, got " + option.DescribeKind(raw.Kind())
 	}
 	if err := json.Unmarshal(raw, &sourceModel{}, foreign); err != nil {
 		return reason(err)

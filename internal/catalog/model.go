@@ -72,7 +72,7 @@ func (m Model) Options(layers ...map[string]jsontext.Value) Options {
 
 // vendor is whom the model's options are for.
 func (m Model) vendor() option.Vendor {
-	at := option.Of(m.ProviderID, m.API.Package)
+	at := option.VendorOf(m.ProviderID, m.API.Package)
 	at.Efforts = m.Efforts
 	return at
 }

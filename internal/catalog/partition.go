@@ -52,9 +52,9 @@ func layered(at option.Vendor, layers ...map[string]jsontext.Value) (all map[str
 func refused(name string, v jsontext.Value, at option.Vendor) string {
 	o := option.Find(name)
 	if o.Domain == option.Reserved {
-		return name + ": " + option.Own
+		return name + ": " + option.ReservedReason
 	}
-	switch inside, want := o.Wrong(v, at); {
+	switch inside, want := o.FindProblem(v, at); {
 	case want == "":
 		return ""
 	case inside != "":

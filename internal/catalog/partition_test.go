@@ -69,7 +69,7 @@ func TestPartition(t *testing.T) {
 			if tt.want.Body == nil {
 				tt.want.Body = map[string]jsontext.Value{}
 			}
-			if diff := cmp.Diff(tt.want, Partition(option.Of("openai", ""), layers...)); diff != "" {
+			if diff := cmp.Diff(tt.want, Partition(option.VendorOf("openai", ""), layers...)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -169,7 +169,7 @@ func quote(b []byte, s string) []byte {
 }
 
 // kindName names the kind of the value, for messages.
-func (n *node) kindName() string { return option.KindName(n.kind) }
+func (n *node) kindName() string { return option.DescribeKind(n.kind) }
 
 // excerpt returns the value for messages about keys that cannot be secrets: scalars as written, at most maxExcerpt
 // characters.

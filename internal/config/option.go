@@ -40,15 +40,15 @@ func (l *loader) vendorOf(model string) option.Vendor {
 	id, name, _ := strings.Cut(model, "/")
 	p := l.config.root.get("provider").get(id)
 	pkg := p.get("models").get(name).get("provider").get("npm").textValue()
-	return option.Of(id, cmp.Or(pkg, p.get("npm").textValue()))
+	return option.VendorOf(id, cmp.Or(pkg, p.get("npm").textValue()))
 }
 
 func (l *loader) providerOptions(p member) {
-	at, vendor := "provider."+p.key, option.Of(p.key, p.value.get("npm").textValue())
+	at, vendor := "provider."+p.key, option.VendorOf(p.key, p.value.get("npm").textValue())
 	options := p.value.get("options")
 	own := options.get("baseURL") != nil || p.value.get("api") != nil
 	for _, o := range options.allMembers() {
-		if why := option.Find(o.key).Unread(vendor, own); why != "" && o.value.kind != 'n' {
+		if why := option.Find(o.key).UnusedReason(vendor, own); why != "" && o.value.kind != 'n' {
 			l.addWarning(o.value.position(), WarnUnused, at+".options."+o.key, "has no effect: "+why)
 			continue
 		}
@@ -57,7 +57,7 @@ func (l *loader) providerOptions(p member) {
 	for _, m := range p.value.get("models").allMembers() {
 		at, vendor := at+".models."+m.key, vendor
 		if pkg := m.value.get("provider").get("npm"); pkg != nil {
-			vendor = option.Of(p.key, pkg.text)
+			vendor = option.VendorOf(p.key, pkg.text)
 		}
 		l.requestOptions(m.value.get("options"), at+".options", vendor)
 		for _, v := range m.value.get("variants").allMembers() {
@@ -70,7 +70,7 @@ func (l *loader) providerOptions(p member) {
 func (l *loader) requestOptions(n *node, at string, vendor option.Vendor) {
 	for _, o := range n.allMembers() {
 		known := option.Find(o.key)
-		switch why := known.Unread(vendor, false); {
+		switch why := known.UnusedReason(vendor, false); {
 		case o.value.kind == 'n':
 		case known.Domain == option.Connection && !(o.key == "headers" && strings.Contains(at, ".variants.")):
 			l.addWarning(
@@ -90,10 +90,10 @@ func (l *loader) requestOptions(n *node, at string, vendor option.Vendor) {
 func (l *loader) checkOption(o member, at string, vendor option.Vendor) {
 	known := option.Find(o.key)
 	if known.Domain == option.Reserved && o.value.kind != 'n' {
-		l.addWarning(o.value.position(), WarnUnsent, join(at, o.key), "is not sent: "+option.Own)
+		l.addWarning(o.value.position(), WarnUnsent, join(at, o.key), "is not sent: "+option.ReservedReason)
 		return
 	}
-	inside, want := known.Wrong(jsontext.Value(o.value.encode(nil, substituted)), vendor)
+	inside, want := known.FindProblem(jsontext.Value(o.value.encode(nil, substituted)), vendor)
 	if want == "" {
 		return
 	}

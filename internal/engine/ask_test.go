@@ -170,7 +170,7 @@ func TestBoundaryPromotesOnce(t *testing.T) {
 		prompt("two", true)
 		s.armed = true
 		prompt("three", false)
-		if got := len(w.player.Requests()); got != 3 || s.armed {
+		if got := len(w.player.ListRequests()); got != 3 || s.armed {
 			t.Errorf("three prompts of the queue were answered by %d turns", got)
 		}
 		w.close(t)

@@ -63,7 +63,7 @@ func TestPoisonedPart(t *testing.T) {
 		w.start()
 		say("msg_b")
 		say("msg_c", session.File{URI: dataOf("image/png", pngHead), Name: "good.png"})
-		requests := w.player.Requests()
+		requests := w.player.ListRequests()
 		want := [][2]int{{1, 1}, {0, 1}, {0, 1}, {1, 1}}
 		if len(requests) != len(want) {
 			t.Fatalf("%d requests", len(requests))

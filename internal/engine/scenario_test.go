@@ -567,7 +567,7 @@ func (p *player) finish() string {
 	}
 	p.w.close(p.t)
 	p.events(false)
-	for i, r := range p.w.player.Requests() {
+	for i, r := range p.w.player.ListRequests() {
 		fmt.Fprintln(&p.out, asked(i+1, r))
 	}
 	if err := p.w.doubled(); err != nil {

@@ -21,10 +21,10 @@ type schemaTree = map[string]any
 // Whatever schema people write, what a vendor is asked to hold answers to is within what its documentation says that it
 // takes, and what the vendor can answer then is what they asked for.
 func TestFormsHeld(t *testing.T) {
-	openai := llmtest.Rules{AllRequired: true, Recursion: true}
+	openai := llmtest.SchemaRules{AllRequired: true, Recursion: true}
 	vendors := []struct {
 		name  string
-		rules llmtest.Rules
+		rules llmtest.SchemaRules
 		sent  func(*testing.T, jsontext.Value) schemaTree // nil: it is not held
 	}{
 		{"responses", openai, func(t *testing.T, f jsontext.Value) schemaTree {
@@ -35,7 +35,7 @@ func TestFormsHeld(t *testing.T) {
 			format := at(t, encoded(t, openaichat.Dialect{}, "gpt-5", f), "response_format", "json_schema")
 			return held(format, format["strict"] == true)
 		}},
-		{"anthropic", llmtest.Rules{Optional: 24, Unions: 16}, func(t *testing.T, f jsontext.Value) schemaTree {
+		{"anthropic", llmtest.SchemaRules{Optional: 24, Unions: 16}, func(t *testing.T, f jsontext.Value) schemaTree {
 			body := encoded(t, anthropic.Dialect{NativeFormat: true}, "claude-sonnet-4-5", f)
 			config, native := body["output_config"].(schemaTree)
 			if !native {
@@ -58,10 +58,10 @@ func TestFormsHeld(t *testing.T) {
 					continue
 				}
 				natively++
-				if broken := v.rules.Breaks(sent); broken != "" {
+				if broken := v.rules.FindViolation(sent); broken != "" {
 					t.Fatalf("%s\n%s\n%s", broken, raw, written(t, sent))
 				}
-				value, ends := llmtest.Answer(r, sent)
+				value, ends := llmtest.RandomAnswer(r, sent)
 				answer := written(t, value)
 				if _, err := form.Validate(answer); err != nil && ends {
 					t.Fatalf("%v\n%s\n%s\n%s", err, answer, raw, written(t, sent))
@@ -85,7 +85,7 @@ func TestFormsHeldByGemini(t *testing.T) {
 		}
 		natively++
 		sent := at(t, encoded(t, gemini.Dialect{}, "gemini-3-pro", raw), "generationConfig", "responseJsonSchema")
-		if broken := llmtest.Unrolled(sent); broken != "" {
+		if broken := llmtest.FindUnrollProblem(sent); broken != "" {
 			t.Fatalf("%s\n%s\n%s", broken, raw, written(t, sent))
 		}
 	}
@@ -96,7 +96,7 @@ func TestFormsHeldByGemini(t *testing.T) {
 
 func formOf(t *testing.T, r *rand.Rand) (jsontext.Value, *tool.AnswerSchema) {
 	t.Helper()
-	raw := written(t, llmtest.Schema(r))
+	raw := written(t, llmtest.RandomSchema(r))
 	form, err := tool.NewAnswerSchema(raw)
 	if err != nil {
 		return nil, nil // it can be fitted by nothing
@@ -109,7 +109,7 @@ func encoded(t *testing.T, p interface {
 }, model string, format jsontext.Value,
 ) (body schemaTree) {
 	t.Helper()
-	raw, err := p.Encode(&llm.Request{Model: model, OutputSchema: format, Messages: []llm.Message{llmtest.User(llmtest.Text("hi"))}})
+	raw, err := p.Encode(&llm.Request{Model: model, OutputSchema: format, Messages: []llm.Message{llmtest.UserMessage(llmtest.TextPart("hi"))}})
 	if err == nil {
 		err = json.Unmarshal(raw, &body)
 	}

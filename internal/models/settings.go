@@ -25,7 +25,7 @@ func parseSettings(options jsontext.Value) settings {
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		o := option.Find(name)
-		if _, want := o.Wrong(all[name], option.Vendor{}); want == "" && o.Domain != option.Foreign {
+		if _, want := o.FindProblem(all[name], option.Vendor{}); want == "" && o.Domain != option.Foreign {
 			out[o.Name] = all[name]
 		}
 	}

@@ -28,10 +28,10 @@ func decode(body io.Reader) iter.Seq2[llm.Event, error] {
 }
 
 func TestRecordedAnswers(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
+	for _, x := range llmtest.LoadRecordings(t) {
 		t.Run(x.Name, func(t *testing.T) {
-			llmtest.RecordedAnswer(t, x, decode, *update)
-			llmtest.CutShort(t, x, decode)
+			llmtest.CheckRecordedAnswer(t, x, decode, *update)
+			llmtest.CheckCutAnswer(t, x, decode)
 		})
 	}
 }
@@ -140,13 +140,13 @@ func parsePart(tb testing.TB, b wireBlock) llm.Part {
 // TestRecordedRequests holds what we would send against what was sent. Messages of one side in a row are one to the
 // provider.
 func TestRecordedRequests(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
+	for _, x := range llmtest.LoadRecordings(t) {
 		t.Run(x.Name, func(t *testing.T) {
 			got, err := anthropic.Dialect{}.Encode(parseRequest(t, x.Request))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(joined(llmtest.Tree(t, x.Request)), joined(llmtest.Tree(t, string(got)))); diff != "" {
+			if diff := cmp.Diff(joined(llmtest.DecodeTree(t, x.Request)), joined(llmtest.DecodeTree(t, string(got)))); diff != "" {
 				t.Errorf("-recorded +ours:\n%s", diff)
 			}
 		})
@@ -224,7 +224,7 @@ func acceptable(body []byte) error {
 			return fmt.Errorf("message %d: %w", i, err)
 		}
 	}
-	if err := v.Close(len(b.Tools)); err != nil {
+	if err := v.CheckEnd(len(b.Tools)); err != nil {
 		return err
 	}
 	if v.role == "assistant" && len(v.hosted) == 0 && !strings.HasSuffix(v.last, "_tool_result") {
@@ -252,7 +252,7 @@ func (v *validator) message(m wireMessage) error {
 	v.role = m.Role
 	text := false
 	for _, b := range m.Content {
-		if err := v.Open(); b.Type != "tool_result" && m.Role == "user" && err != nil {
+		if err := v.CheckAnswered(); b.Type != "tool_result" && m.Role == "user" && err != nil {
 			return fmt.Errorf("%s before results: %w", b.Type, err)
 		}
 		if (b.Type == "thinking" || b.Type == "redacted_thinking") && b.Cache != nil {
@@ -264,7 +264,7 @@ func (v *validator) message(m wireMessage) error {
 		text = text || b.Type == "text"
 	}
 	if m.Role == "user" {
-		return v.Open()
+		return v.CheckAnswered()
 	}
 	return nil
 }
@@ -280,12 +280,12 @@ func (v *validator) block(b wireBlock, role string) error {
 		if role != "assistant" {
 			return fmt.Errorf("a call of the %s's", role)
 		}
-		return v.Call(b.ID, b.Name, b.Input)
+		return v.AddCall(b.ID, b.Name, b.Input)
 	case "tool_result":
 		if role != "user" {
 			return fmt.Errorf("a result of the %s's", role)
 		}
-		return v.Result(b.ToolUseID)
+		return v.AddResult(b.ToolUseID)
 	case "server_tool_use":
 		v.hosted[b.ID] = true
 	case "thinking", "redacted_thinking", "image", "document":
@@ -300,15 +300,15 @@ func (v *validator) block(b wireBlock, role string) error {
 
 func TestDecodeUnended(t *testing.T) {
 	ends := `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}`
-	llmtest.Unended(t, decode, stream("", start("0", `{"type":"text"}`), says, stop("0"), ends))
+	llmtest.CheckUnended(t, decode, stream("", start("0", `{"type":"text"}`), says, stop("0"), ends))
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, x := range llmtest.Recordings(f) {
+	for _, x := range llmtest.LoadRecordings(f) {
 		f.Add(x.Response, 5)
 	}
 	for _, tt := range streams {
 		f.Add(tt.body, 3)
 	}
-	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.Split(t, decode, body, step) })
+	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.CheckSplit(t, decode, body, step) })
 }

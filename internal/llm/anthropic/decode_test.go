@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-var lines = llmtest.Lines
+var lines = llmtest.JoinLines
 
 // stream writes each piece as a data frame between the start and the end of a message.
 func stream(reason string, frames ...string) string {
@@ -183,7 +183,7 @@ func TestDecode(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			for _, n := range []int{1, 2, 5} {
-				again := madeID.ReplaceAllString(llmtest.Print(decode(&llmtest.Slow{Text: tt.body, Step: n})), "call_ID_$1")
+				again := madeID.ReplaceAllString(llmtest.Print(decode(&llmtest.SlowReader{Text: tt.body, Step: n})), "call_ID_$1")
 				if again != got {
 					t.Errorf("split at every %d bytes: %s", n, cmp.Diff(got, again))
 				}

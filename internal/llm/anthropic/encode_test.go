@@ -16,12 +16,12 @@ import (
 
 // What conversations are made of.
 var (
-	call    = llmtest.Call
-	replies = llmtest.Replies
-	result  = llmtest.Result
-	system  = llmtest.System
-	textOf  = llmtest.Text
-	user    = llmtest.User
+	call    = llmtest.ToolCall
+	replies = llmtest.AssistantMessage
+	result  = llmtest.ToolMessage
+	system  = llmtest.SystemMessage
+	textOf  = llmtest.TextPart
+	user    = llmtest.UserMessage
 )
 
 func thought(text, meta string) llm.Part {
@@ -168,8 +168,8 @@ func TestEncodeMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ours := llmtest.Tree(t, string(got)).(map[string]any)["messages"]
-			if diff := cmp.Diff(llmtest.Tree(t, "["+tt.want+"]"), ours); diff != "" {
+			ours := llmtest.DecodeTree(t, string(got)).(map[string]any)["messages"]
+			if diff := cmp.Diff(llmtest.DecodeTree(t, "["+tt.want+"]"), ours); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -247,8 +247,8 @@ func TestEncodeFields(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := llmtest.Tree(t, `{"model":"m","stream":true,"messages":[`+says1("user", text1("hi"))+`],`+tt.want+`}`)
-			if diff := cmp.Diff(want, llmtest.Tree(t, string(got))); diff != "" {
+			want := llmtest.DecodeTree(t, `{"model":"m","stream":true,"messages":[`+says1("user", text1("hi"))+`],`+tt.want+`}`)
+			if diff := cmp.Diff(want, llmtest.DecodeTree(t, string(got))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

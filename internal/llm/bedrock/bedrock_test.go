@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 )
 
-var lines = llmtest.Lines
+var lines = llmtest.JoinLines
 
 var update = flag.Bool("update", false, "write the golden event files")
 
@@ -30,17 +30,17 @@ func decode(body io.Reader) iter.Seq2[llm.Event, error] {
 }
 
 func TestRecordedAnswers(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
+	for _, x := range llmtest.LoadRecordings(t) {
 		t.Run(x.Name, func(t *testing.T) {
-			llmtest.RecordedAnswer(t, x, decode, *update)
-			llmtest.CutShort(t, x, decode)
+			llmtest.CheckRecordedAnswer(t, x, decode, *update)
+			llmtest.CheckCutAnswer(t, x, decode)
 		})
 	}
 }
 
 // TestRecordedRequests holds what we would send, and where, against what was sent.
 func TestRecordedRequests(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
+	for _, x := range llmtest.LoadRecordings(t) {
 		t.Run(x.Name, func(t *testing.T) {
 			var w struct {
 				ModelID  string
@@ -85,7 +85,7 @@ func TestRecordedRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(llmtest.Tree(t, x.Request), llmtest.Tree(t, string(got))); diff != "" {
+			if diff := cmp.Diff(llmtest.DecodeTree(t, x.Request), llmtest.DecodeTree(t, string(got))); diff != "" {
 				t.Errorf("-recorded +ours:\n%s", diff)
 			}
 			if !strings.HasSuffix(x.URL, "/"+d.RequestPath(w.ModelID)) {
@@ -163,9 +163,9 @@ func acceptable(body []byte) error {
 	case len(b.Messages)%2 == 0:
 		return errors.New("the user does not have the last word")
 	case b.ToolConfig == nil:
-		return v.Close(0)
+		return v.CheckEnd(0)
 	}
-	return v.Close(len(b.ToolConfig.Tools))
+	return v.CheckEnd(len(b.ToolConfig.Tools))
 }
 
 type validator struct {
@@ -176,7 +176,7 @@ type validator struct {
 func (v *validator) message(role string, content []wireBlock) error {
 	text, document := false, false
 	for i, b := range content {
-		if err := v.Open(); b.ToolResult == nil && b.CachePoint == nil && role == "user" && err != nil {
+		if err := v.CheckAnswered(); b.ToolResult == nil && b.CachePoint == nil && role == "user" && err != nil {
 			return fmt.Errorf("block %d comes before results: %w", i, err)
 		}
 		if b.CachePoint != nil && (i == 0 || content[i-1].ReasoningContent != nil) {
@@ -193,7 +193,7 @@ func (v *validator) message(role string, content []wireBlock) error {
 	case document && !text:
 		return errors.New("a document without a text")
 	case role == "user":
-		return v.Open()
+		return v.CheckAnswered()
 	}
 	return nil
 }
@@ -201,9 +201,9 @@ func (v *validator) message(role string, content []wireBlock) error {
 func (v *validator) block(b wireBlock) error {
 	switch {
 	case b.ToolUse != nil:
-		return v.Call(b.ToolUse.ToolUseID, b.ToolUse.Name, b.ToolUse.Input)
+		return v.AddCall(b.ToolUse.ToolUseID, b.ToolUse.Name, b.ToolUse.Input)
 	case b.ToolResult != nil:
-		if err := v.Result(b.ToolResult.ToolUseID); err != nil {
+		if err := v.AddResult(b.ToolResult.ToolUseID); err != nil {
 			return err
 		}
 		if len(b.ToolResult.Content) == 0 {
@@ -216,7 +216,7 @@ func (v *validator) block(b wireBlock) error {
 		}
 	case b.Document != nil:
 		name := b.Document.Name
-		if v.names[name] || strings.Trim(name, llmtest.Word+" ()[]") != "" || strings.Contains(name, "  ") || strings.Contains(name, "_") || name == "" {
+		if v.names[name] || strings.Trim(name, llmtest.WordLetters+" ()[]") != "" || strings.Contains(name, "  ") || strings.Contains(name, "_") || name == "" {
 			return fmt.Errorf("a document's name %q", name)
 		}
 		v.names[name] = true
@@ -321,7 +321,7 @@ func TestDecode(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			for _, n := range []int{1, 5} {
-				if again := llmtest.Print(decode(&llmtest.Slow{Text: tt.body, Step: n})); again != got {
+				if again := llmtest.Print(decode(&llmtest.SlowReader{Text: tt.body, Step: n})); again != got {
 					t.Errorf("split at every %d bytes: %s", n, cmp.Diff(got, again))
 				}
 			}
@@ -344,13 +344,13 @@ func TestDamage(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, x := range llmtest.Recordings(f) {
+	for _, x := range llmtest.LoadRecordings(f) {
 		f.Add(x.Response, 5)
 	}
 	for _, tt := range streams(f) {
 		f.Add(tt.body, 3)
 	}
-	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.Split(t, decode, body, step) })
+	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.CheckSplit(t, decode, body, step) })
 }
 
 // FuzzEvents lets the payloads vary and keeps the checksums good.

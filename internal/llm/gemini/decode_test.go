@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 )
 
-var lines = llmtest.Lines
+var lines = llmtest.JoinLines
 
 // stream writes each piece as a data frame.
 func stream(frames ...string) string {
@@ -140,7 +140,7 @@ func TestDecode(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, n := range []int{1, 3, 1 << 20} {
-				got := llmtest.Print(decode(&llmtest.Slow{Text: tt.body, Step: n}))
+				got := llmtest.Print(decode(&llmtest.SlowReader{Text: tt.body, Step: n}))
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Fatalf("reads of %d (-want +got):\n%s", n, diff)
 				}
@@ -171,15 +171,15 @@ func TestDecodeBounds(t *testing.T) {
 
 func TestDecodeReaderErrors(t *testing.T) {
 	half := stream(says(`{"text":"hi"}`))
-	llmtest.Broken(t, decode, half, half+stream(ends("STOP")))
+	llmtest.CheckBrokenConnection(t, decode, half, half+stream(ends("STOP")))
 }
 
 func TestDecodeUnended(t *testing.T) {
-	llmtest.Unended(t, decode, stream(says(`{"text":"hi"}`), ends("STOP")))
+	llmtest.CheckUnended(t, decode, stream(says(`{"text":"hi"}`), ends("STOP")))
 }
 
 func TestDecodeStopsWhenAsked(t *testing.T) {
-	llmtest.StopsWhenAsked(t, decode, stream(says(`{"text":"a"},{"functionCall":{"name":"f"}}`), says(`{"executableCode":{}}`), ends("STOP")))
+	llmtest.CheckStop(t, decode, stream(says(`{"text":"a"},{"functionCall":{"name":"f"}}`), says(`{"executableCode":{}}`), ends("STOP")))
 }
 
 func TestDecodeChargesFailures(t *testing.T) {
@@ -192,11 +192,11 @@ func TestDecodeChargesFailures(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, x := range llmtest.Recordings(f) {
+	for _, x := range llmtest.LoadRecordings(f) {
 		f.Add(x.Response, 7)
 	}
 	f.Add(stream(says(`{"executableCode":{"code":"1"}},{"codeExecutionResult":{}},{"text":"a\ud83d","thought":true}`), ends("STOP")), 1)
 	f.Add(stream(says("{\"executableCode\":{\"c\x88\":1,\"a\":1,\"a\":2}},{\"codeExecutionResult\":{\"a\":{\"b\":1,\"b\":2}}}"), ends("STOP")), 1)
 	f.Add("["+says(`{"functionCall":{"name":"f","args":1}}`)+","+ends("SAFETY")+"]", 3)
-	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.Split(t, decode, body, step) })
+	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.CheckSplit(t, decode, body, step) })
 }

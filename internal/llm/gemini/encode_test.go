@@ -16,10 +16,10 @@ import (
 
 // What conversations are made of.
 var (
-	replies = llmtest.Replies
-	system  = llmtest.System
-	textOf  = llmtest.Text
-	user    = llmtest.User
+	replies = llmtest.AssistantMessage
+	system  = llmtest.SystemMessage
+	textOf  = llmtest.TextPart
+	user    = llmtest.UserMessage
 )
 
 func result(id string, parts ...llm.Part) llm.Message {
@@ -135,8 +135,8 @@ func TestEncodeContents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tree, _ := llmtest.Tree(t, string(got)).(map[string]any)
-			want := llmtest.Tree(t, "["+strings.Join(tt.want, ",")+"]")
+			tree, _ := llmtest.DecodeTree(t, string(got)).(map[string]any)
+			want := llmtest.DecodeTree(t, "["+strings.Join(tt.want, ",")+"]")
 			if diff := cmp.Diff(want, tree["contents"]); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -201,14 +201,14 @@ func TestEncodeFields(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(llmtest.Tree(t, `{"contents":[],`+tt.want+`}`), llmtest.Tree(t, string(got))); diff != "" {
+			if diff := cmp.Diff(llmtest.DecodeTree(t, `{"contents":[],`+tt.want+`}`), llmtest.DecodeTree(t, string(got))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
 	vertex, err := gemini.Dialect{Vertex: true}.Encode(&llm.Request{Model: "gemini-3-pro", Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseAuto}})
-	if plain := strings.Replace(both, `"includeServerSideToolInvocations":true,`, "", 1); err != nil || llmtest.Tree(t, string(vertex)) == nil ||
-		cmp.Diff(llmtest.Tree(t, `{"contents":[],`+plain+`{"mode":"AUTO"}}}`), llmtest.Tree(t, string(vertex))) != "" {
+	if plain := strings.Replace(both, `"includeServerSideToolInvocations":true,`, "", 1); err != nil || llmtest.DecodeTree(t, string(vertex)) == nil ||
+		cmp.Diff(llmtest.DecodeTree(t, `{"contents":[],`+plain+`{"mode":"AUTO"}}}`), llmtest.DecodeTree(t, string(vertex))) != "" {
 		t.Errorf("both at Vertex: %v\n%s", err, vertex)
 	}
 	_, err = gemini.Dialect{}.Encode(&llm.Request{Body: map[string]jsontext.Value{"generation_config": jsontext.Value("1")}})
@@ -240,13 +240,13 @@ func TestSchema(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := `{"type":"object","properties":{"x":` + tt.in + `}}`
 			want := `{"type":"object","properties":{"x":` + tt.want + `}}`
-			if diff := cmp.Diff(llmtest.Tree(t, want), llmtest.Tree(t, parameters(t, in))); diff != "" {
+			if diff := cmp.Diff(llmtest.DecodeTree(t, want), llmtest.DecodeTree(t, parameters(t, in))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
 	refs := `{"type":"object","properties":{"x":{"$ref":"#/$defs/a","description":"d"}},"$defs":{"a":{"type":"object","description":"e","properties":{"y":{"type":"string"}}}}}`
-	if diff := cmp.Diff(llmtest.Tree(t, `{"type":"object","properties":{"x":{"type":"object","description":"d","properties":{"y":{"type":"string"}}}}}`), llmtest.Tree(t, parameters(t, refs))); diff != "" {
+	if diff := cmp.Diff(llmtest.DecodeTree(t, `{"type":"object","properties":{"x":{"type":"object","description":"d","properties":{"y":{"type":"string"}}}}}`), llmtest.DecodeTree(t, parameters(t, refs))); diff != "" {
 		t.Errorf("references (-want +got):\n%s", diff)
 	}
 	endless := parameters(t, `{"type":"object","properties":{"x":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"object","properties":{"x":{"$ref":"#/$defs/a"}}}}}`)

@@ -108,7 +108,7 @@ func (p checkedPart) check() error {
 	switch {
 	case kinds != 1:
 		return fmt.Errorf("a part of %d kinds", kinds)
-	case p.FunctionCall != nil && (llmtest.Name(p.FunctionCall.Name) != nil || p.FunctionCall.Args.Kind() != '{'):
+	case p.FunctionCall != nil && (llmtest.CheckToolName(p.FunctionCall.Name) != nil || p.FunctionCall.Args.Kind() != '{'):
 		return fmt.Errorf("bad call %+v", p.FunctionCall)
 	case p.FunctionResponse != nil && p.FunctionResponse.Name == "":
 		return errors.New("a result without a name")

@@ -23,26 +23,26 @@ func decode(body io.Reader) iter.Seq2[llm.Event, error] {
 }
 
 func TestRecordedAnswers(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
-		t.Run(x.Name, func(t *testing.T) { llmtest.RecordedAnswer(t, x, decode, *update) })
+	for _, x := range llmtest.LoadRecordings(t) {
+		t.Run(x.Name, func(t *testing.T) { llmtest.CheckRecordedAnswer(t, x, decode, *update) })
 	}
 }
 
 func TestRecordedAnswersCutShort(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
-		t.Run(x.Name, func(t *testing.T) { llmtest.CutShort(t, x, decode) })
+	for _, x := range llmtest.LoadRecordings(t) {
+		t.Run(x.Name, func(t *testing.T) { llmtest.CheckCutAnswer(t, x, decode) })
 	}
 }
 
 func TestRecordedRequests(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
+	for _, x := range llmtest.LoadRecordings(t) {
 		t.Run(x.Name, func(t *testing.T) {
 			req := parseRequest(t, x.Request)
 			got, err := gemini.Dialect{}.Encode(req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(llmtest.Tree(t, x.Request), llmtest.Tree(t, string(got))); diff != "" {
+			if diff := cmp.Diff(llmtest.DecodeTree(t, x.Request), llmtest.DecodeTree(t, string(got))); diff != "" {
 				t.Errorf("-recorded +ours:\n%s", diff)
 			}
 			if path := (gemini.Dialect{}).RequestPath("gemini-2.5-flash"); !strings.HasSuffix(x.URL, "/v1beta/"+path) {

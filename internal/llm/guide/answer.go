@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// answer applies the rules for the user's command. It returns the answer, or "" with calls pending: each rule runs from
+// answerCommand applies the rules for the user's command. It returns the answer, or "" with calls pending: each rule runs from
 // its beginning for every request, up to the first outcome that is missing.
-func (t *task) answer() string {
+func (t *task) answerCommand() string {
 	switch c := parseCommand(t.text); c.kind {
 	case commandOverview:
 		return t.describeProject()
@@ -42,7 +42,7 @@ func (t *task) listDirectory(c command) string {
 	if c.path != "" {
 		args["path"] = c.path
 	}
-	o, ready := t.do("list", args)
+	o, ready := t.callTool("list", args)
 	switch {
 	case !ready:
 		return ""
@@ -94,7 +94,7 @@ func (t *task) find(c command) string {
 		if c.path != "" {
 			args["path"] = c.path
 		}
-		o, ready := t.do(tool, args)
+		o, ready := t.callTool(tool, args)
 		switch {
 		case !ready:
 			return ""
@@ -167,7 +167,7 @@ func (t *task) replace(c command) string {
 	if found != 1 || !f.complete {
 		args["replaceAll"] = true
 	}
-	edit, ready := t.do("edit", args)
+	edit, ready := t.callTool("edit", args)
 	what := fmt.Sprintf("`%s` with `%s` in `%s`", c.text, c.replacement, f.path)
 	switch {
 	case !ready:

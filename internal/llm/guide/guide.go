@@ -51,11 +51,11 @@ func (Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, 
 // respond returns the stream that answers req: the calls that the rules need next, else the answer.
 func respond(req *llm.Request) []llm.Event {
 	t := newTask(req)
-	answer := t.answer()
+	answer := t.answerCommand()
 	events := []llm.Event{llm.ResponseStart{RequestID: "guide-" + strconv.Itoa(len(req.Messages))}}
 	finish, size := llm.FinishToolCalls, 0
 	for i, call := range t.pending {
-		id := "guide_" + fingerprint(req) + "_" + strconv.Itoa(i+1)
+		id := "guide_" + fingerprintOf(req) + "_" + strconv.Itoa(i+1)
 		input := string(call.Input)
 		events = append(
 			events,
@@ -70,19 +70,19 @@ func respond(req *llm.Request) []llm.Event {
 		const id = "text_1"
 		finish = llm.FinishStop
 		events = append(events, llm.TextStart{ID: id})
-		for text := range strings.Lines(introduction + printable(answer)) {
+		for text := range strings.Lines(introduction + makePrintable(answer)) {
 			events = append(events, llm.TextDelta{ID: id, Delta: text})
 			size += len(text)
 		}
 		events = append(events, llm.TextEnd{ID: id})
 	}
-	usage := llm.Usage{Input: tokens(requestSize(req)), Output: tokens(size)}
+	usage := llm.Usage{Input: estimateTokens(requestSize(req)), Output: estimateTokens(size)}
 	usage.Total = usage.Input + usage.Output
 	return append(events, llm.Finish{Reason: finish, Usage: usage})
 }
 
-// tokens estimates the tokens of a text of size bytes.
-func tokens(size int) int64 { return int64(size+3) / 4 }
+// estimateTokens estimates the tokens of a text of size bytes.
+func estimateTokens(size int) int64 { return int64(size+3) / 4 }
 
 func requestSize(req *llm.Request) int {
 	size := 0
@@ -98,8 +98,8 @@ func requestSize(req *llm.Request) int {
 	return size
 }
 
-// fingerprint identifies the turn, so that the call ids of a session do not repeat.
-func fingerprint(req *llm.Request) string {
+// fingerprintOf identifies the turn, so that the call ids of a session do not repeat.
+func fingerprintOf(req *llm.Request) string {
 	h := fnv.New64a()
 	for _, m := range req.Messages {
 		_, _ = h.Write([]byte(m.Role))
@@ -126,8 +126,8 @@ func visitTexts(parts []llm.Part, visit func(string)) {
 	}
 }
 
-// printable makes quoted text safe for a terminal: valid UTF-8 without control characters.
-func printable(text string) string {
+// makePrintable makes quoted text safe for a terminal: valid UTF-8 without control characters.
+func makePrintable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || (r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f)) {
 			return r

@@ -18,8 +18,8 @@ const (
 
 // describeProject lists the directory, reads its main files and quotes what they say about themselves.
 func (t *task) describeProject() string {
-	list, listed := t.do("list", arguments{})
-	glob, searched := t.do("glob", arguments{"pattern": mainFiles})
+	list, listed := t.callTool("list", arguments{})
+	glob, searched := t.callTool("glob", arguments{"pattern": mainFiles})
 	if !listed || !searched {
 		return ""
 	}
@@ -51,7 +51,7 @@ func (t *task) describeProject() string {
 	}
 	for _, f := range t.sources {
 		if block := firstShellBlock(f); len(block) > 0 {
-			cite := cite(f.path, block[0].number, block[len(block)-1].number)
+			cite := formatCitation(f.path, block[0].number, block[len(block)-1].number)
 			fmt.Fprintf(&b, "\nHow to run it, from %s:\n\n%s", cite, codeBlock(block))
 			break
 		}
@@ -120,10 +120,10 @@ func describeSource(b *strings.Builder, f file) {
 	case strings.HasPrefix(base, "readme"):
 		title, paragraph := readmeSummary(f)
 		if title.text != "" {
-			fmt.Fprintf(b, "**%s** (%s)\n\n", shorten(title.text, 120), title.cite(f.path))
+			fmt.Fprintf(b, "**%s** (%s)\n\n", shorten(title.text, 120), title.citation(f.path))
 		}
 		if paragraph.text != "" {
-			fmt.Fprintf(b, "%s says: “%s” (%s)\n\n", f.path, shorten(paragraph.text, 600), paragraph.cite(f.path))
+			fmt.Fprintf(b, "%s says: “%s” (%s)\n\n", f.path, shorten(paragraph.text, 600), paragraph.citation(f.path))
 		}
 	case isManifest(f.path):
 		fmt.Fprintf(b, "- `%s`:", f.path)
@@ -136,7 +136,7 @@ func describeSource(b *strings.Builder, f file) {
 		if comment.text == "" {
 			comment = quotation{f.lines[0].text, f.lines[0].number, f.lines[0].number}
 		}
-		fmt.Fprintf(b, "- `%s` begins: “%s” (%s)", f.path, shorten(comment.text, 240), comment.cite(f.path))
+		fmt.Fprintf(b, "- `%s` begins: “%s” (%s)", f.path, shorten(comment.text, 240), comment.citation(f.path))
 		shown := 0
 		for _, l := range f.lines {
 			if shown < 4 && l.text == strings.TrimSpace(l.text) && isDefinition(l.text) {

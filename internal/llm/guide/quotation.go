@@ -12,9 +12,9 @@ type quotation struct {
 	first, last int
 }
 
-func (q quotation) cite(path string) string { return cite(path, q.first, q.last) }
+func (q quotation) citation(path string) string { return formatCitation(path, q.first, q.last) }
 
-func cite(path string, first, last int) string {
+func formatCitation(path string, first, last int) string {
 	if first == last {
 		return fmt.Sprintf("%s:%d", path, first)
 	}

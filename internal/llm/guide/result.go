@@ -78,7 +78,7 @@ func (t *task) parsePaths(text string) []string {
 	var paths []string
 	for _, l := range contentLines(text) {
 		if !strings.HasPrefix(l, "(") && l != "No files found" {
-			paths = append(paths, t.relative(l))
+			paths = append(paths, t.relativePath(l))
 		}
 	}
 	return paths
@@ -103,7 +103,7 @@ func (t *task) parseMatches(text string) (matches []match, more bool) {
 			continue
 		}
 		more = more || strings.HasPrefix(l, "(")
-		path = t.relative(strings.TrimSuffix(l, ":"))
+		path = t.relativePath(strings.TrimSuffix(l, ":"))
 	}
 	return matches, more
 }

@@ -109,10 +109,10 @@ func callKey(name string, input jsontext.Value) string {
 
 type arguments map[string]any
 
-// do returns the outcome of a call if the request has one; otherwise it adds the call to pending and ready is false.
+// callTool returns the outcome of a call if the request has one; otherwise it adds the call to pending and ready is false.
 // Each outcome is returned once, so that a task can make the same call twice. A call that cannot be made is ready and
 // failed.
-func (t *task) do(name string, args arguments) (o *outcome, ready bool) {
+func (t *task) callTool(name string, args arguments) (o *outcome, ready bool) {
 	input, err := json.Marshal(args, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return &outcome{text: err.Error(), failed: true}, true
@@ -143,17 +143,17 @@ func (t *task) read(name string, offset, limit int) (f file, ready bool) {
 	if limit > 0 {
 		args["limit"] = limit
 	}
-	o, ready := t.do("read", args)
+	o, ready := t.callTool("read", args)
 	if !ready {
 		return file{}, false
 	}
-	f = parseFile(t.relative(name), o)
+	f = parseFile(t.relativePath(name), o)
 	t.sources = append(t.sources, f)
 	return f, true
 }
 
-// relative returns path relative to the working directory if it lies below it.
-func (t *task) relative(path string) string {
+// relativePath returns path relative to the working directory if it lies below it.
+func (t *task) relativePath(path string) string {
 	if rest, ok := strings.CutPrefix(path, t.root+"/"); ok && t.root != "" {
 		return rest
 	}

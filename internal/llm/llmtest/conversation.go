@@ -19,25 +19,25 @@ type generator struct {
 	calls int
 }
 
-func (g *generator) one(s ...string) string { return s[g.IntN(len(s))] }
+func (g *generator) pick(s ...string) string { return s[g.IntN(len(s))] }
 
-func (g *generator) request() *llm.Request {
+func (g *generator) newRequest() *llm.Request {
 	req := &llm.Request{Model: g.exam.Model}
 	for range g.IntN(4) {
-		req.System = append(req.System, g.text())
+		req.System = append(req.System, g.newText())
 	}
 	if g.IntN(3) > 0 {
-		req.Tools = g.tools()
-		req.Choice = g.choice()
+		req.Tools = g.newTools()
+		req.Choice = g.newChoice()
 	}
 	for range 1 + g.IntN(8) {
-		req.Messages = append(req.Messages, g.question()...)
+		req.Messages = append(req.Messages, g.newQuestion()...)
 		for range 1 + g.IntN(6)/5 {
-			req.Messages = append(req.Messages, g.answer()...)
+			req.Messages = append(req.Messages, g.newAnswer()...)
 		}
 	}
 	if g.IntN(4) > 0 {
-		req.Messages = append(req.Messages, g.question()...)
+		req.Messages = append(req.Messages, g.newQuestion()...)
 	}
 	if g.IntN(5) == 0 {
 		req.OutputSchema = jsontext.Value(
@@ -50,7 +50,7 @@ func (g *generator) request() *llm.Request {
 	return req
 }
 
-func (g *generator) tools() []llm.ToolDefinition {
+func (g *generator) newTools() []llm.ToolDefinition {
 	return []llm.ToolDefinition{
 		{
 			Name: "edit", Description: "Edit.",
@@ -67,7 +67,7 @@ func (g *generator) tools() []llm.ToolDefinition {
 	}
 }
 
-func (g *generator) choice() llm.ToolChoice {
+func (g *generator) newChoice() llm.ToolChoice {
 	switch g.IntN(6) {
 	case 0:
 		return llm.ToolChoice{Mode: llm.ChooseNone}
@@ -80,19 +80,19 @@ func (g *generator) choice() llm.ToolChoice {
 	}
 }
 
-func (g *generator) text() string {
-	return g.one(
+func (g *generator) newText() string {
+	return g.pick(
 		"hello", "two\nlines", "a < b & c > d", "   ", "trailing \n", "emoji 😀", "broken \xff\xfe utf-8",
 		strings.Repeat("long ", 300),
 	)
 }
 
-func (g *generator) media() llm.Media {
+func (g *generator) newMedia() llm.Media {
 	m := llm.Media{
-		MediaType: g.one(
+		MediaType: g.pick(
 			"image/png", "image/JPEG; q=1", "application/pdf", "text/plain", "audio/wav", "video/mp4", "application/zip", "",
 		),
-		Data: []byte("data"), Name: g.one("", "a.bin", "Ärger (1).pdf", "two  spaces.md"),
+		Data: []byte("data"), Name: g.pick("", "a.bin", "Ärger (1).pdf", "two  spaces.md"),
 	}
 	switch g.IntN(8) {
 	case 0:
@@ -103,44 +103,44 @@ func (g *generator) media() llm.Media {
 	return m
 }
 
-// question is what comes before an answer: one or more users' messages, with an instruction between them at times.
-func (g *generator) question() (ms []llm.Message) {
+// newQuestion is what comes before an answer: one or more users' messages, with an instruction between them at times.
+func (g *generator) newQuestion() (ms []llm.Message) {
 	for range 1 + g.IntN(4)/3 {
-		parts := []llm.Part{llm.Text{Text: g.text()}}
+		parts := []llm.Part{llm.Text{Text: g.newText()}}
 		for range g.IntN(3) {
-			parts = append(parts, g.media())
+			parts = append(parts, g.newMedia())
 		}
 		ms = append(ms, llm.Message{Role: llm.RoleUser, Parts: parts})
 		if g.IntN(5) == 0 {
-			ms = append(ms, llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{llm.Text{Text: g.text()}}})
+			ms = append(ms, llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{llm.Text{Text: g.newText()}}})
 		}
 	}
 	return ms
 }
 
-// answer is one of the model's, with the results of its calls.
-func (g *generator) answer() []llm.Message {
+// newAnswer is one of the model's, with the results of its calls.
+func (g *generator) newAnswer() []llm.Message {
 	a := llm.Message{Role: llm.RoleAssistant}
 	var results []llm.Message
 	for range 1 + g.IntN(4) {
 		switch g.IntN(7) {
 		case 0, 1:
-			a.Parts = append(a.Parts, llm.Text{Text: g.text()})
+			a.Parts = append(a.Parts, llm.Text{Text: g.newText()})
 		case 2:
-			a.Parts = append(a.Parts, g.thought())
+			a.Parts = append(a.Parts, g.newReasoning())
 		case 3:
-			a.Parts = append(a.Parts, g.hosted()...)
+			a.Parts = append(a.Parts, g.newHostedCall()...)
 		default:
-			call := g.call()
+			call := g.newCall()
 			a.Parts = append(a.Parts, call)
-			results = append(results, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{g.result(call)}})
+			results = append(results, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{g.newResult(call)}})
 		}
 	}
 	return append([]llm.Message{a}, results...)
 }
 
-func (g *generator) thought() llm.Part {
-	r := llm.Reasoning{Text: g.text()}
+func (g *generator) newReasoning() llm.Part {
+	r := llm.Reasoning{Text: g.newText()}
 	switch g.IntN(4) {
 	case 0:
 	case 1:
@@ -153,34 +153,34 @@ func (g *generator) thought() llm.Part {
 	return r
 }
 
-func (g *generator) id() string {
+func (g *generator) newID() string {
 	g.calls++
-	return fmt.Sprintf(g.one("call_%d", "toolu_01%d", "functions.read:%d", "é %d", strings.Repeat("l", 90)+"%d"), g.calls)
+	return fmt.Sprintf(g.pick("call_%d", "toolu_01%d", "functions.read:%d", "é %d", strings.Repeat("l", 90)+"%d"), g.calls)
 }
 
-func (g *generator) call() llm.ToolCall {
+func (g *generator) newCall() llm.ToolCall {
 	return llm.ToolCall{
-		ID:    g.id(),
-		Name:  g.one("read", "edit", "gone", "multi_tool_use.parallel", "foo bar/é", "1st", strings.Repeat("x", 200)),
-		Input: jsontext.Value(g.one(`{"path":"a"}`, `{}`, `{"a":{"b":[1,null]}}`, `oops`, ``)),
+		ID:    g.newID(),
+		Name:  g.pick("read", "edit", "gone", "multi_tool_use.parallel", "foo bar/é", "1st", strings.Repeat("x", 200)),
+		Input: jsontext.Value(g.pick(`{"path":"a"}`, `{}`, `{"a":{"b":[1,null]}}`, `oops`, ``)),
 	}
 }
 
-func (g *generator) result(c llm.ToolCall) llm.ToolResult {
+func (g *generator) newResult(c llm.ToolCall) llm.ToolResult {
 	r := llm.ToolResult{ID: c.ID, Name: c.Name, IsError: g.IntN(5) == 0}
 	for range g.IntN(3) {
 		if g.IntN(3) == 0 {
-			r.Content = append(r.Content, g.media())
+			r.Content = append(r.Content, g.newMedia())
 			continue
 		}
-		r.Content = append(r.Content, llm.Text{Text: g.text()})
+		r.Content = append(r.Content, llm.Text{Text: g.newText()})
 	}
 	return r
 }
 
-// hosted is a call that a provider ran, at times without its result.
-func (g *generator) hosted() []llm.Part {
-	id, name := g.id(), g.one("web_search", "code_execution", "image_generation")
+// newHostedCall is a call that a provider ran, at times without its result.
+func (g *generator) newHostedCall() []llm.Part {
+	id, name := g.newID(), g.pick("web_search", "code_execution", "image_generation")
 	if g.IntN(2) == 0 {
 		id = fmt.Sprintf("srvtoolu_%d", g.calls)
 	}
@@ -188,12 +188,12 @@ func (g *generator) hosted() []llm.Part {
 	if g.IntN(4) == 0 {
 		return parts
 	}
-	raw := g.one(
+	raw := g.pick(
 		`{"type":"web_search_tool_result","tool_use_id":"`+id+`","content":[]}`, `[1,2]`, `{"status":"completed"}`,
 	)
 	r := llm.ToolResult{ID: id, Name: name, Hosted: true, Raw: jsontext.Value(raw), IsError: g.IntN(4) == 0}
 	if name == llm.ImageTool {
-		r.Content = []llm.Part{g.media()}
+		r.Content = []llm.Part{g.newMedia()}
 	}
 	return append(parts, r)
 }

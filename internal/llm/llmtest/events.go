@@ -19,12 +19,12 @@ func Print(stream iter.Seq2[llm.Event, error]) string {
 			fmt.Fprintf(&out, "error %v\n", err)
 			continue
 		}
-		out.WriteString(line(e) + "\n")
+		out.WriteString(formatEvent(e) + "\n")
 	}
 	return out.String()
 }
 
-func line(e llm.Event) string {
+func formatEvent(e llm.Event) string {
 	switch e := e.(type) {
 	case llm.ResponseStart:
 		return "opened " + e.RequestID
@@ -33,13 +33,13 @@ func line(e llm.Event) string {
 	case llm.TextDelta:
 		return fmt.Sprintf("text-delta %s %q", e.ID, e.Delta)
 	case llm.TextEnd:
-		return "text-end " + e.ID + meta(e.Metadata)
+		return "text-end " + e.ID + formatMetadata(e.Metadata)
 	case llm.ReasoningStart:
-		return "reasoning-start " + e.ID + meta(e.Metadata)
+		return "reasoning-start " + e.ID + formatMetadata(e.Metadata)
 	case llm.ReasoningDelta:
 		return fmt.Sprintf("reasoning-delta %s %q", e.ID, e.Delta)
 	case llm.ReasoningEnd:
-		return "reasoning-end " + e.ID + meta(e.Metadata)
+		return "reasoning-end " + e.ID + formatMetadata(e.Metadata)
 	case llm.ToolInputStart:
 		return fmt.Sprintf("input-start %s %s", e.ID, e.Name)
 	case llm.ToolInputDelta:
@@ -51,9 +51,9 @@ func line(e llm.Event) string {
 			return fmt.Sprintf("call %s %s INVALID %s: %q", e.ID, e.Name, e.Invalid, e.Raw)
 		}
 		if e.Hosted {
-			return fmt.Sprintf("hosted %s %s %s%s", e.ID, e.Name, e.Input, meta(e.Metadata))
+			return fmt.Sprintf("hosted %s %s %s%s", e.ID, e.Name, e.Input, formatMetadata(e.Metadata))
 		}
-		return fmt.Sprintf("call %s %s %s%s", e.ID, e.Name, e.Input, meta(e.Metadata))
+		return fmt.Sprintf("call %s %s %s%s", e.ID, e.Name, e.Input, formatMetadata(e.Metadata))
 	case llm.HostedResult:
 		word := "returned"
 		if e.IsError {
@@ -64,17 +64,17 @@ func line(e llm.Event) string {
 				word += fmt.Sprintf(" %s(%d bytes)", m.MediaType, len(m.Data))
 			}
 		}
-		return fmt.Sprintf("%s %s %s %s%s", word, e.ID, e.Name, e.Result, meta(e.Metadata))
+		return fmt.Sprintf("%s %s %s %s%s", word, e.ID, e.Name, e.Result, formatMetadata(e.Metadata))
 	case llm.Finish:
 		u := e.Usage
 		return fmt.Sprintf("finish %s in=%d out=%d reasoning=%d read=%d write=%d total=%d%s",
-			e.Reason, u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite, u.Total, meta(e.Metadata))
+			e.Reason, u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite, u.Total, formatMetadata(e.Metadata))
 	default:
 		return fmt.Sprintf("%T", e)
 	}
 }
 
-func meta(m llm.Metadata) string {
+func formatMetadata(m llm.Metadata) string {
 	var out string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		out += " " + k + "=" + string(m[k])
@@ -82,14 +82,14 @@ func meta(m llm.Metadata) string {
 	return out
 }
 
-// Slow gives Step bytes of Text per read.
-type Slow struct {
+// SlowReader gives Step bytes of Text per read.
+type SlowReader struct {
 	Text string
 	Step int
 }
 
 // Read implements io.Reader.
-func (r *Slow) Read(p []byte) (int, error) {
+func (r *SlowReader) Read(p []byte) (int, error) {
 	if r.Text == "" {
 		return 0, io.EOF
 	}

@@ -31,14 +31,14 @@ const (
 
 // Run holds the protocol to everything.
 func (x Exam) Run(t *testing.T) {
-	t.Run("requests are accepted", x.accepted)
-	t.Run("requests keep their beginning", x.stable)
+	t.Run("requests are accepted", x.checkAccepted)
+	t.Run("requests keep their beginning", x.checkStablePrefix)
 }
 
-func (x Exam) accepted(t *testing.T) {
+func (x Exam) checkAccepted(t *testing.T) {
 	for seed := range uint64(conversations) {
 		g := generator{rand.New(rand.NewPCG(seed, 1)), x, 0}
-		req := g.request()
+		req := g.newRequest()
 		body, err := x.Encode(req)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -53,14 +53,14 @@ func (x Exam) accepted(t *testing.T) {
 	}
 }
 
-// stable lets a conversation grow. Each request must begin with all of the one before.
-func (x Exam) stable(t *testing.T) {
+// checkStablePrefix lets a conversation grow. Each request must begin with all of the one before.
+func (x Exam) checkStablePrefix(t *testing.T) {
 	for seed := range uint64(8) {
 		g := generator{rand.New(rand.NewPCG(seed, 2)), x, 0}
-		req := &llm.Request{Model: x.Model, System: []string{"You build.", "Today is a day."}, Tools: g.tools()}
+		req := &llm.Request{Model: x.Model, System: []string{"You build.", "Today is a day."}, Tools: g.newTools()}
 		var before []byte
 		for turn := range turns {
-			req.Messages = append(req.Messages, g.question()...)
+			req.Messages = append(req.Messages, g.newQuestion()...)
 			req.Breakpoints = llm.TurnBreakpoints(req)
 			body, err := x.Encode(req)
 			if err != nil {
@@ -71,16 +71,16 @@ func (x Exam) stable(t *testing.T) {
 				t.Fatalf("seed %d turn %d: %v", seed, turn, err)
 			}
 			if !bytes.HasPrefix(now, before) {
-				t.Fatalf("seed %d turn %d changes what was before:\n%s", seed, turn, differ(before, now))
+				t.Fatalf("seed %d turn %d changes what was before:\n%s", seed, turn, firstDifference(before, now))
 			}
 			before = now
-			req.Messages = append(req.Messages, g.answer()...)
+			req.Messages = append(req.Messages, g.newAnswer()...)
 		}
 	}
 }
 
-// differ shows where two texts part.
-func differ(a, b []byte) string {
+// firstDifference shows where two texts part.
+func firstDifference(a, b []byte) string {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {
 		i++

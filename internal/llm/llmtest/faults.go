@@ -10,19 +10,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Split holds the events of any bytes to what they are when the bytes come in pieces, and to llm's contract.
-func Split(t *testing.T, decode Decode, body string, step int) {
+// CheckSplit holds the events of any bytes to what they are when the bytes come in pieces, and to llm's contract.
+func CheckSplit(t *testing.T, decode Decode, body string, step int) {
 	t.Helper()
 	step = 1 + (step&0x7fffffff)%512
 	whole := Print(decode(strings.NewReader(body)))
-	if diff := cmp.Diff(whole, Print(decode(&Slow{Text: body, Step: step}))); diff != "" {
+	if diff := cmp.Diff(whole, Print(decode(&SlowReader{Text: body, Step: step}))); diff != "" {
 		t.Errorf("split at every %d bytes:\n%s", step, diff)
 	}
 	CheckStream(t, decode, body)
 }
 
-// Broken has the connection break in the middle of an answer, and after its end, where that no longer matters.
-func Broken(t *testing.T, decode Decode, half, whole string) {
+// CheckBrokenConnection has the connection break in the middle of an answer, and after its end, where that no longer matters.
+func CheckBrokenConnection(t *testing.T, decode Decode, half, whole string) {
 	t.Helper()
 	broken := func(text string) io.Reader {
 		return io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("reset")))
@@ -39,9 +39,9 @@ func Broken(t *testing.T, decode Decode, half, whole string) {
 	}
 }
 
-// Unended holds a good answer of SSE to what it is when servers leave out what ends its last frame, the one without
+// CheckUnended holds a good answer of SSE to what it is when servers leave out what ends its last frame, the one without
 // which the answer is not whole. A connection that breaks there has not ended, and a frame that is cut is not there.
-func Unended(t *testing.T, decode Decode, body string) {
+func CheckUnended(t *testing.T, decode Decode, body string) {
 	t.Helper()
 	whole, bare := Print(decode(strings.NewReader(body))), strings.TrimRight(body, "\r\n")
 	if strings.Contains(whole, "\nerror ") {
@@ -61,8 +61,8 @@ func Unended(t *testing.T, decode Decode, body string) {
 	}
 }
 
-// StopsWhenAsked ends a stream after each of its events: nothing may follow.
-func StopsWhenAsked(t *testing.T, decode Decode, body string) {
+// CheckStop ends a stream after each of its events: nothing may follow.
+func CheckStop(t *testing.T, decode Decode, body string) {
 	t.Helper()
 	total := strings.Count(Print(decode(strings.NewReader(body))), "\n")
 	for stop := 1; stop <= total; stop++ {

@@ -8,31 +8,31 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// User is what a user says.
-func User(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.RoleUser, Parts: parts} }
+// UserMessage is what a user says.
+func UserMessage(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.RoleUser, Parts: parts} }
 
-// Replies is an answer.
-func Replies(parts ...llm.Part) llm.Message {
+// AssistantMessage is an answer.
+func AssistantMessage(parts ...llm.Part) llm.Message {
 	return llm.Message{Role: llm.RoleAssistant, Parts: parts}
 }
 
-// System is an instruction in the middle of a conversation.
-func System(text string) llm.Message {
-	return llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{Text(text)}}
+// SystemMessage is an instruction in the middle of a conversation.
+func SystemMessage(text string) llm.Message {
+	return llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{TextPart(text)}}
 }
 
-// Text is a plain text.
-func Text(s string) llm.Part { return llm.Text{Text: s} }
+// TextPart is a plain text.
+func TextPart(s string) llm.Part { return llm.Text{Text: s} }
 
-// Call is a call of a tool f.
-func Call(id string) llm.ToolCall {
+// ToolCall is a call of a tool f.
+func ToolCall(id string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: "f", Input: jsontext.Value(`{"x":1}`)}
 }
 
-// Result is what the call of that id came to.
-func Result(id string, parts ...llm.Part) llm.Message {
+// ToolMessage is what the call of that id came to.
+func ToolMessage(id string, parts ...llm.Part) llm.Message {
 	return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{ID: id, Content: parts}}}
 }
 
-// Lines is what Print writes of a stream.
-func Lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
+// JoinLines is what Print writes of a stream.
+func JoinLines(s ...string) string { return strings.Join(s, "\n") + "\n" }

@@ -9,27 +9,27 @@ import (
 )
 
 // Word are the letters of the ids that vendors take which are strict about them.
-const Word = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+const WordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 // Pairing holds the calls of a request's conversation to their results: each has one, and no id is used twice. The zero
 // value has seen none.
 type Pairing struct{ open, used map[string]bool }
 
-// Name returns an error if a call's name is none that vendors take, which are strict about those of old calls, too.
-func Name(name string) error {
-	if name == "" || len(name) > 64 || strings.Trim(name, Word) != "" ||
+// CheckToolName returns an error if a call's name is none that vendors take, which are strict about those of old calls, too.
+func CheckToolName(name string) error {
+	if name == "" || len(name) > 64 || strings.Trim(name, WordLetters) != "" ||
 		strings.ContainsRune("0123456789-", rune(name[0])) {
 		return fmt.Errorf("bad name %q", name)
 	}
 	return nil
 }
 
-// Call takes a call.
-func (p *Pairing) Call(id, name string, input jsontext.Value) error {
-	if err := Name(name); err != nil {
+// AddCall takes a call.
+func (p *Pairing) AddCall(id, name string, input jsontext.Value) error {
+	if err := CheckToolName(name); err != nil {
 		return err
 	}
-	if p.used[id] || id == "" || len(id) > 64 || strings.Trim(id, Word) != "" || input.Kind() != '{' {
+	if p.used[id] || id == "" || len(id) > 64 || strings.Trim(id, WordLetters) != "" || input.Kind() != '{' {
 		return fmt.Errorf("bad call %q", id)
 	}
 	if p.open == nil {
@@ -39,8 +39,8 @@ func (p *Pairing) Call(id, name string, input jsontext.Value) error {
 	return nil
 }
 
-// Result takes a result.
-func (p *Pairing) Result(id string) error {
+// AddResult takes a result.
+func (p *Pairing) AddResult(id string) error {
 	if !p.open[id] {
 		return fmt.Errorf("a result of %q, which is no open call", id)
 	}
@@ -48,18 +48,18 @@ func (p *Pairing) Result(id string) error {
 	return nil
 }
 
-// Open returns an error while there are calls without results.
-func (p *Pairing) Open() error {
+// CheckAnswered returns an error while there are calls without results.
+func (p *Pairing) CheckAnswered() error {
 	if len(p.open) > 0 {
 		return fmt.Errorf("no results of %v", p.open)
 	}
 	return nil
 }
 
-// Close ends the conversation of a request that offers so many tools.
-func (p *Pairing) Close(tools int) error {
+// CheckEnd ends the conversation of a request that offers so many tools.
+func (p *Pairing) CheckEnd(tools int) error {
 	if len(p.used) > 0 && tools == 0 {
 		return errors.New("a history with calls, and no tools")
 	}
-	return p.Open()
+	return p.CheckAnswered()
 }

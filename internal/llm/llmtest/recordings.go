@@ -19,8 +19,8 @@ import (
 // Exchange is one recorded request and its answer.
 type Exchange struct{ Name, URL, Request, Response string }
 
-// Recordings reads the exchanges of testdata/recordings, sorted by file.
-func Recordings(tb testing.TB) []Exchange {
+// LoadRecordings reads the exchanges of testdata/recordings, sorted by file.
+func LoadRecordings(tb testing.TB) []Exchange {
 	tb.Helper()
 	files, err := filepath.Glob("testdata/recordings/*/*.json")
 	if err != nil || len(files) == 0 {
@@ -59,9 +59,9 @@ func Recordings(tb testing.TB) []Exchange {
 // Decode reads the body of an answer.
 type Decode func(body io.Reader) iter.Seq2[llm.Event, error]
 
-// RecordedAnswer holds the events of a recorded answer against testdata/events, whole and split at every few bytes.
+// CheckRecordedAnswer holds the events of a recorded answer against testdata/events, whole and split at every few bytes.
 // With update the file is written anew.
-func RecordedAnswer(t *testing.T, x Exchange, decode Decode, update bool) {
+func CheckRecordedAnswer(t *testing.T, x Exchange, decode Decode, update bool) {
 	t.Helper()
 	got := Print(decode(strings.NewReader(x.Response)))
 	golden := filepath.Join("testdata", "events", x.Name+".txt")
@@ -78,15 +78,15 @@ func RecordedAnswer(t *testing.T, x Exchange, decode Decode, update bool) {
 		t.Fatalf("-want +got:\n%s", diff)
 	}
 	for _, n := range []int{1, 2, 3, 7, 64, 1000} {
-		if again := Print(decode(&Slow{x.Response, n})); again != got {
+		if again := Print(decode(&SlowReader{x.Response, n})); again != got {
 			t.Fatalf("split at every %d bytes:\n%s", n, cmp.Diff(got, again))
 		}
 	}
 }
 
-// CutShort cuts a recorded answer in thousands of places. A prefix either ends as the whole does, because the finish
+// CheckCutAnswer cuts a recorded answer in thousands of places. A prefix either ends as the whole does, because the finish
 // marker was in it, or fails; it never calls a tool without the marker.
-func CutShort(t *testing.T, x Exchange, decode Decode) {
+func CheckCutAnswer(t *testing.T, x Exchange, decode Decode) {
 	t.Helper()
 	step := 1 + len(x.Response)/2000 // all of them take quadratic time
 	for cut := 0; cut < len(x.Response); cut += step {
@@ -101,8 +101,8 @@ func CutShort(t *testing.T, x Exchange, decode Decode) {
 	}
 }
 
-// Tree is JSON text as plain values, to compare what it means.
-func Tree(tb testing.TB, s string) any {
+// DecodeTree is JSON text as plain values, to compare what it means.
+func DecodeTree(tb testing.TB, s string) any {
 	tb.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(s), &v); err != nil {

@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// Schema makes a random JSON Schema of an object, in the whole grammar in which people write them, but for what counts
+// RandomSchema makes a random JSON Schema of an object, in the whole grammar in which people write them, but for what counts
 // and measures.
-func Schema(r *rand.Rand) map[string]any {
-	g := &grammar{r: r}
-	root := g.object(0)
-	if defs := g.defs(); len(defs) > 0 {
+func RandomSchema(r *rand.Rand) map[string]any {
+	g := &schemaGenerator{r: r}
+	root := g.newObject(0)
+	if defs := g.newDefinitions(); len(defs) > 0 {
 		root["$defs"] = defs
 	}
 	return root
 }
 
-type grammar struct {
+type schemaGenerator struct {
 	r     *rand.Rand
 	names int // of definitions that may be referred to
 }
 
-func (g *grammar) one(n int) bool { return g.r.IntN(n) == 0 }
+func (g *schemaGenerator) chance(n int) bool { return g.r.IntN(n) == 0 }
 
-func (g *grammar) defs() map[string]any {
+func (g *schemaGenerator) newDefinitions() map[string]any {
 	out := map[string]any{}
 	for i := range g.names {
-		out["d"+strconv.Itoa(i)] = g.object(2)
+		out["d"+strconv.Itoa(i)] = g.newObject(2)
 	}
 	g.names = min(g.names, len(out)) // those that only definitions refer to are made, too
 	for i := len(out); i < g.names; i++ {
@@ -38,12 +38,12 @@ func (g *grammar) defs() map[string]any {
 	return out
 }
 
-func (g *grammar) object(depth int) map[string]any {
+func (g *schemaGenerator) newObject(depth int) map[string]any {
 	out, properties, required := map[string]any{"type": "object"}, map[string]any{}, []any{}
 	for i := range g.r.IntN(4) {
 		name := "p" + strconv.Itoa(i)
-		properties[name] = g.schema(depth + 1)
-		if !g.one(5) {
+		properties[name] = g.newSchema(depth + 1)
+		if !g.chance(5) {
 			required = append(required, name)
 		}
 	}
@@ -60,71 +60,71 @@ func (g *grammar) object(depth int) map[string]any {
 	default:
 		out["additionalProperties"] = false
 	}
-	if depth > 0 && g.one(6) {
+	if depth > 0 && g.chance(6) {
 		delete(out, "type")
 	}
 	return out
 }
 
-func (g *grammar) schema(depth int) any {
-	out := g.bare(depth)
-	if s, ok := out.(map[string]any); ok && g.one(4) {
+func (g *schemaGenerator) newSchema(depth int) any {
+	out := g.newBareSchema(depth)
+	if s, ok := out.(map[string]any); ok && g.chance(4) {
 		s["description"] = "what it is"
-		if g.one(2) {
+		if g.chance(2) {
 			s["examples"] = []any{"x"}
 		}
 	}
 	return out
 }
 
-func (g *grammar) bare(depth int) any {
-	if depth > 4 || g.one(3) {
-		return map[string]any{"type": g.scalar()}
+func (g *schemaGenerator) newBareSchema(depth int) any {
+	if depth > 4 || g.chance(3) {
+		return map[string]any{"type": g.scalarType()}
 	}
 	switch g.r.IntN(14) {
 	case 0:
-		return map[string]any{"const": g.value()}
+		return map[string]any{"const": g.newValue()}
 	case 1:
-		return map[string]any{"enum": g.values()}
+		return map[string]any{"enum": g.newValues()}
 	case 2:
 		return map[string]any{"type": "integer", "enum": []any{1, 2, 3}}
 	case 3:
-		return map[string]any{"anyOf": []any{g.schema(depth + 1), map[string]any{"type": "null"}}}
+		return map[string]any{"anyOf": []any{g.newSchema(depth + 1), map[string]any{"type": "null"}}}
 	case 4:
-		return map[string]any{"anyOf": []any{g.schema(depth + 1), g.schema(depth + 1)}}
+		return map[string]any{"anyOf": []any{g.newSchema(depth + 1), g.newSchema(depth + 1)}}
 	case 5:
 		return map[string]any{"oneOf": []any{map[string]any{"type": "string"}, map[string]any{"type": "integer"}}}
 	case 6:
-		return map[string]any{"allOf": []any{g.schema(depth + 1)}}
+		return map[string]any{"allOf": []any{g.newSchema(depth + 1)}}
 	case 7:
-		return map[string]any{"type": []any{"null", g.scalar()}}
+		return map[string]any{"type": []any{"null", g.scalarType()}}
 	case 8:
-		return map[string]any{"type": "array", "items": g.schema(depth + 1)}
+		return map[string]any{"type": "array", "items": g.newSchema(depth + 1)}
 	case 9:
-		return g.reference()
+		return g.newReference()
 	case 10:
-		return g.odd()
+		return g.newUnusualSchema()
 	case 11:
 		return map[string]any{
-			"type": []any{"object", "string", "null"}, "properties": map[string]any{"q": g.schema(depth + 1)},
+			"type": []any{"object", "string", "null"}, "properties": map[string]any{"q": g.newSchema(depth + 1)},
 			"required": []any{"q"},
 		}
 	default:
-		return g.object(depth)
+		return g.newObject(depth)
 	}
 }
 
-func (g *grammar) reference() any {
-	if g.one(4) {
+func (g *schemaGenerator) newReference() any {
+	if g.chance(4) {
 		return map[string]any{"$ref": "#"}
 	}
-	if g.names == 0 || g.one(2) {
+	if g.names == 0 || g.chance(2) {
 		g.names++
 	}
 	return map[string]any{"$ref": "#/$defs/d" + strconv.Itoa(g.r.IntN(g.names))}
 }
 
-func (g *grammar) odd() any {
+func (g *schemaGenerator) newUnusualSchema() any {
 	return []any{
 		true,
 		map[string]any{},
@@ -137,38 +137,38 @@ func (g *grammar) odd() any {
 	}[g.r.IntN(8)]
 }
 
-func (g *grammar) scalar() string {
+func (g *schemaGenerator) scalarType() string {
 	return []string{"string", "integer", "number", "boolean"}[g.r.IntN(4)]
 }
 
-func (g *grammar) value() any {
+func (g *schemaGenerator) newValue() any {
 	return []any{"x", "y", 1, 2.5, true, nil, "1"}[g.r.IntN(7)]
 }
 
-func (g *grammar) values() []any {
+func (g *schemaGenerator) newValues() []any {
 	var out []any
 	for range 1 + g.r.IntN(4) {
-		if v := g.value(); !slices.Contains(out, v) {
+		if v := g.newValue(); !slices.Contains(out, v) {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// Answer makes a random value that fits a schema of those that vendors are held to; false where the schema has no end.
-func Answer(r *rand.Rand, root map[string]any) (value any, ok bool) {
-	a := &answerer{r: r, root: root}
-	value = a.value(root, 0)
+// RandomAnswer makes a random value that fits a schema of those that vendors are held to; false where the schema has no end.
+func RandomAnswer(r *rand.Rand, root map[string]any) (value any, ok bool) {
+	a := &answerGenerator{r: r, root: root}
+	value = a.newValue(root, 0)
 	return value, !a.endless
 }
 
-type answerer struct {
+type answerGenerator struct {
 	r       *rand.Rand
 	root    map[string]any
 	endless bool
 }
 
-func (a *answerer) value(s map[string]any, depth int) any {
+func (a *answerGenerator) newValue(s map[string]any, depth int) any {
 	if ref, ok := s["$ref"].(string); ok {
 		s = a.root
 		if _, name, inside := strings.Cut(ref, "#/$defs/"); inside {
@@ -180,18 +180,18 @@ func (a *answerer) value(s map[string]any, depth int) any {
 		if depth > 6 {
 			at = len(choices) - 1 // which is null where it can be
 		}
-		return a.value(choices[at].(map[string]any), depth+1)
+		return a.newValue(choices[at].(map[string]any), depth+1)
 	}
 	if values, ok := s["enum"].([]any); ok {
 		return values[a.r.IntN(len(values))]
 	}
 	if types, ok := s["type"].([]any); ok {
-		return a.typed(s, types[a.r.IntN(len(types))].(string), depth)
+		return a.newTypedValue(s, types[a.r.IntN(len(types))].(string), depth)
 	}
-	return a.typed(s, s["type"].(string), depth)
+	return a.newTypedValue(s, s["type"].(string), depth)
 }
 
-func (a *answerer) typed(s map[string]any, name string, depth int) any {
+func (a *answerGenerator) newTypedValue(s map[string]any, name string, depth int) any {
 	switch name {
 	case "string":
 		return "some text"
@@ -205,17 +205,17 @@ func (a *answerer) typed(s map[string]any, name string, depth int) any {
 		out := []any{}
 		for range a.r.IntN(3) {
 			if depth < 8 {
-				out = append(out, a.value(s["items"].(map[string]any), depth+1))
+				out = append(out, a.newValue(s["items"].(map[string]any), depth+1))
 			}
 		}
 		return out
 	case "object":
-		return a.object(s, depth)
+		return a.newObject(s, depth)
 	}
 	return nil
 }
 
-func (a *answerer) object(s map[string]any, depth int) any {
+func (a *answerGenerator) newObject(s map[string]any, depth int) any {
 	out := map[string]any{}
 	if a.endless = a.endless || depth > 100; a.endless {
 		return out
@@ -224,37 +224,37 @@ func (a *answerer) object(s map[string]any, depth int) any {
 	properties, _ := s["properties"].(map[string]any)
 	for name, p := range properties {
 		if slices.Contains(required, any(name)) || depth < 6 && a.r.IntN(2) == 0 {
-			out[name] = a.value(p.(map[string]any), depth+1)
+			out[name] = a.newValue(p.(map[string]any), depth+1)
 		}
 	}
 	return out
 }
 
-// Rules are what a vendor's documentation says of the schemas that it holds answers to.
-type Rules struct {
+// SchemaRules are what a vendor's documentation says of the schemas that it holds answers to.
+type SchemaRules struct {
 	AllRequired bool // every property of an object
 	Recursion   bool
 	Optional    int // properties that may be left out
 	Unions      int // schemas that are a choice
 }
 
-// Breaks returns what a schema has that the rules forbid; "" for nothing. It is written from the documentation, and not
+// FindViolation returns what a schema has that the rules forbid; "" for nothing. It is written from the documentation, and not
 // from what is tested with it.
-func (r Rules) Breaks(root map[string]any) string {
-	c := &ruler{Rules: r, root: root}
+func (r SchemaRules) FindViolation(root map[string]any) string {
+	c := &ruleChecker{SchemaRules: r, root: root}
 	if root["type"] != "object" || root["anyOf"] != nil {
 		return "the root is no object"
 	}
-	c.look(root, "#")
+	c.checkSchema(root, "#")
 	if defs, ok := root["$defs"].(map[string]any); ok {
 		for name, d := range defs {
-			c.look(d, "#/$defs/"+name)
+			c.checkSchema(d, "#/$defs/"+name)
 		}
 	}
 	switch {
 	case c.broken != "":
 		return c.broken
-	case !r.Recursion && c.cycle("#", nil):
+	case !r.Recursion && c.hasCycle("#", nil):
 		return "it refers to itself"
 	case !r.AllRequired && (c.optional > r.Optional || c.unions > r.Unions):
 		return "too many choices"
@@ -262,70 +262,70 @@ func (r Rules) Breaks(root map[string]any) string {
 	return ""
 }
 
-type ruler struct {
-	Rules
+type ruleChecker struct {
+	SchemaRules
 	root             map[string]any
 	refs             map[string][]string // from what is referred to, to what that refers to
 	broken           string
 	optional, unions int
 }
 
-var ruled = []string{
+var allowedKeywords = []string{
 	"$defs", "$ref", "additionalProperties", "anyOf", "description", "enum", "items", "properties", "required", "title",
 	"type",
 }
 
-func (c *ruler) breaks(format string, args ...any) { c.broken = fmt.Sprintf(format, args...) }
+func (c *ruleChecker) report(format string, args ...any) { c.broken = fmt.Sprintf(format, args...) }
 
-func (c *ruler) look(v any, at string) {
+func (c *ruleChecker) checkSchema(v any, at string) {
 	s, ok := v.(map[string]any)
 	if !ok {
-		c.breaks("%v is no object", v)
+		c.report("%v is no object", v)
 		return
 	}
 	for key := range s {
-		if !slices.Contains(ruled, key) || key == "$defs" && at != "#" {
-			c.breaks("%s is not known", key)
+		if !slices.Contains(allowedKeywords, key) || key == "$defs" && at != "#" {
+			c.report("%s is not known", key)
 		}
 	}
 	if ref, ok := s["$ref"].(string); ok {
-		c.reference(s, ref, at)
+		c.checkReference(s, ref, at)
 		return
 	}
 	if choices, ok := s["anyOf"].([]any); ok {
 		c.unions++
 		for _, choice := range choices {
-			c.look(choice, at)
+			c.checkSchema(choice, at)
 		}
 		return
 	}
 	if list, ok := s["type"].([]any); ok {
 		c.unions++
 		if len(list) == 0 {
-			c.breaks("no type")
+			c.report("no type")
 		}
 	} else if s["type"] == nil {
-		c.breaks("schema must have a 'type' key: %v", s)
+		c.report("schema must have a 'type' key: %v", s)
 	}
 	for _, v := range asList(s["enum"]) {
 		switch v.(type) {
 		case map[string]any, []any:
-			c.breaks("an enum of %v", v)
+			c.report("an enum of %v", v)
 		}
 	}
 	switch s["type"] {
 	case "array":
-		c.look(s["items"], at)
+		c.checkSchema(s["items"], at)
 	case "object":
-		c.object(s, at)
+		c.checkObject(s, at)
 	}
 }
 
-func (c *ruler) reference(s map[string]any, ref, at string) {
+func (c *ruleChecker) checkReference(s map[string]any, ref, at string) {
 	name, inside := strings.CutPrefix(ref, "#/$defs/")
 	defs, _ := c.root["$defs"].(map[string]any)
 	if len(s) > 1 || ref != "#" && (!inside || defs[name] == nil) {
-		c.breaks("the reference %v", s)
+		c.report("the reference %v", s)
 	}
 	if c.refs == nil {
 		c.refs = map[string][]string{}
@@ -333,30 +333,30 @@ func (c *ruler) reference(s map[string]any, ref, at string) {
 	c.refs[at] = append(c.refs[at], ref)
 }
 
-func (c *ruler) cycle(at string, seen []string) bool {
+func (c *ruleChecker) hasCycle(at string, seen []string) bool {
 	if slices.Contains(seen, at) {
 		return true
 	}
-	return slices.ContainsFunc(c.refs[at], func(to string) bool { return c.cycle(to, append(slices.Clip(seen), at)) })
+	return slices.ContainsFunc(c.refs[at], func(to string) bool { return c.hasCycle(to, append(slices.Clip(seen), at)) })
 }
 
-func (c *ruler) object(s map[string]any, at string) {
+func (c *ruleChecker) checkObject(s map[string]any, at string) {
 	properties, _ := s["properties"].(map[string]any)
 	required := asList(s["required"])
 	if s["additionalProperties"] != false {
-		c.breaks("additionalProperties must be false")
+		c.report("additionalProperties must be false")
 	}
 	c.optional += len(properties) - len(required)
 	if c.AllRequired && (len(properties) != len(required) || s["required"] == nil) {
-		c.breaks("all properties must be required")
+		c.report("all properties must be required")
 	}
 	for _, name := range required {
 		if properties[name.(string)] == nil {
-			c.breaks("%v is required and not there", name)
+			c.report("%v is required and not there", name)
 		}
 	}
 	for _, p := range properties {
-		c.look(p, at)
+		c.checkSchema(p, at)
 	}
 }
 
@@ -365,9 +365,9 @@ func asList(v any) []any {
 	return list
 }
 
-// Unrolled returns what a schema has that a vendor refuses which unrolls references: cycles that no optional property
+// FindUnrollProblem returns what a schema has that a vendor refuses which unrolls references: cycles that no optional property
 // is in, and more beside a reference than other members with a dollar sign; "" for nothing.
-func Unrolled(root map[string]any) string {
+func FindUnrollProblem(root map[string]any) string {
 	broken := ""
 	var look func(v any, behind []string)
 	look = func(v any, behind []string) {

@@ -13,7 +13,7 @@ import (
 // one end, and no local call without a good one.
 func CheckStream(tb testing.TB, decode Decode, body string) {
 	tb.Helper()
-	c := stream{TB: tb, open: map[string]bool{}, ended: map[string]bool{}, called: map[string]bool{}}
+	c := streamChecker{TB: tb, open: map[string]bool{}, ended: map[string]bool{}, called: map[string]bool{}}
 	for e, err := range decode(strings.NewReader(body)) {
 		if c.over {
 			tb.Fatalf("%T after the end", e)
@@ -28,42 +28,42 @@ func CheckStream(tb testing.TB, decode Decode, body string) {
 			}
 			continue
 		}
-		c.event(e)
+		c.checkEvent(e)
 	}
 	if !c.over {
 		tb.Fatal("the stream has no end")
 	}
 }
 
-// stream is what CheckStream knows of a stream so far.
-type stream struct {
+// streamChecker is what CheckStream knows of a stream so far.
+type streamChecker struct {
 	testing.TB
 	open, ended, called map[string]bool
 	local, over         bool
 }
 
-func (c *stream) event(e llm.Event) {
+func (c *streamChecker) checkEvent(e llm.Event) {
 	switch e := e.(type) {
 	case llm.TextStart:
-		c.begin("text " + e.ID)
+		c.beginBlock("text " + e.ID)
 	case llm.TextDelta:
-		c.grow("text "+e.ID, e.Delta)
+		c.growBlock("text "+e.ID, e.Delta)
 	case llm.TextEnd:
-		c.end("text " + e.ID)
+		c.endBlock("text " + e.ID)
 	case llm.ReasoningStart:
-		c.begin("reasoning " + e.ID)
+		c.beginBlock("reasoning " + e.ID)
 	case llm.ReasoningDelta:
-		c.grow("reasoning "+e.ID, e.Delta)
+		c.growBlock("reasoning "+e.ID, e.Delta)
 	case llm.ReasoningEnd:
-		c.end("reasoning " + e.ID)
+		c.endBlock("reasoning " + e.ID)
 	case llm.ToolInputStart:
-		c.begin("input " + e.ID)
+		c.beginBlock("input " + e.ID)
 	case llm.ToolInputDelta:
-		c.grow("input "+e.ID, e.Delta)
+		c.growBlock("input "+e.ID, e.Delta)
 	case llm.ToolInputEnd:
-		c.end("input " + e.ID)
+		c.endBlock("input " + e.ID)
 	case llm.ToolCallEvent:
-		c.call(e)
+		c.checkCall(e)
 	case llm.HostedResult:
 		if !c.called[e.ID] || !e.Result.IsValid() {
 			c.Fatalf("bad result %+v", e)
@@ -76,7 +76,7 @@ func (c *stream) event(e llm.Event) {
 	}
 }
 
-func (c *stream) call(e llm.ToolCallEvent) {
+func (c *streamChecker) checkCall(e llm.ToolCallEvent) {
 	if c.open["input "+e.ID] || c.called[e.ID] || e.ID == "" || e.Name == "" {
 		c.Fatalf("a call out of order, or twice: %+v", e)
 	}
@@ -87,20 +87,20 @@ func (c *stream) call(e llm.ToolCallEvent) {
 	c.local = c.local || !e.Hosted
 }
 
-func (c *stream) begin(id string) {
+func (c *streamChecker) beginBlock(id string) {
 	if c.open[id] || c.ended[id] {
 		c.Fatalf("block %s begins twice", id)
 	}
 	c.open[id] = true
 }
 
-func (c *stream) grow(id, delta string) {
+func (c *streamChecker) growBlock(id, delta string) {
 	if !c.open[id] || delta == "" || !utf8.ValidString(delta) {
 		c.Fatalf("bad delta %q of block %s", delta, id)
 	}
 }
 
-func (c *stream) end(id string) {
+func (c *streamChecker) endBlock(id string) {
 	if !c.open[id] {
 		c.Fatalf("block %s ends without a beginning", id)
 	}

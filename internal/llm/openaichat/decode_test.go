@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 )
 
-var lines = llmtest.Lines
+var lines = llmtest.JoinLines
 
 // stream writes each piece as a data frame.
 func stream(frames ...string) string {
@@ -264,7 +264,7 @@ func TestDecode(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, n := range []int{1, 3, 1 << 20} {
-				got := events(openaichat.Dialect{}, &llmtest.Slow{Text: tt.body, Step: n})
+				got := events(openaichat.Dialect{}, &llmtest.SlowReader{Text: tt.body, Step: n})
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Fatalf("reads of %d (-want +got):\n%s", n, diff)
 				}
@@ -545,21 +545,23 @@ func TestDecodeReaderErrors(t *testing.T) {
 }
 
 func TestDecodeUnended(t *testing.T) {
-	llmtest.Unended(t, decode(openaichat.Dialect{}), stream(says(`{"content":"hi"}`), ends("stop")))
+	llmtest.CheckUnended(t, decode(openaichat.Dialect{}), stream(says(`{"content":"hi"}`), ends("stop")))
 }
 
 func TestDecodeStopsWhenAsked(t *testing.T) {
-	llmtest.StopsWhenAsked(t, decode(openaichat.Dialect{}), stream(says(`{"reasoning_content":"a"}`), says(`{"content":"hi"}`), says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("stop")))
+	llmtest.CheckStop(t, decode(openaichat.Dialect{}), stream(says(`{"reasoning_content":"a"}`), says(`{"content":"hi"}`), says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("stop")))
 }
 
 // FuzzDecode checks the promises of a stream on any bytes: the order of events, valid text, one end.
 func FuzzDecode(f *testing.F) {
-	for _, x := range llmtest.Recordings(f) {
+	for _, x := range llmtest.LoadRecordings(f) {
 		f.Add(x.Response, 5)
 	}
 	f.Add(stream(says(`{"content":"\ud83d"}`), says(`{"content":"\ude00"}`)), 1)
 	f.Add(stream(says(`{"tool_calls":[{"function":{"arguments":{}}}]}`), ends("stop")), 2)
-	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.Split(t, decode(openaichat.Dialect{}), body, step) })
+	f.Fuzz(func(t *testing.T, body string, step int) {
+		llmtest.CheckSplit(t, decode(openaichat.Dialect{}), body, step)
+	})
 }
 
 func BenchmarkDelta(b *testing.B) {

@@ -17,12 +17,12 @@ import (
 
 // What conversations are made of.
 var (
-	call    = llmtest.Call
-	replies = llmtest.Replies
-	result  = llmtest.Result
-	system  = llmtest.System
-	textOf  = llmtest.Text
-	user    = llmtest.User
+	call    = llmtest.ToolCall
+	replies = llmtest.AssistantMessage
+	result  = llmtest.ToolMessage
+	system  = llmtest.SystemMessage
+	textOf  = llmtest.TextPart
+	user    = llmtest.UserMessage
 )
 
 var png = llm.Media{MediaType: "image/png", Data: []byte{1, 2, 3}, Name: "a.png"}
@@ -178,8 +178,8 @@ func TestEncodeMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := llmtest.Tree(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":`+tt.want+`}`)
-			if diff := cmp.Diff(want, llmtest.Tree(t, string(got))); diff != "" {
+			want := llmtest.DecodeTree(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":`+tt.want+`}`)
+			if diff := cmp.Diff(want, llmtest.DecodeTree(t, string(got))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -240,8 +240,8 @@ func TestEncodeFields(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := llmtest.Tree(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},`+tt.want+`}`)
-			if diff := cmp.Diff(want, llmtest.Tree(t, string(got))); diff != "" {
+			want := llmtest.DecodeTree(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},`+tt.want+`}`)
+			if diff := cmp.Diff(want, llmtest.DecodeTree(t, string(got))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

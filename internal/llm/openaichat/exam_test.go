@@ -78,7 +78,7 @@ func acceptable(body []byte) error {
 			if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
 				return fmt.Errorf("message %d: arguments: %w", i, err)
 			}
-			if c.ID == "" || len(c.ID) > 64 || slices.Contains(used, c.ID) || llmtest.Name(c.Function.Name) != nil || !bytes.HasPrefix([]byte(c.Function.Arguments), []byte("{")) {
+			if c.ID == "" || len(c.ID) > 64 || slices.Contains(used, c.ID) || llmtest.CheckToolName(c.Function.Name) != nil || !bytes.HasPrefix([]byte(c.Function.Arguments), []byte("{")) {
 				return fmt.Errorf("bad call %+v", c)
 			}
 			open, used = append(open, c.ID), append(used, c.ID)

@@ -29,26 +29,26 @@ func decode(d openaichat.Dialect) llmtest.Decode {
 }
 
 func TestRecordedAnswers(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
-		t.Run(x.Name, func(t *testing.T) { llmtest.RecordedAnswer(t, x, decode(openaichat.Dialect{}), *update) })
+	for _, x := range llmtest.LoadRecordings(t) {
+		t.Run(x.Name, func(t *testing.T) { llmtest.CheckRecordedAnswer(t, x, decode(openaichat.Dialect{}), *update) })
 	}
 }
 
 func TestRecordedAnswersCutShort(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
-		t.Run(x.Name, func(t *testing.T) { llmtest.CutShort(t, x, decode(openaichat.Dialect{})) })
+	for _, x := range llmtest.LoadRecordings(t) {
+		t.Run(x.Name, func(t *testing.T) { llmtest.CheckCutAnswer(t, x, decode(openaichat.Dialect{})) })
 	}
 }
 
 func TestRecordedRequests(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
+	for _, x := range llmtest.LoadRecordings(t) {
 		t.Run(x.Name, func(t *testing.T) {
 			req := parseRequest(t, x.Request)
 			got, err := openaichat.Dialect{Router: true}.Encode(req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(llmtest.Tree(t, x.Request), llmtest.Tree(t, string(got))); diff != "" {
+			if diff := cmp.Diff(llmtest.DecodeTree(t, x.Request), llmtest.DecodeTree(t, string(got))); diff != "" {
 				t.Errorf("-recorded +ours:\n%s", diff)
 			}
 			again, _ := openaichat.Dialect{Router: true}.Encode(req)

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 )
 
-var lines = llmtest.Lines
+var lines = llmtest.JoinLines
 
 // stream writes each piece as a data frame.
 func stream(frames ...string) string {
@@ -162,7 +162,7 @@ func TestDecode(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, n := range []int{1, 3, 1 << 20} {
-				got := llmtest.Print(decode(&llmtest.Slow{Text: tt.body, Step: n}))
+				got := llmtest.Print(decode(&llmtest.SlowReader{Text: tt.body, Step: n}))
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Fatalf("reads of %d (-want +got):\n%s", n, diff)
 				}
@@ -300,19 +300,19 @@ func TestDecodeBounds(t *testing.T) {
 
 func TestDecodeReaderErrors(t *testing.T) {
 	half := stream(created, says(0, `"hi"`))
-	llmtest.Broken(t, decode, half, half+stream(completed))
+	llmtest.CheckBrokenConnection(t, decode, half, half+stream(completed))
 }
 
 func TestDecodeUnended(t *testing.T) {
-	llmtest.Unended(t, decode, stream(created, says(0, `"hi"`), completed))
+	llmtest.CheckUnended(t, decode, stream(created, says(0, `"hi"`), completed))
 }
 
 func TestDecodeStopsWhenAsked(t *testing.T) {
-	llmtest.StopsWhenAsked(t, decode, stream(created, says(0, `"a"`), says(0, `"b"`), done(1, `{"type":"function_call","call_id":"a","name":"f"}`), completed))
+	llmtest.CheckStop(t, decode, stream(created, says(0, `"a"`), says(0, `"b"`), done(1, `{"type":"function_call","call_id":"a","name":"f"}`), completed))
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, x := range llmtest.Recordings(f) {
+	for _, x := range llmtest.LoadRecordings(f) {
 		f.Add(x.Response, 7)
 	}
 	f.Add(stream(created, done(0, `{"id":"ws_1","type":"web_search_call","error":1}`), added(1, `{"type":"function_call","name":"f"}`), completed), 1)
@@ -320,5 +320,5 @@ func FuzzDecode(f *testing.F) {
 	f.Add(stream(created, done(0, `{"type":"_call"}`), completed), 1)
 	f.Add(stream(created, done(0, `{"id":"mcp_1","type":"mcp_call","name":"`+strings.Repeat("é", 200)+`"}`), completed), 1)
 	f.Add(`{"object":"response","status":"completed","output":[{"type":"reasoning","summary":[{"text":"a"}]}]}`, 3)
-	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.Split(t, decode, body, step) })
+	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.CheckSplit(t, decode, body, step) })
 }

@@ -16,12 +16,12 @@ import (
 
 // What conversations are made of.
 var (
-	call    = llmtest.Call
-	replies = llmtest.Replies
-	result  = llmtest.Result
-	system  = llmtest.System
-	textOf  = llmtest.Text
-	user    = llmtest.User
+	call    = llmtest.ToolCall
+	replies = llmtest.AssistantMessage
+	result  = llmtest.ToolMessage
+	system  = llmtest.SystemMessage
+	textOf  = llmtest.TextPart
+	user    = llmtest.UserMessage
 )
 
 // ours is what this protocol keeps with a part.
@@ -151,8 +151,8 @@ func TestEncodeInput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tree, _ := llmtest.Tree(t, string(got)).(map[string]any)
-			want := llmtest.Tree(t, "["+strings.Join(tt.want, ",")+"]")
+			tree, _ := llmtest.DecodeTree(t, string(got)).(map[string]any)
+			want := llmtest.DecodeTree(t, "["+strings.Join(tt.want, ",")+"]")
 			if diff := cmp.Diff(want, tree["input"]); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -239,7 +239,7 @@ func TestEncodeFields(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := `{"model":"m","input":[],"stream":true,` + tt.want + `}`
-			if diff := cmp.Diff(llmtest.Tree(t, want), llmtest.Tree(t, string(got))); diff != "" {
+			if diff := cmp.Diff(llmtest.DecodeTree(t, want), llmtest.DecodeTree(t, string(got))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -23,19 +23,19 @@ func decode(body io.Reader) iter.Seq2[llm.Event, error] {
 }
 
 func TestRecordedAnswers(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
-		t.Run(x.Name, func(t *testing.T) { llmtest.RecordedAnswer(t, x, decode, *update) })
+	for _, x := range llmtest.LoadRecordings(t) {
+		t.Run(x.Name, func(t *testing.T) { llmtest.CheckRecordedAnswer(t, x, decode, *update) })
 	}
 }
 
 func TestRecordedAnswersCutShort(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
-		t.Run(x.Name, func(t *testing.T) { llmtest.CutShort(t, x, decode) })
+	for _, x := range llmtest.LoadRecordings(t) {
+		t.Run(x.Name, func(t *testing.T) { llmtest.CheckCutAnswer(t, x, decode) })
 	}
 }
 
 func TestRecordedRequests(t *testing.T) {
-	for _, x := range llmtest.Recordings(t) {
+	for _, x := range llmtest.LoadRecordings(t) {
 		t.Run(x.Name, func(t *testing.T) {
 			req := parseRequest(t, x.Request)
 			reasons := strings.HasPrefix(req.Model, "gpt-5")
@@ -43,14 +43,14 @@ func TestRecordedRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, _ := llmtest.Tree(t, x.Request).(map[string]any)
+			want, _ := llmtest.DecodeTree(t, x.Request).(map[string]any)
 			if _, said := want["store"]; !said {
 				want["store"] = false // recorded before it was always said
 			}
 			if _, said := want["include"]; !said && reasons {
 				want["include"] = []any{"reasoning.encrypted_content"} // and so was this
 			}
-			if diff := cmp.Diff(any(want), llmtest.Tree(t, string(got))); diff != "" {
+			if diff := cmp.Diff(any(want), llmtest.DecodeTree(t, string(got))); diff != "" {
 				t.Errorf("-recorded +ours:\n%s", diff)
 			}
 		})

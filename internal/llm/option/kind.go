@@ -2,8 +2,8 @@ package option
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// KindName is what a value is, in the words of messages to people who wrote it.
-func KindName(k jsontext.Kind) string {
+// DescribeKind names the type of a JSON value in messages to people.
+func DescribeKind(k jsontext.Kind) string {
 	switch k {
 	case '{':
 		return "an object"

@@ -1,9 +1,8 @@
-// Package option knows the options that configurations and lists of models may hold: what each is called however it is
-// spelt, who understands it, and which values it takes (spec/v2 §19.6).
+// Package option defines the options of configurations and model lists: their names in any spelling, the vendors that
+// read them, and the values that they accept.
 //
-// What it promises. An option that it does not know is nobody's fault: it goes to the vendor as it is. Of those that it
-// knows, an enumeration is closed only where the vendor's own documentation closes it; elsewhere any word may be one of
-// tomorrow. What it says of a wrong value is what would be right, never the value.
+// An unknown option is not an error: it is sent to the vendor unchanged. An enumeration is closed only where the
+// vendor's own documentation closes it. A message about an invalid value contains what is valid, never the value.
 package option
 
 import (
@@ -15,41 +14,41 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
-// Domain says who understands an option.
+// Domain is who reads an option.
 type Domain int
 
-// The domains. The zero value is the vendor's own: it goes into the body as it is.
+// The domains. Foreign options are sent to the vendor unchanged.
 const (
 	Foreign    Domain = iota
-	Generation        // sampling and output controls, which every protocol has in some place
-	Semantic          // has a meaning that protocols encode
-	Connection        // how to reach a provider, wherever it stands; never in a body
-	Setting           // the same, among a provider's options; elsewhere it is the vendor's own
-	Reserved          // a field of the body that the protocols fill
+	Generation        // sampling and output controls, which every protocol has
+	Semantic          // encoded by the protocols
+	Connection        // how to reach a provider, at every level; never sent
+	Setting           // a Connection among a provider's options, Foreign elsewhere
+	Reserved          // a body field that the protocols own
 )
 
 // Option is one option.
 type Option struct {
-	Name   string // as we spell it; for a foreign one as it was spelt
-	Domain Domain
-	takes  value
-	strict map[string]value // instead of takes, by package: what some vendors close
-	of     []string         // the packages whose providers read it; none: all
-	but    []string         // and those whose do not
-	dead   string           // why nobody reads a setting
+	Name         string // in cairn's spelling; of a foreign option in its own
+	Domain       Domain
+	accepts      valueSpec
+	strict       map[string]valueSpec // closed values that replace accepts, by package
+	readers      []string             // the packages whose providers read it; empty: all
+	nonReaders   []string             // the packages whose providers do not
+	unusedReason string               // why no provider reads a setting
 }
 
-// Vendor is whom an option is for. The zero value is anybody.
+// Vendor is the recipient of an option. The zero value is any vendor.
 type Vendor struct {
 	Package string   // the AI SDK's name of the client
-	Efforts []string // further words for how hard a model thinks, which its facts list
+	Efforts []string // further efforts of the model
 }
 
-// Own says why a reserved field is not sent.
-const Own = "cairn says it itself"
+// ReservedReason is why a reserved field is not sent.
+const ReservedReason = "cairn sets it itself"
 
-// packages are the clients of providers that models.dev and configurations may leave unsaid.
-var packages = map[string]string{
+// packageByProvider maps provider ids to packages that models.dev and configurations may omit.
+var packageByProvider = map[string]string{
 	"amazon-bedrock": bedrock, "anthropic": anthropic, "azure": azure, "azure-cognitive-services": azure,
 	"cerebras": "@ai-sdk/cerebras", "cloudflare-ai-gateway": cloudflare, "cloudflare-workers-ai": cloudflare,
 	"github-copilot": copilot, "google": google, "google-vertex": vertex, "google-vertex-anthropic": vertexClaude,
@@ -57,7 +56,7 @@ var packages = map[string]string{
 	"perplexity": "@ai-sdk/perplexity", "xai": xai,
 }
 
-// The packages that differ in what they take.
+// The packages with values of their own.
 const (
 	anthropic    = "@ai-sdk/anthropic"
 	azure        = "@ai-sdk/azure"
@@ -74,69 +73,69 @@ const (
 	xai          = "@ai-sdk/xai"
 )
 
-// Of returns the vendor of a provider by its id and the package that is said for it, if any. A provider that is known
-// by its id and said to be compatible with OpenAI is that known one.
-func Of(providerID, pkg string) Vendor {
-	if known, ok := packages[providerID]; ok && (pkg == "" || pkg == compatible) {
+// VendorOf returns the vendor of a provider by its id and its configured package, which may be empty. The id of a known
+// provider takes precedence over the package for OpenAI-compatible servers.
+func VendorOf(providerID, pkg string) Vendor {
+	if known, ok := packageByProvider[providerID]; ok && (pkg == "" || pkg == compatible) {
 		pkg = known
 	}
 	return Vendor{Package: pkg}
 }
 
-// Find returns the option of that name, in any spelling: maxTokens, max_tokens and Max-Tokens are one.
+// Find returns the option of that name in any spelling: maxTokens, max_tokens and Max-Tokens are one.
 func Find(name string) Option {
-	if o, ok := table()[redact.FoldName(name)]; ok {
+	if o, ok := optionTable()[redact.FoldName(name)]; ok {
 		return o
 	}
 	return Option{Name: name}
 }
 
-// Wrong finds what keeps a value from being one of the option's for a vendor: the member in it that is wrong, dotted,
-// "" for the value itself, and what is wanted there. An empty want is nothing; null is always right, and takes a value
-// away.
-func (o Option) Wrong(v jsontext.Value, at Vendor) (inside, want string) {
+// FindProblem checks a value of the option for a vendor. It returns the path of the invalid member, "" for the value
+// itself, and what is valid there; an empty want means that the value is valid. null is always valid: it removes a
+// value.
+func (o Option) FindProblem(v jsontext.Value, at Vendor) (inside, want string) {
 	if len(v) == 0 || v.Kind() == 'n' {
 		return "", ""
 	}
-	return o.at(at).wrong(v)
+	return o.acceptedAt(at).findProblem(v)
 }
 
-// at is what the option takes at a vendor. What is closed for anybody is open at the servers that only speak alike.
-func (o Option) at(at Vendor) value {
+// acceptedAt returns what a vendor accepts. Values that are closed for every vendor are open at compatible servers.
+func (o Option) acceptedAt(at Vendor) valueSpec {
 	takes, closed := o.strict[at.Package]
 	if !closed && at.Package != "" && at.Package != compatible {
-		takes, closed = o.strict[anybody]
+		takes, closed = o.strict[everyVendor]
 	}
 	switch {
 	case !closed:
-		return o.takes
+		return o.accepts
 	case o.Name == effortName || o.Name == "effort":
 		takes.words = slices.Concat(takes.words, at.Efforts)
 	}
 	return takes
 }
 
-// Unread says why an option has no effect for a vendor; "" if it has, or may have with some model. own tells that the
-// provider stands at an address of the user's own.
-func (o Option) Unread(at Vendor, own bool) string {
+// UnusedReason returns why an option has no effect for a vendor; "" if it may have one. hasOwnAddress reports that the
+// provider has an address of the user's own.
+func (o Option) UnusedReason(at Vendor, hasOwnAddress bool) string {
 	switch {
 	case o.Domain == Foreign || o.Domain == Generation || o.Domain == Reserved ||
-		o.Domain == Semantic && slices.Contains(mixed, at.Package):
+		o.Domain == Semantic && slices.Contains(multiMakerPackages, at.Package):
 		return ""
-	case o.dead != "":
-		return o.dead
-	case own && slices.Contains(placed, o.Name):
-		return "the address is said whole, in baseURL"
-	case slices.Contains(o.but, at.Package):
-		return at.Package + " has nothing like it"
-	case len(o.of) == 0 || slices.Contains(o.of, at.Package) || at.Package == "":
+	case o.unusedReason != "":
+		return o.unusedReason
+	case hasOwnAddress && slices.Contains(addressSettings, o.Name):
+		return "baseURL already contains the complete address"
+	case slices.Contains(o.nonReaders, at.Package):
+		return at.Package + " does not support it"
+	case len(o.readers) == 0 || slices.Contains(o.readers, at.Package) || at.Package == "":
 		return ""
 	}
-	return "only providers with " + strings.Join(o.of, " or ") + " read it"
+	return "only providers with " + strings.Join(o.readers, " or ") + " read it"
 }
 
-// mixed are the clients of providers that have models of many makers, each with words of its own.
-var mixed = []string{azure, cloudflare, copilot, vertex}
+// multiMakerPackages are the packages of providers with models of many makers, each with options of its own.
+var multiMakerPackages = []string{azure, cloudflare, copilot, vertex}
 
-// placed are the settings that are only parts of a vendor's own address.
-var placed = []string{"accountId", "gateway", "resourceName"}
+// addressSettings are the settings that are parts of a vendor's own address.
+var addressSettings = []string{"accountId", "gateway", "resourceName"}

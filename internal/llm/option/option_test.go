@@ -8,7 +8,7 @@ import (
 
 // TestWrong holds values of the known options, as people write them, to what the vendors take.
 func TestWrong(t *testing.T) {
-	anybodys, closed := Of("mine", compatible), Of("openai", "")
+	anybodys, closed := VendorOf("mine", compatible), VendorOf("openai", "")
 	for _, tt := range []struct {
 		name, value  string
 		at           Vendor
@@ -31,26 +31,26 @@ func TestWrong(t *testing.T) {
 		{"reasoningEffort", `"ultra"`, anybodys, "", ""},
 		{"reasoning_effort", `"ultra"`, closed, "", `"none", "minimal", "low", "medium", "high", "xhigh" or "max"`},
 		{"reasoningEffort", `"ultra"`, Vendor{Package: openai, Efforts: []string{"ultra"}}, "", ""},
-		{"reasoningEffort", `"default"`, Of("groq", ""), "", ""},
+		{"reasoningEffort", `"default"`, VendorOf("groq", ""), "", ""},
 		{"reasoningEffort", `3`, anybodys, "", "text in quotes"},
 		{"store", `"maybe"`, anybodys, "", "true or false"},
 		{"serviceTier", `["a"]`, anybodys, "", "text in quotes"},
 		{"serviceTier", `"on_demand"`, anybodys, "", ""},
 		{"serviceTier", `"on_demand"`, closed, "", `"auto", "default", "flex", "scale" or "priority"`},
-		{"serviceTier", `"standard_only"`, Of("anthropic", ""), "", ""},
-		{"thinking", `{"type":"enabled","budgetTokens":"many"}`, Of("anthropic", ""), "budgetTokens", "a whole number, 1 or more"},
+		{"serviceTier", `"standard_only"`, VendorOf("anthropic", ""), "", ""},
+		{"thinking", `{"type":"enabled","budgetTokens":"many"}`, VendorOf("anthropic", ""), "budgetTokens", "a whole number, 1 or more"},
 		{"thinking", `{"type":"auto"}`, anybodys, "", ""},
-		{"thinking", `{"type":"auto"}`, Of("anthropic", ""), "type", `"enabled", "disabled" or "adaptive"`},
+		{"thinking", `{"type":"auto"}`, VendorOf("anthropic", ""), "type", `"enabled", "disabled" or "adaptive"`},
 		{"thinking", `"on"`, anybodys, "", "an object in braces"},
-		{"thinkingConfig", `{"thinkingBudget":-1,"includeThoughts":true,"new":[]}`, Of("google", ""), "", ""},
-		{"thinkingConfig", `{"thinking_level":"most"}`, Of("google", ""), "thinking_level", `"minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM" or "HIGH"`},
+		{"thinkingConfig", `{"thinkingBudget":-1,"includeThoughts":true,"new":[]}`, VendorOf("google", ""), "", ""},
+		{"thinkingConfig", `{"thinking_level":"most"}`, VendorOf("google", ""), "thinking_level", `"minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM" or "HIGH"`},
 		{"include", `["a",{}]`, closed, "1", "text in quotes"},
 		{"safetySettings", `[[]]`, closed, "0", "an object in braces"},
-		{"useDeploymentBasedUrls", `"yes"`, Of("azure", ""), "", "true or false"},
+		{"useDeploymentBasedUrls", `"yes"`, VendorOf("azure", ""), "", "true or false"},
 		{"enable_thinking", `"whatever"`, closed, "", ""},
 	} {
 		o := Find(tt.name)
-		if inside, want := o.Wrong(jsontext.Value(tt.value), tt.at); inside != tt.inside || want != tt.want {
+		if inside, want := o.FindProblem(jsontext.Value(tt.value), tt.at); inside != tt.inside || want != tt.want {
 			t.Errorf("%s: %s at %q: %q wants %q; want %q, %q", tt.name, tt.value, tt.at.Package, inside, want, tt.inside, tt.want)
 		}
 	}
@@ -63,22 +63,22 @@ func TestUnread(t *testing.T) {
 		own  bool
 		want string
 	}{
-		{"apiVersion", Of("azure", ""), true, ""},
-		{"resourceName", Of("azure", ""), false, ""},
-		{"resourceName", Of("azure", ""), true, "the address is said whole, in baseURL"},
-		{"resourceName", Of("openai", ""), false, "only providers with @ai-sdk/azure read it"},
-		{"project", Of("google-vertex-anthropic", ""), false, ""},
-		{"fetch", Of("openai", ""), false, "it takes a program, which a configuration cannot hold"},
+		{"apiVersion", VendorOf("azure", ""), true, ""},
+		{"resourceName", VendorOf("azure", ""), false, ""},
+		{"resourceName", VendorOf("azure", ""), true, "baseURL already contains the complete address"},
+		{"resourceName", VendorOf("openai", ""), false, "only providers with @ai-sdk/azure read it"},
+		{"project", VendorOf("google-vertex-anthropic", ""), false, ""},
+		{"fetch", VendorOf("openai", ""), false, "its value is a program, which a configuration cannot contain"},
 		{"region", Vendor{}, false, ""},
-		{"setCacheKey", Of("google", ""), false, "@ai-sdk/google has nothing like it"},
-		{"setCacheKey", Of("mine", compatible), false, ""},
-		{"temperature", Of("openai", ""), true, ""},
-		{"thinkingConfig", Of("openai", ""), false, "only providers with @ai-sdk/google or @ai-sdk/google-vertex read it"},
-		{"thinkingConfig", Of("azure", ""), false, ""},
-		{"reasoningSummary", Of("mine", compatible), false, "only providers with @ai-sdk/openai or @ai-sdk/azure or @ai-sdk/github-copilot or @ai-sdk/xai read it"},
-		{"effort", Of("someone", ""), false, ""},
+		{"setCacheKey", VendorOf("google", ""), false, "@ai-sdk/google does not support it"},
+		{"setCacheKey", VendorOf("mine", compatible), false, ""},
+		{"temperature", VendorOf("openai", ""), true, ""},
+		{"thinkingConfig", VendorOf("openai", ""), false, "only providers with @ai-sdk/google or @ai-sdk/google-vertex read it"},
+		{"thinkingConfig", VendorOf("azure", ""), false, ""},
+		{"reasoningSummary", VendorOf("mine", compatible), false, "only providers with @ai-sdk/openai or @ai-sdk/azure or @ai-sdk/github-copilot or @ai-sdk/xai read it"},
+		{"effort", VendorOf("someone", ""), false, ""},
 	} {
-		if got := Find(tt.name).Unread(tt.at, tt.own); got != tt.want {
+		if got := Find(tt.name).UnusedReason(tt.at, tt.own); got != tt.want {
 			t.Errorf("%s at %q, %v: %q, want %q", tt.name, tt.at.Package, tt.own, got, tt.want)
 		}
 	}
@@ -91,7 +91,7 @@ func FuzzWrong(f *testing.F) {
 	f.Add("top_p", `-0`, "openai")
 	f.Fuzz(func(t *testing.T, name, v, provider string) {
 		if jsontext.Value(v).IsValid() {
-			if inside, want := Find(name).Wrong(jsontext.Value(v), Of(provider, "")); inside != "" && want == "" {
+			if inside, want := Find(name).FindProblem(jsontext.Value(v), VendorOf(provider, "")); inside != "" && want == "" {
 				t.Errorf("%s is wrong, and nothing is wanted", inside)
 			}
 		}

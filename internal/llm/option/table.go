@@ -6,21 +6,21 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
-// effortName is the option whose words models may add to.
+// effortName is the option whose values a model may extend.
 const effortName = "reasoningEffort"
 
-// anybody stands among packages for every vendor but the compatible servers of anybody's.
-const anybody = "*"
+// everyVendor is the package of values for every vendor except compatible servers.
+const everyVendor = "*"
 
-// efforts are the words for how hard a model thinks (spec/v2 §20.1); Groq has one more.
+// efforts are the reasoning efforts; Groq has one more.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// table returns the known options by their folded names.
-var table = sync.OnceValue(func() map[string]Option {
+// optionTable returns the known options by their folded names.
+var optionTable = sync.OnceValue(func() map[string]Option {
 	out := map[string]Option{}
 	for domain, rows := range map[Domain][]Option{
-		Generation: controls(), Semantic: append(ofOpenAI(), ofOthers()...), Connection: connections(), Setting: settings(),
-		Reserved: reserved(),
+		Generation: generationOptions(), Semantic: append(openAIOptions(), otherOptions()...), Connection: connectionOptions(), Setting: settingOptions(),
+		Reserved: reservedOptions(),
 	} {
 		for _, o := range rows {
 			o.Domain = domain
@@ -35,142 +35,142 @@ var table = sync.OnceValue(func() map[string]Option {
 	return out
 })
 
-// controls are those of llm.Generation.
-func controls() []Option {
+// generationOptions are the options of llm.Generation.
+func generationOptions() []Option {
 	return []Option{
-		{Name: "temperature", takes: from(0, 2)},
-		{Name: "topP", takes: from(0, 1)},
-		{Name: "topK", takes: count(-1)}, // local servers take 0 or -1 for all
-		{Name: "maxTokens", takes: count(1)},
-		{Name: "frequencyPenalty", takes: from(-2, 2)},
-		{Name: "presencePenalty", takes: from(-2, 2)},
-		{Name: "seed", takes: value{kinds: `0`, whole: true}},
-		{Name: "stop", takes: value{kinds: `"[`, items: &value{kinds: `"`}}},
+		{Name: "temperature", accepts: numberRange(0, 2)},
+		{Name: "topP", accepts: numberRange(0, 1)},
+		{Name: "topK", accepts: minInteger(-1)}, // local servers accept 0 or -1 for no limit
+		{Name: "maxTokens", accepts: minInteger(1)},
+		{Name: "frequencyPenalty", accepts: numberRange(-2, 2)},
+		{Name: "presencePenalty", accepts: numberRange(-2, 2)},
+		{Name: "seed", accepts: valueSpec{types: `0`, whole: true}},
+		{Name: "stop", accepts: valueSpec{types: `"[`, items: &valueSpec{types: `"`}}},
 	}
 }
 
-// ofOpenAI are the options in the words of OpenAI, which many vendors share.
-func ofOpenAI() []Option {
+// openAIOptions are OpenAI's options, which many vendors share.
+func openAIOptions() []Option {
 	responses := []string{openai, azure, copilot, xai}
-	tiers := word("auto", "default", "flex", "scale", "priority")
+	tiers := wordValue("auto", "default", "flex", "scale", "priority")
 	return []Option{
 		{
-			Name: effortName, takes: text(),
-			strict: map[string]value{anybody: word(efforts...), groq: word(append([]string{"default"}, efforts...)...)},
+			Name: effortName, accepts: textValue(),
+			strict: map[string]valueSpec{everyVendor: wordValue(efforts...), groq: wordValue(append([]string{"default"}, efforts...)...)},
 		},
-		{Name: "reasoningSummary", takes: word("auto", "concise", "detailed", "none"), of: responses},
-		{Name: "textVerbosity", takes: word("low", "medium", "high")},
-		{Name: "store", takes: flag()},
-		{Name: "include", takes: list(text()), of: responses},
-		{Name: "serviceTier", takes: text(), strict: map[string]value{
-			openai: tiers, azure: tiers, anthropic: word("auto", "standard_only"),
-			bedrock: word("default", "flex", "priority", "reserved"), groq: word("auto", "on_demand", "flex", "performance"),
+		{Name: "reasoningSummary", accepts: wordValue("auto", "concise", "detailed", "none"), readers: responses},
+		{Name: "textVerbosity", accepts: wordValue("low", "medium", "high")},
+		{Name: "store", accepts: boolValue()},
+		{Name: "include", accepts: listValue(textValue()), readers: responses},
+		{Name: "serviceTier", accepts: textValue(), strict: map[string]valueSpec{
+			openai: tiers, azure: tiers, anthropic: wordValue("auto", "standard_only"),
+			bedrock: wordValue("default", "flex", "priority", "reserved"), groq: wordValue("auto", "on_demand", "flex", "performance"),
 		}},
-		{Name: "promptCacheKey", takes: text()},
-		{Name: "promptCacheRetention", takes: word("in_memory", "in-memory", "24h")},
-		{Name: "instructions", takes: text(), of: responses},
-		{Name: "parallelToolCalls", takes: flag()},
-		{Name: "logitBias", takes: object()},
-		{Name: "metadata", takes: object()},
-		{Name: "user", takes: text()},
-		{Name: "safetyIdentifier", takes: text()},
-		{Name: "maxToolCalls", takes: count(1), of: responses},
+		{Name: "promptCacheKey", accepts: textValue()},
+		{Name: "promptCacheRetention", accepts: wordValue("in_memory", "in-memory", "24h")},
+		{Name: "instructions", accepts: textValue(), readers: responses},
+		{Name: "parallelToolCalls", accepts: boolValue()},
+		{Name: "logitBias", accepts: objectValue()},
+		{Name: "metadata", accepts: objectValue()},
+		{Name: "user", accepts: textValue()},
+		{Name: "safetyIdentifier", accepts: textValue()},
+		{Name: "maxToolCalls", accepts: minInteger(1), readers: responses},
 	}
 }
 
-// ofOthers are the options in the words of Anthropic, Google, Amazon and OpenRouter.
-func ofOthers() []Option {
+// otherOptions are the options of Anthropic, Google, Amazon and OpenRouter.
+func otherOptions() []Option {
 	claudes, geminis := []string{anthropic, vertexClaude}, []string{google, vertex}
-	types := word("enabled", "disabled", "adaptive")
-	claude, level := thinking(types), word(efforts...)
+	types := wordValue("enabled", "disabled", "adaptive")
+	claude, level := thinkingValue(types), wordValue(efforts...)
 	return []Option{
-		{Name: "thinking", takes: thinking(text()), strict: map[string]value{anthropic: claude, vertexClaude: claude}},
-		{Name: "effort", takes: text(), strict: map[string]value{anthropic: level, vertexClaude: level}, of: claudes},
-		{Name: "taskBudget", takes: object(), of: claudes},
-		{Name: "disableParallelToolUse", takes: flag()},
-		{Name: "sendReasoning", takes: flag(), of: claudes},
-		{Name: "mcpServers", takes: list(object()), of: claudes},
-		{Name: "contextManagement", takes: object(), of: claudes},
-		{Name: "inferenceGeo", takes: text(), of: claudes},
-		{Name: "cacheControl", takes: object()},
-		{Name: "cacheTTL", takes: word("5m", "1h")},
-		{Name: "thinkingConfig", takes: with(map[string]value{
-			"includethoughts": flag(), "thinkingbudget": count(-1),
-			"thinkinglevel": word("minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM", "HIGH"),
-		}), of: geminis},
-		{Name: "safetySettings", takes: list(object()), of: geminis},
-		{Name: "responseModalities", takes: list(text()), of: geminis},
-		{Name: "mediaResolution", takes: text(), of: geminis},
-		{Name: "imageConfig", takes: object(), of: geminis},
-		{Name: "cachedContent", takes: text(), of: geminis},
-		{Name: "reasoningConfig", takes: with(map[string]value{
-			"type": types, "budgettokens": count(1), "maxreasoningeffort": level, "display": text(),
-		}), of: []string{bedrock}},
-		{Name: "guardrailConfig", takes: object(), of: []string{bedrock}},
-		{Name: "additionalModelRequestFields", takes: object(), of: []string{bedrock}},
-		{Name: "usage", takes: object()},
-		{Name: "reasoning", takes: object()},
-		{Name: "provider", takes: object()},
-		{Name: "transforms", takes: list(text())},
+		{Name: "thinking", accepts: thinkingValue(textValue()), strict: map[string]valueSpec{anthropic: claude, vertexClaude: claude}},
+		{Name: "effort", accepts: textValue(), strict: map[string]valueSpec{anthropic: level, vertexClaude: level}, readers: claudes},
+		{Name: "taskBudget", accepts: objectValue(), readers: claudes},
+		{Name: "disableParallelToolUse", accepts: boolValue()},
+		{Name: "sendReasoning", accepts: boolValue(), readers: claudes},
+		{Name: "mcpServers", accepts: listValue(objectValue()), readers: claudes},
+		{Name: "contextManagement", accepts: objectValue(), readers: claudes},
+		{Name: "inferenceGeo", accepts: textValue(), readers: claudes},
+		{Name: "cacheControl", accepts: objectValue()},
+		{Name: "cacheTTL", accepts: wordValue("5m", "1h")},
+		{Name: "thinkingConfig", accepts: objectWith(map[string]valueSpec{
+			"includethoughts": boolValue(), "thinkingbudget": minInteger(-1),
+			"thinkinglevel": wordValue("minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM", "HIGH"),
+		}), readers: geminis},
+		{Name: "safetySettings", accepts: listValue(objectValue()), readers: geminis},
+		{Name: "responseModalities", accepts: listValue(textValue()), readers: geminis},
+		{Name: "mediaResolution", accepts: textValue(), readers: geminis},
+		{Name: "imageConfig", accepts: objectValue(), readers: geminis},
+		{Name: "cachedContent", accepts: textValue(), readers: geminis},
+		{Name: "reasoningConfig", accepts: objectWith(map[string]valueSpec{
+			"type": types, "budgettokens": minInteger(1), "maxreasoningeffort": level, "display": textValue(),
+		}), readers: []string{bedrock}},
+		{Name: "guardrailConfig", accepts: objectValue(), readers: []string{bedrock}},
+		{Name: "additionalModelRequestFields", accepts: objectValue(), readers: []string{bedrock}},
+		{Name: "usage", accepts: objectValue()},
+		{Name: "reasoning", accepts: objectValue()},
+		{Name: "provider", accepts: objectValue()},
+		{Name: "transforms", accepts: listValue(textValue())},
 	}
 }
 
-// thinking is what switches thoughts on and off; servers that only speak alike have types of their own.
-func thinking(types value) value {
-	return with(map[string]value{"type": types, "budgettokens": count(1), "display": text(), "clearthinking": flag()})
+// thinkingValue is the option that switches reasoning on and off; compatible servers have types of their own.
+func thinkingValue(types valueSpec) valueSpec {
+	return objectWith(map[string]valueSpec{"type": types, "budgettokens": minInteger(1), "display": textValue(), "clearthinking": boolValue()})
 }
 
-// connections say how to reach a provider, wherever they stand. Those without a kind are looked at where they are read.
-func connections() []Option {
+// connectionOptions are how to reach a provider, at every level. Those without a type are checked where they are read.
+func connectionOptions() []Option {
 	return []Option{
 		{Name: "apiKey"},
-		{Name: "authToken", takes: text(), of: []string{anthropic}},
+		{Name: "authToken", accepts: textValue(), readers: []string{anthropic}},
 		{Name: "baseURL"},
 		{Name: "headers"},
 		{Name: "timeout"},
 		{Name: "connectTimeout"},
 		{Name: "headerTimeout"},
 		{Name: "chunkTimeout"},
-		{Name: "organization", takes: text(), of: []string{openai}},
-		{Name: "project", takes: text(), of: []string{openai, vertex, vertexClaude}},
-		{Name: "setCacheKey", takes: flag(), but: []string{anthropic, google, vertex, vertexClaude, bedrock}},
-		{Name: "enterpriseUrl", takes: text(), of: []string{copilot}},
+		{Name: "organization", accepts: textValue(), readers: []string{openai}},
+		{Name: "project", accepts: textValue(), readers: []string{openai, vertex, vertexClaude}},
+		{Name: "setCacheKey", accepts: boolValue(), nonReaders: []string{anthropic, google, vertex, vertexClaude, bedrock}},
+		{Name: "enterpriseUrl", accepts: textValue(), readers: []string{copilot}},
 	}
 }
 
-// settings are the further words of the AI SDK, and of the vendors' own tools, for a provider.
-func settings() []Option {
-	const code = "it takes a program, which a configuration cannot hold"
+// settingOptions are further provider settings of the AI SDK and of vendors' tools.
+func settingOptions() []Option {
+	const code = "its value is a program, which a configuration cannot contain"
 	return []Option{
-		{Name: "accessKeyId", takes: text(), of: []string{bedrock}},
-		{Name: "accountId", takes: text(), of: []string{cloudflare}},
-		{Name: "apiVersion", takes: text(), of: []string{azure}},
-		{Name: "appName", takes: text(), of: []string{openrouter}},
-		{Name: "appUrl", takes: text(), of: []string{openrouter}},
-		{Name: "clientId", takes: text()},
-		{Name: "compatibility", dead: "cairn finds out what a server takes by itself"},
-		{Name: "credentialProvider", dead: code},
-		{Name: "endpoint", takes: text(), of: []string{bedrock}},
-		{Name: "fetch", dead: code},
-		{Name: "gateway", takes: text(), of: []string{cloudflare}},
-		{Name: "googleAuthOptions", dead: "cairn uses Google's application default credentials"},
-		{Name: "includeUsage", takes: flag(), but: []string{anthropic, google, vertex, vertexClaude, bedrock, openai, azure}},
-		{Name: "location", takes: text(), of: []string{vertex, vertexClaude}},
-		{Name: "name", takes: text()},
-		{Name: "profile", takes: text(), of: []string{bedrock}},
-		{Name: "queryParams", takes: object()},
-		{Name: "region", takes: text(), of: []string{bedrock}},
-		{Name: "resourceName", takes: text(), of: []string{azure}},
-		{Name: "secretAccessKey", takes: text(), of: []string{bedrock}},
-		{Name: "sessionToken", takes: text(), of: []string{bedrock}},
-		{Name: "supportsStructuredOutputs", takes: flag(), but: []string{google, vertex, bedrock}},
-		{Name: "useCompletionUrls", takes: flag(), of: []string{azure, openai}},
-		{Name: "useDeploymentBasedUrls", takes: flag(), of: []string{azure}},
+		{Name: "accessKeyId", accepts: textValue(), readers: []string{bedrock}},
+		{Name: "accountId", accepts: textValue(), readers: []string{cloudflare}},
+		{Name: "apiVersion", accepts: textValue(), readers: []string{azure}},
+		{Name: "appName", accepts: textValue(), readers: []string{openrouter}},
+		{Name: "appUrl", accepts: textValue(), readers: []string{openrouter}},
+		{Name: "clientId", accepts: textValue()},
+		{Name: "compatibility", unusedReason: "cairn detects what a server accepts"},
+		{Name: "credentialProvider", unusedReason: code},
+		{Name: "endpoint", accepts: textValue(), readers: []string{bedrock}},
+		{Name: "fetch", unusedReason: code},
+		{Name: "gateway", accepts: textValue(), readers: []string{cloudflare}},
+		{Name: "googleAuthOptions", unusedReason: "cairn uses Google's application default credentials"},
+		{Name: "includeUsage", accepts: boolValue(), nonReaders: []string{anthropic, google, vertex, vertexClaude, bedrock, openai, azure}},
+		{Name: "location", accepts: textValue(), readers: []string{vertex, vertexClaude}},
+		{Name: "name", accepts: textValue()},
+		{Name: "profile", accepts: textValue(), readers: []string{bedrock}},
+		{Name: "queryParams", accepts: objectValue()},
+		{Name: "region", accepts: textValue(), readers: []string{bedrock}},
+		{Name: "resourceName", accepts: textValue(), readers: []string{azure}},
+		{Name: "secretAccessKey", accepts: textValue(), readers: []string{bedrock}},
+		{Name: "sessionToken", accepts: textValue(), readers: []string{bedrock}},
+		{Name: "supportsStructuredOutputs", accepts: boolValue(), nonReaders: []string{google, vertex, bedrock}},
+		{Name: "useCompletionUrls", accepts: boolValue(), readers: []string{azure, openai}},
+		{Name: "useDeploymentBasedUrls", accepts: boolValue(), readers: []string{azure}},
 	}
 }
 
-// reserved are the fields that the protocols fill (spec/v2 §20.1 LM-2).
-func reserved() []Option {
+// reservedOptions are the fields that the protocols own.
+func reservedOptions() []Option {
 	var out []Option
 	for _, name := range []string{
 		"content", "contents", "generationConfig", "inferenceConfig", "input", "messages", "model", "responseFormat",

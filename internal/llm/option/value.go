@@ -14,56 +14,57 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
-// value says which JSON values something takes. The zero value takes any.
-type value struct {
-	kinds    string   // of values: " text, 0 number, t true and false, { object, [ list
+// valueSpec describes a set of JSON values. The zero value accepts any.
+type valueSpec struct {
+	types    string   // " text, 0 number, t boolean, { object, [ list
 	whole    bool     // numbers without a fraction
 	min, max *float64 // of numbers
-	words    []string // the only texts
-	members  map[string]value
-	items    *value
+	words    []string // the only valid texts
+	members  map[string]valueSpec
+	items    *valueSpec
 }
 
-func text() value                   { return value{kinds: `"`} }
-func word(words ...string) value    { return value{kinds: `"`, words: words} }
-func flag() value                   { return value{kinds: `t`} }
-func object() value                 { return value{kinds: `{`} }
-func list(of value) value           { return value{kinds: `[`, items: &of} }
-func from(min, max float64) value   { return value{kinds: `0`, min: &min, max: &max} }
-func count(atLeast float64) value   { return value{kinds: `0`, whole: true, min: &atLeast} }
-func with(m map[string]value) value { return value{kinds: `{`, members: m} }
+func textValue() valueSpec                   { return valueSpec{types: `"`} }
+func wordValue(words ...string) valueSpec    { return valueSpec{types: `"`, words: words} }
+func boolValue() valueSpec                   { return valueSpec{types: `t`} }
+func objectValue() valueSpec                 { return valueSpec{types: `{`} }
+func listValue(of valueSpec) valueSpec       { return valueSpec{types: `[`, items: &of} }
+func numberRange(min, max float64) valueSpec { return valueSpec{types: `0`, min: &min, max: &max} }
 
-// wrong finds the first thing that is wrong, by the name of the member that it stands in, and what is wanted there.
-func (t value) wrong(v jsontext.Value) (inside, want string) {
+func minInteger(atLeast float64) valueSpec        { return valueSpec{types: `0`, whole: true, min: &atLeast} }
+func objectWith(m map[string]valueSpec) valueSpec { return valueSpec{types: `{`, members: m} }
+
+// findProblem returns the path of the first invalid member, and what is valid there.
+func (t valueSpec) findProblem(v jsontext.Value) (inside, want string) {
 	kind := v.Kind()
 	if kind == 'f' {
 		kind = 't'
 	}
-	if t.kinds != "" && !strings.ContainsRune(t.kinds, rune(kind)) {
-		return "", t.want()
+	if t.types != "" && !strings.ContainsRune(t.types, rune(kind)) {
+		return "", t.describe()
 	}
 	switch kind {
 	case '"':
 		var text string
-		if t.words != nil && (json.Unmarshal(v, &text, foreign) != nil || !slices.Contains(t.words, text)) {
-			return "", t.want()
+		if t.words != nil && (json.Unmarshal(v, &text, lenient) != nil || !slices.Contains(t.words, text)) {
+			return "", t.describe()
 		}
 	case '0':
-		if !t.holds(string(v)) {
-			return "", t.want()
+		if !t.acceptsNumber(string(v)) {
+			return "", t.describe()
 		}
 	case '[':
-		return t.wrongItem(v)
+		return t.findItemProblem(v)
 	case '{':
-		return t.wrongMember(v)
+		return t.findMemberProblem(v)
 	}
 	return "", ""
 }
 
-// foreign accepts what other people's tools write.
-var foreign = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// lenient accepts JSON that other tools write.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-func (t value) holds(number string) bool {
+func (t valueSpec) acceptsNumber(number string) bool {
 	if t.whole {
 		n, err := strconv.ParseInt(number, 10, 64)
 		return err == nil && (t.min == nil || float64(n) >= *t.min) && (t.max == nil || float64(n) <= *t.max)
@@ -72,22 +73,22 @@ func (t value) holds(number string) bool {
 	return err == nil && !math.IsInf(n, 0) && (t.min == nil || n >= *t.min) && (t.max == nil || n <= *t.max)
 }
 
-func (t value) wrongItem(v jsontext.Value) (inside, want string) {
+func (t valueSpec) findItemProblem(v jsontext.Value) (inside, want string) {
 	var items []jsontext.Value
-	if t.items == nil || json.Unmarshal(v, &items, foreign) != nil {
+	if t.items == nil || json.Unmarshal(v, &items, lenient) != nil {
 		return "", ""
 	}
 	for i, item := range items {
-		if inner, want := t.items.wrong(item); want != "" {
-			return below(strconv.Itoa(i), inner), want
+		if inner, want := t.items.findProblem(item); want != "" {
+			return joinPath(strconv.Itoa(i), inner), want
 		}
 	}
 	return "", ""
 }
 
-func (t value) wrongMember(v jsontext.Value) (inside, want string) {
+func (t valueSpec) findMemberProblem(v jsontext.Value) (inside, want string) {
 	var members map[string]jsontext.Value
-	if t.members == nil || json.Unmarshal(v, &members, foreign) != nil {
+	if t.members == nil || json.Unmarshal(v, &members, lenient) != nil {
 		return "", ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -95,29 +96,29 @@ func (t value) wrongMember(v jsontext.Value) (inside, want string) {
 		if !known || members[name].Kind() == 'n' {
 			continue
 		}
-		if inner, want := takes.wrong(members[name]); want != "" {
-			return below(name, inner), want
+		if inner, want := takes.findProblem(members[name]); want != "" {
+			return joinPath(name, inner), want
 		}
 	}
 	return "", ""
 }
 
-func below(name, inner string) string {
+func joinPath(name, inner string) string {
 	if inner == "" {
 		return name
 	}
 	return name + "." + inner
 }
 
-// want says what is taken.
-func (t value) want() string {
+// describe returns the valid values in words.
+func (t valueSpec) describe() string {
 	var all []string
-	for _, kind := range t.kinds {
+	for _, kind := range t.types {
 		switch kind {
 		case '"':
-			all = append(all, t.wantText()...)
+			all = append(all, t.describeTexts()...)
 		case '0':
-			all = append(all, t.wantNumber())
+			all = append(all, t.describeNumber())
 		case 't':
 			all = append(all, "true or false")
 		case '{':
@@ -132,7 +133,7 @@ func (t value) want() string {
 	return strings.Join(all, "")
 }
 
-func (t value) wantText() []string {
+func (t valueSpec) describeTexts() []string {
 	if t.words == nil {
 		return []string{"text in quotes"}
 	}
@@ -143,7 +144,7 @@ func (t value) wantText() []string {
 	return out
 }
 
-func (t value) wantNumber() string {
+func (t valueSpec) describeNumber() string {
 	what := "a number"
 	if t.whole {
 		what = "a whole number"

@@ -18,12 +18,12 @@ func pictures(model string) *llm.Request {
 		return llm.Media{MediaType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n" + letter), Name: letter + ".png"}
 	}
 	req := &llm.Request{Model: model, System: []string{"You look."}, Messages: []llm.Message{
-		llmtest.User(llmtest.Text("look"), image("A"), image("B")),
-		llmtest.Replies(llmtest.Text("I look"), llmtest.Call("c1")),
-		llmtest.Result("c1", llmtest.Text("here"), image("C")),
-		llmtest.Replies(llmtest.Text("I see")),
-		llmtest.User(
-			llmtest.Text("and"), image("A"), image("D"),
+		llmtest.UserMessage(llmtest.TextPart("look"), image("A"), image("B")),
+		llmtest.AssistantMessage(llmtest.TextPart("I look"), llmtest.ToolCall("c1")),
+		llmtest.ToolMessage("c1", llmtest.TextPart("here"), image("C")),
+		llmtest.AssistantMessage(llmtest.TextPart("I see")),
+		llmtest.UserMessage(
+			llmtest.TextPart("and"), image("A"), image("D"),
 			llm.Media{MediaType: "application/pdf", Data: []byte("%PDF-E"), Name: "e.pdf"},
 		),
 	}}

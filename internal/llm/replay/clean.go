@@ -10,14 +10,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
-// keptHeaders are the headers that a cassette holds; no other header can carry a secret into it.
+// keptHeaders are the only headers in a cassette, so that no secret header gets into it.
 var keptHeaders = []string{
 	"accept", "content-encoding", "content-type", "date", "retry-after", "retry-after-ms",
 	"x-request-id", "request-id", "x-amzn-requestid", "x-amz-request-id", "x-goog-request-id", "cf-ray",
 }
 
-// kept returns the headers that may be written, in lower case.
-func kept(h http.Header) map[string]string {
+// keepHeaders returns the headers for a cassette, with names in lower case.
+func keepHeaders(h http.Header) map[string]string {
 	out := map[string]string{}
 	for name, values := range h {
 		name = strings.ToLower(name)
@@ -28,10 +28,10 @@ func kept(h http.Header) map[string]string {
 	return out
 }
 
-// cleaner blanks secrets in one exchange.
+// cleaner removes the secrets of one exchange.
 type cleaner struct{ secrets []string }
 
-// newCleaner learns the credentials of the exchange from its headers.
+// newCleaner collects the credentials of the exchange from its headers.
 func newCleaner(headers ...http.Header) cleaner {
 	var c cleaner
 	for _, h := range headers {
@@ -50,8 +50,8 @@ func newCleaner(headers ...http.Header) cleaner {
 	return c
 }
 
-// url returns u without user, fragment and secret query values.
-func (c cleaner) url(u *url.URL) string {
+// cleanURL returns u without user, fragment and secret query values.
+func (c cleaner) cleanURL(u *url.URL) string {
 	out := *u
 	out.User, out.Fragment = nil, ""
 	query := out.Query()
@@ -65,16 +65,16 @@ func (c cleaner) url(u *url.URL) string {
 	return string(redact.MaskValues([]byte(out.String()), c.secrets))
 }
 
-// minKey is how many letters behind a prefix make a key. It is long, because a recording is of use only while the rest
-// of it stands.
-const minKey = 16
+// minKeyLength is how many letters after a key prefix make a key. It is long, because a false match would damage the
+// recording.
+const minKeyLength = 16
 
-// body blanks secret members, what looks like a key and the credentials of the exchange. What is not text is left as
-// it is, save for the credentials.
-func (c cleaner) body(b []byte) []byte {
+// cleanBody removes secret members, words that look like keys and the credentials of the exchange. In a body that is
+// not text it removes only the credentials.
+func (c cleaner) cleanBody(b []byte) []byte {
 	out := redact.MaskMembers(b, redact.IsCredentialName)
 	if utf8.Valid(out) {
-		out = redact.MaskKeys(out, minKey)
+		out = redact.MaskKeys(out, minKeyLength)
 	}
 	return redact.MaskValues(out, c.secrets)
 }

@@ -22,7 +22,7 @@ func TestBodyLosesSecrets(t *testing.T) {
 		{"what is not text", "\xff sk-other-1234567890abcdef", "\xff sk-other-1234567890abcdef"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := string(c.body([]byte(test.in))); got != test.want {
+			if got := string(c.cleanBody([]byte(test.in))); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
@@ -42,7 +42,7 @@ func TestURLLosesSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.url(u); got != want {
+		if got := c.cleanURL(u); got != want {
 			t.Errorf("%s became %s, want %s", in, got, want)
 		}
 	}

@@ -9,20 +9,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// volatile are the body fields that differ between runs of the same conversation.
-var volatile = []string{"prompt_cache_key", "promptCacheKey", "safety_identifier"}
+// volatileFields are the body fields that differ between runs of the same conversation.
+var volatileFields = []string{"prompt_cache_key", "promptCacheKey", "safety_identifier"}
 
-// systemFields hold system texts at the top of a body, by protocol.
+// systemFields are the fields of system texts at the top of a body, by protocol.
 var systemFields = []string{"system", "systemInstruction", "instructions"}
 
-// canonical returns the body in a form that is equal for equal meaning. Without strict, system texts do not count.
-func canonical(r request, strict bool) []byte {
+// canonicalBody returns the body in a form that is equal for equal meaning. If not strict, system texts are ignored.
+func canonicalBody(r request, strict bool) []byte {
 	tree, ok := parse(r)
 	if !ok {
 		return []byte(r.Body)
 	}
 	if fields, ok := tree.(map[string]any); ok {
-		for _, name := range volatile {
+		for _, name := range volatileFields {
 			delete(fields, name)
 		}
 		if !strict {
@@ -59,8 +59,8 @@ func dropSystem(fields map[string]any) {
 	}
 }
 
-// difference says in one sentence how asked differs from what was recorded.
-func difference(recorded, asked request) string {
+// describeDifference returns in one sentence how a request differs from the recorded one.
+func describeDifference(recorded, asked request) string {
 	if !sameAddress(asked, recorded) {
 		return fmt.Sprintf("it was %s %s, not %s %s", recorded.Method, recorded.URL, asked.Method, asked.URL)
 	}
@@ -74,7 +74,7 @@ func difference(recorded, asked request) string {
 	return "its body is different"
 }
 
-// firstDifference walks two JSON trees and returns the pointer and the values where they first part.
+// firstDifference compares two JSON trees and returns the pointer and the values of the first difference.
 func firstDifference(at string, a, b any) (where, old, now string, found bool) {
 	switch a := a.(type) {
 	case map[string]any:
@@ -98,7 +98,7 @@ func firstDifference(at string, a, b any) (where, old, now string, found bool) {
 			return "", "", "", false
 		}
 	}
-	return at, brief(a), brief(b), true
+	return at, formatValue(a), formatValue(b), true
 }
 
 func objectDifference(at string, a, b map[string]any) (where, old, now string, found bool) {
@@ -113,11 +113,11 @@ func objectDifference(at string, a, b map[string]any) (where, old, now string, f
 		va, okA := a[name]
 		vb, okB := b[name]
 		switch {
-		case at == "" && slices.Contains(volatile, name):
+		case at == "" && slices.Contains(volatileFields, name):
 		case !okB:
-			return path, brief(va), "nothing", true
+			return path, formatValue(va), "nothing", true
 		case !okA:
-			return path, "nothing", brief(vb), true
+			return path, "nothing", formatValue(vb), true
 		default:
 			if where, old, now, found = firstDifference(path, va, vb); found {
 				return where, old, now, true
@@ -127,8 +127,8 @@ func objectDifference(at string, a, b map[string]any) (where, old, now string, f
 	return "", "", "", false
 }
 
-// brief shows enough of a value to recognise it.
-func brief(v any) string {
+// formatValue returns a short form of a value for a message.
+func formatValue(v any) string {
 	const limit = 80
 	out, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Player answers requests from a cassette. Each recorded exchange is played once: a request gets the first one left
-// that has the same method, the same path and the same body. Bodies are compared by meaning, without what changes
-// from run to run: cache keys, and, if nothing else fits, the system texts, which tell date and directory. It is safe
-// for concurrent use.
+// Player answers requests from a cassette. Each recorded exchange is played once: a request gets the first remaining
+// one with the same method, path and body. Bodies are compared by meaning, without fields that change between runs:
+// cache keys and, if there is no other match, system texts, which contain the date and the directory. It is safe for
+// concurrent use.
 type Player struct {
 	path string
 
@@ -34,7 +34,7 @@ func Open(path string) (*Player, error) {
 	return &Player{path: path, tape: tape, used: make([]bool, len(tape.Interactions))}, nil
 }
 
-// Remaining returns how many recorded exchanges have not been asked for.
+// Remaining returns the number of recorded exchanges that have not been requested.
 func (p *Player) Remaining() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +48,7 @@ func (p *Player) Remaining() int {
 }
 
 // RoundTrip implements http.RoundTripper. A request that was not recorded gets an *llm.Error of class InvalidRequest
-// that says what is different: trying again cannot help.
+// that describes the difference: a retry cannot help.
 func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := readBody(req)
 	if err != nil {
@@ -58,8 +58,8 @@ func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c := newCleaner(req.Header)
-	asked := request{Method: req.Method, URL: c.url(req.URL)}
-	asked.Body, asked.BodyEncoding = encodeBody(c.body(body))
+	asked := request{Method: req.Method, URL: c.cleanURL(req.URL)}
+	asked.Body, asked.BodyEncoding = encodeBody(c.cleanBody(body))
 	found, err := p.find(asked)
 	if err != nil {
 		return nil, err
@@ -67,53 +67,53 @@ func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {
 	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.WroteRequest != nil {
 		trace.WroteRequest(httptrace.WroteRequestInfo{})
 	}
-	return answer(req, found.Response), nil
+	return newResponse(req, found.Response), nil
 }
 
-// find takes the exchange that was recorded for asked.
+// find takes the exchange for a request.
 func (p *Player) find(asked request) (*interaction, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, strict := range []bool{true, false} {
-		want := canonical(asked, strict)
+		want := canonicalBody(asked, strict)
 		for i := range p.tape.Interactions {
 			x := &p.tape.Interactions[i]
-			if !p.used[i] && sameAddress(asked, x.Request) && bytes.Equal(want, canonical(x.Request, strict)) {
+			if !p.used[i] && sameAddress(asked, x.Request) && bytes.Equal(want, canonicalBody(x.Request, strict)) {
 				p.used[i] = true
 				return x, nil
 			}
 		}
 	}
-	return nil, p.mismatch(asked)
+	return nil, p.newMismatch(asked)
 }
 
-// mismatch says how asked differs from the next exchange that was recorded.
-func (p *Player) mismatch(asked request) *llm.Error {
+// newMismatch returns the error of a request that differs from the next recorded exchange.
+func (p *Player) newMismatch(asked request) *llm.Error {
 	for i, x := range p.tape.Interactions {
 		if !p.used[i] {
-			return unanswered(
+			return newUnanswered(
 				"the recording %s has no answer to this request: next is exchange %d, and %s", p.path, i+1,
-				difference(x.Request, asked),
+				describeDifference(x.Request, asked),
 			)
 		}
 	}
-	return unanswered(
+	return newUnanswered(
 		"the recording %s ends here: all %d exchanges have been played; what was recorded went no further, or was cut off",
 		p.path, len(p.used),
 	)
 }
 
-func unanswered(format string, args ...any) *llm.Error {
+func newUnanswered(format string, args ...any) *llm.Error {
 	return &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-// sameAddress compares method and path. A segment {…} of the recorded path stands for anything: account names are
-// taken out of shared recordings.
+// sameAddress compares method and path. A segment {…} of the recorded path matches any segment: account names are
+// removed from shared recordings.
 func sameAddress(asked, recorded request) bool {
 	if asked.Method != recorded.Method {
 		return false
 	}
-	a, b := segments(asked.URL), segments(recorded.URL)
+	a, b := splitPath(asked.URL), splitPath(recorded.URL)
 	if len(a) != len(b) {
 		return false
 	}
@@ -125,7 +125,7 @@ func sameAddress(asked, recorded request) bool {
 	return true
 }
 
-func segments(raw string) []string {
+func splitPath(raw string) []string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return []string{raw}
@@ -133,7 +133,7 @@ func segments(raw string) []string {
 	return strings.Split(strings.Trim(u.Path, "/"), "/")
 }
 
-func answer(req *http.Request, r response) *http.Response {
+func newResponse(req *http.Request, r response) *http.Response {
 	body, _ := decodeBody(r.Body, r.BodyEncoding) // load has checked it
 	h := http.Header{}
 	for name, value := range r.Headers {

@@ -13,7 +13,7 @@ import (
 )
 
 // Recorder passes exchanges through and writes them to a cassette. Answers stream through it unchanged and without
-// delay; trouble with the file never disturbs the traffic and is reported by Close. It is safe for concurrent use.
+// delay. A failure to write never disturbs the traffic and is reported by Close. It is safe for concurrent use.
 type Recorder struct {
 	path string
 	next http.RoundTripper
@@ -44,14 +44,14 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c := newCleaner(req.Header, resp.Header)
-	index := r.begin(recordedRequest(req, body, c))
+	index := r.reserve(recordedRequest(req, body, c))
 	resp.Body = &tee{body: resp.Body, end: func(answer []byte) {
-		r.end(index, recordedResponse(resp, answer, c), len(body)+len(answer))
+		r.complete(index, recordedResponse(resp, answer, c), len(body)+len(answer))
 	}}
 	return resp, nil
 }
 
-// readBody takes the whole request body.
+// readBody reads the whole request body.
 func readBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil {
 		return nil, nil
@@ -61,19 +61,19 @@ func readBody(req *http.Request) ([]byte, error) {
 }
 
 func recordedRequest(req *http.Request, body []byte, c cleaner) request {
-	out := request{Method: req.Method, URL: c.url(req.URL), Headers: kept(req.Header)}
-	out.Body, out.BodyEncoding = encodeBody(c.body(body))
+	out := request{Method: req.Method, URL: c.cleanURL(req.URL), Headers: keepHeaders(req.Header)}
+	out.Body, out.BodyEncoding = encodeBody(c.cleanBody(body))
 	return out
 }
 
 func recordedResponse(resp *http.Response, body []byte, c cleaner) response {
-	out := response{Status: resp.StatusCode, Headers: kept(resp.Header)}
-	out.Body, out.BodyEncoding = encodeBody(c.body(body))
+	out := response{Status: resp.StatusCode, Headers: keepHeaders(resp.Header)}
+	out.Body, out.BodyEncoding = encodeBody(c.cleanBody(body))
 	return out
 }
 
-// begin keeps a place, so that the order on the tape is that of the requests.
-func (r *Recorder) begin(req request) int {
+// reserve keeps a position, so that the cassette has the order of the requests.
+func (r *Recorder) reserve(req request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tape.Interactions = append(r.tape.Interactions, interaction{Transport: "http", Request: req})
@@ -81,27 +81,27 @@ func (r *Recorder) begin(req request) int {
 	return len(r.ready) - 1
 }
 
-// end fills the place and writes the file.
-func (r *Recorder) end(index int, resp response, size int) {
+// complete fills the position and writes the file.
+func (r *Recorder) complete(index int, resp response, size int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.size += size
-	if r.size > maxCassette/2 { // bodies grow when they are written as JSON
-		r.fail(fmt.Errorf("%s: recording stopped at %d MiB", r.path, maxCassette>>21))
+	if r.size > maxCassette/2 { // bodies grow when they are encoded as JSON
+		r.recordError(fmt.Errorf("%s: recording stopped at %d MiB", r.path, maxCassette>>21))
 		return
 	}
 	r.tape.Interactions[index].Response = resp
 	r.ready[index] = true
-	r.fail(r.save())
+	r.recordError(r.save())
 }
 
-func (r *Recorder) fail(err error) {
+func (r *Recorder) recordError(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// save writes the exchanges that have ended. The caller holds mu; the file is part of what it guards.
+// save writes the completed exchanges. The caller holds mu, which also guards the file.
 func (r *Recorder) save() error {
 	done := cassette{Version: r.tape.Version, Metadata: r.tape.Metadata, Interactions: []interaction{}}
 	for i, x := range r.tape.Interactions {
@@ -112,7 +112,7 @@ func (r *Recorder) save() error {
 	return save(r.path, &done)
 }
 
-// Close writes the cassette, even an empty one, and returns the first error there was.
+// Close writes the cassette, even an empty one, and returns the first error.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *Recorder) Close() error {
 	return r.err
 }
 
-// tee keeps what is read from body and hands it to end once: at the end, at an error, or when the reader closes.
+// tee collects what is read from body and passes it to end once: at the end, at an error, or when the reader closes.
 type tee struct {
 	body io.ReadCloser
 	kept bytes.Buffer

@@ -1,11 +1,11 @@
-// Package replay keeps provider traffic in files and plays it back. A Recorder stands between a client and its
-// transport and writes each exchange to a cassette; a Player answers from one, without any network. Both are
-// http.RoundTrippers, so they serve every protocol.
+// Package replay records provider traffic in files and plays it back. A Recorder between a client and its transport
+// writes each exchange to a cassette; a Player answers from one without a network. Both are http.RoundTrippers, so they
+// work with every protocol.
 //
-// A cassette is a JSON file of interactions: request with method, url, headers and body, response with status,
-// headers and body, as text or, with bodyEncoding base64, as bytes. It is readable by its owner only, is replaced
-// atomically after every exchange, and holds no credentials: only harmless headers are kept, and key-like query
-// parameters, JSON fields and every credential that was seen in a header are blanked.
+// A cassette is a JSON file of interactions: request with method, url, headers and body, response with status, headers
+// and body, as text or, with bodyEncoding base64, as bytes. Only its owner can read it. It is replaced atomically after
+// every exchange and contains no credentials: it has only harmless headers; key-like query parameters, JSON fields and
+// every credential of a header are removed.
 package replay
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// cassette is the file.
+// cassette is the content of the file.
 type cassette struct {
 	Version      int            `json:"version"`
 	Metadata     jsontext.Value `json:"metadata,omitzero"`
@@ -50,10 +50,10 @@ type response struct {
 const (
 	version     = 1
 	base64Coded = "base64"
-	maxCassette = 512 << 20 // bytes of a file that is read or written
+	maxCassette = 512 << 20 // maximum bytes of a file
 )
 
-// encodeBody returns bytes as a cassette holds them: text if it is UTF-8, else base64.
+// encodeBody returns a body for a cassette: text if it is UTF-8, else base64.
 func encodeBody(b []byte) (text, encoding string) {
 	if utf8.Valid(b) {
 		return string(b), ""
@@ -72,7 +72,7 @@ func decodeBody(text, encoding string) ([]byte, error) {
 	}
 }
 
-// load reads and checks a cassette.
+// load reads and validates a cassette.
 func load(path string) (*cassette, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -90,7 +90,7 @@ func load(path string) (*cassette, error) {
 		return nil, fmt.Errorf("%s is not a cassette of recorded exchanges: %w", path, err)
 	}
 	if c.Version != version {
-		return nil, fmt.Errorf("%s has cassette version %d, and only version %d is understood", path, c.Version, version)
+		return nil, fmt.Errorf("%s has the unsupported cassette version %d; record it again for version %d", path, c.Version, version)
 	}
 	for i, x := range c.Interactions {
 		if _, err := decodeBody(x.Response.Body, x.Response.BodyEncoding); err != nil {

@@ -12,9 +12,9 @@ import (
 
 const resultKey = "$result"
 
-// fill returns args with every {"$result": …} replaced by the string that find returns for it.
-// Everything else keeps its bytes; without references args itself is returned.
-func fill(args jsontext.Value, find func(Result) (string, error)) (jsontext.Value, error) {
+// fillArguments returns args with every {"$result": …} replaced by the string that find returns for it. Other bytes do
+// not change.
+func fillArguments(args jsontext.Value, find func(Result) (string, error)) (jsontext.Value, error) {
 	if !strings.Contains(string(args), "result") {
 		return args, nil
 	}
@@ -28,7 +28,7 @@ func fill(args jsontext.Value, find func(Result) (string, error)) (jsontext.Valu
 		}
 		for i := range items {
 			var err error
-			if items[i], err = fill(items[i], find); err != nil {
+			if items[i], err = fillArguments(items[i], find); err != nil {
 				return nil, err
 			}
 		}
@@ -44,13 +44,13 @@ func fillObject(args jsontext.Value, find func(Result) (string, error)) (jsontex
 		return nil, fmt.Errorf("arguments: %w", err)
 	}
 	if ref, ok := members[resultKey]; ok {
-		return reference(ref, len(keys), find)
+		return resolveReference(ref, len(keys), find)
 	}
 	var out strings.Builder
 	enc := jsontext.NewEncoder(&out)
 	_ = enc.WriteToken(jsontext.BeginObject)
 	for _, key := range keys {
-		value, err := fill(members[key], find)
+		value, err := fillArguments(members[key], find)
 		if err != nil {
 			return nil, err
 		}
@@ -88,13 +88,13 @@ func membersOf(object jsontext.Value) ([]string, map[string]jsontext.Value, erro
 	return keys, members, err
 }
 
-func reference(ref jsontext.Value, siblings int, find func(Result) (string, error)) (jsontext.Value, error) {
+func resolveReference(ref jsontext.Value, siblings int, find func(Result) (string, error)) (jsontext.Value, error) {
 	if siblings != 1 {
 		return nil, fmt.Errorf("%s stands alone in its object", resultKey)
 	}
 	var r Result
 	if err := json.Unmarshal(ref, &r, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("%s: %w", resultKey, inWords(err))
+		return nil, fmt.Errorf("%s: %w", resultKey, explainJSONError(err))
 	}
 	text, err := find(r)
 	if err != nil {
@@ -103,9 +103,9 @@ func reference(ref jsontext.Value, siblings int, find func(Result) (string, erro
 	return json.Marshal(text, jsontext.AllowInvalidUTF8(true))
 }
 
-// in returns the text that r means in the tool results of messages.
-func (r Result) in(messages []llm.Message) (string, error) {
-	text, err := r.text(messages)
+// resolve returns the text that r selects from the tool results of messages.
+func (r Result) resolve(messages []llm.Message) (string, error) {
+	text, err := r.findText(messages)
 	if err != nil {
 		return "", err
 	}
@@ -132,7 +132,7 @@ func (r Result) in(messages []llm.Message) (string, error) {
 	return found[group], nil
 }
 
-func (r Result) text(messages []llm.Message) (string, error) {
+func (r Result) findText(messages []llm.Message) (string, error) {
 	results := resultsOf(messages)
 	if r.Call != "" {
 		for i := len(results) - 1; i >= 0; i-- {
@@ -140,7 +140,7 @@ func (r Result) text(messages []llm.Message) (string, error) {
 				return textOf(results[i].Content), nil
 			}
 		}
-		return "", fmt.Errorf("$result: the request holds no result of call %q", clip(r.Call, 80))
+		return "", fmt.Errorf("$result: the request has no result of call %q", clip(r.Call, 80))
 	}
 	at := -1
 	if r.Index != nil {
@@ -150,7 +150,7 @@ func (r Result) text(messages []llm.Message) (string, error) {
 		at += len(results)
 	}
 	if at < 0 || at >= len(results) {
-		return "", fmt.Errorf("$result: the request holds %d tool results", len(results))
+		return "", fmt.Errorf("$result: the request has %d tool results", len(results))
 	}
 	return textOf(results[at].Content), nil
 }

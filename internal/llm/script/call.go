@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func (p *performance) call(ctx context.Context, s Step) error {
+func (p *performance) playCall(ctx context.Context, s Step) error {
 	c := s.Call
 	p.calls++
 	id := c.ID
@@ -20,37 +20,37 @@ func (p *performance) call(ctx context.Context, s Step) error {
 	if err != nil {
 		return err
 	}
-	if err := p.say(ctx, llm.ToolInputStart{ID: id, Name: c.Name}); err != nil {
+	if err := p.emit(ctx, llm.ToolInputStart{ID: id, Name: c.Name}); err != nil {
 		return err
 	}
 	if c.Cut {
-		return p.cut(ctx, id, raw)
+		return p.cutCall(ctx, id, raw)
 	}
-	for _, delta := range pieces(raw, c.Split) {
-		if err := p.chunk(ctx, llm.ToolInputDelta{ID: id, Delta: delta}); err != nil {
+	for _, delta := range splitText(raw, c.Split) {
+		if err := p.emitChunk(ctx, llm.ToolInputDelta{ID: id, Delta: delta}); err != nil {
 			return err
 		}
 	}
-	if err := p.say(ctx, llm.ToolInputEnd{ID: id}); err != nil {
+	if err := p.emit(ctx, llm.ToolInputEnd{ID: id}); err != nil {
 		return err
 	}
 	e := llm.ToolCallEvent{
-		ID: id, Name: c.Name, Raw: raw, Invalid: jsonObject(raw), Hosted: c.Hosted != nil, Metadata: s.Metadata,
+		ID: id, Name: c.Name, Raw: raw, Invalid: checkObject(raw), Hosted: c.Hosted != nil, Metadata: s.Metadata,
 	}
 	if e.Invalid == "" {
 		e.Input = jsontext.Value(raw)
 	}
-	if err := p.say(ctx, e); err != nil || c.Hosted == nil {
+	if err := p.emit(ctx, e); err != nil || c.Hosted == nil {
 		return err
 	}
-	return p.say(ctx, llm.HostedResult{ID: id, Name: c.Name, Result: c.Hosted.Result, IsError: c.Hosted.IsError})
+	return p.emit(ctx, llm.HostedResult{ID: id, Name: c.Name, Result: c.Hosted.Result, IsError: c.Hosted.IsError})
 }
 
 func (p *performance) argumentText(c *Call) (string, error) {
 	if c.Raw != "" {
 		return c.Raw, nil
 	}
-	args, err := fill(c.Arguments, func(r Result) (string, error) { return r.in(p.req.Messages) })
+	args, err := fillArguments(c.Arguments, func(r Result) (string, error) { return r.resolve(p.req.Messages) })
 	if err != nil {
 		return "", &llm.Error{
 			Class: llm.InvalidRequest, Message: fmt.Sprintf("script: request %d, call %s: %v", p.request, clip(c.Name, 60), err),
@@ -62,21 +62,21 @@ func (p *performance) argumentText(c *Call) (string, error) {
 	return string(args), nil
 }
 
-func (p *performance) cut(ctx context.Context, id, raw string) error {
+func (p *performance) cutCall(ctx context.Context, id, raw string) error {
 	half := len(raw) / 2
 	for half > 0 && !utf8.RuneStart(raw[half]) {
 		half--
 	}
 	if half > 0 {
-		if err := p.chunk(ctx, llm.ToolInputDelta{ID: id, Delta: raw[:half]}); err != nil {
+		if err := p.emitChunk(ctx, llm.ToolInputDelta{ID: id, Delta: raw[:half]}); err != nil {
 			return err
 		}
 	}
 	return &llm.Error{Class: llm.Incomplete, Message: "the stream ended in the middle of a tool call"}
 }
 
-// pieces cuts s into deltas of at most size bytes, never inside a character; size 0 means one piece.
-func pieces(s string, size int) []string {
+// splitText cuts s into deltas of at most size bytes, never inside a character; size 0 means one piece.
+func splitText(s string, size int) []string {
 	if size <= 0 {
 		size = len(s)
 	}

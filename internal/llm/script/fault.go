@@ -10,14 +10,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// fault ends the turn as f says. It always returns an error.
-func (p *performance) fault(ctx context.Context, f Fault) error {
+// playFault ends the turn with f. It always returns an error.
+func (p *performance) playFault(ctx context.Context, f Fault) error {
 	switch f.Kind {
 	case FaultConnectHang:
-		return hang(ctx)
+		return waitForEnd(ctx)
 	case FaultHeaderHang:
 		p.connect()
-		return hang(ctx)
+		return waitForEnd(ctx)
 	case FaultReset:
 		p.connect()
 		return &llm.Error{
@@ -25,14 +25,14 @@ func (p *performance) fault(ctx context.Context, f Fault) error {
 		}
 	case FaultStatus:
 		p.connect()
-		return f.refusal()
+		return f.newRefusal()
 	}
-	if err := p.headers(ctx); err != nil {
+	if err := p.open(ctx); err != nil {
 		return err
 	}
 	switch f.Kind {
 	case FaultSilence:
-		return hang(ctx)
+		return waitForEnd(ctx)
 	case FaultEnd:
 		return &llm.Error{Class: llm.Incomplete, Message: cmp.Or(f.Message, "the stream ended without a finish marker")}
 	case FaultMalformed:
@@ -46,12 +46,12 @@ func (p *performance) fault(ctx context.Context, f Fault) error {
 	}
 }
 
-func hang(ctx context.Context) error {
+func waitForEnd(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func (f Fault) refusal() *llm.Error {
+func (f Fault) newRefusal() *llm.Error {
 	class := f.Class
 	if class == "" {
 		class = classOf(f.Status)
@@ -65,7 +65,7 @@ func (f Fault) refusal() *llm.Error {
 	}
 }
 
-// classOf is the table of spec/v2 §20.3 without the conditions that look into a body.
+// classOf returns the class of a status without regard to a body.
 func classOf(status int) llm.Class {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:

@@ -13,10 +13,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxFile is the largest script file that is read, in bytes.
+// MaxFile bounds the size of a script file in bytes.
 const MaxFile = 16 << 20
 
-// Load reads the script file at path. Errors begin with the path and, where there is one, the line.
+// Load reads the script file at path. Errors begin with the path and the line, if it is known.
 func Load(path string) (Script, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func Parse(data []byte) (Script, error) {
 		json.RejectUnknownMembers(true),
 		json.WithUnmarshalers(json.UnmarshalFunc(parseDuration)))
 	if err != nil {
-		return Script{}, withLine(data, err)
+		return Script{}, addLine(data, err)
 	}
 	if err := s.Validate(); err != nil {
 		return Script{}, err
@@ -78,25 +78,25 @@ func (c *Chunks) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// withLine says where in the file the JSON module found err.
-func withLine(data []byte, err error) error {
+// addLine adds the line of the file to an error of the JSON module.
+func addLine(data []byte, err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		return fmt.Errorf("line %d: %w", lineOf(data, e.ByteOffset), inWords(err))
+		return fmt.Errorf("line %d: %w", lineOf(data, e.ByteOffset), explainJSONError(err))
 	}
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Errorf("line %d: %w", lineOf(data, e.ByteOffset), inWords(err))
+		return fmt.Errorf("line %d: %w", lineOf(data, e.ByteOffset), explainJSONError(err))
 	}
 	return err
 }
 
-// inWords says what the JSON module objects to, and where in the value. The module's own sentences differ from one
-// process to the next, on purpose.
-func inWords(err error) error {
+// explainJSONError returns the problem that the JSON module found, and where in the value. The module's own messages
+// differ deliberately between processes.
+func explainJSONError(err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		cause := e.Err
 		switch {
 		case errors.Is(cause, json.ErrUnknownName):
-			return fmt.Errorf("unknown key %q%s", clip(e.JSONPointer.LastToken(), 60), at(e.JSONPointer.Parent()))
+			return fmt.Errorf("unknown key %q%s", clip(e.JSONPointer.LastToken(), 60), describePointer(e.JSONPointer.Parent()))
 		case cause == nil:
 			cause = fmt.Errorf("a JSON %s does not fit here", e.JSONKind)
 		}
@@ -111,8 +111,8 @@ func inWords(err error) error {
 	return err
 }
 
-// at names a place in a JSON value; the top needs no name.
-func at(p jsontext.Pointer) string {
+// describePointer names a position in a JSON value; "" for the top.
+func describePointer(p jsontext.Pointer) string {
 	if p == "" {
 		return ""
 	}

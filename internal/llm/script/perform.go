@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// performance is one turn being played to one consumer.
+// performance is one turn that is being played to one consumer.
 type performance struct {
 	turn    Turn
 	request int // the number of the request, for ids
@@ -21,21 +21,21 @@ type performance struct {
 	dog       *llm.Watchdog
 	connected bool
 	opened    bool
-	open      block
+	block     block
 	blocks    int
 	calls     int
 }
 
-// errGone says that the consumer has stopped listening.
-var errGone = errors.New("the consumer is gone")
+// errConsumerGone means that the consumer has stopped ranging over the stream.
+var errConsumerGone = errors.New("the consumer has stopped")
 
-// perform plays p.turn to yield under the clocks of p.req, and ends with a Finish or an *llm.Error.
-func perform(ctx context.Context, p performance, yield func(llm.Event, error) bool) {
+// playTurn plays p.turn to yield under the clocks of p.req. It ends with a Finish or an *llm.Error.
+func playTurn(ctx context.Context, p performance, yield func(llm.Event, error) bool) {
 	ctx, dog := llm.Watch(ctx, p.req.Clocks)
 	defer dog.Stop()
 	p.yield, p.dog = yield, dog
 	err := p.play(ctx)
-	if err != nil && !errors.Is(err, errGone) {
+	if err != nil && !errors.Is(err, errConsumerGone) {
 		yield(nil, llm.AsError(ctx, err))
 	}
 }
@@ -43,12 +43,12 @@ func perform(ctx context.Context, p performance, yield func(llm.Event, error) bo
 func (p *performance) play(ctx context.Context) error {
 	steps := p.turn.Steps
 	for i, step := range steps {
-		broken := i+1 < len(steps) && steps[i+1].Fault != nil
-		if err := p.step(ctx, step, broken); err != nil {
+		isBroken := i+1 < len(steps) && steps[i+1].Fault != nil
+		if err := p.playStep(ctx, step, isBroken); err != nil {
 			return err
 		}
 	}
-	if err := p.end(ctx); err != nil {
+	if err := p.endBlock(ctx); err != nil {
 		return err
 	}
 	finish := p.turn.Finish
@@ -58,23 +58,23 @@ func (p *performance) play(ctx context.Context) error {
 			finish = llm.FinishToolCalls
 		}
 	}
-	return p.say(ctx, llm.Finish{Reason: finish, Usage: llm.Usage(p.turn.Usage)})
+	return p.emit(ctx, llm.Finish{Reason: finish, Usage: llm.Usage(p.turn.Usage)})
 }
 
-// step plays s; broken says that a fault comes next.
-func (p *performance) step(ctx context.Context, s Step, broken bool) error {
+// playStep plays s; isBroken reports that a fault follows.
+func (p *performance) playStep(ctx context.Context, s Step, isBroken bool) error {
 	switch {
 	case s.Text != nil || s.Reasoning != nil:
-		return p.speak(ctx, s, broken)
+		return p.playBlock(ctx, s, isBroken)
 	case s.Call != nil:
-		if err := p.end(ctx); err != nil {
+		if err := p.endBlock(ctx); err != nil {
 			return err
 		}
-		return p.call(ctx, s)
+		return p.playCall(ctx, s)
 	case s.Fault != nil:
-		return p.fault(ctx, *s.Fault)
+		return p.playFault(ctx, *s.Fault)
 	case s.Gate != "":
-		return p.gate(ctx, s.Gate)
+		return p.waitAtGate(ctx, s.Gate)
 	default:
 		p.connect()
 		return p.wait(ctx, s.Delay)
@@ -89,20 +89,20 @@ func (p *performance) connect() {
 	}
 }
 
-// headers sends Opened, once.
-func (p *performance) headers(ctx context.Context) error {
+// open emits ResponseStart, once.
+func (p *performance) open(ctx context.Context) error {
 	p.connect()
 	if p.opened {
 		return nil
 	}
 	p.opened = true
-	return p.say(ctx, llm.ResponseStart{RequestID: "script-" + strconv.Itoa(p.request)})
+	return p.emit(ctx, llm.ResponseStart{RequestID: "script-" + strconv.Itoa(p.request)})
 }
 
-// say yields one event; Opened goes before every other.
-func (p *performance) say(ctx context.Context, e llm.Event) error {
+// emit yields one event, after ResponseStart.
+func (p *performance) emit(ctx context.Context, e llm.Event) error {
 	if !p.opened {
-		if err := p.headers(ctx); err != nil {
+		if err := p.open(ctx); err != nil {
 			return err
 		}
 	}
@@ -111,67 +111,67 @@ func (p *performance) say(ctx context.Context, e llm.Event) error {
 	}
 	p.dog.MarkByte()
 	if !p.yield(e, nil) {
-		return errGone
+		return errConsumerGone
 	}
 	return nil
 }
 
-// chunk waits for the turn's pace and says e.
-func (p *performance) chunk(ctx context.Context, e llm.Event) error {
+// emitChunk waits for the turn's pace and emits e.
+func (p *performance) emitChunk(ctx context.Context, e llm.Event) error {
 	if err := p.wait(ctx, p.turn.Every); err != nil {
 		return err
 	}
-	return p.say(ctx, e)
+	return p.emit(ctx, e)
 }
 
-// speak says the chunks of a text or reasoning step, in the open block of that kind or in a new one.
-func (p *performance) speak(ctx context.Context, s Step, broken bool) error {
+// playBlock plays a text or reasoning step, in the open block of that kind or in a new one.
+func (p *performance) playBlock(ctx context.Context, s Step, isBroken bool) error {
 	kind, chunks := textBlock, s.Text
 	if s.Reasoning != nil {
 		kind, chunks = reasoningBlock, s.Reasoning
 	}
-	if p.open.kind != kind {
-		if err := p.begin(ctx, kind); err != nil {
+	if p.block.kind != kind {
+		if err := p.beginBlock(ctx, kind); err != nil {
 			return err
 		}
 	}
 	if s.Metadata != nil {
-		p.open.metadata = s.Metadata
+		p.block.metadata = s.Metadata
 	}
 	for range max(s.Times, 1) {
 		for _, delta := range chunks {
-			if err := p.chunk(ctx, kind.delta(p.open.id, delta)); err != nil {
+			if err := p.emitChunk(ctx, kind.newDelta(p.block.id, delta)); err != nil {
 				return err
 			}
 		}
 	}
-	if s.Open || broken {
+	if s.Open || isBroken {
 		return nil
 	}
-	return p.end(ctx)
+	return p.endBlock(ctx)
 }
 
-func (p *performance) begin(ctx context.Context, kind blockKind) error {
-	if err := p.end(ctx); err != nil {
+func (p *performance) beginBlock(ctx context.Context, kind blockKind) error {
+	if err := p.endBlock(ctx); err != nil {
 		return err
 	}
 	p.blocks++
-	p.open = block{kind: kind, id: string(kind) + "_" + strconv.Itoa(p.blocks)}
+	p.block = block{kind: kind, id: string(kind) + "_" + strconv.Itoa(p.blocks)}
 	if kind == reasoningBlock {
-		return p.say(ctx, llm.ReasoningStart{ID: p.open.id})
+		return p.emit(ctx, llm.ReasoningStart{ID: p.block.id})
 	}
-	return p.say(ctx, llm.TextStart{ID: p.open.id})
+	return p.emit(ctx, llm.TextStart{ID: p.block.id})
 }
 
-// end ends the open block, if there is one.
-func (p *performance) end(ctx context.Context) error {
-	b := p.open
-	p.open = block{}
+// endBlock ends the open block, if there is one.
+func (p *performance) endBlock(ctx context.Context) error {
+	b := p.block
+	p.block = block{}
 	switch b.kind {
 	case textBlock:
-		return p.say(ctx, llm.TextEnd{ID: b.id, Metadata: b.metadata})
+		return p.emit(ctx, llm.TextEnd{ID: b.id, Metadata: b.metadata})
 	case reasoningBlock:
-		return p.say(ctx, llm.ReasoningEnd{ID: b.id, Metadata: b.metadata})
+		return p.emit(ctx, llm.ReasoningEnd{ID: b.id, Metadata: b.metadata})
 	default:
 		return nil
 	}
@@ -191,14 +191,14 @@ const (
 	reasoningBlock blockKind = "reasoning"
 )
 
-func (k blockKind) delta(id, text string) llm.Event {
+func (k blockKind) newDelta(id, text string) llm.Event {
 	if k == reasoningBlock {
 		return llm.ReasoningDelta{ID: id, Delta: text}
 	}
 	return llm.TextDelta{ID: id, Delta: text}
 }
 
-func (p *performance) gate(ctx context.Context, name string) error {
+func (p *performance) waitAtGate(ctx context.Context, name string) error {
 	p.connect()
 	gate, ok := p.gates[name]
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// MaxRequests is how many requests a Player remembers; older ones are forgotten first.
+// MaxRequests is how many requests a Player remembers; it forgets older ones first.
 const MaxRequests = 256
 
-// Player is a Model that answers with the turns of a script. It is safe for concurrent use; requests that arrive
-// together take turns in an order of their own, which Match can pin down.
+// Player is a Model that answers with the turns of a script. It is safe for concurrent use. The order of concurrent
+// requests is undefined; Match can assign their turns.
 type Player struct {
-	// Gates holds the channels for the gates of the script, by name. A step passes its gate when a receive from the
-	// channel succeeds: close it to let all pass, send to let one. Set it before the first Stream.
+	// Gates holds the channels of the script's gates by name. A step passes its gate when a receive from the channel
+	// succeeds: close it to let all pass, send to let one pass. Set it before the first Stream.
 	Gates map[string]chan struct{}
 
 	script  Script
@@ -31,8 +31,8 @@ type Player struct {
 	requests []*llm.Request
 }
 
-// New returns a Player at the beginning of s, which must not be changed afterwards. A script that does not validate
-// makes a Player whose every Stream fails with what is wrong.
+// New returns a Player at the beginning of s, which must not change afterwards. If s is invalid, every Stream fails
+// with the reason.
 func New(s Script) *Player {
 	p := &Player{script: s, served: make([]int, len(s.Turns)), match: make([]*regexp.Regexp, len(s.Turns))}
 	if p.invalid = s.Validate(); p.invalid != nil {
@@ -46,50 +46,50 @@ func New(s Script) *Player {
 	return p
 }
 
-// Stream plays the turn that answers req. A turn is used up when its stream begins, however that ends.
+// Stream plays the turn that answers req. A turn is used up when its stream begins.
 func (p *Player) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if err := ctx.Err(); err != nil {
 			yield(nil, llm.AsError(ctx, err))
 			return
 		}
-		turn, request, err := p.take(req)
+		turn, request, err := p.useTurn(req)
 		if err != nil {
 			yield(nil, &llm.Error{Class: llm.InvalidRequest, Message: "script: " + clip(err.Error(), 480)})
 			return
 		}
-		perform(ctx, performance{turn: turn, request: request, req: req, gates: p.Gates}, yield)
+		playTurn(ctx, performance{turn: turn, request: request, req: req, gates: p.Gates}, yield)
 	}
 }
 
-// Requests returns what the Player was asked, oldest first: the last MaxRequests of them. The caller owns the slice;
-// the messages in it are shared and are not to be changed.
-func (p *Player) Requests() []*llm.Request {
+// ListRequests returns the last MaxRequests requests, oldest first. The caller owns the slice but must not modify the
+// messages.
+func (p *Player) ListRequests() []*llm.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.requests)
 }
 
-// Total returns how many requests the Player has received.
-func (p *Player) Total() int {
+// CountRequests returns the number of requests so far.
+func (p *Player) CountRequests() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.total
 }
 
-// take notes req and uses the turn that answers it. The number counts the requests from 1.
-func (p *Player) take(req *llm.Request) (turn Turn, request int, err error) {
+// useTurn records req and returns the turn that answers it with the number of the request, counted from 1.
+func (p *Player) useTurn(req *llm.Request) (turn Turn, request int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total++
 	if len(p.requests) == MaxRequests {
 		p.requests = slices.Delete(p.requests, 0, 1)
 	}
-	p.requests = append(p.requests, copyOf(req))
+	p.requests = append(p.requests, cloneRequest(req))
 	if p.invalid != nil {
 		return Turn{}, p.total, p.invalid
 	}
-	i, ok := p.choose(lastUserText(req.Messages))
+	i, ok := p.chooseTurn(lastUserText(req.Messages))
 	if !ok {
 		return Turn{}, p.total, fmt.Errorf(
 			"no turn is left for request %d; the script has %d; add one, or set \"repeat\": true on the last",
@@ -100,8 +100,8 @@ func (p *Player) take(req *llm.Request) (turn Turn, request int, err error) {
 	return p.script.Turns[i], p.total, nil
 }
 
-// choose picks the turn for a request whose last user text is text. The caller holds mu.
-func (p *Player) choose(text string) (int, bool) {
+// chooseTurn picks the turn for a request whose last user text is text. The caller holds mu.
+func (p *Player) chooseTurn(text string) (int, bool) {
 	inOrder := -1
 	for i, turn := range p.script.Turns {
 		if !turn.Repeat && p.served[i] >= max(turn.Times, 1) {
@@ -120,8 +120,8 @@ func (p *Player) choose(text string) (int, bool) {
 	return inOrder, inOrder >= 0
 }
 
-// copyOf protects what was received from a caller who builds the next request in the same slices.
-func copyOf(req *llm.Request) *llm.Request {
+// cloneRequest copies a request, because the caller may build the next one in the same slices.
+func cloneRequest(req *llm.Request) *llm.Request {
 	c := *req
 	c.System = slices.Clone(req.System)
 	c.Messages = slices.Clone(req.Messages)

@@ -43,7 +43,7 @@ type Script struct {
 
 // Turn answers one request, or several.
 type Turn struct {
-	// a regular expression (RE2); the turn answers only if it matches the last user text
+	// RE2; the turn answers only if it matches the last user text
 	Match  string           `json:"match,omitzero"`
 	Repeat bool             `json:"repeat,omitzero"` // the turn is never used up
 	Times  int              `json:"times,omitzero"`  // how many requests the turn answers; 0 means one
@@ -53,9 +53,9 @@ type Turn struct {
 	Finish llm.FinishReason `json:"finish,omitzero"` // default: tool-calls if the turn has a call, else stop
 }
 
-// Step is one thing that happens in a turn: exactly one of Text, Reasoning, Call, Delay, Gate and Fault is set.
-// Delays and gates before the first content are spent waiting for the provider's headers, later ones in silence.
-// A text or reasoning step is one block; the block just before a fault is left open, as a broken stream would.
+// Step is one event of a turn. Exactly one of Text, Reasoning, Call, Delay, Gate and Fault is set. Delays and gates
+// before the first content are part of the wait for response headers, later ones of silence. A text or reasoning step
+// is one block; the block before a fault stays open, as in a broken stream.
 type Step struct {
 	Text      Chunks        `json:"text,omitzero"`
 	Reasoning Chunks        `json:"reasoning,omitzero"`
@@ -65,34 +65,35 @@ type Step struct {
 	Fault     *Fault        `json:"fault,omitzero"` // ends the turn; the last step
 
 	// with Text or Reasoning: the block goes on in the next step of its kind
-	Open bool `json:"open,omitzero"`
+	Open bool `json:"open,omitzero"` // with Text or Reasoning: the next step of the same kind continues the block
 	// with Text or Reasoning: the chunks are sent this many times; 0 means once
-	Times    int          `json:"times,omitzero"`
+	Times    int          `json:"times,omitzero"`    // with Text or Reasoning: how often the chunks are sent; 0 means once
 	Metadata llm.Metadata `json:"metadata,omitzero"` // with Text, Reasoning or Call
 }
 
-// Chunks are the deltas of one block. In a file a single string stands for one chunk.
+// Chunks are the deltas of one block. In a file, a string is one chunk.
 type Chunks []string
 
 // Call is a tool call. Its input is Arguments, or Raw when that is set.
 type Call struct {
 	// sent as written, so that a script can repeat an id; default call_<request>_<n>
+	// sent unchanged, so that a script can repeat an id; default call_<request>_<n>
 	ID        string         `json:"id,omitzero"`
 	Name      string         `json:"name"`
 	Arguments jsontext.Value `json:"arguments,omitzero"` // a JSON object; may hold {"$result": …}; default {}
 	Raw       string         `json:"raw,omitzero"`       // argument text that is sent verbatim, valid JSON or not
 	Split     int            `json:"split,omitzero"`     // bytes per delta of the argument text; 0 sends it whole
-	Cut       bool           `json:"cut,omitzero"`       // the stream ends, incomplete, in the middle of the argument text
-	Hosted    *Hosted        `json:"hosted,omitzero"`    // the provider ran the call itself
+	Cut       bool           `json:"cut,omitzero"`       // the stream ends in the middle of the argument text
+	Hosted    *HostedOutcome `json:"hosted,omitzero"`    // the provider ran the call itself
 }
 
-// Hosted is the outcome of a call that the provider ran.
-type Hosted struct {
+// HostedOutcome is the outcome of a call that the provider ran.
+type HostedOutcome struct {
 	Result  jsontext.Value `json:"result"`
 	IsError bool           `json:"isError,omitzero"`
 }
 
-// Usage is what the provider counted for a turn, in the meaning of llm.Usage.
+// Usage is the provider's count for a turn, with the meaning of llm.Usage.
 type Usage struct {
 	Input      int64          `json:"input,omitzero"`
 	Output     int64          `json:"output,omitzero"`
@@ -105,12 +106,12 @@ type Usage struct {
 	Raw        jsontext.Value `json:"raw,omitzero"`
 }
 
-// Fault is a way in which a turn fails. Status, Class, Message, RetryAfter and RequestID shape the error of
-// FaultStatus; Message also that of the others.
+// Fault is a failure of a turn. Status, Class, Message, RetryAfter and RequestID define the error of FaultStatus;
+// Message also that of other faults.
 type Fault struct {
 	Kind       FaultKind     `json:"kind"`
 	Status     int           `json:"status,omitzero"`
-	Class      llm.Class     `json:"class,omitzero"` // default: what Status means
+	Class      llm.Class     `json:"class,omitzero"` // default: the class of Status
 	Message    string        `json:"message,omitzero"`
 	RetryAfter time.Duration `json:"retryAfter,omitzero"`
 	RequestID  string        `json:"requestID,omitzero"`
@@ -119,24 +120,23 @@ type Fault struct {
 // FaultKind names a fault.
 type FaultKind string
 
-// The faults. Malformed tool arguments, cut ones and repeated ids are written in Call.
+// The faults. Malformed and cut tool arguments and repeated ids are part of Call.
 const (
 	FaultConnectHang FaultKind = "connect-hang" // no connection until a clock or the caller ends the wait; first step only
 	FaultHeaderHang  FaultKind = "header-hang"  // connected, no headers; first step only
-	FaultSilence     FaultKind = "silence"      // headers and what was said so far, then nothing
+	FaultSilence     FaultKind = "silence"      // headers and the content so far, then nothing
 	FaultReset       FaultKind = "reset"        // the connection breaks
 	FaultEnd         FaultKind = "end"          // the stream ends without a finish
 	// the provider refuses with Status or Class; later steps: an error in the stream
-	FaultStatus    FaultKind = "status"
-	FaultMalformed FaultKind = "malformed" // bytes that the protocol does not allow
-	FaultEmpty     FaultKind = "empty"     // a well-formed answer with nothing in it; first step only
+	FaultStatus    FaultKind = "status"    // an HTTP error with Status or Class; in later steps an error in the stream
+	FaultMalformed FaultKind = "malformed" // bytes that violate the protocol
+	FaultEmpty     FaultKind = "empty"     // a well-formed answer without content; first step only
 )
 
-// Result finds text in the tool results of the request. Call names the call whose result is meant (the last one of
-// that id); without it Index counts the results, 0 the first and -1 the last. Line, if not 0, takes one line of the
-// text, 1 the first and -1 the last that is not empty. Regexp, if set, takes what its group Group matches; Group
-// defaults to 1, or to the whole match if the expression has no group. What cannot be found ends the turn with an
-// error that says what was missing.
+// Result selects text from the tool results of the request. Call selects the last result of that call id; without it
+// Index counts the results, 0 the first and -1 the last. Line, if not 0, selects one line, 1 the first and -1 the last
+// that is not empty. Regexp, if set, selects what its group Group matches, by default 1, or the whole match if there is
+// no group. If the text does not exist, the turn ends with an error.
 type Result struct {
 	Call   string `json:"call,omitzero"`
 	Index  *int   `json:"index,omitzero"` // default -1

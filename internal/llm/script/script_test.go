@@ -113,8 +113,8 @@ func TestPlayerTakesArgumentsFromResults(t *testing.T) {
 			messages = append(messages, result("c1", "docs/\ngo.mod\nmain.go\n"))
 		}
 	}
-	if got := p.Requests(); len(got) != 4 || p.Total() != 4 || len(got[0].Messages) != 1 || len(got[3].Messages) != 2 {
-		t.Errorf("requests: %d, total %d", len(got), p.Total())
+	if got := p.ListRequests(); len(got) != 4 || p.CountRequests() != 4 || len(got[0].Messages) != 1 || len(got[3].Messages) != 2 {
+		t.Errorf("requests: %d, total %d", len(got), p.CountRequests())
 	}
 }
 
@@ -278,7 +278,7 @@ func TestCancellation(t *testing.T) {
 		if got := lines[len(lines)-1]; got != "error the turn was interrupted (aborted)" {
 			t.Error(got)
 		}
-		if got := listen(ctx, p, &llm.Request{}); len(got) != 1 || p.Total() != 1 {
+		if got := listen(ctx, p, &llm.Request{}); len(got) != 1 || p.CountRequests() != 1 {
 			t.Errorf("a cancelled request used a turn: %q", got)
 		}
 		for range p.Stream(t.Context(), &llm.Request{}) {
@@ -313,7 +313,7 @@ func TestChoice(t *testing.T) {
 }
 
 func TestHostedCall(t *testing.T) {
-	p := New(Script{Turns: []Turn{{Steps: []Step{{Call: &Call{Name: "web", Hosted: &Hosted{Result: jsontext.Value(`[1]`)}}}}}}})
+	p := New(Script{Turns: []Turn{{Steps: []Step{{Call: &Call{Name: "web", Hosted: &HostedOutcome{Result: jsontext.Value(`[1]`)}}}}}}})
 	want := []string{"opened script-1", "input+ call_1_1 web", "input call_1_1 {}", "input- call_1_1", "call call_1_1 web {}", "hosted call_1_1 web [1]", "finish tool-calls in=0 out=0"}
 	if diff := cmp.Diff(want, listen(t.Context(), p, &llm.Request{})); diff != "" {
 		t.Error(diff)
@@ -335,13 +335,13 @@ func TestResult(t *testing.T) {
 		{ref: Result{Call: "b", Regexp: "(t)(h)", Group: new(2)}, want: "h"},
 		{ref: Result{Call: "b", Regexp: "(t)(h)", Group: new(0)}, want: "th"},
 		{ref: Result{Call: "a", Line: 1}, want: "four"},
-		{ref: Result{Call: "z"}, err: `$result: the request holds no result of call "z"`},
-		{ref: Result{Index: new(3)}, err: "$result: the request holds 3 tool results"},
+		{ref: Result{Call: "z"}, err: `$result: the request has no result of call "z"`},
+		{ref: Result{Index: new(3)}, err: "$result: the request has 3 tool results"},
 		{ref: Result{Line: 9}, err: "$result: the tool result has 1 lines, not line 9"},
 		{ref: Result{Regexp: "z"}, err: `$result: "z" matches nothing in the tool result`},
 	}
 	for _, tt := range tests {
-		got, err := tt.ref.in(messages)
+		got, err := tt.ref.resolve(messages)
 		if got != tt.want || (err == nil) != (tt.err == "") || (err != nil && err.Error() != tt.err) {
 			t.Errorf("%+v: got %q, %v", tt.ref, got, err)
 		}
@@ -360,13 +360,13 @@ func TestParseErrors(t *testing.T) {
 		{"duration", "{\"turns\": [{\n\"every\": \"soon\"}]}", `line 2: /turns/0/every: "soon" is not a duration; write "250ms" or "2s"`},
 		{"no steps", `{"turns": [{"steps": []}]}`, `turn 1: steps: at least one is needed; for an empty answer write {"fault": {"kind": "empty"}}`},
 		{"two kinds", `{"turns": [{"steps": [{"text": "a", "gate": "b"}]}]}`, "turn 1: step 1: exactly one of text, reasoning, call, delay, gate, fault is needed"},
-		{"fault first", `{"turns": [{"steps": [{"fault": {"kind": "end"}}, {"text": "a"}]}]}`, "turn 1: step 1: fault: a fault ends the turn; it is the last step"},
-		{"hang late", `{"turns": [{"steps": [{"text": "a"}, {"fault": {"kind": "header-hang"}}]}]}`, "turn 1: step 2: fault: header-hang is the only step of its turn"},
-		{"fault kind", `{"turns": [{"steps": [{"fault": {"kind": "x"}}]}]}`, `turn 1: step 1: fault: kind "x" is none of connect-hang, header-hang, silence, reset, end, status, malformed, empty`},
+		{"fault first", `{"turns": [{"steps": [{"fault": {"kind": "end"}}, {"text": "a"}]}]}`, "turn 1: step 1: fault: a fault ends the turn and must be the last step"},
+		{"hang late", `{"turns": [{"steps": [{"text": "a"}, {"fault": {"kind": "header-hang"}}]}]}`, "turn 1: step 2: fault: header-hang must be the only step of its turn"},
+		{"fault kind", `{"turns": [{"steps": [{"fault": {"kind": "x"}}]}]}`, `turn 1: step 1: fault: kind "x" is not one of connect-hang, header-hang, silence, reset, end, status, malformed, empty`},
 		{"class", `{"turns": [{"steps": [{"fault": {"kind": "status", "class": "x"}}]}]}`, `turn 1: step 1: fault: class "x" is unknown`},
 		{"match", `{"turns": [{"match": "(", "steps": [{"text": "a"}]}]}`, "turn 1: match: error parsing regexp: missing closing ): `(`"},
-		{"finish", `{"turns": [{"finish": "x", "steps": [{"text": "a"}]}]}`, `turn 1: finish: "x" is none of stop, length, tool-calls, content-filter, error, unknown, paused`},
-		{"arguments", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": [1]}}]}]}`, "turn 1: step 1: call: arguments is a JSON object; other text goes into raw"},
+		{"finish", `{"turns": [{"finish": "x", "steps": [{"text": "a"}]}]}`, `turn 1: finish: "x" is not one of stop, length, tool-calls, content-filter, error, unknown, paused`},
+		{"arguments", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": [1]}}]}]}`, "turn 1: step 1: call: arguments must be a JSON object; write other text in raw"},
 		{"result key", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"cal": 1}}}}}]}]}`, `turn 1: step 1: call: $result: unknown key "cal"`},
 		{"result kind", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"call": 1}}}}}]}]}`, `turn 1: step 1: call: $result: /call: a JSON number does not fit here`},
 		{"result sibling", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": [{"$result": {}, "y": 1}]}}}]}]}`, "turn 1: step 1: call: $result stands alone in its object"},
@@ -404,7 +404,7 @@ func TestPieces(t *testing.T) {
 		{"aé", 2, []string{"a", "é"}},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, pieces(tt.in, tt.size)); diff != "" {
+		if diff := cmp.Diff(tt.want, splitText(tt.in, tt.size)); diff != "" {
 			t.Errorf("%q/%d: %s", tt.in, tt.size, diff)
 		}
 	}
@@ -415,8 +415,8 @@ func TestRequestsAreBounded(t *testing.T) {
 	for range MaxRequests + 3 {
 		listen(t.Context(), p, &llm.Request{})
 	}
-	if len(p.Requests()) != MaxRequests || p.Total() != MaxRequests+3 {
-		t.Errorf("%d kept of %d", len(p.Requests()), p.Total())
+	if len(p.ListRequests()) != MaxRequests || p.CountRequests() != MaxRequests+3 {
+		t.Errorf("%d kept of %d", len(p.ListRequests()), p.CountRequests())
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 	maxTimes = 1_000_000
 )
 
-// Validate reports the first thing in s that cannot be played, with the turn and step (both from 1) that it is in.
+// Validate returns the first problem in s, with its turn and step, counted from 1.
 func (s Script) Validate() error {
 	if len(s.Turns) == 0 {
 		return errors.New(`a script needs at least one turn: {"turns": [{"steps": [{"text": "Hello."}]}]}`)
@@ -41,10 +41,10 @@ func (t Turn) validate() error {
 	case t.Times < 0 || t.Times > maxTimes:
 		return fmt.Errorf("times: between 0 and %d", maxTimes)
 	case t.Every < 0:
-		return errors.New("every: a duration is not negative")
+		return errors.New("every: the duration must not be negative")
 	case !knownFinish(t.Finish):
 		return fmt.Errorf(
-			"finish: %q is none of stop, length, tool-calls, content-filter, error, unknown, paused", clip(string(t.Finish), 40),
+			"finish: %q is not one of stop, length, tool-calls, content-filter, error, unknown, paused", clip(string(t.Finish), 40),
 		)
 	}
 	for i, step := range t.Steps {
@@ -70,11 +70,11 @@ func (s Step) validate(i, n int) error {
 		return errors.New("exactly one of text, reasoning, call, delay, gate, fault is needed")
 	}
 	if s.Delay < 0 || s.Times < 0 || s.Times > maxTimes {
-		return fmt.Errorf("delay is not negative, times between 0 and %d", maxTimes)
+		return fmt.Errorf("delay must not be negative, times must be between 0 and %d", maxTimes)
 	}
 	for _, chunk := range append(s.Text[:len(s.Text):len(s.Text)], s.Reasoning...) {
 		if chunk == "" || !utf8.ValidString(chunk) {
-			return errors.New("a chunk is valid UTF-8 and not empty")
+			return errors.New("a chunk must be valid UTF-8 and not empty")
 		}
 	}
 	if s.Call != nil {
@@ -82,7 +82,7 @@ func (s Step) validate(i, n int) error {
 			return fmt.Errorf("call: %w", err)
 		}
 		if s.Call.Cut && i != n-1 {
-			return errors.New("a call that is cut is the last step")
+			return errors.New("a call with cut must be the last step")
 		}
 	}
 	if s.Fault != nil {
@@ -110,19 +110,19 @@ func (c *Call) validate() error {
 	case c.Name == "":
 		return errors.New("name is missing")
 	case c.Split < 0:
-		return errors.New("split is not negative")
+		return errors.New("split must not be negative")
 	case len(c.Arguments) > 0 && c.Raw != "":
 		return errors.New("arguments and raw exclude each other")
 	case c.Raw != "" && !utf8.ValidString(c.Raw):
-		return errors.New("raw is valid UTF-8")
+		return errors.New("raw must be valid UTF-8")
 	case c.Cut && len(c.Arguments)+len(c.Raw) == 0:
 		return errors.New("cut needs arguments or raw")
 	case len(c.Arguments) > 0 && (c.Arguments.Kind() != '{' || !c.Arguments.IsValid()):
-		return errors.New("arguments is a JSON object; other text goes into raw")
+		return errors.New("arguments must be a JSON object; write other text in raw")
 	case c.Hosted != nil && !c.Hosted.Result.IsValid():
-		return errors.New("hosted: result is a JSON value")
+		return errors.New("hosted: result must be a JSON value")
 	}
-	_, err := fill(c.Arguments, func(r Result) (string, error) { return "", r.validate() })
+	_, err := fillArguments(c.Arguments, func(r Result) (string, error) { return "", r.validate() })
 	return err
 }
 
@@ -142,12 +142,12 @@ func (r Result) validate() error {
 
 func (f *Fault) validate(first, last bool) error {
 	if !last {
-		return errors.New("a fault ends the turn; it is the last step")
+		return errors.New("a fault ends the turn and must be the last step")
 	}
 	switch f.Kind {
 	case FaultConnectHang, FaultHeaderHang, FaultEmpty:
 		if !first {
-			return fmt.Errorf("%s is the only step of its turn", f.Kind)
+			return fmt.Errorf("%s must be the only step of its turn", f.Kind)
 		}
 	case FaultSilence, FaultReset, FaultEnd, FaultMalformed:
 	case FaultStatus:
@@ -159,7 +159,7 @@ func (f *Fault) validate(first, last bool) error {
 		}
 	default:
 		return fmt.Errorf(
-			"kind %q is none of connect-hang, header-hang, silence, reset, end, status, malformed, empty",
+			"kind %q is not one of connect-hang, header-hang, silence, reset, end, status, malformed, empty",
 			clip(string(f.Kind), 40),
 		)
 	}
@@ -177,8 +177,8 @@ func knownClass(c llm.Class) bool {
 	}
 }
 
-// jsonObject reports what keeps text from being the JSON object that a tool's input must be; "" if nothing does.
-func jsonObject(text string) string {
+// checkObject returns the reason why text is not the JSON object of a tool's input; "" if it is.
+func checkObject(text string) string {
 	v := jsontext.Value(text)
 	switch {
 	case !v.IsValid():
