@@ -191,8 +191,8 @@ func (c *coordinator) runGuarded(ctx context.Context, id session.ID, do func(con
 	return do(ctx)
 }
 
-// interrupt cancels the session's drain, drops the wakes before it, and waits until the drain has recorded its end (RC-7,
-// RC-12). A wake that arrives meanwhile is served afterwards. An idle session stays as it is.
+// interrupt cancels the session's drain, drops the wakes before it, and waits until the drain has recorded its end
+// (RC-7, RC-12). A wake that arrives meanwhile is served afterwards. An idle session stays as it is.
 func (c *coordinator) interrupt(ctx context.Context, id session.ID, cause error) error {
 	c.mu.Lock()
 	e := c.entries[id]

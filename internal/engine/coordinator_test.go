@@ -16,11 +16,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// desk is a coordinator whose drains report when they begin and end as they are told.
+// desk is a coordinator whose drains report their start and end when the test says so.
 type desk struct {
 	*coordinator
 	begun chan begunDrain
-	rests atomic.Int64 // how often a session came to rest
+	rests atomic.Int64 // calls of onIdle
 }
 
 type begunDrain struct {
@@ -47,7 +47,7 @@ func (d *desk) next(t *testing.T) begunDrain {
 	case b := <-d.begun:
 		return b
 	default:
-		t.Fatal("no drain has begun")
+		t.Fatal("no drain started")
 		panic("unreachable")
 	}
 }
@@ -57,13 +57,13 @@ func (d *desk) quiet(t *testing.T) {
 	synctest.Wait()
 	select {
 	case b := <-d.begun:
-		t.Errorf("a drain of %s has begun (%v)", b.id, b.force)
+		t.Errorf("unexpected drain of %s (%v)", b.id, b.force)
 		b.end <- nil
 	default:
 	}
 }
 
-// later runs f and returns how to learn of its end.
+// later runs f in a goroutine and returns a function that reports whether it has returned, and its result.
 func later(f func() error) func() (error, bool) {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -80,7 +80,7 @@ func later(f func() error) func() (error, bool) {
 
 var errTest = errors.New("the drain failed")
 
-// The rules of spec/v2 §9, by number.
+// TestCoordinator has a case for each of the rules (RC-1) to (RC-9), (RC-11) and (RC-12).
 func TestCoordinator(t *testing.T) {
 	const a, b = session.ID("ses_a"), session.ID("ses_b")
 	bg := context.Background()
@@ -113,7 +113,7 @@ func TestCoordinator(t *testing.T) {
 			ended(t, "the second run", two, errTest)
 			d.quiet(t)
 		}},
-		{"a session rests once nothing follows, not between drains", func(t *testing.T, d *desk) {
+		{"onIdle runs once the session is idle, not between drains", func(t *testing.T, d *desk) {
 			d.wake(a, unforced)
 			x := d.next(t)
 			d.wake(a, unforced)
@@ -125,12 +125,12 @@ func TestCoordinator(t *testing.T) {
 			x.end <- context.Cause(x.ctx)
 			x = d.next(t)
 			if n := d.rests.Load(); n != 0 {
-				t.Errorf("it rested %d times at work", n)
+				t.Errorf("onIdle ran %d times while the session was active", n)
 			}
 			x.end <- nil
 			d.quiet(t)
 			if n := d.rests.Load(); n != 1 {
-				t.Errorf("it rested %d times", n)
+				t.Errorf("onIdle ran %d times, want 1", n)
 			}
 		}},
 		{"RC-2 run joins a drain that a wake started", func(t *testing.T, d *desk) {
@@ -325,7 +325,7 @@ func TestCoordinator(t *testing.T) {
 	}
 }
 
-// RC-10: a drain that wakes its own session does not grow the stack.
+// A drain that wakes its own session does not grow the stack (RC-10).
 func TestCoordinatorSelfWake(t *testing.T) {
 	n := 0
 	var c *coordinator
@@ -340,7 +340,7 @@ func TestCoordinatorSelfWake(t *testing.T) {
 	}
 }
 
-// RC-13: a panic fails those who wait and nobody else.
+// A panic of a drain fails the callers that joined it, and no other session (RC-13).
 func TestCoordinatorPanic(t *testing.T) {
 	c := newCoordinator(func(_ context.Context, id session.ID, _ force) error {
 		if id == "ses_bad" {
@@ -356,7 +356,7 @@ func TestCoordinatorPanic(t *testing.T) {
 	}
 }
 
-// Everybody at once, ten thousand times: never two drains of a session, no wake lost, nobody left waiting.
+// All operations at once, ten thousand times: never two drains of a session, no lost wake, no blocked caller.
 func TestCoordinatorStress(t *testing.T) {
 	const rounds, sessions = 10_000, 3
 	var working, inbox [sessions]atomic.Int64
@@ -403,7 +403,7 @@ func TestCoordinatorStress(t *testing.T) {
 		c.wake(id, unforced)
 		_ = c.wait(context.Background(), id)
 		if n := inbox[i].Load(); n != 0 {
-			t.Errorf("%d prompts of %s were forgotten", n, id)
+			t.Errorf("%d prompts of %s were not drained", n, id)
 		}
 	}
 	if err := c.close(context.Background()); err != nil || len(c.listActive()) != 0 {

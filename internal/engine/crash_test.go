@@ -19,8 +19,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/storetest"
 )
 
-// rich is a model that does a bit of everything. Each of its calls has a token of its own, so that an effect that
-// happens twice shows.
+// rich is a script that uses every kind of content. Each call has its own token, so that an effect that happens twice
+// is detected.
 const rich = `{"turns": [
   {"every": "10ms", "steps": [{"text": ["I will ", "write."]}, {"call": {"name": "write", "arguments": {"token": "t1", "for": "50ms"}}}, {"call": {"name": "edit", "arguments": {"path": "a", "token": "t2"}}}], "usage": {"input": 1, "output": 1}},
   {"every": "10ms", "steps": [{"reasoning": ["hm", "…"]}, {"text": "more"}, {"call": {"name": "write", "arguments": {"token": "t3"}}}]},
@@ -31,14 +31,16 @@ const rich = `{"turns": [
   {"repeat": true, "steps": [{"text": "done"}]}
 ]}`
 
-// client is somebody who prompts, answers asks, and remembers what was acknowledged.
+// client sends prompts, answers asks, and remembers the prompts that were acknowledged.
 type client struct {
 	mu    sync.Mutex
 	acked []session.MessageID
 }
 
 func (c *client) prompt(ctx context.Context, e *Engine, id session.MessageID, d session.Delivery) {
-	_, err := e.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: string(id)}, Delivery: d})
+	_, err := e.Commands.AdmitPrompt(
+		ctx, command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: string(id)}, Delivery: d},
+	)
 	if err == nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -46,7 +48,7 @@ func (c *client) prompt(ctx context.Context, e *Engine, id session.MessageID, d 
 	}
 }
 
-// answer says yes to whatever is asked.
+// answer allows every pending ask.
 func (c *client) answer(ctx context.Context, e *Engine) {
 	rows, err := e.Asks.List(ctx, "ses_a")
 	if err != nil {
@@ -57,7 +59,7 @@ func (c *client) answer(ctx context.Context, e *Engine) {
 	}
 }
 
-// live lets the session work until nothing happens any more.
+// live lets the session run until it is idle.
 func (c *client) live(ctx context.Context, e *Engine) {
 	for range 40 {
 		synctest.Wait()
@@ -66,8 +68,8 @@ func (c *client) live(ctx context.Context, e *Engine) {
 	}
 }
 
-// TestCrashMatrix stops the process at every point where a stop may hurt, in two ways and with and without power, and
-// starts another one: what was acknowledged is answered, nothing is done twice, nothing is left open.
+// TestCrashMatrix stops the process at every fault point, by error and by kill, with and without power loss, and starts
+// another one: acknowledged prompts are answered, no effect happens twice, nothing stays open.
 func TestCrashMatrix(t *testing.T) {
 	inTransaction := []fault.Name{fault.AdmitPreCommit, fault.PromotePreCommit}
 	hit := map[fault.Name]bool{}
@@ -95,16 +97,16 @@ func TestCrashMatrix(t *testing.T) {
 			}
 		}
 		if !hit[point] && !t.Failed() {
-			t.Errorf("%s was never passed", point)
+			t.Errorf("the fault point %s was never passed", point)
 		}
 	}
 }
 
-// crash lives one life until the fault, ends it, and lives another. It reports how often the point was passed.
+// crash runs a process until the fault, ends it, and runs another one. It returns how often the point was passed.
 func crash(t *testing.T, at fault.Name, spec string, power bool) int64 {
 	s, err := script.Parse([]byte(rich))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal("parse the script:", err)
 	}
 	restore, err := fault.Set(spec)
 	if err != nil {
@@ -115,8 +117,10 @@ func crash(t *testing.T, at fault.Name, spec string, power bool) int64 {
 	ctx, leave := context.WithCancel(t.Context())
 	c := &client{}
 	first := w.engine
-	if _, err := first.Commands.CreateSession(ctx, command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
-		t.Fatal(err)
+	if _, err := first.Commands.CreateSession(
+		ctx, command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+	); err != nil {
+		t.Fatal("create the session:", err)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -149,13 +153,13 @@ func crash(t *testing.T, at fault.Name, spec string, power bool) int64 {
 		t.Errorf("the asks %v are %v after the restart", before, after)
 	}
 	if err := w.engine.Recover(t.Context()); err != nil {
-		t.Fatal(err)
+		t.Fatal("recover:", err)
 	}
 	c.live(t.Context(), w.engine)
 	answered(t, w, c)
 	w.close(t)
 	prove(t, w)
-	time.Sleep(200_000 * time.Hour) // what the dead process still does, it does to nobody
+	time.Sleep(200_000 * time.Hour) // the killed process can no longer reach the store
 	if err := w.doubled(); err != nil {
 		t.Error(err)
 	}
@@ -163,7 +167,7 @@ func crash(t *testing.T, at fault.Name, spec string, power bool) int64 {
 	return passed
 }
 
-// recorded: no effect without a call in the log.
+// recorded checks that every effect has a call in the log.
 func recorded(t *testing.T, w *world) {
 	t.Helper()
 	var calls strings.Builder
@@ -191,14 +195,15 @@ func pendingAsks(t *testing.T, w *world) (ids []session.AskID) {
 	return ids
 }
 
-// answered: every acknowledged prompt was promoted and is followed by a turn that ended; nothing is open.
+// answered checks that every acknowledged prompt was promoted and is followed by a turn that ended, and that nothing
+// is open.
 func answered(t *testing.T, w *world, c *client) {
 	t.Helper()
 	if ids := w.engine.Active(); len(ids) > 0 {
-		t.Errorf("still at work: %v", ids)
+		t.Errorf("sessions are still active: %v", ids)
 	}
 	if asks := pendingAsks(t, w); len(asks) > 0 {
-		t.Errorf("still asked: %v", asks)
+		t.Errorf("asks are still pending: %v", asks)
 	}
 	err := w.store.View(context.Background(), func(r store.Reader) error {
 		ms, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
@@ -239,7 +244,7 @@ func answered(t *testing.T, w *world, c *client) {
 }
 
 // TestStoreFailures fails every write of a life in turn, once before and once after its commit: nothing is acknowledged
-// that is not there, and once the store works again so does the session, without a restart (spec/guarantees G2).
+// that is not stored, and once the store works again so does the session, without a restart.
 func TestStoreFailures(t *testing.T) {
 	for _, how := range []error{storetest.ErrBefore, storetest.ErrAfter} {
 		for op := 2; op <= 60; op++ {
@@ -250,8 +255,8 @@ func TestStoreFailures(t *testing.T) {
 	}
 }
 
-// TestStoreOutages lets no write of a life through for a minute, from each one on in turn: once the store works again so
-// does the session, without a restart and without anybody who prompts.
+// TestStoreOutages lets no write of a life through for a minute, from each one on in turn: once the store works again
+// so does the session, without a restart and without another prompt.
 func TestStoreOutages(t *testing.T) {
 	for op := 2; op <= 60; op++ {
 		t.Run(fmt.Sprint(op), func(t *testing.T) {
@@ -264,7 +269,7 @@ func TestStoreOutages(t *testing.T) {
 func storeFails(t *testing.T, how error, op int, long time.Duration) {
 	s, err := script.Parse([]byte(rich))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal("parse the script:", err)
 	}
 	w := newWorld(t, s)
 	var failed atomic.Bool // the prompts after that show that the session goes on
@@ -285,8 +290,10 @@ func storeFails(t *testing.T, how error, op int, long time.Duration) {
 		})
 	}
 	w.start()
-	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
-		t.Fatal(err)
+	if _, err := w.engine.Commands.CreateSession(
+		t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+	); err != nil {
+		t.Fatal("create the session:", err)
 	}
 	c := &client{}
 	for n := 1; n <= 3 && long == 0 || !failed.Load(); n++ {

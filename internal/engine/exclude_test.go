@@ -16,14 +16,16 @@ import (
 )
 
 func refuses(status int, message string) script.Turn {
-	return script.Turn{Steps: []script.Step{{Fault: &script.Fault{Kind: script.FaultStatus, Status: status, Message: message}}}}
+	return script.Turn{
+		Steps: []script.Step{{Fault: &script.Fault{Kind: script.FaultStatus, Status: status, Message: message}}},
+	}
 }
 
 func answers(text string) script.Turn {
 	return script.Turn{Steps: []script.Step{{Text: script.Chunks{text}}}}
 }
 
-// media counts what of each kind a request carries.
+// media counts the images and documents of a request.
 func media(r *llm.Request) (images, documents int) {
 	for _, m := range r.Messages {
 		for _, p := range m.Parts {
@@ -37,28 +39,37 @@ func media(r *llm.Request) (images, documents int) {
 	return images, documents
 }
 
-// TestPoisonedPart: what the provider blames is left out of the next attempt and of every later request, also those of
-// another process; what comes after it is sent.
-func TestPoisonedPart(t *testing.T) {
+// Content that the provider rejects is left out of the next attempt and of all later requests, also after a restart.
+// Content that is sent later is not excluded.
+func TestRejectedPartIsExcluded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{Turns: []script.Turn{
-			refuses(400, "messages.0.content.1.image: Could not process image"), answers("one"), answers("two"), answers("three"),
+			refuses(
+				400, "messages.0.content.1.image: Could not process image",
+			), answers("one"), answers("two"), answers("three"),
 		}})
 		defer func() { w.close(t) }()
 		m := w.models["test/one"]
 		m.Images, m.Documents = true, true
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
-			t.Fatal(err)
+		if _, err := w.engine.Commands.CreateSession(
+			t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+		); err != nil {
+			t.Fatal("create the session:", err)
 		}
 		say := func(id session.MessageID, files ...session.File) {
 			t.Helper()
-			_, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}})
+			_, err := w.engine.Commands.AdmitPrompt(
+				t.Context(), command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}},
+			)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatal("admit the prompt:", err)
 			}
 			synctest.Wait()
 		}
-		say("msg_a", session.File{URI: dataOf("image/png", pngHead), Name: "bad.png"}, session.File{URI: dataOf("application/pdf", "%PDF-1.4"), Name: "good.pdf"})
+		say(
+			"msg_a", session.File{URI: dataOf("image/png", pngHead), Name: "bad.png"},
+			session.File{URI: dataOf("application/pdf", "%PDF-1.4"), Name: "good.pdf"},
+		)
 		w.kill(false)
 		w.start()
 		say("msg_b")
@@ -73,13 +84,15 @@ func TestPoisonedPart(t *testing.T) {
 				t.Errorf("request %d: %d images and %d documents, want %v", i+1, images, documents, want[i])
 			}
 		}
-		if said := requests[1].Messages[0].Parts; !strings.Contains(said[0].(llm.Text).Text, "bad.png of type image/png is left out") {
+		if said := requests[1].Messages[0].Parts; !strings.Contains(
+			said[0].(llm.Text).Text, "bad.png of type image/png is left out",
+		) {
 			t.Errorf("%+v", said)
 		}
 	})
 }
 
-// vendor is a server of OpenAI's Chat that answers each request as it is told and keeps what it was asked.
+// vendor is an OpenAI Chat server with scripted answers that keeps the requests.
 type vendor struct {
 	refusals []string
 	asked    []string
@@ -95,30 +108,39 @@ func (v *vendor) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(answer)), Header: http.Header{}}, err
 }
 
-// TestNamedPart: of the images, only the one that the provider names is left out, also in another process and wherever
-// it was sent before; sent anew it is tried anew. Where too many are named, or none, all of the kind are left out.
-func TestNamedPart(t *testing.T) {
+// Only the image that the provider names is excluded, also after a restart and wherever it was sent before; an image
+// that is sent again later is tried again. If the provider names none, all images are excluded.
+func TestNamedPartIsExcludedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := &vendor{refusals: []string{"messages[1].content[2].image_url.url", "", "", "messages[5].content[1]", "", "messages[1].content[1].image.source"}}
+		v := &vendor{
+			refusals: []string{
+				"messages[1].content[2].image_url.url", "", "", "messages[5].content[1]", "", "messages[1].content[1].image.source",
+			},
+		}
 		w := newWorld(t, script.Script{})
 		defer func() { w.close(t) }()
 		m := w.models["test/one"]
 		m.Images = true
 		var err error
-		m.Client, err = provider.New(provider.Config{Vendor: provider.NewCompatible("test", "Test", "http://own.test"), Transport: v})
+		compatible := provider.NewCompatible("test", "Test", "http://own.test")
+		m.Client, err = provider.New(provider.Config{Vendor: compatible, Transport: v})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatal("make the provider:", err)
 		}
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
-			t.Fatal(err)
+		if _, err := w.engine.Commands.CreateSession(
+			t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+		); err != nil {
+			t.Fatal("create the session:", err)
 		}
 		image := func(letter string) session.File {
 			return session.File{URI: dataOf("image/png", pngHead+letter), Name: letter}
 		}
 		say := func(id session.MessageID, files ...session.File) {
 			t.Helper()
-			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}}); err != nil {
-				t.Fatal(err)
+			if _, err := w.engine.Commands.AdmitPrompt(
+				t.Context(), command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}},
+			); err != nil {
+				t.Fatal("admit the prompt:", err)
 			}
 			synctest.Wait()
 		}

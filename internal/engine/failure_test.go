@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/storetest"
 )
 
-// Only words that are meant for people are recorded, and nobody else's fault is told as the provider's.
-func TestTold(t *testing.T) {
+// A recorded failure has only text that is meant for people, and only a provider's error counts as the provider's.
+func TestFailureFrom(t *testing.T) {
 	secret := errors.New("open /home/me/.secret: permission denied")
 	for _, c := range []struct {
 		name   string
@@ -26,24 +26,37 @@ func TestTold(t *testing.T) {
 		says   string
 	}{
 		{"the provider's", &llm.Error{Class: llm.Quota, Message: "no money left"}, session.ReasonQuota, "no money left"},
-		{"the provider's, wrapped", fmt.Errorf("x: %w", &llm.Error{Class: llm.Timeout, Message: "slow"}), session.ReasonAPI, "slow"},
-		{"ours", session.Errorf(session.CodeInvalid, "cairn.json line 3").Because(secret), session.ReasonUnavailable, "cairn.json line 3"},
-		{"ours, internal", session.Errorf(session.CodeInternal, "secret").Because(secret), session.ReasonInternal, "the log has the details"},
-		{"the store's", fmt.Errorf("%w: secret: disk full", store.ErrUnavailable), session.ReasonStore, "could not be read or written"},
+		{
+			"the provider's, wrapped", fmt.Errorf("x: %w", &llm.Error{Class: llm.Timeout, Message: "slow"}), session.ReasonAPI,
+			"slow",
+		},
+		{
+			"a session error", session.Errorf(
+				session.CodeInvalid, "cairn.json line 3",
+			).Because(secret), session.ReasonUnavailable,
+			"cairn.json line 3",
+		},
+		{
+			"an internal session error", session.Errorf(session.CodeInternal, "secret").Because(secret), session.ReasonInternal,
+			"the log has the details",
+		},
+		{
+			"the store's", fmt.Errorf("%w: secret: disk full", store.ErrUnavailable), session.ReasonStore,
+			"could not be read or written",
+		},
 		{"damage", &store.Damage{SessionID: "ses_a", Detail: "secret"}, session.ReasonStore, "is damaged"},
-		{"foreign", secret, session.ReasonInternal, "the log has the details"},
+		{"another error", secret, session.ReasonInternal, "the log has the details"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := failureFrom(c.err)
 			if f.Reason != c.reason || !strings.Contains(f.Message, c.says) || strings.Contains(f.Message, "secret") {
-				t.Errorf("told as %s: %s", f.Reason, f.Message)
+				t.Errorf("recorded as %s: %s", f.Reason, f.Message)
 			}
 		})
 	}
 }
 
-// A commit that fails while the model answers is the store's failure: it is not told as the provider's, and the model is
-// not asked again.
+// A commit that fails while the model answers is recorded as the store's failure, and the request is not repeated.
 func TestStoreFailsDuringTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{})
@@ -58,11 +71,15 @@ func TestStoreFailsDuringTurn(t *testing.T) {
 			})
 		}
 		w.start()
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
-			t.Fatal(err)
+		if _, err := w.engine.Commands.CreateSession(
+			t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+		); err != nil {
+			t.Fatal("create the session:", err)
 		}
-		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
-			t.Fatal(err)
+		if _, err := w.engine.Commands.AdmitPrompt(
+			t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}},
+		); err != nil {
+			t.Fatal("admit the prompt:", err)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -71,7 +88,9 @@ func TestStoreFailsDuringTurn(t *testing.T) {
 		last := rows[len(rows)-1]
 		d, err := session.DecodeData(last.Kind, last.Version, last.Data)
 		f, ok := d.(*session.StepFailed)
-		if err != nil || !ok || f.Error.Reason != session.ReasonStore || strings.Contains(f.Error.Message, "failing") || m.n != 1 {
+		if err != nil || !ok || f.Error.Reason != session.ReasonStore || strings.Contains(
+			f.Error.Message, "failing",
+		) || m.n != 1 {
 			t.Errorf("after %d requests: %+v, %v", m.n, d, err)
 		}
 	})

@@ -8,8 +8,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// runWithStoreRetry runs the drain. If the store becomes unavailable it retries with backoff until the store recovers or
-// the process exits, then resumes as after a restart, within the same limits. An interrupt waits until it is recorded.
+// runWithStoreRetry runs the drain. If the store becomes unavailable it retries with backoff until the store recovers
+// or the process exits, then resumes as after a restart, within the same limits. An interrupt waits until it is
+// recorded.
 func (d *drain) runWithStoreRetry(ctx context.Context, f force) error {
 	for n := 1; ; n++ {
 		err := d.run(ctx, f)

@@ -24,8 +24,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// thinker answers each prompt in two turns: it thinks and calls a tool, then it says what came of it. It keeps what it
-// was asked as the protocol writes it.
+// thinker is a model that answers each prompt in two turns, reasoning with a call and then text, and keeps the encoded
+// bodies of its requests.
 type thinker struct {
 	encode func(*llm.Request) ([]byte, error)
 	bodies [][]byte
@@ -39,7 +39,12 @@ func (m *thinker) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Even
 		}
 		m.bodies = append(m.bodies, body)
 	}
-	said := []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "done \n"}, llm.TextEnd{ID: "t"}, llm.Finish{Reason: llm.FinishStop}}
+	said := []llm.Event{
+		llm.TextStart{ID: "t"},
+		llm.TextDelta{ID: "t", Delta: "done \n"},
+		llm.TextEnd{ID: "t"},
+		llm.Finish{Reason: llm.FinishStop},
+	}
 	if last := req.Messages[len(req.Messages)-1]; last.Role != llm.RoleTool {
 		meta := llm.Metadata{
 			"anthropic": jsontext.Value(`{"signature":"signed"}`),
@@ -50,7 +55,9 @@ func (m *thinker) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Even
 			llm.ReasoningStart{ID: "r"},
 			llm.ReasoningDelta{ID: "r", Delta: "hm"},
 			llm.ReasoningEnd{ID: "r", Metadata: meta},
-			llm.ToolCallEvent{ID: fmt.Sprint("call_", len(req.Messages)), Name: "echo", Input: jsontext.Value(`{"text":"a < b", "path":"é"}`)},
+			llm.ToolCallEvent{
+				ID: fmt.Sprint("call_", len(req.Messages)), Name: "echo", Input: jsontext.Value(`{"text":"a < b", "path":"é"}`),
+			},
 			llm.Finish{Reason: llm.FinishToolCalls},
 		}
 	}
@@ -63,8 +70,8 @@ func (m *thinker) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Even
 	}
 }
 
-// grows are the members of a body, as they stand in it, that only get longer from turn to turn: lists, and tools and
-// system texts, which stay as they are.
+// grows returns the members of a body that may only be extended from turn to turn: the messages, the tools and the
+// system texts.
 func grows(body []byte) (out map[string][]jsontext.Value, err error) {
 	for _, mark := range []string{`,"cache_control":{"type":"ephemeral"}`, `,{"cachePoint":{"type":"default"}}`} {
 		body = bytes.ReplaceAll(body, []byte(mark), nil)
@@ -91,8 +98,8 @@ func grows(body []byte) (out map[string][]jsontext.Value, err error) {
 	return out, nil
 }
 
-// Over fifty turns each request of a session begins, byte for byte, with all of the one before, over each protocol, also
-// after a restart; and no alarm is raised.
+// Over fifty turns each request of a session begins, byte for byte, with all of the one before, over each protocol,
+// also after a restart; and no alarm is raised.
 func TestFiftyTurnsKeepTheirPrefix(t *testing.T) {
 	for name, encode := range map[string]func(*llm.Request) ([]byte, error){
 		"anthropic":       anthropic.NewDialect("claude-sonnet-4-5", true).Encode,
@@ -155,17 +162,22 @@ func stable(t *testing.T, bodies [][]byte) {
 
 func create(t *testing.T, w *world) {
 	t.Helper()
-	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
-		t.Fatal(err)
+	if _, err := w.engine.Commands.CreateSession(
+		t.Context(), command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}},
+	); err != nil {
+		t.Fatal("create the session:", err)
 	}
 }
 
 func promptImage(t *testing.T, w *world, text string) {
 	t.Helper()
-	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{
+	prompt := session.Prompt{
 		Text: text, Files: []session.File{{URI: "data:image/png;base64,iVBORw0KGgo=", Mime: "image/png", Name: "a.png"}},
-	}}); err != nil {
-		t.Fatal(err)
+	}
+	if _, err := w.engine.Commands.AdmitPrompt(
+		t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: prompt},
+	); err != nil {
+		t.Fatal("admit the prompt:", err)
 	}
 	synctest.Wait()
 }
@@ -187,9 +199,9 @@ func turnsOf(t *testing.T, w *world) (turns []*session.Assistant) {
 	return turns
 }
 
-// Each way in which a request can begin otherwise than the one before is told: what changed, and what changed it. Only
-// what nobody is known to have done raises the alarm. Behind a restart the part is named less exactly.
-func TestChangesOfPrefixesAreNamed(t *testing.T) {
+// Every change of a request's prefix is recorded with the part that changed and its cause. Only a change without a
+// known cause raises the alarm. After a restart the part is named less exactly.
+func TestPrefixChangesAreRecorded(t *testing.T) {
 	agent := func(w *world, change func(a *session.Agent)) {
 		a := w.agents["build"]
 		change(&a)
@@ -198,7 +210,7 @@ func TestChangesOfPrefixesAreNamed(t *testing.T) {
 	with := func(w *world, extra ...tool.Tool) {
 		w.tools = tool.NewRegistry(tool.Config{})
 		if _, err := w.tools.Register(append(w.testTools(), extra...)...); err != nil {
-			t.Fatal(err)
+			t.Fatal("register the tools:", err)
 		}
 	}
 	zoom := func(says string) tool.Tool {
@@ -219,16 +231,24 @@ func TestChangesOfPrefixesAreNamed(t *testing.T) {
 			want: "the model or its options changed",
 		},
 		{
-			name: "the text of the agent", then: func(w *world) { agent(w, func(a *session.Agent) { a.System = "You build well." }) },
+			name: "the text of the agent", then: func(w *world) {
+				agent(
+					w, func(a *session.Agent) { a.System = "You build well." },
+				)
+			},
 			want: "system text 1 of 1 changed", coarse: "the system texts changed",
 		},
 		{
 			name: "the agent loses its text", then: func(w *world) { agent(w, func(a *session.Agent) { a.System = "" }) },
 			want: "system text 1 of 1 was removed", coarse: "the system texts changed",
 		},
-		{name: "a new tool", then: func(w *world) { with(w, zoom("Zoom.")) }, want: "the tool zoom was added", coarse: "the tools changed"},
 		{
-			name: "another description", before: func(w *world) { with(w, zoom("Zoom.")) }, then: func(w *world) { with(w, zoom("Zoom in.")) },
+			name: "a new tool", then: func(w *world) { with(w, zoom("Zoom.")) }, want: "the tool zoom was added",
+			coarse: "the tools changed",
+		},
+		{
+			name: "another description", before: func(w *world) { with(w, zoom("Zoom.")) },
+			then: func(w *world) { with(w, zoom("Zoom in.")) },
 			want: "the tool zoom changed", coarse: "the tools changed",
 		},
 		{
@@ -248,7 +268,9 @@ func TestChangesOfPrefixesAreNamed(t *testing.T) {
 		{
 			name: "another model",
 			then: func(w *world) {
-				if err := w.engine.Commands.SwitchModel(t.Context(), "ses_a", session.ModelRef{ProviderID: "test", ID: "two"}); err != nil {
+				if err := w.engine.Commands.SwitchModel(
+					t.Context(), "ses_a", session.ModelRef{ProviderID: "test", ID: "two"},
+				); err != nil {
 					t.Error(err)
 				}
 			},
@@ -268,11 +290,15 @@ func TestChangesOfPrefixesAreNamed(t *testing.T) {
 		{
 			name: "a summary",
 			then: func(w *world) {
-				if err := w.engine.journal.AppendFacts(t.Context(), "ses_a", &session.CompactionEnded{MessageID: w.engine.journal.NewMessageID(), Reason: "manual", Text: "Much."}); err != nil {
+				if err := w.engine.journal.AppendFacts(
+					t.Context(), "ses_a",
+					&session.CompactionEnded{MessageID: w.engine.journal.NewMessageID(), Reason: "manual", Text: "Much."},
+				); err != nil {
 					t.Error(err)
 				}
 			},
-			want: "the messages before the summary are gone", coarse: "the messages before the summary are gone", cause: session.CauseCompaction,
+			want: "the messages before the summary are gone", coarse: "the messages before the summary are gone",
+			cause: session.CauseCompaction,
 		},
 	} {
 		for _, restart := range []bool{false, true} {

@@ -41,7 +41,7 @@ func prove(t testing.TB, w *world) {
 		}
 	}
 	if d := cmp.Diff(dump(t, w.store), dump(t, again)); d != "" {
-		t.Errorf("the replayed log gives other rows: -live +replayed\n%s", d)
+		t.Errorf("the rows of the replayed log differ (-live +replayed):\n%s", d)
 	}
 	report, err := check.Run(context.Background(), w.store)
 	if err != nil {
@@ -59,12 +59,12 @@ func allEvents(t testing.TB, s store.Store) (rows []store.EventRow) {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal("read the store:", err)
 	}
 	return rows
 }
 
-// dump writes down every projection of the store.
+// dump returns every projection of the store as text.
 func dump(t testing.TB, s store.Store) []string {
 	t.Helper()
 	var out []string

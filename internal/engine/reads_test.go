@@ -74,7 +74,9 @@ func TestReadsOfOnePrompt(t *testing.T) {
 		create(t, w)
 		c.counts = readCounts{}
 		prompt := session.Prompt{Text: "go"}
-		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: prompt}); err != nil {
+		if _, err := w.engine.Commands.AdmitPrompt(
+			t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: prompt},
+		); err != nil {
 			t.Fatal("prompt:", err)
 		}
 		synctest.Wait()

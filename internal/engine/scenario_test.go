@@ -26,10 +26,10 @@ import (
 
 var update = flag.Bool("update", false, "write what the scenarios show as what they must show")
 
-// TestScenarios plays every file of testdata/scenario. A file is a txtar: what the model says ("model"), what
-// surrounds it ("setup", optional), what is done ("do"), and what must come of it ("want"): after each thing done the
-// events that followed, and at the end what the model was asked. Time is fake. After each scenario the log is folded
-// anew and checked.
+// TestScenarios plays every file of testdata/scenario. A file is a txtar with the model's script ("model"), its
+// surroundings ("setup", optional), the commands ("do"), and the expected outcome ("want"): the events after each
+// command, and at the end the requests to the model. Time is fake. After each scenario the log is folded again and
+// compared.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenario/*.txt")
 	if err != nil || len(files) == 0 {
@@ -43,7 +43,7 @@ func TestScenarios(t *testing.T) {
 func playFile(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal("read the scenario:", err)
 	}
 	section := func(name string) *txtar.File {
 		for i := range archive.Files {
@@ -56,7 +56,7 @@ func playFile(t *testing.T, file string) {
 	s := script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}}
 	if model := section("model").Data; len(model) > 0 {
 		if s, err = script.Parse(model); err != nil {
-			t.Fatal(err)
+			t.Fatal("parse the script:", err)
 		}
 	}
 	var got string
@@ -79,7 +79,7 @@ func playFile(t *testing.T, file string) {
 		}
 		section("want").Data = []byte(got)
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatal("write the scenario:", err)
 		}
 	}
 }
@@ -127,15 +127,23 @@ func (p *player) setup(f []string) {
 		}
 		p.w.sources = append(p.w.sources, s)
 	case "rule":
-		p.w.layers[0].Rules = append(p.w.layers[0].Rules, session.Rule{Action: f[1], Resource: f[2], Effect: session.Effect(f[3])})
+		p.w.layers[0].Rules = append(
+			p.w.layers[0].Rules, session.Rule{Action: f[1], Resource: f[2], Effect: session.Effect(f[3])},
+		)
 	case "bash":
 		if _, err := p.w.tools.Register(commands()); err != nil {
-			p.t.Fatal(err)
+			p.t.Fatal("register the tools:", err)
 		}
 	case "forms":
-		p.w.models["test/one"].Forms = map[string]llm.SchemaSupport{"alone": llm.SchemaWithoutTools, "beside": llm.SchemaSupported}[f[1]]
+		p.w.models["test/one"].Forms = map[string]llm.SchemaSupport{
+			"alone": llm.SchemaWithoutTools, "beside": llm.SchemaSupported,
+		}[f[1]]
 	case "unheld":
-		p.w.models["test/one"].SupportsSchema = func(schema jsontext.Value) bool { return !strings.Contains(string(schema), f[1]) }
+		p.w.models["test/one"].SupportsSchema = func(
+			schema jsontext.Value,
+		) bool {
+			return !strings.Contains(string(schema), f[1])
+		}
 	case "toolless":
 		p.w.models["test/one"].NoTools = true
 	case "hosted":
@@ -176,7 +184,7 @@ func modelRef(s string) *session.ModelRef {
 func (p *player) number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Fatal("read a number:", err)
 	}
 	return n
 }
@@ -208,8 +216,8 @@ func (p *player) limit(kv string) {
 	}
 }
 
-// play does what the lines say, one after the other; after each, everything comes to rest before the next. What
-// follows a line that begins with "~" has no order of its own and is shown sorted, without seqs.
+// play runs the lines in order and lets all goroutines block after each. The events after a line that begins with "~"
+// have no fixed order and are shown sorted, without seqs.
 func (p *player) play(do string) {
 	for line := range strings.Lines(do) {
 		line = strings.TrimSpace(line)
@@ -255,7 +263,7 @@ func (p *player) id(f []string) (session.ID, []string) {
 	return id, f
 }
 
-// command understands what the files of testdata/scenario do; see the cases.
+// command runs one line of a scenario; see the cases.
 func (p *player) command(f []string) {
 	ctx, e := context.Background(), p.w.engine
 	id, args := p.id(f[1:])
@@ -342,9 +350,17 @@ func (p *player) command(f []string) {
 	case "withdraw":
 		p.report(e.Commands.WithdrawPrompt(ctx, id, session.MessageID(args[0])))
 	case "redirect":
-		p.report(e.Commands.ChangePrompt(ctx, id, session.MessageID(args[0]), command.PromptChange{Delivery: session.Delivery(args[1])}))
+		p.report(
+			e.Commands.ChangePrompt(
+				ctx, id, session.MessageID(args[0]), command.PromptChange{Delivery: session.Delivery(args[1])},
+			),
+		)
 	case "edit":
-		p.report(e.Commands.ChangePrompt(ctx, id, session.MessageID(args[0]), command.PromptChange{Prompt: &session.Prompt{Text: args[1]}}))
+		p.report(
+			e.Commands.ChangePrompt(
+				ctx, id, session.MessageID(args[0]), command.PromptChange{Prompt: &session.Prompt{Text: args[1]}},
+			),
+		)
 	case "shell": // [id=MSG] [agent=NAME] COMMAND
 		r := command.ShellRequest{SessionID: id, Command: args[len(args)-1]}
 		for _, o := range args[:len(args)-1] {
@@ -364,7 +380,9 @@ func (p *player) command(f []string) {
 		p.report(e.Commands.RemoveMessage(ctx, id, session.MessageID(p.named(args[0]))))
 	case "rewrite": // MESSAGE [PART] TEXT
 		if len(args) > 2 {
-			p.report(e.Commands.EditPart(ctx, id, session.MessageID(p.named(args[0])), session.PartID(p.named(args[1])), args[2]))
+			p.report(
+				e.Commands.EditPart(ctx, id, session.MessageID(p.named(args[0])), session.PartID(p.named(args[1])), args[2]),
+			)
 			return
 		}
 		p.report(e.Commands.EditPrompt(ctx, id, session.MessageID(p.named(args[0])), "", session.Prompt{Text: args[1]}))
@@ -391,7 +409,11 @@ func (p *player) command(f []string) {
 	case "source": // KEY VALUE | KEY gone | KEY unreadable | KEY readable
 		p.source(args)
 	case "compact":
-		p.report(e.journal.AppendFacts(ctx, id, &session.CompactionEnded{MessageID: e.journal.NewMessageID(), Reason: "manual", Text: args[0]}))
+		p.report(
+			e.journal.AppendFacts(
+				ctx, id, &session.CompactionEnded{MessageID: e.journal.NewMessageID(), Reason: "manual", Text: args[0]},
+			),
+		)
 	case "snapshot": // damage what the epoch is compared with
 		p.damaged = true
 		err := p.w.store.Update(ctx, store.Durable, func(tx store.Tx) error {
@@ -501,7 +523,7 @@ func (p *player) background(what string, id session.ID) {
 	}
 }
 
-// shell runs a command of the user's; what is wrong with it is reported at once, its outcome is an event.
+// shell runs a shell command of the user. An invalid one is reported at once; the outcome is an event.
 func (p *player) shell(r command.ShellRequest) {
 	done := make(chan error, 1)
 	go func() {
@@ -516,7 +538,7 @@ func (p *player) shell(r command.ShellRequest) {
 	}
 }
 
-// named is the id that was shown by the name; a name of nothing is itself.
+// named returns the id that was shown under the name, else the name itself.
 func (p *player) named(name string) string {
 	p.ids.replace(p.out.String())
 	for id, n := range p.ids.names {
@@ -533,7 +555,7 @@ func (p *player) report(err error) {
 	}
 }
 
-// events shows what was appended since the last look.
+// events shows the events since the last call.
 func (p *player) events(unordered bool) {
 	for _, id := range p.order {
 		err := p.w.store.View(context.Background(), func(r store.Reader) error {
@@ -557,7 +579,7 @@ func (p *player) events(unordered bool) {
 	}
 }
 
-// finish ends the process, shows what is left to show, and proves the log.
+// finish closes the process, shows the requests, and proves the log.
 func (p *player) finish() string {
 	for _, report := range p.pending {
 		report()
@@ -579,7 +601,7 @@ func (p *player) finish() string {
 	return p.ids.replace(p.out.String())
 }
 
-// sorted takes the seqs off the lines and sorts them.
+// sorted removes the seqs from the lines and sorts them.
 func sorted(lines []string) []string {
 	for i, line := range lines {
 		_, what, _ := strings.Cut(strings.TrimSpace(line), " ")

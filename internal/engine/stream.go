@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// streamAnswer sends the request and records the answer. A goroutine of its own reads the events, so that checkpoints keep
-// their time when the model is slow.
+// streamAnswer sends the request and records the answer. A goroutine of its own reads the events, so that checkpoints
+// keep their time when the model is slow.
 func (t *turn) streamAnswer(ctx context.Context, req *llm.Request) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

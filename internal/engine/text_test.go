@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// weighed counts what transactions store: rows, and bytes of data in them.
+// weighed counts the rows that transactions store, and their bytes.
 type weighed struct {
 	store.Store
 	rows, bytes int
@@ -47,7 +47,7 @@ func (w weighing) PutMessage(id session.ID, m session.Message, through int64) er
 	return w.Tx.PutMessage(id, m, through)
 }
 
-// long says a text of so many pieces of 16 KiB, or the arguments of a call, or a thought.
+// long returns the events of an answer of so many pieces of 16 KiB: a text, arguments of a call, or reasoning.
 func long(kind session.FragmentItem, pieces int) (said []llm.Event) {
 	piece := strings.Repeat("0123456789abcdef", 1<<10)
 	finish := llm.Finish{Reason: llm.FinishStop}
@@ -73,9 +73,10 @@ func long(kind session.FragmentItem, pieces int) (said []llm.Event) {
 	}
 }
 
-// A text is stored in pieces, whole at its end, and in its message: three times, however long it is.
+// A text is stored in checkpoints, in its end event, and in its message: three times, however long it is.
 func TestLongAnswerCostsItsLength(t *testing.T) {
-	for _, kind := range []session.FragmentItem{session.FragmentText, session.FragmentReasoning, session.FragmentToolInput} {
+	kinds := []session.FragmentItem{session.FragmentText, session.FragmentReasoning, session.FragmentToolInput}
+	for _, kind := range kinds {
 		for _, pieces := range []int{4, 64, 256} {
 			t.Run(fmt.Sprintf("%s/%d", kind, pieces), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -97,18 +98,22 @@ func TestLongAnswerCostsItsLength(t *testing.T) {
 	}
 }
 
-// begin makes a session and prompts it.
+// begin creates a session and prompts it.
 func begin(t *testing.T, w *world, prompt string) {
 	t.Helper()
-	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
-		t.Fatal(err)
+	if _, err := w.engine.Commands.CreateSession(
+		t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+	); err != nil {
+		t.Fatal("create the session:", err)
 	}
-	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: prompt}}); err != nil {
-		t.Fatal(err)
+	if _, err := w.engine.Commands.AdmitPrompt(
+		t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: prompt}},
+	); err != nil {
+		t.Fatal("admit the prompt:", err)
 	}
 }
 
-// An answer that does not fit ends where the limit is, between characters, and keeps what it has.
+// An answer longer than the limit ends at the limit, between characters, and keeps the text so far.
 func TestAnswersAreBounded(t *testing.T) {
 	finish := llm.Finish{Reason: llm.FinishStop}
 	for _, c := range []struct {
@@ -116,9 +121,23 @@ func TestAnswersAreBounded(t *testing.T) {
 		said []llm.Event
 		kept string
 	}{
-		{"it fits", []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "12345"}, llm.TextDelta{ID: "t", Delta: "67890"}, finish}, "1234567890"},
-		{"one piece", []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "123456789äöü"}, finish}, "123456789"},
-		{"the last piece", []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "12345"}, llm.TextDelta{ID: "t", Delta: "67890!"}, finish}, "1234567890"},
+		{
+			"it fits",
+			[]llm.Event{
+				llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "12345"}, llm.TextDelta{ID: "t", Delta: "67890"}, finish,
+			},
+			"1234567890",
+		},
+		{
+			"one piece", []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "123456789äöü"}, finish}, "123456789",
+		},
+		{
+			"the last piece",
+			[]llm.Event{
+				llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "12345"}, llm.TextDelta{ID: "t", Delta: "67890!"}, finish,
+			},
+			"1234567890",
+		},
 		{"together", []llm.Event{
 			llm.ReasoningStart{ID: "r"},
 			llm.ReasoningDelta{ID: "r", Delta: "12345"},
@@ -127,8 +146,18 @@ func TestAnswersAreBounded(t *testing.T) {
 			llm.TextDelta{ID: "t", Delta: "67890!"},
 			finish,
 		}, "1234567890"},
-		{"arguments", []llm.Event{llm.ToolInputStart{ID: "c", Name: "echo"}, llm.ToolInputDelta{ID: "c", Delta: `{"token":"abcdef"}`}, finish}, ""},
-		{"arguments that come whole", []llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo", Input: []byte(`{"token":"abcdef"}`)}, finish}, ""},
+		{
+			"arguments",
+			[]llm.Event{
+				llm.ToolInputStart{ID: "c", Name: "echo"}, llm.ToolInputDelta{ID: "c", Delta: `{"token":"abcdef"}`}, finish,
+			},
+			"",
+		},
+		{
+			"arguments that come whole",
+			[]llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo", Input: []byte(`{"token":"abcdef"}`)}, finish},
+			"",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestTitleOf(t *testing.T) {
+func TestTitleFromText(t *testing.T) {
 	for _, c := range []struct{ name, prompt, want string }{
 		{"short", "Fix the parser", "Fix the parser"},
 		{"first line that says something", "\n \t\n  Fix   the\tparser \r\nand the lexer", "Fix the parser"},

@@ -20,18 +20,22 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// titler is a model that is asked for titles.
+// titler is a model for titles: it answers the n-th request.
 type titler func(ctx context.Context, n int) (string, error)
 
-// entitling is a world in which model test/small is asked for titles and says what say does of the n-th request.
+// entitling is a world in which model test/small generates titles with say.
 func entitling(t *testing.T, say titler) (*world, *[]*llm.Request) {
 	t.Helper()
-	w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+	w := newWorld(
+		t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}},
+	)
 	var asked []*llm.Request
 	w.agents[titleAgent] = session.Agent{ID: titleAgent, Hidden: true, System: "You name."}
 	ref := session.ModelRef{ID: "small", ProviderID: "test"}
 	w.small = &ref
-	w.models[ref.String()] = &location.Model{Ref: ref, APIName: "small", Cost: price, Client: modelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+	w.models[ref.String()] = &location.Model{Ref: ref, APIName: "small", Cost: price, Client: modelFunc(func(
+		ctx context.Context, req *llm.Request,
+	) iter.Seq2[llm.Event, error] {
 		asked = append(asked, req)
 		return func(yield func(llm.Event, error) bool) {
 			text, err := say(ctx, len(asked))
@@ -39,7 +43,9 @@ func entitling(t *testing.T, say titler) (*world, *[]*llm.Request) {
 				yield(nil, err)
 				return
 			}
-			_ = yield(llm.TextStart{ID: "t"}, nil) && yield(llm.TextDelta{ID: "t", Delta: text}, nil) && yield(llm.TextEnd{ID: "t"}, nil) &&
+			_ = yield(llm.TextStart{ID: "t"}, nil) && yield(
+				llm.TextDelta{ID: "t", Delta: text}, nil,
+			) && yield(llm.TextEnd{ID: "t"}, nil) &&
 				yield(llm.Finish{Reason: llm.FinishStop, Usage: llm.Usage{Input: 40, Output: 2}}, nil)
 		}
 	})}
@@ -57,11 +63,13 @@ func (w *world) begin(t *testing.T, r command.CreateRequest, prompts ...string) 
 	t.Helper()
 	r.ID, r.Location = "ses_a", session.Location{Directory: "/w"}
 	if _, err := w.engine.Commands.CreateSession(t.Context(), r); err != nil {
-		t.Fatal(err)
+		t.Fatal("create the session:", err)
 	}
 	for _, p := range prompts {
-		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: r.ID, Prompt: session.Prompt{Text: p}}); err != nil {
-			t.Fatal(err)
+		if _, err := w.engine.Commands.AdmitPrompt(
+			t.Context(), command.PromptRequest{SessionID: r.ID, Prompt: session.Prompt{Text: p}},
+		); err != nil {
+			t.Fatal("admit the prompt:", err)
 		}
 		if err := w.engine.Wait(t.Context(), r.ID); err != nil {
 			t.Fatal(err)
@@ -69,7 +77,7 @@ func (w *world) begin(t *testing.T, r command.CreateRequest, prompts ...string) 
 	}
 }
 
-// spent is what the ledger says of the small model.
+// spent returns the recorded cost of the small model and its number of rows.
 func (w *world) spent(t *testing.T) (cost session.USD, lines int) {
 	t.Helper()
 	err := w.store.View(t.Context(), func(r store.Reader) error {
@@ -87,9 +95,9 @@ func (w *world) spent(t *testing.T) (cost session.USD, lines int) {
 	return cost, lines
 }
 
-// The small model is asked once, beside the first turn, with the first prompt only. What it cost stands in the ledger, not
-// in the session's totals.
-func TestATitleIsAskedFor(t *testing.T) {
+// The small model gets one request, concurrent with the first turn, with the first prompt only. Its cost is recorded as
+// spend, not in the session's totals.
+func TestGenerateTitle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, asked := entitling(t, func(context.Context, int) (string, error) {
 			return "<think>so\nmuch</think>\n\n  Fixing the\tparser \nmore", nil
@@ -108,18 +116,22 @@ func TestATitleIsAskedFor(t *testing.T) {
 		}
 		q := (*asked)[0]
 		said := []llm.Message{
-			{Role: llm.RoleUser, Parts: history.TextParts(titleQuestion)}, {Role: llm.RoleUser, Parts: history.TextParts("Fix the parser")},
+			{Role: llm.RoleUser, Parts: history.TextParts(titleQuestion)}, {
+				Role: llm.RoleUser, Parts: history.TextParts("Fix the parser"),
+			},
 		}
-		if diff := cmp.Diff(said, q.Messages); diff != "" || !slices.Equal(q.System, []string{"You name."}) || len(q.Tools) > 0 || q.Session != "ses_a" {
+		if diff := cmp.Diff(said, q.Messages); diff != "" || !slices.Equal(
+			q.System, []string{"You name."},
+		) || len(q.Tools) > 0 || q.Session != "ses_a" {
 			t.Errorf("%v %s", q, diff)
 		}
 		w.close(t)
 	})
 }
 
-// A picture that the provider refuses takes no title away: it is asked once more without pictures and documents, and never
-// where a refusal is about something else.
-func TestATitleOfARefusedPicture(t *testing.T) {
+// If the provider rejects a picture, the title is requested once more without pictures and documents. Another rejection
+// is not retried.
+func TestGenerateTitleWithoutMedia(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: "Could not process image"}
 		w, asked := entitling(t, func(_ context.Context, n int) (string, error) {
@@ -130,12 +142,18 @@ func TestATitleOfARefusedPicture(t *testing.T) {
 		})
 		m := w.models["test/small"]
 		m.Images, m.Documents = true, true
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
-			t.Fatal(err)
+		if _, err := w.engine.Commands.CreateSession(
+			t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+		); err != nil {
+			t.Fatal("create the session:", err)
 		}
-		files := []session.File{{URI: dataOf("image/png", pngHead), Name: "bad.png"}, {URI: dataOf("application/pdf", "%PDF-1.4"), Name: "good.pdf"}}
-		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "look", Files: files}}); err != nil {
-			t.Fatal(err)
+		files := []session.File{
+			{URI: dataOf("image/png", pngHead), Name: "bad.png"}, {URI: dataOf("application/pdf", "%PDF-1.4"), Name: "good.pdf"},
+		}
+		if _, err := w.engine.Commands.AdmitPrompt(
+			t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "look", Files: files}},
+		); err != nil {
+			t.Fatal("admit the prompt:", err)
 		}
 		synctest.Wait()
 		if s, err := w.engine.journal.ReadSession(t.Context(), "ses_a"); err != nil || s.Title != "A picture" {
@@ -153,8 +171,8 @@ func TestATitleOfARefusedPicture(t *testing.T) {
 	})
 }
 
-// A turn ends although nobody says a title. The time that a title may take is bounded; then the prompt is the title.
-func TestATitleThatNeverComes(t *testing.T) {
+// A turn does not wait for its title. Generating a title is bounded in time; then the prompt is the title.
+func TestGenerateTitleIsBounded(t *testing.T) {
 	hang := func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", ctx.Err() }
 	for name, c := range map[string]struct {
 		say  titler
@@ -176,10 +194,24 @@ func TestATitleThatNeverComes(t *testing.T) {
 				return "Parser", nil
 			}, func(*testing.T, *world) { time.Sleep(titleTimeout); synctest.Wait() }, "Parser", 2,
 		},
-		"panics":  {func(context.Context, int) (string, error) { panic("broken") }, func(*testing.T, *world) {}, "Fix the parser", 1},
-		"nothing": {func(context.Context, int) (string, error) { return " \n\x00", nil }, func(*testing.T, *world) {}, "Fix the parser", 1},
-		"long":    {func(context.Context, int) (string, error) { return strings.Repeat("ä", 200), nil }, func(*testing.T, *world) {}, strings.Repeat("ä", 97) + "...", 1},
-		"endless": {func(context.Context, int) (string, error) { return strings.Repeat("\n", maxTitleResponse) + "x", nil }, func(*testing.T, *world) {}, "Fix the parser", 1},
+		"panics": {func(
+			context.Context, int,
+		) (string, error) {
+			panic("broken")
+		}, func(*testing.T, *world) {}, "Fix the parser", 1},
+		"nothing": {
+			func(context.Context, int) (string, error) { return " \n\x00", nil }, func(*testing.T, *world) {}, "Fix the parser",
+			1,
+		},
+		"long": {func(
+			context.Context, int,
+		) (string, error) {
+			return strings.Repeat("ä", 200), nil
+		}, func(*testing.T, *world) {}, strings.Repeat("ä", 97) + "...", 1},
+		"endless": {
+			func(context.Context, int) (string, error) { return strings.Repeat("\n", maxTitleResponse) + "x", nil },
+			func(*testing.T, *world) {}, "Fix the parser", 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -197,8 +229,8 @@ func TestATitleThatNeverComes(t *testing.T) {
 	}
 }
 
-// Whoever names the session meanwhile has named it; what was asked is paid for all the same.
-func TestATitleNeverReplacesAUsers(t *testing.T) {
+// A name that the user gives the session meanwhile stays; the usage is recorded all the same.
+func TestGeneratedTitleNeverReplacesUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		go1 := make(chan struct{})
 		w, _ := entitling(t, func(context.Context, int) (string, error) { <-go1; return "Said", nil })
@@ -217,9 +249,9 @@ func TestATitleNeverReplacesAUsers(t *testing.T) {
 	})
 }
 
-// Nobody is asked about sessions that are named, that work for another, or whose location has no such agent or model; and
-// no more about one that is deleted.
-func TestNobodyIsAskedForATitle(t *testing.T) {
+// No title is generated for a session with a name, a child session, or a location without the agent or model; deleting
+// the session cancels it.
+func TestNoGeneratedTitle(t *testing.T) {
 	for name, c := range map[string]struct {
 		request command.CreateRequest
 		setup   func(w *world)
@@ -236,7 +268,9 @@ func TestNobodyIsAskedForATitle(t *testing.T) {
 				c.setup(w)
 				w.begin(t, c.request, "Fix the parser")
 				synctest.Wait()
-				if s, err := w.engine.journal.ReadSession(t.Context(), "ses_a"); err != nil || s.Title != c.want || len(*asked) > 0 {
+				if s, err := w.engine.journal.ReadSession(
+					t.Context(), "ses_a",
+				); err != nil || s.Title != c.want || len(*asked) > 0 {
 					t.Errorf("%q after %d requests, %v", s.Title, len(*asked), err)
 				}
 				w.close(t)
@@ -251,7 +285,7 @@ func TestNobodyIsAskedForATitle(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(w.engine.titles.cancels) > 0 {
-			t.Error("somebody is still asked")
+			t.Error("the title task still runs")
 		}
 		w.close(t)
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// labels gives generated ids short names in order of their appearance, so that a trace reads the same every time.
+// labels gives generated ids short names in order of their appearance, so that traces are reproducible.
 type labels struct {
 	names map[string]string
 	count map[string]int
@@ -38,7 +38,7 @@ func (l *labels) replace(s string) string {
 	})
 }
 
-// traced is one event as a line: its kind without the common prefix, and what it says.
+// traced returns one event as a line: its kind without the common prefix, and its fields.
 func traced(row store.EventRow) string {
 	e, err := eventlog.Decode(row)
 	if err != nil {
@@ -51,9 +51,9 @@ func traced(row store.EventRow) string {
 		return err.Error()
 	}
 	for _, name := range []string{
-		"messageID", "messageIDs", "assistantMessageID", "partID", "callID", "askID", "agent", "model", "title", "at", "delivery", "asks", "hold", "prompt",
-		"name", "tool", "command", "input", "text", "output", "offset", "partial", "summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata",
-		"finish", "cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
+		"messageID", "messageIDs", "assistantMessageID", "partID", "callID", "askID", "agent", "model", "title", "at",
+		"delivery", "asks", "hold", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
+		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish", "cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
 	} {
 		v, ok := fields[name]
 		if text := brief(name, v); ok && text != "" {
@@ -80,7 +80,7 @@ func traced(row store.EventRow) string {
 	return b.String()
 }
 
-// brief shows one field of an event: short, and empty where it says nothing.
+// brief returns one field of an event in short form, "" for a zero value.
 func brief(name string, v jsontext.Value) string {
 	var s string
 	isText := json.Unmarshal(v, &s) == nil && v.Kind() == '"'
@@ -156,7 +156,7 @@ func clip(s string, n int) string {
 	return s
 }
 
-// asked is one request as lines.
+// asked returns one request as lines.
 func asked(n int, r *llm.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "request %d: model=%s system=%q", n, r.Model, r.System)

@@ -42,7 +42,9 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if titles != nil && v.firstPrompt != nil {
 		d.startTitle(in, titles, v.firstPrompt)
 	}
-	v, err = d.crossBoundary(ctx, v, sources, promotion{mode: next, titlePrompt: titles == nil && command.IsUntitled(in.session)})
+	v, err = d.crossBoundary(
+		ctx, v, sources, promotion{mode: next, titlePrompt: titles == nil && command.IsUntitled(in.session)},
+	)
 	if err == nil {
 		err = d.fillInput(in, v)
 	}
@@ -93,8 +95,8 @@ func (d *drain) crossBoundary(
 	}
 }
 
-// promoteAndReconcile promotes, and begins or reconciles the context epoch. It reports whether it changed anything. A promotion
-// that succeeded is taken out of p.
+// promoteAndReconcile promotes, and begins or reconciles the context epoch. It reports whether it changed anything. A
+// promotion that succeeded is taken out of p.
 func (d *drain) promoteAndReconcile(
 	ctx context.Context, v *boundaryView, sources systemcontext.Context, p *promotion,
 ) (changed bool, err error) {
@@ -145,8 +147,8 @@ func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err 
 	return err != nil, err
 }
 
-// runAttempt sends the request once and finishes the turn. A transient failure is recorded and waited out; the retry is a
-// turn of its own, so that a steer or another choice of model takes effect.
+// runAttempt sends the request once and finishes the turn. A transient failure is recorded and waited out; the retry is
+// a turn of its own, so that a steer or another choice of model takes effect.
 func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err error) {
 	ri := in.requestInput()
 	if skipped := ri.SkippedHostedTools(); d.step <= 1 && len(skipped) > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// spoken is a model that says what it is told, request by request; after that it says "ok".
+// spoken is a model with a scripted answer per request; after the last one it answers "ok".
 type spoken struct {
 	turns [][]llm.Event
 	n     int
@@ -26,7 +26,9 @@ type spoken struct {
 }
 
 func (m *spoken) Stream(context.Context, *llm.Request) iter.Seq2[llm.Event, error] {
-	turn := []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "ok"}, llm.TextEnd{ID: "t"}, llm.Finish{Reason: llm.FinishStop}}
+	turn := []llm.Event{
+		llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "ok"}, llm.TextEnd{ID: "t"}, llm.Finish{Reason: llm.FinishStop},
+	}
 	if m.n < len(m.turns) {
 		turn = m.turns[m.n]
 	}
@@ -43,19 +45,23 @@ func (m *spoken) Stream(context.Context, *llm.Request) iter.Seq2[llm.Event, erro
 	}
 }
 
-// converse prompts a session whose model is m, lets an hour pass, and returns the kinds of what was recorded, and why
-// the turns that failed did.
+// converse prompts a session whose model is m, lets an hour pass, and returns the kinds of the recorded events and the
+// failures of its turns.
 func converse(t *testing.T, m *spoken, check func(w *world)) (kinds, reasons string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{})
 		w.models["test/one"].Client = m
 		ctx := t.Context()
-		if _, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
-			t.Fatal(err)
+		if _, err := w.engine.Commands.CreateSession(
+			ctx, command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}},
+		); err != nil {
+			t.Fatal("create the session:", err)
 		}
-		if _, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
-			t.Fatal(err)
+		if _, err := w.engine.Commands.AdmitPrompt(
+			ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}},
+		); err != nil {
+			t.Fatal("admit the prompt:", err)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -82,24 +88,32 @@ func converse(t *testing.T, m *spoken, check func(w *world)) (kinds, reasons str
 }
 
 func hostedCall(id string) []llm.Event {
-	return []llm.Event{llm.ResponseStart{}, llm.ToolCallEvent{ID: id, Name: "search", Input: jsontext.Value(`{}`), Hosted: true}}
+	return []llm.Event{
+		llm.ResponseStart{}, llm.ToolCallEvent{ID: id, Name: "search", Input: jsontext.Value(`{}`), Hosted: true},
+	}
 }
 
-// What a provider may get wrong is named, tried again if that may help, and never leaves anything open.
+// Every violation of the protocol is recorded, retried if that may help, and leaves nothing open.
 func TestProviderProtocol(t *testing.T) {
 	finish := llm.Finish{Reason: llm.FinishStop}
 	result := llm.HostedResult{ID: "h", Result: jsontext.Value(`[1]`)}
 	failure := llm.HostedResult{ID: "h", Result: jsontext.Value(`[2]`), IsError: true}
 	local := llm.ToolCallEvent{ID: "c", Name: "echo", Input: jsontext.Value(`{}`)}
 	text := []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "a"}}
-	const ok, again = "step.started text.started text.ended step.ended", "retried step.started text.started text.ended step.ended"
+	const ok = "step.started text.started text.ended step.ended"
+	const again = "retried " + ok
 	for _, c := range []struct {
 		name    string
 		said    []llm.Event
 		kinds   string
 		because string
 	}{
-		{"nothing but a finish", []llm.Event{llm.ResponseStart{}, finish}, "step.started step.failed " + again, "answered with nothing"},
+		{
+			"nothing but a finish",
+			[]llm.Event{llm.ResponseStart{}, finish},
+			"step.started step.failed " + again,
+			"answered with nothing",
+		},
 		{"no finish", text, "step.started text.started text.ended step.failed " + again, "ended in the middle"},
 		{"open text at the finish", append(text, finish), ok, ""},
 		{
@@ -107,25 +121,66 @@ func TestProviderProtocol(t *testing.T) {
 			[]llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: strings.Repeat("x", 17<<10) + "\xff"}, finish},
 			"step.started text.started item.checkpointed text.ended step.ended", "",
 		},
-		{"two finishes", append(text, finish, finish), "step.started text.started text.ended step.failed " + again, "ended twice"},
+		{
+			"two finishes", append(text, finish, finish), "step.started text.started text.ended step.failed " + again,
+			"ended twice",
+		},
 		{"a delta of nothing", []llm.Event{llm.TextDelta{ID: "t", Delta: "a"}}, again, ""},
-		{"a start twice", append(text, llm.TextStart{ID: "t"}), "step.started text.started text.ended step.failed " + again, "starts twice"},
-		{"a delta after the end", append(text, llm.TextEnd{ID: "t"}, llm.TextDelta{ID: "t", Delta: "b"}), "step.started text.started text.ended step.failed " + again, "not open"},
-		{"another name", []llm.Event{llm.ToolInputStart{ID: "c", Name: "read"}, local}, "step.started tool.input.started tool.input.ended tool.failed step.failed " + again, "changes its name"},
-		{"the same call twice", []llm.Event{local, local}, "step.started tool.input.started tool.input.ended tool.failed step.failed " + again, "comes twice"},
+		{
+			"a start twice", append(text, llm.TextStart{ID: "t"}), "step.started text.started text.ended step.failed " + again,
+			"starts twice",
+		},
+		{
+			"a delta after the end", append(text, llm.TextEnd{ID: "t"}, llm.TextDelta{ID: "t", Delta: "b"}),
+			"step.started text.started text.ended step.failed " + again, "not open",
+		},
+		{
+			"another name",
+			[]llm.Event{llm.ToolInputStart{ID: "c", Name: "read"}, local},
+			"step.started tool.input.started tool.input.ended tool.failed step.failed " + again, "changes its name",
+		},
+		{
+			"the same call twice",
+			[]llm.Event{local, local},
+			"step.started tool.input.started tool.input.ended tool.failed step.failed " + again, "comes twice",
+		},
 		{"a result of nothing", []llm.Event{result}, again, ""},
-		{"a result of a local call", []llm.Event{local, llm.HostedResult{ID: "c", Result: jsontext.Value(`1`)}}, "step.started tool.input.started tool.input.ended tool.failed step.failed " + again, "did not run"},
-		{"a hosted call", append(hostedCall("h"), result, finish), "step.started tool.input.started tool.input.ended tool.called tool.success step.ended", ""},
-		{"a hosted call without result", append(hostedCall("h"), finish), "step.started tool.input.started tool.input.ended tool.called tool.failed step.ended", "without a result"},
-		{"a hosted call and the end", hostedCall("h"), "step.started tool.input.started tool.input.ended tool.called tool.failed step.failed " + again, "ended in the middle"},
-		{"two hosted results", append(hostedCall("h"), result, result), "step.started tool.input.started tool.input.ended tool.called tool.success step.failed " + again, "second result"},
-		{"a late error of a hosted call", append(hostedCall("h"), result, failure, finish), "step.started tool.input.started tool.input.ended tool.called tool.success step.ended", ""},
+		{
+			"a result of a local call",
+			[]llm.Event{local, llm.HostedResult{ID: "c", Result: jsontext.Value(`1`)}},
+			"step.started tool.input.started tool.input.ended tool.failed step.failed " + again, "did not run",
+		},
+		{
+			"a hosted call", append(hostedCall("h"), result, finish),
+			"step.started tool.input.started tool.input.ended tool.called tool.success step.ended", "",
+		},
+		{
+			"a hosted call without result", append(hostedCall("h"), finish),
+			"step.started tool.input.started tool.input.ended tool.called tool.failed step.ended", "without a result",
+		},
+		{
+			"a hosted call and the end", hostedCall("h"),
+			"step.started tool.input.started tool.input.ended tool.called tool.failed step.failed " + again,
+			"ended in the middle",
+		},
+		{
+			"two hosted results", append(hostedCall("h"), result, result),
+			"step.started tool.input.started tool.input.ended tool.called tool.success step.failed " + again, "second result",
+		},
+		{
+			"a late error of a hosted call", append(hostedCall("h"), result, failure, finish),
+			"step.started tool.input.started tool.input.ended tool.called tool.success step.ended", "",
+		},
 		{
 			"input that is no object",
 			[]llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo", Input: jsontext.Value(`[1]`)}, finish},
 			"step.started tool.input.started tool.input.ended tool.called tool.success step.ended " + ok, "",
 		},
-		{"no input", []llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo"}, finish}, "step.started tool.input.started tool.input.ended tool.called tool.success step.ended " + ok, ""},
+		{
+			"no input",
+			[]llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo"}, finish},
+			"step.started tool.input.started tool.input.ended tool.called tool.success step.ended " + ok, "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kinds, reasons := converse(t, &spoken{turns: [][]llm.Event{c.said}}, nil)
@@ -136,7 +191,7 @@ func TestProviderProtocol(t *testing.T) {
 	}
 }
 
-// An answer with nothing in it cost something all the same.
+// An empty answer is charged.
 func TestEmptyAnswersAreCharged(t *testing.T) {
 	empty := []llm.Event{llm.Finish{Reason: llm.FinishStop, Usage: llm.Usage{Input: 1000}}}
 	converse(t, &spoken{turns: [][]llm.Event{empty, empty}}, func(w *world) {
@@ -147,13 +202,15 @@ func TestEmptyAnswersAreCharged(t *testing.T) {
 	})
 }
 
-// failing is a model that fails with what its answer used.
+// failing is a model whose failures report usage.
 type failing struct{ failures []*llm.Error }
 
 func (m *failing) Stream(context.Context, *llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if len(m.failures) == 0 {
-			_ = yield(llm.TextStart{ID: "t"}, nil) && yield(llm.TextEnd{ID: "t"}, nil) && yield(llm.Finish{Reason: llm.FinishStop}, nil)
+			_ = yield(llm.TextStart{ID: "t"}, nil) && yield(llm.TextEnd{ID: "t"}, nil) && yield(
+				llm.Finish{Reason: llm.FinishStop}, nil,
+			)
 			return
 		}
 		err := m.failures[0]
@@ -162,7 +219,7 @@ func (m *failing) Stream(context.Context, *llm.Request) iter.Seq2[llm.Event, err
 	}
 }
 
-// What a failed answer used is charged: to the turn, the session and the ledger, so that budgets see it.
+// The usage of a failed answer is charged to the turn, to the session and to the spend, so that budgets count it.
 func TestFailuresAreCharged(t *testing.T) {
 	used := &llm.Usage{Input: 100, Output: 10}
 	for _, c := range []struct {
@@ -172,11 +229,15 @@ func TestFailuresAreCharged(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, script.Script{})
 			w.models["test/one"].Client = &failing{[]*llm.Error{{Class: c.class, Usage: used}, {Class: c.class, Usage: used}}}
-			if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
-				t.Fatal(err)
+			if _, err := w.engine.Commands.CreateSession(
+				t.Context(), command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}},
+			); err != nil {
+				t.Fatal("create the session:", err)
 			}
-			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
-				t.Fatal(err)
+			if _, err := w.engine.Commands.AdmitPrompt(
+				t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}},
+			); err != nil {
+				t.Fatal("admit the prompt:", err)
 			}
 			time.Sleep(time.Hour)
 			synctest.Wait()
@@ -191,25 +252,31 @@ func TestFailuresAreCharged(t *testing.T) {
 }
 
 func TestModelPanics(t *testing.T) {
-	kinds, reasons := converse(t, &spoken{panic: true, turns: [][]llm.Event{{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "a"}}}}, nil)
+	kinds, reasons := converse(
+		t, &spoken{panic: true, turns: [][]llm.Event{{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "a"}}}}, nil,
+	)
 	if kinds != "step.started text.started text.ended step.failed" || !strings.Contains(reasons, "internal error") {
 		t.Errorf("%s because %s", kinds, reasons)
 	}
 }
 
-// What a client sends can be refused, but never makes a session that cannot be prompted (spec/guarantees G27).
+// No prompt of a client, accepted or refused, leaves a session that cannot be prompted.
 func TestNoPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{})
 		w.models["test/one"].Client = &spoken{}
 		ctx, e := t.Context(), w.engine
 		for _, id := range []session.ID{"ses_a", "ses_b"} {
-			if _, err := e.Commands.CreateSession(ctx, command.CreateRequest{ID: id, Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
-				t.Fatal(err)
+			if _, err := e.Commands.CreateSession(
+				ctx, command.CreateRequest{ID: id, Title: "test", Location: session.Location{Directory: "/w"}},
+			); err != nil {
+				t.Fatal("create the session:", err)
 			}
 		}
-		if _, err := e.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_b", ID: "msg_b", Prompt: session.Prompt{Text: "hi"}}); err != nil {
-			t.Fatal(err)
+		if _, err := e.Commands.AdmitPrompt(
+			ctx, command.PromptRequest{SessionID: "ses_b", ID: "msg_b", Prompt: session.Prompt{Text: "hi"}},
+		); err != nil {
+			t.Fatal("admit the prompt:", err)
 		}
 		synctest.Wait()
 		taken := answerOf(t, w, "ses_b")
@@ -234,7 +301,9 @@ func TestNoPoison(t *testing.T) {
 			if err == nil && answerOf(t, w, "ses_a") == "" {
 				t.Errorf("the prompt %s has no answer", in.ID)
 			}
-			if _, err := e.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "fine"}}); err != nil {
+			if _, err := e.Commands.AdmitPrompt(
+				ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "fine"}},
+			); err != nil {
 				t.Errorf("after %q: %v", clip(p.Prompt.Text, 20), err)
 			}
 			synctest.Wait()
@@ -247,7 +316,7 @@ func TestNoPoison(t *testing.T) {
 	})
 }
 
-// answerOf returns the newest message if it is a turn that ended, "" if something waits before it.
+// answerOf returns the newest message if it is a turn that ended and no prompt is pending, else "".
 func answerOf(t *testing.T, w *world, id session.ID) (answer session.MessageID) {
 	t.Helper()
 	err := w.store.View(context.Background(), func(r store.Reader) error {

@@ -25,8 +25,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// world is everything around an engine: a store that can lose power, a model that follows a script, tools whose
-// effects are counted, and surroundings that a test can change. Processes come and go in it.
+// world is the environment of an engine: a store that can lose power, a scripted model, tools whose effects are
+// counted, and a location that a test can change. Processes start and end in it.
 type world struct {
 	store  *storetest.Memory
 	full   atomic.Bool                   // nothing can be written
@@ -49,13 +49,13 @@ type world struct {
 	*process
 }
 
-// process is one life of cairn.
+// process is one process of cairn.
 type process struct {
 	engine *Engine
 	log    *eventlog.Log
 }
 
-// source is a context source that a test moves.
+// source is a context source that a test changes.
 type source struct {
 	key, value       string
 	removable        bool
@@ -71,7 +71,14 @@ func newWorld(t testing.TB, s script.Script) *world {
 		gates:   map[string]chan struct{}{},
 		effects: map[string]int{},
 		tools:   tool.NewRegistry(tool.Config{}),
-		layers:  []permission.Layer{{Name: "defaults", Rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "edit", Resource: "*", Effect: session.Ask}}}},
+		layers: []permission.Layer{
+			{
+				Name: "defaults",
+				Rules: []session.Rule{
+					{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "edit", Resource: "*", Effect: session.Ask},
+				},
+			},
+		},
 	}
 	w.player.Gates = map[string]chan struct{}{}
 	for _, name := range []string{"g1", "g2", "g3"} {
@@ -79,10 +86,12 @@ func newWorld(t testing.TB, s script.Script) *world {
 		w.gates[name] = make(chan struct{})
 	}
 	for _, id := range []string{"one", "two"} {
-		w.models["test/"+id] = &location.Model{Ref: session.ModelRef{ID: id, ProviderID: "test"}, Client: w.player, APIName: id, Cost: price}
+		w.models["test/"+id] = &location.Model{
+			Ref: session.ModelRef{ID: id, ProviderID: "test"}, Client: w.player, APIName: id, Cost: price,
+		}
 	}
 	if _, err := w.tools.Register(w.testTools()...); err != nil {
-		t.Fatal(err)
+		t.Fatal("register the tools:", err)
 	}
 	w.start()
 	return w
@@ -93,7 +102,7 @@ func price(u llm.Usage) session.USD {
 	return session.USD(u.Input+u.Output) * session.Dollar / 1_000_000
 }
 
-// start begins a process on the store.
+// start starts a process on the store.
 func (w *world) start() {
 	ids := &session.IDs{}
 	s := storetest.NewFailing(w.store, func(int) error {
@@ -106,11 +115,13 @@ func (w *world) start() {
 		s = w.wrap(s)
 	}
 	log := eventlog.New(eventlog.Config{Store: s, IDs: ids})
-	w.process = &process{log: log, engine: New(Config{Store: s, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test"})}
+	w.process = &process{
+		log: log, engine: New(Config{Store: s, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test"}),
+	}
 }
 
-// kill ends the process as SIGKILL does: nothing that it still tries reaches the store. With power off, what was not
-// synced is gone too. The next process is started, not yet recovered.
+// kill ends the process as SIGKILL does: no later write of it reaches the store. With power loss, unsynced writes are
+// lost too. It starts the next process, which has not recovered yet.
 func (w *world) kill(power bool) {
 	old := w.process
 	next := w.store.Reopen()
@@ -122,7 +133,7 @@ func (w *world) kill(power bool) {
 	w.start()
 }
 
-// close ends the process in good order.
+// close closes the process.
 func (w *world) close(t testing.TB) {
 	t.Helper()
 	if err := w.engine.Close(context.Background()); err != nil {
@@ -203,7 +214,7 @@ func (w *world) context(_ context.Context, a session.Agent) (systemcontext.Conte
 	return c, nil
 }
 
-// testTool is a tool made of a function.
+// testTool is a tool that runs a function.
 type testTool struct {
 	def tool.Definition
 	run func(ctx context.Context, c tool.Call, in toolInput) (tool.Output, error)
@@ -251,7 +262,7 @@ func (w *world) testTools() []tool.Tool {
 	}
 }
 
-// slow waits for a time or a gate, and stops when it is told to.
+// slow waits for a time or a gate, or until it is cancelled.
 func (w *world) slow(ctx context.Context, c tool.Call, in toolInput) (tool.Output, error) {
 	var gate chan struct{}
 	if in.Gate != "" {
@@ -277,7 +288,7 @@ func (w *world) slow(ctx context.Context, c tool.Call, in toolInput) (tool.Outpu
 	return says(in.Text)
 }
 
-// edit asks first, then has an effect. It takes its time before each.
+// edit asks first, then has an effect. It waits before each.
 func (w *world) edit(ctx context.Context, c tool.Call, in toolInput) (tool.Output, error) {
 	if _, err := w.slow(ctx, c, in); err != nil {
 		return tool.Output{}, err
@@ -293,7 +304,7 @@ func (w *world) edit(ctx context.Context, c tool.Call, in toolInput) (tool.Outpu
 	return says("edited " + in.Path)
 }
 
-// write has an effect at once and then takes its time.
+// write has an effect at once and then waits.
 func (w *world) write(ctx context.Context, c tool.Call, in toolInput) (tool.Output, error) {
 	w.effect(in.Token)
 	if in.For != "" {
@@ -319,7 +330,7 @@ func (w *world) doubled() error {
 	return nil
 }
 
-// rules puts the agent's own rules behind the first layer, the defaults.
+// rules inserts the agent's own rules after the first layer, the defaults.
 func (w *world) rules(a session.Agent) []permission.Layer {
 	first := min(1, len(w.layers))
 	ls := slices.Clone(w.layers[:first])

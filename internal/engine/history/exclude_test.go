@@ -70,7 +70,7 @@ func TestRejectedContent(t *testing.T) {
 			session.ContentReasoning,
 		},
 		{bad(400, llm.InvalidRequest, "The encrypted content could not be verified. reasoning"), session.ContentReasoning},
-		{bad(400, llm.InvalidRequest, "Could not process PDF"), ""}, // there is none
+		{bad(400, llm.InvalidRequest, "Could not process PDF"), ""}, // the conversation has no document
 		{
 			bad(
 				400, llm.InvalidRequest,
@@ -98,7 +98,8 @@ func TestRejectedContent(t *testing.T) {
 		{
 			bad(
 				400, llm.InvalidRequest,
-				"Invalid file data: 'input[4].content[0].file_data'. Expected a base64-encoded data URL, but got unsupported MIME type",
+				"Invalid file data: 'input[4].content[0].file_data'. "+
+					"Expected a base64-encoded data URL, but got unsupported MIME type",
 			),
 			session.ContentDocuments,
 		},
@@ -125,16 +126,16 @@ func TestRejectedContent(t *testing.T) {
 			continue
 		}
 		if out.Digest != "" {
-			t.Errorf("%s: one piece is meant by words that name none: %+v", tt.e.Message, out)
+			t.Errorf("%s: excludes a single part, which the message does not name: %+v", tt.e.Message, out)
 		}
 		in.Session.Excluded = []session.Exclusion{*out}
 		if again := in.RejectedContent(tt.e); again != nil {
-			t.Errorf("%s: it is blamed again: %+v", tt.e.Message, again)
+			t.Errorf("%s: excluded again: %+v", tt.e.Message, again)
 		}
 	}
 }
 
-// Pieces are left out one by one until they are too many.
+// Parts are excluded one by one up to a limit, then the whole kind is.
 func TestTooManyRejectedParts(t *testing.T) {
 	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
 	image.Seq = 2
@@ -156,7 +157,7 @@ func TestTooManyRejectedParts(t *testing.T) {
 	}
 }
 
-// What a provider's own tool found is only told once the provider refuses it, or what it stored is gone.
+// The result of a hosted tool is lowered to text once the provider rejects it, or what it refers to is gone.
 func TestRejectedHostedContent(t *testing.T) {
 	ref := session.ModelRef{ProviderID: "p", ID: "m"}
 	found := func(result string) *session.Assistant {
@@ -176,37 +177,56 @@ func TestRejectedHostedContent(t *testing.T) {
 		Model:   ref,
 		Content: []session.Content{&session.Reasoning{Text: "hm", Metadata: []byte(`{"openai":{"itemId":"rs_1"}}`)}},
 	}
-	for said, tt := range map[string]struct {
-		of   *session.Assistant
-		want session.ContentKind
+	for _, tt := range []struct {
+		message string
+		turn    *session.Assistant
+		want    session.ContentKind
 	}{
-		"messages.1.content.1: Invalid `encrypted_content` in `search_result` block":                        {searched, session.ContentReasoning},
-		"messages.1.content.0.citations.0: Invalid `encrypted_index`":                                       {cited, session.ContentReasoning},
-		"Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.":              {stored, session.ContentReasoning},
-		"messages.1.content.1.content: Could not process PDF":                                               {fetched, session.ContentDocuments},
-		"messages.1.content.1: file_id file_1 not found":                                                    {searched, session.ContentReasoning},
-		"messages.1.content.1.web_fetch_tool_result.content.content: Could not process PDF, another answer": {searched, ""},
+		{
+			"messages.1.content.1: Invalid `encrypted_content` in `search_result` block",
+			searched, session.ContentReasoning,
+		},
+		{
+			"messages.1.content.0.citations.0: Invalid `encrypted_index`",
+			cited, session.ContentReasoning,
+		},
+		{
+			"Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
+			stored, session.ContentReasoning,
+		},
+		{
+			"messages.1.content.1.content: Could not process PDF",
+			fetched, session.ContentDocuments,
+		},
+		{
+			"messages.1.content.1: file_id file_1 not found",
+			searched, session.ContentReasoning,
+		},
+		{
+			"messages.1.content.1.web_fetch_tool_result.content.content: Could not process PDF, another answer",
+			searched, "",
+		},
 	} {
-		tt.of.Seq = 3
-		in := inputOf(&location.Model{Ref: ref}, tt.of)
-		e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: said}
+		tt.turn.Seq = 3
+		in := inputOf(&location.Model{Ref: ref}, tt.turn)
+		e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: tt.message}
 		out := in.RejectedContent(e)
 		if (out == nil) != (tt.want == "") || out != nil && *out != (session.Exclusion{Kind: tt.want, Through: 3}) {
-			t.Errorf("%s: %+v, want %q", said, out, tt.want)
+			t.Errorf("%s: %+v, want %q", tt.message, out, tt.want)
 		}
 		if out == nil {
 			continue
 		}
 		in.Session.Excluded = []session.Exclusion{*out}
 		if again := in.RejectedContent(e); again != nil {
-			t.Errorf("%s: it is blamed again: %+v", said, again)
+			t.Errorf("%s: excluded again: %+v", tt.message, again)
 		}
 		for _, m := range Lower(in.History.Messages(), in.Model, *out) {
 			for _, p := range m.Parts {
 				call, hosted := p.(llm.ToolCall)
 				result, came := p.(llm.ToolResult)
 				if hosted && !call.OtherProvider || came && (len(result.Raw) > 0 || len(result.Content) != 1) {
-					t.Errorf("%s: sent as it came: %+v", said, p)
+					t.Errorf("%s: not lowered to text: %+v", tt.message, p)
 				}
 			}
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// legal is what the strictest provider accepts: roles in their places, no empty message or part, call ids unique, and
-// every local call answered exactly once before anything else is said.
-func legal(ms []llm.Message) error {
+// checkLegal checks what the strictest provider accepts: roles in their places, no empty message or part, unique call
+// ids, and exactly one result for every local call before any other message.
+func checkLegal(ms []llm.Message) error {
 	used := map[string]bool{}
 	open := map[string]bool{} // local calls without their result
 	for i, m := range ms {
@@ -27,7 +27,7 @@ func legal(ms []llm.Message) error {
 			return fmt.Errorf("message %d of role %s comes before the results of %v", i, m.Role, open)
 		}
 		for _, p := range m.Parts {
-			if err := legalPart(m.Role, p, used, open); err != nil {
+			if err := checkPart(m.Role, p, used, open); err != nil {
 				return fmt.Errorf("message %d: %w", i, err)
 			}
 		}
@@ -38,7 +38,7 @@ func legal(ms []llm.Message) error {
 	return nil
 }
 
-func legalPart(role llm.Role, p llm.Part, used, open map[string]bool) error {
+func checkPart(role llm.Role, p llm.Part, used, open map[string]bool) error {
 	switch p := p.(type) {
 	case llm.Text:
 		if p.Text == "" || !utf8.ValidString(p.Text) || role == llm.RoleTool {
@@ -53,7 +53,8 @@ func legalPart(role llm.Role, p llm.Part, used, open map[string]bool) error {
 			return fmt.Errorf("reasoning %q in role %s", p.Text, role)
 		}
 	case llm.ToolCall:
-		if role != llm.RoleAssistant || p.ID == "" || used[p.ID] || p.Name == "" || p.Input.Kind() != '{' || !p.Input.IsValid() {
+		named := p.ID != "" && !used[p.ID] && p.Name != ""
+		if role != llm.RoleAssistant || !named || p.Input.Kind() != '{' || !p.Input.IsValid() {
 			return fmt.Errorf("the call %+v in role %s, its id used %v", p, role, used[p.ID])
 		}
 		used[p.ID] = true
@@ -81,7 +82,7 @@ func legalPart(role llm.Role, p llm.Part, used, open map[string]bool) error {
 	return nil
 }
 
-// Whatever a log says, and wherever it is cut, a model can be asked.
+// Any log, cut anywhere, lowers to a conversation that a model accepts.
 func TestLowerIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := randomLog(t)
@@ -91,20 +92,20 @@ func TestLowerIsTotal(t *testing.T) {
 		}
 		var ms []session.Message
 		for i, d := range log {
-			ms = grown(ms, d, int64(i))
+			ms = foldEvent(ms, d, int64(i))
 			out := Lower(ms, model)
-			if err := legal(out); err != nil {
+			if err := checkLegal(out); err != nil {
 				t.Fatalf("after %d events, the newest %s: %v", i+1, d.Kind(), err)
 			}
-			if err := faithful(ms, out, model); err != nil {
+			if err := checkOpaque(ms, out, model); err != nil {
 				t.Fatalf("after %d events: %v", i+1, err)
 			}
 		}
 	})
 }
 
-// grown folds one event into the messages, as the projections do.
-func grown(ms []session.Message, d session.EventData, seq int64) []session.Message {
+// foldEvent folds one event into the messages, as the projections do.
+func foldEvent(ms []session.Message, d session.EventData, seq int64) []session.Message {
 	if m := session.Begin(d, seq); m != nil {
 		return append(ms, m)
 	}
@@ -116,8 +117,8 @@ func grown(ms []session.Message, d session.EventData, seq int64) []session.Messa
 	return ms
 }
 
-// faithful: opaque data goes to the model that made it, from turns that went well, and to nobody else.
-func faithful(ms []session.Message, out []llm.Message, model *location.Model) error {
+// checkOpaque checks that opaque data goes only to the model that produced it, and only from turns that ended well.
+func checkOpaque(ms []session.Message, out []llm.Message, model *location.Model) error {
 	allowed := map[string]bool{}
 	for _, m := range ms {
 		if a, ok := m.(*session.Assistant); ok && a.Model.ID == model.Ref.ID && a.Error == nil {
@@ -319,7 +320,7 @@ func BenchmarkLower(b *testing.B) {
 	var ms []session.Message
 	for i := range 1000 {
 		m, part := session.MessageID(fmt.Sprint("msg_", i)), session.PartID(fmt.Sprint("prt_", i))
-		ms = grown(ms, &session.Prompted{MessageID: m + "u", Prompt: session.Prompt{Text: "go on"}}, int64(i))
+		ms = foldEvent(ms, &session.Prompted{MessageID: m + "u", Prompt: session.Prompt{Text: "go on"}}, int64(i))
 		a := session.Begin(
 			&session.StepStarted{TurnFact: session.OfTurn(m), Model: session.ModelRef{ID: "one", ProviderID: "p"}}, int64(i),
 		).(*session.Assistant)
@@ -369,22 +370,30 @@ func TestLowerHostedResult(t *testing.T) {
 			llm.ToolResult{ID: "srvtoolu_1", Name: "web_search", Hosted: true, Raw: page},
 		}}}
 		if diff := cmp.Diff(want, out); diff != "" {
-			t.Errorf("what was found is not told to %s:\n-want +got:\n%s", asked, diff)
+			t.Errorf("for the model %s (-want +got):\n%s", asked, diff)
 		}
 	}
 }
 
-// Protocols put the texts of a message together as they are: what follows another text begins on a line of its own.
+// Protocols concatenate the texts of a message, so text after text begins after a blank line.
 func TestAttachmentsStandApartFromTheText(t *testing.T) {
-	files := []session.File{{URI: "file:///a%20b.go"}, {URI: "data:text/plain,hi", Name: "n"}, {URI: dataOf("image/png", pngHead)}, {URI: "file:///c"}, {URI: "file:///d", Text: "1: d"}}
+	files := []session.File{
+		{URI: "file:///a%20b.go"},
+		{URI: "data:text/plain,hi", Name: "n"},
+		{URI: dataOf("image/png", pngHead)},
+		{URI: "file:///c"},
+		{URI: "file:///d", Text: "1: d"},
+	}
 	got := Lower([]session.Message{&session.User{Text: "x", Files: files}}, &location.Model{Images: true})
 	want := []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{
 		llm.Text{
-			Text: "x\n\n[The user refers to the file /a b.go. Read it with a tool if you need it.]\n\n<file name=\"n\">\nhi\n</file>",
+			Text: "x\n\n[The user refers to the file /a b.go. Read it with a tool if you need it.]\n\n" +
+				"<file name=\"n\">\nhi\n</file>",
 		},
 		llm.Media{MediaType: "image/png", Data: []byte(pngHead), Name: "attachment"},
 		llm.Text{
-			Text: "[The user refers to the file /c. Read it with a tool if you need it.]\n\n[The user attached /d. The tool read says of it:]\n1: d",
+			Text: "[The user refers to the file /c. Read it with a tool if you need it.]\n\n" +
+				"[The user attached /d. The tool read says of it:]\n1: d",
 		},
 	}}}
 	if d := cmp.Diff(want, got); d != "" {

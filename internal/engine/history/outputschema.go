@@ -56,7 +56,8 @@ func resolveObject(root llm.Schema) (llm.Schema, bool) {
 
 // annotations are the keywords next to a reference that constrain no value.
 var annotations = map[string]bool{
-	"$defs": true, "definitions": true, "$id": true, "$comment": true, "title": true, "description": true, "examples": true,
+	"$defs": true, "definitions": true, "$id": true, "$comment": true, "title": true,
+	"description": true, "examples": true,
 }
 
 // wrapSchema returns the schema of an object whose member "value" has the given schema. Definitions stay at the root; a

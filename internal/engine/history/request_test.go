@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// A rule that takes a tool of ours away takes those of vendors that do the same, in whatever words they are declared.
+// A rule that denies a local tool denies the hosted tools that do the same, however they are declared.
 func TestDeniedHostedTools(t *testing.T) {
 	for name, c := range map[string]struct{ declared, denied string }{
 		"web_search":           {`{"type":"web_search"}`, "websearch"},
@@ -44,8 +44,8 @@ func TestDeniedHostedTools(t *testing.T) {
 	}
 }
 
-// What the model does not take beside our tools is left out beside them, and only there.
-func TestHostedToolsLeftOut(t *testing.T) {
+// Hosted tools that the vendor accepts only alone are skipped next to local tools, and only there.
+func TestSkippedHostedTools(t *testing.T) {
 	hosted := []llm.ToolDefinition{{Name: "web_search", Hosted: jsontext.Value(`{"googleSearch":{}}`)}}
 	for _, alone := range []bool{false, true} {
 		for name, effect := range map[string]session.Effect{"beside": session.Allow, "alone": session.Deny} {
@@ -57,7 +57,7 @@ func TestHostedToolsLeftOut(t *testing.T) {
 			in.Rights = []permission.Layer{{Rules: []session.Rule{{Action: "read", Resource: "*", Effect: effect}}}}
 			in.Tools = OfferTools(tools, in.Model, in.Rights)
 			if left := len(in.SkippedHostedTools()) > 0; left != (alone && name == "beside") {
-				t.Errorf("%s, alone %v: left out %v", name, alone, left)
+				t.Errorf("%s, exclusive %v: skipped %v", name, alone, left)
 			}
 		}
 	}
