@@ -48,7 +48,7 @@ func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note
 			return err
 		case <-slow:
 			if leave == nil {
-				note("another terminal's work goes on in this process; Ctrl-C leaves it to that terminal")
+				note("this process is finishing work of other sessions (for up to 30s); press Ctrl-C to leave it to the next cairn")
 			}
 		case <-asked:
 			asked, leave = nil, time.After(leaveTimeout)

@@ -30,14 +30,14 @@ var exitTable = []struct {
 	name string
 	text string
 }{
-	{ExitOK, "ok", "it worked"},
-	{ExitFailure, "error", "something failed that is none of the below"},
+	{ExitOK, "ok", "success"},
+	{ExitFailure, "error", "any failure without a code of its own"},
 	{ExitUsage, "usage", "the command is wrong: unknown flag, model, agent or session, bad value, broken configuration"},
-	{ExitDenied, "denied", "the work ended, but a permission was denied on the way: by a rule, by --ask, or by somebody"},
+	{ExitDenied, "denied", "the work ended, but a permission was denied: by a rule, by --ask, or by an answer"},
 	{ExitTimeout, "timeout", "--timeout passed; the session was interrupted and can be continued"},
 	{ExitBudget, "budget", "a budget is used up; the session can be continued with a higher one"},
 	{ExitProvider, "provider", "the model's provider failed: key, quota, overload, or a request that it refuses"},
-	{ExitInterrupted, "interrupted", "Ctrl-C, or somebody interrupted the session; it can be continued"},
+	{ExitInterrupted, "interrupted", "Ctrl-C, or the session was interrupted elsewhere; it can be continued"},
 }
 
 // String returns the code's name.

@@ -28,7 +28,7 @@ func WithNearestSessions(ctx context.Context, c *api.Client, err error) error {
 	}
 	better := *e
 	better.Nearest = spelling.Nearest(e.ID, ids, 3)
-	hint := "cairn session list shows what there is"
+	hint := "cairn session list shows the sessions"
 	return NewExitError(ExitUsage, &better, hint)
 }
 
@@ -40,7 +40,7 @@ func NewestSession(ctx context.Context, c *api.Client, dir, hint string) (*sessi
 		return nil, err
 	}
 	if len(page.Data) == 0 {
-		return nil, NewExitError(ExitUsage, fmt.Errorf("there is no session in %s", dir), hint)
+		return nil, NewExitError(ExitUsage, fmt.Errorf("no session in %s", dir), hint)
 	}
 	return page.Data[0], nil
 }
@@ -86,10 +86,10 @@ func (a *Invocation) FindSessionID(ctx context.Context, c *api.Client, name stri
 // FindSession returns the session that somebody means: by id, by the beginning of one, or by "last".
 func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	if name == "last" {
-		return NewestSession(ctx, c, a.Dir, "cairn session list --all shows those of other directories; cairn run \"…\" begins one")
+		return NewestSession(ctx, c, a.Dir, "cairn session list --all shows those of other directories; cairn run \"…\" starts one")
 	}
 	if err := session.CheckID("the session's id", session.PrefixSession, name); err != nil {
-		return nil, NewExitError(ExitUsage, err, "cairn session list shows what there is; last is the newest one here")
+		return nil, NewExitError(ExitUsage, err, "cairn session list shows the sessions; last is the newest one of this directory")
 	}
 	s, err := c.Session(ctx, session.ID(name))
 	if err == nil || !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {

@@ -14,7 +14,7 @@ import (
 func GroupCommand(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return errors.New("which one? Say one of its commands")
+			return errors.New("the command is missing")
 		}
 		var names []string
 		for _, sub := range c.Commands() {
@@ -23,7 +23,7 @@ func GroupCommand(cmd *cobra.Command) *cobra.Command {
 		if near := spelling.Nearest(args[0], names, 1); len(near) > 0 {
 			return fmt.Errorf("unknown command %q; did you mean %s?", term.FirstLine(args[0], 40), near[0])
 		}
-		return fmt.Errorf("there is no command %q; there are %s", term.FirstLine(args[0], 40), strings.Join(names, ", "))
+		return fmt.Errorf("unknown command %q; the commands are %s", term.FirstLine(args[0], 40), strings.Join(names, ", "))
 	}
 	cmd.RunE = func(*cobra.Command, []string) error { return nil } // Args never lets it come here
 	return cmd

@@ -91,7 +91,7 @@ func (a *Invocation) HostOptions(dir string) (Options, error) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil:
-		return o, UsageErrorf("--dir: there is no directory %s", abs)
+		return o, UsageErrorf("--dir: directory %s not found", abs)
 	case !info.IsDir():
 		return o, UsageErrorf("--dir: %s is not a directory", abs)
 	}

@@ -18,7 +18,7 @@ func (a *Invocation) ResolvePath(name string) (string, error) {
 		return "", nil
 	}
 	if strings.ContainsRune(name, 0) {
-		return "", UsageErrorf("a path must not hold a NUL byte")
+		return "", UsageErrorf("a path must not contain a NUL byte")
 	}
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(a.Dir, name)
@@ -44,7 +44,7 @@ func (a *Invocation) ReadPrompt(args []string) (string, error) {
 			return "", fmt.Errorf("read standard input: %w", err)
 		}
 		if len(b) > MaxPrompt {
-			return "", UsageErrorf("standard input has more than %d bytes, which is the limit of a prompt", MaxPrompt)
+			return "", UsageErrorf("standard input is longer than %d bytes, the limit of a prompt", MaxPrompt)
 		}
 		words = append(words, strings.TrimRight(string(b), "\n"))
 	}

@@ -20,10 +20,9 @@ type authCommands struct{ inv *cli.Invocation }
 
 func (g authCommands) authCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "auth", Aliases: []string{"providers"}, Short: "Keep, list and remove providers' keys",
-		Long: "Keys are kept in the keyring of the operating system or, where there is none that can be opened, in one file\n" +
-			"that only you can read; others are taken from the environment. They are sent to the addresses of their\n" +
-			"provider only and shown to nobody.",
+		Use: "auth", Aliases: []string{"providers"}, Short: "Store, list and remove API keys",
+		Long: "Keys are stored in the keyring of the operating system or, if there is no usable keyring, in one file that\n" +
+			"only you can read. Keys in the environment are used too. A key is sent to its provider only and never shown.",
 	}
 	cmd.AddCommand(g.authLogin(), g.authList(), g.authLogout(), g.authMove())
 	return cli.GroupCommand(cmd)
@@ -33,9 +32,9 @@ func (g authCommands) authLogin() *cobra.Command {
 	var yes, asJSON, browser, file bool
 	var provider, method string // OpenCode's names of them
 	cmd := &cobra.Command{
-		Use: "login PROVIDER|URL [-]", Short: "Keep the key of a provider, or log in to an organisation", Args: cobra.MaximumNArgs(2),
-		Long: "Login reads a key from the terminal, without showing it, or from standard input for -. It never takes a\nkey as an argument, where other users could read it.\n\n" +
-			"With the URL of an organisation it takes the configuration that is offered at its /.well-known/opencode.",
+		Use: "login PROVIDER|URL [-]", Short: "Store the key of a provider, or log in to an organisation", Args: cobra.MaximumNArgs(2),
+		Long: "Login reads a key from the terminal without echo, or from standard input for -. A key is never an argument,\nwhere other users could read it.\n\n" +
+			"With the URL of an organisation, login uses the configuration at its /.well-known/opencode.",
 		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			args, err := loginArgs(args, provider, method)
@@ -66,20 +65,20 @@ func (g authCommands) authLogin() *cobra.Command {
 			if err := g.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
 				return classifyStoreError(err)
 			}
-			g.inv.ReportChange(asJSON, loginChange(store, args[0]), fmt.Sprintf("The key of %s is kept in %s.", args[0], store.DescribePlace(args[0])))
+			g.inv.ReportChange(asJSON, loginChange(store, args[0]), fmt.Sprintf("Stored the key of %s in %s.", args[0], store.DescribePlace(args[0])))
 			g.notePassed(store, args[0])
 			if !known {
-				g.inv.Err.Printf("! %s is neither in the catalog nor in the configuration here; describe it under provider.%[1]s\n", term.FirstLine(args[0], 40))
+				g.inv.Err.Printf("! %s is an unknown provider; to use it, describe it under provider.%[1]s in the configuration\n", term.FirstLine(args[0], 40))
 			}
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&file, "file", false, "keep it in the file, also where there is a keyring")
-	cmd.Flags().BoolVar(&browser, "browser", false, "log in with a browser instead: at openrouter or github-copilot")
+	cmd.Flags().BoolVar(&file, "file", false, "store it in the file even if there is a keyring")
+	cmd.Flags().BoolVar(&browser, "browser", false, "log in with a browser instead (openrouter, github-copilot)")
 	cmd.Flags().StringVarP(&provider, "provider", "p", "", "")
 	cmd.Flags().StringVarP(&method, "method", "m", "", "")
 	cli.HideFlags(cmd.Flags(), "provider", "method")
-	cmd.Flags().BoolVar(&yes, "yes", false, "trust what an organisation's configuration may do, without asking")
+	cmd.Flags().BoolVar(&yes, "yes", false, "trust the organisation's configuration without asking")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -91,11 +90,11 @@ func loginArgs(args []string, provider, method string) ([]string, error) {
 	}
 	switch {
 	case len(args) == 0:
-		return nil, cli.UsageErrorf("which provider? Say cairn auth login PROVIDER; cairn models shows what is known")
+		return nil, cli.UsageErrorf("the provider is missing; run cairn auth login PROVIDER, for example openai, anthropic or openrouter")
 	case method != "" && !strings.Contains(strings.ToLower(method), "key"):
 		return nil, cli.UsageErrorf("--method can only be an API key here; --browser logs in with a browser where that is offered")
 	case len(args) > 1 && args[1] != "-":
-		return nil, cli.NewExitError(cli.ExitUsage, errors.New("a key is not taken from the command line, where others can read it"), "Type it when asked, or pipe it in: cairn auth login "+term.FirstLine(args[0], 40)+" -")
+		return nil, cli.NewExitError(cli.ExitUsage, errors.New("a key cannot be an argument, where other users could read it"), "Type it when asked, or pipe it in: cairn auth login "+term.FirstLine(args[0], 40)+" -")
 	default:
 		return args, nil
 	}
@@ -136,7 +135,7 @@ func (g authCommands) loginWithBrowser(ctx context.Context, id string, asJSON bo
 	if err != nil {
 		return classifyStoreError(err)
 	}
-	g.inv.ReportChange(asJSON, cli.Change{Provider: id}, fmt.Sprintf("You are logged in at %s.", term.FirstLine(id, 40)))
+	g.inv.ReportChange(asJSON, cli.Change{Provider: id}, fmt.Sprintf("Logged in at %s.", term.FirstLine(id, 40)))
 	if store, err := g.inv.OpenKeys(); err == nil {
 		g.noteLeft(store, id)
 	}
@@ -175,7 +174,7 @@ func (g authCommands) readKey(ctx context.Context, args []string) (auth.Secret, 
 	if len(args) == 2 {
 		b, err := io.ReadAll(io.LimitReader(g.inv.Stdin, maxKey+1))
 		if err == nil && len(b) > maxKey {
-			err = cli.UsageErrorf("the key has more than %d bytes", maxKey)
+			err = cli.UsageErrorf("the key is longer than %d bytes", maxKey)
 		}
 		return auth.NewSecret(string(b)), err
 	}
@@ -187,7 +186,7 @@ func (g authCommands) readKey(ctx context.Context, args []string) (auth.Secret, 
 		return auth.Secret{}, cli.NewExitError(cli.ExitUsage, err, "Pipe the key in: … | cairn auth login "+term.FirstLine(args[0], 40)+" -")
 	}
 	defer tty.Close()
-	key, err := term.ReadHidden(ctx, tty, fmt.Sprintf("Key of %s (it is not shown): ", term.FirstLine(args[0], 40)))
+	key, err := term.ReadHidden(ctx, tty, fmt.Sprintf("Key of %s (not shown): ", term.FirstLine(args[0], 40)))
 	_, _ = io.WriteString(tty, "\n") // only looks
 	return auth.NewSecret(key), err
 }
@@ -219,7 +218,7 @@ func (g authCommands) authList() *cobra.Command {
 				return g.inv.PrintJSON(list)
 			}
 			if len(list) == 0 {
-				g.inv.Err.Printf("There are no keys. Keep one: cairn auth login openai\n")
+				g.inv.Err.Printf("No keys are stored. Store one with: cairn auth login openai\n")
 				return nil
 			}
 			t := g.inv.NewTable("PROVIDER", "KIND", "FROM")
@@ -274,14 +273,14 @@ func (g authCommands) knownKeys(ctx context.Context) (list []keyInfo, notes []st
 func (g authCommands) authMove() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "move keyring|file", Short: "Take all kept keys into the keyring, or out of it", Args: cobra.ExactArgs(1),
-		Long:      "Move takes every kept key to one place. If one of them cannot be taken there, all stay where they are.",
+		Use: "move keyring|file", Short: "Move all stored keys into the keyring, or out of it", Args: cobra.ExactArgs(1),
+		Long:      "Move stores every key in one place. If one of them cannot be stored there, all stay where they are.",
 		Example:   "  cairn auth move keyring\n  cairn auth move file",
 		ValidArgs: []string{string(auth.InKeyring), string(auth.InFile)},
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			to := auth.Place(args[0])
 			if to != auth.InKeyring && to != auth.InFile {
-				return cli.UsageErrorf("keys are kept in the keyring or in the file, not in %q", term.FirstLine(args[0], 40))
+				return cli.UsageErrorf("keys can be moved to keyring or file, not to %q", term.FirstLine(args[0], 40))
 			}
 			store, err := g.inv.OpenKeys()
 			if err != nil {
@@ -297,7 +296,7 @@ func (g authCommands) authMove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g.inv.ReportChange(asJSON, cli.Change{Count: &n}, fmt.Sprintf("%d moved; all kept keys are in the %s.", n, to))
+			g.inv.ReportChange(asJSON, cli.Change{Count: &n}, fmt.Sprintf("Moved %d keys; all stored keys are in the %s.", n, to))
 			g.noteLeft(store, "")
 			return nil
 		}),

@@ -16,10 +16,10 @@ import (
 func (g authCommands) authLogout() *cobra.Command {
 	var asJSON, force bool
 	cmd := &cobra.Command{
-		Use: "logout PROVIDER", Short: "Remove the kept key of a provider", Args: cobra.ExactArgs(1),
-		Long: "Logout removes a key from where it is kept. If that is a keyring that cannot be reached now, the key is not used any\n" +
-			"more, but stays there: logout says so and exits with 1. The next change of keys that reaches the keyring, auth list, or\n" +
-			"the same logout again removes it; --force leaves it there for good and names it.",
+		Use: "logout PROVIDER", Short: "Remove the stored key of a provider", Args: cobra.ExactArgs(1),
+		Long: "Logout removes a stored key. If the key is in a keyring that cannot be reached, it is no longer used but stays\n" +
+			"there, and logout exits with 1. The next command that changes keys and reaches the keyring, cairn auth list, or\n" +
+			"the same logout removes it. With --force it stays there permanently.",
 		Example: "  cairn auth logout openai",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			store, err := g.inv.OpenKeys()
@@ -46,11 +46,11 @@ func (g authCommands) authLogout() *cobra.Command {
 			if err := errors.Join(err, g.sweepKeyring(ctx, store, args[0], force)); err != nil {
 				return err
 			}
-			g.inv.ReportChange(asJSON, cli.Change{Provider: args[0]}, fmt.Sprintf("The key of %s is removed.", term.FirstLine(args[0], 40)))
+			g.inv.ReportChange(asJSON, cli.Change{Provider: args[0]}, fmt.Sprintf("Removed the key of %s.", term.FirstLine(args[0], 40)))
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "leave what is in a keyring that cannot be reached where it is")
+	cmd.Flags().BoolVar(&force, "force", false, "leave the key in a keyring that cannot be reached")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -68,12 +68,12 @@ func (g authCommands) sweepKeyring(ctx context.Context, store *auth.Store, id st
 	}
 	if force {
 		names, err := store.ForgetOrphans(ctx, id)
-		g.inv.Note(fmt.Sprintf("the keyring still has %s, which cairn forgets", term.FirstLine(strings.Join(names, ", "), 400)))
+		g.inv.Note(fmt.Sprintf("%s stays in the keyring; cairn no longer tracks it", term.FirstLine(strings.Join(names, ", "), 400)))
 		return err
 	}
 	return cli.NewExitError(
-		cli.ExitFailure, fmt.Errorf("the key of %s is not used any more, but it is still in the keyring: %w", term.FirstLine(id, 100), left.Why),
-		"cairn removes it as soon as it reaches the keyring: say this again then. To leave it there: cairn auth logout --force "+term.FirstLine(id, 100),
+		cli.ExitFailure, fmt.Errorf("the key of %s is no longer used, but is still in the keyring: %w", term.FirstLine(id, 100), left.Why),
+		"Repeat this command when the keyring can be reached, or leave the key there with: cairn auth logout --force "+term.FirstLine(id, 100),
 	)
 }
 
@@ -86,7 +86,7 @@ func (g authCommands) whileKeyring(f func() error) error {
 	said := make(chan struct{})
 	slow := time.AfterFunc(keyringSlow, func() {
 		defer close(said)
-		g.inv.Note("waiting for the keyring, which somebody may have to open, or for another cairn; Ctrl-C gives up")
+		g.inv.Note("waiting for the keyring, which you may have to unlock, or for another cairn; press Ctrl-C to cancel")
 	})
 	err := f()
 	if !slow.Stop() {
@@ -106,9 +106,9 @@ func noKey(store *auth.Store, id string) error {
 		names = append(names, term.FirstLine(s.Provider, 60))
 	}
 	if len(names) == 0 {
-		return cli.UsageErrorf("no key of %q is kept; none is", term.FirstLine(id, 40))
+		return cli.UsageErrorf("no key is stored for %q (no keys are stored)", term.FirstLine(id, 40))
 	}
-	return cli.UsageErrorf("no key of %q is kept; kept are: %s", term.FirstLine(id, 40), strings.Join(names, ", "))
+	return cli.UsageErrorf("no key is stored for %q; keys are stored for: %s", term.FirstLine(id, 40), strings.Join(names, ", "))
 }
 
 // classifyStoreError sorts why something was not kept: what was given may be wrong.
@@ -122,7 +122,7 @@ func classifyStoreError(err error) error {
 // notePassed says what a login did not do that it might have: keep the key in the keyring, or remove the old one there.
 func (g authCommands) notePassed(store *auth.Store, id string) {
 	if why := store.KeyringError(); why != nil {
-		g.inv.Note(fmt.Sprintf("the keyring was passed over: %v", why))
+		g.inv.Note(fmt.Sprintf("the keyring was not used: %v", why))
 	}
 	g.noteLeft(store, id)
 }
@@ -139,11 +139,11 @@ func (g authCommands) noteLeft(store *auth.Store, id string) {
 }
 
 func leftNote(left auth.Orphans) string {
-	text := "the keyring still has what was removed or replaced: " + strings.Join(left.Names, ", ")
+	text := "the keyring still has removed or replaced keys: " + strings.Join(left.Names, ", ")
 	if left.Why != nil {
 		text += fmt.Sprintf(" (%v)", left.Why)
 	}
-	return text + "; cairn removes it when it reaches the keyring next"
+	return text + "; cairn removes them the next time it reaches the keyring"
 }
 
 // keyProblems says why stored keys cannot be used now, and what else there is to say of them. What is left in the keyring is

@@ -54,7 +54,7 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 		return err
 	}
 	if !org.asJSON {
-		g.inv.Err.Printf("The login at %s is kept in %s, and its configuration is read below all others.\n", term.FirstLine(offer.Address, 100), store.DescribePlace(offer.Address))
+		g.inv.Err.Printf("Stored the login at %s in %s. Its configuration is the lowest layer.\n", term.FirstLine(offer.Address, 100), store.DescribePlace(offer.Address))
 	}
 	org.address = offer.Address
 	return g.trustOffer(ctx, offers, org)
@@ -68,7 +68,7 @@ func (g authCommands) trustOffer(ctx context.Context, offers cli.Offers, org org
 		return err
 	}
 	if err := offers.Further(ctx, org.address); err != nil {
-		return fmt.Errorf("the login holds, but its further configuration was not fetched: %w", err)
+		return fmt.Errorf("the login is stored, but its further configuration could not be fetched: %w", err)
 	}
 	named, err := g.trustOrganisation(ctx, org)
 	if err != nil {
@@ -76,7 +76,7 @@ func (g authCommands) trustOffer(ctx context.Context, offers cli.Offers, org org
 	}
 	done, said := cli.Change{Root: org.address, Hash: cmp.Or(named, document)}, ""
 	if done.Hash != "" {
-		said = "It is trusted until it changes."
+		said = "Trusted until it changes."
 	}
 	g.inv.ReportChange(org.asJSON, done, said)
 	return nil
@@ -111,7 +111,7 @@ func (g authCommands) organisationToken(ctx context.Context, org organisation, w
 		return auth.Secret{}, nil
 	}
 	if len(wants.Command) > 0 && len(org.args) == 1 {
-		g.inv.Note(fmt.Sprintf("it wants a token as %s, which this command prints (cairn does not run it): %s", term.FirstLine(wants.Env, 60), term.FirstLine(strings.Join(wants.Command, " "), 200)))
+		g.inv.Note(fmt.Sprintf("a token is needed as %s; this command prints one (cairn does not run it): %s", term.FirstLine(wants.Env, 60), term.FirstLine(strings.Join(wants.Command, " "), 200)))
 	}
 	token, err := g.readKey(ctx, org.args)
 	if err == nil && token.IsZero() {
@@ -136,10 +136,10 @@ func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (
 			continue
 		}
 		for _, f := range r.Claim.Files {
-			g.inv.Err.Printf("Without your trust these have no effect: %s (%s)\n", term.FirstLine(strings.Join(f.Why, ", "), 400), term.FirstLine(f.Path, 200))
+			g.inv.Err.Printf("These settings have no effect without your trust: %s (%s)\n", term.FirstLine(strings.Join(f.Why, ", "), 400), term.FirstLine(f.Path, 200))
 		}
 		if !org.yes {
-			q := cli.Confirmation{What: "trust this content of " + org.address, Hint: "Look with cairn config explain, then say it again with --yes."}
+			q := cli.Confirmation{What: "trust this content of " + org.address, Hint: "Look at it with cairn config explain, then repeat with --yes."}
 			if err := g.inv.Confirm(ctx, org.asJSON, q); err != nil {
 				return "", err
 			}

@@ -17,18 +17,18 @@ import (
 // trustCommands are `cairn trust …`.
 type trustCommands struct{ inv *cli.Invocation }
 
-const trustHelp = `A project's files are read, but what in them runs programs, says where to connect, or allows something
-has no effect until you trust exactly that content: plugins, MCP servers, hooks, formatters, language
-servers, commands that have something run, providers, the shell, looser permissions, programs that come
-with skills. A change asks again.
+const trustHelp = `Settings in a project's files that run programs, choose where to connect, or allow something have no effect
+until you trust exactly that content: plugins, MCP servers, hooks, formatters, language servers, commands that
+run programs, providers, the shell, looser permissions, and programs of skills. Changed content needs trust
+again.
 
-Trust shows what that is and, after your yes, remembers it for this checkout. For one process alone,
-run and serve take --trust=HASH, and --trust=none trusts nothing.`
+Trust shows that content and, after your confirmation, trusts it in this checkout. To trust it for one process
+only, use --trust=HASH of run and serve; --trust=none trusts nothing.`
 
 func (g trustCommands) trustCommand() *cobra.Command {
 	var show, revoke, yes, asJSON bool
 	cmd := &cobra.Command{
-		Use: "trust [DIRECTORY]", Short: "Let a project's files do more than speak", Long: trustHelp, Args: cobra.MaximumNArgs(1),
+		Use: "trust [DIRECTORY]", Short: "Trust a project's configuration", Long: trustHelp, Args: cobra.MaximumNArgs(1),
 		Example: "  cairn trust --show\n  cairn trust\n  cairn trust --revoke\n  cairn trust list",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			o, err := g.inv.HostOptions(cli.FirstArg(args, ""))
@@ -48,8 +48,8 @@ func (g trustCommands) trustCommand() *cobra.Command {
 			}
 		}),
 	}
-	cmd.Flags().BoolVar(&show, "show", false, "show what would be trusted, and change nothing")
-	cmd.Flags().BoolVar(&revoke, "revoke", false, "trust nothing any more in this checkout")
+	cmd.Flags().BoolVar(&show, "show", false, "show what would be trusted, without trusting it")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "revoke all trust in this checkout")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.MarkFlagsMutuallyExclusive("show", "revoke", "yes")
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -125,13 +125,13 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	}
 	switch {
 	case c.Problem != "":
-		g.inv.Out.Printf("This cannot be trusted: %s.\n", term.FirstLine(c.Problem, 400))
+		g.inv.Out.Printf("This content cannot be trusted: %s.\n", term.FirstLine(c.Problem, 400))
 	case c.Empty():
 		g.inv.Out.Printf("Nothing in %s needs trust.\n", term.FirstLine(c.Root, 200))
 	case cfg.Trusted:
-		g.inv.Out.Printf("It is trusted, as %s\n", c.Hash())
+		g.inv.Out.Printf("This content is trusted, with the hash %s\n", c.Hash())
 	default:
-		g.inv.Out.Printf("It is not trusted. Its hash is %s\n", c.Hash())
+		g.inv.Out.Printf("This content is not trusted. Its hash is %s\n", c.Hash())
 	}
 	return nil
 }
@@ -159,14 +159,14 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 	}
 	if !r.yes {
 		what := fmt.Sprintf("trust this content of %s", c.Root)
-		if err := g.inv.Confirm(ctx, r.asJSON, cli.Confirmation{What: what, Hint: "Look with cairn trust --show, then say --yes."}); err != nil {
+		if err := g.inv.Confirm(ctx, r.asJSON, cli.Confirmation{What: what, Hint: "Look at it with cairn trust --show, then repeat with --yes."}); err != nil {
 			return err
 		}
 	}
 	if err := r.store.Trust(ctx, c); err != nil {
 		return err
 	}
-	g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root, Hash: c.Hash()}, "It is trusted until it changes.")
+	g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root, Hash: c.Hash()}, "Trusted until it changes.")
 	return nil
 }
 
@@ -175,7 +175,7 @@ func (g trustCommands) revokeTrust(ctx context.Context, store *trust.Store, c *t
 	if err != nil {
 		return err
 	}
-	text := "Nothing is trusted there any more."
+	text := "Revoked all trust there."
 	if n == 0 {
 		text = "Nothing was trusted there."
 	}

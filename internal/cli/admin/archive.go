@@ -14,7 +14,7 @@ import (
 func (g sessionCommands) sessionArchive() *cobra.Command {
 	var undo, asJSON bool
 	cmd := &cobra.Command{
-		Use: "archive SESSION", Short: "Hide a session from lists, or bring it back with --undo", Args: cobra.ExactArgs(1),
+		Use: "archive SESSION", Short: "Hide a session from lists, or show it again with --undo", Args: cobra.ExactArgs(1),
 		Example: "  cairn session archive last\n  cairn session archive last --undo\n  cairn session archive ses_… --undo",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -34,7 +34,7 @@ func (g sessionCommands) sessionArchive() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "bring it back")
+	cmd.Flags().BoolVar(&undo, "undo", false, "show it in lists again")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -46,12 +46,12 @@ func (g sessionCommands) findArchived(ctx context.Context, c *api.Client, name s
 	}
 	s, err := g.inv.FindSession(ctx, c, name)
 	if err == nil && s.Time.Archived == 0 {
-		return nil, cli.NewExitError(cli.ExitUsage, fmt.Errorf("%s is not archived", s.ID), archivedHint)
+		return nil, cli.NewExitError(cli.ExitUsage, fmt.Errorf("session %s is not archived", s.ID), archivedHint)
 	}
 	return s, err
 }
 
-const archivedHint = "cairn session list --archived shows what is"
+const archivedHint = "cairn session list --archived shows the archived ones"
 
 func (g sessionCommands) lastArchived(ctx context.Context, c *api.Client) (*session.Session, error) {
 	root := session.ID("")
@@ -66,7 +66,7 @@ func (g sessionCommands) lastArchived(ctx context.Context, c *api.Client) (*sess
 		}
 	}
 	if last == nil {
-		return nil, cli.NewExitError(cli.ExitUsage, fmt.Errorf("no session in %s is archived", g.inv.Dir), archivedHint+"; with --all those of other directories too")
+		return nil, cli.NewExitError(cli.ExitUsage, fmt.Errorf("no archived session in %s", g.inv.Dir), archivedHint+"; with --all those of other directories too")
 	}
 	return last, nil
 }

@@ -24,9 +24,9 @@ func (g configCommands) configCommand() *cobra.Command {
 func (g configCommands) configExplainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "explain [KEY]", Short: "Show each value with its file and line, and what it took the place of", Args: cobra.MaximumNArgs(1),
-		Long: "Explain shows where each value comes from, and everything that is wrong in any file. If anything is, the\n" +
-			"exit code is 2.",
+		Use: "explain [KEY]", Short: "Show each value with its file and line, and the values it overrides", Args: cobra.MaximumNArgs(1),
+		Long: "Explain shows where each value comes from, and every error in any file. If there is an error, the exit code\n" +
+			"is 2.",
 		Example: "  cairn config explain\n  cairn config explain model\n  cairn config explain provider.openai --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			c, err := g.inv.LoadConfig(ctx)
@@ -67,9 +67,9 @@ type configEdit struct {
 func (g configCommands) configSetCommand() *cobra.Command {
 	var e configEdit
 	cmd := &cobra.Command{
-		Use: "set KEY VALUE", Short: "Set a value; comments and all else in the file stay", Args: cobra.ExactArgs(2),
-		Long: "Set writes your own configuration, or with --project that of the project. VALUE is JSON, or else text. A\n" +
-			"part of KEY that holds dots stands in quotes.",
+		Use: "set KEY VALUE", Short: "Set a value; the rest of the file stays as it is", Args: cobra.ExactArgs(2),
+		Long: "Set writes your own configuration, or with --project the project's. VALUE is JSON, or else text. Quote a\n" +
+			"part of KEY that contains dots.",
 		Example: "  cairn config set model openai/gpt-5.2\n  cairn config set compaction.auto false\n" +
 			"  cairn config set 'permission.bash.\"git push *\"' deny --project",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
@@ -92,7 +92,7 @@ func (g configCommands) configSetCommand() *cobra.Command {
 func (g configCommands) configUnsetCommand() *cobra.Command {
 	var e configEdit
 	cmd := &cobra.Command{
-		Use: "unset KEY", Short: "Remove a value; all else in the file stays", Args: cobra.ExactArgs(1), Example: "  cairn config unset model",
+		Use: "unset KEY", Short: "Remove a value; the rest of the file stays as it is", Args: cobra.ExactArgs(1), Example: "  cairn config unset model",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			e.key, e.values = args[0], []jsontext.Value{nil}
 			return g.editConfig(ctx, e)
@@ -103,7 +103,7 @@ func (g configCommands) configUnsetCommand() *cobra.Command {
 }
 
 func editFlags(cmd *cobra.Command, e *configEdit) {
-	cmd.Flags().BoolVar(&e.project, "project", false, "in the project's own cairn.json")
+	cmd.Flags().BoolVar(&e.project, "project", false, "change the project's cairn.json instead of your own")
 	cli.AddJSONFlag(cmd, &e.asJSON)
 }
 
@@ -116,12 +116,12 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 	if err != nil {
 		return &cli.ExitError{Code: cli.CodeOf(err), Err: err, Hint: "Nothing was changed."}
 	}
-	g.inv.ReportChange(e.asJSON, cli.Change{File: file, Key: e.key}, fmt.Sprintf("%s is changed.", file))
+	g.inv.ReportChange(e.asJSON, cli.Change{File: file, Key: e.key}, fmt.Sprintf("Changed %s.", file))
 	if c, err = g.inv.LoadConfig(ctx); err != nil {
 		return err
 	}
 	if now := c.Explain(e.key); len(now) == 1 && now[0].Source.File != file && e.values[0] != nil {
-		g.inv.Note(fmt.Sprintf("%s is still %s, as %s says", e.key, now[0].Value, now[0].Source))
+		g.inv.Note(fmt.Sprintf("%s is still %s: %s overrides it", e.key, now[0].Value, now[0].Source))
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 	origins := append([]config.Origin{}, c.Explain(key)...)
 	if len(origins) == 0 && key != "" {
 		if err := config.CheckKey(key); err != nil {
-			return cli.NewExitError(cli.ExitUsage, err, "cairn config schema lists them all")
+			return cli.NewExitError(cli.ExitUsage, err, "cairn config schema lists all keys")
 		}
 	}
 	if asJSON {
@@ -142,13 +142,13 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 		return cmp.Or(err, errBrokenConfig(c))
 	}
 	if len(origins) == 0 {
-		g.inv.Err.Printf("Nobody sets %q.\n", term.FirstLine(key, 80))
+		g.inv.Err.Printf("%q is not set.\n", term.FirstLine(key, 80))
 	}
 	for _, o := range origins {
 		g.inv.Out.Printf("%s = %s\n", g.inv.Out.Paint(term.Bold, term.FirstLine(o.Key, 100)), term.FirstLine(string(o.Value), 200))
 		g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, term.FirstLine(o.Source.String(), 200)))
 		for _, below := range o.Overrode {
-			g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, "instead of "+term.FirstLine(string(below.Value), 100)+" from "+term.FirstLine(below.Source.String(), 200)))
+			g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, "overrides "+term.FirstLine(string(below.Value), 100)+" from "+term.FirstLine(below.Source.String(), 200)))
 		}
 	}
 	for _, w := range c.Warnings {

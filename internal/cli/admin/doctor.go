@@ -14,8 +14,8 @@ import (
 type storeCommands struct{ inv *cli.Invocation }
 
 func (g storeCommands) doctorCommand() *cobra.Command {
-	cmd := g.findingsCommand("doctor", "Look for what may be wrong, and say what to do about it",
-		"Doctor looks at the directories, the configuration, the keys, the store and a running server. It changes nothing.",
+	cmd := g.findingsCommand("doctor", "Check for problems and show how to fix them",
+		"Doctor checks the directories, the configuration, the keys, the store and a running server. It changes nothing.",
 		func(ctx context.Context, o cli.Options, _ []string) ([]cli.Finding, error) {
 			return g.inv.Host.Maintenance().Doctor(ctx, o)
 		})
@@ -24,8 +24,8 @@ func (g storeCommands) doctorCommand() *cobra.Command {
 }
 
 func (g storeCommands) doctorProvider() *cobra.Command {
-	cmd := g.findingsCommand("provider", "Look whether a provider can be used",
-		"Provider looks for the provider's key and address, asks its server for an answer and the time, and its cheapest\nmodel for a word, which may cost a fraction of a cent. Without a name it is the provider of the model in use.",
+	cmd := g.findingsCommand("provider", "Check whether a provider can be used",
+		"Provider checks the provider's key and address, asks its server for an answer and the time, and its cheapest\nmodel for a word, which may cost a fraction of a cent. Without NAME it checks the provider of the default model.",
 		func(ctx context.Context, o cli.Options, args []string) ([]cli.Finding, error) {
 			return g.inv.Host.Models().Probe(ctx, o, cli.FirstArg(args, ""))
 		})
@@ -113,7 +113,7 @@ func (g storeCommands) backupCommand() *cobra.Command {
 			if err := g.inv.Host.Maintenance().Backup(ctx, o, file); err != nil {
 				return err
 			}
-			g.inv.ReportChange(asJSON, cli.Change{File: file}, fmt.Sprintf("The store is copied to %s.", file))
+			g.inv.ReportChange(asJSON, cli.Change{File: file}, fmt.Sprintf("Copied the store to %s.", file))
 			return nil
 		}),
 	}

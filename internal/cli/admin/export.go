@@ -19,14 +19,13 @@ func (g transferCommands) exportCommand() *cobra.Command {
 	var e transfer.Export
 	var asJSON bool // what it writes is never anything else
 	cmd := &cobra.Command{
-		Use: "export [SESSION]", Short: "Write a session as JSON, in OpenCode's form", Args: cobra.MaximumNArgs(1),
-		Long: "Export writes all that was said and done in a session to standard output, in the form of OpenCode's export:\n" +
-			"opencode import and cairn import read it. Keys and what looks like one are left out unless --secrets is given;\n" +
-			"--sanitize leaves out every text and path.",
+		Use: "export [SESSION]", Short: "Print a session as JSON, in OpenCode's format", Args: cobra.MaximumNArgs(1),
+		Long: "Export prints a session in the format of OpenCode's export, which opencode import and cairn import read. Keys\n" +
+			"and what looks like one are removed unless --secrets is given; --sanitize removes every text and path.",
 		Example: "  cairn export last > session.json\n  cairn export ses_… --sanitize",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if e.Sanitize && e.Secrets {
-				return cli.UsageErrorf("--sanitize leaves out what --secrets keeps; say one of them")
+				return cli.UsageErrorf("--sanitize removes what --secrets keeps; use one of them")
 			}
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				s, err := g.findToExport(ctx, c, args)
@@ -37,7 +36,7 @@ func (g transferCommands) exportCommand() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&e.Sanitize, "sanitize", false, "leave out texts, paths and outputs")
+	cmd.Flags().BoolVar(&e.Sanitize, "sanitize", false, "remove texts, paths and outputs")
 	cmd.Flags().BoolVar(&e.Secrets, "secrets", false, "keep what looks like a key")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
@@ -69,7 +68,7 @@ func (g transferCommands) writeExport(ctx context.Context, e *transfer.Export, c
 		return err
 	}
 	if left > 0 {
-		g.inv.Note("secrets are left out of " + term.FormatCount(int64(left)) + " texts; --secrets keeps them")
+		g.inv.Note("secrets were removed from " + term.FormatCount(int64(left)) + " texts; --secrets keeps them")
 	}
 	return nil
 }

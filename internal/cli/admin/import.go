@@ -19,11 +19,11 @@ func (g transferCommands) importCommand() *cobra.Command {
 	var asJSON bool
 	var hosts []string
 	cmd := &cobra.Command{
-		Use: "import FILE|URL", Short: "Make a session of one that was exported, here or by OpenCode", Args: cobra.ExactArgs(1),
-		Long: "Import reads a session that cairn export or opencode export wrote, and makes it one of this directory, with its id.\n" +
-			"The same file again changes nothing. A file in which something is wrong is refused with its line and field, and\n" +
-			"nothing is written. Rules of the session that allow something do not come along.\n" +
-			"With the URL of a share, https://" + transfer.ShareHost + "/share/…, the session is what was published there.",
+		Use: "import FILE|URL", Short: "Import a session that cairn or OpenCode exported", Args: cobra.ExactArgs(1),
+		Long: "Import adds a session from cairn export or opencode export to this directory, with its id. Importing the same\n" +
+			"file again changes nothing. An invalid file is rejected with line and field, and nothing is written. Rules of\n" +
+			"the session that allow something are not imported.\n" +
+			"With the URL of a share, https://" + transfer.ShareHost + "/share/…, the session published there is imported.",
 		Example: "  cairn import session.json\n  cairn import https://" + transfer.ShareHost + "/share/AbC123",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if cli.IsURL(args[0]) {
@@ -32,7 +32,7 @@ func (g transferCommands) importCommand() *cobra.Command {
 			return g.importFile(ctx, args[0], asJSON)
 		}),
 	}
-	cmd.Flags().StringSliceVar(&hosts, "allow-host", nil, "fetch shares of this `HOST[:PORT]` too; can be repeated")
+	cmd.Flags().StringSliceVar(&hosts, "allow-host", nil, "allow shares of this `HOST[:PORT]`; can be repeated")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -44,7 +44,7 @@ func (g transferCommands) importFile(ctx context.Context, name string, asJSON bo
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return cli.UsageErrorf("there is no file %s", path)
+		return cli.UsageErrorf("file %s not found", path)
 	}
 	if err != nil {
 		return cli.UsageErrorf("%v", err)
@@ -88,7 +88,7 @@ func (g transferCommands) importFrom(ctx context.Context, name string, from io.R
 		}
 		g.inv.Out.Printf("Imported session: %s\n", got.Session.ID)
 		if got.Known {
-			g.inv.Err.Printf("It was here already.\n")
+			g.inv.Err.Printf("It was imported before.\n")
 		}
 		return nil
 	})

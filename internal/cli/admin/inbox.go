@@ -19,21 +19,21 @@ type inboxCommands struct{ inv *cli.Invocation }
 
 func (g inboxCommands) inboxCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "inbox", Short: "Look at and change prompts that wait",
-		Long: "A prompt waits in its session's inbox until it is promoted: one to steer at the model's next step, one to\n" +
-			"queue when the session would become idle. Until then it can be changed. Prompts are named by id, by the\n" +
-			"beginning of it, or by their number in the list.",
+		Use: "inbox", Short: "List and change pending prompts",
+		Long: "A prompt is pending in its session's inbox until it is delivered: a steering prompt at the model's next\n" +
+			"step, a queued one when the session becomes idle. A PROMPT is an id, the beginning of one, or its\n" +
+			"number in the list.",
 	}
 	cmd.AddCommand(g.inboxList(), g.inboxEdit(), g.inboxWithdraw(), g.inboxMove(),
-		g.inboxRedirect(session.Steer, "Heed a waiting prompt at the model's next step"),
-		g.inboxRedirect(session.Queue, "Keep a waiting prompt until the session is idle"))
+		g.inboxRedirect(session.Steer, "Deliver a pending prompt at the model's next step"),
+		g.inboxRedirect(session.Queue, "Deliver a pending prompt once the session is idle"))
 	return cli.GroupCommand(cmd)
 }
 
 func (g inboxCommands) inboxList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list SESSION", Aliases: []string{"ls"}, Short: "List the prompts that wait", Args: cobra.MaximumNArgs(1),
+		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending prompts of a session", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn inbox list last",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"), func(ctx context.Context, c *api.Client, s *session.Session) error {
@@ -45,7 +45,7 @@ func (g inboxCommands) inboxList() *cobra.Command {
 					return g.inv.PrintJSON(append([]*session.Input{}, ins...))
 				}
 				if len(ins) == 0 {
-					g.inv.Err.Printf("Nothing waits in %s.\n", s.ID)
+					g.inv.Err.Printf("No prompts are pending in %s.\n", s.ID)
 					return nil
 				}
 				t := g.inv.NewTable("#", "ID", "DELIVERY", "SINCE", "PROMPT")
@@ -86,7 +86,7 @@ func findInput(ins []*session.Input, name string) (int, error) {
 		if n >= 1 && n <= len(ins) {
 			return n - 1, nil
 		}
-		return 0, cli.UsageErrorf("there is no waiting prompt number %d; %d wait", n, len(ins))
+		return 0, cli.UsageErrorf("pending prompt %d not found; the inbox has %d", n, len(ins))
 	}
 	found, ids := -1, make([]string, len(ins))
 	for i, in := range ins {
@@ -96,7 +96,7 @@ func findInput(ins []*session.Input, name string) (int, error) {
 		}
 		if len(name) >= 8 && strings.HasPrefix(ids[i], name) {
 			if found >= 0 {
-				return 0, cli.UsageErrorf("several waiting prompts begin with %q", name)
+				return 0, cli.UsageErrorf("%q is ambiguous: several pending prompts begin with it; give more of the id", name)
 			}
 			found = i
 		}
@@ -104,13 +104,13 @@ func findInput(ins []*session.Input, name string) (int, error) {
 	if found >= 0 {
 		return found, nil
 	}
-	return 0, session.NotFound("waiting prompt", name, spelling.Nearest(name, ids, 3)...)
+	return 0, session.NotFound("pending prompt", name, spelling.Nearest(name, ids, 3)...)
 }
 
 func (g inboxCommands) inboxEdit() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "edit SESSION PROMPT TEXT… | -", Short: "Replace the text of a waiting prompt", Args: cobra.MinimumNArgs(3),
+		Use: "edit SESSION PROMPT TEXT… | -", Short: "Replace the text of a pending prompt", Args: cobra.MinimumNArgs(3),
 		Example: `  cairn inbox edit last 1 "Only look at the parser"`,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			text, err := g.inv.ReadPrompt(args[2:])
@@ -131,7 +131,7 @@ func (g inboxCommands) inboxEdit() *cobra.Command {
 func (g inboxCommands) inboxWithdraw() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "withdraw SESSION PROMPT", Short: "Take a waiting prompt back", Args: cobra.ExactArgs(2),
+		Use: "withdraw SESSION PROMPT", Short: "Withdraw a pending prompt", Args: cobra.ExactArgs(2),
 		Example: "  cairn inbox withdraw last 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
@@ -146,13 +146,13 @@ func (g inboxCommands) inboxWithdraw() *cobra.Command {
 func (g inboxCommands) inboxMove() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "move SESSION PROMPT NUMBER", Short: "Move a waiting prompt to another place", Args: cobra.ExactArgs(3),
+		Use: "move SESSION PROMPT NUMBER", Short: "Move a pending prompt to another position", Args: cobra.ExactArgs(3),
 		Example: "  cairn inbox move last 3 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
 				to, err := strconv.Atoi(args[2])
 				if err != nil || to < 1 || to > len(ins) {
-					return cli.UsageErrorf("the new place must be a number from 1 to %d, got %q", len(ins), term.FirstLine(args[2], 20))
+					return cli.UsageErrorf("the new position must be a number from 1 to %d, got %q", len(ins), term.FirstLine(args[2], 20))
 				}
 				return c.Reorder(ctx, ins[i].SessionID, moveInput(ins, i, to-1))
 			})

@@ -22,9 +22,9 @@ type jobCommands struct{ inv *cli.Invocation }
 
 func (g jobCommands) jobsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "jobs", Aliases: []string{"job"}, Short: "Look at, wait for and end commands that run in the background",
+		Use: "jobs", Aliases: []string{"job"}, Short: "List, wait for and cancel background commands",
 		Long: "A job is a command that the model started in the background of a session. It runs in the process that works\n" +
-			"for the session, cairn serve or else cairn run, and ends with it. Jobs are named by id or by its beginning.",
+			"for the session, cairn serve or else cairn run, and ends with it. A JOB is an id or the beginning of one.",
 	}
 	cmd.AddCommand(g.jobsList(), g.jobsShow(), g.jobsLogs(), g.jobsWait(), g.jobsCancel())
 	return cli.GroupCommand(cmd)
@@ -88,7 +88,7 @@ func (g jobCommands) withJob(ctx context.Context, name string, f func(context.Co
 		if len(found) == 1 {
 			return f(ctx, c, found[0])
 		}
-		return cli.NewExitError(cli.ExitUsage, session.NotFound("job", name, spelling.Nearest(name, ids, 3)...), "cairn jobs list --all shows what there is")
+		return cli.NewExitError(cli.ExitUsage, session.NotFound("job", name, spelling.Nearest(name, ids, 3)...), "cairn jobs list --all shows all jobs")
 	})
 }
 
@@ -137,7 +137,7 @@ func (g jobCommands) jobsList() *cobra.Command {
 					return g.inv.PrintJSON(jobs)
 				}
 				if len(jobs) == 0 {
-					g.inv.Err.Printf("There are no jobs.\n")
+					g.inv.Err.Printf("No jobs.\n")
 					return nil
 				}
 				t := g.inv.NewTable("ID", "STATE", "SINCE", "COMMAND")
@@ -150,7 +150,7 @@ func (g jobCommands) jobsList() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "of all directories")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all directories")
 	return cmd
 }
 
@@ -165,7 +165,7 @@ func jobState(j session.Job) string {
 func (g jobCommands) jobsShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show JOB", Short: "Show what a job is and how it stands", Args: cobra.ExactArgs(1),
+		Use: "show JOB", Short: "Show a job and its state", Args: cobra.ExactArgs(1),
 		Example: "  cairn jobs show job_…",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.withJob(ctx, args[0], func(_ context.Context, _ *api.Client, j jobIn) error {
@@ -198,7 +198,7 @@ func (g jobCommands) jobsLogs() *cobra.Command {
 	var asJSON, follow bool
 	var bytes int64
 	cmd := &cobra.Command{
-		Use: "logs JOB", Short: "Print what a job has printed", Args: cobra.ExactArgs(1),
+		Use: "logs JOB", Short: "Print the output of a job", Args: cobra.ExactArgs(1),
 		Example: "  cairn jobs logs job_…\n  cairn jobs logs job_… --follow --tail 4096",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if bytes < 0 {
@@ -215,8 +215,8 @@ func (g jobCommands) jobsLogs() *cobra.Command {
 	}
 	cmd.ValidArgsFunction = g.completeJobs
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job ends")
-	cmd.Flags().Int64Var(&bytes, "tail", 0, "begin so many `BYTES` before the end")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until the job ends")
+	cmd.Flags().Int64Var(&bytes, "tail", 0, "start this many `BYTES` before the end")
 	return cmd
 }
 
@@ -259,7 +259,7 @@ func (g jobCommands) jobsWait() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "wait JOB", Short: "Wait until a job has ended", Args: cobra.ExactArgs(1),
-		Long:    "Wait exits with 0 if the job ended by itself with exit code 0, with 4 if it still runs after --timeout, else with 1.",
+		Long:    "Wait exits with 0 if the job ended with exit code 0, with 4 if it still runs after --timeout, else with 1.",
 		Example: "  cairn jobs wait job_… --timeout 10m && echo fine",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
@@ -280,7 +280,7 @@ func (g jobCommands) jobsWait() *cobra.Command {
 	}
 	cmd.ValidArgsFunction = g.completeJobs
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `DURATION` and exit with 4; the job runs on")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this `DURATION` and exit with 4; the job continues")
 	return cmd
 }
 
@@ -306,7 +306,7 @@ func waitFor(ctx context.Context, c *api.Client, j *jobIn, timeout time.Duration
 func jobError(j session.Job) error {
 	switch {
 	case j.Status == session.JobRunning:
-		return &cli.ExitError{Code: cli.ExitTimeout, Err: fmt.Errorf("job %s still runs", j.ID)}
+		return &cli.ExitError{Code: cli.ExitTimeout, Err: fmt.Errorf("job %s is still running", j.ID)}
 	case j.Status == session.JobEndedItself && j.Exit != nil && *j.Exit == 0:
 		return nil
 	default:
@@ -317,7 +317,7 @@ func jobError(j session.Job) error {
 func (g jobCommands) jobsCancel() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "cancel JOB…", Short: "End jobs with everything that they started", Args: cobra.MinimumNArgs(1),
+		Use: "cancel JOB…", Short: "End jobs and every process that they started", Args: cobra.MinimumNArgs(1),
 		Example: "  cairn jobs cancel job_…",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			for _, name := range args {

@@ -18,9 +18,8 @@ type permissionCommands struct{ inv *cli.Invocation }
 
 func (g permissionCommands) permissionCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "permission", Short: "Answer what waits for a permission; see and revoke saved ones; explain rules",
-		Long: "A tool call that needs a permission waits until somebody answers, here or in another terminal, today or\n" +
-			"after a restart.",
+		Use: "permission", Short: "Answer permission requests, manage saved permissions, explain rules",
+		Long: "A tool call that needs a permission waits for an answer, here or in another terminal, also across a restart.",
 	}
 	cmd.AddCommand(g.permissionList(), g.permissionReply(), g.permissionApprovals(), g.permissionRevoke(), g.permissionExplain())
 	return cli.GroupCommand(cmd)
@@ -29,7 +28,7 @@ func (g permissionCommands) permissionCommand() *cobra.Command {
 func (g permissionCommands) permissionList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List what waits for an answer", Args: cobra.MaximumNArgs(1),
+		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending permission requests", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn permission list\n  cairn permission list ses_… --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -41,7 +40,7 @@ func (g permissionCommands) permissionList() *cobra.Command {
 					return g.inv.PrintJSON(asks)
 				}
 				if len(asks) == 0 {
-					g.inv.Err.Printf("Nothing waits for a permission.\n")
+					g.inv.Err.Printf("No permission requests are pending.\n")
 				}
 				for _, ask := range asks {
 					g.inv.Out.Printf("%s  %s  %s\n", g.inv.Out.Paint(term.Bold, string(ask.ID)), ask.SessionID, g.inv.Out.Paint(term.Dim, term.FormatAge(ask.Time)))
@@ -71,16 +70,16 @@ func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name st
 func (g permissionCommands) permissionReply() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "reply ASK once|always|reject [REASON…]", Short: "Answer", Args: cobra.MinimumNArgs(2),
-		Long: "Reply answers what waits. always also saves the permission for this project. reject with a reason lets the\n" +
-			"model go on and tells it why; without one it stops the session's work.",
+		Use: "reply REQUEST once|always|reject [REASON…]", Short: "Answer a permission request", Args: cobra.MinimumNArgs(2),
+		Long: "Reply answers a permission request. always also saves the permission for this project. reject with a\n" +
+			"reason gives the model the reason and lets it continue; without one it stops the session's work.",
 		Example: "  cairn permission reply per_… once\n  cairn permission reply per_… reject \"use the staging database\"",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			r := api.ReplyRequest{Reply: session.Reply(args[1]), Message: strings.Join(args[2:], " ")}
 			switch r.Reply {
 			case session.ReplyOnce, session.ReplyAlways:
 				if r.Message != "" {
-					return cli.UsageErrorf("a reason goes with reject only")
+					return cli.UsageErrorf("a reason is allowed with reject only")
 				}
 			case session.ReplyReject:
 			default:
@@ -124,7 +123,7 @@ func findAsk(asks []session.PendingAsk, name string) (session.PendingAsk, error)
 		return found[0], nil
 	}
 	return session.PendingAsk{}, cli.NewExitError(
-		cli.ExitUsage, session.NotFound("waiting permission", name, spelling.Nearest(name, ids, 3)...), "cairn permission list shows what waits",
+		cli.ExitUsage, session.NotFound("permission request", name, spelling.Nearest(name, ids, 3)...), "cairn permission list shows the pending requests",
 	)
 }
 
@@ -156,7 +155,7 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "of all projects")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all projects")
 	return cmd
 }
 
@@ -175,7 +174,7 @@ func listApprovals(ctx context.Context, c *api.Client, all bool) ([]api.Approval
 func (g permissionCommands) permissionRevoke() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "revoke APPROVAL…", Short: "Take saved permissions back", Args: cobra.MinimumNArgs(1),
+		Use: "revoke APPROVAL…", Short: "Revoke saved permissions", Args: cobra.MinimumNArgs(1),
 		Example: "  cairn permission revoke psv_…",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {

@@ -18,8 +18,8 @@ type questionCommands struct{ inv *cli.Invocation }
 
 func (g questionCommands) questionCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "question", Short: "Answer what the model wants to know",
-		Long: "A question waits until somebody answers it, here or in another terminal, today or after a restart.",
+		Use: "question", Short: "Answer questions of the model",
+		Long: "A question waits for an answer, here or in another terminal, also across a restart.",
 	}
 	cmd.AddCommand(g.questionList(), g.questionAnswer(), g.questionDismiss())
 	return cli.GroupCommand(cmd)
@@ -28,7 +28,7 @@ func (g questionCommands) questionCommand() *cobra.Command {
 func (g questionCommands) questionList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List what waits for an answer", Args: cobra.MaximumNArgs(1),
+		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending questions", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn question list\n  cairn question list ses_… --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -40,7 +40,7 @@ func (g questionCommands) questionList() *cobra.Command {
 					return g.inv.PrintJSON(list)
 				}
 				if len(list) == 0 {
-					g.inv.Err.Printf("No question waits.\n")
+					g.inv.Err.Printf("No questions are pending.\n")
 				}
 				for _, q := range list {
 					g.printQuestion(q)
@@ -76,9 +76,9 @@ func (g questionCommands) listQuestions(ctx context.Context, c *api.Client, name
 func (g questionCommands) questionAnswer() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "answer QUESTION ANSWER…", Short: "Answer", Args: cobra.MinimumNArgs(2),
-		Long: "Answer takes one ANSWER for each question that is asked together: the number or the label of an option, several of\n" +
-			"them with commas between where several may be chosen, or your own words; \"\" is no answer.",
+		Use: "answer QUESTION ANSWER…", Short: "Answer a question", Args: cobra.MinimumNArgs(2),
+		Long: "Give one ANSWER for each question of the group: the number or label of an option, several separated by\n" +
+			"commas if several may be chosen, or your own words. \"\" leaves a question unanswered.",
 		Example: "  cairn question answer que_… 2\n  cairn question answer que_… \"the staging database\" 1,3",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -104,7 +104,7 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 
 func allChosen(qs []session.Question, words []string) ([][]string, error) {
 	if len(words) != len(qs) {
-		return nil, cli.UsageErrorf("%d questions are asked together, got %d answers; \"\" is no answer", len(qs), len(words))
+		return nil, cli.UsageErrorf("the group has %d questions, got %d answers; use \"\" to leave one unanswered", len(qs), len(words))
 	}
 	answers := make([][]string, len(qs))
 	for i, q := range qs {
@@ -120,7 +120,7 @@ func allChosen(qs []session.Question, words []string) ([][]string, error) {
 func (g questionCommands) questionDismiss() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "dismiss QUESTION", Short: "Do not answer; the session's work stops", Args: cobra.ExactArgs(1),
+		Use: "dismiss QUESTION", Short: "Dismiss a question and stop the session's work", Args: cobra.ExactArgs(1),
 		Example: "  cairn question dismiss que_…",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -161,6 +161,6 @@ func (g questionCommands) findQuestion(ctx context.Context, c *api.Client, name 
 		return found[0], nil
 	}
 	return session.QuestionAsked{}, cli.NewExitError(
-		cli.ExitUsage, session.NotFound("waiting question", name, spelling.Nearest(name, ids, 3)...), "cairn question list shows what waits",
+		cli.ExitUsage, session.NotFound("question", name, spelling.Nearest(name, ids, 3)...), "cairn question list shows the pending questions",
 	)
 }

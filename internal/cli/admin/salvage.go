@@ -13,9 +13,9 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "salvage DIR", Short: "Copy what can be read of a damaged store into a new home", Args: cobra.ExactArgs(1),
-		Long: "Salvage copies what can be read of the store into the new directory DIR, and changes nothing where it reads.\n" +
-			"Of each session it keeps the events up to the first that is lost. It fails when anything was lost.\n" +
-			"Look at the result with CAIRN_HOME=DIR; to go on with it, put DIR/data in the place of the old data folder.",
+		Long: "Salvage copies what can be read of the store into the new directory DIR and changes nothing in the old one.\n" +
+			"Of each session it keeps the events up to the first lost one. It exits with 1 if anything was lost. Look at\n" +
+			"the result with CAIRN_HOME=DIR; to use it, replace the old data directory by DIR/data.",
 		Example: "  cairn salvage ~/salvaged\n  CAIRN_HOME=~/salvaged cairn session list --all",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			o, err := g.inv.HostOptions("")
@@ -59,6 +59,6 @@ func (g storeCommands) showSalvage(s *cli.Salvage) {
 	for _, lost := range s.Lost {
 		g.inv.Out.Printf("%s lost: %s\n", g.inv.Out.Paint(term.Red, g.inv.Marks.Bad), term.FirstLine(lost, 300))
 	}
-	g.inv.Out.Printf("%d events of %d sessions are in %s.\n", s.Events, len(s.Sessions), s.Home)
-	g.inv.Err.Printf("Look: CAIRN_HOME=%s cairn session list --all\n", fmt.Sprintf("%q", s.Home))
+	g.inv.Out.Printf("Copied %d events of %d sessions to %s.\n", s.Events, len(s.Sessions), s.Home)
+	g.inv.Err.Printf("To look at them, run: CAIRN_HOME=%s cairn session list --all\n", fmt.Sprintf("%q", s.Home))
 }

@@ -21,9 +21,9 @@ func (g serveCommand) serveCommand() *cobra.Command {
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
 		Use: "serve", Short: "Serve the HTTP API until Ctrl-C", Args: cobra.NoArgs,
-		Long: "Serve owns the store and answers on a Unix socket and on the loopback address. Other cairn commands find it\n" +
-			"by themselves and become its clients. A port that others can reach needs CAIRN_SERVER_PASSWORD. What no flag says is\n" +
-			"as server says in the user's configuration.",
+		Long: "Serve owns the store and answers on a Unix socket and on the loopback address. Other cairn commands on\n" +
+			"this machine become its clients. An address that others can reach requires CAIRN_SERVER_PASSWORD. The\n" +
+			"defaults of flags are those under server in your configuration.",
 		Example: "  cairn serve\n  cairn serve --port 4096\n  CAIRN_SERVER_PASSWORD=… cairn serve --hostname 0.0.0.0 --port 4096",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) (err error) {
 			if port < 0 || port > 65535 {
@@ -55,15 +55,15 @@ func (g serveCommand) serveCommand() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&o.Hostname, "hostname", "", "the address to listen on (127.0.0.1, or 0.0.0.0 with --mdns)")
-	cmd.Flags().IntVar(&port, "port", 0, "the port; 0 takes 4096 or a free one")
-	cmd.Flags().BoolVar(&mdns, "mdns", false, "let the local network find the server")
-	cmd.Flags().StringVar(&o.MDNSDomain, "mdns-domain", "", "the `NAME` under which it is found (opencode.local)")
+	cmd.Flags().StringVar(&o.Hostname, "hostname", "", "listen on this `ADDRESS` (default 127.0.0.1, or 0.0.0.0 with --mdns)")
+	cmd.Flags().IntVar(&port, "port", 0, "listen on this `PORT`; 0 is 4096, or a free one if that is taken")
+	cmd.Flags().BoolVar(&mdns, "mdns", false, "announce the server in the local network")
+	cmd.Flags().StringVar(&o.MDNSDomain, "mdns-domain", "", "announce it under this `NAME` (default opencode.local)")
 	cli.AddTrustFlag(cmd, &word)
-	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false, "serve requests from this machine without credentials, whoever's they are")
-	cmd.Flags().StringSliceVar(&o.Origins, "cors", nil, "let pages of this `ORIGIN` in; can be repeated")
-	cmd.Flags().BoolVar(&sandboxed, "sandbox", false, "run commands in a sandbox: no network, no writing outside of their directory")
-	cmd.Flags().StringVar(&dir, "dir", "", "the `DIRECTORY` of requests that name none")
+	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false, "serve requests of every user of this machine without credentials")
+	cmd.Flags().StringSliceVar(&o.Origins, "cors", nil, "allow requests of web pages from this `ORIGIN`; can be repeated")
+	cmd.Flags().BoolVar(&sandboxed, "sandbox", false, "run commands in a sandbox: no network, no writes outside their directory")
+	cmd.Flags().StringVar(&dir, "dir", "", "use this `DIRECTORY` for requests that name no directory")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }

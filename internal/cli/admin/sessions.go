@@ -19,7 +19,7 @@ type sessionCommands struct{ inv *cli.Invocation }
 func (g sessionCommands) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "session", Short: "List, show, rename, archive and delete sessions", Args: cobra.NoArgs,
-		Long: "Sessions are named by their id, by the beginning of it, or by last: the newest of this directory.",
+		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this directory.",
 	}
 	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionRename(), g.sessionArchive(), g.sessionDelete())
 	return cli.GroupCommand(cmd)
@@ -66,17 +66,17 @@ func (g sessionCommands) sessionList() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "of all directories")
-	cmd.Flags().BoolVar(&archived, "archived", false, "archived ones too")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "include all directories")
+	cmd.Flags().BoolVar(&archived, "archived", false, "include archived sessions")
 	most := 50
 	if g.inv.IsOpenCode() {
 		most = math.MaxInt
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", most, "at most this many")
+	cmd.Flags().IntVarP(&limit, "limit", "n", most, "list at most `N` sessions")
 	cmd.Flags().IntVar(&limit, "max-count", most, "")
 	cli.HideFlags(cmd.Flags(), "max-count") // OpenCode's name for limit
-	cmd.Flags().StringVar(&format, "format", "table", "table, or json: the lines of OpenCode's list")
-	cmd.Flags().StringVar(&search, "search", "", "only those with this `TEXT` in the title")
+	cmd.Flags().StringVar(&format, "format", "table", "print a table, or json in the shape of OpenCode's list")
+	cmd.Flags().StringVar(&search, "search", "", "only sessions with this `TEXT` in the title")
 	return cmd
 }
 
@@ -86,7 +86,7 @@ func (g sessionCommands) listSessions(list []*session.Session, all bool) {
 		if all {
 			where = "yet"
 		}
-		g.inv.Err.Printf("There are no sessions %s. Begin one: cairn run \"…\"\n", where)
+		g.inv.Err.Printf("No sessions %s. Start one with: cairn run \"…\"\n", where)
 		return
 	}
 	t := g.inv.NewTable("ID", "UPDATED", "COST", "TITLE")
@@ -106,7 +106,7 @@ func (g sessionCommands) listSessions(list []*session.Session, all bool) {
 func (g sessionCommands) sessionShow() *cobra.Command {
 	var asJSON, thinking, full bool
 	cmd := &cobra.Command{
-		Use: "show [SESSION]", Short: "Show what was said and done", Args: cobra.MaximumNArgs(1),
+		Use: "show [SESSION]", Short: "Show the messages of a session", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn session show\n  cairn session show ses_… --full\n  cairn session show last --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -136,7 +136,7 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&thinking, "thinking", false, "show the model's reasoning")
-	cmd.Flags().BoolVar(&full, "full", false, "show what the tools answered")
+	cmd.Flags().BoolVar(&full, "full", false, "show the results of tools")
 	return cmd
 }
 
@@ -160,7 +160,7 @@ func readMessages(ctx context.Context, c *api.Client, id session.ID) ([]session.
 func (g sessionCommands) sessionRename() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "rename SESSION TITLE…", Short: "Give a session another title", Args: cobra.MinimumNArgs(2),
+		Use: "rename SESSION TITLE…", Short: "Change the title of a session", Args: cobra.MinimumNArgs(2),
 		Example: `  cairn session rename last "The parser"`,
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
@@ -179,9 +179,9 @@ func (g sessionCommands) sessionRename() *cobra.Command {
 func (g sessionCommands) sessionDelete() *cobra.Command {
 	var asJSON, yes bool
 	cmd := &cobra.Command{
-		Use: "delete SESSION…", Short: "Delete sessions for good; what they cost stays in cairn stats", Args: cobra.MinimumNArgs(1),
-		Long: "Delete removes sessions for good. One that is not named by its whole id is deleted when you say yes to it on\n" +
-			"the terminal, or with --yes.",
+		Use: "delete SESSION…", Short: "Delete sessions permanently; their costs stay in cairn stats", Args: cobra.MinimumNArgs(1),
+		Long: "Delete removes sessions permanently. A session that is not named by its full id is deleted only after you\n" +
+			"confirm it on the terminal, or with --yes.",
 		Example: "  cairn session delete ses_…\n  cairn session delete last --yes",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			for _, name := range args {
@@ -191,7 +191,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 						return err
 					}
 					if !yes && name != string(s.ID) {
-						if err := g.inv.Confirm(ctx, asJSON, cli.Confirmation{What: fmt.Sprintf("delete %s %s for good", s.ID, cli.SessionTitle(s)), Hint: "Say --yes, or name the session by its whole id."}); err != nil {
+						if err := g.inv.Confirm(ctx, asJSON, cli.Confirmation{What: fmt.Sprintf("delete %s %s for good", s.ID, cli.SessionTitle(s)), Hint: "Use --yes, or name the session by its full id."}); err != nil {
 							return err
 						}
 					}

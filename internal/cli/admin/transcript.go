@@ -64,7 +64,7 @@ func (t *transcript) printMessage(m session.Message) {
 	case *session.Assistant:
 		t.printAssistant(m)
 	case *session.System:
-		t.printNote("told the model: " + term.FirstLine(m.Text, 120))
+		t.printNote("system message: " + term.FirstLine(m.Text, 120))
 	case *session.Synthetic:
 		t.printNote(term.FirstLine(m.Text, 120))
 	case *session.Shell:
@@ -75,7 +75,7 @@ func (t *transcript) printMessage(m session.Message) {
 	case *session.ModelSwitch:
 		t.printNote("model: " + term.FirstLine(m.Model.String(), 80))
 	case *session.Compaction:
-		t.printHeading(term.Yellow, "the past, summed up", "")
+		t.printHeading(term.Yellow, "summary of the history", "")
 		t.printBlock(m.Summary)
 	}
 }
@@ -106,7 +106,7 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 		case *session.Text:
 			t.printBlock(c.Text)
 			if c.Partial {
-				t.out.Printf("%s\n", t.out.Paint(term.Dim, "(cut short)"))
+				t.out.Printf("%s\n", t.out.Paint(term.Dim, "(incomplete)"))
 			}
 		case *session.Reasoning:
 			if t.thinking {
@@ -121,9 +121,9 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 	}
 	switch {
 	case m.Open() && t.working:
-		t.out.Printf("%s\n", t.out.Paint(term.Dim, "(at work)"))
+		t.out.Printf("%s\n", t.out.Paint(term.Dim, "(working)"))
 	case m.Open():
-		t.out.Printf("%s\n", t.out.Paint(term.Dim, "(cut off; the next cairn run or cairn serve goes on with it)"))
+		t.out.Printf("%s\n", t.out.Paint(term.Dim, "(interrupted; the next cairn run or cairn serve continues it)"))
 	}
 }
 

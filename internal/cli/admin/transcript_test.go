@@ -17,7 +17,7 @@ func TestTranscriptCacheNote(t *testing.T) {
 	} {
 		a, b := testInvocation()
 		(&transcript{out: a.Out, marks: a.Marks}).print(&session.Session{}, []session.Message{&session.Assistant{Prefix: prefix}})
-		if n := strings.Count(b.String(), "anew, at full price: the tool zoom was added\n"); n != want {
+		if n := strings.Count(b.String(), "so the whole conversation is charged at full price: the tool zoom was added\n"); n != want {
 			t.Errorf("%+v is reported %d times, want %d, in\n%s", prefix, n, want, b)
 		}
 	}

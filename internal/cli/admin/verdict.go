@@ -16,10 +16,10 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 	var asJSON bool
 	var agent, name string
 	cmd := &cobra.Command{
-		Use: "explain TOOL ARGS…", Short: "Say what the rules decide about a call, by which rule, and where it stands", Args: cobra.MinimumNArgs(2),
-		Long: "Explain asks nobody and runs nothing. Behind bash stands a command, behind the tools for files their paths, behind\n" +
-			"others what they ask for: an address, a name. Of a command each part is decided about; … stands for what is not\n" +
-			"known beforehand.",
+		Use: "explain TOOL ARGS…", Short: "Explain what the rules decide about a call, and which rule in which file", Args: cobra.MinimumNArgs(2),
+		Long: "Explain evaluates the rules and runs nothing. ARGS are the command for bash, paths for the file tools, and\n" +
+			"for other tools what they ask for: a URL, a name. Each part of a command is decided separately; … stands for\n" +
+			"what is unknown before it runs.",
 		Example: "  cairn permission explain bash 'git push --force && rm -rf build'\n  cairn permission explain edit src/main.go --agent plan",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -47,8 +47,8 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().StringVar(&agent, "agent", "", "as this agent")
-	cmd.Flags().StringVarP(&name, "session", "s", "", "in this session, with its own rules")
+	cmd.Flags().StringVar(&agent, "agent", "", "evaluate as this `AGENT`")
+	cmd.Flags().StringVarP(&name, "session", "s", "", "include the rules of this `SESSION`")
 	return cmd
 }
 
@@ -59,10 +59,10 @@ func (g permissionCommands) showVerdict(v api.Verdict) {
 		g.inv.Out.Printf("  %s: %s\n", p.Effect, term.FirstLine(p.Resource, 200))
 		switch {
 		case p.Rule == nil:
-			g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, "no rule matches, so it asks"))
+			g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, "no rule matches: ask"))
 			continue
 		case p.Possible:
-			g.inv.Out.Printf("    it may turn out to match %s\n", ruleText(*p.Rule))
+			g.inv.Out.Printf("    may match %s\n", ruleText(*p.Rule))
 		default:
 			g.inv.Out.Printf("    %s\n", ruleText(*p.Rule))
 		}

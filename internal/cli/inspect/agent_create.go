@@ -32,10 +32,10 @@ type agentSpec struct {
 func (g agentCommands) agentCreateCommand() *cobra.Command {
 	var n agentSpec
 	cmd := &cobra.Command{
-		Use: "create [NAME]", Short: "Make an agent, as a Markdown file to edit", Args: cobra.MaximumNArgs(1),
+		Use: "create [NAME]", Short: "Create an agent as a Markdown file", Args: cobra.MaximumNArgs(1),
 		Long: "Create writes .cairn/agent/NAME.md in the project, or with --global in your own configuration. It never\n" +
-			"overwrites one. Without a NAME it is made of the first words of --description. The text of the file is the agent's prompt, the fields above it are those of an agent\n" +
-			"in the configuration.",
+			"overwrites a file. Without NAME the name is made of the first words of --description. The text of the file is\n" +
+			"the agent's prompt; the fields above it are those of an agent in the configuration.",
 		Example: "  cairn agent create review --mode subagent --description \"Reviews a change\" --prompt \"Review what changed.\"\n" +
 			"  cairn agent create docs --prompt - < prompt.md",
 	}
@@ -44,15 +44,15 @@ func (g agentCommands) agentCreateCommand() *cobra.Command {
 		n.restricted = fs.Changed("permissions") || fs.Changed("tools")
 		return g.createAgent(ctx, cli.FirstArg(args, n.deriveName()), n)
 	})
-	fs.StringVar(&n.description, "description", "", "when to use it; other agents see this")
-	fs.StringVar(&n.mode, "mode", "", "primary: people choose it; subagent: agents call it; all: both (default)")
-	fs.StringVarP(&n.model, "model", "m", "", "the model that answers, as `PROVIDER/MODEL`")
-	fs.StringVar(&n.prompt, "prompt", "", "its system prompt; - reads it from standard input")
-	fs.StringVar(&n.color, "color", "", "its colour, as #rrggbb")
-	fs.IntVar(&n.steps, "steps", 0, "turns that it may take for one prompt")
-	fs.BoolVar(&n.global, "global", false, "for all projects, in your own configuration")
-	fs.StringVar(&n.path, "path", "", "in agents/ below this `DIRECTORY`")
-	fs.StringVar(&n.allowed, "permissions", "", "what it may do, by commas: "+strings.Join(grantable, ", ")+" (default all)")
+	fs.StringVar(&n.description, "description", "", "say when to use it; other agents see this `TEXT`")
+	fs.StringVar(&n.mode, "mode", "", "`MODE` primary (chosen by people), subagent (called by agents) or all (default)")
+	fs.StringVarP(&n.model, "model", "m", "", "use the model `PROVIDER/MODEL`")
+	fs.StringVar(&n.prompt, "prompt", "", "set the system prompt to `TEXT`; - reads it from standard input")
+	fs.StringVar(&n.color, "color", "", "set its `COLOUR`, as #rrggbb")
+	fs.IntVar(&n.steps, "steps", 0, "allow this many `TURNS` for one prompt")
+	fs.BoolVar(&n.global, "global", false, "create it for all projects, in your own configuration")
+	fs.StringVar(&n.path, "path", "", "create it in agents/ below this `DIRECTORY`")
+	fs.StringVar(&n.allowed, "permissions", "", "allow only this comma-separated `LIST` of "+strings.Join(grantable, ", ")+" (default all)")
 	fs.StringVar(&n.allowed, "tools", "", "")
 	cli.HideFlags(fs, "tools") // OpenCode's older name
 	cmd.MarkFlagsMutuallyExclusive("path", "global")
@@ -98,10 +98,10 @@ var agentName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Z
 
 func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec) error {
 	if name == "" {
-		return cli.UsageErrorf("say the agent's NAME, or describe it with --description")
+		return cli.UsageErrorf("the agent has no name; give NAME or --description")
 	}
 	if !agentName.MatchString(name) || len(name) > 100 {
-		return cli.UsageErrorf("an agent's name is letters, digits, dots, dashes and slashes, got %q", term.FirstLine(name, 60))
+		return cli.UsageErrorf("an agent's name must consist of letters, digits, dots, dashes and slashes, got %q", term.FirstLine(name, 60))
 	}
 	if err := n.check(); err != nil {
 		return err
@@ -122,11 +122,11 @@ func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec
 		return err
 	}
 	if err := writeNew(path, n.formatMarkdown(name, denied)); errors.Is(err, fs.ErrExist) {
-		return cli.NewExitError(cli.ExitUsage, fmt.Errorf("%s is there already", path), "Edit it, or take another name.")
+		return cli.NewExitError(cli.ExitUsage, fmt.Errorf("%s exists already", path), "Edit it, or choose another name.")
 	} else if err != nil {
 		return fmt.Errorf("write the agent: %w", err)
 	}
-	g.inv.ReportChange(n.asJSON, cli.Change{File: path}, fmt.Sprintf("The agent %s is in %s; edit it there.", name, path))
+	g.inv.ReportChange(n.asJSON, cli.Change{File: path}, fmt.Sprintf("Created the agent %s in %s.", name, path))
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (g agentCommands) agentFile(ctx context.Context, name string, n agentSpec) 
 	if _, exists := cfg.Agent[name]; exists {
 		from := cfg.Explain("agent." + name)
 		if len(from) > 0 {
-			return "", cli.NewExitError(cli.ExitUsage, fmt.Errorf("the agent %s is there already, in %s", name, from[0].Source), "Edit it there, or take another name.")
+			return "", cli.NewExitError(cli.ExitUsage, fmt.Errorf("the agent %s exists already, in %s", name, from[0].Source), "Edit it there, or choose another name.")
 		}
 	}
 	dir := filepath.Join(cfg.Claim.Root, ".cairn")

@@ -17,7 +17,7 @@ import (
 type agentCommands struct{ inv *cli.Invocation }
 
 func (g agentCommands) agentCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "agent", Short: "List, show and make agents"}
+	cmd := &cobra.Command{Use: "agent", Short: "List, show and create agents"}
 	cmd.AddCommand(g.agentListCommand(), g.agentShowCommand(), g.agentCreateCommand())
 	return cli.GroupCommand(cmd)
 }
@@ -36,7 +36,7 @@ func (g agentCommands) withAgents(ctx context.Context, f func([]session.Agent) e
 func (g agentCommands) agentListCommand() *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the agents that can work here; the first is the default", Args: cobra.NoArgs,
+		Use: "list", Short: "List the agents of this directory, the default first", Args: cobra.NoArgs,
 		Example: "  cairn agent list\n  cairn agent list --all",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
 			return g.withAgents(ctx, func(agents []session.Agent) error {
@@ -57,7 +57,7 @@ func (g agentCommands) agentListCommand() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also those that cairn itself calls")
+	cmd.Flags().BoolVar(&all, "all", false, "include agents that only cairn calls")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -87,7 +87,7 @@ func (g agentCommands) agentShowCommand() *cobra.Command {
 			return g.withAgents(ctx, func(agents []session.Agent) error {
 				i := slices.IndexFunc(agents, func(x session.Agent) bool { return x.ID == args[0] })
 				if i < 0 {
-					return cli.NewExitError(cli.ExitUsage, session.NotFound("agent", args[0], spelling.Nearest(args[0], agentNames(agents), 3)...), "cairn agent list shows what there is")
+					return cli.NewExitError(cli.ExitUsage, session.NotFound("agent", args[0], spelling.Nearest(args[0], agentNames(agents), 3)...), "cairn agent list shows the agents")
 				}
 				shown := shownAgent{agents[i], g.untrustedRules(ctx, args[0])}
 				if asJSON {

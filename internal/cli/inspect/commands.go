@@ -15,10 +15,10 @@ type promptCommands struct{ inv *cli.Invocation }
 
 func (g promptCommands) commandCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "command", Short: "List the prompts with a name that can be run here",
-		Long: "A command is a prompt with a name: cairn run --command NAME gives it, with what you type behind the name in\n" +
-			"its places $1, $2 and $ARGUMENTS. Some are built in; others are Markdown files in .cairn/command, or stand in\n" +
-			"the configuration. Those of a project that have something run need trust.",
+		Use: "command", Short: "List the commands of this directory",
+		Long: "A command is a prompt with a name. cairn run --command NAME ARGUMENTS runs it, with the arguments in place of\n" +
+			"$1, $2 and $ARGUMENTS. Commands are built in, Markdown files in .cairn/command, or part of the configuration.\n" +
+			"A project's commands that run programs need trust.",
 	}
 	cmd.AddCommand(g.commandList())
 	return cli.GroupCommand(cmd)
@@ -27,7 +27,7 @@ func (g promptCommands) commandCommand() *cobra.Command {
 func (g promptCommands) commandList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List them", Args: cobra.NoArgs, Example: "  cairn command list",
+		Use: "list", Aliases: []string{"ls"}, Short: "List the commands", Args: cobra.NoArgs, Example: "  cairn command list",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				list, err := c.Commands(ctx)

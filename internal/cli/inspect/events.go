@@ -20,16 +20,16 @@ func (g eventCommands) eventsCommand() *cobra.Command {
 	var f eventFlags
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
-		Use: "events [SESSION]", Short: "Show the log of a session, or follow it", Args: cobra.MaximumNArgs(1),
-		Long: "Events prints what is recorded of a session, one event per line, in its order. With --follow it goes on\n" +
-			"with what happens next; interrupted, it can be resumed with --after and the last number it printed.",
-		Example: "  cairn events last\n  cairn events ses_… --follow --json\n  cairn events --all --follow            everything that happens, in every session",
+		Use: "events [SESSION]", Short: "Print the event log of a session, or follow it", Args: cobra.MaximumNArgs(1),
+		Long: "Events prints the recorded events of a session in order, one per line. With --follow it continues with new\n" +
+			"events; after an interruption, resume with --after and the last number printed.",
+		Example: "  cairn events last\n  cairn events ses_… --follow --json\n  cairn events --all --follow            the events of every session",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if f.all && len(args) > 0 {
-				return cli.UsageErrorf("--all is about every session; leave %s away", term.FirstLine(args[0], 60))
+				return cli.UsageErrorf("--all includes every session; omit %s", term.FirstLine(args[0], 60))
 			}
 			if f.all && !f.follow {
-				return cli.UsageErrorf("--all needs --follow: the log of a single session is read with cairn events SESSION")
+				return cli.UsageErrorf("--all needs --follow; to print one session's log, run cairn events SESSION")
 			}
 			if f.after < 0 && cmd.Flags().Changed("after") {
 				return cli.UsageErrorf("--after must be the number of an event, 0 or more, got %d", f.after)
@@ -37,10 +37,10 @@ func (g eventCommands) eventsCommand() *cobra.Command {
 			return g.runEvents(ctx, &f, cli.FirstArg(args, "last"))
 		}),
 	}
-	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with what happens")
-	cmd.Flags().Int64Var(&f.after, "after", -1, "only events after this `NUMBER`")
-	cmd.Flags().BoolVar(&f.all, "all", false, "with --follow: of all sessions")
-	cmd.Flags().BoolVar(&f.live, "live", false, "with --follow: live text too")
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "continue with new events")
+	cmd.Flags().Int64Var(&f.after, "after", -1, "print only events after this `NUMBER`")
+	cmd.Flags().BoolVar(&f.all, "all", false, "with --follow: events of all sessions")
+	cmd.Flags().BoolVar(&f.live, "live", false, "with --follow: include live text")
 	cli.AddJSONFlag(cmd, &f.json)
 	return cmd
 }

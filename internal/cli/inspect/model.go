@@ -19,8 +19,8 @@ import (
 func (g modelCommands) modelsShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show PROVIDER/MODEL[#VARIANT]", Short: "Show what is known of a model", Args: cobra.ExactArgs(1),
-		Long:    "Show tells what is known of a model, also of one that cannot be used here yet: then it says what is missing. With a\nvariant it shows what that asks the model with.",
+		Use: "show PROVIDER/MODEL[#VARIANT]", Short: "Show the details of a model", Args: cobra.ExactArgs(1),
+		Long:    "Show prints the details of a model. For a model that cannot be used here it says what is missing. With a\nvariant it shows the options that the variant sends.",
 		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5#high\n  cairn models show openai/gpt-5 --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			tell := g.inv.CheckKeys(ctx)
@@ -35,7 +35,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 			case kerr != nil:
 				return cmp.Or(err, kerr)
 			case err != nil:
-				g.inv.Note("nothing answers here, so this is what is known without: " + err.Error())
+				g.inv.Note("the store cannot be opened, so this is the list without it: " + err.Error())
 			}
 			defer tell(m.ProviderID)
 			if asJSON {
@@ -111,7 +111,7 @@ func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name 
 	case kerr == nil:
 		return known, nil
 	default:
-		return nil, cli.NewExitError(cli.ExitUsage, kerr, "cairn models lists those that can be used; one can be once its provider has a key")
+		return nil, cli.NewExitError(cli.ExitUsage, kerr, "cairn models lists the usable models; a model is usable once its provider has a key")
 	}
 }
 
@@ -131,7 +131,7 @@ func findModel(models []api.Model, name string) (api.Model, error) {
 	if len(same) == 1 {
 		return same[0], nil
 	}
-	return api.Model{}, cli.NewExitError(cli.ExitUsage, session.NotFound("usable model", name, spelling.Nearest(name, names, 3)...), "cairn models lists them; a model is usable once its provider has a key")
+	return api.Model{}, cli.NewExitError(cli.ExitUsage, session.NotFound("usable model", name, spelling.Nearest(name, names, 3)...), "cairn models lists the usable models; a model is usable once its provider has a key")
 }
 
 func (g modelCommands) showModel(m api.Model) {

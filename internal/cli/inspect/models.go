@@ -20,8 +20,8 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 	var asJSON, refresh, verbose bool
 	cmd := &cobra.Command{
 		Use: "models [PROVIDER]", Short: "List the models that can be used here", Args: cobra.MaximumNArgs(1),
-		Long: "Models lists what run --model takes: models whose provider has a key, and those that need none. What is known of\n" +
-			"them comes with this program; --refresh fetches what models.dev knows today, as cairn serve does by itself every hour.",
+		Long: "Models lists what run --model takes: models whose provider has a key, and those that need no key. The list is\n" +
+			"part of this program; --refresh fetches the current one from models.dev, as cairn serve does every hour.",
 		Example: "  cairn models\n  cairn models openai --json\n  cairn models --refresh\n  cairn models show openai/gpt-5",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if refresh {
@@ -57,8 +57,8 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&refresh, "refresh", false, "first fetch what models.dev knows today")
-	cmd.Flags().BoolVar(&verbose, "verbose", false, "all that is known of each, in OpenCode's form: its name, then JSON")
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "fetch the current list from models.dev first")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all details in OpenCode's form: each name, then JSON")
 	cmd.AddCommand(g.modelsShow())
 	return cmd
 }
@@ -73,7 +73,7 @@ func (g modelCommands) refreshModels(ctx context.Context) error {
 		return err
 	}
 	if !changed {
-		g.inv.Err.Printf("The list of models is as it was.\n")
+		g.inv.Err.Printf("The list of models is unchanged.\n")
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (g modelCommands) usableModels(ctx context.Context) (models []api.Model, er
 	if models, oerr = g.inv.Host.Models().UsableModels(ctx, o); oerr != nil {
 		return nil, err
 	}
-	g.inv.Note("nothing answers here, so this is what is known without: " + err.Error())
+	g.inv.Note("the store cannot be opened, so this is the list without it: " + err.Error())
 	return models, nil
 }
 

@@ -11,9 +11,9 @@ import (
 
 func (g promptCommands) skillCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "skill", Short: "List the skills that agents can load here",
-		Long: "A skill is a folder with a SKILL.md: instructions for a special kind of task, which an agent loads when it fits.\n" +
-			"They are found in .cairn/skills, .opencode/skills, .claude/skills and .agents/skills, here and in your home.",
+		Use: "skill", Short: "List the skills of this directory",
+		Long: "A skill is a folder with a SKILL.md: instructions for one kind of task, which an agent loads for such a task.\n" +
+			"Skills are found in .cairn/skills, .opencode/skills, .claude/skills and .agents/skills, here and in your home.",
 	}
 	cmd.AddCommand(g.skillList())
 	return cli.GroupCommand(cmd)
@@ -22,7 +22,7 @@ func (g promptCommands) skillCommand() *cobra.Command {
 func (g promptCommands) skillList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List them, and what is wrong with some", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List the skills, and the problems of invalid ones", Args: cobra.NoArgs,
 		Example: "  cairn skill list --json",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -53,7 +53,7 @@ func (g promptCommands) printSkills(list []api.Skill) {
 	if some {
 		t.Print()
 	} else {
-		g.inv.Err.Printf("There are no skills here.\n")
+		g.inv.Err.Printf("No skills.\n")
 	}
 	for _, s := range list {
 		if s.Problem != "" {

@@ -18,8 +18,8 @@ func (g statsCommand) statsCommand() *cobra.Command {
 	var asJSON bool
 	var days int
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Show what was used and what it cost", Args: cobra.NoArgs,
-		Long:    "Stats adds up the ledger of all sessions, deleted ones included. Days are UTC.",
+		Use: "stats", Short: "Show token usage and costs", Args: cobra.NoArgs,
+		Long:    "Stats sums up the ledger of all sessions, including deleted ones. Days are UTC.",
 		Example: "  cairn stats\n  cairn stats --days 7 --json",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
 			if days < 0 {
@@ -43,7 +43,7 @@ func (g statsCommand) statsCommand() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().IntVar(&days, "days", 0, "only the last `N` days, today included; 0 is everything")
+	cmd.Flags().IntVar(&days, "days", 0, "include only the last `N` days, today among them; 0 is all")
 	return cmd
 }
 

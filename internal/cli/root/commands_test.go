@@ -34,18 +34,18 @@ func TestCommands(t *testing.T) {
 		{"session list --json", cli.ExitOK, `(?m)^\[\n  \{\n    "id": "ses_`},
 		{"session list --format json --max-count 1", cli.ExitOK, `(?m)^\[\n  \{\n    "id": "ses_\w+",\n    "title": "One",\n    "updated": \d+,\n    "created": \d+,\n    "projectId": "\w+",\n    "directory": ".+"\n  \}\n\]$`},
 		{"session list --format xml", cli.ExitUsage, `--format must be table or json, got "xml"`},
-		{"session list --search nothing", cli.ExitOK, `There are no sessions`},
+		{"session list --search nothing", cli.ExitOK, `No sessions`},
 		{"session show last --thinking --full", cli.ExitOK, `Hello\.`},
 		{"session show --json", cli.ExitOK, `(?s)"info": \{.*"messages": \[`},
 		{"session show ses_", cli.ExitUsage, `there is no session "ses_"`},
 		{"session show nonsense", cli.ExitUsage, `must start with "ses"`},
-		{"session", cli.ExitUsage, `which one\?`},
+		{"session", cli.ExitUsage, `the command is missing`},
 		{"session show a b", cli.ExitUsage, `accepts at most 1 arg`},
 		{"events", cli.ExitOK, `(?m)^     0  .*session\.created  /work$`},
 		{"events last --json --after 3", cli.ExitOK, `^\{"id":"evt_`},
 		{"events last --all", cli.ExitUsage, `--all`},
 		{"events last --after -5", cli.ExitUsage, `--after`},
-		{"completion tcl", cli.ExitUsage, `there is no command "tcl"; there are bash, fish`},
+		{"completion tcl", cli.ExitUsage, `unknown command "tcl"; the commands are bash, fish`},
 		{"completion bash", cli.ExitOK, `bash completion`},
 		{"models", cli.ExitOK, `mock/main  128k     0.25    2        tools image`},
 		{"models mock --json", cli.ExitOK, `"providerID": "mock"`},
@@ -53,26 +53,26 @@ func TestCommands(t *testing.T) {
 		{"stats", cli.ExitOK, `1 sessions, 1 turns, 105 tokens, \$0.0001`},
 		{"stats --json", cli.ExitOK, `"turns": 1`},
 		{"stats --days -1", cli.ExitUsage, `--days`},
-		{"inbox list", cli.ExitOK, `Nothing waits`},
+		{"inbox list", cli.ExitOK, `pending`},
 		{"inbox list --json", cli.ExitOK, `^\[\]`},
-		{"inbox withdraw last 1", cli.ExitUsage, `there is no waiting prompt`},
-		{"permission list", cli.ExitOK, `Nothing waits`},
+		{"inbox withdraw last 1", cli.ExitUsage, `pending prompt 1 not found`},
+		{"permission list", cli.ExitOK, `pending`},
 		{"permission list --json", cli.ExitOK, `^\[\]`},
 		{"permission approvals", cli.ExitOK, `No permissions`},
-		{"permission reply per_x once", cli.ExitUsage, `there is no waiting permission`},
-		{"permission reply per_x once because", cli.ExitUsage, `goes with reject`},
-		{"config explain", cli.ExitOK, `Nobody sets`},
+		{"permission reply per_x once", cli.ExitUsage, `there is no permission request`},
+		{"permission reply per_x once because", cli.ExitUsage, `reject only`},
+		{"config explain", cli.ExitOK, `is not set`},
 		{"config explain --json", cli.ExitOK, `"values": \[\]`},
 		{"doctor", cli.ExitOK, `(?s)✓ store: fine\n! git\n    install it`},
 		{"doctor --json", cli.ExitOK, `"level": "ok"`},
 		{"doctor provider openai", cli.ExitFailure, `(?s)✓ address: openai\n✗ key\n    log in`},
 		{"doctor provider a b", cli.ExitUsage, ""},
-		{"auth login github-copilot --browser", cli.ExitOK, `(?s)Open https://github.com/login/device\nand type the code AB-12\n.*You are logged in at github-copilot`},
+		{"auth login github-copilot --browser", cli.ExitOK, `(?s)Open https://github.com/login/device\nand type the code AB-12\n.*Logged in at github-copilot`},
 		{"auth login openai --browser", cli.ExitUsage, `not with a browser`},
 		{"fsck", cli.ExitFailure, `✗ session ses_1: has a gap after 3`},
-		{"salvage new", cli.ExitFailure, `✗ ses_1 one: 3 events kept\n    lost: from event 3 on: an event is missing\n3 events of 1 sessions are in /work/new\.`},
+		{"salvage new", cli.ExitFailure, `✗ ses_1 one: 3 events kept\n    lost: from event 3 on: an event is missing\nCopied 3 events of 1 sessions to /work/new\.`},
 		{"salvage new --json", cli.ExitFailure, `"sessionID": "ses_1"`},
-		{"backup x.db", cli.ExitOK, `copied to /work/x\.db`},
+		{"backup x.db", cli.ExitOK, `Copied the store to /work/x\.db`},
 		{"backup x.db --json", cli.ExitOK, `^\{"ok":true,"file":"/work/x\.db"\}\n$`},
 		{"run --agent nope hi", cli.ExitUsage, `there is no agent "nope"; the nearest are build, plan`},
 		{"serve --port 99999", cli.ExitUsage, `--port`},
@@ -83,8 +83,8 @@ func TestCommands(t *testing.T) {
 		{"session rename last Two words", cli.ExitOK, `^$`},
 		{"session list", cli.ExitOK, `Two words`},
 		{"session rename last Three --json", cli.ExitOK, `^\{"ok":true,"sessionID":"ses_\w+"\}\n$`},
-		{"session delete last", cli.ExitUsage, `to delete ses_\w+ Three .*needs a yes.*\nSay --yes`},
-		{"session delete last --json", cli.ExitUsage, `needs a yes`},
+		{"session delete last", cli.ExitUsage, `to delete ses_\w+ Three .*needs confirmation.*\nUse --yes`},
+		{"session delete last --json", cli.ExitUsage, `needs confirmation`},
 		{"session archive last", cli.ExitOK, `^$`},
 		{"session delete ses_nope", cli.ExitUsage, `there is no session`},
 	} {
@@ -279,7 +279,7 @@ func TestStandardOutputGone(t *testing.T) {
 	code := Run(t.Context(), w, cli.Process{
 		Args: []string{"run", "hi"}, Stdout: closedPipe{}, Stderr: &stderr, Env: func(string) string { return "" }, Dir: "/work",
 	})
-	if code != int(cli.ExitFailure) || !strings.Contains(stderr.String(), "standard output cannot be written: broken pipe") {
+	if code != int(cli.ExitFailure) || !strings.Contains(stderr.String(), "cannot write to standard output: broken pipe") {
 		t.Errorf("exit %d: %s", code, stderr.String())
 	}
 }
@@ -360,7 +360,7 @@ func TestARefusedPromptLeavesNothing(t *testing.T) {
 	if o.code != int(cli.ExitUsage) || !strings.Contains(o.stderr.String(), "the limit is 5242880") {
 		t.Errorf("exit %d: %s", o.code, o.stderr.String())
 	}
-	if o := sh.run("session", "list", "--all"); !strings.Contains(o.stderr.String(), "There are no sessions") {
+	if o := sh.run("session", "list", "--all"); !strings.Contains(o.stderr.String(), "No sessions") {
 		t.Errorf("there is %s", o.stdout.String())
 	}
 }

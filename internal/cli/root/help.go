@@ -2,21 +2,21 @@ package root
 
 import "github.com/cairn-dev/cairn/internal/cli/term"
 
-const rootHelp = `cairn runs coding-agent sessions that last: what you ask, what the model says and what its tools
-do is kept as it happens, so that a session survives crashes, restarts and Ctrl-C and goes on.
+const rootHelp = `cairn runs coding-agent sessions and stores every prompt, model response and tool result as it
+happens, so that a session continues after a crash, a restart or Ctrl-C.
 
-  cairn run "What does this project do?"     ask about this directory; the answer streams
-  cairn run -c "Now explain the tests"       go on with the newest session here
-  cairn run "replace foo with bar in a.txt"  changes are shown first and need your yes
+  cairn run "What does this project do?"     ask about this directory
+  cairn run -c "Now explain the tests"       continue the newest session of this directory
+  cairn run "replace foo with bar in a.txt"  approve each change before it is made
 
-  cairn session list                         what was asked here
-  cairn session show last                    read it again
-  cairn models                               what can answer
-  cairn auth login openai                    keep a provider's key
-  cairn serve                                serve the HTTP API (OpenCode's V2, and more)
+  cairn session list                         list the sessions of this directory
+  cairn session show last                    show the newest one
+  cairn models                               list the models that can be used
+  cairn auth login openai                    store the API key of a provider
+  cairn serve                                serve the HTTP API (OpenCode's V1 and V2)
 
 Without a key a built-in guide answers: not a language model, but honest about it, and it really looks.
-Everything has --help. cairn help exit-codes lists the exit codes, cairn help environment the variables.
+Every command has --help. cairn help exit-codes lists the exit codes, cairn help environment the variables.
 `
 
 // The templates are cobra's, without its empty lines and with examples before flags.

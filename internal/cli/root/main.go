@@ -15,7 +15,7 @@ import (
 func Main(h cli.Host) int {
 	dir, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "cairn: the working directory cannot be found: %v\n", err)
+		fmt.Fprintf(os.Stderr, "cairn: cannot find the working directory: %v\n", err)
 		return int(cli.ExitFailure)
 	}
 	signals := make(chan os.Signal, 4) // more than a person types before the first is read

@@ -106,7 +106,7 @@ func TestTerminal(t *testing.T) {
 		"again":  {[]dialogue{{"> ", "what?\n"}, {"> ", "y\n"}}, 0, "hello bar\n", "y: once"},
 		"no":     {[]dialogue{{"> ", "n\n"}}, 3, "hello foo\n", "rejected permission"},
 		"reason": {[]dialogue{{"> ", "n not today\n"}}, 3, "hello foo\n", "not today"},
-		"ctrl-d": {[]dialogue{{"> ", "\x04"}}, 3, "hello foo\n", "what needs a permission is denied"},
+		"ctrl-d": {[]dialogue{{"> ", "\x04"}}, 3, "hello foo\n", "permission requests are denied"},
 		"ctrl-c": {[]dialogue{{"> ", "\x03"}}, 130, "hello foo\n", "interrupting"},
 	}
 	for name, tt := range tests {

@@ -45,7 +45,7 @@ func (g program) newRoot() *cobra.Command {
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work:"}, &cobra.Group{ID: groupLook, Title: "Look:"}, &cobra.Group{ID: groupCare, Title: "Care:"})
+	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work:"}, &cobra.Group{ID: groupLook, Title: "Inspect:"}, &cobra.Group{ID: groupCare, Title: "Maintain:"})
 	root.SetHelpCommandGroupID(groupCare)
 	root.SetCompletionCommandGroupID(groupCare)
 	add := func(group string, cmds ...*cobra.Command) {
@@ -84,7 +84,7 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 	if near := spelling.Nearest(args[0], names, 1); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %s?", term.FirstLine(args[0], 40), near[0])
 	}
-	return fmt.Errorf("there is no command %q; to ask something: %s run %[1]q", term.FirstLine(args[0], 40), root.Name())
+	return fmt.Errorf("unknown command %q; to run it as a prompt: %s run %[1]q", term.FirstLine(args[0], 40), root.Name())
 }
 
 // helpTopic is a page of help that is no command.

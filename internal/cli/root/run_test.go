@@ -52,7 +52,7 @@ func (o *typed) want(t *testing.T, code cli.ExitCode, stdout, stderr string) {
 	}
 }
 
-const closing = "mock/main · 100 tokens in, 5 out · $0.0001 · <ses> · go on with: cairn run -s <ses> \"…\"\n"
+const closing = "mock/main · 100 tokens in, 5 out · $0.0001 · <ses> · continue with: cairn run -s <ses> \"…\"\n"
 
 func TestRunText(t *testing.T) {
 	sh := &shell{world: newWorld(t, hello)}
@@ -161,18 +161,18 @@ func TestResultAlways(t *testing.T) {
 func TestRunDenied(t *testing.T) {
 	sh := &shell{world: newWorld(t, editing)}
 	sh.run("run", "Change it").want(t, cli.ExitDenied, "Changing.\nDone.\n", `→ edit a.txt
-! there is no terminal to ask on, so what needs a permission is denied; see --ask
+! there is no terminal to ask on, so permission requests are denied; see --ask
 ✗ edit a.txt: permission denied for edit [a.txt]: asks are denied in this run (--ask=deny); go on without it, or say what you would need
 cairn: a permission was denied: edit
-There was no terminal to ask on. Say --ask=allow or --ask=wait:5m, or write a rule into the configuration.
-mock/main · <ses> · go on with: cairn run -s <ses> "…"
+There was no terminal to ask on. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration.
+mock/main · <ses> · continue with: cairn run -s <ses> "…"
 `)
 }
 
 func TestRunAllowed(t *testing.T) {
 	sh := &shell{world: newWorld(t, editing)}
 	sh.run("run", "--ask=allow", "Change it").want(t, cli.ExitOK, "Changing.\nDone.\n",
-		"→ edit a.txt\n✓ edit a.txt\nmock/main · <ses> · go on with: cairn run -s <ses> \"…\"\n")
+		"→ edit a.txt\n✓ edit a.txt\nmock/main · <ses> · continue with: cairn run -s <ses> \"…\"\n")
 }
 
 func TestRunStdin(t *testing.T) {
@@ -252,7 +252,7 @@ func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sh := &shell{world: newWorld(t, `{"turns":[{"steps":[{"text":"Let me think."},{"delay":"1h"}]}]}`)}
 		sh.run("run", "--timeout=90s", "hi").want(t, cli.ExitTimeout, "Let me think.\n",
-			"cairn: --timeout 1m30s passed; the session was interrupted\nmock/main · <ses> · go on with: cairn run -s <ses> \"…\"\n")
+			"cairn: --timeout 1m30s passed; the session was interrupted\nmock/main · <ses> · continue with: cairn run -s <ses> \"…\"\n")
 	})
 }
 

@@ -28,11 +28,11 @@ func (g runCommand) readAnswerSchema(name string) (*session.Format, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, cli.UsageErrorf("--format-schema: there is no file %s", path)
+		return nil, cli.UsageErrorf("--format-schema: %s not found", path)
 	case err != nil:
 		return nil, cli.UsageErrorf("--format-schema: %v", err)
 	case !info.Mode().IsRegular() || info.Size() > maxSchema:
-		return nil, cli.UsageErrorf("--format-schema: %s is no file of at most %d KiB", path, maxSchema>>10)
+		return nil, cli.UsageErrorf("--format-schema: %s is not a regular file of at most %d KiB", path, maxSchema>>10)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

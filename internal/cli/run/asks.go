@@ -35,7 +35,7 @@ func (r *runner) handleAsk(d session.EventData) {
 			r.terminal.Remove(d.AskID, string(d.By))
 		}
 		if r.headless && d.By == "policy" && len(r.progress.denials) > 0 {
-			r.noteOnce("there is no terminal to ask on, so what needs a permission is denied; see --ask")
+			r.noteOnce("there is no terminal to ask on, so permission requests are denied; see --ask")
 		}
 	}
 }
@@ -49,7 +49,7 @@ func (r *runner) terminalLines() <-chan string {
 }
 
 // terminalGoneMessage is what the model is told once nobody answers at the terminal any more.
-const terminalGoneMessage = "asks are denied: nobody answers at the terminal any more"
+const terminalGoneMessage = "permission denied: the terminal was closed"
 
 // onTerminalLine takes a line from the terminal. Once that has ended, by Ctrl-D or because it went away, asks are denied as
 // where there never was one.
@@ -60,7 +60,7 @@ func (r *runner) onTerminalLine(text string, ok bool) {
 		}
 		r.terminal.Close()
 		r.terminal, r.terminalGone = nil, true
-		r.view.ShowNote("nobody answers at the terminal any more, so what needs a permission is denied; see --ask")
+		r.view.ShowNote("the terminal was closed, so permission requests are denied; see --ask")
 		return
 	}
 	if ans, ok := r.terminal.AnswerLine(text); ok {
@@ -132,10 +132,10 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 		case r.headless:
 			return cli.NewExitError(
 				cli.ExitDenied, errors.New("the session waits for "+describePending(a)),
-				"Answer it first, or say --ask=deny, --ask=allow or --queue",
+				"Answer it first, or use --ask=deny, --ask=allow or --queue",
 			)
 		case r.plan.asks == "allow" && a.Firm:
-			r.answers = append(r.answers, denialAnswer(a, "a rule may deny this, or a budget is used up: --ask=allow does not allow that"))
+			r.answers = append(r.answers, denialAnswer(a, "a deny rule may match or a budget is used up, which --ask=allow does not override"))
 		case r.plan.asks == "allow" && !a.IsQuestion():
 			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyOnce})
 		case r.plan.asks == "allow", r.plan.asks == "deny":

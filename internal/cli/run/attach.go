@@ -30,8 +30,8 @@ type attachFlags struct {
 	given              func(name string) bool
 }
 
-const attachHelp = `Attach shows a session as it works and sends it what you type. A line is a prompt, an answer to what is
-asked, or a command such as /sessions; type /help for the list. URL is a cairn server; without it the
+const attachHelp = `Attach shows a session as it works and sends it what you type: prompts, answers to what is asked, and
+commands such as /sessions; type /help for the list. URL is a cairn server; without it the
 session is in the cairn of this machine. Ctrl-C interrupts the work; press it twice to leave.
 
 When standard input is not a terminal, each of its lines is a prompt, one after another, and what needs a
@@ -126,7 +126,7 @@ func findAttached(ctx context.Context, c *api.Client, f *attachFlags) (*session.
 		s, err := c.Session(ctx, session.ID(f.session))
 		return s, cli.WithNearestSessions(ctx, c, err)
 	case f.last:
-		return cli.NewestSession(ctx, c, c.Directory, "leave --continue away to begin one")
+		return cli.NewestSession(ctx, c, c.Directory, "omit --continue to start one")
 	default:
 		return nil, nil
 	}

@@ -42,7 +42,7 @@ func (g runCommand) readAttachment(name string) (session.File, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return session.File{}, cli.UsageErrorf("--file: there is no file %s", path)
+		return session.File{}, cli.UsageErrorf("--file: %s not found", path)
 	case err != nil:
 		return session.File{}, cli.UsageErrorf("--file: %v", err)
 	case info.IsDir():
@@ -76,7 +76,7 @@ func readAtMost(path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, cli.UsageErrorf("--file: %s is larger than %d MiB, which is the limit; name it in the prompt, so that the model reads what it needs", path, limit>>20)
+		return nil, cli.UsageErrorf("--file: %s is larger than %d MiB, the limit; name it in the prompt instead, so that the model reads what it needs", path, limit>>20)
 	}
 	return data, nil
 }

@@ -94,9 +94,9 @@ func (f *runFlags) check() error {
 	}
 	switch {
 	case f.model == "" && f.given("model"):
-		return cli.UsageErrorf("--model is empty; leave it away for the default, or see cairn models")
+		return cli.UsageErrorf("--model is empty; omit it for the default, or choose one from cairn models")
 	case f.command == "" && f.given("command"):
-		return cli.UsageErrorf("--command is empty; see cairn command list")
+		return cli.UsageErrorf("--command is empty; choose one from cairn command list")
 	case f.timeout < 0:
 		return cli.UsageErrorf("--timeout must not be negative, got %s", f.timeout)
 	}
@@ -152,7 +152,7 @@ func (g runCommand) readRunPrompt(f *runFlags, args []string) (p session.Prompt,
 		return p, err
 	}
 	if strings.TrimSpace(p.Text) == "" && f.command == "" && len(p.Files) == 0 {
-		return p, cli.NewExitError(cli.ExitUsage, errors.New("the prompt is empty"), `say what you want: cairn run "…", or - to read it from standard input`)
+		return p, cli.NewExitError(cli.ExitUsage, errors.New("the prompt is empty"), `Give it as an argument, or - to read it from standard input: cairn run "…"`)
 	}
 	return p, nil
 }
@@ -181,9 +181,9 @@ func (f *runFlags) addVariant(m *session.ModelRef) error {
 	case f.variant == "":
 		return nil
 	case m == nil:
-		return cli.UsageErrorf("--variant needs --model: it is one of that model's")
+		return cli.UsageErrorf("--variant needs --model, the model that it is a variant of")
 	case m.Variant != "" && m.Variant != f.variant:
-		return cli.UsageErrorf("--model names the variant %q already", term.FirstLine(m.Variant, 40))
+		return cli.UsageErrorf("--model names the variant %q already; omit --variant", term.FirstLine(m.Variant, 40))
 	}
 	m.Variant = f.variant
 	return nil
@@ -199,7 +199,7 @@ func checkRecord(file string) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".cassette-*")
 	if err != nil {
-		return cli.UsageErrorf("--record: %s cannot be written: %v", file, errors.Unwrap(err))
+		return cli.UsageErrorf("--record: cannot write %s: %v", file, errors.Unwrap(err))
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
@@ -240,7 +240,7 @@ func (f *runFlags) parseBudget() (*session.Budget, error) {
 		value int64
 	}{{"budget-tokens", f.budgetTokens}, {"budget-turns", int64(f.budgetTurns)}, {"budget-time", f.budgetTime.Milliseconds()}} {
 		if l.value < 0 || l.value == 0 && f.given(l.name) {
-			return nil, cli.UsageErrorf("--%s must be more than 0; without it there is no such limit", l.name)
+			return nil, cli.UsageErrorf("--%s must be more than 0; omit it for no limit", l.name)
 		}
 	}
 	b.Tokens, b.Turns, b.Wall = f.budgetTokens, f.budgetTurns, f.budgetTime.Milliseconds()

@@ -154,9 +154,9 @@ func (s *promptProgress) applyAsk(d session.EventData) {
 func (s *promptProgress) exitStatus() (cli.ExitCode, string) {
 	switch {
 	case s.withdrawn && !s.begun:
-		return cli.ExitInterrupted, "the prompt was withdrawn before it was promoted"
+		return cli.ExitInterrupted, "the prompt was withdrawn before it was delivered"
 	case !s.begun:
-		return cli.ExitInterrupted, "the session was interrupted before the prompt was promoted; it waits in the inbox"
+		return cli.ExitInterrupted, "the session was interrupted before the prompt was delivered; it is pending in the inbox (cairn inbox list)"
 	case s.failure != nil:
 		return cli.CodeOfReason(s.failure.Reason), s.failure.Message
 	case s.finish == "content-filter" || s.finish == "error":

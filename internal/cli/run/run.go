@@ -38,9 +38,9 @@ type runFlags struct {
 
 const runExamples = `  cairn run "What does this project do?"
 
-  cairn run -c "And how is it tested?"             go on with the newest session of this directory
+  cairn run -c "And how is it tested?"             continue the newest session of this directory
   cairn run -m openai/gpt-5.2 -f design.md "Review this"
-  git diff | cairn run --format json --ask=deny -  the prompt comes from standard input`
+  git diff | cairn run --format json --ask=deny -  read the prompt from standard input`
 
 // NewRunCommand returns `cairn run`.
 func NewRunCommand(inv *cli.Invocation) *cobra.Command { return runCommand{inv}.newRunCommand() }
@@ -49,10 +49,10 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROMPT… | -",
-		Short: "Ask, and watch the work until it is done",
-		Long: "Run puts a prompt to a session, shows the work as it goes on, and ends when the session is idle.\n" +
-			"The answer goes to standard output, everything else to standard error. When something needs a\n" +
-			"permission, run asks on the terminal; without one it denies, unless --ask says otherwise.",
+		Short: "Run one prompt and show the work until it is done",
+		Long: "Run sends a prompt to a session, shows the work, and ends when the session is idle. The answer goes\n" +
+			"to standard output, everything else to standard error. What needs a permission is asked on the\n" +
+			"terminal; without a terminal it is denied, unless --ask says otherwise.",
 		Example: runExamples,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,28 +64,28 @@ func (g runCommand) newRunCommand() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&f.session, "session", "s", "", "go on with the session `ID`")
-	fs.BoolVarP(&f.last, "continue", "c", false, "go on with the newest session of this directory")
-	fs.StringVar(&f.agent, "agent", "", "the agent that works, see cairn help")
-	fs.StringVarP(&f.model, "model", "m", "", "the model, as `PROVIDER/MODEL[#VARIANT]`; see cairn models")
-	fs.StringVar(&f.command, "command", "", "give the prompt with this `NAME`, see cairn command list; PROMPT is what goes into it")
+	fs.StringVarP(&f.session, "session", "s", "", "continue the session with this `ID`")
+	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of this directory")
+	fs.StringVar(&f.agent, "agent", "", "the `AGENT` that works (see cairn agent list)")
+	fs.StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` (see cairn models)")
+	fs.StringVar(&f.command, "command", "", "run the command `NAME` with PROMPT as its arguments (see cairn command list)")
 	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`; can be repeated")
-	fs.StringVar(&f.format, "format", "text", "`text` or json: one object per line, the last one the result")
-	fs.StringVar(&f.schema, "format-schema", "", "have the answer be a JSON value that fits the JSON schema in `FILE`")
-	fs.StringVar(&f.asks, "ask", "", "answer to everything that needs a permission: deny, allow, fail (deny and stop),\nor wait:`DURATION` for an answer from elsewhere")
+	fs.StringVar(&f.format, "format", "text", "print text, or json: one object per line, the last one the result")
+	fs.StringVar(&f.schema, "format-schema", "", "require an answer that is a JSON value valid by the JSON schema in `FILE`")
+	fs.StringVar(&f.asks, "ask", "", "answer every permission request with `POLICY`: deny, allow, fail (deny and stop),\nor wait:DURATION for an answer from another terminal")
 	fs.DurationVar(&f.timeout, "timeout", 0, "interrupt the session after this `DURATION` and exit with 4")
-	fs.BoolVar(&f.queue, "queue", false, "when the session is at work: wait until it is done")
-	fs.BoolVar(&f.steer, "steer", false, "when the session is at work: have it heed this at its next step (default)")
-	fs.StringVar(&f.title, "title", "", "the session's title")
-	fs.StringVar(&f.budgetUSD, "budget-usd", "", "stop the session when it has cost this many `DOLLARS`")
-	fs.Int64Var(&f.budgetTokens, "budget-tokens", 0, "stop the session when it has used this many tokens")
-	fs.IntVar(&f.budgetTurns, "budget-turns", 0, "stop after this many model turns for one prompt")
+	fs.BoolVar(&f.queue, "queue", false, "if the session is working, wait until it is idle")
+	fs.BoolVar(&f.steer, "steer", false, "if the session is working, deliver the prompt at its next step (default)")
+	fs.StringVar(&f.title, "title", "", "set the session's `TITLE`")
+	fs.StringVar(&f.budgetUSD, "budget-usd", "", "stop once the session has cost this many `DOLLARS`")
+	fs.Int64Var(&f.budgetTokens, "budget-tokens", 0, "stop once the session has used this many `TOKENS`")
+	fs.IntVar(&f.budgetTurns, "budget-turns", 0, "stop after this many model `TURNS` for one prompt")
 	fs.DurationVar(&f.budgetTime, "budget-time", 0, "stop after this `DURATION` of work for one prompt")
 	fs.StringVar(&f.dir, "dir", "", "work in this `DIRECTORY` instead of the current one")
 	fs.BoolVar(&f.thinking, "thinking", false, "show the model's reasoning")
-	fs.BoolVar(&f.sandbox, "sandbox", false, "run commands in a sandbox: no network, no writing outside of the directory")
-	fs.StringVar(&f.record, "record", "", "keep the provider's traffic, without secrets, in `FILE`")
-	fs.StringVar(&f.replay, "replay", "", "answer from the traffic recorded in `FILE`; no network")
+	fs.BoolVar(&f.sandbox, "sandbox", false, "run commands in a sandbox: no network, no writes outside the directory")
+	fs.StringVar(&f.record, "record", "", "record the provider's traffic, without secrets, in `FILE`")
+	fs.StringVar(&f.replay, "replay", "", "replay the traffic recorded in `FILE`, without a network")
 	f.addServer(cmd)
 	f.addOpenCode(cmd)
 	cli.AddTrustFlag(cmd, &f.trust)
@@ -106,8 +106,8 @@ func (f *runFlags) addServer(cmd *cobra.Command) {
 // addOpenCode adds the flags of OpenCode's run that have no other name here.
 func (f *runFlags) addOpenCode(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.variant, "variant", "", "the `VARIANT` of the model, as behind # in --model")
-	fs.BoolVar(&f.auto, "auto", false, "allow what would be asked about; what a rule denies stays denied")
+	fs.StringVar(&f.variant, "variant", "", "use this `VARIANT` of the model, as after # in --model")
+	fs.BoolVar(&f.auto, "auto", false, "allow what would be asked; what a rule denies stays denied")
 	fs.BoolVar(&f.auto, "dangerously-skip-permissions", false, "")
 	fs.BoolVar(&f.fork, "fork", false, "")
 	fs.BoolVar(&f.share, "share", false, "")

@@ -41,7 +41,7 @@ type runner struct {
 }
 
 // errTimeout is the cause with which --timeout ends waiting.
-var errTimeout = errors.New("the time is up")
+var errTimeout = errors.New("the timeout passed")
 
 // run returns nil when the span says how it came out.
 func (r *runner) run(ctx context.Context) error {
@@ -59,7 +59,7 @@ func (r *runner) run(ctx context.Context) error {
 		case err == nil || !cli.IsConnectionLost(err) || !reached:
 			return r.describeLoss(err)
 		case time.Since(since) > cli.ReconnectTimeout:
-			return fmt.Errorf("the connection to cairn was lost and could not be made again: %w", err)
+			return fmt.Errorf("the connection to cairn was lost and could not be restored: %w", err)
 		}
 		r.closeConnection(ctx)
 		if err := r.waitToRetry(ctx, wait); err != nil {
@@ -71,7 +71,7 @@ func (r *runner) run(ctx context.Context) error {
 // describeLoss words the one error that means something else once the work goes on.
 func (r *runner) describeLoss(err error) error {
 	if r.progress != nil && errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
-		return fmt.Errorf("the session %s was deleted meanwhile", r.plan.id)
+		return fmt.Errorf("session %s was deleted while it was working", r.plan.id)
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (r *runner) prepareOpenCode(ctx context.Context) error {
 	switch {
 	case p.last:
 		var s *session.Session
-		if s, err = cli.NewestSession(ctx, c, p.options.Dir, "leave --continue away to begin one"); err == nil {
+		if s, err = cli.NewestSession(ctx, c, p.options.Dir, "omit --continue to start one"); err == nil {
 			p.id = s.ID
 		}
 	case p.existing:
@@ -242,7 +242,7 @@ func (r *runner) createSession(ctx context.Context) error {
 func (r *runner) prepareSession(ctx context.Context) error {
 	c, p := r.conn.API, &r.plan
 	if p.last {
-		s, err := cli.NewestSession(ctx, c, p.options.Dir, "leave --continue away to begin one")
+		s, err := cli.NewestSession(ctx, c, p.options.Dir, "omit --continue to start one")
 		if err != nil {
 			return err
 		}
@@ -315,7 +315,7 @@ func (r *runner) showUpdate(u api.Update) {
 
 func (r *runner) noteWaiting() {
 	if !r.progress.begun {
-		r.noteOnce("the session is at work on something else; this prompt waits in its inbox")
+		r.noteOnce("the session is working on another prompt; this one is pending in its inbox")
 	}
 }
 
@@ -359,7 +359,7 @@ func (r *runner) result(err error) view.Result {
 	}
 	switch {
 	case r.app.Out.Err != nil && r.stopped == cli.ExitFailure:
-		out.ExitCode, why = cli.ExitFailure, "standard output cannot be written: "+r.app.Out.Err.Error()
+		out.ExitCode, why = cli.ExitFailure, "cannot write to standard output: "+r.app.Out.Err.Error()
 	case r.stopped == cli.ExitInterrupted && out.ExitCode == cli.ExitInterrupted:
 		why = "interrupted; the session can be continued"
 	case out.ExitCode == cli.ExitTimeout:
@@ -403,11 +403,11 @@ func (r *runner) addHint(out *view.Result) {
 	}
 	switch {
 	case out.ExitCode == cli.ExitDenied && r.headless:
-		e.Hint = "There was no terminal to ask on. Say --ask=allow or --ask=wait:5m, or write a rule into the configuration."
+		e.Hint = "There was no terminal to ask on. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration."
 	case e.Reason == session.ReasonAuth && r.progress != nil:
 		e.Hint = "Set the key: cairn auth login " + r.progress.model.ProviderID
 	case out.ExitCode == cli.ExitBudget:
-		e.Hint = fmt.Sprintf("Go on with a higher one: cairn run -s %s %s … \"go on\"", out.SessionID, r.budgetFlag())
+		e.Hint = fmt.Sprintf("Continue with a higher limit: cairn run -s %s %s … \"go on\"", out.SessionID, r.budgetFlag())
 	}
 }
 

@@ -218,7 +218,7 @@ func AskTitle(a session.PendingAsk) string {
 	}
 	title := ReplaceControls(a.Action)
 	if a.Agent != "" {
-		title = ReplaceControls(a.Agent) + " wants to " + title
+		title = ReplaceControls(a.Agent) + " asks for " + title
 	}
 	switch len(what) {
 	case 0:
@@ -246,9 +246,9 @@ func AskDetails(a session.PendingAsk) []string {
 func replyChoices(a session.PendingAsk) string {
 	s := "y: once"
 	if len(a.Save) > 0 {
-		s += ", a: always for " + ReplaceControls(a.Action+" "+strings.Join(a.Save, ", "))
+		s += ", a: always in this project for " + ReplaceControls(a.Action+" "+strings.Join(a.Save, ", "))
 	}
-	return s + ", n: no, and stop, n REASON: no, and go on"
+	return s + ", n: reject and stop, n REASON: reject and continue"
 }
 
 // maxPreviewLines bounds what is shown of a diff.

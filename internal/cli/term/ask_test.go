@@ -77,24 +77,24 @@ func TestQuestioner(t *testing.T) {
 	if got, ok := line("n not now\n"); !ok || got.Ask.ID != "per_3" || got.Reply != session.ReplyReject || got.Message != "not now" {
 		t.Errorf("got %+v, %v", got, ok)
 	}
-	want := `? build wants to edit: a.txt
+	want := `? build asks for edit: a.txt
   --- a.txt
   -foo
   +bar�[2J
-  y: once, a: always for edit edit, n: no, and stop, n REASON: no, and go on
-  >   y: once, a: always for edit edit, n: no, and stop, n REASON: no, and go on
-  > ? build wants to edit: a.txt
+  y: once, a: always in this project for edit edit, n: reject and stop, n REASON: reject and continue
+  >   y: once, a: always in this project for edit edit, n: reject and stop, n REASON: reject and continue
+  > ? build asks for edit: a.txt
   --- a.txt
   -foo
   +bar�[2J
-  y: once, n: no, and stop, n REASON: no, and go on
+  y: once, n: reject and stop, n REASON: reject and continue
   > 
   answered elsewhere
-? build wants to edit: a.txt
+? build asks for edit: a.txt
   --- a.txt
   -foo
   +bar�[2J
-  y: once, n: no, and stop, n REASON: no, and go on
+  y: once, n: reject and stop, n REASON: reject and continue
   > `
 	if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(tty.shown.String(), "\n")); d != "" {
 		t.Error(d)

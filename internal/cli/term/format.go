@@ -121,5 +121,5 @@ func FormatAge(ms int64) string {
 
 // CacheNote is the alarm that a request did not begin as the one before.
 func CacheNote(changed string) string {
-	return "the provider reads the whole conversation anew, at full price: " + FirstLine(changed, 200)
+	return "the provider's cache is not used, so the whole conversation is charged at full price: " + FirstLine(changed, 200)
 }

@@ -37,7 +37,7 @@ func QuestionChoices(s session.Question) string {
 	if s.AllowsCustom() {
 		ways = append(ways, "your own words")
 	}
-	return strings.Join(ways, " or ") + "; nothing: no answer, !: dismiss, and stop"
+	return strings.Join(ways, " or ") + "; Enter: no answer; !: dismiss and stop"
 }
 
 // answerQuestion reads a line as the answer to the next question of the ask on the screen. The ask is answered when all

@@ -39,13 +39,13 @@ func TestQuestionsAtTheTerminal(t *testing.T) {
 	want := `? Which colour?�[2J
   1 Red
   2 Blue: cold
-  a number or your own words; nothing: no answer, !: dismiss, and stop
+  a number or your own words; Enter: no answer; !: dismiss and stop
   > ? Why?
-  your own words; nothing: no answer, !: dismiss, and stop
+  your own words; Enter: no answer; !: dismiss and stop
   > ? Which colour?�[2J
   1 Red
   2 Blue: cold
-  a number or your own words; nothing: no answer, !: dismiss, and stop
+  a number or your own words; Enter: no answer; !: dismiss and stop
   > `
 	if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(tty.shown.String(), "\n")); d != "" {
 		t.Error(d)

@@ -112,10 +112,10 @@ func (v *Text) ShowEvent(e session.Event) {
 		v.ShowNote(retryText(d))
 	case *session.PermissionReplied:
 		if d.By == "cascade" {
-			v.ShowNote("another ask of this session was settled by the same answer: " + string(d.Reply))
+			v.ShowNote("another request of this session was settled by the same answer: " + string(d.Reply))
 		}
 	case *session.CompactionStarted:
-		v.ShowNote("the session is long; its past is being summed up")
+		v.ShowNote("the session is long; compacting its history")
 	}
 }
 
@@ -123,9 +123,9 @@ func retryText(d *session.Retried) string {
 	text := term.FirstLine(d.Error.Message, 200)
 	wait := time.Duration(d.Next-d.Timestamp) * time.Millisecond
 	if d.Next == 0 || wait <= 0 {
-		return text + "; going on"
+		return text + "; retrying"
 	}
-	return fmt.Sprintf("%s; attempt %d follows in %s", text, d.Attempt+1, wait.Round(100*time.Millisecond))
+	return fmt.Sprintf("%s; attempt %d starts in %s", text, d.Attempt+1, wait.Round(100*time.Millisecond))
 }
 
 func (v *Text) showSettled(part session.PartID, at int64, style, mark string, why ...string) {
@@ -237,7 +237,7 @@ func (v *Text) ShowResult(r Result) {
 	}
 	parts = append(parts, string(r.SessionID))
 	if r.Continue != "" {
-		parts = append(parts, "go on with: "+r.Continue)
+		parts = append(parts, "continue with: "+r.Continue)
 	}
 	v.err.Printf("%s\n", v.err.Paint(term.Dim, strings.Join(parts, dot)))
 }

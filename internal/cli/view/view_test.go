@@ -55,9 +55,9 @@ func TestTextView(t *testing.T) {
 → bash make…
 ✓ read README.md
 ✗ bash make… (7.9s): exit 2…
-! 503 overloaded; attempt 2 follows in 2s
+! 503 overloaded; attempt 2 starts in 2s
 Done.
-p/m · 1,234 tokens in, 56 out · $0.0013 · ses_1 · go on with: cairn run -s ses_1 "…"
+p/m · 1,234 tokens in, 56 out · $0.0013 · ses_1 · continue with: cairn run -s ses_1 "…"
 `
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Error(d)
@@ -152,7 +152,7 @@ func TestLineViewNotes(t *testing.T) {
 	a, b := testInvocation()
 	v := NewJSONLines(a, false)
 	v.ShowEvent(story(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})[0])
-	if got := b.String(); !strings.HasPrefix(got, "! 503 overloaded; attempt 2 follows in ") {
+	if got := b.String(); !strings.HasPrefix(got, "! 503 overloaded; attempt 2 starts in ") {
 		t.Error(got)
 	}
 }
