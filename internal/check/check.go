@@ -1,10 +1,10 @@
-// Package check holds a store against what cairn promises of it (spec/guarantees §5.7): the log is whole, every prompt,
-// call and ask came to at most one end, and the rows are what the log says. It only reads, and any store may be checked
-// at any time, also while it is at work: each session is looked at in one snapshot.
+// Package check verifies the invariants of a store: the log is complete, every prompt, call and ask ended at most once,
+// and the rows are the fold of the log. It only reads. A store can be checked at any time, even in use: each session is
+// checked in one snapshot.
 //
-// Tests run it after every scenario and every crash; cairn fsck runs it on a user's data. A violation is a fault of
-// ours or of the disk, never of the user. What cannot be judged from a store alone (what was acknowledged, what
-// readers saw, what tools did outside) is for the harnesses that know it.
+// Tests run it after every scenario and every crash; cairn fsck runs it on a user's data. A violation is a bug of
+// cairn or damage of the disk, never a mistake of the user. What a store alone cannot show (what was acknowledged,
+// what readers saw, what tools did outside) is checked by the test harnesses that know it.
 package check
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Report is what a check found.
+// Report is the result of a check.
 type Report struct {
 	Sessions   int         `json:"sessions"`
 	Events     int         `json:"events"`
@@ -25,17 +25,17 @@ type Report struct {
 	Truncated  bool        `json:"truncated,omitzero"`
 }
 
-// MaxViolations is how many violations a Report holds.
+// MaxViolations is the maximum number of violations in a Report.
 const MaxViolations = 1000
 
-// OK reports whether nothing was found.
+// OK reports whether no violation was found.
 func (r *Report) OK() bool { return len(r.Violations) == 0 }
 
-// Violation is one promise that a store does not keep.
+// Violation is one broken invariant.
 type Violation struct {
 	Invariant Invariant  `json:"invariant"`
 	SessionID session.ID `json:"sessionID,omitzero"`
-	Seq       int64      `json:"seq"` // of the event or message at fault, -1 if it is no single one
+	Seq       int64      `json:"seq"` // of the event or message, -1 for other rows
 	Detail    string     `json:"detail"`
 }
 
@@ -43,23 +43,23 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s %s#%d: %s", v.Invariant, v.SessionID, v.Seq, v.Detail)
 }
 
-// Invariant names a promise, by the numbers of spec/guarantees §5.7.
+// Invariant is the code of an invariant.
 type Invariant string
 
-// The invariants that a store alone can break.
+// The invariants that a store alone can show to be broken.
 const (
 	Gapless  Invariant = "I1"  // seqs are contiguous from 0, positions rise, the first event creates the session
 	Admitted Invariant = "I4"  // a prompt is admitted once, and promoted or withdrawn at most once, as it was admitted
 	Settled  Invariant = "I6"  // a call settles once, and before its turn ends
-	Terminal Invariant = "I8"  // nothing happens to an item, a turn or an ask after its end
+	Terminal Invariant = "I8"  // an item, a turn or an ask does not change after its end
 	Rebuilt  Invariant = "I9"  // the rows are the fold of the log
-	Parent   Invariant = "I10" // what an event is about exists, and began before it
-	Epochs   Invariant = "I11" // the context epoch advances by one, with the message that tells of it
-	Resting  Invariant = "I13" // what is open belongs to a session that a restart will look at
-	Readable Invariant = "I14" // stored bytes can be read and are those that were written
+	Parent   Invariant = "I10" // the subject of an event exists and began before it
+	Epochs   Invariant = "I11" // the context epoch advances by one, with its message
+	Resting  Invariant = "I13" // an open turn or call belongs to a session marked as unfinished
+	Readable Invariant = "I14" // stored bytes can be read and match their checksum
 )
 
-// Run checks the whole store. An error says that the check itself could not be made; what it found is in the report.
+// Run checks the whole store. An error means that the check could not be completed; the report has what it found.
 func Run(ctx context.Context, s store.Store) (Report, error) {
 	c := &checker{result: Report{Violations: []Violation{}}}
 	ids, err := c.listSessions(ctx, s)
@@ -90,7 +90,7 @@ func (c *checker) report(i Invariant, id session.ID, seq int64, format string, a
 	c.result.Violations = append(c.result.Violations, Violation{i, id, seq, fmt.Sprintf(format, args...)})
 }
 
-// reportDamage turns damage into a violation and passes on every other error.
+// reportDamage turns damage into a violation and returns every other error.
 func (c *checker) reportDamage(id session.ID, err error) error {
 	if !errors.Is(err, store.ErrDamaged) {
 		return err
@@ -106,10 +106,10 @@ func (c *checker) reportDamage(id session.ID, err error) error {
 	return nil
 }
 
-// page is how many events are read at once.
+// page is how many events one read returns.
 const page = 1000
 
-// listSessions returns the ids of everything that has a row or an event, and looks at the order of all events.
+// listSessions returns the ids of all sessions that have a row or an event, and checks the order of all events.
 func (c *checker) listSessions(ctx context.Context, s store.Store) ([]session.ID, error) {
 	seen := map[session.ID]bool{}
 	err := s.View(ctx, func(r store.Reader) error {
@@ -145,7 +145,7 @@ func (c *checker) checkFeed(ctx context.Context, s store.Store, seen map[session
 			for _, row := range rows {
 				if row.Position <= after {
 					c.report(
-						Gapless, row.SessionID, row.Seq, "the event has position %d, behind one of %d", row.Position,
+						Gapless, row.SessionID, row.Seq, "the event has position %d, after position %d", row.Position,
 						after,
 					)
 				}

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// compare holds the stored rows of the session against those that its log folds to, byte for byte.
+// compare compares the stored rows of the session with the fold of its log, byte for byte.
 func (w *walk) compare(r store.Reader, unfinished bool) error {
 	row, ok, err := r.Session(w.id)
 	if err != nil {
@@ -138,7 +138,7 @@ func (w *walk) compareSpend(r store.Reader) error {
 	return nil
 }
 
-// checkParent looks for the session that this one is a child of.
+// checkParent checks that the parent session exists.
 func (w *walk) checkParent(r store.Reader) error {
 	if w.fold.row == nil || w.fold.row.ParentID == "" {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// followEdit follows what is changed of what was said, and reports whether the event does that: its message must be
-// there and have ended, and have the item that it names.
+// followEdit handles edits of messages and reports whether the event is one: the message must exist and have ended,
+// and have the item that the event names.
 func (w *walk) followEdit(e session.Event) bool {
 	switch d := e.Data.(type) {
 	case *session.MessageRemoved:
@@ -28,10 +28,10 @@ func (w *walk) checkEditable(e session.Event, m session.MessageID, part session.
 	a, turn := found.(*session.Assistant)
 	switch {
 	case !ok || err != nil:
-		w.report(Parent, w.id, e.Seq, "%s of the message %s, which is not there", e.Data.Kind(), m)
+		w.report(Parent, w.id, e.Seq, "%s of the message %s, which does not exist", e.Data.Kind(), m)
 	case turn && a.Open():
 		w.report(Terminal, w.id, e.Seq, "%s of the turn %s, which has not ended", e.Data.Kind(), m)
 	case part != "" && (!turn || a.Item(part) == nil):
-		w.report(Parent, w.id, e.Seq, "%s of the item %s, which the turn %s has not", e.Data.Kind(), part, m)
+		w.report(Parent, w.id, e.Seq, "%s of the item %s, which the turn %s does not have", e.Data.Kind(), part, m)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// scratch holds the rows of one session in memory while its log is folded. It has what the projections use of a
-// transaction; anything else would be a nil call, which apply reports.
+// scratch holds the rows of one session in memory while its log is folded. It implements the part of store.Tx that
+// the projection uses; any other call is a nil dereference, which apply reports.
 type scratch struct {
 	store.Tx
 	id         session.ID
@@ -37,7 +37,7 @@ func newScratch(id session.ID) *scratch {
 func (s *scratch) apply(e session.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the projection of %s does what the checker does not know: %v", e.Data.Kind(), p)
+			err = fmt.Errorf("the projection of %s uses an unsupported operation: %v", e.Data.Kind(), p)
 		}
 	}()
 	if c, ok := e.Data.(*session.ItemCheckpointed); ok {
@@ -60,7 +60,7 @@ func (s *scratch) SetUnfinished(_ session.ID, unfinished bool) error {
 	return nil
 }
 
-// Message looks at this session's messages only: a message of another session was refused when the event was made.
+// Message finds messages of this session only: an id of another session was refused when the event was made.
 func (s *scratch) Message(m session.MessageID) (session.ID, session.Message, error) {
 	msg, ok := s.messages[m]
 	if !ok {
@@ -89,7 +89,7 @@ func (s *scratch) DeleteMessages(_ session.ID, after, before int64) error {
 	return nil
 }
 
-// RawMessages selects by type and call, as the projection does.
+// RawMessages returns the newest message of a type and call, which is all that the projection reads.
 func (s *scratch) RawMessages(_ session.ID, q store.MessageQuery, f func(*store.RawMessage) error) error {
 	var newest session.Message
 	for _, m := range s.messages {

@@ -2,7 +2,7 @@ package check
 
 import "github.com/cairn-dev/cairn/internal/session"
 
-// followTurn follows the turns and their items.
+// followTurn handles events of turns and their items.
 func (w *walk) followTurn(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
@@ -35,7 +35,7 @@ func (w *walk) followTurn(e session.Event) {
 	}
 }
 
-// checkTurnEnd finds what the end of a turn leaves open.
+// checkTurnEnd reports items that are open at the end of their turn.
 func (w *walk) checkTurnEnd(e session.Event, id session.MessageID) {
 	for part, it := range w.items {
 		if it.turn != id || it.ended {
@@ -46,16 +46,16 @@ func (w *walk) checkTurnEnd(e session.Event, id session.MessageID) {
 		} else {
 			w.report(Terminal, w.id, e.Seq, "the turn %s ends, but its item %s has not", id, part)
 		}
-		it.ended = true // said once
+		it.ended = true // reported once
 	}
-	for part, it := range w.items { // what is behind us is of no more use, except to asks
+	for part, it := range w.items { // only asks still need calls
 		if it.turn == id && it.kind != session.KindToolInputStarted {
 			delete(w.items, part)
 		}
 	}
 }
 
-// followItem follows one item. What is said of an item that has ended, or never began, is a violation.
+// followItem handles an event of an item. An event of an item that has ended, or never began, is a violation.
 func (w *walk) followItem(e session.Event, id session.MessageID) {
 	part := partOf(e.Data)
 	it := w.items[part]
@@ -84,7 +84,7 @@ func (w *walk) followItem(e session.Event, id session.MessageID) {
 		it.called = true
 	case *session.ToolSuccess:
 		if !it.called {
-			w.report(Parent, w.id, e.Seq, "the call %s succeeds, but was not made", part)
+			w.report(Parent, w.id, e.Seq, "the call %s succeeds but was not made", part)
 		}
 		it.ended = true
 	case *session.ToolFailed:
@@ -110,7 +110,7 @@ func beginsItem(d session.EventData) bool {
 	}
 }
 
-// partOf returns the item that an event of a turn is about.
+// partOf returns the item of a turn's event.
 func partOf(d session.EventData) session.PartID {
 	switch e := d.(type) {
 	case *session.TextStarted:

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// checkSession checks one session: a walk along its log, then its rows against the fold of the log.
+// checkSession checks one session: first its log, then its rows against the fold of the log.
 func (c *checker) checkSession(ctx context.Context, r store.Reader, id session.ID) error {
 	w := &walk{
 		checker: c, id: id, prompts: map[session.MessageID]*promptState{}, turns: map[session.MessageID]*turnState{},
@@ -41,19 +41,19 @@ func (c *checker) checkSession(ctx context.Context, r store.Reader, id session.I
 	return w.checkRest(r)
 }
 
-// walk is one pass over a session's log. The maps hold what the log has spoken of so far.
+// walk is one pass over a session's log. The maps hold what the log has mentioned so far.
 type walk struct {
 	*checker
 	id       session.ID
-	next     int64 // the seq that must come
-	revision int64 // of the context epoch; 0 there is none
+	next     int64 // the expected seq
+	revision int64 // of the context epoch; 0 without one
 	prompts  map[session.MessageID]*promptState
 	turns    map[session.MessageID]*turnState
 	items    map[session.PartID]*itemState
 	asks     map[session.AskID]*askState
 	events   map[session.EventID]bool
 	fold     *scratch
-	lost     bool // an event could not be read or folded: the rows cannot be judged
+	lost     bool // an event could not be read or folded, so the rows cannot be compared
 }
 
 type promptState struct {
@@ -81,7 +81,7 @@ func (w *walk) followRow(row store.EventRow) {
 	}
 	w.next = row.Seq + 1
 	if w.events[row.ID] {
-		w.report(Gapless, w.id, row.Seq, "the event id %s is there twice", row.ID)
+		w.report(Gapless, w.id, row.Seq, "the event id %s is used twice", row.ID)
 	}
 	w.events[row.ID] = true
 	e, err := eventlog.Decode(row)
@@ -91,10 +91,10 @@ func (w *walk) followRow(row store.EventRow) {
 		return
 	}
 	if _, first := e.Data.(*session.Created); first != (row.Seq == 0) {
-		w.report(Gapless, w.id, row.Seq, "the event is %s; the first one, and no other, creates the session", row.Kind)
+		w.report(Gapless, w.id, row.Seq, "the event is %s; exactly the first event must create the session", row.Kind)
 	}
 	if stamped := e.Data.Stamp().SessionID; stamped != w.id {
-		w.report(Gapless, w.id, row.Seq, "the event speaks of session %q", stamped)
+		w.report(Gapless, w.id, row.Seq, "the event names session %q", stamped)
 	}
 	w.followEpoch(e)
 	w.followInbox(e)
@@ -211,7 +211,7 @@ func (w *walk) followAsk(e session.Event) {
 	}
 }
 
-// checkRest judges what the log leaves open, and the rows.
+// checkRest checks what the log leaves open, then the rows.
 func (w *walk) checkRest(r store.Reader) error {
 	unfinished, err := w.isUnfinished(r)
 	if err != nil {
@@ -219,12 +219,12 @@ func (w *walk) checkRest(r store.Reader) error {
 	}
 	for id, t := range w.turns {
 		if !t.ended && !unfinished {
-			w.report(Resting, w.id, -1, "the turn %s is open, and no restart will look at it", id)
+			w.report(Resting, w.id, -1, "the turn %s is open, but the session is not marked as unfinished", id)
 		}
 	}
 	for id, a := range w.asks {
 		if it := w.items[a.part]; !a.replied && it != nil && it.ended {
-			w.report(Resting, w.id, -1, "the ask %s waits, but its call has settled", id)
+			w.report(Resting, w.id, -1, "the ask %s is pending, but its call has settled", id)
 		}
 	}
 	if w.lost {

@@ -37,11 +37,13 @@ func TestDamagedTakesNothing(t *testing.T) {
 		{"the last is gone: a prompt", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq = 37`},
 		{
 			"the last are gone: a turn", end,
-			`DELETE FROM event WHERE session_id = 'ses_a' AND seq > 32; DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`,
+			`DELETE FROM event WHERE session_id = 'ses_a' AND seq > 32;
+			DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`,
 		},
 		{
 			"the last are gone: the end of a turn", end,
-			`DELETE FROM event WHERE session_id = 'ses_a' AND seq > 35; DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`,
+			`DELETE FROM event WHERE session_id = 'ses_a' AND seq > 35;
+			DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`,
 		},
 		{"all are gone", end, `DELETE FROM event WHERE session_id = 'ses_a'`},
 		{"cannot be decoded", end, ``},

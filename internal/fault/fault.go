@@ -1,12 +1,12 @@
-// Package fault names the places where a crash or an error is worth trying, and makes it happen there when a test asks
-// for it. A Point costs one atomic load while nothing was asked for.
+// Package fault injects crashes and errors at named points of the code when a test requests them. A Point costs one
+// atomic load while no fault is requested.
 //
-// What happens is said by a spec: entries separated by ";", each
+// Faults are requested by a spec: entries separated by ";", each
 //
 //	point#n=kill | panic | error | delay:50ms
 //
-// for the n-th time that the point is passed ("#*" every time, no "#" the first). kill ends the process as SIGKILL
-// does. A process honours the environment variable CAIRN_FAULT if its main calls FromEnvironment; tests call Set.
+// for the n-th time that the point is passed ("#*" every time; without "#" the first time). kill ends the process like
+// SIGKILL. A process reads the environment variable CAIRN_FAULT if its main calls FromEnvironment; tests call Set.
 //
 // The package imports the standard library only.
 package fault
@@ -25,11 +25,11 @@ import (
 // Variable is the environment variable that FromEnvironment reads.
 const Variable = "CAIRN_FAULT"
 
-// ErrInjected is the cause of every error that a Point returns on request.
+// ErrInjected is the cause of every injected error.
 var ErrInjected = errors.New("injected fault")
 
-// active is what was asked for, nil in every process that nobody tests. It is the one variable of the package: a Point
-// has to be reachable from everywhere without being handed down.
+// active is the requested plan, nil unless a test set one. It is the only package variable, because a Point must be
+// reachable from everywhere without being passed along.
 var active atomic.Pointer[plan]
 
 type plan struct {
@@ -38,8 +38,8 @@ type plan struct {
 	rules map[Name][]rule
 }
 
-// Point passes the point. It returns an ErrInjected if the spec says so, else nil; it may also not return, panic, or
-// wait until ctx ends.
+// Point marks that the point is passed. It returns an ErrInjected if the spec requests an error, else nil; it may
+// also not return, panic, or wait until ctx ends.
 func Point(ctx context.Context, n Name) error {
 	p := active.Load()
 	if p == nil {
@@ -82,7 +82,7 @@ func (r rule) trigger(ctx context.Context, n Name) error {
 	return nil
 }
 
-// kill ends the process as if the kernel had: no deferred function runs, no buffer is written.
+// kill ends the process without running deferred functions or flushing buffers.
 func kill() {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()
@@ -90,8 +90,8 @@ func kill() {
 	select {} // the signal is on its way
 }
 
-// Set asks for the faults of the spec and starts counting hits; an empty spec only counts. It replaces what was asked
-// for before and returns what brings that back. Tests that use it do not run in parallel.
+// Set requests the faults of the spec and starts counting hits; an empty spec only counts. It replaces the previous
+// plan and returns a function that restores it. Tests that use it must not run in parallel.
 func Set(spec string) (restore func(), err error) {
 	rules, err := parse(spec)
 	if err != nil {
@@ -101,7 +101,7 @@ func Set(spec string) (restore func(), err error) {
 	return func() { active.Store(old) }, nil
 }
 
-// FromEnvironment does what Set does with the value of CAIRN_FAULT, nothing if it is not set.
+// FromEnvironment calls Set with the value of CAIRN_FAULT; it does nothing if the variable is not set.
 func FromEnvironment() error {
 	spec, ok := os.LookupEnv(Variable)
 	if !ok {
@@ -114,7 +114,7 @@ func FromEnvironment() error {
 	return nil
 }
 
-// HitCounts returns how often each point was passed since Set; nil if nothing was set.
+// HitCounts returns how often each point was passed since Set, nil without Set.
 func HitCounts() map[Name]int64 {
 	p := active.Load()
 	if p == nil {

@@ -80,10 +80,10 @@ func TestKillEndsTheProcess(t *testing.T) {
 func TestSpecErrors(t *testing.T) {
 	for _, tt := range []struct{ spec, want string }{
 		{"store.pre_commit", "want point#n="},
-		{"store.precommit=kill", `there is no point "store.precommit"`},
+		{"store.precommit=kill", `unknown point "store.precommit"`},
 		{"store.pre_commit#0=kill", `"0" is not a count`},
 		{"store.pre_commit#x=kill", `"x" is not a count`},
-		{"store.pre_commit=die", `there is no action "die"`},
+		{"store.pre_commit=die", `unknown action "die"`},
 		{"store.pre_commit=delay:long", `"long" is not a delay`},
 	} {
 		if _, err := Set(tt.spec); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -2,15 +2,15 @@ package fault
 
 import "slices"
 
-// Name names a point. Every name that code passes to Point stands in this file and in Names; an unknown one in a spec
-// is an error.
+// Name is the name of a point. Every name passed to Point is declared in this file and listed in AllNames; an
+// unknown name in a spec is an error.
 type Name string
 
-// The points, by who passes them.
+// The points, by package area.
 const (
 	// The store, around a commit that may carry many transactions.
 	StorePreCommit  Name = "store.pre_commit"  // all transactions of the batch ran; an error fails the commit
-	StorePostCommit Name = "store.post_commit" // committed, nobody knows yet; an error makes the outcome uncertain
+	StorePostCommit Name = "store.post_commit" // committed, not answered yet; an error makes the outcome uncertain
 	StorePreAnswer  Name = "store.pre_answer"  // before each transaction of the batch is answered
 
 	// Admission of a prompt.
@@ -44,7 +44,7 @@ const (
 	PermReplied Name = "perm.replied"
 
 	// Deletion of a session.
-	DeletePostCommit Name = "delete.post_commit" // its rows are gone, the files of its tools' output are not
+	DeletePostCommit Name = "delete.post_commit" // its rows are deleted, the files with its tools' output are not
 
 	// Compaction.
 	CompactStart     Name = "compact.start"
@@ -58,7 +58,7 @@ const (
 	SSEFlush  Name = "sse.flush"
 )
 
-// AllNames returns all of them, so that a test can show which were never passed.
+// AllNames returns all names, so that a test can list points that were never passed.
 func AllNames() []Name {
 	return []Name{
 		StorePreCommit, StorePostCommit, StorePreAnswer,

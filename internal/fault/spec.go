@@ -22,7 +22,7 @@ const (
 	actDelay
 )
 
-// parse reads a spec.
+// parse parses a spec.
 func parse(spec string) (map[Name][]rule, error) {
 	rules := map[Name][]rule{}
 	for entry := range strings.SplitSeq(spec, ";") {
@@ -46,7 +46,7 @@ func parseEntry(entry string) (Name, rule, error) {
 	point, count, counted := strings.Cut(where, "#")
 	n, r := Name(point), rule{nth: 1}
 	if !isKnown(n) {
-		return "", rule{}, fmt.Errorf("there is no point %q; the points are %v", point, AllNames())
+		return "", rule{}, fmt.Errorf("unknown point %q; the points are %v", point, AllNames())
 	}
 	if counted && count == "*" {
 		r.nth = 0
@@ -78,6 +78,6 @@ func parseAction(what string) (action, time.Duration, error) {
 		}
 		return actDelay, d, nil
 	default:
-		return 0, 0, fmt.Errorf("there is no action %q; want kill, panic, error or delay:50ms", what)
+		return 0, 0, fmt.Errorf("unknown action %q; want kill, panic, error or delay:50ms", what)
 	}
 }

@@ -109,9 +109,9 @@ func TestSalvageLedger(t *testing.T) {
 		{"cut", `DELETE FROM event WHERE seq = 12`, 1, "[]"},
 		{"not in the ledger", `DELETE FROM spend`, 3, ""},
 		{"gone", gone, 3, ""},
-		{"gone with the ledger", gone + `DROP TABLE spend`, 0, "[the ledger of costs cannot be read; what sessions cost that are gone is lost]"},
+		{"gone with the ledger", gone + `DROP TABLE spend`, 0, "[the ledger cannot be read; the costs of deleted sessions are lost]"},
 		{"earlier", earlier, 3, ""},
-		{"earlier, gone", gone + earlier, 0, "[the ledger of costs cannot be read; what sessions cost that are gone is lost]"},
+		{"earlier, gone", gone + earlier, 0, "[the ledger cannot be read; the costs of deleted sessions are lost]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			home, into := filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "new")

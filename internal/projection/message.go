@@ -35,7 +35,8 @@ func (b *Batch) applyMessage(e session.Event) error {
 	case *session.Renamed:
 		if d.Request != nil {
 			return b.tx.AddSpend(store.Spend{
-				SessionID: e.SessionID, Seq: e.Seq, Time: d.Timestamp, Model: d.Request.Model, Cost: d.Request.Cost, Tokens: d.Request.Tokens,
+				SessionID: e.SessionID, Seq: e.Seq, Time: d.Timestamp, Model: d.Request.Model,
+				Cost: d.Request.Cost, Tokens: d.Request.Tokens,
 			})
 		}
 	}

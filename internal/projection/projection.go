@@ -107,9 +107,10 @@ func applySession(tx store.Tx, e session.Event) error {
 // useless read.
 func touchesSession(d session.EventData) bool {
 	switch d.(type) {
-	case *session.TextStarted, *session.TextEnded, *session.ReasoningStarted, *session.ReasoningEnded, *session.ToolInputStarted,
-		*session.ToolInputEnded, *session.ToolCalled, *session.ToolProgress, *session.ToolSuccess, *session.ToolFailed,
-		*session.ItemCheckpointed, *session.MessageImported, *session.Unknown:
+	case *session.TextStarted, *session.TextEnded, *session.ReasoningStarted, *session.ReasoningEnded,
+		*session.ToolInputStarted, *session.ToolInputEnded, *session.ToolCalled, *session.ToolProgress,
+		*session.ToolSuccess, *session.ToolFailed, *session.ItemCheckpointed, *session.MessageImported,
+		*session.Unknown:
 		return false
 	default:
 		return true

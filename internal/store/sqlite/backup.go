@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Backup writes a whole, checked copy of what is committed now to path, which must not exist. Others go on reading
-// and writing meanwhile. The copy is a database file: put in place of a store's, it is that store.
+// Backup writes a complete, verified copy of the committed data to path, which must not exist. Reads and writes
+// continue meanwhile. The copy is a database file that can replace the store's.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return backUp(ctx, c, path)
 }
 
-// backUp copies the database of c, which is not in a transaction, to the new file path.
+// backUp copies the database of c, which must not be in a transaction, to the new file path.
 func backUp(ctx context.Context, c dbConn, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("back up: %s exists", path)
@@ -71,12 +71,12 @@ func verifyCopy(ctx context.Context, path string) error {
 	c.Interrupt(ctx.Done())
 	problems, err := checkIntegrity(c, "PRAGMA integrity_check(3)")
 	if err == nil && len(problems) > 0 {
-		err = fmt.Errorf("the copy is not whole: %s", strings.Join(problems, "; "))
+		err = fmt.Errorf("the copy is damaged: %s", strings.Join(problems, "; "))
 	}
 	return err
 }
 
-// makeDir makes a folder for the owner only.
+// makeDir creates a folder that only its owner can access.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return newUnavailable("create folder: %w", err)

@@ -2,18 +2,18 @@ package sqlite
 
 import "fmt"
 
-// The write-ahead log is copied into the database by the writer, between batches: no new frame is written meanwhile,
-// so that the log is whole in the database and starts over, unless a reader still needs it.
+// The writer copies the write-ahead log into the database, between batches: no new frame is written meanwhile, so
+// the complete log is copied and starts over, unless a reader still needs it.
 const (
 	pageSize      = 1024
-	pagesIdle     = 8000  // copied when nobody waits; a page of an index that grows is copied once for many that were logged
-	pagesBusy     = 16000 // copied although somebody waits
-	pagesForced   = 64000 // the log is this long and readers keep it: wait for them
-	pagesPerOp    = 6     // what a small transaction writes
+	pagesIdle     = 8000  // copied while no transaction waits: one copy of a page replaces many frames
+	pagesBusy     = 16000 // copied even if transactions wait
+	pagesForced   = 64000 // so long a log is copied after waiting for readers
+	pagesPerOp    = 6     // pages of a small transaction
 	pagesPerBatch = 2
 )
 
-// estimatePages adds to pages what the batch wrote.
+// estimatePages adds the pages that the batch wrote.
 func (w *writer) estimatePages() {
 	written := w.conn.BytesBound()
 	w.pages += pagesPerBatch + pagesPerOp*int64(len(w.batch.ops)) + (written-w.written)*5/4/pageSize
@@ -29,10 +29,10 @@ func (w *writer) checkpoint() {
 	if err == nil && log >= pagesForced && copied < log {
 		log, copied, err = checkpoint(w.conn, "RESTART")
 	}
-	w.pages = 0 // if it failed, it is tried again when as much has been written once more
+	w.pages = 0 // after a failure, it is tried again once as much has been written
 	if err == nil {
 		w.pages = min(log-copied, pagesIdle/2)
-	} else if isUncertain(err) { // a sync of the log is part of it: what was committed before may be in memory only
+	} else if isUncertain(err) { // a failed sync: earlier commits may be in memory only
 		w.suspect = true
 	}
 }

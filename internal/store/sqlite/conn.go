@@ -13,25 +13,24 @@ import (
 // dbConn is one connection to an SQLite database. It is used by one goroutine at a time.
 type dbConn interface {
 	sqlstore.Conn
-	// Exec runs statements of which nobody wants rows.
+	// Exec runs statements and ignores their rows.
 	Exec(sql string) error
-	// InTransaction reports whether BEGIN was not yet followed by its end; SQLite ends transactions by itself on some
-	// failures.
+	// InTransaction reports whether a transaction is open; SQLite ends transactions by itself on some failures.
 	InTransaction() bool
-	// Interrupt makes statements fail from the time when done is closed; nil ends that.
+	// Interrupt makes statements fail once done is closed; nil removes the interrupt.
 	Interrupt(done <-chan struct{})
 	// Written returns the bytes of JSON bound so far.
 	BytesBound() int64
 	Close() error
 }
 
-// access says what a connection is for.
+// access is the purpose of a connection.
 type access int
 
 const (
 	forWriting    access = iota
-	forReading           // of a database that somebody writes
-	forReadingRaw        // of files that nobody writes and that may not be touched: no WAL is looked at
+	forReading           // of a database that may be written meanwhile
+	forReadingRaw        // of files that are not written and must not be touched; ignores the write-ahead log
 )
 
 const busyTimeout = 5 * time.Second
@@ -58,9 +57,9 @@ func openConn(path string, a access) (dbConn, error) {
 	if err != nil {
 		return nil, classifyError(err)
 	}
-	// Not c.SetDefensive: it hands SQLite one argument where it reads two, and SQLite then writes through whatever
-	// pointer lies behind it (zombiezen.com/go/sqlite v1.4.2, sqlite3_db_config). trusted_schema and the checks of
-	// commonPragmas guard against a database that somebody prepared.
+	// Not c.SetDefensive: it passes SQLite one argument where it reads two, and SQLite then writes through an
+	// undefined pointer (zombiezen.com/go/sqlite v1.4.2, sqlite3_db_config). trusted_schema and the checks of
+	// commonPragmas guard against a malicious database.
 	c.SetBusyTimeout(busyTimeout)
 	return &conn{c: c, stmts: map[string]*stmt{}}, nil
 }
@@ -115,7 +114,7 @@ type stmt struct {
 func (st *stmt) BindInt(i int, v int64)   { st.s.BindInt64(i, v) }
 func (st *stmt) BindText(i int, v string) { st.s.BindText(i, v) }
 
-// BindJSON binds text without making a string of it first: the driver copies what it is given.
+// BindJSON binds text without converting it to a string first; the driver copies it.
 func (st *stmt) BindJSON(i int, v []byte) {
 	if v == nil {
 		st.s.BindNull(i)
@@ -135,7 +134,7 @@ func (st *stmt) Text(col int) string           { return st.s.ColumnText(col) }
 func (st *stmt) Len(col int) int               { return st.s.ColumnLen(col) }
 func (st *stmt) Bytes(col int, buf []byte) int { return st.s.ColumnBytes(col, buf) }
 func (st *stmt) Reset() error {
-	// What went wrong was already the answer of Step.
+	// Step has already returned the error.
 	_ = st.s.Reset()
 	return nil
 }

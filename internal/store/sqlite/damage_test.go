@@ -53,7 +53,8 @@ func TestChangedProjectionIsDamage(t *testing.T) {
 	tamper(t, s, `UPDATE session SET data = replace(data, 'title of', 'tilte of') WHERE id = 'ses_1'`)
 	tamper(
 		t, s,
-		`UPDATE message SET data = replace(data, 'user', 'used') WHERE place >> 32 = (SELECT number FROM numbered WHERE session_id = 'ses_1')`,
+		`UPDATE message SET data = replace(data, 'user', 'used')
+			WHERE place >> 32 = (SELECT number FROM numbered WHERE session_id = 'ses_1')`,
 	)
 	err := s.View(t.Context(), func(r store.Reader) error {
 		if _, _, err := r.Session("ses_1"); !errors.Is(err, store.ErrDamaged) {

@@ -24,7 +24,7 @@ type disk struct {
 	ops     int              // that changed something, so far
 	cutAt   int              // the power is cut within this operation; 0 never
 	dead    bool
-	forgets bool                            // a failed sync drops what was pending: it can be read, and is never written again
+	forgets bool                            // a failed sync drops pending writes: readable, never on disk
 	fail    func(op int, kind opKind) error // makes operations fail
 }
 

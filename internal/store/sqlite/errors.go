@@ -11,10 +11,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// ErrNewer says that the database was written by a newer cairn. It is an ErrUnavailable too.
+// ErrNewer means that a newer cairn wrote the database. It is an ErrUnavailable too.
 var ErrNewer = errors.New("database is newer than this cairn")
 
-// sqliteError is an SQLite error that says that the database cannot do it, rather than that a statement is refused.
+// sqliteError is an SQLite error that means that the database cannot do it, not that the statement is refused.
 type sqliteError struct {
 	code int // SQLite's extended result code
 	err  error
@@ -38,7 +38,7 @@ func (f *sqliteError) Is(target error) bool {
 	}
 }
 
-// As gives damage its type.
+// As turns damage into a *store.Damage.
 func (f *sqliteError) As(target any) bool {
 	d, ok := target.(**store.Damage)
 	if !ok || !f.Is(store.ErrDamaged) {
@@ -48,7 +48,7 @@ func (f *sqliteError) As(target any) bool {
 	return true
 }
 
-// SQLite's primary result codes, and the extended ones that say that a sync failed.
+// SQLite's primary result codes.
 const (
 	codePerm      = 3
 	codeBusy      = 5
@@ -64,7 +64,7 @@ const (
 	codeNotADB    = 26
 )
 
-// classifyError makes a failure of the driver's errors that are one.
+// classifyError turns the driver's errors into sqliteErrors where they are.
 func classifyError(err error) error {
 	if err == nil {
 		return nil
@@ -74,15 +74,15 @@ func classifyError(err error) error {
 
 func classifyCode(code int, err error) error {
 	switch code & 0xff {
-	case codePerm, codeBusy, codeLocked, codeNoMem, codeReadOnly, codeInterrupt, codeIOErr, codeCorrupt, codeFull, codeCantOpen,
-		codeProtocol, codeNotADB:
+	case codePerm, codeBusy, codeLocked, codeNoMem, codeReadOnly, codeInterrupt, codeIOErr, codeCorrupt, codeFull,
+		codeCantOpen, codeProtocol, codeNotADB:
 		return &sqliteError{code, err}
 	default:
 		return err
 	}
 }
 
-// codeOf returns SQLite's result code of a failure, 0 if it is none.
+// codeOf returns SQLite's result code of a sqliteError, 0 for other errors.
 func codeOf(err error) int {
 	if f, ok := errors.AsType[*sqliteError](err); ok {
 		return f.code
@@ -90,18 +90,17 @@ func codeOf(err error) int {
 	return 0
 }
 
-// classifyPrepareError is classify for a statement of ours that cannot be prepared: what it names is not there any
-// more.
+// classifyPrepareError is classifyError for a statement that cannot be prepared: its tables or columns are missing.
 func classifyPrepareError(err error) error {
 	const codeError = 1
 	if err != nil && int(zs.ErrCode(err))&0xff == codeError {
-		return &sqliteError{codeCorrupt, fmt.Errorf("the schema is not ours: %w", err)}
+		return &sqliteError{codeCorrupt, fmt.Errorf("the schema is damaged: %w", err)}
 	}
 	return classifyError(err)
 }
 
-// isUncertain reports whether a commit that failed so may be found in the log after a crash: everything was written,
-// and what failed was to make sure of it. After a full disk the last frame is not whole.
+// isUncertain reports whether a failed commit may still be found in the log after a crash: everything was written,
+// and the sync failed. After a full disk, the last frame is incomplete.
 func isUncertain(err error) bool { return codeOf(err)&0xff == codeIOErr }
 
 func newUnavailable(format string, args ...any) error {

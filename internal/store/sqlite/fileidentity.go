@@ -10,18 +10,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// fileIdentity are the database and its log as they were opened. What is written to a file that nobody can find any
-// more under its name is lost with this process, without a word from the system: so whoever writes looks first, and
-// once more before anybody is told that it was written. A nil one looks at nothing.
+// fileIdentity identifies the files of the database and its write-ahead log as they were opened. It detects that
+// they were deleted or replaced while open; writes would otherwise go to an unlinked inode. The writer checks it
+// before a batch, and again before it answers. A nil fileIdentity checks nothing.
 type fileIdentity struct {
 	path string
 	file fs.FileInfo
-	log  atomic.Pointer[fs.FileInfo] // nil if there was none
+	log  atomic.Pointer[fs.FileInfo] // nil if it did not exist
 }
 
 const logSuffix = "-wal"
 
-// newFileIdentity notes the files of the database, which is open.
+// newFileIdentity records the files of the open database.
 func newFileIdentity(path string) (*fileIdentity, error) {
 	file, err := os.Lstat(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func newFileIdentity(path string) (*fileIdentity, error) {
 	return at, nil
 }
 
-// refreshLog notes the log again: the last connection that is closed removes it.
+// refreshLog records the log file again, because the last connection to be closed removes it.
 func (at *fileIdentity) refreshLog() {
 	if at == nil {
 		return
@@ -43,7 +43,7 @@ func (at *fileIdentity) refreshLog() {
 	}
 }
 
-// check returns an ErrGone if the files are not where they were.
+// check returns an ErrGone if the files were moved, removed or replaced.
 func (at *fileIdentity) check() error {
 	if at == nil {
 		return nil
@@ -55,7 +55,7 @@ func (at *fileIdentity) check() error {
 	return err
 }
 
-// guardOpen returns open, which opens nothing but the same database.
+// guardOpen returns an open function that only opens the same database file.
 func (at *fileIdentity) guardOpen(open func() (dbConn, error)) func() (dbConn, error) {
 	return func() (dbConn, error) {
 		if err := checkSameFile(at.path, at.file); err != nil {
@@ -65,7 +65,7 @@ func (at *fileIdentity) guardOpen(open func() (dbConn, error)) func() (dbConn, e
 	}
 }
 
-// checkSameFile reports, as an ErrGone, that the path does not lead to the file.
+// checkSameFile returns an ErrGone if the path does not lead to the file.
 func checkSameFile(path string, file fs.FileInfo) error {
 	found, err := os.Lstat(path)
 	what := "was removed or moved"
@@ -75,7 +75,7 @@ func checkSameFile(path string, file fs.FileInfo) error {
 	case err == nil:
 		what = "was replaced"
 	case !errors.Is(err, fs.ErrNotExist):
-		what = fmt.Sprintf("cannot be found any more (%v)", err)
+		what = fmt.Sprintf("cannot be found (%v)", err)
 	}
 	return fmt.Errorf("%w: %w: %s %s while it was open", store.ErrUnavailable, store.ErrGone, path, what)
 }

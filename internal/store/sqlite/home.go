@@ -28,7 +28,7 @@ type home struct {
 	migrations fs.FS
 }
 
-// findHome returns the folder, made if need be.
+// findHome returns the folder and creates it if necessary.
 func findHome(cfg Config) (*home, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("open database: no folder given")
@@ -58,7 +58,7 @@ func (h *home) fileSize(suffix string) int64 {
 
 func (h *home) exists() bool { return h.fileSize("") > 0 }
 
-// readMarker returns the id in the marker file, "" if there is none.
+// readMarker returns the id in the marker file, "" if the file does not exist.
 func (h *home) readMarker() (string, error) {
 	b, err := os.ReadFile(filepath.Join(h.dir, markerName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func (h *home) readMarker() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// prepare sees to a database file. It reports whether the last process that had it open did not close it.
+// prepare ensures that a database file exists. It reports whether the last process failed to close it.
 func (h *home) prepare() (unclean bool, err error) {
 	id, err := h.readMarker()
 	if err != nil {
@@ -83,13 +83,13 @@ func (h *home) prepare() (unclean bool, err error) {
 	if err != nil {
 		return false, newUnavailable("create database: %w", err)
 	}
-	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil { // whatever the umask says
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil { // regardless of the umask
 		return false, newUnavailable("create database: %w", err)
 	}
 	return false, syncDir(h.dir)
 }
 
-// missingError is the error that the database of the store is not there.
+// missingError returns the error that the database of the store is missing.
 func (h *home) missingError(id string) error {
 	return newUnavailable(
 		"the database %s of store %s is missing or empty, and a new one would hide that; %s", h.path, id,
@@ -97,8 +97,8 @@ func (h *home) missingError(id string) error {
 	)
 }
 
-// checkUsable returns why the database, which has the id, is not to be used here even if it can be read: it is
-// newer than this cairn, or belongs elsewhere.
+// checkUsable returns why the database with the id must not be used here even if it can be read: it is newer than
+// this cairn or belongs to another folder.
 func (h *home) checkUsable(c dbConn, id string) error {
 	all, err := readMigrations(h.migrations)
 	if err != nil {
@@ -117,13 +117,13 @@ func (h *home) checkUsable(c dbConn, id string) error {
 	return nil
 }
 
-// foreignError is the error that the database is not the one that belongs here.
+// foreignError returns the error that the database belongs to another folder.
 func (h *home) foreignError(id, marked string) error {
-	return newUnavailable("the database %s is that of store %s, but %s says that store %s belongs here; bring back the right one, "+
-		"or remove %[3]s to accept it", h.path, id, filepath.Join(h.dir, markerName), marked)
+	return newUnavailable("the database %s is that of store %s, but %s says that store %s belongs here; "+
+		"bring back the right one, or remove %[3]s to accept it", h.path, id, filepath.Join(h.dir, markerName), marked)
 }
 
-// recoveryAdvice says what can be done about a database that is lost.
+// recoveryAdvice returns what the user can do about a lost database.
 func (h *home) recoveryAdvice() string {
 	hint := fmt.Sprintf("to begin anew, remove %s", filepath.Join(h.dir, markerName))
 	if h.exists() {
@@ -132,7 +132,7 @@ func (h *home) recoveryAdvice() string {
 	return h.listBackups() + "; " + hint
 }
 
-// listBackups says which there are.
+// listBackups returns a sentence about the existing backups.
 func (h *home) listBackups() string {
 	backups, _ := filepath.Glob(filepath.Join(h.dir, backupDir, "*.db"))
 	if len(backups) == 0 {
@@ -143,11 +143,11 @@ func (h *home) listBackups() string {
 
 func (h *home) openWriter() (dbConn, error) { return h.open(forWriting, writerPragmas) }
 
-// writerPragmas begin with EXTRA: a new database becomes one with a log through a rollback journal, whose deletion must
-// last, or the journal comes back after a power cut and undoes everything. Pages are small because a commit writes
-// whole ones, and a small transaction touches five or six: 6.5 KB at 1024, 20 KB at 4096, for reads that are a third
-// slower on long histories. 512 would be 4.4 KB, and another third. (The log relies on disks that do not harm their
-// neighbours when a write is torn anyway.)
+// writerPragmas begin with EXTRA: a new database switches to the log through a rollback journal, whose deletion
+// must be durable, or the journal returns after a power cut and undoes everything. Pages are small because a commit
+// writes whole pages, and a small transaction changes five or six: 6.5 KB at 1024 bytes, 20 KB at 4096, for reads
+// of long histories that are a third slower. 512 would be 4.4 KB and another third. (The log relies on disks that
+// do not damage neighbouring sectors in a torn write.)
 const writerPragmas = `
 	PRAGMA page_size = 1024;
 	PRAGMA synchronous = EXTRA;
@@ -180,7 +180,8 @@ func (h *home) open(a access, pragmas string) (dbConn, error) {
 	return c, nil
 }
 
-// findReader returns how to open a database that nobody may write. Without a log, it needs no helper files beside it.
+// findReader returns how to open a database that must not be written. Without a log, no helper files are needed
+// beside it.
 func (h *home) findReader() (func() (dbConn, error), error) {
 	if !h.exists() {
 		if id, err := h.readMarker(); err == nil && id != "" {
@@ -205,7 +206,7 @@ func (h *home) findReader() (func() (dbConn, error), error) {
 	return func() (dbConn, error) { return h.open(forReadingRaw, readerPragmas) }, nil
 }
 
-// prepareSchema checks the database, brings it up to date and returns its id.
+// prepareSchema checks the database, migrates it and returns its id.
 func (h *home) prepareSchema(ctx context.Context, c dbConn, version string, unclean bool) (string, error) {
 	if unclean {
 		if err := quickCheck(ctx, c); err != nil {
@@ -231,7 +232,7 @@ func (h *home) prepareSchema(ctx context.Context, c dbConn, version string, uncl
 	return id, err
 }
 
-// writeFile writes a new file that survives a power cut.
+// writeFile writes a file that survives a power cut.
 func writeFile(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|noFollow, 0o600)
 	if err != nil {
@@ -254,7 +255,7 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-// quickCheck looks for damage, for a second at most: what it did not reach is found when it is read.
+// quickCheck checks for damage for at most a second; damage that it does not reach is found on read.
 func quickCheck(ctx context.Context, c dbConn) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -272,7 +273,7 @@ func quickCheck(ctx context.Context, c dbConn) error {
 	return nil
 }
 
-// checkIntegrity returns what a check finds wrong.
+// checkIntegrity returns the problems that an integrity pragma reports.
 func checkIntegrity(c dbConn, pragma string) (problems []string, err error) {
 	err = query(c, pragma, func(r row) {
 		if p := r.Text(0); p != "ok" {

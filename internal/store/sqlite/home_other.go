@@ -4,5 +4,5 @@ package sqlite
 
 const noFollow = 0
 
-// syncDir does nothing: folders cannot be synced here.
+// syncDir does nothing: folders cannot be synced on this system.
 func syncDir(string) error { return nil }

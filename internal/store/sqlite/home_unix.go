@@ -9,7 +9,7 @@ import (
 
 const noFollow = syscall.O_NOFOLLOW
 
-// syncDir makes what was created in the folder last.
+// syncDir makes new entries of the folder durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -25,7 +25,7 @@ var ErrHeld = errors.New("another process owns the data folder")
 // Owner says who owns a data folder and where to reach it.
 type Owner struct {
 	PID       int            `json:"pid"`
-	Addresses []string       `json:"addresses"` // URLs; none while the owner starts or serves nobody
+	Addresses []string       `json:"addresses"` // URLs; empty while the owner starts or does not serve
 	Started   int64          `json:"started"`   // milliseconds since the epoch
 	Version   string         `json:"version,omitzero"`
 	Extra     jsontext.Value `json:",embed"`
@@ -44,7 +44,7 @@ func (h *HeldError) Error() string {
 		return fmt.Sprintf("the data folder %s belongs to a process that is starting; try again", h.Dir)
 	case len(h.Owner.Addresses) == 0:
 		return fmt.Sprintf(
-			"the data folder %s belongs to process %d, which serves nobody; wait until it ends", h.Dir, h.Owner.PID,
+			"the data folder %s belongs to process %d, which does not serve clients; wait until it ends", h.Dir, h.Owner.PID,
 		)
 	default:
 		return fmt.Sprintf(
@@ -56,16 +56,16 @@ func (h *HeldError) Error() string {
 // Is reports whether target is ErrHeld.
 func (h *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// Lease is the ownership of a data folder: the right to open its database for writing. The kernel takes it back when
-// the process ends, however it ends. Safe for concurrent use.
+// Lease is the ownership of a data folder: the right to open its database for writing. The kernel ends it with the
+// process. It is safe for concurrent use.
 type Lease struct {
 	mu    sync.Mutex // guards the rest
 	f     *os.File   // locked; nil after Release
 	owner Owner
 }
 
-// AcquireLease takes the folder, which is made if need be, for this process. It never waits: a *Held says who has it.
-// PID and Started of o are filled in.
+// AcquireLease makes this process the owner of the folder, which it creates if necessary. It never waits: a
+// *HeldError names the current owner. PID and Started of o are filled in.
 func AcquireLease(dir string, o Owner) (*Lease, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func AcquireLease(dir string, o Owner) (*Lease, error) {
 	return l, nil
 }
 
-// Update says where the owner can be reached now.
+// Update sets the addresses at which the owner can be reached.
 func (l *Lease) Update(addresses ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,14 +107,14 @@ func (l *Lease) Update(addresses ...string) error {
 	return nil
 }
 
-// Owner returns what the lease file says.
+// Owner returns the content of the lease file.
 func (l *Lease) Owner() Owner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.owner
 }
 
-// Release gives the folder up. The file stays: the lock is on it, and another process may be waiting to look at it.
+// Release ends the ownership. The file stays: it carries the lock, and another process may be about to lock it.
 func (l *Lease) Release() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *Lease) Release() error {
 	return err
 }
 
-// write replaces the content in place: one write, then the end is cut off.
+// write replaces the content in place: one write, then a truncation.
 func (l *Lease) write() error {
 	b, err := json.Marshal(l.owner, json.Deterministic(true))
 	if err != nil {
@@ -139,14 +139,15 @@ func (l *Lease) write() error {
 	return l.f.Truncate(int64(len(b)))
 }
 
-// readOwner reads what the owner wrote, which it may be writing right now.
+// readOwner reads the content of the lease file, which its owner may be writing.
 func readOwner(f *os.File) Owner {
 	for range 5 {
 		b, err := io.ReadAll(io.NewSectionReader(f, 0, maxLease))
 		if err != nil || len(b) == 0 {
 			return Owner{}
 		}
-		dec := jsontext.NewDecoder(bytes.NewReader(b)) // only the first value: a longer text may be about to be cut
+		// Only the first value: the rest of a longer text may be about to be truncated.
+		dec := jsontext.NewDecoder(bytes.NewReader(b))
 		var o Owner
 		if json.UnmarshalDecode(dec, &o) == nil {
 			return o

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile locks a byte far behind the content, because locked bytes cannot be read by others here.
+// lockFile locks a byte far after the content, because Windows prevents others from reading locked bytes.
 func lockFile(f *os.File) (bool, error) {
 	at := &windows.Overlapped{OffsetHigh: 1}
 	err := windows.LockFileEx(

@@ -19,8 +19,8 @@ var migrationFiles embed.FS
 
 func embeddedMigrations() fs.FS { return migrationFiles }
 
-// applicationID marks an SQLite file as ours: "carN". unreleasedID, "carn", is of databases that were made before the
-// first release; their tables are others.
+// applicationID marks an SQLite file as cairn's: "carN". unreleasedID, "carn", marks databases from before the
+// first release, which have other tables.
 const (
 	applicationID = 0x6361724e
 	unreleasedID  = 0x6361726e
@@ -34,7 +34,7 @@ type migration struct {
 	sql     string
 }
 
-// readMigrations returns them in order.
+// readMigrations returns the migrations in order.
 func readMigrations(fsys fs.FS) ([]migration, error) {
 	files, err := fs.Glob(fsys, "migration/*.sql")
 	if err != nil {
@@ -57,7 +57,7 @@ func readMigrations(fsys fs.FS) ([]migration, error) {
 	return out, nil
 }
 
-// migrateSchema brings the database up to date in one transaction, after a backup if there is anything in it.
+// migrateSchema migrates the database in one transaction, after a backup if it contains data.
 func (h *home) migrateSchema(ctx context.Context, c dbConn, version string) error {
 	all, err := readMigrations(h.migrations)
 	if err != nil {
@@ -75,7 +75,7 @@ func (h *home) migrateSchema(ctx context.Context, c dbConn, version string) erro
 	return applyMigrations(c, all[found:], found, version)
 }
 
-// readSchemaVersion returns the version of the database's schema, 0 if it is new.
+// readSchemaVersion returns the version of the database's schema, 0 for a new database.
 func (h *home) readSchemaVersion(c dbConn, known int64) (int64, error) {
 	found, err := queryInt(c, "PRAGMA user_version")
 	if err != nil {
@@ -91,13 +91,13 @@ func (h *home) readSchemaVersion(c dbConn, known int64) (int64, error) {
 	}
 	switch {
 	case app == unreleasedID:
-		return 0, newUnavailable("%s was made by a cairn from before the first release, whose tables this one does not read; "+
-			"cairn salvage DIR copies its sessions into a new home", h.path)
+		return 0, newUnavailable("%s was made by a cairn from before the first release, whose tables this one does not "+
+			"read; cairn salvage DIR copies its sessions into a new home", h.path)
 	case app != applicationID && (tables > 0 || found > 0):
 		return 0, newUnavailable("%s is an SQLite database, but not one of cairn", h.path)
 	case found > known:
-		return 0, newUnavailable("%w: the schema of %s has version %d, this cairn knows up to %d; use a newer cairn, or bring back "+
-			"an older database: %s", ErrNewer, h.path, found, known, h.recoveryAdvice())
+		return 0, newUnavailable("%w: the schema of %s has version %d, this cairn knows up to %d; use a newer cairn, or "+
+			"bring back an older database: %s", ErrNewer, h.path, found, known, h.recoveryAdvice())
 	}
 	return found, nil
 }

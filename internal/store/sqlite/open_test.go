@@ -305,9 +305,11 @@ func olderCopy(t *testing.T, from string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const columns = "id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived, crc, data"
+	const columns = "id, project_id, parent_id, directory, subpath, title, time_created, time_updated, " +
+		"time_archived, crc, data"
 	err = c.Exec(
-		"ATTACH '" + from + "' AS made; INSERT INTO session (" + columns + ") SELECT " + columns + " FROM made.session; DETACH made",
+		"ATTACH '" + from + "' AS made; " +
+			"INSERT INTO session (" + columns + ") SELECT " + columns + " FROM made.session; DETACH made",
 	)
 	if err := errors.Join(err, c.Close()); err != nil {
 		t.Fatal(err)

@@ -199,7 +199,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "ask WHERE ?1 = ''") || strings.Contains(
 			sql, "WHERE ?1 = 0 AND time",
 		) {
-			continue // few rows, or a question that is asked rarely: an index of the ledger by time costs each turn a page
+			continue // few rows, or a rare query: an index on the ledger's time costs a page per turn
 		}
 		if strings.Contains(plan, "TEMP B-TREE") && !sortsFew(sql) {
 			t.Errorf("%s\n\tsorts: %s", sql, plan)

@@ -8,10 +8,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlstore"
 )
 
-// maxReaders bounds the connections for reading, and so the Views that run at once; more wait.
+// maxReaders is the maximum number of connections for reading, and so of concurrent Views; more wait.
 const maxReaders = 4
 
-// pool holds the connections for reading. One is opened when all that are open are in use.
+// pool holds the connections for reading. It opens one when all open ones are in use.
 type pool struct {
 	open  func() (dbConn, error)
 	taken chan struct{} // one for each connection in use
@@ -22,7 +22,7 @@ func newPool(open func() (dbConn, error)) *pool {
 	return &pool{open: open, taken: make(chan struct{}, maxReaders), idle: make(chan dbConn, maxReaders)}
 }
 
-// acquireConn returns a connection, to be given back.
+// acquireConn returns a connection, to be released with releaseConn.
 func (p *pool) acquireConn(ctx context.Context) (dbConn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -45,7 +45,7 @@ func (p *pool) acquireConn(ctx context.Context) (dbConn, error) {
 	return c, nil
 }
 
-// releaseConn takes a connection back, nil for one that was closed.
+// releaseConn returns a connection to the pool, nil for a closed one.
 func (p *pool) releaseConn(c dbConn) {
 	if c != nil {
 		p.idle <- c
@@ -53,13 +53,13 @@ func (p *pool) releaseConn(c dbConn) {
 	<-p.taken
 }
 
-// view runs f on a snapshot that is taken now.
+// view runs f on a snapshot of the current state.
 func (p *pool) view(ctx context.Context, f func(store.Reader) error) (err error) {
 	c, err := p.acquireConn(ctx)
 	if err != nil {
 		return err
 	}
-	broken := true // also when f ends its goroutine
+	broken := true // stays true if f ends its goroutine
 	defer func() {
 		if broken || codeOf(err) != 0 {
 			_ = c.Close()
@@ -79,7 +79,7 @@ func (p *pool) view(ctx context.Context, f func(store.Reader) error) (err error)
 	return err
 }
 
-// beginSnapshot begins a transaction and reads something, which is when SQLite fixes what it sees.
+// beginSnapshot begins a transaction and reads a row, which fixes the snapshot.
 func beginSnapshot(c dbConn) error {
 	if err := execute(c, "BEGIN"); err != nil {
 		return err
@@ -87,7 +87,7 @@ func beginSnapshot(c dbConn) error {
 	return execute(c, "SELECT 1 FROM meta WHERE key = ''")
 }
 
-// close closes the connections. Nobody may be reading.
+// close closes the connections. No View may be running.
 func (p *pool) close() error {
 	var errs []error
 	for len(p.idle) > 0 {

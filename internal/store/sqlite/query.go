@@ -36,7 +36,7 @@ func queryInt(c dbConn, sql string) (n int64, err error) {
 	return n, err
 }
 
-// metaValue returns a value of the meta table, "" if there is none.
+// metaValue returns a value of the meta table, "" if it does not exist.
 func metaValue(c dbConn, key string) (value string, err error) {
 	st, err := c.Prepare("SELECT value FROM meta WHERE key = ?1")
 	if err != nil {

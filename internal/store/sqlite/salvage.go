@@ -13,26 +13,25 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlstore"
 )
 
-// SalvageReport reports what Salvage did.
+// SalvageReport is the result of Salvage.
 type SalvageReport struct {
 	Sessions int // with at least one event
 	Events   int
 	Lost     []Loss
 }
 
-// Loss says what could not be brought over.
+// Loss is data that could not be copied.
 type Loss struct {
-	SessionID session.ID // "" if nobody knows whose it was
-	FromSeq   int64      // this event and all behind it; -1 if it is not about events
-	Readable  int        // events behind FromSeq that could be read and were left out, because a log has no gaps
+	SessionID session.ID // "" if unknown
+	FromSeq   int64      // this event and all after it; -1 for other data
+	Readable  int        // readable events after FromSeq that were left out, because a log has no gaps
 	Detail    string
 }
 
-// Salvage copies what can be read of the damaged database in the folder from into a new one in the folder to, which
-// must not have one: of every session the events up to the first that is missing or damaged, of the ledger of costs
-// what sessions cost of which no event is left, and saved approvals. Rows made from events are not copied: project
-// makes them again, of each event before it is inserted. An event for which it fails is damaged. Nothing in from is
-// changed.
+// Salvage copies the readable data of the damaged database in the folder from to a new one in the folder to, which
+// must not have a database: the events of every session up to the first missing or damaged one, the spend of
+// deleted sessions, and saved approvals. Rows made from events are not copied; project makes them again for each
+// event before it is inserted. An event for which project fails counts as damaged. Nothing in from is changed.
 func Salvage(
 	ctx context.Context, from, to string, project func(store.Tx, store.EventRow) error,
 ) (*SalvageReport, error) {
@@ -70,7 +69,7 @@ type salvage struct {
 	report  SalvageReport
 }
 
-// eventPosition is where a readable event stands.
+// eventPosition is the seq and the position of a readable event.
 type eventPosition struct{ seq, position int64 }
 
 func (s *salvage) run(ctx context.Context) error {
@@ -91,12 +90,12 @@ func (s *salvage) run(ctx context.Context) error {
 	return s.copyRest(ctx)
 }
 
-// scan finds the readable events by their position, stepping over pages that cannot be read.
+// scan finds the readable events by position and skips pages that cannot be read.
 func (s *salvage) scan(ctx context.Context) {
 	last, gap := int64(0), int64(0)
 	end, err := queryInt(s.from, "SELECT coalesce(max(position), 0) FROM event NOT INDEXED")
 	if err != nil {
-		end = 1 << 40 // unknown: the widening steps below reach it soon
+		end = 1 << 40 // unknown; the growing steps below reach the end soon
 	}
 	for last+gap < end && ctx.Err() == nil {
 		next, rows, err := s.scanPage(last + gap)
@@ -104,18 +103,18 @@ func (s *salvage) scan(ctx context.Context) {
 		case next > last+gap:
 			last, gap = next, 0
 		case err == nil && rows == 0:
-			return // nothing behind
+			return // the end
 		default:
-			gap += max(1, gap/64) // every position at first; the damage may be wide
+			gap += max(1, gap/64) // single positions first, then growing steps across wide damage
 		}
 	}
 }
 
-// reportMissing reports events that an index still knows and that could not be read behind those that could, and
-// sessions of which no event could be read.
+// reportMissing reports events that an index still has but that cannot be read, and sessions without a readable
+// event.
 func (s *salvage) reportMissing() {
 	_ = query(s.from, `SELECT session_id, newest FROM (SELECT session, max(seq) AS newest FROM event GROUP BY session)
-		JOIN numbered ON number = session`, func(r row) { // as far as it goes
+		JOIN numbered ON number = session`, func(r row) { // best effort
 		id, head := session.ID(r.Text(0)), r.Int(1)
 		last := int64(-1)
 		for _, p := range s.found[id] {
@@ -137,7 +136,7 @@ func (s *salvage) reportMissing() {
 const salvagePage = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event NOT INDEXED
 	WHERE position > ?1 ORDER BY position LIMIT 64`
 
-// scanPage notes the events behind position. It returns the last position that is sure, and how many rows there were.
+// scanPage records the events after the position. It returns the last reliable position and the number of rows.
 func (s *salvage) scanPage(position int64) (int64, int, error) {
 	st, err := s.from.Prepare(salvagePage)
 	if err != nil {
@@ -154,7 +153,7 @@ func (s *salvage) scanPage(position int64) (int64, int, error) {
 		}
 		position = max(position, e.Position)
 		if e.Kind == session.KindDeleted {
-			return // of what is gone
+			return // of a deleted session
 		}
 		s.found[e.SessionID] = append(s.found[e.SessionID], eventPosition{e.Seq, e.Position})
 	})
@@ -183,7 +182,7 @@ func (s *salvage) addLoss(l Loss) {
 	}
 }
 
-// copySession copies the events up to the first gap, some hundred to a transaction.
+// copySession copies the events up to the first gap, in transactions of a few hundred.
 func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 	places := s.found[id]
 	slices.SortFunc(places, func(a, b eventPosition) int { return int(min(max(a.seq-b.seq, -1), 1)) })
@@ -216,7 +215,7 @@ func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 	return nil
 }
 
-// copyPage copies the events up to the first that cannot be copied, and says why that one cannot.
+// copyPage copies the events up to the first one that cannot be copied, and returns why.
 func (s *salvage) copyPage(ctx context.Context, page []eventPosition) (kept int, why, err error) {
 	kept = len(page)
 	for {
@@ -237,11 +236,12 @@ func (s *salvage) copyPage(ctx context.Context, page []eventPosition) (kept int,
 		if errors.Is(bad, store.ErrUnavailable) && !errors.Is(bad, store.ErrDamaged) {
 			return 0, nil, bad
 		}
-		why = bad // once more without it
+		why = bad // retry without it
 	}
 }
 
-const salvageEvent = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event NOT INDEXED WHERE position = ?1`
+const salvageEvent = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event NOT INDEXED
+	WHERE position = ?1`
 
 func (s *salvage) copyEvent(tx store.Tx, p eventPosition) error {
 	st, err := s.from.Prepare(salvageEvent)
@@ -260,13 +260,13 @@ func (s *salvage) copyEvent(tx store.Tx, p eventPosition) error {
 	return err
 }
 
-// copyRest copies what no event that was kept says.
+// copyRest copies data that is not made from the copied events.
 func (s *salvage) copyRest(ctx context.Context) error {
 	r := sqlstore.NewReader(s.from)
 	spent := s.readOrphanedSpend(r)
 	approvals, err := r.Approvals("")
 	if err != nil {
-		s.addLoss(Loss{FromSeq: -1, Detail: "saved approvals cannot be read; what they allowed is asked for again"})
+		s.addLoss(Loss{FromSeq: -1, Detail: "saved approvals cannot be read; their actions are asked for again"})
 	}
 	return s.to.Update(ctx, store.Durable, func(tx store.Tx) error {
 		for _, line := range spent {
@@ -283,21 +283,21 @@ func (s *salvage) copyRest(ctx context.Context) error {
 	})
 }
 
-// readOrphanedSpend returns the lines of the ledger whose sessions are gone. The others were made again, of the
-// events that were kept: one whose event is lost would be of a turn that the log does not have, and in the way of
-// the next at its place.
+// readOrphanedSpend returns the spend of sessions that no longer exist. The spend of the others was made again from
+// the copied events; a line of a lost event would belong to a turn that the log does not have and would block the
+// next event with its seq.
 func (s *salvage) readOrphanedSpend(r *sqlstore.Reader) []store.Spend {
 	lines, err := r.Spent("", 0)
 	if err != nil && !s.isLedgerRebuilt() {
 		s.addLoss(Loss{
-			FromSeq: -1, Detail: "the ledger of costs cannot be read; what sessions cost that are gone is lost",
+			FromSeq: -1, Detail: "the ledger cannot be read; the costs of deleted sessions are lost",
 		})
 	}
 	return slices.DeleteFunc(lines, func(l store.Spend) bool { return s.kept[l.SessionID] })
 }
 
-// isLedgerRebuilt reports whether a ledger of the layout before the first release, which is not read, is all of
-// sessions that were kept.
+// isLedgerRebuilt reports whether the ledger of an unreleased layout, which is not read, only has lines of copied
+// sessions.
 func (s *salvage) isLedgerRebuilt() bool {
 	all := true
 	err := query(

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// openDamaged returns a connection to what the home holds. While a process owns the home, that is its database as
-// it stands; else, or if that cannot be opened, a copy in the folder scratch: opening alone would change files of
-// the home.
+// openDamaged returns a connection to the home's data. While a process owns the home, it reads the database in
+// place; otherwise, or if that fails, it reads a copy in the folder scratch, because opening alone would change
+// files of the home.
 func (h *home) openDamaged(scratch string) (dbConn, error) {
 	if h.isOwned() {
 		if open, err := h.findReader(); err == nil {
@@ -28,7 +28,7 @@ func (h *home) openDamaged(scratch string) (dbConn, error) {
 		}
 		_ = conn.Close()
 	}
-	// Its log cannot be used; what is in the database itself may be readable all the same.
+	// The log is unusable; the database itself may still be readable.
 	return c.open(forReadingRaw, readerPragmas)
 }
 
@@ -43,8 +43,8 @@ func (h *home) isOwned() bool {
 	return err == nil && !locked
 }
 
-// copyTo copies the database and its log, and gives the copy the length that its header speaks of: SQLite refuses all
-// of a database that was cut short, though only some pages are missing.
+// copyTo copies the database and its log, and extends the copy to the length in its header: SQLite refuses a
+// truncated database completely, even if only some pages are missing.
 func (h *home) copyTo(c *home) error {
 	if err := makeDir(c.dir); err != nil {
 		return err
@@ -72,10 +72,10 @@ func copyFile(from, to string) error {
 	return errors.Join(err, dst.Close())
 }
 
-// maxCut bounds how many pages are put in the place of lost ones, against a header that is damaged too.
+// maxCut bounds the pages added for missing ones, in case the header is damaged too.
 const maxCut = 1 << 22
 
-// padToHeader fills the file with empty pages up to the number of pages in its header.
+// padToHeader extends the file with empty pages to the number of pages in its header.
 func padToHeader(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -1,17 +1,19 @@
-// Package sqlite is the store on one machine: an SQLite database in a folder that one process owns (see Lease).
+// Package sqlite is the store on one machine: an SQLite database in a folder that one process owns (Lease).
 //
-// One goroutine writes, on one connection; transactions that wait together share one commit, and a commit is synced if
-// one of them is Durable. A few connections read, each View on a snapshot. The log is kept short by the writer.
+// One goroutine writes, on one connection (writer). Transactions that wait at the same time share one commit, which is
+// synced if one of them is Durable (adr 0003). A few connections read, each View on a snapshot (pool). The writer keeps
+// the write-ahead log short.
 //
-// In the folder, all readable by the owner only:
+// The folder contains, readable by its owner only:
 //
 //	cairn.db        the database, with cairn.db-wal and cairn.db-shm while it is open or after a crash
-//	store-id        says that a database belongs here; if it is there and the database is not, Open refuses to begin
-//	                an empty one
+//	store-id        the id of the database that belongs here; if the database is missing, Open refuses to create an
+//	                empty one
 //	backup/         copies made before migrations
-//	lease           which process owns the folder
+//	lease           the process that owns the folder
 //
-// What Open finds damaged, or cannot write, it opens for reading only; Degraded says why.
+// Open opens the database in cfg.Dir, creates it if it does not exist, and migrates an old one after a backup.
+// Unless cfg.ReadOnly, the caller must own the folder (AcquireLease).
 package sqlite
 
 import (
@@ -23,10 +25,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Config says what to open.
+// Config configures Open.
 type Config struct {
-	Dir      string // the folder; it is created if need be
-	ReadOnly bool   // write nothing, not even a missing database
+	Dir      string // the folder; created if it does not exist
+	ReadOnly bool   // never write, not even to create the database
 	Version  string // of this cairn, recorded in a new database
 }
 
@@ -38,7 +40,7 @@ type Store struct {
 	id       string
 	identity *fileIdentity // nil if degraded
 
-	mu     sync.RWMutex // guards closed, and that nothing is added to work after it
+	mu     sync.RWMutex // guards closed; nothing is added to work once it is set
 	closed bool
 	work   sync.WaitGroup
 }
@@ -100,7 +102,7 @@ func openWritable(ctx context.Context, h *home, version string) (*Store, error) 
 	return s, nil
 }
 
-// start makes a store of an open database. With at, its files must stay where they are.
+// start returns a store of an open database. A non-nil identity guards its files.
 func start(conn dbConn, openWriter, openReader func() (dbConn, error), at *fileIdentity) *Store {
 	s := &Store{pool: newPool(openReader), writer: newWriter(conn, openWriter, at), identity: at}
 	go s.writer.run()
@@ -130,14 +132,14 @@ func openReadOnly(h *home, why error) (*Store, error) {
 	return s, nil
 }
 
-// ID returns the identity of the data, made once when the database was created.
+// ID returns the identity of the data, set when the database was created.
 func (s *Store) ID() string { return s.id }
 
-// DegradedError returns why the store can only be read, an ErrReadOnly and perhaps an ErrDamaged; nil if it is whole.
+// DegradedError returns why the store is read-only: an ErrReadOnly, perhaps also an ErrDamaged; nil if it is not.
 func (s *Store) DegradedError() error { return s.degraded }
 
-// WriteError returns why nothing can be written now: Degraded, or an ErrGone; nil if there is no reason. Safe at
-// any time.
+// WriteError returns why nothing can be written now: DegradedError or an ErrGone; nil if writes are possible. It
+// may be called at any time.
 func (s *Store) WriteError() error {
 	if s.degraded != nil {
 		return s.degraded
@@ -179,7 +181,7 @@ func (s *Store) enter(ctx context.Context) error {
 	return nil
 }
 
-// Close implements store.Store. It copies the log into the database.
+// Close implements store.Store. It copies the write-ahead log into the database.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	was := s.closed

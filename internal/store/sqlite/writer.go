@@ -14,14 +14,14 @@ import (
 
 const (
 	maxBatch = 256  // transactions that share one commit
-	maxQueue = 1024 // transactions that wait; more wait for a place
+	maxQueue = 1024 // waiting transactions; more wait to enter the queue
 )
 
-// writer runs all transactions of a store, one after the other, on one connection. Those that wait together share one
-// commit: each runs in a savepoint, and all are answered when it is done (group commit). A batch is synced if one of
-// its transactions is Durable.
+// writer runs all transactions of a store, one after the other, on one connection. Transactions that wait at the
+// same time share one commit (group commit): each runs in a savepoint, and all are answered after the commit. A
+// batch is synced if one of its transactions is Durable.
 //
-// One goroutine (run) owns everything below queue.
+// Only the goroutine of run uses the fields below queue.
 type writer struct {
 	open     func() (dbConn, error)
 	queue    chan *op
@@ -48,15 +48,15 @@ type op struct {
 const (
 	opQueued int32 = iota
 	opBegun
-	opAbandoned // up, by its caller
+	opAbandoned // by its caller
 )
 
-// batch is the transaction that is running.
+// batch is the transaction of the database that is running.
 type batch struct {
 	begun bool
 	sync  bool
-	ops   []*op // those that ran well and wait for the commit
-	size  int   // all that were taken
+	ops   []*op // succeeded and waiting for the commit
+	size  int   // all ops of the batch
 	at    *op   // running
 }
 
@@ -64,7 +64,7 @@ func newWriter(conn dbConn, open func() (dbConn, error), at *fileIdentity) *writ
 	return &writer{open: open, conn: conn, identity: at, queue: make(chan *op, maxQueue), done: make(chan struct{})}
 }
 
-// update hands f to the writer and waits for the answer. ctx counts until f begins.
+// update passes f to the writer and waits for the answer. ctx counts until f begins.
 func (w *writer) update(ctx context.Context, d store.Durability, f func(store.Tx) error) error {
 	o := &op{durable: d == store.Durable, f: f, answer: make(chan error, 1)}
 	select {
@@ -87,7 +87,7 @@ func (w *writer) update(ctx context.Context, d store.Durability, f func(store.Tx
 func (w *writer) run() {
 	clean := false
 	defer func() {
-		if !clean { // a transaction's function ended this goroutine; another one goes on
+		if !clean { // a transaction's function ended this goroutine; start another
 			w.abandonOp()
 			go w.run()
 		}
@@ -116,7 +116,7 @@ func (w *writer) next() (*op, bool) {
 	return o, ok
 }
 
-// nextWaiting returns an op that waits, nil if there is none.
+// nextWaiting returns a waiting op, nil if no op waits or the batch is full.
 func (w *writer) nextWaiting() *op {
 	if w.batch.size >= maxBatch {
 		return nil
@@ -129,7 +129,7 @@ func (w *writer) nextWaiting() *op {
 	}
 }
 
-// serve runs a batch that begins with first, and whatever arrives while it runs.
+// serve runs a batch that starts with first, including ops that arrive while it runs.
 func (w *writer) serve(first *op) {
 	w.batch = batch{ops: w.batch.ops[:0], size: 1}
 	taken := []*op{first}
@@ -160,8 +160,8 @@ func (w *writer) serve(first *op) {
 	w.commit()
 }
 
-// ensureConn sees to a connection that can be relied on and that writes to files still known by their names, with
-// the right synchronous setting.
+// ensureConn ensures a reliable connection, to files that still exist under their names, with the synchronous
+// setting of the batch.
 func (w *writer) ensureConn() error {
 	if w.conn == nil {
 		conn, err := w.open()
@@ -175,8 +175,8 @@ func (w *writer) ensureConn() error {
 		return err
 	}
 	if w.suspect {
-		// The kernel may have dropped what it could not write and not say so again. Copying the log into the database
-		// writes it anew, and syncs.
+		// The kernel may have dropped pages that it could not write and may not report that again. Copying the log
+		// into the database writes them anew and syncs.
 		if err := w.flush(); err != nil {
 			return newUnavailable("an earlier sync failed and the log cannot be written again: %w", err)
 		}
@@ -203,7 +203,7 @@ func (w *writer) execute(o *op) {
 	}
 	b := &w.batch
 	b.at = o
-	nested := len(b.ops) > 0 // alone, it can be undone with the whole transaction
+	nested := len(b.ops) > 0 // a single op is undone with the whole transaction
 	if err := w.begin(nested); err != nil {
 		w.undoOp(o, newUnavailable("begin: %w", err))
 		return
@@ -240,7 +240,7 @@ func (w *writer) begin(nested bool) error {
 	return nil
 }
 
-// rollback undoes what the transaction that failed with err did, and returns err.
+// rollback undoes the transaction that failed with err and returns err.
 func (w *writer) rollback(nested bool, err error) error {
 	if nested {
 		if w.conn.Exec("ROLLBACK TO op; RELEASE op") != nil {
@@ -288,7 +288,7 @@ func (w *writer) abandonOp() {
 	}
 }
 
-// commit makes the batch last and answers.
+// commit commits the batch and answers its transactions.
 func (w *writer) commit() {
 	if !w.batch.begun {
 		return
@@ -304,7 +304,7 @@ func (w *writer) commit() {
 	}
 	w.batch.begun = false
 	w.estimatePages()
-	unknown := w.identity.check() // they may have gone meanwhile
+	unknown := w.identity.check() // the files may have been removed meanwhile
 	if unknown == nil {
 		unknown = fault.Point(ctx, fault.StorePostCommit)
 	}
@@ -346,7 +346,7 @@ func execute(c dbConn, sql string) error {
 	return err
 }
 
-// call turns a panic of f into an error.
+// call runs f and turns a panic into an error.
 func call[T any](f func(T) error, v T) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -38,7 +38,7 @@ func (r *Reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 	return r.readAsks(&c, id, id == "")
 }
 
-// readAsks reads the rows of askColumns; lenient leaves out damaged ones.
+// readAsks reads rows of askColumns; lenient leaves out damaged rows.
 func (r *Reader) readAsks(c *stmtCall, about any, lenient bool) ([]*store.AskRow, error) {
 	out := []*store.AskRow{}
 	for c.nextRow() {
@@ -102,7 +102,7 @@ func (r *Reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
 				c.st.Text(1),
 			), Action: c.st.Text(2), Resource: c.st.Text(3), Time: c.st.Int(4),
 		}
-		if c.st.Int(5) == r.sumApproval(&a) { // what is damaged allows nothing
+		if c.st.Int(5) == r.sumApproval(&a) { // a damaged approval allows nothing
 			out = append(out, a)
 		}
 	}
@@ -115,7 +115,8 @@ func (r *Reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
 const sameApproval = `SELECT project_id = ?1 AND action = ?2 AND resource = ?3 FROM approval
 	WHERE id = ?4 OR (project_id = ?1 AND action = ?2 AND resource = ?3) ORDER BY 1 DESC LIMIT 1`
 
-const insertApproval = `INSERT INTO approval (id, project_id, action, resource, time, crc) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`
+const insertApproval = `INSERT INTO approval (id, project_id, action, resource, time, crc)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6)`
 
 // PutApproval implements store.ApprovalWriter.
 func (t *Tx) PutApproval(a store.Approval) error {
@@ -130,7 +131,7 @@ func (t *Tx) PutApproval(a store.Approval) error {
 		return err
 	}
 	if exists {
-		return session.Conflict("approval", a.ID, "exists for something else")
+		return session.Conflict("approval", a.ID, "exists with another project, action or resource")
 	}
 	c = t.prepare(insertApproval)
 	c.bindText(a.ID)

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// The canonical bytes of a row are the table's name and its key fields, texts with their length before them and
-// numbers in eight bytes, little end first; then the stored bytes of its data.
+// The canonical bytes of a row are its table's name and key fields, then the stored bytes of its data. Texts are
+// preceded by their length; numbers have eight bytes, little-endian.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -31,7 +31,7 @@ const events = eventColumns + `WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMI
 const eventsOfKinds = eventColumns +
 	`WHERE session = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3 + 0`
 
-// Events implements store.EventReader. A missing event is damage too.
+// Events implements store.EventReader. A missing event of a session is damage too.
 func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.EventRow, error) {
 	c := r.selectEvents(id, len(kinds) > 0)
 	c.bindInt(after)
@@ -78,7 +78,7 @@ func (r *Reader) selectEvents(id session.ID, ofKinds bool) stmtCall {
 	}
 }
 
-// readEvents reads the rows of eventColumns: of the session, or of any (""), leaving out damaged ones.
+// readEvents reads rows of eventColumns: of the session, or, leaving out damaged rows, of all sessions ("").
 func (r *Reader) readEvents(c *stmtCall, id session.ID) ([]store.EventRow, error) {
 	out := []store.EventRow{}
 	var kinds stringPool
@@ -116,10 +116,11 @@ func (r *Reader) lastPosition() (int64, error) {
 	return head, c.endCall("read head of", "all sessions")
 }
 
-// The newest events may be gone with their session: meta keeps their position.
-const lastPosition = `max(coalesce((SELECT max(position) FROM event), 0), (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'position'))`
+// The newest events may have been deleted with their session: meta keeps their position.
+const lastPosition = `max(coalesce((SELECT max(position) FROM event), 0),
+	(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'position'))`
 
-// No AUTOINCREMENT: its counter is one more page to write in every commit.
+// No AUTOINCREMENT: its counter is one more page to write per commit.
 const insertEvent = `INSERT INTO event (position, id, session_id, session, seq, kind, version, crc, data, private)
 	SELECT 1 + ` + lastPosition + `,
 		?2, ?9, ?1, ?3, ?4, ?5, ?6, ?7, ?8
@@ -161,7 +162,7 @@ func (t *Tx) InsertEvent(e store.EventRow) (int64, error) {
 	return position, nil
 }
 
-// What outlives its session is of none that has a number: it stands under its position below zero.
+// An event that outlives its session belongs to no session number: its seq column is its negative position.
 const insertEnd = `INSERT INTO event (position, id, session_id, session, seq, kind, version, crc, data)
 	SELECT 1 + ` + lastPosition + `, ?1, ?2, -1 - ` + lastPosition + `, ?3, ?4, ?5, ?6, ?7
 	WHERE NOT EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?1, 5, 12) AND id = ?1)
@@ -188,7 +189,7 @@ func (t *Tx) insertEnd(e store.EventRow) (position int64, err error) {
 	return position, nil
 }
 
-// stringPool gives equal column values one string.
+// stringPool shares one string among equal column values.
 type stringPool struct {
 	strings map[string]string
 	buf     []byte

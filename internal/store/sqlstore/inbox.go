@@ -11,7 +11,7 @@ const inputColumns = `SELECT id, session_id, crc, data FROM input JOIN numbered 
 
 const getInput = inputColumns + `WHERE id = ?1`
 
-// Two statements, because one with (?2 = ” OR …) is planned anew whenever ?2 changes.
+// Two statements, because SQLite plans one with (?2 = ” OR …) again whenever ?2 changes.
 const (
 	pending = inputColumns + `WHERE session = ?1 AND promoted_seq IS NULL
 	ORDER BY rank, admitted_seq, id LIMIT ?2 + 0`

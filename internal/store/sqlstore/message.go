@@ -90,8 +90,8 @@ func (r *Reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.
 	return c.endCall("read messages of", id)
 }
 
-// readMessage reads a row of messageColumns with the checkpoints that belong to it. Its data is valid until the
-// next row.
+// readMessage reads a row of messageColumns and applies the checkpoints that belong to it. The data is valid until
+// the next row.
 func (r *Reader) readMessage(c *stmtCall, id session.ID, row *store.RawMessage) error {
 	*row = store.RawMessage{
 		ID: session.MessageID(c.st.Text(0)), Seq: c.st.Int(1), Type: session.MessageType(r.types.readText(c, 2)),
@@ -121,9 +121,10 @@ const updateMessage = `UPDATE message SET call_id = ?5, through = ?6, crc = ?7, 
 
 const ownerOfMessage = `SELECT session_id FROM message JOIN numbered ON number = place >> 32 WHERE id = ?1`
 
-const insertMessage = `INSERT INTO message (place, id, type, call_id, through, crc, data) VALUES ((?1 << 32) + ?2, ?3, ?4, ?5, ?6, ?7, ?8)`
+const insertMessage = `INSERT INTO message (place, id, type, call_id, through, crc, data)
+	VALUES ((?1 << 32) + ?2, ?3, ?4, ?5, ?6, ?7, ?8)`
 
-// messageRow is a message and its columns that are for finding it.
+// messageRow is a message with the columns that select it.
 type messageRow struct {
 	store.RawMessage
 	callID  string
@@ -162,7 +163,7 @@ func (t *Tx) PutMessage(id session.ID, m session.Message, through int64) error {
 	return err
 }
 
-// freeMessageID returns an error if the id is used: by another session, or here with another seq or type.
+// freeMessageID returns an error if the id is used, by another session or in this one with another seq or type.
 func (t *Tx) freeMessageID(id session.ID, head *session.Head) error {
 	c := t.prepare(ownerOfMessage)
 	c.bindText(string(head.ID))

@@ -6,16 +6,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// A session has a number, given when something is first stored of it; numbers of later sessions are higher. Rows that
-// belong to a seq of their session are keyed by their place: the number above the lower 32 bits, the seq in them. The
-// rows of a session stand together and in order, without an index.
+// Every session has a number, assigned when its first row is stored; later sessions have higher numbers. Rows that
+// belong to a seq of their session have a place as their key: the number in the upper bits, the seq in the lower
+// 32. So a session's rows are adjacent and in order without an index.
 //
-// What a session cost outlives it, and so does its number then.
+// The spend of a session outlives it, and then its number does too.
 
-// seqs is how many seqs a session can have.
+// seqs is the number of seqs that a session can have.
 const seqs = 1 << 32
 
-// sessionNumber is a session and its number.
+// sessionNumber is a session with its number.
 type sessionNumber struct {
 	id     session.ID
 	number int64
@@ -42,7 +42,7 @@ func (r *Reader) findNumber(id session.ID) (int64, error) {
 
 const sessionOfNumber = `SELECT session_id FROM numbered WHERE number = ?1`
 
-// findSession returns the session with the number, "" if no session has it.
+// findSession returns the session with the number, "" if it does not exist.
 func (r *Reader) findSession(number int64) (session.ID, error) {
 	if number == r.last.number && number > 0 {
 		return r.last.id, nil
@@ -58,7 +58,7 @@ func (r *Reader) findSession(number int64) (session.ID, error) {
 
 const giveNumber = `INSERT INTO numbered (session_id) VALUES (?1) RETURNING number`
 
-// ensureNumber returns the session's number, which it is given if it has none.
+// ensureNumber returns the session's number and assigns one if necessary.
 func (t *Tx) ensureNumber(id session.ID) (int64, error) {
 	n, err := t.findNumber(id)
 	if err != nil || n > 0 {
@@ -73,9 +73,10 @@ func (t *Tx) ensureNumber(id session.ID) (int64, error) {
 	return n, c.endCall("number", id)
 }
 
-const forgetNumber = `DELETE FROM numbered WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM spend WHERE ` + ofSession + `)`
+const forgetNumber = `DELETE FROM numbered
+	WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM spend WHERE ` + ofSession + `)`
 
-// releaseNumber takes the number from a session of which nothing is stored but, perhaps, what it cost.
+// releaseNumber removes the number of a session without rows, unless it has spend.
 func (t *Tx) releaseNumber(id session.ID) error {
 	c := t.prepareFor(forgetNumber, id)
 	t.last = sessionNumber{}
@@ -83,13 +84,13 @@ func (t *Tx) releaseNumber(id session.ID) error {
 	return err
 }
 
-// prepareFor is a use of the statement whose first parameter is the session's number, 0 if there is nothing of it.
+// prepareFor prepares a statement whose first parameter is the session's number, 0 if it has none.
 func (r *Reader) prepareFor(sql string, id session.ID) stmtCall {
 	n, err := r.findNumber(id)
 	return r.prepareNumber(sql, n, err)
 }
 
-// prepareInsert is prepareFor for what stores something of the session.
+// prepareInsert is prepareFor for statements that store a row of the session: it assigns a number if necessary.
 func (t *Tx) prepareInsert(sql string, id session.ID) stmtCall {
 	n, err := t.ensureNumber(id)
 	return t.prepareNumber(sql, n, err)
@@ -104,13 +105,13 @@ func (r *Reader) prepareNumber(sql string, n int64, err error) stmtCall {
 	return c
 }
 
-// bindSeq binds a bound of seqs: one that no seq can reach is the nearest that none can.
+// bindSeq binds a bound of seqs, clamped to the range of seqs.
 func (c *stmtCall) bindSeq(v int64) { c.bindInt(min(max(v, -1), seqs)) }
 
 // bindPlace binds the seq of a row.
 func (c *stmtCall) bindPlace(seq int64) {
 	if c.err == nil && (seq < 0 || seq >= seqs) {
-		c.err = fmt.Errorf("seq %d has no place", seq)
+		c.err = fmt.Errorf("seq %d is out of range", seq)
 	}
 	c.bindInt(seq)
 }

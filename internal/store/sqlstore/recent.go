@@ -8,18 +8,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Lists of what changed last read an index from its end. A session changes several times in a turn, and an index by
-// time_updated would write its pages each time; so the index is by recent, which is time_updated of a session that
-// is new, and afterwards the end of the minute or so in which it changed. It is never before time_updated: whoever
-// has found as many as were asked for, and comes to a recent before all of them, has found the right ones.
+// Lists of recently changed sessions read an index from its end. A session changes several times per turn, and an
+// index on time_updated would write its pages each time. The index is therefore on recent: time_updated of a new
+// session, later the end of the minute (2^16 ms) of the last change. recent is never before time_updated, so a
+// reader that has enough sessions and reaches a recent before all of theirs is done.
 
-// minute is how far recent may be behind time_updated, in milliseconds.
+// minute is how far recent may be after time_updated, in milliseconds.
 const minute = 1 << 16
 
-// endOfMinute is what recent is set to by a change at ?9.
+// endOfMinute is the value of recent after a change at ?9.
 const endOfMinute = `((?9 >> 16) + 1 << 16)`
 
-// ?1 is how far recent may be, at most.
+// ?1 is the upper bound of recent.
 const recentFirst = ` AND recent BETWEEN ?8 AND ?1 AND time_updated >= ?8 AND time_updated < ?9 ORDER BY recent DESC`
 
 const (
@@ -27,7 +27,7 @@ const (
 	sessionsProjectRecent = sessionColumns + byProject + sessionsWhere + titled + recentFirst
 )
 
-// recentSessions lists what changed last.
+// recentSessions lists the most recently changed sessions.
 func (r *Reader) recentSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	sql := sessionsAnyRecent
 	if q.ProjectID != "" {
@@ -56,7 +56,7 @@ func (r *Reader) recentSessions(q store.SessionQuery) ([]store.RawSession, error
 	return found.sortedSessions(), nil
 }
 
-// latest gathers the sessions that changed last; limit 0 is all of them.
+// latest collects the most recently changed sessions, up to limit; 0 means all.
 type latest struct {
 	limit    int
 	sessions []store.RawSession
@@ -65,13 +65,13 @@ type latest struct {
 	floor    int64 // when full: as many as the limit changed then or later
 }
 
-// isComplete reports whether nothing that changed until then is among the latest.
+// isComplete reports whether no session that changed at or before until is among the latest.
 func (l *latest) isComplete(until int64) bool { return l.full && until < l.floor }
 
 // wants reports whether a session that changed at the time may be among the latest.
 func (l *latest) wants(updated int64) bool { return !l.full || updated >= l.floor }
 
-// add adds a session, and sorts out as often as there are as many new ones as are wanted.
+// add adds a session. Whenever it holds twice the limit, it drops the older half.
 func (l *latest) add(s store.RawSession) {
 	s.Data = l.mem.Clone(s.Data)
 	l.sessions = append(l.sessions, s)
@@ -83,7 +83,7 @@ func (l *latest) add(s store.RawSession) {
 	}
 }
 
-// sortedSessions returns them, what changed last first, by (updated, id).
+// sortedSessions returns the sessions, most recently changed first, by (updated, id).
 func (l *latest) sortedSessions() []store.RawSession {
 	slices.SortFunc(l.sessions, func(a, b store.RawSession) int {
 		return cmp.Or(cmp.Compare(b.Updated, a.Updated), cmp.Compare(b.ID, a.ID))

@@ -31,7 +31,8 @@ func (r *Reader) Session(id session.ID) (found *session.Session, ok bool, err er
 	return found, found != nil, nil
 }
 
-// readSession reads a row of sessionColumns, whose data is valid until the next, and whether it is what was stored.
+// readSession reads a row of sessionColumns and reports whether its checksum matches. The data is valid until the
+// next row.
 func (r *Reader) readSession(c *stmtCall) (store.RawSession, bool) {
 	row := store.RawSession{
 		ID: session.ID(c.st.Text(0)), Created: c.st.Int(3), Updated: c.st.Int(4), Data: r.copyScratch(c, 2),
@@ -39,12 +40,13 @@ func (r *Reader) readSession(c *stmtCall) (store.RawSession, bool) {
 	return row, c.st.Int(1) == r.sumSession(row.ID, row.Data)
 }
 
-// The lists differ in the index that carries them; the other conditions are tested row by row. The title of a
-// search is tested in an index, before the row is read: the list's own (titled), or one of which the rows that
-// match are noted first.
+// The lists differ in the index that they read; all other conditions are tested row by row. A search tests the
+// title in an index before it reads the row: in the list's own index (titled), or in one that first collects the
+// matching rows.
 const (
 	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
-		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0') OR (subpath = '' AND project_id IN ('', 'global')
+		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0')
+			OR (subpath = '' AND project_id IN ('', 'global')
 			AND (directory = '/' || ?5 OR (directory >= '/' || ?5 || '/' AND directory < '/' || ?5 || '0'))))
 		AND (?7 = 1 OR time_archived = 0)`
 	titled       = ` AND (?6 = '' OR instr(title, ?6) > 0)`
@@ -112,7 +114,7 @@ func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	return out, nil
 }
 
-// bindConditions binds the conditions of every list, from the second parameter on.
+// bindConditions binds the conditions of all lists, from the second parameter on.
 func (c *stmtCall) bindConditions(q store.SessionQuery) {
 	parent := session.ID(anyParent)
 	if q.ParentID != nil {
@@ -126,7 +128,7 @@ func (c *stmtCall) bindConditions(q store.SessionQuery) {
 	c.bindBool(q.Archived)
 }
 
-// bindAnchor binds where a list begins.
+// bindAnchor binds the position after which a list starts.
 func (c *stmtCall) bindAnchor(q store.SessionQuery) {
 	switch {
 	case q.After != nil:
@@ -152,19 +154,20 @@ func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
 	return out, c.endCall("list", "unfinished sessions")
 }
 
-// An update that leaves the indexed columns alone does not write their pages.
+// An update that does not change indexed columns does not write pages of the indexes.
 const updateSession = `UPDATE session SET time_updated = ?9, crc = ?10, data = ?11
 	` + sameSession + ` AND title = ?8 AND recent = ` + endOfMinute + ` RETURNING 1`
 
-const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5 AND time_created = ?6
-	AND time_archived = ?7`
+const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5
+	AND time_created = ?6 AND time_archived = ?7`
 
-// One that is the first of its minute, or of the session, or gives it another title, writes the pages of that.
-const updateMinute = `UPDATE session SET title = ?8, time_updated = ?9, crc = ?10, data = ?11, recent = ` + endOfMinute + `
+// The first update of a minute, or one with another title, writes the pages of their indexes.
+const updateMinute = `UPDATE session
+	SET title = ?8, time_updated = ?9, crc = ?10, data = ?11, recent = ` + endOfMinute + `
 	` + sameSession + ` RETURNING 1`
 
-const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory, subpath, time_created, time_archived, title,
-		time_updated, crc, data, recent)
+const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory, subpath, time_created, time_archived,
+		title, time_updated, crc, data, recent)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?9)
 	ON CONFLICT (id) DO UPDATE SET project_id = ?2, parent_id = ?3, directory = ?4, subpath = ?5, time_created = ?6,
 		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11,

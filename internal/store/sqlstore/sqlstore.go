@@ -1,16 +1,16 @@
-// Package sqlstore holds the SQL of a store, once: one statement per function, over the few things that it needs of a
-// connection. Drivers bring the connection, the schema and the transactions.
+// Package sqlstore is the SQL of a store: one statement per operation, over the small interface Conn. A driver
+// brings the connection, the schema and the transactions.
 //
-// Statements number their parameters ?1, ?2, …; all of them are bound on every use. JSON is stored as text, byte for
-// byte. Every row that carries data has a CRC32C over its key and its bytes, which is verified whenever the data is
-// read: what does not match is a *store.Damage, and other sessions go on.
+// Statements number their parameters ?1, ?2, …, and each use binds all of them. JSON is stored as text, byte for
+// byte. Every row with data has a CRC32C over its key and its bytes, verified on each read: a mismatch is a
+// *store.Damage, and other sessions stay usable.
 //
-// Expected tables, columns in order of meaning:
+// Expected tables, with the columns that matter:
 //
 //	numbered(number, session_id)
 //	event(position, id, session_id, session, seq, kind, version, crc, data, private)
-//	session(id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived, unfinished, recent,
-//	        crc, data)
+//	session(id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived,
+//	        unfinished, recent, crc, data)
 //	message(place, id, type, call_id, through, crc, data)
 //	input(id, session, delivery, admitted_seq, promoted_seq, rank, crc, data)
 //	epoch(session, baseline, baseline_seq, snapshot, revision, crc)
@@ -19,10 +19,10 @@
 //	spend(place, time, crc, data)
 //	meta(key, value)
 //
-// session is the session's number, place that number and a seq (see number.go). title is in lower case, for
-// searching. recent is for lists of what changed last (see recent.go). through is the seq behind which checkpoints
-// belong to a turn that streams, 0 if none can (store.Behind). meta's "position" is the highest position that a
-// deletion may have freed, so that none is given out twice.
+// Column session is the session's number; place combines that number with a seq (see number.go). title is in lower
+// case, for searches. recent orders lists of recently changed sessions (see recent.go). through is the seq after
+// which checkpoints belong to a streaming turn, 0 for other messages (store.CheckpointSeq). The meta value
+// "position" is the highest position that a deletion may have freed, so that no position is used twice.
 package sqlstore
 
 import (
@@ -37,21 +37,20 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Conn is one connection within one transaction. Its errors, and those of its statements, are ErrUnavailable where
-// the database cannot do what was asked (disk full, damaged, …) and anything else where the statement is refused.
+// Conn is a connection within one transaction. Errors of it and of its statements are ErrUnavailable if the
+// database cannot do what it is asked (disk full, damaged, …), and any other error if the statement is refused.
 type Conn interface {
-	// Prepare returns the statement of the text, ready to be bound. The same text gives the same statement, which must
-	// have been reset.
+	// Prepare returns the statement of the text, ready to be bound. The same text returns the same statement, which
+	// must have been reset.
 	Prepare(sql string) (Stmt, error)
 }
 
-// Stmt is a statement of a Conn: bound, stepped through and reset, in this order. Parameters count from 1, columns
-// from 0.
+// Stmt is a statement of a Conn, used in this order: bind, step, reset. Parameters count from 1, columns from 0.
 type Stmt interface {
 	BindInt(i int, v int64)
 	BindText(i int, v string)
 	BindJSON(i int, v []byte) // nil is NULL
-	// Step moves to the next row; false is the end.
+	// Step moves to the next row; false means the end.
 	Step() (bool, error)
 	Int(col int) int64 // NULL is 0
 	Text(col int) string
@@ -83,14 +82,14 @@ func NewReader(c Conn) *Reader { return &Reader{conn: c} }
 // NewTx returns a transaction on c.
 func NewTx(c Conn) *Tx { return &Tx{Reader{conn: c}} }
 
-// End makes every later use an error, so that a function that kept it does no harm.
+// End makes every later use an error, so that a function that kept the transaction cannot use it.
 func (r *Reader) End() { r.conn = closedConn{} }
 
 type closedConn struct{}
 
-func (closedConn) Prepare(string) (Stmt, error) { return nil, errors.New("the transaction is over") }
+func (closedConn) Prepare(string) (Stmt, error) { return nil, errors.New("the transaction has ended") }
 
-// stmtCall is one use of a statement: bind, next (or run), end.
+// stmtCall is one use of a statement: bind, nextRow (or run), endCall.
 type stmtCall struct {
 	st  Stmt
 	n   int
@@ -131,8 +130,8 @@ func (c *stmtCall) bindBool(v bool) {
 	}
 }
 
-// bindLimit binds a limit; 0 is none. The statements say "LIMIT ?n + 0", because SQLite plans one with a bare
-// parameter anew whenever its value changes: a tenth of the CPU of a turn.
+// bindLimit binds a limit; 0 means no limit. Statements say "LIMIT ?n + 0", because SQLite plans a statement with a
+// bare parameter again whenever its value changes, which costs a tenth of the CPU of a turn.
 func (c *stmtCall) bindLimit(n int) {
 	if n <= 0 {
 		c.bindInt(math.MaxInt64)
@@ -150,7 +149,7 @@ func (c *stmtCall) nextRow() bool {
 	return row && c.err == nil
 }
 
-// endCall resets the statement and returns what went wrong, with what was being done.
+// endCall resets the statement and returns its error with the operation.
 func (c *stmtCall) endCall(doing string, about any) error {
 	if c.st != nil {
 		if err := c.st.Reset(); c.err == nil {
@@ -163,13 +162,13 @@ func (c *stmtCall) endCall(doing string, about any) error {
 	return nil
 }
 
-// run executes a statement without rows, or to its first row; it reports whether there was one.
+// run executes the statement up to its first row and reports whether there was a row.
 func (c *stmtCall) run(doing string, about any) (bool, error) {
 	row := c.nextRow()
 	return row, c.endCall(doing, about)
 }
 
-// copyBytes copies a column into memory of the caller's own; nil if it is empty or NULL.
+// copyBytes copies a column; the result is nil for an empty text and for NULL.
 func (c *stmtCall) copyBytes(col int) []byte {
 	n := c.st.Len(col)
 	if n == 0 {
@@ -180,7 +179,7 @@ func (c *stmtCall) copyBytes(col int) []byte {
 	return b
 }
 
-// copyScratch copies a column into r's memory, valid until the next call.
+// copyScratch copies a column into r's memory, which is valid until the next call.
 func (r *Reader) copyScratch(c *stmtCall, col int) []byte {
 	n := c.st.Len(col)
 	if cap(r.data) < n {
@@ -195,7 +194,7 @@ func encode(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// decode reads data that passed its checksum into a new T.
+// decode decodes data with a valid checksum into a new T.
 func decode[T any](data []byte) (*T, error) {
 	v := new(T)
 	if err := json.Unmarshal(data, v); err != nil {

@@ -96,7 +96,8 @@ func testEventsRefused(t *testing.T, s store.Store) {
 	late, foreign := newRow("ses_b", 1), newRow("ses_b", 0)
 	foreign.ID = newRow("ses_a", 0).ID
 	for what, row := range map[string]store.EventRow{
-		"gap": gap, "repeated seq": repeated, "negative seq": negative, "used id": usedID, "late start": late, "id of another session": foreign,
+		"gap": gap, "repeated seq": repeated, "negative seq": negative, "used id": usedID,
+		"late start": late, "id of another session": foreign,
 	} {
 		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 			_, err := tx.InsertEvent(row)
@@ -214,8 +215,8 @@ func testFeedAfterDelete(t *testing.T, s store.Store) {
 	}
 }
 
-// What is said of a session when it is gone stands in the feed, behind all that was there, and nowhere else; the newest
-// position stays what it was also where nothing is said.
+// The event of a deleted session is in the feed, after everything before it, and not in the session's log; without
+// such an event the newest position stays the same.
 func testFeedHasEnds(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
 	for i := range 3 { // the id can be used again, and be gone again

@@ -9,15 +9,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// ErrBefore and ErrAfter are what the function of Failing returns, alone or wrapped, to say when the Update fails.
+// ErrBefore and ErrAfter are the errors that the function of NewFailing returns, alone or wrapped, to choose when
+// the Update fails.
 var (
 	ErrBefore = errors.New("failing before the commit") // nothing is stored
-	ErrAfter  = errors.New("failing after the commit")  // everything is stored, and nobody is told
+	ErrAfter  = errors.New("failing after the commit")  // everything is stored, and the caller gets an error
 )
 
-// NewFailing returns a store that asks fault before every Update, numbered from 1 in the order in which they are
-// called. An error makes that Update fail: with ErrAfter after it was committed, as an ErrUncertain; with any other
-// without committing it, as an ErrUnavailable. Views and Close pass through.
+// NewFailing returns a store that calls fault before every Update, numbered from 1 in call order. An error makes
+// the Update fail: with ErrAfter it is committed and fails as an ErrUncertain; with any other error it is not
+// committed and fails as an ErrUnavailable. Views and Close pass through.
 func NewFailing(s store.Store, fault func(op int) error) store.Store {
 	return &failing{Store: s, fault: fault}
 }

@@ -73,7 +73,7 @@ func (m *Memory) begin(ctx context.Context) (*state, error) {
 	return m.now, nil
 }
 
-// endWrite installs the new state, if there is one, and lets the next transaction begin.
+// endWrite installs the new state, if any, and lets the next transaction begin.
 func (m *Memory) endWrite(next *state, d store.Durability) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +109,7 @@ func (m *Memory) View(ctx context.Context, f func(store.Reader) error) error {
 	return callGuarded(func() error { return f(reader{s}) })
 }
 
-// Close implements store.Store. The data stays and can be had by Reopen.
+// Close implements store.Store. Reopen returns a store with the data.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,8 +121,8 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// Crash cuts the power: Relaxed commits that no Durable one followed are gone. It waits for a running transaction. The
-// store can be used afterwards, as by the next process.
+// Crash simulates a power cut: Relaxed commits that no Durable commit followed are lost. It waits for a running
+// transaction. The store can be used afterwards, as by the next process.
 func (m *Memory) Crash() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +133,7 @@ func (m *Memory) Crash() {
 	m.durable = m.now
 }
 
-// Reopen closes the store and returns a new one with the same data, so that whoever still holds the old one gets
+// Reopen closes the store and returns a new one with the same data, so that users of the old one get
 // ErrUnavailable.
 func (m *Memory) Reopen() *Memory {
 	_ = m.Close()

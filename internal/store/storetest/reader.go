@@ -98,7 +98,7 @@ func isSelected(q store.SessionQuery, s *session.Session) bool {
 	}
 }
 
-// compareListed compares the places of a and b in the order asked for.
+// compareListed compares the positions of a and b in the order of the query.
 func compareListed(q store.SessionQuery, a, b *session.Session) int {
 	if q.Recent {
 		return cmp.Or(cmp.Compare(b.Time.Updated, a.Time.Updated), cmp.Compare(b.ID, a.ID))

@@ -72,7 +72,7 @@ func (s *state) fork() *state {
 	return &f
 }
 
-// detach returns the state with arrays of its own, so that a second line of states can begin.
+// detach returns the state with its own arrays, so that a second line of states can begin.
 func (s *state) detach() *state {
 	f := s.fork()
 	f.feed, f.spend, f.approvals = slices.Clone(s.feed), slices.Clone(s.spend), slices.Clone(s.approvals)
@@ -97,7 +97,7 @@ func decode[T any](data []byte) (*T, error) {
 	return v, nil
 }
 
-// cloneBytes copies bytes; none are nil.
+// cloneBytes copies bytes; an empty slice becomes nil.
 func cloneBytes(b []byte) []byte {
 	if len(b) == 0 {
 		return nil

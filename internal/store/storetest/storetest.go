@@ -1,5 +1,6 @@
-// Package storetest is the exam that every store must pass, and the stores that exist for tests only: Memory, which
-// keeps the contract without a disk and can lose power, and Failing, which breaks any store at a chosen transaction.
+// Package storetest is the exam that every store must pass, and the stores for tests: Memory, which implements the
+// contract without a disk and can simulate a power cut, and the store of NewFailing, which fails at chosen
+// transactions.
 package storetest
 
 import (
@@ -12,14 +13,14 @@ import (
 
 var _ store.Store = (*Memory)(nil)
 
-// Subject is a store under examination.
+// Subject is a store under test.
 type Subject struct {
 	store.Store
 	// Reopen closes the store and opens the same data again.
 	Reopen func(t *testing.T) store.Store
 }
 
-// Run examines the stores that open returns: an empty one at each call, which Run closes.
+// Run tests the stores that open returns: an empty one per call, which Run closes.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, part := range []struct {
 		name string
@@ -86,7 +87,7 @@ func view(t *testing.T, s store.Store, f func(store.Reader) error) {
 	}
 }
 
-// get returns what f reads in a View of its own.
+// get returns what f reads in its own View.
 func get[T any](t *testing.T, s store.Store, f func(store.Reader) (T, error)) T {
 	t.Helper()
 	var v T
@@ -97,7 +98,7 @@ func get[T any](t *testing.T, s store.Store, f func(store.Reader) (T, error)) T 
 	return v
 }
 
-// rowOrZero adapts methods that also return whether there is something; nothing is the zero value.
+// rowOrZero adapts methods that return whether a row exists; a missing row is the zero value.
 func rowOrZero[T any](v T, ok bool, err error) (T, error) {
 	var none T
 	if !ok {

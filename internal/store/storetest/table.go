@@ -1,7 +1,7 @@
 package storetest
 
-// table is a map that is cheap to fork: its shards are copied when they are first written after the fork. A table that
-// has been forked is not written any more.
+// table is a map that is cheap to fork: a shard is copied when it is first written after the fork. A forked table
+// is not written any more.
 type table[K ~string, V any] struct {
 	shards [64]map[K]V
 	own    uint64 // bit i: shard i is this table's own
@@ -42,7 +42,7 @@ func (t *table[K, V]) ownShard(i int) map[K]V {
 	return t.shards[i]
 }
 
-// forEach calls f for every entry, in no order.
+// forEach calls f for every entry, in no particular order.
 func (t *table[K, V]) forEach(f func(K, V)) {
 	for _, m := range t.shards {
 		for k, v := range m {

@@ -19,7 +19,8 @@ func newTx(base *state) *tx {
 	return &tx{reader{base.fork()}, map[session.ID]*home{}}
 }
 
-// editHome returns the session's home for changing. Its slices are still shared: they may be appended to, not written.
+// editHome returns the session's data for changing. Its slices are still shared: they may be appended to, not
+// written.
 func (t *tx) editHome(id session.ID) *home {
 	if h := t.own[id]; h != nil {
 		return h
@@ -53,7 +54,7 @@ func (t *tx) insertEnd(r store.EventRow) (int64, error) {
 	return t.addToFeed(r).Position, nil
 }
 
-// addToFeed gives the row the next position in the feed.
+// addToFeed gives the row the next position.
 func (t *tx) addToFeed(r store.EventRow) *store.EventRow {
 	row := cloneRow(&r)
 	t.s.position++
@@ -166,7 +167,8 @@ func (t *tx) PutInput(in *session.Input) error {
 	}
 	h := t.editHome(in.SessionID)
 	h.inputs = append(withoutRows(h.inputs, func(r *inputRow) bool { return r.id == in.ID }), &inputRow{
-		id: in.ID, delivery: in.Delivery, order: in.Order, admitted: in.AdmittedSeq, pending: in.PromotedSeq == nil, data: data,
+		id: in.ID, delivery: in.Delivery, order: in.Order, admitted: in.AdmittedSeq, pending: in.PromotedSeq == nil,
+		data: data,
 	})
 	t.s.inputs.put(in.ID, in.SessionID)
 	return nil
