@@ -53,7 +53,7 @@ func TestPartition(t *testing.T) {
 			[]string{`{"topP":0.5,"thinking":{"type":"enabled"},"stop":"END"}`, `{"top_p":7,"thinking":{"budgetTokens":"many"},"stream":false,"x":"any"}`},
 			Options{
 				Generate: llm.Generation{TopP: new(0.5), Stop: []string{"END"}}, Semantic: values(`{"thinking":{"type":"enabled"}}`), Body: values(`{"x":"any"}`),
-				Dropped: []string{`stream: cairn says it itself`, `thinking.budgetTokens: want a whole number, 1 or more`, `top_p: want a number from 0 to 1, got 7`},
+				Dropped: []string{`stream: cairn sets it itself`, `thinking.budgetTokens: want a whole number, 1 or more`, `top_p: want a number from 0 to 1, got 7`},
 			},
 		},
 	}

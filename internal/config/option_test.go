@@ -59,9 +59,9 @@ func TestInvalidOptions(t *testing.T) {
 		`unsent 5:22: provider.openai.options.serviceTier is not sent: want "auto", "default", "flex", "scale" or "priority", got a list`,
 		`unsent 6:26: provider.openai.options.reasoningEffort is not sent: want "none", "minimal", "low", "medium", "high", "xhigh" or "max", got "ultra"`,
 		`unsent 7:15: provider.openai.options.topP is not sent: want a number from 0 to 1, got 7`,
-		`unsent 7:28: provider.openai.options.stream is not sent: cairn says it itself`,
+		`unsent 7:28: provider.openai.options.stream is not sent: cairn sets it itself`,
 		`unsent 7:66: provider.openai.options.textVerbosity is not sent: want "low", "medium" or "high", got "{env:SECRET}"`,
-		`unsent 9:40: provider.openai.models.gpt-5.options.model is not sent: cairn says it itself`,
+		`unsent 9:40: provider.openai.models.gpt-5.options.model is not sent: cairn sets it itself`,
 		`unused 9:59: provider.openai.models.gpt-5.options.apiKey has no effect here: it belongs to the options of the provider itself`,
 		`unsent 9:120: provider.openai.models.gpt-5.variants.v.store is not sent: want true or false, got 1`,
 		`unsent 11:96: provider.anthropic.models.c.options.thinking.budgetTokens is not sent: want a whole number, 1 or more, got "many"`,
@@ -73,7 +73,7 @@ func TestInvalidOptions(t *testing.T) {
 		`unsent 17:38: agent.build.temperature is not sent: want a number from 0 to 2, got 3`,
 		`unsent 17:97: agent.build.frequencyPenalty is not sent: want a number from -2 to 2, got 9`,
 		`unsent 17:61: agent.build.options.seed is not sent: want a whole number, got "x"`,
-		`unsent 17:130: agent.build.request.body.tools is not sent: cairn says it itself`,
+		`unsent 17:130: agent.build.request.body.tools is not sent: cairn sets it itself`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
