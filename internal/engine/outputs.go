@@ -7,6 +7,6 @@ import (
 
 // Outputs are the managed files that hold the output of tools.
 type Outputs interface {
-	command.Outputs
-	job.Outputs
+	command.OutputRemover
+	job.OutputReader
 }

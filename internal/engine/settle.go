@@ -34,10 +34,10 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 		wg       sync.WaitGroup
 		mu       sync.Mutex // guards out
 		out      callOutcome
-		previous *ask.Call
+		previous *ask.AskingCall
 	)
 	for _, c := range t.calls {
-		c.asks = ask.NewCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
+		c.asks = ask.NewAskingCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
 		previous = c.asks
 		release, err := t.acquireSlots(ctx, pool, c) // in the order of the calls
 		t.engine.statuses.AddCalls(t.id, 1)
@@ -138,8 +138,8 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 	if err := fault.Point(ctx, fault.ToolExec); err != nil {
 		return refuse(session.ReasonTool, err.Error())
 	}
-	p := t.engine.journal.NewProgress(t.id, journal.Call{
-		MessageID: t.recorder.MessageID(), ID: c.call.ID, PartID: c.call.PartID,
+	p := t.engine.journal.NewProgress(t.id, session.ToolProgress{
+		TurnFact: session.OfTurn(t.recorder.MessageID()), CallID: c.call.ID, PartID: c.call.PartID,
 	})
 	defer p.Flush()
 	s := tools.Settle(ctx, t.toolCall(c, p))

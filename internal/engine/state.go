@@ -123,8 +123,8 @@ type turn struct {
 // toolCall is one local call of a turn while it settles.
 type toolCall struct {
 	call *record.Call
-	slot slot      // among the tool calls of the process
-	asks *ask.Call // orders and tracks what the call asks
+	slot slot            // among the tool calls of the process
+	asks *ask.AskingCall // orders and tracks what the call asks
 }
 
 func (c *toolCall) outputCall() history.OutputCall {

@@ -135,7 +135,7 @@ func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err 
 	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in}
 	err = d.engine.Asks.CheckBudget(ctx, t.newAsker(nil), ask.BudgetCheck{
 		Budget: b, Grants: &in.cached.grants,
-		Usage: ask.Usage{
+		Usage: ask.BudgetUsage{
 			Turns: in.history.CountTurns(), Cost: in.session.Cost, Tokens: in.session.Tokens.Sum(),
 			Wall: d.engine.journal.Now().Sub(d.started),
 		},

@@ -1,10 +1,10 @@
 // Package ask decides permission requests, and carries the asks that people must answer.
 //
-// A request is decided by the permission rules, then by the saved approvals, then by the ask policy of the prompt, and
-// otherwise by the reply of a person. Questions of tools and budgets that are used up take the same path. An ask is a
-// durable fact before anyone can see it, and a reply is a durable fact before the waiting call continues. After a
-// restart a call asks again in the same words and finds its earlier ask, so that no reply is lost and none is asked for
-// twice.
+// A request is decided by the permission rules, then by the saved approvals, then by the ask policy of the prompt,
+// and otherwise by the reply of a person. Questions of tools and budgets that are used up take the same path. An ask
+// is a durable fact before anyone can see it, and a reply is a durable fact before the waiting call continues. After
+// a restart a call asks again in the same words and finds its earlier ask, so that no reply is lost and none is asked
+// for twice.
 //
 // The package knows neither the engine nor its turns: an Asker holds what it needs of them.
 package ask
@@ -56,7 +56,7 @@ type Asker struct {
 	Agent     string
 	Layers    []permission.Layer // permission rules, lowest precedence first
 	Policy    Policy
-	Call      *Call // nil if the engine itself asks
+	Call      *AskingCall // nil if the engine itself asks
 	// Yield gives up the asker's execution slot while it waits for a reply, and returns what takes the slot back.
 	Yield func(action string) (reacquire func(context.Context))
 }

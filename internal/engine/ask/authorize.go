@@ -55,7 +55,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 			Source: by.source(), Agent: by.Agent, Firm: d.Firm || r.Action == ActionBudget,
 		}
 	}
-	row, err := a.await(ctx, by, w, earlier == nil)
+	row, err := a.resolveAsk(ctx, by, w, earlier == nil)
 	return cmp.Or(err, denialOf(row))
 }
 
@@ -118,12 +118,12 @@ func listEarlier(r store.Reader, by Asker) (asks []*store.AskRow, err error) {
 	return asks, err
 }
 
-// await makes a new ask durable and waits for its reply as the policy says. With an error there is no reply.
-func (a *Asks) await(ctx context.Context, by Asker, w *waiter, isNew bool) (store.AskRow, error) {
+// resolveAsk makes a new ask durable and waits for its reply as the policy says. With an error there is no reply.
+func (a *Asks) resolveAsk(ctx context.Context, by Asker, w *waiter, isNew bool) (store.AskRow, error) {
 	a.waiters.add(w)
 	defer a.waiters.remove(w.ask.ID)
 	if isNew {
-		row, err := a.commit(ctx, by, w)
+		row, err := a.commitAsk(ctx, by, w)
 		if err != nil || row.Reply != "" {
 			return row, err
 		}
@@ -141,8 +141,8 @@ func (a *Asks) await(ctx context.Context, by Asker, w *waiter, isNew bool) (stor
 	return a.awaitReply(ctx, by.Policy, w)
 }
 
-// commit makes the ask durable, together with its reply if the policy has one.
-func (a *Asks) commit(ctx context.Context, by Asker, w *waiter) (store.AskRow, error) {
+// commitAsk makes the ask durable, together with its reply if the policy has one.
+func (a *Asks) commitAsk(ctx context.Context, by Asker, w *waiter) (store.AskRow, error) {
 	drafts := eventlog.NewDrafts(&session.PermissionAsked{Ask: w.ask})
 	reply, message := by.Policy.reply(w.ask)
 	if reply != "" {
@@ -154,7 +154,7 @@ func (a *Asks) commit(ctx context.Context, by Asker, w *waiter) (store.AskRow, e
 		return store.AskRow{PendingAsk: w.ask, Reply: reply, Message: message, By: session.ByPolicy}, nil
 	}
 	if reply == "" { // the commit may have happened all the same
-		_, _ = a.withdraw(ctx, w, "the ask could not be stored", session.ByInterrupt)
+		_, _ = a.withdrawAsk(ctx, w, "the ask could not be stored", session.ByInterrupt)
 	}
 	return store.AskRow{}, err
 }
@@ -172,12 +172,12 @@ func (a *Asks) awaitReply(ctx context.Context, p Policy, w *waiter) (store.AskRo
 	case row := <-w.reply:
 		return row, nil
 	case <-timeout:
-		return a.withdraw(ctx, w, "nobody answered within "+p.Wait.String(), session.ByPolicy)
+		return a.withdrawAsk(ctx, w, "nobody answered within "+p.Wait.String(), session.ByPolicy)
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), cause.ErrShutdown) {
 			return store.AskRow{}, context.Cause(ctx)
 		}
-		row, err := a.withdraw(ctx, w, "the work was stopped", session.ByInterrupt)
+		row, err := a.withdrawAsk(ctx, w, "the work was stopped", session.ByInterrupt)
 		if err == nil && row.By != session.ByInterrupt {
 			err = denialOf(row)
 		}
@@ -185,12 +185,13 @@ func (a *Asks) awaitReply(ctx context.Context, p Policy, w *waiter) (store.AskRo
 	}
 }
 
-// withdraw rejects the asker's own ask and returns its row. A reply that was committed first wins.
-func (a *Asks) withdraw(ctx context.Context, w *waiter, why string, by session.ReplyBy) (store.AskRow, error) {
+// withdrawAsk rejects the asker's own ask and returns its row. A reply that was committed first wins.
+func (a *Asks) withdrawAsk(ctx context.Context, w *waiter, why string, by session.ReplyBy) (store.AskRow, error) {
 	fact := &session.PermissionReplied{AskID: w.ask.ID, Reply: session.ReplyReject, Message: why, By: by}
-	_, err := a.journal.AppendDrafts(context.WithoutCancel(ctx), w.ask.SessionID, store.Durable, eventlog.Draft{Data: fact})
+	ctx = context.WithoutCancel(ctx)
+	_, err := a.journal.AppendDrafts(ctx, w.ask.SessionID, store.Durable, eventlog.Draft{Data: fact})
 	if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
-		return a.readAsk(context.WithoutCancel(ctx), w.ask.ID)
+		return a.readAsk(ctx, w.ask.ID)
 	}
 	return store.AskRow{PendingAsk: w.ask, Reply: session.ReplyReject, Message: why, By: by}, err
 }

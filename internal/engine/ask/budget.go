@@ -13,19 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// Limit names one limit of a budget. Asks carry it as their resource.
-type Limit string
-
-// The limits of a budget. Turns and wall-clock time count per input, the others per session.
-const (
-	LimitTurns  Limit = "turns"
-	LimitCost   Limit = "usd"
-	LimitTokens Limit = "tokens"
-	LimitWall   Limit = "wall"
-)
-
-// Usage is what the work has used so far.
-type Usage struct {
+// BudgetUsage is what the work has used so far.
+type BudgetUsage struct {
 	Turns  int64 // since the newest input
 	Cost   session.USD
 	Tokens int64
@@ -50,7 +39,7 @@ func (e *BudgetError) Error() string {
 
 // findExceeded returns the first limit that another turn would exceed, nil if none. Each grant allows the limit once
 // more. A limit of 0 is not checked.
-func findExceeded(b session.Budget, u Usage, granted map[Limit]int64) *BudgetError {
+func findExceeded(b session.Budget, u BudgetUsage, granted map[Limit]int64) *BudgetError {
 	formatCount := func(n int64) string { return fmt.Sprint(n) }
 	for _, l := range []struct {
 		name        Limit
@@ -73,13 +62,13 @@ func findExceeded(b session.Budget, u Usage, granted map[Limit]int64) *BudgetErr
 // BudgetCheck is a budget, what is used of it, and how often it was extended.
 type BudgetCheck struct {
 	Budget session.Budget
-	Usage  Usage
+	Usage  BudgetUsage
 	Grants *Grants
 }
 
 // CheckBudget asks before a turn that would exceed a limit of the budget. Permission extends the limit by its own
-// amount. It returns a *BudgetError if the limit is not extended. The policy allow does not extend budgets: they bound
-// what an unattended run can use.
+// amount. It returns a *BudgetError if the limit is not extended. The policy allow does not extend budgets: they
+// bound what an unattended run can use.
 func (a *Asks) CheckBudget(ctx context.Context, by Asker, c BudgetCheck) error {
 	if findExceeded(c.Budget, c.Usage, nil) == nil {
 		return nil

@@ -8,32 +8,33 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Call is a tool call that may ask. The calls of a step ask in their order: a call may ask once the first ask of the
-// call before it is decided or listed, or that call has ended. Later asks of a call wait for no other call.
-type Call struct {
+// AskingCall is a tool call that may ask. The calls of a step ask in their order: a call may ask once the first ask of
+// the call before it is decided or listed, or that call has ended. Later asks of a call wait for no other call.
+type AskingCall struct {
 	MessageID session.MessageID
 	ID        string
 	PartID    session.PartID
 
-	previous *Call         // of the same step; nil for the first
+	previous *AskingCall   // of the same step; nil for the first
 	released chan struct{} // closed once the next call may ask
 	once     sync.Once
 	pending  atomic.Bool
 }
 
-// NewCall returns the call that asks after previous, which is nil for the first call of a step.
-func NewCall(m session.MessageID, id string, part session.PartID, previous *Call) *Call {
-	return &Call{MessageID: m, ID: id, PartID: part, previous: previous, released: make(chan struct{})}
+// NewAskingCall returns the call that asks after previous, which is nil for the first call of a step.
+func NewAskingCall(m session.MessageID, id string, part session.PartID, previous *AskingCall) *AskingCall {
+	return &AskingCall{MessageID: m, ID: id, PartID: part, previous: previous, released: make(chan struct{})}
 }
 
-// IsPending reports whether the call waits for a reply, or was stopped while it did. Such a call has done nothing yet.
-func (c *Call) IsPending() bool { return c.pending.Load() }
+// IsPending reports whether the call waits for a reply, or was stopped while it did. Such a call has done nothing
+// yet.
+func (c *AskingCall) IsPending() bool { return c.pending.Load() }
 
 // Release lets the next call ask. Calling it again does nothing.
-func (c *Call) Release() { c.once.Do(func() { close(c.released) }) }
+func (c *AskingCall) Release() { c.once.Do(func() { close(c.released) }) }
 
 // run runs one ask of the call in its order. The call stays pending if ctx ended the ask.
-func (c *Call) run(ctx context.Context, ask func() error) error {
+func (c *AskingCall) run(ctx context.Context, ask func() error) error {
 	c.pending.Store(true)
 	if c.previous != nil {
 		select {

@@ -22,8 +22,8 @@ type Query struct {
 	Resources []string
 }
 
-// ExplainRights decides about each part of each resource as a call would be decided about now, and names the rules that
-// decide. It asks and records nothing.
+// ExplainRights decides about each part of each resource as a call would be decided about now, and names the rules
+// that decide. It asks and records nothing.
 func (a *Asks) ExplainRights(ctx context.Context, q Query) ([]permission.Decision, error) {
 	s := &session.Session{Location: q.Location}
 	if q.SessionID != "" {

@@ -8,9 +8,20 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
+// Limit names one limit of a budget. Asks carry it as their resource.
+type Limit string
+
+// The limits of a budget. Turns and wall-clock time count per input, the others per session.
+const (
+	LimitTurns  Limit = "turns"
+	LimitCost   Limit = "usd"
+	LimitTokens Limit = "tokens"
+	LimitWall   Limit = "wall"
+)
+
 // Grants counts how often people extended each limit of a session's budget: since the budget was set, and since the
-// newest input for the limits that count per input. It is a fold over the session's log that remembers its position, so
-// that events are read once. The zero value is ready to use; it is not safe for concurrent use.
+// newest input for the limits that count per input. It is a fold over the session's log that remembers its position,
+// so that events are read once. The zero value is ready to use; it is not safe for concurrent use.
 type Grants struct {
 	next    int64 // seq of the first event that is not folded in
 	count   map[Limit]int64

@@ -23,8 +23,8 @@ type Repeat struct {
 	Times int // before this one
 }
 
-// CheckLoop asks before a call that repeats the ones before it. It returns why the call is refused, or nil. A model that
-// repeats a refused call is stopped: it would continue until its turns are used up.
+// CheckLoop asks before a call that repeats the ones before it. It returns why the call is refused, or nil. A model
+// that repeats a refused call is stopped: it would continue until its turns are used up.
 func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denial, error) {
 	n := r.Times + 1
 	if n < loopLength {
@@ -47,9 +47,9 @@ func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denial,
 
 // CountRepeats counts how many of the earlier calls, newest first, have the same name and input before one differs.
 func CountRepeats(name string, input jsontext.Value, earlier iter.Seq2[string, jsontext.Value]) (n int) {
-	input = canonicalize(input)
+	input = canonicalJSON(input)
 	for otherName, otherInput := range earlier {
-		if otherName != name || !bytes.Equal(canonicalize(otherInput), input) {
+		if otherName != name || !bytes.Equal(canonicalJSON(otherInput), input) {
 			break
 		}
 		n++
@@ -57,8 +57,8 @@ func CountRepeats(name string, input jsontext.Value, earlier iter.Seq2[string, j
 	return n
 }
 
-// canonicalize returns the canonical form of a value; invalid JSON stays as it is.
-func canonicalize(v jsontext.Value) jsontext.Value {
+// canonicalJSON returns the canonical form of a value; invalid JSON stays as it is.
+func canonicalJSON(v jsontext.Value) jsontext.Value {
 	v = v.Clone()
 	_ = v.Canonicalize()
 	return v

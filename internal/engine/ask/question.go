@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -12,9 +11,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// AskQuestions puts the questions of a call to people and returns an answer list for each. Rules may deny the questions,
-// but neither rules nor approvals answer them. A policy that answers asks has the model decide for itself, unless it
-// stops the work.
+// AskQuestions puts the questions of a call to people and returns an answer list for each. Rules may deny the
+// questions, but neither rules nor approvals answer them. A policy that answers asks has the model decide for itself,
+// unless it stops the work.
 func (a *Asks) AskQuestions(ctx context.Context, by Asker, qs []session.Question) ([][]string, error) {
 	var row store.AskRow
 	err := by.Call.run(ctx, func() (err error) {
@@ -44,11 +43,11 @@ func (a *Asks) askQuestions(ctx context.Context, by Asker, qs []session.Question
 		}
 	}
 	by.Policy = by.Policy.forQuestion()
-	return a.await(ctx, by, w, earlier == nil)
+	return a.resolveAsk(ctx, by, w, earlier == nil)
 }
 
-// AnswerQuestions answers the questions of a pending ask with one list per question, empty for no answer. Questions are
-// answered once. An unknown ask is a *session.Error of code not-found.
+// AnswerQuestions answers the questions of a pending ask with one list per question, empty for no answer. Questions
+// are answered once. An unknown ask is a *session.Error of code not-found.
 func (a *Asks) AnswerQuestions(ctx context.Context, id session.ID, ask session.AskID, answers [][]string) error {
 	return a.settleQuestions(ctx, id, session.PermissionReplied{
 		AskID: ask, Reply: session.ReplyOnce, Answers: answers, By: session.ByUser,
@@ -66,22 +65,9 @@ func (a *Asks) settleQuestions(ctx context.Context, id session.ID, d session.Per
 	if !isQuestion(d.AskID) {
 		return session.NotFound("question", string(d.AskID))
 	}
-	err := a.settle(ctx, id, d)
+	err := a.settleReply(ctx, id, d)
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Kind == "permission" {
 		return session.NotFound("question", string(d.AskID))
 	}
 	return err
-}
-
-// isQuestion reports whether the id is that of an ask with questions.
-func isQuestion(id session.AskID) bool {
-	return strings.HasPrefix(string(id), string(session.PrefixQuestion))
-}
-
-// checkAnswers checks a person's answers against the questions of the ask.
-func checkAnswers(row *store.AskRow, d session.PermissionReplied) error {
-	if !row.IsQuestion() || d.By != session.ByUser || d.Reply == session.ReplyReject {
-		return nil
-	}
-	return session.CheckAnswers("answers", row.Questions, d.Answers)
 }

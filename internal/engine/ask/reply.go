@@ -14,9 +14,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Reply answers a pending ask: once; always, which also saves what the ask offers to save; or reject. The model reads the
-// message of a rejection and continues; a rejection without one stops the session's work. A second reply to an ask is a
-// conflict.
+// Reply answers a pending ask: once; always, which also saves what the ask offers to save; or reject. The model reads
+// the message of a rejection and continues; a rejection without one stops the session's work. A second reply to an
+// ask is a conflict.
 func (a *Asks) Reply(
 	ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message string,
 ) error {
@@ -28,11 +28,13 @@ func (a *Asks) Reply(
 	if isQuestion(ask) {
 		return session.NotFound("permission", string(ask))
 	}
-	return a.settle(ctx, id, session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: session.ByUser})
+	return a.settleReply(ctx, id, session.PermissionReplied{
+		AskID: ask, Reply: reply, Message: message, By: session.ByUser,
+	})
 }
 
-// settle commits a person's reply and wakes the waiter.
-func (a *Asks) settle(ctx context.Context, id session.ID, d session.PermissionReplied) error {
+// settleReply commits a person's reply and wakes the waiter.
+func (a *Asks) settleReply(ctx context.Context, id session.ID, d session.PermissionReplied) error {
 	if err := a.checkOpen(); err != nil { // no call would act on the reply
 		return err
 	}
@@ -48,9 +50,22 @@ func (a *Asks) settle(ctx context.Context, id session.ID, d session.PermissionRe
 	if err := fault.Point(ctx, fault.PermReplied); err != nil {
 		return err
 	}
-	a.cascade(ctx, *row, project) // before the wake: a rejected call stops the others of its turn
+	a.cascadeReply(ctx, *row, project) // before the wake: a rejected call stops the others of its turn
 	a.waiters.wake(*row)
 	return nil
+}
+
+// isQuestion reports whether the id is that of an ask with questions.
+func isQuestion(id session.AskID) bool {
+	return strings.HasPrefix(string(id), string(session.PrefixQuestion))
+}
+
+// checkAnswers checks a person's answers against the questions of the ask.
+func checkAnswers(row *store.AskRow, d session.PermissionReplied) error {
+	if !row.IsQuestion() || d.By != session.ByUser || d.Reply == session.ReplyReject {
+		return nil
+	}
+	return session.CheckAnswers("answers", row.Questions, d.Answers)
 }
 
 // commitReply commits the reply and the approvals that it saves.
@@ -84,8 +99,8 @@ func (a *Asks) commitReply(
 	return row, project, err
 }
 
-// saveApprovals saves what the ask offers if a person replied always. A cascaded reply saves nothing: no person agreed to
-// the patterns of that ask.
+// saveApprovals saves what the ask offers if a person replied always. A cascaded reply saves nothing: no person
+// agreed to the patterns of that ask.
 func (a *Asks) saveApprovals(
 	tx store.Tx, project session.ProjectID, row *store.AskRow, d session.PermissionReplied,
 ) error {
@@ -109,9 +124,9 @@ func approvalID(ask session.AskID, i int) string {
 	return fmt.Sprintf("%s%s%d", session.PrefixSaved, strings.TrimPrefix(string(ask), string(session.PrefixPermission)), i)
 }
 
-// cascade answers the other waiting asks that the reply settles, too: after always those that are allowed now, after a
-// rejection all of the same session (PM-8).
-func (a *Asks) cascade(ctx context.Context, row store.AskRow, project session.ProjectID) {
+// cascadeReply answers the other waiting asks that the reply settles, too: after always those that are allowed now,
+// after a rejection all of the same session (PM-8).
+func (a *Asks) cascadeReply(ctx context.Context, row store.AskRow, project session.ProjectID) {
 	saved, err := a.readApprovals(ctx, project)
 	if err != nil {
 		a.journal.Logger.Error("read approvals", "error", err)
@@ -122,7 +137,7 @@ func (a *Asks) cascade(ctx context.Context, row store.AskRow, project session.Pr
 		switch {
 		case row.Reply == session.ReplyReject && w.ask.SessionID == row.SessionID:
 		case row.Reply == session.ReplyAlways && !w.ask.IsQuestion() &&
-			permission.EvaluateAll(w.layers, saved, w.subject()).Effect == session.Allow:
+			permission.EvaluateAll(w.layers, saved, w.permissionSubject()).Effect == session.Allow:
 			reply, message = session.ReplyAlways, ""
 		default:
 			continue
@@ -147,7 +162,7 @@ func (a *Asks) awaitWaiter(ctx context.Context, id session.ID, ask session.AskID
 	if err != nil || !orphaned {
 		return err
 	}
-	arrived := a.waiters.expect(ask)
+	arrived := a.waiters.expectArrival(ask)
 	if arrived == nil {
 		return nil
 	}
@@ -157,9 +172,9 @@ func (a *Asks) awaitWaiter(ctx context.Context, id session.ID, ask session.AskID
 	select {
 	case <-arrived:
 	case <-timer.C:
-		a.waiters.cancelExpect(ask)
+		a.waiters.cancelArrival(ask)
 	case <-ctx.Done():
-		a.waiters.cancelExpect(ask)
+		a.waiters.cancelArrival(ask)
 	}
 	return nil
 }

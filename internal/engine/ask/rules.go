@@ -14,8 +14,8 @@ import (
 const maxAncestors = 32
 
 // CollectRules returns the permission rules for the agent's work in the session, lowest precedence first. The current
-// rules of the parent sessions are ceilings: a child session may never do what a parent may not. If a parent cannot be
-// found, everything is denied.
+// rules of the parent sessions are ceilings: a child session may never do what a parent may not. If a parent cannot
+// be found, everything is denied.
 func (a *Asks) CollectRules(
 	ctx context.Context, scope *location.Scope, s *session.Session, agent session.Agent,
 ) ([]permission.Layer, error) {

@@ -26,8 +26,8 @@ type waiter struct {
 	reply   chan store.AskRow // capacity 1: an ask has one reply
 }
 
-// subject returns what rules decide about.
-func (w *waiter) subject() permission.Subject {
+// permissionSubject returns what rules decide about.
+func (w *waiter) permissionSubject() permission.Subject {
 	return permission.Subject{Action: w.ask.Action, Resources: w.ask.Resources, Seen: w.seen}
 }
 
@@ -50,9 +50,9 @@ func (ws *waiters) remove(id session.AskID) {
 	delete(ws.m, id)
 }
 
-// expect returns a channel that is closed when a waiter for the ask arrives, nil if there is one already. Call
-// cancelExpect if it is not awaited to its end.
-func (ws *waiters) expect(id session.AskID) <-chan struct{} {
+// expectArrival returns a channel that is closed when a waiter for the ask arrives, nil if there is one already. Call
+// cancelArrival if it is not awaited to its end.
+func (ws *waiters) expectArrival(id session.AskID) <-chan struct{} {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.m[id] != nil {
@@ -67,7 +67,7 @@ func (ws *waiters) expect(id session.AskID) <-chan struct{} {
 	return ws.arrival[id]
 }
 
-func (ws *waiters) cancelExpect(id session.AskID) {
+func (ws *waiters) cancelArrival(id session.AskID) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	delete(ws.arrival, id)

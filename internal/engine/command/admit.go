@@ -13,9 +13,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// AdmitPrompt admits a prompt and wakes the session. The prompt is durable once it returns without an error. The same id
-// with the same content returns the same receipt and wakes the session again, which repairs a lost wake; the same id
-// with other content is a conflict (AD-2 to AD-6). Once the commit has begun, ctx does not cancel it.
+// AdmitPrompt admits a prompt and wakes the session. The prompt is durable once it returns without an error. The same
+// id with the same content returns the same receipt and wakes the session again, which repairs a lost wake; the same
+// id with other content is a conflict (AD-2 to AD-6). Once the commit has begun, ctx does not cancel it.
 func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.Input, error) {
 	if err := c.checkOpen(); err != nil {
 		return nil, err

@@ -67,8 +67,8 @@ type SessionChange struct {
 	Metadata   jsontext.Value  // an object that clients store with the session
 }
 
-// ChangeSession applies a change to a session, all of it or nothing. A title set here is the user's: no automatic title
-// replaces it.
+// ChangeSession applies a change to a session, all of it or nothing. A title set here is the user's: no automatic
+// title replaces it.
 func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change SessionChange) error {
 	var facts []session.EventData
 	if change.Title != nil {

@@ -1,9 +1,9 @@
-// Package command implements what callers ask of a session: to create, change, delete or import it, to admit prompts into
-// its inbox, to edit its history, and to run a shell command in it.
+// Package command implements what callers ask of a session: to create, change, delete or import it, to admit prompts
+// into its inbox, to edit its history, and to run a shell command in it.
 //
-// A command validates its request first and then commits facts, all or none. When it returns without an error its facts
-// are durable. It starts work only through a Scheduler, which the engine implements; the package imports neither the
-// engine nor its turns.
+// A command validates its request first and then commits facts, all or none. When it returns without an error its
+// facts are durable. It starts work only through a Scheduler, which the engine implements; the package imports
+// neither the engine nor its turns.
 package command
 
 import (
@@ -33,8 +33,8 @@ type Scheduler interface {
 	Forget(ctx context.Context, id session.ID) error
 }
 
-// Outputs are the managed files that hold the output of tools.
-type Outputs interface {
+// OutputRemover are the managed files that hold the output of tools.
+type OutputRemover interface {
 	// Remove removes the session's managed files and those of the paths that are managed files.
 	Remove(id session.ID, paths []string) error
 }
@@ -53,7 +53,7 @@ type Config struct {
 	Journal   *journal.Journal
 	Locations location.Scopes
 	Scheduler Scheduler
-	Outputs   Outputs
+	Outputs   OutputRemover
 	Limits    Limits
 	Tools     *semaphore.Weighted // one unit per tool call of the process
 	Version   string              // of cairn, stored with each session
@@ -66,7 +66,7 @@ type Commands struct {
 	journal   *journal.Journal
 	locations location.Scopes
 	scheduler Scheduler
-	outputs   Outputs // may be nil
+	outputs   OutputRemover // may be nil
 	limits    Limits
 	tools     *semaphore.Weighted
 	version   string

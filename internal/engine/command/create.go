@@ -4,33 +4,15 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// CreateRequest asks for a new session.
-type CreateRequest struct {
-	ID         session.ID // the caller's idempotency key; "" makes one
-	ParentID   session.ID
-	Agent      string
-	Model      *session.ModelRef
-	Location   session.Location
-	Unplaced   bool // the caller named no location: it is the server's own
-	Title      string
-	Permission []session.Rule
-	Open       bool // allow what no rule decides
-	Budget     *session.Budget
-	Metadata   jsontext.Value // an object that clients store with the session
-}
-
-// CreateSession creates a session. The same id with the same content returns the session as it is now; with other content
-// it is a conflict (AD-1). Agent and model are checked against the location first, so that no session is created that
-// cannot be prompted.
+// CreateSession creates a session. The same id with the same content returns the session as it is now; with other
+// content it is a conflict (AD-1). Agent and model are checked against the location first, so that no session is
+// created that cannot be prompted.
 func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session.Session, error) {
 	if err := c.checkOpen(); err != nil {
 		return nil, err
@@ -54,7 +36,7 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	); err != nil {
 		return nil, err
 	}
-	info, err := c.buildSession(r, scope)
+	info, err := r.buildSession(scope, c.version, c.journal.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -64,25 +46,40 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	return c.findCreated(ctx, r)
 }
 
-// buildSession returns the session that the request describes.
-func (c *Commands) buildSession(r CreateRequest, scope *location.Scope) (*session.Session, error) {
-	now := c.journal.Now()
-	info := &session.Session{
-		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, Agent: r.Agent, Model: r.Model,
-		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
-		Location: scope.Location, Subpath: scope.Subpath, Slug: slugOf(string(r.ID)), Version: c.version,
-		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,
+// findCreated returns the session that the same request created before, nil if the id is free. An id that was used
+// with other content is a conflict.
+func (c *Commands) findCreated(ctx context.Context, r CreateRequest) (s *session.Session, _ error) {
+	var first *session.Created
+	err := c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
+		var ok bool
+		if s, ok, err = rd.Session(r.ID); err != nil || !ok {
+			s = nil
+			return err
+		}
+		first, err = readCreated(rd, r.ID)
+		return err
+	})
+	if err != nil || s == nil {
+		return nil, err
 	}
-	if r.ParentID == "" {
-		info.Budget = r.Budget.WithDefaults(scope.Budget)
+	if !isSameCreation(first.Info, r) || !c.isSameLocation(ctx, first.Info.Location, r) {
+		return nil, session.Conflict("session", string(r.ID),
+			"was created with other content; use a new id for another session")
 	}
-	if info.Title == "" {
-		info.Title = placeholderTitle(r.ParentID != "", now)
-		return info, nil
+	return s, nil
+}
+
+// isSameLocation reports whether the request names the location l, by any of its names, or none.
+func (c *Commands) isSameLocation(ctx context.Context, l session.Location, r CreateRequest) bool {
+	if r.Unplaced || r.Location == l {
+		return true
 	}
-	title, err := parseTitle(info.Title)
-	info.Title, info.TitledBy = title, "user"
-	return info, err
+	scope, release, err := c.locations.Scope(ctx, r.Location)
+	if err != nil {
+		return false
+	}
+	defer release()
+	return scope.Location == l
 }
 
 // commitSession commits the session's first event. It returns false if another request created the session meanwhile.
@@ -113,20 +110,4 @@ func checkUnspent(tx store.Tx, id session.ID) error {
 	}
 	return session.Conflict("session", string(id),
 		"was used by a deleted session, whose cost is stored under this id; use another id")
-}
-
-// maxMetadata is the size of the metadata of a session in bytes.
-const maxMetadata = 64 << 10
-
-func checkMetadata(v jsontext.Value) error {
-	switch {
-	case v == nil:
-		return nil
-	case v.Kind() != '{' || !v.IsValid():
-		return session.Errorf(session.CodeInvalid, "metadata must be an object").At("metadata")
-	case len(v) > maxMetadata:
-		return session.Errorf(session.CodeInvalid, "metadata has %d bytes, the limit is %d", len(v), maxMetadata).At("metadata")
-	default:
-		return nil
-	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// DeleteSession stops the session and its child sessions and deletes them, except for what they cost. A damaged session
-// can be deleted, too.
+// DeleteSession stops the session and its child sessions and deletes them, except for what they cost. A damaged
+// session can be deleted, too.
 func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	if err := c.checkOpen(); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (c *Commands) deleteChildren(ctx context.Context, id session.ID) error {
 	return nil
 }
 
-// listOutputs returns the paths that the session's calls name. It stops at damaged messages: the host removes old output
-// files anyway.
+// listOutputs returns the paths that the session's calls name. It stops at damaged messages: the host removes old
+// output files anyway.
 func listOutputs(r store.Reader, id session.ID) (paths []string, err error) {
 	const page = 100
 	for after, more := int64(-1), true; more; {

@@ -11,9 +11,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// RemoveMessage removes a message from the session's history, or a pending prompt from its inbox. Clients and models no
-// longer see it; the log keeps its content and the ledger its cost. While the session is at work it is a conflict, except
-// for a pending prompt.
+// RemoveMessage removes a message from the session's history, or a pending prompt from its inbox. Clients and models
+// no longer see it; the log keeps its content and the ledger its cost. While the session is at work it is a conflict,
+// except for a pending prompt.
 func (c *Commands) RemoveMessage(ctx context.Context, id session.ID, m session.MessageID) error {
 	return c.edit(ctx, id, m, func(found session.Message) (session.EventData, error) {
 		if found == nil {
@@ -27,8 +27,8 @@ func (c *Commands) RemoveMessage(ctx context.Context, id session.ID, m session.M
 	})
 }
 
-// EditPrompt replaces the content of a prompt, promoted or pending. Part is the piece of the prompt that changes or goes.
-// The prompt's agent and model stay.
+// EditPrompt replaces the content of a prompt, promoted or pending. Part is the piece of the prompt that changes or
+// goes. The prompt's agent and model stay.
 func (c *Commands) EditPrompt(
 	ctx context.Context, id session.ID, m session.MessageID, part session.PartID, p session.Prompt,
 ) error {
@@ -91,15 +91,16 @@ func findItem(m session.Message, part session.PartID) (session.Content, error) {
 	return nil, session.NotFound("part", string(part))
 }
 
-// edit commits the edit of a message that decide returns; decide gets nil for a pending prompt. Only an idle session is
-// edited: a running turn would continue from what it was sent, and answer another question.
+// edit commits the edit of a message that decide returns; decide gets nil for a pending prompt. Only an idle session
+// is edited: a running turn would continue from what it was sent, and answer another question.
 func (c *Commands) edit(
 	ctx context.Context, id session.ID, m session.MessageID, decide func(session.Message) (session.EventData, error),
 ) error {
 	if err := c.checkOpen(); err != nil {
 		return err
 	}
-	_, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+	ctx = context.WithoutCancel(ctx)
+	_, err := c.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		if _, err := journal.FindSession(tx, id); err != nil {
 			return nil, err
 		}
@@ -116,8 +117,8 @@ func (c *Commands) edit(
 	return err
 }
 
-// findEditable returns the message, nil for a pending prompt. It is a conflict if the session is at work, in this process
-// or, as an open turn shows, in another one.
+// findEditable returns the message, nil for a pending prompt. It is a conflict if the session is at work, in this
+// process or, as an open turn shows, in another one.
 func (c *Commands) findEditable(tx store.Tx, id session.ID, m session.MessageID) (session.Message, error) {
 	in, ok, err := store.FindInput(tx, m)
 	if err != nil || ok && in.SessionID == id && in.PromotedSeq == nil {

@@ -1,36 +1,12 @@
 package command
 
 import (
-	"context"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
-
-// findCreated returns the session that the same request created before, nil if the id is free. An id that was used with
-// other content is a conflict.
-func (c *Commands) findCreated(ctx context.Context, r CreateRequest) (s *session.Session, _ error) {
-	var first *session.Created
-	err := c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
-		var ok bool
-		if s, ok, err = rd.Session(r.ID); err != nil || !ok {
-			s = nil
-			return err
-		}
-		first, err = readCreated(rd, r.ID)
-		return err
-	})
-	if err != nil || s == nil {
-		return nil, err
-	}
-	if !isSameCreation(first.Info, r) || !c.isSameLocation(ctx, first.Info.Location, r) {
-		return nil, session.Conflict("session", string(r.ID),
-			"was created with other content; use a new id for another session")
-	}
-	return s, nil
-}
 
 // readCreated reads the first event of a session.
 func readCreated(rd store.Reader, id session.ID) (*session.Created, error) {
@@ -56,23 +32,11 @@ func isSameCreation(s session.Session, r CreateRequest) bool {
 	if s.TitledBy == "user" {
 		title = s.Title
 	}
+	isSameBudget := func(a, b session.Budget) bool { return a == b }
 	return s.ParentID == r.ParentID && s.Agent == r.Agent && title == cleanTitle(r.Title) &&
 		equalPointers(s.Model, r.Model, session.ModelRef.Equal) &&
-		equalPointers(s.Budget, r.Budget.WithDefaults(s.Budget), func(a, b session.Budget) bool { return a == b }) && // open limits match
+		equalPointers(s.Budget, r.Budget.WithDefaults(s.Budget), isSameBudget) && // a limit that the request leaves open fits
 		slices.Equal(s.Permission, r.Permission) && s.Open == r.Open && string(s.Metadata) == string(r.Metadata)
-}
-
-// isSameLocation reports whether the request names the location l, by any of its names, or none.
-func (c *Commands) isSameLocation(ctx context.Context, l session.Location, r CreateRequest) bool {
-	if r.Unplaced || r.Location == l {
-		return true
-	}
-	scope, release, err := c.locations.Scope(ctx, r.Location)
-	if err != nil {
-		return false
-	}
-	defer release()
-	return scope.Location == l
 }
 
 func equalPointers[T any](a, b *T, equal func(T, T) bool) bool {

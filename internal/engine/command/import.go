@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// ImportRequest is one piece of a session that comes from elsewhere. Every piece describes the session, so that each can
-// be sent again.
+// ImportRequest is one piece of a session that comes from elsewhere. Every piece describes the session, so that each
+// can be sent again.
 type ImportRequest struct {
 	Session  session.Session     // with Import, and the Location of the new session
 	IDs      []session.MessageID // with the first piece: of all messages; none may be in use here
@@ -29,8 +29,8 @@ type ImportProgress struct {
 }
 
 // ImportSession imports a session in pieces. The first piece creates it, hidden from lists; the piece with the last
-// message shows it. A piece may be sent again: what is stored does not change. Without messages the result says where to
-// continue. A different session under the id, or one that was changed meanwhile, is a conflict.
+// message shows it. A piece may be sent again: what is stored does not change. Without messages the result says where
+// to continue. A different session under the id, or one that was changed meanwhile, is a conflict.
 //
 // No rights are imported: rules that allow are dropped, and the session is not open.
 func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportProgress, error) {

@@ -38,9 +38,9 @@ type PromptRequest struct {
 	Variant   string // with Named: of the model; "" keeps that of the agent or of the named model
 }
 
-// A prompt is validated in two steps. checkPrompt needs the request alone and fills in its defaults. resolvePrompt reads
-// the session once and opens the scope of its location once: it checks what the prompt names, and resolves its agent
-// and model.
+// A prompt is validated in two steps. checkPrompt needs the request alone and fills in its defaults. resolvePrompt
+// reads the session once and opens the scope of its location once: it checks what the prompt names, and resolves its
+// agent and model.
 
 // checkPrompt validates the request by itself and fills in its defaults.
 func (c *Commands) checkPrompt(r *PromptRequest) error {
@@ -180,8 +180,8 @@ func isSameType(declared, detected string) bool {
 }
 
 // resolvePrompt checks the agents, the model and the files that a prompt names, and resolves its agent and model if
-// Named. The files and agents of a prompt that was admitted before are not checked again: its receipt does not depend on
-// whether they still exist.
+// Named. The files and agents of a prompt that was admitted before are not checked again: its receipt does not depend
+// on whether they still exist.
 func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 	p := &r.Prompt
 	selects := p.Agent != "" || p.Model != nil || r.Named
@@ -223,8 +223,8 @@ func (c *Commands) readTarget(ctx context.Context, r *PromptRequest) (s *session
 	return s, admitted, err
 }
 
-// resolveSelection checks the agent and the model of the prompt. If Named, those that are open become what the location
-// would use: its default agent, and the model of the agent, else of the session, else the default.
+// resolveSelection checks the agent and the model of the prompt. If Named, those that are open become what the
+// location would use: its default agent, and the model of the agent, else of the session, else the default.
 func (r *PromptRequest) resolveSelection(scope *location.Scope, s *session.Session) error {
 	p := &r.Prompt
 	if err := scope.CheckSelection(p.Agent, p.Model); err != nil || !r.Named {
@@ -271,8 +271,8 @@ func checkMentions(scope *location.Scope, mentions []session.AgentMention) error
 	return nil
 }
 
-// checkFileURIs checks that each file: URI names an existing file or directory. It does not check where that lies: only
-// tools read it, and tools ask.
+// checkFileURIs checks that each file: URI names an existing file or directory. It does not check where that lies:
+// only tools read it, and tools ask.
 func checkFileURIs(files []session.File) error {
 	for i, f := range files {
 		if !strings.HasPrefix(f.URI, "file:") {
@@ -288,7 +288,8 @@ func checkFileURIs(files []session.File) error {
 func checkFileURI(f session.File, field string) error {
 	name, ok := localPath(f.URI)
 	if !ok {
-		return session.Errorf(session.CodeInvalid, "%s must be like file:///directory/name, got %.200q", field, f.URI).At(field)
+		return session.Errorf(session.CodeInvalid,
+			"%s must be like file:///directory/name, got %.200q", field, f.URI).At(field)
 	}
 	info, err := os.Stat(filepath.FromSlash(name))
 	switch {

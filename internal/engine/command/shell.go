@@ -29,9 +29,9 @@ type ShellRequest struct {
 // maxShellTime bounds a command of the user, in milliseconds: the most that the tool allows.
 const maxShellTime = 600_000
 
-// RunShell runs a shell command of the user in an idle session and returns it when it has ended, whatever its exit code.
-// The command is recorded before it starts, and runs without permission asks: the user chose it. While it runs the
-// session is at work; an interrupt ends it. If ctx ends, only the wait does.
+// RunShell runs a shell command of the user in an idle session and returns it when it has ended, whatever its exit
+// code. The command is recorded before it starts, and runs without permission asks: the user chose it. While it runs
+// the session is at work; an interrupt ends it. If ctx ends, only the wait does.
 func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell, error) {
 	if err := c.checkOpen(); err != nil {
 		return nil, err
@@ -165,7 +165,9 @@ func (c *Commands) runBash(ctx context.Context, id session.ID, scope *location.S
 	if err != nil {
 		return err.Error()
 	}
-	progress := c.journal.NewProgress(id, journal.Call{MessageID: sh.AnswerID, ID: sh.CallID, PartID: sh.PartID})
+	progress := c.journal.NewProgress(id, session.ToolProgress{
+		TurnFact: session.OfTurn(sh.AnswerID), CallID: sh.CallID, PartID: sh.PartID,
+	})
 	s := scope.Tools.TakeSnapshot(nil).Settle(ctx, tool.Call{
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash",
 		Input: input, Ask: func(context.Context, tool.Request) error { return nil }, Progress: progress.Show,

@@ -11,13 +11,13 @@ func slugOf(id string) string {
 
 var (
 	adjectives = [...]string{
-		"amber", "bold", "brisk", "calm", "clear", "crisp", "dapper", "eager", "fair", "fleet", "gentle", "glad", "golden",
-		"keen", "kind", "lively", "lucid", "mellow", "merry", "neat", "nimble", "patient", "plain", "quiet", "sharp", "steady",
-		"swift", "tidy", "warm",
+		"amber", "bold", "brisk", "calm", "clear", "crisp", "dapper", "eager", "fair", "fleet", "gentle",
+		"glad", "golden", "keen", "kind", "lively", "lucid", "mellow", "merry", "neat", "nimble", "patient",
+		"plain", "quiet", "sharp", "steady", "swift", "tidy", "warm",
 	}
 	nouns = [...]string{
-		"anchor", "arch", "beacon", "birch", "brook", "cairn", "cedar", "cliff", "comet", "cove", "delta", "dune", "ember",
-		"falcon", "fern", "field", "forge", "grove", "harbor", "heron", "lantern", "ledge", "maple", "meadow", "otter", "pebble",
-		"pine", "ridge", "river", "stone", "willow",
+		"anchor", "arch", "beacon", "birch", "brook", "cairn", "cedar", "cliff", "comet", "cove", "delta",
+		"dune", "ember", "falcon", "fern", "field", "forge", "grove", "harbor", "heron", "lantern", "ledge",
+		"maple", "meadow", "otter", "pebble", "pine", "ridge", "river", "stone", "willow",
 	}
 )

@@ -37,7 +37,8 @@ func parseTitle(title string) (string, error) {
 	case title == "":
 		return "", session.Errorf(session.CodeInvalid, "the title is empty").At("title")
 	case len(title) > maxTitle:
-		return "", session.Errorf(session.CodeInvalid, "the title has %d bytes, the limit is %d", len(title), maxTitle).At("title")
+		return "", session.Errorf(session.CodeInvalid,
+			"the title has %d bytes, the limit is %d", len(title), maxTitle).At("title")
 	}
 	return title, nil
 }

@@ -24,7 +24,8 @@ func (r *Registry) Wait(ctx context.Context, id session.ID, job session.JobID, d
 	return r.withJob(ctx, id, job, func(jobs sessionJobs) (session.Job, error) { return jobs.Wait(ctx, job, d) })
 }
 
-// Cancel ends the job with everything that it started, and returns it once that is recorded. An ended job stays as it is.
+// Cancel ends the job with everything that it started, and returns it once that is recorded. An ended job stays as it
+// is.
 func (r *Registry) Cancel(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
 	return r.withJob(ctx, id, job, func(jobs sessionJobs) (session.Job, error) { return jobs.Cancel(ctx, job) })
 }
@@ -49,26 +50,26 @@ type Range struct {
 	Bytes  int
 }
 
-// Output is a part of what a job has printed.
-type Output struct {
+// OutputPart is a part of what a job has printed.
+type OutputPart struct {
 	Job  session.Job // as of before the read: if it had ended, nothing follows after the last part
 	Text []byte
 	Next int64 // offset of the next part
 }
 
 // ReadOutput returns a part of what the job has printed.
-func (r *Registry) ReadOutput(ctx context.Context, id session.ID, job session.JobID, part Range) (Output, error) {
+func (r *Registry) ReadOutput(ctx context.Context, id session.ID, job session.JobID, part Range) (OutputPart, error) {
 	j, err := r.Get(ctx, id, job)
 	if err != nil {
-		return Output{}, err
+		return OutputPart{}, err
 	}
 	missing := session.NotFound("output of job", string(job))
 	if r.outputs == nil {
-		return Output{}, missing
+		return OutputPart{}, missing
 	}
 	text, next, err := r.outputs.Read(j.OutputPath, part.Offset, part.Bytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Output{}, missing
+		return OutputPart{}, missing
 	}
-	return Output{Job: j, Text: text, Next: next}, err
+	return OutputPart{Job: j, Text: text, Next: next}, err
 }

@@ -1,7 +1,8 @@
 // Package job runs the background jobs of sessions: commands that a tool starts and that outlive its turn.
 //
-// A job is recorded before it starts, and its end when it ends, whatever ended it. It runs in the process that started
-// it and stops with it. The next process records the jobs that it finds running as interrupted (CloseOrphans).
+// A job is recorded before it starts, and its end when it ends, whatever ended it. It runs in the process that
+// started it and stops with it. The next process records the jobs that it finds running as interrupted
+// (CloseOrphans).
 package job
 
 import (
@@ -23,17 +24,17 @@ const (
 	maxSessionJobs = 8
 )
 
-// Outputs reads the managed files to which jobs print.
-type Outputs interface {
-	// Read returns at most n bytes of a managed file and the offset after them. A negative offset counts from the end.
-	// For a path that is not a managed file it returns fs.ErrNotExist.
+// OutputReader reads the managed files to which jobs print.
+type OutputReader interface {
+	// Read returns at most n bytes of a managed file and the offset after them. A negative offset counts from the
+	// end. For a path that is not a managed file it returns fs.ErrNotExist.
 	Read(path string, offset int64, n int) (text []byte, next int64, err error)
 }
 
 // Registry holds the jobs that run in this process. Safe for concurrent use.
 type Registry struct {
 	journal *journal.Journal
-	outputs Outputs // may be nil
+	outputs OutputReader // may be nil
 
 	mu     sync.Mutex // guards the rest
 	jobs   map[session.JobID]*running
@@ -49,14 +50,11 @@ type running struct {
 }
 
 // New returns an empty registry. Without outputs, ReadOutput finds nothing.
-func New(j *journal.Journal, outputs Outputs) *Registry {
+func New(j *journal.Journal, outputs OutputReader) *Registry {
 	return &Registry{journal: j, outputs: outputs, jobs: map[session.JobID]*running{}}
 }
 
-// ForSession returns the session's jobs as its tools use them.
-func (r *Registry) ForSession(id session.ID) tool.Jobs { return sessionJobs{r, id} }
-
-// EndAll cancels the jobs of a session, or all ("") , and waits until their ends are recorded or ctx ends. After
+// EndAll cancels the jobs of a session, or all (""), and waits until their ends are recorded or ctx ends. After
 // cause.ErrShutdown no job starts any more.
 func (r *Registry) EndAll(ctx context.Context, id session.ID, why error) error {
 	r.mu.Lock()
@@ -77,7 +75,7 @@ func (r *Registry) EndAll(ctx context.Context, id session.ID, why error) error {
 	return nil
 }
 
-// add takes a place for a job, or says why there is none.
+// add registers a job, unless a limit is reached or cairn is shutting down.
 func (r *Registry) add(id session.JobID, j *running) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

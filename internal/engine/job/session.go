@@ -17,6 +17,9 @@ type sessionJobs struct {
 	id       session.ID
 }
 
+// ForSession returns the session's jobs as its tools use them.
+func (r *Registry) ForSession(id session.ID) tool.Jobs { return sessionJobs{r, id} }
+
 // Start implements tool.Jobs.
 func (s sessionJobs) Start(ctx context.Context, j session.Job, w tool.Work) (session.Job, error) {
 	if ctx.Err() != nil {
@@ -71,7 +74,8 @@ func (s sessionJobs) runWork(ctx context.Context, w tool.Work) (end tool.JobEnd)
 	return w.Run(ctx)
 }
 
-// List implements tool.Jobs. A job that is recorded as running and does not run here is an orphan of an earlier process.
+// List implements tool.Jobs. A job that is recorded as running and does not run here is an orphan of an earlier
+// process.
 func (s sessionJobs) List(ctx context.Context) ([]session.Job, error) {
 	row, err := s.registry.journal.ReadSession(ctx, s.id)
 	if err != nil {

@@ -13,27 +13,20 @@ import (
 // progressInterval is the least time between two notices of a running call.
 const progressInterval = 250 * time.Millisecond
 
-// Call names a running tool call.
-type Call struct {
-	MessageID session.MessageID
-	ID        string
-	PartID    session.PartID
-}
-
 // Progress shows the output of a running call to live readers, at most once per progressInterval. It stores nothing.
 type Progress struct {
 	journal *Journal
-	session session.ID
-	call    Call
+	call    session.ToolProgress // names the call
 
 	mu      sync.Mutex // guards the rest
 	last    time.Time
 	pending *tool.Output // came too soon after the last notice
 }
 
-// NewProgress returns the progress of a call.
-func (j *Journal) NewProgress(id session.ID, c Call) *Progress {
-	return &Progress{journal: j, session: id, call: c}
+// NewProgress returns the progress of the session's call that the ids of call name.
+func (j *Journal) NewProgress(id session.ID, call session.ToolProgress) *Progress {
+	call.SessionID = id
+	return &Progress{journal: j, call: call}
 }
 
 // Show sends the output so far, or holds it for Flush if the last notice is too recent.
@@ -60,15 +53,11 @@ func (p *Progress) Flush() {
 }
 
 func (p *Progress) notify(o tool.Output) {
-	structured := o.Structured
-	if len(structured) == 0 {
-		structured = jsontext.Value(`{}`)
+	fact := p.call
+	fact.Timestamp = p.journal.Now().UnixMilli()
+	fact.Structured, fact.Content, fact.Title = o.Structured, o.Content, o.Title
+	if len(fact.Structured) == 0 {
+		fact.Structured = jsontext.Value(`{}`)
 	}
-	now := p.journal.Now().UnixMilli()
-	p.journal.Notify(string(session.KindToolProgress), p.session, &session.ToolProgress{
-		TurnFact: session.TurnFact{
-			Fact: session.Fact{Timestamp: now, SessionID: p.session}, AssistantMessageID: p.call.MessageID,
-		},
-		CallID: p.call.ID, PartID: p.call.PartID, Structured: structured, Content: o.Content, Title: o.Title,
-	})
+	p.journal.Notify(string(session.KindToolProgress), fact.SessionID, &fact)
 }

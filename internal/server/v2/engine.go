@@ -57,7 +57,7 @@ type Runs interface {
 type Jobs interface {
 	List(ctx context.Context, id session.ID) ([]session.Job, error)
 	Get(ctx context.Context, id session.ID, j session.JobID) (session.Job, error)
-	ReadOutput(ctx context.Context, id session.ID, j session.JobID, part job.Range) (job.Output, error)
+	ReadOutput(ctx context.Context, id session.ID, j session.JobID, part job.Range) (job.OutputPart, error)
 	Wait(ctx context.Context, id session.ID, j session.JobID, d time.Duration) (session.Job, error)
 	Cancel(ctx context.Context, id session.ID, j session.JobID) (session.Job, error)
 }

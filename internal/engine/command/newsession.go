@@ -1,0 +1,62 @@
+package command
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// CreateRequest asks for a new session.
+type CreateRequest struct {
+	ID         session.ID // the caller's idempotency key; "" makes one
+	ParentID   session.ID
+	Agent      string
+	Model      *session.ModelRef
+	Location   session.Location
+	Unplaced   bool // the caller named no location: it is the server's own
+	Title      string
+	Permission []session.Rule
+	Open       bool // allow what no rule decides
+	Budget     *session.Budget
+	Metadata   jsontext.Value // an object that clients store with the session
+}
+
+// buildSession returns the session that the request describes.
+func (r *CreateRequest) buildSession(scope *location.Scope, version string, now time.Time) (*session.Session, error) {
+	info := &session.Session{
+		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, Agent: r.Agent, Model: r.Model,
+		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
+		Location: scope.Location, Subpath: scope.Subpath, Slug: slugOf(string(r.ID)), Version: version,
+		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,
+	}
+	if r.ParentID == "" {
+		info.Budget = r.Budget.WithDefaults(scope.Budget)
+	}
+	if info.Title == "" {
+		info.Title = placeholderTitle(r.ParentID != "", now)
+		return info, nil
+	}
+	title, err := parseTitle(info.Title)
+	info.Title, info.TitledBy = title, "user"
+	return info, err
+}
+
+// maxMetadata is the size of the metadata of a session in bytes.
+const maxMetadata = 64 << 10
+
+func checkMetadata(v jsontext.Value) error {
+	switch {
+	case v == nil:
+		return nil
+	case v.Kind() != '{' || !v.IsValid():
+		return session.Errorf(session.CodeInvalid, "metadata must be an object").At("metadata")
+	case len(v) > maxMetadata:
+		return session.Errorf(session.CodeInvalid,
+			"metadata has %d bytes, the limit is %d", len(v), maxMetadata).At("metadata")
+	default:
+		return nil
+	}
+}
