@@ -40,7 +40,7 @@ func resolveAddress(o cli.ServeOptions, c config.Server) *listenAddress {
 	}
 	switch {
 	case !mdns:
-	case server.Loopback(at.hostname):
+	case server.IsLoopback(at.hostname):
 		at.note = "not announced in the local network: only this machine can reach " + at.hostname
 	default:
 		at.mdns = cmp.Or(o.MDNSDomain, c.MDNSDomain, server.MDNSDomain)

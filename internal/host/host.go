@@ -93,7 +93,7 @@ func (h Host) openReadOnly(ctx context.Context, dirs config.Directories, o cli.O
 	if err != nil {
 		return nil, err
 	}
-	return &cli.Connection{API: localClient(w.v2.Handler(), o), Close: w.close}, nil
+	return &cli.Connection{API: localClient(w.v2.NewHandler(), o), Close: w.close}, nil
 }
 
 // localClient returns a client that calls a handler of this process.

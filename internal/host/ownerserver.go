@@ -76,7 +76,7 @@ func (r *ownerServer) listen(ctx context.Context, o cli.ServeOptions, at *listen
 	if err := r.server.Listen(ctx); err != nil {
 		return err
 	}
-	r.local = r.server.Local()
+	r.local = r.server.NewLocalHandler()
 	if r.lease == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (r *ownerServer) listen(ctx context.Context, o cli.ServeOptions, at *listen
 	if at != nil {
 		addresses = append(addresses, r.server.URL())
 	}
-	err = server.Announce(r.dirs.Data, server.Discovery{
+	err = server.WriteDiscovery(r.dirs.Data, server.Discovery{
 		PID: os.Getpid(), Version: o.Version, Socket: r.socket, URL: r.server.URL(), Secret: secret,
 		Started: time.Now().UnixMilli(),
 	})
@@ -102,7 +102,7 @@ func (r *ownerServer) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	err := r.engine.Close(ctx)
-	err = errors.Join(err, r.server.Shutdown(ctx), server.Withdraw(r.dirs.Data, os.Getpid()))
+	err = errors.Join(err, r.server.Shutdown(ctx), server.RemoveDiscovery(r.dirs.Data, os.Getpid()))
 	return errors.Join(err, r.release())
 }
 

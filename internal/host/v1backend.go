@@ -30,9 +30,9 @@ var (
 	_ v1.Credentials = v1Backend{}
 )
 
-// Home implements v1.Backend.
-func (b v1Backend) Home() v1.Home {
-	return v1.Home{Home: b.dirs.Home, Config: b.dirs.Config, State: b.dirs.State}
+// UserDirectories implements v1.Backend.
+func (b v1Backend) UserDirectories() v1.UserDirectories {
+	return v1.UserDirectories{Home: b.dirs.Home, Config: b.dirs.Config, State: b.dirs.State}
 }
 
 // Location implements v1.Backend.
@@ -126,7 +126,10 @@ func (c v1Catalog) ExpandCommand(ctx context.Context, r api.ExpandRequest) (api.
 func (c v1Catalog) Skills() []opencode.Skill {
 	out := []opencode.Skill{}
 	for _, s := range c.setup.skills.Find().Skills {
-		out = append(out, opencode.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content})
+		out = append(
+			out,
+			opencode.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content},
+		)
 	}
 	return out
 }

@@ -62,7 +62,9 @@ func (f v1Files) Grep(ctx context.Context, pattern string) ([]opencode.Match, er
 	out := []opencode.Match{}
 	for _, h := range hits {
 		m := opencode.Match{
-			Path: opencode.Text{Text: h.Path}, Lines: opencode.Text{Text: h.Text}, LineNumber: h.Line, AbsoluteOffset: h.Offset,
+			Path: opencode.Text{
+				Text: h.Path,
+			}, Lines: opencode.Text{Text: h.Text}, LineNumber: h.Line, AbsoluteOffset: h.Offset,
 		}
 		for _, s := range h.Spans {
 			m.Submatches = append(m.Submatches, opencode.Submatch{

@@ -15,11 +15,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// authenticate lets through who is known: by credentials, or by the kernel (spec/guarantees S1, S6).
-func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// authenticateRequest lets through who is known: by credentials, or by the kernel (spec/guarantees S1, S6).
+func (s *Server) authenticateRequest(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	p := peerOf(r)
 	if err := s.authorize(r, p); err != nil {
-		unknown := errors.Is(err, httpio.Unauthorized(""))
+		unknown := errors.Is(err, httpio.NewUnauthorized(""))
 		if unknown && wantsHTML(r) {
 			s.writeLoginPage(w, "", r.URL.RequestURI())
 			return
@@ -34,7 +34,10 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, next http.
 }
 
 var (
-	errTool = session.Errorf(session.CodeDenied, "requests from a tool's own processes are refused: an agent cannot act as its user")
+	errTool = session.Errorf(
+		session.CodeDenied,
+		"requests from a tool's own processes are refused: an agent cannot act as its user",
+	)
 	errUser = session.Errorf(session.CodeDenied, "the socket belongs to another user")
 )
 
@@ -45,15 +48,17 @@ func (s *Server) authorize(r *http.Request, p *peer) error {
 		return s.delayGuess(r.Context(), err)
 	case p.unix && !p.sameUser:
 		return errUser
-	case given || p.unix || s.config.V1.Admits(r) || (s.config.OpenLocal && s.config.Password == "" && p.loopback && browserHeader(r) == ""):
+	case given || p.unix || s.config.V1.HasTicket(r) || (s.config.OpenLocal && s.config.Password == "" && p.loopback && browserHeader(r) == ""):
 		if s.peers.isTool(p) {
 			return errTool
 		}
 		return nil
 	case s.config.Password != "" || !p.loopback:
-		return httpio.Unauthorized("Authentication required")
+		return httpio.NewUnauthorized("Authentication required")
 	case browserHeader(r) != "":
-		return httpio.Unauthorized("Authentication required: the header " + browserHeader(r) + " says that this comes from a browser")
+		return httpio.NewUnauthorized(
+			"Authentication required: the header " + browserHeader(r) + " says that this comes from a browser",
+		)
 	default:
 		return s.authorizeLoopback(p)
 	}
@@ -61,20 +66,22 @@ func (s *Server) authorize(r *http.Request, p *peer) error {
 
 // authorizeLoopback decides about a loopback caller without credentials: only a process of the same user, and none of a tool's.
 func (s *Server) authorizeLoopback(p *peer) error {
-	switch s.peers.identify(p) {
+	switch s.peers.findIdentity(p) {
 	case identityUser:
 		return nil
 	case identityTool:
 		return errTool
 	default:
-		return httpio.Unauthorized("Authentication required: the kernel does not say that this is the server's own user; " +
-			"send the secret of the server.json file, or start the server with --open-local")
+		return httpio.NewUnauthorized(
+			"Authentication required: the kernel does not say that this is the server's own user; " +
+				"send the secret of the server.json file, or start the server with --open-local",
+		)
 	}
 }
 
 // checkCredentials reports whether the request has good ones; bad ones are an error.
 func (s *Server) checkCredentials(r *http.Request) (given bool, err error) {
-	bad := httpio.Unauthorized("The credentials are wrong")
+	bad := httpio.NewUnauthorized("The credentials are wrong")
 	values := r.Header.Values("Authorization")
 	if len(values) > 1 {
 		return false, bad

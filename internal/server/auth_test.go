@@ -31,7 +31,7 @@ func authorization(v string) func(*http.Request) {
 // With a password, every operation is closed to those without it, whoever they are.
 func TestEveryRouteNeedsCredentials(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
-	for _, r := range append(v2.Operations(), operation.Operation{Method: "GET", Path: "/api/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/api/session"}) {
+	for _, r := range append(v2.ListOperations(), operation.Operation{Method: "GET", Path: "/api/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/api/session"}) {
 		code, body := h.ask(t, r.Method, target(r), nil)
 		if code != http.StatusUnauthorized || !strings.Contains(body, `"_tag":"UnauthorizedError"`) {
 			t.Errorf("%s %s: %d %s", r.Method, r.Path, code, body)
@@ -42,7 +42,7 @@ func TestEveryRouteNeedsCredentials(t *testing.T) {
 // V1 answers nobody in the way that OpenCode's clients know: with no word.
 func TestEveryV1RouteNeedsCredentials(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
-	for _, r := range append(v1.Operations(), operation.Operation{Method: "GET", Path: "/"}, operation.Operation{Method: "GET", Path: "/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/session"}) {
+	for _, r := range append(v1.ListOperations(), operation.Operation{Method: "GET", Path: "/"}, operation.Operation{Method: "GET", Path: "/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/session"}) {
 		code, body := h.ask(t, r.Method, target(operation.Operation{Method: r.Method, Path: r.Path}), nil)
 		if code != http.StatusUnauthorized || body != "" {
 			t.Errorf("%s %s: %d %s", r.Method, r.Path, code, body)

@@ -33,7 +33,10 @@ func (b bodyBudget) acquire(ctx context.Context, bytes int64) (release func(), e
 	ctx, cancel := context.WithTimeout(ctx, budgetTimeout)
 	defer cancel()
 	if b.bytes.Acquire(ctx, bytes) != nil {
-		return nil, session.Errorf(session.CodeUnavailable, "cairn reads as many large requests as it has room for; try again in a moment")
+		return nil, session.Errorf(
+			session.CodeUnavailable,
+			"cairn reads as many large requests as it has room for; try again in a moment",
+		)
 	}
 	return func() { b.bytes.Release(bytes) }, nil
 }
@@ -84,7 +87,11 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Han
 	limit := s.config.BodyLimit
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close") // rather than read it all
-		s.fail(w, r, session.Errorf(session.CodeTooLarge, "the body has %d bytes, the limit is %d", r.ContentLength, limit))
+		s.fail(
+			w,
+			r,
+			session.Errorf(session.CodeTooLarge, "the body has %d bytes, the limit is %d", r.ContentLength, limit),
+		)
 		return
 	}
 	if r.ContentLength == 0 || r.Body == nil {

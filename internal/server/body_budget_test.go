@@ -27,14 +27,29 @@ func inProcess(t *testing.T, c server.Config) http.Handler {
 	log := eventlog.New(eventlog.Config{Store: store, IDs: ids})
 	e := engine.New(engine.Config{Store: store, Log: log, IDs: ids, Locations: nowhere{}})
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
-	c.V1 = v1.New(v1.Config{Commands: e.Commands, Asks: e.Asks, Runs: e, Store: store, Log: log, IDs: ids, Directory: "/work"})
-	c.V2 = v2.New(v2.Config{Commands: e.Commands, Inbox: e.Commands, Asks: e.Asks, Runs: e, Jobs: e.Jobs, Store: store, Log: log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
+	c.V1 = v1.New(
+		v1.Config{Commands: e.Commands, Asks: e.Asks, Runs: e, Store: store, Log: log, IDs: ids, Directory: "/work"},
+	)
+	c.V2 = v2.New(
+		v2.Config{
+			Commands:  e.Commands,
+			Inbox:     e.Commands,
+			Asks:      e.Asks,
+			Runs:      e,
+			Jobs:      e.Jobs,
+			Store:     store,
+			Log:       log,
+			IDs:       ids,
+			Locations: nowhere{},
+			Directory: "/work",
+		},
+	)
 	c.Secret, c.Socket = secret, "unused"
 	s, err := server.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Local()
+	return s.NewLocalHandler()
 }
 
 // sending is the body of a client that sends the text and then nothing, until it may go on to the end.
@@ -62,7 +77,11 @@ const (
 // post sends a log entry of half of what one may send, and holds its last bytes back until more is closed.
 func post(h http.Handler, taken *atomic.Int64, more <-chan struct{}, known bool) *httptest.ResponseRecorder {
 	text := beginning + strings.Repeat("x", limitOfOne/2)
-	r := httptest.NewRequest(http.MethodPost, "/log", &sending{strings.NewReader(text), taken, more, strings.NewReader(`"}`)})
+	r := httptest.NewRequest(
+		http.MethodPost,
+		"/log",
+		&sending{strings.NewReader(text), taken, more, strings.NewReader(`"}`)},
+	)
 	r.Header.Set("Content-Type", "application/json")
 	if r.ContentLength = -1; known {
 		r.ContentLength = int64(len(text) + 2)
@@ -88,7 +107,12 @@ func TestBodiesShareABudget(t *testing.T) {
 			}
 			synctest.Wait()
 			if most := int64(3*limitOfOne + clients*64<<10); taken.Load() > most {
-				t.Errorf("length known %t: %d MiB are held of bodies, want at most %d", known, taken.Load()>>20, most>>20)
+				t.Errorf(
+					"length known %t: %d MiB are held of bodies, want at most %d",
+					known,
+					taken.Load()>>20,
+					most>>20,
+				)
 			}
 			close(more)
 			all.Wait()
@@ -104,7 +128,8 @@ func TestBodiesShareABudget(t *testing.T) {
 			}
 			synctest.Wait()
 			w := post(h, &taken, nil, known)
-			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "try again") {
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
+				!strings.Contains(w.Body.String(), "try again") {
 				t.Errorf("length known %t: who waits in vain is told %d %v %s", known, w.Code, w.Header(), w.Body)
 			}
 			small := httptest.NewRecorder()
@@ -126,7 +151,12 @@ func TestWaitingHoldsNoRoom(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		for range 20 {
-			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/tui/control/next", strings.NewReader(strings.Repeat("x", limitOfOne)))
+			r := httptest.NewRequestWithContext(
+				ctx,
+				http.MethodGet,
+				"/tui/control/next",
+				strings.NewReader(strings.Repeat("x", limitOfOne)),
+			)
 			waiting.Go(func() { h.ServeHTTP(httptest.NewRecorder(), r) })
 		}
 		synctest.Wait()

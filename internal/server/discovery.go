@@ -39,13 +39,16 @@ func Discover(dataDir string) (Discovery, error) {
 	}
 	var d Discovery
 	if err := json.Unmarshal(b, &d, jsontext.AllowDuplicateNames(true)); err != nil {
-		return d, fmt.Errorf("%s is damaged: remove it and start the server again", filepath.Join(dataDir, DiscoveryFile))
+		return d, fmt.Errorf(
+			"%s is damaged: remove it and start the server again",
+			filepath.Join(dataDir, DiscoveryFile),
+		)
 	}
 	return d, nil
 }
 
-// Announce writes the file, whole or not at all. The caller owns the directory.
-func Announce(dataDir string, d Discovery) error {
+// WriteDiscovery writes the file, whole or not at all. The caller owns the directory.
+func WriteDiscovery(dataDir string, d Discovery) error {
 	removePartialFiles(dataDir)
 	b, err := json.Marshal(d, json.Deterministic(true))
 	if err != nil {
@@ -64,8 +67,8 @@ func removePartialFiles(dataDir string) {
 	}
 }
 
-// Withdraw removes the file if it is still the one that this process announced.
-func Withdraw(dataDir string, pid int) error {
+// RemoveDiscovery removes the file if it is still the one that this process announced.
+func RemoveDiscovery(dataDir string, pid int) error {
 	d, err := Discover(dataDir)
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && d.PID != pid) {
 		return nil

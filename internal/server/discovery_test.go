@@ -21,7 +21,7 @@ func TestDiscovery(t *testing.T) {
 	}
 	want := server.Discovery{PID: 7, Version: "1", Socket: "/s", URL: "http://127.0.0.1:1", Secret: secret, Started: 5}
 	for range 2 { // also over an older one
-		if err := server.Announce(dir, want); err != nil {
+		if err := server.WriteDiscovery(dir, want); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,13 +34,13 @@ func TestDiscovery(t *testing.T) {
 			t.Errorf("%s has mode %v, %v", path, info.Mode(), err)
 		}
 	}
-	if err := server.Withdraw(dir, 8); err != nil { // somebody else's
+	if err := server.RemoveDiscovery(dir, 8); err != nil { // somebody else's
 		t.Error(err)
 	}
 	if _, err := server.Discover(dir); err != nil {
 		t.Error("another process took it away")
 	}
-	if err := server.Withdraw(dir, 7); err != nil {
+	if err := server.RemoveDiscovery(dir, 7); err != nil {
 		t.Error(err)
 	}
 	if _, err := server.Discover(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -125,11 +125,12 @@ func TestPartialFilesAreSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := server.Announce(dir, server.Discovery{PID: 1}); err != nil {
+	if err := server.WriteDiscovery(dir, server.Discovery{PID: 1}); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 2 || entries[0].Name() != server.DiscoveryFile || entries[1].Name() != "server.json.backup" {
+	if err != nil || len(entries) != 2 || entries[0].Name() != server.DiscoveryFile ||
+		entries[1].Name() != "server.json.backup" {
 		t.Errorf("left are %v, %v", entries, err)
 	}
 }

@@ -21,10 +21,10 @@ func everyRoute() (out [][2]string) {
 		})
 		out = append(out, [2]string{method, path}, [2]string{http.MethodOptions, path})
 	}
-	for _, r := range v1.Operations() {
+	for _, r := range v1.ListOperations() {
 		add(r.Method, r.Path)
 	}
-	for _, r := range v2.Operations() {
+	for _, r := range v2.ListOperations() {
 		add(r.Method, r.Path)
 	}
 	for _, path := range []string{"/", "/nonsense", "/api/nonsense", "/api", "/login", "/logout", "/favicon.ico", "/assets/x.js"} {
@@ -85,7 +85,11 @@ func (h *house) rawHead(t *testing.T, request string) string {
 func TestEveryRouteRefuses(t *testing.T) {
 	h := start(t, server.Config{Password: "pw", Origins: []string{"https://app.example.com"}})
 	good, json := "Authorization: Bearer "+secret, "Content-Type: application/json"
-	upgrade := []string{"Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="}
+	upgrade := []string{
+		"Upgrade: websocket",
+		"Sec-WebSocket-Version: 13",
+		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+	}
 	host := "Host: " + h.host
 	for what, headers := range map[string][]string{
 		"another name":            {"Host: evil.example", good, json},
@@ -113,7 +117,10 @@ func TestEveryRouteRefuses(t *testing.T) {
 		h.refusedAll(t, what, headers, "401 415 303")
 	}
 	for _, path := range []string{"//session", "/./session", "/session/..;/config", "/%2e%2e/session", "/session%2f", "/SESSION", "/doc/..", "/api/../session", "/api%2fsession", "/login/../session", "/login%2f..%2fsession"} {
-		if got := h.rawHead(t, "GET "+path+" HTTP/1.1\r\n"+host+"\r\nConnection: close\r\n\r\n"); !strings.Contains(got, " 401 ") {
+		if got := h.rawHead(t, "GET "+path+" HTTP/1.1\r\n"+host+"\r\nConnection: close\r\n\r\n"); !strings.Contains(
+			got,
+			" 401 ",
+		) {
 			t.Errorf("nobody, %s: %q", path, got)
 		}
 	}
@@ -129,7 +136,8 @@ func TestForgedRequestsToEveryRoute(t *testing.T) {
 				continue
 			}
 			resp := h.fetch(t, r[0], r[1], "{}", func(req *http.Request) { req.Header.Set("Content-Type", kind) })
-			if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusUnsupportedMediaType {
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil ||
+				resp.StatusCode != http.StatusUnsupportedMediaType {
 				t.Errorf("%s %s as %s: %s, %v", r[0], r[1], kind, resp.Status, err)
 			}
 		}

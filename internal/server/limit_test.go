@@ -46,7 +46,13 @@ func TestBodiesHaveALimit(t *testing.T) {
 
 func TestHeadersHaveALimit(t *testing.T) {
 	h := start(t, server.Config{})
-	got := h.rawAnswer(t, "GET /api/health HTTP/1.1\r\nHost: "+h.host+"\r\nX-A: "+strings.Repeat("a", 70<<10)+"\r\nConnection: close\r\n\r\n")
+	got := h.rawAnswer(
+		t,
+		"GET /api/health HTTP/1.1\r\nHost: "+h.host+"\r\nX-A: "+strings.Repeat(
+			"a",
+			70<<10,
+		)+"\r\nConnection: close\r\n\r\n",
+	)
 	if !strings.Contains(got, "431") {
 		t.Errorf("got %s", got)
 	}
@@ -79,7 +85,13 @@ func TestConnectionsHaveALimit(t *testing.T) {
 // Logs say what was asked, and nothing that is secret.
 func TestLogsHoldNoSecrets(t *testing.T) {
 	var log lockedBuffer
-	h := start(t, server.Config{Password: "hunter22", Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	h := start(
+		t,
+		server.Config{
+			Password: "hunter22",
+			Logger:   slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		},
+	)
 	h.ask(t, http.MethodGet, "/api/session?search=classified&auth_token=bWU6aHVudGVyMjI", nil)
 	h.ask(t, http.MethodGet, "/api/health", bearer)
 	h.ask(t, http.MethodPost, "/api/session", basic("opencode", "hunter22"))
@@ -118,7 +130,7 @@ func TestAThousandReaders(t *testing.T) {
 	}
 	const readers = 1000
 	h := start(t, server.Config{})
-	c := &api.Client{HTTP: &http.Client{Transport: api.Local(h.Local())}}
+	c := &api.Client{HTTP: &http.Client{Transport: api.Local(h.NewLocalHandler())}}
 	s, err := c.Create(t.Context(), api.CreateSession{})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +156,11 @@ func TestAThousandReaders(t *testing.T) {
 	text := strings.Repeat("x", 100<<10)
 	begun := time.Now()
 	for i := range 50 {
-		r := api.PromptRequest{ID: session.MessageID(fmt.Sprintf("msg_%d", i)), Prompt: &session.Prompt{Text: text}, Resume: new(false)}
+		r := api.PromptRequest{
+			ID:     session.MessageID(fmt.Sprintf("msg_%d", i)),
+			Prompt: &session.Prompt{Text: text},
+			Resume: new(false),
+		}
 		if _, err := c.Prompt(t.Context(), s.ID, r); err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,13 @@ func SocketPath(dataDir string) string {
 // replaced.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocket {
-		return nil, session.Errorf(session.CodeInvalid, "the socket's path has %d bytes, the limit is %d: %s", len(path), maxSocket, path)
+		return nil, session.Errorf(
+			session.CodeInvalid,
+			"the socket's path has %d bytes, the limit is %d: %s",
+			len(path),
+			maxSocket,
+			path,
+		)
 	}
 	if err := ensurePrivateDir(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -78,7 +84,8 @@ func ensurePrivateDir(dir string) error {
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		if err := os.Chmod(dir, info.Mode().Perm()&0o700); err != nil {
-			return session.Errorf(session.CodeInvalid, "the directory %s is open to other users; chmod 700 it", dir).Because(err)
+			return session.Errorf(session.CodeInvalid, "the directory %s is open to other users; chmod 700 it", dir).
+				Because(err)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, next http.Handler
 	case r.URL.Path == logoutPath && r.Method == http.MethodPost:
 		s.handleLogout(w, r)
 	case r.URL.Path == loginPath && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		s.authenticate(w, r, http.HandlerFunc(s.writeLoggedInPage))
+		s.authenticateRequest(w, r, http.HandlerFunc(s.writeLoggedInPage))
 	default:
 		next.ServeHTTP(w, r)
 	}
@@ -44,8 +44,9 @@ func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Connection", "close") // its deadline is not for another request
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(loginTimeout))
 	r.Body = http.MaxBytesReader(w, r.Body, loginBytes)
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
-		s.fail(w, r, httpio.UnsupportedMedia(r.Header.Get("Content-Type")))
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		kind != "application/x-www-form-urlencoded" {
+		s.fail(w, r, httpio.NewUnsupportedMedia(r.Header.Get("Content-Type")))
 		return
 	}
 	if err := r.ParseForm(); err != nil {
@@ -57,7 +58,7 @@ func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := s.checkLoginForm(r); err != nil {
-		if !errors.Is(err, httpio.Unauthorized("")) {
+		if !errors.Is(err, httpio.NewUnauthorized("")) {
 			s.fail(w, r, err)
 			return
 		}
@@ -75,7 +76,7 @@ func (s *Server) checkLoginForm(r *http.Request) error {
 	user := base64.StdEncoding.EncodeToString([]byte(r.PostForm.Get("user") + ":" + word))
 	switch {
 	case !equalHash(sha256.Sum256([]byte(word)), s.secret) && !s.checkBasic(user):
-		return s.delayGuess(r.Context(), httpio.Unauthorized("That is not right."))
+		return s.delayGuess(r.Context(), httpio.NewUnauthorized("That is not right."))
 	case p.unix && !p.sameUser:
 		return errUser
 	case s.peers.isTool(p):
@@ -116,7 +117,8 @@ func (s *Server) newLoginCookie(r *http.Request, word string, life time.Duration
 func localTarget(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
-		strings.ContainsAny(next, "\\\r\n\t") || u.Path == "/" || u.Path == loginPath || u.Path == logoutPath {
+		strings.ContainsAny(next, "\\\r\n\t") || u.Path == "/" || u.Path == loginPath ||
+		u.Path == logoutPath {
 		return loginPath
 	}
 	return withoutCredentials(u)

@@ -11,7 +11,8 @@ import (
 
 // wantsHTML reports whether a person looks at the answer: browsers ask for HTML where they will show it.
 func wantsHTML(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // writeLoginPage answers 401 with the page to log in on. It names no challenge, or browsers would ask in a window of their own.
@@ -24,14 +25,33 @@ func (s *Server) writeLoginPage(w http.ResponseWriter, why, next string) {
 	if why != "" {
 		why = `<p role="alert">` + html.EscapeString(why) + `</p>`
 	}
-	s.writePage(w, http.StatusUnauthorized, fmt.Sprintf(`<h1>Log in to cairn</h1>%s<form method="post" action="%s">%s<label>%s <input name="password" type="password" autocomplete="current-password" required autofocus></label>`+
-		`<input type="hidden" name="next" value="%s"><button>Log in</button></form><p>%s</p>`, why, loginPath, user, field, html.EscapeString(localTarget(next)), hint))
+	s.writePage(
+		w,
+		http.StatusUnauthorized,
+		fmt.Sprintf(
+			`<h1>Log in to cairn</h1>%s<form method="post" action="%s">%s<label>%s <input name="password" type="password" autocomplete="current-password" required autofocus></label>`+
+				`<input type="hidden" name="next" value="%s"><button>Log in</button></form><p>%s</p>`,
+			why,
+			loginPath,
+			user,
+			field,
+			html.EscapeString(localTarget(next)),
+			hint,
+		),
+	)
 }
 
 // writeLoggedInPage is where a browser comes that wanted nothing else.
 func (s *Server) writeLoggedInPage(w http.ResponseWriter, _ *http.Request) {
-	s.writePage(w, http.StatusOK, fmt.Sprintf(`<h1>You are logged in to cairn</h1><p>What it answers is described by <a href="/doc">/doc</a> and <a href="/api/doc">/api/doc</a>.</p>`+
-		`<form method="post" action="%s"><button>Log out</button></form>`, logoutPath))
+	s.writePage(
+		w,
+		http.StatusOK,
+		fmt.Sprintf(
+			`<h1>You are logged in to cairn</h1><p>What it answers is described by <a href="/doc">/doc</a> and <a href="/api/doc">/api/doc</a>.</p>`+
+				`<form method="post" action="%s"><button>Log out</button></form>`,
+			logoutPath,
+		),
+	)
 }
 
 const pageStyle = `body{font:1rem/1.5 system-ui,sans-serif;max-width:26rem;margin:12vh auto;padding:0 1rem;color:#222;background:#fafafa}` +
@@ -42,10 +62,20 @@ const pageStyle = `body{font:1rem/1.5 system-ui,sans-serif;max-width:26rem;margi
 func (s *Server) writePage(w http.ResponseWriter, status int, body string) {
 	sum := sha256.Sum256([]byte(pageStyle))
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set(
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(
+			sum[:],
+		)+"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+	)
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Referrer-Policy", "strict-origin") // with no-referrer, forms would say that they come from nowhere
 	h.Add("Vary", "Accept")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>cairn</title><style>%s</style><main>%s</main></html>`, pageStyle, body)
+	_, _ = fmt.Fprintf(
+		w,
+		`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>cairn</title><style>%s</style><main>%s</main></html>`,
+		pageStyle,
+		body,
+	)
 }

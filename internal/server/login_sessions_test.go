@@ -10,7 +10,9 @@ func TestLoginsAreBounded(t *testing.T) {
 	var l loginSessions
 	now := time.Unix(1_700_000_000, 0)
 	first := l.start(now)
-	if !l.isValid(first, now.Add(loginLife-time.Second)) || l.isValid(first, now.Add(loginLife)) || l.isValid("", now) || l.isValid("x", now) {
+	if !l.isValid(first, now.Add(loginLife-time.Second)) || l.isValid(first, now.Add(loginLife)) ||
+		l.isValid("", now) ||
+		l.isValid("x", now) {
 		t.Error("a login does not last as long as it should")
 	}
 	var words []string

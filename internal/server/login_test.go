@@ -57,10 +57,18 @@ func TestBrowsersAreShownALogin(t *testing.T) {
 	for name, c := range map[string]server.Config{"secret": {}, "password": {Password: "pw", User: "me"}, "open": {OpenLocal: true}} {
 		h := start(t, c)
 		for _, path := range []string{"/", "/doc", "/session?auth_token=d3Jvbmc6d3Jvbmc=&x=1", "/api/session", "/event", "/login", `/"><script>alert(1)</script>`} {
-			resp := h.fetch(t, http.MethodGet, strings.ReplaceAll(strings.ReplaceAll(path, `"`, "%22"), "<", "%3C"), "", look)
+			resp := h.fetch(
+				t,
+				http.MethodGet,
+				strings.ReplaceAll(strings.ReplaceAll(path, `"`, "%22"), "<", "%3C"),
+				"",
+				look,
+			)
 			b, _ := io.ReadAll(resp.Body)
 			page := string(b)
-			if resp.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") || !strings.Contains(page, `action="/login"`) ||
+			if resp.StatusCode != http.StatusUnauthorized ||
+				!strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") ||
+				!strings.Contains(page, `action="/login"`) ||
 				strings.Contains(page, `name="user"`) != (c.Password != "") {
 				t.Errorf("%s, %s: %d %s", name, path, resp.StatusCode, page)
 			}
@@ -73,7 +81,9 @@ func TestBrowsersAreShownALogin(t *testing.T) {
 				}
 			}
 			csp := resp.Header.Get("Content-Security-Policy")
-			if !strings.HasPrefix(csp, "default-src 'none'; style-src 'sha256-") || !strings.Contains(csp, "frame-ancestors 'none'") || resp.Header.Get("Cache-Control") != "no-store" {
+			if !strings.HasPrefix(csp, "default-src 'none'; style-src 'sha256-") ||
+				!strings.Contains(csp, "frame-ancestors 'none'") ||
+				resp.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s, %s: %v", name, path, resp.Header)
 			}
 		}
@@ -82,7 +92,8 @@ func TestBrowsersAreShownALogin(t *testing.T) {
 			r.Header.Set("Sec-Fetch-Site", "none")
 		}, "a page's image": func(r *http.Request) { look(r); r.Header.Set("Sec-Fetch-Site", "cross-site") }} {
 			resp := h.fetch(t, http.MethodGet, "/session", "", change)
-			if b, _ := io.ReadAll(resp.Body); strings.Contains(string(b), "<") || resp.StatusCode < 401 || resp.StatusCode > 403 {
+			if b, _ := io.ReadAll(resp.Body); strings.Contains(string(b), "<") || resp.StatusCode < 401 ||
+				resp.StatusCode > 403 {
 				t.Errorf("%s, %s: %d %s", name, what, resp.StatusCode, b)
 			}
 		}
@@ -121,7 +132,8 @@ func TestLoggingIn(t *testing.T) {
 		resp := h.logIn(t, c.form, change)
 		b, _ := io.ReadAll(resp.Body)
 		cookies := resp.Cookies()
-		if resp.StatusCode != c.want || (len(cookies) == 1) != (c.want == 303) || strings.Contains(string(b), secret) || strings.Contains(string(b), "pw:") {
+		if resp.StatusCode != c.want || (len(cookies) == 1) != (c.want == 303) || strings.Contains(string(b), secret) ||
+			strings.Contains(string(b), "pw:") {
 			t.Errorf("%s: %d %v %s", name, resp.StatusCode, resp.Header, b)
 			continue
 		}
@@ -129,7 +141,9 @@ func TestLoggingIn(t *testing.T) {
 			continue
 		}
 		if k := cookies[0]; k.Name != "cairn-"+strings.Split(h.host, ":")[1] || !k.HttpOnly || k.SameSite != http.SameSiteStrictMode || k.Path != "/" || k.MaxAge <= 0 ||
-			k.Domain != "" || strings.Contains(k.Value, secret) || len(k.Value) < 64 {
+			k.Domain != "" ||
+			strings.Contains(k.Value, secret) ||
+			len(k.Value) < 64 {
 			t.Errorf("%s: the cookie is %v", name, k)
 		}
 	}
@@ -181,7 +195,9 @@ func TestACookieAdmits(t *testing.T) {
 	}
 	another := h.logIn(t, url.Values{"password": {secret}}).Cookies()[0]
 	out := h.fetch(t, http.MethodPost, "/logout", "", from(h.url))
-	if k := out.Cookies(); out.StatusCode != 303 || out.Header.Get("Location") != "/login" || len(k) != 1 || k[0].Name != cookie.Name || k[0].MaxAge >= 0 {
+	if k := out.Cookies(); out.StatusCode != 303 || out.Header.Get("Location") != "/login" || len(k) != 1 ||
+		k[0].Name != cookie.Name ||
+		k[0].MaxAge >= 0 {
 		t.Errorf("logged out: %d %v", out.StatusCode, out.Header)
 	}
 	if resp := h.fetch(t, http.MethodGet, "/global/health", "", with); resp.StatusCode != 401 {
@@ -251,12 +267,12 @@ func TestToolsCannotLogIn(t *testing.T) {
 
 // No contract has an operation where browsers log in.
 func TestLoginIsNobodysPath(t *testing.T) {
-	for _, r := range v1.Operations() {
+	for _, r := range v1.ListOperations() {
 		if strings.HasPrefix(r.Path, "/login") || strings.HasPrefix(r.Path, "/logout") {
 			t.Error(r.Path)
 		}
 	}
-	for _, r := range v2.Operations() {
+	for _, r := range v2.ListOperations() {
 		if !strings.HasPrefix(r.Path, "/api/") {
 			t.Error(r.Path)
 		}

@@ -19,12 +19,15 @@ const MDNSDomain = "opencode.local"
 func checkMDNSName(domain string) error {
 	labels := strings.Split(domain, ".")
 	for _, l := range labels {
-		if l == "" || len(l) > 63 || strings.Trim(l, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
-			return session.Errorf(session.CodeInvalid, "%q is no name for the local network; write it like %s", clip(domain, 80), MDNSDomain).At("mdnsDomain")
+		if l == "" || len(l) > 63 ||
+			strings.Trim(l, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
+			return session.Errorf(session.CodeInvalid, "%q is no name for the local network; write it like %s", clip(domain, 80), MDNSDomain).
+				At("mdnsDomain")
 		}
 	}
 	if len(labels) < 2 || labels[len(labels)-1] != "local" || len(domain) > 253 {
-		return session.Errorf(session.CodeInvalid, "%q is not below .local; write it like %s", clip(domain, 80), MDNSDomain).At("mdnsDomain")
+		return session.Errorf(session.CodeInvalid, "%q is not below .local; write it like %s", clip(domain, 80), MDNSDomain).
+			At("mdnsDomain")
 	}
 	return nil
 }
@@ -49,7 +52,15 @@ func newMDNSZone(domain, hostname string, port int) (*mdns.MDNSService, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mdns: %w", err)
 	}
-	zone, err := mdns.NewMDNSService(fmt.Sprintf("opencode-%d", port), "_http._tcp", "", domain+".", port, ips, []string{"path=/"})
+	zone, err := mdns.NewMDNSService(
+		fmt.Sprintf("opencode-%d", port),
+		"_http._tcp",
+		"",
+		domain+".",
+		port,
+		ips,
+		[]string{"path=/"},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("mdns: %w", err)
 	}

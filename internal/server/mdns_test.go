@@ -81,7 +81,16 @@ func TestAnnounced(t *testing.T) {
 	}
 	defer end()
 	answers := make(chan *mdns.ServiceEntry, 16)
-	err = mdns.Query(&mdns.QueryParam{Service: "_http._tcp", Domain: "local", Timeout: time.Second, Entries: answers, DisableIPv6: true, Logger: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)})
+	err = mdns.Query(
+		&mdns.QueryParam{
+			Service:     "_http._tcp",
+			Domain:      "local",
+			Timeout:     time.Second,
+			Entries:     answers,
+			DisableIPv6: true,
+			Logger:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+		},
+	)
 	if err != nil {
 		t.Skip(err)
 	}

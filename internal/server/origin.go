@@ -26,8 +26,12 @@ type originPolicy struct {
 
 func newOriginPolicy(c Config, port int) (*originPolicy, error) {
 	o := &originPolicy{
-		sockets: []string{"localhost", "cairn", "127.0.0.1"}, pages: slices.Clone(c.Origins), protect: http.NewCrossOriginProtection(),
-		anyLocal: !Loopback(c.Hostname),
+		sockets: []string{
+			"localhost",
+			"cairn",
+			"127.0.0.1",
+		}, pages: slices.Clone(c.Origins), protect: http.NewCrossOriginProtection(),
+		anyLocal: !IsLoopback(c.Hostname),
 	}
 	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
 		o.names = append(o.names, formatHost(name))
@@ -50,7 +54,8 @@ func newOriginPolicy(c Config, port int) (*originPolicy, error) {
 	for _, page := range o.pages {
 		u, err := url.Parse(page)
 		if err != nil || u.Host == "" || u.Path != "" {
-			return nil, session.Errorf(session.CodeInvalid, "%q is not an origin; write it like https://app.example.com", page).At("origins")
+			return nil, session.Errorf(session.CodeInvalid, "%q is not an origin; write it like https://app.example.com", page).
+				At("origins")
 		}
 		if err := o.protect.AddTrustedOrigin(page); err != nil {
 			return nil, fmt.Errorf("origin %s: %w", page, err)
@@ -72,7 +77,8 @@ func (s *Server) checkHost(w http.ResponseWriter, r *http.Request, next http.Han
 		}
 		ok = slices.Contains(o.sockets, name)
 	default:
-		ok = slices.Contains(o.hosts, r.Host) || slices.ContainsFunc(o.names, func(name string) bool { return matchesHost(r.Host, name) }) ||
+		ok = slices.Contains(o.hosts, r.Host) ||
+			slices.ContainsFunc(o.names, func(name string) bool { return matchesHost(r.Host, name) }) ||
 			(o.anyLocal && matchesHost(r.Host, localHost(r)))
 	}
 	if !ok {
@@ -106,7 +112,14 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request, next http.H
 	page, listed := s.origins.allowedOrigin(r)
 	switch {
 	case !listed, s.origins.protect.Check(r) != nil:
-		s.fail(w, r, session.Errorf(session.CodeDenied, "pages of this origin may not call; add it to the server's origins if you trust it"))
+		s.fail(
+			w,
+			r,
+			session.Errorf(
+				session.CodeDenied,
+				"pages of this origin may not call; add it to the server's origins if you trust it",
+			),
+		)
 		return
 	case page == "":
 	default:
@@ -115,7 +128,10 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request, next http.H
 	if page != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, PUT, PATCH, POST, DELETE")
-		h.Set("Access-Control-Allow-Headers", "authorization, content-type, last-event-id, x-opencode-directory, x-opencode-ticket, x-opencode-workspace")
+		h.Set(
+			"Access-Control-Allow-Headers",
+			"authorization, content-type, last-event-id, x-opencode-directory, x-opencode-ticket, x-opencode-workspace",
+		)
 		h.Set("Access-Control-Max-Age", "600")
 		w.WriteHeader(http.StatusNoContent)
 		return

@@ -19,7 +19,10 @@ func TestHosts(t *testing.T) {
 	h := start(t, server.Config{Hosts: []string{"cairn.internal:8443"}})
 	_, port, _ := strings.Cut(h.host, ":")
 	raw := func(host string) string {
-		return h.rawAnswer(t, "GET /api/health HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+secret+"\r\nConnection: close\r\n\r\n")
+		return h.rawAnswer(
+			t,
+			"GET /api/health HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+secret+"\r\nConnection: close\r\n\r\n",
+		)
 	}
 	for _, good := range []string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port, "cairn.internal:8443", "127.0.0.1", "localhost", "[::1]", "127.0.0.1:1", "localhost:80", "[::1]:65535"} {
 		if got := raw(good); !strings.Contains(got, "200") {
@@ -56,7 +59,10 @@ func TestAnnouncedHost(t *testing.T) {
 	h := start(t, server.Config{Hostname: "0.0.0.0", Password: "a password of the test", MDNS: "cairn-test.local"})
 	_, port, _ := strings.Cut(h.host, ":")
 	for host, want := range map[string]string{"cairn-test.local:" + port: " 200 ", "cairn-test.local:1": " 200 ", "opencode.local:" + port: " 403 ", "cairn-test.local.evil.example:" + port: " 403 "} {
-		got := h.rawAnswer(t, "GET /api/health HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+secret+"\r\nConnection: close\r\n\r\n")
+		got := h.rawAnswer(
+			t,
+			"GET /api/health HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+secret+"\r\nConnection: close\r\n\r\n",
+		)
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: %s", host, got)
 		}
@@ -148,7 +154,14 @@ func TestOrigins(t *testing.T) {
 	for _, origin := range bad {
 		for _, route := range []string{"GET /api/session", "POST /api/session"} {
 			method, path, _ := strings.Cut(route, " ")
-			request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", method, path, h.host, origin, secret)
+			request := fmt.Sprintf(
+				"%s %s HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+				method,
+				path,
+				h.host,
+				origin,
+				secret,
+			)
 			if got := h.rawAnswer(t, request); !strings.Contains(got, " 403 ") && !strings.Contains(got, " 400 ") {
 				t.Errorf("%s from %q: %s", route, origin, got)
 			}
@@ -201,10 +214,12 @@ func TestPreflights(t *testing.T) {
 		defer resp.Body.Close()
 		return resp
 	}
-	if resp := ask("https://app.example.com"); resp.StatusCode != 204 || resp.Header.Get("Access-Control-Allow-Origin") != "https://app.example.com" {
+	if resp := ask("https://app.example.com"); resp.StatusCode != 204 ||
+		resp.Header.Get("Access-Control-Allow-Origin") != "https://app.example.com" {
 		t.Errorf("listed: %d %v", resp.StatusCode, resp.Header)
 	}
-	if resp := ask("https://evil.example"); resp.StatusCode != 403 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+	if resp := ask("https://evil.example"); resp.StatusCode != 403 ||
+		resp.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("not listed: %d %v", resp.StatusCode, resp.Header)
 	}
 }
@@ -212,13 +227,27 @@ func TestPreflights(t *testing.T) {
 // The requests that a page of another site can make a browser send without asking: none does anything.
 func TestForgedRequests(t *testing.T) {
 	h := start(t, server.Config{OpenLocal: true}) // even when everybody local is trusted
-	types := []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain; charset=application/json", "application/json, text/plain", "text/json", "application/jsonx"}
-	for _, r := range v2.Operations() {
+	types := []string{
+		"",
+		"text/plain",
+		"application/x-www-form-urlencoded",
+		"multipart/form-data; boundary=x",
+		"text/plain; charset=application/json",
+		"application/json, text/plain",
+		"text/json",
+		"application/jsonx",
+	}
+	for _, r := range v2.ListOperations() {
 		if r.Method == http.MethodGet {
 			continue
 		}
 		for _, kind := range types {
-			req := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 2\r\nConnection: close\r\n", r.Method, target(r), h.host)
+			req := fmt.Sprintf(
+				"%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 2\r\nConnection: close\r\n",
+				r.Method,
+				target(r),
+				h.host,
+			)
 			if kind != "" {
 				req += "Content-Type: " + kind + "\r\n"
 			}
@@ -235,14 +264,16 @@ func TestForgedRequests(t *testing.T) {
 	if got := h.rawAnswer(t, chunked); !strings.Contains(got, " 415 ") {
 		t.Errorf("chunked without a type: %s", got)
 	}
-	if code, body := h.ask(t, http.MethodGet, "/api/session", nil); code != 200 || !strings.Contains(body, `"data":[]`) {
+	if code, body := h.ask(t, http.MethodGet, "/api/session", nil); code != 200 ||
+		!strings.Contains(body, `"data":[]`) {
 		t.Errorf("something was done: %d %s", code, body)
 	}
 }
 
 // target replaces the placeholders of a route's path.
 func target(r operation.Operation) string {
-	return strings.NewReplacer("{sessionID}", "ses_1", "{messageID}", "msg_1", "{requestID}", "per_1", "{providerID}", "p", "{id}", "psv_1").Replace(r.Path)
+	return strings.NewReplacer("{sessionID}", "ses_1", "{messageID}", "msg_1", "{requestID}", "per_1", "{providerID}", "p", "{id}", "psv_1").
+		Replace(r.Path)
 }
 
 func TestSecurityHeaders(t *testing.T) {

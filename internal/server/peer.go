@@ -71,25 +71,25 @@ func (ps peerResolver) withPeer(ctx context.Context, c net.Conn) context.Context
 }
 
 // isTool reports whether the peer is a process of a tool's tree, as far as that can be seen.
-func (ps peerResolver) isTool(p *peer) bool { return ps.identify(p) == identityTool }
+func (ps peerResolver) isTool(p *peer) bool { return ps.findIdentity(p) == identityTool }
 
-// identify returns the peer's identity.
-func (ps peerResolver) identify(p *peer) identity {
+// findIdentity returns the peer's identity.
+func (ps peerResolver) findIdentity(p *peer) identity {
 	p.once.Do(func() {
 		switch {
 		case p.unix && p.pid != 0:
-			p.verdict = ps.classify([]int{p.pid})
+			p.verdict = ps.classifyHolders([]int{p.pid})
 		case p.unix && p.sameUser:
 			p.verdict = identityUser
 		case p.loopback:
-			p.verdict = ps.classify(ps.proc.findOwners(p.remote, p.local))
+			p.verdict = ps.classifyHolders(ps.proc.findOwners(p.remote, p.local))
 		}
 	})
 	return p.verdict
 }
 
-// classify says what the processes that hold a socket make of it. One of a tool's is enough to refuse them all.
-func (ps peerResolver) classify(pids []int) identity {
+// classifyHolders says what the processes that hold a socket make of it. One of a tool's is enough to refuse them all.
+func (ps peerResolver) classifyHolders(pids []int) identity {
 	if len(pids) == 0 {
 		return identityUnknown
 	}

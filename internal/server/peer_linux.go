@@ -22,7 +22,9 @@ func peerCredentials(c *net.UnixConn) (pid int, sameUser bool) {
 		return 0, false
 	}
 	var cred *unix.Ucred
-	cerr := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	cerr := raw.Control(
+		func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) },
+	)
 	if cerr != nil || err != nil {
 		return 0, false
 	}

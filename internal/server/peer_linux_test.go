@@ -72,7 +72,14 @@ func (tr tree) process(pid, parent int, env string, sockets ...string) {
 func TestWhoHoldsASocket(t *testing.T) {
 	tr := tree{t, t.TempDir()}
 	line := func(local, remote, state string, uid int, inode string) string {
-		return fmt.Sprintf("   0: %s %s %s 00000000:00000000 00:00000000 00000000 %5d        0 %s 1 0\n", local, remote, state, uid, inode)
+		return fmt.Sprintf(
+			"   0: %s %s %s 00000000:00000000 00:00000000 00000000 %5d        0 %s 1 0\n",
+			local,
+			remote,
+			state,
+			uid,
+			inode,
+		)
 	}
 	me, other := os.Getuid(), os.Getuid()+1
 	server := "0100007F:1000"
@@ -101,14 +108,16 @@ func TestWhoHoldsASocket(t *testing.T) {
 	ps := peerResolver{func(pid int) bool { return pid == 99 }, p}
 	for port, want := range map[int]identity{1: identityUser, 2: identityUnknown, 3: identityUnknown, 4: identityTool, 5: identityTool, 6: identityTool, 7: identityUser, 8: identityTool, 9: identityUnknown, 10: identityUser, 11: identityUnknown} {
 		p := &peer{loopback: true, remote: tcpAddr(fmt.Sprintf("127.0.0.1:%d", port)), local: tcpAddr("127.0.0.1:4096")}
-		if got := ps.identify(p); got != want {
+		if got := ps.findIdentity(p); got != want {
 			t.Errorf("port %d: %d, want %d", port, got, want)
 		}
 	}
-	if p := (&peer{remote: tcpAddr("10.0.0.1:1"), local: tcpAddr("127.0.0.1:4096")}); ps.identify(p) != identityUnknown {
+	if p := (&peer{remote: tcpAddr("10.0.0.1:1"), local: tcpAddr("127.0.0.1:4096")}); ps.findIdentity(
+		p,
+	) != identityUnknown {
 		t.Error("a stranger is known")
 	}
-	if got := ps.identify(&peer{unix: true, sameUser: true, pid: 99}); got != identityTool {
+	if got := ps.findIdentity(&peer{unix: true, sameUser: true, pid: 99}); got != identityTool {
 		t.Errorf("a process that is a tool's by name: %d", got)
 	}
 }
@@ -160,7 +169,8 @@ func TestOneSocketIsAskedAbout(t *testing.T) {
 			}
 			p.querySocket = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM }
 			read, ok := p.findSocket(own, peer)
-			if asked != read || !ok || !asked.connected || asked.inode != inodeOf(t, client) || asked.uid != os.Getuid() {
+			if asked != read || !ok || !asked.connected || asked.inode != inodeOf(t, client) ||
+				asked.uid != os.Getuid() {
 				t.Errorf("asked: %+v, read: %+v, inode %d", asked, read, inodeOf(t, client))
 			}
 		})
@@ -287,11 +297,12 @@ func TestAnotherUsersSocket(t *testing.T) {
 	}}
 	client, server := ends(t, "tcp4", "127.0.0.1:0", other)
 	ps := newPeerResolver(nil)
-	if s, ok := ps.proc.findSocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !ok || s.uid != 65534 || s.inode != inodeOf(t, client) {
+	if s, ok := ps.proc.findSocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !ok || s.uid != 65534 ||
+		s.inode != inodeOf(t, client) {
 		t.Fatalf("%+v", s)
 	}
 	p := &peer{loopback: true, remote: server.RemoteAddr(), local: server.LocalAddr()}
-	if got := ps.identify(p); got != identityUnknown {
+	if got := ps.findIdentity(p); got != identityUnknown {
 		t.Errorf("%d", got)
 	}
 }
@@ -305,7 +316,10 @@ func TestAnotherNetwork(t *testing.T) {
 			done <- err
 			return
 		}
-		if s, err := querySocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !errors.Is(err, unix.ENOENT) {
+		if s, err := querySocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !errors.Is(
+			err,
+			unix.ENOENT,
+		) {
 			t.Errorf("%+v %v", s, err)
 		}
 		done <- nil
@@ -340,7 +354,7 @@ func TestEachConnectionIsAskedAboutOnce(t *testing.T) {
 	client, _ := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
 	p := &peer{loopback: true, remote: client.LocalAddr(), local: client.RemoteAddr()}
 	for range 100 {
-		if ps.identify(p) != identityUser {
+		if ps.findIdentity(p) != identityUser {
 			t.Fatal("who am I?")
 		}
 	}
@@ -376,7 +390,7 @@ func BenchmarkWho(b *testing.B) {
 	ps := newPeerResolver(nil)
 	for b.Loop() {
 		p := &peer{loopback: true, remote: c.LocalAddr(), local: c.RemoteAddr()}
-		if ps.identify(p) != identityUser {
+		if ps.findIdentity(p) != identityUser {
 			b.Fatal("who am I?")
 		}
 	}

@@ -75,7 +75,7 @@ func TestAThousandReadersOfV1(t *testing.T) {
 // A reader that did not read for a while is told everything kept, in order, as if it had.
 func TestASlowReaderCatchesUp(t *testing.T) {
 	h := start(t, server.Config{})
-	c := &api.Client{HTTP: &http.Client{Transport: api.Local(h.Local())}}
+	c := &api.Client{HTTP: &http.Client{Transport: api.Local(h.NewLocalHandler())}}
 	_, stalled := h.open(t, "/event")
 	s, err := c.Create(t.Context(), api.CreateSession{})
 	if err != nil {
@@ -84,7 +84,11 @@ func TestASlowReaderCatchesUp(t *testing.T) {
 	const prompts = 50
 	text := strings.Repeat("x", 100<<10)
 	for i := range prompts { // more than what stands between the two holds
-		r := api.PromptRequest{ID: session.MessageID(fmt.Sprintf("msg_%02d", i)), Prompt: &session.Prompt{Text: text}, Resume: new(false)}
+		r := api.PromptRequest{
+			ID:     session.MessageID(fmt.Sprintf("msg_%02d", i)),
+			Prompt: &session.Prompt{Text: text},
+			Resume: new(false),
+		}
 		if _, err := c.Prompt(t.Context(), s.ID, r); err != nil {
 			t.Fatal(err)
 		}

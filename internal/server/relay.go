@@ -108,7 +108,14 @@ func (r *relay) rewrite(p *httputil.ProxyRequest) {
 // in their place.
 func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if strings.HasPrefix(req.URL.Path, "/pty/") && strings.HasSuffix(req.URL.Path, "/connect-token") {
-		r.fail(w, req, session.Errorf(session.CodeInvalid, "this server answers by another one, and a ticket for a terminal would admit nobody here: log in instead"))
+		r.fail(
+			w,
+			req,
+			session.Errorf(
+				session.CodeInvalid,
+				"this server answers by another one, and a ticket for a terminal would admit nobody here: log in instead",
+			),
+		)
 		return
 	}
 	for name := range securityHeaders {

@@ -30,7 +30,16 @@ func (h *house) relayOf(t *testing.T, c server.Config, by server.Relay) *house {
 		t.Fatal(err)
 	}
 	serve(t, s)
-	return &house{Server: s, store: h.store, log: h.log, engine: h.engine, terms: h.terms, url: s.URL(), host: strings.TrimPrefix(s.URL(), "http://"), socket: h.socket}
+	return &house{
+		Server: s,
+		store:  h.store,
+		log:    h.log,
+		engine: h.engine,
+		terms:  h.terms,
+		url:    s.URL(),
+		host:   strings.TrimPrefix(s.URL(), "http://"),
+		socket: h.socket,
+	}
 }
 
 // What one server does the other shows; only where requests go that name no directory is each one's own.
@@ -80,7 +89,8 @@ func TestRelayAnswersAsTheOwner(t *testing.T) {
 	if status, body := r.ask(t, http.MethodPost, "/pty/pty_x/connect-token", bearer); status != http.StatusBadRequest {
 		t.Errorf("a ticket that admits nobody: %d %s", status, body)
 	}
-	if status, body := h.ask(t, http.MethodGet, "/api/session", bearer); status != 200 || !strings.Contains(body, `"directory":"/a;b"`) {
+	if status, body := h.ask(t, http.MethodGet, "/api/session", bearer); status != 200 ||
+		!strings.Contains(body, `"directory":"/a;b"`) {
 		t.Errorf("the owner shows %d %s", status, body)
 	}
 }
@@ -101,10 +111,13 @@ func TestRelayWithoutItsOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(events); err == nil {
-		t.Error("the stream ended as if there were no more") // Node's fetch, and so OpenCode's SDK, does not come again then
+		t.Error(
+			"the stream ended as if there were no more",
+		) // Node's fetch, and so OpenCode's SDK, does not come again then
 	}
 	for path, want := range map[string]string{"/session": `"name":"`, "/api/session": `"_tag":"`} {
-		if status, body := r.ask(t, http.MethodGet, path, bearer); status != http.StatusServiceUnavailable || !strings.Contains(body, want) {
+		if status, body := r.ask(t, http.MethodGet, path, bearer); status != http.StatusServiceUnavailable ||
+			!strings.Contains(body, want) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
@@ -142,7 +155,14 @@ func TestRelayKnowsItsOwner(t *testing.T) {
 func TestTheNextServerTakesTheAddress(t *testing.T) {
 	h := start(t, server.Config{})
 	r := h.relay(t, server.Config{})
-	next := server.Config{V1: v1.New(v1.Config{}), V2: v2.New(v2.Config{}), Secret: secret, TCP: true, Listener: r.DuplicateListener(), Relay: server.Relay{Socket: h.socket, Directory: "/next"}}
+	next := server.Config{
+		V1:       v1.New(v1.Config{}),
+		V2:       v2.New(v2.Config{}),
+		Secret:   secret,
+		TCP:      true,
+		Listener: r.DuplicateListener(),
+		Relay:    server.Relay{Socket: h.socket, Directory: "/next"},
+	}
 	if err := r.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}

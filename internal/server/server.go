@@ -124,11 +124,13 @@ func New(c Config) (*Server, error) {
 	switch {
 	case len(c.Secret) < 32:
 		return nil, errors.New("a server needs a secret of at least 32 characters")
-	case c.TCP && !Loopback(c.Hostname) && c.Password == "":
+	case c.TCP && !IsLoopback(c.Hostname) && c.Password == "":
 		return nil, session.Errorf(session.CodeInvalid, "%s can be reached from other machines, so a password is needed: "+
-			"set CAIRN_SERVER_PASSWORD, or listen on 127.0.0.1", c.Hostname).At("hostname")
-	case c.MDNS != "" && (!c.TCP || Loopback(c.Hostname)):
-		return nil, session.Errorf(session.CodeInvalid, "nobody in the network reaches %s; to be found there, listen on 0.0.0.0", c.Hostname).At("mdns")
+			"set CAIRN_SERVER_PASSWORD, or listen on 127.0.0.1", c.Hostname).
+			At("hostname")
+	case c.MDNS != "" && (!c.TCP || IsLoopback(c.Hostname)):
+		return nil, session.Errorf(session.CodeInvalid, "nobody in the network reaches %s; to be found there, listen on 0.0.0.0", c.Hostname).
+			At("mdns")
 	case !c.TCP && c.Socket == "":
 		return nil, errors.New("a server needs a socket or TCP")
 	}
@@ -140,18 +142,20 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeerResolver(c.ToolProcess), bodies: newBodyBudget(c.BodyLimit),
 	}
-	if s.routes = (contractMux{v1: c.V1.Handler(), v2: c.V2.Handler()}); c.Relay.Socket != "" {
+	if s.routes = (contractMux{v1: c.V1.NewHandler(), v2: c.V2.NewHandler()}); c.Relay.Socket != "" {
 		s.routes = newRelay(c.Relay, c.Logger, s.fail)
 	}
 	s.http = &http.Server{
-		Handler: s.newChain(s.routes), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
+		Handler: s.newChain(
+			s.routes,
+		), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
 		ConnContext: s.peers.withPeer, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
 
-// Loopback reports whether only this machine reaches the host.
-func Loopback(host string) bool {
+// IsLoopback reports whether only this machine reaches the host.
+func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}
@@ -213,7 +217,8 @@ func listenTCP(ctx context.Context, host string, port int) (net.Listener, error)
 	if port != 0 {
 		l, err := try(port)
 		if err != nil {
-			return nil, session.Errorf(session.CodeUnavailable, "cannot listen on %s port %d; choose another --port", host, port).Because(err)
+			return nil, session.Errorf(session.CodeUnavailable, "cannot listen on %s port %d; choose another --port", host, port).
+				Because(err)
 		}
 		return l, nil
 	}
@@ -303,6 +308,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Local returns the operations for a caller in this process, which needs no credentials: with the bounds, without the
+// NewLocalHandler returns the operations for a caller in this process, which needs no credentials: with the bounds, without the
 // questions who and from where.
-func (s *Server) Local() http.Handler { return s.newLocalChain(s.routes) }
+func (s *Server) NewLocalHandler() http.Handler { return s.newLocalChain(s.routes) }

@@ -47,8 +47,34 @@ func start(t testing.TB, c server.Config) *house {
 	h.engine = engine.New(engine.Config{Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}})
 	h.terms = pty.New(ids, func(pty.Change) {})
 	t.Cleanup(h.terms.Close)
-	c.V1 = v1.New(v1.Config{Commands: h.engine.Commands, Asks: h.engine.Asks, Runs: h.engine, Store: h.store, Log: h.log, IDs: ids, Terminals: h.terms, Backend: unchecked{}, Directory: "/work", Version: "test"})
-	c.V2 = v2.New(v2.Config{Commands: h.engine.Commands, Inbox: h.engine.Commands, Asks: h.engine.Asks, Runs: h.engine, Jobs: h.engine.Jobs, Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
+	c.V1 = v1.New(
+		v1.Config{
+			Commands:  h.engine.Commands,
+			Asks:      h.engine.Asks,
+			Runs:      h.engine,
+			Store:     h.store,
+			Log:       h.log,
+			IDs:       ids,
+			Terminals: h.terms,
+			Backend:   unchecked{},
+			Directory: "/work",
+			Version:   "test",
+		},
+	)
+	c.V2 = v2.New(
+		v2.Config{
+			Commands:  h.engine.Commands,
+			Inbox:     h.engine.Commands,
+			Asks:      h.engine.Asks,
+			Runs:      h.engine,
+			Jobs:      h.engine.Jobs,
+			Store:     h.store,
+			Log:       h.log,
+			IDs:       ids,
+			Locations: nowhere{},
+			Directory: "/work",
+		},
+	)
 	c.Secret, c.TCP, c.Socket = secret, true, h.socket
 	if c.Port == 0 {
 		c.Port = freePort(t)
@@ -196,15 +222,17 @@ func (h *house) rawAnswer(t testing.TB, request string) string {
 
 func TestTheSameClientOverEveryWay(t *testing.T) {
 	h := start(t, server.Config{})
-	socket := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", h.socket)
-	}}}
+	socket := &http.Client{
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", h.socket)
+		}},
+	}
 	defer socket.CloseIdleConnections()
 	for name, c := range map[string]*api.Client{
 		"secret": {Base: h.url, Auth: api.Auth{Secret: secret}},
 		"socket": {HTTP: socket, Base: "http://localhost"},
-		"local":  {HTTP: &http.Client{Transport: api.Local(h.Local())}},
+		"local":  {HTTP: &http.Client{Transport: api.Local(h.NewLocalHandler())}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := c.Create(t.Context(), api.CreateSession{})

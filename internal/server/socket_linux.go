@@ -105,7 +105,8 @@ func decodeDiagResponse(b []byte, own, peer netip.AddrPort) (socket, error) {
 		return socket{}, errDiag
 	}
 	end := body[4:]
-	if decodeAddress(body[0], end[0:], end[4:]) != normalizeAddress(own) || decodeAddress(body[0], end[2:], end[20:]) != normalizeAddress(peer) {
+	if decodeAddress(body[0], end[0:], end[4:]) != normalizeAddress(own) ||
+		decodeAddress(body[0], end[2:], end[20:]) != normalizeAddress(peer) {
 		return socket{}, unix.ENOENT
 	}
 	tail := body[4+diagID:] // expires, rqueue, wqueue, uid, inode

@@ -19,9 +19,9 @@ type stage struct {
 	run   func(s *Server, w http.ResponseWriter, r *http.Request, next http.Handler)
 }
 
-// stages is the order. Host and origin come first, so that nothing looks at a request that a page has tricked a
+// listStages is the order. Host and origin come first, so that nothing looks at a request that a page has tricked a
 // browser into; media and body come last, so that nobody unknown makes us read.
-func stages() []stage {
+func listStages() []stage {
 	return []stage{
 		{"recover", true, (*Server).recoverPanic},
 		{"log", true, (*Server).logRequest},
@@ -29,7 +29,7 @@ func stages() []stage {
 		{"host", false, (*Server).checkHost},
 		{"origin", false, (*Server).checkOrigin},
 		{"login", false, (*Server).login},
-		{"auth", false, (*Server).authenticate},
+		{"auth", false, (*Server).authenticateRequest},
 		{"media", false, (*Server).checkMedia},
 		{"body", true, (*Server).limitBody},
 	}
@@ -44,7 +44,7 @@ func (s *Server) newLocalChain(h http.Handler) http.Handler {
 }
 
 func (s *Server) wrapStages(h http.Handler, with func(stage) bool) http.Handler {
-	for _, st := range slices.Backward(stages()) {
+	for _, st := range slices.Backward(listStages()) {
 		if !with(st) {
 			continue
 		}
@@ -65,7 +65,18 @@ func (s *Server) recoverPanic(w http.ResponseWriter, r *http.Request, next http.
 		case errors.Is(err, http.ErrAbortHandler):
 			panic(p)
 		default:
-			s.logger.ErrorContext(r.Context(), "handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			s.logger.ErrorContext(
+				r.Context(),
+				"handler panicked",
+				"method",
+				r.Method,
+				"path",
+				r.URL.Path,
+				"panic",
+				p,
+				"stack",
+				string(debug.Stack()),
+			)
 			if t.status != 0 {
 				panic(http.ErrAbortHandler) // half an answer is out: cut the connection
 			}
@@ -108,7 +119,20 @@ func (s *Server) logRequest(w http.ResponseWriter, r *http.Request, next http.Ha
 	begun := time.Now()
 	next.ServeHTTP(w, r)
 	if t, ok := w.(*responseRecorder); ok {
-		s.logger.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", t.status, "bytes", t.bytes, "took", time.Since(begun))
+		s.logger.DebugContext(
+			r.Context(),
+			"request",
+			"method",
+			r.Method,
+			"path",
+			r.URL.Path,
+			"status",
+			t.status,
+			"bytes",
+			t.bytes,
+			"took",
+			time.Since(begun),
+		)
 	}
 }
 
@@ -138,11 +162,11 @@ var securityHeaders = map[string]string{
 // asking (spec/guarantees S4).
 func (s *Server) checkMedia(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if !isSafeMethod(r.Method) && !declaresJSON(r) {
-		s.fail(w, r, httpio.UnsupportedMedia(r.Header.Get("Content-Type")))
+		s.fail(w, r, httpio.NewUnsupportedMedia(r.Header.Get("Content-Type")))
 		return
 	}
 	if how := r.Header.Get("Content-Encoding"); how != "" && how != "identity" {
-		s.fail(w, r, httpio.UnsupportedEncoding(how))
+		s.fail(w, r, httpio.NewUnsupportedEncoding(how))
 		return
 	}
 	next.ServeHTTP(w, r)

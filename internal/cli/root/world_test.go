@@ -96,7 +96,7 @@ func (w *world) Open(_ context.Context, o cli.Options) (*cli.Connection, error) 
 	w.opens++
 	ctx, cancel := context.WithCancelCause(context.Background())
 	w.cut = cancel
-	transport := breakable{ctx, api.Local(w.api.Handler())}
+	transport := breakable{ctx, api.Local(w.api.NewHandler())}
 	c := &api.Client{HTTP: &http.Client{Transport: transport}, Base: "http://cairn.local", Directory: o.Dir}
 	return &cli.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
 }

@@ -1,5 +1,5 @@
 // Package broadcast shares the work of event streams. A Broadcaster encodes each update of the log once for all readers, a
-// Cache keeps what was encoded last, and a DeliveryTracker knows how far each stream has come.
+// RecentCache keeps what was encoded last, and a DeliveryTracker knows how far each stream has come.
 //
 // Nothing is pushed: every reader follows the log at its own pace and asks the Broadcaster for each update that it meets.
 // A slow reader therefore loses nothing and delays no other reader. A reader that falls behind the cache encodes for itself.
@@ -51,7 +51,7 @@ type Broadcaster[T any] struct {
 	readers int
 	last    map[session.ID]int64 // seq of the newest encoded event of each session
 	notice  int64                // number of the newest encoded notice
-	recent  *Cache[key, T]
+	recent  *RecentCache[key, T]
 }
 
 // key identifies an update.
@@ -66,16 +66,16 @@ type key struct {
 func New[T any](e Encoder[T], size func(T) int) *Broadcaster[T] {
 	return &Broadcaster[T]{
 		lock: make(chan struct{}, 1), encoder: e, last: map[session.ID]int64{},
-		recent: NewCache[key](Bounds{Entries: 1024, Bytes: 4 << 20}, size),
+		recent: NewRecentCache[key](Bounds{Entries: 1024, Bytes: 4 << 20}, size),
 	}
 }
 
-// Join and Leave count the readers. When the last one leaves, the Broadcaster drops its state, because without readers
+// AddReader and RemoveReader count the readers. When the last one leaves, the Broadcaster drops its state, because without readers
 // updates pass unseen.
-func (b *Broadcaster[T]) Join() { b.addReaders(1) }
+func (b *Broadcaster[T]) AddReader() { b.addReaders(1) }
 
-// Leave ends what Join began.
-func (b *Broadcaster[T]) Leave() { b.addReaders(-1) }
+// RemoveReader removes a reader that AddReader added.
+func (b *Broadcaster[T]) RemoveReader() { b.addReaders(-1) }
 
 func (b *Broadcaster[T]) addReaders(n int) {
 	b.lock <- struct{}{}

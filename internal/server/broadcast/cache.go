@@ -5,8 +5,8 @@ import "sync"
 // Bounds are the bounds of a Cache.
 type Bounds struct{ Entries, Bytes int }
 
-// Cache keeps the newest values, up to its bounds. It is safe for concurrent use.
-type Cache[K comparable, V any] struct {
+// RecentCache keeps the newest values, up to its bounds. It is safe for concurrent use.
+type RecentCache[K comparable, V any] struct {
 	bounds Bounds
 	size   func(V) int
 
@@ -16,13 +16,13 @@ type Cache[K comparable, V any] struct {
 	bytes  int
 }
 
-// NewCache returns an empty cache. size returns the bytes of a value.
-func NewCache[K comparable, V any](b Bounds, size func(V) int) *Cache[K, V] {
-	return &Cache[K, V]{bounds: b, size: size, values: map[K]V{}}
+// NewRecentCache returns an empty cache. size returns the bytes of a value.
+func NewRecentCache[K comparable, V any](b Bounds, size func(V) int) *RecentCache[K, V] {
+	return &RecentCache[K, V]{bounds: b, size: size, values: map[K]V{}}
 }
 
 // Get returns the value of a key.
-func (c *Cache[K, V]) Get(k K) (V, bool) {
+func (c *RecentCache[K, V]) Get(k K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, ok := c.values[k]
@@ -30,7 +30,7 @@ func (c *Cache[K, V]) Get(k K) (V, bool) {
 }
 
 // Add adds a value, unless its key is present, and evicts the oldest values beyond the bounds.
-func (c *Cache[K, V]) Add(k K, v V) {
+func (c *RecentCache[K, V]) Add(k K, v V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.values[k]; ok {
@@ -47,7 +47,7 @@ func (c *Cache[K, V]) Add(k K, v V) {
 }
 
 // Reset empties the cache.
-func (c *Cache[K, V]) Reset() {
+func (c *RecentCache[K, V]) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.values)

@@ -42,8 +42,8 @@ func (t *DeliveryTracker) Close(d *Delivery) {
 	t.wakeWaiters()
 }
 
-// Advance notes that the stream has written an update to its client.
-func (t *DeliveryTracker) Advance(d *Delivery, u eventlog.Update) {
+// RecordDelivery notes that the stream has written an update to its client.
+func (t *DeliveryTracker) RecordDelivery(d *Delivery, u eventlog.Update) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {

@@ -39,10 +39,10 @@ func TestDeliveryTrackerWait(t *testing.T) {
 		}
 		first := wait()
 		check(first, false, "the first delivery")
-		tracker.Advance(a, eventlog.Update{Event: &session.Event{Position: 5}})
+		tracker.RecordDelivery(a, eventlog.Update{Event: &session.Event{Position: 5}})
 		check(first, false, "the notice")
-		tracker.Advance(a, eventlog.Update{Fragment: &session.Fragment{}})
-		tracker.Advance(a, eventlog.Update{Notice: &eventlog.Notice{Number: 2}})
+		tracker.RecordDelivery(a, eventlog.Update{Fragment: &session.Fragment{}})
+		tracker.RecordDelivery(a, eventlog.Update{Notice: &eventlog.Notice{Number: 2}})
 		check(first, true, "the notice")
 		c := tracker.Open(eventlog.Mark{})
 		second := wait()

@@ -7,23 +7,23 @@ import (
 	"testing"
 )
 
-// Covers holds that our document promises all that theirs does, but for what is known to be absent and what the file of
+// CheckCoverage holds that our document promises all that theirs does, but for what is known to be absent and what the file of
 // exceptions names, each with its reason: the comment above it. A line may hold one *, for anything. Lines that are no
 // longer needed fail, too.
-func Covers(t *testing.T, theirsFile string, ours []byte, exceptionsFile string, absent ...string) {
+func CheckCoverage(t *testing.T, theirsFile string, ours []byte, exceptionsFile string, absent ...string) {
 	t.Helper()
 	theirs, err := os.ReadFile(theirsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lacks, err := Lacks(theirs, ours)
+	lacks, err := FindMissing(theirs, ours)
 	if err != nil {
 		t.Fatal(err)
 	}
-	argued := exceptions(t, exceptionsFile)
+	argued := readExceptions(t, exceptionsFile)
 	used := map[string]bool{}
 	for _, lack := range lacks {
-		at := slices.IndexFunc(argued, func(line string) bool { return standsFor(line, lack) })
+		at := slices.IndexFunc(argued, func(line string) bool { return matchesException(line, lack) })
 		if at >= 0 {
 			used[argued[at]] = true
 		} else if !slices.Contains(absent, lack) {
@@ -37,13 +37,13 @@ func Covers(t *testing.T, theirsFile string, ours []byte, exceptionsFile string,
 	}
 }
 
-func standsFor(line, lack string) bool {
+func matchesException(line, lack string) bool {
 	before, after, many := strings.Cut(line, "*")
 	return line == lack || many && strings.HasPrefix(lack, before) && strings.HasSuffix(lack, after)
 }
 
-// exceptions reads the lines; one without a reason above it is an error.
-func exceptions(t *testing.T, file string) (lines []string) {
+// readExceptions reads the lines; one without a reason above it is an error.
+func readExceptions(t *testing.T, file string) (lines []string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {

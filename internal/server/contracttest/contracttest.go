@@ -24,14 +24,14 @@ type Contract struct {
 	// not held to its document.
 	Own bool
 
-	paths map[string]map[string]operation
+	paths map[string]map[string]contractOperation
 	defs  map[string]jsontext.Value
 
 	mu       sync.Mutex // guards resolved
 	resolved map[string]*jsonschema.Resolved
 }
 
-type operation struct {
+type contractOperation struct {
 	ID        string `json:"operationId"`
 	Responses map[string]struct {
 		Content map[string]struct {
@@ -49,7 +49,7 @@ func Load(t testing.TB, file string) *Contract {
 	}
 	b = []byte(strings.ReplaceAll(string(b), "#/components/schemas/", "#/$defs/"))
 	var doc struct {
-		Paths      map[string]map[string]operation `json:"paths"`
+		Paths      map[string]map[string]contractOperation `json:"paths"`
 		Components struct {
 			Schemas map[string]jsontext.Value `json:"schemas"`
 		} `json:"components"`
@@ -63,7 +63,7 @@ func Load(t testing.TB, file string) *Contract {
 var placeholder = regexp.MustCompile(`\{[^}]+\}`)
 
 // find returns the operation of a concrete path.
-func (c *Contract) find(method, path string) (operation, bool) {
+func (c *Contract) find(method, path string) (contractOperation, bool) {
 	if exact, ok := c.paths[path]; ok {
 		op, ok := exact[strings.ToLower(method)]
 		return op, ok
@@ -74,17 +74,17 @@ func (c *Contract) find(method, path string) (operation, bool) {
 			return op, true
 		}
 	}
-	return operation{}, false
+	return contractOperation{}, false
 }
 
-// Exchange is a request and its answer.
-type Exchange struct {
+// HTTPExchange is a request and its answer.
+type HTTPExchange struct {
 	Method, Path, Status string
 	Body                 []byte
 }
 
 // Check validates an answer; known is false for operations of ours, which the document does not have.
-func (c *Contract) Check(t testing.TB, e Exchange) (known bool) {
+func (c *Contract) Check(t testing.TB, e HTTPExchange) (known bool) {
 	t.Helper()
 	method, path, status, body := e.Method, e.Path, e.Status, e.Body
 	op, ok := c.find(method, path)
@@ -98,7 +98,8 @@ func (c *Contract) Check(t testing.TB, e Exchange) (known bool) {
 	var tag struct {
 		Tag string `json:"_tag"`
 	}
-	if !c.Own && json.Unmarshal(body, &tag) == nil && tag.Tag != "" && c.defs[tag.Tag] == nil && tag.Tag != "UnknownError" {
+	if !c.Own && json.Unmarshal(body, &tag) == nil && tag.Tag != "" && c.defs[tag.Tag] == nil &&
+		tag.Tag != "UnknownError" {
 		return false // an error of ours
 	}
 	media, ok := answer.Content["application/json"]
@@ -128,13 +129,13 @@ func (c *Contract) validate(t testing.TB, what string, schema jsontext.Value, bo
 	if c.Plain != nil {
 		c.Plain(v)
 	}
-	if err := c.schema(t, schema).Validate(v); err != nil {
+	if err := c.resolveSchema(t, schema).Validate(v); err != nil {
 		b, _ := json.Marshal(v, json.Deterministic(true))
 		t.Errorf("%s breaks the contract: %v\n%s", what, err, b)
 	}
 }
 
-func (c *Contract) schema(t testing.TB, schema jsontext.Value) *jsonschema.Resolved {
+func (c *Contract) resolveSchema(t testing.TB, schema jsontext.Value) *jsonschema.Resolved {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,8 +183,8 @@ func (c *Contract) collect(schema jsontext.Value, needed map[string]jsontext.Val
 	}
 }
 
-// Operations returns the document's operations as "GET /path operationId", sorted.
-func (c *Contract) Operations() []string {
+// ListOperations returns the document's operations as "GET /path operationId", sorted.
+func (c *Contract) ListOperations() []string {
 	var out []string
 	for path, ops := range c.paths {
 		for method, op := range ops {

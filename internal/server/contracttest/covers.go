@@ -9,77 +9,85 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Lacks says what the document theirs promises and ours does not: operations, parameters, what bodies may hold, statuses,
+// FindMissing says what the document theirs promises and ours does not: operations, parameters, what bodies may hold, statuses,
 // members of answers and values of enums. What stands in a component is said of that once, under its name.
-func Lacks(theirs, ours []byte) ([]string, error) {
-	c := &covering{seen: map[string]bool{}}
+func FindMissing(theirs, ours []byte) ([]string, error) {
+	c := &comparison{seen: map[string]bool{}}
 	if err := json.Unmarshal(theirs, &c.theirs); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(ours, &c.ours); err != nil {
 		return nil, err
 	}
-	for path, at := range c.theirs["paths"].(schema) {
-		for method, op := range at.(schema) {
-			c.operation(strings.ToUpper(method)+" "+path, op.(schema), dig(c.ours, "paths", path, method))
+	for path, at := range c.theirs["paths"].(jsonSchema) {
+		for method, op := range at.(jsonSchema) {
+			c.compareOperation(
+				strings.ToUpper(method)+" "+path,
+				op.(jsonSchema),
+				findPath(c.ours, "paths", path, method),
+			)
 		}
 	}
-	slices.Sort(c.lacks)
-	return slices.Compact(c.lacks), nil
+	slices.Sort(c.missing)
+	return slices.Compact(c.missing), nil
 }
 
-type schema = map[string]any
+type jsonSchema = map[string]any
 
-// covering is one comparison.
-type covering struct {
-	theirs, ours schema
+// comparison is one comparison.
+type comparison struct {
+	theirs, ours jsonSchema
 	seen         map[string]bool // pairs of schemas that were compared
-	lacks        []string
+	missing      []string
 }
 
-func (c *covering) lack(format string, args ...any) {
-	c.lacks = append(c.lacks, fmt.Sprintf(format, args...))
+func (c *comparison) addMissing(format string, args ...any) {
+	c.missing = append(c.missing, fmt.Sprintf(format, args...))
 }
 
-func dig(s schema, path ...string) schema {
+func findPath(s jsonSchema, path ...string) jsonSchema {
 	for _, name := range path {
-		s, _ = s[name].(schema)
+		s, _ = s[name].(jsonSchema)
 	}
 	return s
 }
 
-func (c *covering) operation(name string, theirs, ours schema) {
+func (c *comparison) compareOperation(name string, theirs, ours jsonSchema) {
 	if ours == nil {
-		c.lack("%s", name)
+		c.addMissing("%s", name)
 		return
 	}
 	if id := theirs["operationId"]; id != nil && id != ours["operationId"] {
-		c.lack("%s operationId %v", name, theirs["operationId"])
+		c.addMissing("%s operationId %v", name, theirs["operationId"])
 	}
-	c.parameters(name, theirs, ours)
-	if body := dig(theirs, "requestBody", "content", "application/json", "schema"); body != nil {
-		c.covers(name+" body", body, dig(ours, "requestBody", "content", "application/json", "schema"))
+	c.compareParameters(name, theirs, ours)
+	if body := findPath(theirs, "requestBody", "content", "application/json", "schema"); body != nil {
+		c.compareSchema(name+" body", body, findPath(ours, "requestBody", "content", "application/json", "schema"))
 	}
-	for status, answer := range dig(theirs, "responses") {
-		our := dig(ours, "responses", status)
+	for status, answer := range findPath(theirs, "responses") {
+		our := findPath(ours, "responses", status)
 		if our == nil {
-			c.lack("%s %s", name, status)
+			c.addMissing("%s %s", name, status)
 			continue
 		}
 		if status[0] != '2' {
 			continue // what is said in refusals is held against what OpenCode says, which is not what its document says
 		}
-		for media, content := range dig(answer.(schema), "content") {
-			c.covers(name+" "+status, content.(schema)["schema"].(schema), dig(our, "content", media, "schema"))
+		for media, content := range findPath(answer.(jsonSchema), "content") {
+			c.compareSchema(
+				name+" "+status,
+				content.(jsonSchema)["schema"].(jsonSchema),
+				findPath(our, "content", media, "schema"),
+			)
 		}
 	}
 }
 
-func (c *covering) parameters(name string, theirs, ours schema) {
-	find := func(p schema) schema {
+func (c *comparison) compareParameters(name string, theirs, ours jsonSchema) {
+	find := func(p jsonSchema) jsonSchema {
 		list, _ := ours["parameters"].([]any)
 		for _, q := range list {
-			if q := q.(schema); q["name"] == p["name"] && q["in"] == p["in"] {
+			if q := q.(jsonSchema); q["name"] == p["name"] && q["in"] == p["in"] {
 				return q
 			}
 		}
@@ -87,48 +95,52 @@ func (c *covering) parameters(name string, theirs, ours schema) {
 	}
 	list, _ := theirs["parameters"].([]any)
 	for _, p := range list {
-		p := p.(schema)
+		p := p.(jsonSchema)
 		switch q := find(p); {
 		case q == nil:
-			c.lack("%s %s parameter %s", name, p["in"], p["name"])
+			c.addMissing("%s %s parameter %s", name, p["in"], p["name"])
 		case q["required"] == true && p["required"] != true:
-			c.lack("%s %s parameter %s: optional", name, p["in"], p["name"])
+			c.addMissing("%s %s parameter %s: optional", name, p["in"], p["name"])
 		default:
-			c.values(fmt.Sprintf("%s %s parameter %s", name, p["in"], p["name"]), dig(p, "schema"), dig(q, "schema"))
+			c.compareEnums(
+				fmt.Sprintf("%s %s parameter %s", name, p["in"], p["name"]),
+				findPath(p, "schema"),
+				findPath(q, "schema"),
+			)
 		}
 	}
 }
 
 // resolve follows references; the name is that of the last.
-func resolve(doc, s schema) (name string, out schema) {
+func resolve(doc, s jsonSchema) (name string, out jsonSchema) {
 	for ref, ok := s["$ref"].(string); ok; ref, ok = s["$ref"].(string) {
 		name = ref[strings.LastIndexByte(ref, '/')+1:]
-		s = dig(doc, "components", "schemas", name)
+		s = findPath(doc, "components", "schemas", name)
 	}
 	return name, s
 }
 
-// variants returns what a value may be.
-func variants(doc, s schema) (out []schema) {
+// listVariants returns what a value may be.
+func listVariants(doc, s jsonSchema) (out []jsonSchema) {
 	_, s = resolve(doc, s)
 	for _, word := range []string{"anyOf", "oneOf"} {
 		if list, ok := s[word].([]any); ok {
 			for _, v := range list {
-				out = append(out, variants(doc, v.(schema))...)
+				out = append(out, listVariants(doc, v.(jsonSchema))...)
 			}
 			return out
 		}
 	}
-	return []schema{s}
+	return []jsonSchema{s}
 }
 
-func (c *covering) covers(at string, theirs, ours schema) {
+func (c *comparison) compareSchema(at string, theirs, ours jsonSchema) {
 	name, t := resolve(c.theirs, theirs)
 	if name != "" {
 		at = name
 	}
 	if ours == nil {
-		c.lack("%s", at)
+		c.addMissing("%s", at)
 		return
 	}
 	_, o := resolve(c.ours, ours)
@@ -138,54 +150,55 @@ func (c *covering) covers(at string, theirs, ours schema) {
 	}
 	c.seen[pair] = true
 	if len(o) == 0 {
-		if len(t) > 0 && !anything(t) {
-			c.lack("%s: what it holds", at)
+		if len(t) > 0 && !isAnyObject(t) {
+			c.addMissing("%s: what it holds", at)
 		}
 		return
 	}
-	all := variants(c.ours, o)
-	for _, v := range variants(c.theirs, t) {
+	all := listVariants(c.ours, o)
+	for _, v := range listVariants(c.theirs, t) {
 		where := at
 		if n := c.componentOf(v); n != "" {
 			where = n
 		} else if tag := tagOf(v); tag != "" {
 			where += "<" + tag + ">"
 		}
-		c.variant(where, v, all)
+		c.compareVariant(where, v, all)
 	}
 }
 
 // componentOf returns the name of their component that s is.
-func (c *covering) componentOf(s schema) string {
-	for name, v := range dig(c.theirs, "components", "schemas") {
-		if v, ok := v.(schema); ok && len(s) > 0 && fmt.Sprintf("%p", v) == fmt.Sprintf("%p", s) {
+func (c *comparison) componentOf(s jsonSchema) string {
+	for name, v := range findPath(c.theirs, "components", "schemas") {
+		if v, ok := v.(jsonSchema); ok && len(s) > 0 && fmt.Sprintf("%p", v) == fmt.Sprintf("%p", s) {
 			return name
 		}
 	}
 	return ""
 }
 
-// anything reports whether s is an object of which nothing is said.
-func anything(s schema) bool {
-	return s["properties"] == nil && s["items"] == nil && s["anyOf"] == nil && s["enum"] == nil && (s["type"] == nil || s["type"] == "object")
+// isAnyObject reports whether s is an object of which nothing is said.
+func isAnyObject(s jsonSchema) bool {
+	return s["properties"] == nil && s["items"] == nil && s["anyOf"] == nil && s["enum"] == nil &&
+		(s["type"] == nil || s["type"] == "object")
 }
 
 // tagOf returns the value by which a variant is told from others.
-func tagOf(s schema) string {
+func tagOf(s jsonSchema) string {
 	for _, by := range []string{"type", "role", "status", "name", "_tag"} {
-		if values, ok := dig(s, "properties", by)["enum"].([]any); ok && len(values) == 1 {
+		if values, ok := findPath(s, "properties", by)["enum"].([]any); ok && len(values) == 1 {
 			return fmt.Sprint(by, "=", values[0])
 		}
 	}
 	return ""
 }
 
-// variant finds the one of ours that can be theirs.
-func (c *covering) variant(at string, theirs schema, ours []schema) {
+// compareVariant finds the one of ours that can be theirs.
+func (c *comparison) compareVariant(at string, theirs jsonSchema, ours []jsonSchema) {
 	if theirs["type"] == "null" {
 		return
 	}
-	var fit []schema
+	var fit []jsonSchema
 	for _, o := range ours {
 		if len(o) == 0 {
 			return
@@ -195,28 +208,30 @@ func (c *covering) variant(at string, theirs schema, ours []schema) {
 		}
 	}
 	if len(fit) == 0 {
-		c.lack("%s", at)
+		c.addMissing("%s", at)
 		return
 	}
-	best := c.against(at, theirs, fit[0])
+	best := c.listMissing(at, theirs, fit[0])
 	for _, o := range fit[1:] {
-		if lacks := c.against(at, theirs, o); len(lacks) < len(best) {
+		if lacks := c.listMissing(at, theirs, o); len(lacks) < len(best) {
 			best = lacks
 		}
 	}
-	c.lacks = append(c.lacks, best...)
+	c.missing = append(c.missing, best...)
 }
 
 func sameType(theirs, ours any) bool {
-	return theirs == ours || theirs == "number" && ours == "integer" || theirs == "integer" && ours == "number" || ours == nil || theirs == nil
+	return theirs == ours || theirs == "number" && ours == "integer" || theirs == "integer" && ours == "number" ||
+		ours == nil ||
+		theirs == nil
 }
 
 // sameTag reports whether no member with one value in both has different ones.
-func (c *covering) sameTag(theirs, ours schema) bool {
-	for name, p := range dig(theirs, "properties") {
-		_, p := resolve(c.theirs, p.(schema))
+func (c *comparison) sameTag(theirs, ours jsonSchema) bool {
+	for name, p := range findPath(theirs, "properties") {
+		_, p := resolve(c.theirs, p.(jsonSchema))
 		values, ok := p["enum"].([]any)
-		_, o := resolve(c.ours, dig(ours, "properties", name))
+		_, o := resolve(c.ours, findPath(ours, "properties", name))
 		have, listed := o["enum"].([]any)
 		if ok && listed && len(values) == 1 && !slices.Contains(have, values[0]) {
 			return false
@@ -225,41 +240,41 @@ func (c *covering) sameTag(theirs, ours schema) bool {
 	return true
 }
 
-// against returns what ours lacks of theirs, which are of one type.
-func (c *covering) against(at string, theirs, ours schema) []string {
-	before := c.lacks
-	c.lacks = nil
-	c.values(at, theirs, ours)
-	has := dig(ours, "properties")
-	for _, name := range slices.Sorted(maps.Keys(dig(theirs, "properties"))) {
-		p := dig(theirs, "properties", name)
-		switch o, ok := has[name].(schema); {
+// listMissing returns what ours lacks of theirs, which are of one type.
+func (c *comparison) listMissing(at string, theirs, ours jsonSchema) []string {
+	before := c.missing
+	c.missing = nil
+	c.compareEnums(at, theirs, ours)
+	has := findPath(ours, "properties")
+	for _, name := range slices.Sorted(maps.Keys(findPath(theirs, "properties"))) {
+		p := findPath(theirs, "properties", name)
+		switch o, ok := has[name].(jsonSchema); {
 		case ok:
-			c.covers(at+"."+name, p, o)
+			c.compareSchema(at+"."+name, p, o)
 		case ours["properties"] == nil && ours["additionalProperties"] != nil && ours["maxProperties"] == nil:
-			c.covers(at+"."+name, p, dig(ours, "additionalProperties"))
+			c.compareSchema(at+"."+name, p, findPath(ours, "additionalProperties"))
 		default:
-			c.lack("%s.%s", at, name)
+			c.addMissing("%s.%s", at, name)
 		}
 	}
-	if items := dig(theirs, "items"); items != nil {
-		c.covers(at+"[]", items, dig(ours, "items"))
+	if items := findPath(theirs, "items"); items != nil {
+		c.compareSchema(at+"[]", items, findPath(ours, "items"))
 	}
-	if more := dig(theirs, "additionalProperties"); len(more) > 0 && theirs["properties"] == nil {
-		c.covers(at+"{}", more, dig(ours, "additionalProperties"))
+	if more := findPath(theirs, "additionalProperties"); len(more) > 0 && theirs["properties"] == nil {
+		c.compareSchema(at+"{}", more, findPath(ours, "additionalProperties"))
 	}
-	lacks := c.lacks
-	c.lacks = before
+	lacks := c.missing
+	c.missing = before
 	return lacks
 }
 
-// values compares enums.
-func (c *covering) values(at string, theirs, ours schema) {
+// compareEnums compares enums.
+func (c *comparison) compareEnums(at string, theirs, ours jsonSchema) {
 	want, _ := theirs["enum"].([]any)
 	have, listed := ours["enum"].([]any)
 	for _, v := range want {
 		if listed && !slices.Contains(have, v) {
-			c.lack("%s = %v", at, v)
+			c.addMissing("%s = %v", at, v)
 		}
 	}
 }

@@ -21,7 +21,7 @@ const theirs = `{"paths":{
 
 // Every kind of promise that is not kept is told, by its place.
 func TestLacks(t *testing.T) {
-	if got, err := contracttest.Lacks([]byte(theirs), []byte(theirs)); err != nil || len(got) != 0 {
+	if got, err := contracttest.FindMissing([]byte(theirs), []byte(theirs)); err != nil || len(got) != 0 {
 		t.Fatal(got, err)
 	}
 	for _, c := range []struct{ old, new, want string }{
@@ -41,7 +41,7 @@ func TestLacks(t *testing.T) {
 		{`["old","new"]`, `["old"]`, "File.state = new"},
 	} {
 		ours := strings.Replace(theirs, c.old, c.new, 1)
-		got, err := contracttest.Lacks([]byte(theirs), []byte(ours))
+		got, err := contracttest.FindMissing([]byte(theirs), []byte(ours))
 		if diff := cmp.Diff([]string{c.want}, got); diff != "" || err != nil || ours == theirs {
 			t.Errorf("%s -> %s: %v %s", c.old, c.new, err, diff)
 		}

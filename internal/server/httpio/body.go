@@ -31,7 +31,7 @@ func CheckContentType(r *http.Request) error {
 	if err == nil && kind == "application/json" {
 		return nil
 	}
-	return UnsupportedMedia(r.Header.Get("Content-Type"))
+	return NewUnsupportedMedia(r.Header.Get("Content-Type"))
 }
 
 // DecodeBody reads the body into out, a pointer. It ignores unknown members, as OpenCode does, and refuses duplicate
@@ -41,7 +41,7 @@ func DecodeBody(r *http.Request, out any) error {
 	if err != nil {
 		return bodyReadError(err)
 	}
-	if body, err = sanitize(body); err != nil {
+	if body, err = replaceInvalidText(body); err != nil {
 		return err
 	}
 	if err := checkDepth(body); err != nil {
@@ -49,13 +49,13 @@ func DecodeBody(r *http.Request, out any) error {
 	}
 	t := reflect.TypeOf(out).Elem()
 	if (t.Kind() == reflect.Struct || t.Kind() == reflect.Map) && jsontext.Value(body).Kind() == 'n' {
-		return Invalid("body", "", "the body must be an object, not null")
+		return NewInvalid("body", "", "the body must be an object, not null")
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return decodeError(err)
 	}
 	if field, meant := findMisspelled(t, body); field != "" {
-		return Invalid("body", field, "%s is unknown; upper and lower case count: did you mean %s?", field, meant)
+		return NewInvalid("body", field, "%s is unknown; upper and lower case count: did you mean %s?", field, meant)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func bodyReadError(err error) error {
 	if refused := BodyError(err); refused != nil {
 		return refused
 	}
-	return Invalid("body", "", "the body could not be read to its end")
+	return NewInvalid("body", "", "the body could not be read to its end")
 }
 
 // BodyError returns why the stages in front of the operations stopped a body from being read: it is too large, or there
@@ -101,9 +101,9 @@ func BodyError(err error) error {
 	return nil
 }
 
-// sanitize replaces invalid UTF-8 and unpaired surrogates, which JavaScript produces when it cuts strings, so that they
+// replaceInvalidText replaces invalid UTF-8 and unpaired surrogates, which JavaScript produces when it cuts strings, so that they
 // are never stored.
-func sanitize(body []byte) ([]byte, error) {
+func replaceInvalidText(body []byte) ([]byte, error) {
 	if utf8.Valid(body) && !bytes.Contains(body, []byte(`\ud`)) && !bytes.Contains(body, []byte(`\uD`)) {
 		return body, nil
 	}
@@ -125,7 +125,7 @@ func checkDepth(body []byte) error {
 		case inString:
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
-				return Invalid("body", "", "the body nests deeper than %d levels", MaxDepth)
+				return NewInvalid("body", "", "the body nests deeper than %d levels", MaxDepth)
 			}
 		case c == '}' || c == ']':
 			depth--
@@ -145,19 +145,19 @@ func decodeError(err error) error {
 		if e.Err != nil && errors.Is(e.Err, jsontext.ErrDuplicateName) {
 			what = "appears twice"
 		}
-		return Invalid("body", field, "%s %s", fieldOrBody(field), what)
+		return NewInvalid("body", field, "%s %s", fieldOrBody(field), what)
 	}
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		field := fieldPath(e.JSONPointer)
 		if errors.Is(e.Err, jsontext.ErrDuplicateName) {
-			return Invalid("body", field, "%s appears twice", fieldOrBody(field))
+			return NewInvalid("body", field, "%s appears twice", fieldOrBody(field))
 		}
-		return Invalid("body", field, "the body is not valid JSON at byte %d", e.ByteOffset)
+		return NewInvalid("body", field, "the body is not valid JSON at byte %d", e.ByteOffset)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return Invalid("body", "", "the body is empty or ends too early; it must be a JSON object")
+		return NewInvalid("body", "", "the body is empty or ends too early; it must be a JSON object")
 	}
-	return Invalid("body", "", "the body is not what this operation expects")
+	return NewInvalid("body", "", "the body is not what this operation expects")
 }
 
 // fieldPath writes a path as session.Error does: prompt.files[0].uri.

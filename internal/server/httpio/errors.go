@@ -13,22 +13,22 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Unauthorized is the error for callers that are nobody.
-func Unauthorized(message string) error {
+// NewUnauthorized is the error for callers that are nobody.
+func NewUnauthorized(message string) error {
 	e := session.Errorf(session.CodeDenied, "%s", message)
 	e.Kind = api.KindAuth
 	return e
 }
 
-// UnsupportedMedia is the error for bodies that are not declared as JSON.
-func UnsupportedMedia(got string) error {
+// NewUnsupportedMedia is the error for bodies that are not declared as JSON.
+func NewUnsupportedMedia(got string) error {
 	e := session.Errorf(session.CodeInvalid, "the body must be sent as application/json, got %q", Clip(got, 100))
 	e.Kind = api.KindMedia
 	return e
 }
 
-// UnsupportedEncoding is the error for bodies that are not sent as they are.
-func UnsupportedEncoding(how string) error {
+// NewUnsupportedEncoding is the error for bodies that are not sent as they are.
+func NewUnsupportedEncoding(how string) error {
 	e := session.Errorf(session.CodeInvalid, "the body must be sent as it is, got Content-Encoding %q", Clip(how, 100))
 	e.Kind = api.KindMedia
 	return e
@@ -45,14 +45,14 @@ func PublicError(err error) *session.Error {
 		return e
 	}
 	if errors.Is(err, store.ErrUnavailable) {
-		return unavailable(err)
+		return storeError(err)
 	}
 	return session.Errorf(session.CodeInternal, "Unexpected server error. Check server logs for details.")
 }
 
-// unavailable says what keeps the store from working. One that is closing, or that does not know how a commit came out,
+// storeError says what keeps the store from working. One that is closing, or that does not know how a commit came out,
 // may be asked again; so may the next owner.
-func unavailable(err error) *session.Error {
+func storeError(err error) *session.Error {
 	kind, words := api.KindStore, "the data cannot be read or written now; run cairn doctor to see why"
 	switch {
 	case errors.Is(err, store.ErrDamaged):

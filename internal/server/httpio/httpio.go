@@ -28,8 +28,8 @@ func WithPart(part string, err error) error {
 	return &partError{part, err}
 }
 
-// Invalid returns an error of code invalid about a field of a part of the request.
-func Invalid(part, field, format string, args ...any) error {
+// NewInvalid returns an error of code invalid about a field of a part of the request.
+func NewInvalid(part, field, format string, args ...any) error {
 	return WithPart(part, session.Errorf(session.CodeInvalid, format, args...).At(field))
 }
 

@@ -46,7 +46,8 @@ func TestListIsTheSameAsAtOnce(t *testing.T) {
 			if err := l.Write(w, httpio.EncodeRows(numbers(n), show)); err != nil {
 				t.Fatal(err)
 			}
-			if got := w.Body.String(); got != `{"data":`+string(want)+`,"more":1}` || w.Header().Get("Content-Type") != "application/json" {
+			if got := w.Body.String(); got != `{"data":`+string(want)+`,"more":1}` ||
+				w.Header().Get("Content-Type") != "application/json" {
 				t.Errorf("of %d members, %d bytes with %v, want %d", n, len(got), w.Header(), len(want))
 			}
 		}
@@ -93,14 +94,21 @@ func TestListThatCannotBeShown(t *testing.T) {
 					p, _ := recover().(error)
 					cut = errors.Is(p, http.ErrAbortHandler)
 				}()
-				return httpio.List{Prefix: "[", Suffix: "]"}.Write(w, httpio.EncodeRows(numbers(1000), func(n int) (listed, error) {
-					if n == at {
-						return listed{}, trouble()
-					}
-					return show(n)
-				}))
+				return httpio.List{
+					Prefix: "[",
+					Suffix: "]",
+				}.Write(
+					w,
+					httpio.EncodeRows(numbers(1000), func(n int) (listed, error) {
+						if n == at {
+							return listed{}, trouble()
+						}
+						return show(n)
+					}),
+				)
 			}()
-			if cut != (w.Body.Len() > 0) || cut != (at == 1000) || !cut && (err == nil || !strings.Contains(fmt.Sprint(err), "no")) {
+			if cut != (w.Body.Len() > 0) || cut != (at == 1000) ||
+				!cut && (err == nil || !strings.Contains(fmt.Sprint(err), "no")) {
 				t.Errorf("%s at %d: %v, cut %t after %d bytes", name, at, err, cut, w.Body.Len())
 			}
 		}

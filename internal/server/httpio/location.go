@@ -76,7 +76,8 @@ func CleanLocation(l session.Location) (session.Location, error) {
 		wrong = "must be an absolute path"
 	}
 	if wrong != "" {
-		return l, session.Errorf(session.CodeInvalid, "the directory %s, got %q", wrong, Clip(l.Directory, 200)).At("location.directory")
+		return l, session.Errorf(session.CodeInvalid, "the directory %s, got %q", wrong, Clip(l.Directory, 200)).
+			At("location.directory")
 	}
 	l.Directory = filepath.ToSlash(filepath.Clean(l.Directory))
 	if l.WorkspaceID != "" {

@@ -15,7 +15,7 @@ func CheckDuplicates(r *http.Request, names func() []string) error {
 	q := r.URL.Query()
 	for _, name := range names() {
 		if n := len(q[name]); n > 1 {
-			return Invalid("query", name, "%s is given %d times; give it once", name, n)
+			return NewInvalid("query", name, "%s is given %d times; give it once", name, n)
 		}
 	}
 	return nil
@@ -31,7 +31,15 @@ func ParseNumber(name, s string, in Range) (int64, error) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < in.Min || n > in.Max {
-		return 0, Invalid("query", name, "%s must be a whole number from %d to %d, got %q", name, in.Min, in.Max, Clip(s, 40))
+		return 0, NewInvalid(
+			"query",
+			name,
+			"%s must be a whole number from %d to %d, got %q",
+			name,
+			in.Min,
+			in.Max,
+			Clip(s, 40),
+		)
 	}
 	return n, nil
 }
@@ -43,5 +51,5 @@ func CheckChoice(name, value string, choices ...string) error {
 			return nil
 		}
 	}
-	return Invalid("query", name, "%s must be one of %s, got %q", name, strings.Join(choices, ", "), Clip(value, 40))
+	return NewInvalid("query", name, "%s must be one of %s, got %q", name, strings.Join(choices, ", "), Clip(value, 40))
 }

@@ -28,7 +28,7 @@ const (
 // Whose page may connect was decided for every request (package server), so that the library does not ask again.
 func ServeTerminal(ctx context.Context, w http.ResponseWriter, r *http.Request, t *pty.Attachment) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		return Invalid("headers", "Upgrade", "connect to a terminal by WebSocket")
+		return NewInvalid("headers", "Upgrade", "connect to a terminal by WebSocket")
 	}
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {

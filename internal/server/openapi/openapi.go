@@ -56,8 +56,8 @@ type Union struct {
 // object is a JSON object of the document.
 type object = map[string]any
 
-// Document returns the document, as indented JSON that is the same for the same contract.
-func Document(title, version string, operations []Operation, t Types) ([]byte, error) {
+// EncodeDocument returns the document, as indented JSON that is the same for the same contract.
+func EncodeDocument(title, version string, operations []Operation, t Types) ([]byte, error) {
 	b := &builder{types: t, schemas: object{}, names: map[reflect.Type]string{}}
 	paths := object{}
 	for _, o := range operations {
@@ -66,7 +66,7 @@ func Document(title, version string, operations []Operation, t Types) ([]byte, e
 			at = object{}
 			paths[o.Path] = at
 		}
-		at[strings.ToLower(o.Method)] = b.operation(o)
+		at[strings.ToLower(o.Method)] = b.describeOperation(o)
 	}
 	doc := object{
 		"openapi": "3.1.0", "info": object{"title": title, "version": version},
@@ -76,17 +76,17 @@ func Document(title, version string, operations []Operation, t Types) ([]byte, e
 	return append(out, '\n'), err
 }
 
-func (b *builder) operation(o Operation) object {
+func (b *builder) describeOperation(o Operation) object {
 	out := object{"operationId": o.ID}
-	if ps := b.parameters(o); len(ps) > 0 {
+	if ps := b.describeParameters(o); len(ps) > 0 {
 		out["parameters"] = ps
 	}
 	if o.Body != nil {
-		out["requestBody"] = object{"content": content("application/json", b.request(o.Body))}
+		out["requestBody"] = object{"content": describeContent("application/json", b.describeRequest(o.Body))}
 	}
 	answers := object{}
 	for status, t := range o.Fails {
-		answers[status] = b.answer("Refused", "application/json", t)
+		answers[status] = b.describeResponse("Refused", "application/json", t)
 	}
 	if o.Answer == nil {
 		answers["204"] = object{"description": "Done"}
@@ -95,30 +95,40 @@ func (b *builder) operation(o Operation) object {
 		if media == "" {
 			media = "application/json"
 		}
-		answers["200"] = b.answer("Done", media, o.Answer)
+		answers["200"] = b.describeResponse("Done", media, o.Answer)
 	}
 	out["responses"] = answers
 	return out
 }
 
-func (b *builder) answer(words, media string, t reflect.Type) object {
+func (b *builder) describeResponse(words, media string, t reflect.Type) object {
 	out := object{"description": words}
 	if t != nil {
-		out["content"] = content(media, b.schema(t))
+		out["content"] = describeContent(media, b.describeType(t))
 	}
 	return out
 }
 
-func content(media string, schema object) object { return object{media: object{"schema": schema}} }
+func describeContent(media string, schema object) object {
+	return object{media: object{"schema": schema}}
+}
 
-func (b *builder) parameters(o Operation) (out []object) {
+func (b *builder) describeParameters(o Operation) (out []object) {
 	for part := range strings.SplitSeq(o.Path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
-			out = append(out, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"}})
+			out = append(
+				out,
+				object{
+					"name":     strings.TrimSuffix(name, "}"),
+					"in":       "path",
+					"required": true,
+					"schema":   object{"type": "string"},
+				},
+			)
 		}
 	}
 	for _, p := range o.Query {
-		schema := b.request(p.Type)
+		schema := b.describeRequest(p.Type)
 		if p.Enum != nil {
 			schema["enum"] = p.Enum
 		}

@@ -47,7 +47,7 @@ func is[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 // What the types say is what the document says: answers closed and in components, requests open and in place.
 func TestDocument(t *testing.T) {
-	doc, err := openapi.Document("T", "1", []openapi.Operation{
+	doc, err := openapi.EncodeDocument("T", "1", []openapi.Operation{
 		{
 			ID: "draw", Method: "POST", Path: "/a/{id}", Body: is[head](), Answer: is[drawing](), Fails: map[string]reflect.Type{"404": nil},
 			Query: []openapi.Parameter{{Name: "q", Type: is[string](), Enum: []string{"x"}, Required: true}},

@@ -20,32 +20,32 @@ type builder struct {
 	open    bool // a request is being described
 }
 
-// request describes what is read: open objects, in place.
-func (b *builder) request(t reflect.Type) object {
+// describeRequest describes what is read: open objects, in place.
+func (b *builder) describeRequest(t reflect.Type) object {
 	b.open = true
 	defer func() { b.open = false }()
-	return b.schema(t)
+	return b.describeType(t)
 }
 
-func (b *builder) schema(t reflect.Type) object {
+func (b *builder) describeType(t reflect.Type) object {
 	if form, ok := b.types.Forms[t]; ok {
-		return written(form)
+		return parseSchema(form)
 	}
 	if u, ok := b.types.Unions[t]; ok {
-		return b.union(t, u)
+		return b.describeUnion(t, u)
 	}
 	if t == reflect.TypeFor[jsontext.Value]() {
 		return object{}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return b.schema(t.Elem())
+		return b.describeType(t.Elem())
 	case reflect.Struct:
-		return b.object(t)
+		return b.describeStruct(t)
 	case reflect.Map:
-		return object{"type": "object", "additionalProperties": b.schema(t.Elem())}
+		return object{"type": "object", "additionalProperties": b.describeType(t.Elem())}
 	case reflect.Slice:
-		return object{"type": "array", "items": b.schema(t.Elem())}
+		return object{"type": "array", "items": b.describeType(t.Elem())}
 	case reflect.Bool:
 		return object{"type": "boolean"}
 	case reflect.Int, reflect.Int32, reflect.Int64:
@@ -63,33 +63,33 @@ func (b *builder) schema(t reflect.Type) object {
 	}
 }
 
-// written is a schema that is given as text.
-func written(form string) (out object) {
+// parseSchema is a schema that is given as text.
+func parseSchema(form string) (out object) {
 	if err := json.Unmarshal([]byte(form), &out); err != nil {
 		panic(err) // it is a constant
 	}
 	return out
 }
 
-// object describes a struct; that of an answer is a component.
-func (b *builder) object(t reflect.Type) object {
+// describeStruct describes a struct; that of an answer is a component.
+func (b *builder) describeStruct(t reflect.Type) object {
 	if b.open || t.Name() == "" || strings.Contains(t.Name(), "[") {
-		return b.members(t, nil)
+		return b.describeMembers(t, nil)
 	}
 	name, known := b.names[t]
 	if !known {
-		name = b.name(t)
+		name = b.chooseName(t)
 		b.schemas[name] = object{} // for types that hold themselves
-		b.schemas[name] = b.members(t, nil)
+		b.schemas[name] = b.describeMembers(t, nil)
 	}
-	return ref(name)
+	return newRef(name)
 }
 
-func ref(name string) object { return object{"$ref": "#/components/schemas/" + name} }
+func newRef(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
-// name finds one for a component: that of the type, behind that of its package if another has it.
-func (b *builder) name(t reflect.Type) string {
-	name := exported(t.Name())
+// chooseName finds one for a component: that of the type, behind that of its package if another has it.
+func (b *builder) chooseName(t reflect.Type) string {
+	name := exportedName(t.Name())
 	if given, ok := b.types.Names[t]; ok {
 		name = given
 	}
@@ -97,23 +97,23 @@ func (b *builder) name(t reflect.Type) string {
 		if _, taken := b.schemas[name]; !taken {
 			break
 		}
-		name = exported(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]) + name
+		name = exportedName(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]) + name
 	}
 	b.names[t] = name
 	return name
 }
 
-func exported(name string) string {
+func exportedName(name string) string {
 	name, _, _ = strings.Cut(name, "[")
 	r, size := utf8.DecodeRuneInString(name)
 	return string(unicode.ToUpper(r)) + name[size:]
 }
 
-// members describes a struct in place; those in fixed are as they are there.
-func (b *builder) members(t reflect.Type, fixed object) object {
+// describeMembers describes a struct in place; those in fixed are as they are there.
+func (b *builder) describeMembers(t reflect.Type, fixed object) object {
 	properties := object{}
 	required := []string{}
-	more := b.collect(t, properties, &required)
+	more := b.collectMembers(t, properties, &required)
 	for name, schema := range fixed {
 		properties[name] = schema
 	}
@@ -128,9 +128,9 @@ func (b *builder) members(t reflect.Type, fixed object) object {
 	return out
 }
 
-// collect adds the members of a struct, and of those within it that have no name of their own. more says that it keeps
+// collectMembers adds the members of a struct, and of those within it that have no name of their own. more says that it keeps
 // members that it does not know, and may have them.
-func (b *builder) collect(t reflect.Type, properties object, required *[]string) (more bool) {
+func (b *builder) collectMembers(t reflect.Type, properties object, required *[]string) (more bool) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -140,12 +140,12 @@ func (b *builder) collect(t reflect.Type, properties object, required *[]string)
 		case name == "-" || (!f.IsExported() && !f.Anonymous):
 			continue
 		case f.Anonymous && name == "":
-			more = b.collect(f.Type, properties, required) || more
+			more = b.collectMembers(f.Type, properties, required) || more
 			continue
 		}
-		schema := b.schema(f.Type)
+		schema := b.describeType(f.Type)
 		if form, ok := b.types.Members[name]; ok {
-			schema = written(form)
+			schema = parseSchema(form)
 		}
 		if values := f.Tag.Get("enum"); values != "" {
 			schema["enum"] = strings.Split(values, ",")
@@ -161,32 +161,32 @@ func (b *builder) collect(t reflect.Type, properties object, required *[]string)
 	return more
 }
 
-// union describes each that there may be, with its value of the member that tells them apart.
-func (b *builder) union(t reflect.Type, u Union) object {
+// describeUnion describes each that there may be, with its value of the member that tells them apart.
+func (b *builder) describeUnion(t reflect.Type, u Union) object {
 	if name, known := b.names[t]; known {
-		return ref(name)
+		return newRef(name)
 	}
-	name := b.name(t)
+	name := b.chooseName(t)
 	b.schemas[name] = object{}
 	any := []object{}
 	for _, value := range slices.Sorted(maps.Keys(u.Of)) {
 		tag := object{u.By: object{"type": "string", "enum": []string{value}}}
 		holder, variant := u.Of[value], ""
 		if u.In != "" {
-			tag[u.In] = b.schema(holder)
+			tag[u.In] = b.describeType(holder)
 			holder, variant = t, name
 			for word := range strings.FieldsFuncSeq(value, func(r rune) bool { return !unicode.IsLetter(r) }) {
-				variant += exported(word)
+				variant += exportedName(word)
 			}
 		} else {
-			variant = b.name(holder)
+			variant = b.chooseName(holder)
 		}
-		b.schemas[variant] = b.members(holder, tag)
-		any = append(any, ref(variant))
+		b.schemas[variant] = b.describeMembers(holder, tag)
+		any = append(any, newRef(variant))
 	}
 	for _, also := range u.Also {
-		any = append(any, b.schema(also))
+		any = append(any, b.describeType(also))
 	}
 	b.schemas[name] = object{"anyOf": any}
-	return ref(name)
+	return newRef(name)
 }

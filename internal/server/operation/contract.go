@@ -24,8 +24,8 @@ type Contract struct {
 	Unlisted []string
 }
 
-// Handler returns a handler of all operations. Unknown paths are 404 and unknown methods 405, both with a body.
-func (c Contract) Handler() http.Handler {
+// NewHandler returns a handler of all operations. Unknown paths are 404 and unknown methods 405, both with a body.
+func (c Contract) NewHandler() http.Handler {
 	mux := http.NewServeMux()
 	for _, o := range c.Operations {
 		mux.Handle(o.Method+" "+o.Path, endpoint{&c, o})
@@ -41,20 +41,20 @@ type endpoint struct {
 
 // ServeHTTP implements http.Handler.
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := e.operation.serve(&call{w: w, r: r, contract: e.contract}); err != nil {
+	if err := e.operation.serve(&requestCall{w: w, r: r, contract: e.contract}); err != nil {
 		e.contract.Fail(w, r, err)
 	}
 }
 
-// call is one request on its way to its operation.
-type call struct {
+// requestCall is one request on its way to its operation.
+type requestCall struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	contract *Contract
 	values   url.Values // the query, once it was parsed
 }
 
-func (c *call) query() url.Values {
+func (c *requestCall) query() url.Values {
 	if c.values == nil {
 		c.values = c.r.URL.Query()
 	}
@@ -69,17 +69,17 @@ type Description struct {
 	Types          openapi.Types
 }
 
-// Document returns the OpenAPI document of the operations.
-func Document(operations []Operation, d Description) ([]byte, error) {
+// NewDocument returns the OpenAPI document of the operations.
+func NewDocument(operations []Operation, d Description) ([]byte, error) {
 	var out []openapi.Operation
 	for _, o := range operations {
 		if o.ID == "" {
 			continue
 		}
-		described := o.document()
+		described := o.describe()
 		described.Query = slices.Concat(described.Query, d.Query)
 		described.Fails = d.Errors
 		out = append(out, described)
 	}
-	return openapi.Document(d.Title, d.Version, out, d.Types)
+	return openapi.EncodeDocument(d.Title, d.Version, out, d.Types)
 }

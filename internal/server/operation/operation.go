@@ -40,7 +40,7 @@ type Operation struct {
 	request  *requestType
 	response reflect.Type // nil: status 204
 	media    string       // of the response; "" is JSON
-	serve    func(*call) error
+	serve    func(*requestCall) error
 }
 
 // Location is the location of a request.
@@ -73,7 +73,7 @@ type Response interface {
 	Respond(w http.ResponseWriter, r *http.Request) error
 	// Document returns what the document says of the response: the type, and its media type, "" for JSON. It is called for
 	// the zero value.
-	Document() (t reflect.Type, media string)
+	DescribeResponse() (t reflect.Type, media string)
 }
 
 // Func is a response that writes itself; the document describes it as the JSON of a T.
@@ -82,8 +82,8 @@ type Func[T any] func(w http.ResponseWriter, r *http.Request) error
 // Respond implements Response.
 func (f Func[T]) Respond(w http.ResponseWriter, r *http.Request) error { return f(w, r) }
 
-// Document implements Response.
-func (Func[T]) Document() (t reflect.Type, media string) { return reflect.TypeFor[T](), "" }
+// DescribeResponse implements Response.
+func (Func[T]) DescribeResponse() (t reflect.Type, media string) { return reflect.TypeFor[T](), "" }
 
 // Stream is a response that writes server-sent events; each is a T.
 type Stream[T any] func(w http.ResponseWriter, r *http.Request) error
@@ -91,15 +91,15 @@ type Stream[T any] func(w http.ResponseWriter, r *http.Request) error
 // Respond implements Response.
 func (s Stream[T]) Respond(w http.ResponseWriter, r *http.Request) error { return s(w, r) }
 
-// Document implements Response.
-func (Stream[T]) Document() (t reflect.Type, media string) {
+// DescribeResponse implements Response.
+func (Stream[T]) DescribeResponse() (t reflect.Type, media string) {
 	return reflect.TypeFor[T](), "text/event-stream"
 }
 
 // New returns the operation of a route such as "GET /session/{sessionID}". It panics if the tags of In are wrong.
 func New[In, Out any](route, id string, handle func(context.Context, In) (Out, error)) Operation {
 	o := newOperation[In, Out](route, id)
-	o.serve = func(c *call) error {
+	o.serve = func(c *requestCall) error {
 		var in In
 		if err := o.request.decode(c, reflect.ValueOf(&in).Elem()); err != nil {
 			return err
@@ -113,11 +113,11 @@ func New[In, Out any](route, id string, handle func(context.Context, In) (Out, e
 	return o
 }
 
-// Constant returns an operation that reads nothing and answers every request with the status and the JSON of body, or
+// NewConstant returns an operation that reads nothing and answers every request with the status and the JSON of body, or
 // without a body if that is nil. The document describes it as an operation from In to Out.
-func Constant[In, Out any](route, id string, status int, body any) Operation {
+func NewConstant[In, Out any](route, id string, status int, body any) Operation {
 	o := newOperation[In, Out](route, id)
-	o.serve = func(c *call) error { return httpio.WriteJSON(c.w, status, body) }
+	o.serve = func(c *requestCall) error { return httpio.WriteJSON(c.w, status, body) }
 	return o
 }
 
@@ -128,14 +128,14 @@ func newOperation[In, Out any](route, id string) Operation {
 	switch out := any(zero).(type) {
 	case None:
 	case Response:
-		o.response, o.media = out.Document()
+		o.response, o.media = out.DescribeResponse()
 	default:
 		o.response = reflect.TypeFor[Out]()
 	}
 	return o
 }
 
-func respond(c *call, out any) error {
+func respond(c *requestCall, out any) error {
 	switch out := out.(type) {
 	case None:
 		c.w.WriteHeader(http.StatusNoContent)
@@ -147,8 +147,8 @@ func respond(c *call, out any) error {
 	}
 }
 
-// document returns what the OpenAPI document says of the operation.
-func (o Operation) document() openapi.Operation {
+// describe returns what the OpenAPI document says of the operation.
+func (o Operation) describe() openapi.Operation {
 	return openapi.Operation{
 		ID: o.ID, Method: o.Method, Path: o.Path, Query: o.request.parameters, Body: o.request.body,
 		Answer: o.response, Media: o.media,

@@ -14,7 +14,7 @@ import (
 
 // requestType is how a request type is decoded and described.
 type requestType struct {
-	path, query, headers []field
+	path, query, headers []requestField
 	bodyIndex            []int // nil: there is no body
 	bodyOptional         bool
 	locations            [][]int // indices of the fields of type Location
@@ -23,8 +23,8 @@ type requestType struct {
 	body       reflect.Type        // as the document describes it; nil: none
 }
 
-// field is a field that is one value of the request.
-type field struct {
+// requestField is a field that is one value of the request.
+type requestField struct {
 	index    []int
 	name     string
 	prefixes []session.Prefix // of an id
@@ -60,7 +60,10 @@ func (rt *requestType) addField(f reflect.StructField) error {
 	if f.Type == reflect.TypeFor[Location]() {
 		rt.locations = append(rt.locations, f.Index)
 		if name, ok := f.Tag.Lookup("query"); ok {
-			rt.parameters = append(rt.parameters, openapi.Parameter{Name: name, Type: reflect.TypeFor[LocationParameter]()})
+			rt.parameters = append(
+				rt.parameters,
+				openapi.Parameter{Name: name, Type: reflect.TypeFor[LocationParameter]()},
+			)
 		}
 		return nil
 	}
@@ -102,8 +105,8 @@ func (rt *requestType) addField(f reflect.StructField) error {
 	return nil
 }
 
-func newField(f reflect.StructField) (x field, err error) {
-	x = field{index: f.Index, span: httpio.Range{Max: maxNumber}}
+func newField(f reflect.StructField) (x requestField, err error) {
+	x = requestField{index: f.Index, span: httpio.Range{Max: maxNumber}}
 	x.required = f.Tag.Get("required") == "true"
 	if enum := f.Tag.Get("enum"); enum != "" {
 		x.enum = strings.Split(enum, ",")
@@ -150,7 +153,7 @@ func (rt *requestType) parameterNames(c *Contract) []string {
 }
 
 // decode reads the request into in and closes its body: what was not read is not needed.
-func (rt *requestType) decode(c *call, in reflect.Value) error {
+func (rt *requestType) decode(c *requestCall, in reflect.Value) error {
 	for _, x := range rt.path {
 		if err := x.checkID(c.r.PathValue(x.name), "params"); err != nil {
 			return err
@@ -212,7 +215,7 @@ func (rt *requestType) decodeBody(r *http.Request, in reflect.Value) error {
 }
 
 // checkID refuses an id that cannot be one of its kind.
-func (x field) checkID(v, part string) error {
+func (x requestField) checkID(v, part string) error {
 	if len(x.prefixes) == 0 {
 		return nil
 	}
@@ -224,7 +227,7 @@ func (x field) checkID(v, part string) error {
 	return httpio.WithPart(part, session.CheckID(x.name, x.prefixes[0], v))
 }
 
-func (x field) decodeQuery(c *call, v reflect.Value) error {
+func (x requestField) decodeQuery(c *requestCall, v reflect.Value) error {
 	if x.custom {
 		return v.Addr().Interface().(Decoder).DecodeRequest(c.r)
 	}
@@ -232,7 +235,7 @@ func (x field) decodeQuery(c *call, v reflect.Value) error {
 	text, given := values.Get(x.name), values.Has(x.name)
 	switch {
 	case x.required && !given:
-		return httpio.Invalid("query", x.name, "%s is missing", x.name)
+		return httpio.NewInvalid("query", x.name, "%s is missing", x.name)
 	case text != "" || x.required:
 		if err := x.checkText(text); err != nil {
 			return err
@@ -253,7 +256,7 @@ func (x field) decodeQuery(c *call, v reflect.Value) error {
 	return nil
 }
 
-func (x field) checkText(text string) error {
+func (x requestField) checkText(text string) error {
 	if err := x.checkID(text, "query"); err != nil {
 		return err
 	}
@@ -263,7 +266,7 @@ func (x field) checkText(text string) error {
 	return httpio.CheckChoice(x.name, text, x.enum...)
 }
 
-func (x field) decodeNumber(v reflect.Value, text string) error {
+func (x requestField) decodeNumber(v reflect.Value, text string) error {
 	n, err := httpio.ParseNumber(x.name, text, x.span)
 	switch {
 	case err != nil:

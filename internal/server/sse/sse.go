@@ -77,7 +77,7 @@ func OpenQuiet(ctx context.Context, w http.ResponseWriter) (context.Context, *St
 	w.WriteHeader(http.StatusOK)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.beat = time.AfterFunc(HeartbeatEvery, s.heartbeat)
+	s.beat = time.AfterFunc(HeartbeatEvery, s.sendHeartbeat)
 	return ctx, s
 }
 
@@ -128,21 +128,21 @@ func (s *Stream) Close() {
 	s.cancel(nil)
 }
 
-// Break lets what was added leave and breaks the connection off: readers see a failure and come again, where an orderly end
+// BreakConnection lets what was added leave and breaks the connection off: readers see a failure and come again, where an orderly end
 // tells them that nothing will follow. So nothing stands behind it but what is deferred.
-func (s *Stream) Break() {
+func (s *Stream) BreakConnection() {
 	s.Close()
 	panic(http.ErrAbortHandler)
 }
 
-// Beat makes heartbeats frames, for readers who take no comment for one.
-func (s *Stream) Beat(frame func() Frame) {
+// SetHeartbeat makes heartbeats frames, for readers who take no comment for one.
+func (s *Stream) SetHeartbeat(frame func() Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.beats = frame
 }
 
-func (s *Stream) heartbeat() {
+func (s *Stream) sendHeartbeat() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.err != nil {

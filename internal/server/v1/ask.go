@@ -51,14 +51,13 @@ func (h askHandlers) listQuestions(ctx context.Context, in locationIn) ([]openco
 	return out, err
 }
 
-// The kinds of asks, as errors name them.
-const (
-	kindPermission = "permission"
-	kindQuestion   = "question"
-)
-
 // findPending returns the session of a pending ask. in is the session that must have asked, "" for any.
-func (h askHandlers) findPending(ctx context.Context, kind string, ask session.AskID, in session.ID) (session.ID, error) {
+func (h askHandlers) findPending(
+	ctx context.Context,
+	kind string,
+	ask session.AskID,
+	in session.ID,
+) (session.ID, error) {
 	return store.Query(ctx, h.Store, func(rd store.Reader) (session.ID, error) {
 		if in != "" {
 			if _, err := store.FindSession(rd, in); err != nil {
@@ -116,7 +115,12 @@ func checkReply(member string, reply session.Reply) error {
 	case session.ReplyOnce, session.ReplyAlways, session.ReplyReject:
 		return nil
 	default:
-		return httpio.Invalid("body", member, "Expected \"once\" | \"always\" | \"reject\", got %q", httpio.Clip(string(reply), 40))
+		return httpio.NewInvalid(
+			"body",
+			member,
+			"Expected \"once\" | \"always\" | \"reject\", got %q",
+			httpio.Clip(string(reply), 40),
+		)
 	}
 }
 
@@ -141,7 +145,7 @@ type questionAnswers struct {
 // Validate implements operation.Validator.
 func (b *questionAnswers) Validate() error {
 	if b.Answers == nil {
-		return httpio.Invalid("body", "answers", "answers is missing")
+		return httpio.NewInvalid("body", "answers", "answers is missing")
 	}
 	return nil
 }

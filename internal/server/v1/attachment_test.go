@@ -13,7 +13,16 @@ import (
 // The files that a prompt brings are read as it is sent, and shown as OpenCode shows them. What lies outside of the place is only
 // named, and the same prompt again, with its ids, is the same.
 func TestFilesOfAPromptAreRead(t *testing.T) {
-	w := newWorld(t, "", map[string]string{"a.txt": "alpha\nbeta\ngamma\n", "src/m.go": "package m\n", "bin.dat": "\x00\x01", "dot.png": "\x89PNG\r\n\x1a\n"})
+	w := newWorld(
+		t,
+		"",
+		map[string]string{
+			"a.txt":    "alpha\nbeta\ngamma\n",
+			"src/m.go": "package m\n",
+			"bin.dat":  "\x00\x01",
+			"dot.png":  "\x89PNG\r\n\x1a\n",
+		},
+	)
 	outside := filepath.Join(w.home, "secret.txt")
 	w.put(t, outside, "secret\n")
 	if err := os.Symlink(outside, filepath.Join(w.work, "link.txt")); err != nil {
@@ -23,7 +32,10 @@ func TestFilesOfAPromptAreRead(t *testing.T) {
 	file := func(mime, url string) string { return `{"type":"file","mime":"` + mime + `","url":"` + url + `"}` }
 	at := "file://" + w.work
 	body := `{"noReply":true,"parts":[{"type":"text","text":"look"},` + strings.Join([]string{
-		file("text/plain", at+"/a.txt?start=2&end=3"), file("application/x-directory", at+"/src"), file("text/plain", "file://"+outside),
+		file(
+			"text/plain",
+			at+"/a.txt?start=2&end=3",
+		), file("application/x-directory", at+"/src"), file("text/plain", "file://"+outside),
 		file("text/plain", at+"/link.txt"), file("text/plain", at+"/bin.dat"), file("text/plain", "data:text/plain,hi"),
 		file("image/png", at+"/dot.png"),
 	}, ",") + `]}`

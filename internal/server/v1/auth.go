@@ -20,8 +20,8 @@ type providerIn struct {
 	ProviderID string `path:"providerID"`
 }
 
-// credential is the body of auth.set: a key, or the tokens of a login.
-type credential struct {
+// credentialBody is the body of auth.set: a key, or the tokens of a login.
+type credentialBody struct {
 	Type     string            `json:"type" enum:"oauth,api,wellknown"`
 	Key      string            `json:"key"`
 	Metadata map[string]string `json:"metadata"` // not stored
@@ -34,28 +34,33 @@ type credential struct {
 }
 
 // Validate implements operation.Validator.
-func (c *credential) Validate() error {
+func (c *credentialBody) Validate() error {
 	switch {
 	case c.Type == "wellknown":
-		return httpio.Invalid("body", "type", "use cairn auth login ADDRESS to log in at an organisation: "+
+		return httpio.NewInvalid("body", "type", "use cairn auth login ADDRESS to log in at an organisation: "+
 			"it shows what the configuration of the organisation does before it is used")
 	case c.Type != "api" && c.Type != "oauth":
-		return httpio.Invalid("body", "type", "type must be api, oauth or wellknown, got %q", httpio.Clip(c.Type, 40))
+		return httpio.NewInvalid(
+			"body",
+			"type",
+			"type must be api, oauth or wellknown, got %q",
+			httpio.Clip(c.Type, 40),
+		)
 	case c.Type == "api" && c.Key == "":
-		return httpio.Invalid("body", "key", "key is missing")
+		return httpio.NewInvalid("body", "key", "key is missing")
 	case c.Type == "api":
 		return nil
 	case c.Refresh == "":
-		return httpio.Invalid("body", "refresh", "refresh is missing")
+		return httpio.NewInvalid("body", "refresh", "refresh is missing")
 	case c.Expires == nil || *c.Expires < 0:
-		return httpio.Invalid("body", "expires", "expires is missing or negative")
+		return httpio.NewInvalid("body", "expires", "expires is missing or negative")
 	}
 	return nil
 }
 
 func (h authHandlers) set(ctx context.Context, in struct {
 	providerIn
-	Body credential `body:"required"`
+	Body credentialBody `body:"required"`
 },
 ) (bool, error) {
 	c := in.Body
@@ -63,7 +68,7 @@ func (h authHandlers) set(ctx context.Context, in struct {
 		return true, httpio.WithPart("body", h.Credentials.SetKey(ctx, in.ProviderID, c.Key))
 	}
 	if c.EnterpriseURL != "" {
-		return false, httpio.Invalid("body", "enterpriseUrl",
+		return false, httpio.NewInvalid("body", "enterpriseUrl",
 			"enterpriseUrl is not stored with a login; set provider.%s.options.enterpriseUrl in the configuration",
 			httpio.Clip(in.ProviderID, 80))
 	}
@@ -174,12 +179,12 @@ func (h authHandlers) checkLogin(in loginIn) error {
 	id, logins, method := in.ProviderID, h.Credentials.Logins(), in.Body.Method
 	switch {
 	case method == nil:
-		return httpio.Invalid("body", "method", "method is missing")
+		return httpio.NewInvalid("body", "method", "method is missing")
 	case logins[id] == "":
-		return httpio.Invalid("params", "providerID", "%q has no browser login; providers that have one: %v",
+		return httpio.NewInvalid("params", "providerID", "%q has no browser login; providers that have one: %v",
 			httpio.Clip(id, 80), slices.Sorted(maps.Keys(logins)))
 	case *method != browserMethod:
-		return httpio.Invalid("body", "method", "method %d of %s is not the browser login; use method %d",
+		return httpio.NewInvalid("body", "method", "method %d of %s is not the browser login; use method %d",
 			*method, id, browserMethod)
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // Backend gives access to locations and to the user's configuration. Errors that clients should see are *session.Error.
 type Backend interface {
 	// Home returns the folders of the user and of the installation.
-	Home() Home
+	UserDirectories() UserDirectories
 	// Location reads a location. Its directory is absolute and clean.
 	Location(ctx context.Context, l session.Location) (*Location, error)
 	// UserConfig returns the configuration that holds in every location.
@@ -109,5 +109,5 @@ type Providers struct {
 	Default   map[string]string // the default model of each
 }
 
-// Home is where files of the user live.
-type Home struct{ Home, Config, State string }
+// UserDirectories is where files of the user live.
+type UserDirectories struct{ Home, Config, State string }

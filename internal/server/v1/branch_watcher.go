@@ -30,8 +30,8 @@ const (
 	branchPollEvery = time.Second
 )
 
-// join adds a reader of a directory; leave removes it.
-func (b *branchWatcher) join(ctx context.Context, directory string) (leave func()) {
+// addReader adds a reader of a directory; leave removes it.
+func (b *branchWatcher) addReader(ctx context.Context, directory string) (leave func()) {
 	b.watch(directory)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,10 +41,10 @@ func (b *branchWatcher) join(ctx context.Context, directory string) (leave func(
 		polling.Go(func() { b.poll(ctx) })
 		b.stop = func() { cancel(); polling.Wait() }
 	}
-	return b.leave
+	return b.removeReader
 }
 
-func (b *branchWatcher) leave() {
+func (b *branchWatcher) removeReader() {
 	b.mu.Lock()
 	stop := b.stop
 	if b.readers--; b.readers > 0 {

@@ -10,7 +10,16 @@ import (
 // a client asked for the branch.
 func TestBranchesAreWatched(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"sub/a": "x"})
-	here, below, all := w.follow(t, "/event"), w.follow(t, "/event?directory="+w.work+"/sub"), w.follow(t, "/global/event")
+	here, below, all := w.follow(
+		t,
+		"/event",
+	), w.follow(
+		t,
+		"/event?directory="+w.work+"/sub",
+	), w.follow(
+		t,
+		"/global/event",
+	)
 	here()
 	below()
 	all()

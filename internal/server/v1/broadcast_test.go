@@ -164,8 +164,14 @@ func TestReadersAreToldTheSame(t *testing.T) {
 			t.Fatal(l.err)
 		}
 		kept := l.kept()
-		if len(kept) == 0 || len(kept) > len(first) || strings.Join(kept, "\n") != strings.Join(first[len(first)-len(kept):], "\n") {
-			t.Errorf("reader %d was told\n%s\nwant the end of\n%s", i, strings.Join(kept, "\n"), strings.Join(first, "\n"))
+		if len(kept) == 0 || len(kept) > len(first) ||
+			strings.Join(kept, "\n") != strings.Join(first[len(first)-len(kept):], "\n") {
+			t.Errorf(
+				"reader %d was told\n%s\nwant the end of\n%s",
+				i,
+				strings.Join(kept, "\n"),
+				strings.Join(first, "\n"),
+			)
 		}
 		if got, want := l.text(), strings.Join(chunks, ""); got != want {
 			t.Errorf("reader %d was told %q, want %q", i, got, want)

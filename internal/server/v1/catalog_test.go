@@ -30,9 +30,27 @@ func TestStartOfATUI(t *testing.T) {
 // Every operation answers in the contract's shapes, with a body that fits and with ones that do not.
 func TestEveryOperationAnswersWithinTheContract(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"a.txt": "alpha\n"})
-	ids := strings.NewReplacer("{sessionID}", "ses_1", "{messageID}", "msg_1", "{partID}", "prt_1", "{providerID}", "mock", "{projectID}", "p",
-		"{ptyID}", "pty_1", "{name}", "n", "{id}", "wrk_1", "{permissionID}", "per_1")
-	for _, r := range v1.Operations() {
+	ids := strings.NewReplacer(
+		"{sessionID}",
+		"ses_1",
+		"{messageID}",
+		"msg_1",
+		"{partID}",
+		"prt_1",
+		"{providerID}",
+		"mock",
+		"{projectID}",
+		"p",
+		"{ptyID}",
+		"pty_1",
+		"{name}",
+		"n",
+		"{id}",
+		"wrk_1",
+		"{permissionID}",
+		"per_1",
+	)
+	for _, r := range v1.ListOperations() {
 		path := ids.Replace(r.Path)
 		if strings.HasPrefix(path, "/question/") {
 			path = strings.Replace(path, "{requestID}", "que_1", 1)
@@ -59,7 +77,11 @@ func streams(path string) bool {
 }
 
 func TestAgents(t *testing.T) {
-	w := newWorld(t, `, "agent": {"helper": {"mode": "subagent", "prompt": "Help.", "temperature": 0.3, "color": "#ff0000", "model": "mock/main"}}, "permission": {"bash": "ask"}`, nil)
+	w := newWorld(
+		t,
+		`, "agent": {"helper": {"mode": "subagent", "prompt": "Help.", "temperature": 0.3, "color": "#ff0000", "model": "mock/main"}}, "permission": {"bash": "ask"}`,
+		nil,
+	)
 	list := get[[]struct {
 		Name        string         `json:"name"`
 		Native      bool           `json:"native"`
@@ -81,7 +103,10 @@ func TestAgents(t *testing.T) {
 	if !list[0].Native || !list[1].Hidden {
 		t.Errorf("%+v", list[:2])
 	}
-	if a := w.ask(t, http.MethodGet, "/agent", ""); !strings.Contains(a.body, `{"permission":"bash","pattern":"*","action":"ask"}`) {
+	if a := w.ask(t, http.MethodGet, "/agent", ""); !strings.Contains(
+		a.body,
+		`{"permission":"bash","pattern":"*","action":"ask"}`,
+	) {
 		t.Error(a.body)
 	}
 }
@@ -97,7 +122,10 @@ func TestProviders(t *testing.T) {
 		Providers []provider        `json:"providers"`
 		Default   map[string]string `json:"default"`
 	}](t, w, "/config/providers")
-	if p := usable.Providers; len(p) != 2 || p[0].ID != "mock" || p[0].Source != "config" || p[0].Models["main"] == nil || p[1].ID != "cairn" || usable.Default["mock"] != "main" {
+	if p := usable.Providers; len(p) != 2 || p[0].ID != "mock" || p[0].Source != "config" ||
+		p[0].Models["main"] == nil ||
+		p[1].ID != "cairn" ||
+		usable.Default["mock"] != "main" {
 		t.Errorf("%+v", usable)
 	}
 	all := get[struct {
@@ -110,8 +138,10 @@ func TestProviders(t *testing.T) {
 	if a := w.ask(t, http.MethodPatch, "/config", `{"enabled_providers":["mock"]}`); a.status != 200 {
 		t.Fatal(a)
 	}
-	if a := w.ask(t, http.MethodGet, "/provider", ""); !strings.Contains(a.body, `"connected":["mock","cairn"]`) || strings.Contains(a.body, `"id":"openai"`) ||
-		!strings.Contains(a.body, `"options":{"baseURL":"http://127.0.0.1:1"}`) || !strings.Contains(a.body, `"variants":{}`) {
+	if a := w.ask(t, http.MethodGet, "/provider", ""); !strings.Contains(a.body, `"connected":["mock","cairn"]`) ||
+		strings.Contains(a.body, `"id":"openai"`) ||
+		!strings.Contains(a.body, `"options":{"baseURL":"http://127.0.0.1:1"}`) ||
+		!strings.Contains(a.body, `"variants":{}`) {
 		t.Error(a.body)
 	}
 	for _, path := range []string{"/config/providers", "/provider", "/config", "/global/config"} {
@@ -124,7 +154,10 @@ func TestProviders(t *testing.T) {
 func TestCommandsAndSkills(t *testing.T) {
 	w := newWorld(t, `, "command": {"sum": {"template": "Sum $2 and $1: $ARGUMENTS", "description": "Sums"}}`, nil)
 	w.put(t, w.home+"/config/skills/tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n")
-	if a := w.ask(t, http.MethodGet, "/command", ""); !strings.Contains(a.body, `{"name":"sum","description":"Sums","source":"command","template":"Sum $2 and $1: $ARGUMENTS","hints":["$1","$2","$ARGUMENTS"]}`) ||
+	if a := w.ask(t, http.MethodGet, "/command", ""); !strings.Contains(
+		a.body,
+		`{"name":"sum","description":"Sums","source":"command","template":"Sum $2 and $1: $ARGUMENTS","hints":["$1","$2","$ARGUMENTS"]}`,
+	) ||
 		!strings.Contains(a.body, `{"name":"tidy","description":"Tidies up.","source":"skill","template":`) {
 		t.Error(a.body)
 	}
@@ -135,13 +168,15 @@ func TestCommandsAndSkills(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	w := newWorld(t, "", nil)
-	if ids := strings.Join(get[[]string](t, w, "/experimental/tool/ids"), " "); !strings.Contains(ids, "bash") || !strings.Contains(ids, "skill") {
+	if ids := strings.Join(get[[]string](t, w, "/experimental/tool/ids"), " "); !strings.Contains(ids, "bash") ||
+		!strings.Contains(ids, "skill") {
 		t.Error(ids)
 	}
 	if a := w.ask(t, http.MethodGet, "/experimental/tool?provider=mock&model=main", ""); a.status != 200 {
 		t.Error(a)
 	}
-	if a := w.ask(t, http.MethodGet, "/experimental/tool", ""); a.status != 400 || !strings.Contains(a.body, `provider is missing\n  at [\"provider\"]","kind":"Query"`) {
+	if a := w.ask(t, http.MethodGet, "/experimental/tool", ""); a.status != 400 ||
+		!strings.Contains(a.body, `provider is missing\n  at [\"provider\"]","kind":"Query"`) {
 		t.Error(a)
 	}
 }

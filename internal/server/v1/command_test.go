@@ -16,13 +16,23 @@ func newSession(t *testing.T, w *world, body string) string {
 // A command's prompt is admitted as if it were typed: with its files, and for its agent and model, else for those that the
 // client names. Who listens is told when it was answered.
 func TestCommand(t *testing.T) {
-	w := newWorldOf(t, answering(t), `, "command": {"greet": {"template": "Greet $1 as in @notes.md", "agent": "plan"}}`,
-		map[string]string{"notes.md": "politely\n", "more.txt": "more\n"})
+	w := newWorldOf(
+		t,
+		answering(t),
+		`, "command": {"greet": {"template": "Greet $1 as in @notes.md", "agent": "plan"}}`,
+		map[string]string{"notes.md": "politely\n", "more.txt": "more\n"},
+	)
 	id := newSession(t, w, `{"title":"Commands"}`)
 	next := w.follow(t, "/event")
-	a := w.ask(t, http.MethodPost, "/session/"+id+"/command", `{"command":"greet","arguments":"Ann \"and Bo\"","agent":"build","model":"mock/main",
-		"parts":[{"type":"file","mime":"text/plain","url":"file://`+w.work+`/more.txt","filename":"more.txt"}]}`)
-	if a.status != http.StatusOK || !strings.Contains(a.body, `"role":"assistant"`) || !strings.Contains(a.body, `"agent":"plan"`) {
+	a := w.ask(
+		t,
+		http.MethodPost,
+		"/session/"+id+"/command",
+		`{"command":"greet","arguments":"Ann \"and Bo\"","agent":"build","model":"mock/main",
+		"parts":[{"type":"file","mime":"text/plain","url":"file://`+w.work+`/more.txt","filename":"more.txt"}]}`,
+	)
+	if a.status != http.StatusOK || !strings.Contains(a.body, `"role":"assistant"`) ||
+		!strings.Contains(a.body, `"agent":"plan"`) {
 		t.Fatal(a)
 	}
 	ms := get[[]struct {
@@ -35,12 +45,14 @@ func TestCommand(t *testing.T) {
 			URL  string `json:"url"`
 		} `json:"parts"`
 	}](t, w, "/session/"+id+"/message")
-	if len(ms) != 2 || ms[0].Info.Agent != "plan" || len(ms[0].Parts) != 7 { // each file behind what names it and what was read of it
+	if len(ms) != 2 || ms[0].Info.Agent != "plan" ||
+		len(ms[0].Parts) != 7 { // each file behind what names it and what was read of it
 		t.Fatalf("%+v", ms)
 	}
 	p := ms[0].Parts
 	if p[0].Text != "Greet Ann and Bo as in @notes.md" || p[3].URL != "file://"+w.work+"/notes.md" || p[6].URL != "file://"+w.work+"/more.txt" || !strings.HasPrefix(p[3].ID, "prt_") ||
-		!strings.Contains(p[2].Text, "1: politely") || !strings.Contains(p[5].Text, "1: more") {
+		!strings.Contains(p[2].Text, "1: politely") ||
+		!strings.Contains(p[5].Text, "1: more") {
 		t.Errorf("%+v", p)
 	}
 	for e := next(); !strings.Contains(e, "command.executed"); e = next() {
@@ -56,11 +68,17 @@ func TestCommandOfAProject(t *testing.T) {
 		".opencode/command/greet.md": "---\nagent: plan\n---\nGreet $1", "opencode.json": "{\"command\": {\"evil\": {\"template\": \"Say !`touch canary`\"}}}",
 	})
 	id := newSession(t, w, `{"title":"Commands"}`)
-	a := w.ask(t, http.MethodPost, "/session/"+id+"/command", "{\"command\":\"greet\",\"arguments\":\"!`touch canary`\",\"agent\":\"build\",\"model\":\"mock/main\"}")
+	a := w.ask(
+		t,
+		http.MethodPost,
+		"/session/"+id+"/command",
+		"{\"command\":\"greet\",\"arguments\":\"!`touch canary`\",\"agent\":\"build\",\"model\":\"mock/main\"}",
+	)
 	if a.status != http.StatusOK || !strings.Contains(a.body, `"agent":"build"`) {
 		t.Error(a)
 	}
-	if list := w.ask(t, http.MethodGet, "/command", ""); !strings.Contains(list.body, `"greet"`) || strings.Contains(list.body, "canary") {
+	if list := w.ask(t, http.MethodGet, "/command", ""); !strings.Contains(list.body, `"greet"`) ||
+		strings.Contains(list.body, "canary") {
 		t.Error(list)
 	}
 	a = w.ask(t, http.MethodPost, "/session/"+id+"/command", `{"command":"evil","arguments":""}`)
@@ -109,7 +127,8 @@ func TestBadActs(t *testing.T) {
 		}
 	}
 	for method, path := range map[string]string{http.MethodPost: "/unrevert", http.MethodDelete: "/share"} {
-		if a := w.ask(t, method, "/session/"+id+path, ""); a.status != 200 || !strings.Contains(a.body, `"id":"`+id+`"`) {
+		if a := w.ask(t, method, "/session/"+id+path, ""); a.status != 200 ||
+			!strings.Contains(a.body, `"id":"`+id+`"`) {
 			t.Errorf("%s: %v", path, a)
 		}
 	}

@@ -43,7 +43,12 @@ func contract(t testing.TB) *contracttest.Contract {
 // wrong itself (spec/http §4) are not held: what OpenCode really says is in failure_test.go.
 func (w *world) hold(t testing.TB, r *http.Request, resp *http.Response, body []byte) {
 	t.Helper()
-	exchange := contracttest.Exchange{Method: r.Method, Path: r.URL.Path, Status: strconv.Itoa(resp.StatusCode), Body: body}
+	exchange := contracttest.HTTPExchange{
+		Method: r.Method,
+		Path:   r.URL.Path,
+		Status: strconv.Itoa(resp.StatusCode),
+		Body:   body,
+	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") {
 		ours(t).Check(t, exchange)
 	}
@@ -87,7 +92,9 @@ func holdField(t testing.TB, r *http.Request, body string) {
 	var has []string
 	for path, methods := range operations(t) {
 		op, ok := methods[strings.ToLower(r.Method)]
-		if !ok || !regexp.MustCompile("^"+regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "[^/]+")+"$").MatchString(r.URL.EscapedPath()) {
+		if !ok ||
+			!regexp.MustCompile("^"+regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "[^/]+")+"$").
+				MatchString(r.URL.EscapedPath()) {
 			continue
 		}
 		at := map[string]string{"query": "Query", "path": "Params"}
@@ -112,13 +119,13 @@ func holdField(t testing.TB, r *http.Request, body string) {
 // as not there yet.
 func TestEveryOperationIsRouted(t *testing.T) {
 	var ours []string
-	for _, r := range v1.Operations() {
+	for _, r := range v1.ListOperations() {
 		if r.ID != "" {
 			ours = append(ours, r.Method+" "+r.Path+" "+r.ID)
 		}
 	}
 	missing := notRouted(t)
-	for _, op := range contract(t).Operations() {
+	for _, op := range contract(t).ListOperations() {
 		name := op[:strings.LastIndex(op, " ")]
 		switch routed, named := slices.Contains(ours, op), slices.Contains(missing, name); {
 		case !routed && !named:
@@ -128,7 +135,7 @@ func TestEveryOperationIsRouted(t *testing.T) {
 		}
 	}
 	for _, op := range ours {
-		if !slices.Contains(contract(t).Operations(), op) {
+		if !slices.Contains(contract(t).ListOperations(), op) {
 			t.Errorf("OpenCode has no %s", op)
 		}
 	}

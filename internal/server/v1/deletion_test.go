@@ -47,10 +47,14 @@ func TestDeletionsAreReplayed(t *testing.T) {
 			w.ask(t, http.MethodPatch, "/session/"+stays, `{"title":"stays on"}`)
 			again := frames(t, w, path, before, isOf("session.updated", stays))
 			got := saidOf(again, first, child, stays)
-			if want := []string{"session.deleted of 1", "session.deleted of 0", "session.updated of 2"}; !slices.Equal(got, want) {
+			if want := []string{"session.deleted of 1", "session.deleted of 0", "session.updated of 2"}; !slices.Equal(
+				got,
+				want,
+			) {
 				t.Errorf("behind the deletion came %v, want %v", got, want)
 			}
-			if text := fmt.Sprint(again); strings.Contains(text, "title:first") || strings.Contains(text, "title:child") {
+			if text := fmt.Sprint(again); strings.Contains(text, "title:first") ||
+				strings.Contains(text, "title:child") {
 				t.Errorf("what was deleted is told of still: %s", text)
 			}
 
@@ -65,7 +69,10 @@ func TestDeletionsAreReplayed(t *testing.T) {
 			}
 			next := newSession(t, w, `{"title":"next"}`)
 			behind := frames(t, w, path, ended[len(ended)-1].id, isOf("session.created", next))
-			if got := saidOf(behind, first, child, stays, last, next); !slices.Equal(got, []string{"session.created of 4"}) {
+			if got := saidOf(behind, first, child, stays, last, next); !slices.Equal(
+				got,
+				[]string{"session.created of 4"},
+			) {
 				t.Errorf("behind the end came %v", got)
 			}
 		})

@@ -2,20 +2,44 @@ package v1
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"path/filepath"
+	"strings"
 
+	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/broadcast"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
+// Config of an API. All fields but Head, Condition and Logger are required.
+type Config struct {
+	Commands    SessionCommands
+	Asks        AskReplier
+	Runs        SessionRuns
+	Store       store.Viewer
+	Log         broadcast.Log
+	IDs         *session.IDs
+	Backend     Backend
+	Credentials Credentials
+	Terminals   *pty.Terminals
+	Directory   string // the location of requests that name none
+	Version     string // of cairn
+	// Head returns git's HEAD of a directory: "ref: refs/heads/BRANCH" or a commit, "" outside of a checkout. It must be
+	// cheap.
+	Head      func(directory string) string
+	Condition func() error // why nothing can be written now; nil if writes work
+	Logger    *slog.Logger
+}
+
 // deps is what the handlers work with.
 type deps struct {
 	Config
 
-	started int64 // in milliseconds
+	started  int64 // in milliseconds
+	document func() ([]byte, error)
 
 	notices    notices
 	deliveries broadcast.DeliveryTracker
@@ -25,9 +49,9 @@ type deps struct {
 	long       httpio.LongRequests // streams, and requests that wait for a session
 }
 
-// locate returns the location of the request with symbolic links resolved, which is the name that sessions and their events
+// findLocation returns the location of the request with symbolic links resolved, which is the name that sessions and their events
 // use. There are no workspaces: a request that names one is meant for another server.
-func (d *deps) locate(r *http.Request) (l session.Location, named bool, err error) {
+func (d *deps) findLocation(r *http.Request) (l session.Location, named bool, err error) {
 	l, named, err = httpio.Locator{
 		QueryDirectory: "directory", QueryWorkspace: "workspace", Directory: d.Directory, Relative: true,
 	}.Locate(r)
@@ -42,5 +66,22 @@ func (d *deps) locate(r *http.Request) (l session.Location, named bool, err erro
 
 // findSession reads a session.
 func (d *deps) findSession(ctx context.Context, id session.ID) (*session.Session, error) {
-	return store.Query(ctx, d.Store, func(rd store.Reader) (*session.Session, error) { return store.FindSession(rd, id) })
+	return store.Query(
+		ctx,
+		d.Store,
+		func(rd store.Reader) (*session.Session, error) { return store.FindSession(rd, id) },
+	)
+}
+
+// publishBranch tells the streams that another branch is checked out in the directory; "" is a detached commit.
+func (d *deps) publishBranch(ctx context.Context, directory, head string) {
+	l, err := d.Backend.Location(ctx, session.Location{Directory: directory})
+	if err != nil {
+		return
+	}
+	branch, ok := strings.CutPrefix(head, "ref: refs/heads/")
+	if !ok {
+		branch = ""
+	}
+	d.notices.publish(notice{directory, l.ProjectID, kindBranch, branchUpdated{branch}})
 }

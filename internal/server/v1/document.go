@@ -1,15 +1,10 @@
 package v1
 
 import (
-	"context"
-	"net/http"
 	"reflect"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/pty"
-	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/openapi"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -17,22 +12,14 @@ import (
 
 //go:generate go test . -run TestDocumentIsCurrent -update
 
-// writeDocument answers with the document of the contract.
-func writeDocument(context.Context, struct{}) (operation.Func[jsontext.Value], error) {
-	doc, err := Document()
-	return func(w http.ResponseWriter, _ *http.Request) error {
-		return httpio.WriteEncoded(w, http.StatusOK, doc)
-	}, err
-}
-
-// Document returns the OpenAPI document of the contract. It lists the operations of OpenCode's document.
-func Document() ([]byte, error) {
+// NewDocument returns the OpenAPI document of the contract. It lists the operations of OpenCode's document.
+func NewDocument() ([]byte, error) {
 	text := reflect.TypeFor[string]()
 	errors := map[string]reflect.Type{"401": nil}
 	for _, status := range []string{"400", "403", "404", "409", "413", "429", "500", "503"} {
 		errors[status] = typeOf[errorEnvelope]()
 	}
-	return operation.Document(Operations(), operation.Description{
+	return operation.NewDocument(ListOperations(), operation.Description{
 		Title: "cairn, the V1 contract", Version: "1", Errors: errors, Types: documentTypes(),
 		Query: []openapi.Parameter{{Name: "directory", Type: text}, {Name: "workspace", Type: text}},
 	})
@@ -104,5 +91,3 @@ func documentTypes() openapi.Types {
 		},
 	}
 }
-
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }

@@ -117,3 +117,5 @@ func unusedEventTypes() map[string]reflect.Type {
 		"worktree.ready":   typeOf[ofPlace](), "worktree.failed": typeOf[ofFailure](),
 	}
 }
+
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }

@@ -31,7 +31,14 @@ func TestEdits(t *testing.T) {
 		return fmt.Sprintf("/session/%s/message/%s/part/%s", id, ms[m].Info.ID, ms[m].Parts[p].ID)
 	}
 	part := func(m, p int, kind, more string) string {
-		return fmt.Sprintf(`{"id":%q,"sessionID":%q,"messageID":%q,"type":%q%s}`, ms[m].Parts[p].ID, id, ms[m].Info.ID, kind, more)
+		return fmt.Sprintf(
+			`{"id":%q,"sessionID":%q,"messageID":%q,"type":%q%s}`,
+			ms[m].Parts[p].ID,
+			id,
+			ms[m].Info.ID,
+			kind,
+			more,
+		)
 	}
 	next := w.follow(t, "/event")
 	next()
@@ -67,9 +74,14 @@ func TestEdits(t *testing.T) {
 		}
 	}
 	left := w.ask(t, http.MethodGet, "/session/"+id+"/message", "").body
-	want := fmt.Sprintf(`"parts":[{"id":%q,"sessionID":%[2]q,"messageID":%[3]q,"type":"text","text":"zwei","synthetic":true},`+
-		`{"id":%[4]q,"sessionID":%[2]q,"messageID":%[3]q,"type":"file","mime":"text/plain","filename":"m.txt","url":"data:text/plain,more"}]}]`,
-		ms[0].Parts[1].ID, id, ms[0].Info.ID, ms[0].Parts[2].ID)
+	want := fmt.Sprintf(
+		`"parts":[{"id":%q,"sessionID":%[2]q,"messageID":%[3]q,"type":"text","text":"zwei","synthetic":true},`+
+			`{"id":%[4]q,"sessionID":%[2]q,"messageID":%[3]q,"type":"file","mime":"text/plain","filename":"m.txt","url":"data:text/plain,more"}]}]`,
+		ms[0].Parts[1].ID,
+		id,
+		ms[0].Info.ID,
+		ms[0].Parts[2].ID,
+	)
 	if !strings.HasSuffix(left, want) {
 		t.Errorf("left is %s\nwant  %s", left, want)
 	}
@@ -85,7 +97,8 @@ func TestEditsWait(t *testing.T) {
 		t.Fatal(a.body)
 	}
 	<-begun
-	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/message/"+m, ""); a.status != http.StatusConflict || !strings.Contains(a.body, "SessionBusyError") {
+	if a := w.ask(t, http.MethodDelete, "/session/"+id+"/message/"+m, ""); a.status != http.StatusConflict ||
+		!strings.Contains(a.body, "SessionBusyError") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	close(finish)

@@ -35,9 +35,9 @@ type encodedEvent struct {
 	version  int // of a durable event
 }
 
-// frames returns the frames for the streams of one directory or, with global, of all directories. The global ones contain
+// encodeOnce returns the frames for the streams of one directory or, with global, of all directories. The global ones contain
 // durable events twice, as OpenCode does: plain, and as a syncMessage. The last frame of a durable update has its id.
-func (u *encodedUpdate) frames(global bool) ([]sse.Frame, error) {
+func (u *encodedUpdate) encodeOnce(global bool) ([]sse.Frame, error) {
 	form := &u.forms[0]
 	if global {
 		form = &u.forms[1]
@@ -55,7 +55,10 @@ func (u *encodedUpdate) encodeFrames(global bool) (frames []sse.Frame, err error
 		payloads := []payload{e.json}
 		if e.durable {
 			kind := e.kind + "." + strconv.Itoa(e.version)
-			payloads = append(payloads, syncMessage{"sync", e.id, syncEvent{e.id, kind, u.seq, u.session, e.properties()}})
+			payloads = append(
+				payloads,
+				syncMessage{"sync", e.id, syncEvent{e.id, kind, u.seq, u.session, e.findProperties()}},
+			)
 		}
 		for _, p := range payloads {
 			f, err := encodeFrame(eventEnvelope{Directory: u.directory, Project: u.project, Payload: p})
@@ -71,8 +74,8 @@ func (u *encodedUpdate) encodeFrames(global bool) (frames []sse.Frame, err error
 	return frames, nil
 }
 
-// properties returns the last member of the event's JSON. The members before it contain no quotes.
-func (e encodedEvent) properties() jsontext.Value {
+// findProperties returns the last member of the event's JSON. The members before it contain no quotes.
+func (e encodedEvent) findProperties() jsontext.Value {
 	_, rest, _ := bytes.Cut(e.json, []byte(`"properties":`))
 	return jsontext.Value(rest[:len(rest)-1])
 }

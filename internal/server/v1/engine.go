@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Commands changes sessions.
-type Commands interface {
+// SessionCommands changes sessions.
+type SessionCommands interface {
 	CreateSession(ctx context.Context, r command.CreateRequest) (*session.Session, error)
 	ChangeSession(ctx context.Context, id session.ID, c command.SessionChange) error
 	DeleteSession(ctx context.Context, id session.ID) error
@@ -21,15 +21,15 @@ type Commands interface {
 	RemovePart(ctx context.Context, id session.ID, m session.MessageID, p session.PartID) error
 }
 
-// Asks replies to pending permission asks and questions.
-type Asks interface {
+// AskReplier replies to pending permission asks and questions.
+type AskReplier interface {
 	Reply(ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message string) error
 	AnswerQuestions(ctx context.Context, id session.ID, ask session.AskID, answers [][]string) error
 	DismissQuestions(ctx context.Context, id session.ID, ask session.AskID) error
 }
 
-// Runs controls the work of sessions.
-type Runs interface {
+// SessionRuns controls the work of sessions.
+type SessionRuns interface {
 	Interrupt(ctx context.Context, id session.ID) error
 	Wait(ctx context.Context, id session.ID) error
 	Status(id session.ID) engine.Status

@@ -25,7 +25,7 @@ func (e *statusError) Error() string { return fmt.Sprintf("status %d", e.status)
 
 // Fail answers with an error in the envelope that OpenCode has for it. The texts of internal errors go to the log only, under
 // a ref that the response names.
-func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) {
+func (d *deps) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if own, ok := errors.AsType[*statusError](err); ok {
 		_ = httpio.WriteJSON(w, own.status, own.body)
 		return
@@ -39,7 +39,7 @@ func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	case e.Code == session.CodeInternal:
 		ref = httpio.NewRef()
-		a.Logger.ErrorContext(r.Context(), "request failed",
+		d.Logger.ErrorContext(r.Context(), "request failed",
 			"ref", ref, "method", r.Method, "path", r.URL.Path, "error", err)
 	case e.Code == session.CodeTooMany, e.Code == session.CodeUnavailable:
 		w.Header().Set("Retry-After", "1")
@@ -70,9 +70,9 @@ func locateDirectoryError(r *http.Request, err error) error {
 	case !ok || !isDirectoryError(e) || httpio.ErrorPart(err) == "body":
 		return err
 	case r.URL.Query().Get("directory") != "":
-		return httpio.Invalid("query", "directory", "%s", e.Message)
+		return httpio.NewInvalid("query", "directory", "%s", e.Message)
 	case r.Header.Get("X-Opencode-Directory") != "":
-		return httpio.Invalid("headers", "x-opencode-directory", "%s", e.Message)
+		return httpio.NewInvalid("headers", "x-opencode-directory", "%s", e.Message)
 	default: // the server's own directory
 		return session.Errorf(session.CodeInvalid, "%s", e.Message)
 	}
@@ -137,6 +137,12 @@ func encodeError(e *session.Error, part, ref string) (int, any) {
 	}
 }
 
+// The kinds of asks, as errors name them.
+const (
+	kindPermission = "permission"
+	kindQuestion   = "question"
+)
+
 const (
 	maxMessage = 1024
 	maxID      = 200
@@ -151,10 +157,14 @@ func newNamedError(name, message string) namedError {
 // encodeNotFound returns the envelope for something missing, with the messages that OpenCode's clients know.
 func encodeNotFound(e *session.Error) any {
 	id := httpio.Clip(e.ID, maxID)
-	message := capitalize(e.Kind) + " not found: " + id
+	message := capitalizeFirst(e.Kind) + " not found: " + id
 	switch e.Kind {
 	case kindPermission:
-		return taggedError{Tag: "PermissionNotFoundError", RequestID: id, Message: "Permission request not found: " + id}
+		return taggedError{
+			Tag:       "PermissionNotFoundError",
+			RequestID: id,
+			Message:   "Permission request not found: " + id,
+		}
 	case kindQuestion:
 		return taggedError{Tag: "QuestionNotFoundError", RequestID: id, Message: "Question request not found: " + id}
 	case "project":
@@ -170,7 +180,7 @@ func encodeNotFound(e *session.Error) any {
 	}
 }
 
-func capitalize(word string) string {
+func capitalizeFirst(word string) string {
 	r, size := utf8.DecodeRuneInString(word)
 	return string(unicode.ToUpper(r)) + word[size:]
 }

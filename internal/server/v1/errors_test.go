@@ -31,14 +31,14 @@ func TestErrorEnvelopes(t *testing.T) {
 		{session.NotFound("pty", "pty_1"), 404, `{"_tag":"PtyNotFoundError","ptyID":"pty_1","message":"PTY session not found: pty_1"}`},
 		{session.NotFound("agent", "bild", "build"), 404, `{"name":"NotFoundError","data":{"message":"there is no agent \"bild\"; did you mean build?"}}`},
 		{session.Conflict("session", "ses_5", "is busy"), 409, `{"_tag":"SessionBusyError","sessionID":"ses_5","message":"session \"ses_5\" is busy"}`},
-		{httpio.Invalid("body", "parts[0].text", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"parts\"][0][\"text\"]","kind":"Payload"}}`},
-		{httpio.Invalid("query", "pattern", "pattern is missing"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"pattern is missing\n  at [\"pattern\"]","kind":"Query"}}`},
-		{httpio.Invalid("params", "requestID", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"requestID\"]","kind":"Params"}}`},
+		{httpio.NewInvalid("body", "parts[0].text", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"parts\"][0][\"text\"]","kind":"Payload"}}`},
+		{httpio.NewInvalid("query", "pattern", "pattern is missing"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"pattern is missing\n  at [\"pattern\"]","kind":"Query"}}`},
+		{httpio.NewInvalid("params", "requestID", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"requestID\"]","kind":"Params"}}`},
 		{session.Errorf(session.CodeTooLarge, "big"), 413, `{"name":"RequestTooLargeError","data":{"message":"big"}}`},
 		{session.Errorf(session.CodeTooMany, "later"), 429, `{"name":"TooManyRequestsError","data":{"message":"later"}}`},
 		{session.Errorf(session.CodeUnavailable, "closing"), 503, `{"name":"ServiceUnavailableError","data":{"message":"closing"}}`},
 		{session.Errorf(session.CodeDenied, "no"), 403, `{"name":"ForbiddenError","data":{"message":"no"}}`},
-		{httpio.UnsupportedMedia("text/html"), 415, `{"name":"UnsupportedMediaTypeError","data":{"message":"the body must be sent as application/json, got \"text/html\""}}`},
+		{httpio.NewUnsupportedMedia("text/html"), 415, `{"name":"UnsupportedMediaTypeError","data":{"message":"the body must be sent as application/json, got \"text/html\""}}`},
 		{auth, 401, ``},
 		{&config.Error{Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5}, Key: "agent.a.tools[1]", Message: "want text"}, 400, `{"name":"ConfigInvalidError","data":{"path":"/w/opencode.json","issues":[{"path":["agent","a","tools",1],"message":"line 2, column 5: want text"}]}}`},
 		{httpio.WithPart("query", fmt.Errorf("location: %w", &config.Error{Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5}, Message: "it is not JSON"})), 400, `{"name":"ConfigJsonError","data":{"path":"/w/opencode.json","message":"line 2, column 5: it is not JSON"}}`},
@@ -58,9 +58,13 @@ func TestInnerWordsStayInside(t *testing.T) {
 	w := httptest.NewRecorder()
 	a.Fail(w, httptest.NewRequest("GET", "/x", nil), errors.New("secret words"))
 	body := w.Body.String()
-	_, rest, found := strings.Cut(body, `{"name":"UnknownError","data":{"message":"Unexpected server error. Check server logs for details.","ref":"`)
+	_, rest, found := strings.Cut(
+		body,
+		`{"name":"UnknownError","data":{"message":"Unexpected server error. Check server logs for details.","ref":"`,
+	)
 	ref, _, _ := strings.Cut(rest, `"`)
-	if w.Code != 500 || !found || strings.Contains(body, "secret") || !strings.Contains(log.String(), ref) || !strings.Contains(log.String(), "secret words") {
+	if w.Code != 500 || !found || strings.Contains(body, "secret") || !strings.Contains(log.String(), ref) ||
+		!strings.Contains(log.String(), "secret words") {
 		t.Errorf("%d %s\n%s", w.Code, body, &log)
 	}
 }

@@ -26,7 +26,7 @@ type subscription struct {
 
 // subscribe streams the events of one directory.
 func (h eventHandlers) subscribe(ctx context.Context, in subscription) (operation.Stream[busEvent], error) {
-	after, newest, at, err := h.startOf(ctx, in.LastEventID)
+	after, newest, at, err := h.findStart(ctx, in.LastEventID)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (h eventHandlers) subscribeGlobal(
 		LastEventID string `header:"Last-Event-ID"`
 	},
 ) (operation.Stream[eventEnvelope], error) {
-	after, newest, at, err := h.startOf(ctx, in.LastEventID)
+	after, newest, at, err := h.findStart(ctx, in.LastEventID)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +57,13 @@ func (h eventHandlers) subscribeGlobal(
 	}, nil
 }
 
-// startOf returns where a stream starts: after the event that the client received last, or now. It samples the log first,
+// findStart returns where a stream starts: after the event that the client received last, or now. It samples the log first,
 // so that the client misses nothing from then on. An id beyond the newest event comes from a store that was replaced; the
 // stream starts now, because clients would repeat a refused id for ever.
-func (h eventHandlers) startOf(ctx context.Context, lastID string) (after, newest int64, at eventlog.Mark, err error) {
+func (h eventHandlers) findStart(
+	ctx context.Context,
+	lastID string,
+) (after, newest int64, at eventlog.Mark, err error) {
 	at = h.Log.NewestMark()
 	newest, err = store.Query(ctx, h.Store, func(rd store.Reader) (int64, error) { return rd.Head("") })
 	if err != nil || lastID == "" {
@@ -68,7 +71,7 @@ func (h eventHandlers) startOf(ctx context.Context, lastID string) (after, newes
 	}
 	after, err = strconv.ParseInt(lastID, 10, 64)
 	if err != nil || after < 0 {
-		return 0, 0, at, httpio.Invalid("headers", "Last-Event-ID",
+		return 0, 0, at, httpio.NewInvalid("headers", "Last-Event-ID",
 			"Last-Event-ID must be the id of a frame of this stream, got %q", httpio.Clip(lastID, 40))
 	}
 	return min(after, newest), newest, at, nil
@@ -95,12 +98,12 @@ func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory stri
 	ctx, end := b.long.Start(r.Context(), "")
 	defer end()
 	notices, stop := b.notices.subscribe() // before the response starts, which a client in this process sees at once
-	defer b.branches.join(ctx, directory)()
+	defer b.branches.addReader(ctx, directory)()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
 	defer b.out.Close()
-	b.updates.Join()
-	defer b.updates.Leave()
-	b.out.Beat(func() sse.Frame { return b.plainFrame("server.heartbeat") })
+	b.updates.AddReader()
+	defer b.updates.RemoveReader()
+	b.out.SetHeartbeat(func() sse.Frame { return b.plainFrame("server.heartbeat") })
 	delivery := b.deliveries.Open(at)
 	defer b.deliveries.Close(delivery)
 	if r.Method == http.MethodHead {
@@ -118,7 +121,7 @@ func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory stri
 		if err = failed; err == nil {
 			err = b.sendUpdate(ctx, u)
 		}
-		b.deliveries.Advance(delivery, u)
+		b.deliveries.RecordDelivery(delivery, u)
 		if err != nil {
 			break
 		}
@@ -126,7 +129,7 @@ func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory stri
 	if err != nil && ctx.Err() == nil {
 		b.Logger.ErrorContext(ctx, "event stream failed", "error", err)
 	}
-	b.out.Break()
+	b.out.BreakConnection()
 }
 
 // plainFrame returns the frame of an event without properties.
@@ -141,7 +144,7 @@ func (b *busStream) sendUpdate(ctx context.Context, u eventlog.Update) error {
 	if err != nil || !b.global && encoded.directory != b.directory {
 		return err
 	}
-	frames, err := encoded.frames(b.global)
+	frames, err := encoded.encodeOnce(b.global)
 	if err != nil {
 		return err
 	}
@@ -170,7 +173,7 @@ func (b *busStream) encodeUpdate(ctx context.Context, u eventlog.Update) (*encod
 		}
 	}
 	if b.catchUp == nil {
-		b.catchUp = newUpdates(b.deps)
+		b.catchUp = newUpdates(b.Store, b.IDs)
 	}
 	return b.catchUp.Encode(ctx, u)
 }

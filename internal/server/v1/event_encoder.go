@@ -25,8 +25,8 @@ type eventEncoder struct {
 const maxFolds = 1024
 
 // newUpdates returns a broadcaster of encoded updates.
-func newUpdates(d *deps) *broadcast.Broadcaster[*encodedUpdate] {
-	e := &eventEncoder{store: d.Store, ids: d.IDs, folds: map[session.ID]*opencode.Fold{}}
+func newUpdates(s store.Viewer, ids *session.IDs) *broadcast.Broadcaster[*encodedUpdate] {
+	e := &eventEncoder{store: s, ids: ids, folds: map[session.ID]*opencode.Fold{}}
 	return broadcast.New(e, (*encodedUpdate).size)
 }
 

@@ -121,7 +121,8 @@ func TestStreamResumes(t *testing.T) {
 	}
 	last := func(ls []line) (text string) {
 		for _, f := range ls {
-			if part, ok := f.data["properties"].(map[string]any)["part"].(map[string]any); ok && part["type"] == "text" {
+			if part, ok := f.data["properties"].(map[string]any)["part"].(map[string]any); ok &&
+				part["type"] == "text" {
 				text = part["messageID"].(string) + part["text"].(string)
 			}
 		}
@@ -177,7 +178,8 @@ func TestStreamsAreToldFirst(t *testing.T) {
 			}
 		})
 		<-stands
-		if a := w.ask(t, http.MethodPost, "/session/"+s+"/message", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK || !idle.Load() {
+		if a := w.ask(t, http.MethodPost, "/session/"+s+"/message", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK ||
+			!idle.Load() {
 			t.Errorf("answered %d, the stream had said that the session rests: %t", a.status, idle.Load())
 		}
 		cancel()
@@ -233,7 +235,8 @@ func TestStreamsAreScoped(t *testing.T) {
 	})
 	last := synced[len(synced)-1].data
 	e := last["payload"].(map[string]any)["syncEvent"].(map[string]any)
-	if last["directory"] != w.work+"/sub" || e["type"] != "session.created.1" || e["seq"] != 0.0 || last["project"] == nil {
+	if last["directory"] != w.work+"/sub" || e["type"] != "session.created.1" || e["seq"] != 0.0 ||
+		last["project"] == nil {
 		t.Errorf("synced as %v", last)
 	}
 }

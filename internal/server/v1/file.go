@@ -16,7 +16,7 @@ type pathIn struct {
 	Path string `query:"path" required:"true"`
 }
 
-func (h fileHandlers) list(ctx context.Context, in pathIn) ([]opencode.FileNode, error) {
+func (h fileHandlers) listFiles(ctx context.Context, in pathIn) ([]opencode.FileNode, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (h fileHandlers) list(ctx context.Context, in pathIn) ([]opencode.FileNode,
 	return list, httpio.WithPart("query", err)
 }
 
-func (h fileHandlers) read(ctx context.Context, in pathIn) (opencode.FileContent, error) {
+func (h fileHandlers) readFile(ctx context.Context, in pathIn) (opencode.FileContent, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return opencode.FileContent{}, err
@@ -34,7 +34,7 @@ func (h fileHandlers) read(ctx context.Context, in pathIn) (opencode.FileContent
 	return c, httpio.WithPart("query", err)
 }
 
-func (h fileHandlers) grep(ctx context.Context, in struct {
+func (h fileHandlers) searchText(ctx context.Context, in struct {
 	locationIn
 	Pattern string `query:"pattern" required:"true"`
 },
@@ -47,8 +47,8 @@ func (h fileHandlers) grep(ctx context.Context, in struct {
 	return list, httpio.WithPart("query", err)
 }
 
-// find ranks the files, and the directories if they are asked for, by how well they match the query.
-func (h fileHandlers) find(ctx context.Context, in struct {
+// findFiles ranks the files, and the directories if they are asked for, by how well they match the query.
+func (h fileHandlers) findFiles(ctx context.Context, in struct {
 	locationIn
 	Query string `query:"query" required:"true"`
 	Dirs  string `query:"dirs" enum:"true,false"`

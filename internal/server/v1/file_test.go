@@ -25,7 +25,11 @@ func TestFiles(t *testing.T) {
 		return `{"name":"` + name + `","path":"` + path + `","absolute":"` + w.work + `/` + name + `","type":"` + kind + `","ignored":` + ignored + `}`
 	}
 	list := "[" + strings.Join([]string{
-		node(".git", "directory", "false"), node("src", "directory", "false"), node(".gitignore", "file", "false"), node("a.txt", "file", "false"),
+		node(
+			".git",
+			"directory",
+			"false",
+		), node("src", "directory", "false"), node(".gitignore", "file", "false"), node("a.txt", "file", "false"),
 		node("README.md", "file", "false"), node("x.log", "file", "true"),
 	}, ",") + "]"
 	for path, want := range map[string]string{
@@ -49,7 +53,9 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	w.put(t, filepath.Join(w.work, "p.png"), "\x89PNG\r\n\x1a\n\x00")
-	if a := w.ask(t, http.MethodGet, "/file/content?path=p.png", ""); a.body != `{"type":"binary","content":"`+base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n\x00"))+`","encoding":"base64","mimeType":"image/png"}` {
+	if a := w.ask(t, http.MethodGet, "/file/content?path=p.png", ""); a.body != `{"type":"binary","content":"`+base64.StdEncoding.EncodeToString(
+		[]byte("\x89PNG\r\n\x1a\n\x00"),
+	)+`","encoding":"base64","mimeType":"image/png"}` {
 		t.Error(a.body)
 	}
 	for path, field := range map[string]string{
@@ -57,7 +63,8 @@ func TestFiles(t *testing.T) {
 		"/find?pattern=(": "", "/find/file?query=x&limit=0": "limit", "/find/file?query=x&limit=x": "limit", "/find/file?query=x&type=y": "type",
 		"/file?path=a.txt": "path", "/file?path=missing": "path", "/file/content?path=src": "path", "/file?path=a%00b": "path",
 	} {
-		if a := w.ask(t, http.MethodGet, path, ""); a.status != 400 || !strings.Contains(a.body, field) || !strings.Contains(a.body, `"kind":"Query"`) {
+		if a := w.ask(t, http.MethodGet, path, ""); a.status != 400 || !strings.Contains(a.body, field) ||
+			!strings.Contains(a.body, `"kind":"Query"`) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
@@ -80,7 +87,9 @@ func TestFilesStayInside(t *testing.T) {
 	} {
 		for _, route := range []string{"/file?path=", "/file/content?path="} {
 			a := w.ask(t, http.MethodGet, route+url.QueryEscape(path), "")
-			if strings.Contains(a.body, "hunter2") || strings.Contains(a.body, "root:") || a.status == 200 && a.body != `{"type":"text","content":""}` || a.status >= 500 {
+			if strings.Contains(a.body, "hunter2") || strings.Contains(a.body, "root:") ||
+				a.status == 200 && a.body != `{"type":"text","content":""}` ||
+				a.status >= 500 {
 				t.Errorf("%s%s: %d %.200s", route, path, a.status, a.body)
 			}
 		}

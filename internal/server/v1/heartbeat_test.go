@@ -50,12 +50,20 @@ func TestHeartbeatsAreEvents(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store, ids := storetest.NewMemory(), &session.IDs{}
-			a := v1.New(v1.Config{Store: store, Log: eventlog.New(eventlog.Config{Store: store, IDs: ids}), IDs: ids, Backend: nowhere{}, Directory: "/work"})
+			a := v1.New(
+				v1.Config{
+					Store:     store,
+					Log:       eventlog.New(eventlog.Config{Store: store, IDs: ids}),
+					IDs:       ids,
+					Backend:   nowhere{},
+					Directory: "/work",
+				},
+			)
 			ctx, cancel := context.WithCancel(t.Context())
 			w := &taken{header: http.Header{}}
 			var stream sync.WaitGroup
 			stream.Go(func() {
-				follow(a.Handler(), w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
+				follow(a.NewHandler(), w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
 			})
 			time.Sleep(3*sse.HeartbeatEvery + time.Second)
 			cancel()
@@ -88,11 +96,12 @@ func TestNothingIsLostWhileAStreamOpens(t *testing.T) {
 		a := v1.New(v1.Config{Store: store, Log: log, IDs: ids, Backend: nowhere{}, Directory: "/"})
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &answers{taken: taken{header: http.Header{}}, then: func() {
-			a.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/global/dispose", http.NoBody))
+			a.NewHandler().
+				ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/global/dispose", http.NoBody))
 		}}
 		var stream sync.WaitGroup
 		stream.Go(func() {
-			follow(a.Handler(), w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/global/event", http.NoBody))
+			follow(a.NewHandler(), w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/global/event", http.NoBody))
 		})
 		synctest.Wait()
 		cancel()

@@ -19,7 +19,12 @@ func TestBodiesAreBounded(t *testing.T) {
 	for _, path := range []string{"POST /session", "POST /session/ses_1/message", "PATCH /config", "POST /vcs/apply", "POST /log", "POST /tui/publish", "PUT /auth/x"} {
 		method, path, _ := strings.Cut(path, " ")
 		for _, length := range []int64{64 << 20, -1} {
-			r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+path, io.MultiReader(strings.NewReader(`{"title":"`), big()))
+			r, err := http.NewRequestWithContext(
+				t.Context(),
+				method,
+				"http://localhost"+path,
+				io.MultiReader(strings.NewReader(`{"title":"`), big()),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +36,8 @@ func TestBodiesAreBounded(t *testing.T) {
 			}
 			body, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
-			if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.HasPrefix(string(body), `{"name":"RequestTooLargeError"`) {
+			if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge ||
+				!strings.HasPrefix(string(body), `{"name":"RequestTooLargeError"`) {
 				t.Errorf("%s %s, %d: %d %s, %v", method, path, length, resp.StatusCode, body, err)
 			}
 		}
@@ -55,15 +61,31 @@ func TestTheBoundOnBodiesIsTheUsers(t *testing.T) {
 // What is kept of others, such as a page in a file, is never answered so that a browser would show it.
 func TestNothingIsShownAsAPage(t *testing.T) {
 	const page = "<!doctype html><script>alert(1)</script>\n"
-	w := newWorld(t, "", map[string]string{"a.html": page, "a.svg": "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"})
+	w := newWorld(
+		t,
+		"",
+		map[string]string{"a.html": page, "a.svg": "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"},
+	)
 	w.put(t, w.work+"/a.html", page+page)
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"<script>alert(1)</script>"}`).body).(map[string]any)["id"].(string)
-	w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"<script>alert(1)</script>"}]}`)
+	w.ask(
+		t,
+		http.MethodPost,
+		"/session/"+id+"/prompt_async",
+		`{"noReply":true,"parts":[{"type":"text","text":"<script>alert(1)</script>"}]}`,
+	)
 	for _, path := range []string{
 		"/file/content?path=a.html", "/file/content?path=a.svg", "/file?path=.", "/find?pattern=script", "/vcs/diff/raw", "/vcs/diff?mode=git", "/session", "/session/" + id,
 		"/session/" + id + "/message", "/<script>", "/session/<script>", "/file?path=<script>", "/doc", "/api/doc",
 	} {
-		a := w.ask(t, http.MethodGet, strings.NewReplacer("<", "%3C", ">", "%3E").Replace(path), "", "Accept", "text/html")
+		a := w.ask(
+			t,
+			http.MethodGet,
+			strings.NewReplacer("<", "%3C", ">", "%3E").Replace(path),
+			"",
+			"Accept",
+			"text/html",
+		)
 		kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 		if kind != "application/json" && (kind != "text/x-diff" || path != "/vcs/diff/raw") {
 			t.Errorf("%s: %d as %q", path, a.status, kind)
@@ -100,14 +122,19 @@ func (e endless) Read(p []byte) (int, error) {
 
 // Whatever is in a path, a query or a body, the answer is within the contract and no fault of ours.
 func FuzzRoutes(f *testing.F) {
-	for i := range v1.Operations() {
-		f.Add(i, "ses_1", "directory=%2F..", `{"parts":[{"type":"text","text":5}],"title":{},"patch":"x","type":"api","key":"k"}`)
+	for i := range v1.ListOperations() {
+		f.Add(
+			i,
+			"ses_1",
+			"directory=%2F..",
+			`{"parts":[{"type":"text","text":5}],"title":{},"patch":"x","type":"api","key":"k"}`,
+		)
 	}
 	f.Add(0, "..", "directory=%ff&workspace=\x00&limit=-1&mode=x&path=../../etc/passwd", "\xff\xfe")
 	f.Add(1, "%2e%2e%2f", "limit=99999999999999999999&start=1e9&cursor=x", strings.Repeat("[", 5000))
 	w := newWorld(f, "", map[string]string{"a.txt": "alpha\n"})
 	f.Fuzz(func(t *testing.T, n int, id, query, body string) {
-		r := v1.Operations()[uint(n)%uint(len(v1.Operations()))]
+		r := v1.ListOperations()[uint(n)%uint(len(v1.ListOperations()))]
 		if streams(r.Path) {
 			return
 		}
@@ -140,7 +167,7 @@ func FuzzRoutes(f *testing.F) {
 // An id that a path resolves away reaches no operation.
 func TestDotsAreNoIDs(t *testing.T) {
 	w := newWorld(t, "", nil)
-	for _, r := range v1.Operations() {
+	for _, r := range v1.ListOperations() {
 		if !strings.Contains(r.Path, "}/") {
 			continue
 		}

@@ -3,7 +3,7 @@ package v1
 import (
 	"context"
 	"log/slog"
-	"strings"
+	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -16,23 +16,14 @@ import (
 // instanceHandlers describes the server and its locations.
 type instanceHandlers struct{ *deps }
 
-// locationIn is a request about a location.
-type locationIn struct{ Location operation.Location }
-
-// locationBody is a request about a location with a body.
-type locationBody[Body any] struct {
-	locationIn
-	Body Body `body:"required"`
-}
-
 // health is the response of global.health.
 type health struct {
 	Healthy bool   `json:"healthy"`
 	Version string `json:"version"`
 }
 
-// health reports that the server works. A server that can only read does not.
-func (h instanceHandlers) health(context.Context, struct{}) (health, error) {
+// getHealth reports that the server works. A server that can only read does not.
+func (h instanceHandlers) getHealth(context.Context, struct{}) (health, error) {
 	return health{true, h.Version}, h.Condition()
 }
 
@@ -45,9 +36,9 @@ type paths struct {
 	Directory string `json:"directory"`
 }
 
-// paths says where things are. A missing directory is described like one outside of a checkout, as OpenCode does, so that a
+// getPaths says where things are. A missing directory is described like one outside of a checkout, as OpenCode does, so that a
 // client whose directory was removed learns where it is.
-func (h instanceHandlers) paths(ctx context.Context, in locationIn) (paths, error) {
+func (h instanceHandlers) getPaths(ctx context.Context, in locationIn) (paths, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil && isDirectoryError(httpio.PublicError(err)) {
 		l, err = &Location{Directory: in.Location.Directory, Worktree: "/"}, nil
@@ -55,13 +46,13 @@ func (h instanceHandlers) paths(ctx context.Context, in locationIn) (paths, erro
 	if err != nil {
 		return paths{}, err
 	}
-	home := h.Backend.Home()
+	home := h.Backend.UserDirectories()
 	return paths{home.Home, home.State, home.Config, l.Worktree, l.Directory}, nil
 }
 
-// project describes the project of the location. The request to create a repository gets the same response: only the user
+// getProject describes the project of the location. The request to create a repository gets the same response: only the user
 // creates repositories.
-func (h instanceHandlers) project(ctx context.Context, in locationIn) (opencode.Project, error) {
+func (h instanceHandlers) getProject(ctx context.Context, in locationIn) (opencode.Project, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return opencode.Project{}, err
@@ -81,7 +72,7 @@ func (h instanceHandlers) projectOf(l *Location) opencode.Project {
 }
 
 func (h instanceHandlers) listProjects(ctx context.Context, in locationIn) ([]opencode.Project, error) {
-	p, err := h.project(ctx, in)
+	p, err := h.getProject(ctx, in)
 	return []opencode.Project{p}, err
 }
 
@@ -120,7 +111,7 @@ func (h instanceHandlers) updateProject(ctx context.Context, in struct {
 	default:
 		return h.projectOf(l), nil
 	}
-	return p, httpio.Invalid("body", field, "%s cannot be stored: a project is its repository", field)
+	return p, httpio.NewInvalid("body", field, "%s cannot be stored: a project is its repository", field)
 }
 
 // projectDirectory is one directory of a project.
@@ -136,8 +127,8 @@ func (h instanceHandlers) listProjectDirectories(ctx context.Context, in project
 	return []projectDirectory{{l.Worktree}}, nil
 }
 
-// dispose tells the streams of the location to read it again. The server itself keeps nothing that would have to go.
-func (h instanceHandlers) dispose(ctx context.Context, in locationIn) (bool, error) {
+// disposeInstance tells the streams of the location to read it again. The server itself keeps nothing that would have to go.
+func (h instanceHandlers) disposeInstance(ctx context.Context, in locationIn) (bool, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return false, err
@@ -151,13 +142,13 @@ func (h instanceHandlers) disposeAll(context.Context, struct{}) (bool, error) {
 	return true, nil
 }
 
-// app is what the first clients of OpenCode read at their start.
-func (h instanceHandlers) app(ctx context.Context, in locationIn) (map[string]any, error) {
+// getApp is what the first clients of OpenCode read at their start.
+func (h instanceHandlers) getApp(ctx context.Context, in locationIn) (map[string]any, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return nil, err
 	}
-	home := h.Backend.Home()
+	home := h.Backend.UserDirectories()
 	return map[string]any{
 		"hostname": "", "git": l.Git, "time": map[string]int64{"initialized": h.started},
 		"path": map[string]string{
@@ -184,17 +175,17 @@ func (e *logEntry) Validate() error {
 	_, known := logLevels[e.Level]
 	switch {
 	case e.Service == nil:
-		return httpio.Invalid("body", "service", "service is missing: name the service that logs")
+		return httpio.NewInvalid("body", "service", "service is missing: name the service that logs")
 	case e.Message == nil:
-		return httpio.Invalid("body", "message", "message is missing")
+		return httpio.NewInvalid("body", "message", "message is missing")
 	case !known:
 		return invalidChoice("level", e.Level, "debug", "info", "warn", "error")
 	}
 	return nil
 }
 
-// log writes a line of a client to the log.
-func (h instanceHandlers) log(ctx context.Context, in struct {
+// writeLog writes a line of a client to the log.
+func (h instanceHandlers) writeLog(ctx context.Context, in struct {
 	Body logEntry `body:"required"`
 },
 ) (bool, error) {
@@ -207,8 +198,10 @@ func (h instanceHandlers) log(ctx context.Context, in struct {
 	return true, nil
 }
 
-// invalidChoice is the error for a member of a body that has none of the allowed values.
-func invalidChoice(member, got string, choices ...string) error {
-	return httpio.Invalid("body", member, "%s must be one of %s, got %q",
-		member, strings.Join(choices, ", "), httpio.Clip(got, 40))
+// writeDocument answers with the document of the contract.
+func (d *deps) writeDocument(context.Context, struct{}) (operation.Func[jsontext.Value], error) {
+	doc, err := d.document()
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		return httpio.WriteEncoded(w, http.StatusOK, doc)
+	}, err
 }

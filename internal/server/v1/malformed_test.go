@@ -41,7 +41,7 @@ type operation struct {
 
 func operations(t testing.TB) map[string]map[string]operation {
 	t.Helper()
-	text, err := v1.Document()
+	text, err := v1.NewDocument()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func operations(t testing.TB) map[string]map[string]operation {
 func implemented(t testing.TB) map[string]map[string]operation {
 	t.Helper()
 	all := operations(t)
-	for _, o := range v1.Operations() {
+	for _, o := range v1.ListOperations() {
 		if o.Unimplemented {
 			delete(all[o.Path], strings.ToLower(o.Method))
 		}
@@ -100,7 +100,12 @@ func things(t testing.TB, w *world) map[string]string {
 	}
 	ids := map[string]string{}
 	ids["sessionID"] = text(w.ask(t, http.MethodPost, "/session", `{}`), "id")
-	w.ask(t, http.MethodPost, "/session/"+ids["sessionID"]+"/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"hi"}]}`)
+	w.ask(
+		t,
+		http.MethodPost,
+		"/session/"+ids["sessionID"]+"/prompt_async",
+		`{"noReply":true,"parts":[{"type":"text","text":"hi"}]}`,
+	)
 	said := w.ask(t, http.MethodGet, "/session/"+ids["sessionID"]+"/message", "")
 	said.body = said.body[1 : len(said.body)-1]
 	ids["messageID"], ids["partID"] = text(said, "info", "id"), text(said, "parts", "id")
@@ -163,7 +168,8 @@ func TestWrongTypesAreRefused(t *testing.T) {
 			method, at := strings.ToUpper(method), filled(path, ids)
 			misfits(body.Schema, func(v string) string { return v }, func(name, text string) {
 				count++
-				if a := w.ask(t, method, at, text); a.status != http.StatusBadRequest || !strings.Contains(a.body, name) {
+				if a := w.ask(t, method, at, text); a.status != http.StatusBadRequest ||
+					!strings.Contains(a.body, name) {
 					t.Errorf("%s %s %s: %d %.200s", method, path, text, a.status, a.body)
 				}
 			})
@@ -171,7 +177,8 @@ func TestWrongTypesAreRefused(t *testing.T) {
 				continue
 			}
 			for _, text := range []string{`{`, `[]`, `5`, `"x"`, `true`, `null`, `{}x`, `{"a":1,"a":2}`, "\x00", strings.Repeat("[", 100), `{"a":` + strings.Repeat(`{"a":`, 70)} {
-				if a := w.ask(t, method, at, text); a.status != http.StatusBadRequest || !strings.Contains(a.body, "body") && !strings.Contains(a.body, `\"a\"`) {
+				if a := w.ask(t, method, at, text); a.status != http.StatusBadRequest ||
+					!strings.Contains(a.body, "body") && !strings.Contains(a.body, `\"a\"`) {
 					t.Errorf("%s %s %.20s: %d %.200s", method, path, text, a.status, a.body)
 				}
 			}
@@ -222,7 +229,8 @@ func TestMissingMembersAreNamed(t *testing.T) {
 				}
 			}
 			text := `{` + strings.Join(have, ",") + `}`
-			if a := w.ask(t, method, filled(path, ids), text); a.status != http.StatusBadRequest || !strings.Contains(a.body, name) {
+			if a := w.ask(t, method, filled(path, ids), text); a.status != http.StatusBadRequest ||
+				!strings.Contains(a.body, name) {
 				t.Errorf("%s %s: %d %.200s, want %s", route, text, a.status, a.body, name)
 			}
 		}
@@ -241,7 +249,8 @@ func TestNumbersInQueries(t *testing.T) {
 				}
 				for _, v := range []string{"x", "-1", "1.5", "1e999", "99999999999999999999", "NaN", "0x10", "1 ", "١"} {
 					q := url.Values{p.Name: {v}, "query": {"x"}, "mode": {"git"}}
-					if a := w.ask(t, strings.ToUpper(method), filled(path, ids)+"?"+q.Encode(), ""); a.status != http.StatusBadRequest || !strings.Contains(a.body, p.Name) {
+					if a := w.ask(t, strings.ToUpper(method), filled(path, ids)+"?"+q.Encode(), ""); a.status != http.StatusBadRequest ||
+						!strings.Contains(a.body, p.Name) {
 						t.Errorf("%s %s, %s=%s: %d %.200s", method, path, p.Name, v, a.status, a.body)
 					}
 				}
@@ -281,7 +290,7 @@ func TestIDsInPaths(t *testing.T) {
 	prefixes := map[string]string{
 		"sessionID": "ses_", "messageID": "msg_", "partID": "prt_", "ptyID": "pty_", "requestID": "per_", "permissionID": "per_", "id": "wrk_", "providerID": "", "projectID": "", "name": "",
 	}
-	for _, r := range v1.Operations() {
+	for _, r := range v1.ListOperations() {
 		if r.Unimplemented {
 			continue
 		}
@@ -303,14 +312,16 @@ func TestIDsInPaths(t *testing.T) {
 				body = `{}`
 			}
 			header := []string{"X-Opencode-Ticket", "1"}
-			if a := w.ask(t, r.Method, at(prefix+"00000000nobody"), body, header...); a.status != http.StatusNotFound && !slices.Contains(unmoved, route) {
+			if a := w.ask(t, r.Method, at(prefix+"00000000nobody"), body, header...); a.status != http.StatusNotFound &&
+				!slices.Contains(unmoved, route) {
 				t.Errorf("%s, unknown %s: %d %.200s", route, name, a.status, a.body)
 			}
 			if prefix == "" {
 				continue
 			}
 			for _, bad := range []string{"zz", "%00", "%ff", prefix + "%20x", prefix + "%0a", prefix + strings.Repeat("x", 5000), prefix + "é", "%F0%9F%98%80"} {
-				if a := w.ask(t, r.Method, at(bad), body, header...); a.status != http.StatusBadRequest || !strings.Contains(a.body, name) && !strings.Contains(a.body, prefix) {
+				if a := w.ask(t, r.Method, at(bad), body, header...); a.status != http.StatusBadRequest ||
+					!strings.Contains(a.body, name) && !strings.Contains(a.body, prefix) {
 					t.Errorf("%s, %s %.20s: %d %.200s", route, name, bad, a.status, a.body)
 				}
 			}

@@ -19,20 +19,14 @@ import (
 // messageHandlers reads and edits messages.
 type messageHandlers struct{ *deps }
 
-// messageIn is a request about one message.
-type messageIn struct {
-	sessionIn
-	MessageID session.MessageID `path:"messageID"`
-}
-
 // messageCursor names the message before which a page ends. It is base64 of JSON on the wire.
 type messageCursor struct {
 	ID   session.MessageID `json:"id"`
 	Time int64             `json:"time"`
 }
 
-// list lists all messages in their order, or, with a limit, the newest ones before a cursor.
-func (h messageHandlers) list(ctx context.Context, in struct {
+// listMessages lists all messages in their order, or, with a limit, the newest ones before a cursor.
+func (h messageHandlers) listMessages(ctx context.Context, in struct {
 	sessionIn
 	Limit  int64  `query:"limit"`
 	Before string `query:"before"`
@@ -40,9 +34,13 @@ func (h messageHandlers) list(ctx context.Context, in struct {
 ) (operation.Func[[]opencode.Message], error) {
 	if in.Limit == 0 {
 		if in.Before != "" {
-			return nil, httpio.Invalid("query", "limit", "before needs a limit")
+			return nil, httpio.NewInvalid("query", "limit", "before needs a limit")
 		}
-		t, err := store.Query(ctx, h.Store, func(rd store.Reader) (transcript, error) { return readTranscript(rd, in.SessionID) })
+		t, err := store.Query(
+			ctx,
+			h.Store,
+			func(rd store.Reader) (transcript, error) { return readTranscript(rd, in.SessionID) },
+		)
 		return func(w http.ResponseWriter, _ *http.Request) error { return t.write(w) }, err
 	}
 	var before messageCursor
@@ -63,7 +61,7 @@ func (h messageHandlers) list(ctx context.Context, in struct {
 	}, err
 }
 
-var errMessageCursor = httpio.Invalid("query", "before", "before must be a cursor of an earlier response")
+var errMessageCursor = httpio.NewInvalid("query", "before", "before must be a cursor of an earlier response")
 
 // setNextPage sets the headers that link to the page before this one.
 func setNextPage(w http.ResponseWriter, r *http.Request, limit int64, first messageCursor) {
@@ -83,7 +81,15 @@ func setNextPage(w http.ResponseWriter, r *http.Request, limit int64, first mess
 	if rest != "" {
 		rest = "&" + rest
 	}
-	link := fmt.Sprintf(`<%s://%s%s?limit=%d&before=%s%s>; rel="next"`, scheme, r.Host, r.URL.EscapedPath(), limit, cursor, rest)
+	link := fmt.Sprintf(
+		`<%s://%s%s?limit=%d&before=%s%s>; rel="next"`,
+		scheme,
+		r.Host,
+		r.URL.EscapedPath(),
+		limit,
+		cursor,
+		rest,
+	)
 	w.Header().Set("Access-Control-Expose-Headers", "Link, X-Next-Cursor")
 	w.Header().Set("Link", link)
 	w.Header().Set("X-Next-Cursor", cursor)
@@ -146,13 +152,6 @@ type messagePage struct {
 	messages []opencode.Message
 	first    messageCursor
 	hasOlder bool
-}
-
-// readPending reads the prompts that wait for their promotion. They come after all other messages.
-func readPending(rd store.Reader, id session.ID) ([]*session.Input, error) {
-	pending, err := store.PendingInputs(rd, id, "", 0)
-	slices.SortStableFunc(pending, func(x, y *session.Input) int { return int(x.AdmittedSeq - y.AdmittedSeq) })
-	return pending, err
 }
 
 // readMessagePage reads the newest limit messages before one; "" is the end of the session.

@@ -100,7 +100,7 @@ func (h messageHandlers) editPart(ctx context.Context, in partIn, p opencode.Par
 	switch p.(type) {
 	case *opencode.TextPart, *opencode.ReasoningPart, *opencode.ToolPart:
 	default:
-		return httpio.Invalid("params", "partID", "the start and the end of a step cannot be edited")
+		return httpio.NewInvalid("params", "partID", "the start and the end of a step cannot be edited")
 	}
 	if to == nil {
 		return h.Commands.RemovePart(ctx, in.SessionID, in.MessageID, in.PartID)

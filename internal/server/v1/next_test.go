@@ -59,7 +59,8 @@ func TestSessionsOfBothContractsAreTold(t *testing.T) {
 	if got := strings.Join(slices.Compact(kinds), ", "); got != want {
 		t.Errorf("told %s\nwant %s", got, want)
 	}
-	if got := strings.Join(ofV1, " "); !strings.Contains(got, "message.part.updated") || !strings.Contains(got, "session.created") {
+	if got := strings.Join(ofV1, " "); !strings.Contains(got, "message.part.updated") ||
+		!strings.Contains(got, "session.created") {
 		t.Errorf("V1's words are %s", got)
 	}
 }

@@ -6,45 +6,52 @@ import (
 	"github.com/cairn-dev/cairn/internal/server/operation"
 )
 
-// operations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for routes that
+// ListOperations lists the operations of the contract.
+func ListOperations() []operation.Operation { return (&deps{}).listOperations() }
+
+// listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for routes that
 // only older clients call, and the handler, whose types give the parameters, the body and the response.
-func (a *API) operations() []operation.Operation {
+func (d *deps) listOperations() []operation.Operation {
 	return slices.Concat(
-		a.instanceOperations(), a.sessionOperations(), a.locationOperations(), a.terminalOperations(), a.unimplemented(),
+		d.listInstanceOperations(),
+		d.listSessionOperations(),
+		d.listLocationOperations(),
+		d.listTerminalOperations(),
+		d.listUnimplemented(),
 	)
 }
 
-// instanceOperations are about the server, its locations and its streams.
-func (a *API) instanceOperations() []operation.Operation {
-	instances := instanceHandlers{a.deps}
-	events := eventHandlers{a.deps}
+// listInstanceOperations are about the server, its locations and its streams.
+func (d *deps) listInstanceOperations() []operation.Operation {
+	instances := instanceHandlers{d}
+	events := eventHandlers{d}
 	return []operation.Operation{
-		operation.New("GET /global/health", "global.health", instances.health),
+		operation.New("GET /global/health", "global.health", instances.getHealth),
 		operation.New("POST /global/dispose", "global.dispose", instances.disposeAll),
-		operation.New("POST /instance/dispose", "instance.dispose", instances.dispose),
-		operation.New("POST /log", "app.log", instances.log),
-		operation.New("GET /path", "path.get", instances.paths),
+		operation.New("POST /instance/dispose", "instance.dispose", instances.disposeInstance),
+		operation.New("POST /log", "app.log", instances.writeLog),
+		operation.New("GET /path", "path.get", instances.getPaths),
 		operation.New("GET /project", "project.list", instances.listProjects),
-		operation.New("GET /project/current", "project.current", instances.project),
-		operation.New("POST /project/git/init", "project.initGit", instances.project),
+		operation.New("GET /project/current", "project.current", instances.getProject),
+		operation.New("POST /project/git/init", "project.initGit", instances.getProject),
 		operation.New("PATCH /project/{projectID}", "project.update", instances.updateProject),
 		operation.New("GET /project/{projectID}/directories", "project.directories", instances.listProjectDirectories),
-		operation.New("GET /app", "", instances.app),
-		operation.New("GET /doc", "", writeDocument),
+		operation.New("GET /app", "", instances.getApp),
+		operation.New("GET /doc", "", d.writeDocument),
 
 		operation.New("GET /event", "event.subscribe", events.subscribe),
 		operation.New("GET /global/event", "global.event", events.subscribeGlobal),
 	}
 }
 
-// sessionOperations are about sessions and their messages.
-func (a *API) sessionOperations() []operation.Operation {
-	sessions := sessionHandlers{a.deps}
-	messages := messageHandlers{a.deps}
-	prompts := promptHandlers{a.deps}
-	asks := askHandlers{a.deps}
+// listSessionOperations are about sessions and their messages.
+func (d *deps) listSessionOperations() []operation.Operation {
+	sessions := sessionHandlers{d}
+	messages := messageHandlers{d}
+	prompts := promptHandlers{d}
+	asks := askHandlers{d}
 	return []operation.Operation{
-		operation.New("GET /session", "session.list", sessions.list),
+		operation.New("GET /session", "session.list", sessions.listSessions),
 		operation.New("POST /session", "session.create", sessions.create),
 		operation.New("GET /session/status", "session.status", sessions.listStatuses),
 		operation.New("GET /session/{sessionID}", "session.get", sessions.get),
@@ -52,38 +59,50 @@ func (a *API) sessionOperations() []operation.Operation {
 		operation.New("DELETE /session/{sessionID}", "session.delete", sessions.delete),
 		operation.New("GET /session/{sessionID}/children", "session.children", sessions.listChildren),
 		operation.New("GET /session/{sessionID}/todo", "session.todo", sessions.listTodos),
-		operation.New("GET /session/{sessionID}/diff", "session.diff", sessions.diff),
-		operation.New("POST /session/{sessionID}/abort", "session.abort", sessions.abort),
+		operation.New("GET /session/{sessionID}/diff", "session.diff", sessions.listDiffs),
+		operation.New("POST /session/{sessionID}/abort", "session.abort", sessions.abortSession),
 		operation.New("GET /experimental/session", "experimental.session.list", sessions.listGlobal),
 
-		operation.New("GET /session/{sessionID}/message", "session.messages", messages.list),
+		operation.New("GET /session/{sessionID}/message", "session.messages", messages.listMessages),
 		operation.New("GET /session/{sessionID}/message/{messageID}", "session.message", messages.get),
 		operation.New("DELETE /session/{sessionID}/message/{messageID}", "session.deleteMessage", messages.delete),
-		operation.New("DELETE /session/{sessionID}/message/{messageID}/part/{partID}", "part.delete", messages.deletePart),
-		operation.New("PATCH /session/{sessionID}/message/{messageID}/part/{partID}", "part.update", messages.updatePart),
+		operation.New(
+			"DELETE /session/{sessionID}/message/{messageID}/part/{partID}",
+			"part.delete",
+			messages.deletePart,
+		),
+		operation.New(
+			"PATCH /session/{sessionID}/message/{messageID}/part/{partID}",
+			"part.update",
+			messages.updatePart,
+		),
 
-		operation.New("POST /session/{sessionID}/message", "session.prompt", prompts.prompt),
-		operation.New("POST /session/{sessionID}/prompt_async", "session.prompt_async", prompts.promptAsync),
-		operation.New("POST /session/{sessionID}/command", "session.command", prompts.command),
+		operation.New("POST /session/{sessionID}/message", "session.prompt", prompts.runPrompt),
+		operation.New("POST /session/{sessionID}/prompt_async", "session.prompt_async", prompts.startPrompt),
+		operation.New("POST /session/{sessionID}/command", "session.command", prompts.runCommand),
 		operation.New("POST /session/{sessionID}/init", "session.init", prompts.runInit),
-		operation.New("POST /session/{sessionID}/shell", "session.shell", prompts.shell),
+		operation.New("POST /session/{sessionID}/shell", "session.shell", prompts.runShell),
 
 		operation.New("GET /permission", "permission.list", asks.listPermissions),
 		operation.New("POST /permission/{requestID}/reply", "permission.reply", asks.replyPermission),
-		operation.New("POST /session/{sessionID}/permissions/{permissionID}", "permission.respond", asks.respondPermission),
+		operation.New(
+			"POST /session/{sessionID}/permissions/{permissionID}",
+			"permission.respond",
+			asks.respondPermission,
+		),
 		operation.New("GET /question", "question.list", asks.listQuestions),
 		operation.New("POST /question/{requestID}/reply", "question.reply", asks.answerQuestion),
 		operation.New("POST /question/{requestID}/reject", "question.reject", asks.rejectQuestion),
 	}
 }
 
-// locationOperations are about what a location offers: agents, providers, settings, files.
-func (a *API) locationOperations() []operation.Operation {
-	catalogs := catalogHandlers{a.deps}
-	settings := settingsHandlers{a.deps}
-	credentials := authHandlers{a.deps}
-	checkouts := checkoutHandlers{a.deps}
-	files := fileHandlers{a.deps}
+// listLocationOperations are about what a location offers: agents, providers, settings, files.
+func (d *deps) listLocationOperations() []operation.Operation {
+	catalogs := catalogHandlers{d}
+	settings := settingsHandlers{d}
+	credentials := authHandlers{d}
+	checkouts := checkoutHandlers{d}
+	files := fileHandlers{d}
 	return []operation.Operation{
 		operation.New("GET /agent", "app.agents", listOf(catalogs, Catalog.Agents)),
 		operation.New("GET /mode", "", listOf(catalogs, Catalog.Agents)),
@@ -105,23 +124,23 @@ func (a *API) locationOperations() []operation.Operation {
 		operation.New("POST /provider/{providerID}/oauth/authorize", "provider.oauth.authorize", credentials.authorize),
 		operation.New("POST /provider/{providerID}/oauth/callback", "provider.oauth.callback", credentials.finishLogin),
 
-		operation.New("GET /vcs", "vcs.get", checkouts.branches),
+		operation.New("GET /vcs", "vcs.get", checkouts.listBranches),
 		operation.New("GET /vcs/status", "vcs.status", checkouts.listChanges),
-		operation.New("GET /vcs/diff", "vcs.diff", checkouts.diff),
+		operation.New("GET /vcs/diff", "vcs.diff", checkouts.diffFiles),
 		operation.New("GET /vcs/diff/raw", "vcs.diff.raw", checkouts.rawDiff),
 		operation.New("POST /vcs/apply", "vcs.apply", checkouts.applyPatch),
 
-		operation.New("GET /file", "file.list", files.list),
-		operation.New("GET /file/content", "file.read", files.read),
-		operation.New("GET /find", "find.text", files.grep),
-		operation.New("GET /find/file", "find.files", files.find),
+		operation.New("GET /file", "file.list", files.listFiles),
+		operation.New("GET /file/content", "file.read", files.readFile),
+		operation.New("GET /find", "find.text", files.searchText),
+		operation.New("GET /find/file", "find.files", files.findFiles),
 	}
 }
 
-// terminalOperations are about terminal interfaces and terminals.
-func (a *API) terminalOperations() []operation.Operation {
-	tui := tuiHandlers{a.deps}
-	terminals := ptyHandlers{a.deps}
+// listTerminalOperations are about terminal interfaces and terminals.
+func (d *deps) listTerminalOperations() []operation.Operation {
+	tui := tuiHandlers{d}
+	terminals := ptyHandlers{d}
 	return []operation.Operation{
 		operation.New("POST /tui/append-prompt", "tui.appendPrompt", publishBody[tuiText](tui, kindAppend, nil)),
 		operation.New("POST /tui/open-help", "tui.openHelp", tui.publishCommand("help.show")),

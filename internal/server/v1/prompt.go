@@ -3,8 +3,6 @@ package v1
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
@@ -25,10 +23,10 @@ type promptIn struct {
 	Body opencode.PromptInput `body:"required"`
 }
 
-// prompt admits a prompt and answers with the newest message of the model once the session is idle. That message also says
+// runPrompt admits a prompt and answers with the newest message of the model once the session is idle. That message also says
 // how the work failed.
-func (h promptHandlers) prompt(ctx context.Context, in promptIn) (opencode.Message, error) {
-	admitted, err := h.admit(ctx, in)
+func (h promptHandlers) runPrompt(ctx context.Context, in promptIn) (opencode.Message, error) {
+	admitted, err := h.admitPrompt(ctx, in)
 	if err != nil {
 		return opencode.Message{}, err
 	}
@@ -40,14 +38,14 @@ func (h promptHandlers) prompt(ctx context.Context, in promptIn) (opencode.Messa
 	return h.waitForAnswer(ctx, admitted)
 }
 
-// promptAsync admits a prompt.
-func (h promptHandlers) promptAsync(ctx context.Context, in promptIn) (operation.None, error) {
-	_, err := h.admit(ctx, in)
+// startPrompt admits a prompt.
+func (h promptHandlers) startPrompt(ctx context.Context, in promptIn) (operation.None, error) {
+	_, err := h.admitPrompt(ctx, in)
 	return operation.None{}, err
 }
 
-// admit admits the prompt of a request.
-func (h promptHandlers) admit(ctx context.Context, in promptIn) (*session.Input, error) {
+// admitPrompt admits the prompt of a request.
+func (h promptHandlers) admitPrompt(ctx context.Context, in promptIn) (*session.Input, error) {
 	s, err := h.findSession(ctx, in.SessionID)
 	if err != nil {
 		return nil, err
@@ -85,7 +83,11 @@ func (h promptHandlers) waitForAnswer(ctx context.Context, in *session.Input) (m
 		return m, err
 	}
 	h.deliveries.Wait(long, h.Log.NewestMark())
-	return store.Query(long, h.Store, func(rd store.Reader) (opencode.Message, error) { return readNewestAnswer(rd, in) })
+	return store.Query(
+		long,
+		h.Store,
+		func(rd store.Reader) (opencode.Message, error) { return readNewestAnswer(rd, in) },
+	)
 }
 
 // isShutdown reports whether a long request ended because the server shuts down, and not because the client left.
@@ -144,8 +146,8 @@ type commandIn struct {
 	Body opencode.CommandInput `body:"required"`
 }
 
-// command prompts the session with the prompt of a command, answers as prompt does, and tells the streams.
-func (h promptHandlers) command(ctx context.Context, in commandIn) (m opencode.Message, err error) {
+// runCommand prompts the session with the prompt of a command, answers as prompt does, and tells the streams.
+func (h promptHandlers) runCommand(ctx context.Context, in commandIn) (m opencode.Message, err error) {
 	b := &in.Body
 	if err = b.Check(); err == nil {
 		err = checkMessageID(b.MessageID)
@@ -173,7 +175,12 @@ func (h promptHandlers) command(ctx context.Context, in commandIn) (m opencode.M
 	id, _ := opencode.IDAndTime(m.Info)
 	h.notices.publish(notice{
 		directory: s.Location.Directory, project: s.ProjectID, kind: "command.executed",
-		properties: opencode.CommandExecution{Name: *b.Command, SessionID: s.ID, Arguments: *b.Arguments, MessageID: id},
+		properties: opencode.CommandExecution{
+			Name:      *b.Command,
+			SessionID: s.ID,
+			Arguments: *b.Arguments,
+			MessageID: id,
+		},
 	})
 	return m, nil
 }
@@ -217,7 +224,7 @@ func (h promptHandlers) runInit(ctx context.Context, in struct {
 	b := opencode.CommandInput{
 		MessageID: in.Body.MessageID, Command: &name, Arguments: &arguments, Model: in.Body.ProviderID + "/" + in.Body.ModelID,
 	}
-	_, err := h.command(ctx, commandIn{in.sessionIn, b})
+	_, err := h.runCommand(ctx, commandIn{in.sessionIn, b})
 	return true, err
 }
 
@@ -237,8 +244,8 @@ func (b *shellRequest) Validate() error {
 	return checkMessageID(b.MessageID)
 }
 
-// shell runs a shell command of the user and answers with the message that shows the call.
-func (h promptHandlers) shell(ctx context.Context, in struct {
+// runShell runs a shell command of the user and answers with the message that shows the call.
+func (h promptHandlers) runShell(ctx context.Context, in struct {
 	sessionIn
 	Body shellRequest `body:"required"`
 },
@@ -263,48 +270,4 @@ func (h promptHandlers) shell(ctx context.Context, in struct {
 	return store.Query(ctx, h.Store, func(rd store.Reader) (opencode.Message, error) {
 		return readMessage(rd, q.SessionID, sh.AnswerID)
 	})
-}
-
-// checkMessageID refuses a messageID that cannot be one; "" is allowed.
-func checkMessageID(id session.MessageID) error {
-	if id == "" {
-		return nil
-	}
-	return session.CheckID("messageID", session.PrefixMessage, string(id))
-}
-
-// requireMembers refuses a body that lacks one of the members: their names and values, in pairs.
-func requireMembers(members ...string) error {
-	for i := 0; i+1 < len(members); i += 2 {
-		if members[i+1] == "" {
-			return missingMember(members[i])
-		}
-	}
-	return nil
-}
-
-// missingMember is the error for a body without a required member.
-func missingMember(name string) error { return httpio.Invalid("body", name, "Missing key") }
-
-// choiceKinds are what a body chooses by name. A missing one is a mistake in the body; other things that are not found are
-// named by the path.
-var choiceKinds = []string{"agent", "model", "provider", "variant", "command"}
-
-// inBody says that err is about the body, unless it says where it is already or is about the location of the request.
-func inBody(err error) error {
-	e, ok := errors.AsType[*session.Error](err)
-	if httpio.ErrorPart(err) != "" || ok && isDirectoryError(e) {
-		return err
-	}
-	if ok && e.Code == session.CodeNotFound && slices.Contains(choiceKinds, e.Kind) {
-		field := e.Kind
-		switch {
-		case strings.HasPrefix(e.Field, "parts["):
-			field = e.Field
-		case e.Kind == "provider":
-			field = "model"
-		}
-		err = session.Errorf(session.CodeInvalid, "%s", e.Error()).At(field).Because(err)
-	}
-	return httpio.WithPart("body", err)
 }

@@ -47,8 +47,18 @@ func TestARefusalNamesWhatWasSent(t *testing.T) {
 	text, file := `{"type":"text","text":"hi"}`, `{"type":"file","mime":"image/png","url":"data:image/png;base64,!"}`
 	type wrong struct{ method, path, body, at string }
 	refused := []wrong{
-		{"POST", "/session/" + id + "/command", `{"command":"init","arguments":"","parts":[` + file + `]}`, `["parts"][0]["url"]`},
-		{"PATCH", "/session/" + id + "/message/" + ids["messageID"] + "/part/" + ids["partID"], `{"id":"` + ids["partID"] + `","sessionID":"` + id + `","messageID":"` + ids["messageID"] + `","type":"text"}`, `["text"]`},
+		{
+			"POST",
+			"/session/" + id + "/command",
+			`{"command":"init","arguments":"","parts":[` + file + `]}`,
+			`["parts"][0]["url"]`,
+		},
+		{
+			"PATCH",
+			"/session/" + id + "/message/" + ids["messageID"] + "/part/" + ids["partID"],
+			`{"id":"` + ids["partID"] + `","sessionID":"` + id + `","messageID":"` + ids["messageID"] + `","type":"text"}`,
+			`["text"]`,
+		},
 		{"GET", "/find?pattern=[", "", `["pattern"]`},
 		{"GET", "/agent?directory=/none/here", "", `["directory"]`},
 		{"GET", "/config?directory=%00", "", `["directory"]`},
@@ -143,7 +153,8 @@ func TestASessionWithAFormIsRead(t *testing.T) {
 			t.Errorf("%s: %d %s", message, a.status, a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodPost, "/session/"+id+"/message", `{"parts":[{"type":"text","text":"and now plainly"}]}`); a.status != http.StatusOK || !strings.Contains(a.body, "Hello.") {
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/message", `{"parts":[{"type":"text","text":"and now plainly"}]}`); a.status != http.StatusOK ||
+		!strings.Contains(a.body, "Hello.") {
 		t.Errorf("the next prompt: %d %s", a.status, a.body)
 	}
 }

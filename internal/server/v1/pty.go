@@ -96,7 +96,7 @@ func overrideEnv(env []string, with map[string]string) ([]string, error) {
 	})
 	for name, value := range with {
 		if name == "" || strings.Contains(name, "=") {
-			return nil, httpio.Invalid("body", "env", "%q is not a valid name of a variable", httpio.Clip(name, 40))
+			return nil, httpio.NewInvalid("body", "env", "%q is not a valid name of a variable", httpio.Clip(name, 40))
 		}
 		env = append(env, name+"="+value)
 	}
@@ -165,7 +165,12 @@ func (h ptyHandlers) connect(_ context.Context, in struct {
 	if s := in.Cursor; s != "" {
 		var err error
 		if cursor, err = strconv.ParseInt(s, 10, 64); err != nil || cursor < pty.FromEnd {
-			return nil, httpio.Invalid("query", "cursor", "cursor must be a whole number, or -1 for the end, got %q", httpio.Clip(s, 40))
+			return nil, httpio.NewInvalid(
+				"query",
+				"cursor",
+				"cursor must be a whole number, or -1 for the end, got %q",
+				httpio.Clip(s, 40),
+			)
 		}
 	}
 	attached, err := h.Terminals.Attach(in.Location.Directory, in.PtyID, cursor)
@@ -173,7 +178,10 @@ func (h ptyHandlers) connect(_ context.Context, in struct {
 		return nil, session.NotFound("terminal", in.PtyID) // OpenCode has another envelope than for pty.get here
 	}
 	if in.Ticket != nil && !h.Terminals.RedeemTicket(*in.Ticket, in.Location.Directory, in.PtyID) {
-		return nil, session.Errorf(session.CodeDenied, "the ticket is for another terminal, was used already or has expired")
+		return nil, session.Errorf(
+			session.CodeDenied,
+			"the ticket is for another terminal, was used already or has expired",
+		)
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ctx, end := h.long.Start(r.Context(), "")
@@ -197,7 +205,7 @@ type (
 )
 
 // TerminalChanged tells the streams of the terminal's directory about a change.
-func (a *API) TerminalChanged(c pty.Change) {
+func (d *deps) TerminalChanged(c pty.Change) {
 	var properties any = terminalInfo{newTerminal(c.Info)}
 	switch c.Kind {
 	case pty.HasExited:
@@ -205,7 +213,7 @@ func (a *API) TerminalChanged(c pty.Change) {
 	case pty.Deleted:
 		properties = terminalID{c.Info.ID}
 	}
-	a.notices.publish(notice{c.Info.Directory, c.Info.Project, "pty." + string(c.Kind), properties})
+	d.notices.publish(notice{c.Info.Directory, c.Info.Project, "pty." + string(c.Kind), properties})
 }
 
 // shell is a program that a terminal can run.

@@ -35,7 +35,10 @@ func TestTheEnvironmentOfATerminal(t *testing.T) {
 		t.Setenv(name, "s-e-c-r-e-t")
 	}
 	w := newWorld(t, "", map[string]string{"below/x": ""})
-	_, exited := w.run(t, `{"command":"sh","args":["-c","env > told; exit 3"],"cwd":"below","env":{"MINE":"said","TERM":"dumb"}}`)
+	_, exited := w.run(
+		t,
+		`{"command":"sh","args":["-c","env > told; exit 3"],"cwd":"below","env":{"MINE":"said","TERM":"dumb"}}`,
+	)
 	if !strings.HasSuffix(exited, `"exitCode":3}`) {
 		t.Error(exited)
 	}
@@ -94,7 +97,8 @@ func TestTerminalsEndWithTheirHost(t *testing.T) {
 func TestTerminalsOfADirectory(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"below/x": ""})
 	below := "?directory=" + url.QueryEscape(filepath.Join(w.work, "below"))
-	if a := w.ask(t, http.MethodPost, "/pty"+below, `{"command":"sh","title":"Below"}`); a.status != 200 || !strings.Contains(a.body, `/below","status":"running"`) {
+	if a := w.ask(t, http.MethodPost, "/pty"+below, `{"command":"sh","title":"Below"}`); a.status != 200 ||
+		!strings.Contains(a.body, `/below","status":"running"`) {
 		t.Error(a)
 	}
 	if a := w.ask(t, http.MethodGet, "/pty"+below, ""); !strings.Contains(a.body, "Below") {
@@ -122,7 +126,8 @@ func TestTerminalsThatCannotBe(t *testing.T) {
 		{"DELETE", "/pty/pty_none", "", 404, "PTY session not found: pty_none"},
 		{"GET", "/pty/none", "", 400, `["ptyID"]`},
 	} {
-		if a := w.ask(t, c.method, c.path, c.body); a.status != c.status || !strings.Contains(strings.ReplaceAll(a.body, `\"`, `"`), c.says) {
+		if a := w.ask(t, c.method, c.path, c.body); a.status != c.status ||
+			!strings.Contains(strings.ReplaceAll(a.body, `\"`, `"`), c.says) {
 			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, a.status, a.body)
 		}
 	}

@@ -103,9 +103,17 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if err != nil {
 				s.t.Error(err)
 			}
-			say(w, map[string]any{"tool_calls": []any{map[string]any{"index": calls, "id": p.CallID, "type": "function", "function": map[string]any{
-				"name": p.Tool, "arguments": strings.ReplaceAll(string(args), "<WORK>", work),
-			}}}}, nil)
+			say(
+				w,
+				map[string]any{
+					"tool_calls": []any{
+						map[string]any{"index": calls, "id": p.CallID, "type": "function", "function": map[string]any{
+							"name": p.Tool, "arguments": strings.ReplaceAll(string(args), "<WORK>", work),
+						}},
+					},
+				},
+				nil,
+			)
 			calls++
 		}
 	}
@@ -115,13 +123,22 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	say(w, map[string]any{}, strings.ReplaceAll(m.Info.Finish, "-", "_"))
 	k := m.Info.Tokens
-	fmt.Fprintf(w, `data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,`+
-		`"prompt_tokens_details":{"cached_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}}`+"\n\ndata: [DONE]\n\n",
-		k.Input+k.Cache.Read, k.Output+k.Reasoning, k.Input+k.Cache.Read+k.Output+k.Reasoning, k.Cache.Read, k.Reasoning)
+	fmt.Fprintf(
+		w,
+		`data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,`+
+			`"prompt_tokens_details":{"cached_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}}`+"\n\ndata: [DONE]\n\n",
+		k.Input+k.Cache.Read,
+		k.Output+k.Reasoning,
+		k.Input+k.Cache.Read+k.Output+k.Reasoning,
+		k.Cache.Read,
+		k.Reasoning,
+	)
 }
 
 func say(w http.ResponseWriter, delta, finish any) {
-	b, err := json.Marshal(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}})
+	b, err := json.Marshal(
+		map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}},
+	)
 	if err != nil {
 		return
 	}

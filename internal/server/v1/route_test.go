@@ -73,12 +73,14 @@ func TestADirectoryThatIsNotThere(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"file": ""})
 	for _, dir := range []string{w.work + "/none", w.work + "/file", "/none/at/all"} {
 		query := "?directory=" + url.QueryEscape(dir)
-		if a := w.ask(t, http.MethodGet, "/path"+query, ""); a.status != 200 || !strings.HasSuffix(a.body, `"worktree":"/","directory":"`+dir+`"}`) {
+		if a := w.ask(t, http.MethodGet, "/path"+query, ""); a.status != 200 ||
+			!strings.HasSuffix(a.body, `"worktree":"/","directory":"`+dir+`"}`) {
 			t.Error(a)
 		}
 		for _, route := range []string{"POST /session", "GET /config", "GET /agent", "GET /project/current", "GET /file", "POST /pty"} {
 			method, path, _ := strings.Cut(route, " ")
-			if a := w.ask(t, method, path+query+"&path=.", ""); a.status != 400 || !strings.Contains(a.body, "directory") {
+			if a := w.ask(t, method, path+query+"&path=.", ""); a.status != 400 ||
+				!strings.Contains(a.body, "directory") {
 				t.Errorf("%s in %s: %d %s", route, dir, a.status, a.body)
 			}
 		}
@@ -97,7 +99,8 @@ func TestManyDirectories(t *testing.T) {
 	for round := range 2 {
 		for i := range many {
 			a := w.ask(t, http.MethodGet, "/agent", "", "X-Opencode-Directory", url.PathEscape(name(i)))
-			if a.status != 200 || !strings.Contains(a.body, fmt.Sprintf(`"own%d"`, i)) || strings.Count(a.body, `"own`) != 1 {
+			if a.status != 200 || !strings.Contains(a.body, fmt.Sprintf(`"own%d"`, i)) ||
+				strings.Count(a.body, `"own`) != 1 {
 				t.Fatalf("%s: %d %.300s", name(i), a.status, a.body)
 			}
 		}
@@ -123,7 +126,8 @@ func TestADirectoryByALink(t *testing.T) {
 	next := w.follow(t, "/event"+query)
 	next()
 	a := w.ask(t, http.MethodPost, "/session"+query, `{"title":"Linked"}`)
-	if got := next(); a.status != 200 || !strings.HasPrefix(got, "session.created ") || !strings.Contains(got, "Linked") {
+	if got := next(); a.status != 200 || !strings.HasPrefix(got, "session.created ") ||
+		!strings.Contains(got, "Linked") {
 		t.Error(a, got)
 	}
 	if a := w.ask(t, http.MethodGet, "/session"+query, ""); !strings.Contains(a.body, "Linked") {
@@ -149,13 +153,17 @@ func TestSessionsEverywhere(t *testing.T) {
 		}
 	}
 	a := w.ask(t, http.MethodGet, "/experimental/session", "")
-	if a.status != 200 || strings.Count(a.body, `"worktree":"`+w.work+`"`) != 2 || strings.Count(a.body, `"worktree":"/"`) != 1 {
+	if a.status != 200 || strings.Count(a.body, `"worktree":"`+w.work+`"`) != 2 ||
+		strings.Count(a.body, `"worktree":"/"`) != 1 {
 		t.Error(a)
 	}
 	if a := w.ask(t, http.MethodGet, "/experimental/session?search=below", ""); strings.Count(a.body, `"title"`) != 1 {
 		t.Error(a)
 	}
-	if a := w.ask(t, http.MethodGet, "/experimental/session?directory="+url.QueryEscape(elsewhere), ""); strings.Count(a.body, `"title"`) != 1 {
+	if a := w.ask(t, http.MethodGet, "/experimental/session?directory="+url.QueryEscape(elsewhere), ""); strings.Count(
+		a.body,
+		`"title"`,
+	) != 1 {
 		t.Error(a)
 	}
 	page := w.ask(t, http.MethodGet, "/experimental/session?limit=2", "")
@@ -237,7 +245,8 @@ func TestListsOfSessions(t *testing.T) {
 	top := make(`{"title":"top"}`)
 	child := make(`{"title":"child","parentID":"` + top + `"}`)
 	grandchild := make(`{"title":"grandchild","parentID":"` + child + `"}`)
-	if a := w.ask(t, http.MethodGet, "/session/"+top+"/children", ""); !strings.Contains(a.body, child) || strings.Contains(a.body, `"id":"`+grandchild) {
+	if a := w.ask(t, http.MethodGet, "/session/"+top+"/children", ""); !strings.Contains(a.body, child) ||
+		strings.Contains(a.body, `"id":"`+grandchild) {
 		t.Errorf("the children are %s", a.body)
 	}
 	for i := range 100 {

@@ -18,11 +18,6 @@ import (
 // sessionHandlers reads and changes sessions.
 type sessionHandlers struct{ *deps }
 
-// sessionIn is a request about one session.
-type sessionIn struct {
-	SessionID session.ID `path:"sessionID"`
-}
-
 // newSession is the body of session.create.
 type newSession struct {
 	ParentID   session.ID      `json:"parentID"`
@@ -136,8 +131,8 @@ func (h sessionHandlers) listTodos(ctx context.Context, in sessionIn) ([]session
 	return append([]session.Todo{}, s.Todos...), nil
 }
 
-// diff lists what the answers to a prompt changed: nothing, because there are no snapshots yet.
-func (h sessionHandlers) diff(_ context.Context, _ struct {
+// listDiffs lists what the answers to a prompt changed: nothing, because there are no snapshots yet.
+func (h sessionHandlers) listDiffs(_ context.Context, _ struct {
 	sessionIn
 	MessageID session.MessageID `query:"messageID"`
 },
@@ -145,8 +140,8 @@ func (h sessionHandlers) diff(_ context.Context, _ struct {
 	return []opencode.FileDiff{}, nil
 }
 
-// abort interrupts a session. A session that is idle or missing has nothing to interrupt, as in OpenCode.
-func (h sessionHandlers) abort(ctx context.Context, in sessionIn) (bool, error) {
+// abortSession interrupts a session. A session that is idle or missing has nothing to interrupt, as in OpenCode.
+func (h sessionHandlers) abortSession(ctx context.Context, in sessionIn) (bool, error) {
 	err := h.Runs.Interrupt(ctx, in.SessionID)
 	if err != nil && httpio.PublicError(err).Code == session.CodeNotFound {
 		err = nil

@@ -30,10 +30,10 @@ func (d *directoryQuery) DecodeRequest(r *http.Request) error {
 	return nil
 }
 
-// list lists the sessions of the project: those with the path of the query or a deeper one if the query names a path. If it
+// listSessions lists the sessions of the project: those with the path of the query or a deeper one if the query names a path. If it
 // names a directory but neither a path nor scope=project, the list has the sessions of that directory. The session that
 // changed last comes first.
-func (h sessionHandlers) list(ctx context.Context, in struct {
+func (h sessionHandlers) listSessions(ctx context.Context, in struct {
 	Location  operation.Location
 	Directory directoryQuery
 	Scope     scope   `query:"scope" enum:"project"`

@@ -30,7 +30,7 @@ func (h settingsHandlers) update(ctx context.Context, in locationBody[members]) 
 	if err != nil {
 		return nil, err
 	}
-	changes, err := h.configure(ctx, in.Body)
+	changes, err := h.changeSettings(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -44,16 +44,16 @@ func (h settingsHandlers) updateGlobal(ctx context.Context, in struct {
 	Body     members `body:"required"`
 },
 ) (members, error) {
-	if _, err := h.configure(ctx, in.Body); err != nil {
+	if _, err := h.changeSettings(ctx, in.Body); err != nil {
 		return nil, err
 	}
 	h.notices.publishGlobalDisposed(h.findClientLocation(ctx, in.Location))
 	return h.Backend.UserConfig(ctx)
 }
 
-func (h settingsHandlers) configure(ctx context.Context, changes members) (members, error) {
+func (h settingsHandlers) changeSettings(ctx context.Context, changes members) (members, error) {
 	if changes == nil {
-		return nil, httpio.Invalid("body", "", "the body must be an object")
+		return nil, httpio.NewInvalid("body", "", "the body must be an object")
 	}
 	changes = opencode.OnlyConfig(changes)
 	err := h.Backend.Configure(ctx, changes)
@@ -92,7 +92,7 @@ func (o *optionalLocation) DecodeRequest(r *http.Request) error {
 
 // findClientLocation returns the location of a request, nil if it has none.
 func (h settingsHandlers) findClientLocation(ctx context.Context, o optionalLocation) *Location {
-	at, _, err := h.locate(o.r)
+	at, _, err := h.findLocation(o.r)
 	if err != nil {
 		return nil
 	}

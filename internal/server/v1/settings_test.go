@@ -14,7 +14,16 @@ import (
 // As recorded from OpenCode: what all directories have changed is told of each where it is followed, and of all.
 func TestAChangeOfAllDirectoriesIsTold(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"own/x": ""})
-	here, all, elsewhere := w.follow(t, "/event"), w.follow(t, "/global/event"), w.follow(t, "/event?directory="+url.QueryEscape(w.work+"/own"))
+	here, all, elsewhere := w.follow(
+		t,
+		"/event",
+	), w.follow(
+		t,
+		"/global/event",
+	), w.follow(
+		t,
+		"/event?directory="+url.QueryEscape(w.work+"/own"),
+	)
 	for _, next := range []func() string{here, all, elsewhere} {
 		if got := next(); got != "server.connected {}" {
 			t.Fatal(got)
@@ -49,7 +58,11 @@ func TestRulesKeepTheirOrder(t *testing.T) {
 }
 
 func TestConfigIsChanged(t *testing.T) {
-	w := newWorld(t, `, "sandbox": {"enabled": false}, "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow", "webfetch": "deny"}`, nil)
+	w := newWorld(
+		t,
+		`, "sandbox": {"enabled": false}, "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow", "webfetch": "deny"}`,
+		nil,
+	)
 	a := w.ask(t, http.MethodGet, "/config", "")
 	for _, want := range []string{`"command":{}`, `"agent":{}`, `"mode":{}`, `"plugin":[]`, `"permission":{"bash":{"*":"ask","git *":"allow"},"edit":"allow","webfetch":"deny"}`, `"reserved":`} {
 		if !strings.Contains(a.body, want) {
@@ -59,18 +72,25 @@ func TestConfigIsChanged(t *testing.T) {
 	if strings.Contains(a.body, "sandbox") {
 		t.Error("our own members are shown to clients that refuse them")
 	}
-	a = w.ask(t, http.MethodPatch, "/config", `{"username":"zed","provider":{"mock":{"models":{"m.1":{"name":"One"}}}}}`)
+	a = w.ask(
+		t,
+		http.MethodPatch,
+		"/config",
+		`{"username":"zed","provider":{"mock":{"models":{"m.1":{"name":"One"}}}}}`,
+	)
 	if a.status != 200 || !strings.Contains(a.body, `"username":"zed"`) {
 		t.Fatal(a)
 	}
 	a = w.ask(t, http.MethodGet, "/config", "")
-	if !strings.Contains(a.body, `"username":"zed"`) || !strings.Contains(a.body, `"m.1":{"name":"One"}`) || !strings.Contains(a.body, `"name":"Main"`) {
+	if !strings.Contains(a.body, `"username":"zed"`) || !strings.Contains(a.body, `"m.1":{"name":"One"}`) ||
+		!strings.Contains(a.body, `"name":"Main"`) {
 		t.Error(a.body)
 	}
 	if a = w.ask(t, http.MethodPatch, "/config", `{"bogus":1}`); a.status != 200 || a.body != `{}` {
 		t.Error(a)
 	}
-	if a = w.ask(t, http.MethodPatch, "/global/config", `{"username":null}`); a.status != 200 || strings.Contains(a.body, "zed") {
+	if a = w.ask(t, http.MethodPatch, "/global/config", `{"username":null}`); a.status != 200 ||
+		strings.Contains(a.body, "zed") {
 		t.Error(a)
 	}
 	for _, body := range []string{`{"shell":null}`, `{"username":null}`, `{"provider":{"mock":{"models":{"m.1":{"family":null}}},"none":{"name":null}}}`} { // nothing to take out
@@ -101,10 +121,15 @@ func TestConfigIsChanged(t *testing.T) {
 
 func TestKeysAreKept(t *testing.T) {
 	w := newWorld(t, "", nil)
-	if a := w.ask(t, http.MethodPut, "/auth/openai", `{"type":"api","key":"s-e-c-r-e-t"}`); a.status != 200 || a.body != "true" {
+	if a := w.ask(t, http.MethodPut, "/auth/openai", `{"type":"api","key":"s-e-c-r-e-t"}`); a.status != 200 ||
+		a.body != "true" {
 		t.Fatal(a)
 	}
-	if a := w.ask(t, http.MethodGet, "/provider", ""); !strings.Contains(a.body, `"connected":["mock","openai","cairn"]`) || strings.Contains(a.body, "s-e-c-r-e-t") {
+	if a := w.ask(t, http.MethodGet, "/provider", ""); !strings.Contains(
+		a.body,
+		`"connected":["mock","openai","cairn"]`,
+	) ||
+		strings.Contains(a.body, "s-e-c-r-e-t") {
 		t.Error(a.body[max(0, len(a.body)-300):])
 	}
 	if a := w.ask(t, http.MethodDelete, "/auth/openai", ""); a.body != "true" {
@@ -118,7 +143,8 @@ func TestKeysAreKept(t *testing.T) {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodPut, "/auth/a%20b", `{"type":"api","key":"k"}`); a.status != 400 || strings.Contains(a.body, `"k"`) {
+	if a := w.ask(t, http.MethodPut, "/auth/a%20b", `{"type":"api","key":"k"}`); a.status != 400 ||
+		strings.Contains(a.body, `"k"`) {
 		t.Error(a)
 	}
 	for _, id := range []string{"never-was", "a%20b", "%00", "%ff"} { // there is none afterwards: that is what was asked for
@@ -153,8 +179,12 @@ func TestAConfigurationThatIsWrong(t *testing.T) {
 // shown nowhere.
 func TestLoginsOfVendors(t *testing.T) {
 	w := newWorld(t, "", nil)
-	if a := w.ask(t, http.MethodGet, "/provider/auth", ""); !strings.Contains(a.body, `"openrouter":[{"type":"oauth","label":"Login with OpenRouter"},{"type":"api","label":"API key"}]`) ||
-		!strings.Contains(a.body, `"github-copilot":[{"type":"oauth"`) || !strings.Contains(a.body, `"anthropic":[{"type":"api"`) {
+	if a := w.ask(t, http.MethodGet, "/provider/auth", ""); !strings.Contains(
+		a.body,
+		`"openrouter":[{"type":"oauth","label":"Login with OpenRouter"},{"type":"api","label":"API key"}]`,
+	) ||
+		!strings.Contains(a.body, `"github-copilot":[{"type":"oauth"`) ||
+		!strings.Contains(a.body, `"anthropic":[{"type":"api"`) {
 		t.Error(a.body)
 	}
 	const token = "gho_a-very-secret-token"
@@ -176,14 +206,17 @@ func TestLoginsOfVendors(t *testing.T) {
 		{"PUT /auth/org.example", `{"type":"wellknown","key":"K","token":"` + token + `"}`, 400, "cairn auth login"},
 	} {
 		method, path, _ := strings.Cut(c.op, " ")
-		if a := w.ask(t, method, path, c.body); a.status != c.status || !strings.Contains(a.body, c.says) || strings.Contains(a.body, token) {
+		if a := w.ask(t, method, path, c.body); a.status != c.status || !strings.Contains(a.body, c.says) ||
+			strings.Contains(a.body, token) {
 			t.Errorf("%s %s: %d %s", c.op, c.body, a.status, a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodGet, "/provider", ""); !strings.Contains(a.body, `"github-copilot"`) || strings.Contains(a.body, token) {
+	if a := w.ask(t, http.MethodGet, "/provider", ""); !strings.Contains(a.body, `"github-copilot"`) ||
+		strings.Contains(a.body, token) {
 		t.Errorf("%.200s", a.body)
 	}
-	if b, err := os.ReadFile(filepath.Join(w.home, "data", "auth.json")); err != nil || !strings.Contains(string(b), token) {
+	if b, err := os.ReadFile(filepath.Join(w.home, "data", "auth.json")); err != nil ||
+		!strings.Contains(string(b), token) {
 		t.Error("the token is not kept", err)
 	}
 }

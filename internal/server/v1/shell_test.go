@@ -19,15 +19,22 @@ func TestShell(t *testing.T) {
 		`{"agent":"build","command":"true","messageID":"bad"}`: `[\"messageID\"]`,
 		`{"agent":"build","command":"true","model":{"providerID":"mock","modelID":"mian"}}`: "mock/main",
 	} {
-		if a := w.ask(t, http.MethodPost, at+"/shell", body); a.status != http.StatusBadRequest || !strings.Contains(a.body, says) {
+		if a := w.ask(t, http.MethodPost, at+"/shell", body); a.status != http.StatusBadRequest ||
+			!strings.Contains(a.body, says) {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
 	next := w.follow(t, "/event")
 	next()
 	const prompt = "msg_f00000000001aaaaaaaaaaaaaa"
-	a := w.ask(t, http.MethodPost, at+"/shell", `{"agent":"build","messageID":"`+prompt+`","command":"echo out; echo err >&2; exit 2"}`)
-	if a.status != http.StatusOK || !strings.Contains(a.body, `"output":"out\nerr\n","title":"","metadata":{"output":"out\nerr\n"}`) {
+	a := w.ask(
+		t,
+		http.MethodPost,
+		at+"/shell",
+		`{"agent":"build","messageID":"`+prompt+`","command":"echo out; echo err >&2; exit 2"}`,
+	)
+	if a.status != http.StatusOK ||
+		!strings.Contains(a.body, `"output":"out\nerr\n","title":"","metadata":{"output":"out\nerr\n"}`) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	answer := read(t, a.body).(map[string]any)["info"].(map[string]any)["id"].(string)
@@ -54,7 +61,8 @@ func TestShell(t *testing.T) {
 	all := w.ask(t, http.MethodGet, at+"/message", "").body
 	newest := w.ask(t, http.MethodGet, at+"/message?limit=1", "")
 	oldest := w.ask(t, http.MethodGet, at+"/message?limit=1&before="+newest.header.Get("X-Next-Cursor"), "")
-	if newest.body != "["+a.body+"]" || oldest.header.Get("X-Next-Cursor") != "" || all != "["+oldest.body[1:len(oldest.body)-1]+","+a.body+"]" {
+	if newest.body != "["+a.body+"]" || oldest.header.Get("X-Next-Cursor") != "" ||
+		all != "["+oldest.body[1:len(oldest.body)-1]+","+a.body+"]" {
 		t.Errorf("in pages %s and %s, of %s", oldest.body, newest.body, all)
 	}
 	if a := w.ask(t, http.MethodDelete, at+"/message/"+answer, ""); a.body != "true" {
@@ -83,7 +91,8 @@ func TestTheModelOfACommandStays(t *testing.T) {
 			t.Errorf("%d %s", a.status, a.body)
 		}
 	}
-	if s := w.ask(t, http.MethodGet, at, "").body; !strings.Contains(s, `"model":{"id":"other","providerID":"mock"`) || strings.Contains(s, `"agent"`) {
+	if s := w.ask(t, http.MethodGet, at, "").body; !strings.Contains(s, `"model":{"id":"other","providerID":"mock"`) ||
+		strings.Contains(s, `"agent"`) {
 		t.Error(s)
 	}
 }

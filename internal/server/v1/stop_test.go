@@ -60,21 +60,32 @@ func TestStoppingIsToldToWhoWaitsForACommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := engine.New(engine.Config{Store: store, Log: log, IDs: ids, Locations: place})
-		a := v1.New(v1.Config{Commands: e.Commands, Asks: e.Asks, Runs: e, Store: store, Log: log, IDs: ids, Directory: "/"})
-		s, err := e.Commands.CreateSession(t.Context(), command.CreateRequest{Location: session.Location{Directory: "/"}})
+		a := v1.New(
+			v1.Config{Commands: e.Commands, Asks: e.Asks, Runs: e, Store: store, Log: log, IDs: ids, Directory: "/"},
+		)
+		s, err := e.Commands.CreateSession(
+			t.Context(),
+			command.CreateRequest{Location: session.Location{Directory: "/"}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ask := func(method, what, body string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
-			r := httptest.NewRequestWithContext(t.Context(), method, "/session/"+string(s.ID)+what, strings.NewReader(body))
+			r := httptest.NewRequestWithContext(
+				t.Context(),
+				method,
+				"/session/"+string(s.ID)+what,
+				strings.NewReader(body),
+			)
 			r.Header.Set("Content-Type", "application/json")
-			a.Handler().ServeHTTP(w, r)
+			a.NewHandler().ServeHTTP(w, r)
 			return w
 		}
 		refused := func(w *httptest.ResponseRecorder) {
 			t.Helper()
-			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "shutting down") {
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
+				!strings.Contains(w.Body.String(), "shutting down") {
 				t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 			}
 		}
@@ -88,7 +99,8 @@ func TestStoppingIsToldToWhoWaitsForACommand(t *testing.T) {
 			t.Error(err)
 		}
 		refused(ask(http.MethodPost, "/shell", order))
-		if ms := ask(http.MethodGet, "/message", "").Body.String(); strings.Count(ms, "begun") == 0 || !strings.Contains(ms, "cairn was stopped during the command") {
+		if ms := ask(http.MethodGet, "/message", "").Body.String(); strings.Count(ms, "begun") == 0 ||
+			!strings.Contains(ms, "cairn was stopped during the command") {
 			t.Errorf("left is %s", ms)
 		}
 	})

@@ -14,9 +14,17 @@ import (
 func TestAStoppedCommandKeepsWhatItPrinted(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		say(w, map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": "call_1", "type": "function", "function": map[string]any{
-			"name": "bash", "arguments": `{"command":"echo begun; sleep 60"}`,
-		}}}}, "tool_calls")
+		say(
+			w,
+			map[string]any{
+				"tool_calls": []any{
+					map[string]any{"index": 0, "id": "call_1", "type": "function", "function": map[string]any{
+						"name": "bash", "arguments": `{"command":"echo begun; sleep 60"}`,
+					}},
+				},
+			},
+			"tool_calls",
+		)
 	}))
 	t.Cleanup(srv.Close)
 	w := newWorldOf(t, srv.URL, "", nil)
@@ -53,7 +61,8 @@ func TestAStoppedCommandKeepsWhatItPrinted(t *testing.T) {
 		t.Fatalf("the parts are %+v", last.Parts)
 	}
 	for _, p := range last.Parts {
-		if p.Type == "tool" && (p.State.Status != "completed" || !strings.HasPrefix(p.State.Output, "begun\n") || !strings.Contains(string(p.State.Metadata), `"exit":null`)) {
+		if p.Type == "tool" &&
+			(p.State.Status != "completed" || !strings.HasPrefix(p.State.Output, "begun\n") || !strings.Contains(string(p.State.Metadata), `"exit":null`)) {
 			t.Errorf("the call is %+v %s", p.State, p.State.Metadata)
 		}
 	}

@@ -28,7 +28,12 @@ func wanting(t *testing.T) string {
 			say(w, map[string]any{"content": "Done."}, "stop")
 			return
 		}
-		call := map[string]any{"index": 0, "id": "call_1", "type": "function", "function": map[string]any{"name": name, "arguments": arguments}}
+		call := map[string]any{
+			"index":    0,
+			"id":       "call_1",
+			"type":     "function",
+			"function": map[string]any{"name": name, "arguments": arguments},
+		}
 		say(w, map[string]any{"tool_calls": []any{call}}, "tool_calls")
 	}))
 	t.Cleanup(srv.Close)
@@ -97,7 +102,15 @@ func TestNothingIsReachedThroughAnother(t *testing.T) {
 			says = "Session not found: " + nobody
 		}
 		for _, reply := range []session.Reply{session.ReplyOnce, session.ReplyAlways, session.ReplyReject} {
-			tries = append(tries, try{http.MethodPost, "/session/" + s + "/permissions/" + permission, `{"response":"` + string(reply) + `"}`, says})
+			tries = append(
+				tries,
+				try{
+					http.MethodPost,
+					"/session/" + s + "/permissions/" + permission,
+					`{"response":"` + string(reply) + `"}`,
+					says,
+				},
+			)
 		}
 		tries = append(
 			tries,
@@ -115,13 +128,29 @@ func TestNothingIsReachedThroughAnother(t *testing.T) {
 	tries = append(
 		tries,
 		try{http.MethodDelete, "/session/" + other + "/message/" + m2 + "/part/" + p, "", "Part not found"},
-		try{http.MethodPatch, "/session/" + other + "/message/" + m + "/part/" + p2, text(other, m, p2), "Part not found"},
-		try{http.MethodPost, "/permission/" + strings.Replace(question, "que_", "per_", 1) + "/reply", `{"reply":"once"}`, ""},
-		try{http.MethodPost, "/question/" + strings.Replace(permission, "per_", "que_", 1) + "/reply", `{"answers":[["A"]]}`, ""},
+		try{
+			http.MethodPatch,
+			"/session/" + other + "/message/" + m + "/part/" + p2,
+			text(other, m, p2),
+			"Part not found",
+		},
+		try{
+			http.MethodPost,
+			"/permission/" + strings.Replace(question, "que_", "per_", 1) + "/reply",
+			`{"reply":"once"}`,
+			"",
+		},
+		try{
+			http.MethodPost,
+			"/question/" + strings.Replace(permission, "per_", "que_", 1) + "/reply",
+			`{"answers":[["A"]]}`,
+			"",
+		},
 	)
 	before := w.ask(t, http.MethodGet, "/session/"+other+"/message", "").body
 	for _, c := range tries {
-		if a := w.ask(t, c.method, c.path, c.body); a.status != http.StatusNotFound || !strings.Contains(a.body, c.says) {
+		if a := w.ask(t, c.method, c.path, c.body); a.status != http.StatusNotFound ||
+			!strings.Contains(a.body, c.says) {
 			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, a.status, a.body)
 		}
 	}

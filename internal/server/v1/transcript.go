@@ -21,6 +21,13 @@ type transcript struct {
 	pending []*session.Input
 }
 
+// readPending reads the prompts that wait for their promotion. They come after all other messages.
+func readPending(rd store.Reader, id session.ID) ([]*session.Input, error) {
+	pending, err := store.PendingInputs(rd, id, "", 0)
+	slices.SortStableFunc(pending, func(x, y *session.Input) int { return int(x.AdmittedSeq - y.AdmittedSeq) })
+	return pending, err
+}
+
 func readTranscript(rd store.Reader, id session.ID) (t transcript, err error) {
 	if t.session, err = store.FindSession(rd, id); err != nil {
 		return t, err

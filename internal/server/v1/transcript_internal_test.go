@@ -19,12 +19,18 @@ import (
 func long(n int) transcript {
 	v := transcript{session: &session.Session{ID: "ses_1"}}
 	for i := range n {
-		v.rows = append(v.rows,
-			store.RawMessage{Type: session.TypeUser, Data: jsontext.Value(fmt.Sprintf(`{"id":"msg_%d","type":"user","time":{"created":1},"text":"a"}`, 2*i))},
+		v.rows = append(
+			v.rows,
+			store.RawMessage{
+				Type: session.TypeUser,
+				Data: jsontext.Value(fmt.Sprintf(`{"id":"msg_%d","type":"user","time":{"created":1},"text":"a"}`, 2*i)),
+			},
 			store.RawMessage{Type: session.TypeAssistant, Data: jsontext.Value(fmt.Sprintf(
 				`{"id":"msg_%d","type":"assistant","time":{"created":1},"agent":"build","model":{"id":"m","providerID":"p"},"content":[{"type":"text","id":"0","text":%q}]}`,
-				2*i+1, strings.Repeat("b", 1000),
-			))})
+				2*i+1,
+				strings.Repeat("b", 1000),
+			))},
+		)
 	}
 	return v
 }

@@ -66,7 +66,7 @@ type tuiText struct {
 // Validate implements operation.Validator.
 func (t *tuiText) Validate() error {
 	if t.Text == nil {
-		return httpio.Invalid("body", "text", "text is missing")
+		return httpio.NewInvalid("body", "text", "text is missing")
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ type tuiCommand struct {
 // Validate implements operation.Validator.
 func (c *tuiCommand) Validate() error {
 	if c.Command == nil {
-		return httpio.Invalid("body", "command", "command is missing")
+		return httpio.NewInvalid("body", "command", "command is missing")
 	}
 	return nil
 }
@@ -118,11 +118,11 @@ func (t *toast) Validate() error {
 	n, err := strconv.ParseFloat(string(t.Duration), 64)
 	switch {
 	case t.hasDuration() && (err != nil || n <= 0 || n != math.Trunc(n)):
-		return httpio.Invalid("body", "duration", "duration must be a whole number of milliseconds, 1 or more")
+		return httpio.NewInvalid("body", "duration", "duration must be a whole number of milliseconds, 1 or more")
 	case t.Variant != "info" && t.Variant != "success" && t.Variant != "warning" && t.Variant != "error":
 		return invalidChoice("variant", t.Variant, "info", "success", "warning", "error")
 	case t.Message == nil:
-		return httpio.Invalid("body", "message", "message is missing")
+		return httpio.NewInvalid("body", "message", "message is missing")
 	}
 	return nil
 }
@@ -190,10 +190,10 @@ func (h tuiHandlers) publishEvent(ctx context.Context, in locationBody[tuiEvent]
 func decodeProperties[T any](raw jsontext.Value) (*T, error) {
 	v := new(T)
 	if raw.Kind() != '{' {
-		return v, httpio.Invalid("body", "properties", "properties must be an object")
+		return v, httpio.NewInvalid("body", "properties", "properties must be an object")
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
-		return v, httpio.Invalid("body", "properties", "the properties do not fit this type")
+		return v, httpio.NewInvalid("body", "properties", "the properties do not fit this type")
 	}
 	if x, ok := any(v).(operation.Validator); ok {
 		return v, x.Validate()

@@ -10,7 +10,16 @@ import (
 // As recorded from OpenCode (tui_control), in the streams of the directory and of everywhere, and in no other.
 func TestTerminalsAreControlled(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"own/x": ""})
-	here, all, elsewhere := w.follow(t, "/event"), w.follow(t, "/global/event"), w.follow(t, "/event?directory="+url.QueryEscape(w.work+"/own"))
+	here, all, elsewhere := w.follow(
+		t,
+		"/event",
+	), w.follow(
+		t,
+		"/global/event",
+	), w.follow(
+		t,
+		"/event?directory="+url.QueryEscape(w.work+"/own"),
+	)
 	for _, next := range []func() string{here, all, elsewhere} {
 		if got := next(); got != "server.connected {}" {
 			t.Fatal(got)
@@ -85,7 +94,8 @@ func TestTerminalsAreControlled(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.path, c.body, a.status, a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodPost, "/tui/select-session", `{"sessionID":"ses_5"}`); a.status != 404 || a.body != `{"name":"NotFoundError","data":{"message":"Session not found: ses_5"}}` {
+	if a := w.ask(t, http.MethodPost, "/tui/select-session", `{"sessionID":"ses_5"}`); a.status != 404 ||
+		a.body != `{"name":"NotFoundError","data":{"message":"Session not found: ses_5"}}` {
 		t.Error(a)
 	}
 }

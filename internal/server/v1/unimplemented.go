@@ -14,62 +14,62 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// unimplemented are the operations whose capability is not built yet. They answer like an OpenCode that has none of it
+// listUnimplemented are the operations whose capability is not built yet. They answer like an OpenCode that has none of it
 // configured (docs/differences.md). Most responses are constant.
-func (a *API) unimplemented() []operation.Operation {
-	rows := slices.Concat(a.unimplementedTools(), a.unimplementedSharing())
+func (d *deps) listUnimplemented() []operation.Operation {
+	rows := slices.Concat(d.listUnimplementedTools(), d.listUnimplementedSharing())
 	for i := range rows {
 		rows[i].Unimplemented = true
 	}
 	return rows
 }
 
-// unimplementedTools are about language servers, worktrees, workspaces, MCP servers and upgrades.
-func (a *API) unimplementedTools() []operation.Operation {
-	h := unimplementedHandlers{a.deps}
+// listUnimplementedTools are about language servers, worktrees, workspaces, MCP servers and upgrades.
+func (d *deps) listUnimplementedTools() []operation.Operation {
+	h := unimplementedHandlers{d}
 	list := func(route, id string) operation.Operation {
-		return operation.Constant[none, emptyList](route, id, http.StatusOK, emptyList{})
+		return operation.NewConstant[none, emptyList](route, id, http.StatusOK, emptyList{})
 	}
 	return []operation.Operation{
 		list("GET /lsp", "lsp.status"),
 		list("GET /formatter", "formatter.status"),
 		list("GET /file/status", "file.status"), // empty in OpenCode, too
-		operation.Constant[symbolQuery, emptyList]("GET /find/symbol", "find.symbols", http.StatusOK, emptyList{}),
-		operation.Constant[none, emptyMap](
+		operation.NewConstant[symbolQuery, emptyList]("GET /find/symbol", "find.symbols", http.StatusOK, emptyList{}),
+		operation.NewConstant[none, emptyMap](
 			"GET /experimental/resource", "experimental.resource.list", http.StatusOK, emptyMap{},
 		),
-		operation.Constant[none, capabilities](
+		operation.NewConstant[none, capabilities](
 			"GET /experimental/capabilities", "experimental.capabilities.get", http.StatusOK, capabilities{},
 		),
 
-		operation.Constant[none, consoleState]("GET /experimental/console", "experimental.console.get",
+		operation.NewConstant[none, consoleState]("GET /experimental/console", "experimental.console.get",
 			http.StatusOK, consoleState{Providers: []string{}}),
-		operation.Constant[none, organisations]("GET /experimental/console/orgs", "experimental.console.listOrgs",
+		operation.NewConstant[none, organisations]("GET /experimental/console/orgs", "experimental.console.listOrgs",
 			http.StatusOK, organisations{Orgs: []organisation{}}),
-		operation.Constant[body[organisationChoice], bool](
+		operation.NewConstant[body[organisationChoice], bool](
 			"POST /experimental/console/switch", "experimental.console.switchOrg",
 			http.StatusBadRequest, newInvalidBody("there is no organisation here", "orgID"),
 		),
 
 		list("GET /experimental/worktree", "worktree.list"),
-		operation.Constant[body[newWorktree], never]("POST /experimental/worktree", "worktree.create",
+		operation.NewConstant[body[newWorktree], never]("POST /experimental/worktree", "worktree.create",
 			http.StatusBadRequest, newNamedError("WorktreeCreateFailedError", "cairn makes no worktrees yet")),
-		operation.Constant[body[worktree], bool]("DELETE /experimental/worktree", "worktree.remove",
+		operation.NewConstant[body[worktree], bool]("DELETE /experimental/worktree", "worktree.remove",
 			http.StatusBadRequest, newNamedError("WorktreeRemoveFailedError", "there is no such worktree")),
-		operation.Constant[body[worktree], bool]("POST /experimental/worktree/reset", "worktree.reset",
+		operation.NewConstant[body[worktree], bool]("POST /experimental/worktree/reset", "worktree.reset",
 			http.StatusBadRequest, newNamedError("WorktreeResetFailedError", "there is no such worktree")),
 
 		list("GET /experimental/workspace", "experimental.workspace.list"),
 		operation.New("POST /experimental/workspace", "experimental.workspace.create", h.createWorkspace),
 		list("GET /experimental/workspace/adapter", "experimental.workspace.adapter.list"),
 		list("GET /experimental/workspace/status", "experimental.workspace.status"),
-		operation.Constant[none, operation.None](
+		operation.NewConstant[none, operation.None](
 			"POST /experimental/workspace/sync-list", "experimental.workspace.syncList", http.StatusNoContent, nil,
 		),
-		operation.New("POST /experimental/workspace/warp", "experimental.workspace.warp", h.warp),
+		operation.New("POST /experimental/workspace/warp", "experimental.workspace.warp", h.warpSession),
 		operation.New("DELETE /experimental/workspace/{id}", "experimental.workspace.remove", h.removeWorkspace),
 
-		operation.Constant[none, map[string]mcpStatus]("GET /mcp", "mcp.status", http.StatusOK, emptyMap{}),
+		operation.NewConstant[none, map[string]mcpStatus]("GET /mcp", "mcp.status", http.StatusOK, emptyMap{}),
 		operation.New("POST /mcp", "mcp.add", h.addMCP),
 		operation.New("POST /mcp/{name}/auth", "mcp.auth.start", unknownMCP[mcpIn, never]),
 		operation.New("DELETE /mcp/{name}/auth", "mcp.auth.remove", unknownMCP[mcpIn, never]),
@@ -80,53 +80,61 @@ func (a *API) unimplementedTools() []operation.Operation {
 	}
 }
 
-// unimplementedSharing are about moving, copying, synchronising, reverting and summarising.
-func (a *API) unimplementedSharing() []operation.Operation {
-	h := unimplementedHandlers{a.deps}
+// listUnimplementedSharing are about moving, copying, synchronising, reverting and summarising.
+func (d *deps) listUnimplementedSharing() []operation.Operation {
+	h := unimplementedHandlers{d}
 	return []operation.Operation{
-		operation.Constant[body[sessionMove], operation.None](
+		operation.NewConstant[body[sessionMove], operation.None](
 			"POST /experimental/control-plane/move-session", "experimental.controlPlane.moveSession",
 			http.StatusBadRequest, newNamedError("MoveSessionError", "cairn moves no sessions yet"),
 		),
-		operation.Constant[none, bool]("POST /experimental/session/{sessionID}/background",
+		operation.NewConstant[none, bool]("POST /experimental/session/{sessionID}/background",
 			"experimental.session.background", http.StatusOK, false),
 
-		operation.Constant[projectCopyIn, never]("POST /experimental/project/{projectID}/copy", "v2.projectCopy.create",
-			http.StatusBadRequest, newNamedError("ProjectCopyError", "cairn copies no projects yet")),
-		operation.Constant[removedCopyIn, operation.None](
+		operation.NewConstant[projectCopyIn, never](
+			"POST /experimental/project/{projectID}/copy",
+			"v2.projectCopy.create",
+			http.StatusBadRequest,
+			newNamedError("ProjectCopyError", "cairn copies no projects yet"),
+		),
+		operation.NewConstant[removedCopyIn, operation.None](
 			"DELETE /experimental/project/{projectID}/copy", "v2.projectCopy.remove",
 			http.StatusBadRequest, newNamedError("ProjectCopyError", "there is no such copy"),
 		),
-		operation.Constant[copyQuery, operation.None](
+		operation.NewConstant[copyQuery, operation.None](
 			"POST /experimental/project/{projectID}/copy/refresh", "v2.projectCopy.refresh", http.StatusNoContent, nil,
 		),
-		operation.Constant[body[copyName], never](
+		operation.NewConstant[body[copyName], never](
 			"POST /experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName",
 			http.StatusBadRequest, newInvalidPath("cairn copies no projects yet", "projectID"),
 		),
 
-		operation.Constant[body[upgradeTarget], upgradeResult]("POST /global/upgrade", "global.upgrade", http.StatusOK,
-			upgradeResult{Error: "cairn does not change itself; install the new version as you installed this one"}),
-		operation.Constant[none, bool]("POST /sync/start", "sync.start", http.StatusOK, true),
-		operation.Constant[body[anyJSON], never](
+		operation.NewConstant[body[upgradeTarget], upgradeResult](
+			"POST /global/upgrade",
+			"global.upgrade",
+			http.StatusOK,
+			upgradeResult{Error: "cairn does not change itself; install the new version as you installed this one"},
+		),
+		operation.NewConstant[none, bool]("POST /sync/start", "sync.start", http.StatusOK, true),
+		operation.NewConstant[body[anyJSON], never](
 			"POST /sync/replay", "sync.replay", http.StatusBadRequest, bareError{"BadRequest"},
 		),
-		operation.Constant[body[anyJSON], never](
+		operation.NewConstant[body[anyJSON], never](
 			"POST /sync/steal", "sync.steal", http.StatusBadRequest, bareError{"BadRequest"},
 		),
-		operation.Constant[body[map[string]int], emptyList](
+		operation.NewConstant[body[map[string]int], emptyList](
 			"POST /sync/history", "sync.history.list", http.StatusOK, emptyList{},
 		),
-		operation.Constant[body[anyJSON], bool](
+		operation.NewConstant[body[anyJSON], bool](
 			"POST /tui/control/response", "tui.control.response", http.StatusOK, true,
 		),
 
-		operation.New("POST /session/{sessionID}/fork", "session.fork", h.fork),
-		operation.New("POST /session/{sessionID}/share", "session.share", h.share),
-		operation.New("DELETE /session/{sessionID}/share", "session.unshare", sessionHandlers{a.deps}.get),
-		operation.New("POST /session/{sessionID}/revert", "session.revert", h.revert),
-		operation.New("POST /session/{sessionID}/unrevert", "session.unrevert", h.unrevert),
-		operation.New("POST /session/{sessionID}/summarize", "session.summarize", h.summarize),
+		operation.New("POST /session/{sessionID}/fork", "session.fork", h.forkSession),
+		operation.New("POST /session/{sessionID}/share", "session.share", h.shareSession),
+		operation.New("DELETE /session/{sessionID}/share", "session.unshare", sessionHandlers{d}.get),
+		operation.New("POST /session/{sessionID}/revert", "session.revert", h.revertSession),
+		operation.New("POST /session/{sessionID}/unrevert", "session.unrevert", h.unrevertSession),
+		operation.New("POST /session/{sessionID}/summarize", "session.summarize", h.summarizeSession),
 	}
 }
 
@@ -276,8 +284,8 @@ func (unimplementedHandlers) createWorkspace(_ context.Context, in body[workspac
 	return never{}, &statusError{http.StatusBadRequest, newNamedError("WorkspaceCreateError", message)}
 }
 
-// warp moves a session into a workspace, which does not exist, or out of one: no session is in one.
-func (unimplementedHandlers) warp(_ context.Context, in body[workspaceMove]) (operation.None, error) {
+// warpSession moves a session into a workspace, which does not exist, or out of one: no session is in one.
+func (unimplementedHandlers) warpSession(_ context.Context, in body[workspaceMove]) (operation.None, error) {
 	if in.Body.ID != nil {
 		return operation.None{}, session.NotFound("workspace", *in.Body.ID)
 	}
@@ -310,33 +318,40 @@ type sessionBody[Body any] struct {
 	Body Body `body:"optional"`
 }
 
-func (h unimplementedHandlers) fork(ctx context.Context, in sessionBody[forkPoint]) (opencode.Session, error) {
-	return h.refuse(ctx, in.SessionID, "cairn cannot fork sessions yet")
+func (h unimplementedHandlers) forkSession(ctx context.Context, in sessionBody[forkPoint]) (opencode.Session, error) {
+	return h.refuseRequest(ctx, in.SessionID, "cairn cannot fork sessions yet")
 }
 
-func (h unimplementedHandlers) share(ctx context.Context, in sessionIn) (opencode.Session, error) {
-	return h.refuse(ctx, in.SessionID, "sharing is disabled: cairn shares no sessions")
+func (h unimplementedHandlers) shareSession(ctx context.Context, in sessionIn) (opencode.Session, error) {
+	return h.refuseRequest(ctx, in.SessionID, "sharing is disabled: cairn shares no sessions")
 }
 
-func (h unimplementedHandlers) revert(ctx context.Context, in sessionBody[revertPoint]) (opencode.Session, error) {
-	return h.refuse(ctx, in.SessionID, "cairn cannot revert sessions yet")
+func (h unimplementedHandlers) revertSession(
+	ctx context.Context,
+	in sessionBody[revertPoint],
+) (opencode.Session, error) {
+	return h.refuseRequest(ctx, in.SessionID, "cairn cannot revert sessions yet")
 }
 
-func (h unimplementedHandlers) summarize(ctx context.Context, in sessionBody[summaryRequest]) (bool, error) {
-	_, err := h.refuse(ctx, in.SessionID, "cairn cannot summarise sessions yet")
+func (h unimplementedHandlers) summarizeSession(ctx context.Context, in sessionBody[summaryRequest]) (bool, error) {
+	_, err := h.refuseRequest(ctx, in.SessionID, "cairn cannot summarise sessions yet")
 	return false, err
 }
 
-// refuse refuses an operation on a session that exists.
-func (h unimplementedHandlers) refuse(ctx context.Context, id session.ID, message string) (s opencode.Session, err error) {
+// refuseRequest refuses an operation on a session that exists.
+func (h unimplementedHandlers) refuseRequest(
+	ctx context.Context,
+	id session.ID,
+	message string,
+) (s opencode.Session, err error) {
 	if _, err := h.findSession(ctx, id); err != nil {
 		return s, err
 	}
 	return s, httpio.WithPart("params", session.Errorf(session.CodeInvalid, "%s", message))
 }
 
-// unrevert returns the session: it is not reverted. A session that works is a conflict.
-func (h unimplementedHandlers) unrevert(ctx context.Context, in sessionIn) (opencode.Session, error) {
+// unrevertSession returns the session: it is not reverted. A session that works is a conflict.
+func (h unimplementedHandlers) unrevertSession(ctx context.Context, in sessionIn) (opencode.Session, error) {
 	s, err := h.findSession(ctx, in.SessionID)
 	switch {
 	case err != nil:

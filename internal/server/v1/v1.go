@@ -17,38 +17,13 @@
 package v1
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/pty"
-	"github.com/cairn-dev/cairn/internal/server/broadcast"
 	"github.com/cairn-dev/cairn/internal/server/operation"
-	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
-
-// Config of an API. All fields but Head, Condition and Logger are required.
-type Config struct {
-	Commands    Commands
-	Asks        Asks
-	Runs        Runs
-	Store       store.Viewer
-	Log         broadcast.Log
-	IDs         *session.IDs
-	Backend     Backend
-	Credentials Credentials
-	Terminals   *pty.Terminals
-	Directory   string // the location of requests that name none
-	Version     string // of cairn
-	// Head returns git's HEAD of a directory: "ref: refs/heads/BRANCH" or a commit, "" outside of a checkout. It must be
-	// cheap.
-	Head      func(directory string) string
-	Condition func() error // why nothing can be written now; nil if writes work
-	Logger    *slog.Logger
-}
 
 // API serves the contract. It is safe for concurrent use.
 type API struct{ *deps }
@@ -65,7 +40,8 @@ func New(c Config) *API {
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	d.updates = newUpdates(d)
+	d.document = NewDocument
+	d.updates = newUpdates(d.Store, d.IDs)
 	d.branches.head, d.branches.changed = d.Head, d.publishBranch
 	return &API{d}
 }
@@ -76,37 +52,21 @@ func (a *API) Close() {
 	a.logins.close()
 }
 
-// Handler returns the operations as a handler. Unknown paths are 404 and unknown methods 405, both with a body.
-func (a *API) Handler() http.Handler {
+// NewHandler returns the operations as a handler. Unknown paths are 404 and unknown methods 405, both with a body.
+func (a *API) NewHandler() http.Handler {
 	return operation.Contract{
-		Operations: a.operations(), Locate: a.locate, Fail: a.Fail,
+		Operations: a.listOperations(), Locate: a.findLocation, Fail: a.Fail,
 		Unlisted: []string{"directory", "workspace", "ticket"},
-	}.Handler()
+	}.NewHandler()
 }
 
-// Operations lists the operations of the contract.
-func Operations() []operation.Operation { return (&API{&deps{}}).operations() }
-
-// Admits reports whether the request connects to a terminal with a valid ticket. Such a request needs no other
+// HasTicket reports whether the request connects to a terminal with a valid ticket. Such a request needs no other
 // credentials.
-func (a *API) Admits(r *http.Request) bool {
+func (a *API) HasTicket(r *http.Request) bool {
 	id, ok := strings.CutPrefix(r.URL.Path, "/pty/")
 	if !ok || r.Method != http.MethodGet || a.Terminals == nil {
 		return false
 	}
 	id, ok = strings.CutSuffix(id, "/connect")
 	return ok && a.Terminals.IsTicketValid(r.URL.Query().Get("ticket"), id)
-}
-
-// publishBranch tells the streams that another branch is checked out in the directory; "" is a detached commit.
-func (d *deps) publishBranch(ctx context.Context, directory, head string) {
-	l, err := d.Backend.Location(ctx, session.Location{Directory: directory})
-	if err != nil {
-		return
-	}
-	branch, ok := strings.CutPrefix(head, "ref: refs/heads/")
-	if !ok {
-		branch = ""
-	}
-	d.notices.publish(notice{directory, l.ProjectID, kindBranch, branchUpdated{branch}})
 }

@@ -51,7 +51,12 @@ func asked(t *testing.T) (url string, efforts func() string) {
 // takes it up only if it says so too.
 func TestAVariantNeedsNoModel(t *testing.T) {
 	url, efforts := asked(t)
-	w := newWorldOf(t, url, `, "command": {"hi": {"template": "Hi"}, "there": {"template": "Hi", "model": "mock/main"}}`, nil)
+	w := newWorldOf(
+		t,
+		url,
+		`, "command": {"hi": {"template": "Hi"}, "there": {"template": "Hi", "model": "mock/main"}}`,
+		nil,
+	)
 	prompt := `"parts":[{"type":"text","text":"hi"}]}`
 	for name, c := range map[string]struct{ path, body string }{
 		"message":                   {"/message", `{"variant":"high",` + prompt},
@@ -72,13 +77,15 @@ func TestAVariantNeedsNoModel(t *testing.T) {
 				t.Errorf("the model was to take %q", got)
 			}
 			all := w.ask(t, http.MethodGet, at+"/message", "").body
-			if !strings.Contains(all, `"model":{"providerID":"mock","modelID":"main","variant":"high"}`) || strings.Count(all, `"variant":"high"`) != 2 {
+			if !strings.Contains(all, `"model":{"providerID":"mock","modelID":"main","variant":"high"}`) ||
+				strings.Count(all, `"variant":"high"`) != 2 {
 				t.Errorf("the messages are %s", all)
 			}
 			if s := w.ask(t, http.MethodGet, at, "").body; !strings.Contains(s, `"variant":"high"`) {
 				t.Errorf("the session is %s", s)
 			}
-			if a := w.ask(t, http.MethodPost, at+"/message", `{`+prompt); a.status != http.StatusOK || strings.Contains(a.body, "variant") {
+			if a := w.ask(t, http.MethodPost, at+"/message", `{`+prompt); a.status != http.StatusOK ||
+				strings.Contains(a.body, "variant") {
 				t.Errorf("the next prompt: %d %s", a.status, a.body)
 			}
 			if got := efforts(); got != "" {
@@ -97,7 +104,8 @@ func TestAnUnknownVariant(t *testing.T) {
 		"/prompt_async": `{"variant":"hihg","model":{"providerID":"mock","modelID":"main"},"parts":[{"type":"text","text":"hi"}]}`,
 		"/command":      `{"command":"hi","arguments":"","variant":"hihg"}`,
 	} {
-		if a := w.ask(t, http.MethodPost, at+path, body); a.status != http.StatusBadRequest || !strings.Contains(a.body, `[\"variant\"]`) {
+		if a := w.ask(t, http.MethodPost, at+path, body); a.status != http.StatusBadRequest ||
+			!strings.Contains(a.body, `[\"variant\"]`) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}

@@ -22,8 +22,8 @@ type branches struct {
 	Standard string `json:"default_branch,omitzero"`
 }
 
-// branches returns the branches and watches the directory, so that the streams learn when another branch is checked out.
-func (h checkoutHandlers) branches(ctx context.Context, in locationIn) (branches, error) {
+// listBranches returns the branches and watches the directory, so that the streams learn when another branch is checked out.
+func (h checkoutHandlers) listBranches(ctx context.Context, in locationIn) (branches, error) {
 	h.deps.branches.watch(in.Location.Directory)
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
@@ -34,20 +34,28 @@ func (h checkoutHandlers) branches(ctx context.Context, in locationIn) (branches
 }
 
 func (h checkoutHandlers) listChanges(ctx context.Context, in locationIn) ([]opencode.ChangedFile, error) {
-	return h.compare(ctx, in, Comparison{})
+	return h.compareFiles(ctx, in, Comparison{})
 }
 
-// diff lists changes with their patches, against the last commit (git) or the merge base of the default branch (branch).
-func (h checkoutHandlers) diff(ctx context.Context, in struct {
+// diffFiles lists changes with their patches, against the last commit (git) or the merge base of the default branch (branch).
+func (h checkoutHandlers) diffFiles(ctx context.Context, in struct {
 	locationIn
 	Mode    string `query:"mode" required:"true" enum:"git,branch"`
 	Context int64  `query:"context" default:"3" max:"100000"`
 },
 ) ([]opencode.ChangedFile, error) {
-	return h.compare(ctx, in.locationIn, Comparison{Branch: in.Mode == "branch", Patches: true, Context: int(in.Context)})
+	return h.compareFiles(
+		ctx,
+		in.locationIn,
+		Comparison{Branch: in.Mode == "branch", Patches: true, Context: int(in.Context)},
+	)
 }
 
-func (h checkoutHandlers) compare(ctx context.Context, in locationIn, c Comparison) ([]opencode.ChangedFile, error) {
+func (h checkoutHandlers) compareFiles(
+	ctx context.Context,
+	in locationIn,
+	c Comparison,
+) ([]opencode.ChangedFile, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return nil, err
@@ -64,15 +72,15 @@ type diffText string
 
 // Respond implements operation.Response.
 func (d diffText) Respond(w http.ResponseWriter, _ *http.Request) error {
-	_, media := d.Document()
+	_, media := d.DescribeResponse()
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Content-Length", strconv.Itoa(len(d)))
 	_, _ = io.WriteString(w, string(d)) // a client that has disconnected is no error
 	return nil
 }
 
-// Document implements operation.Response.
-func (diffText) Document() (t reflect.Type, media string) {
+// DescribeResponse implements operation.Response.
+func (diffText) DescribeResponse() (t reflect.Type, media string) {
 	return reflect.TypeFor[string](), "text/x-diff; charset=utf-8"
 }
 
@@ -102,7 +110,7 @@ type patchRequest struct {
 // Validate implements operation.Validator.
 func (b *patchRequest) Validate() error {
 	if b.Patch == nil {
-		return httpio.Invalid("body", "patch", "patch is missing")
+		return httpio.NewInvalid("body", "patch", "patch is missing")
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ func TestChangesOfTheWorkingTree(t *testing.T) {
 	if a := w.ask(t, http.MethodPost, "/vcs/apply", patch); a.body != `{"applied":true}` {
 		t.Fatal(a)
 	}
-	if a := w.ask(t, http.MethodPost, "/vcs/apply", patch); a.status != 400 || a.body != `{"name":"VcsApplyError","data":{"message":"Patch can't be applied","reason":"not-clean"}}` {
+	if a := w.ask(t, http.MethodPost, "/vcs/apply", patch); a.status != 400 ||
+		a.body != `{"name":"VcsApplyError","data":{"message":"Patch can't be applied","reason":"not-clean"}}` {
 		t.Error(a)
 	}
 	if err := os.Remove(filepath.Join(w.work, "b.txt")); err != nil {
@@ -36,7 +37,10 @@ func TestChangesOfTheWorkingTree(t *testing.T) {
 			t.Errorf("no %s in %s", want, a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodGet, "/vcs/diff/raw", ""); a.header.Get("Content-Type") != "text/x-diff; charset=utf-8" || !strings.HasPrefix(a.body, "diff --git a/a.txt b/a.txt\n") {
+	if a := w.ask(t, http.MethodGet, "/vcs/diff/raw", ""); a.header.Get(
+		"Content-Type",
+	) != "text/x-diff; charset=utf-8" ||
+		!strings.HasPrefix(a.body, "diff --git a/a.txt b/a.txt\n") {
 		t.Error(a)
 	}
 	for _, bad := range []string{"/vcs/diff", "/vcs/diff?mode=x", "/vcs/diff?mode=git&context=-1", "/vcs/diff?mode=git&context=x"} {
@@ -73,7 +77,8 @@ func TestTheDefaultBranchDiffersFromNone(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodGet, "/vcs/diff?mode=git", ""); !strings.Contains(a.body, `+ALPHA`) || !strings.Contains(a.body, `n.txt`) {
+	if a := w.ask(t, http.MethodGet, "/vcs/diff?mode=git", ""); !strings.Contains(a.body, `+ALPHA`) ||
+		!strings.Contains(a.body, `n.txt`) {
 		t.Error(a.body)
 	}
 }
@@ -90,10 +95,14 @@ func TestNoCheckout(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodPost, "/vcs/apply?"+elsewhere, `{"patch":"x"}`); a.status != 400 || !strings.Contains(a.body, `"reason":"non-git"`) {
+	if a := w.ask(t, http.MethodPost, "/vcs/apply?"+elsewhere, `{"patch":"x"}`); a.status != 400 ||
+		!strings.Contains(a.body, `"reason":"non-git"`) {
 		t.Error(a)
 	}
-	if a := w.ask(t, http.MethodGet, "/project/current?"+elsewhere, ""); !strings.HasPrefix(a.body, `{"id":"global","worktree":"/","time":`) {
+	if a := w.ask(t, http.MethodGet, "/project/current?"+elsewhere, ""); !strings.HasPrefix(
+		a.body,
+		`{"id":"global","worktree":"/","time":`,
+	) {
 		t.Error(a.body)
 	}
 }
@@ -117,7 +126,12 @@ func TestARepositoryRunsNothing(t *testing.T) {
 		t.Error("a program of the repository ran")
 	}
 	for _, path := range []string{"../out.txt", "/etc/out.txt", ".git/hooks/pre-commit"} {
-		a := w.ask(t, http.MethodPost, "/vcs/apply", `{"patch":"diff --git a/`+path+` b/`+path+`\nnew file mode 100755\n--- /dev/null\n+++ b/`+path+`\n@@ -0,0 +1 @@\n+x\n"}`)
+		a := w.ask(
+			t,
+			http.MethodPost,
+			"/vcs/apply",
+			`{"patch":"diff --git a/`+path+` b/`+path+`\nnew file mode 100755\n--- /dev/null\n+++ b/`+path+`\n@@ -0,0 +1 @@\n+x\n"}`,
+		)
 		if a.status != 400 {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}

@@ -94,7 +94,13 @@ func (w *world) git(t testing.TB, args ...string) string {
 	if err := os.MkdirAll(w.work, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command("git", append([]string{"-C", w.work, "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	c := exec.Command(
+		"git",
+		append(
+			[]string{"-C", w.work, "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"},
+			args...,
+		)...,
+	)
 	c.Env = []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
 	out, err := c.CombinedOutput()
 	if err != nil {

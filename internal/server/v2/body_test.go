@@ -18,13 +18,14 @@ import (
 
 // target replaces the placeholders of a route's path by things that exist.
 func target(r operation.Operation, id session.ID) string {
-	return strings.NewReplacer("{sessionID}", string(id), "{messageID}", "msg_1", "{requestID}", "per_1", "{providerID}", "mock", "{id}", "psv_1").Replace(r.Path)
+	return strings.NewReplacer("{sessionID}", string(id), "{messageID}", "msg_1", "{requestID}", "per_1", "{providerID}", "mock", "{id}", "psv_1").
+		Replace(r.Path)
 }
 
 // changing returns the routes that take a body.
 func changing() []operation.Operation {
 	var out []operation.Operation
-	for _, r := range v2.Operations() {
+	for _, r := range v2.ListOperations() {
 		if r.RequiresBody() {
 			out = append(out, r)
 		}
@@ -85,7 +86,7 @@ func FuzzBodies(f *testing.F) {
 // No query, header or path makes an operation that only reads answer 5xx.
 func FuzzQueries(f *testing.F) {
 	for _, s := range []string{"limit=1", "cursor=e30", "after=9999999999999999999", "order=asc&cursor=x", "location[directory]=%00", "location%5Bdirectory%5D=/x&location[workspace]=w", "search=%25_", "parent=", "live=1", "%zz", "a;b", "limit=1e3", "cursor=" + strings.Repeat("A", 9000)} {
-		for i := range v2.Operations() {
+		for i := range v2.ListOperations() {
 			f.Add(i, s, "5", "/x")
 		}
 	}
@@ -95,7 +96,7 @@ func FuzzQueries(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, i int, query, last, directory string) {
-		routes := v2.Operations()
+		routes := v2.ListOperations()
 		r := routes[((i%len(routes))+len(routes))%len(routes)]
 		if r.Method != http.MethodGet {
 			return
@@ -132,7 +133,12 @@ func TestBrokenTextIsRepaired(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, text := range []string{`\ud83d`, "a\xffb", `\uD800\u0041`, `\ud83d\ude00`} {
-		body := fmt.Sprintf(`{"id":"msg_%d","resume":false,"prompt":{"text":"x%s","unknown":{"y":"%s"}}}`, i, text, text)
+		body := fmt.Sprintf(
+			`{"id":"msg_%d","resume":false,"prompt":{"text":"x%s","unknown":{"y":"%s"}}}`,
+			i,
+			text,
+			text,
+		)
 		if rec := w.post(operation.Operation{Method: http.MethodPost}, "/api/session/"+string(s.ID)+"/prompt", body); rec.Code != 200 {
 			t.Errorf("%q: %d %s", text, rec.Code, rec.Body)
 		}

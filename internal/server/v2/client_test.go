@@ -15,7 +15,11 @@ func TestTheWholeClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{Turns: []script.Turn{
 			{Steps: []script.Step{{Call: &script.Call{ID: "c", Name: "edit"}}}},
-			{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}, Usage: script.Usage{Input: 10, Output: 1}},
+			{
+				Repeat: true,
+				Steps:  []script.Step{{Text: script.Chunks{"ok"}}},
+				Usage:  script.Usage{Input: 10, Output: 1},
+			},
 		}})
 		defer w.close(t)
 		ctx, c := t.Context(), w.client
@@ -26,7 +30,10 @@ func TestTheWholeClient(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s, err := c.Create(ctx, api.CreateSession{Permission: []session.Rule{{Action: "x", Resource: "*", Effect: session.Deny}}})
+		s, err := c.Create(
+			ctx,
+			api.CreateSession{Permission: []session.Rule{{Action: "x", Resource: "*", Effect: session.Deny}}},
+		)
 		must(err)
 		if s.Location.Directory != "/elsewhere" || len(s.Permission) != 1 {
 			t.Errorf("created %+v", s)
@@ -47,7 +54,8 @@ func TestTheWholeClient(t *testing.T) {
 		must(c.Interrupt(ctx, s.ID))
 		got, err := c.Session(ctx, s.ID)
 		must(err)
-		if got.Title != "New name" || got.Time.Archived == 0 || got.Budget.Turns != 3 || got.Agent != "plan" || got.Model.ID != "other" {
+		if got.Title != "New name" || got.Time.Archived == 0 || got.Budget.Turns != 3 || got.Agent != "plan" ||
+			got.Model.ID != "other" {
 			t.Errorf("now %+v", got)
 		}
 		must(c.Delete(ctx, s.ID))
@@ -91,10 +99,16 @@ func (w *world) answerAsk(t *testing.T, id session.ID) {
 	if qs, err := c.Questions(ctx, id); err != nil || len(qs) != 0 {
 		t.Errorf("questions %v, %v", qs, err)
 	}
-	if err := c.AnswerQuestion(ctx, id, "que_1", [][]string{{"a"}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
+	if err := c.AnswerQuestion(ctx, id, "que_1", [][]string{{"a"}}); !errors.Is(
+		err,
+		&session.Error{Code: session.CodeNotFound, Kind: "question"},
+	) {
 		t.Errorf("answered %v", err)
 	}
-	if err := c.RejectQuestion(ctx, id, "que_1"); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
+	if err := c.RejectQuestion(ctx, id, "que_1"); !errors.Is(
+		err,
+		&session.Error{Code: session.CodeNotFound, Kind: "question"},
+	) {
 		t.Errorf("rejected %v", err)
 	}
 }
@@ -103,7 +117,13 @@ func (w *world) inboxOperations(t *testing.T, id session.ID) {
 	t.Helper()
 	ctx, c := t.Context(), w.client
 	for _, m := range []session.MessageID{"msg_a", "msg_b", "msg_c"} {
-		r := api.PromptRequest{ID: m, Prompt: &session.Prompt{Text: string(m)}, Delivery: session.Queue, Resume: new(false), Asks: "deny"}
+		r := api.PromptRequest{
+			ID:       m,
+			Prompt:   &session.Prompt{Text: string(m)},
+			Delivery: session.Queue,
+			Resume:   new(false),
+			Asks:     "deny",
+		}
 		if _, err := c.Prompt(ctx, id, r); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +169,8 @@ func (w *world) reads(t *testing.T, id session.ID) {
 	if spent, err := c.Spent(ctx, id); err != nil || len(spent) == 0 || spent[0].SessionID != id {
 		t.Errorf("spent %+v, %v", spent, err)
 	}
-	if st, err := c.Stats(ctx, 0); err != nil || st.Sessions != 1 || st.Cost == 0 || len(st.Models) != 1 || len(st.Days) != 1 {
+	if st, err := c.Stats(ctx, 0); err != nil || st.Sessions != 1 || st.Cost == 0 || len(st.Models) != 1 ||
+		len(st.Days) != 1 {
 		t.Errorf("stats %+v, %v", st, err)
 	}
 	if ts, err := c.Todos(ctx, id); err != nil || len(ts) != 0 {
@@ -158,7 +179,8 @@ func (w *world) reads(t *testing.T, id session.ID) {
 	if kids, err := c.Children(ctx, id); err != nil || len(kids) != 0 {
 		t.Errorf("children %v, %v", kids, err)
 	}
-	if p, err := c.Sessions(ctx, api.SessionQuery{Directory: "/elsewhere", Parent: new(session.ID(""))}); err != nil || len(p.Data) != 1 {
+	if p, err := c.Sessions(ctx, api.SessionQuery{Directory: "/elsewhere", Parent: new(session.ID(""))}); err != nil ||
+		len(p.Data) != 1 {
 		t.Errorf("sessions %v, %v", p, err)
 	}
 	w.readsLocation(t)
@@ -173,10 +195,13 @@ func (w *world) readsLocation(t *testing.T) {
 	if cs, err := c.Commands(ctx); err != nil || len(cs.Data) != 1 || cs.Data[0].Hints[0] != "$1" {
 		t.Errorf("commands %v, %v", cs, err)
 	}
-	if x, err := c.Expand(ctx, api.ExpandRequest{Command: "ship", Arguments: "it"}); err != nil || x.Prompt.Text != "Ship it." || x.Prompt.Agent != "plan" {
+	if x, err := c.Expand(ctx, api.ExpandRequest{Command: "ship", Arguments: "it"}); err != nil ||
+		x.Prompt.Text != "Ship it." ||
+		x.Prompt.Agent != "plan" {
 		t.Errorf("expanded %v, %v", x, err)
 	}
-	if ss, err := c.Skills(ctx); err != nil || len(ss.Data) != 2 || ss.Data[0].Name != "deploy" || ss.Data[1].Problem == "" {
+	if ss, err := c.Skills(ctx); err != nil || len(ss.Data) != 2 || ss.Data[0].Name != "deploy" ||
+		ss.Data[1].Problem == "" {
 		t.Errorf("skills %v, %v", ss, err)
 	}
 	if as, err := c.Agents(ctx); err != nil || len(as.Data) != 2 {
@@ -228,7 +253,8 @@ func TestSessionPages(t *testing.T) {
 				}
 			}
 			for i -= len(page.Data); i > 0; {
-				if page, err = w.client.Sessions(t.Context(), api.SessionQuery{Limit: 5, Cursor: page.Cursor.Previous}); err != nil || len(page.Data) == 0 {
+				if page, err = w.client.Sessions(t.Context(), api.SessionQuery{Limit: 5, Cursor: page.Cursor.Previous}); err != nil ||
+					len(page.Data) == 0 {
 					t.Fatal(len(page.Data), err)
 				}
 				i -= len(page.Data)

@@ -2,12 +2,14 @@ package v2
 
 import (
 	"encoding/base64"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // The directions of a cursor.
@@ -66,3 +68,23 @@ func invalidCursor(message string) error {
 }
 
 var errCursorAndOrder = invalidCursor("cursor and order cannot be given together; the cursor holds the order")
+
+// readHead returns the seq of the newest event of a session that must exist.
+func readHead(rd store.Reader, id session.ID) (int64, error) {
+	if _, err := store.FindSession(rd, id); err != nil {
+		return 0, err
+	}
+	return rd.Head(id)
+}
+
+// checkCursor refuses a cursor that the log has not reached. It comes from other data, and its reader would wait for events
+// that never come.
+func checkCursor(after, newest int64) error {
+	if after <= newest {
+		return nil
+	}
+	e := session.Errorf(session.CodeConflict,
+		"the cursor %d is ahead of the newest event, %d; it comes from other data", after, newest).At("after")
+	e.Kind, e.ID = api.KindCursor, strconv.FormatInt(newest, 10)
+	return e
+}

@@ -2,21 +2,44 @@ package v2
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/broadcast"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
+// Config of an API. All fields but Files, Explainer, Doctor, Condition and Logger are required.
+type Config struct {
+	Commands  SessionCommands
+	Inbox     InboxCommands
+	Asks      AskService
+	Runs      SessionRuns
+	Jobs      JobService
+	Store     store.Viewer
+	Log       broadcast.Log
+	IDs       *session.IDs
+	Locations Locations
+	Files     Files // nil: locations have no files
+	Explainer Explainer
+	Doctor    Doctor
+	Directory string // the location of requests that name none
+	Health    api.Health
+	Condition func() error // why nothing can be written now; nil if writes work
+	Logger    *slog.Logger
+}
+
 // deps is what the handlers work with.
 type deps struct {
 	Config
 
-	long   httpio.LongRequests // streams, and requests that wait
-	frames *frameCache
+	document func() ([]byte, error)
+	long     httpio.LongRequests // streams, and requests that wait
+	frames   *frameCache
 }
 
 // sessionIn is a request about one session.
@@ -45,8 +68,8 @@ func (a *allFields) DecodeRequest(r *http.Request) error {
 	return nil
 }
 
-// locate returns the location of the request, and whether the request names it.
-func (d *deps) locate(r *http.Request) (l session.Location, named bool, err error) {
+// findLocation returns the location of the request, and whether the request names it.
+func (d *deps) findLocation(r *http.Request) (l session.Location, named bool, err error) {
 	return httpio.Locator{
 		QueryDirectory: "location[directory]", QueryWorkspace: "location[workspace]", Directory: d.Directory,
 	}.Locate(r)
@@ -54,7 +77,11 @@ func (d *deps) locate(r *http.Request) (l session.Location, named bool, err erro
 
 // findSession reads a session.
 func (d *deps) findSession(ctx context.Context, id session.ID) (*session.Session, error) {
-	return store.Query(ctx, d.Store, func(rd store.Reader) (*session.Session, error) { return store.FindSession(rd, id) })
+	return store.Query(
+		ctx,
+		d.Store,
+		func(rd store.Reader) (*session.Session, error) { return store.FindSession(rd, id) },
+	)
 }
 
 // newData returns the response {"data": v}.
@@ -76,4 +103,39 @@ func (d *deps) listNothing(ctx context.Context, in locationIn) (api.Located[[]st
 	return listAt(ctx, d, in.Location.Location, func(context.Context, session.Location) ([]struct{}, error) {
 		return []struct{}{}, nil
 	})
+}
+
+// sessionFieldsIn is a request about one session with the fields to return.
+type sessionFieldsIn struct {
+	sessionIn
+	All allFields `query:"all"`
+}
+
+// listIn is a request for a list of what a location offers.
+type listIn struct {
+	locationIn
+	All allFields
+}
+
+// readPendingAt reads the pending asks of the sessions of a directory.
+func (d *deps) readPendingAt(ctx context.Context, directory string) ([]*store.AskRow, error) {
+	return store.Query(ctx, d.Store, func(rd store.Reader) (here []*store.AskRow, err error) {
+		rows, err := rd.Asks(store.AskQuery{Pending: true})
+		for _, row := range rows {
+			s, ok, err := rd.Session(row.SessionID)
+			if err != nil {
+				return nil, err
+			}
+			if ok && s.Location.Directory == directory {
+				here = append(here, row)
+			}
+		}
+		return here, err
+	})
+}
+
+// askIn is a request about one ask of a session.
+type askIn struct {
+	sessionIn
+	RequestID session.AskID `path:"requestID" id:"per,que"`
 }

@@ -1,14 +1,11 @@
 package v2
 
 import (
-	"context"
-	"net/http"
 	"reflect"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/openapi"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -16,21 +13,13 @@ import (
 
 //go:generate go test . -run TestDocumentIsCurrent -update
 
-// writeDocument answers with the document of the contract.
-func writeDocument(context.Context, struct{}) (operation.Func[map[string]jsontext.Value], error) {
-	doc, err := Document()
-	return func(w http.ResponseWriter, _ *http.Request) error {
-		return httpio.WriteEncoded(w, http.StatusOK, doc)
-	}, err
-}
-
-// Document returns the OpenAPI document of the contract.
-func Document() ([]byte, error) {
+// NewDocument returns the OpenAPI document of the contract.
+func NewDocument() ([]byte, error) {
 	errors := map[string]reflect.Type{}
 	for _, status := range []string{"400", "401", "403", "404", "409", "413", "429", "500", "503"} {
 		errors[status] = typeOf[errorEnvelope]()
 	}
-	return operation.Document(Operations(), operation.Description{
+	return operation.NewDocument(ListOperations(), operation.Description{
 		Title: "cairn, the V2 contract", Version: "2", Errors: errors, Types: documentTypes(),
 	})
 }
@@ -74,27 +63,6 @@ func documentTypes() openapi.Types {
 			typeOf[wireEvent](): {By: "type", In: "data", Of: eventTypes()},
 		},
 	}
-}
-
-// wireEvent is a frame as frame.append writes it.
-type wireEvent struct {
-	ID      string `json:"id"`
-	Type    string `json:"type"`
-	Durable *struct {
-		AggregateID session.ID `json:"aggregateID"`
-		Seq         int64      `json:"seq"`
-		Version     int        `json:"version"`
-	} `json:"durable,omitzero"`
-	Location  *session.Location `json:"location,omitzero"`
-	Ephemeral bool              `json:"ephemeral,omitzero"`
-	Elided    bool              `json:"elided,omitzero"`
-	Data      jsontext.Value    `json:"data"`
-}
-
-// history is api.History with events as frame.append writes them.
-type history struct {
-	Data    []wireEvent `json:"data"`
-	HasMore bool        `json:"hasMore"`
 }
 
 // eventTypes are the types of the data of the events, by kind: durable events, live text, and events under other names.

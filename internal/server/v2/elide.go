@@ -14,9 +14,9 @@ import (
 // frameRoom is what a frame needs beside its data.
 const frameRoom = 8 << 10
 
-// fit cuts what makes the frame too large for a stream: first the longest strings, then shorter ones, at last all
+// fitFrame cuts what makes the frame too large for a stream: first the longest strings, then shorter ones, at last all
 // that is not a short member of the payload itself. The event stays what it is in the log, and in /history.
-func (f frame) fit() frame {
+func (f eventFrame) fitFrame() eventFrame {
 	if len(f.data) <= sse.MaxFrame-frameRoom {
 		return f
 	}
@@ -48,7 +48,7 @@ func shorten(v jsontext.Value, most int) (jsontext.Value, error) {
 		}
 		if s := ""; t.Kind() == '"' && !name {
 			if s = t.String(); len(s) > most {
-				t = jsontext.String(shortened(s, most))
+				t = jsontext.String(shortenString(s, most))
 			}
 		}
 		if err := enc.WriteToken(t); err != nil {
@@ -58,12 +58,12 @@ func shorten(v jsontext.Value, most int) (jsontext.Value, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-func shortened(s string, most int) string {
+func shortenString(s string, most int) string {
 	if media, _, ok := strings.Cut(s, ","); ok && strings.HasPrefix(s, "data:") && len(media) < 200 {
 		media, _, _ = strings.Cut(media, ";")
 		return media + ";elided=" + fmt.Sprint(len(s)) + ","
 	}
-	return fmt.Sprintf("%s… [%d bytes in all]", head(s, most/2), len(s))
+	return fmt.Sprintf("%s… [%d bytes in all]", cutText(s, most/2), len(s))
 }
 
 // shortMembers keeps the numbers, booleans and short strings at the top of an object.

@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Commands changes sessions.
-type Commands interface {
+// SessionCommands changes sessions.
+type SessionCommands interface {
 	CreateSession(ctx context.Context, r command.CreateRequest) (*session.Session, error)
 	ImportSession(ctx context.Context, r command.ImportRequest) (*command.ImportProgress, error)
 	ChangeSession(ctx context.Context, id session.ID, c command.SessionChange) error
@@ -25,16 +25,16 @@ type Commands interface {
 	SetBudget(ctx context.Context, id session.ID, b *session.Budget) error
 }
 
-// Inbox changes the prompts that wait for their promotion.
-type Inbox interface {
+// InboxCommands changes the prompts that wait for their promotion.
+type InboxCommands interface {
 	ListPending(ctx context.Context, id session.ID) ([]*session.Input, error)
 	ReorderPrompts(ctx context.Context, id session.ID, ms []session.MessageID) error
 	ChangePrompt(ctx context.Context, id session.ID, m session.MessageID, c command.PromptChange) error
 	WithdrawPrompt(ctx context.Context, id session.ID, m session.MessageID) error
 }
 
-// Asks lists pending permission asks and questions, and replies to them.
-type Asks interface {
+// AskService lists pending permission asks and questions, and replies to them.
+type AskService interface {
 	List(ctx context.Context, id session.ID) ([]*store.AskRow, error)
 	AskExternally(ctx context.Context, id session.ID, a session.PendingAsk) (session.Effect, session.AskID, error)
 	Reply(ctx context.Context, id session.ID, a session.AskID, reply session.Reply, message string) error
@@ -44,8 +44,8 @@ type Asks interface {
 	ExplainRights(ctx context.Context, q ask.Query) ([]permission.Decision, error)
 }
 
-// Runs controls the work of sessions.
-type Runs interface {
+// SessionRuns controls the work of sessions.
+type SessionRuns interface {
 	Interrupt(ctx context.Context, id session.ID) error
 	Resume(ctx context.Context, id session.ID) error
 	Wait(ctx context.Context, id session.ID) error
@@ -53,8 +53,8 @@ type Runs interface {
 	Active() []session.ID
 }
 
-// Jobs are the background commands of sessions.
-type Jobs interface {
+// JobService are the background commands of sessions.
+type JobService interface {
 	List(ctx context.Context, id session.ID) ([]session.Job, error)
 	Get(ctx context.Context, id session.ID, j session.JobID) (session.Job, error)
 	ReadOutput(ctx context.Context, id session.ID, j session.JobID, part job.Range) (job.OutputPart, error)

@@ -27,8 +27,8 @@ type startIn struct {
 	LastID string `header:"Last-Event-ID"`
 }
 
-// cursor returns where the stream starts, -1 if the request does not say.
-func (in startIn) cursor() (int64, error) {
+// findCursor returns where the stream starts, -1 if the request does not say.
+func (in startIn) findCursor() (int64, error) {
 	switch {
 	case in.After != nil:
 		return *in.After, nil
@@ -37,7 +37,7 @@ func (in startIn) cursor() (int64, error) {
 	}
 	n, err := strconv.ParseInt(in.LastID, 10, 64)
 	if err != nil || n < -1 || n > maxSeq {
-		return 0, httpio.Invalid("headers", "Last-Event-ID",
+		return 0, httpio.NewInvalid("headers", "Last-Event-ID",
 			"Last-Event-ID must be the id of a frame of this stream, got %q", httpio.Clip(in.LastID, 40))
 	}
 	return n, nil
@@ -51,7 +51,7 @@ func (h eventHandlers) subscribeSession(ctx context.Context, in struct {
 	All  allFields
 },
 ) (operation.Stream[wireEvent], error) {
-	after, err := in.cursor()
+	after, err := in.findCursor()
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *sessionStream) serve(w http.ResponseWriter, r *http.Request, id session
 		s.sendFailure(context.WithoutCancel(ctx), s.out, s.id(), cause) // the session was deleted
 		return
 	}
-	s.out.Break()
+	s.out.BreakConnection()
 }
 
 // id is the id of every frame: the cursor with which a reader resumes. Live frames have that of the durable event before
@@ -137,8 +137,8 @@ func (d *deps) sendFragment(out *sse.Stream, id string, f *session.Fragment) err
 	return err
 }
 
-func sendFrame(out *sse.Stream, id string, f frame, more bool) error {
-	return out.Send(sse.Frame{ID: id, Data: f.fit().append(nil)}, more)
+func sendFrame(out *sse.Stream, id string, f eventFrame, more bool) error {
+	return out.Send(sse.Frame{ID: id, Data: f.fitFrame().append(nil)}, more)
 }
 
 // sendFailure sends why the stream ends early, if the client is still connected.

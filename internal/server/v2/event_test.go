@@ -170,7 +170,10 @@ func TestStreamsResumeAnywhere(t *testing.T) {
 // Closing the API ends streams and waits at once, and no new ones last.
 func TestCloseEndsWhatLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, script.Script{Turns: []script.Turn{{Steps: []script.Step{{Text: script.Chunks{"x"}}, {Gate: "g1"}}}}})
+		w := newWorld(
+			t,
+			script.Script{Turns: []script.Turn{{Steps: []script.Step{{Text: script.Chunks{"x"}}, {Gate: "g1"}}}}},
+		)
 		id := w.begin(t, "hang")
 		synctest.Wait()
 		ends := make(chan error, 3)
@@ -330,7 +333,8 @@ func TestLargeEventsFitTheirFrames(t *testing.T) {
 		}
 		c := loadContract(t)
 		frame := w.frames(t, "/api/session/"+string(s.ID)+"/event?after=0", 1)[0]
-		if len(frame) > 900<<10 || !strings.Contains(frame, `"elided":true`) || !strings.Contains(frame, "data:image/png;elided=") {
+		if len(frame) > 900<<10 || !strings.Contains(frame, `"elided":true`) ||
+			!strings.Contains(frame, "data:image/png;elided=") {
 			t.Errorf("a frame of %d bytes", len(frame))
 		}
 		c.CheckEvent(t, "SessionDurableEvent", []byte(strings.Replace(frame, `"elided":true,`, "", 1)))

@@ -51,7 +51,14 @@ func TestExchanges(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, s)
 				defer w.close(t)
-				p := &player{world: w, contract: c, ours: ours, names: map[string]string{}, ids: map[string]string{}, counts: map[string]int{}}
+				p := &player{
+					world:    w,
+					contract: c,
+					ours:     ours,
+					names:    map[string]string{},
+					ids:      map[string]string{},
+					counts:   map[string]int{},
+				}
 				got = p.play(t, text)
 			})
 			if *update {
@@ -173,7 +180,12 @@ func (p *player) exchange(t *testing.T, request string, header http.Header) stri
 	rec := httptest.NewRecorder()
 	p.handler.ServeHTTP(rec, req)
 	mark := ""
-	exchange := contracttest.Exchange{Method: method, Path: req.URL.Path, Status: strconv.Itoa(rec.Code), Body: rec.Body.Bytes()}
+	exchange := contracttest.HTTPExchange{
+		Method: method,
+		Path:   req.URL.Path,
+		Status: strconv.Itoa(rec.Code),
+		Body:   rec.Body.Bytes(),
+	}
 	if !p.ours.Check(t, exchange) && rec.Code < 300 {
 		t.Errorf("%s %s %d is not in our document", method, path, rec.Code)
 	}

@@ -27,8 +27,8 @@ func (s *feedStart) DecodeRequest(r *http.Request) error {
 	return nil
 }
 
-// cursor returns where the stream starts, -1 if the request does not say.
-func (s feedStart) cursor() (int64, error) {
+// findCursor returns where the stream starts, -1 if the request does not say.
+func (s feedStart) findCursor() (int64, error) {
 	in := startIn{LastID: s.r.Header.Get("Last-Event-ID")}
 	if text := s.r.URL.Query().Get("after"); text != "" {
 		n, err := httpio.ParseNumber("after", text, httpio.Range{Min: -1, Max: maxSeq})
@@ -37,7 +37,7 @@ func (s feedStart) cursor() (int64, error) {
 		}
 		in.After = &n
 	}
-	return in.cursor()
+	return in.findCursor()
 }
 
 // feedFilter is the location of the query, if it names one. Headers do not count.
@@ -61,7 +61,7 @@ func (h eventHandlers) subscribe(ctx context.Context, in struct {
 },
 ) (operation.Stream[wireEvent], error) {
 	at := h.Log.NewestMark() // before the stream opens, so that the client misses no notice from then on
-	after, err := in.Start.cursor()
+	after, err := in.Start.findCursor()
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +72,16 @@ func (h eventHandlers) subscribe(ctx context.Context, in struct {
 	if after < 0 {
 		after = newest // sampled now, and not after the first frame was sent: no event may fall in between
 	}
-	f := &feedStream{deps: h.deps, all: in.All, newest: newest, cursor: after, locations: map[session.ID]*session.Location{}}
+	f := &feedStream{
+		deps:      h.deps,
+		all:       in.All,
+		newest:    newest,
+		cursor:    after,
+		locations: map[session.ID]*session.Location{},
+	}
 	if err == nil && in.Filter.r.URL.Query().Has("location[directory]") {
 		var l session.Location
-		l, _, err = h.locate(in.Filter.r)
+		l, _, err = h.findLocation(in.Filter.r)
 		f.directory = l.Directory
 	}
 	at.Position = after
@@ -105,7 +111,7 @@ func (f *feedStream) serve(w http.ResponseWriter, r *http.Request, at eventlog.M
 	if r.Method == http.MethodHead {
 		return
 	}
-	connected := frame{id: f.IDs.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}
+	connected := eventFrame{id: f.IDs.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}
 	err := sendFrame(f.out, f.id(), connected, false)
 	for u, failed := range f.Log.FollowAllFrom(ctx, at) {
 		if err = failed; err == nil {
@@ -118,7 +124,7 @@ func (f *feedStream) serve(w http.ResponseWriter, r *http.Request, at eventlog.M
 	if err != nil {
 		f.sendFailure(ctx, f.out, f.id(), err)
 	}
-	f.out.Break()
+	f.out.BreakConnection()
 }
 
 // id is the id of every frame: the cursor with which a reader resumes. Live frames have that of the durable frame before.
@@ -130,7 +136,7 @@ func (f *feedStream) send(ctx context.Context, u eventlog.Update) error {
 		return f.sendEvent(ctx, u.Event)
 	case u.Fragment != nil:
 		l, err := f.findLocation(ctx, u.Fragment.SessionID)
-		if err != nil || !f.includes(l) {
+		if err != nil || !f.isIncluded(l) {
 			return err
 		}
 		return f.sendFragment(f.out, f.id(), u.Fragment)
@@ -160,7 +166,7 @@ func (f *feedStream) sendEvent(ctx context.Context, e *session.Event) error {
 	switch {
 	case err != nil:
 		return err
-	case ok && f.includes(fr.location):
+	case ok && f.isIncluded(fr.location):
 		return sendFrame(f.out, f.id(), fr, more)
 	case !more:
 		return f.out.Flush()
@@ -171,7 +177,7 @@ func (f *feedStream) sendEvent(ctx context.Context, e *session.Event) error {
 
 // newFrame returns the frame of an event: as it is stored, or, for asks, replies, todos and deletions, as OpenCode's clients
 // know it. ok is false if the stream leaves the event out.
-func (f *feedStream) newFrame(e *session.Event) (fr frame, ok bool, err error) {
+func (f *feedStream) newFrame(e *session.Event) (fr eventFrame, ok bool, err error) {
 	if bool(f.all) || e.Data.Kind().IsPublic() {
 		fr, err = newEventFrame(e)
 		return fr, true, err
@@ -187,7 +193,7 @@ func (f *feedStream) newFrame(e *session.Event) (fr frame, ok bool, err error) {
 }
 
 func (f *feedStream) sendNotice(ctx context.Context, n *eventlog.Notice) error {
-	fr := frame{id: f.IDs.New(session.PrefixEvent), kind: session.Kind(n.Kind), data: n.Data}
+	fr := eventFrame{id: f.IDs.New(session.PrefixEvent), kind: session.Kind(n.Kind), data: n.Data}
 	if n.Kind == "session.status" && !f.all {
 		fr.data = simplifyStatus(n.Data)
 	}
@@ -198,7 +204,7 @@ func (f *feedStream) sendNotice(ctx context.Context, n *eventlog.Notice) error {
 	if fr.location, err = f.findLocation(ctx, n.SessionID); err != nil {
 		return err
 	}
-	if fr.location == nil || f.includes(fr.location) { // every stream learns that a session is deleted
+	if fr.location == nil || f.isIncluded(fr.location) { // every stream learns that a session is deleted
 		return sendFrame(f.out, f.id(), fr, false)
 	}
 	return nil
@@ -225,7 +231,7 @@ func simplifyStatus(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-func (f *feedStream) includes(l *session.Location) bool {
+func (f *feedStream) isIncluded(l *session.Location) bool {
 	return f.directory == "" || (l != nil && l.Directory == f.directory)
 }
 

@@ -50,7 +50,7 @@ func TestNoNoticeIsLostWhileTheFeedOpens(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var stream sync.WaitGroup
 		stream.Go(func() {
-			follow(a.Handler(), w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/event", http.NoBody))
+			follow(a.NewHandler(), w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/event", http.NoBody))
 		})
 		synctest.Wait()
 		cancel()

@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// frame is one event on the wire: {id, type, durable?, location?, data}.
-type frame struct {
+// eventFrame is one event on the wire: {id, type, durable?, location?, data}.
+type eventFrame struct {
 	id        string
 	kind      session.Kind
 	durable   *eventRef
@@ -30,7 +30,7 @@ type eventRef struct {
 }
 
 // append adds the frame's JSON to b.
-func (f frame) append(b []byte) []byte {
+func (f eventFrame) append(b []byte) []byte {
 	b = quote(append(b, `{"id":`...), f.id)
 	b = quote(append(b, `,"type":`...), string(f.kind))
 	if f.durable != nil {
@@ -64,9 +64,9 @@ func quote(b []byte, s string) []byte {
 }
 
 // newEventFrame returns the frame of a durable event.
-func newEventFrame(e *session.Event) (frame, error) {
+func newEventFrame(e *session.Event) (eventFrame, error) {
 	d, err := session.EncodeData(e.Data)
-	return frame{
+	return eventFrame{
 		id: string(e.ID), kind: e.Data.Kind(), durable: &eventRef{e.SessionID, e.Seq, e.Version}, data: d,
 	}, err
 }
@@ -75,24 +75,27 @@ func newEventFrame(e *session.Event) (frame, error) {
 const maxDelta = 128 << 10
 
 // newFragmentFrames returns the frames of live text: one, or several for a reader that joins late in a long item.
-func newFragmentFrames(ids *session.IDs, f *session.Fragment) ([]frame, error) {
+func newFragmentFrames(ids *session.IDs, f *session.Fragment) ([]eventFrame, error) {
 	d := f.Data()
-	frames := make([]frame, 0, 1)
+	frames := make([]eventFrame, 0, 1)
 	for rest := f.Delta; rest != ""; {
-		d.Delta = head(rest, maxDelta)
+		d.Delta = cutText(rest, maxDelta)
 		raw, err := httpio.Encode(d)
 		if err != nil {
 			return nil, err
 		}
-		frames = append(frames, frame{id: ids.New(session.PrefixEvent), kind: f.Kind(), data: raw, ephemeral: true})
+		frames = append(
+			frames,
+			eventFrame{id: ids.New(session.PrefixEvent), kind: f.Kind(), data: raw, ephemeral: true},
+		)
 		d.Offset += len(d.Delta)
 		rest = rest[len(d.Delta):]
 	}
 	return frames, nil
 }
 
-// head returns the first n bytes of s or a few less, so that no character is cut.
-func head(s string, n int) string {
+// cutText returns the first n bytes of s or a few less, so that no character is cut.
+func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -102,4 +105,25 @@ func head(s string, n int) string {
 		}
 	}
 	return s[:n]
+}
+
+// wireEvent is a frame as frame.append writes it.
+type wireEvent struct {
+	ID      string `json:"id"`
+	Type    string `json:"type"`
+	Durable *struct {
+		AggregateID session.ID `json:"aggregateID"`
+		Seq         int64      `json:"seq"`
+		Version     int        `json:"version"`
+	} `json:"durable,omitzero"`
+	Location  *session.Location `json:"location,omitzero"`
+	Ephemeral bool              `json:"ephemeral,omitzero"`
+	Elided    bool              `json:"elided,omitzero"`
+	Data      jsontext.Value    `json:"data"`
+}
+
+// wireHistory is api.History with events as frame.append writes them.
+type wireHistory struct {
+	Data    []wireEvent `json:"data"`
+	HasMore bool        `json:"hasMore"`
 }

@@ -8,11 +8,11 @@ import (
 // frameCache shares the encoded frames of the newest events among the readers of a session: a thousand readers cost one
 // encoding, and readers that stall with a large frame cost no memory for it.
 type frameCache struct {
-	frames *broadcast.Cache[session.EventID, []byte]
+	frames *broadcast.RecentCache[session.EventID, []byte]
 }
 
 func newFrameCache() *frameCache {
-	return &frameCache{broadcast.NewCache[session.EventID](
+	return &frameCache{broadcast.NewRecentCache[session.EventID](
 		broadcast.Bounds{Entries: 256, Bytes: 8 << 20}, func(b []byte) int { return len(b) },
 	)}
 }
@@ -26,7 +26,7 @@ func (c *frameCache) encode(e *session.Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f = f.fit()
+	f = f.fitFrame()
 	b := f.append(make([]byte, 0, len(f.data)+256))
 	c.frames.Add(e.ID, b)
 	return b, nil

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -30,7 +29,7 @@ func (h eventHandlers) listHistory(ctx context.Context, in struct {
 	Limit int64 `query:"limit" default:"50" min:"1" max:"100"`
 	After int64 `query:"after" default:"-1" min:"-1"`
 },
-) (operation.Func[history], error) {
+) (operation.Func[wireHistory], error) {
 	var kinds []session.Kind
 	if !in.All {
 		kinds = publicKinds()
@@ -59,31 +58,11 @@ func joinEvents(rows []store.EventRow, limit int) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		f := frame{
+		f := eventFrame{
 			id: string(row.ID), kind: row.Kind, durable: &eventRef{row.SessionID, row.Seq, row.Version}, data: row.Data,
 		}
 		b = f.append(b)
 	}
 	b = strconv.AppendBool(append(b, `],"hasMore":`...), hasMore)
 	return append(b, '}')
-}
-
-// readHead returns the seq of the newest event of a session that must exist.
-func readHead(rd store.Reader, id session.ID) (int64, error) {
-	if _, err := store.FindSession(rd, id); err != nil {
-		return 0, err
-	}
-	return rd.Head(id)
-}
-
-// checkCursor refuses a cursor that the log has not reached. It comes from other data, and its reader would wait for events
-// that never come.
-func checkCursor(after, newest int64) error {
-	if after <= newest {
-		return nil
-	}
-	e := session.Errorf(session.CodeConflict,
-		"the cursor %d is ahead of the newest event, %d; it comes from other data", after, newest).At("after")
-	e.Kind, e.ID = api.KindCursor, strconv.FormatInt(newest, 10)
-	return e
 }

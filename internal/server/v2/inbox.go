@@ -27,7 +27,7 @@ func (h inboxHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]*sess
 	return newData(append([]*session.Input{}, pending...)), err
 }
 
-func (h inboxHandlers) reorder(ctx context.Context, in bodyOf[api.InboxOrder]) (operation.None, error) {
+func (h inboxHandlers) reorderPrompts(ctx context.Context, in bodyOf[api.InboxOrder]) (operation.None, error) {
 	return operation.None{}, httpio.WithPart("body", h.Inbox.ReorderPrompts(ctx, in.SessionID, in.Body.MessageIDs))
 }
 
@@ -44,12 +44,12 @@ func (h inboxHandlers) update(ctx context.Context, in struct {
 },
 ) (none operation.None, err error) {
 	if in.Body.Prompt == nil && in.Body.Delivery == "" {
-		return none, httpio.Invalid("body", "", "the body must have prompt, or delivery, or both")
+		return none, httpio.NewInvalid("body", "", "the body must have prompt, or delivery, or both")
 	}
 	c := command.PromptChange{Prompt: in.Body.Prompt, Delivery: in.Body.Delivery}
 	return none, httpio.WithPart("body", h.Inbox.ChangePrompt(ctx, in.SessionID, in.MessageID, c))
 }
 
-func (h inboxHandlers) withdraw(ctx context.Context, in inputIn) (operation.None, error) {
+func (h inboxHandlers) withdrawPrompt(ctx context.Context, in inputIn) (operation.None, error) {
 	return operation.None{}, h.Inbox.WithdrawPrompt(ctx, in.SessionID, in.MessageID)
 }

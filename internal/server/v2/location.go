@@ -2,6 +2,7 @@ package v2
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,9 +16,9 @@ import (
 // locationHandlers describes the server and its locations.
 type locationHandlers struct{ *deps }
 
-// health reports that the server works, with more fields for all=1. A server that can only read is not healthy, which is an
+// getHealth reports that the server works, with more fields for all=1. A server that can only read is not healthy, which is an
 // error, but a field with all=1.
-func (h locationHandlers) health(_ context.Context, in struct {
+func (h locationHandlers) getHealth(_ context.Context, in struct {
 	All allFields `query:"all"`
 },
 ) (api.Health, error) {
@@ -44,12 +45,6 @@ func (h locationHandlers) listAgents(ctx context.Context, in locationIn) (api.Lo
 		}
 	}
 	return out, err
-}
-
-// listIn is a request for a list of what a location offers.
-type listIn struct {
-	locationIn
-	All allFields
 }
 
 func (h locationHandlers) listSkills(ctx context.Context, in listIn) (api.Located[[]api.Skill], error) {
@@ -132,13 +127,18 @@ func (h locationHandlers) listFiles(ctx context.Context, in struct {
 	Path string `query:"path"`
 },
 ) (api.Located[[]api.FileEntry], error) {
-	return listAt(ctx, h.deps, in.Location.Location, func(ctx context.Context, l session.Location) ([]api.FileEntry, error) {
-		if h.Files == nil {
-			return []api.FileEntry{}, nil
-		}
-		list, err := h.Files.ListFiles(ctx, l, in.Path)
-		return list, httpio.WithPart("query", err)
-	})
+	return listAt(
+		ctx,
+		h.deps,
+		in.Location.Location,
+		func(ctx context.Context, l session.Location) ([]api.FileEntry, error) {
+			if h.Files == nil {
+				return []api.FileEntry{}, nil
+			}
+			list, err := h.Files.ListFiles(ctx, l, in.Path)
+			return list, httpio.WithPart("query", err)
+		},
+	)
 }
 
 func (h locationHandlers) findFiles(ctx context.Context, in struct {
@@ -149,15 +149,20 @@ func (h locationHandlers) findFiles(ctx context.Context, in struct {
 },
 ) (out api.Located[[]api.FileEntry], err error) {
 	if in.Query == nil {
-		return out, httpio.Invalid("query", "query", "query is missing: it must say what to search for")
+		return out, httpio.NewInvalid("query", "query", "query is missing: it must say what to search for")
 	}
-	return listAt(ctx, h.deps, in.Location.Location, func(ctx context.Context, l session.Location) ([]api.FileEntry, error) {
-		if h.Files == nil {
-			return []api.FileEntry{}, nil
-		}
-		list, err := h.Files.FindFiles(ctx, l, api.FileQuery{Query: *in.Query, Type: in.Type, Limit: int(in.Limit)})
-		return list, httpio.WithPart("query", err)
-	})
+	return listAt(
+		ctx,
+		h.deps,
+		in.Location.Location,
+		func(ctx context.Context, l session.Location) ([]api.FileEntry, error) {
+			if h.Files == nil {
+				return []api.FileEntry{}, nil
+			}
+			list, err := h.Files.FindFiles(ctx, l, api.FileQuery{Query: *in.Query, Type: in.Type, Limit: int(in.Limit)})
+			return list, httpio.WithPart("query", err)
+		},
+	)
 }
 
 // explainConfig says where the settings of the location come from.
@@ -173,11 +178,19 @@ func (h locationHandlers) explainConfig(ctx context.Context, in struct {
 	return newData(v), httpio.WithPart("query", err)
 }
 
-// examine reports the state of the process and of its data.
-func (h locationHandlers) examine(ctx context.Context, _ struct{}) (out api.Data[jsontext.Value], err error) {
+// runDoctor reports the state of the process and of its data.
+func (h locationHandlers) runDoctor(ctx context.Context, _ struct{}) (out api.Data[jsontext.Value], err error) {
 	if h.Doctor == nil {
 		return out, session.NotFound("path", "/api/doctor")
 	}
 	v, err := h.Doctor.Examine(ctx)
 	return newData(v), err
+}
+
+// writeDocument answers with the document of the contract.
+func (d *deps) writeDocument(context.Context, struct{}) (operation.Func[map[string]jsontext.Value], error) {
+	doc, err := d.document()
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		return httpio.WriteEncoded(w, http.StatusOK, doc)
+	}, err
 }

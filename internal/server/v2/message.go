@@ -37,8 +37,11 @@ type messageListIn struct {
 }
 
 // list lists messages, page by page. It does not decode them: the stored bytes are the wire form.
-func (h messageHandlers) list(ctx context.Context, in messageListIn) (operation.Func[api.Page[session.Message]], error) {
-	c, err := in.cursor()
+func (h messageHandlers) list(
+	ctx context.Context,
+	in messageListIn,
+) (operation.Func[api.Page[session.Message]], error) {
+	c, err := in.findCursor()
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +70,8 @@ func (h messageHandlers) list(ctx context.Context, in messageListIn) (operation.
 	}, nil
 }
 
-// cursor returns the cursor of the request, or that of the first page of a list.
-func (in messageListIn) cursor() (messageCursor, error) {
+// findCursor returns the cursor of the request, or that of the first page of a list.
+func (in messageListIn) findCursor() (messageCursor, error) {
 	if in.Cursor == "" {
 		return messageCursor{Order: orderOrDefault(in.Order)}, nil
 	}
@@ -157,7 +160,10 @@ func (h messageHandlers) get(ctx context.Context, in struct {
 
 // listContext lists the messages that the model gets with its next request: everything since the newest compaction, without
 // the system messages that the baseline of the epoch contains.
-func (h messageHandlers) listContext(ctx context.Context, in sessionIn) (operation.Func[api.Data[[]session.Message]], error) {
+func (h messageHandlers) listContext(
+	ctx context.Context,
+	in sessionIn,
+) (operation.Func[api.Data[[]session.Message]], error) {
 	ms, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawMessage, error) {
 		return readContext(rd, in.SessionID)
 	})

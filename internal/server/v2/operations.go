@@ -10,10 +10,13 @@ import (
 // sessionPath is the path of one session.
 const sessionPath = "/api/session/{sessionID}"
 
-// operations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for additional
+// ListOperations lists the operations of the contract: OpenCode's first, then the additional ones.
+func ListOperations() []operation.Operation { return (&deps{}).listOperations() }
+
+// listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for additional
 // operations, and the handler, whose types give the parameters, the body and the response.
-func (a *API) operations() []operation.Operation {
-	rows := slices.Concat(a.openCodeOperations(), a.additionalOperations())
+func (d *deps) listOperations() []operation.Operation {
+	rows := slices.Concat(d.listOpenCodeOperations(), d.listAdditionalOperations())
 	for i, o := range rows {
 		if o.ID == "" {
 			rows[i].ID = newOperationID(o.Method, o.Path)
@@ -22,16 +25,16 @@ func (a *API) operations() []operation.Operation {
 	return rows
 }
 
-// openCodeOperations are the operations of OpenCode's document, and those that belong to them.
-func (a *API) openCodeOperations() []operation.Operation {
-	locations := locationHandlers{a.deps}
-	sessions := sessionHandlers{a.deps}
-	messages := messageHandlers{a.deps}
-	events := eventHandlers{a.deps}
-	permissions := permissionHandlers{a.deps}
-	questions := questionHandlers{a.deps}
+// listOpenCodeOperations are the operations of OpenCode's document, and those that belong to them.
+func (d *deps) listOpenCodeOperations() []operation.Operation {
+	locations := locationHandlers{d}
+	sessions := sessionHandlers{d}
+	messages := messageHandlers{d}
+	events := eventHandlers{d}
+	permissions := permissionHandlers{d}
+	questions := questionHandlers{d}
 	return []operation.Operation{
-		operation.New("GET /api/health", "v2.health.get", locations.health),
+		operation.New("GET /api/health", "v2.health.get", locations.getHealth),
 		operation.New("GET /api/location", "v2.location.get", locations.get),
 		operation.New("GET /api/agent", "v2.agent.list", locations.listAgents),
 		operation.New("GET /api/skill", "v2.skill.list", locations.listSkills),
@@ -39,8 +42,8 @@ func (a *API) openCodeOperations() []operation.Operation {
 		operation.New("GET /api/model", "v2.model.list", locations.listModels),
 		operation.New("GET /api/provider", "v2.provider.list", locations.listProviders),
 		operation.New("GET /api/provider/{providerID}", "v2.provider.get", locations.getProvider),
-		operation.New("GET /api/reference", "v2.reference.list", a.listNothing),
-		operation.New("GET /api/integration", "v2.integration.list", a.listNothing),
+		operation.New("GET /api/reference", "v2.reference.list", d.listNothing),
+		operation.New("GET /api/integration", "v2.integration.list", d.listNothing),
 		operation.New("GET /api/fs/list", "v2.fs.list", locations.listFiles),
 		operation.New("GET /api/fs/find", "v2.fs.find", locations.findFiles),
 		operation.New("GET /api/event", "v2.event.subscribe", events.subscribe),
@@ -51,7 +54,7 @@ func (a *API) openCodeOperations() []operation.Operation {
 		operation.New("GET "+sessionPath, "v2.session.get", sessions.get),
 		operation.New("POST "+sessionPath+"/agent", "v2.session.switchAgent", sessions.switchAgent),
 		operation.New("POST "+sessionPath+"/model", "v2.session.switchModel", sessions.switchModel),
-		operation.New("POST "+sessionPath+"/prompt", "v2.session.prompt", sessions.prompt),
+		operation.New("POST "+sessionPath+"/prompt", "v2.session.prompt", sessions.admitPrompt),
 		operation.New("POST "+sessionPath+"/wait", "v2.session.wait", sessions.wait),
 		operation.New("POST "+sessionPath+"/interrupt", "v2.session.interrupt", sessions.interrupt),
 		operation.New("GET "+sessionPath+"/context", "v2.session.context", messages.listContext),
@@ -63,25 +66,37 @@ func (a *API) openCodeOperations() []operation.Operation {
 		operation.New("GET "+sessionPath+"/permission", "v2.session.permission.list", permissions.list),
 		operation.New("POST "+sessionPath+"/permission", "v2.session.permission.create", permissions.create),
 		operation.New("GET "+sessionPath+"/permission/{requestID}", "v2.session.permission.get", permissions.get),
-		operation.New("POST "+sessionPath+"/permission/{requestID}/reply", "v2.session.permission.reply", permissions.reply),
+		operation.New(
+			"POST "+sessionPath+"/permission/{requestID}/reply",
+			"v2.session.permission.reply",
+			permissions.reply,
+		),
 		operation.New("GET /api/permission/request", "v2.permission.request.list", permissions.listAll),
 		operation.New("GET /api/permission/explain", "", permissions.explain),
 		operation.New("GET /api/permission/saved", "v2.permission.saved.list", permissions.listApprovals),
 		operation.New("DELETE /api/permission/saved/{id}", "v2.permission.saved.remove", permissions.revoke),
 		operation.New("GET "+sessionPath+"/question", "v2.session.question.list", questions.list),
-		operation.New("POST "+sessionPath+"/question/{requestID}/reply", "v2.session.question.reply", questions.answer),
-		operation.New("POST "+sessionPath+"/question/{requestID}/reject", "v2.session.question.reject", questions.reject),
+		operation.New(
+			"POST "+sessionPath+"/question/{requestID}/reply",
+			"v2.session.question.reply",
+			questions.answerQuestions,
+		),
+		operation.New(
+			"POST "+sessionPath+"/question/{requestID}/reject",
+			"v2.session.question.reject",
+			questions.rejectQuestions,
+		),
 		operation.New("GET /api/question/request", "v2.question.request.list", questions.listAll),
 	}
 }
 
-// additionalOperations are the operations that OpenCode does not have.
-func (a *API) additionalOperations() []operation.Operation {
-	locations := locationHandlers{a.deps}
-	sessions := sessionHandlers{a.deps}
-	inbox := inboxHandlers{a.deps}
-	jobs := jobHandlers{a.deps}
-	ledger := ledgerHandlers{a.deps}
+// listAdditionalOperations are the operations that OpenCode does not have.
+func (d *deps) listAdditionalOperations() []operation.Operation {
+	locations := locationHandlers{d}
+	sessions := sessionHandlers{d}
+	inbox := inboxHandlers{d}
+	jobs := jobHandlers{d}
+	ledger := ledgerHandlers{d}
 	return []operation.Operation{
 		operation.New("POST /api/session/import", "", sessions.importSession),
 		operation.New("PATCH "+sessionPath, "", sessions.update),
@@ -97,15 +112,15 @@ func (a *API) additionalOperations() []operation.Operation {
 		operation.New("POST "+sessionPath+"/resume", "", sessions.resume),
 		operation.New("PUT "+sessionPath+"/budget", "", sessions.setBudget),
 		operation.New("GET "+sessionPath+"/inbox", "", inbox.list),
-		operation.New("PUT "+sessionPath+"/inbox", "", inbox.reorder),
+		operation.New("PUT "+sessionPath+"/inbox", "", inbox.reorderPrompts),
 		operation.New("PATCH "+sessionPath+"/inbox/{messageID}", "", inbox.update),
-		operation.New("DELETE "+sessionPath+"/inbox/{messageID}", "", inbox.withdraw),
+		operation.New("DELETE "+sessionPath+"/inbox/{messageID}", "", inbox.withdrawPrompt),
 		operation.New("GET "+sessionPath+"/spend", "", ledger.list),
 		operation.New("POST /api/command/expand", "", locations.expandCommand),
 		operation.New("GET /api/stats", "", ledger.sum),
 		operation.New("GET /api/config/explain", "", locations.explainConfig),
-		operation.New("GET /api/doctor", "", locations.examine),
-		operation.New("GET /api/doc", "", writeDocument),
+		operation.New("GET /api/doctor", "", locations.runDoctor),
+		operation.New("GET /api/doc", "", d.writeDocument),
 	}
 }
 

@@ -17,12 +17,6 @@ import (
 // permissionHandlers lists pending permission asks and saved approvals, replies to asks and explains rules.
 type permissionHandlers struct{ *deps }
 
-// askIn is a request about one ask of a session.
-type askIn struct {
-	sessionIn
-	RequestID session.AskID `path:"requestID" id:"per,que"`
-}
-
 // publicAsk returns a pending ask as a client sees it.
 func publicAsk(p session.PendingAsk, all allFields) session.PendingAsk {
 	if !all {
@@ -45,7 +39,7 @@ func selectPermissions(rows []*store.AskRow, all allFields) []session.PendingAsk
 	return out
 }
 
-func (h permissionHandlers) list(ctx context.Context, in sessionQuery) (api.Data[[]session.PendingAsk], error) {
+func (h permissionHandlers) list(ctx context.Context, in sessionFieldsIn) (api.Data[[]session.PendingAsk], error) {
 	rows, err := h.Asks.List(ctx, in.SessionID)
 	return newData(selectPermissions(rows, in.All)), err
 }
@@ -57,23 +51,6 @@ func (h permissionHandlers) listAll(ctx context.Context, in listIn) (api.Located
 			rows, err := h.readPendingAt(ctx, l.Directory)
 			return selectPermissions(rows, in.All), err
 		})
-}
-
-// readPendingAt reads the pending asks of the sessions of a directory.
-func (d *deps) readPendingAt(ctx context.Context, directory string) ([]*store.AskRow, error) {
-	return store.Query(ctx, d.Store, func(rd store.Reader) (here []*store.AskRow, err error) {
-		rows, err := rd.Asks(store.AskQuery{Pending: true})
-		for _, row := range rows {
-			s, ok, err := rd.Session(row.SessionID)
-			if err != nil {
-				return nil, err
-			}
-			if ok && s.Location.Directory == directory {
-				here = append(here, row)
-			}
-		}
-		return here, err
-	})
 }
 
 func (h permissionHandlers) get(ctx context.Context, in struct {
@@ -98,15 +75,18 @@ func (h permissionHandlers) get(ctx context.Context, in struct {
 }
 
 // create asks for a permission on behalf of a client, outside of any tool call. It does not wait for the reply.
-func (h permissionHandlers) create(ctx context.Context, in bodyOf[api.AskRequest]) (out api.Data[api.Asked], err error) {
+func (h permissionHandlers) create(
+	ctx context.Context,
+	in bodyOf[api.AskRequest],
+) (out api.Data[api.Asked], err error) {
 	b := in.Body
 	switch {
 	case b.Action == "":
-		err = httpio.Invalid("body", "action", "action is missing: it must name what is to be permitted")
+		err = httpio.NewInvalid("body", "action", "action is missing: it must name what is to be permitted")
 	case len(b.Resources) == 0:
-		err = httpio.Invalid("body", "resources", "resources is missing: it must name at least one resource")
+		err = httpio.NewInvalid("body", "resources", "resources is missing: it must name at least one resource")
 	case b.Metadata != nil && b.Metadata.Kind() != '{':
-		err = httpio.Invalid("body", "metadata", "metadata must be an object")
+		err = httpio.NewInvalid("body", "metadata", "metadata must be an object")
 	}
 	if err != nil {
 		return out, err
@@ -149,7 +129,11 @@ func (h permissionHandlers) listApprovals(ctx context.Context, in struct {
 	if err != nil {
 		return out, err
 	}
-	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.Approval, error) { return rd.Approvals(scope) })
+	rows, err := store.Query(
+		ctx,
+		h.Store,
+		func(rd store.Reader) ([]store.Approval, error) { return rd.Approvals(scope) },
+	)
 	out.Data = make([]api.Approval, len(rows))
 	for i, row := range rows {
 		out.Data[i] = api.Approval(row)
@@ -190,10 +174,10 @@ func (h permissionHandlers) explain(ctx context.Context, in struct {
 ) (out api.Data[api.Verdict], err error) {
 	switch {
 	case in.Action == "":
-		return out, httpio.Invalid("query", "action",
+		return out, httpio.NewInvalid("query", "action",
 			"action is missing: it must name what would be done, e.g. bash or edit")
 	case in.Resource == nil:
-		return out, httpio.Invalid("query", "resource",
+		return out, httpio.NewInvalid("query", "resource",
 			"resource is missing: it must name the target, e.g. the command or the path")
 	}
 	decisions, err := h.Asks.ExplainRights(ctx, ask.Query{

@@ -37,7 +37,7 @@ func (h questionHandlers) listAll(ctx context.Context, in locationIn) (api.Locat
 		})
 }
 
-func (h questionHandlers) answer(ctx context.Context, in struct {
+func (h questionHandlers) answerQuestions(ctx context.Context, in struct {
 	askIn
 	Body api.Answers `body:"required"`
 },
@@ -46,6 +46,6 @@ func (h questionHandlers) answer(ctx context.Context, in struct {
 	return operation.None{}, httpio.WithPart("body", err)
 }
 
-func (h questionHandlers) reject(ctx context.Context, in askIn) (operation.None, error) {
+func (h questionHandlers) rejectQuestions(ctx context.Context, in askIn) (operation.None, error) {
 	return operation.None{}, h.Asks.DismissQuestions(ctx, in.SessionID, in.RequestID)
 }

@@ -39,18 +39,25 @@ func TestQuestionsAndTodos(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if todos, err := c.Todos(ctx, created.ID); err != nil || !cmp.Equal(todos, []session.Todo{{Content: "a", Status: "pending", Priority: "medium"}}) {
+		if todos, err := c.Todos(ctx, created.ID); err != nil ||
+			!cmp.Equal(todos, []session.Todo{{Content: "a", Status: "pending", Priority: "medium"}}) {
 			t.Error(todos, err)
 		}
 		first := w.oneQuestion(t, created.ID)
-		if err := c.AnswerQuestion(ctx, created.ID, first.ID, [][]string{{"a"}, {"b"}}); !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
+		if err := c.AnswerQuestion(ctx, created.ID, first.ID, [][]string{{"a"}, {"b"}}); !errors.Is(
+			err,
+			&session.Error{Code: session.CodeInvalid},
+		) {
 			t.Error(err)
 		}
 		if err := c.AnswerQuestion(ctx, created.ID, first.ID, [][]string{{"Red"}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if err := c.AnswerQuestion(ctx, created.ID, first.ID, [][]string{{"Red"}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
+		if err := c.AnswerQuestion(ctx, created.ID, first.ID, [][]string{{"Red"}}); !errors.Is(
+			err,
+			&session.Error{Code: session.CodeNotFound, Kind: "question"},
+		) {
 			t.Error(err)
 		}
 		second := w.oneQuestion(t, created.ID)
@@ -74,7 +81,9 @@ func (w *world) oneQuestion(t *testing.T, id session.ID) session.QuestionAsked {
 	}
 	want := session.QuestionAsked{
 		ID: qs[0].ID, SessionID: id, Tool: &session.QuestionTool{MessageID: qs[0].Tool.MessageID, CallID: "q"},
-		Questions: []session.Question{{Question: "Which?", Header: "W", Options: []session.Option{{Label: "Red", Description: "warm"}}}},
+		Questions: []session.Question{
+			{Question: "Which?", Header: "W", Options: []session.Option{{Label: "Red", Description: "warm"}}},
+		},
 	}
 	if diff := cmp.Diff(want, qs[0]); diff != "" {
 		t.Error(diff)
@@ -87,7 +96,10 @@ func (w *world) oneQuestion(t *testing.T, id session.ID) session.QuestionAsked {
 			t.Error(asks, err)
 		}
 	}
-	if err := c.Reply(ctx, id, qs[0].ID, api.ReplyRequest{Reply: "always"}); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+	if err := c.Reply(ctx, id, qs[0].ID, api.ReplyRequest{Reply: "always"}); !errors.Is(
+		err,
+		&session.Error{Code: session.CodeNotFound},
+	) {
 		t.Error(err)
 	}
 	if st, err := c.Status(ctx, id); err != nil || st.Type != "awaiting-answer" {

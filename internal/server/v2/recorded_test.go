@@ -40,7 +40,12 @@ func recordedModels() map[string]script.Script {
 			{Steps: []script.Step{{Text: script.Chunks{"V2 partial "}}, {Gate: "g1"}}},
 		}},
 		"surface_v2_write": {Turns: []script.Turn{
-			{Steps: []script.Step{{Call: &script.Call{ID: "call_w", Name: "write", Arguments: jsontext.Value(`{"path":"v2.txt"}`)}}}, Usage: tokens},
+			{
+				Steps: []script.Step{
+					{Call: &script.Call{ID: "call_w", Name: "write", Arguments: jsontext.Value(`{"path":"v2.txt"}`)}},
+				},
+				Usage: tokens,
+			},
 			{Steps: []script.Step{{Text: script.Chunks{"Written."}}}, Usage: tokens},
 			{Steps: []script.Step{{Text: script.Chunks{"Queued answer."}}}, Usage: tokens},
 		}},
@@ -113,7 +118,12 @@ func (w *world) compare(t *testing.T, rec recording) {
 			target += "?" + q.Encode()
 		}
 		c.at = s.Op + " " + s.Path
-		req := httptest.NewRequestWithContext(t.Context(), s.Op, target, strings.NewReader(named(s.Op, s.Path, c.fill(string(s.Request)))))
+		req := httptest.NewRequestWithContext(
+			t.Context(),
+			s.Op,
+			target,
+			strings.NewReader(named(s.Op, s.Path, c.fill(string(s.Request)))),
+		)
 		if s.Request != nil {
 			req.Header.Set("Content-Type", "application/json")
 		}
@@ -161,7 +171,21 @@ func (c *comparison) fill(s string) string {
 }
 
 // branched are the members whose values clients act upon.
-var branched = []string{"_tag", "type", "delivery", "effect", "finish", "hasMore", "admittedSeq", "promotedSeq", "seq", "status", "healthy", "name", "field"}
+var branched = []string{
+	"_tag",
+	"type",
+	"delivery",
+	"effect",
+	"finish",
+	"hasMore",
+	"admittedSeq",
+	"promotedSeq",
+	"seq",
+	"status",
+	"healthy",
+	"name",
+	"field",
+}
 
 // later are members that come with working-tree snapshots, and the variant that OpenCode fills in.
 var later = []string{"snapshot", "files", "outputPaths", "variant"}
@@ -215,7 +239,8 @@ func (c *comparison) same(path string, want, got any) {
 
 // opaque are values that belong to a tool or a provider.
 func opaque(path string) bool {
-	return strings.HasSuffix(path, ".input") || strings.HasSuffix(path, ".structured") || strings.HasSuffix(path, ".api")
+	return strings.HasSuffix(path, ".input") || strings.HasSuffix(path, ".structured") ||
+		strings.HasSuffix(path, ".api")
 }
 
 // boundKey reports whether the recorded members are ids.

@@ -78,7 +78,12 @@ func TestEveryFrameCanBeResumedFrom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		paths := []string{"/api/session/" + string(s.ID) + "/event?live=1", "/api/session/" + string(s.ID) + "/event", "/api/event", "/api/event?all=1"}
+		paths := []string{
+			"/api/session/" + string(s.ID) + "/event?live=1",
+			"/api/session/" + string(s.ID) + "/event",
+			"/api/event",
+			"/api/event?all=1",
+		}
 		ended := func(h heard) bool { return h.kind == "session.next.step.ended" }
 		first := make([]chan []heard, len(paths))
 		for i, path := range paths {

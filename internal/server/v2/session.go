@@ -76,13 +76,7 @@ func (h sessionHandlers) importSession(ctx context.Context, in struct {
 	}), nil
 }
 
-// sessionQuery is a request about one session with the fields to return.
-type sessionQuery struct {
-	sessionIn
-	All allFields `query:"all"`
-}
-
-func (h sessionHandlers) get(ctx context.Context, in sessionQuery) (out api.Data[session.Session], err error) {
+func (h sessionHandlers) get(ctx context.Context, in sessionFieldsIn) (out api.Data[session.Session], err error) {
 	s, err := h.findSession(ctx, in.SessionID)
 	if err != nil {
 		return out, err
@@ -90,7 +84,7 @@ func (h sessionHandlers) get(ctx context.Context, in sessionQuery) (out api.Data
 	return newData(publicSession(s, in.All)), nil
 }
 
-func (h sessionHandlers) listChildren(ctx context.Context, in sessionQuery) (api.Data[[]session.Session], error) {
+func (h sessionHandlers) listChildren(ctx context.Context, in sessionFieldsIn) (api.Data[[]session.Session], error) {
 	children, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]*session.Session, error) {
 		if _, err := store.FindSession(rd, in.SessionID); err != nil {
 			return nil, err
@@ -117,7 +111,7 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 	if err != nil {
 		return out, httpio.WithPart("body", err)
 	}
-	return h.get(ctx, sessionQuery{in.sessionIn, in.All})
+	return h.get(ctx, sessionFieldsIn{in.sessionIn, in.All})
 }
 
 func (h sessionHandlers) delete(ctx context.Context, in sessionIn) (operation.None, error) {
@@ -138,17 +132,23 @@ func (h sessionHandlers) endDeletedStreams(ctx context.Context) {
 	}
 }
 
-func (h sessionHandlers) switchAgent(ctx context.Context, in bodyOf[api.AgentRequest]) (none operation.None, err error) {
+func (h sessionHandlers) switchAgent(
+	ctx context.Context,
+	in bodyOf[api.AgentRequest],
+) (none operation.None, err error) {
 	if in.Body.Agent == "" {
-		return none, httpio.Invalid("body", "agent", "agent is missing: it must name an agent")
+		return none, httpio.NewInvalid("body", "agent", "agent is missing: it must name an agent")
 	}
 	return none, httpio.WithPart("body", h.Commands.SwitchAgent(ctx, in.SessionID, in.Body.Agent))
 }
 
-func (h sessionHandlers) switchModel(ctx context.Context, in bodyOf[api.ModelRequest]) (none operation.None, err error) {
+func (h sessionHandlers) switchModel(
+	ctx context.Context,
+	in bodyOf[api.ModelRequest],
+) (none operation.None, err error) {
 	m := in.Body.Model
 	if m == nil || m.ID == "" || m.ProviderID == "" {
-		return none, httpio.Invalid("body", "model", "model is missing: it must have id and providerID")
+		return none, httpio.NewInvalid("body", "model", "model is missing: it must have id and providerID")
 	}
 	return none, httpio.WithPart("body", h.Commands.SwitchModel(ctx, in.SessionID, *m))
 }
@@ -157,8 +157,8 @@ func (h sessionHandlers) setBudget(ctx context.Context, in bodyOf[api.BudgetRequ
 	return operation.None{}, httpio.WithPart("body", h.Commands.SetBudget(ctx, in.SessionID, in.Body.Budget))
 }
 
-// prompt admits a prompt: the first step of docs/WALK.md.
-func (h sessionHandlers) prompt(ctx context.Context, in struct {
+// admitPrompt admits a prompt: the first step of docs/WALK.md.
+func (h sessionHandlers) admitPrompt(ctx context.Context, in struct {
 	sessionIn
 	All  allFields
 	Body api.PromptRequest `body:"required"`
@@ -166,7 +166,7 @@ func (h sessionHandlers) prompt(ctx context.Context, in struct {
 ) (out api.Data[session.Input], err error) {
 	b := in.Body
 	if b.Prompt == nil {
-		return out, httpio.Invalid("body", "prompt", "prompt is missing: it must be an object with text")
+		return out, httpio.NewInvalid("body", "prompt", "prompt is missing: it must be an object with text")
 	}
 	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
 		SessionID: in.SessionID, ID: b.ID, Prompt: *b.Prompt, Delivery: b.Delivery, Asks: b.Asks,

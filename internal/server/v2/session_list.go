@@ -47,8 +47,11 @@ type sessionListIn struct {
 }
 
 // list lists sessions, page by page. A cursor continues the list that it comes from.
-func (h sessionHandlers) list(ctx context.Context, in sessionListIn) (operation.Func[api.Page[session.Session]], error) {
-	c, err := in.cursor()
+func (h sessionHandlers) list(
+	ctx context.Context,
+	in sessionListIn,
+) (operation.Func[api.Page[session.Session]], error) {
+	c, err := in.findCursor()
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +116,8 @@ func (c sessionCursor) query(limit int) store.SessionQuery {
 	return q
 }
 
-// cursor returns the cursor of the request, or that of the first page of its list.
-func (in sessionListIn) cursor() (sessionCursor, error) {
+// findCursor returns the cursor of the request, or that of the first page of its list.
+func (in sessionListIn) findCursor() (sessionCursor, error) {
 	if in.Cursor != "" {
 		c, err := decodeCursor[sessionCursor](in.Cursor)
 		switch {

@@ -14,7 +14,9 @@ import (
 func TestOnePromptThroughTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{Turns: []script.Turn{{
-			Steps: []script.Step{{Text: script.Chunks{"Hello ", "there."}}}, Usage: script.Usage{Input: 100, Output: 10},
+			Steps: []script.Step{
+				{Text: script.Chunks{"Hello ", "there."}},
+			}, Usage: script.Usage{Input: 100, Output: 10},
 		}}})
 		defer w.close(t)
 		ctx := t.Context()

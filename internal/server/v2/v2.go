@@ -23,39 +23,17 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/broadcast"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
-
-// Config of an API. All fields but Files, Explainer, Doctor, Condition and Logger are required.
-type Config struct {
-	Commands  Commands
-	Inbox     Inbox
-	Asks      Asks
-	Runs      Runs
-	Jobs      Jobs
-	Store     store.Viewer
-	Log       broadcast.Log
-	IDs       *session.IDs
-	Locations Locations
-	Files     Files // nil: locations have no files
-	Explainer Explainer
-	Doctor    Doctor
-	Directory string // the location of requests that name none
-	Health    api.Health
-	Condition func() error // why nothing can be written now; nil if writes work
-	Logger    *slog.Logger
-}
 
 // API serves the contract. It is safe for concurrent use.
 type API struct{ *deps }
 
 // New returns an API. It starts no goroutine.
 func New(c Config) *API {
-	d := &deps{Config: c, frames: newFrameCache()}
+	d := &deps{Config: c, document: NewDocument, frames: newFrameCache()}
 	if d.Condition == nil {
 		d.Condition = func() error { return nil }
 	}
@@ -69,16 +47,13 @@ func New(c Config) *API {
 // Close ends all streams and waits, those that are open and those that start later. Other requests go on.
 func (a *API) Close() { a.long.Close() }
 
-// Handler returns the operations as a handler. Unknown paths are 404 and unknown methods 405, both with a body.
-func (a *API) Handler() http.Handler {
+// NewHandler returns the operations as a handler. Unknown paths are 404 and unknown methods 405, both with a body.
+func (a *API) NewHandler() http.Handler {
 	return operation.Contract{
-		Operations: a.operations(), Locate: a.locate, Fail: a.Fail, RequireJSON: true,
+		Operations: a.listOperations(), Locate: a.findLocation, Fail: a.Fail, RequireJSON: true,
 		Unlisted: []string{"location[directory]", "location[workspace]"},
-	}.Handler()
+	}.NewHandler()
 }
-
-// Operations lists the operations of the contract: OpenCode's first, then the additional ones.
-func Operations() []operation.Operation { return (&API{&deps{}}).operations() }
 
 // Fail answers with an error. The texts of internal errors go to the log only, under a ref that the response names.
 func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -53,7 +53,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Store: w.store, Log: w.log, IDs: ids, Locations: places{}, Explainer: places{}, Doctor: places{},
 		Directory: work, Health: api.Health{Version: "test"},
 	})
-	w.handler = w.api.Handler()
+	w.handler = w.api.NewHandler()
 	w.client = &api.Client{HTTP: &http.Client{Transport: api.Local(w.handler)}}
 	return w
 }
@@ -116,7 +116,10 @@ func (places) Location(_ context.Context, l session.Location) (api.LocationInfo,
 	if strings.Contains(l.Directory, "missing") {
 		return api.LocationInfo{}, session.NotFound("directory", l.Directory)
 	}
-	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: path.Dir(l.Directory)}}, nil
+	return api.LocationInfo{
+		Directory: l.Directory,
+		Project:   api.Project{ID: "global", Directory: path.Dir(l.Directory)},
+	}, nil
 }
 
 func (places) Agents(context.Context, session.Location) ([]session.Agent, error) {
@@ -124,7 +127,16 @@ func (places) Agents(context.Context, session.Location) ([]session.Agent, error)
 }
 
 func (places) Commands(context.Context, session.Location) ([]api.Command, error) {
-	return []api.Command{{Name: "ship", Template: "Ship $1.", Agent: "plan", Subtask: new(false), Source: "command", Hints: []string{"$1"}}}, nil
+	return []api.Command{
+		{
+			Name:     "ship",
+			Template: "Ship $1.",
+			Agent:    "plan",
+			Subtask:  new(false),
+			Source:   "command",
+			Hints:    []string{"$1"},
+		},
+	}, nil
 }
 
 func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expanded, error) {
@@ -136,7 +148,12 @@ func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest)
 
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) {
 	return []api.Skill{
-		{Name: "deploy", Description: "How to deploy.", Location: "/home/u/.cairn/skills/deploy/SKILL.md", Content: "Do it."},
+		{
+			Name:        "deploy",
+			Description: "How to deploy.",
+			Location:    "/home/u/.cairn/skills/deploy/SKILL.md",
+			Content:     "Do it.",
+		},
 		{Location: "/home/u/.cairn/skills/bad/SKILL.md", Problem: "cannot be read"},
 	}, nil
 }
@@ -174,14 +191,21 @@ func (e echo) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 	if err := c.Ask(ctx, tool.Request{Action: e.name, Resources: []string{"a.txt"}, Save: []string{"*"}}); err != nil {
 		return tool.Output{}, err
 	}
-	return tool.Output{Title: e.name, Content: session.TextContent("done"), Structured: jsontext.Value(`{"target":"a.txt"}`)}, nil
+	return tool.Output{
+		Title:      e.name,
+		Content:    session.TextContent("done"),
+		Structured: jsontext.Value(`{"target":"a.txt"}`),
+	}, nil
 }
 
 // says is a script of plain answers.
 func says(texts ...string) script.Script {
 	var s script.Script
 	for _, t := range texts {
-		s.Turns = append(s.Turns, script.Turn{Steps: []script.Step{{Text: script.Chunks{t}}}, Usage: script.Usage{Input: 100, Output: 10}})
+		s.Turns = append(
+			s.Turns,
+			script.Turn{Steps: []script.Step{{Text: script.Chunks{t}}}, Usage: script.Usage{Input: 100, Output: 10}},
+		)
 	}
 	return s
 }
