@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Below returns the layers as a ceiling for work that is done on behalf of whom they hold for: what they deny is
-// denied, what they ask about asks, whatever the rules of that work say. What they say nothing about asks, as ever.
+// Below returns the layers as a ceiling for work on behalf of their holder, e.g. a subagent: what they deny is denied,
+// and what they ask for asks, whatever the rules of that work say. An action that no rule matches asks, as always.
 func Below(layers []Layer) []Layer {
 	own := Layer{Name: "parent", Ceiling: true, Strict: true}
 	own.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Ask}}

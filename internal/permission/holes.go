@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// hole is shell.Hole as the byte that it is.
+// hole is shell.Hole as a byte. It stands for unknown text.
 const hole = 0
 
-// covers reports that the text matches whatever its holes become: only a * takes a hole in.
+// covers reports whether pattern matches text whatever its holes stand for: only a * matches a hole.
 func covers(pattern, text string) bool {
 	if strings.IndexByte(pattern, hole) >= 0 {
 		return false
@@ -22,7 +22,7 @@ func covers(pattern, text string) bool {
 	return coversHoles(pattern, text)
 }
 
-// coversHoles is glob for texts with holes: a ? is one byte that is known.
+// coversHoles is glob for a text with holes: a ? matches one known byte.
 func coversHoles(p, s string) bool {
 	return walkStates(p, s, func(p string, c byte) (int, bool) {
 		if c == hole {
@@ -32,8 +32,8 @@ func coversHoles(p, s string) bool {
 	}, false)
 }
 
-// mayMatch reports that the text matches for something that its holes may become. A hole may also be no word at all, so
-// that the blank beside it goes too.
+// mayMatch reports whether pattern matches text for some values of its holes. A hole may also be no word at all,
+// together with the blank beside it.
 func mayMatch(pattern, text string) bool {
 	if strings.IndexByte(text, hole) < 0 {
 		return Match(pattern, text)
@@ -44,8 +44,8 @@ func mayMatch(pattern, text string) bool {
 	return walkStates(pattern, text, one, true)
 }
 
-// walkStates matches s with p by following all positions in p that are possible at once. If free, a hole in s stands
-// for any text; else it is a byte like any other, which match decides about and which stars take in.
+// walkStates matches s with p by following all possible positions in p at once. With free, a hole in s stands for any
+// text; else match decides about it, and a * matches it.
 func walkStates(p, s string, match func(p string, c byte) (int, bool), free bool) bool {
 	now := make([]bool, len(p)+1)
 	now[0] = true
@@ -57,13 +57,13 @@ func walkStates(p, s string, match func(p string, c byte) (int, bool), free bool
 			switch {
 			case !on:
 				continue
-			case free && c == hole: // any text: every later position
+			case free && c == hole: // any text: every later position is possible
 				for k := i; k <= len(p); k++ {
 					next[k] = true
 				}
 				continue
 			case free && c == ' ' && (j+1 < len(s) && s[j+1] == hole || j > 0 && s[j-1] == hole):
-				next[i] = true // the blank may be gone with the hole
+				next[i] = true // the blank may be absent with the hole
 			}
 			if i == len(p) {
 				continue

@@ -1,10 +1,10 @@
-// Package permission decides whether an action on a resource is allowed. It is pure: rules in, decision out. Asking
-// people, saving approvals and waiting belong to the engine.
+// Package permission decides whether an action on a resource is allowed. It is pure: rules in, decision out. Asking,
+// saving approvals and waiting belong to the engine.
 //
-// Rules come in layers that stay separate ordered lists. Within and across the layers the last matching rule wins;
-// nothing matching means ask. Saved approvals come after all layers and lift an ask only: they never beat a deny. A
-// layer marked Ceiling (an agent's hard denies, a parent's rights) can only deny, and nothing lifts its denies; one
-// that is Strict as well (a project's rules) also turns an allow into an ask.
+// Rules come in layers, which are ordered lists. The last matching rule wins, within a layer and across layers; if none
+// matches, the decision is to ask. Saved approvals come after all layers and can only turn an ask into an allow, never
+// a deny. A layer marked Ceiling (an agent's hard denies, a parent's rights) can only deny, and nothing overrides its
+// denies; one that is also Strict (a project's rules) turns an allow into an ask as well.
 package permission
 
 import (
@@ -14,42 +14,42 @@ import (
 	"github.com/cairn-dev/cairn/internal/shell"
 )
 
-// Layer is one source of rules, in order. Later layers win over earlier ones.
+// Layer is the rules of one source, in order. Later layers take precedence.
 type Layer struct {
-	Name    string // "defaults", "agent", "user", "project", "session": shown to people
-	Source  string // where the rules stand, e.g. a file; may be ""
+	Name    string // "defaults", "agent", "user", "project" or "session", for people
+	Source  string // e.g. the file of the rules; may be ""
 	Rules   []session.Rule
-	Places  []string // where each rule stands, file and line; may be shorter than Rules
-	Ceiling bool     // only its denies count, and nothing lifts them
-	Strict  bool     // of a ceiling: its asks count too, where others allow
+	Places  []string // file and line of each rule; may be shorter than Rules
+	Ceiling bool     // only denies count, and nothing overrides them
+	Strict  bool     // for a Ceiling: asks count too, where other layers allow
 }
 
-// Decision says what was decided, and by which rule.
+// Decision is an effect and the rule that caused it.
 type Decision struct {
 	Effect   session.Effect
-	Rule     *session.Rule // nil: nothing matched
-	Layer    string        // the name of the layer of Rule, "approval", or "" when nothing matched
-	Source   string        // where Rule stands
-	Resource string        // what was decided about: of a command the part of it; a hole in it is a NUL
-	Firm     bool          // it asks because Rule may deny it: only a person may allow that
-	Possible bool          // Rule matches only for something that is not known yet
+	Rule     *session.Rule // nil: no rule matched
+	Layer    string        // name of the layer of Rule, "approval" for a saved approval, "" if no rule matched
+	Source   string        // file and line of Rule
+	Resource string        // the resource decided about; for a command, the part of it, with NUL for unknown text
+	Firm     bool          // the decision is to ask because Rule may deny; only a person may allow it
+	Possible bool          // Rule matches only for some values of unknown text
 }
 
-// Subject is what is decided about: an action on resources, of which any deny denies, else any ask asks (spec/v2 PM-4).
-// A shell command is several: its parts. No resources count as the one resource "*".
+// Subject is an action on resources. If one resource is denied, the subject is; else if one asks, it asks. A shell
+// command consists of several resources: its parts. No resources count as the one resource "*".
 type Subject struct {
 	Action    string
 	Resources []string
 	Seen      Seen
 }
 
-// Seen is what whoever asks for commands knows about them beyond their texts.
+// Seen is what the caller knows about commands beyond their text.
 type Seen struct {
-	// directories that they may stand in, as resources, with a hole for an unknown one; none: the place itself
+	// resources of the working directories that the commands may have, with a hole for an unknown one; none: the Location
 	From   []string
-	Below  []Tree   // directories that they read as a whole
-	Script string   // all that would be run, of which the resources are the commands
-	Known  []string // words with holes whose files are known and were asked for, as shell.Part.Reads has them
+	Below  []Tree   // directories that the commands read recursively
+	Script string   // the whole script; the resources are its commands
+	Known  []string // words with holes whose files are known and have requests of their own (shell.Part.Reads)
 }
 
 // Evaluate decides about one resource.
@@ -57,12 +57,12 @@ func Evaluate(layers []Layer, approvals []session.Rule, action, resource string)
 	return EvaluateAll(layers, approvals, Subject{Action: action, Resources: []string{resource}})
 }
 
-// EvaluateAll is the first of the sternest decisions about the parts of the subject.
+// EvaluateAll returns the strictest decision about the parts of the subject, of several the first.
 func EvaluateAll(layers []Layer, approvals []session.Rule, s Subject) Decision {
 	return Worst(Explain(layers, approvals, s))
 }
 
-// Explain decides about each part of each resource; what is no shell command has one.
+// Explain returns the decision about each part of each resource. A resource that is no shell command has one part.
 func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 	anything := len(s.Resources) == 0
 	if anything {
@@ -72,7 +72,7 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 	around := shell.Parse(s.Seen.Script).Commands
 	for _, resource := range s.Resources {
 		for _, t := range targets(s, resource, around) {
-			if anything { // no command, so that nothing is read
+			if anything { // no command, so nothing is read
 				t.reads = nil
 			}
 			out = append(out, decide(layers, approvals, s.Action, t))
@@ -86,7 +86,7 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 	return out
 }
 
-// Worst is the first of the sternest decisions.
+// Worst returns the strictest decision, of several the first.
 func Worst(list []Decision) Decision {
 	var worst Decision
 	for i, d := range list {
@@ -97,7 +97,7 @@ func Worst(list []Decision) Decision {
 	return worst
 }
 
-// decide decides about one target. What may be denied asks, and no approval lifts that.
+// decide decides about one target. A target that may be denied asks, and no approval overrides that.
 func decide(layers []Layer, approvals []session.Rule, action string, t target) Decision {
 	if t.anywhere {
 		return *asksFor(guardedDirs[0], t)
@@ -112,8 +112,8 @@ func decide(layers []Layer, approvals []session.Rule, action string, t target) D
 	return d
 }
 
-// lifted is what becomes of an ask by the saved approvals, and of what is allowed where something protected is changed:
-// only what spells its name stands above that.
+// lifted applies the saved approvals to an ask. A change of a protected file that the layers allow asks as well; only a
+// rule or an approval that names the file overrides that.
 func lifted(approvals []session.Rule, action string, t target, d Decision) Decision {
 	g := guard(action, t)
 	if g != nil && !spells(d.Rule, g) {
@@ -129,7 +129,7 @@ func lifted(approvals []session.Rule, action string, t target, d Decision) Decis
 	return d
 }
 
-// ruled decides by the layers; final: nothing lifts that.
+// ruled decides by the layers. final: nothing overrides the decision.
 func ruled(layers []Layer, action string, t target) (d Decision, final bool) {
 	possible, denied := ceilings(layers, action, t)
 	if denied != nil {
@@ -151,7 +151,7 @@ func ruled(layers []Layer, action string, t target) (d Decision, final bool) {
 	return strictly(layers, action, t, d), false
 }
 
-// ceilings returns what a ceiling denies, or else may deny.
+// ceilings returns the deny of a ceiling, or else one that may apply.
 func ceilings(layers []Layer, action string, t target) (possible, denied *Decision) {
 	for _, l := range layers {
 		if !l.Ceiling {
@@ -168,7 +168,8 @@ func ceilings(layers []Layer, action string, t target) (possible, denied *Decisi
 	return possible, nil
 }
 
-// ordinary is the last rule of all layers but ceilings, and the sternest one after it that may be about the target too.
+// ordinary returns the decision of the last matching rule of the layers that are no ceilings, and the strictest of the
+// rules after it that may match.
 func ordinary(layers []Layer, action string, t target) (Decision, *Decision) {
 	d := Decision{Effect: session.Ask, Resource: t.text}
 	var possible *Decision
@@ -187,7 +188,7 @@ func ordinary(layers []Layer, action string, t target) (Decision, *Decision) {
 	return d, possible
 }
 
-// strictly asks where a strict ceiling does and the others allow.
+// strictly turns an allow into an ask if a strict ceiling asks.
 func strictly(layers []Layer, action string, t target, d Decision) Decision {
 	for _, l := range layers {
 		if !l.Strict || d.Effect != session.Allow {
@@ -203,8 +204,8 @@ func strictly(layers []Layer, action string, t target, d Decision) Decision {
 	return d
 }
 
-// Hidden reports whether the action is denied whatever the resource, so that its tools need not be shown to the
-// model: the last rule for the action, of a ceiling or of the other layers together, denies "*" (spec/v2 TR-4).
+// Hidden reports whether the action is denied for every resource, so that its tools need not be offered to the model:
+// the last rule for the action, of a ceiling or of all other layers, denies "*".
 func Hidden(layers []Layer, action string) bool {
 	denied := false
 	for _, l := range layers {
@@ -225,8 +226,8 @@ func Hidden(layers []Layer, action string) bool {
 	return denied
 }
 
-// last returns what the layer's last rule about the target says, and the sternest of those after it that may be about
-// it too.
+// last returns the decision of the layer's last rule that matches the target, and the strictest of the rules after it
+// that may match.
 func (l Layer) last(action string, t target) (own, possible *Decision) {
 	for i := len(l.Rules) - 1; i >= 0; i-- {
 		r := &l.Rules[i]
@@ -245,7 +246,7 @@ func (l Layer) last(action string, t target) (own, possible *Decision) {
 	return nil, possible
 }
 
-// Place is where a rule of the layer stands.
+// Place returns the file and line of a rule.
 func (l Layer) Place(i int) string {
 	if i < len(l.Places) {
 		return l.Places[i]
@@ -253,7 +254,7 @@ func (l Layer) Place(i int) string {
 	return l.Source
 }
 
-// effect is what the rule does. One that nobody knows denies: a guard that is misspelt still guards.
+// effect returns the effect of a rule. An unknown effect denies, so that a misspelt rule still protects.
 func effect(r *session.Rule) session.Effect {
 	switch r.Effect {
 	case session.Allow, session.Ask:
@@ -263,7 +264,7 @@ func effect(r *session.Rule) session.Effect {
 	}
 }
 
-// rank is rank of the effect, where a firm ask is sterner than another.
+// rank returns the rank of the effect; a firm ask ranks above another.
 func (d Decision) rank() int {
 	if d.Effect == session.Ask && d.Firm {
 		return 2*rank(d.Effect) + 1

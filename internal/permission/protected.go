@@ -8,17 +8,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Edit is the action whose resources are files that shall change.
+// Edit is the action whose resources are files to change.
 const Edit = "edit"
 
-// Protected are files that start programs, or say what may be done, later and without asking: git's hooks and settings,
-// our own configuration, what shells and desktops run when they start.
+// Protected is the name of the rule for files that start programs or change permissions later, without asking: git's
+// hooks and settings, cairn's configuration, start-up files of shells and desktops.
 const Protected = "protected"
 
 const protectedSource = "built-in: what is written here may run or be obeyed later; a rule that spells its name decides"
 
-// guardedNames are directories and files that are protected anywhere; a name with a slash only where it is outside of
-// the place, as the end or the middle of a path.
+// Protected names: directories and files anywhere, and names with a slash outside of the Location, at the end or in the
+// middle of a path.
 var (
 	guardedDirs    = []string{".git", ".cairn", ".opencode"}
 	guardedFiles   = []string{"cairn.json", "cairn.jsonc", "opencode.json", "opencode.jsonc"}
@@ -33,8 +33,8 @@ var (
 	}
 )
 
-// Guarded returns the protected name that a path bears, "" if it bears none. Letters are compared as file systems do
-// that care least about them; a * in a name stands for what is not known of it.
+// Guarded returns the protected name in a path, "" if there is none. It ignores case, as some file systems do; a * in a
+// name stands for unknown text.
 func Guarded(path string) string {
 	path = plainPath(path)
 	parts := strings.Split(strings.Trim(path, "/"), "/")
@@ -58,9 +58,9 @@ func Guarded(path string) string {
 	return ""
 }
 
-// bears returns which of the names one part of a path is, or may be.
+// bears returns the name that a part of the path is, or may be.
 func bears(part string, names []string) string {
-	if part == "git~1" { // its short name on Windows
+	if part == "git~1" { // the short name on Windows
 		part = ".git"
 	}
 	if strings.Trim(part, "*") == "" {
@@ -75,8 +75,8 @@ func bears(part string, names []string) string {
 	return names[i]
 }
 
-// plainPath is the path in small letters, without those that do not show and without dots and blanks at the end of
-// names, which some file systems take no notice of.
+// plainPath returns the path in lower case, without invisible characters and without dots and blanks at the end of
+// names, which some file systems ignore.
 func plainPath(path string) string {
 	path = strings.ToLower(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -93,7 +93,7 @@ func plainPath(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// guard is the ask that stands before a change of a protected file, nil if the target is none.
+// guard returns the ask for a change of a protected file, nil if the target is none.
 func guard(action string, t target) *Decision {
 	if action != Edit {
 		return nil
@@ -105,7 +105,7 @@ func guard(action string, t target) *Decision {
 	return asksFor(name, t)
 }
 
-// asksFor is the ask about a change of what bears the protected name.
+// asksFor returns the ask for a change of a path with the protected name.
 func asksFor(name string, t target) *Decision {
 	r := session.Rule{Action: Edit, Resource: name, Effect: session.Ask}
 	return &Decision{
@@ -113,7 +113,7 @@ func asksFor(name string, t target) *Decision {
 	}
 }
 
-// spells reports that the rule means what bears the protected name: the name stands in its pattern.
+// spells reports whether the pattern of a rule contains the protected name.
 func spells(r *session.Rule, guard *Decision) bool {
 	return r != nil && strings.Contains(plainPath(r.Resource), guard.Rule.Resource)
 }

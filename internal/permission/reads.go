@@ -9,12 +9,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/shell"
 )
 
-// read is the action of what a command reads.
+// read is the action of reading a file.
 const read = "read"
 
-// reading decides about the files that a command reads and that are not known before it runs. They are held against the
-// rules for read: what is denied or asked about whatever it is, is so for the command; what may be, asks, unless a rule
-// for commands that names the program allows this one. It returns nil when nothing stands against it.
+// reading decides about the files that a command reads and that are unknown before it runs. A file that rules for read
+// certainly deny or ask for is decided so; one that they may deny or ask for asks, unless a rule that names the program
+// allows the command. It returns nil if no rule stands against the command.
 func reading(layers []Layer, t target, d Decision) *Decision {
 	var worst *Decision
 	for _, file := range t.reads {
@@ -37,11 +37,11 @@ func reading(layers []Layer, t target, d Decision) *Decision {
 	return worst
 }
 
-// Reach is a file that a command names, and the action that is to it.
+// Reach is a file that a command names, and the action on it.
 type Reach struct{ Action, Path string }
 
-// Reaches are the files that a command names as the shell sees them: what it may read, and what it writes or, where
-// that is protected, may change.
+// Reaches returns the files that a command names as the shell sees them: those that it may read, and those that it
+// writes or, if they are protected, may change.
 func Reaches(command string) (out []Reach) {
 	for _, p := range shell.Parse(command).Paths {
 		switch {
@@ -57,8 +57,8 @@ func Reaches(command string) (out []Reach) {
 	return out
 }
 
-// readTargets are the resources that words of a command may be, seen from where it may stand. Of an absolute path it is
-// not known here what of it lies below the place: it may be any end of it.
+// readTargets returns the resources that words of a command may stand for, from its possible working directories. Which
+// part of an absolute path is below the Location is unknown here, so every suffix of it counts.
 func readTargets(words []string, seen Seen) (out []string) {
 	from := seen.From
 	if len(from) == 0 {
@@ -88,7 +88,7 @@ func ends(word string) []string {
 	return out
 }
 
-// namesProgram reports that the rule is about the program that the command begins with, and not about any.
+// namesProgram reports whether the rule names the program that the command begins with.
 func namesProgram(r *session.Rule, command string) bool {
 	if r == nil {
 		return false

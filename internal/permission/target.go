@@ -7,22 +7,22 @@ import (
 	"github.com/cairn-dev/cairn/internal/shell"
 )
 
-// Shell is the action whose resources are shell commands. Rules are about what the shell would run: each command in
-// the text, however it is quoted, nested or wrapped, must be allowed.
+// Shell is the action whose resources are shell commands. Every command in the text must be allowed, however it is
+// quoted, nested or wrapped.
 const Shell = "bash"
 
-// target is what rules are held against: a text, and other texts that rules which forbid or ask may know it by. The
-// texts of commands have holes where they may be anything.
+// target is a text that rules are matched against, with further texts for rules that deny or ask. The texts of commands
+// have holes for unknown text.
 type target struct {
 	text     string
 	readings []string
-	reads    []string // files that it may read besides, as resources with holes
-	open     bool     // there may be holes
-	anywhere bool     // it is a command that writes to a file of which nobody knows where it lies
+	reads    []string // files that the command may read, as resources with holes
+	open     bool     // the texts may have holes
+	anywhere bool     // the command writes to an unknown file
 }
 
-// targets returns everything that has to be allowed for the resource. around are the commands of the script that it is
-// one of, where variables have their values.
+// targets returns everything that must be allowed for the resource. around are the commands of its script, in which
+// variables have values.
 func targets(s Subject, resource string, around []shell.Command) []target {
 	if s.Action != Shell {
 		return []target{{text: resource}}
@@ -40,13 +40,13 @@ func targets(s Subject, resource string, around []shell.Command) []target {
 			out = append(out, target{text: c.Source, anywhere: true})
 		}
 	}
-	if len(out) == 0 { // it runs nothing, so that there is only the text
+	if len(out) == 0 { // the text runs no command, so it is the only target
 		out = append(out, target{text: resource, open: true})
 	}
 	return out
 }
 
-// certainty is whether a rule is about a target.
+// certainty says whether a rule matches a target.
 type certainty int
 
 const (
@@ -55,8 +55,8 @@ const (
 	sure
 )
 
-// about reports whether the rule is about the target. One that allows must match the text as a whole, whatever its
-// holes become; one that forbids or asks counts as soon as one of the texts may become what it matches.
+// about reports whether the rule matches the target. A rule that allows must match the whole text for every value of
+// its holes; one that denies or asks matches if it does for some value of one of the texts.
 func (t target) about(r *session.Rule, action string) certainty {
 	if !Match(r.Action, action) {
 		return no

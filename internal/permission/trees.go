@@ -6,15 +6,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Tree is a directory of which a command reads everything below.
+// Tree is a directory that a command reads recursively.
 type Tree struct {
-	Dir   string                            // as a resource
-	Maybe bool                              // it does so only for something that is not known
-	Files func() (files []string, all bool) // of it that are read, as resources; not all if they are too many
+	Dir   string                            // resource
+	Maybe bool                              // only for some values of unknown text
+	Files func() (files []string, all bool) // the resources of its files; all is false if there are too many
 }
 
-// within decides about reading what is there below the directory: by the rules for each of the files, or, where they
-// are too many, for any that may be there. Where it is not certain that it is read, what is denied asks.
+// within decides about reading the files below the directory: about each of them, or, if there are too many, about any
+// file there. If it is uncertain that they are read, a deny becomes an ask.
 func within(layers []Layer, approvals []session.Rule, t Tree) Decision {
 	d := t.decide(layers, approvals)
 	if t.Maybe && d.Effect == session.Deny {

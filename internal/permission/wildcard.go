@@ -2,10 +2,10 @@ package permission
 
 import "strings"
 
-// Match reports whether text matches the wildcard pattern: * is any run of bytes, also empty, also across slashes and
-// lines; ? is any one byte; \* \? and \\ are the bytes themselves; a trailing " *" also matches nothing at all, so
-// that "git status *" covers "git status". Everything else is literal (spec/v2 PM-1). It runs in time linear in
-// len(pattern)*len(text) at worst and never backtracks over more than one star.
+// Match reports whether text matches the wildcard pattern: * matches any bytes, also none, slashes and newlines; ?
+// matches one byte; \* \? and \\ match the characters themselves; a trailing " *" also matches nothing, so that "git
+// status *" covers "git status". Everything else is literal. It takes time proportional to len(pattern)*len(text) at
+// worst.
 func Match(pattern, text string) bool {
 	if bare, ok := strings.CutSuffix(pattern, " *"); ok && glob(bare, text) {
 		return true
@@ -13,13 +13,13 @@ func Match(pattern, text string) bool {
 	return glob(pattern, text)
 }
 
-// Escape returns the pattern that matches exactly s, so that what was approved is what will be allowed.
+// Escape returns the pattern that matches exactly s, so that an approval covers only what was approved.
 func Escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(s)
 }
 
 func glob(p, s string) bool {
-	star, mark := -1, 0 // where the last * stands in p, and how far in s it was tried
+	star, mark := -1, 0 // position of the last * in p, and the position in s up to which it matches
 	i, j := 0, 0
 	for j < len(s) {
 		if i < len(p) {

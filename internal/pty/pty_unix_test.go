@@ -21,11 +21,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// desk is a set of terminals, and what was told of them.
+// desk is a set of terminals and the changes that they reported.
 type desk struct {
 	*pty.Terminals
 	dir   string
-	mu    sync.Mutex // guards told
+	mu    sync.Mutex // guards the fields below
 	told  []string
 	exits chan pty.Info
 }
@@ -69,7 +69,7 @@ func (d *desk) attach(t *testing.T, id string, cursor int64) *pty.Attachment {
 	return a
 }
 
-// until reads until the output holds the text.
+// until reads until the output contains the text.
 func until(t *testing.T, a *pty.Attachment, text string) string {
 	t.Helper()
 	var all strings.Builder
@@ -83,7 +83,7 @@ func until(t *testing.T, a *pty.Attachment, text string) string {
 	return all.String()
 }
 
-// rest reads to the end.
+// rest reads to the end of the output.
 func rest(t *testing.T, a *pty.Attachment) string {
 	t.Helper()
 	var all strings.Builder
@@ -99,7 +99,7 @@ func rest(t *testing.T, a *pty.Attachment) string {
 	}
 }
 
-// A terminal says what its program writes, to whoever attaches, from anywhere; then how it ended.
+// A terminal passes its program's output to every reader, from any cursor, and reports the exit.
 func TestTerminal(t *testing.T) {
 	d := newDesk(t)
 	i := d.sh(t, `test -t 0 && echo "at $PWD with $TERM $OPENCODE_TERMINAL"; read line; echo "got $line"; exit 3`)
@@ -144,7 +144,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// Everything that a terminal started in its session ends with it: what ignores the hang-up, and what left its group.
+// Everything in a terminal's session ends with it, also processes that ignore SIGHUP or left the group.
 func TestNothingOutlivesATerminal(t *testing.T) {
 	for name, end := range map[string]func(*desk, string) error{
 		"removed": func(d *desk, id string) error { return d.Remove(d.dir, id) },
@@ -176,7 +176,7 @@ func TestNothingOutlivesATerminal(t *testing.T) {
 	}
 }
 
-// A shell that ends takes with it what it left in the background, and does not wait for it.
+// When a shell ends, its background processes are ended, and the terminal does not wait for them.
 func TestAProgramTakesItsLeftoversWithIt(t *testing.T) {
 	d := newDesk(t)
 	i := d.sh(t, `set -m; sh -c 'trap "" HUP TERM; echo $$ ready; while :; do sleep 100; done' & read x; echo bye; exit 4`)
@@ -199,7 +199,7 @@ func TestAProgramTakesItsLeftoversWithIt(t *testing.T) {
 	}
 }
 
-// zombie reports whether only the process table knows of the process: where nobody waits for orphans.
+// zombie reports whether a process has ended but has not been waited for.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(stat), ") Z ")
@@ -224,7 +224,7 @@ func TestResizeAndRename(t *testing.T) {
 	}
 }
 
-// Who is too slow loses the oldest and is told where it goes on; nobody waits for them.
+// A slow reader loses the oldest output and gets the position at which it continues; the program does not wait for it.
 func TestASlowReaderIsToldOfTheGap(t *testing.T) {
 	d := newDesk(t)
 	i := d.sh(t, `head -c 4000000 /dev/zero | tr '\0' x; echo; echo end`)
@@ -240,7 +240,7 @@ func TestASlowReaderIsToldOfTheGap(t *testing.T) {
 	}
 }
 
-// Typing into a program that does not read waits, but no longer than who types.
+// Writing to a program that does not read blocks until ctx ends.
 func TestTypingIntoADeafProgramEnds(t *testing.T) {
 	d := newDesk(t)
 	i := d.sh(t, `stty raw -echo; echo ready; exec sleep 100`)
@@ -265,7 +265,7 @@ func TestTypingIntoADeafProgramEnds(t *testing.T) {
 	}
 }
 
-// A ticket is good once, for one terminal of one directory.
+// A ticket is valid once, for one terminal of one directory.
 func TestTickets(t *testing.T) {
 	d := newDesk(t)
 	i, other := d.sh(t, "read x"), d.sh(t, "read x")
@@ -290,7 +290,7 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// What cannot be run is refused; there is a limit to how many run, and none to how many ran.
+// A command that cannot run is refused. The number of running terminals is bounded; that of ended ones is not.
 func TestBounds(t *testing.T) {
 	d := newDesk(t)
 	for _, o := range []pty.Order{

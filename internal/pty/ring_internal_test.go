@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Cursors count as JavaScript does, wherever the output was cut.
+// Cursors count UTF-16 code units, wherever the output was split.
 func TestCursorsCountAsJavaScript(t *testing.T) {
 	var r ring
 	for _, b := range []byte("aé😀z") {
@@ -22,7 +22,7 @@ func TestCursorsCountAsJavaScript(t *testing.T) {
 	}
 }
 
-// What is no text is shown as such; a character is never cut in two.
+// Invalid bytes become U+FFFD; a character is never split.
 func TestOutputIsText(t *testing.T) {
 	for in, want := range map[string]string{
 		"a\xffb": "a\uFFFDb", "\xf0\x9f\x98": "", "\xf0\x9f\x98\x80": "😀", "\xe2\x82x": "\uFFFD\uFFFDx", "\x80": "\uFFFD",
@@ -41,7 +41,7 @@ func TestOutputIsText(t *testing.T) {
 	}
 }
 
-// However much is written, little is kept; who is behind goes on where it begins.
+// The memory for output is bounded; a reader that is behind continues at its beginning.
 func TestOutputIsBounded(t *testing.T) {
 	var r ring
 	for range 100 {
@@ -60,7 +60,7 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
-// add and after keep whatever comes in whatever pieces.
+// add and readAfter return the whole output, however it is split.
 func FuzzRing(f *testing.F) {
 	f.Add([]byte("aé😀z\xff\xf0\x9f"), uint8(3))
 	f.Fuzz(func(t *testing.T, p []byte, step uint8) {

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// meet tries to reach what a process outside has for others to reach it by: shared memory, a queue of messages, a
-// semaphore.
+// meet tries to use an IPC object of a process outside: shared memory, a message queue, a semaphore.
 func meet(what, target string) error {
 	id, _ := strconv.Atoi(target)
 	var errno unix.Errno
@@ -59,7 +58,7 @@ func meet(what, target string) error {
 	return nil
 }
 
-// meetings are what this process has for others, as ways to it and their targets.
+// meetings returns IPC objects of this process, as kind and target.
 func meetings(t *testing.T) [][2]string {
 	t.Helper()
 	key := uintptr(os.Getpid())<<4 | 7
@@ -100,7 +99,7 @@ func meetings(t *testing.T) [][2]string {
 	return ways
 }
 
-// What processes share by the kernel's own means, not by files, does not lead out; without the sandbox it does.
+// System V IPC objects of processes outside are unreachable in the sandbox, and reachable without it.
 func TestNothingIsSharedWithProcessesOutside(t *testing.T) {
 	c := newCell(t)
 	ways := meetings(t)
@@ -122,7 +121,7 @@ func TestNothingIsSharedWithProcessesOutside(t *testing.T) {
 	}
 }
 
-// Shared memory with a name is a file.
+// Named shared memory is a file, and cannot be written outside.
 func TestSharedMemoryOutsideIsNotWritten(t *testing.T) {
 	c := newCell(t)
 	f, err := os.CreateTemp("/dev/shm", "cairn-test-")

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain is also the process that binds itself.
+// TestMain also runs the process that confines itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == Word {
 		os.Exit(Enter(os.Args[2:]))
@@ -55,7 +55,7 @@ func probe(what, target string) error {
 	}
 }
 
-// cell is a directory that a command may write to, with things around it that it may not touch.
+// cell is a writable directory with files around it that must stay unchanged.
 type cell struct {
 	work, outside, secret, shown string
 	policy                       Policy
@@ -94,7 +94,7 @@ func newCell(t *testing.T) *cell {
 	return c
 }
 
-// run runs a script in the cell and returns what it prints.
+// run runs a script in the cell and returns its output.
 func (c *cell) run(t *testing.T, script string, env ...string) string {
 	t.Helper()
 	argv, err := c.policy.WrapCommand("/proc/self/exe", []string{"/bin/bash", "-c", script})
@@ -107,11 +107,11 @@ func (c *cell) run(t *testing.T, script string, env ...string) string {
 		os.Environ(),
 		append(env, "OUT="+c.outside, "SECRET="+c.secret, "SHOWN="+c.shown, "PARENT="+fmt.Sprint(os.Getpid()))...,
 	)
-	out, _ := cmd.CombinedOutput() // its exit code is the script's business
+	out, _ := cmd.CombinedOutput() // the exit code is up to the script
 	return string(out)
 }
 
-// state lists what is outside: names and contents.
+// state lists the names and contents outside of the cell.
 func (c *cell) state(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -131,7 +131,7 @@ func (c *cell) state(t *testing.T) string {
 	return b.String()
 }
 
-// TestInside: what a command is there for works.
+// TestInside: ordinary work succeeds in the sandbox.
 func TestInside(t *testing.T) {
 	c := newCell(t)
 	for script, want := range map[string]string{
@@ -154,7 +154,7 @@ func TestInside(t *testing.T) {
 	mustHave(t, c.run(t, "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status"), "NoNewPrivs:\t1", "Seccomp:\t2")
 }
 
-// writes are attempts to change what is outside.
+// writes are attempts to change something outside.
 var writes = []string{
 	"echo x > $OUT/file", "echo x >> $OUT/file", "echo x > $OUT/new", ": > $OUT/file", "truncate -s 0 $OUT/file",
 	"echo x 1<> $OUT/file >&1",
@@ -205,7 +205,7 @@ func TestWritesOutsideFail(t *testing.T) {
 	}
 }
 
-// TestUnboundWritesSucceed: the attempts are real ones.
+// TestUnboundWritesSucceed: the attempts succeed without the sandbox.
 func TestUnboundWritesSucceed(t *testing.T) {
 	worked := 0
 	for _, script := range writes[:30] {
@@ -246,7 +246,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	}
 }
 
-// TestNoConnections: neither over the network nor to a program that listens in the file system or under a name.
+// TestNoConnections: neither over the network nor to a local socket, by path or abstract name.
 func TestNoConnections(t *testing.T) {
 	c := newCell(t)
 	listening := map[string]net.Listener{}
@@ -311,8 +311,7 @@ func TestNoConnections(t *testing.T) {
 	}
 }
 
-// TestNoDatagrams: no kind of pair of sockets is turned to a program outside that listens for datagrams, as system logs
-// do.
+// TestNoDatagrams: no socket pair can be connected to a datagram socket outside, such as that of a system log.
 func TestNoDatagrams(t *testing.T) {
 	c := newCell(t)
 	name := filepath.Join(c.outside, "s")
@@ -347,7 +346,7 @@ func TestNoDatagrams(t *testing.T) {
 	}
 }
 
-// TestProcessesOutsideKeepTheirLimits: a limit on a process's time would end it as a signal does.
+// TestProcessesOutsideKeepTheirLimits: a CPU limit on another process would end it.
 func TestProcessesOutsideKeepTheirLimits(t *testing.T) {
 	c := newCell(t)
 	self, err := os.Executable()
@@ -369,7 +368,7 @@ func TestProcessesOutsideKeepTheirLimits(t *testing.T) {
 	}
 }
 
-// TestProcessesOutsideAreSafe: no signals out of the sandbox, where the kernel knows of them.
+// TestProcessesOutsideAreSafe: no signals to processes outside, if the kernel supports it.
 func TestProcessesOutsideAreSafe(t *testing.T) {
 	c := newCell(t)
 	if v, _ := landlockVersion(); v < 6 {

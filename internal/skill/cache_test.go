@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/skill"
 )
 
-// aged makes everything below dir look as if it was written long ago.
+// aged sets all file times below dir to long ago.
 func aged(t *testing.T, dir string) {
 	t.Helper()
 	old := time.Now().Add(-time.Hour).Truncate(time.Second)
@@ -29,7 +29,7 @@ func aged(t *testing.T, dir string) {
 	}
 }
 
-// Whatever changes in the folders of skills is seen the next time, at once and later; what does not is not read again.
+// Every change in the skill folders is found by the next Find; unchanged folders are not searched again.
 func TestCacheSeesEveryChange(t *testing.T) {
 	change := map[string]func(top string) error{
 		"edited": func(top string) error {
@@ -102,7 +102,7 @@ func TestCacheSeesEveryChange(t *testing.T) {
 	}
 }
 
-// A change that nothing shows is not seen: the text was not read again.
+// A change without a trace in sizes and times is not found, which proves that the file was not read again.
 func TestCacheReadsOnce(t *testing.T) {
 	o := world(t, map[string]string{"config/skills/a/SKILL.md": md("a", "Old.")})
 	aged(t, filepath.Dir(o.Home))

@@ -54,7 +54,7 @@ func md(name, description string) string {
 	return "---\nname: " + name + "\ndescription: " + description + "\n---\n# " + name + "\n\nDo it.\n"
 }
 
-// short shows what was found, without the top of the test.
+// short formats a result without the test's directory.
 func short(o skill.Options, f skill.Set) (skills, problems []string) {
 	top := filepath.Dir(o.Home) + "/"
 	for _, s := range f.Skills {
@@ -176,7 +176,7 @@ func TestBadSkillsAreReported(t *testing.T) {
 	}
 }
 
-// A pipe or a socket in the place of a file keeps nobody waiting.
+// A pipe or a socket in place of a file does not block.
 func TestWhatIsNoFileIsReported(t *testing.T) {
 	o := world(
 		t,
@@ -191,7 +191,7 @@ func TestWhatIsNoFileIsReported(t *testing.T) {
 			t.Skip("no pipes here")
 		}
 	}
-	t.Chdir(filepath.Join(top, "repo/.cairn/skills/socket")) // a socket's path is short
+	t.Chdir(filepath.Join(top, "repo/.cairn/skills/socket")) // the path of a socket must be short
 	socket, err := net.Listen("unix", "SKILL.md")
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// Numbers are what they say, however large they are and however they are written.
+// Numbers of any size and notation are compared by value.
 func TestFormNumbers(t *testing.T) {
 	digits := strings.Repeat("9", 400)
 	tests := []struct {
@@ -54,7 +54,7 @@ func TestFormNumbers(t *testing.T) {
 	}
 }
 
-// A pattern that Go cannot read is not checked; what else the schema says is. One that is broken everywhere is refused.
+// A pattern that Go does not support is not checked; the rest of the schema is. An invalid pattern is refused.
 func TestFormPatterns(t *testing.T) {
 	const decimal = `^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$`
 	tests := []struct {
@@ -90,7 +90,7 @@ func TestFormPatterns(t *testing.T) {
 	}
 }
 
-// What vendors can only say as text in an enum is the value that it stands for.
+// A string in an answer is converted to the enum value that it stands for.
 func TestFormEnums(t *testing.T) {
 	for _, tt := range []struct{ schema, value, want string }{
 		{`{"const":5}`, `"5"`, `5`},
@@ -114,7 +114,7 @@ func TestFormEnums(t *testing.T) {
 	}
 }
 
-// A schema that holds one value against itself without end is no form; one that goes down with the value is.
+// A schema that refers to itself for the same value is refused; one that recurses into the value is not.
 func TestFormsWithoutEnd(t *testing.T) {
 	many := `{"type":"object","$defs":{"a0":{}`
 	for i := range 40 {

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// settled returns what becomes of an output.
+// settled returns an output after settlement.
 func settled(t *testing.T, c tool.Config, out tool.Output) tool.Output {
 	t.Helper()
 	r := tool.NewRegistry(c)
@@ -55,7 +55,7 @@ func TestBound(t *testing.T) {
 		content []session.ToolContent
 		cut     bool
 		has     []string
-		file    string // what the managed file holds; "" for the text itself
+		file    string // content of the managed file; "" for the text itself
 	}{
 		{name: "2000 lines", content: session.TextContent(lines(2000))},
 		{
@@ -173,7 +173,7 @@ func TestBoundSanitises(t *testing.T) {
 	}
 }
 
-// A tool that keeps its text within limits of its own is cut at twice ours only.
+// A tool that bounds its text itself is cut at twice the limits.
 func TestBoundTwiceForTheBounded(t *testing.T) {
 	for _, tt := range []struct {
 		lines   int
@@ -193,7 +193,7 @@ func TestBoundTwiceForTheBounded(t *testing.T) {
 	}
 }
 
-// What a tool returns stays its own.
+// The slice that a tool returns is not changed.
 func TestBoundChangesACopy(t *testing.T) {
 	own := tool.Output{Content: session.TextContent("a\x00b")}
 	settled(t, tool.Config{}, own)
@@ -202,7 +202,7 @@ func TestBoundChangesACopy(t *testing.T) {
 	}
 }
 
-// R58: what cannot be stored is still shown, and said.
+// Output that cannot be stored is shown with a note.
 func TestBoundWithoutStorage(t *testing.T) {
 	blocked := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
@@ -243,7 +243,7 @@ func TestCaptureInPieces(t *testing.T) {
 // block is 64 KiB of lines.
 var block = []byte(strings.Repeat("0123456789abcde\n", 4096))
 
-// filled takes so many blocks and an end.
+// filled captures blocks and an end.
 func filled(t *testing.T, o *tool.Outputs, blocks int) (done tool.CaptureResult, kept string) {
 	t.Helper()
 	o.Dir = t.TempDir()
@@ -280,7 +280,7 @@ func TestCaptureCapsTheFile(t *testing.T) {
 	}
 }
 
-// A disk with less than its reserve is not filled by what a command prints.
+// Output does not use the reserved space of the disk.
 func TestCaptureLeavesRoomOnTheDisk(t *testing.T) {
 	done, kept := filled(t, &tool.Outputs{Reserve: 1 << 60}, 1100)
 	if len(kept) > 5<<18 || len(kept) < 1<<20 || !strings.Contains(kept, "too little space") ||
@@ -307,7 +307,7 @@ func TestSweep(t *testing.T) {
 	}
 	make("tool_old", 8*24*time.Hour, 1)
 	make("notes_old", 8*24*time.Hour, 1)
-	make("tool_big1", 3*time.Hour, 600<<20) // sparse
+	make("tool_big1", 3*time.Hour, 600<<20) // sparse file
 	make("tool_big2", 2*time.Hour, 600<<20)
 	make("tool_new", time.Hour, 1)
 	if err := o.RemoveOld(t.Context(), now); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// A folder that fills up while the program runs is swept without being asked to.
+// Old files are removed while the program runs, once enough output was written.
 func TestAccountSweeps(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir()}
 	old := filepath.Join(o.Dir, "tool_old")
@@ -33,7 +33,7 @@ func TestAccountSweeps(t *testing.T) {
 	}
 }
 
-// What is being written goes neither because others are newer nor because nothing was said for a long time.
+// A file that is being written is not removed, however old it is and however much was written since.
 func TestSweepLeavesWhatIsWritten(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir(), File: 1 << 20}
 	c, long := NewCapture(o, Limits{}, nil), time.Now().Add(-2*OutputAge)
@@ -60,8 +60,8 @@ func TestSweepLeavesWhatIsWritten(t *testing.T) {
 	}
 }
 
-// A disk that takes no more leaves the beginning, and the end where it can be written; one that does not even give back
-// what was written leaves nothing.
+// If the disk is full, the file keeps the beginning, and the end if it fits; if that fails as well, the file is
+// removed.
 func TestSpoolWhereTheDiskTakesNoMore(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir()}
 	s, err := o.newSpool("", 64)
@@ -92,7 +92,7 @@ func TestSpoolWhereTheDiskTakesNoMore(t *testing.T) {
 	}
 }
 
-// A path that a log names is not believed: only files of the folder go.
+// Only files of the folder are removed, whatever paths a log contains.
 func TestRemoveKeepsToItsFolder(t *testing.T) {
 	o := &Outputs{Dir: filepath.Join(t.TempDir(), "out")}
 	f, err := o.createFile("ses_a")
@@ -116,7 +116,7 @@ func TestRemoveKeepsToItsFolder(t *testing.T) {
 	}
 }
 
-// With a session go the files that bear its name; what is not ours, not its own, or of nobody stays.
+// Files of removed sessions are removed; other files and files without a session stay.
 func TestRemoveOrphans(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir()}
 	made := func(id session.ID) string {
@@ -159,7 +159,7 @@ func TestRemoveOrphans(t *testing.T) {
 	}
 }
 
-// A managed file is read in pieces that end at characters, from either end; nothing else is read.
+// A managed file is read in pieces that end at characters, from both ends; other files are not read.
 func TestReadOutput(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir()}
 	c := NewCapture(o, Limits{}, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// fake is a tool that does what run says.
+// fake is a tool whose Run calls run.
 type fake struct {
 	def tool.Definition
 	run func(ctx context.Context, call tool.Call) (tool.Output, error)
@@ -102,7 +102,7 @@ func TestRegistryNewestWinsAndCloseBringsBack(t *testing.T) {
 		}
 	}
 	check("a=second", "b=app b")
-	first.Close() // from the middle of the stack
+	first.Close() // in the middle of the stack
 	check("a=second", "b=app b")
 	second.Close()
 	second.Close()
@@ -120,7 +120,7 @@ func TestSetIsStaleByIdentity(t *testing.T) {
 	if got := says(settle(t, set, "a", `{}`)); !strings.HasPrefix(got, "unknown-tool: stale tool call") {
 		t.Fatal(got)
 	}
-	register(t, r, named("a", "x")) // equal, but not the same
+	register(t, r, named("a", "x")) // equal, but another registration
 	if got := says(settle(t, set, "a", `{}`)); !strings.HasPrefix(got, "unknown-tool: stale tool call") {
 		t.Fatal(got)
 	}

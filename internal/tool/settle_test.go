@@ -31,7 +31,7 @@ const demoSchema = `{
 	"additionalProperties": false
 }`
 
-// echo returns its input as it was after the checks.
+// echo returns its checked input.
 func echo(schema string) fake {
 	return fake{
 		def: tool.Definition{Name: "demo", Schema: jsontext.Value(schema)},
@@ -91,7 +91,7 @@ func TestSettleInput(t *testing.T) {
 	}
 }
 
-// A number that no tool could read is refused in words about it, not about our types.
+// The error about a number out of range names the number, not a Go type.
 func TestSettleHugeIntegers(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	register(t, r, echo(`{"type":"object","properties":{"n":{"type":"integer","minimum":0}}}`))
@@ -223,7 +223,7 @@ func TestSettleAbortKeepsWhatThereWas(t *testing.T) {
 	}
 }
 
-// A tool that finished is a success, whatever happened to ctx meanwhile: its side effect is done.
+// A tool that finished succeeds even if ctx has ended: its side effect is done.
 func TestSettleFinishedBeatsCancelled(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -266,7 +266,7 @@ func FuzzInput(f *testing.F) {
 	})
 }
 
-// Whatever words an error has, those that are settled are bounded and can be stored.
+// The message of a settled error is bounded and valid text.
 func TestSettleErrorsFit(t *testing.T) {
 	long := "a\xff\x00" + strings.Repeat("x", 1<<20)
 	for name, err := range map[string]error{

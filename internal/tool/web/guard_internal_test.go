@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each check stands on its own: the one of the names, the one of the socket, and the one of this machine's addresses.
+// Each check alone refuses: that of names, that of the socket, and that of this machine's addresses.
 func TestEveryCheckAlone(t *testing.T) {
 	const public = "93.184.215.14"
 	names := map[string][]string{

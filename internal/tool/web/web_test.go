@@ -18,16 +18,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/web"
 )
 
-// world is a network with one server, in which names mean what a test says.
+// world is a network with one server and a resolver of its own.
 type world struct {
 	t      testing.TB
 	server *httptest.Server
 	config web.Config
 	rules  []session.Rule
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	names map[string][]string
-	hits  []string // host and path of each request that arrived
+	hits  []string // host and path of each request
 	asked []tool.Request
 }
 
@@ -46,7 +46,7 @@ func newWorld(t testing.TB, h http.HandlerFunc) *world {
 	return w
 }
 
-// open lets the server's address through, so that what else is promised can be seen.
+// open allows the server's address, so that other properties can be tested.
 func (w *world) open() *world {
 	w.config.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	return w
@@ -65,7 +65,7 @@ func (w *world) lookup(_ context.Context, host string) ([]netip.Addr, error) {
 	return out, nil
 }
 
-// at is a URL of the server under a name that leads to it.
+// at returns a URL of the server under a name.
 func (w *world) at(host, path string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +128,7 @@ func page(body string) http.HandlerFunc {
 
 func TestWhatIsNotPublicIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	forms := []string{
-		// this machine, however it is written
+		// this machine, in every notation
 		"http://127.0.0.1/", "http://127.1/", "http://127.0.1/", "http://2130706433/", "http://0x7f000001/", "http://0x7f.1/",
 		"http://0x7f.0.0.1/",
 		"http://0177.0.0.1/", "http://017700000001/", "http://127.000.000.001/", "http://127.0.0.1./", "http://localhost/",
@@ -138,7 +138,7 @@ func TestWhatIsNotPublicIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		"http://0x0/", "http://127.255.255.254/", "http://１２７.０.０.１/", "http://①②⑦.0.0.1/", "http://127。0。0。1/",
 		"http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/",
 		"http://%6c%6f%63%61%6c%68%6f%73%74/",
-		// this machine within other addresses
+		// this machine, embedded in other addresses
 		"http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/", "http://[::127.0.0.1]/", "http://[64:ff9b::7f00:1]/",
 		"http://[64:ff9b::8.8.8.8]/",
 		"http://[64:ff9b:1::1]/", "http://[2002:7f00:1::]/", "http://[2001:0:7f00:1::]/",
@@ -150,11 +150,11 @@ func TestWhatIsNotPublicIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		"http://[fec0::1]/", "http://224.0.0.1/", "http://239.255.255.250/", "http://[ff02::1]/", "http://255.255.255.255/",
 		"http://240.0.0.1/", "http://192.0.0.1/",
 		"http://198.18.0.1/", "http://192.0.2.1/", "http://203.0.113.1/", "http://[2001:db8::1]/",
-		// where clouds keep their metadata
+		// cloud metadata
 		"http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/", "http://[::ffff:a9fe:a9fe]/",
 		"http://[fd00:ec2::254]/",
 		"http://100.100.100.200/", "http://168.63.129.16/", "http://192.0.0.192/",
-		// what is no address of a page
+		// not the address of a page
 		"file:///etc/passwd", "ftp://example.com/", "gopher://example.com/", "data:text/html,x", "javascript:alert(1)",
 		"unix:///run/x.sock", "//example.com/",
 		"example.com", "", "http://", "http:///x", "http://user:pw@example.com/", "http://user@example.com/",
@@ -183,7 +183,7 @@ func TestNamesThatLeadToWhatIsNotPublic(t *testing.T) {
 	} {
 		w := newWorld(t, page("secret"))
 		url := w.at("inside.example", "/")
-		for _, addrs := range [][]string{{addr}, {"93.184.215.14", addr}} { // one bad address spoils the name
+		for _, addrs := range [][]string{{addr}, {"93.184.215.14", addr}} { // one refused address refuses the name
 			w.names["inside.example"] = addrs
 			if s := w.fetch(url); s.Error == nil || !strings.Contains(s.Error.Message, "only public addresses") {
 				t.Errorf("%v: %s", addrs, text(s))
@@ -195,8 +195,8 @@ func TestNamesThatLeadToWhatIsNotPublic(t *testing.T) {
 	}
 }
 
-// A name that was public when somebody looked and is not when the connection is made: only the one look counts, and it
-// is the connection's own.
+// A name that is public when it is resolved and private when the connection is made is not reached: the connection uses
+// its own resolution.
 func TestRebinding(t *testing.T) {
 	w := newWorld(t, page("secret"))
 	url := w.at("rebind.example", "/")
@@ -204,7 +204,7 @@ func TestRebinding(t *testing.T) {
 	w.config.Lookup = func(context.Context, string) ([]netip.Addr, error) {
 		looks++
 		if looks == 1 {
-			return nil, errors.New("try again") // a first look that decides nothing
+			return nil, errors.New("try again") // a resolution without effect
 		}
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 	}
@@ -269,7 +269,9 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.to, text(s), tt.want)
 		}
 	}
-	for path, want := range map[string]string{"/loop": "redirects more than 5 times", "/nowhere": "redirects without a valid Location"} {
+	for path, want := range map[string]string{
+		"/loop": "redirects more than 5 times", "/nowhere": "redirects without a valid Location",
+	} {
 		if s := w.fetch(here + path); !strings.Contains(text(s), want) {
 			t.Errorf("%s: %s", path, text(s))
 		}
@@ -279,7 +281,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// A redirect within the host is resolved and checked anew.
+// A redirect within the host resolves and checks the name again.
 func TestRedirectToAHostThatMoved(t *testing.T) {
 	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "/next", http.StatusFound)
@@ -321,10 +323,10 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// What "always" allows is the host that was shown, at its port and behind its scheme, with its first page.
+// The reply "always" allows the host, port and scheme that were shown, including the first page.
 func TestAlwaysIsForTheHost(t *testing.T) {
 	w := newWorld(t, page("<p>hello</p>")).open()
-	w.rules = nil // nothing is sent
+	w.rules = nil // no request is sent
 	for url, want := range map[string]string{
 		"https://docs.example":              "https://docs.example/*",
 		"http://DOCS.example:8080/a/../b?c": "http://docs.example:8080/*",
