@@ -79,14 +79,14 @@ func (s *Set) addAgent(cfg *config.Config, name string) {
 		own := layerOf("agent", list)
 		layers = append(layers, own)
 		a.Permissions = append(a.Permissions, list.Rules...)
-		places = append(places, own.Places...)
+		places = append(places, own.RuleSources...)
 	}
 	ceiling := permission.Layer{
-		Name:    "agent",
-		Source:  "agent " + name,
-		Rules:   a.Permissions,
-		Places:  places,
-		Ceiling: true,
+		Name:        "agent",
+		Source:      "agent " + name,
+		Rules:       a.Permissions,
+		RuleSources: places,
+		Ceiling:     true,
 	}
 	s.byAgent[name] = append(append(layers, ceiling), project...)
 	s.agents[name] = applyConfig(a, c)

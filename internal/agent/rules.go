@@ -31,7 +31,7 @@ func LocationLayers(cfg *config.Config, o Options) []permission.Layer {
 func layerOf(name string, list config.RuleList) permission.Layer {
 	l := permission.Layer{Name: name, Source: list.Source, Rules: list.Rules}
 	for _, p := range list.Positions {
-		l.Places = append(l.Places, p.String())
+		l.RuleSources = append(l.RuleSources, p.String())
 	}
 	return l
 }

@@ -66,7 +66,7 @@ func TestWrittenAnywhere(t *testing.T) {
 	decide := func(script, command string) permission.Decision {
 		return permission.EvaluateAll(
 			all, approved,
-			permission.Subject{Action: "bash", Resources: []string{command}, Seen: permission.Seen{Script: script}},
+			permission.Subject{Action: "bash", Resources: []string{command}, Command: permission.CommandContext{Script: script}},
 		)
 	}
 	if d := decide("", "cp x $D/y"); d.Effect != session.Ask || d.Layer != permission.Protected || !d.Possible {

@@ -8,8 +8,8 @@ import (
 // hole is shell.Hole as a byte. It stands for unknown text.
 const hole = 0
 
-// covers reports whether pattern matches text whatever its holes stand for: only a * matches a hole.
-func covers(pattern, text string) bool {
+// coversText reports whether pattern matches text whatever its holes stand for: only a * matches a hole.
+func coversText(pattern, text string) bool {
 	if strings.IndexByte(pattern, hole) >= 0 {
 		return false
 	}
@@ -28,7 +28,7 @@ func coversHoles(p, s string) bool {
 		if c == hole {
 			return 0, false
 		}
-		return one(p, c)
+		return matchElement(p, c)
 	}, false)
 }
 
@@ -38,10 +38,10 @@ func mayMatch(pattern, text string) bool {
 	if strings.IndexByte(text, hole) < 0 {
 		return Match(pattern, text)
 	}
-	if bare, ok := strings.CutSuffix(pattern, " *"); ok && walkStates(bare, text, one, true) {
+	if bare, ok := strings.CutSuffix(pattern, " *"); ok && walkStates(bare, text, matchElement, true) {
 		return true
 	}
-	return walkStates(pattern, text, one, true)
+	return walkStates(pattern, text, matchElement, true)
 }
 
 // walkStates matches s with p by following all possible positions in p at once. With free, a hole in s stands for any

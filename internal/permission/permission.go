@@ -16,12 +16,12 @@ import (
 
 // Layer is the rules of one source, in order. Later layers take precedence.
 type Layer struct {
-	Name    string // "defaults", "agent", "user", "project" or "session", for people
-	Source  string // e.g. the file of the rules; may be ""
-	Rules   []session.Rule
-	Places  []string // file and line of each rule; may be shorter than Rules
-	Ceiling bool     // only denies count, and nothing overrides them
-	Strict  bool     // for a Ceiling: asks count too, where other layers allow
+	Name        string // "defaults", "agent", "user", "project" or "session", for people
+	Source      string // e.g. the file of the rules; may be ""
+	Rules       []session.Rule
+	RuleSources []string // file and line of each rule; may be shorter than Rules
+	Ceiling     bool     // only denies count, and nothing overrides them
+	Strict      bool     // for a Ceiling: asks count too, where other layers allow
 }
 
 // Decision is an effect and the rule that caused it.
@@ -40,11 +40,11 @@ type Decision struct {
 type Subject struct {
 	Action    string
 	Resources []string
-	Seen      Seen
+	Command   CommandContext
 }
 
-// Seen is what the caller knows about commands beyond their text.
-type Seen struct {
+// CommandContext is what the caller knows about commands beyond their text.
+type CommandContext struct {
 	// resources of the working directories that the commands may have, with a hole for an unknown one; none: the Location
 	From   []string
 	Below  []Tree   // directories that the commands read recursively
@@ -59,7 +59,7 @@ func Evaluate(layers []Layer, approvals []session.Rule, action, resource string)
 
 // EvaluateAll returns the strictest decision about the parts of the subject, of several the first.
 func EvaluateAll(layers []Layer, approvals []session.Rule, s Subject) Decision {
-	return Worst(Explain(layers, approvals, s))
+	return Strictest(Explain(layers, approvals, s))
 }
 
 // Explain returns the decision about each part of each resource. A resource that is no shell command has one part.
@@ -69,25 +69,25 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 		s.Resources = []string{"*"}
 	}
 	var out []Decision
-	around := shell.Parse(s.Seen.Script).Commands
+	around := shell.Parse(s.Command.Script).Commands
 	for _, resource := range s.Resources {
-		for _, t := range targets(s, resource, around) {
+		for _, t := range resolveTargets(s, resource, around) {
 			if anything { // no command, so nothing is read
 				t.reads = nil
 			}
 			out = append(out, decide(layers, approvals, s.Action, t))
 		}
 	}
-	for _, t := range s.Seen.Below {
-		if d := within(layers, approvals, t); d.Effect != session.Allow {
+	for _, t := range s.Command.Below {
+		if d := decideTree(layers, approvals, t); d.Effect != session.Allow {
 			out = append(out, d)
 		}
 	}
 	return out
 }
 
-// Worst returns the strictest decision, of several the first.
-func Worst(list []Decision) Decision {
+// Strictest returns the strictest decision, of several the first.
+func Strictest(list []Decision) Decision {
 	var worst Decision
 	for i, d := range list {
 		if i == 0 || d.rank() > worst.rank() {
@@ -100,42 +100,42 @@ func Worst(list []Decision) Decision {
 // decide decides about one target. A target that may be denied asks, and no approval overrides that.
 func decide(layers []Layer, approvals []session.Rule, action string, t target) Decision {
 	if t.anywhere {
-		return *asksFor(guardedDirs[0], t)
+		return *protectedAsk(guardedDirs[0], t)
 	}
-	d, final := ruled(layers, action, t)
+	d, final := decideByLayers(layers, action, t)
 	if !final {
-		d = lifted(approvals, action, t, d)
+		d = applyApprovals(approvals, action, t, d)
 	}
-	if against := reading(layers, t, d); against != nil {
+	if against := decideReads(layers, t, d); against != nil {
 		return *against
 	}
 	return d
 }
 
-// lifted applies the saved approvals to an ask. A change of a protected file that the layers allow asks as well; only a
+// applyApprovals applies the saved approvals to an ask. A change of a protected file that the layers allow asks as well; only a
 // rule or an approval that names the file overrides that.
-func lifted(approvals []session.Rule, action string, t target, d Decision) Decision {
-	g := guard(action, t)
-	if g != nil && !spells(d.Rule, g) {
+func applyApprovals(approvals []session.Rule, action string, t target, d Decision) Decision {
+	g := guardDecision(action, t)
+	if g != nil && !namesProtected(d.Rule, g) {
 		d = *g
 	}
 	if d.Effect != session.Ask {
 		return d
 	}
 	saved := Layer{Name: "approval", Rules: approvals}
-	if a, _ := saved.last(action, t); a != nil && a.Effect == session.Allow && (g == nil || spells(a.Rule, g)) {
+	if a, _ := saved.findLastMatch(action, t); a != nil && a.Effect == session.Allow && (g == nil || namesProtected(a.Rule, g)) {
 		return *a
 	}
 	return d
 }
 
-// ruled decides by the layers. final: nothing overrides the decision.
-func ruled(layers []Layer, action string, t target) (d Decision, final bool) {
-	possible, denied := ceilings(layers, action, t)
+// decideByLayers decides by the layers. final: nothing overrides the decision.
+func decideByLayers(layers []Layer, action string, t target) (d Decision, final bool) {
+	possible, denied := decideByCeilings(layers, action, t)
 	if denied != nil {
 		return *denied, true
 	}
-	d, uncertain := ordinary(layers, action, t)
+	d, uncertain := decideByOrdinary(layers, action, t)
 	switch {
 	case d.Effect == session.Deny:
 		return d, true
@@ -148,16 +148,16 @@ func ruled(layers []Layer, action string, t target) (d Decision, final bool) {
 		possible.Effect, possible.Firm = session.Ask, true
 		return *possible, true
 	}
-	return strictly(layers, action, t, d), false
+	return applyStrictCeilings(layers, action, t, d), false
 }
 
-// ceilings returns the deny of a ceiling, or else one that may apply.
-func ceilings(layers []Layer, action string, t target) (possible, denied *Decision) {
+// decideByCeilings returns the deny of a ceiling, or else one that may apply.
+func decideByCeilings(layers []Layer, action string, t target) (possible, denied *Decision) {
 	for _, l := range layers {
 		if !l.Ceiling {
 			continue
 		}
-		d, uncertain := l.last(action, t)
+		d, uncertain := l.findLastMatch(action, t)
 		if d != nil && d.Effect == session.Deny {
 			return nil, d
 		}
@@ -168,16 +168,16 @@ func ceilings(layers []Layer, action string, t target) (possible, denied *Decisi
 	return possible, nil
 }
 
-// ordinary returns the decision of the last matching rule of the layers that are no ceilings, and the strictest of the
+// decideByOrdinary returns the decision of the last matching rule of the layers that are no ceilings, and the strictest of the
 // rules after it that may match.
-func ordinary(layers []Layer, action string, t target) (Decision, *Decision) {
+func decideByOrdinary(layers []Layer, action string, t target) (Decision, *Decision) {
 	d := Decision{Effect: session.Ask, Resource: t.text}
 	var possible *Decision
 	for _, l := range layers {
 		if l.Ceiling {
 			continue
 		}
-		own, uncertain := l.last(action, t)
+		own, uncertain := l.findLastMatch(action, t)
 		if own != nil {
 			d, possible = *own, nil
 		}
@@ -188,13 +188,13 @@ func ordinary(layers []Layer, action string, t target) (Decision, *Decision) {
 	return d, possible
 }
 
-// strictly turns an allow into an ask if a strict ceiling asks.
-func strictly(layers []Layer, action string, t target, d Decision) Decision {
+// applyStrictCeilings turns an allow into an ask if a strict ceiling asks.
+func applyStrictCeilings(layers []Layer, action string, t target, d Decision) Decision {
 	for _, l := range layers {
 		if !l.Strict || d.Effect != session.Allow {
 			continue
 		}
-		own, uncertain := l.last(action, t)
+		own, uncertain := l.findLastMatch(action, t)
 		for _, r := range []*Decision{own, uncertain} {
 			if r != nil && r.Effect == session.Ask {
 				return *r
@@ -213,7 +213,7 @@ func Hidden(layers []Layer, action string) bool {
 			if !Match(r.Action, action) {
 				continue
 			}
-			all := effect(&r) == session.Deny && r.Resource == "*"
+			all := effectOf(&r) == session.Deny && r.Resource == "*"
 			if l.Ceiling && all {
 				return true
 			}
@@ -226,16 +226,16 @@ func Hidden(layers []Layer, action string) bool {
 	return denied
 }
 
-// last returns the decision of the layer's last rule that matches the target, and the strictest of the rules after it
+// findLastMatch returns the decision of the layer's last rule that matches the target, and the strictest of the rules after it
 // that may match.
-func (l Layer) last(action string, t target) (own, possible *Decision) {
+func (l Layer) findLastMatch(action string, t target) (own, possible *Decision) {
 	for i := len(l.Rules) - 1; i >= 0; i-- {
 		r := &l.Rules[i]
-		c := t.about(r, action)
+		c := t.matchRule(r, action)
 		if c == no {
 			continue
 		}
-		d := &Decision{Effect: effect(r), Rule: r, Layer: l.Name, Source: l.Place(i), Resource: t.text, Possible: c == maybe}
+		d := &Decision{Effect: effectOf(r), Rule: r, Layer: l.Name, Source: l.RuleSource(i), Resource: t.text, Possible: c == maybe}
 		if c == sure {
 			return d, possible
 		}
@@ -246,16 +246,16 @@ func (l Layer) last(action string, t target) (own, possible *Decision) {
 	return nil, possible
 }
 
-// Place returns the file and line of a rule.
-func (l Layer) Place(i int) string {
-	if i < len(l.Places) {
-		return l.Places[i]
+// RuleSource returns the file and line of a rule.
+func (l Layer) RuleSource(i int) string {
+	if i < len(l.RuleSources) {
+		return l.RuleSources[i]
 	}
 	return l.Source
 }
 
-// effect returns the effect of a rule. An unknown effect denies, so that a misspelt rule still protects.
-func effect(r *session.Rule) session.Effect {
+// effectOf returns the effect of a rule. An unknown effect denies, so that a misspelt rule still protects.
+func effectOf(r *session.Rule) session.Effect {
 	switch r.Effect {
 	case session.Allow, session.Ask:
 		return r.Effect

@@ -33,17 +33,17 @@ var (
 	}
 )
 
-// Guarded returns the protected name in a path, "" if there is none. It ignores case, as some file systems do; a * in a
+// ProtectedName returns the protected name in a path, "" if there is none. It ignores case, as some file systems do; a * in a
 // name stands for unknown text.
-func Guarded(path string) string {
-	path = plainPath(path)
+func ProtectedName(path string) string {
+	path = normalizePath(path)
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for _, p := range parts {
-		if name := bears(p, guardedDirs); name != "" {
+		if name := findProtectedName(p, guardedDirs); name != "" {
 			return name
 		}
 	}
-	if name := bears(parts[len(parts)-1], guardedFiles); name != "" {
+	if name := findProtectedName(parts[len(parts)-1], guardedFiles); name != "" {
 		return name
 	}
 	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "~") {
@@ -58,8 +58,8 @@ func Guarded(path string) string {
 	return ""
 }
 
-// bears returns the name that a part of the path is, or may be.
-func bears(part string, names []string) string {
+// findProtectedName returns the name that a part of the path is, or may be.
+func findProtectedName(part string, names []string) string {
 	if part == "git~1" { // the short name on Windows
 		part = ".git"
 	}
@@ -75,9 +75,9 @@ func bears(part string, names []string) string {
 	return names[i]
 }
 
-// plainPath returns the path in lower case, without invisible characters and without dots and blanks at the end of
+// normalizePath returns the path in lower case, without invisible characters and without dots and blanks at the end of
 // names, which some file systems ignore.
-func plainPath(path string) string {
+func normalizePath(path string) string {
 	path = strings.ToLower(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
 			return -1
@@ -93,27 +93,27 @@ func plainPath(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// guard returns the ask for a change of a protected file, nil if the target is none.
-func guard(action string, t target) *Decision {
+// guardDecision returns the ask for a change of a protected file, nil if the target is none.
+func guardDecision(action string, t target) *Decision {
 	if action != Edit {
 		return nil
 	}
-	name := Guarded(t.text)
+	name := ProtectedName(t.text)
 	if name == "" {
 		return nil
 	}
-	return asksFor(name, t)
+	return protectedAsk(name, t)
 }
 
-// asksFor returns the ask for a change of a path with the protected name.
-func asksFor(name string, t target) *Decision {
+// protectedAsk returns the ask for a change of a path with the protected name.
+func protectedAsk(name string, t target) *Decision {
 	r := session.Rule{Action: Edit, Resource: name, Effect: session.Ask}
 	return &Decision{
 		Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text, Possible: t.anywhere,
 	}
 }
 
-// spells reports whether the pattern of a rule contains the protected name.
-func spells(r *session.Rule, guard *Decision) bool {
-	return r != nil && strings.Contains(plainPath(r.Resource), guard.Rule.Resource)
+// namesProtected reports whether the pattern of a rule contains the protected name.
+func namesProtected(r *session.Rule, guard *Decision) bool {
+	return r != nil && strings.Contains(normalizePath(r.Resource), guard.Rule.Resource)
 }

@@ -21,9 +21,9 @@ type target struct {
 	anywhere bool     // the command writes to an unknown file
 }
 
-// targets returns everything that must be allowed for the resource. around are the commands of its script, in which
+// resolveTargets returns everything that must be allowed for the resource. around are the commands of its script, in which
 // variables have values.
-func targets(s Subject, resource string, around []shell.Command) []target {
+func resolveTargets(s Subject, resource string, around []shell.Command) []target {
 	if s.Action != Shell {
 		return []target{{text: resource}}
 	}
@@ -34,7 +34,7 @@ func targets(s Subject, resource string, around []shell.Command) []target {
 	var out []target
 	for _, c := range commands {
 		for _, p := range c.Parts {
-			out = append(out, target{text: p.Text, readings: p.Readings, reads: readTargets(p.Reads, s.Seen), open: true})
+			out = append(out, target{text: p.Text, readings: p.Readings, reads: readTargets(p.Reads, s.Command), open: true})
 		}
 		if c.Anywhere {
 			out = append(out, target{text: c.Source, anywhere: true})
@@ -55,9 +55,9 @@ const (
 	sure
 )
 
-// about reports whether the rule matches the target. A rule that allows must match the whole text for every value of
+// matchRule reports whether the rule matches the target. A rule that allows must match the whole text for every value of
 // its holes; one that denies or asks matches if it does for some value of one of the texts.
-func (t target) about(r *session.Rule, action string) certainty {
+func (t target) matchRule(r *session.Rule, action string) certainty {
 	if !Match(r.Action, action) {
 		return no
 	}
@@ -67,16 +67,16 @@ func (t target) about(r *session.Rule, action string) certainty {
 		}
 		return no
 	}
-	if covers(r.Resource, t.text) {
+	if coversText(r.Resource, t.text) {
 		return sure
 	}
-	if effect(r) == session.Allow {
+	if effectOf(r) == session.Allow {
 		return no
 	}
 	found := no
 	for _, reading := range append([]string{t.text}, t.readings...) {
 		switch {
-		case covers(r.Resource, reading) && reading != shell.Hole:
+		case coversText(r.Resource, reading) && reading != shell.Hole:
 			return sure
 		case mayMatch(r.Resource, reading):
 			found = maybe

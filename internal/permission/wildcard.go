@@ -28,7 +28,7 @@ func glob(p, s string) bool {
 				i++
 				continue
 			}
-			if n, ok := one(p[i:], s[j]); ok {
+			if n, ok := matchElement(p[i:], s[j]); ok {
 				i += n
 				j++
 				continue
@@ -46,8 +46,8 @@ func glob(p, s string) bool {
 	return i == len(p)
 }
 
-// one matches the first element of p with c and returns its length.
-func one(p string, c byte) (int, bool) {
+// matchElement matches the first element of p with c and returns its length.
+func matchElement(p string, c byte) (int, bool) {
 	switch {
 	case p[0] == '?':
 		return 1, true

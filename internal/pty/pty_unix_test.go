@@ -177,7 +177,7 @@ func TestNothingOutlivesATerminal(t *testing.T) {
 }
 
 // When a shell ends, its background processes are ended, and the terminal does not wait for them.
-func TestAProgramTakesItsLeftoversWithIt(t *testing.T) {
+func TestLeftoversEndWithTheProgram(t *testing.T) {
 	d := newDesk(t)
 	i := d.sh(t, `set -m; sh -c 'trap "" HUP TERM; echo $$ ready; while :; do sleep 100; done' & read x; echo bye; exit 4`)
 	a := d.attach(t, i.ID, 0)
@@ -225,7 +225,7 @@ func TestResizeAndRename(t *testing.T) {
 }
 
 // A slow reader loses the oldest output and gets the position at which it continues; the program does not wait for it.
-func TestASlowReaderIsToldOfTheGap(t *testing.T) {
+func TestSlowReaderGetsGap(t *testing.T) {
 	d := newDesk(t)
 	i := d.sh(t, `head -c 4000000 /dev/zero | tr '\0' x; echo; echo end`)
 	slow := d.attach(t, i.ID, 0)
@@ -241,7 +241,7 @@ func TestASlowReaderIsToldOfTheGap(t *testing.T) {
 }
 
 // Writing to a program that does not read blocks until ctx ends.
-func TestTypingIntoADeafProgramEnds(t *testing.T) {
+func TestWriteToProgramThatDoesNotRead(t *testing.T) {
 	d := newDesk(t)
 	i := d.sh(t, `stty raw -echo; echo ready; exec sleep 100`)
 	a := d.attach(t, i.ID, 0)

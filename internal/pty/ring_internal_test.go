@@ -7,7 +7,7 @@ import (
 )
 
 // Cursors count UTF-16 code units, wherever the output was split.
-func TestCursorsCountAsJavaScript(t *testing.T) {
+func TestCursorsCountUTF16(t *testing.T) {
 	var r ring
 	for _, b := range []byte("aé😀z") {
 		r.add([]byte{b})

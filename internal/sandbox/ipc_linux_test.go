@@ -100,7 +100,7 @@ func meetings(t *testing.T) [][2]string {
 }
 
 // System V IPC objects of processes outside are unreachable in the sandbox, and reachable without it.
-func TestNothingIsSharedWithProcessesOutside(t *testing.T) {
+func TestIPCOutsideIsUnreachable(t *testing.T) {
 	c := newCell(t)
 	ways := meetings(t)
 	for _, network := range []bool{false, true} {

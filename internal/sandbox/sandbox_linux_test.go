@@ -392,7 +392,7 @@ func TestProcessesOutsideAreSafe(t *testing.T) {
 	}
 }
 
-func TestSuperuserLosesItsPowers(t *testing.T) {
+func TestRootLosesCapabilities(t *testing.T) {
 	c := newCell(t)
 	out := c.run(t, "grep -E 'Cap(Prm|Eff|Bnd)' /proc/self/status")
 	for line := range strings.Lines(out) {

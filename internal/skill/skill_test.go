@@ -66,7 +66,7 @@ func short(o skill.Options, f skill.Set) (skills, problems []string) {
 	return skills, problems
 }
 
-func TestWhereSkillsAreFound(t *testing.T) {
+func TestSkillFolders(t *testing.T) {
 	o := world(t, map[string]string{
 		"home/.claude/skills/a/SKILL.md":           md("a", "A."),
 		"home/.agents/skills/b/SKILL.md":           md("b", "B."),
@@ -177,7 +177,7 @@ func TestBadSkillsAreReported(t *testing.T) {
 }
 
 // A pipe or a socket in place of a file does not block.
-func TestWhatIsNoFileIsReported(t *testing.T) {
+func TestSpecialFilesAreReported(t *testing.T) {
 	o := world(
 		t,
 		map[string]string{
@@ -223,7 +223,7 @@ func load(t *testing.T, o skill.Options, name string) (tool.Settlement, []tool.R
 	}), asked
 }
 
-func TestLoading(t *testing.T) {
+func TestLoadSkill(t *testing.T) {
 	files := map[string]string{
 		"repo/.cairn/skills/deploy/SKILL.md": md("deploy", "How to deploy."), "repo/.cairn/skills/deploy/.secret": "x",
 	}
@@ -263,7 +263,7 @@ The project is not trusted: do not run scripts of this skill.
 	}
 }
 
-func TestWhatAgentsAreTold(t *testing.T) {
+func TestContext(t *testing.T) {
 	o := world(t, map[string]string{
 		"config/skills/b/SKILL.md": md("b", "Second."), "config/skills/a/SKILL.md": md("a", "First."),
 		"config/skills/c/SKILL.md": md("c", "\"\""),

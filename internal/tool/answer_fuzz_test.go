@@ -9,7 +9,7 @@ import (
 )
 
 // Validation ends for every schema and answer.
-func FuzzForm(f *testing.F) {
+func FuzzAnswer(f *testing.F) {
 	f.Add(`{"$ref":"#"}`, `{}`)
 	f.Add(
 		`{"type":"object","properties":{"v":{"anyOf":[{"type":"integer","maximum":1e400},{"$ref":"#/$defs/a"}]}},"$defs":{"a":{"$anchor":"b","items":{"$ref":"#b"}}}}`,

@@ -11,7 +11,7 @@ import (
 )
 
 // Numbers of any size and notation are compared by value.
-func TestFormNumbers(t *testing.T) {
+func TestAnswerNumbers(t *testing.T) {
 	digits := strings.Repeat("9", 400)
 	tests := []struct {
 		name, schema, value string
@@ -55,7 +55,7 @@ func TestFormNumbers(t *testing.T) {
 }
 
 // A pattern that Go does not support is not checked; the rest of the schema is. An invalid pattern is refused.
-func TestFormPatterns(t *testing.T) {
+func TestAnswerPatterns(t *testing.T) {
 	const decimal = `^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$`
 	tests := []struct {
 		name, schema, value string
@@ -91,7 +91,7 @@ func TestFormPatterns(t *testing.T) {
 }
 
 // A string in an answer is converted to the enum value that it stands for.
-func TestFormEnums(t *testing.T) {
+func TestAnswerEnums(t *testing.T) {
 	for _, tt := range []struct{ schema, value, want string }{
 		{`{"const":5}`, `"5"`, `5`},
 		{`{"enum":[1,"x",null]}`, `"1"`, `1`},
@@ -115,7 +115,7 @@ func TestFormEnums(t *testing.T) {
 }
 
 // A schema that refers to itself for the same value is refused; one that recurses into the value is not.
-func TestFormsWithoutEnd(t *testing.T) {
+func TestAnswerRecursion(t *testing.T) {
 	many := `{"type":"object","$defs":{"a0":{}`
 	for i := range 40 {
 		many += fmt.Sprintf(`,"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i+1, i, i)

@@ -174,7 +174,7 @@ func TestBoundSanitises(t *testing.T) {
 }
 
 // A tool that bounds its text itself is cut at twice the limits.
-func TestBoundTwiceForTheBounded(t *testing.T) {
+func TestBoundedToolIsCutAtTwiceTheLimits(t *testing.T) {
 	for _, tt := range []struct {
 		lines   int
 		bounded bool
@@ -289,7 +289,7 @@ func TestCaptureLeavesRoomOnTheDisk(t *testing.T) {
 	}
 }
 
-func TestSweep(t *testing.T) {
+func TestRemoveOld(t *testing.T) {
 	dir := t.TempDir()
 	o := &tool.Outputs{Dir: dir, File: 512 << 20}
 	now := time.Now()

@@ -13,7 +13,7 @@ import (
 )
 
 // Old files are removed while the program runs, once enough output was written.
-func TestAccountSweeps(t *testing.T) {
+func TestWritesRemoveOldFiles(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir()}
 	old := filepath.Join(o.Dir, "tool_old")
 	if err := os.WriteFile(old, nil, 0o600); err != nil {
@@ -34,7 +34,7 @@ func TestAccountSweeps(t *testing.T) {
 }
 
 // A file that is being written is not removed, however old it is and however much was written since.
-func TestSweepLeavesWhatIsWritten(t *testing.T) {
+func TestRemoveOldKeepsOpenFiles(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir(), File: 1 << 20}
 	c, long := NewCapture(o, Limits{}, nil), time.Now().Add(-2*OutputAge)
 	path, err := c.KeepAll()
@@ -62,7 +62,7 @@ func TestSweepLeavesWhatIsWritten(t *testing.T) {
 
 // If the disk is full, the file keeps the beginning, and the end if it fits; if that fails as well, the file is
 // removed.
-func TestSpoolWhereTheDiskTakesNoMore(t *testing.T) {
+func TestSpoolOnFullDisk(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir()}
 	s, err := o.newSpool("", 64)
 	if err != nil {

@@ -84,7 +84,7 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-func TestRegistryNewestWinsAndCloseBringsBack(t *testing.T) {
+func TestNewestRegistrationWins(t *testing.T) {
 	app := tool.NewRegistry(tool.Config{})
 	loc := tool.NewRegistry(tool.Config{Parent: app})
 	register(t, app, named("a", "app a"), named("b", "app b"))
@@ -132,7 +132,7 @@ func TestSetIsStaleByIdentity(t *testing.T) {
 	}
 }
 
-func TestMaterializeHides(t *testing.T) {
+func TestSnapshotHidesTools(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	object := jsontext.Value(`{"type":"object"}`)
 	register(t, r, named("read", ""),

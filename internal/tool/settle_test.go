@@ -119,7 +119,7 @@ func TestSettleNeverRunsOnBadInput(t *testing.T) {
 	settle(t, r.TakeSnapshot(nil), "demo", `{"limit":"x"}`)
 }
 
-func TestForeignSchemaIsNotChecked(t *testing.T) {
+func TestUnsupportedSchemaIsNotChecked(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	register(t, r, echo(`{"type":"object","$ref":"https://example.com/other.json"}`))
 	if got := says(settle(t, r.TakeSnapshot(nil), "demo", `{"x":1}`)); got != `{"x":1}` {

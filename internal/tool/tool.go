@@ -71,7 +71,7 @@ type Request struct {
 	Resources []string
 	Save      []string       // patterns that the reply "always" allows; empty: "always" is not offered
 	Metadata  jsontext.Value // shown with the request, e.g. {"diff": "…"}
-	Seen      permission.Seen
+	Command   permission.CommandContext
 }
 
 // Output is the result of a call.

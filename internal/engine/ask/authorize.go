@@ -31,7 +31,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	if err != nil {
 		return err
 	}
-	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen})
+	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command})
 	switch d.Effect {
 	case session.Deny:
 		return &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
@@ -45,7 +45,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	if earlier != nil && earlier.Reply != "" { // answered before a restart
 		return denialOf(*earlier)
 	}
-	w := &waiter{layers: layers, seen: r.Seen, project: by.Project, reply: make(chan store.AskRow, 1)}
+	w := &waiter{layers: layers, seen: r.Command, project: by.Project, reply: make(chan store.AskRow, 1)}
 	if earlier != nil {
 		w.ask = earlier.PendingAsk
 	} else {

@@ -52,7 +52,7 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) ([]permission.Decisio
 	var out []permission.Decision
 	for _, resource := range q.Resources {
 		for _, r := range listRequests(scope, q.Action, resource) {
-			subject := permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen}
+			subject := permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command}
 			for _, d := range permission.Explain(layers, saved, subject) {
 				allowedRead := q.Action == permission.Shell && r.Action == actionRead && d.Effect == session.Allow
 				if !allowedRead { // these would only hide the decision about the command

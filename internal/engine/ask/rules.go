@@ -47,7 +47,7 @@ func (a *Asks) readCeilings(ctx context.Context, id session.ID) ([]permission.La
 		return nil, "", err
 	}
 	defer release()
-	return permission.Below(scope.RulesFor(scope.FindAgent(s.Agent), s)), s.ParentID, nil
+	return permission.AsCeiling(scope.RulesFor(scope.FindAgent(s.Agent), s)), s.ParentID, nil
 }
 
 // filterRules keeps the rules that name the action.
@@ -55,10 +55,10 @@ func filterRules(layers []permission.Layer, action string) []permission.Layer {
 	var out []permission.Layer
 	for _, l := range layers {
 		named := l
-		named.Rules, named.Places = nil, nil
+		named.Rules, named.RuleSources = nil, nil
 		for i, r := range l.Rules {
 			if r.Action == action {
-				named.Rules, named.Places = append(named.Rules, r), append(named.Places, l.Place(i))
+				named.Rules, named.RuleSources = append(named.Rules, r), append(named.RuleSources, l.RuleSource(i))
 			}
 		}
 		out = append(out, named)

@@ -21,14 +21,14 @@ type waiters struct {
 type waiter struct {
 	ask     session.PendingAsk
 	layers  []permission.Layer
-	seen    permission.Seen
+	seen    permission.CommandContext
 	project session.ProjectID
 	reply   chan store.AskRow // capacity 1: an ask has one reply
 }
 
 // permissionSubject returns what rules decide about.
 func (w *waiter) permissionSubject() permission.Subject {
-	return permission.Subject{Action: w.ask.Action, Resources: w.ask.Resources, Seen: w.seen}
+	return permission.Subject{Action: w.ask.Action, Resources: w.ask.Resources, Command: w.seen}
 }
 
 func (ws *waiters) add(w *waiter) {

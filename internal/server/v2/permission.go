@@ -187,7 +187,7 @@ func (h permissionHandlers) explain(ctx context.Context, in struct {
 	if err != nil {
 		return out, httpio.WithPart("query", err)
 	}
-	out.Data = api.Verdict{Effect: permission.Worst(decisions).Effect, Parts: make([]api.Decision, len(decisions))}
+	out.Data = api.Verdict{Effect: permission.Strictest(decisions).Effect, Parts: make([]api.Decision, len(decisions))}
 	for i, d := range decisions {
 		out.Data.Parts[i] = api.Decision{
 			Resource: strings.ReplaceAll(d.Resource, "\x00", "…"), Effect: d.Effect, Rule: d.Rule, Layer: d.Layer,

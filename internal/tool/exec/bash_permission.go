@@ -54,7 +54,7 @@ func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInp
 	return append(
 		out,
 		tool.Request{
-			Action: permission.Shell, Resources: resources, Save: save, Metadata: tool.EncodeObject(meta), Seen: touched.seen,
+			Action: permission.Shell, Resources: resources, Save: save, Metadata: tool.EncodeObject(meta), Command: touched.seen,
 		},
 	)
 }
@@ -64,7 +64,7 @@ type touchedPaths struct {
 	outside []string // directories
 	read    []string // permission resources of files
 	write   []string
-	seen    permission.Seen
+	seen    permission.CommandContext
 }
 
 // maxStarts bounds the directories from which relative paths are resolved.
@@ -166,7 +166,7 @@ func escapeGlob(dir string) string {
 // addTouched adds one path. An argument that may be a path counts only if the file exists. A path that is known to
 // change counts only if it is protected: otherwise the rules for commands suffice.
 func (t *bashTool) addTouched(out *touchedPaths, p workpath.Path, named shell.Path) {
-	guarded := permission.Guarded(writtenResource(p, named)) != ""
+	guarded := permission.ProtectedName(writtenResource(p, named)) != ""
 	mention := named.Use == shell.Named || named.Use == shell.Given || named.Use == shell.Handed && !guarded
 	if mention && p.Info == nil && !isKnownDir(filepath.Dir(p.Real)) {
 		return

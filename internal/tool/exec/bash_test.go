@@ -133,7 +133,7 @@ func TestBashAsks(t *testing.T) {
 	want := []tool.Request{
 		{
 			Action: "bash", Resources: []string{`touch *?\x`}, Save: []string{"touch *"},
-			Seen: permission.Seen{Script: `touch *?\x`},
+			Command: permission.CommandContext{Script: `touch *?\x`},
 		},
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {

@@ -123,7 +123,7 @@ func (c change) permissionRequest() tool.Request {
 		r.Resources = append(r.Resources, st.path.Resource())
 	}
 	// "*" does not cover protected files
-	if slices.ContainsFunc(r.Resources, func(path string) bool { return permission.Guarded(path) != "" }) {
+	if slices.ContainsFunc(r.Resources, func(path string) bool { return permission.ProtectedName(path) != "" }) {
 		r.Save = nil
 		for _, path := range r.Resources {
 			r.Save = append(r.Save, permission.Escape(path))

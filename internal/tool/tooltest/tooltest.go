@@ -130,7 +130,7 @@ func (b *Bench) ask(_ context.Context, r tool.Request) error {
 	b.mu.Lock()
 	b.asked = append(b.asked, r)
 	b.mu.Unlock()
-	subject := permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen}
+	subject := permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command}
 	d := permission.EvaluateAll([]permission.Layer{{Rules: b.Rules}}, nil, subject)
 	if d.Effect == session.Allow {
 		return nil

@@ -107,7 +107,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-func TestNothingOfTheUsersGoesAlong(t *testing.T) {
+func TestRequestsCarryNoCredentials(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
 	var got http.Header
@@ -128,7 +128,7 @@ func TestNothingOfTheUsersGoesAlong(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLarge(t *testing.T) {
+func TestLargeResponses(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"announced": func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set("Content-Length", "99999999") },
 		"endless": func(rw http.ResponseWriter, r *http.Request) {
@@ -207,7 +207,7 @@ func TestSlowServers(t *testing.T) {
 	}
 }
 
-func TestPagesMadeToBreakAReader(t *testing.T) {
+func TestHostilePages(t *testing.T) {
 	for name, body := range map[string]string{
 		"deep":       strings.Repeat("<div>", 30000) + "words",
 		"formatting": strings.Repeat("<b><i><a>", 20000) + "words",

@@ -8,7 +8,7 @@ import (
 )
 
 // Each check alone refuses: that of names, that of the socket, and that of this machine's addresses.
-func TestEveryCheckAlone(t *testing.T) {
+func TestEachCheckAlone(t *testing.T) {
 	const public = "93.184.215.14"
 	names := map[string][]string{
 		"mixed": {public, "10.0.0.1"}, "private": {"::ffff:10.0.0.1"}, "public": {public}, "own": {"93.184.215.15"},

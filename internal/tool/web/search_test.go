@@ -20,7 +20,7 @@ func names(c web.Config) (names []string) {
 	return names
 }
 
-func TestSearchIsThereWithAKeyOnly(t *testing.T) {
+func TestSearchNeedsKey(t *testing.T) {
 	none := func(string) string { return "" }
 	if got := names(web.Config{Search: web.NewSearcher(none)}); !cmp.Equal(got, []string{"webfetch"}) {
 		t.Error(got)
@@ -34,7 +34,7 @@ func TestSearchIsThereWithAKeyOnly(t *testing.T) {
 	}
 }
 
-func TestOneOfTwoSearchServices(t *testing.T) {
+func TestSearchProvider(t *testing.T) {
 	for named, want := range map[string]string{"": "Exa", "exa": "Exa", "parallel": "Parallel"} {
 		for _, name := range []string{"CAIRN_WEBSEARCH_PROVIDER", "OPENCODE_WEBSEARCH_PROVIDER"} {
 			env := map[string]string{web.ExaKey: "a", web.ParallelKey: "b", name: named}

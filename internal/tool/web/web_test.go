@@ -126,7 +126,7 @@ func page(body string) http.HandlerFunc {
 	}
 }
 
-func TestWhatIsNotPublicIsRefusedBeforeAnythingIsSent(t *testing.T) {
+func TestPrivateAddressesAreRefused(t *testing.T) {
 	forms := []string{
 		// this machine, in every notation
 		"http://127.0.0.1/", "http://127.1/", "http://127.0.1/", "http://2130706433/", "http://0x7f000001/", "http://0x7f.1/",
@@ -176,7 +176,7 @@ func TestWhatIsNotPublicIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	}
 }
 
-func TestNamesThatLeadToWhatIsNotPublic(t *testing.T) {
+func TestNamesWithPrivateAddresses(t *testing.T) {
 	for _, addr := range []string{
 		"127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "100.64.9.9", "::1", "::ffff:127.0.0.1", "64:ff9b::a00:1",
 		"fe80::1", "fd00:ec2::254", "0.0.0.0", "::",
@@ -218,7 +218,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-func TestTheMachineIsNotReachedUnderItsOwnAddresses(t *testing.T) {
+func TestOwnAddressesAreRefused(t *testing.T) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestRedirects(t *testing.T) {
 }
 
 // A redirect within the host resolves and checks the name again.
-func TestRedirectToAHostThatMoved(t *testing.T) {
+func TestRedirectResolvesAgain(t *testing.T) {
 	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "/next", http.StatusFound)
 	})
@@ -298,7 +298,7 @@ func TestRedirectToAHostThatMoved(t *testing.T) {
 	}
 }
 
-func TestWhatIsAsked(t *testing.T) {
+func TestPermissionRequests(t *testing.T) {
 	w := newWorld(t, page("<p>hello</p>")).open()
 	url := w.at("docs.example", "/a?b=c")
 	if s := w.fetch(strings.Replace(url, "docs.example", "DOCS.Example", 1) + "#part"); s.Error != nil {
@@ -324,7 +324,7 @@ func TestWhatIsAsked(t *testing.T) {
 }
 
 // The reply "always" allows the host, port and scheme that were shown, including the first page.
-func TestAlwaysIsForTheHost(t *testing.T) {
+func TestAlwaysCoversHost(t *testing.T) {
 	w := newWorld(t, page("<p>hello</p>")).open()
 	w.rules = nil // no request is sent
 	for url, want := range map[string]string{

@@ -13,9 +13,9 @@ type Tree struct {
 	Files func() (files []string, all bool) // the resources of its files; all is false if there are too many
 }
 
-// within decides about reading the files below the directory: about each of them, or, if there are too many, about any
+// decideTree decides about reading the files below the directory: about each of them, or, if there are too many, about any
 // file there. If it is uncertain that they are read, a deny becomes an ask.
-func within(layers []Layer, approvals []session.Rule, t Tree) Decision {
+func decideTree(layers []Layer, approvals []session.Rule, t Tree) Decision {
 	d := t.decide(layers, approvals)
 	if t.Maybe && d.Effect == session.Deny {
 		d.Effect, d.Possible, d.Firm = session.Ask, true, true

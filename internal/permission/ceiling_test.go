@@ -21,9 +21,9 @@ func TestBelow(t *testing.T) {
 	for _, x := range pool {
 		for _, y := range pool {
 			parent := []permission.Layer{x, y}
-			child := append(free[:1:1], permission.Below(parent)...)
-			grandchild := append(free[:1:1], permission.Below(child)...)
-			grandchild = append(grandchild, permission.Below(parent)...)
+			child := append(free[:1:1], permission.AsCeiling(parent)...)
+			grandchild := append(free[:1:1], permission.AsCeiling(child)...)
+			grandchild = append(grandchild, permission.AsCeiling(parent)...)
 			for _, resource := range []string{"a", "b", "c"} {
 				above := permission.Evaluate(parent, nil, "edit", resource).Effect
 				for depth, layers := range [][]permission.Layer{child, grandchild} {

@@ -6,12 +6,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Below returns the layers as a ceiling for work on behalf of their holder, e.g. a subagent: what they deny is denied,
+// AsCeiling returns the layers as a ceiling for work on behalf of their holder, e.g. a subagent: what they deny is denied,
 // and what they ask for asks, whatever the rules of that work say. An action that no rule matches asks, as always.
-func Below(layers []Layer) []Layer {
+func AsCeiling(layers []Layer) []Layer {
 	own := Layer{Name: "parent", Ceiling: true, Strict: true}
 	own.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Ask}}
-	own.Places = []string{"no rule of the parent allows it"}
+	own.RuleSources = []string{"no rule of the parent allows it"}
 	var ceilings []Layer
 	for _, l := range layers {
 		if l.Ceiling {
@@ -20,7 +20,7 @@ func Below(layers []Layer) []Layer {
 		}
 		own.Rules = append(own.Rules, l.Rules...)
 		for i := range l.Rules {
-			own.Places = append(own.Places, l.Place(i))
+			own.RuleSources = append(own.RuleSources, l.RuleSource(i))
 		}
 	}
 	return append([]Layer{own}, slices.Clone(ceilings)...)

@@ -12,7 +12,7 @@ func TestWhatACommandMayRead(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		rules []string
-		seen  permission.Seen
+		seen  permission.CommandContext
 		text  string
 		want  session.Effect
 	}{
@@ -55,15 +55,15 @@ func TestWhatACommandMayRead(t *testing.T) {
 		},
 		{
 			name: "in another directory", rules: []string{"read | keys/* | deny", "bash | * | allow"},
-			seen: permission.Seen{From: []string{".", "keys"}}, text: "cat src$f", want: session.Deny,
+			seen: permission.CommandContext{From: []string{".", "keys"}}, text: "cat src$f", want: session.Deny,
 		},
 		{
 			name: "in a directory below", rules: []string{"read | a/keys/* | deny", "bash | * | allow"},
-			seen: permission.Seen{From: []string{"a"}}, text: "cat k$f", want: session.Ask,
+			seen: permission.CommandContext{From: []string{"a"}}, text: "cat k$f", want: session.Ask,
 		},
 		{
 			name: "in an unknown one", rules: []string{"read | keys/* | deny", "bash | * | allow"},
-			seen: permission.Seen{From: []string{".", "\x00"}}, text: "cat k$f", want: session.Ask,
+			seen: permission.CommandContext{From: []string{".", "\x00"}}, text: "cat k$f", want: session.Ask,
 		},
 		{
 			name: "absolute", rules: []string{"read | keys/* | deny", "bash | * | allow"}, text: "cat /work/keys/$f",
@@ -71,11 +71,11 @@ func TestWhatACommandMayRead(t *testing.T) {
 		},
 		{
 			name: "known beforehand", rules: []string{"read | *.env | deny", "bash | * | allow"},
-			seen: permission.Seen{Known: []string{".e\x00"}}, text: "cat .e*", want: session.Allow,
+			seen: permission.CommandContext{Known: []string{".e\x00"}}, text: "cat .e*", want: session.Allow,
 		},
 		{
 			name: "another is not", rules: []string{"read | *.env | deny", "bash | * | allow"},
-			seen: permission.Seen{Known: []string{".e\x00"}}, text: "cat .e* $f", want: session.Ask,
+			seen: permission.CommandContext{Known: []string{".e\x00"}}, text: "cat .e* $f", want: session.Ask,
 		},
 		{
 			name: "a set of characters", rules: []string{"read | *.env | deny", "bash | * | allow"}, text: "cat .[e]nv",
@@ -89,7 +89,7 @@ func TestWhatACommandMayRead(t *testing.T) {
 	} {
 		layers := []permission.Layer{layer("defaults", "* | * | allow"), layer("user", c.rules...)}
 		if d := permission.EvaluateAll(
-			layers, nil, permission.Subject{Action: "bash", Resources: []string{c.text}, Seen: c.seen},
+			layers, nil, permission.Subject{Action: "bash", Resources: []string{c.text}, Command: c.seen},
 		); d.Effect != c.want {
 			t.Errorf("%s: %s is %s by %+v, want %s", c.name, c.text, d.Effect, d.Rule, c.want)
 		}
@@ -174,7 +174,7 @@ func FuzzGuarded(f *testing.F) {
 	f.Add(".git/x")
 	f.Add("/a/.SSH./x")
 	f.Fuzz(func(t *testing.T, path string) {
-		if name := permission.Guarded(path); name != "" && permission.Guarded("a/"+path) == "" && path != "" &&
+		if name := permission.ProtectedName(path); name != "" && permission.ProtectedName("a/"+path) == "" && path != "" &&
 			path[0] != '/' && path[0] != '~' && path[0] != '\\' {
 			t.Errorf("%q is %s, and below a directory it is not", path, name)
 		}

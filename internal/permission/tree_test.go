@@ -66,13 +66,13 @@ func TestTrees(t *testing.T) {
 		looked := false
 		tree := permission.Tree{Dir: "d", Files: func() ([]string, bool) { looked = true; return c.files, c.all }}
 		s := permission.Subject{
-			Action: "bash", Resources: []string{"grep -r x d"}, Seen: permission.Seen{Below: []permission.Tree{tree}},
+			Action: "bash", Resources: []string{"grep -r x d"}, Command: permission.CommandContext{Below: []permission.Tree{tree}},
 		}
 		d := permission.EvaluateAll([]permission.Layer{layer("user", c.rules...)}, nil, s)
 		if d.Effect != c.want || looked != c.looked {
 			t.Errorf("%s: %s by %+v, looked %v", c.name, d.Effect, d, looked)
 		}
-		s.Seen.Below[0].Maybe = true
+		s.Command.Below[0].Maybe = true
 		if d := permission.EvaluateAll([]permission.Layer{layer("user", c.rules...)}, nil, s); d.Effect == session.Deny ||
 			(d.Effect == session.Allow) != (c.want == session.Allow) || d.Firm != (c.want == session.Deny) && c.all {
 			t.Errorf("%s, perhaps: %+v", c.name, d)

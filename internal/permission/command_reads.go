@@ -12,10 +12,10 @@ import (
 // read is the action of reading a file.
 const read = "read"
 
-// reading decides about the files that a command reads and that are unknown before it runs. A file that rules for read
+// decideReads decides about the files that a command reads and that are unknown before it runs. A file that rules for read
 // certainly deny or ask for is decided so; one that they may deny or ask for asks, unless a rule that names the program
 // allows the command. It returns nil if no rule stands against the command.
-func reading(layers []Layer, t target, d Decision) *Decision {
+func decideReads(layers []Layer, t target, d Decision) *Decision {
 	var worst *Decision
 	for _, file := range t.reads {
 		own := decide(layers, nil, read, target{text: file, open: true})
@@ -46,11 +46,11 @@ func Reaches(command string) (out []Reach) {
 	for _, p := range shell.Parse(command).Paths {
 		switch {
 		case !p.Whole || strings.HasPrefix(p.Name, "/dev/"):
-		case p.Use == shell.Handed && Guarded(p.Name) != "":
+		case p.Use == shell.Handed && ProtectedName(p.Name) != "":
 			out = append(out, Reach{read, p.Name}, Reach{Edit, p.Name})
 		case p.Use == shell.Read, p.Use == shell.Given, p.Use == shell.Handed:
 			out = append(out, Reach{read, p.Name})
-		case p.Use == shell.Write, p.Use == shell.Change && Guarded(p.Name) != "":
+		case p.Use == shell.Write, p.Use == shell.Change && ProtectedName(p.Name) != "":
 			out = append(out, Reach{Edit, p.Name})
 		}
 	}
@@ -59,7 +59,7 @@ func Reaches(command string) (out []Reach) {
 
 // readTargets returns the resources that words of a command may stand for, from its possible working directories. Which
 // part of an absolute path is below the Location is unknown here, so every suffix of it counts.
-func readTargets(words []string, seen Seen) (out []string) {
+func readTargets(words []string, seen CommandContext) (out []string) {
 	from := seen.From
 	if len(from) == 0 {
 		from = []string{"."}
