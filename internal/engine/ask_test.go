@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// An ask that somebody else makes in the name of a running call does not make a restart run that call again.
-func TestForeignAskRunsNothing(t *testing.T) {
+// An external ask that names a running call does not make a restart run that call again.
+func TestExternalAskRunsNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := script.Parse([]byte(`{"turns": [
 			{"steps": [{"call": {"id": "c1", "name": "write", "arguments": {"token": "t1", "for": "1h"}}}]},
@@ -49,7 +49,7 @@ func TestForeignAskRunsNothing(t *testing.T) {
 		}
 		synctest.Wait()
 		if answerOf(t, w, "ses_a") == "" {
-			t.Error("the session does not go on")
+			t.Error("the session does not continue")
 		}
 		w.close(t)
 		if err := w.doubled(); err != nil {
@@ -59,9 +59,9 @@ func TestForeignAskRunsNothing(t *testing.T) {
 	})
 }
 
-// A session that waits for people only can be left to the next process; from the reply on it cannot, until what was
-// allowed is done, also when another call goes on waiting.
-func TestRests(t *testing.T) {
+// A session that only waits for replies can be left to the next process. From a reply on it cannot, until the call
+// that asked has ended, even while another call still waits.
+func TestIsAwaitingReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := script.Parse([]byte(`{"turns": [
 			{"steps": [{"call": {"id": "c1", "name": "edit", "arguments": {"token": "t1", "path": "a", "for": "1m"}}},
@@ -74,18 +74,18 @@ func TestRests(t *testing.T) {
 		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
-		rests := func(when string, want bool) {
+		check := func(when string, want bool) {
 			t.Helper()
 			if got := w.engine.IsAwaitingReplies("ses_a"); got != want {
-				t.Errorf("%s: rests is %v", when, got)
+				t.Errorf("%s: IsAwaitingReplies is %v", when, got)
 			}
 		}
-		rests("idle", false)
+		check("idle", false)
 		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
-		rests("both wait", true)
+		check("both wait", true)
 		asks, err := w.engine.Asks.List(t.Context(), "ses_a")
 		if err != nil || len(asks) != 2 {
 			t.Fatal(asks, err)
@@ -97,20 +97,20 @@ func TestRests(t *testing.T) {
 			}
 		}
 		reply("a")
-		rests("one is answered", false)
+		check("one is answered", false)
 		time.Sleep(10 * time.Second)
-		rests("one runs", false)
+		check("one runs", false)
 		time.Sleep(10 * time.Minute)
-		rests("one is done", true)
+		check("one is done", true)
 		reply("b")
-		rests("the last is answered", false)
+		check("the last is answered", false)
 		synctest.Wait()
 		w.close(t)
 		prove(t, w)
 	})
 }
 
-// A history that was forgotten and read anew counts once, and is as young as it is.
+// An entry that was deleted and read again counts once, and as the newest one.
 func TestForgottenHistory(t *testing.T) {
 	var c historyCache
 	c.Get("ses_a")
@@ -120,11 +120,11 @@ func TestForgottenHistory(t *testing.T) {
 		c.Get(session.ID(fmt.Sprint("ses_", i)))
 	}
 	if len(c.m) != maxCachedSessions || len(c.order) != maxCachedSessions || c.m["ses_a"] != a {
-		t.Errorf("%d histories in the order of %d", len(c.m), len(c.order))
+		t.Errorf("the cache has %d entries and an order of %d", len(c.m), len(c.order))
 	}
 }
 
-// jostled is a store where somebody else changes the epoch first, once.
+// jostled is a store in which another writer changes the epoch first, once.
 type jostled struct {
 	store.Store
 	armed bool
@@ -147,7 +147,7 @@ func (t jostledTx) PutEpoch(id session.ID, e *store.Epoch) error {
 	return t.Tx.PutEpoch(id, e)
 }
 
-// A boundary that is tried again because the epoch changed promotes once only.
+// A boundary that is repeated because the epoch changed promotes only once.
 func TestBoundaryPromotesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})

@@ -30,8 +30,8 @@ func importedMessage(t *testing.T, n int) jsontext.Value {
 	return b
 }
 
-// A session comes in pieces, is hidden until all of it is there, and comes with no rights. Pieces that were sent twice, in
-// whatever life, change nothing.
+// A session is imported in pieces, hidden until it is complete, and without rights. A piece that is sent twice
+// changes nothing, also across a restart.
 func TestImport(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
@@ -54,12 +54,12 @@ func TestImport(t *testing.T) {
 	w.kill(true)
 	w.start()
 	if got := piece(0); got.Messages != 2 {
-		t.Errorf("asked how far it is: %+v", got)
+		t.Errorf("without messages: %+v", got)
 	}
 	got := piece(1, 1, 2)
 	s := got.Session
 	if got.Messages != 3 || s.Time.Archived != 0 || !s.Import.Whole || s.Open || len(s.Permission) != 1 || s.Permission[0].Effect != session.Deny || s.Time.Updated != 9 {
-		t.Errorf("whole: %+v", s)
+		t.Errorf("complete: %+v", s)
 	}
 	written := len(allEvents(t, w.store))
 	piece(0, 0, 1, 2)
@@ -78,15 +78,15 @@ func TestImportIsRefused(t *testing.T) {
 	written := len(allEvents(t, w.store))
 	open := jsontext.Value(`{"id":"msg_o","type":"assistant","time":{"created":1},"agent":"a","model":{"id":"m","providerID":"p"},"content":[]}`)
 	for name, change := range map[string]func(*command.ImportRequest){
-		"another one":            func(r *command.ImportRequest) { r.Session.Import.Hash = "other" },
-		"no id":                  func(r *command.ImportRequest) { r.Session.ID = "x" },
-		"nothing said":           func(r *command.ImportRequest) { r.Session.Import = nil },
-		"no message":             func(r *command.ImportRequest) { r.Messages = []jsontext.Value{jsontext.Value(`{"type":"odd"}`)} },
-		"more than announced":    func(r *command.ImportRequest) { r.Messages = []jsontext.Value{importedMessage(t, 1)} },
-		"a turn without end":     func(r *command.ImportRequest) { r.Session.Import.Messages, r.Messages = 1, []jsontext.Value{open} },
-		"a gap":                  func(r *command.ImportRequest) { r.Session.ID, r.Session.Import.Messages, r.After = "ses_b", 2, 1 },
-		"rules that are none":    func(r *command.ImportRequest) { r.Session.Permission[0].Action = "" },
-		"metadata that are none": func(r *command.ImportRequest) { r.Session.Metadata = jsontext.Value(`7`) },
+		"other content":       func(r *command.ImportRequest) { r.Session.Import.Hash = "other" },
+		"no id":               func(r *command.ImportRequest) { r.Session.ID = "x" },
+		"no metadata":         func(r *command.ImportRequest) { r.Session.Import = nil },
+		"no message":          func(r *command.ImportRequest) { r.Messages = []jsontext.Value{jsontext.Value(`{"type":"odd"}`)} },
+		"more than announced": func(r *command.ImportRequest) { r.Messages = []jsontext.Value{importedMessage(t, 1)} },
+		"a turn without end":  func(r *command.ImportRequest) { r.Session.Import.Messages, r.Messages = 1, []jsontext.Value{open} },
+		"a gap":               func(r *command.ImportRequest) { r.Session.ID, r.Session.Import.Messages, r.After = "ses_b", 2, 1 },
+		"invalid rules":       func(r *command.ImportRequest) { r.Session.Permission[0].Action = "" },
+		"invalid metadata":    func(r *command.ImportRequest) { r.Session.Metadata = jsontext.Value(`7`) },
 	} {
 		r := importOf("h", 0)
 		change(&r)

@@ -23,7 +23,7 @@ func untilStopped(ctx context.Context) tool.JobEnd {
 	return tool.JobEnd{Exit: &exit}
 }
 
-// jobWorld is a world with a session and its jobs.
+// jobWorld returns a world with a session, and the session's jobs.
 func jobWorld(t *testing.T) (*world, tool.Jobs) {
 	t.Helper()
 	w := newWorld(t, script.Script{})

@@ -22,8 +22,8 @@ const whichColour = `{"turns": [
 		{"question": "Which sizes?", "header": "Sizes", "options": [{"label": "S"}, {"label": "L"}], "multiple": true, "custom": false}]}}}]},
 	{"repeat": true, "steps": [{"text": "ok"}]}]}`
 
-// asking is a world in which the model has put its questions, under the policy.
-func asking(t *testing.T, asks session.AskPolicy) *world {
+// newQuestionWorld returns a world in which the model has asked its questions, under the policy.
+func newQuestionWorld(t *testing.T, asks session.AskPolicy) *world {
 	t.Helper()
 	s, err := script.Parse([]byte(whichColour))
 	if err != nil {
@@ -64,7 +64,7 @@ func messagesOf(t *testing.T, w *world) (ms []session.Message) {
 	return ms
 }
 
-// lastText is what the model said last, "" if it was to be told of its call and was not.
+// lastText returns the last text of the model, "" if it has not continued after its call.
 func lastText(t *testing.T, w *world) string {
 	t.Helper()
 	ms := messagesOf(t, w)
@@ -76,7 +76,7 @@ func lastText(t *testing.T, w *world) string {
 	return ""
 }
 
-// calledTool is the only call of the session.
+// calledTool returns the only call of the session.
 func calledTool(t *testing.T, w *world) *session.Tool {
 	t.Helper()
 	for _, m := range messagesOf(t, w) {
@@ -84,16 +84,16 @@ func calledTool(t *testing.T, w *world) *session.Tool {
 			return a.Tools()[0]
 		}
 	}
-	t.Fatal("no call")
+	t.Fatal("the session has no call")
 	return nil
 }
 
-// A question waits as long as it takes, also across the end of the process, and is answered once.
+// A question waits without limit, also across a restart, and is answered once.
 func TestQuestion(t *testing.T) {
 	for _, end := range []string{"no end", "killed", "closed"} {
 		t.Run(end, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := asking(t, "")
+				w := newQuestionWorld(t, "")
 				ask := pendingQuestion(t, w)
 				if got := w.engine.Status("ses_a").Type; got != StatusQuestion {
 					t.Error(got)
@@ -119,7 +119,7 @@ func TestQuestion(t *testing.T) {
 					t.Errorf("%+v", c.State)
 				}
 				if lastText(t, w) != "ok" {
-					t.Error("the model did not go on")
+					t.Error("the model did not continue")
 				}
 				if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", ask.ID, [][]string{{}, {}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
 					t.Error(err)
@@ -149,7 +149,7 @@ func wrongAnswers(t *testing.T, w *world, id session.AskID) {
 // Dismissing a question stops the work.
 func TestQuestionDismissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := asking(t, "")
+		w := newQuestionWorld(t, "")
 		if err := w.engine.Asks.DismissQuestions(t.Context(), "ses_a", pendingQuestion(t, w).ID); err != nil {
 			t.Fatal(err)
 		}
@@ -158,26 +158,26 @@ func TestQuestionDismissed(t *testing.T) {
 			t.Errorf("%+v", c.State)
 		}
 		if lastText(t, w) != "" {
-			t.Error("the model went on")
+			t.Error("the model continued")
 		}
 		w.close(t)
 		prove(t, w)
 	})
 }
 
-// Where nobody is there, a question ends by the policy: the model decides, or the work stops.
+// In an unattended run the policy ends a question: the model decides, or the work stops.
 func TestQuestionWithoutPeople(t *testing.T) {
 	for policy, want := range map[session.AskPolicy]string{"deny": "nobody is there", "allow": "nobody is there", "fail": "denied: no person is available to answer it", "wait:1m": "nobody answered within 1m"} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := asking(t, policy)
+				w := newQuestionWorld(t, policy)
 				time.Sleep(2 * time.Minute) // the bubble's time
 				synctest.Wait()
 				if c := calledTool(t, w); c.State.Error == nil || !strings.Contains(c.State.Error.Message, want) {
 					t.Errorf("%+v", c.State)
 				}
 				if went := lastText(t, w) == "ok"; went != (policy != "fail") {
-					t.Errorf("went on: %v", went)
+					t.Errorf("continued: %v", went)
 				}
 				w.close(t)
 				prove(t, w)
@@ -186,7 +186,7 @@ func TestQuestionWithoutPeople(t *testing.T) {
 	}
 }
 
-// An agent that may not ask is told so.
+// An agent that may not ask questions gets a denial.
 func TestQuestionDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := script.Parse([]byte(whichColour))
@@ -210,7 +210,8 @@ func TestQuestionDenied(t *testing.T) {
 	})
 }
 
-// What allows another ask for good answers no question; a rejection of another ask, which stops the work, ends it.
+// A reply of always to another ask answers no question. A rejection of another ask stops the work and ends the
+// question.
 func TestQuestionBesideAnAsk(t *testing.T) {
 	for reply, waits := range map[session.Reply]int{session.ReplyAlways: 1, session.ReplyReject: 0} {
 		t.Run(string(reply), func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// An approval that was revoked allows nothing from then on, also in a turn that began while it held: whatever asks after
-// Revoke has returned waits for a person.
+// A revoked approval allows nothing more, also in a turn that began before: a call that asks after RevokeApproval has
+// returned waits for a person.
 func TestRevokedApprovalAllowsNothing(t *testing.T) {
 	for _, together := range []bool{false, true} { // revoked before the second call asks, and while it does
 		synctest.Test(t, func(t *testing.T) {

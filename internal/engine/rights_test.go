@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// family is three sessions, each below the one before. What one says of an action holds for all below it.
+// family creates three sessions, each the parent of the next, with one rule each.
 func family(t *testing.T, w *world, rules ...session.Rule) []session.ID {
 	t.Helper()
 	ids := []session.ID{"ses_top", "ses_child", "ses_grandchild"}
@@ -32,7 +32,7 @@ func family(t *testing.T, w *world, rules ...session.Rule) []session.ID {
 	return ids
 }
 
-// No session may do what one above it may not, at any depth, whatever its own rules allow.
+// No session may do what an ancestor may not, at any depth, whatever its own rules allow.
 func TestRightsNeverGrowDownwards(t *testing.T) {
 	top := session.Rule{Action: "edit", Resource: "*", Effect: session.Deny}
 	middle := session.Rule{Action: "bash", Resource: "*", Effect: session.Ask}
@@ -60,7 +60,7 @@ func TestRightsNeverGrowDownwards(t *testing.T) {
 	}
 }
 
-// A call two levels down is settled by the rules at the top, which may have become stricter since.
+// The current rules of the topmost session decide about a call two levels below.
 func TestRightsOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		edit := script.Step{Call: &script.Call{ID: "c", Name: "edit", Arguments: jsontext.Value(`{"path":"a","token":"t"}`)}}
@@ -82,12 +82,12 @@ func TestRightsOfCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		if prompt(); w.effects["t"] != 1 {
-			t.Error("a call ran that the session at the top may not make")
+			t.Error("a call ran that the topmost session denies")
 		}
 	})
 }
 
-// In an open session what only the careful defaults ask about is allowed. Rules that anybody made decide as ever.
+// An open session allows what only the built-in defaults ask about. Configured rules apply as always.
 func TestOpenSessions(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)

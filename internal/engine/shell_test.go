@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// commands is the tool bash of a world in which there are three commands: "echo WORDS", "fail" and "hang".
+// commands returns a tool bash with three commands: "echo WORDS", "fail" and "hang".
 func commands() tool.Tool { return bash{} }
 
 type bash struct{}

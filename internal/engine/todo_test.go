@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/dialog"
 )
 
-// The list of todos changes with the settlement of the call that sets it, alone in its turn or not; it is read anew, and
-// it is what the log says.
+// The todo list changes with the settlement of the call that sets it, alone in its turn or not. The tool reads the
+// current list, and the log agrees with it.
 func TestTodos(t *testing.T) {
 	const first, second = `{"content": "first", "status": "in_progress", "priority": "high"}`, `{"content": "second", "status": "pending"}`
 	for name, tt := range map[string]struct {

@@ -37,7 +37,7 @@ func (a *Asks) RevokeApproval(ctx context.Context, approval string) error {
 	return err
 }
 
-// AskExternally asks on behalf of a caller outside of any tool call (PM-11). It returns at once, with the effect and,
+// AskExternally asks on behalf of a caller outside of any tool call. It returns at once, with the effect and,
 // if the effect is ask, the id of the pending ask.
 func (a *Asks) AskExternally(
 	ctx context.Context, id session.ID, ask session.PendingAsk,

@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// A rule or a budget that would guard nothing is refused wherever it is given, and nothing is written.
-func TestGuardsAreRefused(t *testing.T) {
+// An invalid rule or budget is refused in every command, and nothing is written.
+func TestInvalidRulesAndBudgets(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
 	rules, budget := []session.Rule{{Action: "edit", Resource: "*", Effect: "denied"}}, &session.Budget{Turns: -1}
@@ -35,30 +35,31 @@ func TestGuardsAreRefused(t *testing.T) {
 		}
 	}
 	if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", command.SessionChange{Title: &title, Permission: &rules}); err == nil {
-		t.Error("the rules were changed")
+		t.Error("invalid rules were stored")
 	}
 	if err := w.engine.Commands.SetBudget(t.Context(), "ses_a", budget); err == nil {
-		t.Error("the budget was set")
+		t.Error("an invalid budget was stored")
 	}
 	if n := len(allEvents(t, w.store)); n != written {
 		t.Errorf("%d events were written", n-written)
 	}
 }
 
-// A new session has the limits of its location where its request names none; a request that is made again is the same.
+// A new session has the budget of its location for the limits that its request leaves open; repeating the request
+// returns the same session.
 func TestBudgetOfNewSessions(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
 	w.budget = &session.Budget{USD: session.Dollar, Turns: 3}
-	place := session.Location{Directory: "/w"}
+	at := session.Location{Directory: "/w"}
 	for _, tt := range []struct {
 		name string
 		r    command.CreateRequest
 		want *session.Budget
 	}{
-		{"none is named", command.CreateRequest{ID: "ses_a", Location: place}, w.budget},
-		{"another is", command.CreateRequest{ID: "ses_b", Location: place, Budget: &session.Budget{Turns: 9, Tokens: 5}}, &session.Budget{USD: session.Dollar, Turns: 9, Tokens: 5}},
-		{"a child's is its parent's", command.CreateRequest{ID: "ses_c", Location: place, ParentID: "ses_a"}, nil},
+		{"no budget", command.CreateRequest{ID: "ses_a", Location: at}, w.budget},
+		{"a budget", command.CreateRequest{ID: "ses_b", Location: at, Budget: &session.Budget{Turns: 9, Tokens: 5}}, &session.Budget{USD: session.Dollar, Turns: 9, Tokens: 5}},
+		{"a child session", command.CreateRequest{ID: "ses_c", Location: at, ParentID: "ses_a"}, nil},
 	} {
 		for range 2 {
 			s, err := w.engine.Commands.CreateSession(t.Context(), tt.r)
@@ -70,14 +71,14 @@ func TestBudgetOfNewSessions(t *testing.T) {
 			}
 		}
 	}
-	_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: place, Budget: &session.Budget{Turns: 4}})
+	_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: at, Budget: &session.Budget{Turns: 4}})
 	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeConflict {
 		t.Errorf("with another budget: %v", err)
 	}
 }
 
-// Bytes that are no text are mended where they come in, so that what is acknowledged can be stored and shown.
-func TestPromptIsMended(t *testing.T) {
+// Invalid UTF-8 is replaced when a prompt is admitted, so that the receipt shows what is stored.
+func TestPromptTextIsMadeValid(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
 	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
@@ -89,7 +90,7 @@ func TestPromptIsMended(t *testing.T) {
 	}
 }
 
-// The ledger keeps what a deleted session cost, under its id: another session with that id would not be counted.
+// The ledger keeps what a deleted session cost under its id, so the id cannot be used for another session.
 func TestWorkedInAndDeleted(t *testing.T) {
 	w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Usage: script.Usage{Input: 1}, Steps: []script.Step{{Text: script.Chunks{"Hi."}}}}}})
 	defer w.close(t)
@@ -108,7 +109,7 @@ func TestWorkedInAndDeleted(t *testing.T) {
 	}
 	remove()
 	if err := create(); err != nil {
-		t.Errorf("nothing was done in it: %v", err)
+		t.Errorf("create again after an unused session: %v", err)
 	}
 	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hello"}}); err != nil {
 		t.Fatal(err)
@@ -118,6 +119,6 @@ func TestWorkedInAndDeleted(t *testing.T) {
 	}
 	remove()
 	if e, ok := errors.AsType[*session.Error](create()); !ok || e.Code != session.CodeConflict {
-		t.Errorf("it was made again: %v", e)
+		t.Errorf("create again after a used session: %v", e)
 	}
 }

@@ -27,7 +27,7 @@ func fileURI(parts ...string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.Join(parts...)}).String()
 }
 
-// What is attached is looked at before anything is written; the error names the field and the limit.
+// Attachments are checked before anything is written; the error names the field and the limit.
 func TestAttachmentsAreChecked(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a b.txt"), []byte("x"), 0o600); err != nil {
@@ -35,9 +35,9 @@ func TestAttachmentsAreChecked(t *testing.T) {
 	}
 	large := pngHead + strings.Repeat("x", 4<<20)
 	for name, c := range map[string]struct {
-		file session.File
-		code session.Code // "" is admitted
-		says string
+		file    session.File
+		code    session.Code // "" is admitted
+		message string       // part of the error
 	}{
 		"image":                   {session.File{URI: dataOf("image/png", pngHead)}, "", ""},
 		"declared beside":         {session.File{URI: dataOf("", pngHead), Mime: "image/png"}, "", ""},
@@ -83,7 +83,7 @@ func TestAttachmentsAreChecked(t *testing.T) {
 					return
 				}
 				e, ok := errors.AsType[*session.Error](err)
-				if !ok || e.Code != c.code || e.Field != "prompt.files[1].uri" || !strings.Contains(e.Message, c.says) || len(e.Message) > 500 {
+				if !ok || e.Code != c.code || e.Field != "prompt.files[1].uri" || !strings.Contains(e.Message, c.message) || len(e.Message) > 500 {
 					t.Errorf("got %+v", err)
 				}
 				if n := len(allEvents(t, w.store)); n != 1 {
@@ -94,7 +94,7 @@ func TestAttachmentsAreChecked(t *testing.T) {
 	}
 }
 
-// A prompt that was admitted has its receipt, whatever became of what it names; a new one is looked at.
+// An admitted prompt keeps its receipt when the files and agents that it names are gone; a new prompt is refused.
 func TestAReceiptOutlivesWhatIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// The policy "allow" lifts asks. What a rule may deny, and what one does, at any depth, it does not.
+// The policy "allow" answers asks. It allows nothing that a rule denies or may deny, at any depth of parent sessions.
 func TestAllowLiftsAsksOnly(t *testing.T) {
 	rule := func(action, resource string, e session.Effect) session.Rule {
 		return session.Rule{Action: action, Resource: resource, Effect: e}
@@ -65,10 +65,10 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 					}
 					synctest.Wait()
 					if ran := w.effects["does"] > 0; ran != c.runs {
-						t.Errorf("it ran: %v", ran)
+						t.Errorf("the call ran: %v", ran)
 					}
 					if answerOf(t, w, id) == "" {
-						t.Error("the session does not go on")
+						t.Error("the session does not continue")
 					}
 				})
 			})

@@ -11,8 +11,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// A prompt may bring its agent and its model: they are the session's from its admission on, and what is not there is
-// refused before anything is written. A variant is that of one prompt. The turn that answers says which prompt, and frames its items by ids in their order.
+// A prompt may select an agent and a model: the session keeps them, and unknown ones are refused before anything is
+// written. A variant applies to one prompt. The turn that answers names the prompt, and the ids of its start and end
+// enclose those of its items.
 func TestPromptBringsItsChoice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{})
@@ -21,9 +22,9 @@ func TestPromptBringsItsChoice(t *testing.T) {
 		if _, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
-		nobody := session.Prompt{Text: "hi", Agent: "nobody"}
-		if _, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: nobody}); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-			t.Errorf("an agent that is not there: %v", err)
+		unknown := session.Prompt{Text: "hi", Agent: "unknown"}
+		if _, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: unknown}); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			t.Errorf("an unknown agent: %v", err)
 		}
 		in, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Named: true})
 		if err != nil {
@@ -71,7 +72,7 @@ func TestPromptBringsItsChoice(t *testing.T) {
 	})
 }
 
-// Who names an agent may have any that there is: one that lists do not offer, and one that others call upon.
+// A prompt may name any existing agent, also a hidden one and a subagent.
 func TestPromptBringsAnyAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{})
