@@ -146,7 +146,8 @@ func TestRecordedRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(joined(llmtest.DecodeTree(t, x.Request)), joined(llmtest.DecodeTree(t, string(got)))); diff != "" {
+			if diff := cmp.Diff(joined(llmtest.DecodeTree(t, x.Request)), joined(llmtest.DecodeTree(t, string(got)))); diff !=
+				"" {
 				t.Errorf("-recorded +ours:\n%s", diff)
 			}
 		})

@@ -66,16 +66,23 @@ func TestRecordedRequests(t *testing.T) {
 			if err := json.Unmarshal([]byte(x.Request), &w, json.MatchCaseInsensitiveNames(true)); err != nil {
 				t.Fatal(err)
 			}
-			req := &llm.Request{Model: w.ModelID, Generate: llm.Generation{MaxTokens: w.InferenceConfig.MaxTokens, Temperature: w.InferenceConfig.Temperature}}
+			req := &llm.Request{
+				Model:    w.ModelID,
+				Generate: llm.Generation{MaxTokens: w.InferenceConfig.MaxTokens, Temperature: w.InferenceConfig.Temperature},
+			}
 			for _, s := range w.System {
 				req.System = append(req.System, s.Text)
 			}
 			for _, m := range w.Messages {
-				req.Messages = append(req.Messages, llm.Message{Role: llm.Role(m.Role), Parts: []llm.Part{llm.Text{Text: m.Content[0].Text}}})
+				req.Messages = append(
+					req.Messages, llm.Message{Role: llm.Role(m.Role), Parts: []llm.Part{llm.Text{Text: m.Content[0].Text}}},
+				)
 			}
 			for _, tool := range w.ToolConfig.Tools {
 				spec := tool.ToolSpec
-				req.Tools = append(req.Tools, llm.ToolDefinition{Name: spec.Name, Description: spec.Description, Schema: spec.InputSchema.JSON})
+				req.Tools = append(
+					req.Tools, llm.ToolDefinition{Name: spec.Name, Description: spec.Description, Schema: spec.InputSchema.JSON},
+				)
 			}
 			if name := w.ToolConfig.ToolChoice.Tool.Name; name != "" {
 				req.Choice = llm.ToolChoice{Mode: llm.ChooseTool, Name: name}
@@ -96,7 +103,10 @@ func TestRecordedRequests(t *testing.T) {
 }
 
 func TestExam(t *testing.T) {
-	for _, model := range []string{"anthropic.claude-3-haiku-20240307-v1:0", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "meta.llama3-1-8b-instruct-v1:0"} {
+	for _, model := range []string{
+		"anthropic.claude-3-haiku-20240307-v1:0", "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+		"meta.llama3-1-8b-instruct-v1:0",
+	} {
 		t.Run(model, func(t *testing.T) {
 			d := bedrock.NewDialect(model, true)
 			llmtest.Exam{
@@ -216,7 +226,8 @@ func (v *validator) block(b wireBlock) error {
 		}
 	case b.Document != nil:
 		name := b.Document.Name
-		if v.names[name] || strings.Trim(name, llmtest.WordLetters+" ()[]") != "" || strings.Contains(name, "  ") || strings.Contains(name, "_") || name == "" {
+		if v.names[name] || strings.Trim(name, llmtest.WordLetters+" ()[]") != "" || strings.Contains(name, "  ") ||
+			strings.Contains(name, "_") || name == "" {
 			return fmt.Errorf("a document's name %q", name)
 		}
 		v.names[name] = true
@@ -234,7 +245,10 @@ func frame(tb testing.TB, kind, name, payload string) string {
 	tb.Helper()
 	m := eventstream.Message{Payload: []byte(payload)}
 	m.Headers.Set(":message-type", eventstream.StringValue(kind))
-	m.Headers.Set(map[string]string{"event": ":event-type", "exception": ":exception-type", "error": ":error-code"}[kind], eventstream.StringValue(name))
+	m.Headers.Set(
+		map[string]string{"event": ":event-type", "exception": ":exception-type", "error": ":error-code"}[kind],
+		eventstream.StringValue(name),
+	)
 	if kind == "error" {
 		m.Headers.Set(":error-message", eventstream.StringValue(payload))
 	}
@@ -273,43 +287,124 @@ func streams(tb testing.TB) []struct{ name, body, want string } {
 	textHi := []string{"opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0"}
 	begun := lines(textHi[:3]...)
 	return []struct{ name, body, want string }{
-		{"text", events(tb, piece, says, piece, `{"contentBlockIndex":0,"delta":{"text":""}}`, stop, `{"contentBlockIndex":0}`, "future", "{}", ends, endTurn, meta, counts), lines(append(textHi, "finish stop"+counted)...)},
+		{
+			"text",
+			events(
+				tb, piece, says, piece, `{"contentBlockIndex":0,"delta":{"text":""}}`, stop, `{"contentBlockIndex":0}`, "future",
+				"{}", ends, endTurn, meta, counts,
+			),
+			lines(append(textHi, "finish stop"+counted)...),
+		},
 		{
 			"thinking with its signature, and redacted",
-			events(tb, piece, `{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"hm"}}}`, piece, `{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"s=="}}}`, stop, `{"contentBlockIndex":0}`,
-				piece, `{"contentBlockIndex":1,"delta":{"reasoningContent":{"redactedContent":"eno="}}}`, piece, `{"contentBlockIndex":2,"delta":{"text":"hi"}}`, ends, endTurn),
-			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, `reasoning-end reasoning-0 bedrock={"signature":"s=="}`, "text-start text-0", `text-delta text-0 "hi"`,
-				"reasoning-start reasoning-1", `reasoning-end reasoning-1 bedrock={"redactedData":"eno="}`, "text-end text-0", "finish stop"+nothing),
+			events(
+				tb, piece, `{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"hm"}}}`, piece,
+				`{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"s=="}}}`, stop, `{"contentBlockIndex":0}`,
+				piece, `{"contentBlockIndex":1,"delta":{"reasoningContent":{"redactedContent":"eno="}}}`, piece,
+				`{"contentBlockIndex":2,"delta":{"text":"hi"}}`, ends, endTurn,
+			),
+			lines(
+				"opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`,
+				`reasoning-end reasoning-0 bedrock={"signature":"s=="}`, "text-start text-0", `text-delta text-0 "hi"`,
+				"reasoning-start reasoning-1", `reasoning-end reasoning-1 bedrock={"redactedData":"eno="}`, "text-end text-0",
+				"finish stop"+nothing,
+			),
 		},
 		{
-			"a call", events(tb, start, `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"t1","name":"f"}}}`, piece, `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{\"a\":1}"}}}`, stop, `{"contentBlockIndex":1}`, ends, endTurn, meta, counts),
-			lines("opened req-1", "input-start t1 f", `input-delta t1 "{\"a\":1}"`, "input-end t1", `call t1 f {"a":1}`, "finish tool-calls"+counted),
+			"a call",
+			events(
+				tb, start, `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"t1","name":"f"}}}`, piece,
+				`{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{\"a\":1}"}}}`, stop, `{"contentBlockIndex":1}`, ends, endTurn,
+				meta, counts,
+			),
+			lines(
+				"opened req-1", "input-start t1 f", `input-delta t1 "{\"a\":1}"`, "input-end t1", `call t1 f {"a":1}`,
+				"finish tool-calls"+counted,
+			),
 		},
 		{
-			"a structured answer is text", events(tb, start, `{"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"t1","name":"structured_answer"}}}`, piece, `{"contentBlockIndex":0,"delta":{"toolUse":{"input":"{}"}}}`, ends, `{"stopReason":"tool_use"}`),
+			"a structured answer is text",
+			events(
+				tb, start, `{"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"t1","name":"structured_answer"}}}`, piece,
+				`{"contentBlockIndex":0,"delta":{"toolUse":{"input":"{}"}}}`, ends, `{"stopReason":"tool_use"}`,
+			),
 			lines("opened req-1", "text-start text-0", `text-delta text-0 "{}"`, "text-end text-0", "finish stop"+nothing),
 		},
-		{"cached input beside the rest", events(tb, piece, says, ends, endTurn, meta, `{"usage":{"inputTokens":5,"outputTokens":7,"cacheReadInputTokens":100,"cacheWriteInputTokens":20,"totalTokens":132}}`), lines(append(textHi, "finish stop in=125 out=7 reasoning=0 read=100 write=20 total=132")...)},
-		{"cached input within the rest", events(tb, piece, says, ends, endTurn, meta, `{"usage":{"inputTokens":125,"outputTokens":7,"cacheReadInputTokens":100,"cacheWriteInputTokens":20,"totalTokens":132}}`), lines(append(textHi, "finish stop in=125 out=7 reasoning=0 read=100 write=20 total=132")...)},
+		{
+			"cached input beside the rest",
+			events(
+				tb, piece, says, ends, endTurn, meta,
+				`{"usage":{"inputTokens":5,"outputTokens":7,"cacheReadInputTokens":100,"cacheWriteInputTokens":20,`+
+					`"totalTokens":132}}`,
+			),
+			lines(append(textHi, "finish stop in=125 out=7 reasoning=0 read=100 write=20 total=132")...),
+		},
+		{
+			"cached input within the rest",
+			events(
+				tb, piece, says, ends, endTurn, meta,
+				`{"usage":{"inputTokens":125,"outputTokens":7,"cacheReadInputTokens":100,"cacheWriteInputTokens":20,`+
+					`"totalTokens":132}}`,
+			),
+			lines(append(textHi, "finish stop in=125 out=7 reasoning=0 read=100 write=20 total=132")...),
+		},
 		{
 			"what has another type than it should is as if it were not there",
-			events(tb, start, `{"contentBlockIndex":"0","start":5}`, start, `{"contentBlockIndex":0,"start":{"toolUse":"x"}}`, piece, `{"contentBlockIndex":0,"delta":7}`, piece, `{"contentBlockIndex":0,"delta":{"reasoningContent":[],"toolUse":5,"text":"hi"}}`, ends, endTurn, meta, `{"usage":5,"metrics":7}`),
+			events(
+				tb, start, `{"contentBlockIndex":"0","start":5}`, start, `{"contentBlockIndex":0,"start":{"toolUse":"x"}}`, piece,
+				`{"contentBlockIndex":0,"delta":7}`, piece,
+				`{"contentBlockIndex":0,"delta":{"reasoningContent":[],"toolUse":5,"text":"hi"}}`, ends, endTurn, meta,
+				`{"usage":5,"metrics":7}`,
+			),
 			lines(append(textHi, "finish stop"+nothing)...),
 		},
-		{"a guardrail", events(tb, piece, says, ends, `{"stopReason":"guardrail_intervened"}`), lines(append(textHi, "finish content-filter"+nothing)...)},
-		{"a broken model", events(tb, piece, says, ends, `{"stopReason":"malformed_tool_use"}`), lines(append(textHi, "error the provider could not complete the answer (overloaded)")...)},
-		{"throttled", frame(tb, "exception", "throttlingException", `{"message":"Too many tokens, please wait"}`), "error Too many tokens, please wait (rate-limit)\n"},
-		{"overloaded in the middle", events(tb, piece, says) + frame(tb, "exception", "modelStreamErrorException", `{"message":"The model broke"}`), begun + "error The model broke (overloaded)\n"},
-		{"too long", frame(tb, "exception", "validationException", `{"message":"Input is too long for requested model."}`), "error Input is too long for requested model. (context-overflow)\n"},
+		{
+			"a guardrail", events(tb, piece, says, ends, `{"stopReason":"guardrail_intervened"}`),
+			lines(append(textHi, "finish content-filter"+nothing)...),
+		},
+		{
+			"a broken model", events(tb, piece, says, ends, `{"stopReason":"malformed_tool_use"}`),
+			lines(append(textHi, "error the provider could not complete the answer (overloaded)")...),
+		},
+		{
+			"throttled", frame(tb, "exception", "throttlingException", `{"message":"Too many tokens, please wait"}`),
+			"error Too many tokens, please wait (rate-limit)\n",
+		},
+		{
+			"overloaded in the middle",
+			events(tb, piece, says) + frame(tb, "exception", "modelStreamErrorException", `{"message":"The model broke"}`),
+			begun + "error The model broke (overloaded)\n",
+		},
+		{
+			"too long", frame(tb, "exception", "validationException", `{"message":"Input is too long for requested model."}`),
+			"error Input is too long for requested model. (context-overflow)\n",
+		},
 		{"a bad request", frame(tb, "exception", "validationException", `{"message":"no"}`), "error no (invalid-request)\n"},
 		{"an error of the connection", frame(tb, "error", "InternalFailure", "lost"), "error lost (overloaded)\n"},
-		{"an exception after the end", events(tb, piece, says, ends, endTurn) + frame(tb, "exception", "internalServerException", `{}`), lines(append(textHi, "finish stop"+nothing)...)},
+		{
+			"an exception after the end",
+			events(tb, piece, says, ends, endTurn) + frame(tb, "exception", "internalServerException", `{}`),
+			lines(append(textHi, "finish stop"+nothing)...),
+		},
 		{"no stop reason", events(tb, piece, says), begun + "error the answer ended without a finish marker (incomplete)\n"},
 		{"nothing", "", "error the provider accepted the request but sent no answer (empty)\n"},
-		{"a web page", "<html>", "error the provider's address returned a web page instead of an answer; check options.baseURL and any proxy or login page (malformed)\n"},
-		{"a document", `{"message":"Input is too long for requested model."}`, "error Input is too long for requested model. (context-overflow)\n"},
-		{"lengths that contradict each other", "\x00\x00\x00\x10\xff\xff\xff\xff\x00\x00\x00\x00", "error the provider sent a frame whose lengths contradict each other (malformed)\n"},
-		{"a flood", "\x00\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00", "error the provider sent a frame of more than 8 MiB, the most that cairn reads; ask for less at once (malformed)\n"},
+		{
+			"a web page", "<html>",
+			"error the provider's address returned a web page instead of an answer; check options.baseURL and any proxy or " +
+				"login page (malformed)\n",
+		},
+		{
+			"a document", `{"message":"Input is too long for requested model."}`,
+			"error Input is too long for requested model. (context-overflow)\n",
+		},
+		{
+			"lengths that contradict each other", "\x00\x00\x00\x10\xff\xff\xff\xff\x00\x00\x00\x00",
+			"error the provider sent a frame whose lengths contradict each other (malformed)\n",
+		},
+		{
+			"a flood", "\x00\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00",
+			"error the provider sent a frame of more than 8 MiB, the most that cairn reads; ask for less at once (malformed)\n",
+		},
 	}
 }
 
@@ -356,7 +451,9 @@ func FuzzDecode(f *testing.F) {
 // FuzzEvents lets the payloads vary and keeps the checksums good.
 func FuzzEvents(f *testing.F) {
 	f.Add("contentBlockDelta", says, "messageStop", endTurn)
-	f.Add("contentBlockStart", `{"start":{"toolUse":{"toolUseId":"a","name":"b"}}}`, "messageStop", `{"stopReason":"tool_use"}`)
+	f.Add(
+		"contentBlockStart", `{"start":{"toolUse":{"toolUseId":"a","name":"b"}}}`, "messageStop", `{"stopReason":"tool_use"}`,
+	)
 	f.Add("contentBlockDelta", `{"delta":{"reasoningContent":{"text":"\ud83d"}}}`, "metadata", counts)
 	f.Fuzz(func(t *testing.T, name1, payload1, name2, payload2 string) {
 		for _, name := range []string{name1, name2} {

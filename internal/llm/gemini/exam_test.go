@@ -99,7 +99,8 @@ func acceptable(body []byte) error {
 func (p checkedPart) check() error {
 	kinds := 0
 	for _, is := range []bool{
-		p.Text != nil, p.InlineData != nil, p.FileData != nil, p.ExecutableCode != nil, p.CodeExecutionResult != nil, p.FunctionCall != nil, p.FunctionResponse != nil,
+		p.Text != nil, p.InlineData != nil, p.FileData != nil, p.ExecutableCode != nil, p.CodeExecutionResult != nil,
+		p.FunctionCall != nil, p.FunctionResponse != nil,
 	} {
 		if is {
 			kinds++

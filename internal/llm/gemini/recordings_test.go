@@ -79,12 +79,16 @@ func parseRequest(tb testing.TB, body string) *llm.Request {
 	if err := json.Unmarshal([]byte(body), &w, json.MatchCaseInsensitiveNames(true)); err != nil {
 		tb.Fatal(err)
 	}
-	req := &llm.Request{Generate: llm.Generation{MaxTokens: w.GenerationConfig.MaxOutputTokens, Temperature: w.GenerationConfig.Temperature}}
+	req := &llm.Request{
+		Generate: llm.Generation{MaxTokens: w.GenerationConfig.MaxOutputTokens, Temperature: w.GenerationConfig.Temperature},
+	}
 	for _, p := range w.SystemInstruction.Parts {
 		req.System = append(req.System, p.Text)
 	}
 	for _, c := range w.Contents {
-		req.Messages = append(req.Messages, llm.Message{Role: llm.Role(c.Role), Parts: []llm.Part{llm.Text{Text: c.Parts[0].Text}}})
+		req.Messages = append(
+			req.Messages, llm.Message{Role: llm.Role(c.Role), Parts: []llm.Part{llm.Text{Text: c.Parts[0].Text}}},
+		)
 	}
 	for _, tool := range w.Tools {
 		for _, f := range tool.FunctionDeclarations {

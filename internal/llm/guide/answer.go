@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// answerCommand applies the rules for the user's command. It returns the answer, or "" with calls pending: each rule runs from
-// its beginning for every request, up to the first outcome that is missing.
+// answerCommand applies the rules for the user's command. It returns the answer, or "" with calls pending: each rule
+// runs from its beginning for every request, up to the first outcome that is missing.
 func (t *task) answerCommand() string {
 	switch c := parseCommand(t.text); c.kind {
 	case commandOverview:

@@ -109,9 +109,9 @@ func callKey(name string, input jsontext.Value) string {
 
 type arguments map[string]any
 
-// callTool returns the outcome of a call if the request has one; otherwise it adds the call to pending and ready is false.
-// Each outcome is returned once, so that a task can make the same call twice. A call that cannot be made is ready and
-// failed.
+// callTool returns the outcome of a call if the request has one; otherwise it adds the call to pending and ready is
+// false. Each outcome is returned once, so that a task can make the same call twice. A call that cannot be made is
+// ready and failed.
 func (t *task) callTool(name string, args arguments) (o *outcome, ready bool) {
 	input, err := json.Marshal(args, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {

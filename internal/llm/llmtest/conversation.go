@@ -10,9 +10,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// generator makes conversations as the engine lowers them: every call has one result before anything else is said, ids
-// are unique. What is inside is as odd as histories get: media of any kind, text that is no UTF-8, calls whose input is
-// no object, hosted calls of other vendors, answers in a row, instructions anywhere between.
+// generator makes conversations as the engine lowers them: every call has one result before other content, and ids are
+// unique. The content is unusual: media of any type, invalid UTF-8, calls whose input is not an object, hosted calls of
+// other vendors, consecutive answers, instructions anywhere between messages.
 type generator struct {
 	*rand.Rand
 	exam  Exam
@@ -103,7 +103,7 @@ func (g *generator) newMedia() llm.Media {
 	return m
 }
 
-// newQuestion is what comes before an answer: one or more users' messages, with an instruction between them at times.
+// newQuestion returns what precedes an answer: one or more user messages, sometimes with an instruction between them.
 func (g *generator) newQuestion() (ms []llm.Message) {
 	for range 1 + g.IntN(4)/3 {
 		parts := []llm.Part{llm.Text{Text: g.newText()}}
@@ -118,7 +118,7 @@ func (g *generator) newQuestion() (ms []llm.Message) {
 	return ms
 }
 
-// newAnswer is one of the model's, with the results of its calls.
+// newAnswer returns an answer with the results of its calls.
 func (g *generator) newAnswer() []llm.Message {
 	a := llm.Message{Role: llm.RoleAssistant}
 	var results []llm.Message
@@ -178,7 +178,7 @@ func (g *generator) newResult(c llm.ToolCall) llm.ToolResult {
 	return r
 }
 
-// newHostedCall is a call that a provider ran, at times without its result.
+// newHostedCall returns a hosted call, sometimes without its result.
 func (g *generator) newHostedCall() []llm.Part {
 	id, name := g.newID(), g.pick("web_search", "code_execution", "image_generation")
 	if g.IntN(2) == 0 {

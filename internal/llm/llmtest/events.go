@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Print writes a stream as text, one event a line, the error last.
+// Print formats a stream as text, one event per line, the error last.
 func Print(stream iter.Seq2[llm.Event, error]) string {
 	var out strings.Builder
 	for e, err := range stream {
@@ -82,7 +82,7 @@ func formatMetadata(m llm.Metadata) string {
 	return out
 }
 
-// SlowReader gives Step bytes of Text per read.
+// SlowReader returns Step bytes of Text per read.
 type SlowReader struct {
 	Text string
 	Step int

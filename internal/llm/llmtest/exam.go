@@ -9,18 +9,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Exam asks of a protocol's lowering what must hold whatever its words mean: that the vendor accepts the request of any
-// conversation that the engine makes, and that the requests of a growing one keep their beginning byte for byte.
+// Exam checks a protocol's encoder: the vendor accepts the request of every conversation that the engine makes, and the
+// requests of a growing conversation keep their beginning byte for byte.
 type Exam struct {
 	Encode func(req *llm.Request) ([]byte, error)
-	// Model is a name that its requests may bear.
+	// Model is a model name for the requests.
 	Model string
-	// Check says what of a request's body the vendor would refuse.
+	// Check returns the reason why the vendor would refuse a request body.
 	Check func(body []byte) error
-	// Conversation returns the part of a body that must only grow from turn to turn: tools, system texts and messages
-	// in their order on the wire, without what closes the lists, and without marks.
+	// Conversation returns the part of a body that may only grow from turn to turn: tools, system texts and messages in
+	// their order in the request, without closing brackets and breakpoints.
 	Conversation func(body []byte) ([]byte, error)
-	// Metadata is what a piece of the model's reasoning may carry in the protocol's own namespace; nil for none.
+	// Metadata returns the reasoning metadata in the protocol's namespace; nil for none.
 	Metadata func(r *rand.Rand) llm.Metadata
 }
 
@@ -29,7 +29,7 @@ const (
 	turns         = 50
 )
 
-// Run holds the protocol to everything.
+// Run runs all checks.
 func (x Exam) Run(t *testing.T) {
 	t.Run("requests are accepted", x.checkAccepted)
 	t.Run("requests keep their beginning", x.checkStablePrefix)
@@ -53,7 +53,7 @@ func (x Exam) checkAccepted(t *testing.T) {
 	}
 }
 
-// checkStablePrefix lets a conversation grow. Each request must begin with all of the one before.
+// checkStablePrefix lets a conversation grow. Each request must begin with all of the previous one.
 func (x Exam) checkStablePrefix(t *testing.T) {
 	for seed := range uint64(8) {
 		g := generator{rand.New(rand.NewPCG(seed, 2)), x, 0}
@@ -79,7 +79,7 @@ func (x Exam) checkStablePrefix(t *testing.T) {
 	}
 }
 
-// firstDifference shows where two texts part.
+// firstDifference returns where two texts begin to differ.
 func firstDifference(a, b []byte) string {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {

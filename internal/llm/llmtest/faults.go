@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// CheckSplit holds the events of any bytes to what they are when the bytes come in pieces, and to llm's contract.
+// CheckSplit checks that the events of a body do not depend on how it is split between reads, and that they follow
+// llm's contract.
 func CheckSplit(t *testing.T, decode Decode, body string, step int) {
 	t.Helper()
 	step = 1 + (step&0x7fffffff)%512
@@ -21,7 +22,8 @@ func CheckSplit(t *testing.T, decode Decode, body string, step int) {
 	CheckStream(t, decode, body)
 }
 
-// CheckBrokenConnection has the connection break in the middle of an answer, and after its end, where that no longer matters.
+// CheckBrokenConnection checks that a connection that breaks during an answer is an error, and one that breaks after
+// its end is not.
 func CheckBrokenConnection(t *testing.T, decode Decode, half, whole string) {
 	t.Helper()
 	broken := func(text string) io.Reader {
@@ -39,8 +41,8 @@ func CheckBrokenConnection(t *testing.T, decode Decode, half, whole string) {
 	}
 }
 
-// CheckUnended holds a good answer of SSE to what it is when servers leave out what ends its last frame, the one without
-// which the answer is not whole. A connection that breaks there has not ended, and a frame that is cut is not there.
+// CheckUnended checks that an event stream whose last frame lacks its blank line is decoded completely, that a cut
+// frame is incomplete, and that a broken connection is an error.
 func CheckUnended(t *testing.T, decode Decode, body string) {
 	t.Helper()
 	whole, bare := Print(decode(strings.NewReader(body))), strings.TrimRight(body, "\r\n")
@@ -61,7 +63,7 @@ func CheckUnended(t *testing.T, decode Decode, body string) {
 	}
 }
 
-// CheckStop ends a stream after each of its events: nothing may follow.
+// CheckStop checks that no event follows when the consumer stops, after each event of the stream.
 func CheckStop(t *testing.T, decode Decode, body string) {
 	t.Helper()
 	total := strings.Count(Print(decode(strings.NewReader(body))), "\n")

@@ -1,4 +1,3 @@
-// Package llmtest is the exam that every protocol must pass: recorded traffic, whole and broken, in the words that all
-// protocols share; requests of conversations that nobody recorded; the contract of a stream on any bytes. It exists for
-// tests only.
+// Package llmtest holds the checks that every protocol must pass: recorded traffic, complete and broken; requests of
+// generated conversations; the contract of a stream for arbitrary bytes. Only tests import it.
 package llmtest

@@ -8,14 +8,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Word are the letters of the ids that vendors take which are strict about them.
+// WordLetters are the characters in ids that strict vendors accept.
 const WordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// Pairing holds the calls of a request's conversation to their results: each has one, and no id is used twice. The zero
-// value has seen none.
+// Pairing checks that every call of a conversation has one result and that no id is used twice. The zero value is an
+// empty conversation.
 type Pairing struct{ open, used map[string]bool }
 
-// CheckToolName returns an error if a call's name is none that vendors take, which are strict about those of old calls, too.
+// CheckToolName returns an error if vendors refuse the tool name of a call; they also check old calls.
 func CheckToolName(name string) error {
 	if name == "" || len(name) > 64 || strings.Trim(name, WordLetters) != "" ||
 		strings.ContainsRune("0123456789-", rune(name[0])) {
@@ -24,7 +24,7 @@ func CheckToolName(name string) error {
 	return nil
 }
 
-// AddCall takes a call.
+// AddCall records a call.
 func (p *Pairing) AddCall(id, name string, input jsontext.Value) error {
 	if err := CheckToolName(name); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (p *Pairing) AddCall(id, name string, input jsontext.Value) error {
 	return nil
 }
 
-// AddResult takes a result.
+// AddResult records a result.
 func (p *Pairing) AddResult(id string) error {
 	if !p.open[id] {
 		return fmt.Errorf("a result of %q, which is no open call", id)
@@ -48,7 +48,7 @@ func (p *Pairing) AddResult(id string) error {
 	return nil
 }
 
-// CheckAnswered returns an error while there are calls without results.
+// CheckAnswered returns an error if a call has no result.
 func (p *Pairing) CheckAnswered() error {
 	if len(p.open) > 0 {
 		return fmt.Errorf("no results of %v", p.open)
@@ -56,7 +56,7 @@ func (p *Pairing) CheckAnswered() error {
 	return nil
 }
 
-// CheckEnd ends the conversation of a request that offers so many tools.
+// CheckEnd checks the end of the conversation of a request with that many tools.
 func (p *Pairing) CheckEnd(tools int) error {
 	if len(p.used) > 0 && tools == 0 {
 		return errors.New("a history with calls, and no tools")

@@ -16,10 +16,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Exchange is one recorded request and its answer.
+// Exchange is one recorded request with its response.
 type Exchange struct{ Name, URL, Request, Response string }
 
-// LoadRecordings reads the exchanges of testdata/recordings, sorted by file.
+// LoadRecordings reads the exchanges in testdata/recordings, sorted by file.
 func LoadRecordings(tb testing.TB) []Exchange {
 	tb.Helper()
 	files, err := filepath.Glob("testdata/recordings/*/*.json")
@@ -56,11 +56,11 @@ func LoadRecordings(tb testing.TB) []Exchange {
 	return out
 }
 
-// Decode reads the body of an answer.
+// Decode decodes a response body.
 type Decode func(body io.Reader) iter.Seq2[llm.Event, error]
 
-// CheckRecordedAnswer holds the events of a recorded answer against testdata/events, whole and split at every few bytes.
-// With update the file is written anew.
+// CheckRecordedAnswer compares the events of a recorded answer with testdata/events, complete and split every few
+// bytes. With update it writes the file.
 func CheckRecordedAnswer(t *testing.T, x Exchange, decode Decode, update bool) {
 	t.Helper()
 	got := Print(decode(strings.NewReader(x.Response)))
@@ -84,11 +84,11 @@ func CheckRecordedAnswer(t *testing.T, x Exchange, decode Decode, update bool) {
 	}
 }
 
-// CheckCutAnswer cuts a recorded answer in thousands of places. A prefix either ends as the whole does, because the finish
-// marker was in it, or fails; it never calls a tool without the marker.
+// CheckCutAnswer cuts a recorded answer at thousands of positions. A prefix either ends like the complete answer,
+// because it contains the finish marker, or fails; without the marker it never emits a call.
 func CheckCutAnswer(t *testing.T, x Exchange, decode Decode) {
 	t.Helper()
-	step := 1 + len(x.Response)/2000 // all of them take quadratic time
+	step := 1 + len(x.Response)/2000 // every position would take quadratic time
 	for cut := 0; cut < len(x.Response); cut += step {
 		got := Print(decode(strings.NewReader(x.Response[:cut])))
 		finished := strings.Contains("\n"+got, "\nfinish ")
@@ -101,7 +101,7 @@ func CheckCutAnswer(t *testing.T, x Exchange, decode Decode) {
 	}
 }
 
-// DecodeTree is JSON text as plain values, to compare what it means.
+// DecodeTree decodes JSON text for a comparison by meaning.
 func DecodeTree(tb testing.TB, s string) any {
 	tb.Helper()
 	var v any

@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// CheckStream holds the events of body, which may be any bytes, to llm's contract: their order, valid text, unique ids,
-// one end, and no local call without a good one.
+// CheckStream checks that the events of body, which may be any bytes, follow llm's contract: their order, valid text,
+// unique ids, one end, and no local call without a successful end.
 func CheckStream(tb testing.TB, decode Decode, body string) {
 	tb.Helper()
 	c := streamChecker{TB: tb, open: map[string]bool{}, ended: map[string]bool{}, called: map[string]bool{}}
@@ -35,7 +35,7 @@ func CheckStream(tb testing.TB, decode Decode, body string) {
 	}
 }
 
-// streamChecker is what CheckStream knows of a stream so far.
+// streamChecker is the state of CheckStream.
 type streamChecker struct {
 	testing.TB
 	open, ended, called map[string]bool

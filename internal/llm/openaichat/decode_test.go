@@ -60,16 +60,30 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"sources are kept with the text",
-			stream(says(`{"content":"h"}`), says(`{"content":"i","annotations":[{"type":"url_citation","n":1}]}`), says(`{"annotations":[{"type":"url_citation","n":2}],"executed_tools":[{"type":"search"}]}`),
-				`{"citations":["https://a"],"choices":[]}`, `{"citations":["https://a","https://b"],"choices":[]}`, ends("stop"), done),
+			stream(
+				says(`{"content":"h"}`), says(`{"content":"i","annotations":[{"type":"url_citation","n":1}]}`),
+				says(`{"annotations":[{"type":"url_citation","n":2}],"executed_tools":[{"type":"search"}]}`),
+				`{"citations":["https://a"],"choices":[]}`, `{"citations":["https://a","https://b"],"choices":[]}`, ends("stop"),
+				done,
+			),
 			lines("opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`,
-				`text-end text-0 openaiCompatible={"annotations":[{"type":"url_citation","n":1},{"type":"url_citation","n":2}],"citations":["https://a","https://b"],"executedTools":[{"type":"search"}]}`, "finish stop"+noUsage),
+				`text-end text-0 openaiCompatible={"annotations":[{"type":"url_citation","n":1},`+
+					`{"type":"url_citation","n":2}],"citations":["https://a","https://b"],"executedTools":[{"type":"search"}]}`, "finish stop"+noUsage),
 		},
 		{
 			"pictures are the result of a call",
-			stream(says(`{"content":"hi"}`), says(`{"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,cGl4ZWxz"}}]}`), ends("stop"), done),
-			lines(append(textHi, "input-start call_62ddggin_0 image_generation", `input-delta call_62ddggin_0 "{}"`, "input-end call_62ddggin_0",
-				"hosted call_62ddggin_0 image_generation {}", "returned image/png(6 bytes) call_62ddggin_0 image_generation {}", "finish stop"+noUsage)...),
+			stream(
+				says(`{"content":"hi"}`),
+				says(`{"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,cGl4ZWxz"}}]}`), ends("stop"), done,
+			),
+			lines(
+				append(
+					textHi, "input-start call_62ddggin_0 image_generation", `input-delta call_62ddggin_0 "{}"`,
+					"input-end call_62ddggin_0",
+					"hosted call_62ddggin_0 image_generation {}", "returned image/png(6 bytes) call_62ddggin_0 image_generation {}",
+					"finish stop"+noUsage,
+				)...,
+			),
 		},
 		{
 			"reasoning_content, then text",
@@ -88,51 +102,81 @@ func TestDecode(t *testing.T) {
 			"reasoning_details are joined and kept",
 			stream(
 				says(`{"reasoning_content":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0,"format":"x"}]}`),
-				says(`{"reasoning_content":"b","reasoning_details":[{"type":"reasoning.text","text":"b","index":0,"signature":"s"}]}`),
-				says(`{"content":"hi"}`),
-				says(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"zz","odd":1.50}]}`), ends("stop"),
+				says(
+					`{"reasoning_content":"b","reasoning_details":[{"type":"reasoning.text","text":"b","index":0,"signature":"s"}]}`,
+				),
+				says(`{"content":"hi"}`), says(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"zz","odd":1.50}]}`),
+				ends("stop"),
 			),
-			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "a"`, `reasoning-delta reasoning-0 "b"`,
-				`reasoning-end reasoning-0 openaiCompatible={"reasoning_details":[{"format":"x","index":0,"signature":"s","text":"ab","type":"reasoning.text"}]}`,
+			lines(
+				"opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "a"`, `reasoning-delta reasoning-0 "b"`,
+				`reasoning-end reasoning-0 openaiCompatible={"reasoning_details":[{"format":"x","index":0,"signature":"s",`+
+					`"text":"ab","type":"reasoning.text"}]}`,
 				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "reasoning-start reasoning-1",
-				`reasoning-end reasoning-1 openaiCompatible={"reasoning_details":[{"data":"zz","odd":1.50,"type":"reasoning.encrypted"}]}`,
-				"finish stop"+noUsage),
+				`reasoning-end reasoning-1 openaiCompatible={"reasoning_details":[{"data":"zz","odd":1.50,`+
+					`"type":"reasoning.encrypted"}]}`,
+				"finish stop"+noUsage,
+			),
 		},
 		{
 			"content as a list of parts",
-			stream(says(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hi"}]}`), ends("stop")),
+			stream(
+				says(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hi"}]}`),
+				ends("stop"),
+			),
 			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0",
 				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
 		},
 		{
 			"a refusal is text and a content filter",
 			stream(says(`{"refusal":"no"}`), ends("stop")),
-			lines("opened req-1", "text-start text-0", `text-delta text-0 "no"`, "text-end text-0", "finish content-filter"+noUsage),
+			lines(
+				"opened req-1", "text-start text-0", `text-delta text-0 "no"`, "text-end text-0", "finish content-filter"+noUsage,
+			),
 		},
 		{
 			"surrogate pair split over frames",
 			stream(says(`{"content":"a\ud83d"}`), says(`{"content":"\ude00b"}`), says(`{"content":"\ud83d"}`), ends("stop")),
-			lines("opened req-1", "text-start text-0", `text-delta text-0 "a"`, `text-delta text-0 "😀b"`, `text-delta text-0 "�"`,
-				"text-end text-0", "finish stop"+noUsage),
+			lines(
+				"opened req-1", "text-start text-0", `text-delta text-0 "a"`, `text-delta text-0 "😀b"`, `text-delta text-0 "�"`,
+				"text-end text-0", "finish stop"+noUsage,
+			),
 		},
 		{
 			"UTF-8 split over frames",
 			stream(says("{\"content\":\"a\xf0\x9f\"}"), says("{\"content\":\"\x98\x80\"}"), ends("stop")),
-			lines("opened req-1", "text-start text-0", `text-delta text-0 "a"`, `text-delta text-0 "😀"`, "text-end text-0", "finish stop"+noUsage),
+			lines(
+				"opened req-1", "text-start text-0", `text-delta text-0 "a"`, `text-delta text-0 "😀"`, "text-end text-0",
+				"finish stop"+noUsage,
+			),
 		},
 		{
 			"the answer ends with its stream",
 			stream(says(`{"content":"h"}`), ends("stop"), says(`{"content":"i"}`), ends("length"), done, "garbage"),
-			lines("opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`, "text-end text-0", "finish length"+noUsage),
+			lines(
+				"opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`, "text-end text-0",
+				"finish length"+noUsage,
+			),
 		},
 		{
 			"a call after the finish",
-			stream(says(`{"content":"hi"}`), ends("tool_calls"), says(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), done),
-			lines(append(textHi, "input-start c1 read", `input-delta c1 "{}"`, "input-end c1", "call c1 read {}", "finish tool-calls"+noUsage)...),
+			stream(
+				says(`{"content":"hi"}`), ends("tool_calls"),
+				says(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), done,
+			),
+			lines(
+				append(
+					textHi, "input-start c1 read", `input-delta c1 "{}"`, "input-end c1", "call c1 read {}",
+					"finish tool-calls"+noUsage,
+				)...,
+			),
 		},
 		{
 			"a whole message after the finish says nothing new",
-			stream(says(`{"content":"hi"}`), ends("stop"), `{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`, done),
+			stream(
+				says(`{"content":"hi"}`), ends("stop"),
+				`{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`, done,
+			),
 			lines(append(textHi, "finish stop"+noUsage)...),
 		},
 		{
@@ -141,7 +185,7 @@ func TestDecode(t *testing.T) {
 			lines(append(textHi, "finish unknown"+noUsage)...),
 		},
 		{
-			"an empty finish reason is none",
+			"an empty finish reason is ignored",
 			stream(`{"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":""}]}`, ends("length")),
 			lines(append(textHi, "finish length"+noUsage)...),
 		},
@@ -152,7 +196,8 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"a server that does not stream",
-			`{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
+			`{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},` +
+				`"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
 			lines(append(textHi, "finish stop in=3 out=1 reasoning=0 read=0 write=0 total=0")...),
 		},
 		{
@@ -161,7 +206,10 @@ func TestDecode(t *testing.T) {
 			lines("opened req-1", "finish length"+noUsage),
 		},
 		{"nothing at all", "", lines("error the provider accepted the request but sent no answer (empty)")},
-		{"only comments and DONE", ": hi\n\ndata: [DONE]\n\n", lines("error the provider accepted the request but sent no answer (empty)")},
+		{
+			"only comments and DONE", ": hi\n\ndata: [DONE]\n\n",
+			lines("error the provider accepted the request but sent no answer (empty)"),
+		},
 		{
 			"well-formed and empty", stream(says(`{"role":"assistant","content":""}`), ends("stop"), done),
 			lines("opened req-1", "error the provider sent an answer without text, reasoning or tool calls (empty)"),
@@ -172,7 +220,10 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"web page", "\n <!doctype html><html>",
-			lines("error the provider's address returned a web page instead of an answer; check options.baseURL and any proxy or login page (malformed)"),
+			lines(
+				"error the provider's address returned a web page instead of an answer; check options.baseURL and any proxy or " +
+					"login page (malformed)",
+			),
 		},
 		{
 			"no finish marker", stream(says(`{"content":"hi"}`), done),
@@ -184,16 +235,24 @@ func TestDecode(t *testing.T) {
 			lines(append(textHi[:3:3], "error The server had an error (overloaded)")...),
 		},
 		{
-			"an empty error is none",
-			stream(`{"choices":[{"index":0,"delta":{"content":"hi"}}],"error":{}}`, `{"choices":[{"index":0,"delta":{},"error":"","finish_reason":"stop"}],"error":false}`),
+			"an empty error is ignored",
+			stream(
+				`{"choices":[{"index":0,"delta":{"content":"hi"}}],"error":{}}`,
+				`{"choices":[{"index":0,"delta":{},"error":"","finish_reason":"stop"}],"error":false}`,
+			),
 			lines(append(textHi, "finish stop"+noUsage)...),
 		},
 		{
-			"error beside a choice", stream(`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}],"error":{"code":429,"message":"slow down"}}`),
+			"error beside a choice",
+			stream(
+				`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}],` +
+					`"error":{"code":429,"message":"slow down"}}`,
+			),
 			lines("error slow down (rate-limit, HTTP 429)"),
 		},
 		{
-			"error inside a choice", stream(`{"choices":[{"index":0,"delta":{},"error":{"code":502,"message":"upstream"},"finish_reason":"error"}]}`),
+			"error inside a choice",
+			stream(`{"choices":[{"index":0,"delta":{},"error":{"code":502,"message":"upstream"},"finish_reason":"error"}]}`),
 			lines("error upstream (overloaded, HTTP 502)"),
 		},
 		{
@@ -212,26 +271,50 @@ func TestDecode(t *testing.T) {
 			lines("opened req-1", "error the provider's content filter refused the request (content-filter)"),
 		},
 		{
-			"pictures that cannot be shown are told about, and take nothing with them",
-			stream(says(`{"content":"hi","images":[{"image_url":null},{"image_url":7},5,null,{"image_url":{"url":"data:image/png;base64,?"}}]}`), says(`{"images":[{"image_url":{"url":"https://example.org/a.png"}}]}`), ends("stop"), done),
+			"invalid images become notes and do not affect other content",
+			stream(
+				says(
+					`{"content":"hi","images":[{"image_url":null},{"image_url":7},`+
+						`5,null,{"image_url":{"url":"data:image/png;base64,?"}}]}`,
+				),
+				says(`{"images":[{"image_url":{"url":"https://example.org/a.png"}}]}`), ends("stop"), done,
+			),
 			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`,
-				strings.Repeat(`text-delta text-0 "\n[the model sent a picture, which cannot be shown]"`+"\n", 5)+`text-delta text-0 "\n[the model sent a picture: https://example.org/a.png]"`,
+				strings.Repeat(`text-delta text-0 "\n[the model sent a picture, which cannot be shown]"`+"\n", 5)+
+					`text-delta text-0 "\n[the model sent a picture: https://example.org/a.png]"`,
 				"text-end text-0", "finish stop"+noUsage),
 		},
 		{
 			"what has another type than it should is as if it were not there",
-			stream(`{"id":5,"choices":[7,null,{"index":"0","delta":5},{"index":0,"delta":{"content":[null,5,{"type":5,"text":"h"},{"thinking":{}}],"tool_calls":{},"images":"x","function_call":[]}}],"x_groq":"a","copilot_usage":[1]}`,
+			stream(
+				`{"id":5,"choices":[7,null,{"index":"0","delta":5},{"index":0,"delta":{"content":[null,5,{"type":5,"text":"h"},`+
+					`{"thinking":{}}],"tool_calls":{},"images":"x","function_call":[]}}],"x_groq":"a","copilot_usage":[1]}`,
 				says(`{"content":"i","tool_calls":[null,"x",{"index":1.5,"id":"a","function":5}],"images":{}}`),
 				says(`{"tool_calls":[{"index":"x","id":"a","function":{"name":"f","arguments":"{}"}}],"reasoning_details":[5]}`),
-				`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"prompt_tokens_details":[],"completion_tokens_details":"x"}}`, done),
-			lines("opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`, "text-end text-0", "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}", "finish tool-calls in=3 out=2 reasoning=0 read=0 write=0 total=0"),
+				`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],`+
+					`"usage":{"prompt_tokens":3,"completion_tokens":2,"prompt_tokens_details":[],"completion_tokens_details":"x"}}`,
+				done,
+			),
+			lines(
+				"opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`, "text-end text-0",
+				"input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}",
+				"finish tool-calls in=3 out=2 reasoning=0 read=0 write=0 total=0",
+			),
 		},
 		{
-			"thinking as a text", stream(says(`{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"hi"}]}`), ends("stop"), done),
-			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
+			"thinking as a text",
+			stream(says(`{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"hi"}]}`), ends("stop"), done),
+			lines(
+				"opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0",
+				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage,
+			),
 		},
 		{
-			"no finish reason, but usage and DONE", stream(says(`{"content":"hi"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":""}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, done),
+			"no finish reason, but usage and DONE",
+			stream(
+				says(`{"content":"hi"}`),
+				`{"choices":[{"index":0,"delta":{},"finish_reason":""}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, done,
+			),
 			lines(append(textHi, "finish stop in=3 out=1 reasoning=0 read=0 write=0 total=0")...),
 		},
 		{
@@ -239,27 +322,56 @@ func TestDecode(t *testing.T) {
 			lines(append(textHi[:3:3], "error the answer ended without a finish marker (incomplete)")...),
 		},
 		{
-			"no finish reason, and usage alone", stream(`{"choices":[{"index":0,"delta":{"content":"hi"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
-			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "error the answer ended without a finish marker (incomplete)"),
+			"no finish reason, and usage alone",
+			stream(`{"choices":[{"index":0,"delta":{"content":"hi"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
+			lines(
+				"opened req-1", "text-start text-0", `text-delta text-0 "hi"`,
+				"error the answer ended without a finish marker (incomplete)",
+			),
 		},
 		{
-			"a whole answer without a finish reason", `{"choices":[{"index":0,"message":{"content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}],"function_call":{"name":"","arguments":""}},"finish_reason":""}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
-			lines("opened req-1", "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}", "finish tool-calls in=3 out=1 reasoning=0 read=0 write=0 total=0"),
+			"a whole answer without a finish reason",
+			`{"choices":[{"index":0,"message":{"content":"","tool_calls":[{"id":"a","function":{"name":"f",` +
+				`"arguments":"{}"}}],"function_call":{"name":"","arguments":""}},` +
+				`"finish_reason":""}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
+			lines(
+				"opened req-1", "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}",
+				"finish tool-calls in=3 out=1 reasoning=0 read=0 write=0 total=0",
+			),
 		},
 		{
-			"an error in a field of its own", "data: " + says(`{"content":"hi"}`) + "\n\nerror: {\"error\":{\"code\":500,\"message\":\"failed to decode\"}}\n\n",
+			"an error in a field of its own",
+			"data: " + says(`{"content":"hi"}`) + "\n\nerror: {\"error\":{\"code\":500,\"message\":\"failed to decode\"}}\n\n",
 			lines(append(textHi[:3:3], "error failed to decode (overloaded, HTTP 500)")...),
 		},
 		{
-			"more thoughts than answer are beside it", stream(says(`{"content":"hi"}`), ends("stop"), `{"usage":{"prompt_tokens":61,"completion_tokens":10,"total_tokens":71,"completion_tokens_details":{"reasoning_tokens":96}}}`, done),
+			"more thoughts than answer are beside it",
+			stream(
+				says(`{"content":"hi"}`), ends("stop"),
+				`{"usage":{"prompt_tokens":61,"completion_tokens":10,"total_tokens":71,`+
+					`"completion_tokens_details":{"reasoning_tokens":96}}}`,
+				done,
+			),
 			lines(append(textHi, "finish stop in=61 out=106 reasoning=96 read=0 write=0 total=71")...),
 		},
 		{
-			"cached input beside the rest", stream(says(`{"content":"hi"}`), ends("stop"), `{"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":161}}}`, done),
+			"cached input beside the rest",
+			stream(
+				says(`{"content":"hi"}`), ends("stop"),
+				`{"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,`+
+					`"prompt_tokens_details":{"cached_tokens":161}}}`,
+				done,
+			),
 			lines(append(textHi, "finish stop in=171 out=5 reasoning=0 read=161 write=0 total=15")...),
 		},
-		{"not JSON", stream(`{"choices":[`), lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":[ (malformed)")},
-		{"wrong shape", stream(`{"choices":"no"}`), lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":\"no\"} (malformed)")},
+		{
+			"not JSON", stream(`{"choices":[`),
+			lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":[ (malformed)"),
+		},
+		{
+			"wrong shape", stream(`{"choices":"no"}`),
+			lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":\"no\"} (malformed)"),
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -285,13 +397,17 @@ func TestDecodeCalls(t *testing.T) {
 			"interleaved, text first",
 			[]string{
 				says(`{"content":"hi"}`),
-				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}},{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}]}`),
+				says(
+					`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}},` +
+						`{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}]}`,
+				),
 				says(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":1}"}}]}`),
 				says(`{"tool_calls":[{"index":1,"function":{"arguments":"}"}}]}`), ends("stop"),
 			},
 			[]string{
-				start, "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "input-start a f", "input-start b g", `input-delta b "{"`,
-				`input-delta a "{\"x\":1}"`, `input-delta b "}"`, "input-end a", `call a f {"x":1}`, "input-end b", "call b g {}", ended,
+				start, "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "input-start a f", "input-start b g",
+				`input-delta b "{"`, `input-delta a "{\"x\":1}"`, `input-delta b "}"`, "input-end a", `call a f {"x":1}`,
+				"input-end b", "call b g {}", ended,
 			},
 		},
 		{
@@ -300,8 +416,10 @@ func TestDecodeCalls(t *testing.T) {
 			[]string{start, "input-start a f", "input-end a", "call a f {}", ended},
 		},
 		{
-			"invalid arguments are told, not fatal",
-			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`), ends("tool_calls")},
+			"invalid arguments are reported and not fatal",
+			[]string{
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`), ends("tool_calls"),
+			},
 			[]string{
 				start, "input-start a f", `input-delta a "{\"x\":"`, "input-end a",
 				`call a f INVALID the arguments are not valid JSON: unexpected EOF at byte 5: "{\"x\":"`, ended,
@@ -309,17 +427,27 @@ func TestDecodeCalls(t *testing.T) {
 		},
 		{
 			"arguments that are no object",
-			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}]}`), ends("tool_calls")},
-			[]string{start, "input-start a f", `input-delta a "[1]"`, "input-end a", `call a f INVALID the arguments must be a JSON object: "[1]"`, ended},
+			[]string{
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}]}`), ends("tool_calls"),
+			},
+			[]string{
+				start, "input-start a f", `input-delta a "[1]"`, "input-end a",
+				`call a f INVALID the arguments must be a JSON object: "[1]"`, ended,
+			},
 		},
 		{
 			"arguments sent as an object",
-			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`), ends("tool_calls")},
+			[]string{
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`), ends("tool_calls"),
+			},
 			[]string{start, "input-start a f", `input-delta a "{\"x\":1}"`, "input-end a", `call a f {"x":1}`, ended},
 		},
 		{
 			"arguments quoted twice",
-			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"\"{\\\"x\\\":1}\""}}]}`), ends("tool_calls")},
+			[]string{
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"\"{\\\"x\\\":1}\""}}]}`),
+				ends("tool_calls"),
+			},
 			[]string{start, "input-start a f", `input-delta a "\"{\\\"x\\\":1}\""`, "input-end a", `call a f {"x":1}`, ended},
 		},
 		{
@@ -330,8 +458,8 @@ func TestDecodeCalls(t *testing.T) {
 				says(`{"tool_calls":[{"index":1,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), ends("tool_calls"),
 			},
 			[]string{
-				start, "input-start a f", `input-delta a "{"`, `input-delta a "}"`, "input-start call_NEW_1 f", `input-delta call_NEW_1 "{}"`,
-				"input-end a", "call a f {}", "input-end call_NEW_1", "call call_NEW_1 f {}", ended,
+				start, "input-start a f", `input-delta a "{"`, `input-delta a "}"`, "input-start call_NEW_1 f",
+				`input-delta call_NEW_1 "{}"`, "input-end a", "call a f {}", "input-end call_NEW_1", "call call_NEW_1 f {}", ended,
 			},
 		},
 		{
@@ -369,40 +497,68 @@ func TestDecodeCalls(t *testing.T) {
 		{
 			"the name never comes",
 			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]}`), ends("tool_calls")},
-			[]string{start, "input-start a invalid", `input-delta a "{}"`, "input-end a", `call a invalid INVALID the call does not name a tool: "{}"`, ended},
+			[]string{
+				start, "input-start a invalid", `input-delta a "{}"`, "input-end a",
+				`call a invalid INVALID the call does not name a tool: "{}"`, ended,
+			},
 		},
 		{
 			"what a vendor attaches to a call",
-			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"g":{"s":"x"}}}]}`), ends("tool_calls")},
-			[]string{start, "input-start a f", `input-delta a "{}"`, "input-end a", `call a f {} openaiCompatible={"extra_content":{"g":{"s":"x"}}}`, ended},
+			[]string{
+				says(
+					`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"g":{"s":"x"}}}]}`,
+				),
+				ends("tool_calls"),
+			},
+			[]string{
+				start, "input-start a f", `input-delta a "{}"`, "input-end a",
+				`call a f {} openaiCompatible={"extra_content":{"g":{"s":"x"}}}`, ended,
+			},
 		},
 		{
-			"cut off by length: the complete call stands, the broken one is told",
+			"cut off by length: the complete call is valid, the broken one is reported",
 			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), ends("length")},
 			[]string{start, "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}", "finish length" + noUsage},
 		},
 		{
 			"cut off by a filter: not to be run",
-			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), ends("content_filter")},
+			[]string{
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), ends("content_filter"),
+			},
 			[]string{
 				start, "input-start a f", `input-delta a "{}"`, "input-end a",
-				`call a f INVALID the provider's content filter cut the answer off, so this call was not run: "{}"`, "finish content-filter" + noUsage,
+				`call a f INVALID the provider's content filter cut the answer off, so this call was not run: "{}"`,
+				"finish content-filter" + noUsage,
 			},
 		},
 		{
 			"an id that is too long for one",
-			[]string{says(`{"tool_calls":[{"index":0,"id":"` + strings.Repeat("i", 300) + `","function":{"name":"f","arguments":"{}"}}]}`), ends("tool_calls")},
-			[]string{start, "input-start call_NEW_0 f", `input-delta call_NEW_0 "{}"`, "input-end call_NEW_0", `call call_NEW_0 f {}`, "finish tool-calls" + noUsage},
+			[]string{
+				says(
+					`{"tool_calls":[{"index":0,"id":"` + strings.Repeat("i", 300) + `","function":{"name":"f","arguments":"{}"}}]}`,
+				),
+				ends("tool_calls"),
+			},
+			[]string{
+				start, "input-start call_NEW_0 f", `input-delta call_NEW_0 "{}"`, "input-end call_NEW_0", `call call_NEW_0 f {}`,
+				"finish tool-calls" + noUsage,
+			},
 		},
 		{
 			"cut off at the output limit before the arguments",
 			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("length")},
-			[]string{start, "input-start a f", "input-end a", `call a f INVALID the answer reached its output limit before the arguments of this call, so it was not run: ""`, "finish length" + noUsage},
+			[]string{
+				start, "input-start a f", "input-end a",
+				`call a f INVALID the answer reached its output limit before the arguments of this call, so it was not run: ""`,
+				"finish length" + noUsage,
+			},
 		},
 		{
 			"complete arguments but no finish marker",
 			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), done},
-			[]string{start, "input-start a f", `input-delta a "{}"`, "error the answer ended without a finish marker (incomplete)"},
+			[]string{
+				start, "input-start a f", `input-delta a "{}"`, "error the answer ended without a finish marker (incomplete)",
+			},
 		},
 	}
 	for _, tt := range tests {
@@ -418,16 +574,54 @@ func TestDecodeCalls(t *testing.T) {
 
 func TestDecodeUsage(t *testing.T) {
 	tests := []struct{ name, usage, want string }{
-		{"cached and reasoning", `{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":80},"completion_tokens_details":{"reasoning_tokens":30}}`, "in=100 out=50 reasoning=30 read=80 write=0 total=150"},
-		{"reasoning beside the completion", `{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150,"completion_tokens_details":{"reasoning_tokens":30}}`, "in=100 out=50 reasoning=30 read=0 write=0 total=150"},
-		{"more reasoning than completion", `{"prompt_tokens":10,"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":30}}`, "in=10 out=30 reasoning=30 read=0 write=0 total=0"},
-		{"deepseek", `{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":8}`, "in=10 out=2 reasoning=0 read=8 write=0 total=0"},
-		{"together", `{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":4}`, "in=10 out=2 reasoning=0 read=4 write=0 total=0"},
-		{"cache writes", `{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":5}}`, "in=10 out=2 reasoning=0 read=3 write=5 total=0"},
-		{"negative", `{"prompt_tokens":-5,"completion_tokens":2,"total_tokens":-3}`, "in=0 out=2 reasoning=0 read=0 write=0 total=0"},
-		{"overflow", `{"prompt_tokens":99999999999999999999999999,"completion_tokens":9223372036854775807,"total_tokens":1e300}`, "in=0 out=0 reasoning=0 read=0 write=0 total=0"},
-		{"more cached than sent", `{"prompt_tokens":5,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":9,"cache_write_tokens":9}}`, "in=5 out=1 reasoning=0 read=5 write=0 total=0"},
-		{"floats and strings", `{"prompt_tokens":5.0,"completion_tokens":"7","total_tokens":null}`, "in=5 out=0 reasoning=0 read=0 write=0 total=0"},
+		{
+			"cached and reasoning",
+			`{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":80},` +
+				`"completion_tokens_details":{"reasoning_tokens":30}}`,
+			"in=100 out=50 reasoning=30 read=80 write=0 total=150",
+		},
+		{
+			"reasoning beside the completion",
+			`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150,` +
+				`"completion_tokens_details":{"reasoning_tokens":30}}`,
+			"in=100 out=50 reasoning=30 read=0 write=0 total=150",
+		},
+		{
+			"more reasoning than completion",
+			`{"prompt_tokens":10,"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":30}}`,
+			"in=10 out=30 reasoning=30 read=0 write=0 total=0",
+		},
+		{
+			"deepseek", `{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":8}`,
+			"in=10 out=2 reasoning=0 read=8 write=0 total=0",
+		},
+		{
+			"together", `{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":4}`,
+			"in=10 out=2 reasoning=0 read=4 write=0 total=0",
+		},
+		{
+			"cache writes",
+			`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":5}}`,
+			"in=10 out=2 reasoning=0 read=3 write=5 total=0",
+		},
+		{
+			"negative", `{"prompt_tokens":-5,"completion_tokens":2,"total_tokens":-3}`,
+			"in=0 out=2 reasoning=0 read=0 write=0 total=0",
+		},
+		{
+			"overflow",
+			`{"prompt_tokens":99999999999999999999999999,"completion_tokens":9223372036854775807,"total_tokens":1e300}`,
+			"in=0 out=0 reasoning=0 read=0 write=0 total=0",
+		},
+		{
+			"more cached than sent",
+			`{"prompt_tokens":5,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":9,"cache_write_tokens":9}}`,
+			"in=5 out=1 reasoning=0 read=5 write=0 total=0",
+		},
+		{
+			"floats and strings", `{"prompt_tokens":5.0,"completion_tokens":"7","total_tokens":null}`,
+			"in=5 out=0 reasoning=0 read=0 write=0 total=0",
+		},
 		{"not an object", `"many"`, "in=0 out=0 reasoning=0 read=0 write=0 total=0"},
 	}
 	for _, tt := range tests {
@@ -463,7 +657,9 @@ func TestDecodeUsageOfFailures(t *testing.T) {
 func TestDecodeBounds(t *testing.T) {
 	var many []string
 	for i := range 300 {
-		many = append(many, says(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"i%d","function":{"name":"f","arguments":"{}"}}]}`, i, i)))
+		many = append(
+			many, says(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"i%d","function":{"name":"f","arguments":"{}"}}]}`, i, i)),
+		)
 	}
 	long := strings.Repeat("x", 1<<20)
 	endless := []string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":\""}}]}`)}
@@ -478,9 +674,23 @@ func TestDecodeBounds(t *testing.T) {
 	}{
 		{"arguments without end", strings.NewReader(stream(endless...)), "more than 8 MiB of arguments"},
 		{"too many calls", strings.NewReader(stream(append(many, ends("tool_calls"))...)), "more than 256 tool calls"},
-		{"a name without end", strings.NewReader(stream(says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"`+long+`","arguments":"{}"}}]}`), ends("tool_calls"))), "a tool's name of more than 256 bytes"},
-		{"a line without end", io.MultiReader(strings.NewReader("data: "), io.LimitReader(zeros{}, 100<<20)), "a frame of more than 32 MiB"},
-		{"a document without end", io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, 100<<20)), "more than 32 MiB in one piece"},
+		{
+			"a name without end",
+			strings.NewReader(
+				stream(
+					says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"`+long+`","arguments":"{}"}}]}`), ends("tool_calls"),
+				),
+			),
+			"a tool's name of more than 256 bytes",
+		},
+		{
+			"a line without end", io.MultiReader(strings.NewReader("data: "), io.LimitReader(zeros{}, 100<<20)),
+			"a frame of more than 32 MiB",
+		},
+		{
+			"a document without end", io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, 100<<20)),
+			"more than 32 MiB in one piece",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -530,7 +740,9 @@ func TestDecodeReaderErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got llm.Class
 			finished := false
-			for e, err := range (openaichat.Dialect{}).Decode("", io.MultiReader(strings.NewReader(tt.body), iotest.ErrReader(tt.err))) {
+			for e, err := range (openaichat.Dialect{}).Decode(
+				"", io.MultiReader(strings.NewReader(tt.body), iotest.ErrReader(tt.err)),
+			) {
 				if failure, ok := errors.AsType[*llm.Error](err); ok {
 					got = failure.Class
 				}
@@ -549,7 +761,13 @@ func TestDecodeUnended(t *testing.T) {
 }
 
 func TestDecodeStopsWhenAsked(t *testing.T) {
-	llmtest.CheckStop(t, decode(openaichat.Dialect{}), stream(says(`{"reasoning_content":"a"}`), says(`{"content":"hi"}`), says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("stop")))
+	llmtest.CheckStop(
+		t, decode(openaichat.Dialect{}),
+		stream(
+			says(`{"reasoning_content":"a"}`), says(`{"content":"hi"}`),
+			says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("stop"),
+		),
+	)
 }
 
 // FuzzDecode checks the promises of a stream on any bytes: the order of events, valid text, one end.
@@ -568,7 +786,12 @@ func BenchmarkDelta(b *testing.B) {
 	const deltas = 2000
 	var sb strings.Builder
 	for range deltas {
-		sb.WriteString(`data: {"id":"chatcmpl-DcLQhErGVsn8x3hNFmX5A0yM0T9Km","object":"chat.completion.chunk","created":1778031211,"model":"gpt-4o-mini-2024-07-18","service_tier":"default","system_fingerprint":"fp_57133166c6","choices":[{"index":0,"delta":{"content":" sunny"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"irmMg"}` + "\n\n")
+		sb.WriteString(
+			`data: {"id":"chatcmpl-DcLQhErGVsn8x3hNFmX5A0yM0T9Km","object":"chat.completion.chunk","created":1778031211,` +
+				`"model":"gpt-4o-mini-2024-07-18","service_tier":"default","system_fingerprint":"fp_57133166c6",` +
+				`"choices":[{"index":0,"delta":{"content":" sunny"},"logprobs":null,"finish_reason":null}],` +
+				`"usage":null,"obfuscation":"irmMg"}` + "\n\n",
+		)
 	}
 	body := sb.String() + stream(ends("stop"), done)
 	b.ReportAllocs()

@@ -17,7 +17,8 @@ import (
 
 func TestExam(t *testing.T) {
 	for name, d := range map[string]openaichat.Dialect{
-		"plain": {}, "marks": {CacheField: "cache_control"}, "mistral": {ReasoningField: openaichat.NoReasoning, CallIDs: openaichat.NineIDs, BridgeToolUser: true},
+		"plain": {}, "marks": {CacheField: "cache_control"},
+		"mistral": {ReasoningField: openaichat.NoReasoning, CallIDs: openaichat.NineIDs, BridgeToolUser: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			llmtest.Exam{
@@ -78,7 +79,8 @@ func acceptable(body []byte) error {
 			if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
 				return fmt.Errorf("message %d: arguments: %w", i, err)
 			}
-			if c.ID == "" || len(c.ID) > 64 || slices.Contains(used, c.ID) || llmtest.CheckToolName(c.Function.Name) != nil || !bytes.HasPrefix([]byte(c.Function.Arguments), []byte("{")) {
+			if c.ID == "" || len(c.ID) > 64 || slices.Contains(used, c.ID) || llmtest.CheckToolName(c.Function.Name) != nil ||
+				!bytes.HasPrefix([]byte(c.Function.Arguments), []byte("{")) {
 				return fmt.Errorf("bad call %+v", c)
 			}
 			open, used = append(open, c.ID), append(used, c.ID)
@@ -105,23 +107,29 @@ func TestEncodeMarks(t *testing.T) {
 	const mark = `,"cache_control":{"type":"ephemeral"}`
 	text := func(s, mark string) string { return `[{"type":"text","text":"` + s + `"` + mark + `}]` }
 	req := &llm.Request{
-		System:      []string{"a", "b", "c"},
-		Messages:    []llm.Message{user(textOf("q")), replies(call("1")), result("1", textOf("r")), replies(call("2")), result("2")},
+		System: []string{"a", "b", "c"},
+		Messages: []llm.Message{
+			user(textOf("q")), replies(call("1")), result("1", textOf("r")), replies(call("2")), result("2"),
+		},
 		Tools:       []llm.ToolDefinition{{Name: "search", Hosted: jsontext.Value(`{"type":"web_search"}`)}},
 		Breakpoints: llm.CacheBreakpoints{System: 2, Messages: []int{0, 2, 4}},
 	}
 	calls := func(id string) string {
-		return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]}`
+		return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id +
+			`","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]}`
 	}
-	want := `{"model":"","messages":[{"role":"system","content":[{"type":"text","text":"a"` + mark + `},{"type":"text","text":"b"` + mark + `},{"type":"text","text":"c"}]},` +
-		`{"role":"user","content":` + text("q", mark) + `},` + calls("1") + `,{"role":"tool","content":` + text("r", mark) + `,"tool_call_id":"1"},` + calls("2") +
+	want := `{"model":"","messages":[{"role":"system","content":[{"type":"text","text":"a"` + mark +
+		`},{"type":"text","text":"b"` + mark + `},{"type":"text","text":"c"}]},` +
+		`{"role":"user","content":` + text("q", mark) + `},` + calls("1") + `,{"role":"tool","content":` + text("r", mark) +
+		`,"tool_call_id":"1"},` + calls("2") +
 		`,{"role":"tool","content":"","tool_call_id":"2"}],"stream":true,"stream_options":{"include_usage":true}}`
 	got, err := openaichat.Dialect{CacheField: "cache_control"}.Encode(req)
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s\n%s", err, want, got)
 	}
 	plain, err := openaichat.Dialect{}.Encode(req)
-	if err != nil || bytes.Contains(plain, []byte("cache_control")) || !bytes.Contains(plain, []byte(`"content":"a\nb\nc"`)) {
+	if err != nil || bytes.Contains(plain, []byte("cache_control")) ||
+		!bytes.Contains(plain, []byte(`"content":"a\nb\nc"`)) {
 		t.Errorf("%v %s", err, plain)
 	}
 }

@@ -100,7 +100,9 @@ func parseRequest(tb testing.TB, body string) *llm.Request {
 		case "system":
 			req.System = append(req.System, *m.Content)
 		case "tool":
-			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{ID: m.ToolCallID, Content: text}}})
+			req.Messages = append(
+				req.Messages, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{ID: m.ToolCallID, Content: text}}},
+			)
 		default:
 			for _, c := range m.ToolCalls {
 				text = append(text, llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: jsontext.Value(c.Function.Arguments)})
@@ -109,7 +111,12 @@ func parseRequest(tb testing.TB, body string) *llm.Request {
 		}
 	}
 	for _, tool := range w.Tools {
-		req.Tools = append(req.Tools, llm.ToolDefinition{Name: tool.Function.Name, Description: tool.Function.Description, Schema: tool.Function.Parameters})
+		req.Tools = append(
+			req.Tools,
+			llm.ToolDefinition{
+				Name: tool.Function.Name, Description: tool.Function.Description, Schema: tool.Function.Parameters,
+			},
+		)
 	}
 	if name := w.ToolChoice.Function.Name; name != "" {
 		req.Choice = llm.ToolChoice{Mode: llm.ChooseTool, Name: name}

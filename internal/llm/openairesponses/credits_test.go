@@ -10,7 +10,10 @@ import (
 
 // What GitHub Copilot says that it charges goes with the usage.
 func TestCredits(t *testing.T) {
-	body := stream(created, says(0, `"hi"`), `{"type":"response.completed","response":{"usage":{"input_tokens":1}},"copilot_usage":{"total_nano_aiu":7}}`)
+	body := stream(
+		created, says(0, `"hi"`),
+		`{"type":"response.completed","response":{"usage":{"input_tokens":1}},"copilot_usage":{"total_nano_aiu":7}}`,
+	)
 	var billed int64
 	for e, err := range (openairesponses.Dialect{}).Decode("", strings.NewReader(body)) {
 		if err != nil {

@@ -65,7 +65,8 @@ func acceptable(body []byte) error {
 		}
 		switch it.Type {
 		case "function_call":
-			if it.CallID == "" || len(it.CallID) > 64 || slices.Contains(used, it.CallID) || llmtest.CheckToolName(it.Name) != nil || !strings.HasPrefix(it.Arguments, "{") {
+			if it.CallID == "" || len(it.CallID) > 64 || slices.Contains(used, it.CallID) ||
+				llmtest.CheckToolName(it.Name) != nil || !strings.HasPrefix(it.Arguments, "{") {
 				return fmt.Errorf("bad call %+v", it)
 			}
 			open, used = append(open, it.CallID), append(used, it.CallID)

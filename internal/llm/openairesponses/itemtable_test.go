@@ -18,10 +18,18 @@ type object = map[string]any
 // answer is a thought, a text and two calls of one tool, as the vendor itself sends them.
 func answer() (out []object) {
 	items := []object{
-		{"type": "reasoning", "id": "rs_1", "summary": []object{{"type": "summary_text", "text": "think"}}, "encrypted_content": "ENC"},
+		{
+			"type": "reasoning", "id": "rs_1", "summary": []object{{"type": "summary_text", "text": "think"}},
+			"encrypted_content": "ENC",
+		},
 		{"type": "message", "id": "m_1", "content": []object{{"type": "output_text", "text": "ANSWER"}}},
-		{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "list", "arguments": `{}`, "status": "completed"},
-		{"type": "function_call", "id": "fc_2", "call_id": "call_2", "name": "list", "arguments": `{"path":"."}`, "status": "completed"},
+		{
+			"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "list", "arguments": `{}`, "status": "completed",
+		},
+		{
+			"type": "function_call", "id": "fc_2", "call_id": "call_2", "name": "list", "arguments": `{"path":"."}`,
+			"status": "completed",
+		},
 	}
 	pieces := []object{
 		{"type": "response.reasoning_summary_text.delta", "summary_index": 0, "delta": "think"},
@@ -40,7 +48,10 @@ func answer() (out []object) {
 		if it["call_id"] != nil {
 			begun["call_id"], begun["name"], begun["arguments"] = it["call_id"], it["name"], ""
 		}
-		out = append(out, object{"type": "response.output_item.added", "item": begun}, pieces[i], wholes[i], object{"type": "response.output_item.done", "item": it})
+		out = append(
+			out, object{"type": "response.output_item.added", "item": begun}, pieces[i], wholes[i],
+			object{"type": "response.output_item.done", "item": it},
+		)
 		for _, e := range out[len(out)-4:] {
 			e["output_index"] = i
 			if e["item"] == nil {
@@ -59,7 +70,8 @@ func isCall(e object) bool {
 	return ok && it["type"] == "function_call" || strings.Contains(e["type"].(string), "function_call")
 }
 
-// TestDecodeMatches plays one answer as servers name its items, which is not as the protocol says. It comes out the same.
+// TestDecodeMatches plays one answer as servers name its items, which is not as the protocol says. It comes out the
+// same.
 func TestDecodeMatches(t *testing.T) {
 	unplaced := func(e object) { delete(e, "output_index") }
 	rename := func(e object, id string) {
@@ -105,7 +117,10 @@ func TestDecodeMatches(t *testing.T) {
 			}
 		},
 	}
-	for _, kind := range []string{"output_item.added", "output_item.done", "output_text.delta", "output_text.done", "function_call_arguments.delta", "function_call_arguments.done", "reasoning_summary_text.delta", "reasoning_summary_text.done"} {
+	for _, kind := range []string{
+		"output_item.added", "output_item.done", "output_text.delta", "output_text.done", "function_call_arguments.delta",
+		"function_call_arguments.done", "reasoning_summary_text.delta", "reasoning_summary_text.done",
+	} {
 		tests["no index on "+kind] = func(_ int, e object) {
 			if e["type"] == "response."+kind {
 				unplaced(e)
@@ -122,13 +137,18 @@ func TestDecodeMatches(t *testing.T) {
 		t.Fatalf("the answer itself:\n%s", want)
 	}
 	pieces := answer()
-	whole := slices.DeleteFunc(slices.Clone(pieces), func(e object) bool { return e["type"] != "response.output_item.done" })
+	whole := slices.DeleteFunc(
+		slices.Clone(pieces), func(e object) bool { return e["type"] != "response.output_item.done" },
+	)
 	for i, e := range whole {
 		whole[i] = e["item"].(object)
 	}
 	pieces = slices.DeleteFunc(pieces, isWhole)
-	last := object{"type": "response.completed", "response": object{"id": "resp_1", "status": "completed", "output": whole}}
-	if got := played(t, append(pieces, last)); strings.Count(got, "\ncall call_") != 2 || strings.Contains(got, "invalid") || strings.Count(got, "ANSWER") != 1 {
+	last := object{
+		"type": "response.completed", "response": object{"id": "resp_1", "status": "completed", "output": whole},
+	}
+	if got := played(t, append(pieces, last)); strings.Count(got, "\ncall call_") != 2 ||
+		strings.Contains(got, "invalid") || strings.Count(got, "ANSWER") != 1 {
 		t.Errorf("items that only the last word has whole:\n%s", got)
 	}
 	for name, change := range tests {
@@ -142,7 +162,8 @@ func TestDecodeMatches(t *testing.T) {
 			}
 			var twice []object
 			for _, e := range events {
-				if twice = append(twice, e); e["type"] == "response.output_item.done" && e["item"].(object)["id"] != "" && !strings.HasPrefix(name, "another id") {
+				if twice = append(twice, e); e["type"] == "response.output_item.done" && e["item"].(object)["id"] != "" &&
+					!strings.HasPrefix(name, "another id") {
 					twice = append(twice, e)
 				}
 			}

@@ -90,7 +90,8 @@ func parseRequest(tb testing.TB, body string) *llm.Request {
 		Generate: llm.Generation{MaxTokens: w.MaxOutputTokens, Temperature: w.Temperature},
 	}
 	for name, v := range map[string]jsontext.Value{
-		"reasoningEffort": w.Reasoning.Effort, "reasoningSummary": w.Reasoning.Summary, "textVerbosity": w.Text.Verbosity, "include": w.Include,
+		"reasoningEffort": w.Reasoning.Effort, "reasoningSummary": w.Reasoning.Summary, "textVerbosity": w.Text.Verbosity,
+		"include": w.Include,
 	} {
 		if v != nil {
 			req.Options[name] = v
@@ -108,7 +109,9 @@ func parseRequest(tb testing.TB, body string) *llm.Request {
 		req.Messages = append(req.Messages, parseItem(tb, it))
 	}
 	for _, tool := range w.Tools {
-		req.Tools = append(req.Tools, llm.ToolDefinition{Name: tool.Name, Description: tool.Description, Schema: tool.Parameters})
+		req.Tools = append(
+			req.Tools, llm.ToolDefinition{Name: tool.Name, Description: tool.Description, Schema: tool.Parameters},
+		)
 	}
 	if w.ToolChoice.Name != "" {
 		req.Choice = llm.ToolChoice{Mode: llm.ChooseTool, Name: w.ToolChoice.Name}
@@ -120,9 +123,14 @@ func parseItem(tb testing.TB, it wireItem) llm.Message {
 	tb.Helper()
 	switch it.Type {
 	case "function_call":
-		return llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: it.CallID, Name: it.Name, Input: jsontext.Value(it.Arguments)}}}
+		return llm.Message{
+			Role:  llm.RoleAssistant,
+			Parts: []llm.Part{llm.ToolCall{ID: it.CallID, Name: it.Name, Input: jsontext.Value(it.Arguments)}},
+		}
 	case "function_call_output":
-		return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{ID: it.CallID, Content: parseParts(tb, it.Output)}}}
+		return llm.Message{
+			Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{ID: it.CallID, Content: parseParts(tb, it.Output)}},
+		}
 	default:
 		return llm.Message{Role: llm.Role(it.Role), Parts: parseParts(tb, it.Content)}
 	}

@@ -38,12 +38,18 @@ func TestWrong(t *testing.T) {
 		{"serviceTier", `"on_demand"`, anybodys, "", ""},
 		{"serviceTier", `"on_demand"`, closed, "", `"auto", "default", "flex", "scale" or "priority"`},
 		{"serviceTier", `"standard_only"`, VendorOf("anthropic", ""), "", ""},
-		{"thinking", `{"type":"enabled","budgetTokens":"many"}`, VendorOf("anthropic", ""), "budgetTokens", "a whole number, 1 or more"},
+		{
+			"thinking", `{"type":"enabled","budgetTokens":"many"}`, VendorOf("anthropic", ""), "budgetTokens",
+			"a whole number, 1 or more",
+		},
 		{"thinking", `{"type":"auto"}`, anybodys, "", ""},
 		{"thinking", `{"type":"auto"}`, VendorOf("anthropic", ""), "type", `"enabled", "disabled" or "adaptive"`},
 		{"thinking", `"on"`, anybodys, "", "an object in braces"},
 		{"thinkingConfig", `{"thinkingBudget":-1,"includeThoughts":true,"new":[]}`, VendorOf("google", ""), "", ""},
-		{"thinkingConfig", `{"thinking_level":"most"}`, VendorOf("google", ""), "thinking_level", `"minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM" or "HIGH"`},
+		{
+			"thinkingConfig", `{"thinking_level":"most"}`, VendorOf("google", ""), "thinking_level",
+			`"minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM" or "HIGH"`,
+		},
 		{"include", `["a",{}]`, closed, "1", "text in quotes"},
 		{"safetySettings", `[[]]`, closed, "0", "an object in braces"},
 		{"useDeploymentBasedUrls", `"yes"`, VendorOf("azure", ""), "", "true or false"},
@@ -51,7 +57,9 @@ func TestWrong(t *testing.T) {
 	} {
 		o := Find(tt.name)
 		if inside, want := o.FindProblem(jsontext.Value(tt.value), tt.at); inside != tt.inside || want != tt.want {
-			t.Errorf("%s: %s at %q: %q wants %q; want %q, %q", tt.name, tt.value, tt.at.Package, inside, want, tt.inside, tt.want)
+			t.Errorf(
+				"%s: %s at %q: %q wants %q; want %q, %q", tt.name, tt.value, tt.at.Package, inside, want, tt.inside, tt.want,
+			)
 		}
 	}
 }
@@ -73,9 +81,15 @@ func TestUnread(t *testing.T) {
 		{"setCacheKey", VendorOf("google", ""), false, "@ai-sdk/google does not support it"},
 		{"setCacheKey", VendorOf("mine", compatible), false, ""},
 		{"temperature", VendorOf("openai", ""), true, ""},
-		{"thinkingConfig", VendorOf("openai", ""), false, "only providers with @ai-sdk/google or @ai-sdk/google-vertex read it"},
+		{
+			"thinkingConfig", VendorOf("openai", ""), false,
+			"only providers with @ai-sdk/google or @ai-sdk/google-vertex read it",
+		},
 		{"thinkingConfig", VendorOf("azure", ""), false, ""},
-		{"reasoningSummary", VendorOf("mine", compatible), false, "only providers with @ai-sdk/openai or @ai-sdk/azure or @ai-sdk/github-copilot or @ai-sdk/xai read it"},
+		{
+			"reasoningSummary", VendorOf("mine", compatible), false,
+			"only providers with @ai-sdk/openai or @ai-sdk/azure or @ai-sdk/github-copilot or @ai-sdk/xai read it",
+		},
 		{"effort", VendorOf("someone", ""), false, ""},
 	} {
 		if got := Find(tt.name).UnusedReason(tt.at, tt.own); got != tt.want {

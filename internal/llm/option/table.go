@@ -19,8 +19,8 @@ var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max
 var optionTable = sync.OnceValue(func() map[string]Option {
 	out := map[string]Option{}
 	for domain, rows := range map[Domain][]Option{
-		Generation: generationOptions(), Semantic: append(openAIOptions(), otherOptions()...), Connection: connectionOptions(), Setting: settingOptions(),
-		Reserved: reservedOptions(),
+		Generation: generationOptions(), Semantic: append(openAIOptions(), otherOptions()...),
+		Connection: connectionOptions(), Setting: settingOptions(), Reserved: reservedOptions(),
 	} {
 		for _, o := range rows {
 			o.Domain = domain
@@ -56,7 +56,9 @@ func openAIOptions() []Option {
 	return []Option{
 		{
 			Name: effortName, accepts: textValue(),
-			strict: map[string]valueSpec{everyVendor: wordValue(efforts...), groq: wordValue(append([]string{"default"}, efforts...)...)},
+			strict: map[string]valueSpec{
+				everyVendor: wordValue(efforts...), groq: wordValue(append([]string{"default"}, efforts...)...),
+			},
 		},
 		{Name: "reasoningSummary", accepts: wordValue("auto", "concise", "detailed", "none"), readers: responses},
 		{Name: "textVerbosity", accepts: wordValue("low", "medium", "high")},
@@ -64,7 +66,8 @@ func openAIOptions() []Option {
 		{Name: "include", accepts: listValue(textValue()), readers: responses},
 		{Name: "serviceTier", accepts: textValue(), strict: map[string]valueSpec{
 			openai: tiers, azure: tiers, anthropic: wordValue("auto", "standard_only"),
-			bedrock: wordValue("default", "flex", "priority", "reserved"), groq: wordValue("auto", "on_demand", "flex", "performance"),
+			bedrock: wordValue("default", "flex", "priority", "reserved"),
+			groq:    wordValue("auto", "on_demand", "flex", "performance"),
 		}},
 		{Name: "promptCacheKey", accepts: textValue()},
 		{Name: "promptCacheRetention", accepts: wordValue("in_memory", "in-memory", "24h")},
@@ -84,8 +87,14 @@ func otherOptions() []Option {
 	types := wordValue("enabled", "disabled", "adaptive")
 	claude, level := thinkingValue(types), wordValue(efforts...)
 	return []Option{
-		{Name: "thinking", accepts: thinkingValue(textValue()), strict: map[string]valueSpec{anthropic: claude, vertexClaude: claude}},
-		{Name: "effort", accepts: textValue(), strict: map[string]valueSpec{anthropic: level, vertexClaude: level}, readers: claudes},
+		{
+			Name: "thinking", accepts: thinkingValue(textValue()),
+			strict: map[string]valueSpec{anthropic: claude, vertexClaude: claude},
+		},
+		{
+			Name: "effort", accepts: textValue(), strict: map[string]valueSpec{anthropic: level, vertexClaude: level},
+			readers: claudes,
+		},
 		{Name: "taskBudget", accepts: objectValue(), readers: claudes},
 		{Name: "disableParallelToolUse", accepts: boolValue()},
 		{Name: "sendReasoning", accepts: boolValue(), readers: claudes},
@@ -117,7 +126,9 @@ func otherOptions() []Option {
 
 // thinkingValue is the option that switches reasoning on and off; compatible servers have types of their own.
 func thinkingValue(types valueSpec) valueSpec {
-	return objectWith(map[string]valueSpec{"type": types, "budgettokens": minInteger(1), "display": textValue(), "clearthinking": boolValue()})
+	return objectWith(map[string]valueSpec{
+		"type": types, "budgettokens": minInteger(1), "display": textValue(), "clearthinking": boolValue(),
+	})
 }
 
 // connectionOptions are how to reach a provider, at every level. Those without a type are checked where they are read.
@@ -154,7 +165,10 @@ func settingOptions() []Option {
 		{Name: "fetch", unusedReason: code},
 		{Name: "gateway", accepts: textValue(), readers: []string{cloudflare}},
 		{Name: "googleAuthOptions", unusedReason: "cairn uses Google's application default credentials"},
-		{Name: "includeUsage", accepts: boolValue(), nonReaders: []string{anthropic, google, vertex, vertexClaude, bedrock, openai, azure}},
+		{
+			Name: "includeUsage", accepts: boolValue(),
+			nonReaders: []string{anthropic, google, vertex, vertexClaude, bedrock, openai, azure},
+		},
 		{Name: "location", accepts: textValue(), readers: []string{vertex, vertexClaude}},
 		{Name: "name", accepts: textValue()},
 		{Name: "profile", accepts: textValue(), readers: []string{bedrock}},

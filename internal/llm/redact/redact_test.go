@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
-func TestValues(t *testing.T) {
+func TestMaskValues(t *testing.T) {
 	for _, tt := range []struct {
 		name, in string
 		secrets  []string
@@ -85,8 +85,7 @@ func TestHeld(t *testing.T) {
 	for in, want := range map[string][]string{
 		`{"type":"mcp","authorization":"a","headers":{"X-Api-Key":"b","Accept":"c"},"list":["password",{"access_token":"d"}]}`: {"a", "b", "d"},
 		`{"password":5,"password":"twice","max_tokens":"no"}`:                                                                  {"twice"},
-		`{"password":"before","broken`: {"before"},
-		`"password"`:                   nil, ``: nil, `nonsense`: nil,
+		`{"password":"before","broken`: {"before"}, `"password"`: nil, ``: nil, `nonsense`: nil,
 	} {
 		if got := redact.FindSecrets(jsontext.Value(in), redact.IsCredentialName); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", in, got, want)

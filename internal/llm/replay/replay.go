@@ -90,7 +90,9 @@ func load(path string) (*cassette, error) {
 		return nil, fmt.Errorf("%s is not a cassette of recorded exchanges: %w", path, err)
 	}
 	if c.Version != version {
-		return nil, fmt.Errorf("%s has the unsupported cassette version %d; record it again for version %d", path, c.Version, version)
+		return nil, fmt.Errorf(
+			"%s has the unsupported cassette version %d; record it again for version %d", path, c.Version, version,
+		)
 	}
 	for i, x := range c.Interactions {
 		if _, err := decodeBody(x.Response.Body, x.Response.BodyEncoding); err != nil {

@@ -60,7 +60,8 @@ func TestRecordAndPlay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tape.json")
 	rec := replay.NewRecorder(path, http.DefaultTransport)
 	bodies := []string{
-		`{"n":1,"api_key":"` + secret + `","note":"{\"password\":\"hunter2\"}","signature":"kept"}`, `{"n":2,"token_count":"kept"}`, "\xff\xfe binary", `{"n":1}`,
+		`{"n":1,"api_key":"` + secret + `","note":"{\"password\":\"hunter2\"}","signature":"kept"}`,
+		`{"n":2,"token_count":"kept"}`, "\xff\xfe binary", `{"n":1}`,
 	}
 	address := s.URL + "/v1/chat?api_key=" + secret + "&x=1"
 	var answers []string
@@ -93,7 +94,8 @@ func TestRecordAndPlay(t *testing.T) {
 	if n := player.Remaining(); n != 0 {
 		t.Errorf("%d exchanges left", n)
 	}
-	if _, _, err := post(t, player, address, bodies[3]); err == nil || !strings.Contains(err.Error(), "ends here: all 4 exchanges have been played") {
+	if _, _, err := post(t, player, address, bodies[3]); err == nil ||
+		!strings.Contains(err.Error(), "ends here: all 4 exchanges have been played") {
 		t.Errorf("one more: %v", err)
 	}
 }
@@ -160,13 +162,38 @@ func TestMatching(t *testing.T) {
 		want            string // part of the error; empty for a match
 	}{
 		{"same", at, `{"model":"m","messages":[{"role":"system","content":"Monday"},{"role":"user","content":"hi"}]}`, ""},
-		{"other order, other cache key", at, `{"messages":[{"content":"Monday","role":"system"},{"content":"hi","role":"user"}],"prompt_cache_key":"b","model":"m"}`, ""},
-		{"other system text", at, `{"model":"m","messages":[{"role":"system","content":"Tuesday"},{"role":"user","content":"hi"}]}`, ""},
-		{"other user text", at, `{"model":"m","messages":[{"role":"system","content":"Monday"},{"role":"user","content":"ho"}]}`, `exchange 1, and its body has "hi" at /messages/1/content, not "ho"`},
-		{"more messages", at, `{"model":"m","messages":[{"role":"system","content":"Monday"}]}`, `2 entries at /messages, not 1`},
-		{"new field", at, `{"model":"m","seed":1,"messages":[{"role":"system","content":"Monday"},{"role":"user","content":"hi"}]}`, `nothing at /seed, not 1`},
-		{"field gone", at, `{"messages":[{"role":"system","content":"Monday"},{"role":"user","content":"hi"}]}`, `"m" at /model, not nothing`},
-		{"other path", "http://h/v1/other", `{}`, "it was POST https://h/accounts/{account}/v1/chat, not POST http://h/v1/other"},
+		{
+			"other order, other cache key", at,
+			`{"messages":[{"content":"Monday","role":"system"},{"content":"hi","role":"user"}],` +
+				`"prompt_cache_key":"b","model":"m"}`,
+			"",
+		},
+		{
+			"other system text", at,
+			`{"model":"m","messages":[{"role":"system","content":"Tuesday"},{"role":"user","content":"hi"}]}`, "",
+		},
+		{
+			"other user text", at,
+			`{"model":"m","messages":[{"role":"system","content":"Monday"},{"role":"user","content":"ho"}]}`,
+			`exchange 1, and its body has "hi" at /messages/1/content, not "ho"`,
+		},
+		{
+			"more messages", at, `{"model":"m","messages":[{"role":"system","content":"Monday"}]}`,
+			`2 entries at /messages, not 1`,
+		},
+		{
+			"new field", at,
+			`{"model":"m","seed":1,"messages":[{"role":"system","content":"Monday"},{"role":"user","content":"hi"}]}`,
+			`nothing at /seed, not 1`,
+		},
+		{
+			"field gone", at, `{"messages":[{"role":"system","content":"Monday"},{"role":"user","content":"hi"}]}`,
+			`"m" at /model, not nothing`,
+		},
+		{
+			"other path", "http://h/v1/other", `{}`,
+			"it was POST https://h/accounts/{account}/v1/chat, not POST http://h/v1/other",
+		},
 		{"not JSON", at, `x`, "its body is different"},
 	}
 	for _, tt := range tests {

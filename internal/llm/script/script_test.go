@@ -103,7 +103,10 @@ func TestPlayerTakesArgumentsFromResults(t *testing.T) {
 			"finish tool-calls in=0 out=0",
 		},
 		{"opened script-3", "text+ text_1", `text text_1 "Done."`, "text- text_1", "finish stop in=0 out=0"},
-		{`error script: no turn is left for request 4; the script has 3; add one, or set "repeat": true on the last (invalid-request)`},
+		{
+			`error script: no turn is left for request 4; the script has 3; add one, ` +
+				`or set "repeat": true on the last (invalid-request)`,
+		},
 	}
 	for i := range want {
 		if diff := cmp.Diff(want[i], listen(t.Context(), p, &llm.Request{Messages: messages})); diff != "" {
@@ -113,7 +116,8 @@ func TestPlayerTakesArgumentsFromResults(t *testing.T) {
 			messages = append(messages, result("c1", "docs/\ngo.mod\nmain.go\n"))
 		}
 	}
-	if got := p.ListRequests(); len(got) != 4 || p.CountRequests() != 4 || len(got[0].Messages) != 1 || len(got[3].Messages) != 2 {
+	if got := p.ListRequests(); len(got) != 4 || p.CountRequests() != 4 || len(got[0].Messages) != 1 ||
+		len(got[3].Messages) != 2 {
 		t.Errorf("requests: %d, total %d", len(got), p.CountRequests())
 	}
 }
@@ -125,8 +129,10 @@ func TestPlayerFaults(t *testing.T) {
 		`opened script-3|text+ text_1|text text_1 "No fin"|error the stream ended without a finish marker (incomplete)`,
 		"opened script-4|error the provider sent a frame that is not valid JSON (malformed)",
 		"opened script-5|error the provider answered with nothing (empty)",
-		`opened script-6|input+ c1 write|input c1 {"filePath": "a"|error the stream ended in the middle of a tool call (incomplete)`,
-		`opened script-7|input+ c2 write|input c2 {"filePath":|input- c2|call c2 write INVALID {"filePath":: the arguments are not valid JSON|` +
+		`opened script-6|input+ c1 write|input c1 {"filePath": "a"|error the stream ended in the middle of a tool call ` +
+			`(incomplete)`,
+		`opened script-7|input+ c2 write|input c2 {"filePath":|input- c2|call c2 write INVALID {"filePath":: the ` +
+			`arguments are not valid JSON|` +
 			`input+ c2 write|input c2 {}|input- c2|call c2 write {}|finish tool-calls in=0 out=0`,
 		"error no connection to the provider within 10s (timeout)",
 		"error the provider sent no response headers within 1m0s (timeout)",
@@ -154,12 +160,17 @@ func TestFaultDetails(t *testing.T) {
 		Kind: FaultStatus, Status: 400, Class: llm.Overflow, RetryAfter: 3 * time.Second, RequestID: "r", Message: "too long",
 	}}}}}})
 	for _, err := range p.Stream(t.Context(), &llm.Request{}) {
-		want := &llm.Error{Class: llm.Overflow, Status: 400, Message: "too long", Body: "too long", RetryAfter: 3 * time.Second, RequestID: "r"}
+		want := &llm.Error{
+			Class: llm.Overflow, Status: 400, Message: "too long", Body: "too long", RetryAfter: 3 * time.Second, RequestID: "r",
+		}
 		if diff := cmp.Diff(want, err); diff != "" {
 			t.Error(diff)
 		}
 	}
-	for status, want := range map[int]llm.Class{401: llm.Auth, 402: llm.Quota, 403: llm.Auth, 404: llm.InvalidRequest, 418: llm.Unknown, 429: llm.RateLimit, 529: llm.Overloaded} {
+	for status, want := range map[int]llm.Class{
+		401: llm.Auth, 402: llm.Quota, 403: llm.Auth, 404: llm.InvalidRequest, 418: llm.Unknown, 429: llm.RateLimit,
+		529: llm.Overloaded,
+	} {
 		if got := classOf(status); got != want {
 			t.Errorf("classOf(%d) = %s, want %s", status, got, want)
 		}
@@ -268,7 +279,9 @@ func TestGateOpens(t *testing.T) {
 
 func TestCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := New(Script{Turns: []Turn{{Repeat: true, Steps: []Step{{Text: Chunks{"a"}}, {Fault: &Fault{Kind: FaultSilence}}}}}})
+		p := New(Script{
+			Turns: []Turn{{Repeat: true, Steps: []Step{{Text: Chunks{"a"}}, {Fault: &Fault{Kind: FaultSilence}}}}},
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			time.Sleep(time.Second)
@@ -313,8 +326,13 @@ func TestChoice(t *testing.T) {
 }
 
 func TestHostedCall(t *testing.T) {
-	p := New(Script{Turns: []Turn{{Steps: []Step{{Call: &Call{Name: "web", Hosted: &HostedOutcome{Result: jsontext.Value(`[1]`)}}}}}}})
-	want := []string{"opened script-1", "input+ call_1_1 web", "input call_1_1 {}", "input- call_1_1", "call call_1_1 web {}", "hosted call_1_1 web [1]", "finish tool-calls in=0 out=0"}
+	p := New(Script{
+		Turns: []Turn{{Steps: []Step{{Call: &Call{Name: "web", Hosted: &HostedOutcome{Result: jsontext.Value(`[1]`)}}}}}},
+	})
+	want := []string{
+		"opened script-1", "input+ call_1_1 web", "input call_1_1 {}", "input- call_1_1", "call call_1_1 web {}",
+		"hosted call_1_1 web [1]", "finish tool-calls in=0 out=0",
+	}
 	if diff := cmp.Diff(want, listen(t.Context(), p, &llm.Request{})); diff != "" {
 		t.Error(diff)
 	}
@@ -352,25 +370,72 @@ func TestParseErrors(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"nothing", ``, "line 1: unexpected EOF"},
 		{"no turns", `{}`, `a script needs at least one turn: {"turns": [{"steps": [{"text": "Hello."}]}]}`},
-		{"unknown key", "{\"turns\": [\n {\"steps\": [\n  {\"txt\": \"a\"}]}]}", `line 3: unknown key "txt" at /turns/0/steps/0`},
+		{
+			"unknown key", "{\"turns\": [\n {\"steps\": [\n  {\"txt\": \"a\"}]}]}",
+			`line 3: unknown key "txt" at /turns/0/steps/0`,
+		},
 		{"unknown key at the top", "{\n\n\"turn\": 1}", `line 3: unknown key "turn"`},
 		{"duplicate key", "{\"turns\": [],\n\"turns\": []}", `line 2: key "turns" appears twice`},
 		{"syntax", "{\"turns\": [\n}", `line 2: invalid character '}' at start of value`},
 		{"kind", "{\"turns\":\n 1}", `line 2: /turns: a JSON number does not fit here`},
-		{"duration", "{\"turns\": [{\n\"every\": \"soon\"}]}", `line 2: /turns/0/every: "soon" is not a duration; write "250ms" or "2s"`},
-		{"no steps", `{"turns": [{"steps": []}]}`, `turn 1: steps: at least one is needed; for an empty answer write {"fault": {"kind": "empty"}}`},
-		{"two kinds", `{"turns": [{"steps": [{"text": "a", "gate": "b"}]}]}`, "turn 1: step 1: exactly one of text, reasoning, call, delay, gate, fault is needed"},
-		{"fault first", `{"turns": [{"steps": [{"fault": {"kind": "end"}}, {"text": "a"}]}]}`, "turn 1: step 1: fault: a fault ends the turn and must be the last step"},
-		{"hang late", `{"turns": [{"steps": [{"text": "a"}, {"fault": {"kind": "header-hang"}}]}]}`, "turn 1: step 2: fault: header-hang must be the only step of its turn"},
-		{"fault kind", `{"turns": [{"steps": [{"fault": {"kind": "x"}}]}]}`, `turn 1: step 1: fault: kind "x" is not one of connect-hang, header-hang, silence, reset, end, status, malformed, empty`},
-		{"class", `{"turns": [{"steps": [{"fault": {"kind": "status", "class": "x"}}]}]}`, `turn 1: step 1: fault: class "x" is unknown`},
-		{"match", `{"turns": [{"match": "(", "steps": [{"text": "a"}]}]}`, "turn 1: match: error parsing regexp: missing closing ): `(`"},
-		{"finish", `{"turns": [{"finish": "x", "steps": [{"text": "a"}]}]}`, `turn 1: finish: "x" is not one of stop, length, tool-calls, content-filter, error, unknown, paused`},
-		{"arguments", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": [1]}}]}]}`, "turn 1: step 1: call: arguments must be a JSON object; write other text in raw"},
-		{"result key", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"cal": 1}}}}}]}]}`, `turn 1: step 1: call: $result: unknown key "cal"`},
-		{"result kind", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"call": 1}}}}}]}]}`, `turn 1: step 1: call: $result: /call: a JSON number does not fit here`},
-		{"result sibling", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": [{"$result": {}, "y": 1}]}}}]}]}`, "turn 1: step 1: call: $result stands alone in its object"},
-		{"group", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"regexp": "a", "group": 1}}}}}]}]}`, "turn 1: step 1: call: $result: the expression has no group 1"},
+		{
+			"duration", "{\"turns\": [{\n\"every\": \"soon\"}]}",
+			`line 2: /turns/0/every: "soon" is not a duration; write "250ms" or "2s"`,
+		},
+		{
+			"no steps", `{"turns": [{"steps": []}]}`,
+			`turn 1: steps: at least one is needed; for an empty answer write {"fault": {"kind": "empty"}}`,
+		},
+		{
+			"two kinds", `{"turns": [{"steps": [{"text": "a", "gate": "b"}]}]}`,
+			"turn 1: step 1: exactly one of text, reasoning, call, delay, gate, fault is needed",
+		},
+		{
+			"fault first", `{"turns": [{"steps": [{"fault": {"kind": "end"}}, {"text": "a"}]}]}`,
+			"turn 1: step 1: fault: a fault ends the turn and must be the last step",
+		},
+		{
+			"hang late", `{"turns": [{"steps": [{"text": "a"}, {"fault": {"kind": "header-hang"}}]}]}`,
+			"turn 1: step 2: fault: header-hang must be the only step of its turn",
+		},
+		{
+			"fault kind", `{"turns": [{"steps": [{"fault": {"kind": "x"}}]}]}`,
+			`turn 1: step 1: fault: kind "x" is not one of connect-hang, header-hang, silence, reset, end, status, ` +
+				`malformed, empty`,
+		},
+		{
+			"class", `{"turns": [{"steps": [{"fault": {"kind": "status", "class": "x"}}]}]}`,
+			`turn 1: step 1: fault: class "x" is unknown`,
+		},
+		{
+			"match", `{"turns": [{"match": "(", "steps": [{"text": "a"}]}]}`,
+			"turn 1: match: error parsing regexp: missing closing ): `(`",
+		},
+		{
+			"finish", `{"turns": [{"finish": "x", "steps": [{"text": "a"}]}]}`,
+			`turn 1: finish: "x" is not one of stop, length, tool-calls, content-filter, error, unknown, paused`,
+		},
+		{
+			"arguments", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": [1]}}]}]}`,
+			"turn 1: step 1: call: arguments must be a JSON object; write other text in raw",
+		},
+		{
+			"result key", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"cal": 1}}}}}]}]}`,
+			`turn 1: step 1: call: $result: unknown key "cal"`,
+		},
+		{
+			"result kind", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"call": 1}}}}}]}]}`,
+			`turn 1: step 1: call: $result: /call: a JSON number does not fit here`,
+		},
+		{
+			"result sibling", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": [{"$result": {}, "y": 1}]}}}]}]}`,
+			"turn 1: step 1: call: $result stands alone in its object",
+		},
+		{
+			"group",
+			`{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"regexp": "a", "group": 1}}}}}]}]}`,
+			"turn 1: step 1: call: $result: the expression has no group 1",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -386,7 +451,8 @@ func TestParseErrors(t *testing.T) {
 	if _, err := Load("testdata/none.json"); err == nil || !strings.Contains(err.Error(), "testdata/none.json") {
 		t.Errorf("missing file: %v", err)
 	}
-	if got := listen(t.Context(), New(Script{}), &llm.Request{}); len(got) != 1 || !strings.Contains(got[0], "at least one turn") {
+	if got := listen(t.Context(), New(Script{}), &llm.Request{}); len(got) != 1 ||
+		!strings.Contains(got[0], "at least one turn") {
 		t.Errorf("an invalid script: %q", got)
 	}
 }
@@ -428,7 +494,11 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Add([]byte(`{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"index": -1, "line": 1}}}}}]}]}`))
+	f.Add(
+		[]byte(
+			`{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"index": -1, "line": 1}}}}}]}]}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Parse(data)
 		if err != nil {

@@ -44,7 +44,8 @@ func (t Turn) validate() error {
 		return errors.New("every: the duration must not be negative")
 	case !knownFinish(t.Finish):
 		return fmt.Errorf(
-			"finish: %q is not one of stop, length, tool-calls, content-filter, error, unknown, paused", clip(string(t.Finish), 40),
+			"finish: %q is not one of stop, length, tool-calls, content-filter, error, unknown, paused",
+			clip(string(t.Finish), 40),
 		)
 	}
 	for i, step := range t.Steps {

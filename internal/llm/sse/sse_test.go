@@ -32,7 +32,7 @@ func collect(frames iter.Seq2[sse.Frame, error]) ([]frame, error) {
 	return out, nil
 }
 
-// splitReader gives n bytes at a time.
+// splitReader returns at most n bytes per read.
 type splitReader struct {
 	data []byte
 	n    int
@@ -47,7 +47,7 @@ func (s *splitReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestFrames(t *testing.T) {
+func TestReadFrames(t *testing.T) {
 	tests := []struct {
 		name, in string
 		want     []frame
@@ -93,8 +93,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// What the end of a stream leaves is yielded where it is asked for, unless the reader breaks.
-func TestToEnd(t *testing.T) {
+// TestReadFramesToEnd: the frame that the end of a stream leaves is yielded on request, unless the reader fails.
+func TestReadFramesToEnd(t *testing.T) {
 	tests := []struct {
 		in   string
 		want []frame
@@ -172,7 +172,7 @@ type stuckReader struct{}
 
 func (stuckReader) Read([]byte) (int, error) { return 0, nil }
 
-func TestStopsWhenAsked(t *testing.T) {
+func TestConsumerStops(t *testing.T) {
 	for f := range sse.ReadFrames(strings.NewReader("data: a\n\ndata: b\n\n"), 0) {
 		if string(f.Data) != "a" {
 			t.Errorf("got %q", f.Data)
@@ -194,7 +194,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-func BenchmarkFrames(b *testing.B) {
+func BenchmarkReadFrames(b *testing.B) {
 	one := []byte("event: message\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"}}]}\n\n")
 	stream := bytes.Repeat(one, 1000)
 	b.ReportAllocs()

@@ -18,7 +18,7 @@ func TestClassify(t *testing.T) {
 		class   llm.Class
 		message string
 	}{
-		// Codes count first.
+		// Codes take precedence.
 		{
 			400,
 			`{"error":{"message":"This model's maximum context length is 8192 tokens (safety margin included)",` +
@@ -111,7 +111,7 @@ func TestClassify(t *testing.T) {
 				`"message":"Your credit balance is too low to access the API."}}`,
 			llm.Quota, "Your credit",
 		},
-		// What no key mends is not told as if one did.
+		// Refusals that a new key cannot fix.
 		{
 			403,
 			`{"__type":"com.amazon.coral.service#AccessDeniedException",` +
@@ -213,7 +213,7 @@ func TestClassify(t *testing.T) {
 		{529, `{}`, llm.Overloaded, "{}"},
 		{599, ``, llm.Overloaded, "the provider answered with HTTP 599"},
 		{301, ``, llm.InvalidRequest, "the provider answered with HTTP 301"},
-		// Then phrases: every family of spec/v2 §20.3.
+		// Then phrases.
 		{400, `{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, llm.Overflow, "prompt is"},
 		{400, `{"message":"Input is too long for requested model"}`, llm.Overflow, "Input is"},
 		{400, `{"error":{"message":"Your input exceeds the context window of this model"}}`, llm.Overflow, ""},
@@ -309,7 +309,7 @@ func TestClassify(t *testing.T) {
 			`{"error":{"message":"maximum context length is 8192 tokens, the content filter and the safety system included"}}`,
 			llm.Overflow, "",
 		},
-		// A word is not a code.
+		// A word in the text is not a code.
 		{
 			400, `{"error":{"message":"field safety_identifier is unknown","type":"invalid_request_error"}}`, llm.InvalidRequest,
 			"",
@@ -438,7 +438,7 @@ func FuzzClassify(f *testing.F) {
 	})
 }
 
-// TestClassifyByHeader reads what Amazon says in a header only.
+// TestClassifyByHeader: Amazon reports some classes only in a header.
 func TestClassifyByHeader(t *testing.T) {
 	for name, want := range map[string]llm.Class{
 		"ModelErrorException:http://internal.amazon.com/": llm.Overloaded,

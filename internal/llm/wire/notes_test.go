@@ -16,21 +16,21 @@ func TestHostedResultNote(t *testing.T) {
 		{"text stays", "it is sunny", "[web_search returned: it is sunny]"},
 		{"JSON stays", `{"a":[1,"two"]}`, `[web_search returned: {"a":[1,"two"]}]`},
 		{
-			"what nobody can read is left out",
+			"opaque data is left out",
 			`[{"url":"https://example.org/a","title":"A","encrypted_content":"` + sealed + `"},{"b":{"data":"` + sealed + `"}}]`,
 			`[web_search returned: [{"title":"A","url":"https://example.org/a"},{"b":{"data":"(left out)"}}]]`,
 		},
 		{
-			"also where it is short",
+			"short opaque data too",
 			`{"signature":"QUJD","type":"reasoning.encrypted","data":"QUJD","thought":{"thoughtSignature":"QUJD",` +
 				`"redactedData":"QUJD"},"url":"u"}`,
 			`[web_search returned: {"thought":{},"type":"reasoning.encrypted","url":"u"}]`,
 		},
 		{
-			"words are none", `{"signature":"func f(a int)","type":"blob","data":"QUJD"}`,
+			"prose is not opaque", `{"signature":"func f(a int)","type":"blob","data":"QUJD"}`,
 			`[web_search returned: {"data":"QUJD","signature":"func f(a int)","type":"blob"}]`,
 		},
-		{"a picture alone", sealed, "[web_search returned: (left out)]"},
+		{"only an image", sealed, "[web_search returned: (left out)]"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

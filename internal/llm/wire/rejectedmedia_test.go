@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// Whatever bodies and words say, nothing is named but media that the request has and the body shows.
-func FuzzNamed(f *testing.F) {
+// FuzzFindRejectedMedia: the result is always media of the request that occurs in the body.
+func FuzzFindRejectedMedia(f *testing.F) {
 	f.Add(
 		`{"messages":[{"content":[{"type":"image","source":{"type":"base64","data":"YQ=="}},{"cachePoint":{}},`+
 			`{"text":"Yg=="}]}]}`,

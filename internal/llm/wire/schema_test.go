@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-func TestHeld(t *testing.T) {
+func TestStrictSchema(t *testing.T) {
 	const closed = `"required":["a"],"additionalProperties":false}`
 	tests := []struct {
 		name, schema, want string // "" is as it is
@@ -20,14 +20,14 @@ func TestHeld(t *testing.T) {
 	}{
 		{"closed", `{"type":"object","properties":{"a":{"type":"string"}},` + closed, "", true},
 		{
-			"what measures is told",
+			"limits become descriptions",
 			`{"type":"object","properties":{"a":{"type":"string","description":"A name.","minLength":2,"pattern":"^x"}},` +
 				closed,
 			`{"type":"object","properties":{"a":{"type":"string","description":"A name. (minLength: 2, pattern: \"^x\")"}},` +
 				closed, true,
 		},
 		{
-			"silent of what else there may be",
+			"no additionalProperties",
 			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"null"}},` +
 				`"required":["b"]}}},"required":["a"]}`,
 			`{"additionalProperties":false,"type":"object","properties":{"a":{"type":"array",` +
@@ -71,7 +71,7 @@ func TestHeld(t *testing.T) {
 			false,
 		},
 		{
-			"open in so many words", `{"type":"object","properties":{"a":{}},"required":["a"],"additionalProperties":true}`, "",
+			"explicitly open", `{"type":"object","properties":{"a":{}},"required":["a"],"additionalProperties":true}`, "",
 			false,
 		},
 		{"an optional property", `{"type":"object","properties":{"a":{},"b":{"minimum":1}},` + closed, "", false},
@@ -96,7 +96,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// of is an object with one member of that schema.
+// of returns an object with one member of that schema.
 func of(schema string) string {
 	return `{"type":"object","properties":{"a":` + schema + `},"required":["a"],"additionalProperties":false}`
 }
@@ -117,8 +117,8 @@ func enum(n int, word string) string {
 	return `{"type":"string","enum":[` + strings.Join(values, ",") + `]}`
 }
 
-// What leads back to itself is found, and whether an answer can be without it.
-func TestCyclic(t *testing.T) {
+// TestIsCyclic: cycles are found, and whether an answer can avoid them.
+func TestIsCyclic(t *testing.T) {
 	tests := []struct {
 		name, schema       string
 		cyclic, inRequired bool

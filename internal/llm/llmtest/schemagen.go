@@ -1,15 +1,13 @@
 package llmtest
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// RandomSchema makes a random JSON Schema of an object, in the whole grammar in which people write them, but for what counts
-// and measures.
+// RandomSchema returns a random JSON Schema of an object with every keyword that people use, except limits.
 func RandomSchema(r *rand.Rand) map[string]any {
 	g := &schemaGenerator{r: r}
 	root := g.newObject(0)
@@ -21,7 +19,7 @@ func RandomSchema(r *rand.Rand) map[string]any {
 
 type schemaGenerator struct {
 	r     *rand.Rand
-	names int // of definitions that may be referred to
+	names int // the number of definitions that may be referenced
 }
 
 func (g *schemaGenerator) chance(n int) bool { return g.r.IntN(n) == 0 }
@@ -31,7 +29,7 @@ func (g *schemaGenerator) newDefinitions() map[string]any {
 	for i := range g.names {
 		out["d"+strconv.Itoa(i)] = g.newObject(2)
 	}
-	g.names = min(g.names, len(out)) // those that only definitions refer to are made, too
+	g.names = min(g.names, len(out)) // a definition may refer to later ones
 	for i := len(out); i < g.names; i++ {
 		out["d"+strconv.Itoa(i)] = map[string]any{"type": "string"}
 	}
@@ -155,7 +153,7 @@ func (g *schemaGenerator) newValues() []any {
 	return out
 }
 
-// RandomAnswer makes a random value that fits a schema of those that vendors are held to; false where the schema has no end.
+// RandomAnswer returns a random value that is valid under a schema; false if the schema has no finite value.
 func RandomAnswer(r *rand.Rand, root map[string]any) (value any, ok bool) {
 	a := &answerGenerator{r: r, root: root}
 	value = a.newValue(root, 0)
@@ -228,181 +226,4 @@ func (a *answerGenerator) newObject(s map[string]any, depth int) any {
 		}
 	}
 	return out
-}
-
-// SchemaRules are what a vendor's documentation says of the schemas that it holds answers to.
-type SchemaRules struct {
-	AllRequired bool // every property of an object
-	Recursion   bool
-	Optional    int // properties that may be left out
-	Unions      int // schemas that are a choice
-}
-
-// FindViolation returns what a schema has that the rules forbid; "" for nothing. It is written from the documentation, and not
-// from what is tested with it.
-func (r SchemaRules) FindViolation(root map[string]any) string {
-	c := &ruleChecker{SchemaRules: r, root: root}
-	if root["type"] != "object" || root["anyOf"] != nil {
-		return "the root is no object"
-	}
-	c.checkSchema(root, "#")
-	if defs, ok := root["$defs"].(map[string]any); ok {
-		for name, d := range defs {
-			c.checkSchema(d, "#/$defs/"+name)
-		}
-	}
-	switch {
-	case c.broken != "":
-		return c.broken
-	case !r.Recursion && c.hasCycle("#", nil):
-		return "it refers to itself"
-	case !r.AllRequired && (c.optional > r.Optional || c.unions > r.Unions):
-		return "too many choices"
-	}
-	return ""
-}
-
-type ruleChecker struct {
-	SchemaRules
-	root             map[string]any
-	refs             map[string][]string // from what is referred to, to what that refers to
-	broken           string
-	optional, unions int
-}
-
-var allowedKeywords = []string{
-	"$defs", "$ref", "additionalProperties", "anyOf", "description", "enum", "items", "properties", "required", "title",
-	"type",
-}
-
-func (c *ruleChecker) report(format string, args ...any) { c.broken = fmt.Sprintf(format, args...) }
-
-func (c *ruleChecker) checkSchema(v any, at string) {
-	s, ok := v.(map[string]any)
-	if !ok {
-		c.report("%v is no object", v)
-		return
-	}
-	for key := range s {
-		if !slices.Contains(allowedKeywords, key) || key == "$defs" && at != "#" {
-			c.report("%s is not known", key)
-		}
-	}
-	if ref, ok := s["$ref"].(string); ok {
-		c.checkReference(s, ref, at)
-		return
-	}
-	if choices, ok := s["anyOf"].([]any); ok {
-		c.unions++
-		for _, choice := range choices {
-			c.checkSchema(choice, at)
-		}
-		return
-	}
-	if list, ok := s["type"].([]any); ok {
-		c.unions++
-		if len(list) == 0 {
-			c.report("no type")
-		}
-	} else if s["type"] == nil {
-		c.report("schema must have a 'type' key: %v", s)
-	}
-	for _, v := range asList(s["enum"]) {
-		switch v.(type) {
-		case map[string]any, []any:
-			c.report("an enum of %v", v)
-		}
-	}
-	switch s["type"] {
-	case "array":
-		c.checkSchema(s["items"], at)
-	case "object":
-		c.checkObject(s, at)
-	}
-}
-
-func (c *ruleChecker) checkReference(s map[string]any, ref, at string) {
-	name, inside := strings.CutPrefix(ref, "#/$defs/")
-	defs, _ := c.root["$defs"].(map[string]any)
-	if len(s) > 1 || ref != "#" && (!inside || defs[name] == nil) {
-		c.report("the reference %v", s)
-	}
-	if c.refs == nil {
-		c.refs = map[string][]string{}
-	}
-	c.refs[at] = append(c.refs[at], ref)
-}
-
-func (c *ruleChecker) hasCycle(at string, seen []string) bool {
-	if slices.Contains(seen, at) {
-		return true
-	}
-	return slices.ContainsFunc(c.refs[at], func(to string) bool { return c.hasCycle(to, append(slices.Clip(seen), at)) })
-}
-
-func (c *ruleChecker) checkObject(s map[string]any, at string) {
-	properties, _ := s["properties"].(map[string]any)
-	required := asList(s["required"])
-	if s["additionalProperties"] != false {
-		c.report("additionalProperties must be false")
-	}
-	c.optional += len(properties) - len(required)
-	if c.AllRequired && (len(properties) != len(required) || s["required"] == nil) {
-		c.report("all properties must be required")
-	}
-	for _, name := range required {
-		if properties[name.(string)] == nil {
-			c.report("%v is required and not there", name)
-		}
-	}
-	for _, p := range properties {
-		c.checkSchema(p, at)
-	}
-}
-
-func asList(v any) []any {
-	list, _ := v.([]any)
-	return list
-}
-
-// FindUnrollProblem returns what a schema has that a vendor refuses which unrolls references: cycles that no optional property
-// is in, and more beside a reference than other members with a dollar sign; "" for nothing.
-func FindUnrollProblem(root map[string]any) string {
-	broken := ""
-	var look func(v any, behind []string)
-	look = func(v any, behind []string) {
-		s, ok := v.(map[string]any)
-		if !ok || broken != "" {
-			return
-		}
-		if ref, ok := s["$ref"].(string); ok {
-			if len(s) > 1 {
-				broken = fmt.Sprintf("the reference %v", s)
-			}
-			if slices.Contains(behind, ref) {
-				broken = ref + " without end"
-				return
-			}
-			target := any(root)
-			if name, inside := strings.CutPrefix(ref, "#/$defs/"); inside {
-				target = root["$defs"].(map[string]any)[name]
-			}
-			look(target, append(slices.Clip(behind), ref))
-			return
-		}
-		for _, key := range []string{"anyOf", "oneOf", "allOf", "prefixItems"} {
-			for _, child := range asList(s[key]) {
-				look(child, behind)
-			}
-		}
-		for _, key := range []string{"items", "additionalProperties", "not", "if", "then"} {
-			look(s[key], behind)
-		}
-		properties, _ := s["properties"].(map[string]any)
-		for _, name := range asList(s["required"]) {
-			look(properties[name.(string)], behind)
-		}
-	}
-	look(root, []string{"#"})
-	return broken
 }
