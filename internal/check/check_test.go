@@ -249,10 +249,10 @@ func TestMutants(t *testing.T) {
 			},
 			&session.ToolSuccess{TurnFact: session.OfTurn("msg_b"), PartID: "prt_c"},
 		)},
-		{"a message goes that is not there", Parent, sneak(&session.MessageRemoved{MessageID: "msg_x"})},
-		{"a prompt is edited that is not there", Parent, sneak(&session.MessageEdited{MessageID: "msg_x"})},
+		{"a missing message is removed", Parent, sneak(&session.MessageRemoved{MessageID: "msg_x"})},
+		{"a missing prompt is edited", Parent, sneak(&session.MessageEdited{MessageID: "msg_x"})},
 		{
-			"an item goes that is not there", Parent,
+			"a missing item is removed", Parent,
 			sneak(&session.PartRemoved{TurnFact: session.OfTurn("msg_a"), PartID: "prt_x"}),
 		},
 		{
@@ -398,7 +398,7 @@ func TestTampered(t *testing.T) {
 			"an event is there twice", Gapless,
 			func(rows []store.EventRow) ([]store.EventRow, error) { return slices.Insert(rows, 5, rows[4]), nil },
 		},
-		{"an event of somebody else", Gapless, func(rows []store.EventRow) ([]store.EventRow, error) {
+		{"an event of another session", Gapless, func(rows []store.EventRow) ([]store.EventRow, error) {
 			rows[4].Data = jsontext.Value(`{"sessionID":"ses_b","messageID":"msg_2","prompt":{"text":"later!"}}`)
 			return rows, nil
 		}},

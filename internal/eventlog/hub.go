@@ -31,7 +31,7 @@ type liveSession struct {
 	head    int64
 	waiters map[*waiter]struct{}
 	items   []*openItem     // in order of their start
-	recent  []session.Event // newest maxRecent while somebody follows, contiguous, rising
+	recent  []session.Event // at most maxRecent, contiguous; kept only while there are readers
 }
 
 // openItem is an open text, reasoning or argument stream.

@@ -83,7 +83,7 @@ func (r *orderChecker) take(u Update) {
 	}
 }
 
-// EV-25: a thousand times, a reader starts while a turn is written, and is told everything once.
+// (EV-25) A thousand times, a reader starts while a turn is written and gets every update exactly once.
 func TestFollowWhileWriting(t *testing.T) {
 	for n := range 1000 {
 		synctest.Test(t, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestFollowWhileWriting(t *testing.T) {
 			wg.Wait()
 			for i, r := range readers {
 				if r.next[id] != 13 || r.ended != 3 {
-					t.Errorf("run %d: reader %d was told %d events, %d ends", n, i, r.next[id], r.ended)
+					t.Errorf("run %d: reader %d got %d events, %d ends", n, i, r.next[id], r.ended)
 				}
 			}
 			if len(l.hub.sessions) != 0 || len(l.hub.feed) != 0 {
@@ -179,7 +179,7 @@ func TestFollowMidItem(t *testing.T) {
 	})
 }
 
-// A reader of history is told no fragments of items that ended before it came.
+// A reader of history gets no fragments of items that ended before it started.
 func TestReplayedItemsHaveNoFragments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := newLog(t)
@@ -259,7 +259,7 @@ func TestFeedWhileWriting(t *testing.T) {
 			wg.Wait()
 			for _, r := range readers {
 				if r.ended != 3 {
-					t.Errorf("run %d: a reader was told %d ends", n, r.ended)
+					t.Errorf("run %d: a reader got %d ends", n, r.ended)
 				}
 			}
 		})
@@ -323,8 +323,8 @@ func TestFeedReadsAreShared(t *testing.T) {
 	})
 }
 
-// A feed from now on starts at the newest event and shows what open items gain.
-// A reader from behind a mark is told the notices that were made before it came, if the mark was there before them.
+// A feed from now on starts after the newest event and gets the new text of open items. A reader that starts from a
+// mark gets the notices made since, if the mark is older than them.
 func TestFeedFromAMark(t *testing.T) {
 	l, _ := newLog(t)
 	l.Notify(Notice{Kind: "before"})
@@ -355,8 +355,8 @@ func TestFeedFromAMark(t *testing.T) {
 	}
 }
 
-// An item that was open when a reader came is told with its text, also if it has ended before the reader first
-// looks; one that had ended before is not.
+// An item that was open when a reader started is sent with its text, even if it ended before the first read; an
+// item that had ended before is not.
 func TestFeedFromAMarkInAnItem(t *testing.T) {
 	l, _ := newLog(t)
 	start := l.NewestMark()
@@ -380,7 +380,7 @@ func TestFeedFromAMarkInAnItem(t *testing.T) {
 		}
 	}
 	if said != "afterwards" {
-		t.Errorf("told %q", said)
+		t.Errorf("the reader got %q", said)
 	}
 }
 
@@ -419,8 +419,8 @@ func TestFeedFromNow(t *testing.T) {
 	})
 }
 
-// A slow reader holds nobody up, costs no memory beyond the text itself, and gets fewer, larger fragments; notices
-// beyond the bound are lost to it, oldest first.
+// A slow reader delays no other reader, costs no memory beyond the text itself, and gets fewer, larger fragments;
+// notices that it misses are dropped.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := newLog(t)
@@ -503,7 +503,7 @@ func TestHubForgets(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			for range l.Tail(ctx, id, -1) {
-				t.Error("a reader whose time is over was told something")
+				t.Error("a reader got an update after its ctx ended")
 			}
 		})
 	}
@@ -537,12 +537,13 @@ func TestTailPages(t *testing.T) {
 	})
 }
 
-// A reader of the feed is told a notice behind the events before it and before those behind it, however late it reads.
+// A reader of all sessions gets a notice after the events before it and before the events after it, however late it
+// reads.
 func TestNoticesStandAmongTheEvents(t *testing.T) {
 	l, _ := newLog(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var told []string
+	var got []string
 	for u, err := range l.FollowAll(ctx, 0) {
 		if err != nil {
 			t.Fatal(err)
@@ -554,15 +555,15 @@ func TestNoticesStandAmongTheEvents(t *testing.T) {
 			l.Notify(Notice{Kind: "idle", SessionID: id})
 			add(t, l, id, &session.Renamed{Title: "b"})
 		case u.Event != nil:
-			told = append(told, u.Event.Data.(*session.Renamed).Title)
+			got = append(got, u.Event.Data.(*session.Renamed).Title)
 		case u.Notice != nil:
-			told = append(told, u.Notice.Kind)
+			got = append(got, u.Notice.Kind)
 		}
-		if len(told) == 4 {
+		if len(got) == 4 {
 			break
 		}
 	}
-	if got := strings.Join(told, " "); got != "busy a idle b" {
-		t.Errorf("told %s", got)
+	if order := strings.Join(got, " "); order != "busy a idle b" {
+		t.Errorf("the reader got %s", order)
 	}
 }

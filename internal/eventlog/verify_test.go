@@ -174,7 +174,7 @@ func undecodable(t *testing.T, s store.Store, id session.ID, seq int64) {
 	}
 }
 
-// harm changes the database while nobody has it open.
+// harm changes the database while it is closed.
 func harm(t *testing.T, dir, sql string) {
 	t.Helper()
 	c, err := zs.OpenConn(filepath.Join(dir, "cairn.db"), zs.OpenReadWrite)

@@ -45,17 +45,17 @@ func Point(ctx context.Context, n Name) error {
 	if p == nil {
 		return nil
 	}
-	return p.hit(ctx, n)
+	return p.recordHit(ctx, n)
 }
 
-func (p *plan) hit(ctx context.Context, n Name) error {
+func (p *plan) recordHit(ctx context.Context, n Name) error {
 	p.mu.Lock()
 	p.hits[n]++
 	hit := p.hits[n]
 	p.mu.Unlock()
 	for _, r := range p.rules[n] {
 		if r.nth == 0 || r.nth == hit {
-			if err := r.trigger(ctx, n); err != nil {
+			if err := r.triggerAction(ctx, n); err != nil {
 				return err
 			}
 		}
@@ -63,7 +63,7 @@ func (p *plan) hit(ctx context.Context, n Name) error {
 	return nil
 }
 
-func (r rule) trigger(ctx context.Context, n Name) error {
+func (r rule) triggerAction(ctx context.Context, n Name) error {
 	switch r.action {
 	case actKill:
 		kill()

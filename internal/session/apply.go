@@ -60,7 +60,7 @@ func (s *Session) Apply(d EventData) bool {
 		if e.Exclude == nil {
 			return false
 		}
-		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), e.Exclude.supersedes), *e.Exclude)
+		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), e.Exclude.isSupersetOf), *e.Exclude)
 	case *RevertStaged:
 		s.Revert = &e.Revert
 	case *RevertCleared, *RevertCommitted:

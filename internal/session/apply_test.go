@@ -162,7 +162,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// One turn, told step by step; every event told again, told late, or told of another turn, changes nothing.
+// The events of one turn, step by step. An event that is repeated, late or of another turn changes nothing.
 func TestApplyTurn(t *testing.T) {
 	story := []EventData{
 		&TextStarted{TurnFact: TurnFact{Fact: at(2)}, TextID: "t", PartID: "prt_t"},
@@ -220,7 +220,7 @@ func TestApplyTurn(t *testing.T) {
 		default:
 			before = encoded(t, a)
 			if a.Apply(d) || encoded(t, a) != before {
-				t.Errorf("%s, told twice, changed %s to %s", d.Kind(), before, encoded(t, a))
+				t.Errorf("%s, repeated, changed %s to %s", d.Kind(), before, encoded(t, a))
 			}
 		}
 	}
@@ -244,7 +244,7 @@ func TestApplyTurn(t *testing.T) {
 		&TextEnded{TurnFact: OfTurn("msg_a"), PartID: "prt_c", Text: "wrong kind"},
 	) {
 		if a.Apply(d) || encoded(t, a) != before {
-			t.Errorf("%s, told late, changed the turn to %s", d.Kind(), encoded(t, a))
+			t.Errorf("%s, late, changed the turn to %s", d.Kind(), encoded(t, a))
 		}
 	}
 }

@@ -11,7 +11,7 @@ type CachePrefix struct {
 	Messages int         `json:"messages"`
 	Mode     PrefixMode  `json:"mode,omitzero"`
 	Changed  string      `json:"changed,omitzero"` // the first part that differs from the previous request, as text
-	Cause    PrefixCause `json:"cause,omitzero"`   // the known reason for the change; "" if there is none
+	Cause    PrefixCause `json:"cause,omitzero"`   // the known reason for the change; "" if unknown
 	Edits    int         `json:"edits,omitzero"`   // Session.Edits at the time of the request
 }
 
@@ -39,7 +39,7 @@ const (
 	CauseMode       PrefixCause = "mode"       // the last step or structured output begins or ends
 )
 
-// UnexpectedChange returns the first part of the request that changed without a known cause, "" if there is none.
+// UnexpectedChange returns the first part of the request that changed without a known cause, "" if no part did.
 func (p *CachePrefix) UnexpectedChange() string {
 	if p == nil || p.Cause != "" {
 		return ""

@@ -98,8 +98,8 @@ type Exclusion struct {
 	Digest string `json:"digest,omitzero"`
 }
 
-// supersedes reports whether x excludes everything that the earlier exclusion excludes.
-func (x *Exclusion) supersedes(earlier Exclusion) bool {
+// isSupersetOf reports whether x excludes everything that the earlier exclusion excludes.
+func (x *Exclusion) isSupersetOf(earlier Exclusion) bool {
 	return earlier.Kind == x.Kind && (x.Digest == "" || earlier.Digest == x.Digest)
 }
 

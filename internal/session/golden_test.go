@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew: the stored form is a promise, so look twice")
 
-// fill sets every field of v to something, and every Extra to a field that nobody knows.
+// fill sets every field of v to a value, and every Extra to an unknown field.
 func fill(v reflect.Value, name string) {
 	switch p := v.Addr().Interface().(type) {
 	case *jsontext.Value:

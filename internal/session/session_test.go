@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What would guard nothing is refused, and the error says where it stands.
+// Rules that can never match are refused with their place.
 func TestGuardsAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		err   error

@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// HS-1 of spec/v2 §12: what is shown of a session that has a system message at each even seq and a user message at each
-// odd one.
+// The visible messages of a session with a system message at each even seq and a user message at each odd one
+// (HS-1).
 func TestShown(t *testing.T) {
 	for _, c := range []struct {
 		name        string

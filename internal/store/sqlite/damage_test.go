@@ -268,7 +268,7 @@ func readAll(t *testing.T, s *Store) (good int) {
 	return good
 }
 
-// While a process owns the home, salvage reads beside it; a copy is for homes that nobody owns.
+// While a process owns the home, salvage reads it in place; a home without an owner is copied.
 func TestSalvageBesideOwner(t *testing.T) {
 	dir := t.TempDir()
 	lease, err := AcquireLease(dir, Owner{})
@@ -280,7 +280,7 @@ func TestSalvageBesideOwner(t *testing.T) {
 	fill(t, s, 2, 3)
 	h, err := findHome(Config{Dir: dir})
 	if err != nil || !h.isOwned() {
-		t.Fatalf("nobody owns the home: %v", err)
+		t.Fatalf("the home has no owner: %v", err)
 	}
 	to := filepath.Join(t.TempDir(), "new")
 	report, err := Salvage(t.Context(), dir, to, unprojected)
@@ -288,6 +288,6 @@ func TestSalvageBesideOwner(t *testing.T) {
 		t.Errorf("%v, %v", report, err)
 	}
 	if err := lease.Release(); err != nil || h.isOwned() {
-		t.Errorf("somebody owns the home: %v", err)
+		t.Errorf("the home has an owner: %v", err)
 	}
 }

@@ -69,7 +69,7 @@ func (d *disk) copyOf(seed uint64) *disk {
 var errDead = sqlite3.IOERR
 
 // op counts an operation. It returns an error if it shall fail, and whether the power goes while it runs: then what it
-// does may or may not reach the platter, and nobody learns that it went well.
+// does may or may not reach the platter, and no caller learns that it succeeded.
 func (d *disk) op(kind opKind) (cut bool, err error) {
 	if d.dead {
 		return false, errDead

@@ -129,7 +129,7 @@ func TestLeaseRace(t *testing.T) {
 	}
 	all.Wait()
 	if wins == 0 {
-		t.Error("nobody got the lease")
+		t.Error("no process got the lease")
 	}
 }
 

@@ -289,8 +289,8 @@ func TestPowerCutsOfAMigration(t *testing.T) {
 	}
 }
 
-// Whatever operation fails, nobody is told of a success that is not there or of a failure that is, and the store
-// works when the fault is over (G2).
+// Whatever operation fails, no caller gets a success that is not stored or a failure that is, and the store works
+// once the fault is over.
 func TestFailingOperations(t *testing.T) {
 	base := formatted(t)
 	step := 1

@@ -12,8 +12,7 @@
 //	backup/         copies made before migrations
 //	lease           the process that owns the folder
 //
-// Open opens the database in cfg.Dir, creates it if it does not exist, and migrates an old one after a backup.
-// Unless cfg.ReadOnly, the caller must own the folder (AcquireLease).
+// Open opens a damaged or read-only database for reading only; DegradedError is the reason.
 package sqlite
 
 import (
@@ -47,12 +46,12 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the database in cfg.Dir, makes a new one if there is none, and brings an old one up to date after a
-// backup. The caller owns the folder (AcquireLease), unless cfg.ReadOnly.
+// Open opens the database in cfg.Dir, creates it if it does not exist, and migrates an old one after a backup. Unless
+// cfg.ReadOnly, the caller must own the folder (AcquireLease).
 //
-// After an unclean end the database is checked, for a second at most. One that is damaged or cannot be written is
-// opened for reading only. Errors are ErrUnavailable and say what to do: the database is gone although there was one,
-// was made by a newer cairn (ErrNewer), or cannot be read at all (ErrDamaged).
+// After an unclean end, Open checks the database for at most a second. A database that is damaged or cannot be
+// written is opened for reading only. Errors are ErrUnavailable and contain advice: the database is missing
+// although one existed, was written by a newer cairn (ErrNewer), or cannot be read (ErrDamaged).
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	h, err := findHome(cfg)
 	if err != nil {

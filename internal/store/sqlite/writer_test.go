@@ -59,7 +59,7 @@ func TestFaultPoints(t *testing.T) {
 	}
 }
 
-// A failed commit fails everybody in the batch, and nobody else.
+// A failed commit fails every transaction of the batch and no other.
 func TestFailedCommitFailsItsBatch(t *testing.T) {
 	s := open(t, t.TempDir())
 	begun, release := make(chan struct{}), make(chan struct{})

@@ -43,7 +43,7 @@ func (r *Reader) recentSessions(q store.SessionQuery) ([]store.RawSession, error
 	c.bindInt(q.Before)
 	found := latest{limit: q.Limit, sessions: []store.RawSession{}}
 	for c.nextRow() && !found.isComplete(c.st.Int(5)) {
-		if !found.wants(c.st.Int(4)) {
+		if !found.isCandidate(c.st.Int(4)) {
 			continue
 		}
 		if row, whole := r.readSession(&c); whole {
@@ -68,8 +68,8 @@ type latest struct {
 // isComplete reports whether no session that changed at or before until is among the latest.
 func (l *latest) isComplete(until int64) bool { return l.full && until < l.floor }
 
-// wants reports whether a session that changed at the time may be among the latest.
-func (l *latest) wants(updated int64) bool { return !l.full || updated >= l.floor }
+// isCandidate reports whether a session that changed at the time may be among the latest.
+func (l *latest) isCandidate(updated int64) bool { return !l.full || updated >= l.floor }
 
 // add adds a session. Whenever it holds twice the limit, it drops the older half.
 func (l *latest) add(s store.RawSession) {

@@ -27,7 +27,7 @@ func checkpoint(tx store.Tx, part session.PartID, offset int, text string) error
 }
 
 // streaming is a turn with an open text and an open call.
-func streaming(text string) *session.Assistant {
+func streamingTurn(text string) *session.Assistant {
 	return &session.Assistant{Head: headOf("msg_a", session.TypeAssistant, 1), Content: []session.Content{
 		&session.Text{Type: "text", ID: "t", PartID: "prt_t", Text: text, Time: &session.ItemTime{Created: 1}},
 		&session.Tool{
@@ -38,7 +38,7 @@ func streaming(text string) *session.Assistant {
 }
 
 // texts is what every way of reading msg_a says that its items hold.
-func texts(t *testing.T, s store.Store, text, input string) {
+func textsOf(t *testing.T, s store.Store, text, input string) {
 	t.Helper()
 	view(t, s, func(r store.Reader) error { return saysTexts(t, r, text, input) })
 }
@@ -83,9 +83,9 @@ func testStreaming(t *testing.T, s store.Store) {
 		if err := appendEvents(tx, "ses_a", 2); err != nil {
 			return err
 		}
-		return tx.PutMessage("ses_a", streaming(""), 1)
+		return tx.PutMessage("ses_a", streamingTurn(""), 1)
 	})
-	texts(t, s, "", "")
+	textsOf(t, s, "", "")
 	update(t, s, func(tx store.Tx) error {
 		if err := checkpoint(tx, "prt_t", 0, "hel"); err != nil {
 			return err
@@ -105,16 +105,16 @@ func testStreaming(t *testing.T, s store.Store) {
 		}
 		return appendEvents(tx, "ses_a", 1)
 	})
-	texts(t, s, "hello ä", `{"path"`)
+	textsOf(t, s, "hello ä", `{"path"`)
 
 	// Put again, it has what the checkpoints so far say, and more.
-	update(t, s, func(tx store.Tx) error { return tx.PutMessage("ses_a", streaming("put"), 9) })
-	texts(t, s, "put", "")
+	update(t, s, func(tx store.Tx) error { return tx.PutMessage("ses_a", streamingTurn("put"), 9) })
+	textsOf(t, s, "put", "")
 	update(t, s, func(tx store.Tx) error { return checkpoint(tx, "prt_t", 3, "!") })
-	texts(t, s, "put!", "")
+	textsOf(t, s, "put!", "")
 
 	// What has ended no checkpoint changes.
-	ended := streaming("end")
+	ended := streamingTurn("end")
 	ended.Time.Completed = 9
 	update(t, s, func(tx store.Tx) error {
 		if err := tx.PutMessage("ses_a", ended, 10); err != nil {
@@ -122,5 +122,5 @@ func testStreaming(t *testing.T, s store.Store) {
 		}
 		return checkpoint(tx, "prt_t", 3, "?")
 	})
-	texts(t, s, "end", "")
+	textsOf(t, s, "end", "")
 }
