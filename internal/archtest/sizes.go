@@ -20,6 +20,7 @@ var wideImports = map[string]string{
 	"models":         "brings the catalog, the configuration, the stored keys and the protocols together for the engine",
 	"cli":            "eight; peer and tui, for it is a client of OpenCode's contract too; transfer, which keeps that contract's words out of it",
 	"engine":         "eight, and fault: the points at which a test may kill it",
+	"engine/title":   "a title is a small turn of its own: its request is lowered, retried and recorded",
 	"engine/command": "nine that every request needs to be validated and committed, and fault: the points at which a test may kill it",
 	"engine/ask":     "eight, and fault: the points at which a test may kill it",
 	"server/v1":      "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which describes the rest",

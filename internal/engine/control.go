@@ -92,7 +92,7 @@ func (s scheduler) Stop(ctx context.Context, id session.ID) error {
 	if err := s.engine.Jobs.EndAll(ctx, id, cause.ErrCancelled); err != nil {
 		return err
 	}
-	s.engine.titles.cancel(id)
+	s.engine.titles.Cancel(id)
 	return nil
 }
 

@@ -251,20 +251,5 @@ func (c *coordinator) close(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	c.cancel(cause.ErrShutdown)
-	return awaitAll(ctx, &c.wg)
-}
-
-// awaitAll waits for the group until ctx ends, which means that the process is about to exit.
-func awaitAll(ctx context.Context, wg *sync.WaitGroup) error {
-	done := make(chan struct{})
-	go func() { // ends with the group
-		wg.Wait()
-		close(done)
-	}()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-done:
-		return nil
-	}
+	return cause.AwaitGroup(ctx, &c.wg)
 }

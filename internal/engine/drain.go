@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -51,7 +52,7 @@ func (d *drain) run(ctx context.Context, f force) error {
 
 // takeTurns takes turns until the model is done and no steer waits. It returns what is promoted next.
 func (d *drain) takeTurns(ctx context.Context, next session.Delivery, f force) (session.Delivery, error) {
-	d.worked, d.step, d.retries = true, 1, retryState{}
+	d.worked, d.step, d.retries = true, 1, retry.State{}
 	if f == restarted {
 		if err := d.restoreCounts(ctx); err != nil {
 			return "", err

@@ -36,6 +36,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -67,6 +68,7 @@ func New(c Config) *Engine {
 		locations: c.Locations, limits: c.Limits.withDefaults(), logger: c.Logger,
 	}
 	e.statuses.journal = e.journal
+	e.titles = title.New(e.journal, e.limits.retryLimits())
 	e.sessionSlots = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.toolSlots = semaphore.NewWeighted(int64(e.limits.Tools))
 	onIdle := func(id session.ID) { e.statuses.Set(id, Status{Type: StatusIdle}) }
@@ -93,7 +95,7 @@ func New(c Config) *Engine {
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
 	return errors.Join(
-		e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.close(ctx),
+		e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.Close(ctx),
 	)
 }
 

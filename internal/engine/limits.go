@@ -3,6 +3,8 @@ package engine
 import (
 	"cmp"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/retry"
 )
 
 // Limits bounds the engine. Zero fields take the defaults of DefaultLimits.
@@ -56,4 +58,10 @@ func (l Limits) withDefaults() Limits {
 	l.Checkpoint = cmp.Or(l.Checkpoint, d.Checkpoint)
 	l.CheckBytes = cmp.Or(l.CheckBytes, d.CheckBytes)
 	return l
+}
+
+func (l Limits) retryLimits() retry.Limits {
+	return retry.Limits{
+		Attempts: l.Attempts, EmptyRepeats: l.EmptyRepeats, SpokenRepeats: l.SpokenRepeats, Time: l.RetryTime,
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
@@ -43,7 +44,7 @@ func (d *drain) waitForStore(ctx context.Context, n int) bool {
 	defer func() { _ = d.slot.Acquire(ctx, d.reportQueued) }()
 	cuts, end := engine.retryWaits.Begin(d.id)
 	defer end()
-	wait := backoff(n)
+	wait := retry.Backoff(n)
 	engine.statuses.Set(d.id, Status{
 		Type: StatusRetry, Attempt: n, Message: failureFrom(store.ErrUnavailable).Message,
 		Next: engine.journal.Now().Add(wait).UnixMilli(),

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -262,14 +263,14 @@ func (d *drain) restoreCounts(ctx context.Context) error {
 			switch fact := e.Data.(type) {
 			case *session.StepEnded:
 				d.step++
-				d.retries = retryState{}
+				d.retries = retry.State{}
 			case *session.ModelSwitched:
-				d.retries = retryState{}
+				d.retries = retry.State{}
 			case *session.StepFailed:
 				spoke = true
 			case *session.Retried:
 				if fact.Error.Metadata["cause"] == "" && fact.Exclude == nil {
-					d.retries.countFailure(spoke)
+					d.retries.CountFailure(spoke)
 				}
 				spoke = false
 			}

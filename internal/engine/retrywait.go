@@ -18,7 +18,7 @@ func (d *drain) waitForRetry(ctx context.Context, in *turnInput, e *llm.Error, w
 	cuts, end := engine.retryWaits.Begin(d.id)
 	defer end()
 	next := engine.journal.Now().Add(wait).UnixMilli()
-	fact := &session.Retried{Attempt: d.retries.failures, Next: next, Error: session.RetryError{
+	fact := &session.Retried{Attempt: d.retries.Failures(), Next: next, Error: session.RetryError{
 		Message: e.Error(), StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
 	}}
 	decide := journal.RequireSession(d.id, fact)
@@ -26,7 +26,7 @@ func (d *drain) waitForRetry(ctx context.Context, in *turnInput, e *llm.Error, w
 		return err
 	}
 	engine.statuses.Set(d.id, Status{
-		Type: StatusRetry, Attempt: d.retries.failures, Message: e.Message, Next: next,
+		Type: StatusRetry, Attempt: d.retries.Failures(), Message: e.Message, Next: next,
 	})
 	defer engine.statuses.Set(d.id, Status{Type: StatusBusy})
 	timer := time.NewTimer(wait)
@@ -72,7 +72,7 @@ func (d *drain) excludeContent(ctx context.Context, x *session.Exclusion, e *llm
 	}
 	d.engine.logger.Warn("the provider rejects a part of the conversation, which is excluded from now on",
 		"session", d.id, "kind", x.Kind, "error", e)
-	fact := &session.Retried{Attempt: d.retries.failures + 1, Exclude: x, Error: session.RetryError{
+	fact := &session.Retried{Attempt: d.retries.Failures() + 1, Exclude: x, Error: session.RetryError{
 		Message:    e.Error() + "; from now on it is asked without " + content,
 		StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
 	}}

@@ -14,6 +14,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -35,9 +37,9 @@ type Engine struct {
 	coordinator  *coordinator
 	sessionSlots *semaphore.Weighted // of drains
 	toolSlots    *semaphore.Weighted // of tool calls
-	titles       titleTasks
+	titles       *title.Generator
 	statuses     statusBoard
-	retryWaits   retryWaits
+	retryWaits   retry.Waits
 	histories    historyCache
 
 	closed atomic.Bool // no new work is accepted
@@ -50,7 +52,7 @@ type drain struct {
 	slot    slot         // among the sessions that run
 	step    int          // number of the next turn within the agent's steps; 1 after a promotion
 	started time.Time    // of the work on the newest input, for wall-clock budgets
-	retries retryState   // attempts of the current turn
+	retries retry.State  // attempts of the current turn
 	pauses  int          // answers in a row that their provider paused
 	worked  bool         // it took turns: after a store failure it resumes as after a restart
 	cutBy   interruption // what left the turns open that it finds open

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -116,7 +117,7 @@ func TestGenerateTitle(t *testing.T) {
 		}
 		q := (*asked)[0]
 		said := []llm.Message{
-			{Role: llm.RoleUser, Parts: history.TextParts(titleQuestion)}, {
+			{Role: llm.RoleUser, Parts: history.TextParts(title.Question)}, {
 				Role: llm.RoleUser, Parts: history.TextParts("Fix the parser"),
 			},
 		}
@@ -180,11 +181,11 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 		want string
 		asks int
 	}{
-		"hangs":    {hang, func(*testing.T, *world) { time.Sleep(titleTimeout); synctest.Wait() }, "Fix the parser", 1},
+		"hangs":    {hang, func(*testing.T, *world) { time.Sleep(title.Timeout); synctest.Wait() }, "Fix the parser", 1},
 		"shutdown": {hang, func(t *testing.T, w *world) { w.close(t) }, "Fix the parser", 1},
 		"fails": {
 			func(context.Context, int) (string, error) { return "", &llm.Error{Class: llm.Overloaded} },
-			func(*testing.T, *world) { time.Sleep(titleTimeout); synctest.Wait() }, "Fix the parser", titleAttempts,
+			func(*testing.T, *world) { time.Sleep(title.Timeout); synctest.Wait() }, "Fix the parser", title.Attempts,
 		},
 		"fails once": {
 			func(_ context.Context, n int) (string, error) {
@@ -192,7 +193,7 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 					return "", &llm.Error{Class: llm.Overloaded}
 				}
 				return "Parser", nil
-			}, func(*testing.T, *world) { time.Sleep(titleTimeout); synctest.Wait() }, "Parser", 2,
+			}, func(*testing.T, *world) { time.Sleep(title.Timeout); synctest.Wait() }, "Parser", 2,
 		},
 		"panics": {func(
 			context.Context, int,
@@ -209,7 +210,7 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 			return strings.Repeat("ä", 200), nil
 		}, func(*testing.T, *world) {}, strings.Repeat("ä", 97) + "...", 1},
 		"endless": {
-			func(context.Context, int) (string, error) { return strings.Repeat("\n", maxTitleResponse) + "x", nil },
+			func(context.Context, int) (string, error) { return strings.Repeat("\n", title.MaxResponse) + "x", nil },
 			func(*testing.T, *world) {}, "Fix the parser", 1,
 		},
 	} {
@@ -284,7 +285,7 @@ func TestNoGeneratedTitle(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if len(w.engine.titles.cancels) > 0 {
+		if w.engine.titles.IsRunning("ses_a") {
 			t.Error("the title task still runs")
 		}
 		w.close(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/projection"
@@ -113,7 +114,7 @@ func (d *drain) promoteAndReconcile(
 		}
 		p.mode, changed = "", true
 		if n > 0 {
-			d.step, d.retries, d.started = 1, retryState{}, d.engine.journal.Now()
+			d.step, d.retries, d.started = 1, retry.State{}, d.engine.journal.Now()
 		}
 	}
 	if p.first != nil {
@@ -155,7 +156,7 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 		d.engine.logger.Warn("the provider accepts its hosted tools only without other tools, so they are not offered",
 			"session", d.id, "model", in.model.Ref.String(), "tools", skipped)
 	}
-	d.retries = d.retries.forModel(in.model.Ref)
+	d.retries = d.retries.ForModel(in.model.Ref)
 	req := history.BuildRequest(ri)
 	sent := sentRequest{prefix: llm.PrefixOf(req)}
 	sent.record = ri.ComparePrefix(sent.prefix, in.cached.sent)
@@ -171,7 +172,7 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 	if err := fault.Point(ctx, fault.TurnFinish); err != nil {
 		return false, err
 	}
-	d.retries = retryState{}
+	d.retries = retry.State{}
 	more, err = d.complete(ctx, t)
 	d.step++
 	return more, err
@@ -211,7 +212,7 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 			return true, d.excludeContent(clean, x, failure)
 		}
 	}
-	wait, again := d.retries.Next(failure, t.recorder.HasMessage(), d.engine.limits, d.engine.journal.Now())
+	wait, again := d.retries.Next(failure, t.recorder.HasMessage(), d.engine.limits.retryLimits(), d.engine.journal.Now())
 	if !again {
 		return d.recordEnding(ctx, t, endOfFailed(failureFrom(failure), failure))
 	}

@@ -5,6 +5,7 @@ package cause
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -26,4 +27,19 @@ func ReasonOf(ctx context.Context) session.Reason {
 		return session.ReasonInterrupted
 	}
 	return session.ReasonAborted
+}
+
+// AwaitGroup waits for the group until ctx ends, which means that the process is about to exit.
+func AwaitGroup(ctx context.Context, wg *sync.WaitGroup) error {
+	done := make(chan struct{})
+	go func() { // ends with the group
+		wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-done:
+		return nil
+	}
 }

@@ -1,4 +1,4 @@
-package engine
+package title
 
 import (
 	"strings"
@@ -19,8 +19,8 @@ func TestTitleFromText(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := titleFromText(c.prompt)
-			if got != c.want || utf8.RuneCountInString(got) > maxAutoTitle {
+			got := FromText(c.prompt)
+			if got != c.want || utf8.RuneCountInString(got) > maxLength {
 				t.Errorf("%q", got)
 			}
 		})

@@ -1,0 +1,82 @@
+// Package retry decides whether and when a failed attempt of a turn is repeated, and lets the waits before it be cut
+// short. It is pure but for the jitter of its waits.
+package retry
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Limits bounds the attempts of one turn.
+type Limits struct {
+	Attempts      int
+	EmptyRepeats  int           // further attempts after an empty answer
+	SpokenRepeats int           // further attempts after an answer that broke off with content, which they repeat
+	Time          time.Duration // from the first failure to giving up
+}
+
+// State bounds the attempts of one turn: in number, in time, and more tightly for empty answers, which cost money
+// and seldom improve.
+type State struct {
+	model    *session.ModelRef // of the attempts; another model starts over
+	failures int
+	empty    int
+	repeated int // failures since the first one after which a retry repeats text that readers saw
+	first    time.Time
+}
+
+// Failures returns the number of failed attempts.
+func (s *State) Failures() int { return s.failures }
+
+// ForModel returns the state for the next attempt with the model.
+func (s State) ForModel(m session.ModelRef) State {
+	if s.model != nil && !s.model.Equal(m) {
+		s = State{}
+	}
+	s.model = &m
+	return s
+}
+
+// The waits between attempts when the provider names none.
+const (
+	firstWait = 2 * time.Second
+	maxWait   = 30 * time.Second
+)
+
+// Next counts a failure and returns how long to wait before the next attempt; again is false if no attempt may follow. spoke
+// reports that the failed answer had content.
+func (s *State) Next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait time.Duration, again bool) {
+	s.CountFailure(spoke)
+	if s.first.IsZero() {
+		s.first = now
+	}
+	if e.Class == llm.Empty || e.Class == llm.Malformed {
+		s.empty++
+	}
+	if !e.IsRetryable() || s.failures >= lim.Attempts || s.empty > lim.EmptyRepeats || s.repeated > lim.SpokenRepeats {
+		return 0, false
+	}
+	wait = e.RetryAfter
+	if wait <= 0 {
+		wait = time.Duration(float64(Backoff(s.failures)) * (0.8 + 0.4*rand.Float64()))
+	}
+	if now.Add(wait).Sub(s.first) > lim.Time {
+		return 0, false
+	}
+	return wait, true
+}
+
+// CountFailure counts a failure. After an answer that broke off, each further attempt counts as a repeat, also one that
+// fails without content.
+func (s *State) CountFailure(spoke bool) {
+	s.failures++
+	if spoke || s.repeated > 0 {
+		s.repeated++
+	}
+}
+
+// Backoff returns the wait after the n-th failure in a row.
+func Backoff(n int) time.Duration { return min(maxWait, firstWait<<min(n-1, 8)) }

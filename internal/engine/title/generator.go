@@ -1,0 +1,187 @@
+package title
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Generator generates titles, one per session at a time. Safe for concurrent use.
+type Generator struct {
+	journal *journal.Journal
+	limits  retry.Limits
+	wg      sync.WaitGroup
+
+	mu      sync.Mutex // guards the rest
+	cancels map[session.ID]context.CancelCauseFunc
+	closed  bool
+}
+
+// New returns a generator. Its attempts are bounded by limits, and by smaller ones of its own.
+func New(j *journal.Journal, limits retry.Limits) *Generator {
+	return &Generator{journal: j, limits: limits}
+}
+
+// Start generates a title concurrently, unless that is under way for the session. Nothing waits for it.
+func (g *Generator) Start(q Request) {
+	id := q.SessionID
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed || g.cancels[id] != nil {
+		return
+	}
+	if g.cancels == nil {
+		g.cancels = map[session.ID]context.CancelCauseFunc{}
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	g.cancels[id] = cancel
+	g.wg.Go(func() {
+		defer g.remove(id)
+		g.generate(ctx, q)
+	})
+}
+
+func (g *Generator) remove(id session.ID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cancels[id](nil)
+	delete(g.cancels, id)
+}
+
+// Cancel cancels the session's task.
+func (g *Generator) Cancel(id session.ID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if stop := g.cancels[id]; stop != nil {
+		stop(cause.ErrCancelled)
+	}
+}
+
+// IsRunning reports whether the session has a task.
+func (g *Generator) IsRunning(id session.ID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.cancels[id] != nil
+}
+
+// Close starts no more tasks, and waits until those that run have recorded what they have, or ctx ends.
+func (g *Generator) Close(ctx context.Context) error {
+	g.mu.Lock()
+	g.closed = true
+	for _, stop := range g.cancels {
+		stop(cause.ErrShutdown)
+	}
+	g.mu.Unlock()
+	return cause.AwaitGroup(ctx, &g.wg)
+}
+
+// generate names the session as the model suggests, else after its prompt, and records the usage. A name that the
+// session got meanwhile stays.
+func (g *Generator) generate(ctx context.Context, q Request) {
+	title, used := g.requestTitle(ctx, q)
+	if errors.Is(context.Cause(ctx), cause.ErrCancelled) { // the session is deleted
+		return
+	}
+	if title == "" {
+		title = FromText(q.Prompt.Text)
+	}
+	if err := g.recordTitle(context.WithoutCancel(ctx), q.SessionID, title, used); err != nil {
+		g.journal.Logger.Warn("the title could not be stored", "session", q.SessionID, "error", err)
+	}
+}
+
+func (g *Generator) recordTitle(ctx context.Context, id session.ID, title string, used *session.Asked) error {
+	_, err := g.journal.Log.Append(ctx, id, store.Relaxed, func(tx store.Tx) ([]eventlog.Draft, error) {
+		s, err := journal.FindSession(tx, id)
+		if err != nil || used == nil && (title == "" || !command.IsUntitled(s)) {
+			return nil, err
+		}
+		if title == "" {
+			title = s.Title
+		}
+		return eventlog.NewDrafts(&session.Renamed{Title: title, By: "auto", Request: used}), nil
+	})
+	return err
+}
+
+// requestTitle tries until the model answers. used is nil if no usage is known.
+func (g *Generator) requestTitle(ctx context.Context, q Request) (title string, used *session.Asked) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	limits := g.limits
+	limits.Attempts = Attempts
+	var retries retry.State
+	for {
+		title, usage, err := g.streamTitle(ctx, q)
+		used = q.addUsage(used, usage)
+		if err == nil {
+			return title, used
+		}
+		failure := llm.AsError(ctx, err)
+		wait, again := retries.Next(failure, false, limits, g.journal.Now())
+		g.journal.Logger.Debug("generating a title failed",
+			"session", q.SessionID, "model", q.Model.Ref, "again", again, "error", failure)
+		if reduced, ok := q.withoutMedia(failure); ok {
+			q = reduced
+			continue
+		}
+		if !again {
+			return "", used
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return "", used
+		case <-timer.C:
+		}
+	}
+}
+
+// streamTitle makes one attempt. A panic of the client is its failure.
+func (g *Generator) streamTitle(ctx context.Context, q Request) (title string, used *llm.Usage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.journal.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the model's client panicked: %v", p)
+		}
+	}()
+	var b strings.Builder
+	for ev, err := range q.Model.Client.Stream(ctx, q.build()) {
+		if err != nil {
+			return "", llm.AsError(ctx, err).Usage, err
+		}
+		switch ev := ev.(type) {
+		case llm.TextDelta:
+			b.WriteString(ev.Delta[:min(len(ev.Delta), MaxResponse-b.Len())])
+		case llm.Finish:
+			used = &ev.Usage
+		}
+	}
+	return fromAnswer(b.String()), used, nil
+}
+
+var thinkBlock = regexp.MustCompile(`(?s)<think>.*?(?:</think>|$)`)
+
+// fromAnswer returns the first line with text of an answer, without blocks of thinking.
+func fromAnswer(answer string) string {
+	title := firstLine(thinkBlock.ReplaceAllString(strings.ToValidUTF8(answer, ""), ""))
+	if len(title) > maxGenerated {
+		return string(title[:maxGenerated-3]) + "..."
+	}
+	return string(title)
+}

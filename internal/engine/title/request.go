@@ -1,0 +1,73 @@
+package title
+
+import (
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The limits of generating a title. Beyond them the title is taken from the prompt.
+const (
+	Timeout      = time.Minute // of all attempts together
+	Attempts     = 3
+	MaxResponse  = 16 << 10 // bytes of the answer that are read
+	maxGenerated = 100      // characters of the title
+)
+
+// Question is what the model reads before the first prompt of the session.
+const Question = "Write the title of the conversation that begins with this message:"
+
+// Request asks a model for the title of a session.
+type Request struct {
+	SessionID session.ID
+	Model     *location.Model
+	System    string
+	Prompt    *session.User
+	Excluded  []session.Exclusion // content of the prompt
+}
+
+// withoutMedia returns the request without images and documents, and true, if it has some and the provider rejected it.
+func (q Request) withoutMedia(e *llm.Error) (Request, bool) {
+	rejected := e.Class == llm.InvalidRequest || e.Class == llm.Overflow
+	sent, before := q.build().Messages, len(q.Excluded)
+	for _, kind := range []session.ContentKind{session.ContentImages, session.ContentDocuments} {
+		if rejected && history.HasContent(sent, kind) {
+			x := session.Exclusion{Kind: kind, Through: q.Prompt.Seq}
+			q.Excluded = append(q.Excluded[:len(q.Excluded):len(q.Excluded)], x)
+		}
+	}
+	return q, len(q.Excluded) > before
+}
+
+func (q Request) build() *llm.Request {
+	m := q.Model
+	req := &llm.Request{
+		Model: m.APIName, Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
+		CacheKey: history.CacheKey(q.SessionID), Session: string(q.SessionID),
+	}
+	if system := history.JoinParagraphs(q.System, m.System); system != "" {
+		req.System = []string{system}
+	}
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Parts: history.TextParts(Question)})
+	req.Messages = append(req.Messages, history.Lower([]session.Message{q.Prompt}, m, q.Excluded...)...)
+	return req
+}
+
+// addUsage adds the tokens and the cost of an attempt.
+func (q Request) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
+	if u == nil {
+		return a
+	}
+	if a == nil {
+		a = &session.Asked{Model: q.Model.Ref}
+	}
+	a.Tokens = a.Tokens.Add(record.TokensOf(*u))
+	if q.Model.Cost != nil {
+		a.Cost += q.Model.Cost(*u)
+	}
+	return a
+}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/title"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// titleAgent is the agent that generates titles. A location without it takes titles from prompts.
+const titleAgent = "title"
+
+// titleModel returns the model that generates the session's title. It is nil if the session has a name or is another
+// session's child, or if the location has no model or agent for titles.
+func (d *drain) titleModel(in *turnInput) *location.Model {
+	a, ok := in.scope.Agents[titleAgent]
+	if !ok || in.scope.Small == nil || !command.IsUntitled(in.session) {
+		return nil
+	}
+	m, err := in.scope.ResolveModel(in.session.Model, in.agent)
+	if err != nil { // the turn fails for it
+		return nil
+	}
+	ref, ok := in.scope.Small(m.Ref)
+	if !ok {
+		return nil
+	}
+	if a.Model != nil {
+		ref = *a.Model
+	}
+	m, err = in.scope.Models.Resolve(ref, a)
+	if err != nil {
+		d.engine.logger.Debug("no model for titles", "session", d.id, "model", ref, "error", err)
+		return nil
+	}
+	return m
+}
+
+// startTitle generates the session's title concurrently with the turn, unless that is under way. Nothing waits for it.
+// It starts before the turn, so that the title is mostly there when the answer comes.
+func (d *drain) startTitle(in *turnInput, m *location.Model, first *session.User) {
+	d.engine.titles.Start(title.Request{
+		SessionID: d.id, Model: m, Prompt: first, System: in.scope.Agents[titleAgent].System,
+		Excluded: in.session.Excluded,
+	})
+}
+
+// titleFromPrompts names an unnamed session after the first of the prompts with text.
+func titleFromPrompts(tx store.Tx, id session.ID, ins []*session.Input) ([]eventlog.Draft, error) {
+	if len(ins) == 0 {
+		return nil, nil
+	}
+	s, err := journal.FindSession(tx, id)
+	if err != nil || !command.IsUntitled(s) {
+		return nil, err
+	}
+	for _, in := range ins {
+		if text := title.FromText(in.Prompt.Text); text != "" {
+			return eventlog.NewDrafts(&session.Renamed{Title: text, By: "auto"}), nil
+		}
+	}
+	return nil, nil
+}
