@@ -14,21 +14,21 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
-// appends is what the store commits durably: a row of 300 bytes per transaction, of 1, 10 and 100 sessions at once.
-// BenchmarkAppend of package eventlog is the same with projections.
-func (b *bench) appends(ctx context.Context) (err error) {
+// measureAppends measures durable commits: a row of 300 bytes per transaction, in 1, 10 and 100 sessions at once.
+// BenchmarkAppend of package eventlog measures the same with projections.
+func (b *bench) measureAppends(ctx context.Context) (err error) {
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: filepath.Join(b.dir, "append")})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	single, batched, err := b.limits.inserts()
+	single, batched, err := b.limits.insertRates()
 	if err != nil {
 		return err
 	}
 	for _, sessions := range []int{1, 10, 100} {
 		quiet := b.settle(ctx)
-		n, took, err := appendRate(ctx, s, sessions, time.Duration(b.scaled(1500))*time.Millisecond)
+		n, took, err := appendRate(ctx, s, sessions, time.Duration(b.scaleCount(1500))*time.Millisecond)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (b *bench) appends(ctx context.Context) (err error) {
 		}
 		b.add(row{
 			ID: "P17", What: fmt.Sprintf("durable appends, %d sessions", sessions), Figure: float64(n) / took.Seconds(), Unit: "/s", N: n,
-			Target: limit / 2, AtLeast: true, Limit: limit, Of: of, Foreign: quiet.foreign(),
+			Target: limit / 2, AtLeast: true, Limit: limit, Of: of, Foreign: quiet.foreignSince(),
 		})
 	}
 	return nil

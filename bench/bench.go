@@ -1,11 +1,12 @@
-// Command bench measures what docs call the performance of cairn: it builds the binary, puts an instant scripted model
-// on a loopback port, drives the binary as its users do (command line and HTTP API), and prints one table.
+// Command bench measures the performance of cairn. It builds the binary, serves an instant scripted model on a loopback
+// port, drives the binary as users do (command line and HTTP API), and prints one table.
 //
-// Each row is a median of samples, or a percentile where it says so, beside what the machine itself needs for the same
-// work, taken in the same run, and beside its target. Rows that were taken while other processes used more than 0.3
-// cores are marked: trust their ratios only. Driver, model and server share the machine's cores, as they do at home.
+// Each row is a median of samples, or a percentile where it says so. It is shown beside what the machine itself needs
+// for the same work, measured in the same run, and beside its target. Rows that were measured while other processes
+// used more than 0.3 cores are marked: only their ratios are meaningful. Driver, model and server share the machine's
+// cores.
 //
-// It listens on loopback only, keeps everything below one temporary directory, and ends within its time limit.
+// It listens on loopback only, keeps all files below one temporary directory, and ends within its time limit.
 package main
 
 import (
@@ -19,49 +20,49 @@ import (
 	"time"
 )
 
-// bench is one run: what is measured, with what, and what came of it.
+// bench is the state of one run.
 type bench struct {
 	binary   string
-	opencode string // the directory below whose node_modules OpenCode is; "": it is not there
-	dir      string // everything that the run writes
-	work     string // the project that sessions work in
+	opencode string // directory whose node_modules has OpenCode; "" without it
+	dir      string // all files of the run
+	work     string // project directory of the sessions
 	model    *model
-	quick    bool // a tenth of the work: to try the driver itself
+	quick    bool // do a tenth of the work, to test the driver itself
 	rows     []row
 	limits   limits
 	say      func(format string, args ...any)
 }
 
-// measure is one group of rows that share a set-up.
+// measure is a group of rows that share a set-up.
 type measure struct {
 	name string
-	rows string // the rows of the performance table that it fills
+	rows string // ids of its rows
 	run  func(*bench, context.Context) error
 }
 
-// measures are in the order of the table. None depends on another.
+// measures are in the order of the table. They do not depend on each other.
 var measures = []measure{
-	{"binary", "P1", (*bench).binarySize},
-	{"cli", "P2", (*bench).commandLine},
-	{"start", "P3", (*bench).serveStart},
-	{"idle", "P4 P5", (*bench).idle},
-	{"run", "P6", (*bench).runCold},
-	{"prompt", "P7", (*bench).promptToRequest},
-	{"chain", "P8 P15 P16", (*bench).chain},
-	{"stream", "P10 P11 P12", (*bench).stream},
-	{"paced", "P13", (*bench).paced},
-	{"append", "P17", (*bench).appends},
-	{"history", "P18 P19 P23", (*bench).history},
-	{"sessions", "P20", (*bench).sessions},
-	{"crowd", "P21", (*bench).crowd},
-	{"turns", "P22", (*bench).turns},
-	{"v1start", "P3 P4", (*bench).v1Start},
-	{"v1messages", "P18", (*bench).v1Messages},
-	{"v1sessions", "P20", (*bench).v1Sessions},
-	{"v1readers", "P12 P13", (*bench).v1Readers},
+	{"binary", "P1", (*bench).measureBinarySize},
+	{"cli", "P2", (*bench).measureCommandLine},
+	{"start", "P3", (*bench).measureServeStart},
+	{"idle", "P4 P5", (*bench).measureIdle},
+	{"run", "P6", (*bench).measureColdRun},
+	{"prompt", "P7", (*bench).measurePromptToRequest},
+	{"chain", "P8 P15 P16", (*bench).measureToolChain},
+	{"stream", "P10 P11 P12", (*bench).measureStream},
+	{"paced", "P13", (*bench).measurePacedStream},
+	{"append", "P17", (*bench).measureAppends},
+	{"history", "P18 P19 P23", (*bench).measureHistory},
+	{"sessions", "P20", (*bench).measureSessionLists},
+	{"crowd", "P21", (*bench).measureConcurrentSessions},
+	{"turns", "P22", (*bench).measureTurnRate},
+	{"v1start", "P3 P4", (*bench).measureV1Start},
+	{"v1messages", "P18", (*bench).measureV1Messages},
+	{"v1sessions", "P20", (*bench).measureV1Sessions},
+	{"v1readers", "P12 P13", (*bench).measureV1Readers},
 }
 
-// newBench builds the binary, unless there is one, and makes the places.
+// newBench builds the binary, unless one is given, and creates the directories.
 func newBench(ctx context.Context, binary string) (*bench, error) {
 	dir, err := os.MkdirTemp("", "cairn-bench-")
 	if err != nil {
@@ -94,7 +95,7 @@ func build(ctx context.Context, path string) error {
 	return nil
 }
 
-// makeProject makes a small repository with a file to read.
+// makeProject creates a small repository with a file to read.
 func makeProject(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -120,16 +121,16 @@ func (b *bench) close() error {
 	return errors.Join(b.model.close(), os.RemoveAll(b.dir))
 }
 
-// scaled is n, or less of it in a quick run.
-func (b *bench) scaled(n int) int {
+// scaleCount returns n, or a tenth of it in a quick run.
+func (b *bench) scaleCount(n int) int {
 	if b.quick {
 		return max(2, n/10)
 	}
 	return n
 }
 
-// settle lets what a measurement began come to rest, and waits a little for a quiet machine.
-func (b *bench) settle(ctx context.Context) load {
+// settle waits until the last measure's work has ended and, for a short time, for a quiet machine.
+func (b *bench) settle(ctx context.Context) machineLoad {
 	deadline := time.Now().Add(2 * time.Second)
 	for time.Now().Before(deadline) && ctx.Err() == nil {
 		before := readLoad()

@@ -22,20 +22,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// speaker is a program that speaks OpenCode's contract (V1): cairn, or the real OpenCode. Both are asked the same by the same
-// code, in the same run.
-type speaker struct {
+// serverProgram is a program that implements OpenCode's V1 API: cairn, or the real OpenCode. Both are measured by the
+// same code in the same run.
+type serverProgram struct {
 	name    string
 	command func(context.Context, ...string) *exec.Cmd
 	secret  func() (string, error)
 }
 
-// speakers are cairn and, if it is there, OpenCode; each has the home of the name.
-func (b *bench) speakers(name string) ([]*speaker, error) {
-	h := b.home(name)
-	all := []*speaker{{
+// newServers returns cairn and, if it is installed, OpenCode, each with a home of that name.
+func (b *bench) newServers(name string) ([]*serverProgram, error) {
+	h := b.newHome(name)
+	all := []*serverProgram{{
 		name:    "cairn",
-		command: func(ctx context.Context, args ...string) *exec.Cmd { return h.command(ctx, b.binary, args...) },
+		command: func(ctx context.Context, args ...string) *exec.Cmd { return h.newCommand(ctx, b.binary, args...) },
 		secret:  func() (string, error) { return readSecret(h) },
 	}}
 	if b.opencode == "" {
@@ -45,7 +45,7 @@ func (b *bench) speakers(name string) ([]*speaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(all, &speaker{
+	return append(all, &serverProgram{
 		name: "OpenCode",
 		command: func(ctx context.Context, args ...string) *exec.Cmd {
 			c := exec.CommandContext(ctx, filepath.Join(b.opencode, "node_modules/.bin/opencode"), args...)
@@ -56,16 +56,19 @@ func (b *bench) speakers(name string) ([]*speaker, error) {
 	}), nil
 }
 
-// openCodeHome makes a home for OpenCode that knows the scripted model, and all that it would fetch at its first start. Its
-// snapshots are off: cairn has none yet.
+// openCodeHome creates a home for OpenCode with the scripted model and everything that it would otherwise fetch at its
+// first start. Snapshots are disabled because cairn has none yet.
 func (b *bench) openCodeHome(dir string) (env []string, err error) {
 	config := filepath.Join(dir, ".config/opencode")
 	if err := os.MkdirAll(config, 0o700); err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf(`{"model":"mock/m","small_model":"mock/m","autoupdate":false,"share":"disabled","snapshot":false,
+	text := fmt.Sprintf(
+		`{"model":"mock/m","small_model":"mock/m","autoupdate":false,"share":"disabled","snapshot":false,
 		"permission":{"*":"allow"},"provider":{"mock":{"npm":"@ai-sdk/openai-compatible","name":"Mock","options":{"baseURL":%q,"apiKey":"x"},
-		"models":{"m":{"name":"m","tool_call":true,"limit":{"context":1000000000,"output":8192}}}}}}`, b.model.url)
+		"models":{"m":{"name":"m","tool_call":true,"limit":{"context":1000000000,"output":8192}}}}}}`,
+		b.model.url,
+	)
 	err = os.WriteFile(filepath.Join(config, "opencode.json"), []byte(text), 0o600)
 	for _, name := range []string{"node_modules", "package.json"} {
 		if _, there := os.Lstat(filepath.Join(config, name)); err == nil && there != nil {
@@ -79,19 +82,20 @@ func (b *bench) openCodeHome(dir string) (env []string, err error) {
 	}, err
 }
 
-// spoken is a speaker that serves.
-type spoken struct {
-	*speaker
+// v1Server is a running serverProgram.
+type v1Server struct {
+	*serverProgram
 	cmd   *exec.Cmd
 	url   string
 	auth  string
 	work  string
 	http  *http.Client
-	ready time.Duration // from the start to the first good answer
+	ready time.Duration // from the start to the first successful response
 }
 
-// start returns when the server has listed its sessions once: all that it opens for that is part of it.
-func (p *speaker) start(ctx context.Context, work string) (*spoken, error) {
+// start returns when the server has listed its sessions once, so that the time includes everything that it opens for
+// that.
+func (p *serverProgram) start(ctx context.Context, work string) (*v1Server, error) {
 	cmd := p.command(ctx, "serve", "--port", "0", "--hostname", "127.0.0.1")
 	var trouble strings.Builder
 	cmd.Stderr = &trouble
@@ -103,7 +107,12 @@ func (p *speaker) start(ctx context.Context, work string) (*spoken, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &spoken{speaker: p, cmd: cmd, work: work, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}}
+	s := &v1Server{
+		serverProgram: p,
+		cmd:           cmd,
+		work:          work,
+		http:          &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}},
+	}
 	lines := bufio.NewReader(out)
 	for s.url == "" && err == nil {
 		var line string
@@ -126,25 +135,25 @@ func (p *speaker) start(ctx context.Context, work string) (*spoken, error) {
 	return s, nil
 }
 
-func (s *spoken) pid() int { return s.cmd.Process.Pid }
+func (s *v1Server) pid() int { return s.cmd.Process.Pid }
 
-func (s *spoken) stop() {
+func (s *v1Server) stop() {
 	s.http.CloseIdleConnections()
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	late := time.AfterFunc(10*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
-	_ = s.cmd.Wait() // a server that was told to stop may say so in its status
+	_ = s.cmd.Wait() // a stopped server may have a non-zero status
 }
 
-// request is one about the project.
+// request is an HTTP request about the project.
 type request struct {
 	path  string
 	query url.Values
 	post  []byte // nil: a GET
 }
 
-// do sends a request and returns the answer, whose status is good.
-func (s *spoken) do(ctx context.Context, c *http.Client, r request) (*http.Response, error) {
+// send sends a request and returns the response, whose status is 2xx.
+func (s *v1Server) send(ctx context.Context, c *http.Client, r request) (*http.Response, error) {
 	method := http.MethodGet
 	if r.post != nil {
 		method = http.MethodPost
@@ -165,21 +174,24 @@ func (s *spoken) do(ctx context.Context, c *http.Client, r request) (*http.Respo
 		return nil, err
 	}
 	if resp.StatusCode/100 != 2 {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) // the status says enough without it
-		return nil, errors.Join(fmt.Errorf("%s: %s %s: %s: %s", s.name, method, r.path, resp.Status, said), resp.Body.Close())
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) // the body is optional detail
+		return nil, errors.Join(
+			fmt.Errorf("%s: %s %s: %s: %s", s.name, method, r.path, resp.Status, said),
+			resp.Body.Close(),
+		)
 	}
 	return resp, nil
 }
 
-// fetched is an answer and what it took.
-type fetched struct {
+// fetchResult is a response with its times.
+type fetchResult struct {
 	body        []byte
-	first, last time.Duration // until its first and its last byte
+	first, last time.Duration // until the first and the last byte
 }
 
-func (s *spoken) get(ctx context.Context, path string, query url.Values) (f fetched, err error) {
+func (s *v1Server) get(ctx context.Context, path string, query url.Values) (f fetchResult, err error) {
 	begun := time.Now()
-	resp, err := s.do(ctx, s.http, request{path: path, query: query})
+	resp, err := s.send(ctx, s.http, request{path: path, query: query})
 	if err != nil {
 		return f, err
 	}
@@ -194,13 +206,13 @@ func (s *spoken) get(ctx context.Context, path string, query url.Values) (f fetc
 	return f, err
 }
 
-// create makes a session and returns its id.
-func (s *spoken) create(ctx context.Context, title string) (string, error) {
+// create creates a session and returns its id.
+func (s *v1Server) create(ctx context.Context, title string) (string, error) {
 	body, err := json.Marshal(map[string]string{"title": title})
 	if err != nil {
 		return "", err
 	}
-	resp, err := s.do(ctx, s.http, request{path: "/session", post: body})
+	resp, err := s.send(ctx, s.http, request{path: "/session", post: body})
 	if err != nil {
 		return "", err
 	}
@@ -211,8 +223,8 @@ func (s *spoken) create(ctx context.Context, title string) (string, error) {
 	return made.ID, json.UnmarshalRead(resp.Body, &made)
 }
 
-// createAll makes n sessions whose titles end in their numbers.
-func (s *spoken) createAll(ctx context.Context, n int) error {
+// createAll creates n sessions with numbered titles.
+func (s *v1Server) createAll(ctx context.Context, n int) error {
 	const clients = 8
 	errs := make([]error, clients)
 	var all sync.WaitGroup
@@ -227,10 +239,10 @@ func (s *spoken) createAll(ctx context.Context, n int) error {
 	return errors.Join(errs...)
 }
 
-// prompt sends what the order says and returns when the answer is whole.
-func (s *spoken) prompt(ctx context.Context, id string, o order) error {
+// prompt sends the order and returns when the response is complete.
+func (s *v1Server) prompt(ctx context.Context, id string, o order) error {
 	body := fmt.Sprintf(`{"model":{"providerID":"mock","modelID":"m"},"parts":[{"type":"text","text":%q}]}`, o)
-	resp, err := s.do(ctx, s.http, request{path: "/session/" + id + "/message", post: []byte(body)})
+	resp, err := s.send(ctx, s.http, request{path: "/session/" + id + "/message", post: []byte(body)})
 	if err != nil {
 		return err
 	}
@@ -239,11 +251,11 @@ func (s *spoken) prompt(ctx context.Context, id string, o order) error {
 	return err
 }
 
-// follow opens a stream of events for each of the readers.
-func (s *spoken) follow(ctx context.Context, f *fan, readers int) error {
+// follow opens an event stream per reader.
+func (s *v1Server) follow(ctx context.Context, f *readerGroup, readers int) error {
 	for range readers {
 		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}
-		resp, err := s.do(ctx, c, request{path: "/event"})
+		resp, err := s.send(ctx, c, request{path: "/event"})
 		if err != nil {
 			return err
 		}
@@ -252,8 +264,8 @@ func (s *spoken) follow(ctx context.Context, f *fan, readers int) error {
 	return nil
 }
 
-// export returns a session as OpenCode's command line writes it.
-func (s *spoken) export(ctx context.Context, id string) ([]byte, error) {
+// export returns a session in the form of OpenCode's export command.
+func (s *v1Server) export(ctx context.Context, id string) ([]byte, error) {
 	info, err := s.get(ctx, "/session/"+id, nil)
 	if err != nil {
 		return nil, err
@@ -265,8 +277,8 @@ func (s *spoken) export(ctx context.Context, id string) ([]byte, error) {
 	return json.Marshal(map[string]jsontext.Value{"info": info.body, "messages": messages.body})
 }
 
-// receive brings an exported session into the store of a speaker that does not serve.
-func (p *speaker) receive(ctx context.Context, exported []byte, file string) error {
+// importSession imports an exported session into the store of a server that is not running.
+func (p *serverProgram) importSession(ctx context.Context, exported []byte, file string) error {
 	if err := os.WriteFile(file, exported, 0o600); err != nil {
 		return err
 	}

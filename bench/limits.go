@@ -16,7 +16,7 @@ import (
 	zs "zombiezen.com/go/sqlite"
 )
 
-// limits are what the machine itself needs, each taken once, when it is first asked for.
+// limits are the machine's own times, each measured once when it is first needed.
 type limits struct {
 	dir     string
 	spawned float64
@@ -25,29 +25,29 @@ type limits struct {
 	batched float64
 }
 
-// spawn is the median wall time, in ms, of a process that does nothing.
-func (l *limits) spawn(ctx context.Context) float64 {
+// spawnTime returns the median wall time, in ms, of a process that does nothing.
+func (l *limits) spawnTime(ctx context.Context) float64 {
 	if l.spawned == 0 {
 		var ms []float64
 		for range 15 {
 			start := time.Now()
 			if exec.CommandContext(ctx, "true").Run() == nil {
-				ms = append(ms, millis(time.Since(start)))
+				ms = append(ms, toMillis(time.Since(start)))
 			}
 		}
-		l.spawned = median(ms)
+		l.spawned = medianOf(ms)
 	}
 	return l.spawned
 }
 
-// sync is the median and the 99th percentile, in ms, of writing 4 KiB at the end of a file and fdatasync.
-func (l *limits) sync() (p50, p99 float64) {
+// syncTime returns the median and the 99th percentile, in ms, of appending 4 KiB to a file with fdatasync.
+func (l *limits) syncTime() (p50, p99 float64) {
 	if l.synced[0] == 0 {
 		ms, err := syncTimes(filepath.Join(l.dir, "sync"))
 		if err != nil {
 			return 0, 0
 		}
-		l.synced = [2]float64{median(ms), quantile(ms, 0.99)}
+		l.synced = [2]float64{medianOf(ms), quantileOf(ms, 0.99)}
 	}
 	return l.synced[0], l.synced[1]
 }
@@ -67,13 +67,13 @@ func syncTimes(path string) (ms []float64, err error) {
 		if err := unix.Fdatasync(int(f.Fd())); err != nil {
 			return nil, err
 		}
-		ms = append(ms, millis(time.Since(start)))
+		ms = append(ms, toMillis(time.Since(start)))
 	}
 	return ms, nil
 }
 
-// inserts is how many rows of 300 bytes SQLite commits durably in a second, one by one and 64 at a time.
-func (l *limits) inserts() (single, batched float64, err error) {
+// insertRates returns the rows of 300 bytes that SQLite commits durably per second, one by one and 64 at a time.
+func (l *limits) insertRates() (single, batched float64, err error) {
 	if l.single != 0 {
 		return l.single, l.batched, nil
 	}
@@ -143,8 +143,8 @@ func insertRate(c *zs.Conn, id string, batch int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds(), nil
 }
 
-// bareStream is what readers get of the same deltas from net/http alone: each its own stream from this process.
-func (b *bench) bareStream(ctx context.Context, readers int, o order) (*fan, error) {
+// bareStream serves the same deltas with net/http alone, one stream per reader, from this process.
+func (b *bench) bareStream(ctx context.Context, readers int, o order) (*readerGroup, error) {
 	f := newFan(o)
 	query := url.Values{"order": {strings.TrimPrefix(o.String(), "@bench ")}}
 	address := strings.TrimSuffix(b.model.url, "/v1") + "/bare?" + query.Encode()
@@ -162,4 +162,4 @@ func (b *bench) bareStream(ctx context.Context, readers int, o order) (*fan, err
 	return f, f.wait(ctx)
 }
 
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func toMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -20,17 +20,21 @@ func main() {
 }
 
 func run() (err error) {
-	only := flag.String("only", "", "measure these only, separated by commas: "+names())
+	only := flag.String("only", "", "measure these only, separated by commas: "+measureNames())
 	asJSON := flag.Bool("json", false, "print one JSON object instead of the table")
 	limit := flag.Duration("time", 3*time.Minute, "stop after this time with what there is")
 	quick := flag.Bool("quick", false, "a tenth of the samples: to try the driver, not to quote")
 	binary := flag.String("binary", "", "measure this cairn instead of building one")
-	opencode := flag.String("opencode", "", "measure OpenCode too, for the rows of its contract: where \"npm i opencode-ai@1.18.33 @opencode-ai/plugin@1.18.33\" was run")
+	opencode := flag.String(
+		"opencode",
+		"",
+		"measure OpenCode too, for the rows of its contract: where \"npm i opencode-ai@1.18.33 @opencode-ai/plugin@1.18.33\" was run",
+	)
 	profile := flag.String("profile", "", "write CPU profiles of the driver here, one per measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	chosen, err := choose(*only)
+	chosen, err := selectMeasures(*only)
 	if err != nil {
 		return err
 	}
@@ -57,7 +61,7 @@ func run() (err error) {
 	return errors.Join(err, failed)
 }
 
-// measureAll goes on after a measure that failed: the others are worth having.
+// measureAll runs the chosen measures and continues after a failed one.
 func (b *bench) measureAll(ctx context.Context, chosen []measure, profile string) error {
 	var failed error
 	for _, m := range chosen {
@@ -65,7 +69,7 @@ func (b *bench) measureAll(ctx context.Context, chosen []measure, profile string
 			return errors.Join(failed, fmt.Errorf("the time is up before %q", m.name))
 		}
 		start := time.Now()
-		err := profiled(profile, m.name, func() error { return m.run(b, ctx) })
+		err := withProfile(profile, m.name, func() error { return m.run(b, ctx) })
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", m.name, err))
 		}
@@ -74,7 +78,7 @@ func (b *bench) measureAll(ctx context.Context, chosen []measure, profile string
 	return failed
 }
 
-func names() string {
+func measureNames() string {
 	var all []string
 	for _, m := range measures {
 		all = append(all, m.name)
@@ -82,7 +86,7 @@ func names() string {
 	return strings.Join(all, " ")
 }
 
-func choose(only string) ([]measure, error) {
+func selectMeasures(only string) ([]measure, error) {
 	if only == "" {
 		return measures, nil
 	}
@@ -95,7 +99,7 @@ func choose(only string) ([]measure, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("no measure is called %q; there are %s", name, names())
+			return nil, fmt.Errorf("no measure is called %q; there are %s", name, measureNames())
 		}
 	}
 	return out, nil

@@ -14,28 +14,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// model is an instant language model that speaks OpenAI's Chat protocol on a loopback port. What it answers is written
-// in the newest prompt: "@bench n=20 s=5 k=3 id=x;". Without that, and to a request without tools, it says one word.
+// model is an instant language model with OpenAI's Chat protocol on a loopback port. The newest prompt contains its
+// instructions: "@bench n=20 s=5 k=3 id=x;". Without them, and for requests without tools, it answers one word.
 type model struct {
 	server *http.Server
 	url    string
-	path   string // that read calls name
+	path   string // path in its read calls
 
 	mu   sync.Mutex // guards seen
 	seen map[string][]exchange
 }
 
-// exchange is when one request began to arrive, and when the first and the last byte of its answer were written.
+// exchange has the times at which a request began to arrive and at which the first and last byte of its response were
+// written.
 type exchange struct{ arrived, first, last time.Time }
 
-// order is what a prompt asks for.
+// order is the instructions of a prompt.
 type order struct {
-	n     int           // deltas of the answer
+	n     int           // deltas of the response
 	size  int           // bytes of each
 	every time.Duration // between two; 0 is at full speed
 	stamp bool          // each delta is "number:nanoseconds;" instead
 	calls int           // turns that call the read tool, before the answer
-	id    string        // under which the exchanges are kept
+	id    string        // key of the recorded exchanges
 }
 
 func (o order) String() string {
@@ -56,8 +57,8 @@ func newModel() (*model, error) {
 	}
 	m := &model{url: "http://" + l.Addr().String() + "/v1", seen: map[string][]exchange{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", m.chat)
-	mux.HandleFunc("GET /bare", m.bare)
+	mux.HandleFunc("POST /v1/chat/completions", m.serveChat)
+	mux.HandleFunc("GET /bare", m.serveBare)
 	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = m.server.Serve(l) }() // ends with close
 	return m, nil
@@ -65,8 +66,8 @@ func newModel() (*model, error) {
 
 func (m *model) close() error { return m.server.Close() }
 
-// take returns the exchanges of an order and forgets them.
-func (m *model) take(id string) []exchange {
+// takeExchanges returns the exchanges of an order and removes them.
+func (m *model) takeExchanges(id string) []exchange {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	es := m.seen[id]
@@ -74,7 +75,7 @@ func (m *model) take(id string) []exchange {
 	return es
 }
 
-func (m *model) chat(w http.ResponseWriter, r *http.Request) {
+func (m *model) serveChat(w http.ResponseWriter, r *http.Request) {
 	e := exchange{arrived: time.Now()}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -83,17 +84,17 @@ func (m *model) chat(w http.ResponseWriter, r *http.Request) {
 	o, rest := parse(body)
 	w.Header().Set("Content-Type", "text/event-stream")
 	a := &answer{w: w, rc: http.NewResponseController(w), gone: r.Context().Done()}
-	if !bytes.Contains(body, []byte(`"tools":[`)) { // a title is asked for: no turn
-		a.text(order{n: 1, size: 5})
+	if !bytes.Contains(body, []byte(`"tools":[`)) { // a request for a title, not a turn
+		a.writeText(order{n: 1, size: 5})
 		a.flush()
 		return
 	}
 	e.first = time.Now()
-	a.frame(`{"role":"assistant","content":""}`, "null")
+	a.writeFrame(`{"role":"assistant","content":""}`, "null")
 	if step := bytes.Count(rest, []byte(`"role":"tool"`)); step < o.calls {
-		a.call(m.path, step)
+		a.writeCall(m.path, step)
 	} else {
-		a.text(o)
+		a.writeText(o)
 	}
 	a.flush()
 	e.last = time.Now()
@@ -102,7 +103,7 @@ func (m *model) chat(w http.ResponseWriter, r *http.Request) {
 	m.seen[o.id] = append(m.seen[o.id], e)
 }
 
-// parse finds the newest order of a request, and what follows it.
+// parse returns the newest order of a request and the text after it.
 func parse(body []byte) (order, []byte) {
 	o := order{n: 1, size: 5}
 	_, _, found := bytes.Cut(body, []byte("@bench "))
@@ -113,7 +114,7 @@ func parse(body []byte) (order, []byte) {
 	head, rest, _ := bytes.Cut(rest, []byte(";"))
 	for f := range strings.FieldsSeq(string(head)) {
 		key, value, _ := strings.Cut(f, "=")
-		n, _ := strconv.Atoi(value) // words are 0
+		n, _ := strconv.Atoi(value) // other values are 0
 		switch key {
 		case "n":
 			o.n = n
@@ -132,7 +133,7 @@ func parse(body []byte) (order, []byte) {
 	return o, rest
 }
 
-// answer is a stream that is being written.
+// answer is a response that is being streamed.
 type answer struct {
 	w    io.Writer
 	rc   *http.ResponseController
@@ -142,10 +143,10 @@ type answer struct {
 
 const (
 	frameHead = `data: {"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":`
-	fullSpeed = 16 << 10 // bytes that leave together at full speed
+	fullSpeed = 16 << 10 // bytes per write at full speed
 )
 
-func (a *answer) frame(delta, finish string) {
+func (a *answer) writeFrame(delta, finish string) {
 	a.buf = append(append(a.buf, frameHead...), delta...)
 	a.buf = append(append(append(a.buf, `,"finish_reason":`...), finish...), "}]}\n\n"...)
 }
@@ -154,23 +155,23 @@ func (a *answer) flush() {
 	_, err := a.w.Write(a.buf)
 	a.buf = a.buf[:0]
 	if err == nil {
-		_ = a.rc.Flush() // a client that is gone is told nothing
+		_ = a.rc.Flush() // a disconnected client needs no error
 	}
 }
 
-func (a *answer) text(o order) {
+func (a *answer) writeText(o order) {
 	start := time.Now()
 	word := strings.Repeat("some words ", o.size/11+1)[:max(o.size, 1)]
 	for i := range o.n {
 		if o.every > 0 {
-			if !a.until(start.Add(time.Duration(i) * o.every)) {
+			if !a.waitUntil(start.Add(time.Duration(i) * o.every)) {
 				return
 			}
 		}
 		if o.stamp {
 			word = strconv.Itoa(i) + ":" + strconv.FormatInt(time.Now().UnixNano(), 10) + ";"
 		}
-		a.frame(`{"content":"`+word+`"}`, "null")
+		a.writeFrame(`{"content":"`+word+`"}`, "null")
 		if o.every > 0 || len(a.buf) > fullSpeed {
 			a.flush()
 		}
@@ -178,8 +179,8 @@ func (a *answer) text(o order) {
 	a.finish("stop")
 }
 
-// until waits for a time; false says that the reader is gone.
-func (a *answer) until(t time.Time) bool {
+// waitUntil waits for a time; false means that the reader has disconnected.
+func (a *answer) waitUntil(t time.Time) bool {
 	wait := time.NewTimer(time.Until(t))
 	defer wait.Stop()
 	select {
@@ -190,24 +191,34 @@ func (a *answer) until(t time.Time) bool {
 	}
 }
 
-func (a *answer) call(path string, step int) {
+func (a *answer) writeCall(path string, step int) {
 	args := fmt.Sprintf(`{"filePath":%q,"offset":%d,"limit":20}`, path, 1+step%40)
 	quoted, _ := jsontext.AppendQuote(nil, args) // valid UTF-8
-	a.frame(fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"call_%d","type":"function","function":{"name":"read","arguments":%s}}]}`, step, quoted), "null")
+	a.writeFrame(
+		fmt.Sprintf(
+			`{"tool_calls":[{"index":0,"id":"call_%d","type":"function","function":{"name":"read","arguments":%s}}]}`,
+			step,
+			quoted,
+		),
+		"null",
+	)
 	a.finish("tool_calls")
 }
 
 func (a *answer) finish(reason string) {
-	a.frame("{}", strconv.Quote(reason))
-	a.buf = append(a.buf, `data: {"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[],`+
-		`"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}}`+"\n\ndata: [DONE]\n\n"...)
+	a.writeFrame("{}", strconv.Quote(reason))
+	a.buf = append(
+		a.buf,
+		`data: {"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[],`+
+			`"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}}`+"\n\ndata: [DONE]\n\n"...,
+	)
 }
 
-// bare is the limit that streams are held against: net/http alone, writing the same deltas.
-func (m *model) bare(w http.ResponseWriter, r *http.Request) {
+// serveBare writes the same deltas with net/http alone, as the limit for streams.
+func (m *model) serveBare(w http.ResponseWriter, r *http.Request) {
 	o, _ := parse([]byte("@bench " + r.URL.Query().Get("order")))
 	w.Header().Set("Content-Type", "text/event-stream")
 	a := &answer{w: w, rc: http.NewResponseController(w), gone: r.Context().Done()}
-	a.text(o)
+	a.writeText(o)
 	a.flush()
 }

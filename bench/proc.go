@@ -13,49 +13,51 @@ import (
 // ticks is the kernel's USER_HZ, in which /proc/stat and /proc/PID/stat count.
 const ticks = 100
 
-// usage is what a process has used so far.
+// usage is the resource usage of a process.
 type usage struct {
-	cpu     time.Duration // of its live threads
+	cpu     time.Duration // CPU time of its live threads
 	rss     int64         // bytes
-	written int64         // bytes that went to files
-	spawned int64         // CPU ticks of children that it waited for: not zero if it ran any
+	written int64         // bytes written to files
+	spawned int64         // CPU ticks of finished children: not zero if it ran any
 }
 
 func usageOf(pid int) usage {
 	var u usage
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is well-formed
 	for _, t := range tasks {
-		u.cpu += time.Duration(number(firstField(t), 0))
+		u.cpu += time.Duration(parseField(firstField(t), 0))
 	}
-	u.rss = number(statm(pid), 1) * int64(os.Getpagesize())
-	for line := range strings.Lines(read(fmt.Sprintf("/proc/%d/io", pid))) {
+	u.rss = parseField(memoryFields(pid), 1) * int64(os.Getpagesize())
+	for line := range strings.Lines(readProcFile(fmt.Sprintf("/proc/%d/io", pid))) {
 		if v, ok := strings.CutPrefix(line, "write_bytes: "); ok {
 			u.written, _ = strconv.ParseInt(strings.TrimSpace(v), 10, 64)
 		}
 	}
-	stat := afterName(read(fmt.Sprintf("/proc/%d/stat", pid)))
-	u.spawned = number(stat, 13) + number(stat, 14)
+	stat := afterName(readProcFile(fmt.Sprintf("/proc/%d/stat", pid)))
+	u.spawned = parseField(stat, 13) + parseField(stat, 14)
 	return u
 }
 
-// children counts the processes that the process has started so far and that live.
-func children(pid int) int {
-	return len(strings.Fields(read(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))))
+// countChildren returns the number of live child processes.
+func countChildren(pid int) int {
+	return len(strings.Fields(readProcFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))))
 }
 
-func statm(pid int) []string       { return strings.Fields(read(fmt.Sprintf("/proc/%d/statm", pid))) }
-func firstField(p string) []string { return strings.Fields(read(p)) }
+func memoryFields(pid int) []string {
+	return strings.Fields(readProcFile(fmt.Sprintf("/proc/%d/statm", pid)))
+}
+func firstField(p string) []string { return strings.Fields(readProcFile(p)) }
 
 func afterName(stat string) []string {
 	return strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 }
 
-func read(path string) string {
-	b, _ := os.ReadFile(path) // a process that is gone has used nothing more
+func readProcFile(path string) string {
+	b, _ := os.ReadFile(path) // a finished process uses nothing more
 	return string(b)
 }
 
-func number(fields []string, i int) int64 {
+func parseField(fields []string, i int) int64 {
 	if i >= len(fields) {
 		return 0
 	}
@@ -63,20 +65,20 @@ func number(fields []string, i int) int64 {
 	return n
 }
 
-// peak watches the resident memory of a process.
-type peak struct {
+// memoryPeak records the peak resident memory of a process.
+type memoryPeak struct {
 	pid  int
 	most atomic.Int64
 	stop chan struct{}
 	done chan struct{}
 }
 
-func watch(pid int) *peak {
-	p := &peak{pid: pid, stop: make(chan struct{}), done: make(chan struct{})}
-	go func() { // ends with end
+func watchMemory(pid int) *memoryPeak {
+	p := &memoryPeak{pid: pid, stop: make(chan struct{}), done: make(chan struct{})}
+	go func() { // ends with finish
 		defer close(p.done)
 		for {
-			p.most.Store(max(p.most.Load(), number(statm(pid), 1)*int64(os.Getpagesize())))
+			p.most.Store(max(p.most.Load(), parseField(memoryFields(pid), 1)*int64(os.Getpagesize())))
 			select {
 			case <-p.stop:
 				return
@@ -87,53 +89,55 @@ func watch(pid int) *peak {
 	return p
 }
 
-// end returns the peak in MiB.
-func (p *peak) end() float64 {
+// finish ends the recording and returns the peak in MiB.
+func (p *memoryPeak) finish() float64 {
 	close(p.stop)
 	<-p.done
-	return mib(p.most.Load())
+	return toMiB(p.most.Load())
 }
 
-func mib(n int64) float64 { return float64(n) / (1 << 20) }
+func toMiB(n int64) float64 { return float64(n) / (1 << 20) }
 
-// load is the state of the machine: CPU time that was used, by everybody and by this program and its children.
-type load struct {
+// machineLoad is the CPU time used so far by all processes and by this program with its children.
+type machineLoad struct {
 	at   time.Time
-	busy float64 // seconds, of all
-	own  float64 // seconds, of this process and of children that it waited for
+	busy float64 // seconds of all processes
+	own  float64 // seconds of this process and its finished children
 	kids map[int]float64
 }
 
-func readLoad() load {
-	l := load{at: time.Now(), kids: map[int]float64{}}
+func readLoad() machineLoad {
+	l := machineLoad{at: time.Now(), kids: map[int]float64{}}
 	f := firstField("/proc/stat") // cpu user nice system idle iowait irq softirq steal
 	for i := 1; i < len(f) && i <= 8; i++ {
 		if i != 4 && i != 5 {
-			l.busy += float64(number(f, i)) / ticks
+			l.busy += float64(parseField(f, i)) / ticks
 		}
 	}
-	self := afterName(read("/proc/self/stat"))
+	self := afterName(readProcFile("/proc/self/stat"))
 	for i := 11; i <= 14; i++ {
-		l.own += float64(number(self, i)) / ticks
+		l.own += float64(parseField(self, i)) / ticks
 	}
 	tasks, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is well-formed
 	for _, t := range tasks {
 		for _, pid := range firstField(t) {
-			stat := afterName(read("/proc/" + pid + "/stat"))
+			stat := afterName(readProcFile("/proc/" + pid + "/stat"))
 			n, _ := strconv.Atoi(pid)
-			l.kids[n] = float64(number(stat, 11)+number(stat, 12)+number(stat, 13)+number(stat, 14)) / ticks
+			l.kids[n] = float64(
+				parseField(stat, 11)+parseField(stat, 12)+parseField(stat, 13)+parseField(stat, 14),
+			) / ticks
 		}
 	}
 	return l
 }
 
-// busySince is how many cores all processes used on average.
-func (l load) busySince(before load) float64 {
+// busySince returns the average number of cores used by all processes.
+func (l machineLoad) busySince(before machineLoad) float64 {
 	return (l.busy - before.busy) / max(l.at.Sub(before.at).Seconds(), 0.001)
 }
 
-// foreign is how many cores were used since then by processes that are not ours.
-func (l load) foreign() float64 {
+// foreignSince returns the average number of cores used by other processes.
+func (l machineLoad) foreignSince() float64 {
 	now := readLoad()
 	own := now.own - l.own
 	for pid, cpu := range now.kids {

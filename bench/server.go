@@ -22,24 +22,34 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// home is a CAIRN_HOME whose configuration knows only the scripted model.
+// home is a CAIRN_HOME whose configuration has only the scripted model.
 type home struct {
 	dir  string
 	env  []string
 	work string
 }
 
-func (b *bench) home(name string) *home { return b.homeWith(name, "{}") }
+func (b *bench) newHome(name string) *home { return b.newHomeWithLimits(name, "{}") }
 
-// homeWith also sets the bounds of the process.
-func (b *bench) homeWith(name, limits string) *home {
+// newHomeWithLimits also sets the process limits.
+func (b *bench) newHomeWithLimits(name, limits string) *home {
 	h := &home{dir: filepath.Join(b.dir, name), work: b.work}
 	b.model.path = filepath.Join(b.work, "a.txt")
-	config := fmt.Sprintf(`{"model":"mock/m","small_model":"mock/m","permission":{"*":"allow"},"limits":%s,"provider":{"mock":{
+	config := fmt.Sprintf(
+		`{"model":"mock/m","small_model":"mock/m","permission":{"*":"allow"},"limits":%s,"provider":{"mock":{
 		"npm":"@ai-sdk/openai-compatible","name":"Mock","options":{"baseURL":%q,"apiKey":"x"},
-		"models":{"m":{"name":"m","tool_call":true,"limit":{"context":1000000000,"output":8192}}}}}}`, limits, b.model.url)
-	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "CAIRN_HOME=" + h.dir, "CAIRN_CONFIG_CONTENT=" + config, "NO_COLOR=1"}
-	for _, name := range []string{"GODEBUG", "GOGC", "GOMEMLIMIT", "CAIRN_LOG"} { // to try what a setting changes
+		"models":{"m":{"name":"m","tool_call":true,"limit":{"context":1000000000,"output":8192}}}}}}`,
+		limits,
+		b.model.url,
+	)
+	h.env = []string{
+		"HOME=" + h.dir,
+		"PATH=" + os.Getenv("PATH"),
+		"CAIRN_HOME=" + h.dir,
+		"CAIRN_CONFIG_CONTENT=" + config,
+		"NO_COLOR=1",
+	}
+	for _, name := range []string{"GODEBUG", "GOGC", "GOMEMLIMIT", "CAIRN_LOG"} { // to measure the effect of a setting
 		if v, ok := os.LookupEnv(name); ok {
 			h.env = append(h.env, name+"="+v)
 		}
@@ -47,9 +57,9 @@ func (b *bench) homeWith(name, limits string) *home {
 	return h
 }
 
-func (h *home) data() string { return filepath.Join(h.dir, "data") }
+func (h *home) dataDir() string { return filepath.Join(h.dir, "data") }
 
-func (h *home) command(ctx context.Context, binary string, args ...string) *exec.Cmd {
+func (h *home) newCommand(ctx context.Context, binary string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, binary, args...)
 	c.Env, c.Dir = h.env, h.work
 	return c
@@ -65,9 +75,9 @@ type server struct {
 	ready  time.Duration // from the start to the first good answer
 }
 
-// serve starts a server and returns when it has answered.
+// serve starts a server and returns after its first response.
 func (b *bench) serve(ctx context.Context, h *home) (*server, error) {
-	cmd := h.command(ctx, b.binary, "serve", "--port", "0")
+	cmd := h.newCommand(ctx, b.binary, "serve", "--port", "0")
 	var trouble strings.Builder
 	cmd.Stderr = &trouble
 	out, err := cmd.StdoutPipe()
@@ -98,7 +108,7 @@ func (b *bench) serve(ctx context.Context, h *home) (*server, error) {
 }
 
 func readSecret(h *home) (string, error) {
-	raw, err := os.ReadFile(filepath.Join(h.data(), "server.json"))
+	raw, err := os.ReadFile(filepath.Join(h.dataDir(), "server.json"))
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +128,7 @@ func (s *server) stop() {
 	_ = s.cmd.Wait() // a server that was told to stop may say so in its status
 }
 
-// begin makes a session. It has a title, so that no turn asks for one.
+// begin creates a session. It has a title, so that no turn generates one.
 func (s *server) begin(ctx context.Context) (session.ID, error) {
 	made, err := s.client.Create(ctx, api.CreateSession{Title: "bench"})
 	if err != nil {
@@ -127,18 +137,18 @@ func (s *server) begin(ctx context.Context) (session.ID, error) {
 	return made.ID, nil
 }
 
-// turnTimes is what one prompt took.
+// turnTimes has the times of one prompt.
 type turnTimes struct {
 	toRequest time.Duration // from the prompt to the model's first request
-	outside   time.Duration // all that the model did not take, from the prompt to idle
+	outside   time.Duration // from the prompt to idle, without the model's time
 	wall      time.Duration
 	requests  int
 	posted    time.Time
 	exchanges []exchange
 }
 
-// turn sends a prompt and waits until the session is idle.
-func (b *bench) turn(ctx context.Context, s *server, id session.ID, o order) (t turnTimes, err error) {
+// runTurn sends a prompt and waits until the session is idle.
+func (b *bench) runTurn(ctx context.Context, s *server, id session.ID, o order) (t turnTimes, err error) {
 	o.id = fmt.Sprintf("%s-%d", id, time.Now().UnixNano())
 	t.posted = time.Now()
 	if _, err := s.client.Prompt(ctx, id, api.PromptRequest{Prompt: &session.Prompt{Text: o.String()}}); err != nil {
@@ -148,7 +158,7 @@ func (b *bench) turn(ctx context.Context, s *server, id session.ID, o order) (t 
 		return t, err
 	}
 	t.wall = time.Since(t.posted)
-	t.exchanges = b.model.take(o.id)
+	t.exchanges = b.model.takeExchanges(o.id)
 	t.requests = len(t.exchanges)
 	if t.requests != o.calls+1 {
 		return t, fmt.Errorf("the model was asked %d times, not %d", t.requests, o.calls+1)
@@ -188,9 +198,9 @@ func (s *server) open(ctx context.Context, c *http.Client, path string, query ur
 	return resp, nil
 }
 
-// entries counts the values of a list by what each begins with, without decoding them, and returns the object's end
-// from its cursor on as an object of its own.
-func entries(body []byte) (int, []byte) {
+// countEntries counts the values of a list by their first bytes, without decoding them, and returns the end of the
+// object from its cursor on as an object of its own.
+func countEntries(body []byte) (int, []byte) {
 	n := bytes.Count(body, []byte(`{"id":"ses_`)) + bytes.Count(body, []byte(`{"id":"msg_`))
 	if i := bytes.LastIndex(body, []byte(`"cursor":{`)); i >= 0 {
 		return n, append([]byte("{"), body[i:]...)

@@ -15,9 +15,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// fan is a number of readers of the same deltas. Text is counted, not frames: who gets two deltas in one frame has
-// both.
-type fan struct {
+// readerGroup is a number of readers of the same deltas. Text is counted, not frames, because one frame may carry
+// several deltas.
+type readerGroup struct {
 	want int // bytes of text; 0 with stamps
 	n    int // deltas
 	all  sync.WaitGroup
@@ -31,8 +31,8 @@ type fan struct {
 	failed    error
 }
 
-func newFan(o order) *fan {
-	f := &fan{n: o.n}
+func newFan(o order) *readerGroup {
+	f := &readerGroup{n: o.n}
 	if !o.stamp {
 		f.want = o.n * o.size
 	}
@@ -40,7 +40,7 @@ func newFan(o order) *fan {
 }
 
 // read follows one stream until it has all the text; mark stands before each piece of it.
-func (f *fan) read(resp *http.Response, mark string) {
+func (f *readerGroup) read(resp *http.Response, mark string) {
 	f.all.Go(func() {
 		defer resp.Body.Close()
 		r := &reader{fan: f, mark: []byte(mark)}
@@ -62,18 +62,18 @@ func (f *fan) read(resp *http.Response, mark string) {
 	})
 }
 
-// wait returns when all readers have everything.
-func (f *fan) wait(context.Context) error {
+// wait returns when all readers have received everything.
+func (f *readerGroup) wait(context.Context) error {
 	f.all.Wait()
 	return f.failed
 }
 
-// rate is how many deltas a second each reader got.
-func (f *fan) rate() float64 { return float64(f.n) / f.last.Sub(f.first).Seconds() }
+// deltaRate returns the deltas per second that each reader received.
+func (f *readerGroup) deltaRate() float64 { return float64(f.n) / f.last.Sub(f.first).Seconds() }
 
-// reader is one of them.
+// reader is one reader of the group.
 type reader struct {
-	fan       *fan
+	fan       *readerGroup
 	mark      []byte
 	got       int
 	frames    int
@@ -94,7 +94,7 @@ func (r *reader) follow(body io.Reader) error {
 			if !found {
 				break
 			}
-			r.line(line, at)
+			r.readLine(line, at)
 			rest = after
 		}
 		rest = append([]byte(nil), rest...)
@@ -114,13 +114,13 @@ func (r *reader) done() bool {
 	return r.got >= r.fan.want
 }
 
-func (r *reader) line(line []byte, at time.Time) {
+func (r *reader) readLine(line []byte, at time.Time) {
 	_, text, found := bytes.Cut(line, r.mark)
 	if !found {
 		return
 	}
 	if end := bytes.IndexByte(text, '"'); end >= 0 {
-		text = text[:end] // the model says nothing that needs an escape
+		text = text[:end] // the model's text needs no escapes
 	}
 	if len(text) == 0 {
 		return
@@ -137,14 +137,14 @@ func (r *reader) line(line []byte, at time.Time) {
 	for stamp := range bytes.SplitSeq(text, []byte(";")) {
 		_, ns, ok := bytes.Cut(stamp, []byte(":"))
 		if v, err := strconv.ParseInt(string(ns), 10, 64); ok && err == nil {
-			r.latencies = append(r.latencies, millis(at.Sub(time.Unix(0, v))))
+			r.latencies = append(r.latencies, toMillis(at.Sub(time.Unix(0, v))))
 			r.got++
 		}
 	}
 }
 
-// follow opens a live stream of the session for each of the readers.
-func (s *server) follow(ctx context.Context, f *fan, id session.ID, readers int) error {
+// follow opens a live stream of the session per reader.
+func (s *server) follow(ctx context.Context, f *readerGroup, id session.ID, readers int) error {
 	for range readers {
 		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}
 		head, err := s.client.Session(ctx, id)
@@ -160,34 +160,34 @@ func (s *server) follow(ctx context.Context, f *fan, id session.ID, readers int)
 	return nil
 }
 
-// stream is an answer of 20,000 deltas at full speed.
-func (b *bench) stream(ctx context.Context) error {
-	s, _, err := b.warm(ctx, "stream")
+// measureStream measures a response of 20,000 deltas at full speed.
+func (b *bench) measureStream(ctx context.Context) error {
+	s, _, err := b.startWarmServer(ctx, "stream")
 	if err != nil {
 		return err
 	}
 	defer s.stop()
-	for _, c := range []crowded{{"P10", 1, 60_000, 80}, {"P11", 10, 40_000, 0}, {"P12", 100, 5_000, 200}} {
-		if err := b.streamTo(ctx, s, c); err != nil {
+	for _, c := range []streamLoad{{"P10", 1, 60_000, 80}, {"P11", 10, 40_000, 0}, {"P12", 100, 5_000, 200}} {
+		if err := b.measureStreamTo(ctx, s, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// crowded is a number of readers, and the targets with them.
-type crowded struct {
+// streamLoad is a number of readers with their targets.
+type streamLoad struct {
 	id      string
 	readers int
 	rate    float64
 	memory  float64
 }
 
-func (b *bench) streamTo(ctx context.Context, s *server, c crowded) error {
-	o := order{n: b.scaled(20_000), size: 5}
+func (b *bench) measureStreamTo(ctx context.Context, s *server, c streamLoad) error {
+	o := order{n: b.scaleCount(20_000), size: 5}
 	var rates, cpus, written, frames []float64
 	quiet := b.settle(ctx)
-	most := watch(s.pid())
+	most := watchMemory(s.pid())
 	for range 5 {
 		id, err := s.begin(ctx)
 		if err != nil {
@@ -201,73 +201,85 @@ func (b *bench) streamTo(ctx context.Context, s *server, c crowded) error {
 		}
 		time.Sleep(30 * time.Millisecond)
 		before := usageOf(s.pid())
-		_, err = b.turn(rctx, s, id, o)
+		_, err = b.runTurn(rctx, s, id, o)
 		err = errors.Join(err, f.wait(rctx))
 		after := usageOf(s.pid())
 		cancel()
 		if err != nil {
 			return err
 		}
-		rates = append(rates, f.rate())
+		rates = append(rates, f.deltaRate())
 		cpus = append(cpus, float64((after.cpu-before.cpu).Microseconds())/float64(o.n))
 		written = append(written, float64(after.written-before.written)/1000)
 		frames = append(frames, float64(f.frames)/float64(c.readers))
 	}
-	foreign, peak := quiet.foreign(), most.end()
-	o.n /= max(1, c.readers/10) // what net/http writes to 100 readers is 500 MB otherwise
+	foreign, peak := quiet.foreignSince(), most.finish()
+	o.n /= max(1, c.readers/10) // otherwise net/http writes 500 MB to 100 readers
 	bare, err := b.bareStream(ctx, c.readers, o)
 	if err != nil {
 		return err
 	}
 	what := fmt.Sprintf("20k deltas, %d readers: ", c.readers)
 	b.add(row{
-		ID: c.id, What: what + "delivered to each", Figure: median(rates), Unit: "/s", N: len(rates), Target: c.rate, AtLeast: true,
-		Limit: bare.rate(), Of: "net/http alone", Foreign: foreign,
+		ID: c.id, What: what + "delivered to each", Figure: medianOf(rates), Unit: "/s", N: len(rates), Target: c.rate, AtLeast: true,
+		Limit: bare.deltaRate(), Of: "net/http alone", Foreign: foreign,
 	})
-	cpu := row{ID: c.id, What: what + "CPU per delta", Figure: median(cpus), Unit: "us", N: len(rates), Foreign: foreign}
-	bytesRow := row{ID: c.id, What: what + "bytes to disk", Figure: median(written), Unit: "kB", N: len(rates), Foreign: foreign}
+	cpu := row{
+		ID: c.id, What: what + "CPU per delta", Figure: medianOf(cpus), Unit: "us", N: len(rates), Foreign: foreign,
+	}
+	bytesRow := row{
+		ID: c.id, What: what + "bytes to disk", Figure: medianOf(written), Unit: "kB", N: len(rates), Foreign: foreign,
+	}
 	if c.readers == 1 {
 		cpu.Target, bytesRow.Target = 15, 1000
 	}
 	b.add(cpu)
-	b.add(row{ID: c.id, What: what + "peak RSS", Figure: peak, Unit: "MiB", N: len(rates), Target: c.memory, Foreign: foreign})
+	b.add(
+		row{
+			ID: c.id, What: what + "peak RSS", Figure: peak, Unit: "MiB", N: len(rates), Target: c.memory, Foreign: foreign,
+		},
+	)
 	b.add(bytesRow)
-	b.add(row{ID: c.id, What: what + "frames to each", Figure: median(frames), Unit: "", N: len(rates), Foreign: foreign})
+	b.add(
+		row{
+			ID: c.id, What: what + "frames to each", Figure: medianOf(frames), Unit: "", N: len(rates), Foreign: foreign,
+		},
+	)
 	return nil
 }
 
-// paced is an answer that comes at the speed of a real model: what is added to each delta.
-func (b *bench) paced(ctx context.Context) error {
-	s, id, err := b.warm(ctx, "paced")
+// measurePacedStream measures the latency per delta at a real model's speed.
+func (b *bench) measurePacedStream(ctx context.Context) error {
+	s, id, err := b.startWarmServer(ctx, "paced")
 	if err != nil {
 		return err
 	}
 	defer s.stop()
 	quiet := b.settle(ctx)
-	o := order{n: b.scaled(600), every: 10 * time.Millisecond, stamp: true}
+	o := order{n: b.scaleCount(600), every: 10 * time.Millisecond, stamp: true}
 	f := newFan(o)
 	if err := s.follow(ctx, f, id, 1); err != nil {
 		return err
 	}
-	if _, err := b.turn(ctx, s, id, o); err != nil {
+	if _, err := b.runTurn(ctx, s, id, o); err != nil {
 		return err
 	}
 	if err := f.wait(ctx); err != nil {
 		return err
 	}
-	o.n = b.scaled(200)
+	o.n = b.scaleCount(200)
 	bare, err := b.bareStream(ctx, 1, o)
 	if err != nil {
 		return err
 	}
-	foreign := quiet.foreign()
+	foreign := quiet.foreignSince()
 	for _, c := range []struct {
 		name      string
 		p, target float64
 	}{{"p50", 0.5, 1}, {"p99", 0.99, 5}} {
 		b.add(row{
-			ID: "P13", What: "added to a delta at one per 10 ms, " + c.name, Figure: quantile(f.latencies, c.p), Unit: "ms", N: len(f.latencies),
-			Target: c.target, Limit: quantile(bare.latencies, c.p), Of: "net/http alone", Foreign: foreign,
+			ID: "P13", What: "added to a delta at one per 10 ms, " + c.name, Figure: quantileOf(f.latencies, c.p), Unit: "ms", N: len(f.latencies),
+			Target: c.target, Limit: quantileOf(bare.latencies, c.p), Of: "net/http alone", Foreign: foreign,
 		})
 	}
 	return nil

@@ -14,39 +14,39 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// row is one figure.
+// row is one figure of the table.
 type row struct {
-	ID      string  `json:"id"` // of the performance table
+	ID      string  `json:"id"` // id of the row
 	What    string  `json:"what"`
 	Figure  float64 `json:"figure"`
 	Unit    string  `json:"unit"`
 	N       int     `json:"n"`                // samples
-	Limit   float64 `json:"limit,omitzero"`   // what the machine needs for the same work; 0: nothing to compare with
-	Of      string  `json:"of,omitzero"`      // what the limit is
+	Limit   float64 `json:"limit,omitzero"`   // the machine's own figure for the same work; 0 without one
+	Of      string  `json:"of,omitzero"`      // description of the limit
 	Target  float64 `json:"target,omitzero"`  // 0: none
 	AtLeast bool    `json:"atLeast,omitzero"` // more is better
-	Foreign float64 `json:"foreign"`          // cores that other processes used meanwhile
+	Foreign float64 `json:"foreign"`          // cores used by other processes meanwhile
 }
 
-func (r row) ok() bool {
+func (r row) meetsTarget() bool {
 	if r.AtLeast {
 		return r.Figure >= r.Target
 	}
 	return r.Figure <= r.Target
 }
 
-func (r row) verdict() string {
+func (r row) verdictText() string {
 	switch {
 	case r.Target == 0 && !strings.Contains(r.What, "idle CPU"):
 		return ""
-	case r.ok():
+	case r.meetsTarget():
 		return "ok"
 	default:
 		return "miss"
 	}
 }
 
-// contended is how much others may take before a row counts as disturbed.
+// contended is the number of cores that other processes may use before a row is marked.
 const contended = 0.3
 
 func (b *bench) add(r row) { b.rows = append(b.rows, r) }
@@ -62,28 +62,40 @@ func printTable(w io.Writer, rows []row) error {
 	for _, r := range rows {
 		limit, ratio, target := "", "", ""
 		if r.Limit > 0 {
-			limit = fmt.Sprintf("%s %s (%s)", short(r.Limit), r.Unit, r.Of)
-			ratio = short(r.Figure / r.Limit)
+			limit = fmt.Sprintf("%s %s (%s)", formatValue(r.Limit), r.Unit, r.Of)
+			ratio = formatValue(r.Figure / r.Limit)
 		}
-		if r.Target > 0 || r.verdict() != "" {
+		if r.Target > 0 || r.verdictText() != "" {
 			sign := "<="
 			if r.AtLeast {
 				sign = ">="
 			}
-			target = sign + " " + short(r.Target)
+			target = sign + " " + formatValue(r.Target)
 		}
 		mark := ""
 		if r.Foreign > contended {
 			mark = fmt.Sprintf(" ~%.1f", r.Foreign)
 		}
-		out += fmt.Sprintf("| %s | %s | %s %s | %d | %s | %s | %s | %s%s |\n", r.ID, r.What, short(r.Figure), r.Unit, r.N, limit, ratio, target, r.verdict(), mark)
+		out += fmt.Sprintf(
+			"| %s | %s | %s %s | %d | %s | %s | %s | %s%s |\n",
+			r.ID,
+			r.What,
+			formatValue(r.Figure),
+			r.Unit,
+			r.N,
+			limit,
+			ratio,
+			target,
+			r.verdictText(),
+			mark,
+		)
 	}
 	_, err := io.WriteString(w, out)
 	return err
 }
 
-// short writes three digits that count.
-func short(v float64) string {
+// formatValue formats v with three significant digits.
+func formatValue(v float64) string {
 	switch {
 	case v == 0:
 		return "0"
@@ -98,8 +110,8 @@ func short(v float64) string {
 	}
 }
 
-// quantile of the values, which it does not change.
-func quantile(values []float64, p float64) float64 {
+// quantileOf returns a quantile of the values, which it does not change.
+func quantileOf(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
@@ -107,10 +119,10 @@ func quantile(values []float64, p float64) float64 {
 	return s[int(p*float64(len(s)-1)+0.5)]
 }
 
-func median(values []float64) float64 { return quantile(values, 0.5) }
+func medianOf(values []float64) float64 { return quantileOf(values, 0.5) }
 
-// mean is for what comes in bursts, such as copying the log into the database.
-func mean(values []float64) float64 {
+// meanOf suits values that come in bursts, such as checkpoints of the database.
+func meanOf(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
 		sum += v
@@ -118,8 +130,8 @@ func mean(values []float64) float64 {
 	return sum / float64(max(len(values), 1))
 }
 
-// profiled runs f under a CPU profile of this process, if a directory is named.
-func profiled(dir, name string, f func() error) error {
+// withProfile runs f with a CPU profile of this process if dir is not empty.
+func withProfile(dir, name string, f func() error) error {
 	if dir == "" {
 		return f()
 	}

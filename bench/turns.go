@@ -10,12 +10,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// warm starts a server with a session that has seen a few turns.
-func (b *bench) warm(ctx context.Context, name string) (*server, session.ID, error) {
-	return b.warmAt(ctx, b.home(name))
+// startWarmServer starts a server with a session that has had a few turns.
+func (b *bench) startWarmServer(ctx context.Context, name string) (*server, session.ID, error) {
+	return b.startWarmServerAt(ctx, b.newHome(name))
 }
 
-func (b *bench) warmAt(ctx context.Context, h *home) (*server, session.ID, error) {
+func (b *bench) startWarmServerAt(ctx context.Context, h *home) (*server, session.ID, error) {
 	s, err := b.serve(ctx, h)
 	if err != nil {
 		return nil, "", err
@@ -23,7 +23,7 @@ func (b *bench) warmAt(ctx context.Context, h *home) (*server, session.ID, error
 	id, err := s.begin(ctx)
 	for range 5 {
 		if err == nil {
-			_, err = b.turn(ctx, s, id, order{n: 50, size: 5, calls: 1})
+			_, err = b.runTurn(ctx, s, id, order{n: 50, size: 5, calls: 1})
 		}
 	}
 	if err != nil {
@@ -32,39 +32,49 @@ func (b *bench) warmAt(ctx context.Context, h *home) (*server, session.ID, error
 	return s, id, err
 }
 
-func (b *bench) promptToRequest(ctx context.Context) error {
-	s, id, err := b.warm(ctx, "prompt")
+func (b *bench) measurePromptToRequest(ctx context.Context) error {
+	s, id, err := b.startWarmServer(ctx, "prompt")
 	if err != nil {
 		return err
 	}
 	defer s.stop()
 	quiet := b.settle(ctx)
 	var ms []float64
-	for i := range b.scaled(300) {
-		if i%50 == 0 { // histories of the same length
+	for i := range b.scaleCount(300) {
+		if i%50 == 0 { // keep histories equally long
 			if id, err = s.begin(ctx); err != nil {
 				return err
 			}
-			if _, err := b.turn(ctx, s, id, order{n: 1, size: 5}); err != nil {
+			if _, err := b.runTurn(ctx, s, id, order{n: 1, size: 5}); err != nil {
 				return err
 			}
 		}
-		t, err := b.turn(ctx, s, id, order{n: 1, size: 5})
+		t, err := b.runTurn(ctx, s, id, order{n: 1, size: 5})
 		if err != nil {
 			return err
 		}
-		ms = append(ms, millis(t.toRequest))
+		ms = append(ms, toMillis(t.toRequest))
 	}
-	foreign := quiet.foreign()
-	p50, p99 := b.limits.sync()
-	b.add(row{ID: "P7", What: "prompt to provider request, p50", Figure: median(ms), Unit: "ms", N: len(ms), Target: 3, Limit: p50, Of: "one fdatasync", Foreign: foreign})
-	b.add(row{ID: "P7", What: "prompt to provider request, p99", Figure: quantile(ms, 0.99), Unit: "ms", N: len(ms), Limit: p99, Of: "one fdatasync, p99", Foreign: foreign})
+	foreign := quiet.foreignSince()
+	p50, p99 := b.limits.syncTime()
+	b.add(
+		row{
+			ID: "P7", What: "prompt to provider request, p50", Figure: medianOf(ms), Unit: "ms", N: len(ms), Target: 3,
+			Limit: p50, Of: "one fdatasync", Foreign: foreign,
+		},
+	)
+	b.add(
+		row{
+			ID: "P7", What: "prompt to provider request, p99", Figure: quantileOf(ms, 0.99), Unit: "ms", N: len(ms),
+			Limit: p99, Of: "one fdatasync, p99", Foreign: foreign,
+		},
+	)
 	return nil
 }
 
-// chain is a prompt whose answer takes 20 reads, one after the other; and what turns write and start.
-func (b *bench) chain(ctx context.Context) error {
-	s, _, err := b.warm(ctx, "chain")
+// measureToolChain measures a prompt whose response takes 20 sequential reads, and what turns write and spawn.
+func (b *bench) measureToolChain(ctx context.Context) error {
+	s, _, err := b.startWarmServer(ctx, "chain")
 	if err != nil {
 		return err
 	}
@@ -73,42 +83,62 @@ func (b *bench) chain(ctx context.Context) error {
 	const calls = 20
 	var ms, chainBytes, plainBytes []float64
 	spawned := int64(0)
-	for range b.scaled(20) {
+	for range b.scaleCount(20) {
 		id, err := s.begin(ctx)
 		if err != nil {
 			return err
 		}
-		if _, err := b.turn(ctx, s, id, order{n: 1, size: 5}); err != nil {
+		if _, err := b.runTurn(ctx, s, id, order{n: 1, size: 5}); err != nil {
 			return err
 		}
-		time.Sleep(50 * time.Millisecond) // what the turn before writes late is not this one's
+		time.Sleep(50 * time.Millisecond) // exclude late writes of the previous turn
 		before := usageOf(s.pid())
-		if _, err := b.turn(ctx, s, id, order{n: 1, size: 5}); err != nil {
+		if _, err := b.runTurn(ctx, s, id, order{n: 1, size: 5}); err != nil {
 			return err
 		}
 		middle := usageOf(s.pid())
-		t, err := b.turn(ctx, s, id, order{n: 1, size: 5, calls: calls})
+		t, err := b.runTurn(ctx, s, id, order{n: 1, size: 5, calls: calls})
 		if err != nil {
 			return err
 		}
 		after := usageOf(s.pid())
-		ms = append(ms, millis(t.outside)/(calls+1))
+		ms = append(ms, toMillis(t.outside)/(calls+1))
 		plainBytes = append(plainBytes, float64(middle.written-before.written)/1000)
 		chainBytes = append(chainBytes, float64(after.written-middle.written)/1000)
-		spawned += after.spawned - before.spawned + int64(children(s.pid()))
+		spawned += after.spawned - before.spawned + int64(countChildren(s.pid()))
 	}
-	foreign := quiet.foreign()
-	p50, _ := b.limits.sync()
-	b.add(row{ID: "P8", What: "time per turn outside the model, chain of 20 reads", Figure: median(ms), Unit: "ms", N: len(ms), Target: 4, Limit: p50, Of: "one fdatasync", Foreign: foreign})
-	b.add(row{ID: "P15", What: "processes started by these turns", Figure: float64(spawned), N: len(ms), Unit: "", Foreign: foreign})
-	b.add(row{ID: "P16", What: "bytes to disk, turn without tool (mean)", Figure: mean(plainBytes), Unit: "kB", N: len(ms), Target: 40, Foreign: foreign})
-	b.add(row{ID: "P16", What: "bytes to disk, chain of 20 reads (mean)", Figure: mean(chainBytes), Unit: "kB", N: len(ms), Target: 800, Foreign: foreign})
+	foreign := quiet.foreignSince()
+	p50, _ := b.limits.syncTime()
+	b.add(
+		row{
+			ID: "P8", What: "time per turn outside the model, chain of 20 reads", Figure: medianOf(ms), Unit: "ms",
+			N: len(ms), Target: 4, Limit: p50, Of: "one fdatasync", Foreign: foreign,
+		},
+	)
+	b.add(
+		row{
+			ID: "P15", What: "processes started by these turns", Figure: float64(spawned), N: len(ms), Unit: "",
+			Foreign: foreign,
+		},
+	)
+	b.add(
+		row{
+			ID: "P16", What: "bytes to disk, turn without tool (mean)", Figure: meanOf(plainBytes), Unit: "kB", N: len(ms),
+			Target: 40, Foreign: foreign,
+		},
+	)
+	b.add(
+		row{
+			ID: "P16", What: "bytes to disk, chain of 20 reads (mean)", Figure: meanOf(chainBytes), Unit: "kB", N: len(ms),
+			Target: 800, Foreign: foreign,
+		},
+	)
 	return nil
 }
 
-// turns counts short turns per second, of one session and of many.
-func (b *bench) turns(ctx context.Context) error {
-	s, _, err := b.warm(ctx, "turns")
+// measureTurnRate counts short turns per second, in one session and in many.
+func (b *bench) measureTurnRate(ctx context.Context) error {
+	s, _, err := b.startWarmServer(ctx, "turns")
 	if err != nil {
 		return err
 	}
@@ -118,12 +148,12 @@ func (b *bench) turns(ctx context.Context) error {
 		target   float64
 	}{{1, 150}, {32, 400}} {
 		quiet := b.settle(ctx)
-		n, took, err := b.turnRate(ctx, s, c.sessions, time.Duration(b.scaled(3000))*time.Millisecond)
+		n, took, err := b.turnRate(ctx, s, c.sessions, time.Duration(b.scaleCount(3000))*time.Millisecond)
 		if err != nil {
 			return err
 		}
-		foreign := quiet.foreign()
-		p50, _ := b.limits.sync()
+		foreign := quiet.foreignSince()
+		p50, _ := b.limits.syncTime()
 		b.add(row{
 			ID: "P22", What: fmt.Sprintf("instant turns per second, %d sessions", c.sessions), Figure: float64(n) / took.Seconds(), Unit: "/s", N: n,
 			Target: c.target, AtLeast: true, Limit: 1000 / p50, Of: "fdatasyncs in a row", Foreign: foreign,
@@ -132,8 +162,13 @@ func (b *bench) turns(ctx context.Context) error {
 	return nil
 }
 
-// turnRate runs rounds of new sessions, so that what each turn sends to the model stays small.
-func (b *bench) turnRate(ctx context.Context, s *server, sessions int, span time.Duration) (n int, took time.Duration, err error) {
+// turnRate runs rounds of new sessions, so that the histories stay short.
+func (b *bench) turnRate(
+	ctx context.Context,
+	s *server,
+	sessions int,
+	span time.Duration,
+) (n int, took time.Duration, err error) {
 	each := max(4, 40/sessions)
 	for took < span {
 		ids := make([]session.ID, sessions)
@@ -141,7 +176,7 @@ func (b *bench) turnRate(ctx context.Context, s *server, sessions int, span time
 			if ids[i], err = s.begin(ctx); err != nil {
 				return n, took, err
 			}
-			if _, err = b.turn(ctx, s, ids[i], order{n: 1, size: 5}); err != nil {
+			if _, err = b.runTurn(ctx, s, ids[i], order{n: 1, size: 5}); err != nil {
 				return n, took, err
 			}
 		}
@@ -151,7 +186,7 @@ func (b *bench) turnRate(ctx context.Context, s *server, sessions int, span time
 		for i, id := range ids {
 			all.Go(func() {
 				for range each {
-					if _, errs[i] = b.turn(ctx, s, id, order{n: 20, size: 5}); errs[i] != nil {
+					if _, errs[i] = b.runTurn(ctx, s, id, order{n: 20, size: 5}); errs[i] != nil {
 						return
 					}
 				}

@@ -13,26 +13,26 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The rows of OpenCode's contract. Their limit is OpenCode itself, if it is there.
+// The rows of OpenCode's V1 API. Their limit is OpenCode itself, if it is installed.
 
-// both adds a row of what was measured of cairn, beside what was measured of OpenCode.
-func (b *bench) both(r row, values ...[]float64) {
-	r.Figure, r.N = median(values[0]), len(values[0])
+// addBoth adds a row of cairn's figures beside OpenCode's.
+func (b *bench) addBoth(r row, values ...[]float64) {
+	r.Figure, r.N = medianOf(values[0]), len(values[0])
 	if len(values) > 1 && len(values[1]) > 0 {
-		r.Limit, r.Of = median(values[1]), "OpenCode"
+		r.Limit, r.Of = medianOf(values[1]), "OpenCode"
 	}
 	b.add(r)
 }
 
-// v1Start is a server from nothing to its first good answer, and what it then takes to wait.
-func (b *bench) v1Start(ctx context.Context) error {
-	speakers, err := b.speakers("v1start")
+// measureV1Start measures the time to the first response and the usage of the idle server after it.
+func (b *bench) measureV1Start(ctx context.Context) error {
+	speakers, err := b.newServers("v1start")
 	if err != nil {
 		return err
 	}
 	quiet := b.settle(ctx)
 	ready, memory := make([][]float64, 2), make([][]float64, 2)
-	for i := range b.scaled(7) + 1 {
+	for i := range b.scaleCount(7) + 1 {
 		for n, p := range speakers {
 			s, err := p.start(ctx, b.work)
 			if err != nil {
@@ -40,25 +40,31 @@ func (b *bench) v1Start(ctx context.Context) error {
 			}
 			if i > 0 { // the first one makes the store
 				time.Sleep(500 * time.Millisecond)
-				ready[n] = append(ready[n], millis(s.ready))
-				memory[n] = append(memory[n], mib(usageOf(s.pid()).rss))
+				ready[n] = append(ready[n], toMillis(s.ready))
+				memory[n] = append(memory[n], toMiB(usageOf(s.pid()).rss))
 			}
 			s.stop()
 		}
 	}
-	foreign := quiet.foreign()
-	b.both(row{ID: "P3", What: "V1: serve, to the first list of sessions", Unit: "ms", Target: 40, Foreign: foreign}, ready...)
-	b.both(row{ID: "P4", What: "V1: RSS of a server at rest, project open", Unit: "MiB", Target: 40, Foreign: foreign}, memory...)
+	foreign := quiet.foreignSince()
+	b.addBoth(
+		row{ID: "P3", What: "V1: serve, to the first list of sessions", Unit: "ms", Target: 40, Foreign: foreign},
+		ready...,
+	)
+	b.addBoth(
+		row{ID: "P4", What: "V1: RSS of a server at rest, project open", Unit: "MiB", Target: 40, Foreign: foreign},
+		memory...,
+	)
 	return nil
 }
 
-// v1Messages reads a session of 10,000 messages whole: the same one, which OpenCode imports.
-func (b *bench) v1Messages(ctx context.Context) error {
-	speakers, err := b.speakers("v1messages")
+// measureV1Messages reads a whole session of 10,000 messages, the same one in cairn and in OpenCode.
+func (b *bench) measureV1Messages(ctx context.Context) error {
+	speakers, err := b.newServers("v1messages")
 	if err != nil {
 		return err
 	}
-	n := b.scaled(10_000)
+	n := b.scaleCount(10_000)
 	id, exported, err := b.longSession(ctx, speakers[0], n)
 	if err != nil {
 		return err
@@ -68,7 +74,7 @@ func (b *bench) v1Messages(ctx context.Context) error {
 	quiet := b.settle(ctx)
 	for i, p := range speakers {
 		if i > 0 {
-			if err := p.receive(ctx, exported, filepath.Join(b.dir, "exported.json")); err != nil {
+			if err := p.importSession(ctx, exported, filepath.Join(b.dir, "exported.json")); err != nil {
 				return err
 			}
 		}
@@ -76,7 +82,7 @@ func (b *bench) v1Messages(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		most := watch(s.pid())
+		most := watchMemory(s.pid())
 		for range 7 {
 			f, err := s.get(ctx, "/session/"+string(id)+"/message", nil)
 			if err == nil && bytes.Count(f.body, []byte(`{"info":`)) < n {
@@ -86,21 +92,29 @@ func (b *bench) v1Messages(ctx context.Context) error {
 				s.stop()
 				return err
 			}
-			first[i], last[i], size = append(first[i], millis(f.first)), append(last[i], millis(f.last)), len(f.body)
+			first[i], last[i], size = append(
+				first[i],
+				toMillis(f.first),
+			), append(
+				last[i],
+				toMillis(f.last),
+			), len(
+				f.body,
+			)
 		}
-		memory[i] = append(memory[i], most.end())
+		memory[i] = append(memory[i], most.finish())
 		s.stop()
 	}
-	foreign := quiet.foreign()
+	foreign := quiet.foreignSince()
 	what := fmt.Sprintf("V1: GET /session/:id/message, %d messages (%.1f MB)", n, float64(size)/1e6)
-	b.both(row{ID: "P18", What: what + ", to the first byte", Unit: "ms", Foreign: foreign}, first...)
-	b.both(row{ID: "P18", What: what, Unit: "ms", Target: 150, Foreign: foreign}, last...)
-	b.both(row{ID: "P18", What: "V1: peak RSS meanwhile", Unit: "MiB", Foreign: foreign}, memory...)
+	b.addBoth(row{ID: "P18", What: what + ", to the first byte", Unit: "ms", Foreign: foreign}, first...)
+	b.addBoth(row{ID: "P18", What: what, Unit: "ms", Target: 150, Foreign: foreign}, last...)
+	b.addBoth(row{ID: "P18", What: "V1: peak RSS meanwhile", Unit: "MiB", Foreign: foreign}, memory...)
 	return nil
 }
 
-// longSession makes a session of n messages in cairn's store and returns it as it is exported.
-func (b *bench) longSession(ctx context.Context, p *speaker, n int) (session.ID, []byte, error) {
+// longSession creates a session of n messages in cairn's store and returns its export.
+func (b *bench) longSession(ctx context.Context, p *serverProgram, n int) (session.ID, []byte, error) {
 	s, err := p.start(ctx, b.work)
 	if err != nil {
 		return "", nil, err
@@ -111,7 +125,7 @@ func (b *bench) longSession(ctx context.Context, p *speaker, n int) (session.ID,
 	}
 	s.stop()
 	if err == nil {
-		err = fill(ctx, filepath.Join(b.dir, "v1messages", "data"), []session.ID{session.ID(id)}, []int{n})
+		err = writeHistory(ctx, filepath.Join(b.dir, "v1messages", "data"), []session.ID{session.ID(id)}, []int{n})
 	}
 	if err != nil {
 		return "", nil, err
@@ -124,13 +138,13 @@ func (b *bench) longSession(ctx context.Context, p *speaker, n int) (session.ID,
 	return session.ID(id), exported, err
 }
 
-// v1Sessions lists 10,000 sessions in the ways that clients do.
-func (b *bench) v1Sessions(ctx context.Context) error {
-	speakers, err := b.speakers("v1sessions")
+// measureV1Sessions lists 10,000 sessions in the ways of real clients.
+func (b *bench) measureV1Sessions(ctx context.Context) error {
+	speakers, err := b.newServers("v1sessions")
 	if err != nil {
 		return err
 	}
-	n := b.scaled(10_000)
+	n := b.scaleCount(10_000)
 	lists := []struct {
 		name   string
 		query  url.Values
@@ -152,7 +166,7 @@ func (b *bench) v1Sessions(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		most := watch(s.pid())
+		most := watchMemory(s.pid())
 		for l, list := range lists {
 			ms[l] = append(ms[l], nil)
 			for range 15 {
@@ -161,29 +175,35 @@ func (b *bench) v1Sessions(ctx context.Context) error {
 					s.stop()
 					return err
 				}
-				ms[l][i] = append(ms[l][i], millis(f.last))
+				ms[l][i] = append(ms[l][i], toMillis(f.last))
 			}
 		}
-		memory[i] = append(memory[i], most.end())
+		memory[i] = append(memory[i], most.finish())
 		s.stop()
 	}
-	foreign := quiet.foreign()
+	foreign := quiet.foreignSince()
 	for l, list := range lists {
-		b.both(row{ID: "P20", What: fmt.Sprintf("V1: GET /session of %d, %s", n, list.name), Unit: "ms", Target: list.target, Foreign: foreign}, ms[l]...)
+		b.addBoth(
+			row{
+				ID: "P20", What: fmt.Sprintf("V1: GET /session of %d, %s", n, list.name), Unit: "ms", Target: list.target,
+				Foreign: foreign,
+			},
+			ms[l]...,
+		)
 	}
-	b.both(row{ID: "P20", What: "V1: peak RSS meanwhile", Unit: "MiB", Foreign: foreign}, memory...)
+	b.addBoth(row{ID: "P20", What: "V1: peak RSS meanwhile", Unit: "MiB", Foreign: foreign}, memory...)
 	return nil
 }
 
-// v1Readers are 100 readers of GET /event: of an answer at full speed, and of one at the speed of a model.
-func (b *bench) v1Readers(ctx context.Context) error {
-	speakers, err := b.speakers("v1readers")
+// measureV1Readers measures 100 readers of GET /event, of a response at full speed and of one at a model's speed.
+func (b *bench) measureV1Readers(ctx context.Context) error {
+	speakers, err := b.newServers("v1readers")
 	if err != nil {
 		return err
 	}
 	const readers = 100
-	full := order{n: b.scaled(5_000), size: 5}
-	paced := order{n: b.scaled(300), every: 10 * time.Millisecond, stamp: true}
+	full := order{n: b.scaleCount(5_000), size: 5}
+	paced := order{n: b.scaleCount(300), every: 10 * time.Millisecond, stamp: true}
 	found := make([]crowdFigures, 2)
 	quiet := b.settle(ctx)
 	for i, p := range speakers {
@@ -191,7 +211,7 @@ func (b *bench) v1Readers(ctx context.Context) error {
 			return err
 		}
 	}
-	foreign := quiet.foreign()
+	foreign := quiet.foreignSince()
 	for _, f := range []struct {
 		row
 		of func(crowdFigures) []float64
@@ -205,45 +225,68 @@ func (b *bench) v1Readers(ctx context.Context) error {
 		{row{ID: "P12", What: "peak RSS", Unit: "MiB", Target: 200}, func(f crowdFigures) []float64 { return f.memory }},
 	} {
 		f.What, f.Foreign = fmt.Sprintf("V1: %d readers of /event: %s", readers, f.What), foreign
-		b.both(f.row, f.of(found[0]), f.of(found[1]))
+		b.addBoth(f.row, f.of(found[0]), f.of(found[1]))
 	}
 	return nil
 }
 
-// crowdFigures is what 100 readers saw, once per round.
+// crowdFigures are the figures of 100 readers, one value per round.
 type crowdFigures struct{ rate, cpu, missed, p50, p99, pacedCPU, memory []float64 }
 
-func (b *bench) readersOf(ctx context.Context, p *speaker, readers int, full, paced order) (c crowdFigures, err error) {
+func (b *bench) readersOf(
+	ctx context.Context,
+	p *serverProgram,
+	readers int,
+	full, paced order,
+) (c crowdFigures, err error) {
 	s, err := p.start(ctx, b.work)
 	if err != nil {
 		return c, err
 	}
 	defer s.stop()
-	most := watch(s.pid())
+	most := watchMemory(s.pid())
 	for range 3 {
-		f, used, err := s.told(ctx, readers, full)
+		f, used, err := s.streamTo(ctx, readers, full)
 		if err != nil {
 			return c, err
 		}
-		c.rate, c.cpu, c.missed = append(c.rate, f.rate()), append(c.cpu, used), append(c.missed, f.short(readers))
-		f, used, err = s.told(ctx, readers, paced)
+		c.rate, c.cpu, c.missed = append(
+			c.rate,
+			f.deltaRate(),
+		), append(
+			c.cpu,
+			used,
+		), append(
+			c.missed,
+			f.countIncomplete(readers),
+		)
+		f, used, err = s.streamTo(ctx, readers, paced)
 		if err != nil {
 			return c, err
 		}
-		c.p50, c.p99, c.pacedCPU = append(c.p50, quantile(f.latencies, 0.5)), append(c.p99, quantile(f.latencies, 0.99)), append(c.pacedCPU, used)
-		c.missed = append(c.missed, f.short(readers))
+		c.p50, c.p99, c.pacedCPU = append(
+			c.p50,
+			quantileOf(f.latencies, 0.5),
+		), append(
+			c.p99,
+			quantileOf(f.latencies, 0.99),
+		), append(
+			c.pacedCPU,
+			used,
+		)
+		c.missed = append(c.missed, f.countIncomplete(readers))
 	}
 	c.missed = []float64{slices.Max(c.missed)}
-	c.memory = append(c.memory, most.end())
+	c.memory = append(c.memory, most.finish())
 	return c, nil
 }
 
-// told has the readers follow one answer, and returns what they saw and the server's CPU time per delta, in microseconds. A
-// reader that has not got all of it within its time missed something.
-func (s *spoken) told(ctx context.Context, readers int, o order) (*fan, float64, error) {
+// streamTo streams one response to the readers and returns what they received and the server's CPU time per delta, in
+// microseconds. A reader without the whole response in time counts as incomplete.
+func (s *v1Server) streamTo(ctx context.Context, readers int, o order) (*readerGroup, float64, error) {
 	id, err := s.create(ctx, "told")
 	if err == nil {
-		err = s.prompt(ctx, id, order{n: 1, size: 5}) // what a first prompt opens is not measured
+		err = s.prompt(ctx, id, order{n: 1, size: 5}) // exclude what the first prompt opens
 	}
 	if err != nil {
 		return nil, 0, err
@@ -267,8 +310,8 @@ func (s *spoken) told(ctx context.Context, readers int, o order) (*fan, float64,
 	return f, float64(used.Microseconds()) / float64(o.n), nil
 }
 
-// short counts the readers that have not got all.
-func (f *fan) short(readers int) float64 {
+// countIncomplete returns the number of readers without the whole response.
+func (f *readerGroup) countIncomplete(readers int) float64 {
 	n := 0
 	for _, got := range f.got {
 		if got >= max(f.want, f.n) {
