@@ -25,7 +25,7 @@ func base(word string) string {
 	return strings.TrimSuffix(name, ".exe")
 }
 
-// quiet are commands that do nothing by themselves. Where they change to is told as a directory.
+// quiet are commands without an effect of their own. A target directory of theirs is in Script.Directories.
 var quiet = words(": true false break continue return exit shift wait test [ cd pushd popd chdir")
 
 func words(list string) map[string]bool {

@@ -33,7 +33,7 @@ func (r *reader) variables(c call) {
 	r.itself(c)
 }
 
-// callsBack reports an option behind which a command stands, or what the shell looks for commands in.
+// callsBack reports whether the value of an option is a command, or where the shell looks for commands.
 func callsBack(name, option string) bool {
 	if !strings.HasPrefix(option, "-") {
 		return false

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// searchers look through directories without being told to, and through the one that they stand in if none is named.
+// searchers search directories without an option, by default the working directory.
 var searchers = words("rg ag ack ack-grep ugrep rgrep")
 
 // flagsOnly are letters of options of grep and its like that have no value.

@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// ParseFor reads a text as the shell of that name or path would. Shells that speak another language than bash and sh
-// run what nobody has read: that is one opaque command.
+// ParseFor parses a text for the shell with this name or path. The language of a shell other than bash and sh is not
+// supported: the text is one opaque command.
 func ParseFor(program, text string) Script {
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(program, `\`, "/")), ".exe")
 	switch name {

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// two are commands that two words name, three those that three do, pairs those two words that take a third
-// (spec/v1 §33.2). All others are named by one.
+// The words that name a command in a saved approval, as in OpenCode: two words for the programs in two, three for those
+// in three and for the pairs in pairs, one word for all others.
 var (
 	two = words(`git npm pnpm yarn bun cargo go docker podman kubectl make pip pip3 poetry python python2 python3 node
 	ruby perl php

@@ -34,7 +34,7 @@ type Script struct {
 type Command struct {
 	Source string
 	Parts  []Part // itself and what it makes run
-	// Anywhere reports that it writes to a file of which nobody knows where it lies.
+	// Anywhere reports that it writes to a file with an unknown path.
 	Anywhere bool
 	relative bool // it writes to a file that lies where the command stands
 }
@@ -72,7 +72,7 @@ type Use int
 const (
 	Named  Use = iota // an argument that looks like a path
 	Given             // an argument of a program that may read it
-	Handed            // an argument of a program that nobody knows: it may read or change it
+	Handed            // an argument of an unknown program, which may read or change it
 	File              // an argument of a program that works on files
 	Read              // its content is read
 	Write             // it is written by the shell, or as if
@@ -120,7 +120,7 @@ func Parts(text string) []Part {
 	return out
 }
 
-// Opaque is the script of a text that nobody can read before it runs, in another shell's language for example.
+// Opaque returns the script of a text that cannot be analysed before it runs, e.g. in the language of another shell.
 func Opaque(text string) Script {
 	return Script{Commands: []Command{{Source: text, Parts: []Part{{Text: Hole}}}}}
 }

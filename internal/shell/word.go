@@ -135,7 +135,7 @@ func unquoted(b *strings.Builder, s string) bool {
 	return true
 }
 
-// setEnd is where the set of characters ends that s begins with, as in [!a-z], -1 if that cannot be told.
+// setEnd returns the end of the character set that s begins with, as in [!a-z], -1 if it is unknown.
 func setEnd(s string) int {
 	from := 1
 	if from < len(s) && (s[from] == '!' || s[from] == '^') {

@@ -94,7 +94,7 @@ func (r *reader) wrapped(c call, w wrapper) {
 	r.call(inner)
 }
 
-// split finds the command behind a wrapper's options; ok is false when it cannot be told where it begins.
+// split finds the command after a wrapper's options; ok is false if its beginning is unknown.
 func (w wrapper) split(args []string) (rest, assigns, options []string, ok bool) {
 	i := 0
 	for ; i < len(args) && strings.HasPrefix(args[i], "-") && args[i] != "-"; i++ {
@@ -218,7 +218,7 @@ func (r *reader) splitString(c call, i int) {
 	r.inner(c, strings.Join(parts, " "))
 }
 
-// xargsWords is the command with what xargs adds to it, which nobody knows: at the end, or where a mark stands.
+// xargsWords returns the command with a hole for the words that xargs adds: at the end, or in place of the mark.
 func xargsWords(rest, options []string) []string {
 	mark := ""
 	for i, o := range options {
