@@ -29,7 +29,7 @@ func loadTrusted(t *testing.T, user, project string) *Set {
 		if cfg, err = config.Load(t.Context(), config.Options{Directory: dir, Env: env, Trust: judge}); err != nil {
 			t.Fatal(err)
 		}
-		judge.Word = cfg.Claim.Hash()
+		judge.Override = cfg.Claim.Hash()
 	}
 	if !cfg.Trusted {
 		t.Fatalf("not trusted: %+v", cfg.Claim)

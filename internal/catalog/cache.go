@@ -20,11 +20,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// Source is where facts come from that are newer than the binary's.
+// Source is the address of facts newer than those in the binary.
 const Source = "https://models.dev/api.json"
 
-// Cache keeps the facts of models.dev, as they were fetched last, in a file. The binary's own are used while there is
-// none, when the file cannot be read, and when it was fetched before the binary's were.
+// Cache stores the facts of models.dev that were fetched last in a file. The facts in the binary are used if the file
+// is missing, unreadable or older than they are.
 type Cache struct {
 	Path      string
 	URL       string // "" is Source
@@ -32,55 +32,55 @@ type Cache struct {
 }
 
 const (
-	maxFacts    = 32 << 20
-	refreshTime = 30 * time.Second
+	maxFacts     = 32 << 20
+	fetchTimeout = 30 * time.Second
 	// snapshotDate is when the facts in the binary were taken.
 	snapshotDate = "2026-07-02"
-	// Stale is how old facts are when a server fetches them again (spec/v2 §19.2 CT-7).
-	Stale = time.Hour
+	// MaxAge is how old facts may be before a server fetches them again.
+	MaxAge = time.Hour
 )
 
-// cached is the file: the facts as they came, and what to ask by whether there are newer ones.
-type cached struct {
+// cacheFile is the stored form: the facts as they came, and the tag for the next request.
+type cacheFile struct {
 	ETag  string         `json:"etag,omitzero"`
 	From  string         `json:"from"`
 	Facts jsontext.Value `json:"facts"`
 }
 
-// Facts returns what the cache has, for Parse; nil for nothing that is newer than the binary.
+// Facts returns the cached facts, for Parse; nil if they are missing or older than those in the binary.
 func (c Cache) Facts() []byte {
-	kept, at := c.read()
+	stored, at := c.read()
 	born, err := time.Parse(time.DateOnly, snapshotDate)
 	if err != nil || at.Before(born) {
 		return nil
 	}
-	return kept.Facts
+	return stored.Facts
 }
 
-// Examine says why a file that is there is not used; nil for none, and for one that is.
-func (c Cache) Examine() error {
-	if c.At().IsZero() {
+// Check returns why an existing file cannot be used; nil if it can be, or does not exist.
+func (c Cache) Check() error {
+	if c.FetchedAt().IsZero() {
 		return nil
 	}
 	raw, err := statefile.Read(c.Path, maxFacts+4096)
 	if err != nil {
 		return err
 	}
-	var kept cached
-	if json.Unmarshal(raw, &kept, foreign) != nil {
-		return fmt.Errorf("%s holds no JSON", c.Path)
+	var stored cacheFile
+	if json.Unmarshal(raw, &stored, lenientJSON) != nil {
+		return fmt.Errorf("%s is not valid JSON", c.Path)
 	}
-	if kept.From != c.url() {
-		return nil // of another place, on purpose
+	if stored.From != c.sourceURL() {
+		return nil // fetched from another configured address
 	}
-	if _, err := Parse(kept.Facts); err != nil {
-		return fmt.Errorf("what %s holds %w", c.Path, err)
+	if _, err := Parse(stored.Facts); err != nil {
+		return fmt.Errorf("the content of %s %w", c.Path, err)
 	}
 	return nil
 }
 
-// At returns when the cache was last known to be new; zero if there is none.
-func (c Cache) At() time.Time {
+// FetchedAt returns when the cached facts were last confirmed by the source; zero if there are none.
+func (c Cache) FetchedAt() time.Time {
 	info, err := os.Stat(c.Path)
 	if err != nil {
 		return time.Time{}
@@ -88,21 +88,22 @@ func (c Cache) At() time.Time {
 	return info.ModTime()
 }
 
-func (c Cache) read() (cached, time.Time) {
-	var kept cached
+func (c Cache) read() (cacheFile, time.Time) {
+	var stored cacheFile
 	raw, err := statefile.Read(c.Path, maxFacts+4096)
-	if err != nil || raw == nil || json.Unmarshal(raw, &kept, foreign) != nil || kept.From != c.url() || kept.Facts.Kind() != '{' {
-		return cached{}, time.Time{}
+	if err != nil || raw == nil || json.Unmarshal(raw, &stored, lenientJSON) != nil ||
+		stored.From != c.sourceURL() || stored.Facts.Kind() != '{' {
+		return cacheFile{}, time.Time{}
 	}
-	return kept, c.At()
+	return stored, c.FetchedAt()
 }
 
-func (c Cache) url() string { return first(c.URL, Source) }
+func (c Cache) sourceURL() string { return firstNonEmpty(c.URL, Source) }
 
-// Refresh asks for newer facts and keeps them if they can be used. It reports whether there were any. What is there
-// already stays when it fails.
+// Refresh fetches the facts and stores them if they are valid. It reports whether they are new. If it fails, the file
+// stays as it is.
 func (c Cache) Refresh(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	var fresh bool
 	err := statefile.Change(ctx, c.Path, func() (err error) {
@@ -116,12 +117,12 @@ func (c Cache) Refresh(ctx context.Context) (bool, error) {
 }
 
 func (c Cache) refresh(ctx context.Context) (bool, error) {
-	kept, at := c.read()
-	next, err := c.fetch(ctx, kept.ETag)
+	stored, at := c.read()
+	next, err := c.fetch(ctx, stored.ETag)
 	switch {
 	case err != nil:
 		return false, err
-	case next.Facts == nil: // as it was
+	case next.Facts == nil: // unchanged
 		now := time.Now()
 		return false, os.Chtimes(c.Path, now, now)
 	}
@@ -134,16 +135,16 @@ func (c Cache) refresh(ctx context.Context) (bool, error) {
 	}
 	raw, err := json.Marshal(next, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
-		return false, errors.New("what came cannot be written down")
+		return false, errors.New("its answer cannot be encoded")
 	}
-	return at.IsZero() || string(kept.Facts) != string(next.Facts), statefile.Replace(c.Path, raw, 0o600)
+	return at.IsZero() || string(stored.Facts) != string(next.Facts), statefile.Replace(c.Path, raw, 0o600)
 }
 
-// fetch returns the facts of the source; none if they are those of the etag.
-func (c Cache) fetch(ctx context.Context, etag string) (cached, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url(), nil)
+// fetch returns the facts of the source; empty if they still have the etag.
+func (c Cache) fetch(ctx context.Context, etag string) (cacheFile, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.sourceURL(), nil)
 	if err != nil {
-		return cached{}, errors.New("its address is none")
+		return cacheFile{}, errors.New("its address is invalid")
 	}
 	if etag != "" {
 		req.Header.Set("If-None-Match", etag)
@@ -151,29 +152,29 @@ func (c Cache) fetch(ctx context.Context, etag string) (cached, error) {
 	resp, err := (&http.Client{Transport: c.Transport}).Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // its text repeats the whole address
+			err = e.Err // its text contains the whole address
 		}
-		return cached{}, fmt.Errorf("%s: %w", req.URL.Host, err)
+		return cacheFile{}, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusNotModified && etag != "":
-		return cached{}, nil
+		return cacheFile{}, nil
 	case resp.StatusCode != http.StatusOK:
-		return cached{}, fmt.Errorf("%s answered with HTTP %d", req.URL.Host, resp.StatusCode)
+		return cacheFile{}, fmt.Errorf("%s answered with HTTP %d", req.URL.Host, resp.StatusCode)
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts+1))
 	if err != nil {
-		return cached{}, fmt.Errorf("%s: %w", req.URL.Host, err)
+		return cacheFile{}, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
-	if err := usable(raw); err != nil {
-		return cached{}, fmt.Errorf("%s: %w", req.URL.Host, err)
+	if err := checkFacts(raw); err != nil {
+		return cacheFile{}, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
-	return cached{ETag: etagOf(resp.Header), From: c.url(), Facts: bytes.TrimPrefix(raw, []byte("\ufeff"))}, nil
+	return cacheFile{ETag: etagOf(resp.Header), From: c.sourceURL(), Facts: bytes.TrimPrefix(raw, []byte("\ufeff"))}, nil
 }
 
-// usable reports whether an answer is a list of models at all.
-func usable(raw []byte) error {
+// checkFacts fails if an answer is not a list of models.
+func checkFacts(raw []byte) error {
 	if len(raw) > maxFacts {
 		return fmt.Errorf("its answer has more than %d MiB", maxFacts>>20)
 	}
@@ -183,7 +184,7 @@ func usable(raw []byte) error {
 	return nil
 }
 
-// etagOf returns the answer's tag if it can be sent back.
+// etagOf returns the tag of an answer if it can be sent back.
 func etagOf(h http.Header) string {
 	tag := h.Get("ETag")
 	if len(tag) > 256 || strings.ContainsFunc(tag, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
@@ -192,23 +193,23 @@ func etagOf(h http.Header) string {
 	return tag
 }
 
-// ReadFacts returns the facts in a file of the user's own, in the shape of models.dev.
+// ReadFacts reads facts from the user's own file, in the shape of models.dev.
 func ReadFacts(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no file %s", path)
+		return nil, fmt.Errorf("%s does not exist", path)
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() > maxFacts:
-		return nil, fmt.Errorf("%s is no list of models", path)
+		return nil, fmt.Errorf("%s is not a list of models", path)
 	}
 	raw, err := os.ReadFile(filepath.Clean(path))
 	if err != nil {
 		return nil, err
 	}
-	if err := usable(raw); err != nil {
-		return nil, fmt.Errorf("%s is no list of models", path)
+	if err := checkFacts(raw); err != nil {
+		return nil, fmt.Errorf("%s is not a list of models", path)
 	}
 	return raw, nil
 }

@@ -49,7 +49,7 @@ const facts = `{"p":{"name":"P","env":["K"],"api":"https://p","models":{"m":{"na
 func TestRefresh(t *testing.T) {
 	s := &source{body: facts, tag: `"1"`}
 	c := cacheOf(t, s)
-	if c.Facts() != nil || !c.At().IsZero() {
+	if c.Facts() != nil || !c.FetchedAt().IsZero() {
 		t.Error("an empty cache has facts")
 	}
 	for i, want := range []bool{true, false} {
@@ -89,12 +89,12 @@ func TestRefreshRefuses(t *testing.T) {
 		body, want string
 	}{
 		{500, "", "HTTP 500"},
-		{0, "<html>log in</html>", "no list of models"},
-		{0, "{}", "no list of models"},
-		{0, `{"error":"gone"}`, "no list of models"},
-		{0, facts[:40], "no list of models"},
-		{0, `{"error":{"message":"gone"}}`, "no list of models"},
-		{0, `{"p":{"models":{"m":null,"":{}}}}`, "no list of models"},
+		{0, "<html>log in</html>", "not a list of models"},
+		{0, "{}", "not a list of models"},
+		{0, `{"error":"gone"}`, "not a list of models"},
+		{0, facts[:40], "not a list of models"},
+		{0, `{"error":{"message":"gone"}}`, "not a list of models"},
+		{0, `{"p":{"models":{"m":null,"":{}}}}`, "not a list of models"},
 	} {
 		s.status, s.body = tt.status, tt.body
 		if _, err := c.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -158,22 +158,22 @@ func TestBadRows(t *testing.T) {
 // TestExamine: a file of the cache that cannot be used is told of, and taking another place's facts instead is not.
 func TestExamine(t *testing.T) {
 	c := cacheOf(t, &source{body: "\ufeff" + facts})
-	if err := c.Examine(); err != nil {
+	if err := c.Check(); err != nil {
 		t.Errorf("there is none: %v", err)
 	}
-	if _, err := c.Refresh(t.Context()); err != nil || c.Examine() != nil || string(c.Facts()) != facts {
-		t.Errorf("%v, %v", err, c.Examine())
+	if _, err := c.Refresh(t.Context()); err != nil || c.Check() != nil || string(c.Facts()) != facts {
+		t.Errorf("%v, %v", err, c.Check())
 	}
 	for text, want := range map[string]string{
-		`{"etag":`: "holds no JSON", `{"from":"` + c.URL + `","facts":{"a":1}}`: "no list of models", `{"from":"https://elsewhere","facts":{}}`: "",
+		`{"etag":`: "is not valid JSON", `{"from":"` + c.URL + `","facts":{"a":1}}`: "not a list of models", `{"from":"https://elsewhere","facts":{}}`: "",
 	} {
 		if err := os.WriteFile(c.Path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Examine(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := c.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
-		if c.URL == "" || c.Facts() != nil && want != "no list of models" {
+		if c.URL == "" || c.Facts() != nil && want != "not a list of models" {
 			t.Errorf("%s is used", text)
 		}
 	}
@@ -182,7 +182,7 @@ func TestExamine(t *testing.T) {
 func TestReadFacts(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.json")
-	for _, tt := range []struct{ text, want string }{{facts, ""}, {"x", "no list of models"}, {"{}", "no list of models"}} {
+	for _, tt := range []struct{ text, want string }{{facts, ""}, {"x", "not a list of models"}, {"{}", "not a list of models"}} {
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestReadFacts(t *testing.T) {
 			t.Errorf("%s: %s %v", tt.text, raw, err)
 		}
 	}
-	if _, err := ReadFacts(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "no file") {
+	if _, err := ReadFacts(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Error(err)
 	}
 	if _, err := ReadFacts(dir); err == nil {
@@ -204,7 +204,7 @@ func FuzzFacts(f *testing.F) {
 	f.Add(`{"p":{"models":{"m":{"cost":{"input":-1},"variants":{"x":{"headers":1}},"reasoning_options":[{"type":"effort","values":[1,"\u0000"]}]}}}}`)
 	f.Add(fmt.Sprintf(`{"p":%s}`, strings.Repeat(`{"models":`, 50)))
 	f.Fuzz(func(t *testing.T, text string) {
-		if usable([]byte(text)) != nil {
+		if checkFacts([]byte(text)) != nil {
 			return
 		}
 		c, err := New(Overlay{Facts: parsed(t, text)})

@@ -1,9 +1,8 @@
-// Package catalog knows which models exist, what they can do, what they cost and which of them can be used
-// (spec/v2 §19.2): a snapshot of facts that ships in the binary, in the shape of models.dev, with the
-// configuration laid over it.
+// Package catalog knows which models exist, what they can do, what they cost and which of them can be used: a snapshot
+// of facts in the binary, in the shape of models.dev, under the configuration.
 //
-// A Catalog never changes after New; a change of configuration or keys makes a new one. It holds no credentials: it
-// is told which providers have one. Prices are exact: pico-dollars per token, never floating point.
+// A Catalog never changes after New; a change of configuration or keys makes a new one. It holds no credentials: the
+// overlay says which providers have one. Prices are exact: pico-dollars per token, never floating point.
 //
 // The facts in snapshot.json were selected from models.dev (MIT License, Copyright (c) 2025 models.dev); a full
 // api.json of that project can take its place.
@@ -17,26 +16,27 @@ import (
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// Catalog is what exists, at one moment. It is safe for concurrent use; what its methods return must not be changed.
+// Catalog is the providers and models that exist. It is safe for concurrent use; callers must not change what its
+// methods return.
 type Catalog struct {
 	providers []Provider // by id
 	models    []Model    // by provider, then id
 	overlay   Overlay
 }
 
-// New returns the snapshot with o over it. The error names the place in the configuration or the snapshot that cannot
-// be read.
+// New returns the facts with the overlay o. The error names the place in the configuration or the facts that is
+// invalid.
 func New(o Overlay) (*Catalog, error) {
-	sources, err := o.sources()
+	sources, err := o.buildSources()
 	if err != nil {
 		return nil, err
 	}
 	c := &Catalog{overlay: o}
 	for _, s := range sources {
-		p := s.provider(o)
+		p := s.toProvider(o)
 		c.providers = append(c.providers, p)
 		for _, m := range s.Models {
-			c.models = append(c.models, m.model(p, o))
+			c.models = append(c.models, m.toModel(p, o))
 		}
 	}
 	slices.SortFunc(c.providers, func(a, b Provider) int { return strings.Compare(a.ID, b.ID) })
@@ -46,7 +46,7 @@ func New(o Overlay) (*Catalog, error) {
 	return c, nil
 }
 
-// maxNearest is how many names are told that may have been meant.
+// maxNearest bounds the similar names in an UnknownError.
 const maxNearest = 3
 
 // Providers returns all providers by id, usable or not.
@@ -66,12 +66,14 @@ func (c *Catalog) Available() []Model {
 	return out
 }
 
-// Chosen reports whether somebody chose the provider, rather than that it happens to be there.
-func (c *Catalog) Chosen(providerID string) bool { return !c.overlay.Ambient[providerID] }
+// IsChosen reports whether the user chose the provider, rather than that it happens to be available.
+func (c *Catalog) IsChosen(providerID string) bool { return !c.overlay.Ambient[providerID] }
 
 // Provider returns the provider with the id, or an *UnknownError with the nearest ids.
 func (c *Catalog) Provider(id string) (Provider, error) {
-	i, found := slices.BinarySearchFunc(c.providers, id, func(p Provider, id string) int { return strings.Compare(p.ID, id) })
+	i, found := slices.BinarySearchFunc(c.providers, id, func(p Provider, id string) int {
+		return strings.Compare(p.ID, id)
+	})
 	if found {
 		return c.providers[i], nil
 	}
@@ -79,7 +81,9 @@ func (c *Catalog) Provider(id string) (Provider, error) {
 	for _, p := range c.providers {
 		names = append(names, p.ID)
 	}
-	return Provider{}, &UnknownError{Kind: "provider", Name: id, Nearest: spelling.Nearest(id, names, maxNearest), Misread: c.misread(id)}
+	return Provider{}, &UnknownError{
+		Kind: "provider", Name: id, Nearest: spelling.Nearest(id, names, maxNearest), Misread: c.unreadableReason(id),
+	}
 }
 
 // Model returns the model with the ids, or an *UnknownError with the nearest names.
@@ -90,11 +94,11 @@ func (c *Catalog) Model(providerID, id string) (Model, error) {
 	if found {
 		return c.models[i], nil
 	}
-	return Model{}, c.unknown(providerID + "/" + id)
+	return Model{}, c.unknownModel(providerID + "/" + id)
 }
 
-// Find returns the model that a person named: "provider/model", or a model's id alone if it leaves no doubt. If not,
-// the error is an *UnknownError with the nearest names.
+// Find returns the model with a name: provider/model, or the id of a model if that is unambiguous. Otherwise the error
+// is an *UnknownError with the nearest names.
 func (c *Catalog) Find(name string) (Model, error) {
 	if providerID, id, ok := strings.Cut(name, "/"); ok {
 		if m, err := c.Model(providerID, id); err == nil {
@@ -117,11 +121,11 @@ func (c *Catalog) Find(name string) (Model, error) {
 	case len(all) == 1:
 		return all[0], nil
 	default:
-		return Model{}, c.unknown(name)
+		return Model{}, c.unknownModel(name)
 	}
 }
 
-// Problems are the rows of the facts that cannot be read.
+// Problems returns the rows of the facts that cannot be read.
 func (c *Catalog) Problems() []Problem {
 	if c.overlay.Facts == nil {
 		return nil
@@ -129,8 +133,8 @@ func (c *Catalog) Problems() []Problem {
 	return c.overlay.Facts.problems
 }
 
-// misread says why what is listed under a name cannot be read; "" if nothing is.
-func (c *Catalog) misread(name string) string {
+// unreadableReason says why the row of a name cannot be read; "" if it can or does not exist.
+func (c *Catalog) unreadableReason(name string) string {
 	for _, p := range c.Problems() {
 		if p.Name == name {
 			return p.Why
@@ -139,10 +143,12 @@ func (c *Catalog) misread(name string) string {
 	return ""
 }
 
-func (c *Catalog) unknown(name string) *UnknownError {
+func (c *Catalog) unknownModel(name string) *UnknownError {
 	names := make([]string, 0, len(c.models))
 	for _, m := range c.models {
 		names = append(names, m.Name())
 	}
-	return &UnknownError{Kind: "model", Name: name, Nearest: spelling.Nearest(name, names, maxNearest), Misread: c.misread(name)}
+	return &UnknownError{
+		Kind: "model", Name: name, Nearest: spelling.Nearest(name, names, maxNearest), Misread: c.unreadableReason(name),
+	}
 }

@@ -55,7 +55,7 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("%s lacks a name or an API: %+v", m.Name(), m.API)
 		case m.Limit.Context < 4096 || m.Limit.Output < 1024 || m.Time.Released == 0:
 			t.Errorf("%s lacks limits or a date: %+v", m.Name(), m.Limit)
-		case !m.Reads("text") || len(m.Rates) == 0 || !m.Enabled || m.Available:
+		case !m.AcceptsInput("text") || len(m.Rates) == 0 || !m.Enabled || m.Available:
 			t.Errorf("%s: %+v", m.Name(), m)
 		}
 	}
@@ -127,13 +127,13 @@ func TestOverlay(t *testing.T) {
 	})
 	mine := model(t, c, "mine", "a/b")
 	if mine.API.ID != "wire-name" || mine.API.URL != "http://127.0.0.1:9/v1" || mine.API.Package != defaultPackage || !mine.Available ||
-		!mine.Capabilities.Tools || !mine.Reads("image") || mine.ReasoningField != "reasoning" || mine.Limit.Context != 1000 || mine.Title != "a/b" {
+		!mine.Capabilities.Tools || !mine.AcceptsInput("image") || mine.ReasoningField != "reasoning" || mine.Limit.Context != 1000 || mine.Title != "a/b" {
 		t.Errorf("%+v", mine)
 	}
 	if diff := cmp.Diff(map[string]string{"X-A": "p", "X-B": "m"}, mine.Request.Headers); diff != "" {
 		t.Error(diff)
 	}
-	if m := model(t, c, "mine", "plain"); !m.Available || !m.Reads("text") || m.Reads("image") || m.Cost(usage(1, 1)) != 0 {
+	if m := model(t, c, "mine", "plain"); !m.Available || !m.AcceptsInput("text") || m.AcceptsInput("image") || m.Cost(usage(1, 1)) != 0 {
 		t.Errorf("%+v", m)
 	}
 	changed := model(t, c, "openai", "gpt-4o")
@@ -181,7 +181,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	if _, err := Parse([]byte("<html>")); err == nil || !strings.Contains(err.Error(), "no list of models") {
+	if _, err := Parse([]byte("<html>")); err == nil || !strings.Contains(err.Error(), "not a list of models") {
 		t.Error(err)
 	}
 }
@@ -249,7 +249,7 @@ func TestDefault(t *testing.T) {
 		{"configured", "q/big2", keys("p", "q"), "q/big2", ""},
 		{"configured without a key", "q/big2", keys("p"), "p/big", ""},
 		{"configured and unknown", "q/big3", keys("p", "q"), "", "did you mean"},
-		{"no key at all", "", nil, "", ErrNone.Error()},
+		{"no key at all", "", nil, "", ErrNoModel.Error()},
 	}
 	for _, tt := range tests {
 		m, err := build(t, Overlay{Facts: parsed(t, young), Default: tt.configured, HasKey: tt.hasKey}).Default()
@@ -263,7 +263,8 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// Of the small models one that calls tools is taken, where there is one: the others are often made for speech or images.
+// Of the small models one that calls tools is taken, where there is one: the others are often made for speech or
+// images.
 func TestSmallCallsTools(t *testing.T) {
 	const source = `{"p":{"env":["K"],"models":{
 		"tts-mini":{"release_date":"2026-01-01","tool_call":false,"cost":{"input":0.1,"output":0.1}},
@@ -402,7 +403,7 @@ func TestOwnNames(t *testing.T) {
 	patch := values(`{"fast":{"id":"big","options":{"c":2},"cost":{"input":3}},"named":{"id":"big","name":"Mine"},"other":{"id":"unheard-of"}}`)
 	c := build(t, Overlay{Facts: parsed(t, facts), Providers: map[string]ProviderPatch{"p": {Models: patch}}})
 	fast, big := model(t, c, "p", "fast"), model(t, c, "p", "big")
-	if fast.API.ID != "big" || fast.Title != "fast" || fast.Limit != (Limit{Context: 100_000, Output: 100}) || fast.Limit != big.Limit || !fast.Reads("image") || !fast.Reasoning {
+	if fast.API.ID != "big" || fast.Title != "fast" || fast.Limit != (Limit{Context: 100_000, Output: 100}) || fast.Limit != big.Limit || !fast.AcceptsInput("image") || !fast.Reasoning {
 		t.Errorf("%+v", fast)
 	}
 	if fast.Rates[0].Input != 3_000_000 || fast.Rates[0].Output != 4_000_000 || big.Rates[0].Input != 2_000_000 {

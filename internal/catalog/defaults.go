@@ -6,12 +6,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// defaults are the options that a model is asked with unless its source, the configuration, the agent or a variant
-// says otherwise (spec/v1 §30.3, §30.4; spec/v2 §19.6 PT-5). They are in the spelling that Partition sorts.
-func (m Model) defaults() map[string]jsontext.Value {
+// defaultOptions returns the request options of a model unless its source, the configuration, the agent or a variant
+// sets them. They are in the spelling that Partition sorts.
+func (m Model) defaultOptions() map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	id := strings.ToLower(m.API.ID)
-	m.sampling(id, out)
+	m.addSampling(id, out)
 	switch m.API.Package {
 	case "@ai-sdk/openai", "@ai-sdk/azure":
 		out["store"] = jsontext.Value("false")
@@ -27,16 +27,16 @@ func (m Model) defaults() map[string]jsontext.Value {
 			out["thinkingConfig"] = jsontext.Value(`{"includeThoughts":true}`)
 		}
 	}
-	m.thinking(id, out)
+	m.addThinking(id, out)
 	if strings.Contains(id, "gpt-5") && !strings.Contains(id, "gpt-5-chat") {
-		m.gpt5(id, out)
+		m.addGPT5(id, out)
 	}
 	return out
 }
 
-// thinking switches on the thoughts of models that think only when they are told to, each in its vendor's word.
-func (m Model) thinking(id string, out map[string]jsontext.Value) {
-	chat, messages := m.API.Package == defaultPackage, anthropicPackage(m.API.Package)
+// addThinking enables the reasoning of models that reason only on request, each by the option of its vendor.
+func (m Model) addThinking(id string, out map[string]jsontext.Value) {
+	chat, messages := m.API.Package == defaultPackage, isAnthropicPackage(m.API.Package)
 	switch {
 	case m.ProviderID == "baseten" && m.Reasoning, m.ProviderID == "opencode" && (strings.Contains(id, "kimi-k2-thinking") || strings.Contains(id, "glm-4.6")):
 		out["chat_template_args"] = jsontext.Value(`{"enable_thinking":true}`)
@@ -47,17 +47,17 @@ func (m Model) thinking(id string, out map[string]jsontext.Value) {
 	case messages && strings.Contains(id, "minimax-m3"):
 		out["thinking"] = jsontext.Value(`{"type":"adaptive"}`)
 	case messages && (strings.Contains(id, "k2p") || strings.Contains(id, "kimi-k2.") || strings.Contains(id, "kimi-k2p")):
-		high, _ := budgets(0, m.Limit.Output)
-		out["thinking"] = m.budget(high)["thinking"]
+		high, _ := clampBudgets(0, m.Limit.Output)
+		out["thinking"] = m.budgetOptions(high)["thinking"]
 	}
 }
 
-func anthropicPackage(pkg string) bool {
+func isAnthropicPackage(pkg string) bool {
 	return pkg == "@ai-sdk/anthropic" || pkg == "@ai-sdk/google-vertex/anthropic"
 }
 
-// gpt5 are the defaults of OpenAI's family 5, which thinks before it answers.
-func (m Model) gpt5(id string, out map[string]jsontext.Value) {
+// addGPT5 adds the defaults of OpenAI's family 5, which reasons before it answers.
+func (m Model) addGPT5(id string, out map[string]jsontext.Value) {
 	azure := m.API.Package == "@ai-sdk/azure"
 	native := azure || m.API.Package == "@ai-sdk/openai" || m.ProviderID == "github-copilot"
 	if azure && strings.Contains(id, "gpt-5.5") {
@@ -78,8 +78,9 @@ func (m Model) gpt5(id string, out map[string]jsontext.Value) {
 	}
 }
 
-// sampled are the settings that their makers recommend. The first row that fits counts, by option.
-var sampled = []struct{ family, option, value string }{
+// samplingDefaults are the settings that the makers of models recommend. For each option, the first matching row
+// counts.
+var samplingDefaults = []struct{ family, option, value string }{
 	{"qwen", "temperature", "0.55"},
 	{"claude", "temperature", ""},
 	{"gemini", "temperature", "1"},
@@ -104,9 +105,9 @@ var sampled = []struct{ family, option, value string }{
 	{"gemini", "topK", "64"},
 }
 
-func (m Model) sampling(id string, out map[string]jsontext.Value) {
+func (m Model) addSampling(id string, out map[string]jsontext.Value) {
 	decided := map[string]bool{"temperature": !m.Temperature}
-	for _, s := range sampled {
+	for _, s := range samplingDefaults {
 		if decided[s.option] || !strings.Contains(id, s.family) {
 			continue
 		}

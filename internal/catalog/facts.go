@@ -16,14 +16,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
-// Facts are what is known of models, read once for the many catalogs that are made of them. They never change.
+// Facts are what is known of models, parsed once for the many catalogs that are built from them. They never change.
 type Facts struct {
-	raw      map[string]jsontext.Value  // by provider, without what cannot be read
-	read     map[string]*sourceProvider // the same
-	problems []Problem
+	raw       map[string]jsontext.Value  // by provider, without unreadable rows
+	providers map[string]*sourceProvider // parsed
+	problems  []Problem
 }
 
-// Problem is a row of facts that cannot be read. It is left out, and the others are not.
+// Problem is a row of facts that cannot be read. It is left out; the others are used.
 type Problem struct {
 	Name string // provider, or provider/model
 	Why  string
@@ -31,26 +31,26 @@ type Problem struct {
 
 func (p Problem) String() string { return fmt.Sprintf("%.100q: %s", p.Name, p.Why) }
 
-// maxProblems is how many rows are told of.
+// maxProblems bounds the problems that are reported.
 const maxProblems = 100
 
-// Problems are the rows that cannot be read, by their names.
+// Problems returns the rows that cannot be read, by name.
 func (f *Facts) Problems() []Problem { return f.problems }
 
-// Parse reads facts in the shape of models.dev's api.json. The error says that there are none at all.
+// Parse parses facts in the shape of models.dev's api.json. It fails if there are none.
 func Parse(data []byte) (*Facts, error) {
-	f := &Facts{read: map[string]*sourceProvider{}}
-	if json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &f.raw, foreign) != nil {
+	f := &Facts{providers: map[string]*sourceProvider{}}
+	if json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &f.raw, lenientJSON) != nil {
 		return nil, errNoFacts
 	}
 	models := 0
 	for _, id := range slices.Sorted(maps.Keys(f.raw)) {
-		s, raw := f.provider(id, f.raw[id])
+		s, raw := f.parseProvider(id, f.raw[id])
 		if s == nil {
 			delete(f.raw, id)
 			continue
 		}
-		f.raw[id], f.read[id] = raw, s
+		f.raw[id], f.providers[id] = raw, s
 		models += len(s.Models)
 	}
 	if models == 0 {
@@ -59,89 +59,91 @@ func Parse(data []byte) (*Facts, error) {
 	return f, nil
 }
 
-var errNoFacts = errors.New("is no list of models")
+var errNoFacts = errors.New("is not a list of models")
 
-func (f *Facts) wrong(name, why string) {
+func (f *Facts) addProblem(name, why string) {
 	if len(f.problems) < maxProblems {
 		f.problems = append(f.problems, Problem{name, why})
 	}
 }
 
-// provider reads one provider as far as it can be read, and what of its text that is.
-func (f *Facts) provider(id string, raw jsontext.Value) (*sourceProvider, jsontext.Value) {
+// parseProvider parses one provider and returns it with the part of the JSON that was valid.
+func (f *Facts) parseProvider(id string, raw jsontext.Value) (*sourceProvider, jsontext.Value) {
 	switch {
 	case id == "":
-		f.wrong(id, "a provider without a name")
+		f.addProblem(id, "a provider without a name")
 		return nil, nil
 	case raw.Kind() != '{':
-		f.wrong(id, "want an object, got "+option.DescribeKind(raw.Kind()))
+		f.addProblem(id, "want an object, got "+option.DescribeKind(raw.Kind()))
 		return nil, nil
 	}
-	if s, err := decode(id, raw); err == nil && s.Models[""] == nil && !slices.Contains(slices.Collect(maps.Values(s.Models)), nil) {
+	s, err := decodeProvider(id, raw)
+	if err == nil && s.Models[""] == nil && !slices.Contains(slices.Collect(maps.Values(s.Models)), nil) {
 		return s, raw
 	}
-	raw = f.readable(id, raw)
-	s, err := decode(id, raw)
-	if err != nil {
-		f.wrong(id, reason(err))
+	raw = f.dropUnreadable(id, raw)
+	if s, err = decodeProvider(id, raw); err != nil {
+		f.addProblem(id, problemText(err))
 		return nil, nil
 	}
 	return s, raw
 }
 
-// readable returns a provider without the fields and the models that cannot be read.
-func (f *Facts) readable(id string, raw jsontext.Value) jsontext.Value {
+// dropUnreadable returns a provider without the fields and models that cannot be read.
+func (f *Facts) dropUnreadable(id string, raw jsontext.Value) jsontext.Value {
 	var fields, models map[string]jsontext.Value
-	if err := json.Unmarshal(raw, &fields, foreign); err != nil {
+	if err := json.Unmarshal(raw, &fields, lenientJSON); err != nil {
 		return raw
 	}
-	if v := fields["models"]; len(v) > 0 && json.Unmarshal(v, &models, foreign) != nil {
-		f.wrong(id, "models: want an object, got "+option.DescribeKind(v.Kind()))
+	if v := fields["models"]; len(v) > 0 && json.Unmarshal(v, &models, lenientJSON) != nil {
+		f.addProblem(id, "models: want an object, got "+option.DescribeKind(v.Kind()))
 	}
 	delete(fields, "models")
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if err := json.Unmarshal(written(map[string]jsontext.Value{name: fields[name]}), &sourceProvider{}, foreign); err != nil {
-			f.wrong(id, reason(err))
+		field := marshalMembers(map[string]jsontext.Value{name: fields[name]})
+		if err := json.Unmarshal(field, &sourceProvider{}, lenientJSON); err != nil {
+			f.addProblem(id, problemText(err))
 			delete(fields, name)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(models)) {
-		if why := misread(key, models[key]); why != "" {
-			f.wrong(id+"/"+key, why)
+		if why := modelProblem(key, models[key]); why != "" {
+			f.addProblem(id+"/"+key, why)
 			delete(models, key)
 		}
 	}
-	fields["models"] = written(models)
-	return written(fields)
+	fields["models"] = marshalMembers(models)
+	return marshalMembers(fields)
 }
 
-// misread says why a model cannot be read; "" if it can.
-func misread(key string, raw jsontext.Value) string {
+// modelProblem says why a model cannot be read; "" if it can.
+func modelProblem(key string, raw jsontext.Value) string {
 	if key == "" {
 		return "a model without a name"
 	}
 	if raw.Kind() != '{' {
 		return "want an object, got " + option.DescribeKind(raw.Kind())
 	}
-	if err := json.Unmarshal(raw, &sourceModel{}, foreign); err != nil {
-		return reason(err)
+	if err := json.Unmarshal(raw, &sourceModel{}, lenientJSON); err != nil {
+		return problemText(err)
 	}
 	return ""
 }
 
-func written(members map[string]jsontext.Value) jsontext.Value {
-	raw, err := json.Marshal(members, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+func marshalMembers(members map[string]jsontext.Value) jsontext.Value {
+	raw, err := json.Marshal(members,
+		json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return jsontext.Value("{}")
 	}
 	return raw
 }
 
-// reason words why something cannot be read: where in it, and what is wanted there.
-func reason(err error) string {
+// problemText says where a value cannot be read, and what is expected there.
+func problemText(err error) string {
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
-		return "it is no JSON"
+		return "it is not JSON"
 	}
 	at := strings.ReplaceAll(strings.TrimPrefix(string(e.JSONPointer), "/"), "/", ".")
 	want := "something else"
@@ -170,14 +172,14 @@ func reason(err error) string {
 	return fmt.Sprintf("%.100s: want %s", at, want)
 }
 
-// embedded are the facts that ship in the binary.
+// embedded returns the facts in the binary.
 var embedded = sync.OnceValues(func() (*Facts, error) { return Parse(snapshot) })
 
-// decode reads one provider; there may be nothing to read.
-func decode(id string, raw jsontext.Value) (*sourceProvider, error) {
+// decodeProvider parses one provider. Empty JSON gives an empty one.
+func decodeProvider(id string, raw jsontext.Value) (*sourceProvider, error) {
 	s := &sourceProvider{}
 	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, s, foreign); err != nil {
+		if err := json.Unmarshal(raw, s, lenientJSON); err != nil {
 			return nil, err
 		}
 	}

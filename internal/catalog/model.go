@@ -16,11 +16,11 @@ type Provider struct {
 	Request       Request `json:"request"`
 
 	Env       []string `json:"-"` // the environment variables that may hold its key
-	Available bool     `json:"-"` // it can be used now (CT-3)
+	Available bool     `json:"-"` // it can be used now
 }
 
-// API says with which client a provider or model is reached, and where. The packages are those of the AI SDK, by
-// which models.dev and its readers name the protocols.
+// API says with which client and at which address a provider or model is reached. The packages are those of the AI
+// SDK, by which models.dev names protocols.
 type API struct {
 	ID       string                    `json:"id,omitzero"` // of a model: what the vendor calls it
 	Type     string                    `json:"type"`        // aisdk or native
@@ -52,33 +52,33 @@ type Model struct {
 	Enabled      bool         `json:"enabled"`
 	Limit        Limit        `json:"limit"`
 
-	Reasoning      bool           `json:"-"` // it thinks before it answers
-	ReasoningField string         `json:"-"` // the field in which it wants its thoughts back; empty if it does not say
-	Structured     *bool          `json:"-"` // its answers can be held to a schema; nil if the source does not say
+	Reasoning      bool           `json:"-"` // it reasons before it answers
+	ReasoningField string         `json:"-"` // the field in which its reasoning is sent back; "" if unknown
+	Structured     *bool          `json:"-"` // it supports structured output; nil if unknown
 	Temperature    bool           `json:"-"` // it accepts a temperature
-	Available      bool           `json:"-"` // it can be used now (CT-3)
-	Efforts        []string       `json:"-"` // the words for how hard it thinks that its source lists
-	Dropped        []string       `json:"-"` // which of its options, and of its variants', are not sent, and why
-	Extra          jsontext.Value `json:"-"` // what the source says beyond this, verbatim; an object
+	Available      bool           `json:"-"` // it can be used now
+	Efforts        []string       `json:"-"` // the reasoning efforts that its source lists
+	Dropped        []string       `json:"-"` // options of it and its variants that are not sent, and why
+	Extra          jsontext.Value `json:"-"` // other members of the source, an object
 }
 
-// Name returns the name by which people choose the model: provider/id.
+// Name returns the name by which users choose the model: provider/id.
 func (m Model) Name() string { return m.ProviderID + "/" + m.ID }
 
-// Options returns what a request to the model carries, with further layers over what is its own.
+// Options returns the options of a request to the model, with further layers over its own.
 func (m Model) Options(layers ...map[string]jsontext.Value) Options {
-	return Partition(m.vendor(), append([]map[string]jsontext.Value{m.Request.Body}, layers...)...)
+	return Partition(m.optionVendor(), append([]map[string]jsontext.Value{m.Request.Body}, layers...)...)
 }
 
-// vendor is whom the model's options are for.
-func (m Model) vendor() option.Vendor {
+// optionVendor returns the vendor that receives the model's options.
+func (m Model) optionVendor() option.Vendor {
 	at := option.VendorOf(m.ProviderID, m.API.Package)
 	at.Efforts = m.Efforts
 	return at
 }
 
-// Reads reports whether the model takes input of the kind: text, image, audio, video or pdf.
-func (m Model) Reads(kind string) bool {
+// AcceptsInput reports whether the model takes input of the kind: text, image, audio, video or pdf.
+func (m Model) AcceptsInput(kind string) bool {
 	for _, k := range m.Capabilities.Input {
 		if k == kind {
 			return true
@@ -113,7 +113,7 @@ type Limit struct {
 	Output  int64 `json:"output"`
 }
 
-// Status is where a model stands in its life.
+// Status is the release status of a model.
 type Status string
 
 // The statuses.

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Overlay is what configuration and credentials say about the catalog. Its zero value leaves the snapshot as it is,
-// with nothing available.
+// Overlay is what the configuration and the credentials change of the catalog. The zero value leaves the facts as they
+// are, with nothing available.
 type Overlay struct {
 	// Facts replace those in the binary; nil keeps them.
 	Facts *Facts
@@ -19,21 +19,21 @@ type Overlay struct {
 	// Enabled, if not nil, are the only providers in use; Disabled are never in use.
 	Enabled  []string
 	Disabled []string
-	// Alpha uses models that are in their alpha, too.
+	// Alpha enables models in their alpha.
 	Alpha bool
 	// Denied reports whether a policy forbids the provider; nil forbids none.
 	Denied func(providerID string) bool
 	// Default and Small are the configured models, as provider/model; empty for none.
 	Default string
 	Small   string
-	// Ambient are providers that could be used though nobody chose them: they stand on this machine, or the credentials
-	// are there for other work. Their models are never chosen for somebody.
+	// Ambient are providers that can be used although the user did not choose them: servers on this machine, and
+	// clouds whose credentials exist for other tools. Their models are never the default.
 	Ambient map[string]bool
 	// HasKey reports whether there is a credential for the provider, stored, configured or in one of the variables.
 	HasKey func(providerID string, env []string) bool
 }
 
-// ProviderPatch is what the configuration says about one provider. Empty fields change nothing.
+// ProviderPatch is what the configuration changes of one provider. Empty fields change nothing.
 type ProviderPatch struct {
 	Name      string
 	Package   string   // the AI SDK's name of the protocol
@@ -49,8 +49,8 @@ type ProviderPatch struct {
 	Models map[string]jsontext.Value
 }
 
-// sources returns the facts' providers with the patches' models in them.
-func (o Overlay) sources() ([]*sourceProvider, error) {
+// buildSources returns the providers of the facts with the models of the patches.
+func (o Overlay) buildSources() ([]*sourceProvider, error) {
 	facts := o.Facts
 	if facts == nil {
 		var err error
@@ -67,10 +67,10 @@ func (o Overlay) sources() ([]*sourceProvider, error) {
 	slices.Sort(ids)
 	out := make([]*sourceProvider, 0, len(ids))
 	for _, id := range ids {
-		s := facts.read[id]
+		s := facts.providers[id]
 		if s == nil || len(o.Providers[id].Models) > 0 {
 			var err error
-			if s, err = o.source(id, facts.raw[id]); err != nil {
+			if s, err = o.buildSource(id, facts.raw[id]); err != nil {
 				return nil, err
 			}
 		}
@@ -79,21 +79,21 @@ func (o Overlay) sources() ([]*sourceProvider, error) {
 	return out, nil
 }
 
-func (o Overlay) source(id string, raw jsontext.Value) (*sourceProvider, error) {
-	merged, err := o.models(id, raw)
+func (o Overlay) buildSource(id string, raw jsontext.Value) (*sourceProvider, error) {
+	merged, err := o.overlayModels(id, raw)
 	if err != nil {
 		return nil, err
 	}
-	s, err := decode(id, merged)
+	s, err := decodeProvider(id, merged)
 	if err != nil {
-		return nil, fmt.Errorf("provider.%s: %s", id, reason(err))
+		return nil, fmt.Errorf("provider.%s: %s", id, problemText(err))
 	}
-	maps.DeleteFunc(s.Models, func(_ string, m *sourceModel) bool { return m == nil }) // the configuration takes away what is not there
+	maps.DeleteFunc(s.Models, func(_ string, m *sourceModel) bool { return m == nil }) // the configuration removes a model that does not exist
 	return s, nil
 }
 
-// models lays the patch's models over those of the provider.
-func (o Overlay) models(id string, raw jsontext.Value) (jsontext.Value, error) {
+// overlayModels lays the patch's models over those of the provider.
+func (o Overlay) overlayModels(id string, raw jsontext.Value) (jsontext.Value, error) {
 	patch := o.Providers[id].Models
 	if len(patch) == 0 {
 		return raw, nil
@@ -101,43 +101,43 @@ func (o Overlay) models(id string, raw jsontext.Value) (jsontext.Value, error) {
 	var known struct {
 		Models map[string]jsontext.Value `json:"models"`
 	}
-	_ = json.Unmarshal(raw, &known, foreign) // what cannot be read has no models to build on
-	models, err := json.Marshal(map[string]any{"models": named(patch, known.Models)}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	_ = json.Unmarshal(raw, &known, lenientJSON) // an unreadable base has no models
+	models, err := json.Marshal(map[string]any{"models": addBaseModels(patch, known.Models)},
+		json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return nil, fmt.Errorf("provider.%s.models: %w", id, err)
 	}
 	return mergeJSON(raw, models), nil
 }
 
-// named puts the known model beneath each of the patch's that has an id other than its key: that is a name of the user's
-// own for it, and says only what is different about it.
-func named(patch, known map[string]jsontext.Value) map[string]jsontext.Value {
+// addBaseModels lays each of the patch's models that has an id other than its key over the known model with that id:
+// the key is the user's own name for it.
+func addBaseModels(patch, known map[string]jsontext.Value) map[string]jsontext.Value {
 	out := maps.Clone(patch)
 	for key, v := range patch {
 		var says struct {
 			ID   string         `json:"id"`
 			Name jsontext.Value `json:"name"`
 		}
-		if json.Unmarshal(v, &says, foreign) != nil || says.ID == key || known[says.ID] == nil || known[key] != nil {
+		if json.Unmarshal(v, &says, lenientJSON) != nil || says.ID == key || known[says.ID] == nil || known[key] != nil {
 			continue
 		}
 		if says.Name == nil {
-			name, _ := jsontext.AppendQuote(nil, key) // what was a name in JSON can be one again
-			v = mergeJSON(v, written(map[string]jsontext.Value{"name": name}))
+			name, _ := jsontext.AppendQuote(nil, key) // cannot fail: the key came from JSON
+			v = mergeJSON(v, marshalMembers(map[string]jsontext.Value{"name": name}))
 		}
 		out[key] = mergeJSON(known[says.ID], v)
 	}
 	return out
 }
 
-// mergeJSON lays over over base: objects member by member, everything else whole. A null member takes the base's
-// away (spec/v2 §19.6 PT-3).
+// mergeJSON lays over over base: objects member by member, other values whole. A null member removes the one of base.
 func mergeJSON(base, over jsontext.Value) jsontext.Value {
 	if base.Kind() != '{' || over.Kind() != '{' {
 		return over
 	}
 	var a, b map[string]jsontext.Value
-	if json.Unmarshal(base, &a, foreign) != nil || json.Unmarshal(over, &b, foreign) != nil {
+	if json.Unmarshal(base, &a, lenientJSON) != nil || json.Unmarshal(over, &b, lenientJSON) != nil {
 		return over
 	}
 	for name, v := range b {

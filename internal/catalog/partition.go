@@ -13,31 +13,31 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
-// Options are request options sorted by who understands them (spec/v2 §19.6).
+// Options are request options, sorted by what interprets them.
 type Options struct {
 	Generate llm.Generation
 	Semantic map[string]jsontext.Value // by neutral name, for the protocol to encode
-	Body     map[string]jsontext.Value // unknown to us; laid over the body as they are
-	Dropped  []string                  // what was left out and why, for people; sorted
+	Body     map[string]jsontext.Value // unknown options, laid over the body as they are
+	Dropped  []string                  // what was left out and why, for messages; sorted
 }
 
-// Partition merges layers of options for a vendor, later ones winning (PT-2, PT-3: objects deeply, null deletes), and sorts
-// them. What the vendor does not take is left out of its layer.
+// Partition merges layers of options for a vendor, in which later ones win (objects deeply, null deletes), and sorts
+// them. Options that the vendor does not take are dropped.
 func Partition(at option.Vendor, layers ...map[string]jsontext.Value) Options {
-	all, dropped := layered(at, layers...)
+	all, dropped := mergeLayers(at, layers...)
 	out := Options{Semantic: map[string]jsontext.Value{}, Body: map[string]jsontext.Value{}, Dropped: dropped}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out.sort(name, all[name])
+		out.setOption(name, all[name])
 	}
 	return out
 }
 
-// layered merges layers of options, and says what it leaves out of them (PT-4).
-func layered(at option.Vendor, layers ...map[string]jsontext.Value) (all map[string]jsontext.Value, dropped []string) {
+// mergeLayers merges layers of options and says which it drops.
+func mergeLayers(at option.Vendor, layers ...map[string]jsontext.Value) (all map[string]jsontext.Value, dropped []string) {
 	all = map[string]jsontext.Value{}
 	for _, layer := range layers {
 		for _, name := range slices.Sorted(maps.Keys(layer)) {
-			if why := refused(name, layer[name], at); why != "" {
+			if why := rejectReason(name, layer[name], at); why != "" {
 				dropped = append(dropped, why)
 				continue
 			}
@@ -48,8 +48,8 @@ func layered(at option.Vendor, layers ...map[string]jsontext.Value) (all map[str
 	return all, slices.Compact(dropped)
 }
 
-// refused says why an option is not sent; "" if it is.
-func refused(name string, v jsontext.Value, at option.Vendor) string {
+// rejectReason says why an option is not sent; "" if it is.
+func rejectReason(name string, v jsontext.Value, at option.Vendor) string {
 	o := option.Find(name)
 	if o.Domain == option.Reserved {
 		return name + ": " + option.ReservedReason
@@ -64,7 +64,7 @@ func refused(name string, v jsontext.Value, at option.Vendor) string {
 	}
 }
 
-// mergeOption lays one option over those before it, whichever way they spelt its name.
+// mergeOption lays one option over the earlier ones, in whichever spelling they have its name.
 func mergeOption(all map[string]jsontext.Value, name string, v jsontext.Value) {
 	folded := redact.FoldName(name)
 	for old, before := range all {
@@ -79,16 +79,16 @@ func mergeOption(all map[string]jsontext.Value, name string, v jsontext.Value) {
 	}
 }
 
-func (o *Options) sort(name string, v jsontext.Value) {
+func (o *Options) setOption(name string, v jsontext.Value) {
 	switch known := option.Find(name); known.Domain {
 	case option.Generation:
 		before := o.Generate
 		if known.Name == "stop" && v.Kind() == '"' {
 			v = slices.Concat(jsontext.Value("["), v, jsontext.Value("]"))
 		}
-		if err := json.Unmarshal(v, o.generation(known.Name), foreign); err != nil {
-			o.Generate = before // a failed read may have left half a value
-			o.Dropped = append(o.Dropped, fmt.Sprintf("%s: %.40s is not a value for it", name, v))
+		if err := json.Unmarshal(v, o.generationField(known.Name), lenientJSON); err != nil {
+			o.Generate = before // undoes a failed decode
+			o.Dropped = append(o.Dropped, fmt.Sprintf("%s: the value %.40s is invalid", name, v))
 		}
 	case option.Semantic:
 		o.Semantic[known.Name] = v
@@ -98,8 +98,8 @@ func (o *Options) sort(name string, v jsontext.Value) {
 	}
 }
 
-// generation returns where an option of the generation controls goes.
-func (o *Options) generation(name string) any {
+// generationField returns the field for an option of the generation controls.
+func (o *Options) generationField(name string) any {
 	g := &o.Generate
 	switch name {
 	case "temperature":

@@ -84,7 +84,7 @@ type CachePrice struct {
 	Write Price `json:"write"`
 }
 
-// rate returns the rate for a request with so many input tokens (spec/v1 §31 rule 4).
+// rate returns the rate for a request with that many input tokens.
 func (m Model) rate(input int64) Rate {
 	var base, best Rate
 	for _, r := range m.Rates {
@@ -101,8 +101,8 @@ func (m Model) rate(input int64) Rate {
 	return base
 }
 
-// Cost returns what a turn cost, in pico-dollars (spec/v1 §31): input that was neither read from nor written to the
-// cache, cache reads and writes, and output with reasoning at the output price. It stops at the largest int64.
+// Cost returns the cost of a turn in pico-dollars: input that was neither read from nor written to the cache, cache
+// reads and writes, and output, with reasoning at the output price. It saturates at the largest int64.
 func (m Model) Cost(u llm.Usage) int64 {
 	r := m.rate(u.Input)
 	plain := max(u.Input-max(u.CacheRead, 0)-max(u.CacheWrite, 0), 0)

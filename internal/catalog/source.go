@@ -19,7 +19,7 @@ var snapshot []byte
 // defaultPackage names the protocol of a provider that does not name one: OpenAI Chat.
 const defaultPackage = "@ai-sdk/openai-compatible"
 
-// gatewayPackage is a client that reaches every model behind its gateway alike, whoever made it.
+// gatewayPackage is a client that reaches all models behind its gateway in the same way.
 const gatewayPackage = "ai-gateway-provider"
 
 // sourceProvider is a provider in the shape of models.dev.
@@ -57,13 +57,13 @@ type sourceModel struct {
 	Provider         sourceAPI                 `json:"provider"`
 	Extra            jsontext.Value            `json:",embed"`
 
-	key string // its place in the provider's models; the id by which people choose it
+	key string // its key among the provider's models: the id by which users choose it
 }
 
 type reasoningOption struct {
 	Type   string           `json:"type"`
 	Values []jsontext.Value `json:"values"`
-	Max    int64            `json:"max"` // of budget_tokens; 0 if the source does not say
+	Max    int64            `json:"max"` // of budget_tokens; 0 if unknown
 }
 
 type modalities struct {
@@ -90,17 +90,17 @@ type sourceRate struct {
 	Tier       *Tier `json:"tier"`
 }
 
-// foreign accepts what other people's tools write.
-var foreign = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(json.UnmarshalFromFunc(count)))
+// lenientJSON accepts JSON of other programs.
+var lenientJSON = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(json.UnmarshalFromFunc(decodeCount)))
 
-// What is wanted in the place of a number that counts nothing.
+// What is expected instead of an invalid count.
 var (
 	errFraction = errors.New("a whole number")
 	errNegative = errors.New("a whole number that is not negative")
 )
 
-// count reads a number of things, however it is written: 1e5 and 100.0 are whole numbers, too.
-func count(dec *jsontext.Decoder, n *int64) error {
+// decodeCount reads a non-negative whole number, also as 1e5 or 100.0.
+func decodeCount(dec *jsontext.Decoder, n *int64) error {
 	if dec.PeekKind() != '0' {
 		return errors.ErrUnsupported
 	}
@@ -119,16 +119,18 @@ func count(dec *jsontext.Decoder, n *int64) error {
 	return nil
 }
 
-// provider returns the provider with its patch over it.
-func (s *sourceProvider) provider(o Overlay) Provider {
+// toProvider returns the provider with its patch.
+func (s *sourceProvider) toProvider(o Overlay) Provider {
 	patch, patched := o.Providers[s.ID]
 	p := Provider{
 		ID:       s.ID,
-		Name:     first(patch.Name, s.Name, s.ID),
+		Name:     firstNonEmpty(patch.Name, s.Name, s.ID),
 		Disabled: patch.Disabled || slices.Contains(o.Disabled, s.ID) || (o.Enabled != nil && !slices.Contains(o.Enabled, s.ID)),
-		API:      API{Type: "aisdk", Package: first(patch.Package, s.NPM, defaultPackage), URL: first(patch.BaseURL, s.API)},
-		Request:  Request{Headers: merged(nil, patch.Headers), Body: merged(nil, patch.Body)},
-		Env:      s.Env,
+		API: API{
+			Type: "aisdk", Package: firstNonEmpty(patch.Package, s.NPM, defaultPackage), URL: firstNonEmpty(patch.BaseURL, s.API),
+		},
+		Request: Request{Headers: mergeMaps(nil, patch.Headers), Body: mergeMaps(nil, patch.Body)},
+		Env:     s.Env,
 	}
 	if o.Denied != nil && o.Denied(s.ID) {
 		p.Disabled = true
@@ -139,15 +141,15 @@ func (s *sourceProvider) provider(o Overlay) Provider {
 	if len(p.Env) > 0 {
 		p.IntegrationID = p.ID
 	}
-	own := patched && (patch.BaseURL != "" || len(p.Env) == 0) // a server that the user runs or pays for otherwise
+	own := patched && (patch.BaseURL != "" || len(p.Env) == 0) // a server that needs no key
 	hasKey := o.HasKey != nil && o.HasKey(p.ID, p.Env)
-	hasAddress := p.API.URL != "" || p.API.Package != defaultPackage // the other packages know their vendor's
-	p.Available = !p.Disabled && hasAddress && (own || hasKey || bearsCredential(p.Request.Headers))
+	hasAddress := p.API.URL != "" || p.API.Package != defaultPackage // other packages have a default address
+	p.Available = !p.Disabled && hasAddress && (own || hasKey || hasCredential(p.Request.Headers))
 	return p
 }
 
-// bearsCredential reports whether one of the headers is a credential (CT-3).
-func bearsCredential(headers map[string]string) bool {
+// hasCredential reports whether one of the headers is a credential.
+func hasCredential(headers map[string]string) bool {
 	for name, value := range headers {
 		switch strings.ToLower(name) {
 		case "authorization":
@@ -163,26 +165,26 @@ func bearsCredential(headers map[string]string) bool {
 	return false
 }
 
-// model returns the model as one of provider p (CT-2: the model's own settings win).
-func (s *sourceModel) model(p Provider, o Overlay) Model {
+// toModel returns the model as one of provider p. The model's own settings win.
+func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 	patch := o.Providers[p.ID]
-	pkg := first(s.Provider.NPM, p.API.Package)
+	pkg := firstNonEmpty(s.Provider.NPM, p.API.Package)
 	if p.API.Package == gatewayPackage {
 		pkg = gatewayPackage
 	}
 	m := Model{
-		ID: s.key, ProviderID: p.ID, Family: s.Family, Title: first(s.Name, s.key),
+		ID: s.key, ProviderID: p.ID, Family: s.Family, Title: firstNonEmpty(s.Name, s.key),
 		API: API{
-			ID: first(s.ID, s.key), Type: p.API.Type, Package: pkg,
-			URL: first(patch.BaseURL, s.Provider.API, p.API.URL), Settings: p.API.Settings,
+			ID: firstNonEmpty(s.ID, s.key), Type: p.API.Type, Package: pkg,
+			URL: firstNonEmpty(patch.BaseURL, s.Provider.API, p.API.URL), Settings: p.API.Settings,
 		},
 		Capabilities: Capabilities{Tools: s.ToolCall == nil || *s.ToolCall, Input: s.Modalities.Input, Output: s.Modalities.Output},
-		Request:      Request{Headers: merged(p.Request.Headers, s.Headers), Variant: s.Variant},
-		Time:         Time{Released: released(s.ReleaseDate)},
-		Rates:        s.Cost.rates(),
+		Request:      Request{Headers: mergeMaps(p.Request.Headers, s.Headers), Variant: s.Variant},
+		Time:         Time{Released: parseDate(s.ReleaseDate)},
+		Rates:        s.Cost.listRates(),
 		Status:       s.Status,
 		Limit:        s.Limit,
-		Reasoning:    s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature, Efforts: s.efforts(), Extra: s.Extra,
+		Reasoning:    s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature, Efforts: s.listEfforts(), Extra: s.Extra,
 	}
 	if len(m.Capabilities.Input) == 0 {
 		m.Capabilities.Input = []string{"text"}
@@ -196,8 +198,8 @@ func (s *sourceModel) model(p Provider, o Overlay) Model {
 	if m.Status == "" {
 		m.Status = Active
 	}
-	m.Request.Body, m.Dropped = layered(m.vendor(), m.defaults(), p.Request.Body, s.Options)
-	m.Variants = s.variants(&m)
+	m.Request.Body, m.Dropped = mergeLayers(m.optionVendor(), m.defaultOptions(), p.Request.Body, s.Options)
+	m.Variants = s.buildVariants(&m)
 	m.Enabled = (o.Alpha || m.Status != Alpha) && !slices.Contains(patch.Blacklist, m.ID) &&
 		(len(patch.Whitelist) == 0 || slices.Contains(patch.Whitelist, m.ID))
 	m.Available = p.Available && m.Enabled
@@ -208,28 +210,27 @@ func (s *sourceModel) reasoningField() string {
 	var in struct {
 		Field string `json:"field"`
 	}
-	if s.Interleaved.Kind() != '{' || json.Unmarshal(s.Interleaved, &in, foreign) != nil {
+	if s.Interleaved.Kind() != '{' || json.Unmarshal(s.Interleaved, &in, lenientJSON) != nil {
 		return ""
 	}
 	return in.Field
 }
 
-// rates lists the base rate and then the tiers. The rate over 200,000 tokens counts only where no tier does
-// (spec/v1 §31 rule 4).
-func (c sourceCost) rates() []Rate {
-	out := []Rate{c.rate()}
+// listRates returns the base rate and then the tiers. The rate over 200,000 tokens counts only if there are no tiers.
+func (c sourceCost) listRates() []Rate {
+	out := []Rate{c.toRate()}
 	covered := false
 	for _, t := range c.Tiers {
 		if t.Tier == nil || (t.Tier.Type != "" && t.Tier.Type != "context") {
 			continue
 		}
-		r := t.rate()
+		r := t.toRate()
 		r.Tier = &Tier{Type: "context", Size: t.Tier.Size}
 		out = append(out, r)
 		covered = covered || t.Tier.Size <= over200
 	}
 	if c.Over200 != nil && !covered {
-		r := c.Over200.rate()
+		r := c.Over200.toRate()
 		r.Tier = &Tier{Type: "context", Size: over200}
 		out = append(out, r)
 	}
@@ -238,12 +239,12 @@ func (c sourceCost) rates() []Rate {
 
 const over200 = 200_000
 
-func (r sourceRate) rate() Rate {
+func (r sourceRate) toRate() Rate {
 	return Rate{Input: r.Input, Output: r.Output, Cache: CachePrice{Read: r.CacheRead, Write: r.CacheWrite}}
 }
 
-// released reads a date of year, month and day, of which the last may be missing.
-func released(s string) int64 {
+// parseDate parses a date of year, month and day, of which the last ones may be missing.
+func parseDate(s string) int64 {
 	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UnixMilli()
@@ -252,7 +253,7 @@ func released(s string) int64 {
 	return 0
 }
 
-func first(values ...string) string {
+func firstNonEmpty(values ...string) string {
 	for _, v := range values {
 		if v != "" {
 			return v
@@ -261,8 +262,8 @@ func first(values ...string) string {
 	return ""
 }
 
-// merged returns a new map with over's entries laid over base's; never nil.
-func merged[V any](base, over map[string]V) map[string]V {
+// mergeMaps returns a new map with the entries of over laid over those of base; never nil.
+func mergeMaps[V any](base, over map[string]V) map[string]V {
 	out := make(map[string]V, len(base)+len(over))
 	for _, m := range []map[string]V{base, over} {
 		for k, v := range m {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// UnknownError says that something named does not exist, with the names that come nearest, best first.
+// UnknownError reports that a named provider or model does not exist, with similar names, best first.
 type UnknownError struct {
 	Kind    string // model or provider
 	Name    string
 	Nearest []string
-	Misread string // why what the facts list under the name cannot be read; "" if they list nothing
+	Misread string // why the row of that name cannot be read; "" if there is none
 }
 
-// Error names what was asked for and what may have been meant.
+// Error implements error.
 func (e *UnknownError) Error() string {
 	if e.Misread != "" {
 		return fmt.Sprintf("%s %.100q is listed, but cannot be read: %s", e.Kind, e.Name, e.Misread)

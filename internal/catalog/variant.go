@@ -10,14 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// variants returns the reasoning presets that the source lists, with those of the configuration over them
-// (spec/v1 §30.6), by the order of efforts and then by name. It adds to what of m is dropped.
-func (s *sourceModel) variants(m *Model) []Variant {
-	byID, headers := s.presets(*m), map[string]map[string]string{}
+// buildVariants returns the reasoning presets that the source lists, with those of the configuration over them,
+// ordered by effort and then by name. It adds dropped options to m.Dropped.
+func (s *sourceModel) buildVariants(m *Model) []Variant {
+	byID, headers := s.sourcePresets(*m), map[string]map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(s.Variants)) {
 		v := s.Variants[id]
 		var own map[string]jsontext.Value
-		if json.Unmarshal(v, &own, foreign) != nil {
+		if json.Unmarshal(v, &own, lenientJSON) != nil {
 			continue
 		}
 		if string(own["disabled"]) == "true" {
@@ -26,29 +26,29 @@ func (s *sourceModel) variants(m *Model) []Variant {
 		}
 		delete(own, "disabled")
 		var carries map[string]string
-		if json.Unmarshal(own["headers"], &carries, foreign) == nil {
+		if json.Unmarshal(own["headers"], &carries, lenientJSON) == nil {
 			headers[id] = carries
 		}
 		delete(own, "headers")
 		var dropped []string
-		byID[id], dropped = layered(m.vendor(), byID[id], own)
+		byID[id], dropped = mergeLayers(m.optionVendor(), byID[id], own)
 		for _, why := range dropped {
 			m.Dropped = append(m.Dropped, "variant "+id+": "+why)
 		}
 	}
 	out := make([]Variant, 0, len(byID))
-	for _, id := range slices.SortedFunc(maps.Keys(byID), byEffort) {
-		out = append(out, Variant{ID: id, Headers: merged(nil, headers[id]), Body: byID[id]})
+	for _, id := range slices.SortedFunc(maps.Keys(byID), compareEfforts) {
+		out = append(out, Variant{ID: id, Headers: mergeMaps(nil, headers[id]), Body: byID[id]})
 	}
 	return out
 }
 
-// presets are the options of each variant that the source lists, by its name; those of the model's family if it lists
-// none.
-func (s *sourceModel) presets(m Model) map[string]map[string]jsontext.Value {
+// sourcePresets returns the options of each variant that the source lists, by name; those of the model's family if it
+// lists none.
+func (s *sourceModel) sourcePresets(m Model) map[string]map[string]jsontext.Value {
 	byID := map[string]map[string]jsontext.Value{}
 	if len(s.ReasoningOptions) == 0 {
-		return merged(byID, m.family())
+		return mergeMaps(byID, m.familyPresets())
 	}
 	for _, o := range s.ReasoningOptions {
 		switch o.Type {
@@ -61,13 +61,13 @@ func (s *sourceModel) presets(m Model) map[string]map[string]jsontext.Value {
 			for _, v := range o.Values {
 				var level string
 				if json.Unmarshal(v, &level) == nil && level != "" {
-					byID[level] = m.effort(level, v)
+					byID[level] = m.effortOptions(level, v)
 				}
 			}
 		case "budget_tokens":
-			high, most := budgets(o.Max, m.Limit.Output)
+			high, most := clampBudgets(o.Max, m.Limit.Output)
 			for id, tokens := range map[string]int64{"high": high, "max": most} {
-				if body := m.budget(tokens); body != nil && byID[id] == nil {
+				if body := m.budgetOptions(tokens); body != nil && byID[id] == nil {
 					byID[id] = body
 				}
 			}
@@ -76,8 +76,8 @@ func (s *sourceModel) presets(m Model) map[string]map[string]jsontext.Value {
 	return byID
 }
 
-// efforts are the words of a source for how hard a model thinks.
-func (s *sourceModel) efforts() []string {
+// listEfforts returns the reasoning efforts that a source lists.
+func (s *sourceModel) listEfforts() []string {
 	var out []string
 	for _, o := range s.ReasoningOptions {
 		for _, v := range o.Values {
@@ -90,8 +90,8 @@ func (s *sourceModel) efforts() []string {
 	return out
 }
 
-// effort is how a model is asked to think so hard, in the words of the package by which it is reached.
-func (m Model) effort(level string, v jsontext.Value) map[string]jsontext.Value {
+// effortOptions returns the options for a reasoning effort, for the package by which the model is reached.
+func (m Model) effortOptions(level string, v jsontext.Value) map[string]jsontext.Value {
 	switch m.API.Package {
 	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
 		if strings.Contains(m.API.ID, "opus-4-5") || level == "none" {
@@ -111,14 +111,15 @@ func (m Model) effort(level string, v jsontext.Value) map[string]jsontext.Value 
 	}
 }
 
-// The most that thinking may take where the source does not say, and in any case.
+// The token budget of reasoning: the default, and the maximum.
 const (
 	highBudget = 16_000
 	maxBudget  = 31_999
 )
 
-// budgets are the tokens of the presets high and max, for a model that answers with at most so many.
-func budgets(most, output int64) (high, highest int64) {
+// clampBudgets returns the token budgets of the presets high and max, for a model that answers with at most output
+// tokens.
+func clampBudgets(most, output int64) (high, highest int64) {
 	if output <= 0 {
 		output = maxBudget + 1
 	}
@@ -130,8 +131,8 @@ func budgets(most, output int64) (high, highest int64) {
 	return high, highest
 }
 
-// budget is how a model is asked to think for at most so many tokens; nil where the protocol has no word for it.
-func (m Model) budget(tokens int64) map[string]jsontext.Value {
+// budgetOptions returns the options for a token budget of reasoning; nil if the protocol has none.
+func (m Model) budgetOptions(tokens int64) map[string]jsontext.Value {
 	n := strconv.FormatInt(tokens, 10)
 	switch m.API.Package {
 	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
@@ -145,10 +146,10 @@ func (m Model) budget(tokens int64) map[string]jsontext.Value {
 	}
 }
 
-var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+var effortOrder = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-func byEffort(a, b string) int {
-	i, j := slices.Index(efforts, a), slices.Index(efforts, b)
+func compareEfforts(a, b string) int {
+	i, j := slices.Index(effortOrder, a), slices.Index(effortOrder, b)
 	switch {
 	case i >= 0 && j >= 0:
 		return i - j
@@ -162,8 +163,8 @@ func byEffort(a, b string) int {
 	return 0
 }
 
-// Variant returns the model's variant; false if it has none of that name. "" and "default" are always there, empty
-// unless the model's request names a variant of its own (spec/v2 §19.4).
+// Variant returns a variant of the model; false if it has none of that name. "" and "default" always exist, and are
+// empty unless the model's request names a variant.
 func (m Model) Variant(id string) (Variant, bool) {
 	if id == "" || id == "default" {
 		id = m.Request.Variant

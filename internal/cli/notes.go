@@ -23,7 +23,7 @@ func (a *Invocation) OpenKeys() (*auth.Store, error) {
 // remotesNote says which organisations' configurations wait for trust; "" when none does.
 func remotesNote(remotes []config.RemoteState) string {
 	for _, r := range remotes {
-		if !r.Claim.Empty() && !r.Trusted {
+		if !r.Claim.IsEmpty() && !r.Trusted {
 			return fmt.Sprintf("parts of the configuration of %s have no effect until you trust it: cairn auth login %[1]s", term.FirstLine(r.Address, 100))
 		}
 	}
@@ -46,7 +46,7 @@ func AddTrustFlag(cmd *cobra.Command, word *string) {
 // CheckConfig checks the word of --trust, and says what in the configuration is misspelt, or has no effect without trust. The
 // configuration is nil when it cannot be used.
 func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config, error) {
-	if o.Trust != "" && !trust.IsWord(o.Trust) {
+	if o.Trust != "" && !trust.IsOverride(o.Trust) {
 		return nil, UsageErrorf("--trust must be none or a hash from cairn trust --show, got %q", term.FirstLine(o.Trust, 80))
 	}
 	cfg, err := a.Host.Config(ctx, o)
@@ -60,7 +60,7 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 		a.Note(text)
 	}
 	switch {
-	case cfg.Claim == nil || cfg.Claim.Empty():
+	case cfg.Claim == nil || cfg.Claim.IsEmpty():
 	case cfg.Trusted || o.Trust == trust.None:
 	case o.Trust != "":
 		return nil, NewExitError(ExitUsage, fmt.Errorf("the project's files have the hash %s, not the one of --trust", cfg.Claim.Hash()), "Look at them with cairn trust --show.")

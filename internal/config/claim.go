@@ -30,7 +30,7 @@ func (l *loader) decideTrust(docs []*document) bool {
 			l.claimFolders(c, dir)
 		}
 	}
-	if l.opts.Trust == nil || c.Empty() {
+	if l.opts.Trust == nil || c.IsEmpty() {
 		return false
 	}
 	l.addStamp(l.opts.Trust.Path())

@@ -65,7 +65,7 @@ func (p *testPlace) load() (*Config, error) {
 }
 
 func (p *testPlace) judge() *trust.Judge {
-	return &trust.Judge{Store: trust.New(filepath.Join(p.root, "data")), Word: p.word}
+	return &trust.Judge{Store: trust.New(filepath.Join(p.root, "data")), Override: p.word}
 }
 
 func (p *testPlace) mustLoad() *Config {
@@ -615,7 +615,7 @@ func TestRelativeShell(t *testing.T) {
 		userFile: "home/.config/cairn/x", "repo/.opencode/opencode.json": "repo/.opencode/x", "repo/sub/cairn.json": "repo/sub/x",
 	} {
 		p := newPlace(t, map[string]string{file: `{"shell": "./x"}`})
-		if claim := p.mustLoad().Claim; !claim.Empty() {
+		if claim := p.mustLoad().Claim; !claim.IsEmpty() {
 			if err := p.judge().Store.Trust(t.Context(), claim); err != nil {
 				t.Fatal(err)
 			}

@@ -81,7 +81,7 @@ func (l *loader) remoteTrusted(r Remote, d *document, why []string) bool {
 	if len(why) > 0 {
 		state.Claim.Add(r.Source, d.text, why...)
 	}
-	if l.opts.Trust != nil && !state.Claim.Empty() {
+	if l.opts.Trust != nil && !state.Claim.IsEmpty() {
 		l.addStamp(l.opts.Trust.Path())
 		state.Trusted = l.opts.Trust.Trusted(state.Claim)
 	}

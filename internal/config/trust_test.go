@@ -208,7 +208,7 @@ func TestHomeAsProject(t *testing.T) {
 	})
 	p.env["HOME"] = filepath.Join(p.root, "repo")
 	c := p.mustLoad()
-	if !c.Claim.Empty() || c.Shell != "/bin/zsh" {
+	if !c.Claim.IsEmpty() || c.Shell != "/bin/zsh" {
 		t.Errorf("shell %q, claimed: %+v", c.Shell, c.Claim.Files)
 	}
 }

@@ -268,7 +268,7 @@ func examineFacts(pool *models.Pool, set *models.Set) []cli.Finding {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "models", Detail: detail, Fix: fix})
 	}
 	file := pool.FactsFile()
-	if err := pool.Facts.Examine(); err != nil && file == "" {
+	if err := pool.Facts.Check(); err != nil && file == "" {
 		add(err.Error()+"; the list that came with cairn is in use", "cairn models --refresh")
 	}
 	problems := set.Catalog.Problems()

@@ -186,7 +186,7 @@ func (h Host) Config(ctx context.Context, o cli.Options) (*config.Config, error)
 	return config.Load(ctx, config.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: newTrustJudge(dirs, o),
 		Dirs: dirs, Env: o.Env, All: true,
-		Remotes: cachedRemotes(auth.New(dirs.Data, o.Env), wellknown.In(dirs.Cache)),
+		Remotes: cachedRemotes(auth.New(dirs.Data, o.Env), wellknown.NewCache(dirs.Cache)),
 	})
 }
 
@@ -200,5 +200,5 @@ func (h Host) Trust(o cli.Options) (*trust.Store, error) {
 }
 
 func newTrustJudge(dirs config.Directories, o cli.Options) *trust.Judge {
-	return &trust.Judge{Store: trust.New(dirs.Data), Word: o.Trust}
+	return &trust.Judge{Store: trust.New(dirs.Data), Override: o.Trust}
 }

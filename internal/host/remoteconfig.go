@@ -47,7 +47,7 @@ func cachedRemotes(store *auth.Store, cache wellknown.Cache) []config.Remote {
 	var out []config.Remote
 	for _, l := range logins {
 		r := loginRemote(l, cache)
-		link, err := cache.Elsewhere(l.Address)
+		link, err := cache.RemoteConfig(l.Address)
 		if err != nil {
 			r.Problem = err.Error()
 		}
@@ -55,9 +55,9 @@ func cachedRemotes(store *auth.Store, cache wellknown.Cache) []config.Remote {
 			out = append(out, r)
 			continue
 		}
-		r.Leads = !link.Near
+		r.Leads = !link.SameOrigin
 		further := r
-		further.Source, further.File, further.Further, further.Leads = link.Source(), cache.FileOf(link), true, false
+		further.Source, further.File, further.Further, further.Leads = link.Source(), cache.RemoteConfigFile(link), true, false
 		out = append(out, r, further)
 	}
 	return out
@@ -97,7 +97,7 @@ func (r *remoteConfigs) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
 	for _, l := range logins {
-		if r.cache.Due(r.cache.File(l.Address), remoteMaxAge) {
+		if r.cache.IsDue(r.cache.File(l.Address), remoteMaxAge) {
 			if err := r.cache.Refresh(ctx, l.Address, nil); err != nil {
 				r.logger.WarnContext(ctx, "an organisation's configuration cannot be fetched", "error", err)
 			}
@@ -111,12 +111,12 @@ func (r *remoteConfigs) refresh(ctx context.Context) {
 // refreshLinked fetches the document that the document of a login links to, unless it was fetched within age. Another
 // origin gets the token only if the linking document is trusted, and only at an address that webfetch may reach.
 func (r *remoteConfigs) refreshLinked(ctx context.Context, l auth.Login, age time.Duration) error {
-	link, err := r.cache.Elsewhere(l.Address)
-	if link == nil || err != nil || !r.cache.Due(r.cache.FileOf(link), age) {
+	link, err := r.cache.RemoteConfig(l.Address)
+	if link == nil || err != nil || !r.cache.IsDue(r.cache.RemoteConfigFile(link), age) {
 		return nil // config.Load reports an invalid link
 	}
-	if link.Near {
-		return r.cache.RefreshElsewhere(ctx, link, l.Token, nil)
+	if link.SameOrigin {
+		return r.cache.RefreshRemoteConfig(ctx, link, l.Token, nil)
 	}
 	d := loginRemote(l, r.cache)
 	text, err := statefile.Read(d.File, wellknown.MaxDocument)
@@ -127,7 +127,7 @@ func (r *remoteConfigs) refreshLinked(ctx context.Context, l auth.Login, age tim
 	if link.Local {
 		allow = append(allow, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
 	}
-	return r.cache.RefreshElsewhere(ctx, link, l.Token, web.NewTransport(allow))
+	return r.cache.RefreshRemoteConfig(ctx, link, l.Token, web.NewTransport(allow))
 }
 
 // Public implements cli.Host.
@@ -144,7 +144,7 @@ func (h Host) Offers(o cli.Options) (cli.Offers, error) {
 
 func newRemoteConfigs(dirs config.Directories, o cli.Options, logger *slog.Logger) *remoteConfigs {
 	return &remoteConfigs{
-		auth: auth.New(dirs.Data, o.Env), cache: wellknown.In(dirs.Cache), trust: newTrustJudge(dirs, o),
+		auth: auth.New(dirs.Data, o.Env), cache: wellknown.NewCache(dirs.Cache), trust: newTrustJudge(dirs, o),
 		offline: o.Replay != "", logger: logger,
 		allow: func(ctx context.Context) []netip.Prefix { return allowedNetworks(ctx, dirs, o) },
 	}
@@ -163,7 +163,7 @@ func allowedNetworks(ctx context.Context, dirs config.Directories, o cli.Options
 type offers struct{ *remoteConfigs }
 
 func (f offers) Fetch(ctx context.Context, text string) (*cli.Offer, error) {
-	address, err := wellknown.Address(text)
+	address, err := wellknown.NormalizeAddress(text)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
@@ -176,8 +176,8 @@ func (f offers) Fetch(ctx context.Context, text string) (*cli.Offer, error) {
 		return nil, err
 	}
 	offer := &cli.Offer{Address: address, Env: d.Auth.Env, Command: d.Auth.Command, Document: raw}
-	if link, err := d.Elsewhere(address); link != nil && err == nil {
-		offer.Elsewhere, offer.Carriers = link.Source(), link.Carriers()
+	if link, err := d.RemoteConfig(address); link != nil && err == nil {
+		offer.Elsewhere, offer.Carriers = link.Source(), link.TokenHeaders()
 	}
 	return offer, nil
 }

@@ -26,7 +26,7 @@ func TestOrganisationsAreAskedNowAndThen(t *testing.T) {
 		t.Fatal(err)
 	}
 	process := func(offline bool) *remoteConfigs {
-		return &remoteConfigs{auth: store, cache: wellknown.In(dir), offline: offline, logger: discard()}
+		return &remoteConfigs{auth: store, cache: wellknown.NewCache(dir), offline: offline, logger: discard()}
 	}
 	if all := process(true).refreshAndList(t.Context()); len(all) != 1 || asked != 0 {
 		t.Fatalf("offline: %v, asked %d times", all, asked)

@@ -44,7 +44,7 @@ func (t *Pool) buildCatalog(o catalog.Overlay) (*catalog.Catalog, error) {
 
 // fetchedFacts returns the cached facts, or nil if there are none or they are invalid. It parses a file once.
 func (t *Pool) fetchedFacts() *catalog.Facts {
-	at := t.Facts.At()
+	at := t.Facts.FetchedAt()
 	t.mu.Lock()
 	parsed, current := t.parsedFacts, at.Equal(t.factsAt)
 	t.mu.Unlock()
@@ -88,7 +88,7 @@ func (t *Pool) RunRefresh(ctx context.Context, report func(error)) {
 		return
 	}
 	for {
-		wait := time.Until(t.Facts.At().Add(catalog.Stale))
+		wait := time.Until(t.Facts.FetchedAt().Add(catalog.MaxAge))
 		select {
 		case <-ctx.Done():
 			return
@@ -99,7 +99,7 @@ func (t *Pool) RunRefresh(ctx context.Context, report func(error)) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(catalog.Stale):
+			case <-time.After(catalog.MaxAge):
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func (m *Set) Default() (session.ModelRef, error) {
 		return session.ModelRef{ID: best.ID, ProviderID: best.ProviderID}, nil
 	}
 	for _, model := range m.Catalog.Available() {
-		if IsSupported(model.API) && model.Capabilities.Tools && m.Catalog.Chosen(model.ProviderID) {
+		if IsSupported(model.API) && model.Capabilities.Tools && m.Catalog.IsChosen(model.ProviderID) {
 			return session.ModelRef{ID: model.ID, ProviderID: model.ProviderID}, nil
 		}
 	}

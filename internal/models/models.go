@@ -104,7 +104,7 @@ func (m *Set) IsFresh() bool {
 type fileTimes struct{ keys, facts time.Time }
 
 func (t *Pool) readFileTimes() fileTimes {
-	times := fileTimes{facts: t.Facts.At()}
+	times := fileTimes{facts: t.Facts.FetchedAt()}
 	if info, err := os.Stat(t.Auth.Path()); err == nil {
 		times.keys = info.ModTime()
 	}

@@ -54,7 +54,7 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, e
 		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID),
 		Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.Config.ProviderClocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
-		Images: model.Reads("image"), Documents: model.Reads("pdf"), NoTools: !model.Capabilities.Tools,
+		Images: model.AcceptsInput("image"), Documents: model.AcceptsInput("pdf"), NoTools: !model.Capabilities.Tools,
 		Forms: client.SchemaSupport(), SupportsSchema: client.SupportsSchema, Hosted: hosted, HostedExclusive: client.HostedExclusive(),
 		Cost: func(u llm.Usage) session.USD {
 			if u.Billed != nil {

@@ -111,7 +111,7 @@ func modelOf(m catalog.Model) ModelInfo {
 	v := ModelInfo{
 		ID: m.ID, ProviderID: m.ProviderID, API: ModelAPI{m.API.ID, m.API.URL, m.API.Package}, Name: m.Title, Family: m.Family,
 		Capabilities: ModelCapabilities{
-			Temperature: m.Temperature, Reasoning: m.Reasoning, Attachment: m.Reads("image") || m.Reads("pdf"), ToolCall: m.Capabilities.Tools,
+			Temperature: m.Temperature, Reasoning: m.Reasoning, Attachment: m.AcceptsInput("image") || m.AcceptsInput("pdf"), ToolCall: m.Capabilities.Tools,
 			Input: modalitiesOf(
 				m.Capabilities.Input,
 			), Output: modalitiesOf(m.Capabilities.Output), Interleaved: jsontext.Value("false"),

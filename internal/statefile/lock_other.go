@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Lock makes the lock file for this process alone, waiting until ctx ends, 10 s if it says nothing of when. One left by a process that
-// died has to be removed by hand; the error says so.
+// Lock creates the lock file for this process. It waits until ctx ends, or 10 s if ctx has no deadline. A file that a dead
+// process left must be removed by hand, as the error says.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
-	why := errors.New("another process keeps it locked; remove it if none runs")
-	ctx, cancel := patient(ctx, why)
+	why := errors.New("another process holds the lock; remove it if none runs")
+	ctx, cancel := withLockTimeout(ctx, why)
 	defer cancel()
 	retry := time.NewTicker(10 * time.Millisecond)
 	defer retry.Stop()

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock takes the lock file for this process, waiting until ctx ends, 10 s if it says nothing of when. The kernel gives it up when the
-// holder dies. The file stays: removing it would let two holders in.
+// Lock takes the lock file for this process. It waits until ctx ends, or 10 s if ctx has no deadline. The kernel
+// releases the lock if the holder dies. The file is never removed, since then two processes could hold the lock.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := patient(ctx, errors.New("another process keeps it locked"))
+	ctx, cancel := withLockTimeout(ctx, errors.New("another process holds the lock"))
 	defer cancel()
 	retry := time.NewTicker(10 * time.Millisecond)
 	defer retry.Stop()

@@ -1,6 +1,5 @@
-// Package statefile reads and changes the small files that several processes share: credentials, what is trusted, a
-// user's configuration. A reader sees the file of before or after a change, never a part; two changes follow one
-// another.
+// Package statefile reads and changes small files that several processes share: credentials, trust, a user's
+// configuration. A reader never sees a part of a change, and changes do not overlap.
 package statefile
 
 import (
@@ -14,8 +13,8 @@ import (
 	"time"
 )
 
-// Read returns a regular file of at most limit bytes; nil when there is none. A file that others can read is made
-// readable for its owner only, where that can be done.
+// Read returns a regular file of at most limit bytes; nil if there is none. If other users can read the file, it is
+// made readable for its owner only, if possible.
 func Read(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -29,7 +28,7 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is %d bytes long, the limit is %d", path, info.Size(), limit)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		_ = os.Chmod(path, 0o600) // somebody else made it readable; where that cannot be undone, reading still helps
+		_ = os.Chmod(path, 0o600) // best effort
 	}
 	raw, err := os.ReadFile(path)
 	if raw == nil && err == nil {
@@ -38,45 +37,44 @@ func Read(path string, limit int64) ([]byte, error) {
 	return raw, err
 }
 
-// patience is how long a lock is waited for by those who do not say.
-const patience = 10 * time.Second
+// lockTimeout is how long Lock waits if the context has no deadline.
+const lockTimeout = 10 * time.Second
 
-// patient bounds how long a lock is waited for. Who gives up then says why.
-func patient(ctx context.Context, why error) (context.Context, context.CancelFunc) {
+// withLockTimeout bounds how long a lock is waited for. The cause of the context is why then.
+func withLockTimeout(ctx context.Context, why error) (context.Context, context.CancelFunc) {
 	if until, ok := ctx.Deadline(); ok {
-		return context.WithDeadlineCause(ctx, until.Add(-time.Millisecond), why) // before ctx itself
+		return context.WithDeadlineCause(ctx, until.Add(-time.Millisecond), why) // earlier than ctx, so that why is the cause
 	}
-	return context.WithTimeoutCause(ctx, patience, why)
+	return context.WithTimeoutCause(ctx, lockTimeout, why)
 }
 
-// Change runs f while no other process changes the file, in a directory that it makes for the owner alone. The lock stands
-// beside what links lead to, so that all who lead there have the same.
+// Change runs f while no other process changes the file. It creates the directory, for the owner only. The lock file
+// is beside the file that links lead to, so that all paths to it share the lock.
 func Change(ctx context.Context, path string, f func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	target, err := follow(path)
+	target, err := resolveLink(path)
 	if err != nil {
 		return err
 	}
 	unlock, err := Lock(ctx, target+".lock")
 	if err != nil {
-		return linked(path, target, err)
+		return linkError(path, target, err)
 	}
 	defer unlock()
 	return f()
 }
 
-// Replace writes a file durably and renames it into place. Where there is a link, it stays, and what it leads to is
-// replaced.
+// Replace writes a file durably and renames it into place. If path is a link, the file that it leads to is replaced.
 func Replace(path string, data []byte, mode fs.FileMode) error {
-	target, err := follow(path)
+	target, err := resolveLink(path)
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*") // made 0600
+	tmp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*") // with mode 0600
 	if err != nil {
-		return linked(path, target, err)
+		return linkError(path, target, err)
 	}
 	_, err = tmp.Write(data)
 	if mode != 0o600 {
@@ -87,15 +85,14 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 		err = os.Rename(tmp.Name(), target)
 	}
 	if err != nil {
-		return linked(path, target, errors.Join(err, os.Remove(tmp.Name())))
+		return linkError(path, target, errors.Join(err, os.Remove(tmp.Name())))
 	}
 	return nil
 }
 
-// Clean removes what was left beside a file by those who died while they replaced it. Nobody else may change the file
-// meanwhile.
+// Clean removes temporary files that processes left because they died in Replace. The caller holds the lock.
 func Clean(path string) {
-	target, err := follow(path)
+	target, err := resolveLink(path)
 	if err != nil {
 		return
 	}
@@ -105,28 +102,29 @@ func Clean(path string) {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && info.Mode().IsRegular() && strings.HasPrefix(e.Name(), "."+filepath.Base(target)+"-") && time.Since(info.ModTime()) > leftAge {
-			_ = os.Remove(filepath.Join(filepath.Dir(target), e.Name())) // it is tried again at the next change
+		isTemp := strings.HasPrefix(e.Name(), "."+filepath.Base(target)+"-")
+		if err == nil && isTemp && info.Mode().IsRegular() && time.Since(info.ModTime()) > tempFileAge {
+			_ = os.Remove(filepath.Join(filepath.Dir(target), e.Name())) // best effort
 		}
 	}
 }
 
-// leftAge is how old what is left must be: another lock may hold for the same file under another name.
-const leftAge = time.Minute
+// tempFileAge is how old a temporary file must be for Clean. Under another name, the file may have another lock.
+const tempFileAge = time.Minute
 
-// maxLinks is how many links may lead to one another.
+// maxLinks bounds a chain of links.
 const maxLinks = 16
 
-// follow returns the file that links lead to, which need not be there.
-func follow(path string) (string, error) {
+// resolveLink returns the file that links lead to, which need not exist.
+func resolveLink(path string) (string, error) {
 	at := path
 	for range maxLinks {
 		to, err := os.Readlink(at)
 		if err != nil {
-			return at, nil // no link, or nothing that can be read: writing says what is wrong
+			return at, nil // not a link, or unreadable: writing it reports the error
 		}
 		if !filepath.IsAbs(to) {
-			dir, err := filepath.EvalSymlinks(filepath.Dir(at)) // .. leads out of where the folder really is
+			dir, err := filepath.EvalSymlinks(filepath.Dir(at)) // ".." in to is relative to the real directory
 			if err != nil {
 				return "", err
 			}
@@ -137,8 +135,8 @@ func follow(path string) (string, error) {
 	return "", fmt.Errorf("%s is a link that leads nowhere", path)
 }
 
-// linked says that it is not the file of that name which could not be written.
-func linked(path, target string, err error) error {
+// linkError adds to an error that path is a link.
+func linkError(path, target string, err error) error {
 	if path == target {
 		return err
 	}

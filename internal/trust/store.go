@@ -20,10 +20,10 @@ const FileName = "trust.json"
 
 const (
 	maxFile    = 1 << 20
-	maxEntries = 2048 // the oldest make room
+	maxEntries = 2048 // beyond it, the oldest are removed
 )
 
-// Entry says that one content is trusted in one checkout.
+// Entry is one content that is trusted in one checkout.
 type Entry struct {
 	Root    string `json:"root"`
 	Project string `json:"project"`
@@ -31,14 +31,14 @@ type Entry struct {
 	Since   int64  `json:"since"` // milliseconds
 }
 
-// stored is the file.
-type stored struct {
+// fileContent is the stored form.
+type fileContent struct {
 	Trusted []Entry        `json:"trusted"`
 	Extra   jsontext.Value `json:",embed"`
 }
 
-// Store is the file of one data directory, which only its owner can read. Safe for concurrent use by goroutines and
-// processes.
+// Store is the file of one data directory, which only its owner can read. It is safe for concurrent use by goroutines
+// and processes.
 type Store struct{ path string }
 
 // New returns the store of a data directory, which need not exist yet.
@@ -47,9 +47,9 @@ func New(dataDir string) *Store { return &Store{filepath.Join(dataDir, FileName)
 // Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Trusted reports whether exactly this claim was trusted. A file that cannot be read trusts nothing.
+// Trusted reports whether exactly this claim is trusted. An unreadable file trusts nothing.
 func (s *Store) Trusted(c *Claim) bool {
-	all, err := s.read()
+	all, err := s.readFile()
 	return err == nil && slices.ContainsFunc(all.Trusted, func(e Entry) bool {
 		return e.Root == c.Root && e.Project == c.Project && e.Hash == c.Hash()
 	})
@@ -57,30 +57,32 @@ func (s *Store) Trusted(c *Claim) bool {
 
 // List returns what is trusted, by checkout.
 func (s *Store) List() ([]Entry, error) {
-	all, err := s.read()
+	all, err := s.readFile()
 	slices.SortStableFunc(all.Trusted, func(a, b Entry) int { return cmp.Compare(a.Root, b.Root) })
 	return all.Trusted, err
 }
 
-// Trust remembers the claim.
+// Trust stores the claim as trusted.
 func (s *Store) Trust(ctx context.Context, c *Claim) error {
 	switch {
 	case c.Problem != "":
 		return errors.New(c.Problem)
-	case c.Empty():
-		return errors.New("nothing there needs trust")
+	case c.IsEmpty():
+		return errors.New("nothing in the project needs trust")
 	}
 	e := Entry{Root: c.Root, Project: c.Project, Hash: c.Hash(), Since: time.Now().UnixMilli()}
-	return s.change(ctx, func(all []Entry) []Entry {
-		all = slices.DeleteFunc(all, func(o Entry) bool { return o.Root == e.Root && o.Project == e.Project && o.Hash == e.Hash })
+	return s.update(ctx, func(all []Entry) []Entry {
+		all = slices.DeleteFunc(all, func(o Entry) bool {
+			return o.Root == e.Root && o.Project == e.Project && o.Hash == e.Hash
+		})
 		all = append(all, e)
 		return all[max(0, len(all)-maxEntries):]
 	})
 }
 
-// Revoke forgets everything that was trusted in a checkout and returns how many contents that were.
+// Revoke removes everything that is trusted in a checkout and returns how many contents that were.
 func (s *Store) Revoke(ctx context.Context, root string) (n int, err error) {
-	err = s.change(ctx, func(all []Entry) []Entry {
+	err = s.update(ctx, func(all []Entry) []Entry {
 		kept := slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Root == root })
 		n = len(all) - len(kept)
 		return kept
@@ -88,21 +90,21 @@ func (s *Store) Revoke(ctx context.Context, root string) (n int, err error) {
 	return n, err
 }
 
-func (s *Store) read() (stored, error) {
-	all := stored{Trusted: []Entry{}}
+func (s *Store) readFile() (fileContent, error) {
+	all := fileContent{Trusted: []Entry{}}
 	raw, err := statefile.Read(s.path, maxFile)
 	if raw == nil || err != nil {
 		return all, err
 	}
 	if err := json.Unmarshal(raw, &all); err != nil {
-		return stored{Trusted: []Entry{}}, fmt.Errorf("%s is not what cairn writes there; move it away and trust again: %w", s.path, err)
+		return fileContent{Trusted: []Entry{}}, fmt.Errorf("%s is damaged; move it away and trust again: %w", s.path, err)
 	}
 	return all, nil
 }
 
-func (s *Store) change(ctx context.Context, f func([]Entry) []Entry) error {
+func (s *Store) update(ctx context.Context, f func([]Entry) []Entry) error {
 	return statefile.Change(ctx, s.path, func() error {
-		all, err := s.read()
+		all, err := s.readFile()
 		if err != nil {
 			return err
 		}

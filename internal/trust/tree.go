@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 )
 
-// What one claim may hold: more is refused, not cut.
+// Bounds of one claim. A larger one cannot be trusted.
 const (
 	maxFiles = 4096
 	maxBytes = 32 << 20
 )
 
-// AddTree puts the files below a directory into the claim, those that skip does not leave out, and returns every path
-// that it looked at. The directory, below the root with slashes, need not exist. A link that leads out of the project,
-// or to a directory, cannot be trusted: what is behind it is not the project's, or would not be seen to change.
+// AddTree adds the files below a directory, except for those that skip excludes, and returns every path that it
+// examined. The directory, below the root with slashes, need not exist. A link that leads out of the project or to a
+// directory makes the claim a problem: its target is not part of the project, or could change unnoticed.
 func (c *Claim) AddTree(dir, why string, skip func(name string) bool) (seen []string) {
 	root, err := os.OpenRoot(c.Root)
 	if err != nil {
@@ -28,14 +28,14 @@ func (c *Claim) AddTree(dir, why string, skip func(name string) bool) (seen []st
 		switch {
 		case err != nil && name == dir:
 			if _, lerr := root.Lstat(filepath.FromSlash(name)); lerr == nil {
-				c.fail(name, "cannot be read")
+				c.setProblem(name, "cannot be read")
 			}
 			return fs.SkipAll
 		case err != nil:
-			c.fail(name, "cannot be read")
+			c.setProblem(name, "cannot be read")
 			return nil
 		case name == dir && d.Type()&fs.ModeSymlink != 0:
-			c.fail(name, "is a link: make it a directory of the project")
+			c.setProblem(name, "is a link: make it a directory of the project")
 			return fs.SkipAll
 		case d.IsDir() || skip != nil && skip(path.Base(name)):
 			return nil
@@ -45,7 +45,7 @@ func (c *Claim) AddTree(dir, why string, skip func(name string) bool) (seen []st
 	return seen
 }
 
-// AddFile puts one file of the project into the claim, and reports whether it is there, or what of it cannot be trusted.
+// AddFile adds one file of the project, or the problem that it is. It reports whether the root could be opened.
 func (c *Claim) AddFile(name, why string) bool {
 	root, err := os.OpenRoot(c.Root)
 	if err != nil {
@@ -60,26 +60,26 @@ func (c *Claim) addFile(root *os.Root, name, why string) error {
 	info, err := root.Stat(filepath.FromSlash(name))
 	switch {
 	case err != nil:
-		c.fail(name, "cannot be read, or leads out of the project")
+		c.setProblem(name, "cannot be read, or leads out of the project")
 		return nil
 	case !info.Mode().IsRegular():
-		c.fail(name, "is neither a file nor a directory")
+		c.setProblem(name, "is neither a file nor a directory")
 		return nil
 	}
 	c.bytes += info.Size()
 	if len(c.Files) >= maxFiles || c.bytes > maxBytes {
-		c.fail(name, "and the files before it are more than can be trusted at once")
+		c.setProblem(name, "and the files before it exceed the limit of a claim")
 		return fs.SkipAll
 	}
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		c.fail(name, "cannot be read")
+		c.setProblem(name, "cannot be read")
 		return nil
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil || len(content) > maxBytes {
-		c.fail(name, "cannot be read")
+		c.setProblem(name, "cannot be read")
 		return nil
 	}
 	c.Add(name, content, why)

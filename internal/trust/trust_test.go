@@ -155,7 +155,7 @@ func TestWhatCannotBeTrusted(t *testing.T) {
 func TestWords(t *testing.T) {
 	c := Claim{}
 	for word, want := range map[string]bool{None: true, c.Hash(): true, "": false, "x": false, "abcd": false} {
-		if IsWord(word) != want {
+		if IsOverride(word) != want {
 			t.Errorf("%q", word)
 		}
 	}

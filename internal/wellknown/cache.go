@@ -14,30 +14,31 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// Cache is the folder of what was fetched.
+// Cache is the folder of fetched documents.
 type Cache struct{ Dir string }
 
-// In is the cache below the directory of all caches.
-func In(dir string) Cache { return Cache{filepath.Join(dir, "wellknown")} }
+// NewCache returns the cache below the directory of all caches.
+func NewCache(dir string) Cache { return Cache{filepath.Join(dir, "wellknown")} }
 
-// asked is the ending of the file whose time says when something was asked for.
-const asked = ".asked"
+// askedSuffix ends the name of the file whose modification time says when a document was fetched last, successfully or
+// not.
+const askedSuffix = ".asked"
 
-// File is where the document of an address is kept.
-func (c Cache) File(address string) string { return filepath.Join(c.Dir, name(address)+".json") }
+// File returns the path of the document of an address.
+func (c Cache) File(address string) string { return filepath.Join(c.Dir, fileName(address)+".json") }
 
-// FileOf is where further configuration is kept. Another URL is another file.
-func (c Cache) FileOf(e *Elsewhere) string {
-	return filepath.Join(c.Dir, name(e.address)+"-"+name(e.URL)+".json")
+// RemoteConfigFile returns the path of a further configuration. Another URL is another file.
+func (c Cache) RemoteConfigFile(e *RemoteConfig) string {
+	return filepath.Join(c.Dir, fileName(e.address)+"-"+fileName(e.URL)+".json")
 }
 
-func name(of string) string {
+func fileName(of string) string {
 	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:12])
 }
 
-// Elsewhere is what the kept document of the address names; nil when it names nothing, or there is no document.
-func (c Cache) Elsewhere(address string) (*Elsewhere, error) {
+// RemoteConfig returns what the cached document of an address names; nil if it names nothing or is missing.
+func (c Cache) RemoteConfig(address string) (*RemoteConfig, error) {
 	raw, err := statefile.Read(c.File(address), MaxDocument)
 	if raw == nil || err != nil {
 		return nil, err
@@ -46,15 +47,15 @@ func (c Cache) Elsewhere(address string) (*Elsewhere, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Elsewhere(address)
+	return d.RemoteConfig(address)
 }
 
-// Keep keeps the document of an address.
-func (c Cache) Keep(address string, raw []byte) error { return c.keep(c.File(address), raw) }
+// Keep stores the document of an address.
+func (c Cache) Keep(address string, raw []byte) error { return c.writeIfChanged(c.File(address), raw) }
 
-// keep writes what was fetched. The same content again leaves the file as it is, so that nobody reads it anew.
-func (c Cache) keep(file string, raw []byte) error {
-	if was, err := statefile.Read(file, MaxDocument); err == nil && was != nil && string(was) == string(raw) {
+// writeIfChanged writes a file unless it has the content already, so that its modification time says when it changed.
+func (c Cache) writeIfChanged(file string, raw []byte) error {
+	if old, err := statefile.Read(file, MaxDocument); err == nil && old != nil && string(old) == string(raw) {
 		return nil
 	}
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
@@ -63,43 +64,45 @@ func (c Cache) keep(file string, raw []byte) error {
 	return statefile.Replace(file, raw, 0o600)
 }
 
-// Forget removes the document of an address, and what was fetched for it from elsewhere.
+// Forget removes the document of an address and its further configuration.
 func (c Cache) Forget(address string) error {
-	files, err := filepath.Glob(filepath.Join(c.Dir, name(address)+"*")) // of hexadecimal digits: it has no other
+	files, err := filepath.Glob(filepath.Join(c.Dir, fileName(address)+"*")) // names are hexadecimal digits
 	for _, file := range files {
-		if gone := os.Remove(file); gone != nil && !errors.Is(gone, os.ErrNotExist) {
-			err = errors.Join(err, gone)
+		if removeErr := os.Remove(file); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
+			err = errors.Join(err, removeErr)
 		}
 	}
 	return err
 }
 
-// Due reports whether what the file keeps was asked for longer ago than the age, or never.
-func (c Cache) Due(file string, age time.Duration) bool {
-	info, err := os.Stat(file + asked)
+// IsDue reports whether a file was fetched longer ago than age, or never.
+func (c Cache) IsDue(file string, age time.Duration) bool {
+	info, err := os.Stat(file + askedSuffix)
 	return err != nil || time.Since(info.ModTime()) > age
 }
 
-// Refresh asks the address again and keeps what it says. Whatever it answers, it counts as asked.
+// Refresh fetches the document of an address and stores it. A failed attempt counts for IsDue too.
 func (c Cache) Refresh(ctx context.Context, address string, transport http.RoundTripper) error {
 	raw, err := Fetch(ctx, address, transport)
-	return c.refreshed(c.File(address), raw, err)
+	return c.recordRefresh(c.File(address), raw, err)
 }
 
-// RefreshElsewhere asks for further configuration again and keeps it. The token goes with the request, as the document
-// says: decide first that it may.
-func (c Cache) RefreshElsewhere(ctx context.Context, e *Elsewhere, token auth.Secret, transport http.RoundTripper) error {
+// RefreshRemoteConfig fetches a further configuration and stores it. It sends the token in the headers that the
+// document names: the caller decides that it may.
+func (c Cache) RefreshRemoteConfig(
+	ctx context.Context, e *RemoteConfig, token auth.Secret, transport http.RoundTripper,
+) error {
 	raw, err := e.fetch(ctx, token, transport)
-	return c.refreshed(c.FileOf(e), raw, err)
+	return c.recordRefresh(c.RemoteConfigFile(e), raw, err)
 }
 
-func (c Cache) refreshed(file string, raw []byte, err error) error {
-	if dir := os.MkdirAll(c.Dir, 0o700); dir != nil {
-		return errors.Join(err, dir)
+func (c Cache) recordRefresh(file string, raw []byte, err error) error {
+	if mkdirErr := os.MkdirAll(c.Dir, 0o700); mkdirErr != nil {
+		return errors.Join(err, mkdirErr)
 	}
-	err = errors.Join(err, os.WriteFile(file+asked, nil, 0o600))
+	err = errors.Join(err, os.WriteFile(file+askedSuffix, nil, 0o600))
 	if raw != nil {
-		err = errors.Join(err, c.keep(file, raw))
+		err = errors.Join(err, c.writeIfChanged(file, raw))
 	}
 	return err
 }

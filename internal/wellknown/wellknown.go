@@ -1,10 +1,10 @@
-// Package wellknown gets the configuration that an organisation offers to those who work for it: the JSON document at
-// /.well-known/opencode below the address that they logged in to (spec/v1 §35.1).
+// Package wellknown fetches and caches the configuration that an organisation offers to its members: the JSON document
+// at /.well-known/opencode below the address that they logged in to.
 //
-// A document is fetched by https, or by http from this machine; from that address only, without following redirects,
-// within bounds of time and size. What was fetched last is kept, so that it holds offline too. Nothing here believes
-// what a document says: it is kept as it came. It may name further configuration elsewhere; who asks for that decides
-// whether the token may go there.
+// A document is fetched by https, or by http from this machine, from that address only, without redirects, within
+// bounds of time and size. The last one is cached, so that it also holds offline. It is stored as it came; package
+// config validates it. It may name a further configuration elsewhere (remote_config). Callers that fetch that one
+// decide whether the token may go there.
 package wellknown
 
 import (
@@ -23,58 +23,58 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Path is where a document lies below its address.
+// Path is the path of a document below its address.
 const Path = "/.well-known/opencode"
 
 const (
-	MaxDocument = 256 << 10 // bytes
-	patience    = 10 * time.Second
+	MaxDocument  = 256 << 10 // bytes
+	fetchTimeout = 10 * time.Second
 )
 
-// Document is what an address says.
+// Document is what an address offers.
 type Document struct {
 	Auth   Auth           `json:"auth"`
 	Config jsontext.Value `json:"config"`
-	Remote jsontext.Value `json:"remote_config"` // further configuration, see Elsewhere
+	Remote jsontext.Value `json:"remote_config"` // a further configuration, see RemoteConfig
 }
 
-// Auth says how to get a token for what the configuration names.
+// Auth says how to get the token that the configuration needs.
 type Auth struct {
-	Command []string `json:"command"` // prints one; cairn never runs it
-	Env     string   `json:"env"`     // the variable by which the configuration refers to it; "" needs none
+	Command []string `json:"command"` // prints the token; cairn never runs it
+	Env     string   `json:"env"`     // the variable that stands for it in the configuration; "" if none is needed
 }
 
-// Address checks what a person typed and returns it in the one form in which it is kept.
-func Address(text string) (string, error) {
+// NormalizeAddress checks an address that a person typed and returns it in the form in which it is stored.
+func NormalizeAddress(text string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	switch {
 	case err != nil || u.Host == "":
 		return "", fmt.Errorf("%q is not an address such as https://example.org", text)
-	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
-		return "", errors.New("a configuration is taken by https only, or by http from this machine")
+	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+		return "", errors.New("a configuration is fetched by https only, or by http from this machine")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("the address of a configuration has no user, query or fragment")
+		return "", errors.New("the address of a configuration must have no user, query or fragment")
 	}
 	u.Path, u.RawPath = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), Path), ""
 	u.Host = strings.ToLower(u.Host)
 	return u.String(), nil
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
-// Parse reads a document.
+// Parse parses a document.
 func Parse(raw []byte) (Document, error) {
 	var d Document
 	if err := json.Unmarshal(raw, &d); err != nil || d.Config != nil && d.Config.Kind() != '{' {
-		return d, errors.New("what is there is not such a document: JSON with an object config")
+		return d, errors.New("it is not a configuration document: a JSON object with an object \"config\"")
 	}
 	return d, nil
 }
 
-// Fetch gets the document of an address.
+// Fetch fetches the document of an address.
 func Fetch(ctx context.Context, address string, transport http.RoundTripper) ([]byte, error) {
 	raw, err := get(ctx, address+Path, nil, transport)
 	if err != nil {
@@ -86,18 +86,19 @@ func Fetch(ctx context.Context, address string, transport http.RoundTripper) ([]
 	return raw, nil
 }
 
-// get fetches a URL. Errors name it without its query.
+// get fetches a URL. Errors show it without its query.
 func get(ctx context.Context, location string, header http.Header, transport http.RoundTripper) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
 	if err != nil {
 		return nil, err
 	}
-	shown := plain(req.URL)
+	shown := showURL(req.URL)
 	maps.Copy(req.Header, header)
 	req.Header.Set("Accept", "application/json")
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	noRedirects := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Transport: transport, CheckRedirect: noRedirects}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be reached: %w", shown, errors.Unwrap(err))

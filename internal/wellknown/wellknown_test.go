@@ -15,7 +15,7 @@ func TestAddress(t *testing.T) {
 		"http://localhost": "http://localhost", "http://[::1]:4": "http://[::1]:4",
 		"http://example.org": "", "ftp://a": "", "a.b": "", "": "", "https://u:p@a": "", "https://a?x=y": "", "http://127.0.0.1.evil.org": "", "https://": "",
 	} {
-		got, err := Address(text)
+		got, err := NormalizeAddress(text)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
@@ -26,11 +26,11 @@ func FuzzAddress(f *testing.F) {
 	f.Add("https://a/b")
 	f.Add("http://localhost:1//")
 	f.Fuzz(func(t *testing.T, text string) {
-		once, err := Address(text)
+		once, err := NormalizeAddress(text)
 		if err != nil {
 			return
 		}
-		if twice, err := Address(once); err != nil || twice != once {
+		if twice, err := NormalizeAddress(once); err != nil || twice != once {
 			t.Errorf("%q is %q and then %q, %v", text, once, twice, err)
 		}
 	})
@@ -65,9 +65,9 @@ func TestFetch(t *testing.T) {
 		body, want string
 		status     int
 	}{
-		{`<html>`, "not such a document", 200},
-		{`{"config": 1}`, "not such a document", 200},
-		{`[]`, "not such a document", 200},
+		{`<html>`, "not a configuration document", 200},
+		{`{"config": 1}`, "not a configuration document", 200},
+		{`[]`, "not a configuration document", 200},
 		{`{}`, "302 Found", 302},
 		{`{}`, "404", 404},
 		{`{"a":"` + strings.Repeat("x", MaxDocument) + `"}`, "longer than", 200},
@@ -89,10 +89,10 @@ func TestRefresh(t *testing.T) {
 	}))
 	defer s.Close()
 	c := Cache{t.TempDir() + "/x"}
-	if !c.Due(c.File(s.URL), time.Hour) {
+	if !c.IsDue(c.File(s.URL), time.Hour) {
 		t.Error("was asked")
 	}
-	if err := c.Refresh(t.Context(), s.URL, nil); err != nil || c.Due(c.File(s.URL), time.Hour) || !c.Due(c.File(s.URL), 0) {
+	if err := c.Refresh(t.Context(), s.URL, nil); err != nil || c.IsDue(c.File(s.URL), time.Hour) || !c.IsDue(c.File(s.URL), 0) {
 		t.Errorf("got %v", err)
 	}
 	status = 500
@@ -103,7 +103,7 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("what was kept is lost: %s %v", raw, err)
 	}
 	other := "http://127.0.0.1:1"
-	if err := c.Refresh(t.Context(), other, nil); err == nil || c.Due(c.File(other), time.Hour) {
+	if err := c.Refresh(t.Context(), other, nil); err == nil || c.IsDue(c.File(other), time.Hour) {
 		t.Errorf("asked at once again: %v", err)
 	}
 }

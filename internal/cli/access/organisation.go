@@ -132,7 +132,7 @@ func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (
 		return "", err
 	}
 	for _, r := range cfg.Remotes {
-		if r.Address != org.address || r.Claim.Empty() || r.Trusted {
+		if r.Address != org.address || r.Claim.IsEmpty() || r.Trusted {
 			continue
 		}
 		for _, f := range r.Claim.Files {

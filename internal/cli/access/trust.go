@@ -115,7 +115,7 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	c := cfg.Claim
 	if asJSON {
 		out := claimState{Root: c.Root, Trusted: cfg.Trusted, Problem: c.Problem, Files: append([]trust.File{}, c.Files...)}
-		if !c.Empty() {
+		if !c.IsEmpty() {
 			out.Hash = c.Hash()
 		}
 		return g.inv.PrintJSON(out)
@@ -126,7 +126,7 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	switch {
 	case c.Problem != "":
 		g.inv.Out.Printf("This content cannot be trusted: %s.\n", term.FirstLine(c.Problem, 400))
-	case c.Empty():
+	case c.IsEmpty():
 		g.inv.Out.Printf("Nothing in %s needs trust.\n", term.FirstLine(c.Root, 200))
 	case cfg.Trusted:
 		g.inv.Out.Printf("This content is trusted, with the hash %s\n", c.Hash())
@@ -153,7 +153,7 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 	switch {
 	case c.Problem != "":
 		return errors.New("nothing was trusted")
-	case c.Empty() || r.cfg.Trusted:
+	case c.IsEmpty() || r.cfg.Trusted:
 		g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root}, "")
 		return nil
 	}

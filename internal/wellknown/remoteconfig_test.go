@@ -27,24 +27,24 @@ func TestElsewhere(t *testing.T) {
 		{"https://a.org", `{"url": "https://u:p@a.org/x"}`, "no user"},
 		{"https://a.org", `{"url": "https://a.org/#x"}`, "no user"},
 		{"https://a.org", `{"url": "https://a.org/?t={env:T}"}`, "no user"},
-		{"https://a.org", `{"url": ""}`, "not an object with a url"},
-		{"https://a.org", `{}`, "not an object with a url"},
-		{"https://a.org", `"https://a.org"`, "not an object with a url"},
-		{"https://a.org", `{"url": "https://a.org", "headers": {"a": 1}}`, "headers that are texts"},
-		{"https://a.org", `{"url": "https://a.org", "headers": {"host": "b.org"}}`, "not one that a configuration may set"},
+		{"https://a.org", `{"url": ""}`, "must be an object with a url"},
+		{"https://a.org", `{}`, "must be an object with a url"},
+		{"https://a.org", `"https://a.org"`, "must be an object with a url"},
+		{"https://a.org", `{"url": "https://a.org", "headers": {"a": 1}}`, "headers that are strings"},
+		{"https://a.org", `{"url": "https://a.org", "headers": {"host": "b.org"}}`, "must not set the header"},
 		{"https://a.org", `{"url": "https://a.org", "headers": {"a": "` + long + `"}}`, "longer than"},
 	} {
 		d, err := Parse([]byte(`{"auth": {"env": "T"}, "remote_config": ` + tt.remote + `}`))
 		if err != nil {
 			t.Fatalf("%s: %v: a mistake in it must not cost the rest", tt.remote, err)
 		}
-		e, err := d.Elsewhere(tt.address)
+		e, err := d.RemoteConfig(tt.address)
 		got := ""
 		switch {
 		case err != nil:
 			got = err.Error()
 		case e != nil:
-			got = strings.TrimSpace(map[bool]string{true: "near ", false: "far "}[e.Near] + map[bool]string{true: "local "}[e.Local] + e.Source() + " " + strings.Join(e.Carriers(), " "))
+			got = strings.TrimSpace(map[bool]string{true: "near ", false: "far "}[e.SameOrigin] + map[bool]string{true: "local "}[e.Local] + e.Source() + " " + strings.Join(e.TokenHeaders(), " "))
 		}
 		if got != tt.want && (err == nil || !strings.Contains(got, tt.want) || tt.want == "") {
 			t.Errorf("%s %.80s: %q, want %q", tt.address, tt.remote, got, tt.want)
@@ -70,11 +70,11 @@ func TestElsewhereIsFetched(t *testing.T) {
 	if err := c.Keep(s.URL, []byte(`{"auth": {"env": "T"}, "remote_config": {"url": "`+s.URL+`/c?q=hidden", "headers": {"authorization": "Bearer {env:T}", "X-Plain": "{env:HOME}"}}}`)); err != nil {
 		t.Fatal(err)
 	}
-	e, err := c.Elsewhere(s.URL)
+	e, err := c.RemoteConfig(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.RefreshElsewhere(t.Context(), e, auth.NewSecret("sk-1"), nil); err != nil {
+	if err := c.RefreshRemoteConfig(t.Context(), e, auth.NewSecret("sk-1"), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -87,12 +87,12 @@ func TestElsewhereIsFetched(t *testing.T) {
 		{200, `{"a": "` + strings.Repeat("x", MaxDocument) + `"}`, "longer than"},
 	} {
 		status, body, asked = tt.status, tt.body, 0
-		err := c.RefreshElsewhere(t.Context(), e, auth.NewSecret("sk-1"), nil)
+		err := c.RefreshRemoteConfig(t.Context(), e, auth.NewSecret("sk-1"), nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "sk-1") || strings.Contains(err.Error(), "hidden") || asked != 1 {
 			t.Errorf("%.20s: %v, asked %d times", tt.body, err, asked)
 		}
 	}
-	if raw, err := os.ReadFile(c.FileOf(e)); err != nil || string(raw) != `{"model": "a/b"}` {
+	if raw, err := os.ReadFile(c.RemoteConfigFile(e)); err != nil || string(raw) != `{"model": "a/b"}` {
 		t.Errorf("what was kept is lost: %s %v", raw, err)
 	}
 	if err := c.Forget(s.URL); err != nil {

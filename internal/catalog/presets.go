@@ -10,11 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// family are the presets of a model that thinks and whose source lists none, by the family that its name tells
-// (spec/v1 §30.6).
-func (m Model) family() map[string]map[string]jsontext.Value {
+// familyPresets returns the presets of a reasoning model whose source lists none, by the family that its name tells.
+func (m Model) familyPresets() map[string]map[string]jsontext.Value {
 	id := strings.ToLower(m.API.ID)
-	if !m.Reasoning || unpreset(id) || m.ProviderID == "cohere" || m.ProviderID == "perplexity" {
+	if !m.Reasoning || hasNoPresets(id) || m.ProviderID == "cohere" || m.ProviderID == "perplexity" {
 		return nil
 	}
 	switch {
@@ -23,15 +22,15 @@ func (m Model) family() map[string]map[string]jsontext.Value {
 			"none":     {"thinking": jsontext.Value(`{"type":"disabled"}`)},
 			"thinking": {"thinking": jsontext.Value(`{"type":"adaptive"}`)},
 		}
-	case budgeted(m.API.Package, id):
-		return m.byBudget(m.mostThinking(id))
+	case thinksByBudget(m.API.Package, id):
+		return m.budgetPresets(m.thinkingBudgets(id))
 	default:
-		return m.byEffort(m.efforts(id)...)
+		return m.effortPresets(m.familyEfforts(id)...)
 	}
 }
 
-// unpreset reports whether a family always thinks in the same way.
-func unpreset(id string) bool {
+// hasNoPresets reports whether a family always reasons in the same way.
+func hasNoPresets(id string) bool {
 	for _, name := range []string{"deepseek-chat", "deepseek-reasoner", "deepseek-r1", "deepseek-v3", "kimi", "k2p", "qwen", "big-pickle"} {
 		if strings.Contains(id, name) {
 			return true
@@ -40,26 +39,26 @@ func unpreset(id string) bool {
 	return strings.Contains(id, "minimax") && !strings.Contains(id, "minimax-m3") || strings.Contains(id, "glm") && !strings.Contains(id, "glm-5.2")
 }
 
-func (m Model) byEffort(levels ...string) map[string]map[string]jsontext.Value {
+func (m Model) effortPresets(levels ...string) map[string]map[string]jsontext.Value {
 	out := map[string]map[string]jsontext.Value{}
 	for _, level := range levels {
-		out[level] = m.effort(level, jsontext.Value(strconv.Quote(level)))
+		out[level] = m.effortOptions(level, jsontext.Value(strconv.Quote(level)))
 	}
 	return out
 }
 
-func (m Model) byBudget(high, highest int64) map[string]map[string]jsontext.Value {
+func (m Model) budgetPresets(high, highest int64) map[string]map[string]jsontext.Value {
 	out := map[string]map[string]jsontext.Value{}
 	for id, tokens := range map[string]int64{"high": high, "max": highest} {
-		if body := m.budget(tokens); body != nil && tokens > 0 {
+		if body := m.budgetOptions(tokens); body != nil && tokens > 0 {
 			out[id] = body
 		}
 	}
 	return out
 }
 
-// budgeted reports whether a model is told how long it may think, not how hard.
-func budgeted(pkg, id string) bool {
+// thinksByBudget reports whether a model takes a token budget for reasoning instead of an effort.
+func thinksByBudget(pkg, id string) bool {
 	switch pkg {
 	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
 		return len(claudeEfforts(id)) == 0
@@ -72,11 +71,12 @@ func budgeted(pkg, id string) bool {
 	}
 }
 
-// mostThinking are the tokens of the presets high and max. Gemini's thoughts do not count as its answer.
-func (m Model) mostThinking(id string) (high, highest int64) {
+// thinkingBudgets returns the token budgets of the presets high and max. The thoughts of Gemini do not count as its
+// answer.
+func (m Model) thinkingBudgets(id string) (high, highest int64) {
 	switch {
 	case m.API.Package != "@ai-sdk/google" && m.API.Package != "@ai-sdk/google-vertex":
-		return budgets(0, m.Limit.Output)
+		return clampBudgets(0, m.Limit.Output)
 	case strings.Contains(id, "pro"):
 		return highBudget, 32_768
 	default:
@@ -90,7 +90,7 @@ var (
 	gpt   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`gpt-5(?:\.(\d+))?`) })
 )
 
-// claudeEfforts are the efforts of those of Anthropic's models that think as hard as they are told.
+// claudeEfforts returns the efforts of Anthropic's models that take one.
 func claudeEfforts(id string) []string {
 	parts := claud().FindStringSubmatch(id)
 	if parts == nil {
@@ -111,8 +111,8 @@ func claudeEfforts(id string) []string {
 	}
 }
 
-// efforts are how hard a model can be told to think, none if it cannot.
-func (m Model) efforts(id string) []string {
+// familyEfforts returns the reasoning efforts that a model takes; none if it takes none.
+func (m Model) familyEfforts(id string) []string {
 	switch {
 	case strings.Contains(id, "glm-5.2") && m.ProviderID == "openrouter":
 		return []string{"high", "xhigh"}
@@ -168,7 +168,7 @@ func geminiEfforts(id string) []string {
 	}
 }
 
-// Since when OpenAI's models know the efforts none and xhigh.
+// When OpenAI's models got the efforts none and xhigh.
 var (
 	noneSince  = time.Date(2025, 11, 13, 0, 0, 0, 0, time.UTC).UnixMilli()
 	xhighSince = time.Date(2025, 12, 4, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -191,18 +191,18 @@ func gptEfforts(id string, released int64) []string {
 	case five && has("-pro"):
 		return []string{"medium", "high", "xhigh"}
 	case has("codex"):
-		return between(five && minor >= 3, minor >= 2 || has("-max"))
+		return standardEfforts(five && minor >= 3, minor >= 2 || has("-max"))
 	case five && minor > 0:
-		return between(true, minor >= 2)
+		return standardEfforts(true, minor >= 2)
 	case five:
 		return []string{"minimal", "low", "medium", "high"}
 	default:
-		return between(released >= noneSince, released >= xhighSince)
+		return standardEfforts(released >= noneSince, released >= xhighSince)
 	}
 }
 
-// between are low, medium and high, with the efforts below and above them where there are such.
-func between(none, xhigh bool) []string {
+// standardEfforts returns low, medium and high, with the efforts below and above them that exist.
+func standardEfforts(none, xhigh bool) []string {
 	var out []string
 	if none {
 		out = append(out, "none")
