@@ -36,11 +36,17 @@ func TestExternalAskRunsNoCall(t *testing.T) {
 		for _, row := range allEvents(t, w.store) {
 			d, err := session.DecodeData(row.Kind, row.Version, row.Data)
 			if c, ok := d.(*session.ToolCalled); ok && err == nil {
-				source = session.AskSource{Type: "tool", MessageID: c.AssistantMessageID, CallID: c.CallID, PartID: c.PartID}
+				source = session.AskSource{
+					Type:      "tool",
+					MessageID: c.AssistantMessageID,
+					CallID:    c.CallID,
+					PartID:    c.PartID,
+				}
 			}
 		}
 		ask := session.PendingAsk{Action: "edit", Resources: []string{"x"}, Source: &source}
-		if effect, _, err := w.engine.Asks.AskExternally(t.Context(), "ses_a", ask); err != nil || effect != session.Ask {
+		if effect, _, err := w.engine.Asks.AskExternally(t.Context(), "ses_a", ask); err != nil ||
+			effect != session.Ask {
 			t.Fatal(effect, err)
 		}
 		w.kill(false)
@@ -150,7 +156,10 @@ func (t jostledTx) PutEpoch(id session.ID, e *store.Epoch) error {
 // A boundary that is repeated because the epoch changed promotes only once.
 func TestBoundaryPromotesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+		w := newWorld(
+			t,
+			script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}},
+		)
 		s := &jostled{Store: w.store}
 		w.wrap = func(store.Store) store.Store { return s }
 		w.sources = []*source{{key: "core/x", value: "1"}}
@@ -159,7 +168,12 @@ func TestBoundaryPromotesOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		prompt := func(text string, hold bool) {
-			p := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: text}, Delivery: session.Queue, Hold: hold}
+			p := command.PromptRequest{
+				SessionID: "ses_a",
+				Prompt:    session.Prompt{Text: text},
+				Delivery:  session.Queue,
+				Hold:      hold,
+			}
 			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}

@@ -69,13 +69,21 @@ func TestAttachmentsAreChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+				w := newWorld(
+					t,
+					script.Script{
+						Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}},
+					},
+				)
 				defer w.close(t)
 				if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: dir}}); err != nil {
 					t.Fatal(err)
 				}
 				files := []session.File{{URI: "data:,x"}, c.file}
-				_, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Files: files}})
+				_, err := w.engine.Commands.AdmitPrompt(
+					t.Context(),
+					command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Files: files}},
+				)
 				if c.code == "" {
 					if err != nil {
 						t.Error(err)
@@ -83,7 +91,9 @@ func TestAttachmentsAreChecked(t *testing.T) {
 					return
 				}
 				e, ok := errors.AsType[*session.Error](err)
-				if !ok || e.Code != c.code || e.Field != "prompt.files[1].uri" || !strings.Contains(e.Message, c.message) || len(e.Message) > 500 {
+				if !ok || e.Code != c.code || e.Field != "prompt.files[1].uri" ||
+					!strings.Contains(e.Message, c.message) ||
+					len(e.Message) > 500 {
 					t.Errorf("got %+v", err)
 				}
 				if n := len(allEvents(t, w.store)); n != 1 {
@@ -97,7 +107,10 @@ func TestAttachmentsAreChecked(t *testing.T) {
 // An admitted prompt keeps its receipt when the files and agents that it names are gone; a new prompt is refused.
 func TestAReceiptOutlivesWhatIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+		w := newWorld(
+			t,
+			script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}},
+		)
 		defer w.close(t)
 		w.agents["helper"] = session.Agent{ID: "helper", Mode: session.ModeSubagent}
 		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
@@ -126,7 +139,8 @@ func TestAReceiptOutlivesWhatIsNamed(t *testing.T) {
 		r.ID, r.Prompt.Files = "msg_b", nil
 		_, err = w.engine.Commands.AdmitPrompt(t.Context(), r)
 		e, ok := errors.AsType[*session.Error](err)
-		if !ok || e.Code != session.CodeNotFound || e.Field != "prompt.agents[0].name" || !cmp.Equal(e.Nearest, []string{"build"}) {
+		if !ok || e.Code != session.CodeNotFound || e.Field != "prompt.agents[0].name" ||
+			!cmp.Equal(e.Nearest, []string{"build"}) {
 			t.Errorf("got %+v", err)
 		}
 	})

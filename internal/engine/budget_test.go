@@ -20,8 +20,13 @@ import (
 func TestGrantsAreReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ok := []script.Step{{Text: script.Chunks{"ok"}}}
-		edit := []script.Step{{Call: &script.Call{ID: "c", Name: "edit", Arguments: jsontext.Value(`{"path":"a","token":"t"}`)}}}
-		w := newWorld(t, script.Script{Turns: []script.Turn{{Times: 2, Steps: ok}, {Steps: edit}, {Repeat: true, Steps: ok}}})
+		edit := []script.Step{
+			{Call: &script.Call{ID: "c", Name: "edit", Arguments: jsontext.Value(`{"path":"a","token":"t"}`)}},
+		}
+		w := newWorld(
+			t,
+			script.Script{Turns: []script.Turn{{Times: 2, Steps: ok}, {Steps: edit}, {Repeat: true, Steps: ok}}},
+		)
 		read := &counting{}
 		w.wrap = func(s store.Store) store.Store { read.Store = s; return read }
 		w.start()
@@ -38,8 +43,18 @@ func TestGrantsAreReadOnce(t *testing.T) {
 			return read.asks - before
 		}
 		for n := range 50 {
-			row := session.PendingAsk{ID: session.AskID(fmt.Sprintf("per_%d", n)), SessionID: "ses_a", Action: ask.ActionBudget, Resources: []string{"tokens"}}
-			err := w.engine.journal.AppendFacts(t.Context(), "ses_a", &session.PermissionAsked{Ask: row}, &session.PermissionReplied{AskID: row.ID, Reply: session.ReplyOnce, By: "user"})
+			row := session.PendingAsk{
+				ID:        session.AskID(fmt.Sprintf("per_%d", n)),
+				SessionID: "ses_a",
+				Action:    ask.ActionBudget,
+				Resources: []string{"tokens"},
+			}
+			err := w.engine.journal.AppendFacts(
+				t.Context(),
+				"ses_a",
+				&session.PermissionAsked{Ask: row},
+				&session.PermissionReplied{AskID: row.ID, Reply: session.ReplyOnce, By: "user"},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +69,8 @@ func TestGrantsAreReadOnce(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if first, next, call := prompt(1), prompt(2), prompt(3); first < 50 || next > 5 || call > 5 || w.effects["t"] != 1 {
+		if first, next, call := prompt(1), prompt(2), prompt(3); first < 50 || next > 5 || call > 5 ||
+			w.effects["t"] != 1 {
 			t.Errorf("%d asks were read at first, then %d, and %d for a call that asks", first, next, call)
 		}
 	})
@@ -81,7 +97,12 @@ func (r *countingReader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 	return rows, err
 }
 
-func (r *countingReader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.EventRow, error) {
+func (r *countingReader) Events(
+	id session.ID,
+	after int64,
+	limit int,
+	kinds ...session.Kind,
+) ([]store.EventRow, error) {
 	rows, err := r.Reader.Events(id, after, limit, kinds...)
 	for _, row := range rows {
 		if row.Kind == session.KindPermissionAsked {

@@ -16,14 +16,22 @@ import (
 func importOf(hash string, n int) command.ImportRequest {
 	return command.ImportRequest{Session: session.Session{
 		ID: "ses_a", Title: "There", Location: session.Location{Directory: "/w"}, Time: session.SessionTime{Created: 5, Updated: 9},
-		Permission: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "bash", Resource: "*", Effect: session.Deny}},
-		Open:       true, Import: &session.Import{From: "elsewhere", Hash: hash, Messages: n},
+		Permission: []session.Rule{
+			{Action: "*", Resource: "*", Effect: session.Allow},
+			{Action: "bash", Resource: "*", Effect: session.Deny},
+		},
+		Open: true, Import: &session.Import{From: "elsewhere", Hash: hash, Messages: n},
 	}}
 }
 
 func importedMessage(t *testing.T, n int) jsontext.Value {
 	t.Helper()
-	b, err := json.Marshal(&session.User{Head: session.Head{ID: session.MessageID(fmt.Sprintf("msg_%d", n)), Type: session.TypeUser}, Text: fmt.Sprint(n)})
+	b, err := json.Marshal(
+		&session.User{
+			Head: session.Head{ID: session.MessageID(fmt.Sprintf("msg_%d", n)), Type: session.TypeUser},
+			Text: fmt.Sprint(n),
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +66,9 @@ func TestImport(t *testing.T) {
 	}
 	got := piece(1, 1, 2)
 	s := got.Session
-	if got.Messages != 3 || s.Time.Archived != 0 || !s.Import.Whole || s.Open || len(s.Permission) != 1 || s.Permission[0].Effect != session.Deny || s.Time.Updated != 9 {
+	if got.Messages != 3 || s.Time.Archived != 0 || !s.Import.Whole || s.Open || len(s.Permission) != 1 ||
+		s.Permission[0].Effect != session.Deny ||
+		s.Time.Updated != 9 {
 		t.Errorf("complete: %+v", s)
 	}
 	written := len(allEvents(t, w.store))
@@ -76,7 +86,9 @@ func TestImportIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	written := len(allEvents(t, w.store))
-	open := jsontext.Value(`{"id":"msg_o","type":"assistant","time":{"created":1},"agent":"a","model":{"id":"m","providerID":"p"},"content":[]}`)
+	open := jsontext.Value(
+		`{"id":"msg_o","type":"assistant","time":{"created":1},"agent":"a","model":{"id":"m","providerID":"p"},"content":[]}`,
+	)
 	for name, change := range map[string]func(*command.ImportRequest){
 		"other content":       func(r *command.ImportRequest) { r.Session.Import.Hash = "other" },
 		"no id":               func(r *command.ImportRequest) { r.Session.ID = "x" },

@@ -151,7 +151,8 @@ func TestJobsAreBounded(t *testing.T) {
 			t.Errorf("%d jobs are recorded", len(all))
 		}
 		w.close(t)
-		if _, err := jobs.Start(t.Context(), session.Job{}, tool.Work{Run: untilStopped}); err == nil || !strings.Contains(err.Error(), "shutting down") {
+		if _, err := jobs.Start(t.Context(), session.Job{}, tool.Work{Run: untilStopped}); err == nil ||
+			!strings.Contains(err.Error(), "shutting down") {
 			t.Error(err)
 		}
 	})
@@ -201,15 +202,18 @@ func TestJobsOfClients(t *testing.T) {
 		if all, err := w.engine.Jobs.List(t.Context(), "ses_a"); err != nil || len(all) != 1 || all[0].ID != id {
 			t.Errorf("%+v %v", all, err)
 		}
-		if j, err := w.engine.Jobs.Wait(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobRunning {
+		if j, err := w.engine.Jobs.Wait(t.Context(), "ses_a", id, time.Minute); err != nil ||
+			j.Status != session.JobRunning {
 			t.Errorf("%+v %v", j, err)
 		}
 		for range 2 {
-			if j, err := w.engine.Jobs.Cancel(t.Context(), "ses_a", id); err != nil || j.Status != session.JobCancelled {
+			if j, err := w.engine.Jobs.Cancel(t.Context(), "ses_a", id); err != nil ||
+				j.Status != session.JobCancelled {
 				t.Errorf("%+v %v", j, err)
 			}
 		}
-		if j, err := w.engine.Jobs.Wait(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobCancelled {
+		if j, err := w.engine.Jobs.Wait(t.Context(), "ses_a", id, time.Minute); err != nil ||
+			j.Status != session.JobCancelled {
 			t.Errorf("%+v %v", j, err)
 		}
 		for _, c := range []struct {

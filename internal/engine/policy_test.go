@@ -46,7 +46,15 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", depth ", depth), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					call := script.Step{Call: &script.Call{ID: "c", Name: "does", Arguments: jsontext.Value(`{}`)}}
-					w := newWorld(t, script.Script{Turns: []script.Turn{{Steps: []script.Step{call}}, {Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+					w := newWorld(
+						t,
+						script.Script{
+							Turns: []script.Turn{
+								{Steps: []script.Step{call}},
+								{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}},
+							},
+						},
+					)
 					defer w.close(t)
 					w.layers = append(w.layers, c.layers...)
 					run := func(ctx context.Context, call tool.Call, _ toolInput) (tool.Output, error) {

@@ -46,7 +46,9 @@ func newQuestionWorld(t *testing.T, asks session.AskPolicy) *world {
 func pendingQuestion(t *testing.T, w *world) session.PendingAsk {
 	t.Helper()
 	rows, err := w.engine.Asks.List(t.Context(), "ses_a")
-	if err != nil || len(rows) != 1 || !rows[0].IsQuestion() || !strings.HasPrefix(string(rows[0].ID), string(session.PrefixQuestion)) || len(rows[0].Questions) != 2 {
+	if err != nil || len(rows) != 1 || !rows[0].IsQuestion() ||
+		!strings.HasPrefix(string(rows[0].ID), string(session.PrefixQuestion)) ||
+		len(rows[0].Questions) != 2 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	return rows[0].PendingAsk
@@ -115,13 +117,17 @@ func TestQuestion(t *testing.T) {
 				synctest.Wait()
 				c := calledTool(t, w)
 				want := `User has answered your questions: "Which colour?"="Green", "Which sizes?"="S, L". You can now continue with the user's answers in mind.`
-				if c.State.Status != session.ToolCompleted || c.State.Content[0].Text != want || string(c.State.Structured) != `{"answers":[["Green"],["S","L"]]}` {
+				if c.State.Status != session.ToolCompleted || c.State.Content[0].Text != want ||
+					string(c.State.Structured) != `{"answers":[["Green"],["S","L"]]}` {
 					t.Errorf("%+v", c.State)
 				}
 				if lastText(t, w) != "ok" {
 					t.Error("the model did not continue")
 				}
-				if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", ask.ID, [][]string{{}, {}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
+				if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", ask.ID, [][]string{{}, {}}); !errors.Is(
+					err,
+					&session.Error{Code: session.CodeNotFound, Kind: "question"},
+				) {
 					t.Error(err)
 				}
 				w.close(t)
@@ -134,14 +140,23 @@ func TestQuestion(t *testing.T) {
 func wrongAnswers(t *testing.T, w *world, id session.AskID) {
 	t.Helper()
 	for _, wrong := range [][][]string{nil, {{"Red"}}, {{"Red", "Blue"}, {}}, {{"Red"}, {"M"}}, {{""}, {}}, {{}, {}, {}}} {
-		if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", id, wrong); !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
+		if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", id, wrong); !errors.Is(
+			err,
+			&session.Error{Code: session.CodeInvalid},
+		) {
 			t.Errorf("%v: %v", wrong, err)
 		}
 	}
-	if err := w.engine.Asks.Reply(t.Context(), "ses_a", id, session.ReplyAlways, ""); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "permission"}) {
+	if err := w.engine.Asks.Reply(t.Context(), "ses_a", id, session.ReplyAlways, ""); !errors.Is(
+		err,
+		&session.Error{Code: session.CodeNotFound, Kind: "permission"},
+	) {
 		t.Error(err)
 	}
-	if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", "que_nobody", [][]string{{}, {}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
+	if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", "que_nobody", [][]string{{}, {}}); !errors.Is(
+		err,
+		&session.Error{Code: session.CodeNotFound, Kind: "question"},
+	) {
 		t.Error(err)
 	}
 }
@@ -154,7 +169,9 @@ func TestQuestionDismissed(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if c := calledTool(t, w); c.State.Error == nil || c.State.Error.Message != "The user dismissed this question" || c.State.Error.Reason != session.ReasonDenied {
+		if c := calledTool(t, w); c.State.Error == nil ||
+			c.State.Error.Message != "The user dismissed this question" ||
+			c.State.Error.Reason != session.ReasonDenied {
 			t.Errorf("%+v", c.State)
 		}
 		if lastText(t, w) != "" {
@@ -194,13 +211,17 @@ func TestQuestionDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := newWorld(t, s)
-		w.layers[0].Rules = append(w.layers[0].Rules, session.Rule{Action: "question", Resource: "*", Effect: session.Deny})
+		w.layers[0].Rules = append(
+			w.layers[0].Rules,
+			session.Rule{Action: "question", Resource: "*", Effect: session.Deny},
+		)
 		if _, err := w.tools.Register(dialog.New()...); err != nil {
 			t.Fatal(err)
 		}
 		startWork(t, w)
 		synctest.Wait()
-		if c := calledTool(t, w); c.State.Error == nil || !strings.Contains(c.State.Error.Message, "not available here: the rules deny it") {
+		if c := calledTool(t, w); c.State.Error == nil ||
+			!strings.Contains(c.State.Error.Message, "not available here: the rules deny it") {
 			t.Errorf("%+v", c.State)
 		}
 		if diff := cmp.Diff("ok", lastText(t, w)); diff != "" {
@@ -216,7 +237,16 @@ func TestQuestionBesideAnAsk(t *testing.T) {
 	for reply, waits := range map[session.Reply]int{session.ReplyAlways: 1, session.ReplyReject: 0} {
 		t.Run(string(reply), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := script.Parse([]byte(strings.Replace(whichColour, `{"steps": [{"call"`, `{"steps": [{"call": {"id": "e", "name": "edit", "arguments": {"token": "t1"}}}, {"call"`, 1)))
+				s, err := script.Parse(
+					[]byte(
+						strings.Replace(
+							whichColour,
+							`{"steps": [{"call"`,
+							`{"steps": [{"call": {"id": "e", "name": "edit", "arguments": {"token": "t1"}}}, {"call"`,
+							1,
+						),
+					),
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -236,7 +266,8 @@ func TestQuestionBesideAnAsk(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				if rows, again := w.engine.Asks.List(t.Context(), "ses_a"); err != nil || again != nil || len(rows) != waits {
+				if rows, again := w.engine.Asks.List(t.Context(), "ses_a"); err != nil || again != nil ||
+					len(rows) != waits {
 					t.Error(rows, err, again)
 				}
 				w.close(t)

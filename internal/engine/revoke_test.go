@@ -61,7 +61,8 @@ func TestRevokedApprovalAllowsNothing(t *testing.T) {
 			})
 			time.Sleep(3 * time.Minute)
 			revoking.Wait()
-			if n := len(waiting()); w.effects["t3"] != 0 || !together && (w.effects["t2"] != 0 || n != 2) || together && n != 2-w.effects["t2"] {
+			if n := len(waiting()); w.effects["t3"] != 0 || !together && (w.effects["t2"] != 0 || n != 2) ||
+				together && n != 2-w.effects["t2"] {
 				t.Errorf("together %v: the calls had the effects %v and %d wait", together, w.effects, n)
 			}
 			w.close(t)

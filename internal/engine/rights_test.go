@@ -53,7 +53,11 @@ func TestRightsNeverGrowDownwards(t *testing.T) {
 		{0, "read", session.Allow},
 		{2, "read", session.Allow},
 	} {
-		got, _, err := w.engine.Asks.AskExternally(t.Context(), ids[c.depth], session.PendingAsk{Action: c.action, Resources: []string{"a"}})
+		got, _, err := w.engine.Asks.AskExternally(
+			t.Context(),
+			ids[c.depth],
+			session.PendingAsk{Action: c.action, Resources: []string{"a"}},
+		)
 		if err != nil || got != c.want {
 			t.Errorf("depth %d: %s is %s, want %s (%v)", c.depth, c.action, got, c.want, err)
 		}
@@ -63,9 +67,14 @@ func TestRightsNeverGrowDownwards(t *testing.T) {
 // The current rules of the topmost session decide about a call two levels below.
 func TestRightsOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		edit := script.Step{Call: &script.Call{ID: "c", Name: "edit", Arguments: jsontext.Value(`{"path":"a","token":"t"}`)}}
+		edit := script.Step{
+			Call: &script.Call{ID: "c", Name: "edit", Arguments: jsontext.Value(`{"path":"a","token":"t"}`)},
+		}
 		ok := script.Turn{Steps: []script.Step{{Text: script.Chunks{"ok"}}}}
-		w := newWorld(t, script.Script{Turns: []script.Turn{{Steps: []script.Step{edit}}, ok, {Steps: []script.Step{edit}}, ok}})
+		w := newWorld(
+			t,
+			script.Script{Turns: []script.Turn{{Steps: []script.Step{edit}}, ok, {Steps: []script.Step{edit}}, ok}},
+		)
 		defer w.close(t)
 		ids := family(t, w)
 		prompt := func() {
@@ -91,9 +100,14 @@ func TestRightsOfCalls(t *testing.T) {
 func TestOpenSessions(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
-	w.layers = append(w.layers[:0:0],
+	w.layers = append(
+		w.layers[:0:0],
 		permission.Layer{Name: "defaults", Rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Ask}}},
-		permission.Layer{Name: "user", Rules: []session.Rule{{Action: "bash", Resource: "rm *", Effect: session.Deny}}})
+		permission.Layer{
+			Name:  "user",
+			Rules: []session.Rule{{Action: "bash", Resource: "rm *", Effect: session.Deny}},
+		},
+	)
 	for _, c := range []struct {
 		open             bool
 		action, resource string
@@ -105,11 +119,18 @@ func TestOpenSessions(t *testing.T) {
 		{true, "bash", "rm x", session.Deny},
 		{true, "external_directory", "/etc/*", session.Ask},
 	} {
-		s, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{Location: session.Location{Directory: "/w"}, Open: c.open})
+		s, err := w.engine.Commands.CreateSession(
+			t.Context(),
+			command.CreateRequest{Location: session.Location{Directory: "/w"}, Open: c.open},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := w.engine.Asks.AskExternally(t.Context(), s.ID, session.PendingAsk{Action: c.action, Resources: []string{c.resource}})
+		got, _, err := w.engine.Asks.AskExternally(
+			t.Context(),
+			s.ID,
+			session.PendingAsk{Action: c.action, Resources: []string{c.resource}},
+		)
 		if err != nil || got != c.want {
 			t.Errorf("open %v: %s %s is %s, want %s (%v)", c.open, c.action, c.resource, got, c.want, err)
 		}

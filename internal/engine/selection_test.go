@@ -23,10 +23,16 @@ func TestPromptBringsItsChoice(t *testing.T) {
 			t.Fatal(err)
 		}
 		unknown := session.Prompt{Text: "hi", Agent: "unknown"}
-		if _, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: unknown}); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		if _, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: unknown}); !errors.Is(
+			err,
+			&session.Error{Code: session.CodeNotFound},
+		) {
 			t.Errorf("an unknown agent: %v", err)
 		}
-		in, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Named: true})
+		in, err := w.engine.Commands.AdmitPrompt(
+			ctx,
+			command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Named: true},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +48,10 @@ func TestPromptBringsItsChoice(t *testing.T) {
 			{"", "quick", session.Prompt{Text: "hi", Model: &session.ModelRef{ProviderID: "test", ID: "one", Variant: "quick"}}},
 			{"", "", session.Prompt{Text: "hi"}},
 		} {
-			in, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: c.prompt, Named: true, Variant: c.asked, Hold: true})
+			in, err := w.engine.Commands.AdmitPrompt(
+				ctx,
+				command.PromptRequest{SessionID: "ses_a", Prompt: c.prompt, Named: true, Variant: c.asked, Hold: true},
+			)
 			if err != nil || in.Prompt.Model.String() != "test/one" || in.Prompt.Model.Variant != c.want {
 				t.Errorf("variant %q of %v: %v %v, want %s", c.asked, c.prompt.Model, in.Prompt.Model, err, c.want)
 			}
@@ -52,7 +61,8 @@ func TestPromptBringsItsChoice(t *testing.T) {
 		}
 		err = w.store.View(ctx, func(r store.Reader) error {
 			s, _, err := r.Session("ses_a")
-			if err != nil || s.Agent != "build" || s.Model == nil || s.Model.String() != "test/one" || s.Changes == nil {
+			if err != nil || s.Agent != "build" || s.Model == nil || s.Model.String() != "test/one" ||
+				s.Changes == nil {
 				t.Errorf("the session is %+v", s)
 			}
 			m, _, err := store.NewestMessage(r, "ses_a", session.TypeAssistant)
@@ -82,7 +92,10 @@ func TestPromptBringsAnyAgent(t *testing.T) {
 			if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: id, Title: "test", Agent: agent, Location: session.Location{Directory: "/w"}}); err != nil {
 				t.Error(err)
 			}
-			in, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "hi", Agent: agent}, Hold: true})
+			in, err := w.engine.Commands.AdmitPrompt(
+				t.Context(),
+				command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "hi", Agent: agent}, Hold: true},
+			)
 			if err != nil || in.Prompt.Agent != agent {
 				t.Errorf("%s: %+v %v", agent, in, err)
 			}

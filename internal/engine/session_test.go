@@ -71,7 +71,10 @@ func TestBudgetOfNewSessions(t *testing.T) {
 			}
 		}
 	}
-	_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: at, Budget: &session.Budget{Turns: 4}})
+	_, err := w.engine.Commands.CreateSession(
+		t.Context(),
+		command.CreateRequest{ID: "ses_a", Location: at, Budget: &session.Budget{Turns: 4}},
+	)
 	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeConflict {
 		t.Errorf("with another budget: %v", err)
 	}
@@ -84,7 +87,10 @@ func TestPromptTextIsMadeValid(t *testing.T) {
 	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
-	in, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "a\xffb"}, Hold: true})
+	in, err := w.engine.Commands.AdmitPrompt(
+		t.Context(),
+		command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "a\xffb"}, Hold: true},
+	)
 	if err != nil || in.Prompt.Text != "a\uFFFDb" {
 		t.Errorf("%+v, %v", in, err)
 	}
@@ -92,10 +98,20 @@ func TestPromptTextIsMadeValid(t *testing.T) {
 
 // The ledger keeps what a deleted session cost under its id, so the id cannot be used for another session.
 func TestWorkedInAndDeleted(t *testing.T) {
-	w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Usage: script.Usage{Input: 1}, Steps: []script.Step{{Text: script.Chunks{"Hi."}}}}}})
+	w := newWorld(
+		t,
+		script.Script{
+			Turns: []script.Turn{
+				{Repeat: true, Usage: script.Usage{Input: 1}, Steps: []script.Step{{Text: script.Chunks{"Hi."}}}},
+			},
+		},
+	)
 	defer w.close(t)
 	create := func() error {
-		_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}})
+		_, err := w.engine.Commands.CreateSession(
+			t.Context(),
+			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}},
+		)
 		return err
 	}
 	remove := func() {
