@@ -15,7 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// authenticateRequest lets through who is known: by credentials, or by the kernel (spec/guarantees S1, S6).
+// authenticateRequest lets requests through that have valid credentials or come from the user by the word of the
+// kernel.
 func (s *Server) authenticateRequest(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	p := peerOf(r)
 	if err := s.authorize(r, p); err != nil {
@@ -64,7 +65,8 @@ func (s *Server) authorize(r *http.Request, p *peer) error {
 	}
 }
 
-// authorizeLoopback decides about a loopback caller without credentials: only a process of the same user, and none of a tool's.
+// authorizeLoopback decides about a loopback caller without credentials: it must be a process of the same user, and
+// not one of a tool.
 func (s *Server) authorizeLoopback(p *peer) error {
 	switch s.peers.findIdentity(p) {
 	case identityUser:
@@ -79,7 +81,7 @@ func (s *Server) authorizeLoopback(p *peer) error {
 	}
 }
 
-// checkCredentials reports whether the request has good ones; bad ones are an error.
+// checkCredentials reports whether the request has valid credentials. Invalid ones are an error.
 func (s *Server) checkCredentials(r *http.Request) (given bool, err error) {
 	bad := httpio.NewUnauthorized("The credentials are wrong")
 	values := r.Header.Values("Authorization")
@@ -109,7 +111,7 @@ func (s *Server) checkCredentials(r *http.Request) (given bool, err error) {
 	return s.hasLoginCookie(r), nil
 }
 
-// checkBasic compares base64 of user:password. Without a configured password nothing fits.
+// checkBasic compares base64 of user:password. It accepts nothing if no password is configured.
 func (s *Server) checkBasic(encoded string) bool {
 	plain, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || s.config.Password == "" {
@@ -121,10 +123,10 @@ func (s *Server) checkBasic(encoded string) bool {
 	return okUser && okPassword
 }
 
-// equalHash takes as long for every pair, and the sums hide the lengths.
+// equalHash compares in constant time. Hashing hides the lengths of the secrets.
 func equalHash(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
 
-// delayGuess slows down who tries credentials: five a second are answered at once.
+// delayGuess slows down callers that try credentials. It answers five attempts per second at once.
 func (s *Server) delayGuess(ctx context.Context, err error) error {
 	wait := s.guesses.reserve(time.Now())
 	switch {
@@ -153,7 +155,8 @@ type limiter struct {
 	slot time.Time  // when the next one is due
 }
 
-// reserve returns how long to wait for a slot. One that would take too long is not taken.
+// reserve reserves the next slot and returns how long to wait for it. It reserves nothing if the wait would be too
+// long.
 func (l *limiter) reserve(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,24 +11,25 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// bodyBudget is one budget of bytes for the bodies of all requests. Who wants to read more than smallBody of one first claims all
-// that it may become, and waits until that is free, in the order of their coming: so nobody holds a part and waits for the
-// rest. The claim ends when the body is closed, by the handler before it waits for work, else when the request is answered.
+// bodyBudget limits the bytes that the bodies of all requests hold together. A request that reads more than
+// smallBody first acquires the largest size that its body may have, in the order of arrival, so that no request
+// holds a part while it waits for the rest. The bytes are released when the body is closed: by the operation once it
+// has decoded the body, else when the request is answered.
 type bodyBudget struct {
 	bytes *semaphore.Weighted
 }
 
 const (
-	smallBody     = 64 << 10         // of a body without a claim: with all connections they are 125 MiB
-	budgetFactor  = 3                // the budget, in bodies of the largest size
-	budgetTimeout = 10 * time.Second // for a claim; what is free by then goes to others
+	smallBody     = 64 << 10         // read without a reservation; all connections together 125 MiB
+	budgetFactor  = 3                // the budget in bodies of the largest size
+	budgetTimeout = 10 * time.Second // for a reservation
 )
 
 func newBodyBudget(limit int64) bodyBudget {
 	return bodyBudget{semaphore.NewWeighted(budgetFactor * limit)}
 }
 
-// acquire waits for the bytes and returns what gives them back.
+// acquire waits for the bytes and returns a function that releases them.
 func (b bodyBudget) acquire(ctx context.Context, bytes int64) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, budgetTimeout)
 	defer cancel()
@@ -41,13 +42,13 @@ func (b bodyBudget) acquire(ctx context.Context, bytes int64) (release func(), e
 	return func() { b.bytes.Release(bytes) }, nil
 }
 
-// limitedBody is what a request sends. Closing it more than once is fine.
+// limitedBody is the body of a request. It can be closed more than once.
 type limitedBody struct {
 	io.ReadCloser
-	acquire func() (release func(), err error) // nil: it has its claim, or needs none
+	acquire func() (release func(), err error) // nil: the bytes are reserved, or need no reservation
 	release func()
 	read    int64
-	onEOF   func() // called once, when everything was read
+	onEOF   func() // called once, at the end of the body
 }
 
 func (b *limitedBody) Read(p []byte) (int, error) {
@@ -82,11 +83,11 @@ func (b *limitedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// limitBody bounds what a request may send, what all may send at once, and in which time.
+// limitBody bounds the size of a body, the bytes of all bodies together, and the time to send one.
 func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	limit := s.config.BodyLimit
 	if r.ContentLength > limit {
-		w.Header().Set("Connection", "close") // rather than read it all
+		w.Header().Set("Connection", "close") // instead of reading the whole body
 		s.fail(
 			w,
 			r,
@@ -99,7 +100,7 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Han
 		return
 	}
 	b := &limitedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit)}
-	defer b.Close() //nolint:errcheck // who reads it was told
+	defer b.Close() //nolint:errcheck // the reader has the error
 	if size := r.ContentLength; size < 0 || size > smallBody {
 		b.acquire = func() (func(), error) { return s.bodies.acquire(r.Context(), maxBodySize(size, limit)) }
 	}
@@ -111,15 +112,15 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Han
 		}
 	}
 	rc := http.NewResponseController(w)
-	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil { // in process there is none
-		b.onEOF = func() { _ = rc.SetReadDeadline(time.Time{}) } // a stream that follows may last
+	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil { // a call in this process has no deadline
+		b.onEOF = func() { _ = rc.SetReadDeadline(time.Time{}) } // a stream may follow
 	}
-	own := *r // the listener asks the body that it gave whether all of it was read, before it takes what follows for a request
+	own := *r // net/http asks the body that it created whether it was read to its end
 	own.Body = b
 	next.ServeHTTP(w, &own)
 }
 
-// maxBodySize is what a body of the length may become; one of unknown length as much as there may be.
+// maxBodySize returns the largest size that a body may have. A body of unknown length may have the limit.
 func maxBodySize(length, limit int64) int64 {
 	if length < 0 {
 		return limit

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// contractMux gives each request to the contract that its path belongs to.
+// contractMux passes each request to the contract of its path.
 type contractMux struct{ v1, v2 http.Handler }
 
 func (c contractMux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -18,9 +18,9 @@ func (c contractMux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.v1.ServeHTTP(w, r)
 }
 
-// trimSlashes takes slashes from the path's ends, as OpenCode does: people put addresses together of one that ends with a slash
-// and a path that begins with one. The stages before saw the path as it came. What is to be deleted must be named exactly:
-// a path that ends before its last name would mean more than that.
+// trimSlashes removes slashes from both ends of the path, as OpenCode does: people join addresses that end with a
+// slash and paths that begin with one. The stages saw the original path. Requests to delete must name their target
+// exactly, because a truncated path would name more than the full one.
 func trimSlashes(r *http.Request) *http.Request {
 	was := r.URL.EscapedPath()
 	path := "/" + strings.Trim(was, "/")
@@ -29,7 +29,7 @@ func trimSlashes(r *http.Request) *http.Request {
 	}
 	plain, err := url.PathUnescape(path)
 	if err != nil {
-		return r // the contract tells that there is nothing
+		return r // the contract answers 404
 	}
 	u := *r.URL
 	u.Path, u.RawPath = plain, path
@@ -42,7 +42,7 @@ func isV2(r *http.Request) bool {
 	return r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/")
 }
 
-// fail tells the error as the contract of the request's path does.
+// fail answers with the error in the form of the contract of the path.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if isV2(r) {
 		s.config.V2.Fail(w, r, err)

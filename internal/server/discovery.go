@@ -15,12 +15,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DiscoveryFile is the name of the file, in the data directory, by which our own clients find a running server.
+// DiscoveryFile is the name of the file in the data directory by which cairn's own clients find a running server.
 const DiscoveryFile = "server.json"
 
 const secretFile = "server.secret"
 
-// Discovery is what a client needs to reach the server of a data directory. The file is readable by its owner only.
+// Discovery is what a client needs to reach the server of a data directory. Only the owner can read the file.
 type Discovery struct {
 	PID     int    `json:"pid"`
 	Version string `json:"version"`
@@ -30,8 +30,7 @@ type Discovery struct {
 	Started int64  `json:"started"` // milliseconds
 }
 
-// Discover reads the file. It is fs.ErrNotExist if no server said that it runs; whether it still does is for the caller
-// to try.
+// Discover reads the file. A missing file is fs.ErrNotExist. The server may have exited without removing the file.
 func Discover(dataDir string) (Discovery, error) {
 	b, err := readPrivate(filepath.Join(dataDir, DiscoveryFile))
 	if err != nil {
@@ -47,7 +46,7 @@ func Discover(dataDir string) (Discovery, error) {
 	return d, nil
 }
 
-// WriteDiscovery writes the file, whole or not at all. The caller owns the directory.
+// WriteDiscovery writes the file atomically. The caller owns the data directory.
 func WriteDiscovery(dataDir string, d Discovery) error {
 	removePartialFiles(dataDir)
 	b, err := json.Marshal(d, json.Deterministic(true))
@@ -57,7 +56,8 @@ func WriteDiscovery(dataDir string, d Discovery) error {
 	return writePrivate(filepath.Join(dataDir, DiscoveryFile), b)
 }
 
-// removePartialFiles removes what processes that were killed while they wrote have left: it holds the secret.
+// removePartialFiles removes temporary files of processes that were killed while they wrote: they contain the
+// secret.
 func removePartialFiles(dataDir string) {
 	for _, name := range []string{DiscoveryFile, secretFile} {
 		left, _ := filepath.Glob(filepath.Join(dataDir, name) + "." + strings.Repeat("[0-9a-f]", 8))
@@ -67,7 +67,7 @@ func removePartialFiles(dataDir string) {
 	}
 }
 
-// RemoveDiscovery removes the file if it is still the one that this process announced.
+// RemoveDiscovery removes the file if it is the one that this process wrote.
 func RemoveDiscovery(dataDir string, pid int) error {
 	d, err := Discover(dataDir)
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && d.PID != pid) {
@@ -79,8 +79,8 @@ func RemoveDiscovery(dataDir string, pid int) error {
 	return nil
 }
 
-// LoadSecret returns the secret of the install, 256 random bits as hex. The first call makes it; of several processes
-// that do, one wins.
+// LoadSecret returns the secret of the installation: 256 random bits as hex. The first call creates it; of several
+// processes that do so at the same time, one wins.
 func LoadSecret(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, secretFile)
 	for range 3 {
@@ -98,7 +98,8 @@ func LoadSecret(dataDir string) (string, error) {
 	return "", fmt.Errorf("%s appears and disappears", path)
 }
 
-// CheckSecret returns why LoadSecret would fail; nil if it would make the secret. It changes nothing.
+// CheckSecret returns the error that LoadSecret would return, nil if LoadSecret would create the secret. It changes
+// nothing.
 func CheckSecret(dataDir string) error {
 	_, err := readSecret(filepath.Join(dataDir, secretFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +120,7 @@ func readSecret(path string) (string, error) {
 	return s, nil
 }
 
-// createSecret links a complete file into place, unless there is one.
+// createSecret creates the file of the secret atomically. It is an error if the file exists.
 func createSecret(path string) error {
 	if err := ensurePrivateDir(filepath.Dir(path)); err != nil {
 		return err
@@ -134,10 +135,10 @@ func createSecret(path string) error {
 	return errors.Join(err, os.Remove(temp))
 }
 
-// maxPrivate bounds the files of this package.
+// maxPrivate bounds the size of the private files.
 const maxPrivate = 64 << 10
 
-// readPrivate reads a file that nobody else can have written or read. It follows no link.
+// readPrivate reads a file that only the user can read and write. It follows no symbolic link.
 func readPrivate(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 	if err != nil {
@@ -154,7 +155,7 @@ func readPrivate(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPrivate))
 }
 
-// writePrivate replaces the file in one step.
+// writePrivate replaces the file atomically.
 func writePrivate(path string, b []byte) error {
 	if err := ensurePrivateDir(filepath.Dir(path)); err != nil {
 		return err

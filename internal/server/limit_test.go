@@ -123,7 +123,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// Readers that stand idle cost little, and those that stall hold up nobody (spec/guarantees G22).
+// Idle readers cost little, and stalled readers delay no other reader.
 func TestAThousandReaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens a thousand connections")

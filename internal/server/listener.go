@@ -15,11 +15,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// maxSocket is what all systems take as the path of a unix socket.
+// maxSocket is the longest path of a unix socket that all systems support.
 const maxSocket = 100
 
-// SocketPath returns where the socket of a data directory is: in it, or, when that path is too long for a socket, in a
-// directory of ours among the temporary files.
+// SocketPath returns the path of the socket of a data directory: in the directory or, if that path is too long for a
+// socket, in a private directory for temporary files.
 func SocketPath(dataDir string) string {
 	p := filepath.Join(dataDir, "server.sock")
 	if len(p) <= maxSocket {
@@ -29,8 +29,7 @@ func SocketPath(dataDir string) string {
 	return filepath.Join(os.TempDir(), "cairn-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
 }
 
-// listenUnix opens the socket in a directory that only our user can enter. A socket that nobody listens on any more is
-// replaced.
+// listenUnix opens the socket in a directory that only the user can enter. It replaces a socket without a listener.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocket {
 		return nil, session.Errorf(
@@ -67,7 +66,8 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
-// ensurePrivateDir makes the directory for our user alone, and refuses one that others own or may enter.
+// ensurePrivateDir creates the directory for the user alone. It refuses a directory that another user owns or can
+// enter.
 func ensurePrivateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return session.Errorf(session.CodeUnavailable, "cannot make the directory %s", dir).Because(err)
@@ -91,14 +91,14 @@ func ensurePrivateDir(dir string) error {
 	return nil
 }
 
-// limitListener is a listener with a bound on open connections, which several listeners share. Those beyond it are closed at
-// once, so that whoever is connected goes on.
+// limitListener bounds the open connections, which several listeners can share. It closes further connections at
+// once, so that the existing ones keep working.
 type limitListener struct {
 	net.Listener
 	slots chan struct{}
 }
 
-// Accept returns the next connection for which there is room.
+// Accept returns the next connection within the limit.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -114,7 +114,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	}
 }
 
-// limitedConn gives its slot back when it is closed.
+// limitedConn releases its slot when it is closed.
 type limitedConn struct {
 	net.Conn
 	slots chan struct{}

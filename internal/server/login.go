@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The paths at which browsers log in and out. They belong to no contract.
+// The paths to log in and out. They belong to no contract.
 const (
 	loginPath  = "/login"
 	logoutPath = "/logout"
@@ -25,8 +25,8 @@ const (
 	loginTimeout = 10 * time.Second
 )
 
-// login lets browsers in: who posts the secret, or the configured user's password, gets a cookie that admits as they would.
-// It stands behind host and origin, so that no page of others can log anybody in or out.
+// login lets browsers log in: the secret, or the user and password, are exchanged for a cookie. The stage comes
+// after the checks of host and origin, so that pages of other sites can neither log in nor out.
 func (s *Server) login(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	switch {
 	case r.URL.Path == loginPath && r.Method == http.MethodPost:
@@ -41,7 +41,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, next http.Handler
 }
 
 func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Connection", "close") // its deadline is not for another request
+	w.Header().Set("Connection", "close") // the deadline below must not apply to a further request
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(loginTimeout))
 	r.Body = http.MaxBytesReader(w, r.Body, loginBytes)
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
@@ -70,7 +70,7 @@ func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, localTarget(r.PostForm.Get("next")), http.StatusSeeOther)
 }
 
-// checkLoginForm says whether who sent the form may come in.
+// checkLoginForm checks the credentials and the sender of a login form.
 func (s *Server) checkLoginForm(r *http.Request) error {
 	p, word := peerOf(r), r.PostForm.Get("password")
 	user := base64.StdEncoding.EncodeToString([]byte(r.PostForm.Get("user") + ":" + word))
@@ -86,7 +86,7 @@ func (s *Server) checkLoginForm(r *http.Request) error {
 	}
 }
 
-// handleLogout needs no credentials: what it ends is the login that the request bears.
+// handleLogout needs no credentials: it ends the login that the request carries.
 func (s *Server) handleLogout(w http.ResponseWriter, r *http.Request) {
 	for _, c := range r.CookiesNamed(s.cookieName) {
 		s.logins.remove(c.Value)
@@ -95,8 +95,8 @@ func (s *Server) handleLogout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, loginPath, http.StatusSeeOther)
 }
 
-// hasLoginCookie reports whether the request bears the cookie of a login that lasts. One that does not is no wrong guess: browsers
-// keep cookies longer than servers live.
+// hasLoginCookie reports whether the request carries the cookie of a valid login. An expired cookie is no wrong
+// guess: browsers keep cookies longer than servers run.
 func (s *Server) hasLoginCookie(r *http.Request) bool {
 	for _, c := range r.CookiesNamed(s.cookieName) {
 		if s.logins.isValid(c.Value, time.Now()) {
@@ -113,7 +113,7 @@ func (s *Server) newLoginCookie(r *http.Request, word string, life time.Duration
 	}
 }
 
-// localTarget returns where a browser goes once it is logged in: where it wanted to, if that is here.
+// localTarget returns where to redirect a browser after the login: its target if that is on this server.
 func localTarget(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
@@ -124,7 +124,8 @@ func localTarget(next string) string {
 	return withoutCredentials(u)
 }
 
-// withoutCredentials is the path and query without what admits: no credential goes on into a redirect, a history or a Referer.
+// withoutCredentials returns the path and the query without credentials, which must not reach a redirect, the
+// history of the browser or a Referer.
 func withoutCredentials(u *url.URL) string {
 	q := u.Query()
 	q.Del("auth_token")

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// wantsHTML reports whether a person looks at the answer: browsers ask for HTML where they will show it.
+// wantsHTML reports whether a person will see the response: browsers ask for HTML for pages.
 func wantsHTML(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// writeLoginPage answers 401 with the page to log in on. It names no challenge, or browsers would ask in a window of their own.
+// writeLoginPage answers 401 with the login page. It sends no challenge, for which browsers would open a dialog of
+// their own.
 func (s *Server) writeLoginPage(w http.ResponseWriter, why, next string) {
 	user, field, hint := "", "Secret", "The secret is the content of <code>server.secret</code> in cairn’s data directory; <code>cairn doctor</code> says where that is."
 	if s.config.Password != "" {
@@ -41,7 +42,7 @@ func (s *Server) writeLoginPage(w http.ResponseWriter, why, next string) {
 	)
 }
 
-// writeLoggedInPage is where a browser comes that wanted nothing else.
+// writeLoggedInPage is where a browser without another target goes after the login.
 func (s *Server) writeLoggedInPage(w http.ResponseWriter, _ *http.Request) {
 	s.writePage(
 		w,
@@ -58,7 +59,7 @@ const pageStyle = `body{font:1rem/1.5 system-ui,sans-serif;max-width:26rem;margi
 	`label,button{display:block;margin:1rem 0}input{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.4rem}button{font:inherit;padding:.4rem 1rem}` +
 	`[role=alert]{color:#b00020}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}a{color:#8bf}[role=alert]{color:#f88}}`
 
-// writePage answers with HTML that can load nothing, run nothing, and send its forms only to us.
+// writePage answers with HTML that loads nothing, runs nothing and sends its forms only to this server.
 func (s *Server) writePage(w http.ResponseWriter, status int, body string) {
 	sum := sha256.Sum256([]byte(pageStyle))
 	h := w.Header()

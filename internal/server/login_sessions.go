@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// loginSessions are the browsers that are logged in. They end with the process. The zero value is ready; safe for concurrent use.
+// loginSessions are the logins of browsers. They end with the process. The zero value is ready for use. It is safe
+// for concurrent use.
 type loginSessions struct {
 	mu     sync.Mutex // guards until
 	expiry map[[sha256.Size]byte]time.Time
@@ -16,10 +17,10 @@ type loginSessions struct {
 
 const (
 	loginLife = 7 * 24 * time.Hour
-	maxLogins = 64 // beyond, the one that ends first has to log in again
+	maxLogins = 64 // beyond this, the login that expires first ends
 )
 
-// start returns the word of a new login.
+// start starts a login and returns its token.
 func (l *loginSessions) start(now time.Time) string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -36,7 +37,7 @@ func (l *loginSessions) start(now time.Time) string {
 	return word
 }
 
-// dropOldest ends the login that would end first. mu is held.
+// dropOldest ends the login that expires first. mu is held.
 func (l *loginSessions) dropOldest() {
 	var first [sha256.Size]byte
 	var end time.Time

@@ -15,13 +15,13 @@ import (
 // MDNSDomain is the name under which OpenCode's clients look for a server in their network.
 const MDNSDomain = "opencode.local"
 
-// checkMDNSName checks a name for the local network: one label, or some, below .local (RFC 6762 §3).
+// checkMDNSName refuses names that cannot be announced: a name has one or more labels below .local.
 func checkMDNSName(domain string) error {
 	labels := strings.Split(domain, ".")
 	for _, l := range labels {
 		if l == "" || len(l) > 63 ||
 			strings.Trim(l, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
-			return session.Errorf(session.CodeInvalid, "%q is no name for the local network; write it like %s", clip(domain, 80), MDNSDomain).
+			return session.Errorf(session.CodeInvalid, "%q is not a valid name for the local network; use a name like %s", clip(domain, 80), MDNSDomain).
 				At("mdnsDomain")
 		}
 	}
@@ -32,14 +32,14 @@ func checkMDNSName(domain string) error {
 	return nil
 }
 
-// announceMDNS answers questions of the local network for the server: as the service opencode-PORT of the web, at the domain
-// (RFC 6763). It returns how to end that.
+// announceMDNS answers questions of the local network for the server: as the web service opencode-PORT at the
+// domain. It returns a function that stops it.
 func announceMDNS(domain, hostname string, port int, logger *slog.Logger) (end func(), err error) {
 	zone, err := newMDNSZone(domain, hostname, port)
 	if err != nil {
 		return nil, err
 	}
-	quiet := slog.NewLogLogger(logger.Handler(), slog.LevelDebug) // what it has to say of broken questions of others
+	quiet := slog.NewLogLogger(logger.Handler(), slog.LevelDebug) // it logs malformed questions of other machines
 	s, err := mdns.NewServer(&mdns.Config{Zone: zone, Logger: quiet})
 	if err != nil {
 		return nil, fmt.Errorf("mdns: %w", err)
@@ -67,7 +67,8 @@ func newMDNSZone(domain, hostname string, port int) (*mdns.MDNSService, error) {
 	return zone, nil
 }
 
-// reachableAddresses returns where other machines reach hostname: itself, or this machine's addresses if it stands for all of them.
+// reachableAddresses returns where other machines reach hostname: its own address, or those of this machine if it is
+// unspecified.
 func reachableAddresses(hostname string) ([]net.IP, error) {
 	if ip := net.ParseIP(hostname); ip == nil || !ip.IsUnspecified() {
 		return net.LookupIP(hostname)

@@ -12,16 +12,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// originPolicy is from where requests may come. All comparisons are exact: no prefix, no case, no wildcard. Only the port of a Host
-// may be any, for who goes through a proxy or a tunnel names the port of that: a name that an attacker's DNS rebinds is his own,
-// never one of these, and a page's Origin has its port.
+// originPolicy says from where requests may come. All comparisons are exact: no prefixes, no case folding, no
+// wildcards. Only the port of a Host may differ, because clients behind a proxy or a tunnel name its port. A name
+// that an attacker rebinds by DNS is never in the list, and the Origin of a page includes its port.
 type originPolicy struct {
-	names    []string // those of Host over TCP, as they are written there, with any port or none
+	names    []string // of Host over TCP, with any port or none
 	hosts    []string // further values of Host over TCP
 	sockets  []string // names of Host over the unix socket
 	pages    []string // values of Origin
 	protect  *http.CrossOriginProtection
-	anyLocal bool // bound to an address of other machines: the address itself is a name too
+	anyLocal bool // other machines can connect: the local address is a valid name, too
 }
 
 func newOriginPolicy(c Config, port int) (*originPolicy, error) {
@@ -64,12 +64,12 @@ func newOriginPolicy(c Config, port int) (*originPolicy, error) {
 	return o, nil
 }
 
-// checkHost refuses requests that were not meant for us: what a name that an attacker's DNS rebinds asks for.
+// checkHost refuses requests for other hosts, such as those of a name that an attacker rebinds by DNS.
 func (s *Server) checkHost(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	o := s.origins
 	var ok bool
 	switch {
-	case r.URL.Host != "": // a request to a proxy, or one that wants to be taken for another
+	case r.URL.Host != "": // a request to a proxy
 	case peerOf(r).unix:
 		name := r.Host
 		if h, _, err := net.SplitHostPort(r.Host); err == nil {
@@ -88,7 +88,7 @@ func (s *Server) checkHost(w http.ResponseWriter, r *http.Request, next http.Han
 	next.ServeHTTP(w, r)
 }
 
-// formatHost is a name as a Host has it.
+// formatHost formats a name as in a Host header.
 func formatHost(name string) string { return strings.TrimSuffix(net.JoinHostPort(name, ""), ":") }
 
 // matchesHost reports whether the host is the name, alone or with a port.
@@ -99,7 +99,7 @@ func matchesHost(host, name string) bool {
 	return ok && (rest == "" || ported && err == nil && strconv.FormatUint(n, 10) == port && n > 0)
 }
 
-// localHost is the address at which the request came in, as a Host has it.
+// localHost returns the address at which the request arrived, as in a Host header.
 func localHost(r *http.Request) string {
 	if a, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
 		return formatHost(a.IP.String())
@@ -107,7 +107,8 @@ func localHost(r *http.Request) string {
 	return "\x00" // no Host is this
 }
 
-// checkOrigin refuses what pages of others make a browser send, whatever the method, and answers the preflights of ours.
+// checkOrigin refuses requests, of any method, that pages of other sites make a browser send. It answers preflight
+// requests of the allowed pages.
 func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	page, listed := s.origins.allowedOrigin(r)
 	switch {
@@ -139,9 +140,9 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request, next http.H
 	next.ServeHTTP(w, r)
 }
 
-// allowedOrigin returns the Origin, "" if there is none, and whether requests may come from there: from those that are listed, and over
-// TCP from a page that was got under the very host and port that the request names, which is one of ours. A browser that does
-// not name the origin must say that the request is the user's own.
+// allowedOrigin returns the Origin, "" without one, and whether requests may come from it: from the listed pages,
+// and over TCP from a page of the very host and port that the request names. Without an Origin, Sec-Fetch-Site must
+// say that the user made the request.
 func (o *originPolicy) allowedOrigin(r *http.Request) (string, bool) {
 	switch values := r.Header.Values("Origin"); len(values) {
 	case 0:
@@ -154,8 +155,9 @@ func (o *originPolicy) allowedOrigin(r *http.Request) (string, bool) {
 	}
 }
 
-// browserHeader returns a header by which the request shows that it comes from one, "" if none does. Sec-Fetch-Mode cors alone
-// is no such mark: Node's fetch sends it, and with it OpenCode's SDK; browsers send it never without Sec-Fetch-Site.
+// browserHeader returns a header that shows that a browser sent the request, "" if there is none. Sec-Fetch-Mode:
+// cors alone is no evidence: Node's fetch, and so OpenCode's SDK, sends it; browsers never send it without
+// Sec-Fetch-Site.
 func browserHeader(r *http.Request) string {
 	for name, values := range r.Header {
 		node := name == "Sec-Fetch-Mode" && slices.Equal(values, []string{"cors"})

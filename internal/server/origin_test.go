@@ -130,8 +130,8 @@ func TestNoPageOfTheSocket(t *testing.T) {
 // Nothing is announced that only this machine reaches, or under a name that is not of the local network.
 func TestNotAnnounced(t *testing.T) {
 	for why, c := range map[string]server.Config{
-		"nobody in the network reaches 127.0.0.1": {TCP: true, MDNS: server.MDNSDomain},
-		"nobody in the network reaches 0.0.0.0":   {Socket: "s", Hostname: "0.0.0.0", MDNS: server.MDNSDomain},
+		"no other machine reaches 127.0.0.1": {TCP: true, MDNS: server.MDNSDomain},
+		"no other machine reaches 0.0.0.0":   {Socket: "s", Hostname: "0.0.0.0", MDNS: server.MDNSDomain},
 		"is not below .local":                     {TCP: true, Hostname: "0.0.0.0", Password: "p", MDNS: "example.com"},
 	} {
 		c.Secret = secret

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// peer is who holds the other end of a connection.
+// peer is the other end of a connection.
 type peer struct {
 	unix     bool
-	sameUser bool // with unix: by the kernel's word, or by the mode of the socket where it has none
-	pid      int  // with unix: of who connected; 0 unknown
+	sameUser bool // of a unix socket: by the kernel, or by the mode of the socket where the kernel does not tell
+	pid      int  // of a unix socket; 0: unknown
 	loopback bool
 	local    net.Addr
 	remote   net.Addr
@@ -24,14 +24,14 @@ type peer struct {
 type identity int
 
 const (
-	identityUnknown identity = iota // another user's, or nobody can say
+	identityUnknown identity = iota // another user, or unknown
 	identityUser                    // of the same user
 	identityTool                    // of the same user, but of a tool's process tree
 )
 
 type peerKey struct{}
 
-// peerOf returns the connection's peer; for a request that came over none, nobody.
+// peerOf returns the peer of the connection, an unknown one for a request without a connection.
 func peerOf(r *http.Request) *peer {
 	if p, ok := r.Context().Value(peerKey{}).(*peer); ok {
 		return p
@@ -39,7 +39,7 @@ func peerOf(r *http.Request) *peer {
 	return &peer{}
 }
 
-// peerResolver finds out who peers are.
+// peerResolver determines the identity of peers.
 type peerResolver struct {
 	toolProcess func(pid int) bool
 	proc        procFS
@@ -52,7 +52,7 @@ func newPeerResolver(toolProcess func(pid int) bool) peerResolver {
 	return peerResolver{toolProcess, newProcFS()}
 }
 
-// withPeer keeps with a connection what its operations need to know.
+// withPeer stores the peer of a connection in its context.
 func (ps peerResolver) withPeer(ctx context.Context, c net.Conn) context.Context {
 	if l, ok := c.(*limitedConn); ok {
 		c = l.Conn
@@ -70,7 +70,7 @@ func (ps peerResolver) withPeer(ctx context.Context, c net.Conn) context.Context
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// isTool reports whether the peer is a process of a tool's tree, as far as that can be seen.
+// isTool reports whether the peer is known to be a process of a tool.
 func (ps peerResolver) isTool(p *peer) bool { return ps.findIdentity(p) == identityTool }
 
 // findIdentity returns the peer's identity.
@@ -88,7 +88,7 @@ func (ps peerResolver) findIdentity(p *peer) identity {
 	return p.verdict
 }
 
-// classifyHolders says what the processes that hold a socket make of it. One of a tool's is enough to refuse them all.
+// classifyHolders returns the identity of a socket that the processes hold. One process of a tool makes it a tool.
 func (ps peerResolver) classifyHolders(pids []int) identity {
 	if len(pids) == 0 {
 		return identityUnknown

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// peerCredentials asks the kernel who connected.
+// peerCredentials asks the kernel which process connected.
 func peerCredentials(c *net.UnixConn) (pid int, sameUser bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -31,7 +31,7 @@ func peerCredentials(c *net.UnixConn) (pid int, sameUser bool) {
 	return int(cred.Pid), int(cred.Uid) == os.Getuid()
 }
 
-// procFS asks the kernel about sockets and processes, as this process sees them.
+// procFS asks the kernel about sockets and processes as this process sees them.
 type procFS struct {
 	root string // of /proc
 	self int
@@ -48,8 +48,8 @@ func newProcFSAt(root string, self int, mark string) procFS {
 	return procFS{root, self, mark, querySocket, &sharedScan[map[string]socket]{}, &sharedScan[map[uint64][]int]{}}
 }
 
-// findOwners returns the processes of our user that hold the socket whose own address is addr and whose peer is peer. None
-// if it belongs to another user or nobody can be found.
+// findOwners returns the processes of the user that hold the socket with the addresses. It returns none if the
+// socket belongs to another user or is not found.
 func (p procFS) findOwners(addr, peer net.Addr) []int {
 	a, okA := addr.(*net.TCPAddr)
 	b, okB := peer.(*net.TCPAddr)
@@ -89,8 +89,8 @@ func (p procFS) findSocket(own, peer netip.AddrPort) (socket, bool) {
 // maxAncestors bounds a walk to the root of the process tree.
 const maxAncestors = 256
 
-// isFromTool reports whether the process or one of its ancestors belongs to a tool call: it says so, it bears the mark,
-// or it descends from this very process, whose children are all tools.
+// isFromTool reports whether the process or one of its ancestors belongs to a tool call: toolProcess says so, its
+// environment has the mark, or it descends from this process, whose children are all tools.
 func (p procFS) isFromTool(pid int, toolProcess func(int) bool) bool {
 	if pid == p.self {
 		return false

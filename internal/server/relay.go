@@ -15,19 +15,21 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// relay answers by the process that owns the data, over its socket: of several servers on one data folder all but one are
-// relays, so that each client that starts a server of its own has one. Who may call was decided by the stages here; the owner
-// sees a process of its own user, and refuses us if one of its tools has started us.
+// relay forwards requests to the process that owns the data, over its socket. Several servers can run on one data
+// directory: one owns the data, the others relay, so that each client can start a server of its own. The stages of
+// the relay decide who may call. The owner sees a process of the same user, and refuses a relay that one of its
+// tools started.
 type relay struct {
 	*httputil.ReverseProxy
 	directory string
 	fail      func(http.ResponseWriter, *http.Request, error)
 }
 
-// idleRelay is less than the owner's idleTimeout, so that we do not write into a connection that it is about to close.
+// idleRelay is shorter than the idleTimeout of the owner, so that the relay does not write into a connection that is
+// about to close.
 const idleRelay = idleTimeout / 4
 
-// newRelay returns a handler that needs the owner only when it is called.
+// newRelay returns a handler. It connects to the owner only when it is called.
 func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	r := &relay{directory: c.Directory, fail: fail}
 	r.ReverseProxy = &httputil.ReverseProxy{
@@ -45,7 +47,7 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {
 			if req.Context().Err() != nil {
-				return // nobody reads it
+				return // the client has disconnected
 			}
 			if said := httpio.BodyError(err); said != nil {
 				err = said
@@ -61,8 +63,8 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 
 var errOwner = errors.New("another process owns the data now")
 
-// OwnerOf returns the number by which this process knows the one that listens at the socket: not its own word, for it may live
-// in another namespace. 0: nobody listens, or nobody can say.
+// OwnerOf returns the process id, in this process's namespace, of the process that listens at the socket; 0 if it is
+// unknown.
 func OwnerOf(ctx context.Context, socket string) int {
 	conn, pid, err := dialOwner(ctx, socket)
 	if err != nil {
@@ -81,10 +83,10 @@ func dialOwner(ctx context.Context, socket string) (conn net.Conn, pid int, err 
 	return conn, pid, err
 }
 
-// ownerDial is how long the owner's socket may take to be opened.
+// ownerDial bounds the time to connect to the owner.
 const ownerDial = 2 * time.Second
 
-// rewrite makes the request that of a program of the same user: who the caller is was asked, and is not the owner's concern.
+// rewrite makes the request one of a program of the same user. The stages have checked the caller.
 func (r *relay) rewrite(p *httputil.ProxyRequest) {
 	out := p.Out
 	out.URL.Scheme, out.URL.Host, out.Host = "http", "localhost", "localhost"
@@ -104,8 +106,7 @@ func (r *relay) rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
-// ServeHTTP implements http.Handler. The owner's answers bear the headers of every answer already, or what an operation says
-// in their place.
+// ServeHTTP implements http.Handler. The responses of the owner have the security headers already.
 func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if strings.HasPrefix(req.URL.Path, "/pty/") && strings.HasSuffix(req.URL.Path, "/connect-token") {
 		r.fail(

@@ -1,19 +1,19 @@
-// Package server is the listener: who may call, and under which bounds. What a call does is decided by the packages v1 and
-// v2, one for each contract: paths below /api are V2's, all others V1's, and each tells its own errors.
+// Package server is the listener: it decides who may call, and within which bounds. The packages v1 and v2 serve the calls,
+// one for each contract: paths below /api belong to V2, all others to V1. Each contract encodes its own errors.
 //
-// It listens on a unix socket of mode 0600 and on TCP, and puts the same stages before every operation, in the order of
-// the table in stage.go. What they promise (spec/guarantees S1 to S5, G22, G23):
+// The server listens on a unix socket of mode 0600 and on TCP. The same stages run before every operation, in the order of
+// the table in stages.go. They promise:
 //
-//   - Every request is from somebody: the same user by the kernel's word (unix socket, or loopback TCP without browser
-//     headers), a bearer of the install's secret, the owner of the configured password, or a browser in which one of the
-//     two has logged in. Nobody is answered besides, except with OpenLocal, which trusts everybody on this machine;
-//     people who look with a browser are shown where to log in.
-//   - What comes from a process that one of our tools started is refused, so that an agent cannot act as its user.
-//   - Host and Origin are compared exactly, before anything else looks at the request.
-//   - Headers, bodies, connections and waiting are bounded. A fault of the caller is 4xx with a tagged body.
-//   - An address that other machines reach is refused at the start without a password.
+//   - Every request has a known caller: the same user by the word of the kernel (unix socket, or loopback TCP without
+//     browser headers), a bearer of the installation's secret, the user with the configured password, or a browser that
+//     has logged in with one of the two. All other requests are refused, except with OpenLocal, which trusts every caller
+//     on this machine. Browsers get a login page.
+//   - Requests of processes that a tool started are refused, so that an agent cannot act as its user.
+//   - Host and Origin are compared exactly, before any other stage reads the request.
+//   - Headers, bodies, connections and waits are bounded. An error of the client is 4xx with a tagged body.
+//   - An address that other machines can reach needs a password; without one the server does not start.
 //
-// Secrets and query strings are never logged.
+// The log contains neither secrets nor query strings.
 package server
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Config of a Server. V1, V2 and Secret are needed, and a Socket or TCP.
+// Config of a Server. V1, V2 and Secret are required, and a Socket or TCP.
 type Config struct {
 	V1     *v1.API
 	V2     *v2.API
@@ -60,19 +60,19 @@ type Config struct {
 	Logger      *slog.Logger
 }
 
-// Relay has another process answer what is let through: V1 and V2 then only word refusals. Tickets for terminals admit
-// nobody here, for only the owner knows them.
+// Relay forwards all requests that the stages let through to another process. V1 and V2 then only encode errors.
+// Tickets for terminals do not work over a relay, because only the owner knows them.
 type Relay struct {
 	Socket    string // of the process that owns the data; "" relays nothing
 	Directory string // the location of requests that name none
-	// Owner reports whether the process that holds the socket may answer; nil: whoever it is, as where nobody can say.
+	// Owner reports whether the process that holds the socket may answer; nil allows every process.
 	Owner func(pid int) bool
 }
 
-// DefaultPort is where OpenCode's clients look first.
+// DefaultPort is the port that OpenCode's clients try first.
 const DefaultPort = 4096
 
-// The bounds of spec/guarantees G23.
+// The bounds of requests and connections.
 const (
 	defaultBody        = 16 << 20
 	defaultConnections = 2000
@@ -129,7 +129,7 @@ func New(c Config) (*Server, error) {
 			"set CAIRN_SERVER_PASSWORD, or listen on 127.0.0.1", c.Hostname).
 			At("hostname")
 	case c.MDNS != "" && (!c.TCP || IsLoopback(c.Hostname)):
-		return nil, session.Errorf(session.CodeInvalid, "nobody in the network reaches %s; to be found there, listen on 0.0.0.0", c.Hostname).
+		return nil, session.Errorf(session.CodeInvalid, "no other machine reaches %s; to announce the server, listen on 0.0.0.0", c.Hostname).
 			At("mdns")
 	case !c.TCP && c.Socket == "":
 		return nil, errors.New("a server needs a socket or TCP")
@@ -154,7 +154,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// IsLoopback reports whether only this machine reaches the host.
+// IsLoopback reports whether only this machine can reach the host.
 func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -163,7 +163,7 @@ func IsLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Listen opens the sockets. Serve answers them; until then callers wait.
+// Listen opens the sockets. Callers wait until Serve answers them.
 func (s *Server) Listen(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +232,8 @@ func listenTCP(ctx context.Context, host string, port int) (net.Listener, error)
 	return l, nil
 }
 
-// DuplicateListener returns a second handle of the TCP listener, which stays open behind Shutdown: whoever connects meanwhile waits for the
-// one who serves it next. It is nil where the system has none, and without TCP.
+// DuplicateListener returns a second handle of the TCP listener, which stays open after Shutdown: connections wait
+// for the next server of the port. It returns nil without TCP, and on systems that cannot duplicate listeners.
 func (s *Server) DuplicateListener() net.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,6 +308,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// NewLocalHandler returns the operations for a caller in this process, which needs no credentials: with the bounds, without the
-// questions who and from where.
+// NewLocalHandler returns the operations for callers in this process, without the checks of who calls and from
+// where.
 func (s *Server) NewLocalHandler() http.Handler { return s.newLocalChain(s.routes) }

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedScan shares looks at the whole machine among callers who come at the same time, as when a hundred connect at once.
-// Nobody gets one that began before the question.
+// sharedScan shares scans of the whole machine among callers that come at the same time, for example when a hundred
+// clients connect at once. A caller never gets a scan that started before its call.
 type sharedScan[T any] struct {
-	running sync.Mutex // held during a look
+	running sync.Mutex // held during a scan
 	mu      sync.Mutex // guards next
 	next    *scanResult[T]
 }
@@ -23,6 +23,7 @@ type scanResult[T any] struct {
 	value T
 }
 
+// Run returns the result of a scan that starts after the call.
 func (c *sharedScan[T]) Run(look func() T) T {
 	c.mu.Lock()
 	if c.next == nil {
@@ -34,16 +35,16 @@ func (c *sharedScan[T]) Run(look func() T) T {
 		c.running.Lock()
 		defer c.running.Unlock()
 		c.mu.Lock()
-		c.next = nil // whoever comes from now on needs a later one
+		c.next = nil // later callers need a later scan
 		c.mu.Unlock()
 		n.value = look()
 	})
 	return n.value
 }
 
-// listSocketHolders says of every socket among the open files of our user's other processes who has it, by its inode; several share
-// one after a fork. It goes through some thousand files while a caller waits, so it reads the directories by hand, and
-// leaves out this very process, which has the other end of each connection.
+// listSocketHolders returns the processes of the user that hold each socket, by inode; after a fork several hold
+// one. It reads some thousand files while a caller waits, so it reads directories without allocating per entry. It
+// leaves out this process, which holds the other end of each connection.
 func (p procFS) listSocketHolders() map[uint64][]int {
 	holders := map[uint64][]int{}
 	root, err := os.Open(p.root)
@@ -67,7 +68,7 @@ func (p procFS) listSocketHolders() map[uint64][]int {
 	return holders
 }
 
-// holdsSocket reports whether this process has the socket: it talks to itself.
+// holdsSocket reports whether this process holds the socket, because it is its own client.
 func (p procFS) holdsSocket(inode uint64) (found bool) {
 	dir := newFDReader()
 	dir.listSockets(unix.AT_FDCWD, p.root+"/"+strconv.Itoa(p.self), func(i uint64) { found = found || i == inode })
@@ -79,7 +80,7 @@ func isOwnProcess(root int, pid string) bool {
 	return unix.Fstatat(root, pid, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && int(st.Uid) == os.Getuid()
 }
 
-// fdReader reads the directories of processes' open files, one after the other, into the same memory.
+// fdReader reads the directories of open files of processes, one after the other, into the same memory.
 type fdReader struct {
 	buf, link []byte
 	names     []string
@@ -87,7 +88,7 @@ type fdReader struct {
 
 func newFDReader() fdReader { return fdReader{buf: make([]byte, 8<<10), link: make([]byte, 64)} }
 
-// listSockets tells each of the process's sockets. Those of one that is gone, or that may not be looked into, are none.
+// listSockets calls tell for each socket of the process. A process that has exited or cannot be read has no sockets.
 func (d *fdReader) listSockets(root int, pid string, tell func(inode uint64)) {
 	fd, err := unix.Openat(root, pid+"/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -112,7 +113,7 @@ func (d *fdReader) listSockets(root int, pid string, tell func(inode uint64)) {
 	}
 }
 
-// parseSocketInode reads what the link of an open socket says.
+// parseSocketInode parses the link of an open socket.
 func parseSocketInode(link string) (uint64, bool) {
 	number, ok := strings.CutPrefix(link, "socket:[")
 	number, closed := strings.CutSuffix(number, "]")

@@ -15,17 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socket is what the kernel tells about one TCP socket.
+// socket is what the kernel reports about a TCP socket.
 type socket struct {
 	uid       int
-	inode     uint64 // 0: no process has it any more
+	inode     uint64 // 0: closed by all processes
 	connected bool
 }
 
 const loopbackIndex = 1 // of lo, in every network namespace
 
-// connectedStates are those of a connection that a process has, by the kernel's enum: one that stands, and one of which an
-// end will send no more, as that of a client that has said all and waits for its answer.
+// connectedStates are the states of a connection that a process holds: established, or closed for writing by one
+// end, as by a client that waits for its response.
 var connectedStates = []byte{1, 4, 5, 8} // ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT
 
 // The request and the answer of sock_diag(7), behind the netlink header.
@@ -35,8 +35,8 @@ const (
 	diagAnswer  = 4 + diagID + 20
 )
 
-// querySocket asks the kernel about the socket with exactly these addresses: one question, where its tables are as long as
-// the machine has room for connections. ENOENT: there is none, or the kernel cannot tell.
+// querySocket asks the kernel about the socket with exactly these addresses. One question is cheaper than the tables
+// of all connections. ENOENT: the socket does not exist, or the kernel cannot tell.
 func querySocket(own, peer netip.AddrPort) (socket, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -88,8 +88,8 @@ func appendAddresses(b []byte, own, peer netip.AddrPort) []byte {
 	return b
 }
 
-// decodeDiagResponse reads struct inet_diag_msg. The kernel may answer with a socket that only listens there: what it says must be
-// about these very addresses.
+// decodeDiagResponse decodes struct inet_diag_msg. The kernel may answer with a listening socket, so the addresses
+// must match.
 func decodeDiagResponse(b []byte, own, peer netip.AddrPort) (socket, error) {
 	if len(b) < unix.SizeofNlMsghdr+4 {
 		return socket{}, errDiag
@@ -124,13 +124,13 @@ func decodeAddress(family byte, port, addr []byte) netip.AddrPort {
 	return normalizeAddress(netip.AddrPortFrom(a, binary.BigEndian.Uint16(port)))
 }
 
-// normalizeAddress writes an address in one way: an IPv4 address may come as one of IPv6, and a zone is not part of it.
+// normalizeAddress returns IPv4 addresses that are mapped to IPv6 as IPv4, without a zone.
 func normalizeAddress(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// readConnections reads the kernel's tables, for where it does not answer about one socket: all connections that a process may have,
-// by own and peer address.
+// readConnections reads the tables of all connections, by own and peer address, for systems whose kernel does not
+// answer about one socket.
 func (p procFS) readConnections() map[string]socket {
 	found := map[string]socket{}
 	for _, table := range []string{"tcp", "tcp6"} {
@@ -159,7 +159,7 @@ func (p procFS) readConnections() map[string]socket {
 	return found
 }
 
-// formatProcAddress writes an address as the kernel does: 32-bit words in its own byte order.
+// formatProcAddress formats an address as in /proc/net/tcp: 32-bit words in the byte order of the machine.
 func formatProcAddress(table string, a netip.AddrPort) string {
 	ip := a.Addr().Unmap().AsSlice()
 	if table == "tcp6" {

@@ -12,15 +12,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
-// stage is one thing that happens to every request before it reaches its operation. It answers itself, or calls next.
+// stage is one check of every request before its operation. It answers the request, or calls next.
 type stage struct {
 	name  string
 	local bool // also for callers in this process
 	run   func(s *Server, w http.ResponseWriter, r *http.Request, next http.Handler)
 }
 
-// listStages is the order. Host and origin come first, so that nothing looks at a request that a page has tricked a
-// browser into; media and body come last, so that nobody unknown makes us read.
+// listStages returns the stages in their order. The checks of host and origin come first, so that requests that a
+// page tricked a browser into get no further. The checks of media type and body come last, so that the server reads
+// nothing from unknown callers.
 func listStages() []stage {
 	return []stage{
 		{"recover", true, (*Server).recoverPanic},
@@ -54,7 +55,7 @@ func (s *Server) wrapStages(h http.Handler, with func(stage) bool) http.Handler 
 	return h
 }
 
-// recoverPanic turns a panic of ours into an answer and a log line.
+// recoverPanic turns a panic of a handler into a response and a log line.
 func (s *Server) recoverPanic(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	t := &responseRecorder{ResponseWriter: w}
 	defer func() {
@@ -88,7 +89,7 @@ func (s *Server) recoverPanic(w http.ResponseWriter, r *http.Request, next http.
 
 var errPanic = errors.New("a handler panicked; the line before says where")
 
-// responseRecorder knows what was answered.
+// responseRecorder records the status and the size of a response.
 type responseRecorder struct {
 	http.ResponseWriter
 	status int
@@ -114,7 +115,7 @@ func (t *responseRecorder) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController through.
 func (t *responseRecorder) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// logRequest says what was asked and answered: no query and no header, for both can hold secrets.
+// logRequest logs the request and the response, without query and headers: both can contain secrets.
 func (s *Server) logRequest(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	begun := time.Now()
 	next.ServeHTTP(w, r)
@@ -136,7 +137,7 @@ func (s *Server) logRequest(w http.ResponseWriter, r *http.Request, next http.Ha
 	}
 }
 
-// addSecurityHeaders tells browsers to make nothing of an answer (spec/guarantees S5).
+// addSecurityHeaders tells browsers not to render or embed a response.
 func (s *Server) addSecurityHeaders(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	setSecurityHeaders(w)
 	next.ServeHTTP(w, r)
@@ -158,8 +159,8 @@ var securityHeaders = map[string]string{
 	"Vary":                         "Origin",
 }
 
-// checkMedia refuses changes with a body that is not declared as JSON: a browser sends anything else to anybody without
-// asking (spec/guarantees S4).
+// checkMedia refuses changes with a body that is not declared as JSON: a browser sends other types without a
+// preflight request.
 func (s *Server) checkMedia(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if !isSafeMethod(r.Method) && !declaresJSON(r) {
 		s.fail(w, r, httpio.NewUnsupportedMedia(r.Header.Get("Content-Type")))
@@ -176,7 +177,7 @@ func isSafeMethod(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// declaresJSON reports whether the body is JSON, or there is none and nothing said of it.
+// declaresJSON reports whether the body is declared as JSON, or is absent together with its type.
 func declaresJSON(r *http.Request) bool {
 	values := r.Header.Values("Content-Type")
 	if len(values) == 0 {

@@ -304,6 +304,11 @@ func (unimplementedHandlers) addMCP(_ context.Context, in body[mcpServer]) (map[
 	return map[string]mcpStatus{in.Body.Name: {"failed", "cairn does not connect to MCP servers yet"}}, nil
 }
 
+// Validate implements operation.Validator.
+func (b *summaryRequest) Validate() error {
+	return requireMembers("providerID", b.ProviderID, "modelID", b.ModelID)
+}
+
 // serverName returns the name of the MCP server of a request.
 func (in mcpIn) serverName() string { return in.Name }
 
@@ -333,7 +338,12 @@ func (h unimplementedHandlers) revertSession(
 	return h.refuseRequest(ctx, in.SessionID, "cairn cannot revert sessions yet")
 }
 
-func (h unimplementedHandlers) summarizeSession(ctx context.Context, in sessionBody[summaryRequest]) (bool, error) {
+// summarizeSession refuses incomplete requests like OpenCode, whose clients rely on the error.
+func (h unimplementedHandlers) summarizeSession(ctx context.Context, in struct {
+	sessionIn
+	Body summaryRequest `body:"required"`
+},
+) (bool, error) {
 	_, err := h.refuseRequest(ctx, in.SessionID, "cairn cannot summarise sessions yet")
 	return false, err
 }
