@@ -132,7 +132,7 @@ func TestNotAnnounced(t *testing.T) {
 	for why, c := range map[string]server.Config{
 		"no other machine reaches 127.0.0.1": {TCP: true, MDNS: server.MDNSDomain},
 		"no other machine reaches 0.0.0.0":   {Socket: "s", Hostname: "0.0.0.0", MDNS: server.MDNSDomain},
-		"is not below .local":                     {TCP: true, Hostname: "0.0.0.0", Password: "p", MDNS: "example.com"},
+		"is not below .local":                {TCP: true, Hostname: "0.0.0.0", Password: "p", MDNS: "example.com"},
 	} {
 		c.Secret = secret
 		if _, err := server.New(c); err == nil || !strings.Contains(err.Error(), why) {

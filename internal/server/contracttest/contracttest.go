@@ -1,4 +1,4 @@
-// Package contracttest holds answers against an OpenAPI document: that of the real OpenCode, or a part of it.
+// Package contracttest validates responses against an OpenAPI document: that of the real OpenCode, or cairn's.
 package contracttest
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Contract is what a document promises. Safe for concurrent use.
+// Contract is what a document promises. It is safe for concurrent use.
 type Contract struct {
-	// Plain takes out of a value what we add to OpenCode's, so that everything else is held to the closed schemas of the
-	// document; nil takes out nothing.
+	// Plain removes the additional fields of cairn from a value, so that the rest is validated against the closed
+	// schemas of the document; nil removes nothing.
 	Plain func(v any)
 
-	// Own is set for a document of ours: it tells of every error. What we answer where OpenCode has no error of that kind is
-	// not held to its document.
+	// Own is set for cairn's own document, which describes every error. Errors that OpenCode does not have are not
+	// validated against its document.
 	Own bool
 
 	paths map[string]map[string]contractOperation
@@ -77,13 +77,13 @@ func (c *Contract) find(method, path string) (contractOperation, bool) {
 	return contractOperation{}, false
 }
 
-// HTTPExchange is a request and its answer.
+// HTTPExchange is a request and its response.
 type HTTPExchange struct {
 	Method, Path, Status string
 	Body                 []byte
 }
 
-// Check validates an answer; known is false for operations of ours, which the document does not have.
+// Check validates a response. known is false for operations that the document does not have.
 func (c *Contract) Check(t testing.TB, e HTTPExchange) (known bool) {
 	t.Helper()
 	method, path, status, body := e.Method, e.Path, e.Status, e.Body
@@ -93,14 +93,14 @@ func (c *Contract) Check(t testing.TB, e HTTPExchange) (known bool) {
 	}
 	answer, ok := op.Responses[status]
 	if !ok {
-		return false // a status of ours, such as 413
+		return false // a status that only cairn has, such as 413
 	}
 	var tag struct {
 		Tag string `json:"_tag"`
 	}
 	if !c.Own && json.Unmarshal(body, &tag) == nil && tag.Tag != "" && c.defs[tag.Tag] == nil &&
 		tag.Tag != "UnknownError" {
-		return false // an error of ours
+		return false // an error that only cairn has
 	}
 	media, ok := answer.Content["application/json"]
 	if !ok {
@@ -172,7 +172,7 @@ func (c *Contract) resolveSchema(t testing.TB, schema jsontext.Value) *jsonschem
 
 var aRef = regexp.MustCompile(`"#/\$defs/([^"]+)"`)
 
-// collect adds the definitions that the schema needs.
+// collect adds the definitions that the schema refers to.
 func (c *Contract) collect(schema jsontext.Value, needed map[string]jsontext.Value) {
 	for _, m := range aRef.FindAllSubmatch(schema, -1) {
 		name := string(m[1])

@@ -13,33 +13,33 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// NewUnauthorized is the error for callers that are nobody.
+// NewUnauthorized returns the error for callers without valid credentials.
 func NewUnauthorized(message string) error {
 	e := session.Errorf(session.CodeDenied, "%s", message)
 	e.Kind = api.KindAuth
 	return e
 }
 
-// NewUnsupportedMedia is the error for bodies that are not declared as JSON.
+// NewUnsupportedMedia returns the error for bodies that are not declared as JSON.
 func NewUnsupportedMedia(got string) error {
 	e := session.Errorf(session.CodeInvalid, "the body must be sent as application/json, got %q", Clip(got, 100))
 	e.Kind = api.KindMedia
 	return e
 }
 
-// NewUnsupportedEncoding is the error for bodies that are not sent as they are.
+// NewUnsupportedEncoding returns the error for compressed bodies.
 func NewUnsupportedEncoding(how string) error {
 	e := session.Errorf(session.CodeInvalid, "the body must be sent as it is, got Content-Encoding %q", Clip(how, 100))
 	e.Kind = api.KindMedia
 	return e
 }
 
-// IsClientGone reports whether the error is only that nobody waits for the answer any more.
+// IsClientGone reports whether the error is only that the client has disconnected.
 func IsClientGone(r *http.Request, err error) bool {
 	return r.Context().Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(r.Context())))
 }
 
-// PublicError returns the error as it may be told.
+// PublicError returns the error that a client may see. The text of an internal error is not part of it.
 func PublicError(err error) *session.Error {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
 		return e
@@ -50,8 +50,8 @@ func PublicError(err error) *session.Error {
 	return session.Errorf(session.CodeInternal, "Unexpected server error. Check server logs for details.")
 }
 
-// storeError says what keeps the store from working. One that is closing, or that does not know how a commit came out,
-// may be asked again; so may the next owner.
+// storeError says why the store cannot be used. A store that is closing, or that does not know the outcome of a
+// commit, can be asked again; so can the next owner of the data.
 func storeError(err error) *session.Error {
 	kind, words := api.KindStore, "the data cannot be read or written now; run cairn doctor to see why"
 	switch {
@@ -72,7 +72,7 @@ func storeError(err error) *session.Error {
 	return e
 }
 
-// damageMessage says how much is damaged.
+// damageMessage says what is damaged.
 func damageMessage(err error) string {
 	if d, ok := errors.AsType[*store.Damage](err); ok && d.SessionID != "" {
 		return fmt.Sprintf("stored data of session %s is damaged; run cairn doctor", d.SessionID)
@@ -80,7 +80,7 @@ func damageMessage(err error) string {
 	return "stored data is damaged; run cairn doctor"
 }
 
-// NewRef names a log line for the one who got the answer.
+// NewRef returns an identifier that connects a response with its line in the log.
 func NewRef() string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -10,10 +10,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// HeaderDefaultDirectory names the directory of requests that name none, percent-encoded: the one of the process that relays them.
+// HeaderDefaultDirectory is the header with the directory of requests that name none, percent-encoded: that of the
+// process that relays them.
 const HeaderDefaultDirectory = "X-Cairn-Default-Directory"
 
-// DefaultDirectory returns the location of a request that names none; ours unless the request says which.
+// DefaultDirectory returns the directory of a request that names none: that of the header, else ours.
 func DefaultDirectory(r *http.Request, ours string) string {
 	plain, err := url.PathUnescape(r.Header.Get(HeaderDefaultDirectory))
 	if err != nil {
@@ -25,15 +26,15 @@ func DefaultDirectory(r *http.Request, ours string) string {
 	return ours
 }
 
-// Locator finds the location of requests: by the query, then the headers, else its own Directory (spec/v2 HT-4).
+// Locator finds the location of requests: in the query, else in the headers, else its own Directory.
 type Locator struct {
-	QueryDirectory, QueryWorkspace string // the names of the parameters
+	QueryDirectory, QueryWorkspace string // names of parameters
 
 	Directory string // of requests that name none
-	Relative  bool   // a relative directory is one below Directory, not a mistake
+	Relative  bool   // a relative directory is below Directory instead of an error
 }
 
-// Locate returns the location of the request, and whether the request named it. The header may be percent-encoded.
+// Locate returns the location of the request, and whether the request names it. The header may be percent-encoded.
 func (c Locator) Locate(r *http.Request) (l session.Location, named bool, err error) {
 	q := r.URL.Query()
 	l = session.Location{Directory: q.Get(c.QueryDirectory), WorkspaceID: q.Get(c.QueryWorkspace)}
@@ -60,9 +61,9 @@ func (c Locator) Locate(r *http.Request) (l session.Location, named bool, err er
 	return l, true, WithPart(part, err)
 }
 
-const maxDirectory = 4096 // bytes, as systems have it
+const maxDirectory = 4096 // bytes, the limit of most systems
 
-// CleanLocation refuses directories that name no one place.
+// CleanLocation refuses directories that are not absolute paths and returns the clean location.
 func CleanLocation(l session.Location) (session.Location, error) {
 	wrong := ""
 	switch {

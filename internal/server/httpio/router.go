@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Router answers as Mux does, and tells through Fail of paths and methods that Mux does not have. OPTIONS names the methods
-// of a path that Mux has.
+// Router answers as Mux does, and answers unknown paths and methods through Fail. OPTIONS lists the methods of a
+// path.
 type Router struct {
 	Mux  *http.ServeMux
 	Fail func(w http.ResponseWriter, r *http.Request, err error)
@@ -43,7 +43,7 @@ func (h Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Fail(w, r, err)
 }
 
-// allowProbe takes the mux's own refusal, of which only the Allow header is wanted.
+// allowProbe receives the mux's own response, of which only the Allow header is used.
 type allowProbe struct{ header http.Header }
 
 func (p *allowProbe) Header() http.Header         { return p.header }

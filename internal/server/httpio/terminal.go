@@ -18,26 +18,26 @@ import (
 const (
 	maxOutputFrame = 64 << 10    // bytes of output in a frame
 	maxInputFrame  = 1 << 20     // bytes of input in a frame
-	closeTimeout   = time.Second // for the last words to a client
+	closeTimeout   = time.Second // for the close handshake
 )
 
-// ServeTerminal makes a WebSocket of the request: first what the terminal has said, then a binary frame with the cursor
-// that is reached, then what it says as it comes; what the client sends is typed. After a gap in the output comes a frame
-// with the cursor again. It lasts until the program ends (1000), ctx does (1001), or the client leaves.
+// ServeTerminal upgrades the request to a WebSocket. It sends the output so far, then a binary frame with the
+// cursor, then new output as it comes; the client sends input. After a gap in the output it sends the cursor again.
+// It lasts until the program exits (1000), ctx ends (1001), or the client leaves.
 //
-// Whose page may connect was decided for every request (package server), so that the library does not ask again.
+// Package server has checked the origin of the page, so the library does not check it again.
 func ServeTerminal(ctx context.Context, w http.ResponseWriter, r *http.Request, t *pty.Attachment) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return NewInvalid("headers", "Upgrade", "connect to a terminal by WebSocket")
 	}
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return nil // it has answered
+		return nil // Accept has answered
 	}
 	defer func() { _ = c.CloseNow() }()
 	c.SetReadLimit(maxInputFrame)
 	showing, gone := context.WithCancelCause(ctx)
-	alive, leave := context.WithCancel(context.WithoutCancel(ctx)) // the connection, which is still told why ctx ended
+	alive, leave := context.WithCancel(context.WithoutCancel(ctx)) // the connection outlives ctx to send the reason
 	defer context.AfterFunc(showing, func() { time.AfterFunc(closeTimeout, leave) })()
 	var typing sync.WaitGroup
 	typing.Go(func() { gone(copyInput(alive, c, t)) })
@@ -55,7 +55,7 @@ func ServeTerminal(ctx context.Context, w http.ResponseWriter, r *http.Request, 
 	return err
 }
 
-// closeConn tells the client why it ends. One that is gone is told nothing.
+// closeConn sends the client the reason of the end. A client that has disconnected is no error.
 func closeConn(c *websocket.Conn, code websocket.StatusCode, why string) error {
 	_ = c.Close(code, why)
 	return nil
@@ -67,14 +67,15 @@ func copyInput(ctx context.Context, c *websocket.Conn, t *pty.Attachment) error 
 		if err != nil {
 			return err
 		}
-		_ = t.WriteInput(ctx, p) // a program that is over reads nothing; that it is over will be shown
+		_ = t.WriteInput(ctx, p) // an exited program reads nothing; copyOutput reports the exit
 	}
 }
 
-// sendFrame sends a frame. One that began is sent whole, also when showing has to stop, unless the client does not read.
+// sendFrame sends a frame. A frame that was started is sent whole, even if the output stops, unless the client does
+// not read.
 type sendFrame func(kind websocket.MessageType, p []byte) error
 
-// copyOutput sends output until there is none any more.
+// copyOutput sends output until the program exits.
 func copyOutput(ctx context.Context, t *pty.Attachment, send sendFrame) error {
 	for t.IsReplaying() {
 		if err := sendNext(ctx, t, send); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// findMisspelled finds a member of the body that no field of t has, but for its case: it would be ignored, and was meant.
-// Members that are like none survive or are ignored, as OpenCode does.
+// findMisspelled finds a member of the body that differs from a field of t only in case: decoding would ignore it,
+// although the client meant the field. Other unknown members are ignored, as in OpenCode.
 func findMisspelled(t reflect.Type, body jsontext.Value) (path, meant string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -42,7 +42,7 @@ func findMisspelled(t reflect.Type, body jsontext.Value) (path, meant string) {
 	return "", ""
 }
 
-// jsonFields returns the members that a struct is read from.
+// jsonFields returns the members from which a struct is decoded.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {
@@ -62,7 +62,7 @@ func findFoldedName(name string, fields map[string]reflect.Type) string {
 	return ""
 }
 
-// hasMembers reports whether values of t hold members that can be misspelt.
+// hasMembers reports whether values of t contain members that can be misspelled.
 func hasMembers(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
@@ -72,7 +72,7 @@ func hasMembers(t reflect.Type) bool {
 	}
 }
 
-// listMembers yields what an object or a list holds, by name or index, without copying it.
+// listMembers yields the members of an object or a list, by name or index, without copying them.
 func listMembers(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
 		d := jsontext.NewDecoder(bytes.NewBuffer(v))
@@ -94,7 +94,7 @@ func listMembers(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	}
 }
 
-// joinPath joins a path to what it is below of.
+// joinPath returns the path with a dot in front, unless it begins with an index.
 func joinPath(path string) string {
 	if strings.HasPrefix(path, "[") {
 		return path

@@ -1,11 +1,11 @@
-// Package openapi writes the OpenAPI document of a contract from its Go types, so that the document cannot say what the
-// code does not.
+// Package openapi generates the OpenAPI document of a contract from its Go types, so that the document and the code cannot
+// differ.
 //
-//   - A struct is an object. Answers are closed: they have these members and no other. Requests are open and name no member
-//     as required: what is unknown in them is ignored, and what is missing is told by the operation.
-//   - omitzero and omitempty make a member optional; a tag enum:"a,b" lists what a string may be, and is:"number" says what
-//     JSON that is passed on holds.
-//   - What Go's types do not say, which values a named string has and what may stand behind an interface, is in Types.
+//   - A struct is an object. Responses are closed: they have these members and no others. Requests are open and require no
+//     members, because unknown members are ignored and the operation reports missing ones.
+//   - omitzero and omitempty make a member optional. A tag enum:"a,b" lists the values of a string, and is:"number" names
+//     the type of raw JSON.
+//   - Types describes what Go's types do not say: the values of named strings and the types behind interfaces.
 package openapi
 
 import (
@@ -36,7 +36,7 @@ type Parameter struct {
 	Enum     []string
 }
 
-// Types is what Go's types do not say.
+// Types describes what Go's types do not say.
 type Types struct {
 	Enums   map[reflect.Type][]string
 	Members map[string]string // JSON Schemas of members of these names, whatever their type
@@ -45,7 +45,7 @@ type Types struct {
 	Names   map[reflect.Type]string // of components that differ from the names of their types
 }
 
-// Union is what stands behind an interface, or what an envelope may hold.
+// Union lists the types behind an interface, or in an envelope.
 type Union struct {
 	By   string                  // the member whose value tells them apart
 	Of   map[string]reflect.Type // by that value
@@ -56,7 +56,7 @@ type Union struct {
 // object is a JSON object of the document.
 type object = map[string]any
 
-// EncodeDocument returns the document, as indented JSON that is the same for the same contract.
+// EncodeDocument returns the document as indented JSON. Equal contracts have equal documents.
 func EncodeDocument(title, version string, operations []Operation, t Types) ([]byte, error) {
 	b := &builder{types: t, schemas: object{}, names: map[reflect.Type]string{}}
 	paths := object{}

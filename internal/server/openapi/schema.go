@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// builder makes schemas of types. Structs of answers become components.
+// builder generates schemas. The structs of responses become components.
 type builder struct {
 	types   Types
 	schemas object
@@ -20,7 +20,7 @@ type builder struct {
 	open    bool // a request is being described
 }
 
-// describeRequest describes what is read: open objects, in place.
+// describeRequest describes a request type: an open object, in place.
 func (b *builder) describeRequest(t reflect.Type) object {
 	b.open = true
 	defer func() { b.open = false }()
@@ -63,7 +63,7 @@ func (b *builder) describeType(t reflect.Type) object {
 	}
 }
 
-// parseSchema is a schema that is given as text.
+// parseSchema parses a schema that is given as text.
 func parseSchema(form string) (out object) {
 	if err := json.Unmarshal([]byte(form), &out); err != nil {
 		panic(err) // it is a constant
@@ -71,7 +71,7 @@ func parseSchema(form string) (out object) {
 	return out
 }
 
-// describeStruct describes a struct; that of an answer is a component.
+// describeStruct describes a struct. The struct of a response is a component.
 func (b *builder) describeStruct(t reflect.Type) object {
 	if b.open || t.Name() == "" || strings.Contains(t.Name(), "[") {
 		return b.describeMembers(t, nil)
@@ -87,7 +87,7 @@ func (b *builder) describeStruct(t reflect.Type) object {
 
 func newRef(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
-// chooseName finds one for a component: that of the type, behind that of its package if another has it.
+// chooseName chooses the name of a component: that of the type, with its package if another type has the same name.
 func (b *builder) chooseName(t reflect.Type) string {
 	name := exportedName(t.Name())
 	if given, ok := b.types.Names[t]; ok {
@@ -109,7 +109,7 @@ func exportedName(name string) string {
 	return string(unicode.ToUpper(r)) + name[size:]
 }
 
-// describeMembers describes a struct in place; those in fixed are as they are there.
+// describeMembers describes a struct in place. The schemas in fixed override those of its members.
 func (b *builder) describeMembers(t reflect.Type, fixed object) object {
 	properties := object{}
 	required := []string{}
@@ -128,8 +128,8 @@ func (b *builder) describeMembers(t reflect.Type, fixed object) object {
 	return out
 }
 
-// collectMembers adds the members of a struct, and of those within it that have no name of their own. more says that it keeps
-// members that it does not know, and may have them.
+// collectMembers adds the members of a struct and of its embedded structs. more reports that the struct keeps
+// unknown members.
 func (b *builder) collectMembers(t reflect.Type, properties object, required *[]string) (more bool) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -161,7 +161,7 @@ func (b *builder) collectMembers(t reflect.Type, properties object, required *[]
 	return more
 }
 
-// describeUnion describes each that there may be, with its value of the member that tells them apart.
+// describeUnion describes each type of a union, with its value of the member that distinguishes them.
 func (b *builder) describeUnion(t reflect.Type, u Union) object {
 	if name, known := b.names[t]; known {
 		return newRef(name)

@@ -1,9 +1,9 @@
 // Package sse writes server-sent events.
 //
-// A stream begins at once with a comment, so that the client knows that it stands, and says ": heartbeat", or a frame of
-// the writer's, whenever it was quiet for HeartbeatEvery. Every write has WriteTimeout; one that fails or is late ends the stream's context, and
-// everything written afterwards is dropped. So a reader that stalls costs one connection and its buffers, never the
-// writer's time beyond that.
+// A stream begins with a comment, so that the client knows that it is open. It sends ": heartbeat", or a frame of the
+// writer, whenever it was quiet for HeartbeatEvery. Every write has WriteTimeout; a write that fails or times out ends the
+// context of the stream, and later writes are dropped. A stalled reader therefore costs one connection and its buffers, and
+// no more of the writer's time.
 //
 // A Stream belongs to one handler, which closes it before it returns.
 package sse
@@ -19,18 +19,18 @@ import (
 	"time"
 )
 
-// The figures of spec/guarantees G13 and G22.
+// The times and sizes of a stream.
 const (
 	HeartbeatEvery = 10 * time.Second
 	WriteTimeout   = 10 * time.Second
 
-	// MaxFrame bounds the bytes of one frame: generated clients fail at 1 MiB of unfinished text (spec/v2 SS-1b).
+	// MaxFrame bounds the bytes of one frame: generated clients fail at 1 MiB of incomplete text.
 	MaxFrame = 900 << 10
 
 	flushAt = 32 << 10
 )
 
-// ErrFrameTooLarge says that a frame would be larger than MaxFrame. Nothing of it was written.
+// ErrFrameTooLarge says that a frame exceeds MaxFrame. Send has written nothing.
 var ErrFrameTooLarge = fmt.Errorf("a server-sent event may have %d bytes", MaxFrame)
 
 // Frame is one event. ID and Event are optional; Data is one line or several.
@@ -54,8 +54,8 @@ type Stream struct {
 	beats  func() Frame // nil: a comment
 }
 
-// Open writes the header and the first comment. The returned context ends when the client is gone, when it does not
-// read for WriteTimeout, or with ctx.
+// Open writes the header and the first comment. The returned context ends when the client has disconnected or does
+// not read for WriteTimeout, or with ctx.
 func Open(ctx context.Context, w http.ResponseWriter) (context.Context, *Stream) {
 	ctx, s := OpenQuiet(ctx, w)
 	s.mu.Lock()
@@ -65,7 +65,7 @@ func Open(ctx context.Context, w http.ResponseWriter) (context.Context, *Stream)
 	return ctx, s
 }
 
-// OpenQuiet is Open without the comment, for those who send a frame at once.
+// OpenQuiet is Open without the comment, for writers that send a frame at once.
 func OpenQuiet(ctx context.Context, w http.ResponseWriter) (context.Context, *Stream) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	h := w.Header()
@@ -81,7 +81,7 @@ func OpenQuiet(ctx context.Context, w http.ResponseWriter) (context.Context, *St
 	return ctx, s
 }
 
-// Send adds a frame. Unless more says that another one follows at once, everything added so far leaves now.
+// Send adds a frame. Unless more says that another frame follows at once, it sends everything that was added.
 func (s *Stream) Send(f Frame, more bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Stream) Send(f Frame, more bool) error {
 	return s.err
 }
 
-// Flush lets everything added so far leave now.
+// Flush sends everything that was added.
 func (s *Stream) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Stream) Flush() error {
 	return s.err
 }
 
-// Close lets what was added leave and ends the stream. Later calls do nothing.
+// Close sends what was added and ends the stream. Later calls do nothing.
 func (s *Stream) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Stream) Close() {
 		return
 	}
 	s.flush()
-	_ = s.rc.SetWriteDeadline(time.Now().Add(WriteTimeout)) // for the end that net/http writes
+	_ = s.rc.SetWriteDeadline(time.Now().Add(WriteTimeout)) // for the final chunk of net/http
 	s.closed = true
 	if s.err == nil {
 		s.err = http.ErrServerClosed
@@ -128,14 +128,15 @@ func (s *Stream) Close() {
 	s.cancel(nil)
 }
 
-// BreakConnection lets what was added leave and breaks the connection off: readers see a failure and come again, where an orderly end
-// tells them that nothing will follow. So nothing stands behind it but what is deferred.
+// BreakConnection sends what was added and aborts the connection: clients see a failure and reconnect, whereas an
+// orderly end tells them that nothing follows. It panics with http.ErrAbortHandler, so only deferred calls run after
+// it.
 func (s *Stream) BreakConnection() {
 	s.Close()
 	panic(http.ErrAbortHandler)
 }
 
-// SetHeartbeat makes heartbeats frames, for readers who take no comment for one.
+// SetHeartbeat sends frames as heartbeats, for clients that ignore comments.
 func (s *Stream) SetHeartbeat(frame func() Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,14 +164,14 @@ func (s *Stream) flush() {
 	}
 }
 
-// write sends the pieces, the first of which is the buffer, and empties that. A large frame is a piece of its own: a
-// stalled reader then holds no copy of it, but the sender's. mu is held.
+// write sends the pieces, the first of which is the buffer, and empties the buffer. A large frame is a piece of its
+// own, so that a stalled reader holds no copy of it. mu is held.
 func (s *Stream) write(pieces ...[]byte) {
 	if s.err != nil || s.closed {
 		return
 	}
 	err := s.rc.SetWriteDeadline(time.Now().Add(WriteTimeout))
-	if errors.Is(err, http.ErrNotSupported) { // in process: the reader's context is the bound
+	if errors.Is(err, http.ErrNotSupported) { // a call in this process has no deadline
 		err = nil
 	}
 	for _, p := range pieces {
@@ -183,7 +184,7 @@ func (s *Stream) write(pieces ...[]byte) {
 	}
 	s.buf = s.buf[:0]
 	if cap(s.buf) > 2*flushAt {
-		s.buf = nil // a burst does not stay with every idle reader
+		s.buf = nil // release the memory of a burst
 	}
 	if err != nil {
 		s.err = fmt.Errorf("write the stream: %w", err)
@@ -204,7 +205,7 @@ func appendFrame(b []byte, f Frame) []byte {
 		switch {
 		case c == '\n':
 			b = append(b, "\ndata: "...)
-		case c == '\r' && i+1 < len(f.Data) && f.Data[i+1] == '\n': // one line end, not two
+		case c == '\r' && i+1 < len(f.Data) && f.Data[i+1] == '\n': // \r\n is one line end
 		case c == '\r':
 			b = append(b, "\ndata: "...)
 		default:
@@ -224,7 +225,7 @@ func appendFields(b []byte, f Frame) []byte {
 	return b
 }
 
-// oneLine keeps a field from ending early.
+// oneLine replaces characters that would end a field.
 func oneLine(s string) string {
 	if !strings.ContainsAny(s, "\r\n\x00") {
 		return s

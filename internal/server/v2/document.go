@@ -47,6 +47,7 @@ func documentTypes() openapi.Types {
 		},
 		Names: map[reflect.Type]string{
 			typeOf[wireEvent]():    "ShownEvent",
+			typeOf[wireHistory]():  "History",
 			typeOf[emptyObject]():  "NothingSaid",
 			typeOf[statusNotice](): "StatusChanged",
 		},

@@ -11,11 +11,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/server/sse"
 )
 
-// frameRoom is what a frame needs beside its data.
+// frameRoom is what a frame needs besides its data.
 const frameRoom = 8 << 10
 
-// fitFrame cuts what makes the frame too large for a stream: first the longest strings, then shorter ones, at last all
-// that is not a short member of the payload itself. The event stays what it is in the log, and in /history.
+// fitFrame shortens a frame that is too large for a stream: first the longest strings, then shorter ones, finally
+// everything but short members of the payload itself. The event in the log and in /history stays whole.
 func (f eventFrame) fitFrame() eventFrame {
 	if len(f.data) <= sse.MaxFrame-frameRoom {
 		return f
@@ -31,7 +31,8 @@ func (f eventFrame) fitFrame() eventFrame {
 	return f
 }
 
-// shorten rewrites the value with no string longer than most. The media type of a data URI stays, its content goes.
+// shorten rewrites the value without strings longer than most. A data URI keeps its media type and loses its
+// content.
 func shorten(v jsontext.Value, most int) (jsontext.Value, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
 	var out bytes.Buffer
@@ -66,7 +67,7 @@ func shortenString(s string, most int) string {
 	return fmt.Sprintf("%s… [%d bytes in all]", cutText(s, most/2), len(s))
 }
 
-// shortMembers keeps the numbers, booleans and short strings at the top of an object.
+// shortMembers returns the numbers, booleans and short strings at the top of an object.
 func shortMembers(v jsontext.Value) jsontext.Value {
 	var all map[string]jsontext.Value
 	kept := map[string]jsontext.Value{}

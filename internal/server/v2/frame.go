@@ -18,11 +18,11 @@ type eventFrame struct {
 	durable   *eventRef
 	location  *session.Location
 	data      jsontext.Value // valid JSON
-	ephemeral bool           // live text: it moves no cursor
-	elided    bool           // long strings are cut; the whole event is in /history
+	ephemeral bool           // live text; it does not move the cursor
+	elided    bool           // strings were shortened; the whole event is in /history
 }
 
-// eventRef is where a durable event stands.
+// eventRef is the position of a durable event.
 type eventRef struct {
 	session session.ID
 	seq     int64
@@ -57,7 +57,7 @@ func (f eventFrame) append(b []byte) []byte {
 
 func quote(b []byte, s string) []byte {
 	out, err := jsontext.AppendQuote(b, s)
-	if err != nil { // invalid UTF-8, which only a foreign log can hold
+	if err != nil { // invalid UTF-8, possible only in a log of another program
 		out, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	return out
@@ -94,7 +94,7 @@ func newFragmentFrames(ids *session.IDs, f *session.Fragment) ([]eventFrame, err
 	return frames, nil
 }
 
-// cutText returns the first n bytes of s or a few less, so that no character is cut.
+// cutText returns the first n bytes of s, or a few less so that no character is cut.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// CheckCoverage holds that our document promises all that theirs does, but for what is known to be absent and what the file of
-// exceptions names, each with its reason: the comment above it. A line may hold one *, for anything. Lines that are no
-// longer needed fail, too.
+// CheckCoverage checks that cairn's document promises everything that theirs does, except for what is known to be
+// absent and what the file of exceptions lists. Each exception has a reason: the comment above it. A line may
+// contain one *, for any text. Unused exceptions fail, too.
 func CheckCoverage(t *testing.T, theirsFile string, ours []byte, exceptionsFile string, absent ...string) {
 	t.Helper()
 	theirs, err := os.ReadFile(theirsFile)
@@ -42,7 +42,7 @@ func matchesException(line, lack string) bool {
 	return line == lack || many && strings.HasPrefix(lack, before) && strings.HasSuffix(lack, after)
 }
 
-// readExceptions reads the lines; one without a reason above it is an error.
+// readExceptions reads the exceptions. An exception without a reason above it is an error.
 func readExceptions(t *testing.T, file string) (lines []string) {
 	t.Helper()
 	b, err := os.ReadFile(file)

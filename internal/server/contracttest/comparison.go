@@ -9,8 +9,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// FindMissing says what the document theirs promises and ours does not: operations, parameters, what bodies may hold, statuses,
-// members of answers and values of enums. What stands in a component is said of that once, under its name.
+// FindMissing lists what the document theirs promises and ours does not: operations, parameters, members of bodies,
+// statuses, members of responses and values of enums. Differences within a component are listed once, under its
+// name.
 func FindMissing(theirs, ours []byte) ([]string, error) {
 	c := &comparison{seen: map[string]bool{}}
 	if err := json.Unmarshal(theirs, &c.theirs); err != nil {
@@ -71,7 +72,7 @@ func (c *comparison) compareOperation(name string, theirs, ours jsonSchema) {
 			continue
 		}
 		if status[0] != '2' {
-			continue // what is said in refusals is held against what OpenCode says, which is not what its document says
+			continue // error bodies are compared with recorded responses, which differ from OpenCode's document
 		}
 		for media, content := range findPath(answer.(jsonSchema), "content") {
 			c.compareSchema(
@@ -120,7 +121,7 @@ func resolve(doc, s jsonSchema) (name string, out jsonSchema) {
 	return name, s
 }
 
-// listVariants returns what a value may be.
+// listVariants returns the variants of a schema.
 func listVariants(doc, s jsonSchema) (out []jsonSchema) {
 	_, s = resolve(doc, s)
 	for _, word := range []string{"anyOf", "oneOf"} {
@@ -177,13 +178,13 @@ func (c *comparison) componentOf(s jsonSchema) string {
 	return ""
 }
 
-// isAnyObject reports whether s is an object of which nothing is said.
+// isAnyObject reports whether s is an object without further description.
 func isAnyObject(s jsonSchema) bool {
 	return s["properties"] == nil && s["items"] == nil && s["anyOf"] == nil && s["enum"] == nil &&
 		(s["type"] == nil || s["type"] == "object")
 }
 
-// tagOf returns the value by which a variant is told from others.
+// tagOf returns the member value that distinguishes a variant.
 func tagOf(s jsonSchema) string {
 	for _, by := range []string{"type", "role", "status", "name", "_tag"} {
 		if values, ok := findPath(s, "properties", by)["enum"].([]any); ok && len(values) == 1 {
@@ -193,7 +194,7 @@ func tagOf(s jsonSchema) string {
 	return ""
 }
 
-// compareVariant finds the one of ours that can be theirs.
+// compareVariant finds the variant of ours that matches theirs best.
 func (c *comparison) compareVariant(at string, theirs jsonSchema, ours []jsonSchema) {
 	if theirs["type"] == "null" {
 		return
@@ -226,7 +227,7 @@ func sameType(theirs, ours any) bool {
 		theirs == nil
 }
 
-// sameTag reports whether no member with one value in both has different ones.
+// sameTag reports whether no member has a single, different value in both.
 func (c *comparison) sameTag(theirs, ours jsonSchema) bool {
 	for name, p := range findPath(theirs, "properties") {
 		_, p := resolve(c.theirs, p.(jsonSchema))
@@ -240,7 +241,7 @@ func (c *comparison) sameTag(theirs, ours jsonSchema) bool {
 	return true
 }
 
-// listMissing returns what ours lacks of theirs, which are of one type.
+// listMissing lists what ours lacks of theirs. Both have the same type.
 func (c *comparison) listMissing(at string, theirs, ours jsonSchema) []string {
 	before := c.missing
 	c.missing = nil
