@@ -147,7 +147,7 @@ func TestEncodeMessages(t *testing.T) {
 				),
 		},
 		{
-			"hosted tools are told about", claude,
+			"hosted tools become notes", claude,
 			[]llm.Message{
 				user(textOf("a")),
 				replies(

@@ -68,7 +68,8 @@ func TestDecode(t *testing.T) {
 			),
 			lines("opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`,
 				`text-end text-0 openaiCompatible={"annotations":[{"type":"url_citation","n":1},`+
-					`{"type":"url_citation","n":2}],"citations":["https://a","https://b"],"executedTools":[{"type":"search"}]}`, "finish stop"+noUsage),
+					`{"type":"url_citation","n":2}],"citations":["https://a","https://b"],`+
+					`"executedTools":[{"type":"search"}]}`, "finish stop"+noUsage),
 		},
 		{
 			"pictures are the result of a call",

@@ -350,7 +350,8 @@ func TestDecodeCalls(t *testing.T) {
 			"ids that are repeated or missing",
 			stream(created, ended(0, "a", "f", ""), ended(1, "a", "f", ""), ended(2, "", "f", ""), completed),
 			lines("opened req-1", "input-start a f", "input-start call_q7syjaza_1 f", "input-start call_wp6yacnx_2 f",
-				"input-end a", "call a f {}", "input-end call_q7syjaza_1", "call call_q7syjaza_1 f {}", "input-end call_wp6yacnx_2", "call call_wp6yacnx_2 f {}", "finish tool-calls"+noUsage),
+				"input-end a", "call a f {}", "input-end call_q7syjaza_1", "call call_q7syjaza_1 f {}",
+				"input-end call_wp6yacnx_2", "call call_wp6yacnx_2 f {}", "finish tool-calls"+noUsage),
 		},
 		{
 			"arguments that are no JSON", stream(created, ended(0, "a", "f", `{"x":`), completed),
@@ -442,7 +443,8 @@ func TestDecodeCalls(t *testing.T) {
 				),
 				says(3, `"hi"`), completed),
 			lines("opened req-1",
-				"input-start ws_1 web_search", `input-delta ws_1 "{\"action\":{\"type\":\"search\",\"query\":\"q\"}}"`, "input-end ws_1",
+				"input-start ws_1 web_search", `input-delta ws_1 "{\"action\":{\"type\":\"search\",\"query\":\"q\"}}"`,
+				"input-end ws_1",
 				`hosted ws_1 web_search {"action":{"type":"search","query":"q"}} openai={"itemId":"ws_1"}`,
 				`returned ws_1 web_search {"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search",`+
 					`"query":"q"}} openai={"itemId":"ws_1"}`,

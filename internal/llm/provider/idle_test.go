@@ -116,7 +116,7 @@ func TestHTTP2Shutdown(t *testing.T) {
 		<-stopping
 		io.WriteString(w, stop+done)
 	})
-	s.Config.RegisterOnShutdown(func() { close(stopping) }) // the connections have been told
+	s.Config.RegisterOnShutdown(func() { close(stopping) }) // the connections are closing
 	text := ""
 	for e, err := range m.Stream(t.Context(), request()) {
 		if err != nil {

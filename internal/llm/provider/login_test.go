@@ -158,7 +158,7 @@ func TestOpenRouterPortInUse(t *testing.T) {
 	_, port, _ := net.SplitHostPort(other.Addr().String())
 	l := provider.Login{
 		Client: http.DefaultClient, Base: "http://127.0.0.1:1", Listen: "127.0.0.1:" + port,
-		Show: func(string, string) { t.Error("somebody is sent away") },
+		Show: func(string, string) { t.Error("the login shows a URL") },
 	}
 	if _, err := l.OpenRouter(t.Context()); err == nil || !strings.Contains(err.Error(), "needs port 3000") {
 		t.Error(err)

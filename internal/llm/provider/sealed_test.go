@@ -31,37 +31,37 @@ func answers(size int) map[string][]llm.Part {
 		"search at Anthropic": hosted(
 			"srvtoolu_1", "web_search",
 			`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result",`+
-				`"url":"https://told.test/a","title":"A title","encrypted_content":"BLOB","page_age":null}]}`,
+				`"url":"https://note.test/a","title":"A title","encrypted_content":"BLOB","page_age":null}]}`,
 		),
 		"code at Anthropic": hosted(
 			"srvtoolu_2", "code_execution",
 			`{"type":"code_execution_tool_result","tool_use_id":"srvtoolu_2",`+
 				`"content":{"type":"encrypted_code_execution_result","encrypted_stdout":"BLOB",`+
-				`"stderr":"https://told.test/a A title"}}`,
+				`"stderr":"https://note.test/a A title"}}`,
 		),
 		"fetched at Anthropic": hosted(
 			"srvtoolu_3", "web_fetch",
 			`{"type":"web_fetch_tool_result","tool_use_id":"srvtoolu_3","content":{"type":"web_fetch_result",`+
-				`"url":"https://told.test/a",`+
+				`"url":"https://note.test/a",`+
 				`"content":{"type":"document","title":"A title","source":{"type":"text","data":"words"},`+
 				`"citations":[{"encrypted_index":"BLOB"}]}}}`,
 		),
 		"MCP at Anthropic": hosted(
 			"mcptoolu_4", "ask",
 			`{"type":"mcp_tool_result","tool_use_id":"mcptoolu_4","content":[{"type":"text",`+
-				`"text":"https://told.test/a A title","signature":"BLOB"}]}`,
+				`"text":"https://note.test/a A title","signature":"BLOB"}]}`,
 		),
 		"reasoned at OpenAI": hosted(
 			"ws_5", "web_search",
-			`{"id":"ws_5","results":[{"url":"https://told.test/a","title":"A title"}],"reasoning":{"encrypted_content":"BLOB"}}`,
+			`{"id":"ws_5","results":[{"url":"https://note.test/a","title":"A title"}],"reasoning":{"encrypted_content":"BLOB"}}`,
 		),
 		"searched at Google": hosted(
 			"g_6", "google_search",
-			`{"toolResponse":{"response":{"url":"https://told.test/a","title":"A title"}},"thoughtSignature":"BLOB"}`,
+			`{"toolResponse":{"response":{"url":"https://note.test/a","title":"A title"}},"thoughtSignature":"BLOB"}`,
 		),
 		"thought at OpenRouter": hosted(
 			"r_7", "web",
-			`[{"url":"https://told.test/a","title":"A title","reasoning_details":[{"type":"reasoning.encrypted",`+
+			`[{"url":"https://note.test/a","title":"A title","reasoning_details":[{"type":"reasoning.encrypted",`+
 				`"data":"BLOB"},{"type":"redacted_thinking","data":"BLOB"}]}]`,
 		),
 	}
@@ -79,7 +79,7 @@ func TestSealedDataStaysWithItsProvider(t *testing.T) {
 					if i := strings.Index(body, sealed); i >= 0 {
 						t.Errorf("%s over %q, %s: …%.200s", row.ID, wire, name, body[max(0, i-100):])
 					}
-					if !strings.Contains(body, "https://told.test/a") || !strings.Contains(body, "A title") {
+					if !strings.Contains(body, "https://note.test/a") || !strings.Contains(body, "A title") {
 						t.Errorf("%s over %q, %s: the hosted result is missing in %s", row.ID, wire, name, body)
 					}
 				}

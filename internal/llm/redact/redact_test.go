@@ -83,9 +83,10 @@ func TestKeys(t *testing.T) {
 
 func TestHeld(t *testing.T) {
 	for in, want := range map[string][]string{
-		`{"type":"mcp","authorization":"a","headers":{"X-Api-Key":"b","Accept":"c"},"list":["password",{"access_token":"d"}]}`: {"a", "b", "d"},
-		`{"password":5,"password":"twice","max_tokens":"no"}`:                                                                  {"twice"},
-		`{"password":"before","broken`: {"before"}, `"password"`: nil, ``: nil, `nonsense`: nil,
+		`{"type":"mcp","authorization":"a","headers":{"X-Api-Key":"b","Accept":"c"},` +
+			`"list":["password",{"access_token":"d"}]}`: {"a", "b", "d"},
+		`{"password":5,"password":"twice","max_tokens":"no"}`: {"twice"},
+		`{"password":"before","broken`:                        {"before"}, `"password"`: nil, ``: nil, `nonsense`: nil,
 	} {
 		if got := redact.FindSecrets(jsontext.Value(in), redact.IsCredentialName); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", in, got, want)
