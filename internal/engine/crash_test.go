@@ -22,10 +22,14 @@ import (
 // rich is a script that uses every kind of content. Each call has its own token, so that an effect that happens twice
 // is detected.
 const rich = `{"turns": [
-  {"every": "10ms", "steps": [{"text": ["I will ", "write."]}, {"call": {"name": "write", "arguments": {"token": "t1", "for": "50ms"}}}, {"call": {"name": "edit", "arguments": {"path": "a", "token": "t2"}}}], "usage": {"input": 1, "output": 1}},
-  {"every": "10ms", "steps": [{"reasoning": ["hm", "…"]}, {"text": "more"}, {"call": {"name": "write", "arguments": {"token": "t3"}}}]},
+  {"every": "10ms", "steps": [{"text": ["I will ", "write."]},
+      {"call": {"name": "write", "arguments": {"token": "t1", "for": "50ms"}}},
+      {"call": {"name": "edit", "arguments": {"path": "a", "token": "t2"}}}], "usage": {"input": 1, "output": 1}},
+  {"every": "10ms", "steps": [{"reasoning": ["hm", "…"]}, {"text": "more"},
+      {"call": {"name": "write", "arguments": {"token": "t3"}}}]},
   {"steps": [{"text": "half"}, {"fault": {"kind": "end"}}]},
-  {"every": "10ms", "steps": [{"call": {"name": "edit", "arguments": {"path": "b", "token": "t4"}}}, {"call": {"name": "fails", "arguments": {}}}]},
+  {"every": "10ms", "steps": [{"call": {"name": "edit", "arguments": {"path": "b", "token": "t4"}}},
+      {"call": {"name": "fails", "arguments": {}}}]},
   {"every": "10ms", "steps": [{"text": ["one answer", " in parts"]}]},
   {"steps": [{"call": {"name": "write", "arguments": {"token": "t5"}}}]},
   {"repeat": true, "steps": [{"text": "done"}]}

@@ -42,7 +42,7 @@ func (c *historyCache) countMessages() (n int) {
 	return n
 }
 
-// Get returns the session's entry, a new one if there is none.
+// Get returns the session's entry, and adds it if it is missing.
 func (c *historyCache) Get(id session.ID) *cachedSession {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -53,7 +53,8 @@ func traced(row store.EventRow) string {
 	for _, name := range []string{
 		"messageID", "messageIDs", "assistantMessageID", "partID", "callID", "askID", "agent", "model", "title", "at",
 		"delivery", "asks", "hold", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
-		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish", "cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
+		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish",
+		"cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
 	} {
 		v, ok := fields[name]
 		if text := brief(name, v); ok && text != "" {

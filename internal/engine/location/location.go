@@ -151,7 +151,7 @@ func (s *Scope) ResolveModel(chosen *session.ModelRef, a session.Agent) (*Model,
 }
 
 // PromptModel returns the model that answers a prompt which names none: the agent's, else the session's in its default
-// variant, else the default. It is nil if there is none; the turn then reports that.
+// variant, else the default. It is nil if no model can be used; the turn then reports that.
 func (s *Scope) PromptModel(in *session.Session, agent string) *session.ModelRef {
 	if m := s.Agents[agent].Model; m != nil {
 		return m
