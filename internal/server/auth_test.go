@@ -28,7 +28,7 @@ func authorization(v string) func(*http.Request) {
 	return func(r *http.Request) { r.Header["Authorization"] = []string{v} }
 }
 
-// With a password, every operation is closed to those without it, whoever they are.
+// With a password, every operation refuses callers without it.
 func TestEveryRouteNeedsCredentials(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
 	for _, r := range append(v2.ListOperations(), operation.Operation{Method: "GET", Path: "/api/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/api/session"}) {
@@ -39,7 +39,7 @@ func TestEveryRouteNeedsCredentials(t *testing.T) {
 	}
 }
 
-// V1 answers nobody in the way that OpenCode's clients know: with no word.
+// V1 refuses unknown callers like OpenCode: with an empty body.
 func TestEveryV1RouteNeedsCredentials(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
 	for _, r := range append(v1.ListOperations(), operation.Operation{Method: "GET", Path: "/"}, operation.Operation{Method: "GET", Path: "/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/session"}) {

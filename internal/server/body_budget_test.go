@@ -91,8 +91,8 @@ func post(h http.Handler, taken *atomic.Int64, more <-chan struct{}, known bool)
 	return w
 }
 
-// However many send a large body at once, no more is read than there is room for; those who wait in vain are told to come
-// again, all others are answered in their turn.
+// However many clients send large bodies at once, the server reads no more than its budget; clients that wait too
+// long are asked to retry.
 func TestBodiesShareABudget(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestBodiesShareABudget(t *testing.T) {
 	}
 }
 
-// Who waits for work keeps no room that others could have for what they send.
+// A request that waits for work releases the bytes of its body.
 func TestWaitingHoldsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := inProcess(t, server.Config{BodyLimit: limitOfOne})

@@ -76,7 +76,7 @@ func TestDiscoveryTrustsOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// The secret is made once, whoever comes first.
+// Of several processes that create the secret at once, one wins.
 func TestTheSecretIsOne(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	var mu sync.Mutex

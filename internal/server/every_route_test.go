@@ -13,7 +13,7 @@ import (
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 )
 
-// everyRoute lists what can be asked of a server, from the routers: each operation, its preflight, and what is none.
+// everyRoute lists all operations of the routers with their preflight requests, and some unknown paths.
 func everyRoute() (out [][2]string) {
 	add := func(method, path string) {
 		path = regexp.MustCompile(`\{[a-zA-Z]+\}`).ReplaceAllStringFunc(path, func(name string) string {

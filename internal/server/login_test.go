@@ -52,7 +52,7 @@ func (h *house) logIn(t testing.TB, form url.Values, change ...func(*http.Reques
 	return h.fetch(t, http.MethodPost, "/login", form.Encode(), append([]func(*http.Request){page}, change...)...)
 }
 
-// people who are nobody yet see where to log in, at whatever they looked; programs see what they know.
+// Browsers without a login get the login page for every path; programs get an error.
 func TestBrowsersAreShownALogin(t *testing.T) {
 	for name, c := range map[string]server.Config{"secret": {}, "password": {Password: "pw", User: "me"}, "open": {OpenLocal: true}} {
 		h := start(t, c)

@@ -69,8 +69,7 @@ func TestAnnouncedHost(t *testing.T) {
 	}
 }
 
-// Who is served is the same under every port of a name: a process of the user's, by the kernel's word; a page that was got under
-// the very host and port that it asks, with credentials; no page of another port, and no other name, whoever brings the request.
+// The port of a Host does not change who is served.
 func TestHostOriginPeer(t *testing.T) {
 	h := start(t, server.Config{Hostname: "0.0.0.0", Password: "pw"})
 	open := start(t, server.Config{})

@@ -307,7 +307,7 @@ func TestAnotherUsersSocket(t *testing.T) {
 	}
 }
 
-// A connection of another network namespace is none of ours, be its addresses the same.
+// A connection of another network namespace is refused, even if its addresses are the same.
 func TestAnotherNetwork(t *testing.T) {
 	client, server := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
 	done := make(chan error)

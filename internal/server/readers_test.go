@@ -72,7 +72,7 @@ func TestAThousandReadersOfV1(t *testing.T) {
 	}
 }
 
-// A reader that did not read for a while is told everything kept, in order, as if it had.
+// A reader that did not read for a while gets all durable events in order.
 func TestASlowReaderCatchesUp(t *testing.T) {
 	h := start(t, server.Config{})
 	c := &api.Client{HTTP: &http.Client{Transport: api.Local(h.NewLocalHandler())}}
@@ -140,7 +140,7 @@ func TestAStreamOfV1BreaksAndDoesNotEnd(t *testing.T) {
 	}
 }
 
-// Who asks for the head of a stream is no reader, and asks on over the same connection.
+// A HEAD request for a stream opens no stream and keeps its connection usable.
 func TestHeadOfAStream(t *testing.T) {
 	h := start(t, server.Config{})
 	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: 10 * time.Second}

@@ -114,7 +114,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			req,
 			session.Errorf(
 				session.CodeInvalid,
-				"this server answers by another one, and a ticket for a terminal would admit nobody here: log in instead",
+				"this server relays to another process, which would not accept a ticket issued here; log in instead",
 			),
 		)
 		return

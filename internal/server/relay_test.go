@@ -137,7 +137,7 @@ func TestRelayRefuses(t *testing.T) {
 	r.refusedAll(t, "nobody", []string{host, json}, "401 415 303")
 }
 
-// Another process at the owner's socket answers nobody until it may.
+// A relay refuses to forward to another process at the owner's socket until it is allowed.
 func TestRelayKnowsItsOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the kernel does not say whose socket it is")
@@ -151,7 +151,7 @@ func TestRelayKnowsItsOwner(t *testing.T) {
 	}
 }
 
-// Whoever connects between two servers of one address waits for the second.
+// A connection between two servers of one address waits for the second.
 func TestTheNextServerTakesTheAddress(t *testing.T) {
 	h := start(t, server.Config{})
 	r := h.relay(t, server.Config{})

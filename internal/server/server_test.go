@@ -122,7 +122,7 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// unchecked is a place for V1 of which nothing is told but that it is in no checkout.
+// unchecked is a V1 backend without checkouts.
 type unchecked struct{ v1.Backend }
 
 func (unchecked) Head(string) string { return "" }

@@ -50,7 +50,7 @@ func converse(t *testing.T, request string) (heard string, took time.Duration) {
 
 const requestLine = " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
-// Who begins a body and sends nothing more is cut off, whether it said how long the body is or not.
+// A client that starts a body and stops sending is disconnected, whether it declared a length or not.
 func TestStalledBodiesAreCut(t *testing.T) {
 	for name, request := range map[string]string{
 		"of known length":  "POST /log" + requestLine + "Content-Length: 1000\r\n\r\n{",

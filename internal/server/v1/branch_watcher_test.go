@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Who listens is told when another branch is checked out: of the directory of the stream, and on the stream of all also where
-// a client asked for the branch.
+// The streams of a directory, and the global stream, learn that another branch is checked out.
 func TestBranchesAreWatched(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"sub/a": "x"})
 	here, below, all := w.follow(

@@ -128,8 +128,8 @@ func chunked(t *testing.T, chunks ...string) (url string, goOn chan<- struct{}) 
 	return srv.URL, next
 }
 
-// Readers that come before an answer, in the middle of it, and late are told the same: every frame of what is kept byte by
-// byte, those without an id too, and all of the text.
+// Readers that join before, during and after an answer get the same durable frames byte for byte, and the whole
+// text.
 func TestReadersAreToldTheSame(t *testing.T) {
 	chunks := make([]string, 30)
 	for i := range chunks {
@@ -179,8 +179,8 @@ func TestReadersAreToldTheSame(t *testing.T) {
 	}
 }
 
-// A reader that stalls holds up nobody; when it reads again it is told all that is kept, in order, also what the others were
-// told too long ago to be still at hand.
+// A stalled reader delays no other reader. When it reads again it gets all durable events in order, also those that
+// are no longer cached.
 func TestAReaderThatStallsCatchesUp(t *testing.T) {
 	w := newWorld(t, "", nil)
 	stalled, fast := w.listen(t, "/event"), w.listen(t, "/event")
@@ -219,7 +219,7 @@ func TestAReaderThatStallsCatchesUp(t *testing.T) {
 	}
 }
 
-// An answer that is too large for a frame ends no stream: its text came in pieces, and its end is told.
+// An answer that is too large for a frame does not end the stream.
 func TestALargeAnswerEndsNoStream(t *testing.T) {
 	text := strings.Repeat("0123456789abcdef", 70_000) // more than sse.MaxFrame
 	url, goOn := chunked(t, text)

@@ -49,7 +49,7 @@ func TestALoginIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Who leaves while waiting may come again; a new login of the provider ends the one before; closing ends all.
+// A client can wait for a login again; a new login of the provider cancels the previous one; close cancels all.
 func TestALoginIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l browserLogins

@@ -90,7 +90,7 @@ func TestCommandOfAProject(t *testing.T) {
 	}
 }
 
-// What is wrong is told, and nothing is stored.
+// Invalid requests are refused by their field and store nothing.
 func TestBadActs(t *testing.T) {
 	w := newWorld(t, "", nil)
 	id := newSession(t, w, `{"title":"T"}`)

@@ -40,7 +40,7 @@ func contract(t testing.TB) *contracttest.Contract {
 }
 
 // hold holds an answer against our document and OpenCode's, as every answer in these tests. Its words of errors that it gets
-// wrong itself (spec/http §4) are not held: what OpenCode really says is in failure_test.go.
+// wrong itself are not held: what OpenCode really says is in failure_test.go.
 func (w *world) hold(t testing.TB, r *http.Request, resp *http.Response, body []byte) {
 	t.Helper()
 	exchange := contracttest.HTTPExchange{

@@ -87,7 +87,7 @@ func hasSynced(f line, kind, id string) bool {
 	return e["aggregateID"] == id && strings.HasPrefix(of, kind+".") && f.id != ""
 }
 
-// Who listens is told of a deletion as it was, and once.
+// A stream gets the deletion of a session once, with the session as it was.
 func TestADeletionIsToldLive(t *testing.T) {
 	w := newWorld(t, "", nil)
 	next := w.follow(t, "/event")

@@ -87,7 +87,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// A session at work is edited by nobody: who deletes a message of it is told that it is busy.
+// A session that works cannot be edited: deleting a message is a conflict.
 func TestEditsWait(t *testing.T) {
 	begun, finish := make(chan struct{}, 1), make(chan struct{})
 	w := newWorldOf(t, hanging(t, begun, finish), "", nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The envelopes are OpenCode's (spec/http §1.2), as recorded.
+// The envelopes are OpenCode's, as recorded.
 func TestErrorEnvelopes(t *testing.T) {
 	auth := session.Errorf(session.CodeDenied, "who?")
 	auth.Kind = api.KindAuth

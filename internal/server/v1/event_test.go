@@ -142,7 +142,8 @@ func TestStreamResumes(t *testing.T) {
 	}
 }
 
-// Whoever is answered finds that the open streams have told all that came before: "run --attach" leaves with what it has read.
+// A response comes after everything before it was written to the open streams: "run --attach" exits with what it has
+// read.
 func TestStreamsAreToldFirst(t *testing.T) {
 	w := newWorldOf(t, answering(t), "", nil)
 	s := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"a"}`).body).(map[string]any)["id"].(string)

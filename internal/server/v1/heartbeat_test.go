@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/storetest"
 )
 
-// nowhere is a place of which nothing is told but that it is in no checkout.
+// nowhere is a backend without checkouts.
 type nowhere struct{ v1.Backend }
 
 func (nowhere) Head(string) string { return "" }

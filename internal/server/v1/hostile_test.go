@@ -93,7 +93,7 @@ func TestNothingIsShownAsAPage(t *testing.T) {
 	}
 }
 
-// Who adds an MCP server has nothing started.
+// Adding an MCP server starts no program.
 func TestNoProgramIsStartedForMCP(t *testing.T) {
 	w := newWorld(t, "", nil)
 	body := `{"name":"evil","config":{"type":"local","command":["sh","-c","touch ran"],"enabled":true}}`

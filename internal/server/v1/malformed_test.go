@@ -260,7 +260,7 @@ func TestNumbersInQueries(t *testing.T) {
 }
 
 // unmoved are operations that OpenCode answers for what is not there as for what is, and their reason is recorded from it
-// (spec/http §1.5): clients count on it. In the second group its document has no 404.
+// : clients count on it. In the second group its document has no 404.
 var unmoved = []string{
 	"POST /session/{sessionID}/abort", "GET /session/{sessionID}/diff", "GET /project/{projectID}/directories",
 	"DELETE /auth/{providerID}",
@@ -269,7 +269,7 @@ var unmoved = []string{
 	"POST /provider/{providerID}/oauth/callback",
 }
 
-// An id that is nobody's is 404, and one that can be nobody's is 400 and named, wherever it stands in a path.
+// An unknown id in a path is 404, and an invalid one is 400 and named.
 func TestIDsInPaths(t *testing.T) {
 	w := newWorld(t, "", nil)
 	ids := things(t, w)
@@ -329,7 +329,7 @@ func TestIDsInPaths(t *testing.T) {
 	}
 }
 
-// An id that can be nobody's is 400 and named in a query and in a body, too; one that is nobody's is not there.
+// An invalid id in a query or a body is 400 and named; an unknown one is 404.
 func TestIDsElsewhere(t *testing.T) {
 	w := newWorld(t, "", nil)
 	id := newSession(t, w, `{"title":"x"}`)

@@ -29,7 +29,7 @@ func TestNullIsAsGoodAsNothing(t *testing.T) {
 	}
 }
 
-// What is said beside a part, and of what there is none yet, is looked at all the same.
+// Additional members of a part are validated, too.
 func TestWhatIsSaidBesideIsLookedAt(t *testing.T) {
 	w := newWorld(t, "", nil)
 	id := made(t, w)

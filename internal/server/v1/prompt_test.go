@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is wrong with a prompt is told before anything is stored, at the field that it is about.
+// An invalid prompt is refused at its field before anything is stored.
 func TestBadPrompts(t *testing.T) {
 	w := newWorld(t, "", nil)
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What is not there is told in JSON: a client that gets HTML takes it for an answer.
+// Unknown paths are answered in JSON: clients take HTML for a response.
 func TestUnknownPathsAreToldInJSON(t *testing.T) {
 	w := newWorld(t, "", nil)
 	for _, c := range []struct {

@@ -50,7 +50,7 @@ func (lasting) Run(ctx context.Context, _ tool.Call) (tool.Output, error) {
 	return tool.Output{Structured: jsontext.Value(`{"output":"begun"}`)}, context.Cause(ctx)
 }
 
-// Who waits for a command of theirs while cairn stops is told so, and who wants one then; what it printed is kept.
+// Clients that wait for a shell command, or start one, during a shutdown get an error; the output is stored.
 func TestStoppingIsToldToWhoWaitsForACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, ids := storetest.NewMemory(), &session.IDs{}

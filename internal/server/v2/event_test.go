@@ -210,7 +210,7 @@ func TestCloseEndsWhatLasts(t *testing.T) {
 	})
 }
 
-// Who follows a session that somebody deletes, or its child, is told so.
+// The stream of a deleted session, or of its child, ends with an error.
 func TestDeletingEndsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, says("ok"))

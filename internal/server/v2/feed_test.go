@@ -38,7 +38,7 @@ func (w *answers) Write(p []byte) (int, error) {
 	return w.buf.Write(p)
 }
 
-// Who is told that the stream stands misses no notice from then on.
+// No notice is lost after the first frame of a stream.
 func TestNoNoticeIsLostWhileTheFeedOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, ids := storetest.NewMemory(), &session.IDs{}
