@@ -58,7 +58,7 @@ type Project struct {
 	Directory string            `json:"directory"`
 }
 
-// Health is the answer of a server that works. Version, PID and Directory are told to trusted callers only.
+// Health is the answer of a healthy server. Version, PID and Directory are for trusted callers only.
 type Health struct {
 	Healthy   bool   `json:"healthy"`
 	Problem   string `json:"problem,omitzero"` // why nothing can be written; what is there can be read all the same
@@ -156,7 +156,7 @@ type DayStats struct {
 	Tokens session.Tokens `json:"tokens"`
 }
 
-// Notice is live news that is no fact, such as session.status. It is not repeated to whoever was away.
+// Notice is live news that is no event, such as session.status. It is not repeated to readers that were disconnected.
 type Notice struct {
 	Kind      string
 	SessionID session.ID

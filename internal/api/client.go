@@ -25,14 +25,14 @@ type Client struct {
 	Directory string
 }
 
-// Auth says who asks: a Secret, else a Password, else nobody.
+// Auth identifies the caller: by a Secret, else by a Password, else not at all.
 type Auth struct {
 	Secret   string
 	User     string // "opencode" by default
 	Password string
 }
 
-// Header is the Authorization header, "" for nobody.
+// Header is the Authorization header, "" without credentials.
 func (a Auth) Header() string {
 	switch {
 	case a.Secret != "":

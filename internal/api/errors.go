@@ -17,7 +17,7 @@ const (
 	KindCursor = "cursor" // with CodeInvalid: not a cursor; with CodeConflict: beyond the stream's end, ID is the newest
 	KindMethod = "method" // with CodeInvalid: the path has no such method; 405
 	KindMedia  = "media"  // with CodeInvalid: the body is not application/json; 415
-	// With CodeUnavailable, in the field service: asking again does not help, somebody must mend something.
+	// With CodeUnavailable, in the field service: asking again does not help until something is repaired.
 	KindStore   = "store"   // the data cannot be written, or not be read
 	KindDamaged = "damaged" // stored data of this session, or all of it, is not what was written
 )
@@ -58,7 +58,7 @@ func providerID(b *errorBody) *string { return &b.ProviderID }
 func resource(b *errorBody) *string   { return &b.Resource }
 func head(b *errorBody) *string       { return &b.Head }
 
-// errorTable is read in both directions; the first row that fits counts (spec/v2 HT-1).
+// errorTable is read in both directions; the first row that fits counts (HT-1).
 func errorTable() []errorRow {
 	const notFound = http.StatusNotFound
 	return []errorRow{
@@ -134,19 +134,19 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	return r.status, body
 }
 
-// choice reports whether the row is of what a session may be told to use. Where a session's path is told so, OpenCode's
-// document has no other body for 404 than that of an unknown session: What says what is unknown.
+// choice reports whether the row is about an agent or a model that a session may select. On a session's path,
+// OpenCode's document has no other body for 404 than that of an unknown session, so What names the kind.
 func choice(r errorRow) bool {
 	return r.code == session.CodeNotFound && (r.kind == "agent" || r.kind == "model")
 }
 
 const sessionNotFound = "SessionNotFoundError"
 
-// maxMessage bounds what is said of one error (spec/v2 HT-2).
+// maxMessage bounds the message of an error (HT-2).
 const maxMessage = 1024
 
-// DecodeError returns the error that an answer of the status with the body tells of. A body that is none of ours, from
-// a proxy say, gives a *TransportError.
+// DecodeError returns the error of an answer with the status and body. A body of another contract, from a proxy for
+// example, gives a *TransportError.
 func DecodeError(status int, body []byte) error {
 	var b errorBody
 	if err := json.Unmarshal(body, &b, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil || b.Tag == "" {

@@ -77,7 +77,7 @@ type InboxOrder struct {
 	MessageIDs []session.MessageID `json:"messageIDs"`
 }
 
-// AskRequest asks for a permission on behalf of somebody outside any tool call.
+// AskRequest asks for a permission from outside any tool call.
 type AskRequest struct {
 	ID        session.AskID      `json:"id,omitzero"`
 	Action    string             `json:"action"`

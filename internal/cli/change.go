@@ -4,8 +4,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Change is what --json prints, on one line, of something that a command changed: what it was about. There is none of
-// a change that failed.
+// Change is what --json prints, on one line, about something that a command changed. A change that failed prints
+// nothing.
 type Change struct {
 	OK         bool              `json:"ok"` // always true
 	SessionID  session.ID        `json:"sessionID,omitzero"`

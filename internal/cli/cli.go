@@ -16,7 +16,7 @@ import (
 // ErrSignal is the cause with which a signal ends a command's context.
 var ErrSignal = errors.New("interrupted")
 
-// Process is what a command has of the process around it.
+// Process is the environment of a command: arguments, streams, signals and terminal.
 type Process struct {
 	Name    string   // of the program, as it was called; "opencode" has the habits of OpenCode's own command
 	Args    []string // without the program's name
@@ -31,8 +31,8 @@ type Process struct {
 	Terminal func() (io.ReadWriteCloser, error)
 }
 
-// HandleSignals gives a command two chances: the first signal closes a.asked, upon which it ends in order; the second
-// ends the context that it returns, upon which it ends at once.
+// HandleSignals gives a command two chances: the first signal closes Stopping, so that the command ends in order; the
+// second ends the returned context, so that it ends at once.
 func (a *Invocation) HandleSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	asked := make(chan struct{})

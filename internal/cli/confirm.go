@@ -16,8 +16,8 @@ type Confirmation struct {
 	Hint string // what to give on the command line instead
 }
 
-// Confirm asks the person at the terminal whether to do something. Programs, and whoever has no terminal, must have
-// said --yes.
+// Confirm asks the person at the terminal whether to do something. Without a terminal, and with --json, it returns an
+// error: such callers use --yes.
 func (a *Invocation) Confirm(ctx context.Context, asJSON bool, q Confirmation) error {
 	if asJSON || a.Terminal == nil {
 		return errUnconfirmed(q)

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// WithClient runs f with a client that starts no work of its own, and that finds the next owner when one leaves.
+// WithClient calls f with a client that starts no work of its own and reconnects when the owner of the store changes.
 func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *api.Client) error) (err error) {
 	o, err := a.HostOptions("")
 	if err != nil {
@@ -33,8 +33,8 @@ func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *ap
 	return f(ctx, &c)
 }
 
-// CloseConnection closes the connection. When that takes its time, because others' work goes on in this process, it says so
-// once; a signal leaves that work to the next owner.
+// CloseConnection closes the connection. If this process owns the store and finishes other sessions' work first, it
+// says so once; a signal leaves that work to the next owner.
 func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note func(string)) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
@@ -61,8 +61,8 @@ func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note
 // patience is how long a lost connection is tried again.
 const ReconnectTimeout = time.Minute
 
-// IsConnectionLost reports whether another connection may help. It does not when the owner is there and says that its data must be
-// mended.
+// IsConnectionLost reports whether another connection may help. It does not help if the owner answers that its data is
+// damaged.
 func IsConnectionLost(err error) bool {
 	if _, ok := errors.AsType[*api.TransportError](err); ok {
 		return true
@@ -71,7 +71,7 @@ func IsConnectionLost(err error) bool {
 	return ok && e.Code == session.CodeUnavailable && e.Kind != api.KindStore && e.Kind != api.KindDamaged
 }
 
-// IsDamaged reports whether the session's stored data is why it was refused.
+// IsDamaged reports whether a request was refused because the session's stored data is damaged.
 func IsDamaged(err error) bool {
 	e, ok := errors.AsType[*session.Error](err)
 	return ok && e.Kind == api.KindDamaged

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ExitCode is how the process ends. The numbers are a promise to scripts.
+// ExitCode is the exit code of the process. The numbers are a promise to scripts.
 type ExitCode int
 
 const (
@@ -24,7 +24,7 @@ const (
 	ExitInterrupted ExitCode = 130
 )
 
-// exits is the one table of exit codes: what `cairn help exit-codes` prints.
+// exitTable lists all exit codes, as `cairn help exit-codes` prints them.
 var exitTable = []struct {
 	code ExitCode
 	name string
@@ -61,11 +61,11 @@ func ExitCodesHelp() string {
 	return b.String()
 }
 
-// ExitError is an error that knows the exit code. err nil means that everything was said already.
+// ExitError is an error with an exit code. A nil Err means that the error was reported already.
 type ExitError struct {
 	Code ExitCode
 	Err  error
-	Hint string // one more line: what to do
+	Hint string // the next step, printed on a line of its own
 }
 
 func (e *ExitError) Error() string {
@@ -80,11 +80,12 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // NewExitError returns an error that ends the process with the code. The hint may be empty.
 func NewExitError(code ExitCode, err error, hint string) error { return &ExitError{code, err, hint} }
 
+// UsageErrorf returns an error about the command line, which exits with ExitUsage.
 func UsageErrorf(format string, args ...any) error {
 	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// CodeOf sorts any error of a command.
+// CodeOf returns the exit code for the error of a command.
 func CodeOf(err error) ExitCode {
 	if err == nil {
 		return ExitOK
@@ -100,7 +101,7 @@ func CodeOf(err error) ExitCode {
 		case auth.FieldKeyring:
 			return ExitProvider
 		case auth.FieldFile:
-			return ExitFailure // whoever typed the command did nothing wrong
+			return ExitFailure // the command line is not at fault
 		}
 		switch e.Code {
 		case session.CodeInvalid, session.CodeNotFound, session.CodeTooLarge:
@@ -117,7 +118,7 @@ func CodeOf(err error) ExitCode {
 	return ExitFailure
 }
 
-// CodeOfReason sorts how a session's work ended.
+// CodeOfReason returns the exit code for the reason why a session's work ended.
 func CodeOfReason(r session.Reason) ExitCode {
 	switch r {
 	case session.ReasonAborted:

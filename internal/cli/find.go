@@ -32,7 +32,7 @@ func WithNearestSessions(ctx context.Context, c *api.Client, err error) error {
 	return NewExitError(ExitUsage, &better, hint)
 }
 
-// NewestSession returns the newest session of the directory; the hint says what to do when there is none.
+// NewestSession returns the newest session of the directory. The hint goes with the error if there is no session.
 func NewestSession(ctx context.Context, c *api.Client, dir, hint string) (*session.Session, error) {
 	root := session.ID("")
 	page, err := c.Sessions(ctx, api.SessionQuery{Directory: dir, Parent: &root, Limit: 1})
@@ -71,7 +71,7 @@ func SessionTitle(s *session.Session) string {
 	return t
 }
 
-// FindSessionID is find, and "" when no session is named: all of them are meant.
+// FindSessionID is FindSession for an optional name: "" stays "", which means all sessions.
 func (a *Invocation) FindSessionID(ctx context.Context, c *api.Client, name string) (session.ID, error) {
 	if name == "" {
 		return "", nil
@@ -83,7 +83,7 @@ func (a *Invocation) FindSessionID(ctx context.Context, c *api.Client, name stri
 	return s.ID, nil
 }
 
-// FindSession returns the session that somebody means: by id, by the beginning of one, or by "last".
+// FindSession returns the session with this id, with this beginning of an id, or the newest one for "last".
 func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	if name == "last" {
 		return NewestSession(ctx, c, a.Dir, "cairn session list --all shows those of other directories; cairn run \"…\" starts one")

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// GroupCommand makes a command that only holds others say so when it is called wrongly.
+// GroupCommand makes a command that only holds others report a missing or unknown subcommand.
 func GroupCommand(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -29,6 +29,7 @@ func GroupCommand(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// FirstArg returns the first argument, or the default if there are no arguments.
 func FirstArg(args []string, otherwise string) string {
 	if len(args) > 0 {
 		return args[0]

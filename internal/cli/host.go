@@ -81,7 +81,7 @@ type Options struct {
 	Trust   string              // a word for trust.Judge: a hash, "none", or "" for what is kept
 	Sandbox bool                // commands must run in a sandbox
 	Passive bool                // the command looks or changes something small: an owner starts no work that was left over
-	Note    func(string)        // says what keeps the command waiting; nil: nobody wants to know
+	Note    func(string)        // reports what the command waits for; may be nil
 }
 
 // ServeOptions are those of cairn serve. What is not set is as the user's configuration says.
@@ -106,7 +106,7 @@ type Listening struct {
 
 // Offers is the way to the configurations that organisations offer.
 type Offers interface {
-	// Fetch asks an address, as somebody typed it.
+	// Fetch fetches the offer at an address that the user typed.
 	Fetch(ctx context.Context, address string) (*Offer, error)
 	// Keep has the offer read as part of the configuration, while there is a login at its address.
 	Keep(*Offer) error

@@ -10,7 +10,7 @@ import (
 // HostedDropped begins what KnownModel says of tools of the vendor's that a model goes without.
 const HostedDropped = "hosted_tools: "
 
-// NoteSkippedHostedTools says which of the vendor's own tools the model went without that answered, although they are configured.
+// NoteSkippedHostedTools notes the configured tools of the vendor that the model was not given.
 func (a *Invocation) NoteSkippedHostedTools(ctx context.Context, o Options, cfg *config.Config, model string) {
 	model, _, _ = strings.Cut(model, "#")
 	provider, id, _ := strings.Cut(model, "/")

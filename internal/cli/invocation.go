@@ -19,7 +19,7 @@ type Invocation struct {
 	Out      *term.Stream
 	Err      *term.Stream
 	Marks    term.Marks
-	Stopping <-chan struct{} // closed by the first signal
+	Stopping <-chan struct{} // closed at the first signal
 	Started  bool            // the command line was understood and the command itself began
 	Logs     LogFlags
 
@@ -33,7 +33,7 @@ func NewInvocation(h Host, p Process) *Invocation {
 	}
 }
 
-// Action wraps what a command does: from here on an error is no longer one of usage, and the first signal ends it.
+// Action wraps the body of a command: its errors are no longer errors of usage, and the first signal ends its context.
 func (a *Invocation) Action(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.Started = true
@@ -46,14 +46,14 @@ func (a *Invocation) Action(f func(ctx context.Context, args []string) error) fu
 	}
 }
 
-// Note tells something that the user should know.
+// Note prints a note to the user on standard error.
 func (a *Invocation) Note(text string) {
 	a.Out.EndLine()
 	a.Err.EndLine()
 	a.Err.Printf("%s %s\n", a.Err.Paint(term.Yellow, "!"), term.FirstLine(text, 600))
 }
 
-// PrintJSON writes one document.
+// PrintJSON prints one indented JSON document.
 func (a *Invocation) PrintJSON(v any) error {
 	b, err := json.Marshal(v, json.Deterministic(true), jsontext.Multiline(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -67,7 +67,7 @@ func AddJSONFlag(cmd *cobra.Command, v *bool) {
 	cmd.Flags().BoolVar(v, "json", false, "print JSON")
 }
 
-// PrintJSONLine writes one object on one line.
+// PrintJSONLine prints one JSON object on one line.
 func (a *Invocation) PrintJSONLine(v any) {
 	b, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *Invocation) PrintJSONLine(v any) {
 	_, _ = a.Out.Write(append(b, '\n')) // kept in a.out.err
 }
 
-// HostOptions are those of a command that works in dir, or in the working directory.
+// HostOptions returns the options of a command that works in dir, or in the working directory.
 func (a *Invocation) HostOptions(dir string) (Options, error) {
 	env, err := a.Logs.environment(a.Env)
 	o := Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note}

@@ -12,16 +12,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/catalog"
 )
 
-// CheckKeys looks at the kept keys while something else goes on: a keyring may take its time. tell waits and says which of
-// them cannot be used, those of a provider or all for "".
+// CheckKeys checks the stored keys in the background, because a keyring may be slow. The returned function waits for
+// the check and notes the keys of a provider, or of all with "", that cannot be used.
 func (a *Invocation) CheckKeys(ctx context.Context) (tell func(id string)) {
 	store, err := a.OpenKeys()
 	if err != nil {
-		return func(string) {} // told by who needs the folder
+		return func(string) {} // opening the keys reports it
 	}
 	found := make(chan []auth.Problem, 1)
-	go func() { // whoever asks waits for it; whoever does not ends, and it with him
-		list, _ := store.Problems(ctx) // that nothing can be read is told by who needs keys
+	go func() { // ends with its result, which the channel holds
+		list, _ := store.Problems(ctx) // an unreadable file is reported where keys are needed
 		found <- list
 	}()
 	return func(id string) {
@@ -33,8 +33,8 @@ func (a *Invocation) CheckKeys(ctx context.Context) (tell func(id string)) {
 	}
 }
 
-// CheckKeyOverrides looks for keys of the environment that stand in for kept ones, while something else goes on. tell waits and
-// says it of a provider.
+// CheckKeyOverrides looks in the background for keys of the environment that replace stored ones which cannot be read.
+// The returned function waits for the result and notes the replaced key of a provider.
 func (a *Invocation) CheckKeyOverrides(ctx context.Context) (tell func(id string)) {
 	texts := make(chan map[string]string, 1)
 	go func() { texts <- a.keyOverrides(ctx) }() // as above
@@ -45,7 +45,8 @@ func (a *Invocation) CheckKeyOverrides(ctx context.Context) (tell func(id string
 	}
 }
 
-// keyOverrides are those, by their providers. Only keys that stand in the environment and in the keyring are looked for.
+// keyOverrides returns the notes of CheckKeyOverrides by provider. It considers only keys that are both in the
+// environment and in the keyring.
 func (a *Invocation) keyOverrides(ctx context.Context) map[string]string {
 	store, err := a.OpenKeys()
 	if err != nil {
@@ -81,7 +82,7 @@ func (a *Invocation) hasEnv(names []string) bool {
 	return false
 }
 
-// keyOverrideNote says whose place a credential takes.
+// keyOverrideNote says which credential is used in place of which.
 func keyOverrideNote(c auth.Credential) string {
 	why := c.Instead.Error()
 	if u, ok := errors.AsType[*auth.Unreachable](c.Instead); ok {
@@ -96,8 +97,8 @@ func ProviderOf(model string) string {
 	return id
 }
 
-// CollectSecrets returns the keys and tokens that are stored here, configured, or stand in the environment for a provider. Those that
-// cannot be read are told: nobody can leave them out.
+// CollectSecrets returns the keys and tokens that are stored, configured, or in the environment for a provider. It
+// notes those that cannot be read, because an export cannot remove them.
 func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
 	store, err := a.OpenKeys()
 	if err != nil {

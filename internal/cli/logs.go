@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// LogFlags are flags that every command of OpenCode's has. Logs go to standard error anyway, and CAIRN_LOG says from which
-// level on; there are no plugins to leave out.
+// LogFlags are flags that every OpenCode command has. Logs go to standard error anyway, at the level of CAIRN_LOG, and
+// there are no plugins to disable.
 type LogFlags struct {
 	print, pure bool
 	level       string
@@ -36,7 +36,7 @@ func (l *LogFlags) environment(getenv func(string) string) (func(string) string,
 	return config.Setenv(getenv, "LOG", level), nil
 }
 
-// HideFlags leaves flags out of the help: they are taken for those who know them from OpenCode.
+// HideFlags hides flags from the help, such as those that exist for users of OpenCode.
 func HideFlags(f interface{ MarkHidden(string) error }, names ...string) {
 	for _, name := range names {
 		_ = f.MarkHidden(name) // the flag exists

@@ -20,7 +20,7 @@ func (a *Invocation) OpenKeys() (*auth.Store, error) {
 	return auth.New(dirs.Data, a.Env), nil
 }
 
-// remotesNote says which organisations' configurations wait for trust; "" when none does.
+// remotesNote says which organisations' configurations wait for trust; "" if all are trusted.
 func remotesNote(remotes []config.RemoteState) string {
 	for _, r := range remotes {
 		if !r.Claim.IsEmpty() && !r.Trusted {
@@ -43,15 +43,15 @@ func AddTrustFlag(cmd *cobra.Command, word *string) {
 	cmd.Flags().StringVar(word, "trust", "", "trust the project's files if they have this `HASH` (see cairn trust --show), or none")
 }
 
-// CheckConfig checks the word of --trust, and says what in the configuration is misspelt, or has no effect without trust. The
-// configuration is nil when it cannot be used.
+// CheckConfig validates the value of --trust, and notes misspelt settings and settings without effect. The
+// configuration is nil if it cannot be used.
 func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config, error) {
 	if o.Trust != "" && !trust.IsOverride(o.Trust) {
 		return nil, UsageErrorf("--trust must be none or a hash from cairn trust --show, got %q", term.FirstLine(o.Trust, 80))
 	}
 	cfg, err := a.Host.Config(ctx, o)
 	if err != nil || len(cfg.Errors) > 0 {
-		return nil, nil // what is wrong is told by who cannot go on with it
+		return nil, nil // the command that needs it reports the error
 	}
 	if text := warningsNote(cfg.Warnings); text != "" {
 		a.Note(text)
@@ -70,8 +70,8 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	return cfg, nil
 }
 
-// warningsNote says on one line that files cannot be read, or have keys that nobody knows or options that are not sent; ""
-// when all is heeded.
+// warningsNote reports, on one line, unreadable files, unknown settings and options that are not sent; "" if there are
+// no such warnings.
 func warningsNote(warnings []config.Warning) string {
 	text, more := "", 0
 	for _, w := range warnings {
@@ -89,7 +89,7 @@ func warningsNote(warnings []config.Warning) string {
 	return text
 }
 
-// untrustedNote says that files want more than they get. There may be none when one of them cannot even be read.
+// untrustedNote says that settings of files have no effect. The count is 0 if a file cannot be read.
 func untrustedNote(files int) string {
 	if files == 1 {
 		return "1 file of this project has settings without effect because it is not trusted; see cairn trust --show"
@@ -97,7 +97,8 @@ func untrustedNote(files int) string {
 	return fmt.Sprintf("%d files of this project have settings without effect because they are not trusted; see cairn trust --show", files)
 }
 
-// WithheldProviders says why providers that the project's files describe have no effect; "" when there are none.
+// WithheldProviders says why the providers of the project's files have no effect; "" if the files describe no
+// providers.
 func WithheldProviders(cfg *config.Config) string {
 	for _, w := range cfg.Warnings {
 		if w.Key == "provider" && (w.Kind == config.WarnUntrusted || w.Kind == config.WarnIgnored) {

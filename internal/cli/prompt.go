@@ -29,7 +29,7 @@ func (a *Invocation) ResolvePath(name string) (string, error) {
 // MaxPrompt bounds what "-" reads. The engine's own limit is the same.
 const MaxPrompt = 16 << 20
 
-// ReadPrompt joins the arguments; "-" stands for standard input, which is read for nothing else.
+// ReadPrompt joins the arguments. "-" stands for standard input, which is read for nothing else.
 func (a *Invocation) ReadPrompt(args []string) (string, error) {
 	words := make([]string, 0, len(args))
 	read := false
@@ -71,7 +71,7 @@ func ParseModel(s string) (*session.ModelRef, error) {
 // versioned is a model's name that ends with the day of its version.
 var datedVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@\d{8}$`) })
 
-// CutVariant takes the variant from the end of a model's name, behind one of the signs; "" if there is none.
+// CutVariant splits the variant from the end of a model's name, after one of the signs; the variant may be "".
 func CutVariant(name, signs string) (model, variant string) {
 	at := strings.LastIndexAny(name, signs)
 	if at <= 0 || at == len(name)-1 || strings.Contains(name[at:], "/") {

@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 )
 
-// reconnectTransport carries a command's requests to whoever owns the store. An owner may leave at any time: what it did not
-// take, and what may be said twice, is said again to the next one, within patience.
+// reconnectTransport sends a command's requests to the owner of the store. An owner may end at any time: requests that
+// it did not take, and those that are safe to repeat, are sent to the next owner within ReconnectTimeout.
 type reconnectTransport struct {
 	host    Host
 	options Options
@@ -26,14 +26,15 @@ type reconnectTransport struct {
 	conn *Connection
 }
 
-// How long an owner that leaves may refuse what it is told; and the first and the longest time between two tries.
+// refusalTimeout is how long an ending owner may refuse requests. The delays are the first and the longest between two
+// attempts.
 const (
 	refusalTimeout  = 5 * time.Second
 	firstRetryDelay = 20 * time.Millisecond
 	lastRetryDelay  = time.Second
 )
 
-// RoundTrip implements http.RoundTripper. The whole answer has come when it returns, unless that is a stream.
+// RoundTrip implements http.RoundTripper. When it returns, the whole answer has been read, unless it is a stream.
 func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close() // each try has a body of its own
@@ -68,8 +69,8 @@ func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 	}
 }
 
-// isRefused reports whether the owner took nothing because it leaves. One whose data must be mended stays, and would say
-// the same again. The answer can still be read.
+// isRefused reports whether the owner took nothing because it is ending. An owner with damaged data stays, and would
+// refuse again. The answer can still be read.
 func isRefused(resp *http.Response) bool {
 	if resp.StatusCode != http.StatusServiceUnavailable {
 		return false
@@ -79,7 +80,7 @@ func isRefused(resp *http.Response) bool {
 	return err != nil || IsConnectionLost(api.DecodeError(resp.StatusCode, body))
 }
 
-// sendOnce makes one try. Bodies are kept by the request (GetBody), so that there can be another.
+// sendOnce makes one attempt. The request keeps its body (GetBody), so that there can be another attempt.
 func sendOnce(conn *Connection, req *http.Request) (*http.Response, error) {
 	next := conn.API.HTTP.Transport
 	if next == nil {
@@ -106,13 +107,13 @@ func sendOnce(conn *Connection, req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isUnsent reports whether the error came before anything was said.
+// isUnsent reports whether the request failed before anything was sent.
 func isUnsent(err error) bool {
 	e, ok := errors.AsType[*net.OpError](err)
 	return ok && e.Op == "dial"
 }
 
-// connect is the connection, made if there is none.
+// connect returns the connection, and opens one if needed.
 func (t *reconnectTransport) connect(ctx context.Context) (*Connection, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,7 +128,7 @@ func (t *reconnectTransport) connect(ctx context.Context) (*Connection, error) {
 	return conn, nil
 }
 
-// drop gives a connection up that is of no more use, unless somebody has.
+// drop closes a connection that failed, unless another request did.
 func (t *reconnectTransport) drop(ctx context.Context, conn *Connection) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,7 +141,7 @@ func (t *reconnectTransport) drop(ctx context.Context, conn *Connection) {
 	_ = conn.Close(ctx) // it was lost
 }
 
-// release hands over the connection, nil if there is none, to be closed.
+// release returns the connection to be closed by the caller, nil if there is no connection.
 func (t *reconnectTransport) release() *Connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -23,12 +23,12 @@ var bare = func() map[rune]rune {
 	return m
 }()
 
-// Order compares names as people's lists have them, and as OpenCode's have them: signs, then digits, then letters, whose
-// accents and case count only where nothing else differs; small letters come first then.
+// Order compares names as lists for people sort them, OpenCode's among them: signs, then digits, then letters. Accents
+// and case count only if nothing else differs; small letters come first then.
 func Order(a, b string) int {
 	return cmp.Or(
-		compareBy(a, b, func(r rune) int { return place(unaccented(unicode.ToLower(r))) }),
-		compareBy(a, b, func(r rune) int { return place(unicode.ToLower(r)) }),
+		compareBy(a, b, func(r rune) int { return rank(stripAccent(unicode.ToLower(r))) }),
+		compareBy(a, b, func(r rune) int { return rank(unicode.ToLower(r)) }),
 		-strings.Compare(a, b),
 	)
 }
@@ -43,14 +43,14 @@ func compareBy(a, b string, weight func(rune) int) int {
 	return len(x) - len(y)
 }
 
-func unaccented(r rune) rune {
+func stripAccent(r rune) rune {
 	if plain, ok := bare[r]; ok {
 		return plain
 	}
 	return r
 }
 
-func place(r rune) int {
+func rank(r rune) int {
 	if i := strings.IndexRune(marks, r); i >= 0 {
 		return i - len(marks)
 	}

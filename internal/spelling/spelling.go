@@ -1,5 +1,5 @@
-// Package spelling finds what a name may have been meant for: models, agents, tools, keys, files and commands are
-// named by people and by models, and both misspell.
+// Package spelling suggests names for misspelt ones: models, agents, tools, keys, files and commands are named by
+// people and by models, and both misspell.
 package spelling
 
 import (
@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// longest is how many letters of a name are compared letter by letter; longer names are compared by containment only.
+// longest is the length up to which names are compared letter by letter; longer names are compared by containment
+// only.
 const longest = 128
 
-// Nearest returns at most n of the candidates that name may have been meant for, the best first: those that differ in
-// few letters, or of which one contains the other. Upper and lower case count as the same, and what stands behind a
-// candidate's first slash, as the model behind its provider, counts as a name too.
+// Nearest returns at most n of the candidates that are similar to name, the most similar first: those that differ in
+// few letters, or of which one contains the other. Case is ignored. The text after a candidate's first slash, such as
+// the model after its provider, counts as a name too.
 func Nearest(name string, candidates []string, n int) []string {
 	type scored struct {
 		name string
@@ -23,9 +24,9 @@ func Nearest(name string, candidates []string, n int) []string {
 	var found []scored
 	for _, c := range candidates {
 		have := strings.ToLower(c)
-		d, near := resembles(want, have)
+		d, near := compareNames(want, have)
 		if _, behind, ok := strings.Cut(have, "/"); ok {
-			if e, also := resembles(want, behind); also && (!near || e < d) {
+			if e, also := compareNames(want, behind); also && (!near || e < d) {
 				d, near = e, true
 			}
 		}
@@ -41,21 +42,21 @@ func Nearest(name string, candidates []string, n int) []string {
 	return names
 }
 
-// resembles reports how far two names are apart, and whether that is near.
-func resembles(want, have string) (d int, near bool) {
+// compareNames returns the distance of two names, and whether they are similar.
+func compareNames(want, have string) (d int, near bool) {
 	d = len(want) + len(have)
 	if len(want) <= longest && len(have) <= longest {
 		d = Distance(want, have)
 	}
-	if d <= allowance(max(len(want), len(have))) {
+	if d <= maxDistance(max(len(want), len(have))) {
 		return d, true
 	}
 	return d, len(want) >= 3 && len(have) >= 3 && (strings.Contains(have, want) || strings.Contains(want, have))
 }
 
-// allowance is how many letters may differ in names of n letters: two, so that swapped neighbours count as near, but
+// maxDistance is how many letters may differ in names of n letters: two, so that swapped neighbours are similar, but
 // fewer in short names.
-func allowance(n int) int {
+func maxDistance(n int) int {
 	if n < 4 {
 		return 1
 	}

@@ -28,35 +28,35 @@ const pageSize = 100
 // Write writes the session's document and reports how many secrets were left out.
 func (e *Export) Write(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
 	enc := jsontext.NewEncoder(w, jsontext.Multiline(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
-	c := &cut{export: e}
+	c := &secretFilter{export: e}
 	info := opencode.ToOpenCode(s)
 	if e.Sanitize {
 		info = opencode.SanitizeSession(info)
 	}
-	if err := tokens(enc, jsontext.BeginObject, jsontext.String("info")); err != nil {
+	if err := writeTokens(enc, jsontext.BeginObject, jsontext.String("info")); err != nil {
 		return 0, err
 	}
 	if err := enc.WriteValue(c.clean(info)); err != nil {
 		return 0, err
 	}
-	if err := tokens(enc, jsontext.String("messages"), jsontext.BeginArray); err != nil {
+	if err := writeTokens(enc, jsontext.String("messages"), jsontext.BeginArray); err != nil {
 		return 0, err
 	}
-	if err := e.messages(ctx, s, func(raw jsontext.Value) error { return enc.WriteValue(c.clean(raw)) }); err != nil {
+	if err := e.writeMessages(ctx, s, func(raw jsontext.Value) error { return enc.WriteValue(c.clean(raw)) }); err != nil {
 		return c.left, err
 	}
-	if err := tokens(enc, jsontext.EndArray); err != nil {
+	if err := writeTokens(enc, jsontext.EndArray); err != nil {
 		return c.left, err
 	}
 	if s.Import != nil && !e.Sanitize {
-		if err := e.beside(enc, c, s.Import.Beside); err != nil {
+		if err := e.writeExtra(enc, c, s.Import.Beside); err != nil {
 			return c.left, err
 		}
 	}
-	return c.left, tokens(enc, jsontext.EndObject)
+	return c.left, writeTokens(enc, jsontext.EndObject)
 }
 
-func tokens(enc *jsontext.Encoder, all ...jsontext.Token) error {
+func writeTokens(enc *jsontext.Encoder, all ...jsontext.Token) error {
 	for _, t := range all {
 		if err := enc.WriteToken(t); err != nil {
 			return err
@@ -65,14 +65,14 @@ func tokens(enc *jsontext.Encoder, all ...jsontext.Token) error {
 	return nil
 }
 
-// beside writes what stood beside an imported session.
-func (e *Export) beside(enc *jsontext.Encoder, c *cut, v jsontext.Value) error {
+// writeExtra writes the members that an imported document had beside the session.
+func (e *Export) writeExtra(enc *jsontext.Encoder, c *secretFilter, v jsontext.Value) error {
 	var all map[string]jsontext.Value
 	if v == nil || json.Unmarshal(v, &all) != nil {
 		return nil
 	}
 	for name, member := range all {
-		if err := tokens(enc, jsontext.String(name)); err != nil {
+		if err := writeTokens(enc, jsontext.String(name)); err != nil {
 			return err
 		}
 		if err := enc.WriteValue(c.clean(member)); err != nil {
@@ -82,8 +82,8 @@ func (e *Export) beside(enc *jsontext.Encoder, c *cut, v jsontext.Value) error {
 	return nil
 }
 
-// messages calls give with each message, oldest first. Prompts are shown once it is known what follows them.
-func (e *Export) messages(ctx context.Context, s *session.Session, give func(jsontext.Value) error) error {
+// writeMessages calls give with each message, oldest first. Prompts are shown once it is known what follows them.
+func (e *Export) writeMessages(ctx context.Context, s *session.Session, give func(jsontext.Value) error) error {
 	q := api.MessageQuery{Oldest: true, Limit: pageSize}
 	var held []session.Message
 	for {
@@ -94,7 +94,7 @@ func (e *Export) messages(ctx context.Context, s *session.Session, give func(jso
 		held = append(held, page.Data...)
 		last := len(page.Data) < q.Limit || page.Cursor.Next == ""
 		ready := len(held)
-		for !last && ready > 0 && !answers(held[ready-1]) {
+		for !last && ready > 0 && !isAssistant(held[ready-1]) {
 			ready--
 		}
 		for _, m := range opencode.Render(s, held[:ready], false) {
@@ -117,19 +117,19 @@ func (e *Export) messages(ctx context.Context, s *session.Session, give func(jso
 	}
 }
 
-func answers(m session.Message) bool {
+func isAssistant(m session.Message) bool {
 	_, ok := m.(*session.Assistant)
 	return ok
 }
 
-// cut takes secrets out and counts them.
-type cut struct {
+// secretFilter removes secrets and counts the texts that it changed.
+type secretFilter struct {
 	export *Export
 	left   int
 }
 
 // clean goes through all texts of the value.
-func (c *cut) clean(v jsontext.Value) jsontext.Value {
+func (c *secretFilter) clean(v jsontext.Value) jsontext.Value {
 	if c.export.Secrets {
 		return v
 	}
@@ -147,7 +147,7 @@ func (c *cut) clean(v jsontext.Value) jsontext.Value {
 			if isName := kind == '{' && n%2 == 1; isName {
 				name = t.String()
 			} else if s := t.String(); s != "" {
-				t = jsontext.String(c.text(name, s))
+				t = jsontext.String(c.filterText(name, s))
 			}
 		}
 		if enc.WriteToken(t) != nil {
@@ -157,7 +157,7 @@ func (c *cut) clean(v jsontext.Value) jsontext.Value {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-func (c *cut) text(member, s string) string {
+func (c *secretFilter) filterText(member, s string) string {
 	b := []byte(s)
 	if redact.IsCredentialName(redact.FoldName(member)) {
 		b = []byte(redact.Mark)

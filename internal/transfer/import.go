@@ -29,7 +29,7 @@ const (
 // Import reads the document to its end, and then makes the session of it at the client's location. The same document
 // again changes nothing, and goes on where it was cut off. What is wrong with it is a *Malformed, and then nothing was
 // written.
-func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker) (*Taken, error) {
+func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker) (*ImportResult, error) {
 	d := &document{name, from}
 	s, ids, err := d.check()
 	if err != nil {
@@ -43,7 +43,7 @@ func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker)
 	if err != nil {
 		return nil, err
 	}
-	out := &Taken{Session: got.Session, Messages: s.Import.Messages}
+	out := &ImportResult{Session: got.Session, Messages: s.Import.Messages}
 	if got.Messages == s.Import.Messages {
 		out.Known = s.Import.Messages > 0
 		return out, nil
@@ -58,7 +58,7 @@ func (d *document) check() (*session.Session, []session.MessageID, error) {
 	sum, count := sha256.New(), 0
 	ids, seen := []session.MessageID{}, map[session.MessageID]bool{}
 	c, err := d.read(func(raw jsontext.Value) error {
-		m, _, err := taken(raw)
+		m, _, err := convertMessage(raw)
 		if err != nil {
 			return err
 		}
@@ -76,16 +76,16 @@ func (d *document) check() (*session.Session, []session.MessageID, error) {
 	}
 	switch {
 	case c.info == nil:
-		return nil, nil, d.wrong(place{}, session.Errorf(session.CodeInvalid, "it is missing").At("info"))
+		return nil, nil, d.invalidAt(position{}, session.Errorf(session.CodeInvalid, "it is missing").At("info"))
 	case !c.listed:
-		return nil, nil, d.wrong(place{}, session.Errorf(session.CodeInvalid, "it is missing").At("messages"))
+		return nil, nil, d.invalidAt(position{}, session.Errorf(session.CodeInvalid, "it is missing").At("messages"))
 	}
 	s, err := opencode.FromOpenCode(c.info)
 	if err == nil {
 		err = session.CheckID("id", session.PrefixSession, string(s.ID))
 	}
 	if err != nil {
-		return nil, nil, d.wrong(place{at: c.at, in: "info"}, err)
+		return nil, nil, d.invalidAt(position{at: c.at, in: "info"}, err)
 	}
 	if s.Title == "" {
 		s.Title = "Imported session"
@@ -98,7 +98,7 @@ func (d *document) check() (*session.Session, []session.MessageID, error) {
 		s.Import.Beside, err = json.Marshal(c.beside, json.Deterministic(true))
 	}
 	if n := len(s.Import.Info) + len(s.Import.Beside); err == nil && n > maxBeside {
-		err = d.wrong(place{at: c.at, in: "info"}, fmt.Errorf("what is not known here of it has %d bytes, the limit is %d", n, maxBeside))
+		err = d.invalidAt(position{at: c.at, in: "info"}, fmt.Errorf("what is not known here of it has %d bytes, the limit is %d", n, maxBeside))
 	}
 	return s, ids, err
 }
@@ -112,8 +112,8 @@ func add(sum io.Writer, raw jsontext.Value) error {
 	return err
 }
 
-// taken is a message in our words, and as it is sent.
-func taken(raw jsontext.Value) (session.Message, jsontext.Value, error) {
+// convertMessage returns a message as cairn has it, and as it is sent.
+func convertMessage(raw jsontext.Value) (session.Message, jsontext.Value, error) {
 	m, err := opencode.MessageFromOpenCode(raw)
 	if err != nil {
 		return nil, nil, err
@@ -147,7 +147,7 @@ func (d *document) send(ctx context.Context, s sending, got *api.Imported) error
 		if skip--; skip >= 0 {
 			return nil
 		}
-		_, b, err := taken(raw)
+		_, b, err := convertMessage(raw)
 		if err != nil {
 			return err
 		}

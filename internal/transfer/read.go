@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,27 +36,27 @@ func (d *document) read(message func(jsontext.Value) error) (*contents, error) {
 	dec := jsontext.NewDecoder(d.from, jsontext.AllowInvalidUTF8(true))
 	c := &contents{beside: map[string]jsontext.Value{}}
 	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
-		return nil, d.wrong(place{at: dec.InputOffset()}, firstOf(err, errors.New("it must be an object with info and messages")))
+		return nil, d.invalidAt(position{at: dec.InputOffset()}, cmp.Or(err, errors.New("it must be an object with info and messages")))
 	}
 	for dec.PeekKind() == '"' {
 		t, err := dec.ReadToken()
 		if err != nil {
-			return nil, d.wrong(place{at: dec.InputOffset()}, err)
+			return nil, d.invalidAt(position{at: dec.InputOffset()}, err)
 		}
-		if err := c.member(d, dec, t.String(), message); err != nil {
+		if err := c.readMember(d, dec, t.String(), message); err != nil {
 			return nil, err
 		}
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, d.wrong(place{at: dec.InputOffset()}, err)
+		return nil, d.invalidAt(position{at: dec.InputOffset()}, err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, d.wrong(place{at: dec.InputOffset()}, errors.New("something follows the document"))
+		return nil, d.invalidAt(position{at: dec.InputOffset()}, errors.New("something follows the document"))
 	}
 	return c, nil
 }
 
-func (c *contents) member(d *document, dec *jsontext.Decoder, name string, message func(jsontext.Value) error) error {
+func (c *contents) readMember(d *document, dec *jsontext.Decoder, name string, message func(jsontext.Value) error) error {
 	if name == "messages" && dec.PeekKind() == '[' {
 		c.listed = true
 		return d.list(dec, message)
@@ -64,38 +65,37 @@ func (c *contents) member(d *document, dec *jsontext.Decoder, name string, messa
 	at := dec.InputOffset() - int64(len(v))
 	switch {
 	case err != nil:
-		return d.wrong(place{at: dec.InputOffset(), in: name}, err)
+		return d.invalidAt(position{at: dec.InputOffset(), in: name}, err)
 	case name == "messages":
-		return d.wrong(place{at: at, in: name}, errors.New("it must be a list"))
+		return d.invalidAt(position{at: at, in: name}, errors.New("it must be a list"))
 	case name == "info":
-		c.info, c.at = whole(v), at
+		c.info, c.at = repairText(v), at
 	default:
-		c.beside[name] = whole(v)
+		c.beside[name] = repairText(v)
 	}
 	return nil
 }
 
 func (d *document) list(dec *jsontext.Decoder, message func(jsontext.Value) error) error {
 	if _, err := dec.ReadToken(); err != nil {
-		return d.wrong(place{at: dec.InputOffset(), in: "messages"}, err)
+		return d.invalidAt(position{at: dec.InputOffset(), in: "messages"}, err)
 	}
 	for i := 0; dec.PeekKind() != ']'; i++ {
 		in := fmt.Sprintf("messages[%d]", i)
 		v, err := dec.ReadValue()
 		if err != nil {
-			return d.wrong(place{at: dec.InputOffset(), in: in}, err)
+			return d.invalidAt(position{at: dec.InputOffset(), in: in}, err)
 		}
-		if err := message(whole(v)); err != nil {
-			return d.wrong(place{at: dec.InputOffset() - int64(len(v)), in: in}, err)
+		if err := message(repairText(v)); err != nil {
+			return d.invalidAt(position{at: dec.InputOffset() - int64(len(v)), in: in}, err)
 		}
 	}
 	_, err := dec.ReadToken()
 	return err
 }
 
-// whole is a copy of the value in which everything is text: halves of surrogate pairs, as JavaScript cuts strings, are
-// replaced.
-func whole(v jsontext.Value) jsontext.Value {
+// repairText returns a copy of the value in which halves of surrogate pairs, as JavaScript cuts strings, are replaced.
+func repairText(v jsontext.Value) jsontext.Value {
 	v = v.Clone()
 	if bytes.Contains(v, []byte(`\ud`)) || bytes.Contains(v, []byte(`\uD`)) || strings.ToValidUTF8(string(v), "") != string(v) {
 		_ = v.Format(jsontext.AllowInvalidUTF8(true)) // it was read as JSON before
@@ -103,32 +103,32 @@ func whole(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// place is where a value stands in the document.
-type place struct {
+// position is where a value is in the document.
+type position struct {
 	at int64
 	in string // its name
 }
 
-// wrong says what is wrong with the value, in which field and line.
-func (d *document) wrong(p place, err error) error {
+// invalidAt returns a FormatError with the field and line of the invalid value.
+func (d *document) invalidAt(p position, err error) error {
 	if u, ok := errors.AsType[*unsent](err); ok {
 		return u.err
 	}
-	m := &Malformed{Name: d.name, Field: p.in, What: err.Error()}
+	m := &FormatError{Name: d.name, Field: p.in, What: err.Error()}
 	at, ended := p.at, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		m.Field, m.What = join(p.in, field(e.JSONPointer)), "it is no "+kindOf(e)
+		m.Field, m.What = join(p.in, fieldPath(e.JSONPointer)), "it is no "+kindOf(e)
 		at = d.find(p.at, e.JSONPointer)
 	} else if e, ok := errors.AsType[*session.Error](err); ok {
 		m.Field, m.What = join(p.in, e.Field), e.Message
-		at = d.find(p.at, pointer(e.Field))
+		at = d.find(p.at, jsonPointer(e.Field))
 	} else if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		at, m.What = e.ByteOffset, "this is not valid JSON"
 	}
 	if ended {
 		m.What = "the document ends too early"
 	}
-	m.Line = d.line(at)
+	m.Line = d.lineOf(at)
 	return m
 }
 
@@ -169,8 +169,8 @@ func kindOf(e *json.SemanticError) string {
 	}
 }
 
-// field names a member by its pointer, as in info.parts[3].time.
-func field(p jsontext.Pointer) string {
+// fieldPath formats a pointer as a field, as in info.parts[3].time.
+func fieldPath(p jsontext.Pointer) string {
 	var b strings.Builder
 	for name := range p.Tokens() {
 		if name != "" && strings.Trim(name, "0123456789") == "" {
@@ -185,8 +185,8 @@ func field(p jsontext.Pointer) string {
 	return b.String()
 }
 
-// pointer is that of a field.
-func pointer(field string) jsontext.Pointer {
+// jsonPointer returns the pointer of a field.
+func jsonPointer(field string) jsontext.Pointer {
 	if field == "" {
 		return ""
 	}
@@ -204,8 +204,8 @@ func join(in, of string) string {
 	}
 }
 
-// line is the number of the line that the byte is in, 0 if that cannot be told.
-func (d *document) line(at int64) int {
+// lineOf returns the line that contains the byte, 0 if the document cannot be read again.
+func (d *document) lineOf(at int64) int {
 	if _, err := d.from.Seek(0, io.SeekStart); err != nil {
 		return 0
 	}
@@ -219,13 +219,4 @@ func (d *document) line(at int64) int {
 		}
 	}
 	return n
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

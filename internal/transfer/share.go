@@ -24,7 +24,7 @@ import (
 // ShareHost is where OpenCode publishes sessions.
 const ShareHost = "opncd.ai"
 
-// Share is a session that somebody published.
+// Share is a published session.
 type Share struct {
 	Host string // with its port, if it has one
 	Slug string
@@ -88,8 +88,8 @@ func (s Share) atMost(ctx context.Context, transport http.RoundTripper, limit in
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s answers with %d %s", s.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
-	body := &bounded{r: resp.Body, left: limit}
-	items, err := gather(body)
+	body := &boundedReader{r: resp.Body, left: limit}
+	items, err := gatherShare(body)
 	switch {
 	case body.left < 0:
 		return nil, fmt.Errorf("the share is larger than %d bytes", limit)
@@ -98,16 +98,16 @@ func (s Share) atMost(ctx context.Context, transport http.RoundTripper, limit in
 	case err != nil:
 		return nil, err
 	}
-	return items.document()
+	return items.buildDocument()
 }
 
-// bounded ends when more was read than there may be.
-type bounded struct {
+// boundedReader fails once more than its limit was read.
+type boundedReader struct {
 	r    io.Reader
 	left int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, io.ErrUnexpectedEOF
@@ -115,21 +115,21 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shared are the items of a share: the session, its messages, and their parts in any order.
-type shared struct {
+// sharedSession holds the items of a share: the session, its messages, and their parts in any order.
+type sharedSession struct {
 	info     jsontext.Value
-	messages []named
-	parts    map[string][]named // by their message
+	messages []rawItem
+	parts    map[string][]rawItem // by their message
 }
 
-type named struct {
+type rawItem struct {
 	id  string
 	raw jsontext.Value
 }
 
-// gather reads the items that a session is made of, and passes over the others.
-func gather(r io.Reader) (*shared, error) {
-	none := func(err error) error { return fmt.Errorf("what is there is no share: %w", err) }
+// gatherShare reads the items that make up a session and ignores the others.
+func gatherShare(r io.Reader) (*sharedSession, error) {
+	none := func(err error) error { return fmt.Errorf("not a share: %w", err) }
 	dec := jsontext.NewDecoder(r, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	t, err := dec.ReadToken()
 	if err == nil && t.Kind() != '[' {
@@ -138,7 +138,7 @@ func gather(r io.Reader) (*shared, error) {
 	if err != nil {
 		return nil, none(err)
 	}
-	s := &shared{parts: map[string][]named{}}
+	s := &sharedSession{parts: map[string][]rawItem{}}
 	for dec.PeekKind() != ']' {
 		v, err := dec.ReadValue()
 		if err != nil {
@@ -154,14 +154,14 @@ func gather(r io.Reader) (*shared, error) {
 	return s, nil
 }
 
-// item is one of a share.
-type item struct {
+// shareItem is one of a share.
+type shareItem struct {
 	Type string         `json:"type"`
 	Data jsontext.Value `json:"data"`
 }
 
-func (s *shared) add(raw jsontext.Value) error {
-	var i item
+func (s *sharedSession) add(raw jsontext.Value) error {
+	var i shareItem
 	if err := json.Unmarshal(raw, &i, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *shared) add(raw jsontext.Value) error {
 	if err := json.Unmarshal(i.Data, &of, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
 		return err
 	}
-	v := named{of.ID, whole(i.Data)}
+	v := rawItem{of.ID, repairText(i.Data)}
 	switch i.Type {
 	case "session":
 		s.info = v.raw
@@ -187,18 +187,18 @@ func (s *shared) add(raw jsontext.Value) error {
 	return nil
 }
 
-// document writes the items in the form of an export, in their order: that of their ids.
-func (s *shared) document() (*bytes.Reader, error) {
+// buildDocument writes the items in the form of an export, in their order: that of their ids.
+func (s *sharedSession) buildDocument() (*bytes.Reader, error) {
 	var b bytes.Buffer
 	enc := jsontext.NewEncoder(&b, jsontext.Multiline(true), jsontext.AllowDuplicateNames(true))
-	err := tokens(enc, jsontext.BeginObject, jsontext.String("info"))
+	err := writeTokens(enc, jsontext.BeginObject, jsontext.String("info"))
 	if err == nil {
 		err = enc.WriteValue(s.info)
 	}
 	if err == nil {
-		err = tokens(enc, jsontext.String("messages"), jsontext.BeginArray)
+		err = writeTokens(enc, jsontext.String("messages"), jsontext.BeginArray)
 	}
-	byID := func(a, b named) int { return cmp.Compare(a.id, b.id) }
+	byID := func(a, b rawItem) int { return cmp.Compare(a.id, b.id) }
 	slices.SortStableFunc(s.messages, byID)
 	for _, m := range s.messages {
 		if err != nil {
@@ -206,23 +206,23 @@ func (s *shared) document() (*bytes.Reader, error) {
 		}
 		parts := s.parts[m.id]
 		slices.SortStableFunc(parts, byID)
-		err = message(enc, m, parts)
+		err = shareMessage(enc, m, parts)
 		delete(s.parts, m.id) // written: it is not held twice
 	}
 	if err == nil {
-		err = tokens(enc, jsontext.EndArray, jsontext.EndObject)
+		err = writeTokens(enc, jsontext.EndArray, jsontext.EndObject)
 	}
 	return bytes.NewReader(b.Bytes()), err
 }
 
-func message(enc *jsontext.Encoder, m named, parts []named) error {
-	if err := tokens(enc, jsontext.BeginObject, jsontext.String("info")); err != nil {
+func shareMessage(enc *jsontext.Encoder, m rawItem, parts []rawItem) error {
+	if err := writeTokens(enc, jsontext.BeginObject, jsontext.String("info")); err != nil {
 		return err
 	}
 	if err := enc.WriteValue(m.raw); err != nil {
 		return err
 	}
-	if err := tokens(enc, jsontext.String("parts"), jsontext.BeginArray); err != nil {
+	if err := writeTokens(enc, jsontext.String("parts"), jsontext.BeginArray); err != nil {
 		return err
 	}
 	for _, p := range parts {
@@ -230,5 +230,5 @@ func message(enc *jsontext.Encoder, m named, parts []named) error {
 			return err
 		}
 	}
-	return tokens(enc, jsontext.EndArray, jsontext.EndObject)
+	return writeTokens(enc, jsontext.EndArray, jsontext.EndObject)
 }

@@ -55,8 +55,8 @@ func (g authCommands) authLogout() *cobra.Command {
 	return cmd
 }
 
-// sweepKeyring sees to it that the keyring forgets what was removed. What it cannot forget now is an error, or with force is named
-// and given up.
+// sweepKeyring removes the logged-out key from the keyring. If that fails, it is an error, or with force the key is
+// named and no longer tracked.
 func (g authCommands) sweepKeyring(ctx context.Context, store *auth.Store, id string, force bool) error {
 	var left auth.Orphans
 	err := g.whileKeyring(func() (err error) {
@@ -77,11 +77,11 @@ func (g authCommands) sweepKeyring(ctx context.Context, store *auth.Store, id st
 	)
 }
 
-// keyringSlow is how long a keyring takes that asks nobody.
+// keyringSlow is how long a keyring may take before the wait is reported.
 const keyringSlow = 3 * time.Second
 
-// whileKeyring does something for which the keyring may have to be opened by somebody who sits elsewhere, or has not seen
-// that he is asked, and for which another process may be in the way: what is waited for is said.
+// whileKeyring calls f, which uses the keyring. If the keyring is slow, because it must be unlocked or another process
+// holds it, whileKeyring reports the wait.
 func (g authCommands) whileKeyring(f func() error) error {
 	said := make(chan struct{})
 	slow := time.AfterFunc(keyringSlow, func() {

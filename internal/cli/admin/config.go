@@ -160,7 +160,7 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 	return errBrokenConfig(c)
 }
 
-// errBrokenConfig is the error of a configuration that cannot be used; why is told already.
+// errBrokenConfig is the error of an invalid configuration, whose errors are printed already; nil for a valid one.
 func errBrokenConfig(c *config.Config) error {
 	if len(c.Errors) == 0 {
 		return nil

@@ -76,7 +76,7 @@ func (g transferCommands) importShare(ctx context.Context, address string, hosts
 func (g transferCommands) importFrom(ctx context.Context, name string, from io.ReadSeeker, asJSON bool) error {
 	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		got, err := transfer.Import(ctx, c, name, from)
-		if m, ok := errors.AsType[*transfer.Malformed](err); ok {
+		if m, ok := errors.AsType[*transfer.FormatError](err); ok {
 			return cli.NewExitError(cli.ExitUsage, m, "Nothing was imported.")
 		}
 		if err != nil {

@@ -67,7 +67,7 @@ func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, e
 	return out, err
 }
 
-// withJob finds the job that somebody means and calls f with it.
+// withJob finds the job by id or beginning of an id, and calls f with it.
 func (g jobCommands) withJob(ctx context.Context, name string, f func(context.Context, *api.Client, jobIn) error) error {
 	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		all, err := g.listJobs(ctx, c, "", true)

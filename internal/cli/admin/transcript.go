@@ -16,7 +16,7 @@ type transcript struct {
 	marks    term.Marks
 	thinking bool // with reasoning
 	full     bool // with the tools' output
-	working  bool // somebody works on the session now
+	working  bool // the session is working now
 }
 
 func (t *transcript) print(s *session.Session, ms []session.Message) {

@@ -147,7 +147,7 @@ func (n *agentSpec) check() error {
 	return err
 }
 
-// agentFile is where the agent is made, if there is none of its name yet.
+// agentFile returns the path of the new agent, or an error if an agent of that name exists.
 func (g agentCommands) agentFile(ctx context.Context, name string, n agentSpec) (string, error) {
 	if n.path != "" {
 		dir, err := g.inv.ResolvePath(n.path)

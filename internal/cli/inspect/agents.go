@@ -125,8 +125,8 @@ type untrustedRule struct {
 	Why    string `json:"why"`
 }
 
-// untrustedRules lists what the project's files say of the agent and may not all mean; nothing when the configuration
-// cannot be read, which whoever needs it says.
+// untrustedRules lists the rules that the project's untrusted files give the agent; nil if the configuration cannot be
+// read.
 func (g agentCommands) untrustedRules(ctx context.Context, agent string) (rules []untrustedRule) {
 	o, err := g.inv.HostOptions("")
 	if err != nil {

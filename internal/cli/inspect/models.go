@@ -78,7 +78,8 @@ func (g modelCommands) refreshModels(ctx context.Context) error {
 	return nil
 }
 
-// usableModels are those of whoever owns the store; where nobody can, those that are known without.
+// usableModels returns the models of the store's owner or, if the store cannot be opened, those that are usable
+// without it.
 func (g modelCommands) usableModels(ctx context.Context) (models []api.Model, err error) {
 	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		list, err := c.Models(ctx)
@@ -99,7 +100,7 @@ func (g modelCommands) usableModels(ctx context.Context) (models []api.Model, er
 	return models, nil
 }
 
-// ofProvider are the models of a provider, or all for "". The error says why there are none.
+// ofProvider returns the models of a provider, or all for "". The error says why the provider has no usable models.
 func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id string) ([]api.Model, error) {
 	out := []api.Model{}
 	var ids []string

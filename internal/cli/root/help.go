@@ -79,8 +79,7 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
   OPENAI_API_KEY, …     a provider's key; cairn auth list shows which ones are found
 `
 
-// helpWriter is what cobra writes help to. What it cannot write is kept in the stream, and told in our own way, or not at
-// all.
+// helpWriter is where cobra writes help. A write error is kept in the stream and reported by the command.
 type helpWriter struct{ to *term.Stream }
 
 func (p helpWriter) Write(b []byte) (int, error) {

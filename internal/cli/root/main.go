@@ -24,7 +24,7 @@ func Main(h cli.Host) int {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	defer signal.Stop(signals)
-	// A pipe that nobody reads any more is an error of writing, not the end of the process: a session may be at work.
+	// A closed pipe is a write error, not the end of the process: a session may be working.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
@@ -42,7 +42,7 @@ func Run(ctx context.Context, h cli.Host, p cli.Process) int {
 	ctx, stop := a.HandleSignals(ctx)
 	defer stop()
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil && a.Out.Err != nil { // of help, which no command of ours writes
+	if err == nil && a.Out.Err != nil { // of help, which cobra writes
 		a.Started, err = true, a.Out.Err
 	}
 	return int(a.ProcessExitCode(program{a}.reportError(cmd, err)))

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// handleAsk deals with the asks of the span: puts them to the person, or tells how they were answered.
+// handleAsk puts a request to the person, or reports how it was answered.
 func (r *runner) handleAsk(d session.EventData) {
 	switch d := d.(type) {
 	case *session.PermissionAsked:
@@ -40,7 +40,7 @@ func (r *runner) handleAsk(d session.EventData) {
 	}
 }
 
-// terminalLines is where lines from the terminal come from; nil where nobody is asked.
+// terminalLines returns the channel of typed lines, nil without a terminal.
 func (r *runner) terminalLines() <-chan string {
 	if r.terminal == nil {
 		return nil
@@ -48,11 +48,11 @@ func (r *runner) terminalLines() <-chan string {
 	return r.terminal.Lines
 }
 
-// terminalGoneMessage is what the model is told once nobody answers at the terminal any more.
+// terminalGoneMessage is what the model reads about a denied request once the terminal is closed.
 const terminalGoneMessage = "permission denied: the terminal was closed"
 
-// onTerminalLine takes a line from the terminal. Once that has ended, by Ctrl-D or because it went away, asks are denied as
-// where there never was one.
+// onTerminalLine handles a line from the terminal. Once the terminal is closed, requests are denied as if there had
+// been no terminal.
 func (r *runner) onTerminalLine(text string, ok bool) {
 	if !ok {
 		for _, a := range r.terminal.Pending {
@@ -68,7 +68,8 @@ func (r *runner) onTerminalLine(text string, ok bool) {
 	}
 }
 
-// denialAnswer is the answer where nobody is asked. A question stays unanswered; the model goes on with either.
+// denialAnswer is the answer without a person: a permission is rejected, a question stays unanswered; the model
+// continues.
 func denialAnswer(a session.PendingAsk, message string) term.Answer {
 	if a.IsQuestion() {
 		return term.Answer{Ask: a, Reply: session.ReplyOnce, Answers: make([][]string, len(a.Questions))}
@@ -76,7 +77,7 @@ func denialAnswer(a session.PendingAsk, message string) term.Answer {
 	return term.Answer{Ask: a, Reply: session.ReplyReject, Message: message}
 }
 
-// deliver sends the answers. What cannot be delivered now is kept for the next connection.
+// deliver sends the answers. Those that cannot be sent now are kept for the next connection.
 func (r *runner) deliver(ctx context.Context) error {
 	for len(r.answers) > 0 {
 		a := r.answers[0]
@@ -112,9 +113,9 @@ func pendingAsks(ctx context.Context, c *api.Client, id session.ID) ([]session.P
 	return append(asks, questions...), err
 }
 
-// settlePendingAsks deals with asks that were there before our prompt: until they are answered the session does not come to it.
-// A person is asked; a policy that was given on the command line decides; a run without either does not wait. With
-// --queue the asks are left to whom they concern.
+// settlePendingAsks handles requests that were pending before this prompt, which would keep the session from it. A
+// person is asked, a policy of the command line decides, and a run without either fails. With --queue they are left to
+// others.
 func (r *runner) settlePendingAsks(ctx context.Context) error {
 	if !r.plan.existing {
 		return nil

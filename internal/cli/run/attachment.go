@@ -81,7 +81,7 @@ func readAtMost(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// mimeOf is what models may read, judged by content; "" is none of it.
+// mimeOf returns the media type, judged by content, of a file that models can read; "" for any other file.
 func mimeOf(data []byte) string {
 	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
 	switch kind {

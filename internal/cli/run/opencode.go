@@ -17,7 +17,7 @@ type headlessRule struct {
 }
 
 // createOpenCodeSession creates a session as OpenCode's run does: through the V1 contract, which allows what no rule
-// decides, and without questions, which nobody could answer.
+// decides, and with questions denied.
 func createOpenCodeSession(ctx context.Context, c *api.Client, title string) (session.ID, error) {
 	request := struct {
 		Title      string         `json:"title,omitzero"`

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// promptProgress is the stretch of a session's log that belongs to one prompt: from its promotion until the session is idle or
-// turns to the next queued prompt. It is a pure fold over events, and knows how the work came out.
+// promptProgress folds the events that belong to one prompt, from its promotion until the session is idle or turns to
+// the next queued prompt, into the outcome of the work.
 type promptProgress struct {
 	prompt session.MessageID
 
@@ -48,7 +48,7 @@ func newPromptProgress(prompt session.MessageID, after int64) *promptProgress {
 	}
 }
 
-// apply takes the next event and reports whether it belongs to the span. Events that were seen before do not.
+// apply takes the next event and reports whether it belongs to the prompt. Events seen before do not.
 func (s *promptProgress) apply(e session.Event) bool {
 	if e.Seq <= s.cursor {
 		return false
@@ -132,7 +132,7 @@ func (s *promptProgress) applyAsk(d session.EventData) {
 		if d.Reply != session.ReplyReject || d.By == "interrupt" || ask.Action == actionBudget {
 			return
 		}
-		if ask.IsQuestion() && d.Message != "" { // nobody was there, and the model went on
+		if ask.IsQuestion() && d.Message != "" { // the policy answered, and the model continued
 			s.seen[ask.Source.PartID] = true
 			return
 		}

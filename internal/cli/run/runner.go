@@ -15,16 +15,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// runner sees one prompt through: it connects, admits the prompt, follows the session until the work is done, and
-// connects again when the owner of the store goes away meanwhile. It belongs to one goroutine.
+// runner runs one prompt: it connects, admits the prompt, follows the session until the work is done, and reconnects
+// when the owner of the store changes. One goroutine owns it.
 type runner struct {
 	app          *cli.Invocation
 	plan         plan
 	view         view.View
 	started      time.Time
-	terminal     *term.TerminalAsks // nil: nobody to ask here
-	headless     bool               // asks are denied because there is nobody to ask
-	terminalGone bool               // there was a terminal, and nobody answers there any more
+	terminal     *term.TerminalAsks // nil without a terminal
+	headless     bool               // requests are denied because there is no terminal
+	terminalGone bool               // the terminal was closed
 
 	open        func(context.Context) (*cli.Connection, error) // nil: to the server of the plan, or the owner of the store
 	conn        *cli.Connection
@@ -33,7 +33,7 @@ type runner struct {
 	prepared    bool            // agent, model, title and budget of an existing session are set
 	sent        bool            // the prompt may have been admitted
 	stopped     cli.ExitCode    // why we interrupted the session; 0: we did not
-	resumes     int             // how often the session was told to go on, without progress
+	resumes     int             // how often the session was resumed without progress
 	resumedAt   int64           // the cursor then
 	answers     []term.Answer   // not known to be delivered
 	noted       map[string]bool // notes that are said once
@@ -68,7 +68,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 }
 
-// describeLoss words the one error that means something else once the work goes on.
+// describeLoss explains the error of a session that was deleted while it worked.
 func (r *runner) describeLoss(err error) error {
 	if r.progress != nil && errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
 		return fmt.Errorf("session %s was deleted while it was working", r.plan.id)
@@ -103,8 +103,8 @@ func (r *runner) closeConnection(ctx context.Context) {
 	r.conn = nil
 }
 
-// openSession connects and brings the session to where its work can be followed. Each step can be repeated: the ids are
-// ours, and the same request again is no second request.
+// openSession connects and brings the session to where its work can be followed. Each step can be repeated: the ids
+// are the client's, and a repeated request changes nothing.
 func (r *runner) openSession(ctx context.Context) (err error) {
 	whole := ctx
 	ctx, cancel := r.untilStopped(ctx)
@@ -193,7 +193,7 @@ func (r *runner) prepareOpenCode(ctx context.Context) error {
 	return nil
 }
 
-// chooseOpenCodeAgent falls back to the default agent if there is none of that name, as OpenCode does.
+// chooseOpenCodeAgent replaces an unknown agent by the default one, as OpenCode does.
 func (r *runner) chooseOpenCodeAgent(ctx context.Context) error {
 	if r.plan.agent == "" {
 		return nil
@@ -212,7 +212,7 @@ func (r *runner) chooseOpenCodeAgent(ctx context.Context) error {
 	return nil
 }
 
-// deleteSession takes the session away that was made for a prompt which is refused.
+// deleteSession deletes the session that was created for a refused prompt.
 func (r *runner) deleteSession(ctx context.Context, refused error) error {
 	if !r.sent {
 		return refused
@@ -223,7 +223,7 @@ func (r *runner) deleteSession(ctx context.Context, refused error) error {
 	return refused
 }
 
-// interruptUnsent interrupts a session whose prompt may have been admitted although we never heard so.
+// interruptUnsent interrupts a session whose prompt may have been admitted although the answer was lost.
 func (r *runner) interruptUnsent(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
 	defer cancel()
@@ -283,7 +283,7 @@ func (r *runner) admitPrompt(ctx context.Context) error {
 	in, err := r.conn.API.Prompt(ctx, r.plan.id, r.promptRequest())
 	if r.progress != nil {
 		if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
-			return nil // somebody edited or redirected it since
+			return nil // the prompt was edited or redirected since
 		}
 		return err
 	}
@@ -392,7 +392,7 @@ func (r *runner) continueCommand(id session.ID) string {
 	return "cairn run " + attach + "-s " + string(id) + ` "…"`
 }
 
-// addHint says what to do about it.
+// addHint adds the next step to the error.
 func (r *runner) addHint(out *view.Result) {
 	e := out.Error
 	if r.progress != nil && r.progress.failure != nil {

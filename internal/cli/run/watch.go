@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// sessionWatch is a run's look at its session over one connection. Its goroutines report to the run's own and end with
-// the context of follow, which waits for them.
+// sessionWatch watches a run's session over one connection. Its goroutines end with the context of follow, which waits
+// for them.
 type sessionWatch struct {
 	*runner
 	wg       sync.WaitGroup
@@ -24,7 +24,7 @@ type sessionWatch struct {
 	late     <-chan time.Time // --timeout passed; likewise
 }
 
-// streamItem is one thing that the stream says.
+// streamItem is one item of the session's stream.
 type streamItem struct {
 	update api.Update
 	err    error
@@ -96,7 +96,7 @@ func (f *sessionWatch) stream(ctx context.Context, after int64) func() {
 	}
 }
 
-// waitAside reports when wait returns. Nobody else is waiting.
+// waitAside reports on the channel idle when wait returns. One goroutine waits at a time.
 func (f *sessionWatch) waitAside(ctx context.Context, wait func(context.Context) error) {
 	f.wg.Go(func() { f.idle <- wait(ctx) })
 }
@@ -114,7 +114,8 @@ func (f *sessionWatch) interrupt(ctx context.Context, why cli.ExitCode) {
 	})
 }
 
-// onIdle deals with an idle session: it is done, or it must be told to go on, which lasts as long as sctx.
+// onIdle handles an idle session: the work is done, or was left by its process and is resumed, in a goroutine that
+// ends with sctx.
 func (f *sessionWatch) onIdle(ctx, sctx context.Context, err error) (done bool, _ error) {
 	if err == nil {
 		err = f.showRemaining(ctx)
@@ -129,8 +130,8 @@ func (f *sessionWatch) onIdle(ctx, sctx context.Context, err error) (done bool, 
 	return false, err
 }
 
-// resumeLeftWork says how to get on with work that an idle session has left: its owner was replaced by one that does not pick
-// up what others began. It gives up when that does not help.
+// resumeLeftWork returns a call that continues work which an idle session has left: its owner was replaced by one that
+// does not pick up the work of others. It gives up after three calls without progress.
 func (r *runner) resumeLeftWork() (func(context.Context) error, error) {
 	const most = 3
 	if r.resumedAt != r.progress.cursor {
@@ -163,7 +164,7 @@ func (r *runner) timeoutTimer() <-chan time.Time {
 	return time.After(time.Until(r.started.Add(r.plan.timeout)))
 }
 
-// showRemaining reads what the stream had not told yet when the session became idle.
+// showRemaining shows the events that the stream had not delivered when the session became idle.
 func (r *runner) showRemaining(ctx context.Context) error {
 	for {
 		h, err := r.conn.API.History(ctx, r.plan.id, r.progress.cursor, 0)

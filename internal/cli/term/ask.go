@@ -149,7 +149,7 @@ func (q *AskQueue) Answer(text string) (ans Answer, ok bool) {
 	return Answer{Ask: a, Reply: reply, Message: message}, true
 }
 
-// parseAnswer understands y, a, n, their words, and "n" with a reason, which the model is told.
+// parseAnswer parses y, a, n and their words; "n" may be followed by a reason for the model.
 func parseAnswer(text string, mayAlways bool) (reply session.Reply, message string, ok bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
@@ -235,7 +235,7 @@ func AskDetails(a session.PendingAsk) []string {
 	var m struct {
 		Command string `json:"command"`
 	}
-	_ = json.Unmarshal(a.Metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) // else there is none to show
+	_ = json.Unmarshal(a.Metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) // other metadata has no command
 	lines := askPreview(a.Metadata)
 	if m.Command == "" || len(a.Resources) == 1 && a.Resources[0] == m.Command {
 		return lines

@@ -15,7 +15,7 @@ import (
 // argWidth bounds what a line shows of a call's arguments, in characters.
 const argWidth = 120
 
-// DescribeCall is a call in a few words for people: the tool and what it is about.
+// DescribeCall describes a call in a few words: the tool and its main argument.
 func DescribeCall(tool string, input jsontext.Value) string {
 	var in struct {
 		FilePath string         `json:"filePath"`
@@ -54,7 +54,7 @@ func DescribeCall(tool string, input jsontext.Value) string {
 	return name + " " + FirstLine(about, argWidth)
 }
 
-// FormatCount writes a count with separators.
+// FormatCount formats a count with thousands separators.
 func FormatCount(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -63,7 +63,7 @@ func FormatCount(n int64) string {
 	return s
 }
 
-// FormatCacheHit is the share of the input that came from the provider's cache; "" where none did.
+// FormatCacheHit formats the share of the input that came from the provider's cache; "" if that is zero.
 func FormatCacheHit(t session.Tokens) string {
 	share, ok := t.CacheShare()
 	if !ok || t.Cache.Read == 0 {
@@ -72,7 +72,7 @@ func FormatCacheHit(t session.Tokens) string {
 	return strconv.Itoa(int(share*100)) + "%"
 }
 
-// FormatUSD rounds an amount for people: cents, or four decimals where it is less than a dollar.
+// FormatUSD formats an amount: cents, or four decimals below a dollar.
 func FormatUSD(u session.USD) string {
 	if u == 0 {
 		return "0"
@@ -102,7 +102,7 @@ func patchFiles(patch string) []string {
 	return files
 }
 
-// FormatAge is a time in milliseconds for people.
+// FormatAge formats a time in milliseconds as an age.
 func FormatAge(ms int64) string {
 	d := time.Since(time.UnixMilli(ms))
 	switch {
@@ -119,7 +119,7 @@ func FormatAge(ms int64) string {
 	}
 }
 
-// CacheNote is the alarm that a request did not begin as the one before.
+// CacheNote warns that a request does not begin like the one before, so that the provider's cache is not used.
 func CacheNote(changed string) string {
 	return "the provider's cache is not used, so the whole conversation is charged at full price: " + FirstLine(changed, 200)
 }

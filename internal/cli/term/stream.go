@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Stream is an output of the process: it knows whether people look at it and remembers its first error, so that
-// writers need not look at every one.
+// Stream is an output of the process. It knows whether a person looks at it, and keeps its first error, so that
+// callers need not check each write.
 type Stream struct {
 	w        io.Writer
 	Terminal bool
@@ -50,7 +50,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteText writes text that others wrote. On a terminal it holds no control sequences.
+// WriteText writes text of others. On a terminal its control characters are replaced.
 func (s *Stream) WriteText(text string) {
 	if s.Terminal {
 		text = ReplaceControls(text)
@@ -58,12 +58,12 @@ func (s *Stream) WriteText(text string) {
 	_, _ = io.WriteString(s, text) // kept in err
 }
 
-// Printf writes our own words; arguments that others wrote go through line first.
+// Printf writes text of the program; arguments from others must pass through FirstLine.
 func (s *Stream) Printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(s, format, args...) // kept in err
 }
 
-// EndLine ends a line that is begun.
+// EndLine ends an unfinished line.
 func (s *Stream) EndLine() {
 	if s.Midline {
 		_, _ = io.WriteString(s, "\n")
@@ -80,7 +80,7 @@ const (
 	Cyan   = "36"
 )
 
-// Paint puts text into a style where there is colour.
+// Paint applies a style to text if the stream has colour.
 func (s *Stream) Paint(style, text string) string {
 	if !s.Color || text == "" || style == "" {
 		return text
@@ -88,8 +88,8 @@ func (s *Stream) Paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// ReplaceControls is text without what a terminal would obey, or what makes it read other than it is: control characters but
-// newline and tab, and the marks that turn the direction of text.
+// ReplaceControls replaces what a terminal would interpret or what changes how text reads: control characters other
+// than newline and tab, and marks that change the direction of text.
 func ReplaceControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -109,7 +109,8 @@ func isDirectionMark(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
 }
 
-// FirstLine is text as one harmless line of at most n characters.
+// FirstLine returns the first line of text, without control characters and at most n characters long. An ellipsis
+// marks what is cut.
 func FirstLine(text string, n int) string {
 	text = strings.TrimSpace(text)
 	more := false
@@ -126,10 +127,10 @@ func FirstLine(text string, n int) string {
 	return text
 }
 
-// Marks are the signs that lines begin with.
+// Marks are the signs at the beginning of lines.
 type Marks struct{ Call, Good, Bad, Ask, Dot string }
 
-// NewMarks returns ASCII where the environment does not promise UTF-8.
+// NewMarks returns the marks for the environment: ASCII unless it promises UTF-8.
 func NewMarks(env func(string) string) Marks {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := env(name); v != "" {
@@ -144,8 +145,8 @@ func NewMarks(env func(string) string) Marks {
 
 var ErrNoTerminal = errors.New("there is no terminal to ask on")
 
-// OpenTerminal opens the terminal of this process, unless the process is in its background, where reading would
-// stop it.
+// OpenTerminal opens the terminal of this process, unless the process is in its background, where reading would stop
+// it.
 func OpenTerminal() (io.ReadWriteCloser, error) {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Table is columns of short texts, aligned for people.
+// Table prints columns of short texts, aligned for people.
 type Table struct {
 	out  *Stream
 	Head []string

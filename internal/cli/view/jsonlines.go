@@ -12,9 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSONLines shows a run to a program: one JSON object per line. The first six types and their fields are those of
-// OpenCode's `run --format json` (spec/http.md §1.4): step_start, text, reasoning, tool_use, step_finish, error. The
-// last line is always the result, which is ours.
+// JSONLines shows a run to a program: one JSON object per line. The types step_start, text, reasoning, tool_use,
+// step_finish and error have the fields of OpenCode's `run --format json`. The last line is always cairn's result.
 type JSONLines struct {
 	out      *term.Stream
 	err      *term.Stream
@@ -31,7 +30,7 @@ type toolCall struct {
 	at    int64
 }
 
-// stepPart names parts that are no items of ours.
+// stepPart returns the id of a part that has no item: the start or end of a step.
 func stepPart(m session.MessageID, kind string) session.PartID {
 	return session.PartID(string(session.PrefixPart) + strings.TrimPrefix(string(m), string(session.PrefixMessage)) + kind)
 }
@@ -237,7 +236,7 @@ func (v *JSONLines) writeCall(e session.Event, p jsonPart, s jsonState) {
 	v.writePart("tool_use", e, p)
 }
 
-// holdError writes an error under OpenCode's name for it (spec/v2 §29.4).
+// holdError keeps an error, under OpenCode's name, until it is known that no further attempt follows.
 func (v *JSONLines) holdError(e session.Event, f session.Failure) {
 	data := jsonErrorData{Message: f.Message}
 	name := "UnknownError"

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Text shows a run to a person: what the model says on standard output, as it comes; one line for each call as it
-// starts and settles, and all else, on standard error.
+// Text shows a run to a person: the model's text on standard output as it arrives; calls and everything else, one line
+// each, on standard error.
 type Text struct {
 	out, err   *term.Stream
 	marks      term.Marks
@@ -46,8 +46,8 @@ func (v *Text) ShowFragment(f session.Fragment) {
 	}
 }
 
-// unshownText is what of the item's text from offset on is not out yet. It is counted in bytes, so that a reader that comes
-// back after its connection was lost repeats and leaves out nothing.
+// unshownText returns the part of the item's text after offset that is not printed yet, counted in bytes, so that a
+// resumed stream repeats and omits nothing.
 func (v *Text) unshownText(part session.PartID, offset int, text string) string {
 	skip := v.shown[part] - offset
 	if skip >= len(text) {
@@ -209,7 +209,7 @@ func (v *Text) ShowLine(style, mark, text string) {
 
 func (v *Text) ShowNote(text string) { v.ShowLine(term.Yellow, "!", term.FirstLine(text, 600)) }
 
-// ShowResult closes with one line: what answered, what it cost, and how to go on.
+// ShowResult prints the closing line: model, usage, cost, and how to continue.
 func (v *Text) ShowResult(r Result) {
 	v.endReasoning()
 	v.out.EndLine()

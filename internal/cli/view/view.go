@@ -8,8 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// View shows a run while it goes on. It gets the events of the span and the fragments between them, in order, and at
-// last the result, whatever happened.
+// View shows a run. It gets the events of the prompt and the fragments between them in order, and finally the result.
 type View interface {
 	ShowEvent(e session.Event)
 	ShowFragment(f session.Fragment)
@@ -17,7 +16,7 @@ type View interface {
 	ShowResult(r Result)
 }
 
-// Result is how a run came out. Its JSON form is the last line of --format json: a promise to scripts.
+// Result is the outcome of a run. Its JSON form is the last line of --format json: a promise to scripts.
 type Result struct {
 	Type      string         `json:"type"` // "result"
 	IsError   bool           `json:"is_error"`
@@ -37,7 +36,7 @@ type Result struct {
 	Continue  string         `json:"-"`         // the command that continues the session; "" if it is damaged
 }
 
-// ResultError says why a run did not come out well.
+// ResultError says why a run failed.
 type ResultError struct {
 	Name    string         `json:"name"` // of the exit code
 	Message string         `json:"message"`
