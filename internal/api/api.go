@@ -73,8 +73,8 @@ type Active struct {
 	Type string `json:"type"` // "running"
 }
 
-// Status is what a session is doing: idle, queued, busy, retry, awaiting-permission or awaiting-answer. Next is the time
-// of the next attempt in milliseconds.
+// Status is what a session is doing: idle, queued, busy, retry, awaiting-permission or awaiting-answer. Next is the
+// time of the next attempt in milliseconds.
 type Status struct {
 	Type    string `json:"type"`
 	Attempt int    `json:"attempt,omitzero"`

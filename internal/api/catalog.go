@@ -99,7 +99,8 @@ type Skill struct {
 	Problem     string `json:"problem,omitzero"`
 }
 
-// Command is a prompt with a name, of which the user says what differs. Only who asks for all hears of Source and Hints.
+// Command is a prompt with a name, of which the user says what differs. Only who asks for all hears of Source and
+// Hints.
 type Command struct {
 	Name        string            `json:"name"`
 	Template    string            `json:"template"`

@@ -106,7 +106,14 @@ type ErrorContext struct {
 // EncodeError returns the status and the body that tell of e.
 func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	r := rowOf(e)
-	b := errorBody{Tag: r.tag, Message: clip(e.Error(), maxMessage), Field: e.Field, Nearest: e.Nearest, What: e.Kind, Ref: c.Ref}
+	b := errorBody{
+		Tag:     r.tag,
+		Message: clip(e.Error(), maxMessage),
+		Field:   e.Field,
+		Nearest: e.Nearest,
+		What:    e.Kind,
+		Ref:     c.Ref,
+	}
 	if r.id != nil {
 		*r.id(&b) = clip(e.ID, 200)
 	}
@@ -149,7 +156,8 @@ const maxMessage = 1024
 // example, gives a *TransportError.
 func DecodeError(status int, body []byte) error {
 	var b errorBody
-	if err := json.Unmarshal(body, &b, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil || b.Tag == "" {
+	if err := json.Unmarshal(body, &b, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil ||
+		b.Tag == "" {
 		err := fmt.Errorf("unexpected status %d: %s", status, clip(string(body), 200))
 		return &TransportError{Op: "read the answer", Err: err, Foreign: true}
 	}

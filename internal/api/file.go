@@ -1,6 +1,7 @@
 package api
 
-// FileEntry is a file or a directory of a location. The path is relative to the location; a directory's ends with a slash.
+// FileEntry is a file or a directory of a location. The path is relative to the location; a directory's ends with a
+// slash.
 type FileEntry struct {
 	Path string `json:"path"`
 	Type string `json:"type" enum:"file,directory"`

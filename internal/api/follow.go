@@ -166,7 +166,10 @@ func (c *Client) whole(ctx context.Context, d durable) (*session.Event, error) {
 		return nil, err
 	}
 	if len(h.Data) == 0 || h.Data[0].Seq != d.Seq {
-		return nil, &TransportError{Op: "read a large event", Err: fmt.Errorf("event %d of %s is gone", d.Seq, d.AggregateID)}
+		return nil, &TransportError{
+			Op:  "read a large event",
+			Err: fmt.Errorf("event %d of %s is gone", d.Seq, d.AggregateID),
+		}
 	}
 	return &h.Data[0], nil
 }

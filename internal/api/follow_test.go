@@ -24,12 +24,21 @@ const aFact = `{"id":"evt_1","type":"session.next.renamed","durable":{"aggregate
 func TestFollowReadsEveryKindOfFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := streaming(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("after") != "2" || r.URL.Query().Get("live") != "1" || r.URL.Path != "/api/session/ses_1/event" {
+			if r.URL.Query().Get("after") != "2" || r.URL.Query().Get("live") != "1" ||
+				r.URL.Path != "/api/session/ses_1/event" {
 				t.Errorf("asked for %s", r.URL)
 			}
 			fmt.Fprint(w, ":ok\n\n: heartbeat\n\nid: 3\ndata: ", aFact, "\n\n")
-			fmt.Fprint(w, `data: {"id":"evt_2","type":"session.next.text.delta","ephemeral":true,"data":{"timestamp":1,"sessionID":"ses_1","assistantMessageID":"msg_1","textID":"t","partID":"prt_1","offset":4,"delta":"hi"}}`, "\n\n")
-			fmt.Fprint(w, `data: {"id":"evt_3","type":"session.status","data":{"sessionID":"ses_1","status":{"type":"busy"}}}`, "\n\n")
+			fmt.Fprint(
+				w,
+				`data: {"id":"evt_2","type":"session.next.text.delta","ephemeral":true,"data":{"timestamp":1,"sessionID":"ses_1","assistantMessageID":"msg_1","textID":"t","partID":"prt_1","offset":4,"delta":"hi"}}`,
+				"\n\n",
+			)
+			fmt.Fprint(
+				w,
+				`data: {"id":"evt_3","type":"session.status","data":{"sessionID":"ses_1","status":{"type":"busy"}}}`,
+				"\n\n",
+			)
 		})
 		var kinds []string
 		for u, err := range c.Follow(t.Context(), "ses_1", 2) {
@@ -145,7 +154,12 @@ func TestAnElidedEventIsFetched(t *testing.T) {
 				fmt.Fprintf(w, `{"data":[%s],"hasMore":false}`, aFact)
 				return
 			}
-			fmt.Fprint(w, "data: ", strings.Replace(strings.Replace(aFact, `"T"`, `"…"`, 1), `"data"`, `"elided":true,"data"`, 1), "\n\n")
+			fmt.Fprint(
+				w,
+				"data: ",
+				strings.Replace(strings.Replace(aFact, `"T"`, `"…"`, 1), `"data"`, `"elided":true,"data"`, 1),
+				"\n\n",
+			)
 		})
 		for u, err := range c.Tail(t.Context(), "ses_1", -1) {
 			if err != nil {

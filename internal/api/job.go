@@ -41,13 +41,24 @@ func (c *Client) JobLog(ctx context.Context, id session.ID, job session.JobID, a
 func (c *Client) WaitJob(ctx context.Context, id session.ID, job session.JobID, d time.Duration) (session.Job, error) {
 	var out Data[session.Job]
 	q := url.Values{"timeout": {strconv.FormatInt(d.Milliseconds(), 10)}}
-	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "job", string(job), "wait"), query: q, out: &out})
+	err := c.do(
+		ctx,
+		call{
+			method: http.MethodPost,
+			path:   path("session", string(id), "job", string(job), "wait"),
+			query:  q,
+			out:    &out,
+		},
+	)
 	return out.Data, err
 }
 
 // CancelJob ends the job with everything it started, and returns it when that is recorded.
 func (c *Client) CancelJob(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
 	var out Data[session.Job]
-	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "job", string(job), "cancel"), out: &out})
+	err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: path("session", string(id), "job", string(job), "cancel"), out: &out},
+	)
 	return out.Data, err
 }

@@ -35,7 +35,8 @@ func (l local) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer in.Body.Close()
 		defer func() {
 			p := recover()
-			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) { // as the other end of a connection sees it
+			if err, ok := p.(error); ok &&
+				errors.Is(err, http.ErrAbortHandler) { // as the other end of a connection sees it
 				w.end(io.ErrUnexpectedEOF)
 				return
 			}

@@ -64,7 +64,11 @@ func TestLocalPanicIsAnError(t *testing.T) {
 			resp.Body.Close()
 			t.Error("no error")
 		}
-		resp, err = localGet(t, t.Context(), func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "half"); panic("boom") })
+		resp, err = localGet(
+			t,
+			t.Context(),
+			func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "half"); panic("boom") },
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

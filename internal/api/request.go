@@ -19,8 +19,8 @@ type CreateSession struct {
 	Budget     *session.Budget   `json:"budget,omitzero"`
 }
 
-// ImportRequest is one piece of a session that was made elsewhere. Each says what the session is, and can be sent again;
-// one without messages asks how many of them are here.
+// ImportRequest is one piece of a session that was made elsewhere. Each says what the session is, and can be sent
+// again; one without messages asks how many of them are here.
 type ImportRequest struct {
 	Session  session.Session     `json:"session"`      // its location is that of the request
 	IDs      []session.MessageID `json:"ids,omitzero"` // with the first piece, of all its messages

@@ -43,5 +43,9 @@ func (a *Invocation) Confirm(ctx context.Context, asJSON bool, q Confirmation) e
 }
 
 func errUnconfirmed(q Confirmation) error {
-	return NewExitError(ExitUsage, errors.New("to "+q.What+" needs confirmation, and there is no terminal to ask on"), q.Hint)
+	return NewExitError(
+		ExitUsage,
+		errors.New("to "+q.What+" needs confirmation, and there is no terminal to ask on"),
+		q.Hint,
+	)
 }

@@ -48,7 +48,9 @@ func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note
 			return err
 		case <-slow:
 			if leave == nil {
-				note("this process is finishing work of other sessions (for up to 30s); press Ctrl-C to leave it to the next cairn")
+				note(
+					"this process is finishing work of other sessions (for up to 30s); press Ctrl-C to leave it to the next cairn",
+				)
 			}
 		case <-asked:
 			asked, leave = nil, time.After(leaveTimeout)

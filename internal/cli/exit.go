@@ -32,7 +32,11 @@ var exitTable = []struct {
 }{
 	{ExitOK, "ok", "success"},
 	{ExitFailure, "error", "any failure without a code of its own"},
-	{ExitUsage, "usage", "the command is wrong: unknown flag, model, agent or session, bad value, broken configuration"},
+	{
+		ExitUsage,
+		"usage",
+		"the command is wrong: unknown flag, model, agent or session, bad value, broken configuration",
+	},
 	{ExitDenied, "denied", "the work ended, but a permission was denied: by a rule, by --ask, or by an answer"},
 	{ExitTimeout, "timeout", "--timeout passed; the session was interrupted and can be continued"},
 	{ExitBudget, "budget", "a budget is used up; the session can be continued with a higher one"},
@@ -127,7 +131,11 @@ func CodeOfReason(r session.Reason) ExitCode {
 		return ExitBudget
 	case session.ReasonDenied:
 		return ExitDenied
-	case session.ReasonAuth, session.ReasonQuota, session.ReasonAPI, session.ReasonOverflow, session.ReasonContentFilter,
+	case session.ReasonAuth,
+		session.ReasonQuota,
+		session.ReasonAPI,
+		session.ReasonOverflow,
+		session.ReasonContentFilter,
 		session.ReasonLength:
 		return ExitProvider
 	case session.ReasonModel, session.ReasonUnavailable:

@@ -86,10 +86,19 @@ func (a *Invocation) FindSessionID(ctx context.Context, c *api.Client, name stri
 // FindSession returns the session with this id, with this beginning of an id, or the newest one for "last".
 func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	if name == "last" {
-		return NewestSession(ctx, c, a.Dir, "cairn session list --all shows those of other directories; cairn run \"…\" starts one")
+		return NewestSession(
+			ctx,
+			c,
+			a.Dir,
+			"cairn session list --all shows those of other directories; cairn run \"…\" starts one",
+		)
 	}
 	if err := session.CheckID("the session's id", session.PrefixSession, name); err != nil {
-		return nil, NewExitError(ExitUsage, err, "cairn session list shows the sessions; last is the newest one of this directory")
+		return nil, NewExitError(
+			ExitUsage,
+			err,
+			"cairn session list shows the sessions; last is the newest one of this directory",
+		)
 	}
 	s, err := c.Session(ctx, session.ID(name))
 	if err == nil || !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
@@ -112,7 +121,11 @@ func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string
 }
 
 // WithSession finds the session and calls f with it.
-func (a *Invocation) WithSession(ctx context.Context, name string, f func(context.Context, *api.Client, *session.Session) error) error {
+func (a *Invocation) WithSession(
+	ctx context.Context,
+	name string,
+	f func(context.Context, *api.Client, *session.Session) error,
+) error {
 	return a.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		s, err := a.FindSession(ctx, c, name)
 		if err != nil {

@@ -23,7 +23,11 @@ func GroupCommand(cmd *cobra.Command) *cobra.Command {
 		if near := spelling.Nearest(args[0], names, 1); len(near) > 0 {
 			return fmt.Errorf("unknown command %q; did you mean %s?", term.FirstLine(args[0], 40), near[0])
 		}
-		return fmt.Errorf("unknown command %q; the commands are %s", term.FirstLine(args[0], 40), strings.Join(names, ", "))
+		return fmt.Errorf(
+			"unknown command %q; the commands are %s",
+			term.FirstLine(args[0], 40),
+			strings.Join(names, ", "),
+		)
 	}
 	cmd.RunE = func(*cobra.Command, []string) error { return nil } // Args never lets it come here
 	return cmd

@@ -55,7 +55,13 @@ func (a *Invocation) Note(text string) {
 
 // PrintJSON prints one indented JSON document.
 func (a *Invocation) PrintJSON(v any) error {
-	b, err := json.Marshal(v, json.Deterministic(true), jsontext.Multiline(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
+	b, err := json.Marshal(
+		v,
+		json.Deterministic(true),
+		jsontext.Multiline(true),
+		jsontext.WithIndent("  "),
+		jsontext.AllowInvalidUTF8(true),
+	)
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}

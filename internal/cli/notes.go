@@ -24,7 +24,10 @@ func (a *Invocation) OpenKeys() (*auth.Store, error) {
 func remotesNote(remotes []config.RemoteState) string {
 	for _, r := range remotes {
 		if !r.Claim.IsEmpty() && !r.Trusted {
-			return fmt.Sprintf("parts of the configuration of %s have no effect until you trust it: cairn auth login %[1]s", term.FirstLine(r.Address, 100))
+			return fmt.Sprintf(
+				"parts of the configuration of %s have no effect until you trust it: cairn auth login %[1]s",
+				term.FirstLine(r.Address, 100),
+			)
 		}
 	}
 	return ""
@@ -40,14 +43,18 @@ func (a *Invocation) LoadConfig(ctx context.Context) (*config.Config, error) {
 }
 
 func AddTrustFlag(cmd *cobra.Command, word *string) {
-	cmd.Flags().StringVar(word, "trust", "", "trust the project's files if they have this `HASH` (see cairn trust --show), or none")
+	cmd.Flags().
+		StringVar(word, "trust", "", "trust the project's files if they have this `HASH` (see cairn trust --show), or none")
 }
 
 // CheckConfig validates the value of --trust, and notes misspelt settings and settings without effect. The
 // configuration is nil if it cannot be used.
 func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config, error) {
 	if o.Trust != "" && !trust.IsOverride(o.Trust) {
-		return nil, UsageErrorf("--trust must be none or a hash from cairn trust --show, got %q", term.FirstLine(o.Trust, 80))
+		return nil, UsageErrorf(
+			"--trust must be none or a hash from cairn trust --show, got %q",
+			term.FirstLine(o.Trust, 80),
+		)
 	}
 	cfg, err := a.Host.Config(ctx, o)
 	if err != nil || len(cfg.Errors) > 0 {
@@ -63,7 +70,11 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	case cfg.Claim == nil || cfg.Claim.IsEmpty():
 	case cfg.Trusted || o.Trust == trust.None:
 	case o.Trust != "":
-		return nil, NewExitError(ExitUsage, fmt.Errorf("the project's files have the hash %s, not the one of --trust", cfg.Claim.Hash()), "Look at them with cairn trust --show.")
+		return nil, NewExitError(
+			ExitUsage,
+			fmt.Errorf("the project's files have the hash %s, not the one of --trust", cfg.Claim.Hash()),
+			"Look at them with cairn trust --show.",
+		)
 	default:
 		a.Note(untrustedNote(len(cfg.Claim.Files)))
 	}
@@ -94,7 +105,10 @@ func untrustedNote(files int) string {
 	if files == 1 {
 		return "1 file of this project has settings without effect because it is not trusted; see cairn trust --show"
 	}
-	return fmt.Sprintf("%d files of this project have settings without effect because they are not trusted; see cairn trust --show", files)
+	return fmt.Sprintf(
+		"%d files of this project have settings without effect because they are not trusted; see cairn trust --show",
+		files,
+	)
 }
 
 // WithheldProviders says why the providers of the project's files have no effect; "" if the files describe no

@@ -19,8 +19,8 @@ func ProgramName(path string) string {
 
 func (a *Invocation) IsOpenCode() bool { return a.Name == OpenCode }
 
-// ServerVersion is the version that a server reports and stores with its sessions. Programs that start the command as OpenCode
-// compare it with OpenCode's.
+// ServerVersion is the version that a server reports and stores with its sessions. Programs that start the command as
+// OpenCode compare it with OpenCode's.
 func (a *Invocation) ServerVersion() string {
 	if a.IsOpenCode() {
 		return OpenCodeVersion

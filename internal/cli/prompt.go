@@ -51,16 +51,19 @@ func (a *Invocation) ReadPrompt(args []string) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// ParseModel reads PROVIDER/MODEL[#VARIANT], as the configuration has it, or with an at sign. Models may have slashes and
-// at signs of their own; the last at sign is the variant's unless a slash follows it, or a version: Google's Vertex names
-// the versions of models so (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude).
+// ParseModel reads PROVIDER/MODEL[#VARIANT], as the configuration has it, or with an at sign. Models may have slashes
+// and at signs of their own; the last at sign is the variant's unless a slash follows it, or a version: Google's Vertex
+// names the versions of models so (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude).
 func ParseModel(s string) (*session.ModelRef, error) {
 	if s == "" {
 		return nil, nil
 	}
 	ref := config.ModelName(s).Ref()
 	if ref == nil || ref.ProviderID == "" || ref.ID == "" {
-		return nil, UsageErrorf("--model must be PROVIDER/MODEL or PROVIDER/MODEL#VARIANT, got %q; cairn models lists them", s)
+		return nil, UsageErrorf(
+			"--model must be PROVIDER/MODEL or PROVIDER/MODEL#VARIANT, got %q; cairn models lists them",
+			s,
+		)
 	}
 	if ref.Variant == "" && !strings.HasPrefix(ref.ProviderID, "google-vertex") && !datedVersion().MatchString(ref.ID) {
 		ref.ID, ref.Variant = CutVariant(ref.ID, "@")

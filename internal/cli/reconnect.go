@@ -58,7 +58,10 @@ func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 			return nil, err
 		case err != nil && conn != nil && !isUnsent(err):
 			if req.Method == http.MethodPost {
-				return nil, fmt.Errorf("the owner of the store ended without an answer; check whether this was done, and repeat it if not: %w", err)
+				return nil, fmt.Errorf(
+					"the owner of the store ended without an answer; check whether this was done, and repeat it if not: %w",
+					err,
+				)
 			}
 			lostOne = true
 		}

@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// marks are the signs of ASCII in the order in which people's lists have them: before the digits, and those before the letters.
+// marks are the signs of ASCII in the order in which people's lists have them: before the digits, and those before the
+// letters.
 const marks = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 
 // bare are the letters with accents that stand where the letter without stands, by that letter.

@@ -42,7 +42,8 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"a", "", 1}, {"list", "lits", 2}, {"kitten", "sitting", 3}, {"ä", "a", 1}} {
-		if got, back := spelling.Distance(tt.a, tt.b), spelling.Distance(tt.b, tt.a); got != tt.want || back != tt.want {
+		if got, back := spelling.Distance(tt.a, tt.b), spelling.Distance(tt.b, tt.a); got != tt.want ||
+			back != tt.want {
 			t.Errorf("%q to %q: %d, back %d, want %d", tt.a, tt.b, got, back, tt.want)
 		}
 	}

@@ -41,8 +41,16 @@ func TestExportIsBounded(t *testing.T) {
 			if i > 0 {
 				fmt.Fprint(w, ",")
 			}
-			fmt.Fprintf(w, `{"id":"msg_%d_%d","type":"assistant","time":{"created":1,"completed":2},"agent":"build","model":{"id":"m","providerID":"p"},
-				"content":[{"type":"text","id":"t","partID":"prt_%d_%d","text":%q}]}`, page, i, page, i, text)
+			fmt.Fprintf(
+				w,
+				`{"id":"msg_%d_%d","type":"assistant","time":{"created":1,"completed":2},"agent":"build","model":{"id":"m","providerID":"p"},
+				"content":[{"type":"text","id":"t","partID":"prt_%d_%d","text":%q}]}`,
+				page,
+				i,
+				page,
+				i,
+				text,
+			)
 		}
 		next := ""
 		if page+1 < pages {

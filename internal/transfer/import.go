@@ -16,8 +16,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What one piece of an import holds at most, here and several times over in the owner of the store, until it is written;
-// and one message: the server's limit for a body is 16 MiB.
+// What one piece of an import holds at most, here and several times over in the owner of the store, until it is
+// written; and one message: the server's limit for a body is 16 MiB.
 const (
 	pieceBytes    = 1 << 20
 	pieceMessages = 500
@@ -98,7 +98,10 @@ func (d *document) check() (*session.Session, []session.MessageID, error) {
 		s.Import.Beside, err = json.Marshal(c.beside, json.Deterministic(true))
 	}
 	if n := len(s.Import.Info) + len(s.Import.Beside); err == nil && n > maxBeside {
-		err = d.invalidAt(position{at: c.at, in: "info"}, fmt.Errorf("what is not known here of it has %d bytes, the limit is %d", n, maxBeside))
+		err = d.invalidAt(
+			position{at: c.at, in: "info"},
+			fmt.Errorf("what is not known here of it has %d bytes, the limit is %d", n, maxBeside),
+		)
 	}
 	return s, ids, err
 }

@@ -17,15 +17,26 @@ import (
 func TestImportIsSentInPieces(t *testing.T) {
 	const s, n = "ses_e01ffc867ffeXdojPkzpHag281", 30
 	var doc strings.Builder
-	fmt.Fprintf(&doc, `{"info":{"id":%q,"slug":"a","version":"1","projectID":"x","directory":"/w","title":"T","time":{"created":1,"updated":2}},"messages":[`, s)
+	fmt.Fprintf(
+		&doc,
+		`{"info":{"id":%q,"slug":"a","version":"1","projectID":"x","directory":"/w","title":"T","time":{"created":1,"updated":2}},"messages":[`,
+		s,
+	)
 	for i := range n {
 		size := 100 << 10
 		if i == n-1 {
 			size = 2 << 20
 		}
 		id := fmt.Sprintf("_1fe%09x001yfX1fIWlk2xl5P", i)
-		fmt.Fprintf(&doc, `%s{"info":{"id":"msg%s","sessionID":%q,"role":"user","time":{"created":1},"agent":"build","model":{"providerID":"p","modelID":"m"}},
-			"parts":[{"id":"prt%[2]s","sessionID":%[3]q,"messageID":"msg%[2]s","type":"text","text":%[4]q}]}`, map[bool]string{true: ","}[i > 0], id, s, strings.Repeat("x", size))
+		fmt.Fprintf(
+			&doc,
+			`%s{"info":{"id":"msg%s","sessionID":%q,"role":"user","time":{"created":1},"agent":"build","model":{"providerID":"p","modelID":"m"}},
+			"parts":[{"id":"prt%[2]s","sessionID":%[3]q,"messageID":"msg%[2]s","type":"text","text":%[4]q}]}`,
+			map[bool]string{true: ","}[i > 0],
+			id,
+			s,
+			strings.Repeat("x", size),
+		)
 	}
 	doc.WriteString("]}")
 	have, pieces, most := 0, 0, 0

@@ -36,7 +36,10 @@ func (d *document) read(message func(jsontext.Value) error) (*contents, error) {
 	dec := jsontext.NewDecoder(d.from, jsontext.AllowInvalidUTF8(true))
 	c := &contents{beside: map[string]jsontext.Value{}}
 	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
-		return nil, d.invalidAt(position{at: dec.InputOffset()}, cmp.Or(err, errors.New("it must be an object with info and messages")))
+		return nil, d.invalidAt(
+			position{at: dec.InputOffset()},
+			cmp.Or(err, errors.New("it must be an object with info and messages")),
+		)
 	}
 	for dec.PeekKind() == '"' {
 		t, err := dec.ReadToken()
@@ -56,7 +59,12 @@ func (d *document) read(message func(jsontext.Value) error) (*contents, error) {
 	return c, nil
 }
 
-func (c *contents) readMember(d *document, dec *jsontext.Decoder, name string, message func(jsontext.Value) error) error {
+func (c *contents) readMember(
+	d *document,
+	dec *jsontext.Decoder,
+	name string,
+	message func(jsontext.Value) error,
+) error {
 	if name == "messages" && dec.PeekKind() == '[' {
 		c.listed = true
 		return d.list(dec, message)
@@ -97,7 +105,8 @@ func (d *document) list(dec *jsontext.Decoder, message func(jsontext.Value) erro
 // repairText returns a copy of the value in which halves of surrogate pairs, as JavaScript cuts strings, are replaced.
 func repairText(v jsontext.Value) jsontext.Value {
 	v = v.Clone()
-	if bytes.Contains(v, []byte(`\ud`)) || bytes.Contains(v, []byte(`\uD`)) || strings.ToValidUTF8(string(v), "") != string(v) {
+	if bytes.Contains(v, []byte(`\ud`)) || bytes.Contains(v, []byte(`\uD`)) ||
+		strings.ToValidUTF8(string(v), "") != string(v) {
 		_ = v.Format(jsontext.AllowInvalidUTF8(true)) // it was read as JSON before
 	}
 	return v

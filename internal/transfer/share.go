@@ -43,9 +43,17 @@ func ParseShare(address string, hosts []string) (Share, error) {
 	slug := sharePath().FindStringSubmatch(u.Path)
 	switch {
 	case u.Scheme != "https" || u.User != nil || u.Host == "" || slug == nil || u.RawQuery != "":
-		return Share{}, session.Errorf(session.CodeInvalid, "the address of a share is https://%s/share/SLUG", ShareHost)
+		return Share{}, session.Errorf(
+			session.CodeInvalid,
+			"the address of a share is https://%s/share/SLUG",
+			ShareHost,
+		)
 	case !slices.Contains(append([]string{ShareHost}, hosts...), strings.ToLower(u.Host)):
-		return Share{}, session.Errorf(session.CodeInvalid, "shares of %s are not fetched unless --allow-host=%[1]s is given", u.Host)
+		return Share{}, session.Errorf(
+			session.CodeInvalid,
+			"shares of %s are not fetched unless --allow-host=%[1]s is given",
+			u.Host,
+		)
 	}
 	return Share{Host: strings.ToLower(u.Host), Slug: slug[1]}, nil
 }
@@ -56,7 +64,8 @@ const (
 	shareTime = 5 * time.Minute
 )
 
-// Fetch gets the share as a document that Import reads. Nothing of the user's goes along, and a redirect is not followed.
+// Fetch gets the share as a document that Import reads. Nothing of the user's goes along, and a redirect is not
+// followed.
 func (s Share) Fetch(ctx context.Context, transport http.RoundTripper) (*bytes.Reader, error) {
 	return s.atMost(ctx, transport, maxShare)
 }
@@ -133,7 +142,7 @@ func gatherShare(r io.Reader) (*sharedSession, error) {
 	dec := jsontext.NewDecoder(r, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	t, err := dec.ReadToken()
 	if err == nil && t.Kind() != '[' {
-		err = errors.New("it is no list")
+		err = errors.New("the document is not a list")
 	}
 	if err != nil {
 		return nil, none(err)

@@ -61,13 +61,17 @@ func fetch(t *testing.T, h http.HandlerFunc) (string, error) {
 // What is published comes in items, in any order; what a session is made of is put together as an export has it.
 func TestShare(t *testing.T) {
 	got, err := fetch(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.String() != "https://opncd.ai/api/share/abc/data" || len(r.Cookies()) > 0 || r.Header.Get("Authorization") != "" {
+		if r.URL.String() != "https://opncd.ai/api/share/abc/data" || len(r.Cookies()) > 0 ||
+			r.Header.Get("Authorization") != "" {
 			t.Errorf("%s %v", r.URL, r.Header)
 		}
-		fmt.Fprint(w, `[{"type":"part","data":{"id":"prt_3","messageID":"msg_2","type":"text","text":"b\ud800"}},{"type":"session_diff","data":[{"a":1}]},
+		fmt.Fprint(
+			w,
+			`[{"type":"part","data":{"id":"prt_3","messageID":"msg_2","type":"text","text":"b\ud800"}},{"type":"session_diff","data":[{"a":1}]},
 			{"type":"message","data":{"id":"msg_2","role":"assistant"}},{"type":"session","data":{"id":"ses_1","title":"T"}},{"type":"model","data":{}},
 			{"type":"part","data":{"id":"prt_2","messageID":"msg_2","type":"text","text":"a"}},{"type":"message","data":{"id":"msg_1","role":"user"}},
-			{"type":"part","data":{"id":"prt_9","messageID":"msg_gone"}}]`)
+			{"type":"part","data":{"id":"prt_9","messageID":"msg_gone"}}]`,
+		)
 	})
 	v := jsontext.Value(got)
 	if err == nil {
@@ -93,11 +97,11 @@ func TestShareIsRefused(t *testing.T) {
 		"moved": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://10.0.0.1/", http.StatusFound)
 		}, "302"},
-		"a page":    {says(200, "<html>"), "no share"},
-		"an object": {says(200, `{"a":1}`), "no share"},
+		"a page":    {says(200, "<html>"), "not a share"},
+		"an object": {says(200, `{"a":1}`), "not a share"},
 		"empty":     {says(200, `[]`), "empty"},
-		"no items":  {says(200, `[1]`), "no share"},
-		"cut":       {says(200, `[{"type":"session","data":{"id":"ses_1"}},`), "no share"},
+		"no items":  {says(200, `[1]`), "not a share"},
+		"cut":       {says(200, `[{"type":"session","data":{"id":"ses_1"}},`), "not a share"},
 	} {
 		if _, err := fetch(t, tt.h); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
@@ -129,10 +133,13 @@ func TestShareTakesTooLong(t *testing.T) {
 }
 
 func FuzzShare(f *testing.F) {
-	f.Add(`[{"type":"session","data":{"id":"ses_1"}},{"type":"message","data":{"id":"msg_1"}},{"type":"part","data":{"messageID":"msg_1"}}]`)
+	f.Add(
+		`[{"type":"session","data":{"id":"ses_1"}},{"type":"message","data":{"id":"msg_1"}},{"type":"part","data":{"messageID":"msg_1"}}]`,
+	)
 	f.Fuzz(func(t *testing.T, body string) {
 		got, err := fetch(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
-		if err == nil && !jsontext.Value(got).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		if err == nil &&
+			!jsontext.Value(got).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
 			t.Errorf("%q is no JSON", got)
 		}
 	})

@@ -65,10 +65,17 @@ func (g authCommands) authLogin() *cobra.Command {
 			if err := g.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
 				return classifyStoreError(err)
 			}
-			g.inv.ReportChange(asJSON, loginChange(store, args[0]), fmt.Sprintf("Stored the key of %s in %s.", args[0], store.DescribePlace(args[0])))
+			g.inv.ReportChange(
+				asJSON,
+				loginChange(store, args[0]),
+				fmt.Sprintf("Stored the key of %s in %s.", args[0], store.DescribePlace(args[0])),
+			)
 			g.notePassed(store, args[0])
 			if !known {
-				g.inv.Err.Printf("! %s is an unknown provider; to use it, describe it under provider.%[1]s in the configuration\n", term.FirstLine(args[0], 40))
+				g.inv.Err.Printf(
+					"! %s is an unknown provider; to use it, describe it under provider.%[1]s in the configuration\n",
+					term.FirstLine(args[0], 40),
+				)
 			}
 			return nil
 		}),
@@ -90,11 +97,19 @@ func loginArgs(args []string, provider, method string) ([]string, error) {
 	}
 	switch {
 	case len(args) == 0:
-		return nil, cli.UsageErrorf("the provider is missing; run cairn auth login PROVIDER, for example openai, anthropic or openrouter")
+		return nil, cli.UsageErrorf(
+			"the provider is missing; run cairn auth login PROVIDER, for example openai, anthropic or openrouter",
+		)
 	case method != "" && !strings.Contains(strings.ToLower(method), "key"):
-		return nil, cli.UsageErrorf("--method can only be an API key here; --browser logs in with a browser where that is offered")
+		return nil, cli.UsageErrorf(
+			"--method can only be an API key here; --browser logs in with a browser where that is offered",
+		)
 	case len(args) > 1 && args[1] != "-":
-		return nil, cli.NewExitError(cli.ExitUsage, errors.New("a key cannot be an argument, where other users could read it"), "Type it when asked, or pipe it in: cairn auth login "+term.FirstLine(args[0], 40)+" -")
+		return nil, cli.NewExitError(
+			cli.ExitUsage,
+			errors.New("a key cannot be an argument, where other users could read it"),
+			"Type it when asked, or pipe it in: cairn auth login "+term.FirstLine(args[0], 40)+" -",
+		)
 	default:
 		return args, nil
 	}
@@ -183,7 +198,11 @@ func (g authCommands) readKey(ctx context.Context, args []string) (auth.Secret, 
 	}
 	tty, err := g.inv.Terminal()
 	if err != nil {
-		return auth.Secret{}, cli.NewExitError(cli.ExitUsage, err, "Pipe the key in: … | cairn auth login "+term.FirstLine(args[0], 40)+" -")
+		return auth.Secret{}, cli.NewExitError(
+			cli.ExitUsage,
+			err,
+			"Pipe the key in: … | cairn auth login "+term.FirstLine(args[0], 40)+" -",
+		)
 	}
 	defer tty.Close()
 	key, err := term.ReadHidden(ctx, tty, fmt.Sprintf("Key of %s (not shown): ", term.FirstLine(args[0], 40)))
@@ -260,7 +279,8 @@ func (g authCommands) knownKeys(ctx context.Context) (list []keyInfo, notes []st
 			continue
 		}
 		k, ok, err := store.Get(p.ID, p.Env...)
-		if _, out := errors.AsType[*auth.Unreachable](err); err != nil && !out { // of what is out of reach the notes tell
+		if _, out := errors.AsType[*auth.Unreachable](err); err != nil &&
+			!out { // of what is out of reach the notes tell
 			return nil, nil, err
 		}
 		if ok {
@@ -296,7 +316,11 @@ func (g authCommands) authMove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g.inv.ReportChange(asJSON, cli.Change{Count: &n}, fmt.Sprintf("Moved %d keys; all stored keys are in the %s.", n, to))
+			g.inv.ReportChange(
+				asJSON,
+				cli.Change{Count: &n},
+				fmt.Sprintf("Moved %d keys; all stored keys are in the %s.", n, to),
+			)
 			g.noteLeft(store, "")
 			return nil
 		}),

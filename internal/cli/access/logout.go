@@ -46,7 +46,11 @@ func (g authCommands) authLogout() *cobra.Command {
 			if err := errors.Join(err, g.sweepKeyring(ctx, store, args[0], force)); err != nil {
 				return err
 			}
-			g.inv.ReportChange(asJSON, cli.Change{Provider: args[0]}, fmt.Sprintf("Removed the key of %s.", term.FirstLine(args[0], 40)))
+			g.inv.ReportChange(
+				asJSON,
+				cli.Change{Provider: args[0]},
+				fmt.Sprintf("Removed the key of %s.", term.FirstLine(args[0], 40)),
+			)
 			return nil
 		}),
 	}
@@ -68,12 +72,25 @@ func (g authCommands) sweepKeyring(ctx context.Context, store *auth.Store, id st
 	}
 	if force {
 		names, err := store.ForgetOrphans(ctx, id)
-		g.inv.Note(fmt.Sprintf("%s stays in the keyring; cairn no longer tracks it", term.FirstLine(strings.Join(names, ", "), 400)))
+		g.inv.Note(
+			fmt.Sprintf(
+				"%s stays in the keyring; cairn no longer tracks it",
+				term.FirstLine(strings.Join(names, ", "), 400),
+			),
+		)
 		return err
 	}
 	return cli.NewExitError(
-		cli.ExitFailure, fmt.Errorf("the key of %s is no longer used, but is still in the keyring: %w", term.FirstLine(id, 100), left.Why),
-		"Repeat this command when the keyring can be reached, or leave the key there with: cairn auth logout --force "+term.FirstLine(id, 100),
+		cli.ExitFailure,
+		fmt.Errorf(
+			"the key of %s is no longer used, but is still in the keyring: %w",
+			term.FirstLine(id, 100),
+			left.Why,
+		),
+		"Repeat this command when the keyring can be reached, or leave the key there with: cairn auth logout --force "+term.FirstLine(
+			id,
+			100,
+		),
 	)
 }
 
@@ -86,7 +103,9 @@ func (g authCommands) whileKeyring(f func() error) error {
 	said := make(chan struct{})
 	slow := time.AfterFunc(keyringSlow, func() {
 		defer close(said)
-		g.inv.Note("waiting for the keyring, which you may have to unlock, or for another cairn; press Ctrl-C to cancel")
+		g.inv.Note(
+			"waiting for the keyring, which you may have to unlock, or for another cairn; press Ctrl-C to cancel",
+		)
 	})
 	err := f()
 	if !slow.Stop() {
@@ -108,7 +127,11 @@ func noKey(store *auth.Store, id string) error {
 	if len(names) == 0 {
 		return cli.UsageErrorf("no key is stored for %q (no keys are stored)", term.FirstLine(id, 40))
 	}
-	return cli.UsageErrorf("no key is stored for %q; keys are stored for: %s", term.FirstLine(id, 40), strings.Join(names, ", "))
+	return cli.UsageErrorf(
+		"no key is stored for %q; keys are stored for: %s",
+		term.FirstLine(id, 40),
+		strings.Join(names, ", "),
+	)
 }
 
 // classifyStoreError sorts why something was not kept: what was given may be wrong.
@@ -146,8 +169,8 @@ func leftNote(left auth.Orphans) string {
 	return text + "; cairn removes them the next time it reaches the keyring"
 }
 
-// keyProblems says why stored keys cannot be used now, and what else there is to say of them. What is left in the keyring is
-// removed if that can be done.
+// keyProblems says why stored keys cannot be used now, and what else there is to say of them. What is left in the
+// keyring is removed if that can be done.
 func keyProblems(ctx context.Context, store *auth.Store) (problems map[string]string, notes []string, err error) {
 	troubles, err := store.Problems(ctx)
 	if err != nil {

@@ -19,7 +19,8 @@ type organisation struct {
 	yes, asJSON bool
 }
 
-// loginOrganisation keeps the token that the organisation asks for and its configuration, and asks whether to trust that.
+// loginOrganisation keeps the token that the organisation asks for and its configuration, and asks whether to trust
+// that.
 func (g authCommands) loginOrganisation(ctx context.Context, org organisation) error {
 	o, err := g.inv.HostOptions("")
 	if err != nil {
@@ -54,7 +55,11 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 		return err
 	}
 	if !org.asJSON {
-		g.inv.Err.Printf("Stored the login at %s in %s. Its configuration is the lowest layer.\n", term.FirstLine(offer.Address, 100), store.DescribePlace(offer.Address))
+		g.inv.Err.Printf(
+			"Stored the login at %s in %s. Its configuration is the lowest layer.\n",
+			term.FirstLine(offer.Address, 100),
+			store.DescribePlace(offer.Address),
+		)
 	}
 	org.address = offer.Address
 	return g.trustOffer(ctx, offers, org)
@@ -84,7 +89,11 @@ func (g authCommands) trustOffer(ctx context.Context, offers cli.Offers, org org
 
 // describeFurther says what else is fetched, and what of the login goes there.
 func describeFurther(o *cli.Offer) string {
-	text := fmt.Sprintf("%s names further configuration at %s", term.FirstLine(o.Address, 100), term.FirstLine(o.Elsewhere, 200))
+	text := fmt.Sprintf(
+		"%s names further configuration at %s",
+		term.FirstLine(o.Address, 100),
+		term.FirstLine(o.Elsewhere, 200),
+	)
 	if len(o.Carriers) > 0 {
 		text += fmt.Sprintf(", where the token goes as %s", term.FirstLine(strings.Join(o.Carriers, ", "), 100))
 	}
@@ -111,7 +120,13 @@ func (g authCommands) organisationToken(ctx context.Context, org organisation, w
 		return auth.Secret{}, nil
 	}
 	if len(wants.Command) > 0 && len(org.args) == 1 {
-		g.inv.Note(fmt.Sprintf("a token is needed as %s; this command prints one (cairn does not run it): %s", term.FirstLine(wants.Env, 60), term.FirstLine(strings.Join(wants.Command, " "), 200)))
+		g.inv.Note(
+			fmt.Sprintf(
+				"a token is needed as %s; this command prints one (cairn does not run it): %s",
+				term.FirstLine(wants.Env, 60),
+				term.FirstLine(strings.Join(wants.Command, " "), 200),
+			),
+		)
 	}
 	token, err := g.readKey(ctx, org.args)
 	if err == nil && token.IsZero() {
@@ -120,8 +135,8 @@ func (g authCommands) organisationToken(ctx context.Context, org organisation, w
 	return token, err
 }
 
-// trustOrganisation shows what of the configuration does more than speak and, after a yes, trusts that content. It returns
-// the hash of what is trusted last, "" when nothing was.
+// trustOrganisation shows what of the configuration does more than speak and, after a yes, trusts that content. It
+// returns the hash of what is trusted last, "" when nothing was.
 func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (hash string, err error) {
 	o, err := g.inv.HostOptions("")
 	if err != nil {
@@ -136,10 +151,17 @@ func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (
 			continue
 		}
 		for _, f := range r.Claim.Files {
-			g.inv.Err.Printf("These settings have no effect without your trust: %s (%s)\n", term.FirstLine(strings.Join(f.Why, ", "), 400), term.FirstLine(f.Path, 200))
+			g.inv.Err.Printf(
+				"These settings have no effect without your trust: %s (%s)\n",
+				term.FirstLine(strings.Join(f.Why, ", "), 400),
+				term.FirstLine(f.Path, 200),
+			)
 		}
 		if !org.yes {
-			q := cli.Confirmation{What: "trust this content of " + org.address, Hint: "Look at it with cairn config explain, then repeat with --yes."}
+			q := cli.Confirmation{
+				What: "trust this content of " + org.address,
+				Hint: "Look at it with cairn config explain, then repeat with --yes.",
+			}
 			if err := g.inv.Confirm(ctx, org.asJSON, q); err != nil {
 				return "", err
 			}

@@ -79,7 +79,11 @@ func (g trustCommands) trustListCommand() *cobra.Command {
 			}
 			t := g.inv.NewTable("CHECKOUT", "HASH", "SINCE")
 			for _, e := range list {
-				t.AddRow(term.FirstLine(e.Root, 100), e.Hash[:min(12, len(e.Hash))], time.UnixMilli(e.Since).Format("2006-01-02 15:04"))
+				t.AddRow(
+					term.FirstLine(e.Root, 100),
+					e.Hash[:min(12, len(e.Hash))],
+					time.UnixMilli(e.Since).Format("2006-01-02 15:04"),
+				)
 			}
 			t.Print()
 			return nil
@@ -114,14 +118,23 @@ type claimState struct {
 func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	c := cfg.Claim
 	if asJSON {
-		out := claimState{Root: c.Root, Trusted: cfg.Trusted, Problem: c.Problem, Files: append([]trust.File{}, c.Files...)}
+		out := claimState{
+			Root:    c.Root,
+			Trusted: cfg.Trusted,
+			Problem: c.Problem,
+			Files:   append([]trust.File{}, c.Files...),
+		}
 		if !c.IsEmpty() {
 			out.Hash = c.Hash()
 		}
 		return g.inv.PrintJSON(out)
 	}
 	for _, f := range c.Files {
-		g.inv.Out.Printf("%s\n    %s\n", g.inv.Out.Paint(term.Bold, term.FirstLine(f.Path, 200)), g.inv.Out.Paint(term.Dim, term.FirstLine(strings.Join(f.Why, ", "), 400)))
+		g.inv.Out.Printf(
+			"%s\n    %s\n",
+			g.inv.Out.Paint(term.Bold, term.FirstLine(f.Path, 200)),
+			g.inv.Out.Paint(term.Dim, term.FirstLine(strings.Join(f.Why, ", "), 400)),
+		)
 	}
 	switch {
 	case c.Problem != "":

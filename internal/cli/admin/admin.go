@@ -1,5 +1,5 @@
-// Package admin holds the commands that list and change what cairn stores: sessions, inboxes, asks, jobs, the configuration
-// and the store itself.
+// Package admin holds the commands that list and change what cairn stores: sessions, inboxes, asks, jobs, the
+// configuration and the store itself.
 package admin
 
 import (
@@ -10,7 +10,9 @@ import (
 // SessionCommands are the commands around sessions at work.
 func SessionCommands(inv *cli.Invocation) []*cobra.Command {
 	return []*cobra.Command{
-		sessionCommands{inv}.sessionCommand(), inboxCommands{inv}.inboxCommand(), permissionCommands{inv}.permissionCommand(),
+		sessionCommands{
+			inv,
+		}.sessionCommand(), inboxCommands{inv}.inboxCommand(), permissionCommands{inv}.permissionCommand(),
 		questionCommands{inv}.questionCommand(), jobCommands{inv}.jobsCommand(), serveCommand{inv}.serveCommand(),
 	}
 }

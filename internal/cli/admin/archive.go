@@ -55,7 +55,12 @@ const archivedHint = "cairn session list --archived shows the archived ones"
 
 func (g sessionCommands) lastArchived(ctx context.Context, c *api.Client) (*session.Session, error) {
 	root := session.ID("")
-	list, err := cli.ListSessions(ctx, c, api.SessionQuery{Directory: g.inv.Dir, Archived: true, Parent: &root}, math.MaxInt)
+	list, err := cli.ListSessions(
+		ctx,
+		c,
+		api.SessionQuery{Directory: g.inv.Dir, Archived: true, Parent: &root},
+		math.MaxInt,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +71,11 @@ func (g sessionCommands) lastArchived(ctx context.Context, c *api.Client) (*sess
 		}
 	}
 	if last == nil {
-		return nil, cli.NewExitError(cli.ExitUsage, fmt.Errorf("no archived session in %s", g.inv.Dir), archivedHint+"; with --all those of other directories too")
+		return nil, cli.NewExitError(
+			cli.ExitUsage,
+			fmt.Errorf("no archived session in %s", g.inv.Dir),
+			archivedHint+"; with --all those of other directories too",
+		)
 	}
 	return last, nil
 }

@@ -145,10 +145,26 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 		g.inv.Err.Printf("%q is not set.\n", term.FirstLine(key, 80))
 	}
 	for _, o := range origins {
-		g.inv.Out.Printf("%s = %s\n", g.inv.Out.Paint(term.Bold, term.FirstLine(o.Key, 100)), term.FirstLine(string(o.Value), 200))
+		g.inv.Out.Printf(
+			"%s = %s\n",
+			g.inv.Out.Paint(term.Bold, term.FirstLine(o.Key, 100)),
+			term.FirstLine(string(o.Value), 200),
+		)
 		g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, term.FirstLine(o.Source.String(), 200)))
 		for _, below := range o.Overrode {
-			g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, "overrides "+term.FirstLine(string(below.Value), 100)+" from "+term.FirstLine(below.Source.String(), 200)))
+			g.inv.Out.Printf(
+				"    %s\n",
+				g.inv.Out.Paint(
+					term.Dim,
+					"overrides "+term.FirstLine(
+						string(below.Value),
+						100,
+					)+" from "+term.FirstLine(
+						below.Source.String(),
+						200,
+					),
+				),
+			)
 		}
 	}
 	for _, w := range c.Warnings {

@@ -14,21 +14,27 @@ import (
 type storeCommands struct{ inv *cli.Invocation }
 
 func (g storeCommands) doctorCommand() *cobra.Command {
-	cmd := g.findingsCommand("doctor", "Check for problems and show how to fix them",
+	cmd := g.findingsCommand(
+		"doctor",
+		"Check for problems and show how to fix them",
 		"Doctor checks the directories, the configuration, the keys, the store and a running server. It changes nothing.",
 		func(ctx context.Context, o cli.Options, _ []string) ([]cli.Finding, error) {
 			return g.inv.Host.Maintenance().Doctor(ctx, o)
-		})
+		},
+	)
 	cmd.AddCommand(g.doctorProvider())
 	return cmd
 }
 
 func (g storeCommands) doctorProvider() *cobra.Command {
-	cmd := g.findingsCommand("provider", "Check whether a provider can be used",
+	cmd := g.findingsCommand(
+		"provider",
+		"Check whether a provider can be used",
 		"Provider checks the provider's key and address, asks its server for an answer and the time, and its cheapest\nmodel for a word, which may cost a fraction of a cent. Without NAME it checks the provider of the default model.",
 		func(ctx context.Context, o cli.Options, args []string) ([]cli.Finding, error) {
 			return g.inv.Host.Models().Probe(ctx, o, cli.FirstArg(args, ""))
-		})
+		},
+	)
 	cmd.Use, cmd.Args = "provider [NAME]", cobra.MaximumNArgs(1)
 	cmd.Example = "  cairn doctor provider\n  cairn doctor provider openai --json"
 	return cmd
@@ -43,7 +49,10 @@ func (g storeCommands) fsckCommand() *cobra.Command {
 }
 
 // findingsCommand makes a command that prints what it finds and fails when that holds an error.
-func (g storeCommands) findingsCommand(name, short, long string, look func(context.Context, cli.Options, []string) ([]cli.Finding, error)) *cobra.Command {
+func (g storeCommands) findingsCommand(
+	name, short, long string,
+	look func(context.Context, cli.Options, []string) ([]cli.Finding, error),
+) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: name, Short: short, Long: long, Args: cobra.NoArgs, Example: "  cairn " + name + "\n  cairn " + name + " --json",

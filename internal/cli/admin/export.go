@@ -52,7 +52,12 @@ func (g transferCommands) findToExport(ctx context.Context, c *api.Client, args 
 	return g.inv.FindSession(ctx, c, name)
 }
 
-func (g transferCommands) writeExport(ctx context.Context, e *transfer.Export, c *api.Client, s *session.Session) (err error) {
+func (g transferCommands) writeExport(
+	ctx context.Context,
+	e *transfer.Export,
+	c *api.Client,
+	s *session.Session,
+) (err error) {
 	g.inv.Err.Printf("Exporting session: %s\n", s.ID)
 	if e.API = c; !e.Secrets {
 		if e.Known, err = g.inv.CollectSecrets(ctx); err != nil {

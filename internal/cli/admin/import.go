@@ -63,7 +63,8 @@ func (g transferCommands) importShare(ctx context.Context, address string, hosts
 		return err
 	}
 	var allow []netip.Prefix
-	if at, err := netip.ParseAddr((&url.URL{Host: share.Host}).Hostname()); err == nil && share.Host != transfer.ShareHost {
+	if at, err := netip.ParseAddr((&url.URL{Host: share.Host}).Hostname()); err == nil &&
+		share.Host != transfer.ShareHost {
 		allow = append(allow, netip.PrefixFrom(at, at.BitLen()))
 	}
 	document, err := share.Fetch(ctx, g.inv.Host.Public(allow))

@@ -36,25 +36,35 @@ func (g inboxCommands) inboxList() *cobra.Command {
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending prompts of a session", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn inbox list last",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"), func(ctx context.Context, c *api.Client, s *session.Session) error {
-				ins, err := c.Inbox(ctx, s.ID)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return g.inv.PrintJSON(append([]*session.Input{}, ins...))
-				}
-				if len(ins) == 0 {
-					g.inv.Err.Printf("No prompts are pending in %s.\n", s.ID)
+			return g.inv.WithSession(
+				ctx,
+				cli.FirstArg(args, "last"),
+				func(ctx context.Context, c *api.Client, s *session.Session) error {
+					ins, err := c.Inbox(ctx, s.ID)
+					if err != nil {
+						return err
+					}
+					if asJSON {
+						return g.inv.PrintJSON(append([]*session.Input{}, ins...))
+					}
+					if len(ins) == 0 {
+						g.inv.Err.Printf("No prompts are pending in %s.\n", s.ID)
+						return nil
+					}
+					t := g.inv.NewTable("#", "ID", "DELIVERY", "SINCE", "PROMPT")
+					for i, in := range ins {
+						t.AddRow(
+							strconv.Itoa(i+1),
+							string(in.ID),
+							string(in.Delivery),
+							term.FormatAge(in.TimeCreated),
+							term.FirstLine(in.Prompt.Text, 80),
+						)
+					}
+					t.Print()
 					return nil
-				}
-				t := g.inv.NewTable("#", "ID", "DELIVERY", "SINCE", "PROMPT")
-				for i, in := range ins {
-					t.AddRow(strconv.Itoa(i+1), string(in.ID), string(in.Delivery), term.FormatAge(in.TimeCreated), term.FirstLine(in.Prompt.Text, 80))
-				}
-				t.Print()
-				return nil
-			})
+				},
+			)
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -62,7 +72,12 @@ func (g inboxCommands) inboxList() *cobra.Command {
 }
 
 // changeInput finds the session and one of its waiting prompts, which f changes.
-func (g inboxCommands) changeInput(ctx context.Context, args []string, asJSON bool, f func(context.Context, *api.Client, []*session.Input, int) error) error {
+func (g inboxCommands) changeInput(
+	ctx context.Context,
+	args []string,
+	asJSON bool,
+	f func(context.Context, *api.Client, []*session.Input, int) error,
+) error {
 	return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
 		ins, err := c.Inbox(ctx, s.ID)
 		if err != nil {
@@ -96,7 +111,10 @@ func findInput(ins []*session.Input, name string) (int, error) {
 		}
 		if len(name) >= 8 && strings.HasPrefix(ids[i], name) {
 			if found >= 0 {
-				return 0, cli.UsageErrorf("%q is ambiguous: several pending prompts begin with it; give more of the id", name)
+				return 0, cli.UsageErrorf(
+					"%q is ambiguous: several pending prompts begin with it; give more of the id",
+					name,
+				)
 			}
 			found = i
 		}
@@ -117,11 +135,16 @@ func (g inboxCommands) inboxEdit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-				p := ins[i].Prompt
-				p.Text = text
-				return c.EditInput(ctx, ins[i].SessionID, ins[i].ID, p)
-			})
+			return g.changeInput(
+				ctx,
+				args,
+				asJSON,
+				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+					p := ins[i].Prompt
+					p.Text = text
+					return c.EditInput(ctx, ins[i].SessionID, ins[i].ID, p)
+				},
+			)
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -134,9 +157,14 @@ func (g inboxCommands) inboxWithdraw() *cobra.Command {
 		Use: "withdraw SESSION PROMPT", Short: "Withdraw a pending prompt", Args: cobra.ExactArgs(2),
 		Example: "  cairn inbox withdraw last 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-				return c.Withdraw(ctx, ins[i].SessionID, ins[i].ID)
-			})
+			return g.changeInput(
+				ctx,
+				args,
+				asJSON,
+				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+					return c.Withdraw(ctx, ins[i].SessionID, ins[i].ID)
+				},
+			)
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -149,13 +177,22 @@ func (g inboxCommands) inboxMove() *cobra.Command {
 		Use: "move SESSION PROMPT NUMBER", Short: "Move a pending prompt to another position", Args: cobra.ExactArgs(3),
 		Example: "  cairn inbox move last 3 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-				to, err := strconv.Atoi(args[2])
-				if err != nil || to < 1 || to > len(ins) {
-					return cli.UsageErrorf("the new position must be a number from 1 to %d, got %q", len(ins), term.FirstLine(args[2], 20))
-				}
-				return c.Reorder(ctx, ins[i].SessionID, moveInput(ins, i, to-1))
-			})
+			return g.changeInput(
+				ctx,
+				args,
+				asJSON,
+				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+					to, err := strconv.Atoi(args[2])
+					if err != nil || to < 1 || to > len(ins) {
+						return cli.UsageErrorf(
+							"the new position must be a number from 1 to %d, got %q",
+							len(ins),
+							term.FirstLine(args[2], 20),
+						)
+					}
+					return c.Reorder(ctx, ins[i].SessionID, moveInput(ins, i, to-1))
+				},
+			)
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -178,9 +215,14 @@ func (g inboxCommands) inboxRedirect(d session.Delivery, short string) *cobra.Co
 		Use: string(d) + " SESSION PROMPT", Short: short, Args: cobra.ExactArgs(2),
 		Example: "  cairn inbox " + string(d) + " last 1",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-				return c.Redirect(ctx, ins[i].SessionID, ins[i].ID, d)
-			})
+			return g.changeInput(
+				ctx,
+				args,
+				asJSON,
+				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+					return c.Redirect(ctx, ins[i].SessionID, ins[i].ID, d)
+				},
+			)
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

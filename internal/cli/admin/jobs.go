@@ -68,7 +68,11 @@ func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, e
 }
 
 // withJob finds the job by id or beginning of an id, and calls f with it.
-func (g jobCommands) withJob(ctx context.Context, name string, f func(context.Context, *api.Client, jobIn) error) error {
+func (g jobCommands) withJob(
+	ctx context.Context,
+	name string,
+	f func(context.Context, *api.Client, jobIn) error,
+) error {
 	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		all, err := g.listJobs(ctx, c, "", true)
 		if err != nil {
@@ -88,7 +92,11 @@ func (g jobCommands) withJob(ctx context.Context, name string, f func(context.Co
 		if len(found) == 1 {
 			return f(ctx, c, found[0])
 		}
-		return cli.NewExitError(cli.ExitUsage, session.NotFound("job", name, spelling.Nearest(name, ids, 3)...), "cairn jobs list --all shows all jobs")
+		return cli.NewExitError(
+			cli.ExitUsage,
+			session.NotFound("job", name, spelling.Nearest(name, ids, 3)...),
+			"cairn jobs list --all shows all jobs",
+		)
 	})
 }
 
@@ -96,7 +104,11 @@ func (g jobCommands) withJob(ctx context.Context, name string, f func(context.Co
 const completeTime = 2 * time.Second
 
 // completeJobs offers the ids of jobs to shells: those that run first. Where there is no home yet, it makes none.
-func (g jobCommands) completeJobs(cmd *cobra.Command, args []string, typed string) (ids []cobra.Completion, files cobra.ShellCompDirective) {
+func (g jobCommands) completeJobs(
+	cmd *cobra.Command,
+	args []string,
+	typed string,
+) (ids []cobra.Completion, files cobra.ShellCompDirective) {
 	files = cobra.ShellCompDirectiveNoFileComp
 	dirs, err := config.FindDirectories(g.inv.Env)
 	if err != nil || len(args) > 0 {
@@ -108,14 +120,20 @@ func (g jobCommands) completeJobs(cmd *cobra.Command, args []string, typed strin
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 	defer cancel()
 	var jobs []jobIn
-	_ = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) (err error) { // without an answer nothing is offered
-		jobs, err = g.listJobs(ctx, c, "", true)
-		return err
-	})
+	_ = g.inv.WithClient(
+		ctx,
+		func(ctx context.Context, c *api.Client) (err error) { // without an answer nothing is offered
+			jobs, err = g.listJobs(ctx, c, "", true)
+			return err
+		},
+	)
 	for _, running := range []bool{true, false} {
 		for _, j := range jobs {
 			if strings.HasPrefix(string(j.ID), typed) && running == (j.Status == session.JobRunning) {
-				ids = append(ids, cobra.CompletionWithDesc(string(j.ID), jobState(j.Job)+": "+term.FirstLine(j.Command, 60)))
+				ids = append(
+					ids,
+					cobra.CompletionWithDesc(string(j.ID), jobState(j.Job)+": "+term.FirstLine(j.Command, 60)),
+				)
 			}
 		}
 	}
@@ -142,7 +160,12 @@ func (g jobCommands) jobsList() *cobra.Command {
 				}
 				t := g.inv.NewTable("ID", "STATE", "SINCE", "COMMAND")
 				for _, j := range jobs {
-					t.AddRow(string(j.ID), jobState(j.Job), term.FormatAge(j.Time.Started), term.FirstLine(j.Command, 80))
+					t.AddRow(
+						string(j.ID),
+						jobState(j.Job),
+						term.FormatAge(j.Time.Started),
+						term.FirstLine(j.Command, 80),
+					)
 				}
 				t.Print()
 				return nil
@@ -172,7 +195,13 @@ func (g jobCommands) jobsShow() *cobra.Command {
 				if asJSON {
 					return g.inv.PrintJSON(j)
 				}
-				g.inv.Out.Printf("%s  %s  %s\n  %s\n", g.inv.Out.Paint(term.Bold, string(j.ID)), jobState(j.Job), g.inv.Out.Paint(term.Dim, term.FormatAge(j.Time.Started)), term.FirstLine(j.Command, 500))
+				g.inv.Out.Printf(
+					"%s  %s  %s\n  %s\n",
+					g.inv.Out.Paint(term.Bold, string(j.ID)),
+					jobState(j.Job),
+					g.inv.Out.Paint(term.Dim, term.FormatAge(j.Time.Started)),
+					term.FirstLine(j.Command, 500),
+				)
 				about := [][2]string{
 					{"for", term.FirstLine(j.Description, 200)},
 					{"error", term.FirstLine(j.Error, 300)},
@@ -280,7 +309,8 @@ func (g jobCommands) jobsWait() *cobra.Command {
 	}
 	cmd.ValidArgsFunction = g.completeJobs
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this `DURATION` and exit with 4; the job continues")
+	cmd.Flags().
+		DurationVar(&timeout, "timeout", 0, "stop waiting after this `DURATION` and exit with 4; the job continues")
 	return cmd
 }
 
@@ -324,7 +354,11 @@ func (g jobCommands) jobsCancel() *cobra.Command {
 				err := g.withJob(ctx, name, func(ctx context.Context, c *api.Client, j jobIn) error {
 					now, err := c.CancelJob(ctx, j.SessionID, j.ID)
 					if err == nil {
-						g.inv.ReportChange(asJSON, cli.Change{SessionID: j.SessionID, JobID: j.ID}, string(j.ID)+" "+jobState(now))
+						g.inv.ReportChange(
+							asJSON,
+							cli.Change{SessionID: j.SessionID, JobID: j.ID},
+							string(j.ID)+" "+jobState(now),
+						)
 					}
 					return err
 				})

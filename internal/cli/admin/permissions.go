@@ -21,7 +21,13 @@ func (g permissionCommands) permissionCommand() *cobra.Command {
 		Use: "permission", Short: "Answer permission requests, manage saved permissions, explain rules",
 		Long: "A tool call that needs a permission waits for an answer, here or in another terminal, also across a restart.",
 	}
-	cmd.AddCommand(g.permissionList(), g.permissionReply(), g.permissionApprovals(), g.permissionRevoke(), g.permissionExplain())
+	cmd.AddCommand(
+		g.permissionList(),
+		g.permissionReply(),
+		g.permissionApprovals(),
+		g.permissionRevoke(),
+		g.permissionExplain(),
+	)
 	return cli.GroupCommand(cmd)
 }
 
@@ -43,7 +49,12 @@ func (g permissionCommands) permissionList() *cobra.Command {
 					g.inv.Err.Printf("No permission requests are pending.\n")
 				}
 				for _, ask := range asks {
-					g.inv.Out.Printf("%s  %s  %s\n", g.inv.Out.Paint(term.Bold, string(ask.ID)), ask.SessionID, g.inv.Out.Paint(term.Dim, term.FormatAge(ask.Time)))
+					g.inv.Out.Printf(
+						"%s  %s  %s\n",
+						g.inv.Out.Paint(term.Bold, string(ask.ID)),
+						ask.SessionID,
+						g.inv.Out.Paint(term.Dim, term.FormatAge(ask.Time)),
+					)
 					g.inv.Out.Printf("  %s\n", term.AskTitle(ask))
 					for _, l := range term.AskDetails(ask) {
 						g.inv.Out.Printf("    %s\n", l)
@@ -97,7 +108,11 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				if err := c.Reply(ctx, ask.SessionID, ask.ID, r); err != nil {
 					return err
 				}
-				g.inv.ReportChange(asJSON, cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply}, "answered "+string(r.Reply)+": "+term.AskSummary(ask))
+				g.inv.ReportChange(
+					asJSON,
+					cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply},
+					"answered "+string(r.Reply)+": "+term.AskSummary(ask),
+				)
 				return nil
 			})
 		}),
@@ -123,7 +138,9 @@ func findAsk(asks []session.PendingAsk, name string) (session.PendingAsk, error)
 		return found[0], nil
 	}
 	return session.PendingAsk{}, cli.NewExitError(
-		cli.ExitUsage, session.NotFound("permission request", name, spelling.Nearest(name, ids, 3)...), "cairn permission list shows the pending requests",
+		cli.ExitUsage,
+		session.NotFound("permission request", name, spelling.Nearest(name, ids, 3)...),
+		"cairn permission list shows the pending requests",
 	)
 }
 

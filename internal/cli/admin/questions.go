@@ -64,7 +64,11 @@ func (g questionCommands) printQuestion(q session.QuestionAsked) {
 }
 
 // listQuestions returns what waits in one session, or everywhere.
-func (g questionCommands) listQuestions(ctx context.Context, c *api.Client, name string) ([]session.QuestionAsked, error) {
+func (g questionCommands) listQuestions(
+	ctx context.Context,
+	c *api.Client,
+	name string,
+) ([]session.QuestionAsked, error) {
 	id, err := g.inv.FindSessionID(ctx, c, name)
 	if err != nil {
 		return nil, err
@@ -93,7 +97,11 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 				if err := c.AnswerQuestion(ctx, q.SessionID, q.ID, answers); err != nil {
 					return err
 				}
-				g.inv.ReportChange(asJSON, cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}, "answered")
+				g.inv.ReportChange(
+					asJSON,
+					cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce},
+					"answered",
+				)
 				return nil
 			})
 		}),
@@ -104,7 +112,11 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 
 func allChosen(qs []session.Question, words []string) ([][]string, error) {
 	if len(words) != len(qs) {
-		return nil, cli.UsageErrorf("the group has %d questions, got %d answers; use \"\" to leave one unanswered", len(qs), len(words))
+		return nil, cli.UsageErrorf(
+			"the group has %d questions, got %d answers; use \"\" to leave one unanswered",
+			len(qs),
+			len(words),
+		)
 	}
 	answers := make([][]string, len(qs))
 	for i, q := range qs {
@@ -131,7 +143,11 @@ func (g questionCommands) questionDismiss() *cobra.Command {
 				if err := c.RejectQuestion(ctx, q.SessionID, q.ID); err != nil {
 					return err
 				}
-				g.inv.ReportChange(asJSON, cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject}, "dismissed")
+				g.inv.ReportChange(
+					asJSON,
+					cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject},
+					"dismissed",
+				)
 				return nil
 			})
 		}),
@@ -161,6 +177,8 @@ func (g questionCommands) findQuestion(ctx context.Context, c *api.Client, name 
 		return found[0], nil
 	}
 	return session.QuestionAsked{}, cli.NewExitError(
-		cli.ExitUsage, session.NotFound("question", name, spelling.Nearest(name, ids, 3)...), "cairn question list shows the pending questions",
+		cli.ExitUsage,
+		session.NotFound("question", name, spelling.Nearest(name, ids, 3)...),
+		"cairn question list shows the pending questions",
 	)
 }

@@ -51,7 +51,13 @@ func (g storeCommands) showSalvage(s *cli.Salvage) {
 		if len(one.Lost) > 0 {
 			style, mark = term.Red, g.inv.Marks.Bad
 		}
-		g.inv.Out.Printf("%s %s %s: %d events kept\n", g.inv.Out.Paint(style, mark), one.SessionID, term.FirstLine(one.Title, 70), one.Events)
+		g.inv.Out.Printf(
+			"%s %s %s: %d events kept\n",
+			g.inv.Out.Paint(style, mark),
+			one.SessionID,
+			term.FirstLine(one.Title, 70),
+			one.Events,
+		)
 		for _, lost := range one.Lost {
 			g.inv.Out.Printf("    lost: %s\n", term.FirstLine(lost, 300))
 		}

@@ -55,14 +55,18 @@ func (g serveCommand) serveCommand() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&o.Hostname, "hostname", "", "listen on this `ADDRESS` (default 127.0.0.1, or 0.0.0.0 with --mdns)")
+	cmd.Flags().
+		StringVar(&o.Hostname, "hostname", "", "listen on this `ADDRESS` (default 127.0.0.1, or 0.0.0.0 with --mdns)")
 	cmd.Flags().IntVar(&port, "port", 0, "listen on this `PORT`; 0 is 4096, or a free one if that is taken")
 	cmd.Flags().BoolVar(&mdns, "mdns", false, "announce the server in the local network")
 	cmd.Flags().StringVar(&o.MDNSDomain, "mdns-domain", "", "announce it under this `NAME` (default opencode.local)")
 	cli.AddTrustFlag(cmd, &word)
-	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false, "serve requests of every user of this machine without credentials")
-	cmd.Flags().StringSliceVar(&o.Origins, "cors", nil, "allow requests of web pages from this `ORIGIN`; can be repeated")
-	cmd.Flags().BoolVar(&sandboxed, "sandbox", false, "run commands in a sandbox: no network, no writes outside their directory")
+	cmd.Flags().
+		BoolVar(&o.OpenLocal, "open-local", false, "serve requests of every user of this machine without credentials")
+	cmd.Flags().
+		StringSliceVar(&o.Origins, "cors", nil, "allow requests of web pages from this `ORIGIN`; can be repeated")
+	cmd.Flags().
+		BoolVar(&sandboxed, "sandbox", false, "run commands in a sandbox: no network, no writes outside their directory")
 	cmd.Flags().StringVar(&dir, "dir", "", "use this `DIRECTORY` for requests that name no directory")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd

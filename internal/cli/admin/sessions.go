@@ -129,7 +129,10 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 					return err
 				}
 				_, atWork := active[s.ID]
-				(&transcript{out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork}).print(s, ms)
+				(&transcript{out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork}).print(
+					s,
+					ms,
+				)
 				return nil
 			})
 		}),
@@ -198,7 +201,11 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 					if err := c.Delete(ctx, s.ID); err != nil {
 						return err
 					}
-					g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, fmt.Sprintf("deleted %s %s", s.ID, cli.SessionTitle(s)))
+					g.inv.ReportChange(
+						asJSON,
+						cli.Change{SessionID: s.ID},
+						fmt.Sprintf("deleted %s %s", s.ID, cli.SessionTitle(s)),
+					)
 					return nil
 				})
 				if err != nil {

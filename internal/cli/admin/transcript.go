@@ -21,7 +21,11 @@ type transcript struct {
 
 func (t *transcript) print(s *session.Session, ms []session.Message) {
 	t.out.Printf("%s\n", t.out.Paint(term.Bold, cli.SessionTitle(s)))
-	about := []string{string(s.ID), term.FirstLine(s.Location.Directory, 100), time.UnixMilli(s.Time.Created).Format("2006-01-02 15:04")}
+	about := []string{
+		string(s.ID),
+		term.FirstLine(s.Location.Directory, 100),
+		time.UnixMilli(s.Time.Created).Format("2006-01-02 15:04"),
+	}
 	if n := s.Tokens.Sum(); n > 0 {
 		about = append(about, term.FormatCount(n)+" tokens", "$"+term.FormatUSD(s.Cost))
 	}

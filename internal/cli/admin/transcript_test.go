@@ -16,7 +16,10 @@ func TestTranscriptCacheNote(t *testing.T) {
 		0: {Changed: "the tool zoom was added", Cause: session.CauseAgent},
 	} {
 		a, b := testInvocation()
-		(&transcript{out: a.Out, marks: a.Marks}).print(&session.Session{}, []session.Message{&session.Assistant{Prefix: prefix}})
+		(&transcript{out: a.Out, marks: a.Marks}).print(
+			&session.Session{},
+			[]session.Message{&session.Assistant{Prefix: prefix}},
+		)
 		if n := strings.Count(b.String(), "so the whole conversation is charged at full price: the tool zoom was added\n"); n != want {
 			t.Errorf("%+v is reported %d times, want %d, in\n%s", prefix, n, want, b)
 		}

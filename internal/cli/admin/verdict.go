@@ -66,7 +66,10 @@ func (g permissionCommands) showVerdict(v api.Verdict) {
 		default:
 			g.inv.Out.Printf("    %s\n", ruleText(*p.Rule))
 		}
-		g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, term.FirstLine(strings.TrimSpace(p.Layer+" "+p.Source), 300)))
+		g.inv.Out.Printf(
+			"    %s\n",
+			g.inv.Out.Paint(term.Dim, term.FirstLine(strings.TrimSpace(p.Layer+" "+p.Source), 300)),
+		)
 	}
 }
 

@@ -52,7 +52,12 @@ func (g agentCommands) agentCreateCommand() *cobra.Command {
 	fs.IntVar(&n.steps, "steps", 0, "allow this many `TURNS` for one prompt")
 	fs.BoolVar(&n.global, "global", false, "create it for all projects, in your own configuration")
 	fs.StringVar(&n.path, "path", "", "create it in agents/ below this `DIRECTORY`")
-	fs.StringVar(&n.allowed, "permissions", "", "allow only this comma-separated `LIST` of "+strings.Join(grantable, ", ")+" (default all)")
+	fs.StringVar(
+		&n.allowed,
+		"permissions",
+		"",
+		"allow only this comma-separated `LIST` of "+strings.Join(grantable, ", ")+" (default all)",
+	)
 	fs.StringVar(&n.allowed, "tools", "", "")
 	cli.HideFlags(fs, "tools") // OpenCode's older name
 	cmd.MarkFlagsMutuallyExclusive("path", "global")
@@ -61,11 +66,26 @@ func (g agentCommands) agentCreateCommand() *cobra.Command {
 }
 
 // grantable are the permissions that OpenCode's --permissions knows; those that it does not name are denied.
-var grantable = []string{"bash", "read", "edit", "glob", "grep", "webfetch", "task", "todowrite", "websearch", "lsp", "skill"}
+var grantable = []string{
+	"bash",
+	"read",
+	"edit",
+	"glob",
+	"grep",
+	"webfetch",
+	"task",
+	"todowrite",
+	"websearch",
+	"lsp",
+	"skill",
+}
 
 // deriveName is a name from the first words of the description, as there is no model to think of one.
 func (n *agentSpec) deriveName() string {
-	words := strings.FieldsFunc(strings.ToLower(n.description), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(
+		strings.ToLower(n.description),
+		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') },
+	)
 	return strings.Join(words[:min(len(words), 4)], "-")
 }
 
@@ -83,7 +103,11 @@ func (n *agentSpec) denyRule() (string, error) {
 			continue
 		}
 		if !slices.Contains(grantable, name) {
-			return "", cli.UsageErrorf("--permissions knows %s, got %q", strings.Join(grantable, ", "), term.FirstLine(name, 40))
+			return "", cli.UsageErrorf(
+				"--permissions knows %s, got %q",
+				strings.Join(grantable, ", "),
+				term.FirstLine(name, 40),
+			)
 		}
 		delete(rules, name)
 	}
@@ -101,7 +125,10 @@ func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec
 		return cli.UsageErrorf("the agent has no name; give NAME or --description")
 	}
 	if !agentName.MatchString(name) || len(name) > 100 {
-		return cli.UsageErrorf("an agent's name must consist of letters, digits, dots, dashes and slashes, got %q", term.FirstLine(name, 60))
+		return cli.UsageErrorf(
+			"an agent's name must consist of letters, digits, dots, dashes and slashes, got %q",
+			term.FirstLine(name, 60),
+		)
 	}
 	if err := n.check(); err != nil {
 		return err
@@ -122,7 +149,11 @@ func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec
 		return err
 	}
 	if err := writeNew(path, n.formatMarkdown(name, denied)); errors.Is(err, fs.ErrExist) {
-		return cli.NewExitError(cli.ExitUsage, fmt.Errorf("%s exists already", path), "Edit it, or choose another name.")
+		return cli.NewExitError(
+			cli.ExitUsage,
+			fmt.Errorf("%s exists already", path),
+			"Edit it, or choose another name.",
+		)
 	} else if err != nil {
 		return fmt.Errorf("write the agent: %w", err)
 	}
@@ -160,7 +191,11 @@ func (g agentCommands) agentFile(ctx context.Context, name string, n agentSpec) 
 	if _, exists := cfg.Agent[name]; exists {
 		from := cfg.Explain("agent." + name)
 		if len(from) > 0 {
-			return "", cli.NewExitError(cli.ExitUsage, fmt.Errorf("the agent %s exists already, in %s", name, from[0].Source), "Edit it there, or choose another name.")
+			return "", cli.NewExitError(
+				cli.ExitUsage,
+				fmt.Errorf("the agent %s exists already, in %s", name, from[0].Source),
+				"Edit it there, or choose another name.",
+			)
 		}
 	}
 	dir := filepath.Join(cfg.Claim.Root, ".cairn")

@@ -87,7 +87,11 @@ func (g agentCommands) agentShowCommand() *cobra.Command {
 			return g.withAgents(ctx, func(agents []session.Agent) error {
 				i := slices.IndexFunc(agents, func(x session.Agent) bool { return x.ID == args[0] })
 				if i < 0 {
-					return cli.NewExitError(cli.ExitUsage, session.NotFound("agent", args[0], spelling.Nearest(args[0], agentNames(agents), 3)...), "cairn agent list shows the agents")
+					return cli.NewExitError(
+						cli.ExitUsage,
+						session.NotFound("agent", args[0], spelling.Nearest(args[0], agentNames(agents), 3)...),
+						"cairn agent list shows the agents",
+					)
 				}
 				shown := shownAgent{agents[i], g.untrustedRules(ctx, args[0])}
 				if asJSON {
@@ -110,8 +114,8 @@ func agentNames(agents []session.Agent) []string {
 	return names
 }
 
-// shownAgent is an agent with the rules that files of the project give it while they are not trusted. Its own permissions
-// do not hold those.
+// shownAgent is an agent with the rules that files of the project give it while they are not trusted. Its own
+// permissions do not hold those.
 type shownAgent struct {
 	session.Agent
 	Untrusted []untrustedRule `json:"untrusted,omitzero"`
@@ -156,7 +160,12 @@ func (g agentCommands) untrustedRules(ctx context.Context, agent string) (rules 
 }
 
 func (g agentCommands) showAgent(x shownAgent) {
-	g.inv.Out.Printf("%s (%s)  %s\n", g.inv.Out.Paint(term.Bold, term.FirstLine(x.ID, 100)), x.Mode, term.FirstLine(x.Description, 300))
+	g.inv.Out.Printf(
+		"%s (%s)  %s\n",
+		g.inv.Out.Paint(term.Bold, term.FirstLine(x.ID, 100)),
+		x.Mode,
+		term.FirstLine(x.Description, 300),
+	)
 	for _, f := range []struct{ name, value string }{{"model", modelOf(x.Agent)}, {"turns", turnsOf(x.Agent)}, {"colour", term.FirstLine(x.Color, 40)}} {
 		if f.value != "" && f.value != "-" {
 			g.inv.Out.Printf("%s: %s\n", f.name, f.value)
@@ -171,7 +180,15 @@ func (g agentCommands) showAgent(x shownAgent) {
 	if len(x.Untrusted) > 0 {
 		g.inv.Out.Printf("\nRules of this project's files, which are not trusted:\n")
 		for _, r := range x.Untrusted {
-			g.inv.Out.Printf("  %s %s %s  (%s)\n    %s: %s\n", r.Effect, term.FirstLine(r.Action, 60), term.FirstLine(r.Resource, 200), term.FirstLine(r.Source, 300), describeEffect(r.Holds), r.Why)
+			g.inv.Out.Printf(
+				"  %s %s %s  (%s)\n    %s: %s\n",
+				r.Effect,
+				term.FirstLine(r.Action, 60),
+				term.FirstLine(r.Resource, 200),
+				term.FirstLine(r.Source, 300),
+				describeEffect(r.Holds),
+				r.Why,
+			)
 		}
 	}
 	if x.System != "" {

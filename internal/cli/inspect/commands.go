@@ -39,7 +39,11 @@ func (g promptCommands) commandList() *cobra.Command {
 				}
 				t := g.inv.NewTable("COMMAND", "FROM", "FOR")
 				for _, c := range list.Data {
-					t.AddRow(term.FirstLine(strings.Join(append([]string{c.Name}, c.Hints...), " "), 50), c.Source, term.FirstLine(c.Description, 80))
+					t.AddRow(
+						term.FirstLine(strings.Join(append([]string{c.Name}, c.Hints...), " "), 50),
+						c.Source,
+						term.FirstLine(c.Description, 80),
+					)
 				}
 				t.Print()
 				return nil

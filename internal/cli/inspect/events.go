@@ -143,7 +143,13 @@ func (g eventCommands) showEvent(e *session.Event, f *eventFlags) {
 	if f.all {
 		where = string(e.SessionID) + " " + where
 	}
-	g.inv.Out.Printf("%s  %s  %s  %s\n", where, g.inv.Out.Paint(term.Dim, at), e.Data.Kind(), term.FirstLine(summarizeEvent(e.Data), 120))
+	g.inv.Out.Printf(
+		"%s  %s  %s  %s\n",
+		where,
+		g.inv.Out.Paint(term.Dim, at),
+		e.Data.Kind(),
+		term.FirstLine(summarizeEvent(e.Data), 120),
+	)
 }
 
 func (g eventCommands) showFragment(f *session.Fragment, flags *eventFlags) {

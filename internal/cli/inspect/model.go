@@ -43,7 +43,11 @@ func (g modelCommands) modelsShow() *cobra.Command {
 			}
 			g.showModel(m.Model)
 			if m.Variant != nil {
-				g.inv.Out.Printf("  %-10s %s\n", "variant", term.FirstLine(m.Variant.ID+" "+asText(m.Variant.Body), 300))
+				g.inv.Out.Printf(
+					"  %-10s %s\n",
+					"variant",
+					term.FirstLine(m.Variant.ID+" "+asText(m.Variant.Body), 300),
+				)
 			}
 			for _, why := range m.Dropped {
 				g.inv.Note("an option is not sent: " + why)
@@ -111,7 +115,11 @@ func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name 
 	case kerr == nil:
 		return known, nil
 	default:
-		return nil, cli.NewExitError(cli.ExitUsage, kerr, "cairn models lists the usable models; a model is usable once its provider has a key")
+		return nil, cli.NewExitError(
+			cli.ExitUsage,
+			kerr,
+			"cairn models lists the usable models; a model is usable once its provider has a key",
+		)
 	}
 }
 
@@ -131,11 +139,19 @@ func findModel(models []api.Model, name string) (api.Model, error) {
 	if len(same) == 1 {
 		return same[0], nil
 	}
-	return api.Model{}, cli.NewExitError(cli.ExitUsage, session.NotFound("usable model", name, spelling.Nearest(name, names, 3)...), "cairn models lists the usable models; a model is usable once its provider has a key")
+	return api.Model{}, cli.NewExitError(
+		cli.ExitUsage,
+		session.NotFound("usable model", name, spelling.Nearest(name, names, 3)...),
+		"cairn models lists the usable models; a model is usable once its provider has a key",
+	)
 }
 
 func (g modelCommands) showModel(m api.Model) {
-	g.inv.Out.Printf("%s  %s\n", g.inv.Out.Paint(term.Bold, term.FirstLine(m.Ref().String(), 100)), term.FirstLine(m.Name, 100))
+	g.inv.Out.Printf(
+		"%s  %s\n",
+		g.inv.Out.Paint(term.Bold, term.FirstLine(m.Ref().String(), 100)),
+		term.FirstLine(m.Name, 100),
+	)
 	row := func(name, format string, args ...any) {
 		g.inv.Out.Printf("  %-10s %s\n", name, term.FirstLine(fmt.Sprintf(format, args...), 300))
 	}
@@ -159,7 +175,14 @@ func (g modelCommands) showModel(m api.Model) {
 		row("tools", "no")
 	}
 	for _, c := range m.Cost {
-		row(priceLabel(c), "$%s in, $%s out, $%s read from the cache, $%s written to it, per million tokens", c.Input, c.Output, c.Cache.Read, c.Cache.Write)
+		row(
+			priceLabel(c),
+			"$%s in, $%s out, $%s read from the cache, $%s written to it, per million tokens",
+			c.Input,
+			c.Output,
+			c.Cache.Read,
+			c.Cache.Write,
+		)
 	}
 	if ids := variantIDs(m); len(ids) > 0 {
 		row("variants", "%s", strings.Join(ids, ", "))

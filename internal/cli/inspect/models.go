@@ -42,7 +42,10 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 			case asJSON:
 				return g.inv.PrintJSON(models)
 			case verbose:
-				return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error { return g.printVerboseModels(ctx, c, models) })
+				return g.inv.WithClient(
+					ctx,
+					func(ctx context.Context, c *api.Client) error { return g.printVerboseModels(ctx, c, models) },
+				)
 			case g.inv.IsOpenCode():
 				g.printModelNames(models)
 				return nil
@@ -50,7 +53,13 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 			t := g.inv.NewTable("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "CAN")
 			for _, m := range models {
 				in, out := formatPrices(m)
-				t.AddRow(term.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, formatAbilities(m))
+				t.AddRow(
+					term.FirstLine(m.Ref().String(), 80),
+					formatTokens(m.Limit.Context),
+					in,
+					out,
+					formatAbilities(m),
+				)
 			}
 			t.Print()
 			return nil
@@ -128,7 +137,11 @@ func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id st
 	if len(near) == 0 {
 		near = ids
 	}
-	return nil, cli.NewExitError(cli.ExitUsage, session.NotFound("usable provider", id, near...), "a provider is usable once it has a key: cairn auth login "+term.FirstLine(id, 40))
+	return nil, cli.NewExitError(
+		cli.ExitUsage,
+		session.NotFound("usable provider", id, near...),
+		"a provider is usable once it has a key: cairn auth login "+term.FirstLine(id, 40),
+	)
 }
 
 func formatPrices(m api.Model) (in, out string) {

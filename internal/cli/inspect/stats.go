@@ -48,13 +48,28 @@ func (g statsCommand) statsCommand() *cobra.Command {
 }
 
 func (g statsCommand) showStats(s api.Stats) {
-	g.inv.Out.Printf("%d sessions, %d turns, %s tokens, $%s\n", s.Sessions, s.Turns, term.FormatCount(s.Tokens.Sum()), term.FormatUSD(s.Cost))
+	g.inv.Out.Printf(
+		"%d sessions, %d turns, %s tokens, $%s\n",
+		s.Sessions,
+		s.Turns,
+		term.FormatCount(s.Tokens.Sum()),
+		term.FormatUSD(s.Cost),
+	)
 	if len(s.Models) > 0 {
 		g.inv.Out.Printf("\n")
 		t := g.inv.NewTable("MODEL", "TURNS", "IN", "CACHED", "HIT", "OUT", "COST")
 		for _, m := range s.Models {
-			t.AddRow(term.FirstLine(m.Model.String(), 80), term.FormatCount(int64(m.Turns)), term.FormatCount(m.Tokens.Input+m.Tokens.Cache.Write),
-				term.FormatCount(m.Tokens.Cache.Read), cmp.Or(term.FormatCacheHit(m.Tokens), "-"), term.FormatCount(m.Tokens.Output+m.Tokens.Reasoning), "$"+term.FormatUSD(m.Cost))
+			t.AddRow(
+				term.FirstLine(m.Model.String(), 80),
+				term.FormatCount(int64(m.Turns)),
+				term.FormatCount(m.Tokens.Input+m.Tokens.Cache.Write),
+				term.FormatCount(
+					m.Tokens.Cache.Read,
+				),
+				cmp.Or(term.FormatCacheHit(m.Tokens), "-"),
+				term.FormatCount(m.Tokens.Output+m.Tokens.Reasoning),
+				"$"+term.FormatUSD(m.Cost),
+			)
 		}
 		t.Print()
 	}
@@ -62,7 +77,12 @@ func (g statsCommand) showStats(s api.Stats) {
 		g.inv.Out.Printf("\n")
 		t := g.inv.NewTable("DAY", "TURNS", "TOKENS", "COST")
 		for _, d := range s.Days {
-			t.AddRow(term.FirstLine(d.Day, 20), term.FormatCount(int64(d.Turns)), term.FormatCount(d.Tokens.Sum()), "$"+term.FormatUSD(d.Cost))
+			t.AddRow(
+				term.FirstLine(d.Day, 20),
+				term.FormatCount(int64(d.Turns)),
+				term.FormatCount(d.Tokens.Sum()),
+				"$"+term.FormatUSD(d.Cost),
+			)
 		}
 		t.Print()
 	}

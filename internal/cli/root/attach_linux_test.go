@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAttachOnTerminal: on a terminal attach streams, asks, queues and interrupts, and what the model writes cannot drive
-// the terminal.
+// TestAttachOnTerminal: on a terminal attach streams, asks, queues and interrupts, and what the model writes cannot
+// drive the terminal.
 func TestAttachOnTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
@@ -47,7 +47,16 @@ func TestAttachOnTerminal(t *testing.T) {
 		{"\n> ", "\x03"},
 		{"Ctrl-C again", "\x03"},
 	}, "attach")
-	shown := []string{"+hello bar", "done.", "queued: and then", "interrupting", "stopped", "  1  ses_", "begins a session", "Anything."}
+	shown := []string{
+		"+hello bar",
+		"done.",
+		"queued: and then",
+		"interrupting",
+		"stopped",
+		"  1  ses_",
+		"begins a session",
+		"Anything.",
+	}
 	for _, text := range shown {
 		if !strings.Contains(screen, text) {
 			t.Errorf("%q is not on the screen", text)
@@ -60,7 +69,14 @@ func TestAttachOnTerminal(t *testing.T) {
 	if err != nil || string(got) != "hello bar\n" || code != 130 || strings.ContainsAny(screen, "\x1b\a") {
 		t.Errorf("exit %d, file %q (%v), screen:\n%q", code, got, err, screen)
 	}
-	screen, code = onTerminal(t, home, dir, []dialogue{{"\n> ", "/sessions\n"}, {"\n> ", "/sessions 2\n"}, {"\n> ", "\x04"}}, "attach", "-c")
+	screen, code = onTerminal(
+		t,
+		home,
+		dir,
+		[]dialogue{{"\n> ", "/sessions\n"}, {"\n> ", "/sessions 2\n"}, {"\n> ", "\x04"}},
+		"attach",
+		"-c",
+	)
 	for _, text := range []string{"> what now", "> slow", "One "} {
 		if code != 0 || !strings.Contains(screen, text) {
 			t.Errorf("exit %d, want 0 and %q, screen:\n%s", code, text, screen)

@@ -127,7 +127,8 @@ func TestFindByBeginning(t *testing.T) {
 	if o := sh.run("session", "show", id[:20]); o.code != 0 || !strings.Contains(o.stdout.String(), id) {
 		t.Error(o.stderr.String())
 	}
-	if o := sh.run("session", "show", id[:len(id)-1]+"!"); o.code != 2 || !strings.Contains(o.stderr.String(), "did you mean "+id) {
+	if o := sh.run("session", "show", id[:len(id)-1]+"!"); o.code != 2 ||
+		!strings.Contains(o.stderr.String(), "did you mean "+id) {
 		t.Error(o.stderr.String())
 	}
 }
@@ -147,7 +148,8 @@ func TestEveryCommandSaysHow(t *testing.T) {
 		if c.Short == "" || c.Example == "" {
 			t.Errorf("%s has no short text or no example", c.CommandPath())
 		}
-		if c.Name() != "run" && c.Parent().Name() != "completion" && c.Flags().Lookup("json") == nil { // run has --format
+		if c.Name() != "run" && c.Parent().Name() != "completion" &&
+			c.Flags().Lookup("json") == nil { // run has --format
 			t.Errorf("%s has no --json", c.CommandPath())
 		}
 	}
@@ -193,7 +195,11 @@ func TestSignalWhileConnecting(t *testing.T) {
 		var out typed
 		done := make(chan int)
 		p := cli.Process{
-			Args: []string{"run", "--format=json", "hi"}, Stdin: strings.NewReader(""), Stdout: &out.stdout, Stderr: &out.stderr,
+			Args: []string{
+				"run",
+				"--format=json",
+				"hi",
+			}, Stdin: strings.NewReader(""), Stdout: &out.stdout, Stderr: &out.stderr,
 			Env: func(string) string { return "" }, Dir: "/work", Signals: sh.signals,
 		}
 		go func() { done <- Run(t.Context(), hanging, p) }()
@@ -216,12 +222,19 @@ func TestSignalWhileConnecting(t *testing.T) {
 // TestSecondSignal: the second Ctrl-C does not wait for the interrupt to be recorded, and the result is still said.
 func TestSecondSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sh := &shell{world: newWorld(t, `{"turns":[{"steps":[{"text":"Let me think."},{"delay":"1h"}]}]}`), signals: make(chan os.Signal, 4)}
+		sh := &shell{
+			world:   newWorld(t, `{"turns":[{"steps":[{"text":"Let me think."},{"delay":"1h"}]}]}`),
+			signals: make(chan os.Signal, 4),
+		}
 		deaf := &deafHost{world: sh.world}
 		var out typed
 		done := make(chan int)
 		p := cli.Process{
-			Args: []string{"run", "--format=json", "hi"}, Stdin: strings.NewReader(""), Stdout: &out.stdout, Stderr: &out.stderr,
+			Args: []string{
+				"run",
+				"--format=json",
+				"hi",
+			}, Stdin: strings.NewReader(""), Stdout: &out.stdout, Stderr: &out.stderr,
 			Env: func(string) string { return "" }, Dir: "/work", Signals: sh.signals,
 		}
 		go func() { done <- Run(t.Context(), deaf, p) }()
@@ -277,9 +290,13 @@ func TestStandardOutputGone(t *testing.T) {
 	w := newWorld(t, `{"turns":[{"steps":[{"text":"One."},{"gate":"g"},{"text":"Two."}]}]}`)
 	var stderr strings.Builder
 	code := Run(t.Context(), w, cli.Process{
-		Args: []string{"run", "hi"}, Stdout: closedPipe{}, Stderr: &stderr, Env: func(string) string { return "" }, Dir: "/work",
+		Args: []string{
+			"run",
+			"hi",
+		}, Stdout: closedPipe{}, Stderr: &stderr, Env: func(string) string { return "" }, Dir: "/work",
 	})
-	if code != int(cli.ExitFailure) || !strings.Contains(stderr.String(), "cannot write to standard output: broken pipe") {
+	if code != int(cli.ExitFailure) ||
+		!strings.Contains(stderr.String(), "cannot write to standard output: broken pipe") {
 		t.Errorf("exit %d: %s", code, stderr.String())
 	}
 }
@@ -302,7 +319,12 @@ func TestUnblock(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			sh := &shell{world: newWorld(t, `{"turns":[{"steps":[{"call":{"id":"c","name":"edit","arguments":{"filePath":"a.txt"}}}]},{"repeat":true,"steps":[{"text":"Done."}]}]}`)}
+			sh := &shell{
+				world: newWorld(
+					t,
+					`{"turns":[{"steps":[{"call":{"id":"c","name":"edit","arguments":{"filePath":"a.txt"}}}]},{"repeat":true,"steps":[{"text":"Done."}]}]}`,
+				),
+			}
 			asked := make(chan struct{})
 			first := make(chan *typed, 1)
 			go func() { // an earlier run, whose person went away; it ends when the ask is answered
@@ -375,7 +397,8 @@ func TestDeletingIsConfirmed(t *testing.T) {
 		tty := &typedTerminal{Reader: strings.NewReader(keys)}
 		sh.terminal = tty
 		o := sh.run("session", "delete", "last")
-		if o.code != int(want) || !regexp.MustCompile(`delete ses_\w+ One for good\? y/N > $`).MatchString(tty.shown.String()) {
+		if o.code != int(want) ||
+			!regexp.MustCompile(`delete ses_\w+ One for good\? y/N > $`).MatchString(tty.shown.String()) {
 			t.Errorf("%q: exit %d, %s, shown %q", keys, o.code, o.stderr.String(), tty.shown.String())
 		}
 		sh.terminal = nil
@@ -396,7 +419,9 @@ func TestAClosedPipeIsNoNews(t *testing.T) {
 	for _, args := range []string{"--help", "run --help", "help exit-codes", "", "--version", "completion bash", "session list"} {
 		var stderr bytes.Buffer
 		code := Run(t.Context(), newWorld(t, hello), cli.Process{
-			Args: strings.Fields(args), Stdout: closedPipe{}, Stderr: &stderr, Dir: "/work", Env: func(string) string { return "" },
+			Args: strings.Fields(
+				args,
+			), Stdout: closedPipe{}, Stderr: &stderr, Dir: "/work", Env: func(string) string { return "" },
 		})
 		said := strings.Contains(stderr.String(), "pipe")
 		if said || code != int(cli.ExitFailure) && args != "session list" {

@@ -12,9 +12,12 @@ import (
 func TestAllowLeavesFirmAsks(t *testing.T) {
 	sh := &shell{world: newWorld(t, hello)}
 	free := session.Rule{Action: "*", Resource: "*", Effect: session.Allow}
-	s, err := sh.engine.Commands.CreateSession(t.Context(), command.CreateRequest{Location: session.Location{Directory: "/work"}, Permission: []session.Rule{
-		free, {Action: "bash", Resource: "rm *", Effect: session.Deny}, {Action: "edit", Resource: "*", Effect: session.Ask},
-	}})
+	s, err := sh.engine.Commands.CreateSession(
+		t.Context(),
+		command.CreateRequest{Location: session.Location{Directory: "/work"}, Permission: []session.Rule{
+			free, {Action: "bash", Resource: "rm *", Effect: session.Deny}, {Action: "edit", Resource: "*", Effect: session.Ask},
+		}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

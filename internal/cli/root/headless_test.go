@@ -28,12 +28,54 @@ var whatAsks = []struct {
 	budget      *session.Budget
 	deny, allow cli.ExitCode
 }{
-	{"permission", calling("edit", 1), session.Rule{Action: "edit", Resource: "*", Effect: session.Ask}, nil, cli.ExitDenied, cli.ExitOK},
-	{"command", calling("bash", 1), session.Rule{Action: "bash", Resource: "*", Effect: session.Ask}, nil, cli.ExitDenied, cli.ExitOK},
-	{"directory", calling("external_directory", 1), session.Rule{Action: "external_directory", Resource: "*", Effect: session.Ask}, nil, cli.ExitDenied, cli.ExitOK},
-	{"question", calling("question", 1), session.Rule{Action: "question", Resource: "*", Effect: session.Ask}, nil, cli.ExitDenied, cli.ExitOK},
-	{"doom loop", calling("read", 4), session.Rule{Action: "doom_loop", Resource: "*", Effect: session.Ask}, nil, cli.ExitDenied, cli.ExitOK},
-	{"budget", calling("read", 2), session.Rule{Action: "read", Resource: "*", Effect: session.Allow}, &session.Budget{Turns: 1}, cli.ExitBudget, cli.ExitBudget},
+	{
+		"permission",
+		calling("edit", 1),
+		session.Rule{Action: "edit", Resource: "*", Effect: session.Ask},
+		nil,
+		cli.ExitDenied,
+		cli.ExitOK,
+	},
+	{
+		"command",
+		calling("bash", 1),
+		session.Rule{Action: "bash", Resource: "*", Effect: session.Ask},
+		nil,
+		cli.ExitDenied,
+		cli.ExitOK,
+	},
+	{
+		"directory",
+		calling("external_directory", 1),
+		session.Rule{Action: "external_directory", Resource: "*", Effect: session.Ask},
+		nil,
+		cli.ExitDenied,
+		cli.ExitOK,
+	},
+	{
+		"question",
+		calling("question", 1),
+		session.Rule{Action: "question", Resource: "*", Effect: session.Ask},
+		nil,
+		cli.ExitDenied,
+		cli.ExitOK,
+	},
+	{
+		"doom loop",
+		calling("read", 4),
+		session.Rule{Action: "doom_loop", Resource: "*", Effect: session.Ask},
+		nil,
+		cli.ExitDenied,
+		cli.ExitOK,
+	},
+	{
+		"budget",
+		calling("read", 2),
+		session.Rule{Action: "read", Resource: "*", Effect: session.Allow},
+		&session.Budget{Turns: 1},
+		cli.ExitBudget,
+		cli.ExitBudget,
+	},
 }
 
 // silent is a terminal at which nobody sits.
@@ -81,13 +123,20 @@ func TestHeadless(t *testing.T) {
 						if _, err := w.tools.Register(asking{"bash"}, asking{"external_directory"}, asking{"question"}); err != nil {
 							t.Fatal(err)
 						}
-						args := []string{"run", "--format", "json", "-s", string(w.depth(t, depth, ask.rule, ask.budget))}
+						args := []string{
+							"run",
+							"--format",
+							"json",
+							"-s",
+							string(w.depth(t, depth, ask.rule, ask.budget)),
+						}
 						if policy != "" {
 							args = append(args, "--ask="+policy)
 						}
 						sh, start := w.unanswered(t, input), time.Now()
 						r := sh.run(append(args, "go")...).result(t)
-						if r.ExitCode != want || strings.TrimSpace(r.Text) == "" || (r.ExitCode == cli.ExitDenied) != (len(r.Denials) > 0) {
+						if r.ExitCode != want || strings.TrimSpace(r.Text) == "" ||
+							(r.ExitCode == cli.ExitDenied) != (len(r.Denials) > 0) {
 							t.Errorf("exit %d, want %d: %+v", r.ExitCode, want, r)
 						}
 						if took := time.Since(start); took > 2*time.Minute { // of the bubble's clock
@@ -121,7 +170,9 @@ func TestHeadlessText(t *testing.T) {
 					}
 					out := w.unanswered(t, input).run(append(args, "go")...)
 					says := out.stderr.String()
-					if cli.ExitCode(out.code) != want || out.stdout.Len() == 0 || want == cli.ExitDenied && !strings.Contains(says, "denied") || want == cli.ExitBudget && !strings.Contains(says, "budget") {
+					if cli.ExitCode(out.code) != want || out.stdout.Len() == 0 ||
+						want == cli.ExitDenied && !strings.Contains(says, "denied") ||
+						want == cli.ExitBudget && !strings.Contains(says, "budget") {
 						t.Errorf("exit %d, want %d: %q %q", out.code, want, out.stdout.String(), says)
 					}
 				})
@@ -133,7 +184,11 @@ func TestHeadlessText(t *testing.T) {
 // depth makes a session below so many others, and a rule that only the one at the top has.
 func (w *world) depth(t *testing.T, depth int, rule session.Rule, budget *session.Budget) session.ID {
 	t.Helper()
-	r := command.CreateRequest{Title: "t", Location: session.Location{Directory: "/work"}, Permission: []session.Rule{rule}}
+	r := command.CreateRequest{
+		Title:      "t",
+		Location:   session.Location{Directory: "/work"},
+		Permission: []session.Rule{rule},
+	}
 	for d := range depth + 1 {
 		if d == depth {
 			r.Budget = budget

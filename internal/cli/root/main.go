@@ -29,7 +29,9 @@ func Main(h cli.Host) int {
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 	return Run(context.Background(), h, cli.Process{
-		Name: cli.ProgramName(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
+		Name: cli.ProgramName(
+			os.Args[0],
+		), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
 		Signals: signals, Terminal: term.OpenTerminal,
 	})
 }

@@ -23,8 +23,13 @@ func TestOpenCodeFlags(t *testing.T) {
 			continue
 		}
 		n++
-		root := program{cli.NewInvocation(nil, cli.Process{Name: cli.OpenCode, Env: func(string) string { return "" }})}.newRoot()
-		end := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.ContainsAny(w, "[<") })
+		root := program{
+			cli.NewInvocation(nil, cli.Process{Name: cli.OpenCode, Env: func(string) string { return "" }}),
+		}.newRoot()
+		end := slices.IndexFunc(
+			words,
+			func(w string) bool { return strings.HasPrefix(w, "-") || strings.ContainsAny(w, "[<") },
+		)
 		if end < 0 {
 			end = len(words)
 		}

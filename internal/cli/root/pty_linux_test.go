@@ -57,7 +57,15 @@ func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string)
 	ours, theirs := openTerminal(t)
 	cmd := exec.Command(path, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = theirs, theirs, theirs, dir
-	cmd.Env = append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, "LANG=C.UTF-8", "TERM=xterm", "GORACE="+quick, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	cmd.Env = append(
+		os.Environ(),
+		"CAIRN_HOME="+home,
+		"HOME="+home,
+		"LANG=C.UTF-8",
+		"TERM=xterm",
+		"GORACE="+quick,
+		"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir),
+	)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -131,8 +139,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestSilentTerminal: on a terminal at which nobody sits, what was said on the command line decides, and programs are not
-// asked.
+// TestSilentTerminal: on a terminal at which nobody sits, what was said on the command line decides, and programs are
+// not asked.
 func TestSilentTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
@@ -160,7 +168,15 @@ func TestSilentTerminal(t *testing.T) {
 // TestHiddenKey: a key that is typed is not on the screen, and is not taken from what was typed before.
 func TestHiddenKey(t *testing.T) {
 	home := t.TempDir()
-	screen, code := onTerminal(t, home, t.TempDir(), []dialogue{{"not shown): ", "sk-very-secret\n"}}, "auth", "login", "openai")
+	screen, code := onTerminal(
+		t,
+		home,
+		t.TempDir(),
+		[]dialogue{{"not shown): ", "sk-very-secret\n"}},
+		"auth",
+		"login",
+		"openai",
+	)
 	if code != 0 || strings.Contains(screen, "secret") {
 		t.Errorf("exit %d: %s", code, screen)
 	}

@@ -17,12 +17,15 @@ func TestNotACairnServer(t *testing.T) {
 		"a web page": `<!doctype html>`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
+			server := httptest.NewServer(
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }),
+			)
 			defer server.Close()
 			s := &shell{world: newWorld(t, `{"turns":[{"steps":[{"text":"Hello."}]}]}`)}
 			for _, args := range [][]string{{"run", "--attach", server.URL, "hello"}, {"attach", server.URL}} {
 				out := s.run(args...)
-				if out.code != int(cli.ExitFailure) || !strings.Contains(out.stderr.String(), "is not a cairn server") ||
+				if out.code != int(cli.ExitFailure) ||
+					!strings.Contains(out.stderr.String(), "is not a cairn server") ||
 					!strings.Contains(out.stderr.String(), "opencode attach "+server.URL) {
 					t.Errorf("%v: exit %d, stderr %q", args, out.code, &out.stderr)
 				}

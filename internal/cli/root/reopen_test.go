@@ -63,12 +63,22 @@ func (c *comings) trip(n int, next http.RoundTripper, r *http.Request) (*http.Re
 		}
 		return nil, errors.New("EOF")
 	case "refuse":
-		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		return &http.Response{
+			StatusCode: http.StatusServiceUnavailable,
+			Header:     http.Header{},
+			Body:       http.NoBody,
+			Request:    r,
+		}, nil
 	case "full":
 		e := session.Errorf(session.CodeUnavailable, "the disk is full")
 		e.Kind = api.KindStore
 		status, body := api.EncodeError(e, api.ErrorContext{})
-		return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
+		return &http.Response{
+			StatusCode: status,
+			Header:     http.Header{},
+			Body:       io.NopCloser(bytes.NewReader(body)),
+			Request:    r,
+		}, nil
 	default:
 		return next.RoundTrip(r)
 	}
@@ -207,7 +217,10 @@ func TestOthersWork(t *testing.T) {
 // TestSignalLeavesOthers: after Ctrl-C the work of others does not hold the process.
 func TestSignalLeavesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sh := &shell{world: newWorld(t, `{"turns":[{"steps":[{"text":"Let me think."},{"delay":"1h"}]}]}`), signals: make(chan os.Signal, 1)}
+		sh := &shell{
+			world:   newWorld(t, `{"turns":[{"steps":[{"text":"Let me think."},{"delay":"1h"}]}]}`),
+			signals: make(chan os.Signal, 1),
+		}
 		sent := time.Time{}
 		sh.onOut = func(string) {
 			if sent.IsZero() {
@@ -217,7 +230,8 @@ func TestSignalLeavesOthers(t *testing.T) {
 		}
 		h := &comings{world: sh.world, close: func(ctx context.Context) error { <-ctx.Done(); return nil }}
 		o := sh.against(h, "run", "hi")
-		if took := time.Since(sent); o.code != int(cli.ExitInterrupted) || took > 300*time.Millisecond+100*time.Millisecond {
+		if took := time.Since(sent); o.code != int(cli.ExitInterrupted) ||
+			took > 300*time.Millisecond+100*time.Millisecond {
 			t.Errorf("exit %d after %s: %s", o.code, took, o.stderr.String())
 		}
 		if strings.Contains(o.stderr.String(), "another terminal") {

@@ -35,7 +35,11 @@ func (g program) reportError(cmd *cobra.Command, err error) cli.ExitCode {
 		return code
 	}
 	g.inv.Err.EndLine()
-	g.inv.Err.Printf("%s %s\n", g.inv.Err.Paint(term.Red, "cairn:"), strings.TrimRight(term.ReplaceControls(err.Error()), "\n"))
+	g.inv.Err.Printf(
+		"%s %s\n",
+		g.inv.Err.Paint(term.Red, "cairn:"),
+		strings.TrimRight(term.ReplaceControls(err.Error()), "\n"),
+	)
 	if hint := cli.HintOf(err); hint != "" {
 		g.inv.Err.Printf("%s\n", hint)
 	}

@@ -45,7 +45,11 @@ func (g program) newRoot() *cobra.Command {
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work:"}, &cobra.Group{ID: groupLook, Title: "Inspect:"}, &cobra.Group{ID: groupCare, Title: "Maintain:"})
+	root.AddGroup(
+		&cobra.Group{ID: groupWork, Title: "Work:"},
+		&cobra.Group{ID: groupLook, Title: "Inspect:"},
+		&cobra.Group{ID: groupCare, Title: "Maintain:"},
+	)
 	root.SetHelpCommandGroupID(groupCare)
 	root.SetCompletionCommandGroupID(groupCare)
 	add := func(group string, cmds ...*cobra.Command) {
@@ -62,7 +66,10 @@ func (g program) newRoot() *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	describeShells(root)
 	addCompletions(root)
-	root.AddCommand(helpTopic("exit-codes", "The exit codes", cli.ExitCodesHelp()), helpTopic("environment", "The environment variables", environmentHelp))
+	root.AddCommand(
+		helpTopic("exit-codes", "The exit codes", cli.ExitCodesHelp()),
+		helpTopic("environment", "The environment variables", environmentHelp),
+	)
 	return root
 }
 
@@ -84,7 +91,11 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 	if near := spelling.Nearest(args[0], names, 1); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %s?", term.FirstLine(args[0], 40), near[0])
 	}
-	return fmt.Errorf("unknown command %q; to run it as a prompt: %s run %[1]q", term.FirstLine(args[0], 40), root.Name())
+	return fmt.Errorf(
+		"unknown command %q; to run it as a prompt: %s run %[1]q",
+		term.FirstLine(args[0], 40),
+		root.Name(),
+	)
 }
 
 // helpTopic is a page of help that is no command.
@@ -115,7 +126,10 @@ func addCompletions(c *cobra.Command) {
 	}
 	for name, values := range map[string][]string{"format": {"text", "json"}, "ask": {"deny", "allow", "fail", "wait:5m"}} {
 		if c.Flags().Lookup(name) != nil {
-			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+			_ = c.RegisterFlagCompletionFunc(
+				name,
+				cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp),
+			) // the flag exists
 		}
 	}
 	for _, sub := range c.Commands() {

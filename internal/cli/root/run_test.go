@@ -94,7 +94,8 @@ func TestRunJSON(t *testing.T) {
 	sh := &shell{world: newWorld(t, hello)}
 	o := sh.run("run", "--format", "json", "Say hello")
 	r := o.result(t)
-	if r.IsError || r.Text != "Hello." || r.Usage.Input != 100 || r.Cost != session.Dollar/10000 || r.SessionID == "" || r.Model != "mock/main" {
+	if r.IsError || r.Text != "Hello." || r.Usage.Input != 100 || r.Cost != session.Dollar/10000 || r.SessionID == "" ||
+		r.Model != "mock/main" {
 		t.Errorf("%+v", r)
 	}
 	if got := o.kinds(); got != "step_start text step_finish result" {
@@ -136,19 +137,40 @@ func TestResultAlways(t *testing.T) {
 		"file":           {hello, []string{"-f", "nope.txt", "hi"}, cli.ExitUsage, "nope.txt"},
 		"binary":         {hello, []string{"-f", "bin", "hi"}, cli.ExitUsage, "binary"},
 		"dir":            {hello, []string{"--dir", "nope", "hi"}, cli.ExitUsage, "nope"},
-		"key":            {status(`{"kind":"status","status":401,"message":"bad key"}`), []string{"hi"}, cli.ExitProvider, "bad key"},
-		"quota":          {status(`{"kind":"status","status":402,"message":"no money"}`), []string{"hi"}, cli.ExitProvider, "no money"},
-		"refused":        {status(`{"kind":"status","status":400,"message":"bad thing"}`), []string{"hi"}, cli.ExitProvider, "bad thing"},
-		"denied":         {editing, []string{"hi"}, cli.ExitDenied, "edit"},
-		"fail":           {editing, []string{"--ask=fail", "hi"}, cli.ExitDenied, "edit"},
-		"turns":          {`{"turns":[{"repeat":true,"steps":[{"call":{"id":"c","name":"read","arguments":{}}}]}]}`, []string{"--budget-turns=2", "hi"}, cli.ExitBudget, "budget"},
+		"key": {
+			status(`{"kind":"status","status":401,"message":"bad key"}`),
+			[]string{"hi"},
+			cli.ExitProvider,
+			"bad key",
+		},
+		"quota": {
+			status(`{"kind":"status","status":402,"message":"no money"}`),
+			[]string{"hi"},
+			cli.ExitProvider,
+			"no money",
+		},
+		"refused": {
+			status(`{"kind":"status","status":400,"message":"bad thing"}`),
+			[]string{"hi"},
+			cli.ExitProvider,
+			"bad thing",
+		},
+		"denied": {editing, []string{"hi"}, cli.ExitDenied, "edit"},
+		"fail":   {editing, []string{"--ask=fail", "hi"}, cli.ExitDenied, "edit"},
+		"turns": {
+			`{"turns":[{"repeat":true,"steps":[{"call":{"id":"c","name":"read","arguments":{}}}]}]}`,
+			[]string{"--budget-turns=2", "hi"},
+			cli.ExitBudget,
+			"budget",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			sh := &shell{world: newWorld(t, tt.script), dir: dir}
 			o := sh.run(append([]string{"run", "--format=json"}, tt.args...)...)
 			r := o.result(t)
-			if r.ExitCode != tt.code || !r.IsError || r.Error == nil || !strings.Contains(r.Error.Message+r.Error.Hint, tt.says) {
+			if r.ExitCode != tt.code || !r.IsError || r.Error == nil ||
+				!strings.Contains(r.Error.Message+r.Error.Hint, tt.says) {
 				t.Errorf("%+v %+v", r, r.Error)
 			}
 			if strings.Count(o.stdout.String(), `{"type":"result"`) != 1 {
@@ -182,7 +204,8 @@ func TestRunStdin(t *testing.T) {
 		t.Fatal(o.stderr.String())
 	}
 	show := sh.run("session", "show")
-	if got := show.stdout.String(); !strings.Contains(got, "before from the pipe\n") || !strings.HasPrefix(got, "A title\n") {
+	if got := show.stdout.String(); !strings.Contains(got, "before from the pipe\n") ||
+		!strings.HasPrefix(got, "A title\n") {
 		t.Error(got)
 	}
 	if o := sh.run("run", "-c", "again"); o.code != 0 {
@@ -196,7 +219,10 @@ func TestRunStdin(t *testing.T) {
 // TestLostConnection: the connection breaks in the middle of the answer. Nothing is said twice, nothing is left out,
 // and there is one prompt.
 func TestLostConnection(t *testing.T) {
-	w := newWorld(t, `{"turns":[{"every":"1ms","steps":[{"text":["One ","two ","three."]},{"gate":"g"},{"text":["Four."]}]}]}`)
+	w := newWorld(
+		t,
+		`{"turns":[{"every":"1ms","steps":[{"text":["One ","two ","three."]},{"gate":"g"},{"text":["Four."]}]}]}`,
+	)
 	sh := &shell{world: w}
 	cuts := 0
 	sh.onOut = func(s string) {
@@ -228,7 +254,10 @@ func TestLostConnection(t *testing.T) {
 func TestOwnerReplaced(t *testing.T) {
 	for _, flag := range []string{"--steer", "--queue"} {
 		t.Run(flag, func(t *testing.T) {
-			w := newWorld(t, `{"turns":[{"steps":[{"text":"Half"},{"gate":"g"}]},{"repeat":true,"steps":[{"text":"All of it."}]}]}`)
+			w := newWorld(
+				t,
+				`{"turns":[{"steps":[{"text":"Half"},{"gate":"g"}]},{"repeat":true,"steps":[{"text":"All of it."}]}]}`,
+			)
 			sh := &shell{world: w}
 			var replaced sync.WaitGroup
 			once := false
@@ -258,7 +287,10 @@ func TestTimeout(t *testing.T) {
 
 func TestSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sh := &shell{world: newWorld(t, `{"turns":[{"steps":[{"text":"Let me think."},{"delay":"1h"}]}]}`), signals: make(chan os.Signal, 4)}
+		sh := &shell{
+			world:   newWorld(t, `{"turns":[{"steps":[{"text":"Let me think."},{"delay":"1h"}]}]}`),
+			signals: make(chan os.Signal, 4),
+		}
 		sent := false
 		sh.onOut = func(string) {
 			if !sent {
@@ -284,7 +316,8 @@ func TestSignal(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	sh := &shell{world: newWorld(t, `{"turns":[{"repeat":true,"steps":[{"text":"And then"}],"finish":"length"}]}`)}
 	o := sh.run("run", "--format=json", "hi")
-	if r := o.result(t); r.Finish != "length" || o.code != 0 || !strings.Contains(o.stderr.String(), "the answer is cut off") {
+	if r := o.result(t); r.Finish != "length" || o.code != 0 ||
+		!strings.Contains(o.stderr.String(), "the answer is cut off") {
 		t.Errorf("%+v %s", r, o.stderr.String())
 	}
 	if o := sh.run("run", "hi"); !strings.Contains(o.stderr.String(), "the answer is cut off") {
@@ -297,7 +330,10 @@ func TestWaitingIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sh := &shell{world: newWorld(t, editing)}
 		o := sh.run("run", "--format=json", "--ask=wait:5s", "hi")
-		if !strings.Contains(unnamed(o.stderr.String()), "! waiting for a permission: edit a.txt; answer with: cairn permission reply <per> once|always|reject\n") {
+		if !strings.Contains(
+			unnamed(o.stderr.String()),
+			"! waiting for a permission: edit a.txt; answer with: cairn permission reply <per> once|always|reject\n",
+		) {
 			t.Error(o.stderr.String())
 		}
 	})

@@ -186,7 +186,8 @@ func finish(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	p := ts.Value(started{}).(map[string]*process)[args[0]]
 	code := p.stop(map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill, "exit": nil}[args[1]])
-	if len(args) == 4 && (strconv.Itoa(code) != args[2] || !regexp.MustCompile("(?m)"+args[3]).MatchString(p.output.String())) {
+	if len(args) == 4 &&
+		(strconv.Itoa(code) != args[2] || !regexp.MustCompile("(?m)"+args[3]).MatchString(p.output.String())) {
 		ts.Fatalf("exit %d:\n%s", code, p.output.String())
 	}
 }

@@ -145,7 +145,8 @@ func TestServePages(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != want || (resp.StatusCode == http.StatusOK) != (want != "") {
+		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != want ||
+			(resp.StatusCode == http.StatusOK) != (want != "") {
 			t.Errorf("%s: %d, allowed %q", origin, resp.StatusCode, got)
 		}
 	}
@@ -157,7 +158,9 @@ func TestServeIsFound(t *testing.T) {
 		t.Skip("runs processes")
 	}
 	s := prepareServe(t, "--mdns", "--port", "0")
-	if out, err := s.cmd.Output(); err == nil || len(out) > 0 || !strings.Contains(s.stderr.String(), "SERVER_PASSWORD") || s.cmd.ProcessState.ExitCode() != 1 {
+	if out, err := s.cmd.Output(); err == nil || len(out) > 0 ||
+		!strings.Contains(s.stderr.String(), "SERVER_PASSWORD") ||
+		s.cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("%v %s%s", err, out, &s.stderr)
 	}
 }

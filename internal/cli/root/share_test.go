@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestImportOfShare: a share is fetched by https from a host that is allowed, and never from a network of one's own that
-// a name leads to.
+// TestImportOfShare: a share is fetched by https from a host that is allowed, and never from a network of one's own
+// that a name leads to.
 func TestImportOfShare(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
@@ -26,9 +26,12 @@ func TestImportOfShare(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		fmt.Fprint(w, `[{"type":"part","data":{"id":"prt_1fe003fe5001yfX1fIWlk2xl5P","sessionID":"ses_e01ffc867ffeXdojPkzpHag281","messageID":"msg_1fe003fe5001yfX1fIWlk2xl5P","type":"text","text":"shared words"}},
+		fmt.Fprint(
+			w,
+			`[{"type":"part","data":{"id":"prt_1fe003fe5001yfX1fIWlk2xl5P","sessionID":"ses_e01ffc867ffeXdojPkzpHag281","messageID":"msg_1fe003fe5001yfX1fIWlk2xl5P","type":"text","text":"shared words"}},
 			{"type":"message","data":{"id":"msg_1fe003fe5001yfX1fIWlk2xl5P","sessionID":"ses_e01ffc867ffeXdojPkzpHag281","role":"user","time":{"created":1},"agent":"build","model":{"providerID":"p","modelID":"m"}}},
-			{"type":"session","data":{"id":"ses_e01ffc867ffeXdojPkzpHag281","slug":"a","version":"1.18.33","projectID":"x","directory":"/elsewhere","title":"Shared","time":{"created":1,"updated":2}}}]`)
+			{"type":"session","data":{"id":"ses_e01ffc867ffeXdojPkzpHag281","slug":"a","version":"1.18.33","projectID":"x","directory":"/elsewhere","title":"Shared","time":{"created":1,"updated":2}}}]`,
+		)
 	}))
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "https://")
@@ -44,7 +47,14 @@ func TestImportOfShare(t *testing.T) {
 	cairn := func(args ...string) string {
 		cmd := exec.Command("cairn", args...)
 		cmd.Dir = t.TempDir()
-		cmd.Env = append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, "SSL_CERT_FILE="+roots, "GORACE="+quick, "CAIRN_DISABLE_KEYRING=1")
+		cmd.Env = append(
+			os.Environ(),
+			"CAIRN_HOME="+home,
+			"HOME="+home,
+			"SSL_CERT_FILE="+roots,
+			"GORACE="+quick,
+			"CAIRN_DISABLE_KEYRING=1",
+		)
 		out, _ := cmd.CombinedOutput() // says what went wrong
 		return string(out)
 	}
@@ -54,17 +64,22 @@ func TestImportOfShare(t *testing.T) {
 		"https://localhost:" + port + "/share/abc":     "only public addresses",
 		"https://[::ffff:7f00:1]:" + port + "/share/a": "are not fetched",
 	} {
-		if out := cairn("import", address, "--allow-host", "localhost:"+port); !strings.Contains(out, want) || asked.Load() > 0 {
+		if out := cairn("import", address, "--allow-host", "localhost:"+port); !strings.Contains(out, want) ||
+			asked.Load() > 0 {
 			t.Errorf("%s: %s (asked %d times)", address, out, asked.Load())
 		}
 	}
-	if out := cairn("import", server.URL+"/share/abc", "--allow-host", host); !strings.Contains(out, "Imported session: ses_e01ffc867ffeXdojPkzpHag281") {
+	if out := cairn("import", server.URL+"/share/abc", "--allow-host", host); !strings.Contains(
+		out,
+		"Imported session: ses_e01ffc867ffeXdojPkzpHag281",
+	) {
 		t.Error(out)
 	}
 	if out := cairn("session", "show", "ses_e01ffc867ffeXdojPkzpHag281"); !strings.Contains(out, "shared words") {
 		t.Error(out)
 	}
-	if out := cairn("import", server.URL+"/share/nope", "--allow-host", host); !strings.Contains(out, "nope") || strings.Contains(out, "Imported") {
+	if out := cairn("import", server.URL+"/share/nope", "--allow-host", host); !strings.Contains(out, "nope") ||
+		strings.Contains(out, "Imported") {
 		t.Error(out)
 	}
 }

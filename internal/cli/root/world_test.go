@@ -69,8 +69,23 @@ func newWorld(t *testing.T, source string) *world {
 func (w *world) own() {
 	ids := &session.IDs{}
 	log := eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
-	w.engine = engine.New(engine.Config{Store: w.store, Log: log, IDs: ids, Locations: scopes{w, w.tools}, Version: "test"})
-	w.api = v2.New(v2.Config{Commands: w.engine.Commands, Inbox: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Store: w.store, Log: log, IDs: ids, Locations: places{}, Directory: "/work"})
+	w.engine = engine.New(
+		engine.Config{Store: w.store, Log: log, IDs: ids, Locations: scopes{w, w.tools}, Version: "test"},
+	)
+	w.api = v2.New(
+		v2.Config{
+			Commands:  w.engine.Commands,
+			Inbox:     w.engine.Commands,
+			Asks:      w.engine.Asks,
+			Runs:      w.engine,
+			Jobs:      w.engine.Jobs,
+			Store:     w.store,
+			Log:       log,
+			IDs:       ids,
+			Locations: places{},
+			Directory: "/work",
+		},
+	)
 }
 
 func (w *world) leave(t *testing.T) {
@@ -174,11 +189,17 @@ func (w *world) Models() cli.Models { return w }
 func (w *world) Maintenance() cli.Maintenance { return w }
 
 func (w *world) Doctor(context.Context, cli.Options) ([]cli.Finding, error) {
-	return []cli.Finding{{Level: cli.LevelOK, What: "store", Detail: "fine"}, {Level: cli.LevelWarning, What: "git", Fix: "install it"}}, nil
+	return []cli.Finding{
+		{Level: cli.LevelOK, What: "store", Detail: "fine"},
+		{Level: cli.LevelWarning, What: "git", Fix: "install it"},
+	}, nil
 }
 
 func (w *world) Probe(_ context.Context, _ cli.Options, id string) ([]cli.Finding, error) {
-	return []cli.Finding{{Level: cli.LevelOK, What: "address", Detail: id}, {Level: cli.LevelError, What: "key", Fix: "log in"}}, nil
+	return []cli.Finding{
+		{Level: cli.LevelOK, What: "address", Detail: id},
+		{Level: cli.LevelError, What: "key", Fix: "log in"},
+	}, nil
 }
 
 func (w *world) Login(_ context.Context, _ cli.Options, id string, say func(url, code string)) error {
@@ -229,10 +250,17 @@ type scopes struct {
 func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
 	return &location.Scope{
 		Location: l, ProjectID: "global", DefaultAgent: "build", Models: s, Tools: s.tools,
-		Agents: map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}, "plan": {ID: "plan", Mode: session.ModePrimary}},
+		Agents: map[string]session.Agent{
+			"build": {ID: "build", Mode: session.ModePrimary},
+			"plan":  {ID: "plan", Mode: session.ModePrimary},
+		},
 		Layers: func(session.Agent) []permission.Layer {
 			return []permission.Layer{{Name: "defaults", Rules: []session.Rule{
-				{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "edit", Resource: "*", Effect: session.Ask},
+				{
+					Action:   "*",
+					Resource: "*",
+					Effect:   session.Allow,
+				}, {Action: "edit", Resource: "*", Effect: session.Ask},
 			}}}
 		},
 		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
@@ -265,7 +293,9 @@ func (places) Location(_ context.Context, l session.Location) (api.LocationInfo,
 func (places) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }
 
 func (places) Commands(context.Context, session.Location) ([]api.Command, error) {
-	return []api.Command{{Name: "ship", Template: "Ship $1.", Description: "Ships it.", Source: "command", Hints: []string{"$1"}}}, nil
+	return []api.Command{
+		{Name: "ship", Template: "Ship $1.", Description: "Ships it.", Source: "command", Hints: []string{"$1"}},
+	}, nil
 }
 
 func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expanded, error) {
@@ -280,7 +310,9 @@ func (places) Skills(context.Context, session.Location) ([]api.Skill, error) { r
 func (places) Models(context.Context, session.Location) ([]api.Model, error) {
 	return []api.Model{{
 		ID: "main", ProviderID: "mock", Capabilities: api.ModelCapabilities{Tools: true, Input: []string{"text", "image"}},
-		Cost: []api.ModelCost{{Input: session.Dollar / 4, Output: 2 * session.Dollar}}, Limit: api.ModelLimit{Context: 128000},
+		Cost: []api.ModelCost{
+			{Input: session.Dollar / 4, Output: 2 * session.Dollar},
+		}, Limit: api.ModelLimit{Context: 128000},
 	}}, nil
 }
 
@@ -294,7 +326,12 @@ func (e asking) Definition() tool.Definition {
 }
 
 func (e asking) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
-	r := tool.Request{Action: e.name, Resources: []string{"a.txt"}, Save: []string{"*"}, Metadata: jsontext.Value(`{"diff":"-foo\n+bar\n"}`)}
+	r := tool.Request{
+		Action:    e.name,
+		Resources: []string{"a.txt"},
+		Save:      []string{"*"},
+		Metadata:  jsontext.Value(`{"diff":"-foo\n+bar\n"}`),
+	}
 	if err := c.Ask(ctx, r); err != nil {
 		return tool.Output{}, err
 	}

@@ -82,7 +82,8 @@ func (r *runner) deliver(ctx context.Context) error {
 	for len(r.answers) > 0 {
 		a := r.answers[0]
 		err := sendAnswer(ctx, r.conn.API, a)
-		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) &&
+			!errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			return fmt.Errorf("answer the ask %s: %w", a.Ask.ID, err)
 		}
 		r.settledAsks[a.Ask.ID] = true
@@ -136,7 +137,10 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 				"Answer it first, or use --ask=deny, --ask=allow or --queue",
 			)
 		case r.plan.asks == "allow" && a.Firm:
-			r.answers = append(r.answers, denialAnswer(a, "a deny rule may match or a budget is used up, which --ask=allow does not override"))
+			r.answers = append(
+				r.answers,
+				denialAnswer(a, "a deny rule may match or a budget is used up, which --ask=allow does not override"),
+			)
 		case r.plan.asks == "allow" && !a.IsQuestion():
 			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyOnce})
 		case r.plan.asks == "allow", r.plan.asks == "deny":
@@ -155,7 +159,10 @@ func pendingQuestions(ctx context.Context, c *api.Client, id session.ID) ([]sess
 	list, err := c.Questions(ctx, id)
 	var asks []session.PendingAsk
 	for _, q := range list {
-		asks = append(asks, session.PendingAsk{ID: q.ID, SessionID: q.SessionID, Action: actionQuestion, Questions: q.Questions})
+		asks = append(
+			asks,
+			session.PendingAsk{ID: q.ID, SessionID: q.SessionID, Action: actionQuestion, Questions: q.Questions},
+		)
 	}
 	return asks, err
 }
@@ -168,5 +175,9 @@ func describePending(a session.PendingAsk) string {
 	if a.IsQuestion() {
 		return fmt.Sprintf("an answer: %s; answer with: cairn question answer %s ANSWER", term.AskSummary(a), a.ID)
 	}
-	return fmt.Sprintf("a permission: %s; answer with: cairn permission reply %s once|always|reject", term.AskSummary(a), a.ID)
+	return fmt.Sprintf(
+		"a permission: %s; answer with: cairn permission reply %s once|always|reject",
+		term.AskSummary(a),
+		a.ID,
+	)
 }

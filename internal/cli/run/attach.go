@@ -58,7 +58,12 @@ func (g attachCommand) newAttachCommand() *cobra.Command {
 	fs.StringVar(&f.server.directory, "dir", "", "work in this `DIRECTORY` of the server's machine")
 	fs.StringVarP(&f.session, "session", "s", "", "continue the session with this `ID`")
 	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of the directory")
-	fs.IntVar(&f.history, "replay-limit", -1, "show the newest `N` messages first (default: the last prompt and its answer)")
+	fs.IntVar(
+		&f.history,
+		"replay-limit",
+		-1,
+		"show the newest `N` messages first (default: the last prompt and its answer)",
+	)
 	fs.BoolVar(&f.noReplay, "no-replay", false, "show no earlier messages")
 	fs.BoolVar(&f.fork, "fork", false, "")
 	fs.BoolVar(&f.mini, "mini", false, "")
@@ -102,7 +107,11 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 }
 
 // withServer calls f with a client of the server, or of the cairn of this machine if no URL is given.
-func (g attachCommand) withServer(ctx context.Context, server *serverFlags, f func(context.Context, *api.Client) error) error {
+func (g attachCommand) withServer(
+	ctx context.Context,
+	server *serverFlags,
+	f func(context.Context, *api.Client) error,
+) error {
 	if server.url != "" {
 		conn, err := server.connect(ctx, g.inv.Env)
 		if err != nil {
@@ -204,7 +213,8 @@ func parseSlash(text string) (name, arguments string, ok bool) {
 	return name, strings.TrimSpace(arguments), true
 }
 
-// runConversation holds a conversation with the person at the terminal, in which Ctrl-C does not end the command at once.
+// runConversation holds a conversation with the person at the terminal, in which Ctrl-C does not end the command at
+// once.
 func (g attachCommand) runConversation(ctx context.Context, c *api.Client, s *session.Session, f *attachFlags) error {
 	interrupts := make(chan struct{}, 4) // more than a person types before the first is read
 	press := func() {
@@ -227,7 +237,13 @@ func (g attachCommand) runConversation(ctx context.Context, c *api.Client, s *se
 	g.inv.Out.EndLine()
 	g.inv.Err.EndLine()
 	if t.session != nil && t.working {
-		g.inv.Note(fmt.Sprintf("session %s is still working; to show it again, run: %s", t.session.ID, attachTo(&f.server, t.session.ID)))
+		g.inv.Note(
+			fmt.Sprintf(
+				"session %s is still working; to show it again, run: %s",
+				t.session.ID,
+				attachTo(&f.server, t.session.ID),
+			),
+		)
 	}
 	return errors.Join(err, g.inv.Out.Err)
 }
@@ -241,6 +257,9 @@ func (f *attachFlags) replayCount() int {
 }
 
 func attachTo(server *serverFlags, id session.ID) string {
-	words := slices.DeleteFunc([]string{"cairn attach", server.publicURL(), "-s", string(id)}, func(w string) bool { return w == "" })
+	words := slices.DeleteFunc(
+		[]string{"cairn attach", server.publicURL(), "-s", string(id)},
+		func(w string) bool { return w == "" },
+	)
 	return strings.Join(words, " ")
 }

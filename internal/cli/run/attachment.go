@@ -57,7 +57,10 @@ func (g runCommand) readAttachment(name string) (session.File, error) {
 	}
 	mime := mimeOf(data)
 	if mime == "" {
-		return session.File{}, cli.UsageErrorf("--file: %s is binary and neither an image nor a PDF; name it in the prompt instead", path)
+		return session.File{}, cli.UsageErrorf(
+			"--file: %s is binary and neither an image nor a PDF; name it in the prompt instead",
+			path,
+		)
 	}
 	return session.File{
 		URI:  "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data),
@@ -76,7 +79,11 @@ func readAtMost(path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, cli.UsageErrorf("--file: %s is larger than %d MiB, the limit; name it in the prompt instead, so that the model reads what it needs", path, limit>>20)
+		return nil, cli.UsageErrorf(
+			"--file: %s is larger than %d MiB, the limit; name it in the prompt instead, so that the model reads what it needs",
+			path,
+			limit>>20,
+		)
 	}
 	return data, nil
 }

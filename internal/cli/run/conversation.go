@@ -81,7 +81,9 @@ const callTime = 30 * time.Second
 func newConversation(a *cli.Invocation, c *api.Client, interrupts <-chan struct{}) *conversation {
 	t := &conversation{
 		app: a, api: c, view: view.NewText(a, false), interrupts: interrupts,
-		lines: make(chan typedLine), updates: make(chan sessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
+		lines: make(
+			chan typedLine,
+		), updates: make(chan sessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
 		leave: func() {},
 	}
 	t.asks = &term.AskQueue{Out: a.Err, Marks: a.Marks, BeforeShow: func() {
@@ -431,7 +433,8 @@ func (t *conversation) sendAnswer(ctx context.Context, ans term.Answer) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	err := sendAnswer(ctx, t.api, ans)
-	if err == nil || errors.Is(err, &session.Error{Code: session.CodeConflict}) || errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+	if err == nil || errors.Is(err, &session.Error{Code: session.CodeConflict}) ||
+		errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return
 	}
 	t.showNote(fmt.Sprintf("the answer did not arrive: %v", err))
@@ -501,7 +504,8 @@ func (t *conversation) interrupt(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
 		for m := range queued {
-			if err := t.api.Withdraw(ctx, id, m); err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			if err := t.api.Withdraw(ctx, id, m); err != nil &&
+				!errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 				sendOrDone(ctx, t.failures, fmt.Errorf("withdraw a queued prompt: %w", err))
 			}
 		}

@@ -29,7 +29,9 @@ func (r *runner) expandCommand(ctx context.Context) error {
 		return err
 	}
 	if out.Subtask {
-		r.noteOnce("the command " + p.command + " is meant for a subagent session, which is not supported yet; it runs in this one")
+		r.noteOnce(
+			"the command " + p.command + " is meant for a subagent session, which is not supported yet; it runs in this one",
+		)
 	}
 	for _, f := range out.Prompt.Files {
 		if p.server == nil { // the files of a server elsewhere are on its machine

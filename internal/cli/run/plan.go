@@ -35,8 +35,8 @@ type plan struct {
 	withheld string       // why a model may be missing: the project's providers have no effect
 }
 
-// pinModel names the configured model where the project's own providers have no effect, so that a session which could not
-// answer is refused, and not made.
+// pinModel names the configured model where the project's own providers have no effect, so that a session which could
+// not answer is refused, and not made.
 func (p *plan) pinModel(cfg *config.Config) {
 	p.withheld = cli.WithheldProviders(cfg)
 	if p.withheld != "" && !p.existing && p.model == nil && p.agent == "" {
@@ -120,7 +120,10 @@ func (g runCommand) runOptions(f *runFlags) (o cli.Options, err error) {
 	if f.server.url != "" {
 		for _, name := range localFlags {
 			if f.given(name) {
-				return o, cli.UsageErrorf("--%s configures a cairn of this machine and has no effect on the server at --attach; omit one of them", name)
+				return o, cli.UsageErrorf(
+					"--%s configures a cairn of this machine and has no effect on the server at --attach; omit one of them",
+					name,
+				)
 			}
 		}
 		return cli.Options{Dir: f.dir, Env: g.inv.Env, Version: g.inv.ServerVersion(), Note: g.inv.Note}, nil
@@ -152,7 +155,11 @@ func (g runCommand) readRunPrompt(f *runFlags, args []string) (p session.Prompt,
 		return p, err
 	}
 	if strings.TrimSpace(p.Text) == "" && f.command == "" && len(p.Files) == 0 {
-		return p, cli.NewExitError(cli.ExitUsage, errors.New("the prompt is empty"), `Give it as an argument, or - to read it from standard input: cairn run "…"`)
+		return p, cli.NewExitError(
+			cli.ExitUsage,
+			errors.New("the prompt is empty"),
+			`Give it as an argument, or - to read it from standard input: cairn run "…"`,
+		)
 	}
 	return p, nil
 }
@@ -165,9 +172,13 @@ func (f *runFlags) checkUnsupported() error {
 	case f.fork && f.session == "" && !f.last:
 		return cli.UsageErrorf("--fork needs --continue or --session")
 	case f.fork:
-		return cli.UsageErrorf("--fork is not supported: cairn cannot fork sessions yet; omit it to continue the session itself")
+		return cli.UsageErrorf(
+			"--fork is not supported: cairn cannot fork sessions yet; omit it to continue the session itself",
+		)
 	case f.share:
-		return cli.UsageErrorf("--share is not supported: cairn publishes nothing; cairn export writes a session to a file")
+		return cli.UsageErrorf(
+			"--share is not supported: cairn publishes nothing; cairn export writes a session to a file",
+		)
 	case f.server.url == "" && (f.server.password != "" || f.server.user != ""):
 		return cli.UsageErrorf("--password and --username need --attach URL, the server that they are for")
 	default:
@@ -231,7 +242,10 @@ func (f *runFlags) parseBudget() (*session.Budget, error) {
 	if f.budgetUSD != "" {
 		v, err := session.ParseUSD(strings.TrimPrefix(f.budgetUSD, "$"))
 		if err != nil || v <= 0 {
-			return nil, cli.UsageErrorf("--budget-usd must be an amount of dollars above 0 like 0.50, got %q", f.budgetUSD)
+			return nil, cli.UsageErrorf(
+				"--budget-usd must be an amount of dollars above 0 like 0.50, got %q",
+				f.budgetUSD,
+			)
 		}
 		b.USD = v
 	}

@@ -24,7 +24,11 @@ func story(data ...session.EventData) []session.Event {
 func mine() session.EventData { return &session.Prompted{MessageID: "msg_mine"} }
 
 func begin(id session.MessageID) session.EventData {
-	return &session.StepStarted{TurnFact: session.OfTurn(id), Agent: "build", Model: session.ModelRef{ProviderID: "p", ID: "m"}}
+	return &session.StepStarted{
+		TurnFact: session.OfTurn(id),
+		Agent:    "build",
+		Model:    session.ModelRef{ProviderID: "p", ID: "m"},
+	}
 }
 
 func text(id session.MessageID, s string) session.EventData {
@@ -32,11 +36,22 @@ func text(id session.MessageID, s string) session.EventData {
 }
 
 func called(part session.PartID, tool, input string) session.EventData {
-	return &session.ToolCalled{TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: part, Tool: tool, Input: jsontext.Value(input)}
+	return &session.ToolCalled{
+		TurnFact: session.OfTurn("msg_a"),
+		CallID:   "c",
+		PartID:   part,
+		Tool:     tool,
+		Input:    jsontext.Value(input),
+	}
 }
 
 func end(finish string) session.EventData {
-	return &session.StepEnded{TurnFact: session.OfTurn("msg_a"), Finish: finish, Cost: session.Dollar / 100, Tokens: session.Tokens{Input: 10, Output: 5}}
+	return &session.StepEnded{
+		TurnFact: session.OfTurn("msg_a"),
+		Finish:   finish,
+		Cost:     session.Dollar / 100,
+		Tokens:   session.Tokens{Input: 10, Output: 5},
+	}
 }
 
 func failed(r session.Reason, msg string) session.EventData {
@@ -59,27 +74,207 @@ func TestSpanOutcome(t *testing.T) {
 		code   cli.ExitCode
 		text   string
 	}{
-		"an answer":                  {[]session.EventData{mine(), begin("msg_a"), text("msg_a", "hi"), end("stop")}, cli.ExitOK, "hi"},
-		"the last turn's text":       {[]session.EventData{mine(), begin("msg_a"), text("msg_a", "first"), end("tool-calls"), begin("msg_b"), text("msg_b", "then"), text("msg_b", "more"), end("stop")}, cli.ExitOK, "then\nmore"},
-		"a turn that is silent":      {[]session.EventData{mine(), begin("msg_a"), text("msg_a", "first"), end("tool-calls"), begin("msg_b"), end("stop")}, cli.ExitOK, "first"},
-		"a retry that went well":     {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAPI, "busy"), &session.Retried{Attempt: 1}, begin("msg_b"), text("msg_b", "hi"), end("stop")}, cli.ExitOK, "hi"},
-		"the provider":               {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonQuota, "no money")}, cli.ExitProvider, ""},
-		"the key":                    {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAuth, "no key")}, cli.ExitProvider, ""},
-		"filtered":                   {[]session.EventData{mine(), begin("msg_a"), end("content-filter")}, cli.ExitProvider, ""},
-		"the model is gone":          {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonModel, "no model")}, cli.ExitUsage, ""},
-		"interrupted in a turn":      {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAborted, "stop")}, cli.ExitInterrupted, ""},
-		"interrupted between turns":  {[]session.EventData{mine(), begin("msg_a"), end("tool-calls"), &session.Interrupted{Error: *session.Fail(session.ReasonAborted, "stop")}}, cli.ExitInterrupted, ""},
-		"the budget":                 {[]session.EventData{mine(), begin("msg_a"), end("tool-calls"), &session.Interrupted{Error: *session.Fail(session.ReasonBudget, "used up")}}, cli.ExitBudget, ""},
-		"denied, and went on":        {[]session.EventData{mine(), begin("msg_a"), called("prt_1", "bash", `{"command":"ls"}`), asked("prt_1"), replied(session.ReplyReject, "policy"), &session.ToolFailed{PartID: "prt_1", Error: *session.Fail(session.ReasonDenied, "no")}, end("tool-calls"), begin("msg_b"), text("msg_b", "sorry"), end("stop")}, cli.ExitDenied, "sorry"},
-		"denied by a rule":           {[]session.EventData{mine(), begin("msg_a"), called("prt_1", "bash", `{"command":"ls"}`), &session.ToolFailed{PartID: "prt_1", Error: *session.Fail(session.ReasonDenied, "no")}, end("stop")}, cli.ExitDenied, ""},
-		"declined":                   {[]session.EventData{mine(), begin("msg_a"), called("prt_1", "bash", `{}`), asked("prt_1"), replied(session.ReplyReject, "user"), failed(session.ReasonDenied, "no")}, cli.ExitDenied, ""},
-		"allowed":                    {[]session.EventData{mine(), begin("msg_a"), called("prt_1", "bash", `{}`), asked("prt_1"), replied(session.ReplyOnce, "user"), end("stop")}, cli.ExitOK, ""},
-		"withdrawn by the interrupt": {[]session.EventData{mine(), begin("msg_a"), called("prt_1", "bash", `{}`), asked("prt_1"), replied(session.ReplyReject, "interrupt"), failed(session.ReasonAborted, "stop")}, cli.ExitInterrupted, ""},
-		"never promoted":             {[]session.EventData{begin("msg_a"), failed(session.ReasonAborted, "stop")}, cli.ExitInterrupted, ""},
-		"withdrawn":                  {[]session.EventData{&session.InputWithdrawn{MessageID: "msg_mine"}}, cli.ExitInterrupted, ""},
-		"others' work is not ours":   {[]session.EventData{begin("msg_0"), failed(session.ReasonAuth, "no key"), mine(), begin("msg_a"), text("msg_a", "hi"), end("stop")}, cli.ExitOK, "hi"},
-		"until the next queued one":  {[]session.EventData{mine(), begin("msg_a"), text("msg_a", "hi"), end("stop"), &session.Prompted{MessageID: "msg_other", Delivery: session.Queue}, begin("msg_b"), text("msg_b", "else"), failed(session.ReasonAuth, "x")}, cli.ExitOK, "hi"},
-		"a steer joins":              {[]session.EventData{mine(), begin("msg_a"), end("tool-calls"), &session.Prompted{MessageID: "msg_other", Delivery: session.Steer}, begin("msg_b"), text("msg_b", "both"), end("stop")}, cli.ExitOK, "both"},
+		"an answer": {
+			[]session.EventData{mine(), begin("msg_a"), text("msg_a", "hi"), end("stop")},
+			cli.ExitOK,
+			"hi",
+		},
+		"the last turn's text": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				text("msg_a", "first"),
+				end("tool-calls"),
+				begin("msg_b"),
+				text("msg_b", "then"),
+				text("msg_b", "more"),
+				end("stop"),
+			},
+			cli.ExitOK,
+			"then\nmore",
+		},
+		"a turn that is silent": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				text("msg_a", "first"),
+				end("tool-calls"),
+				begin("msg_b"),
+				end("stop"),
+			},
+			cli.ExitOK,
+			"first",
+		},
+		"a retry that went well": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				failed(session.ReasonAPI, "busy"),
+				&session.Retried{Attempt: 1},
+				begin("msg_b"),
+				text("msg_b", "hi"),
+				end("stop"),
+			},
+			cli.ExitOK,
+			"hi",
+		},
+		"the provider": {
+			[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonQuota, "no money")},
+			cli.ExitProvider,
+			"",
+		},
+		"the key": {
+			[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAuth, "no key")},
+			cli.ExitProvider,
+			"",
+		},
+		"filtered": {
+			[]session.EventData{mine(), begin("msg_a"), end("content-filter")},
+			cli.ExitProvider,
+			"",
+		},
+		"the model is gone": {
+			[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonModel, "no model")},
+			cli.ExitUsage,
+			"",
+		},
+		"interrupted in a turn": {
+			[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAborted, "stop")},
+			cli.ExitInterrupted,
+			"",
+		},
+		"interrupted between turns": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				end("tool-calls"),
+				&session.Interrupted{Error: *session.Fail(session.ReasonAborted, "stop")},
+			},
+			cli.ExitInterrupted,
+			"",
+		},
+		"the budget": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				end("tool-calls"),
+				&session.Interrupted{Error: *session.Fail(session.ReasonBudget, "used up")},
+			},
+			cli.ExitBudget,
+			"",
+		},
+		"denied, and went on": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				called("prt_1", "bash", `{"command":"ls"}`),
+				asked("prt_1"),
+				replied(session.ReplyReject, "policy"),
+				&session.ToolFailed{PartID: "prt_1", Error: *session.Fail(session.ReasonDenied, "no")},
+				end("tool-calls"),
+				begin("msg_b"),
+				text("msg_b", "sorry"),
+				end("stop"),
+			},
+			cli.ExitDenied,
+			"sorry",
+		},
+		"denied by a rule": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				called("prt_1", "bash", `{"command":"ls"}`),
+				&session.ToolFailed{PartID: "prt_1", Error: *session.Fail(session.ReasonDenied, "no")},
+				end("stop"),
+			},
+			cli.ExitDenied,
+			"",
+		},
+		"declined": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				called("prt_1", "bash", `{}`),
+				asked("prt_1"),
+				replied(session.ReplyReject, "user"),
+				failed(session.ReasonDenied, "no"),
+			},
+			cli.ExitDenied,
+			"",
+		},
+		"allowed": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				called("prt_1", "bash", `{}`),
+				asked("prt_1"),
+				replied(session.ReplyOnce, "user"),
+				end("stop"),
+			},
+			cli.ExitOK,
+			"",
+		},
+		"withdrawn by the interrupt": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				called("prt_1", "bash", `{}`),
+				asked("prt_1"),
+				replied(session.ReplyReject, "interrupt"),
+				failed(session.ReasonAborted, "stop"),
+			},
+			cli.ExitInterrupted,
+			"",
+		},
+		"never promoted": {
+			[]session.EventData{begin("msg_a"), failed(session.ReasonAborted, "stop")},
+			cli.ExitInterrupted,
+			"",
+		},
+		"withdrawn": {
+			[]session.EventData{&session.InputWithdrawn{MessageID: "msg_mine"}},
+			cli.ExitInterrupted,
+			"",
+		},
+		"others' work is not ours": {
+			[]session.EventData{
+				begin("msg_0"),
+				failed(session.ReasonAuth, "no key"),
+				mine(),
+				begin("msg_a"),
+				text("msg_a", "hi"),
+				end("stop"),
+			},
+			cli.ExitOK,
+			"hi",
+		},
+		"until the next queued one": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				text("msg_a", "hi"),
+				end("stop"),
+				&session.Prompted{MessageID: "msg_other", Delivery: session.Queue},
+				begin("msg_b"),
+				text("msg_b", "else"),
+				failed(session.ReasonAuth, "x"),
+			},
+			cli.ExitOK,
+			"hi",
+		},
+		"a steer joins": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				end("tool-calls"),
+				&session.Prompted{MessageID: "msg_other", Delivery: session.Steer},
+				begin("msg_b"),
+				text("msg_b", "both"),
+				end("stop"),
+			},
+			cli.ExitOK,
+			"both",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +306,8 @@ func TestSpanCountsOnce(t *testing.T) {
 	for _, e := range slices.Concat(events, events) { // a reconnected stream may repeat itself
 		s.apply(e)
 	}
-	if want := (session.Tokens{Input: 10, Output: 5}); s.tokens != want || s.cost != session.Dollar/100 || s.turns != 1 {
+	if want := (session.Tokens{Input: 10, Output: 5}); s.tokens != want || s.cost != session.Dollar/100 ||
+		s.turns != 1 {
 		t.Errorf("tokens %+v, cost %s, turns %d", s.tokens, s.cost, s.turns)
 	}
 }
@@ -144,22 +340,81 @@ func TestSpanComplete(t *testing.T) {
 		events []session.EventData
 		want   bool
 	}{
-		"not promoted":              {nil, false},
-		"others stopped":            {[]session.EventData{prompted, begin("msg_a"), failed(session.ReasonAborted, "stop")}, true},
-		"others cut off":            {[]session.EventData{prompted, begin("msg_a"), failed(session.ReasonInterrupted, "cairn stopped")}, false},
-		"promoted":                  {[]session.EventData{mine()}, false},
-		"in a turn":                 {[]session.EventData{mine(), begin("msg_a")}, false},
-		"answered":                  {[]session.EventData{mine(), begin("msg_a"), end("stop")}, true},
-		"calls settled":             {[]session.EventData{mine(), begin("msg_a"), called("prt_1", "read", `{}`), end("tool-calls")}, false},
-		"hosted calls":              {[]session.EventData{mine(), begin("msg_a"), &session.ToolCalled{Provider: session.CallProvider{Executed: true}}, end("stop")}, true},
-		"allowance used up":         {[]session.EventData{mine(), begin("msg_a"), called("prt_1", "read", `{}`), &session.ToolFailed{Error: *session.Fail(session.ReasonSteps, "no")}, end("stop")}, true},
-		"waits to retry":            {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAPI, "busy"), &session.Retried{}}, false},
-		"failed":                    {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAPI, "busy")}, true},
-		"cut off":                   {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonInterrupted, "cairn stopped")}, false},
-		"given up":                  {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonInterrupted, "cairn stopped"), &session.Interrupted{Error: *session.Fail(session.ReasonAborted, "too often")}}, true},
-		"steered before it is done": {[]session.EventData{mine(), begin("msg_a"), end("stop"), &session.Prompted{MessageID: "msg_other", Delivery: session.Steer}}, false},
-		"the next one begins":       {[]session.EventData{mine(), begin("msg_a"), end("stop"), &session.Prompted{MessageID: "msg_other", Delivery: session.Queue}}, true},
-		"withdrawn":                 {[]session.EventData{&session.InputWithdrawn{MessageID: "msg_mine"}}, true},
+		"not promoted": {nil, false},
+		"others stopped": {
+			[]session.EventData{prompted, begin("msg_a"), failed(session.ReasonAborted, "stop")},
+			true,
+		},
+		"others cut off": {
+			[]session.EventData{prompted, begin("msg_a"), failed(session.ReasonInterrupted, "cairn stopped")},
+			false,
+		},
+		"promoted":  {[]session.EventData{mine()}, false},
+		"in a turn": {[]session.EventData{mine(), begin("msg_a")}, false},
+		"answered":  {[]session.EventData{mine(), begin("msg_a"), end("stop")}, true},
+		"calls settled": {
+			[]session.EventData{mine(), begin("msg_a"), called("prt_1", "read", `{}`), end("tool-calls")},
+			false,
+		},
+		"hosted calls": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				&session.ToolCalled{Provider: session.CallProvider{Executed: true}},
+				end("stop"),
+			},
+			true,
+		},
+		"allowance used up": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				called("prt_1", "read", `{}`),
+				&session.ToolFailed{Error: *session.Fail(session.ReasonSteps, "no")},
+				end("stop"),
+			},
+			true,
+		},
+		"waits to retry": {
+			[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAPI, "busy"), &session.Retried{}},
+			false,
+		},
+		"failed": {
+			[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAPI, "busy")},
+			true,
+		},
+		"cut off": {
+			[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonInterrupted, "cairn stopped")},
+			false,
+		},
+		"given up": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				failed(session.ReasonInterrupted, "cairn stopped"),
+				&session.Interrupted{Error: *session.Fail(session.ReasonAborted, "too often")},
+			},
+			true,
+		},
+		"steered before it is done": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				end("stop"),
+				&session.Prompted{MessageID: "msg_other", Delivery: session.Steer},
+			},
+			false,
+		},
+		"the next one begins": {
+			[]session.EventData{
+				mine(),
+				begin("msg_a"),
+				end("stop"),
+				&session.Prompted{MessageID: "msg_other", Delivery: session.Queue},
+			},
+			true,
+		},
+		"withdrawn": {[]session.EventData{&session.InputWithdrawn{MessageID: "msg_mine"}}, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package run holds the commands that show a session at work: run, which sees one prompt through, and attach, which
-// talks with a session line by line. Both are clients of the API and share one view: text for people, lines for programs.
+// talks with a session line by line. Both are clients of the API and share one view: text for people, lines for
+// programs.
 package run
 
 import (
@@ -68,11 +69,26 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of this directory")
 	fs.StringVar(&f.agent, "agent", "", "the `AGENT` that works (see cairn agent list)")
 	fs.StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` (see cairn models)")
-	fs.StringVar(&f.command, "command", "", "run the command `NAME` with PROMPT as its arguments (see cairn command list)")
+	fs.StringVar(
+		&f.command,
+		"command",
+		"",
+		"run the command `NAME` with PROMPT as its arguments (see cairn command list)",
+	)
 	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`; can be repeated")
 	fs.StringVar(&f.format, "format", "text", "print text, or json: one object per line, the last one the result")
-	fs.StringVar(&f.schema, "format-schema", "", "require an answer that is a JSON value valid by the JSON schema in `FILE`")
-	fs.StringVar(&f.asks, "ask", "", "answer every permission request with `POLICY`: deny, allow, fail (deny and stop),\nor wait:DURATION for an answer from another terminal")
+	fs.StringVar(
+		&f.schema,
+		"format-schema",
+		"",
+		"require an answer that is a JSON value valid by the JSON schema in `FILE`",
+	)
+	fs.StringVar(
+		&f.asks,
+		"ask",
+		"",
+		"answer every permission request with `POLICY`: deny, allow, fail (deny and stop),\nor wait:DURATION for an answer from another terminal",
+	)
 	fs.DurationVar(&f.timeout, "timeout", 0, "interrupt the session after this `DURATION` and exit with 4")
 	fs.BoolVar(&f.queue, "queue", false, "if the session is working, wait until it is idle")
 	fs.BoolVar(&f.steer, "steer", false, "if the session is working, deliver the prompt at its next step (default)")

@@ -348,7 +348,8 @@ func (r *runner) result(err error) view.Result {
 		if cli.IsDamaged(err) {
 			out.Continue = ""
 		}
-		if e, ok := errors.AsType[*session.Error](err); ok && hint == "" && e.Code == session.CodeNotFound && e.Kind == "model" {
+		if e, ok := errors.AsType[*session.Error](err); ok && hint == "" && e.Code == session.CodeNotFound &&
+			e.Kind == "model" {
 			hint = r.plan.withheld
 		}
 		if errors.Is(err, errTimeout) {
@@ -407,7 +408,11 @@ func (r *runner) addHint(out *view.Result) {
 	case e.Reason == session.ReasonAuth && r.progress != nil:
 		e.Hint = "Set the key: cairn auth login " + r.progress.model.ProviderID
 	case out.ExitCode == cli.ExitBudget:
-		e.Hint = fmt.Sprintf("Continue with a higher limit: cairn run -s %s %s … \"go on\"", out.SessionID, r.budgetFlag())
+		e.Hint = fmt.Sprintf(
+			"Continue with a higher limit: cairn run -s %s %s … \"go on\"",
+			out.SessionID,
+			r.budgetFlag(),
+		)
 	}
 }
 

@@ -25,15 +25,24 @@ type serverFlags struct {
 func (f *serverFlags) addCredentials(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVarP(&f.password, "password", "p", "", "the server's `PASSWORD` (default: $CAIRN_SERVER_PASSWORD)")
-	fs.StringVarP(&f.user, "username", "u", "", "the user `NAME` at the server (default: $CAIRN_SERVER_USERNAME, or opencode)")
+	fs.StringVarP(
+		&f.user,
+		"username",
+		"u",
+		"",
+		"the user `NAME` at the server (default: $CAIRN_SERVER_USERNAME, or opencode)",
+	)
 }
 
-// newClient returns a client of the server. Credentials in the URL win over those of the flags. Redirects are not followed:
-// the password is for this server.
+// newClient returns a client of the server. Credentials in the URL win over those of the flags. Redirects are not
+// followed: the password is for this server.
 func (f *serverFlags) newClient(getenv func(string) string) (*api.Client, error) {
 	u, err := url.Parse(f.url)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, cli.UsageErrorf("%q is not the URL of a server; use a form like http://localhost:4096", term.FirstLine(f.url, 200))
+		return nil, cli.UsageErrorf(
+			"%q is not the URL of a server; use a form like http://localhost:4096",
+			term.FirstLine(f.url, 200),
+		)
 	}
 	auth := api.Auth{User: f.user, Password: f.password}
 	if auth.User == "" {
@@ -64,8 +73,8 @@ func (f *serverFlags) publicURL() string {
 	return term.FirstLine(u.String(), 200)
 }
 
-// connect returns a connection to the server, after checking that it is a cairn server. The client's directory is the one
-// in which sessions are created.
+// connect returns a connection to the server, after checking that it is a cairn server. The client's directory is the
+// one in which sessions are created.
 func (f *serverFlags) connect(ctx context.Context, getenv func(string) string) (*cli.Connection, error) {
 	c, err := f.newClient(getenv)
 	if err != nil {
@@ -87,7 +96,11 @@ func (f *serverFlags) connect(ctx context.Context, getenv func(string) string) (
 // connectError explains why the server at the URL cannot be used.
 func connectError(base string, err error) error {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeDenied && e.Kind == api.KindAuth {
-		return cli.NewExitError(cli.ExitFailure, e, "Give the server's password with --password or in CAIRN_SERVER_PASSWORD.")
+		return cli.NewExitError(
+			cli.ExitFailure,
+			e,
+			"Give the server's password with --password or in CAIRN_SERVER_PASSWORD.",
+		)
 	}
 	e, ok := errors.AsType[*api.TransportError](err)
 	switch {
@@ -96,13 +109,21 @@ func connectError(base string, err error) error {
 	case e.Foreign:
 		return notCairn(base)
 	default:
-		return cli.NewExitError(cli.ExitFailure, fmt.Errorf("cannot reach the server at %s: %w", term.FirstLine(base, 200), e), "")
+		return cli.NewExitError(
+			cli.ExitFailure,
+			fmt.Errorf("cannot reach the server at %s: %w", term.FirstLine(base, 200), e),
+			"",
+		)
 	}
 }
 
 func notCairn(base string) error {
 	return cli.NewExitError(
-		cli.ExitFailure, fmt.Errorf("the server at %s is not a cairn server", term.FirstLine(base, 200)),
-		"Start one there with: cairn serve. To use an OpenCode server, run OpenCode's own command: opencode attach "+term.FirstLine(base, 200),
+		cli.ExitFailure,
+		fmt.Errorf("the server at %s is not a cairn server", term.FirstLine(base, 200)),
+		"Start one there with: cairn serve. To use an OpenCode server, run OpenCode's own command: opencode attach "+term.FirstLine(
+			base,
+			200,
+		),
 	)
 }

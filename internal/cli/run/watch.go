@@ -146,7 +146,8 @@ func (r *runner) resumeLeftWork() (func(context.Context) error, error) {
 	}
 	again := r.promptRequest()
 	return func(ctx context.Context) error {
-		if _, err := c.Prompt(ctx, id, again); err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		if _, err := c.Prompt(ctx, id, again); err != nil &&
+			!errors.Is(err, &session.Error{Code: session.CodeConflict}) {
 			return err
 		}
 		return c.Wait(ctx, id)

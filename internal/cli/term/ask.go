@@ -64,7 +64,8 @@ func (q *TerminalAsks) requestLine() {
 	}
 }
 
-// AnswerLine reads a line from the terminal as the answer to the ask on the screen; ok is false when it answers nothing.
+// AnswerLine reads a line from the terminal as the answer to the ask on the screen; ok is false when it answers
+// nothing.
 func (q *TerminalAsks) AnswerLine(text string) (ans Answer, ok bool) {
 	q.reading = false
 	return q.Answer(text)
@@ -235,7 +236,12 @@ func AskDetails(a session.PendingAsk) []string {
 	var m struct {
 		Command string `json:"command"`
 	}
-	_ = json.Unmarshal(a.Metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) // other metadata has no command
+	_ = json.Unmarshal(
+		a.Metadata,
+		&m,
+		jsontext.AllowInvalidUTF8(true),
+		jsontext.AllowDuplicateNames(true),
+	) // other metadata has no command
 	lines := askPreview(a.Metadata)
 	if m.Command == "" || len(a.Resources) == 1 && a.Resources[0] == m.Command {
 		return lines
@@ -257,7 +263,8 @@ const maxPreviewLines = 60
 // askPreview is the diff that an ask carries, else its other details, as harmless lines.
 func askPreview(metadata jsontext.Value) []string {
 	var m map[string]jsontext.Value
-	if len(metadata) == 0 || json.Unmarshal(metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil {
+	if len(metadata) == 0 ||
+		json.Unmarshal(metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil {
 		return nil
 	}
 	var text string
@@ -268,7 +275,10 @@ func askPreview(metadata jsontext.Value) []string {
 		text = "spent " + string(m["spent"]) + " of " + string(m["limit"]) + "; yes allows as much again"
 	}
 	lines := strings.Split(strings.TrimRight(ReplaceControls(text), "\n"), "\n")
-	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "Index: ") || strings.HasPrefix(l, "=====") })
+	lines = slices.DeleteFunc(
+		lines,
+		func(l string) bool { return strings.HasPrefix(l, "Index: ") || strings.HasPrefix(l, "=====") },
+	)
 	if len(lines) > maxPreviewLines {
 		more := len(lines) - maxPreviewLines
 		lines = append(lines[:maxPreviewLines], "… and "+FormatCount(int64(more))+" lines more")

@@ -74,7 +74,8 @@ func TestQuestioner(t *testing.T) {
 		t.Errorf("got %+v, %v", got, ok)
 	}
 	q.Remove("per_2", "user") // somebody else was faster
-	if got, ok := line("n not now\n"); !ok || got.Ask.ID != "per_3" || got.Reply != session.ReplyReject || got.Message != "not now" {
+	if got, ok := line("n not now\n"); !ok || got.Ask.ID != "per_3" || got.Reply != session.ReplyReject ||
+		got.Message != "not now" {
 		t.Errorf("got %+v, %v", got, ok)
 	}
 	want := `? build asks for edit: a.txt

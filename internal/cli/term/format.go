@@ -121,5 +121,8 @@ func FormatAge(ms int64) string {
 
 // CacheNote warns that a request does not begin like the one before, so that the provider's cache is not used.
 func CacheNote(changed string) string {
-	return "the provider's cache is not used, so the whole conversation is charged at full price: " + FirstLine(changed, 200)
+	return "the provider's cache is not used, so the whole conversation is charged at full price: " + FirstLine(
+		changed,
+		200,
+	)
 }

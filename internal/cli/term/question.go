@@ -8,7 +8,11 @@ import (
 
 // showQuestion puts one question to the person, its options numbered.
 func showQuestion(out *Stream, m Marks, s session.Question) {
-	out.Printf("%s %s\n", out.Paint(Yellow, m.Ask), out.Paint(Bold, strings.ReplaceAll(ReplaceControls(s.Question), "\n", "\n  ")))
+	out.Printf(
+		"%s %s\n",
+		out.Paint(Yellow, m.Ask),
+		out.Paint(Bold, strings.ReplaceAll(ReplaceControls(s.Question), "\n", "\n  ")),
+	)
 	for i, l := range OptionLines(s) {
 		out.Printf("  %d %s\n", i+1, l)
 	}

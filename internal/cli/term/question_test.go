@@ -20,7 +20,10 @@ func TestQuestionsAtTheTerminal(t *testing.T) {
 		return q.AnswerLine(<-q.Lines)
 	}
 	ask := session.PendingAsk{ID: "que_1", Action: "question", Questions: []session.Question{
-		{Question: "Which colour?\x1b[2J", Options: []session.Option{{Label: "Red"}, {Label: "Blue", Description: "cold"}}},
+		{
+			Question: "Which colour?\x1b[2J",
+			Options:  []session.Option{{Label: "Red"}, {Label: "Blue", Description: "cold"}},
+		},
 		{Question: "Why?"},
 	}}
 	q.Add(ask)

@@ -32,7 +32,9 @@ type toolCall struct {
 
 // stepPart returns the id of a part that has no item: the start or end of a step.
 func stepPart(m session.MessageID, kind string) session.PartID {
-	return session.PartID(string(session.PrefixPart) + strings.TrimPrefix(string(m), string(session.PrefixMessage)) + kind)
+	return session.PartID(
+		string(session.PrefixPart) + strings.TrimPrefix(string(m), string(session.PrefixMessage)) + kind,
+	)
 }
 
 func NewJSONLines(a *cli.Invocation, thinking bool) *JSONLines {
@@ -136,7 +138,12 @@ func (v *JSONLines) ShowResult(r Result) {
 }
 
 func (v *JSONLines) writeLine(value any) {
-	b, err := json.Marshal(value, json.Deterministic(true), json.FormatNilSliceAsNull(false), jsontext.AllowInvalidUTF8(true))
+	b, err := json.Marshal(
+		value,
+		json.Deterministic(true),
+		json.FormatNilSliceAsNull(false),
+		jsontext.AllowInvalidUTF8(true),
+	)
 	if err != nil {
 		v.err.Printf("cairn: a line cannot be encoded: %v\n", err)
 		return
@@ -254,5 +261,10 @@ func (v *JSONLines) holdError(e session.Event, f session.Failure) {
 	case session.ReasonLength:
 		name = "MessageOutputLengthError"
 	}
-	v.pending = &jsonLine{Type: "error", Timestamp: e.Data.Stamp().Timestamp, SessionID: e.SessionID, Error: &jsonError{name, data}}
+	v.pending = &jsonLine{
+		Type:      "error",
+		Timestamp: e.Data.Stamp().Timestamp,
+		SessionID: e.SessionID,
+		Error:     &jsonError{name, data},
+	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// OpenCodeLines prints a run in the lines of OpenCode's `run --format json`: the parts of the V1 contract as they become
-// complete, and the error of the work. There is no result line.
+// OpenCodeLines prints a run in the lines of OpenCode's `run --format json`: the parts of the V1 contract as they
+// become complete, and the error of the work. There is no result line.
 type OpenCodeLines struct {
 	out, err *term.Stream
 	thinking bool

@@ -18,7 +18,11 @@ func story(data ...session.EventData) []session.Event {
 func mine() session.EventData { return &session.Prompted{MessageID: "msg_mine"} }
 
 func begin(id session.MessageID) session.EventData {
-	return &session.StepStarted{TurnFact: session.OfTurn(id), Agent: "build", Model: session.ModelRef{ProviderID: "p", ID: "m"}}
+	return &session.StepStarted{
+		TurnFact: session.OfTurn(id),
+		Agent:    "build",
+		Model:    session.ModelRef{ProviderID: "p", ID: "m"},
+	}
 }
 
 func text(id session.MessageID, s string) session.EventData {
@@ -26,11 +30,22 @@ func text(id session.MessageID, s string) session.EventData {
 }
 
 func called(part session.PartID, tool, input string) session.EventData {
-	return &session.ToolCalled{TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: part, Tool: tool, Input: jsontext.Value(input)}
+	return &session.ToolCalled{
+		TurnFact: session.OfTurn("msg_a"),
+		CallID:   "c",
+		PartID:   part,
+		Tool:     tool,
+		Input:    jsontext.Value(input),
+	}
 }
 
 func end(finish string) session.EventData {
-	return &session.StepEnded{TurnFact: session.OfTurn("msg_a"), Finish: finish, Cost: session.Dollar / 100, Tokens: session.Tokens{Input: 10, Output: 5}}
+	return &session.StepEnded{
+		TurnFact: session.OfTurn("msg_a"),
+		Finish:   finish,
+		Cost:     session.Dollar / 100,
+		Tokens:   session.Tokens{Input: 10, Output: 5},
+	}
 }
 
 func failed(r session.Reason, msg string) session.EventData {

@@ -149,8 +149,8 @@ func (v *Text) ShowPrompt(text string) {
 	v.ShowLine(term.Bold, ">", v.err.Paint(term.Bold, term.FirstLine(text, 200)))
 }
 
-// ReplayMessage shows a stored message as its events were shown, and remembers how far: a message that is still being written
-// goes on with the events to come.
+// ReplayMessage shows a stored message as its events were shown, and remembers how far: a message that is still being
+// written goes on with the events to come.
 func (v *Text) ReplayMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
@@ -232,7 +232,14 @@ func (v *Text) ShowResult(r Result) {
 		parts = append(parts, term.FirstLine(r.Model, 80))
 	}
 	if n := r.Usage.Sum(); n > 0 {
-		parts = append(parts, fmt.Sprintf("%s tokens in, %s out", term.FormatCount(n-r.Usage.Output-r.Usage.Reasoning), term.FormatCount(r.Usage.Output+r.Usage.Reasoning)))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"%s tokens in, %s out",
+				term.FormatCount(n-r.Usage.Output-r.Usage.Reasoning),
+				term.FormatCount(r.Usage.Output+r.Usage.Reasoning),
+			),
+		)
 		parts = append(parts, "$"+term.FormatUSD(r.Cost))
 	}
 	parts = append(parts, string(r.SessionID))

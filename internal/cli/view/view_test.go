@@ -98,7 +98,15 @@ func TestLineView(t *testing.T) {
 	) {
 		v.ShowEvent(e)
 	}
-	v.ShowResult(Result{IsError: true, SessionID: "ses_1", ExitCode: cli.ExitProvider, Denials: []Denial{}, Error: &ResultError{Name: "provider", Message: "bad key"}})
+	v.ShowResult(
+		Result{
+			IsError:   true,
+			SessionID: "ses_1",
+			ExitCode:  cli.ExitProvider,
+			Denials:   []Denial{},
+			Error:     &ResultError{Name: "provider", Message: "bad key"},
+		},
+	)
 	want := `{"type":"step_start","timestamp":1100,"sessionID":"ses_1","part":{"id":"prt_a-start","sessionID":"ses_1","messageID":"msg_a","type":"step-start"}}
 {"type":"reasoning","timestamp":1300,"sessionID":"ses_1","part":{"id":"prt_r","sessionID":"ses_1","messageID":"msg_a","type":"reasoning","text":"hm","time":{"start":1200,"end":1300}}}
 {"type":"text","timestamp":1500,"sessionID":"ses_1","part":{"id":"prt_t","sessionID":"ses_1","messageID":"msg_a","type":"text","text":"a <b>\n","time":{"start":1400,"end":1500}}}
@@ -137,7 +145,10 @@ func TestEveryEvent(t *testing.T) {
 }
 
 func TestResultIsAPromise(t *testing.T) {
-	b, err := json.Marshal(Result{Type: "result", Denials: []Denial{{Action: "bash", Resources: []string{"ls"}, By: "user"}}}, json.Deterministic(true))
+	b, err := json.Marshal(
+		Result{Type: "result", Denials: []Denial{{Action: "bash", Resources: []string{"ls"}, By: "user"}}},
+		json.Deterministic(true),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +162,9 @@ func TestResultIsAPromise(t *testing.T) {
 func TestLineViewNotes(t *testing.T) {
 	a, b := testInvocation()
 	v := NewJSONLines(a, false)
-	v.ShowEvent(story(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})[0])
+	v.ShowEvent(
+		story(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})[0],
+	)
 	if got := b.String(); !strings.HasPrefix(got, "! 503 overloaded; attempt 2 starts in ") {
 		t.Error(got)
 	}
