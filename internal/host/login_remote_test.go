@@ -92,7 +92,7 @@ func TestLoginToAnOrganisation(t *testing.T) {
 	}{
 		{"", []string{"login", s.URL}, 1, "touch canary"},
 		{"", []string{"login", s.URL, "-"}, 2, "the token is empty"},
-		{"sk-1\n", []string{"login", s.URL, "-"}, 2, "Without your trust these have no effect: shell"},
+		{"sk-1\n", []string{"login", s.URL, "-"}, 2, "Without your trust these have no effect without your trust: shell"},
 		{"", []string{"login", s.URL, "--yes"}, 0, "trusted until it changes"}, // with the token that is kept
 		{"", []string{"list"}, 0, "wellknown"},
 	} {
@@ -181,7 +181,7 @@ func TestTheTokenGoesToAnotherOriginOnceThatIsTrusted(t *testing.T) {
 	other.say("/more", `{"model": "team/big"}`)
 	third.say("/more", `{"model": "evil/big"}`)
 	code, out := typeIn(t, optionsOf(home), "sk-1\n", "auth", "login", s.URL, "-")
-	if code != 2 || !strings.Contains(out, "no effect: remote_config ("+s.URL+offerPath+")") || len(other.questions()) > 0 {
+	if code != 2 || !strings.Contains(out, "no effect without your trust: remote_config ("+s.URL+offerPath+")") || len(other.questions()) > 0 {
 		t.Fatalf("%d %s", code, out)
 	}
 	warned := configured(t, home).Warnings
