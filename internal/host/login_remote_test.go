@@ -92,8 +92,8 @@ func TestLoginToAnOrganisation(t *testing.T) {
 	}{
 		{"", []string{"login", s.URL}, 1, "touch canary"},
 		{"", []string{"login", s.URL, "-"}, 2, "the token is empty"},
-		{"sk-1\n", []string{"login", s.URL, "-"}, 2, "Without your trust these have no effect without your trust: shell"},
-		{"", []string{"login", s.URL, "--yes"}, 0, "trusted until it changes"}, // with the token that is kept
+		{"sk-1\n", []string{"login", s.URL, "-"}, 2, "These settings have no effect without your trust: shell"},
+		{"", []string{"login", s.URL, "--yes"}, 0, "Trusted until it changes"}, // with the token that is kept
 		{"", []string{"list"}, 0, "wellknown"},
 	} {
 		code, out := typeIn(t, optionsOf(home), tt.stdin, append([]string{"auth"}, tt.args...)...)
