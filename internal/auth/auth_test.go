@@ -31,7 +31,13 @@ func TestSecretIsNeverShown(t *testing.T) {
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "key", s, "struct", open{s}, "in", Credential{Key: s})
 	slog.New(slog.NewTextHandler(&log, nil)).Info("m", "key", s, "struct", open{s})
-	shown := []string{log.String(), fmt.Sprint(s), fmt.Sprint(&s), s.String(), fmt.Errorf("no: %w, %v", errors.New("x"), s).Error()}
+	shown := []string{
+		log.String(),
+		fmt.Sprint(s),
+		fmt.Sprint(&s),
+		s.String(),
+		fmt.Errorf("no: %w, %v", errors.New("x"), s).Error(),
+	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%10.3s"} {
 		for _, v := range []any{s, &s, open{s}, &open{s}, closed{s}, []Secret{s}, map[string]Secret{"k": s}} {
 			shown = append(shown, fmt.Sprintf(verb, v))
@@ -49,7 +55,8 @@ func TestSecretIsNeverShown(t *testing.T) {
 			t.Errorf("shows the key: %s", text)
 		}
 	}
-	if s.Reveal() != canary || (Secret{}).String() != "" || !(Secret{}).IsZero() || !s.Equal(NewSecret(canary)) || s.Equal(Secret{}) {
+	if s.Reveal() != canary || (Secret{}).String() != "" || !(Secret{}).IsZero() || !s.Equal(NewSecret(canary)) ||
+		s.Equal(Secret{}) {
 		t.Error("Reveal, IsZero or Equal is wrong")
 	}
 	var back Secret
@@ -88,7 +95,8 @@ func TestStore(t *testing.T) {
 		t.Errorf("nothing: %v %v", ok, err)
 	}
 	list, err := s.List()
-	if diff := cmp.Diff([]Info{{"groq", KindKey, s.Path()}, {"openai", KindKey, s.Path()}}, list); diff != "" || err != nil {
+	if diff := cmp.Diff([]Info{{"groq", KindKey, s.Path()}, {"openai", KindKey, s.Path()}}, list); diff != "" ||
+		err != nil {
 		t.Error(diff, err)
 	}
 	for name, want := range map[string]os.FileMode{s.Path(): 0o600, filepath.Dir(s.Path()): 0o700} {
@@ -111,7 +119,12 @@ func TestStore(t *testing.T) {
 
 func TestForeignEntriesSurvive(t *testing.T) {
 	s := store(t, nil)
-	write(t, s, `{"anthropic":{"type":"oauth","access":"a","refresh":"r","expires":9007199254740993},"x":{"type":"wellknown","key":"K","token":"t"}}`, 0o644)
+	write(
+		t,
+		s,
+		`{"anthropic":{"type":"oauth","access":"a","refresh":"r","expires":9007199254740993},"x":{"type":"wellknown","key":"K","token":"t"}}`,
+		0o644,
+	)
 	if err := s.Set(t.Context(), "openai", NewSecret("k")); err != nil {
 		t.Fatal(err)
 	}

@@ -44,14 +44,17 @@ func TestRowsThatAreNoCredentials(t *testing.T) {
 			t.Errorf("%s: %+v %v", row, c, err)
 		}
 		troubles, err := s.Problems(t.Context())
-		if err != nil || len(troubles) != 1 || troubles[0].Provider != "bad" || !strings.Contains(troubles[0].Err.Error(), why) || strings.Contains(troubles[0].Err.Error(), "canary") {
+		if err != nil || len(troubles) != 1 || troubles[0].Provider != "bad" ||
+			!strings.Contains(troubles[0].Err.Error(), why) ||
+			strings.Contains(troubles[0].Err.Error(), "canary") {
 			t.Errorf("%s: %v %v", row, troubles, err)
 		}
 		if err := s.Set(t.Context(), "groq", NewSecret("g")); err != nil {
 			t.Errorf("%s: %v", row, err)
 		}
 		raw, err := os.ReadFile(s.Path())
-		if bare := strings.Join(strings.Fields(string(raw)), ""); err != nil || !strings.Contains(bare, strings.Join(strings.Fields(row), "")) {
+		if bare := strings.Join(strings.Fields(string(raw)), ""); err != nil ||
+			!strings.Contains(bare, strings.Join(strings.Fields(row), "")) {
 			t.Errorf("%s is lost: %s %v", row, raw, err)
 		}
 		if had, err := s.Remove(t.Context(), "bad"); !had || err != nil {
@@ -66,11 +69,17 @@ func TestRowsThatAreNoCredentials(t *testing.T) {
 // Which of two rows counts, nobody knows: neither does.
 func TestRowsThatAreThereTwice(t *testing.T) {
 	s := store(t, nil)
-	write(t, s, `{"openai":{"type":"api","key":"1"},"openai":{"type":"api","key":"2"},"groq":{"type":"api","key":"g"}}`, 0o600)
+	write(
+		t,
+		s,
+		`{"openai":{"type":"api","key":"1"},"openai":{"type":"api","key":"2"},"groq":{"type":"api","key":"g"}}`,
+		0o600,
+	)
 	if list, err := s.List(); len(list) != 1 || err != nil {
 		t.Errorf("%v %v", list, err)
 	}
-	if troubles, err := s.Problems(t.Context()); len(troubles) != 1 || err != nil || !strings.Contains(troubles[0].Err.Error(), "twice") {
+	if troubles, err := s.Problems(t.Context()); len(troubles) != 1 || err != nil ||
+		!strings.Contains(troubles[0].Err.Error(), "twice") {
 		t.Errorf("%v %v", troubles, err)
 	}
 	if err := s.CheckEntry("openai"); err == nil || s.CheckEntry("groq") != nil || s.CheckEntry("nobody") != nil {
@@ -125,8 +134,13 @@ func TestFileThatIsALink(t *testing.T) {
 // Who leaves secrets out of something needs all of them, and to know of those that he does not get.
 func TestSecretsOfAll(t *testing.T) {
 	s := store(t, nil)
-	write(t, s, `{"a":{"type":"api","key":"key-of-a"},"b":{"type":"oauth","refresh":"refresh-of-b","access":"access-of-b"},
-		"https://c":{"type":"wellknown","key":"ENV_NAME","token":"token-of-c"},"d":{"token":"what-d-has"},"e":{"type":"api","keyring":"e#1"}}`, 0o600)
+	write(
+		t,
+		s,
+		`{"a":{"type":"api","key":"key-of-a"},"b":{"type":"oauth","refresh":"refresh-of-b","access":"access-of-b"},
+		"https://c":{"type":"wellknown","key":"ENV_NAME","token":"token-of-c"},"d":{"token":"what-d-has"},"e":{"type":"api","keyring":"e#1"}}`,
+		0o600,
+	)
 	known, missing, err := s.ListSecrets(t.Context())
 	var got []string
 	for _, k := range known {
@@ -145,7 +159,13 @@ func TestSecretsOfAll(t *testing.T) {
 func TestCopiesThatAreLeft(t *testing.T) {
 	s := store(t, nil)
 	write(t, s, `{}`, 0o600)
-	old, now := filepath.Join(filepath.Dir(s.Path()), ".auth.json-1"), filepath.Join(filepath.Dir(s.Path()), ".auth.json-2")
+	old, now := filepath.Join(
+		filepath.Dir(s.Path()),
+		".auth.json-1",
+	), filepath.Join(
+		filepath.Dir(s.Path()),
+		".auth.json-2",
+	)
 	for _, name := range []string{old, now} {
 		if err := os.WriteFile(name, []byte(canary), 0o600); err != nil {
 			t.Fatal(err)

@@ -35,7 +35,9 @@ func TestKeysThatAreLeftInTheKeyring(t *testing.T) {
 			if _, has := v.items[left.Names[0]]; !has {
 				t.Error("the name is another")
 			}
-			if left, err := storeWith(dir, v).CleanUp(t.Context(), "openai", true); err != nil || len(left.Names) != 1 || left.Why == nil {
+			if left, err := storeWith(dir, v).CleanUp(t.Context(), "openai", true); err != nil ||
+				len(left.Names) != 1 ||
+				left.Why == nil {
 				t.Errorf("again: %+v %v", left, err)
 			}
 			if left, err := s.Orphans("groq"); err != nil || len(left.Names) != 0 {
@@ -63,10 +65,12 @@ func TestSweepAsks(t *testing.T) {
 	if _, err := storeWith(dir, v).Remove(t.Context(), "openai"); err != nil || len(v.items) != 3 {
 		t.Errorf("%d items, %v", len(v.items), err)
 	}
-	if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || len(left.Names) != 1 || len(v.items) != 3 {
+	if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || len(left.Names) != 1 ||
+		len(v.items) != 3 {
 		t.Errorf("%+v, %d items, %v", left, len(v.items), err)
 	}
-	if left, err := storeWith(dir, v).CleanUp(t.Context(), "", true); err != nil || len(left.Names) != 0 || len(v.items) != 2 {
+	if left, err := storeWith(dir, v).CleanUp(t.Context(), "", true); err != nil || len(left.Names) != 0 ||
+		len(v.items) != 2 {
 		t.Errorf("%+v, %d items, %v", left, len(v.items), err)
 	}
 }
@@ -124,14 +128,17 @@ func TestLoginThatIsCutShort(t *testing.T) {
 				v.steps, v.after = step, after
 				died = dies(t, func() { _ = storeWith(dir, v).Set(t.Context(), "openai", NewSecret("newer")) })
 				v.steps = 0
-				if c, ok, err := storeWith(dir, v).Get("openai"); !ok || err != nil || c.Key.Reveal() != canary && c.Key.Reveal() != "newer" {
+				if c, ok, err := storeWith(dir, v).Get("openai"); !ok || err != nil ||
+					c.Key.Reveal() != canary && c.Key.Reveal() != "newer" {
 					t.Errorf("cut at %d: %v %v", step, ok, err)
 				}
 				time.Sleep(2 * pendingTime)
 				if left, err := storeWith(dir, v).Orphans(""); err != nil || !left.Due && len(v.items) != 3 {
 					t.Errorf("cut at %d: nothing is due: %+v, %d items, %v", step, left, len(v.items), err)
 				}
-				if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || left.Due || len(left.Names) != 0 || len(v.items) != 3 {
+				if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || left.Due ||
+					len(left.Names) != 0 ||
+					len(v.items) != 3 {
 					t.Errorf("cut at %d: %+v, %d items, %v", step, left, len(v.items), err)
 				}
 				if step > 20 {
@@ -166,7 +173,8 @@ func TestLoginThatTakesLong(t *testing.T) {
 					t.Errorf("%s %v: %v %v", long, before, ok, err)
 				}
 				time.Sleep(2 * pendingTime)
-				if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || len(left.Names) != 0 || len(v.items) > 1 {
+				if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || len(left.Names) != 0 ||
+					len(v.items) > 1 {
 					t.Errorf("%s %v: %+v, %v", long, before, left, err)
 				}
 				if storeWith(dir, v).DescribePlace("openai") == storeWith(dir, v).Path() && len(v.items) != 0 {
@@ -186,7 +194,8 @@ func TestEnvironmentStandsIn(t *testing.T) {
 	s.getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "env"}[name] }
 	c, ok, err := s.Get("openai", "OPENAI_API_KEY")
 	var why *Unreachable
-	if !ok || err != nil || c.Key.Reveal() != "env" || c.From != "$OPENAI_API_KEY" || !errors.As(c.Instead, &why) || why.Provider != "openai" {
+	if !ok || err != nil || c.Key.Reveal() != "env" || c.From != "$OPENAI_API_KEY" || !errors.As(c.Instead, &why) ||
+		why.Provider != "openai" {
 		t.Errorf("%+v %v %v", c, ok, err)
 	}
 	if _, ok, err := s.Get("openai", "NOT_SET"); ok || !errors.As(err, &why) {
@@ -199,11 +208,17 @@ func TestEnvironmentStandsIn(t *testing.T) {
 		t.Errorf("%+v %v %v", c, ok, err)
 	}
 	troubles, err := s.Problems(t.Context())
-	if err != nil || !slices.EqualFunc(troubles, []string{"github-copilot", "https://example.org", "openai"}, func(t Problem, p string) bool { return t.Provider == p }) {
+	if err != nil ||
+		!slices.EqualFunc(
+			troubles,
+			[]string{"github-copilot", "https://example.org", "openai"},
+			func(t Problem, p string) bool { return t.Provider == p },
+		) {
 		t.Errorf("%v %v", troubles, err)
 	}
 	v.closed = false
-	if c, _, err := storeWith(dir, v).Get("openai", "OPENAI_API_KEY"); err != nil || c.Key.Reveal() != canary || c.Instead != nil {
+	if c, _, err := storeWith(dir, v).Get("openai", "OPENAI_API_KEY"); err != nil || c.Key.Reveal() != canary ||
+		c.Instead != nil {
 		t.Errorf("%+v %v", c, err)
 	}
 }

@@ -132,12 +132,21 @@ func TestProcess(t *testing.T) {
 		if err != nil || resp.StatusCode != http.StatusOK {
 			return auth.Token{}, fmt.Errorf("refused: %d %w", resp.StatusCode, err)
 		}
-		return auth.Token{Refresh: auth.NewSecret(string(raw)), Access: auth.NewSecret("access of " + string(raw)), Expires: time.Now().Add(time.Hour)}, nil
+		return auth.Token{
+			Refresh: auth.NewSecret(string(raw)),
+			Access:  auth.NewSecret("access of " + string(raw)),
+			Expires: time.Now().Add(time.Hour),
+		}, nil
 	}
 	var got auth.Token
 	var err error
 	if os.Getenv("AUTH_TEST_HOW") == "renewed" {
-		got, err = s.Renew(t.Context(), "p", auth.Token{}, func(have auth.Token) (auth.Token, error) { return refresh(have.Refresh.Reveal()) })
+		got, err = s.Renew(
+			t.Context(),
+			"p",
+			auth.Token{},
+			func(have auth.Token) (auth.Token, error) { return refresh(have.Refresh.Reveal()) },
+		)
 	} else {
 		got, err = s.FetchShared(t.Context(), "p", auth.Secret{}, func(context.Context) (auth.Token, error) { return refresh("refresh-1") })
 	}

@@ -16,29 +16,41 @@ import (
 
 func TestTokens(t *testing.T) {
 	s := auth.New(t.TempDir(), func(string) string { return "" })
-	old := auth.Token{Refresh: auth.NewSecret("refresh-1"), Access: auth.NewSecret("access-1"), Expires: time.Now().Add(time.Minute).Truncate(time.Millisecond)}
+	old := auth.Token{
+		Refresh: auth.NewSecret("refresh-1"),
+		Access:  auth.NewSecret("access-1"),
+		Expires: time.Now().Add(time.Minute).Truncate(time.Millisecond),
+	}
 	if err := s.SetToken(t.Context(), "p", old); err != nil {
 		t.Fatal(err)
 	}
 	c, ok, err := s.Get("p")
-	if err != nil || !ok || c.Kind != auth.KindOAuth || !c.Refresh.Equal(old.Refresh) || !c.Access.Equal(old.Access) || !c.Expires.Equal(old.Expires) {
+	if err != nil || !ok || c.Kind != auth.KindOAuth || !c.Refresh.Equal(old.Refresh) || !c.Access.Equal(old.Access) ||
+		!c.Expires.Equal(old.Expires) {
 		t.Fatalf("%+v %v %v", c, ok, err)
 	}
-	if c.IsFresh(time.Now()) || !(auth.Token{Access: c.Access}).IsFresh(time.Now()) || (auth.Token{}).IsFresh(time.Now()) {
+	if c.IsFresh(time.Now()) || !(auth.Token{Access: c.Access}).IsFresh(time.Now()) ||
+		(auth.Token{}).IsFresh(time.Now()) {
 		t.Error("a token that ends within five minutes is not fresh; one without an end is")
 	}
 	raw, err := os.ReadFile(s.Path())
-	if err != nil || !strings.Contains(string(raw), `"type": "oauth"`) || !strings.Contains(string(raw), `"refresh": "refresh-1"`) {
+	if err != nil || !strings.Contains(string(raw), `"type": "oauth"`) ||
+		!strings.Contains(string(raw), `"refresh": "refresh-1"`) {
 		t.Errorf("not OpenCode's shape: %s", raw)
 	}
 	var renewed atomic.Int32
 	var all sync.WaitGroup
 	for range 8 { // of other processes, as far as the file's lock can tell
 		all.Go(func() {
-			got, err := auth.New(dirOf(s), func(string) string { return "" }).Renew(t.Context(), "p", old, func(have auth.Token) (auth.Token, error) {
-				n := renewed.Add(1)
-				return auth.Token{Refresh: auth.NewSecret(have.Refresh.Reveal() + "+"), Access: auth.NewSecret(fmt.Sprint("new-", n)), Expires: time.Now().Add(time.Hour)}, nil
-			})
+			got, err := auth.New(dirOf(s), func(string) string { return "" }).
+				Renew(t.Context(), "p", old, func(have auth.Token) (auth.Token, error) {
+					n := renewed.Add(1)
+					return auth.Token{
+						Refresh: auth.NewSecret(have.Refresh.Reveal() + "+"),
+						Access:  auth.NewSecret(fmt.Sprint("new-", n)),
+						Expires: time.Now().Add(time.Hour),
+					}, nil
+				})
 			if err != nil || got.Access.Reveal() != "new-1" {
 				t.Errorf("%s %v", got.Access.Reveal(), err)
 			}
@@ -56,7 +68,8 @@ func TestRenewedKeepsWhatItHasOnFailure(t *testing.T) {
 	s := auth.New(t.TempDir(), func(string) string { return "" })
 	broken := errors.New("no network")
 	renew := func(auth.Token) (auth.Token, error) { return auth.Token{}, broken }
-	if _, err := s.Renew(t.Context(), "p", auth.Token{}, renew); err == nil || !strings.Contains(err.Error(), "cairn auth login p") {
+	if _, err := s.Renew(t.Context(), "p", auth.Token{}, renew); err == nil ||
+		!strings.Contains(err.Error(), "cairn auth login p") {
 		t.Error(err)
 	}
 	old := auth.Token{Refresh: auth.NewSecret("r"), Access: auth.NewSecret("a")}
@@ -83,11 +96,16 @@ func TestRenewedWaitsForAnother(t *testing.T) {
 		var all sync.WaitGroup
 		for range 2 {
 			all.Go(func() {
-				got, err := auth.New(dir, none).Renew(t.Context(), "p", auth.Token{}, func(have auth.Token) (auth.Token, error) {
-					renewed++
-					time.Sleep(29 * time.Second)
-					return auth.Token{Refresh: have.Refresh, Access: auth.NewSecret("a"), Expires: time.Now().Add(time.Hour)}, nil
-				})
+				got, err := auth.New(dir, none).
+					Renew(t.Context(), "p", auth.Token{}, func(have auth.Token) (auth.Token, error) {
+						renewed++
+						time.Sleep(29 * time.Second)
+						return auth.Token{
+							Refresh: have.Refresh,
+							Access:  auth.NewSecret("a"),
+							Expires: time.Now().Add(time.Hour),
+						}, nil
+					})
 				if err != nil || got.Access.Reveal() != "a" {
 					t.Errorf("%v %v", got, err)
 				}
@@ -98,10 +116,11 @@ func TestRenewedWaitsForAnother(t *testing.T) {
 			t.Errorf("renewed %d times", renewed)
 		}
 		all.Go(func() {
-			_, _ = auth.New(dir, none).Renew(t.Context(), "p", auth.Token{Access: auth.NewSecret("a")}, func(have auth.Token) (auth.Token, error) {
-				time.Sleep(29 * time.Second)
-				return have, nil
-			})
+			_, _ = auth.New(dir, none).
+				Renew(t.Context(), "p", auth.Token{Access: auth.NewSecret("a")}, func(have auth.Token) (auth.Token, error) {
+					time.Sleep(29 * time.Second)
+					return have, nil
+				})
 		})
 		time.Sleep(time.Second)
 		if _, err := auth.New(dir, none).Remove(t.Context(), "p"); err != nil {

@@ -91,7 +91,11 @@ func fill(t *testing.T, s *Store) {
 	t.Helper()
 	err := errors.Join(
 		s.Set(t.Context(), "openai", NewSecret(canary)),
-		s.SetToken(t.Context(), "github-copilot", Token{Refresh: NewSecret(canary + "-r"), Access: NewSecret(canary + "-a"), Expires: time.UnixMilli(5)}),
+		s.SetToken(
+			t.Context(),
+			"github-copilot",
+			Token{Refresh: NewSecret(canary + "-r"), Access: NewSecret(canary + "-a"), Expires: time.UnixMilli(5)},
+		),
 		s.SetLogin(t.Context(), Login{"https://example.org", "ORG_TOKEN", NewSecret(canary + "-o")}),
 	)
 	if err != nil {
@@ -108,7 +112,8 @@ func checkFilled(t *testing.T, s *Store) {
 	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}
-	if key.Key.Reveal() != canary || token.Refresh.Reveal() != canary+"-r" || token.Access.Reveal() != canary+"-a" || !token.Expires.Equal(time.UnixMilli(5)) {
+	if key.Key.Reveal() != canary || token.Refresh.Reveal() != canary+"-r" || token.Access.Reveal() != canary+"-a" ||
+		!token.Expires.Equal(time.UnixMilli(5)) {
 		t.Errorf("%q %q %q", key.Key.Reveal(), token.Refresh.Reveal(), token.Access.Reveal())
 	}
 	if len(logins) != 1 || logins[0].Env != "ORG_TOKEN" || logins[0].Token.Reveal() != canary+"-o" {
@@ -137,20 +142,35 @@ func TestKeyring(t *testing.T) {
 	}
 	checkFilled(t, storeWith(dir, v))
 	list, err := storeWith(dir, v).List()
-	want := []Info{{"github-copilot", KindOAuth, "the keyring"}, {"https://example.org", KindWellKnown, "the keyring"}, {"openai", KindKey, "the keyring"}}
+	want := []Info{
+		{"github-copilot", KindOAuth, "the keyring"},
+		{"https://example.org", KindWellKnown, "the keyring"},
+		{"openai", KindKey, "the keyring"},
+	}
 	if diff := cmp.Diff(want, list); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	s := storeWith(dir, v)
 	for i, want := range []string{"new-1", "new-2"} {
-		token, err := s.Renew(t.Context(), "github-copilot", Token{Access: NewSecret(canary + "-a")}, func(old Token) (Token, error) {
-			return Token{Refresh: NewSecret(old.Refresh.Reveal() + "+"), Access: NewSecret("new-1"), Expires: time.Now().Add(time.Hour)}, nil
-		})
+		token, err := s.Renew(
+			t.Context(),
+			"github-copilot",
+			Token{Access: NewSecret(canary + "-a")},
+			func(old Token) (Token, error) {
+				return Token{
+					Refresh: NewSecret(old.Refresh.Reveal() + "+"),
+					Access:  NewSecret("new-1"),
+					Expires: time.Now().Add(time.Hour),
+				}, nil
+			},
+		)
 		if err != nil || token.Access.Reveal() != "new-1" {
 			t.Errorf("%d %s: %s %v", i, want, token.Access.Reveal(), err)
 		}
 	}
-	if c, _, err := s.Get("github-copilot"); err != nil || c.Refresh.Reveal() != canary+"-r+" || c.From != "the keyring" || len(v.items) != 3 {
+	if c, _, err := s.Get("github-copilot"); err != nil || c.Refresh.Reveal() != canary+"-r+" ||
+		c.From != "the keyring" ||
+		len(v.items) != 3 {
 		t.Errorf("%s from %s, %d items, %v", c.Refresh.Reveal(), c.From, len(v.items), err)
 	}
 	v.late = func() {
@@ -204,11 +224,18 @@ func TestKeyringThatIsClosed(t *testing.T) {
 	}
 	v.closed = false
 	late := storeWith(dir, v)
-	token, err := late.Renew(t.Context(), "github-copilot", Token{Access: NewSecret(canary + "-a")}, func(old Token) (Token, error) {
-		v.closed = true // meanwhile
-		return Token{Refresh: old.Refresh, Access: NewSecret("new"), Expires: time.Now().Add(time.Hour)}, nil
-	})
-	if c, _, err2 := late.Get("github-copilot"); err != nil || err2 != nil || c.Access.Reveal() != token.Access.Reveal() || c.From != late.Path() {
+	token, err := late.Renew(
+		t.Context(),
+		"github-copilot",
+		Token{Access: NewSecret(canary + "-a")},
+		func(old Token) (Token, error) {
+			v.closed = true // meanwhile
+			return Token{Refresh: old.Refresh, Access: NewSecret("new"), Expires: time.Now().Add(time.Hour)}, nil
+		},
+	)
+	if c, _, err2 := late.Get("github-copilot"); err != nil || err2 != nil ||
+		c.Access.Reveal() != token.Access.Reveal() ||
+		c.From != late.Path() {
 		t.Errorf("%v %v from %s", err, err2, c.From)
 	}
 }

@@ -170,7 +170,11 @@ func (c Cache) fetch(ctx context.Context, etag string) (cacheFile, error) {
 	if err := checkFacts(raw); err != nil {
 		return cacheFile{}, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
-	return cacheFile{ETag: etagOf(resp.Header), From: c.sourceURL(), Facts: bytes.TrimPrefix(raw, []byte("\ufeff"))}, nil
+	return cacheFile{
+		ETag:  etagOf(resp.Header),
+		From:  c.sourceURL(),
+		Facts: bytes.TrimPrefix(raw, []byte("\ufeff")),
+	}, nil
 }
 
 // checkFacts fails if an answer is not a list of models.

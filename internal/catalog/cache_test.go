@@ -41,7 +41,11 @@ func cacheOf(tb testing.TB, s *source) Cache {
 	tb.Helper()
 	server := httptest.NewServer(s)
 	tb.Cleanup(server.Close)
-	return Cache{Path: filepath.Join(tb.TempDir(), "cache", "models.json"), URL: server.URL, Transport: http.DefaultTransport}
+	return Cache{
+		Path:      filepath.Join(tb.TempDir(), "cache", "models.json"),
+		URL:       server.URL,
+		Transport: http.DefaultTransport,
+	}
 }
 
 const facts = `{"p":{"name":"P","env":["K"],"api":"https://p","models":{"m":{"name":"M","new_field":[1]}}}}`
@@ -60,11 +64,15 @@ func TestRefresh(t *testing.T) {
 	if len(s.asked) != 2 || s.asked[1] != `"1"` {
 		t.Errorf("asked %q", s.asked)
 	}
-	if m := model(t, build(t, Overlay{Facts: parsed(t, string(c.Facts()))}), "p", "m"); !strings.Contains(string(m.Extra), "new_field") {
+	if m := model(t, build(t, Overlay{Facts: parsed(t, string(c.Facts()))}), "p", "m"); !strings.Contains(
+		string(m.Extra),
+		"new_field",
+	) {
 		t.Errorf("%+v", m)
 	}
 	s.body, s.tag = strings.Replace(facts, `"M"`, `"N"`, 1), `"2"`
-	if changed, err := c.Refresh(t.Context()); !changed || err != nil || model(t, build(t, Overlay{Facts: parsed(t, string(c.Facts()))}), "p", "m").Title != "N" {
+	if changed, err := c.Refresh(t.Context()); !changed || err != nil ||
+		model(t, build(t, Overlay{Facts: parsed(t, string(c.Facts()))}), "p", "m").Title != "N" {
 		t.Errorf("%v %v", changed, err)
 	}
 	elsewhere := c
@@ -140,7 +148,9 @@ func TestBadRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	patch := ProviderPatch{Models: map[string]jsontext.Value{"odd": jsontext.Value(`{"name":"Mine"}`), "gone": jsontext.Value(`null`)}}
+	patch := ProviderPatch{
+		Models: map[string]jsontext.Value{"odd": jsontext.Value(`{"name":"Mine"}`), "gone": jsontext.Value(`null`)},
+	}
 	c := build(t, Overlay{Facts: f, Providers: map[string]ProviderPatch{"p": patch}})
 	if len(c.Models()) != 2 || model(t, c, "p", "good").Title != "G" || model(t, c, "p", "odd").Title != "Mine" {
 		t.Errorf("%+v", c.Models())
@@ -150,7 +160,8 @@ func TestBadRows(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := c.Provider("q"); err == nil || !strings.Contains(err.Error(), "cannot be read: want an object, got a number") {
+	if _, err := c.Provider("q"); err == nil ||
+		!strings.Contains(err.Error(), "cannot be read: want an object, got a number") {
 		t.Error(err)
 	}
 }
@@ -187,7 +198,8 @@ func TestReadFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 		raw, err := ReadFacts(path)
-		if (err == nil) != (tt.want == "") || err == nil && string(raw) != tt.text || err != nil && !strings.Contains(err.Error(), tt.want) {
+		if (err == nil) != (tt.want == "") || err == nil && string(raw) != tt.text ||
+			err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %s %v", tt.text, raw, err)
 		}
 	}
@@ -201,7 +213,9 @@ func TestReadFacts(t *testing.T) {
 
 func FuzzFacts(f *testing.F) {
 	f.Add(facts)
-	f.Add(`{"p":{"models":{"m":{"cost":{"input":-1},"variants":{"x":{"headers":1}},"reasoning_options":[{"type":"effort","values":[1,"\u0000"]}]}}}}`)
+	f.Add(
+		`{"p":{"models":{"m":{"cost":{"input":-1},"variants":{"x":{"headers":1}},"reasoning_options":[{"type":"effort","values":[1,"\u0000"]}]}}}}`,
+	)
 	f.Add(fmt.Sprintf(`{"p":%s}`, strings.Repeat(`{"models":`, 50)))
 	f.Fuzz(func(t *testing.T, text string) {
 		if checkFacts([]byte(text)) != nil {

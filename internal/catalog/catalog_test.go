@@ -83,13 +83,22 @@ func TestWire(t *testing.T) {
 		got  any
 		want string
 	}{
-		{model(t, c, "p", "m"), `{"id":"m","providerID":"p","family":"f","name":"M","api":{"id":"m","type":"aisdk","package":"@ai-sdk/x","url":"https://p/v1"},` +
-			`"capabilities":{"tools":true,"input":["text","image"],"output":["text"]},"request":{"headers":{"X":"1"},"body":{"store":false}},` +
-			`"variants":[{"id":"low","headers":{},"body":{"reasoningEffort":"low"}}],"time":{"released":1767312000000},` +
-			`"cost":[{"input":1.25,"output":10,"cache":{"read":0.125,"write":0}},{"tier":{"type":"context","size":272000},"input":2.5,"output":15,"cache":{"read":0,"write":0}}],` +
-			`"status":"beta","enabled":true,"limit":{"context":400000,"input":272000,"output":128000}}`},
-		{c.Providers()[0], `{"id":"p","integrationID":"p","name":"P","disabled":true,"api":{"type":"aisdk","package":"@ai-sdk/x","url":"https://p/v1"},"request":{"headers":{},"body":{}}}`},
-		{Model{}, `{"id":"","providerID":"","name":"","api":{"type":""},"capabilities":{"tools":false,"input":[],"output":[]},"request":{"headers":{},"body":{}},"variants":[],"time":{"released":0},"cost":[],"status":"","enabled":false,"limit":{"context":0,"output":0}}`},
+		{
+			model(t, c, "p", "m"),
+			`{"id":"m","providerID":"p","family":"f","name":"M","api":{"id":"m","type":"aisdk","package":"@ai-sdk/x","url":"https://p/v1"},` +
+				`"capabilities":{"tools":true,"input":["text","image"],"output":["text"]},"request":{"headers":{"X":"1"},"body":{"store":false}},` +
+				`"variants":[{"id":"low","headers":{},"body":{"reasoningEffort":"low"}}],"time":{"released":1767312000000},` +
+				`"cost":[{"input":1.25,"output":10,"cache":{"read":0.125,"write":0}},{"tier":{"type":"context","size":272000},"input":2.5,"output":15,"cache":{"read":0,"write":0}}],` +
+				`"status":"beta","enabled":true,"limit":{"context":400000,"input":272000,"output":128000}}`,
+		},
+		{
+			c.Providers()[0],
+			`{"id":"p","integrationID":"p","name":"P","disabled":true,"api":{"type":"aisdk","package":"@ai-sdk/x","url":"https://p/v1"},"request":{"headers":{},"body":{}}}`,
+		},
+		{
+			Model{},
+			`{"id":"","providerID":"","name":"","api":{"type":""},"capabilities":{"tools":false,"input":[],"output":[]},"request":{"headers":{},"body":{}},"variants":[],"time":{"released":0},"cost":[],"status":"","enabled":false,"limit":{"context":0,"output":0}}`,
+		},
 	}
 	for _, tt := range tests {
 		got, err := json.Marshal(tt.got, json.Deterministic(true))
@@ -113,9 +122,14 @@ func TestOverlay(t *testing.T) {
 	c := build(t, Overlay{
 		HasKey: keys("openai", "xai"),
 		Providers: map[string]ProviderPatch{
-			"mine": {Name: "Mine", BaseURL: "http://127.0.0.1:9/v1", Headers: map[string]string{"X-A": "p", "X-B": "p"}, Models: patch(`{
+			"mine": {
+				Name:    "Mine",
+				BaseURL: "http://127.0.0.1:9/v1",
+				Headers: map[string]string{"X-A": "p", "X-B": "p"},
+				Models: patch(`{
 				"a/b": {"id":"wire-name","headers":{"X-B":"m"},"limit":{"context":1000,"output":100},"interleaved":{"field":"reasoning"},"attachment":true},
-				"plain": {}}`)},
+				"plain": {}}`),
+			},
 			"openai": {Whitelist: []string{"gpt-4o", "gpt-4.1"}, Blacklist: []string{"gpt-4.1"}, Models: patch(`{
 				"gpt-4o": {"name":"Mine 4o","cost":{"input":7},"status":"deprecated","variants":{"fast":{"serviceTier":"priority"}}}}`)},
 			"groq":     {BaseURL: "http://gateway/v1"},
@@ -127,18 +141,25 @@ func TestOverlay(t *testing.T) {
 	})
 	mine := model(t, c, "mine", "a/b")
 	if mine.API.ID != "wire-name" || mine.API.URL != "http://127.0.0.1:9/v1" || mine.API.Package != defaultPackage || !mine.Available ||
-		!mine.Capabilities.Tools || !mine.AcceptsInput("image") || mine.ReasoningField != "reasoning" || mine.Limit.Context != 1000 || mine.Title != "a/b" {
+		!mine.Capabilities.Tools ||
+		!mine.AcceptsInput("image") ||
+		mine.ReasoningField != "reasoning" ||
+		mine.Limit.Context != 1000 ||
+		mine.Title != "a/b" {
 		t.Errorf("%+v", mine)
 	}
 	if diff := cmp.Diff(map[string]string{"X-A": "p", "X-B": "m"}, mine.Request.Headers); diff != "" {
 		t.Error(diff)
 	}
-	if m := model(t, c, "mine", "plain"); !m.Available || !m.AcceptsInput("text") || m.AcceptsInput("image") || m.Cost(usage(1, 1)) != 0 {
+	if m := model(t, c, "mine", "plain"); !m.Available || !m.AcceptsInput("text") || m.AcceptsInput("image") ||
+		m.Cost(usage(1, 1)) != 0 {
 		t.Errorf("%+v", m)
 	}
 	changed := model(t, c, "openai", "gpt-4o")
-	if changed.Title != "Mine 4o" || changed.Rates[0].Input != 7_000_000 || changed.Rates[0].Output != 10_000_000 || changed.Status != Deprecated ||
-		!slices.ContainsFunc(changed.Variants, func(v Variant) bool { return v.ID == "fast" }) || !changed.Available {
+	if changed.Title != "Mine 4o" || changed.Rates[0].Input != 7_000_000 || changed.Rates[0].Output != 10_000_000 ||
+		changed.Status != Deprecated ||
+		!slices.ContainsFunc(changed.Variants, func(v Variant) bool { return v.ID == "fast" }) ||
+		!changed.Available {
 		t.Errorf("%+v", changed)
 	}
 	available := map[string]bool{}
@@ -156,7 +177,10 @@ func TestOverlay(t *testing.T) {
 }
 
 func TestEnabledProviders(t *testing.T) {
-	c := build(t, Overlay{HasKey: keys("openai", "groq", "xai"), Enabled: []string{"openai", "groq"}, Disabled: []string{"groq"}})
+	c := build(
+		t,
+		Overlay{HasKey: keys("openai", "groq", "xai"), Enabled: []string{"openai", "groq"}, Disabled: []string{"groq"}},
+	)
 	for _, m := range c.Available() {
 		if m.ProviderID != "openai" {
 			t.Errorf("%s is available", m.Name())
@@ -170,11 +194,49 @@ func TestBadInput(t *testing.T) {
 		o    Overlay
 		want string
 	}{
-		{"price", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"cost":{"input":-1}}`)}}}}, "provider.x"},
-		{"limit", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"context":"big"}}`)}}}}, "provider.x: models.m.limit.context: want a whole number"},
-		{"negative limit", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"output":-1}}`)}}}}, "provider.x: models.m.limit.output: want a whole number that is not negative"},
-		{"part of a token", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"context":1.5}}`)}}}}, "provider.x: models.m.limit.context: want a whole number"},
-		{"not JSON", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{`)}}}}, "provider.x.models"},
+		{
+			"price",
+			Overlay{
+				Providers: map[string]ProviderPatch{
+					"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"cost":{"input":-1}}`)}},
+				},
+			},
+			"provider.x",
+		},
+		{
+			"limit",
+			Overlay{
+				Providers: map[string]ProviderPatch{
+					"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"context":"big"}}`)}},
+				},
+			},
+			"provider.x: models.m.limit.context: want a whole number",
+		},
+		{
+			"negative limit",
+			Overlay{
+				Providers: map[string]ProviderPatch{
+					"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"output":-1}}`)}},
+				},
+			},
+			"provider.x: models.m.limit.output: want a whole number that is not negative",
+		},
+		{
+			"part of a token",
+			Overlay{
+				Providers: map[string]ProviderPatch{
+					"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"context":1.5}}`)}},
+				},
+			},
+			"provider.x: models.m.limit.context: want a whole number",
+		},
+		{
+			"not JSON",
+			Overlay{
+				Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{`)}}},
+			},
+			"provider.x.models",
+		},
 	}
 	for _, tt := range tests {
 		if _, err := New(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -215,7 +277,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("%.40s: %v", tt.name, err)
 			continue
 		}
-		if tt.nearest == "" && len(unknown.Nearest) > 0 || tt.nearest != "" && !slices.Contains(unknown.Nearest, tt.nearest) {
+		if tt.nearest == "" && len(unknown.Nearest) > 0 ||
+			tt.nearest != "" && !slices.Contains(unknown.Nearest, tt.nearest) {
 			t.Errorf("%.40s: nearest %v, want %s", tt.name, unknown.Nearest, tt.nearest)
 		}
 	}
@@ -270,7 +333,10 @@ func TestSmallCallsTools(t *testing.T) {
 		"tts-mini":{"release_date":"2026-01-01","tool_call":false,"cost":{"input":0.1,"output":0.1}},
 		"chat-mini":{"release_date":"2026-01-01","tool_call":true,"cost":{"input":1,"output":1}}}}}`
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	c := build(t, Overlay{Facts: parsed(t, strings.Replace(source, `"env"`, `"api":"https://p","env"`, 1)), HasKey: keys("p")})
+	c := build(
+		t,
+		Overlay{Facts: parsed(t, strings.Replace(source, `"env"`, `"api":"https://p","env"`, 1)), HasKey: keys("p")},
+	)
 	if m, ok := c.Small("p", now); !ok || m.ID != "chat-mini" {
 		t.Errorf("%s, %v", m.ID, ok)
 	}
@@ -287,7 +353,10 @@ func TestSmall(t *testing.T) {
 		{"azure", "azure", "", ""},
 	}
 	for _, tt := range tests {
-		m, ok := build(t, Overlay{Facts: parsed(t, young), Small: tt.configured, HasKey: keys("p", "q")}).Small(tt.provider, now)
+		m, ok := build(
+			t,
+			Overlay{Facts: parsed(t, young), Small: tt.configured, HasKey: keys("p", "q")},
+		).Small(tt.provider, now)
 		if ok != (tt.want != "") || ok && m.Name() != tt.want {
 			t.Errorf("%s: %s, %v", tt.name, m.Name(), ok)
 		}
@@ -305,8 +374,16 @@ func TestSmall(t *testing.T) {
 }
 
 func TestVariants(t *testing.T) {
-	c := build(t, Overlay{Facts: parsed(t, `{"p":{"models":{"m":{"reasoning_options":[{"type":"toggle"},{"type":"effort","values":["max","high","none","low"]}],
-		"variants":{"low":{"disabled":true},"zeta":{"x":1},"alpha":{"y":1},"high":{"reasoningSummary":"auto"}}}}}}`)})
+	c := build(
+		t,
+		Overlay{
+			Facts: parsed(
+				t,
+				`{"p":{"models":{"m":{"reasoning_options":[{"type":"toggle"},{"type":"effort","values":["max","high","none","low"]}],
+		"variants":{"low":{"disabled":true},"zeta":{"x":1},"alpha":{"y":1},"high":{"reasoningSummary":"auto"}}}}}}`,
+			),
+		},
+	)
 	m := model(t, c, "p", "m")
 	var ids []string
 	for _, v := range m.Variants {
@@ -315,7 +392,8 @@ func TestVariants(t *testing.T) {
 	if diff := cmp.Diff([]string{"none", "high", "max", "alpha", "zeta"}, ids); diff != "" {
 		t.Error(diff)
 	}
-	if v, ok := m.Variant("high"); !ok || string(v.Body["reasoningEffort"]) != `"high"` || string(v.Body["reasoningSummary"]) != `"auto"` {
+	if v, ok := m.Variant("high"); !ok || string(v.Body["reasoningEffort"]) != `"high"` ||
+		string(v.Body["reasoningSummary"]) != `"auto"` {
 		t.Errorf("%+v", v)
 	}
 	if _, ok := m.Variant("low"); ok {
@@ -328,13 +406,23 @@ func TestVariants(t *testing.T) {
 
 // FuzzNew lays any bytes over the catalog: an error or a catalog whose JSON can be written.
 func FuzzNew(f *testing.F) {
-	f.Add([]byte(young), []byte(`{"cost":{"input":1e-3,"tiers":[{"tier":{"size":1}}]},"limit":null,"interleaved":true,"variants":{"a":1}}`))
+	f.Add(
+		[]byte(young),
+		[]byte(
+			`{"cost":{"input":1e-3,"tiers":[{"tier":{"size":1}}]},"limit":null,"interleaved":true,"variants":{"a":1}}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, source, patch []byte) {
 		facts, err := Parse(source)
 		if err != nil {
 			return
 		}
-		c, err := New(Overlay{Facts: facts, Providers: map[string]ProviderPatch{"p": {Models: map[string]jsontext.Value{"m": patch}}}})
+		c, err := New(
+			Overlay{
+				Facts:     facts,
+				Providers: map[string]ProviderPatch{"p": {Models: map[string]jsontext.Value{"m": patch}}},
+			},
+		)
 		if err != nil {
 			return
 		}
@@ -352,7 +440,9 @@ func TestFactsAreShared(t *testing.T) {
 	want := build(t, Overlay{Facts: facts})
 	build(t, Overlay{Facts: facts, Providers: map[string]ProviderPatch{"p": {
 		Name: "Mine", Whitelist: []string{"none"}, Headers: map[string]string{"X-A": "b"}, Body: values(`{"temperature":1}`),
-		Models: map[string]jsontext.Value{"mini": jsontext.Value(`{"name":"Other","modalities":{"input":["text"]},"options":{"a":1}}`)},
+		Models: map[string]jsontext.Value{
+			"mini": jsontext.Value(`{"name":"Other","modalities":{"input":["text"]},"options":{"a":1}}`),
+		},
 	}}})
 	if diff := cmp.Diff(want.Models(), build(t, Overlay{Facts: facts}).Models()); diff != "" {
 		t.Error(diff)
@@ -383,14 +473,21 @@ func BenchmarkNew(b *testing.B) {
 
 func TestVariantsOfTheConfiguration(t *testing.T) {
 	patch := jsontext.Value(`{"variant":"deep","variants":{"deep":{"headers":{"X-A":"b"},"reasoningEffort":"high"}}}`)
-	c := build(t, Overlay{Facts: parsed(t, `{"p":{"models":{"m":{}}}}`), Providers: map[string]ProviderPatch{"p": {Models: map[string]jsontext.Value{"m": patch}}}})
+	c := build(
+		t,
+		Overlay{
+			Facts:     parsed(t, `{"p":{"models":{"m":{}}}}`),
+			Providers: map[string]ProviderPatch{"p": {Models: map[string]jsontext.Value{"m": patch}}},
+		},
+	)
 	m, err := c.Model("p", "m")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"", "default", "deep"} {
 		v, ok := m.Variant(name)
-		if want := (Variant{ID: "deep", Headers: map[string]string{"X-A": "b"}, Body: map[string]jsontext.Value{"reasoningEffort": jsontext.Value(`"high"`)}}); !ok || !cmp.Equal(want, v) {
+		if want := (Variant{ID: "deep", Headers: map[string]string{"X-A": "b"}, Body: map[string]jsontext.Value{"reasoningEffort": jsontext.Value(`"high"`)}}); !ok ||
+			!cmp.Equal(want, v) {
 			t.Errorf("%q: got %+v", name, v)
 		}
 	}
@@ -400,10 +497,15 @@ func TestVariantsOfTheConfiguration(t *testing.T) {
 func TestOwnNames(t *testing.T) {
 	facts := `{"p":{"npm":"@ai-sdk/openai","models":{"big":{"id":"big","name":"Big","reasoning":true,"limit":{"context":1e5,"output":100.0},"cost":{"input":2,"output":4},
 		"modalities":{"input":["text","image"],"output":["text"]},"options":{"a":1},"variants":{"deep":{"b":1}}},"small":{}}}}`
-	patch := values(`{"fast":{"id":"big","options":{"c":2},"cost":{"input":3}},"named":{"id":"big","name":"Mine"},"other":{"id":"unheard-of"}}`)
+	patch := values(
+		`{"fast":{"id":"big","options":{"c":2},"cost":{"input":3}},"named":{"id":"big","name":"Mine"},"other":{"id":"unheard-of"}}`,
+	)
 	c := build(t, Overlay{Facts: parsed(t, facts), Providers: map[string]ProviderPatch{"p": {Models: patch}}})
 	fast, big := model(t, c, "p", "fast"), model(t, c, "p", "big")
-	if fast.API.ID != "big" || fast.Title != "fast" || fast.Limit != (Limit{Context: 100_000, Output: 100}) || fast.Limit != big.Limit || !fast.AcceptsInput("image") || !fast.Reasoning {
+	if fast.API.ID != "big" || fast.Title != "fast" || fast.Limit != (Limit{Context: 100_000, Output: 100}) ||
+		fast.Limit != big.Limit ||
+		!fast.AcceptsInput("image") ||
+		!fast.Reasoning {
 		t.Errorf("%+v", fast)
 	}
 	if fast.Rates[0].Input != 3_000_000 || fast.Rates[0].Output != 4_000_000 || big.Rates[0].Input != 2_000_000 {

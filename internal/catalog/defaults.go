@@ -38,7 +38,8 @@ func (m Model) defaultOptions() map[string]jsontext.Value {
 func (m Model) addThinking(id string, out map[string]jsontext.Value) {
 	chat, messages := m.API.Package == defaultPackage, isAnthropicPackage(m.API.Package)
 	switch {
-	case m.ProviderID == "baseten" && m.Reasoning, m.ProviderID == "opencode" && (strings.Contains(id, "kimi-k2-thinking") || strings.Contains(id, "glm-4.6")):
+	case m.ProviderID == "baseten" && m.Reasoning,
+		m.ProviderID == "opencode" && (strings.Contains(id, "kimi-k2-thinking") || strings.Contains(id, "glm-4.6")):
 		out["chat_template_args"] = jsontext.Value(`{"enable_thinking":true}`)
 	case chat && (strings.HasPrefix(m.ProviderID, "zai") || strings.HasPrefix(m.ProviderID, "zhipuai")):
 		out["thinking"] = jsontext.Value(`{"type":"enabled","clear_thinking":false}`)
@@ -73,7 +74,8 @@ func (m Model) addGPT5(id string, out map[string]jsontext.Value) {
 	if m.API.Package == "@ai-sdk/openai" {
 		out["include"] = jsontext.Value(`["reasoning.encrypted_content"]`)
 	}
-	if native && !azure && strings.Contains(id, "gpt-5.") && !strings.Contains(id, "codex") && !strings.Contains(id, "-chat") {
+	if native && !azure && strings.Contains(id, "gpt-5.") && !strings.Contains(id, "codex") &&
+		!strings.Contains(id, "-chat") {
 		out["textVerbosity"] = jsontext.Value(`"low"`)
 	}
 }

@@ -88,7 +88,10 @@ func (o Overlay) buildSource(id string, raw jsontext.Value) (*sourceProvider, er
 	if err != nil {
 		return nil, fmt.Errorf("provider.%s: %s", id, problemText(err))
 	}
-	maps.DeleteFunc(s.Models, func(_ string, m *sourceModel) bool { return m == nil }) // the configuration removes a model that does not exist
+	maps.DeleteFunc(
+		s.Models,
+		func(_ string, m *sourceModel) bool { return m == nil },
+	) // the configuration removes a model that does not exist
 	return s, nil
 }
 
@@ -119,7 +122,8 @@ func addBaseModels(patch, known map[string]jsontext.Value) map[string]jsontext.V
 			ID   string         `json:"id"`
 			Name jsontext.Value `json:"name"`
 		}
-		if json.Unmarshal(v, &says, lenientJSON) != nil || says.ID == key || known[says.ID] == nil || known[key] != nil {
+		if json.Unmarshal(v, &says, lenientJSON) != nil || says.ID == key || known[says.ID] == nil ||
+			known[key] != nil {
 			continue
 		}
 		if says.Name == nil {
@@ -147,7 +151,12 @@ func mergeJSON(base, over jsontext.Value) jsontext.Value {
 		}
 		a[name] = mergeJSON(a[name], v)
 	}
-	out, err := json.Marshal(a, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	out, err := json.Marshal(
+		a,
+		json.Deterministic(true),
+		jsontext.AllowInvalidUTF8(true),
+		jsontext.AllowDuplicateNames(true),
+	)
 	if err != nil {
 		return over
 	}

@@ -33,7 +33,10 @@ func Partition(at option.Vendor, layers ...map[string]jsontext.Value) Options {
 }
 
 // mergeLayers merges layers of options and says which it drops.
-func mergeLayers(at option.Vendor, layers ...map[string]jsontext.Value) (all map[string]jsontext.Value, dropped []string) {
+func mergeLayers(
+	at option.Vendor,
+	layers ...map[string]jsontext.Value,
+) (all map[string]jsontext.Value, dropped []string) {
 	all = map[string]jsontext.Value{}
 	for _, layer := range layers {
 		for _, name := range slices.Sorted(maps.Keys(layer)) {

@@ -20,20 +20,53 @@ func TestPartition(t *testing.T) {
 		{"nothing", nil, Options{}},
 		{
 			"generation in any spelling",
-			[]string{`{"temperature":0.5,"top_p":1,"topK":3,"max_tokens":9,"frequencyPenalty":1,"presence_penalty":2,"seed":4,"stopSequences":["x"]}`},
-			Options{Generate: llm.Generation{Temperature: new(0.5), TopP: new(1.0), TopK: new(3), MaxTokens: 9, FrequencyPenalty: new(1.0), PresencePenalty: new(2.0), Seed: new(int64(4)), Stop: []string{"x"}}},
+			[]string{
+				`{"temperature":0.5,"top_p":1,"topK":3,"max_tokens":9,"frequencyPenalty":1,"presence_penalty":2,"seed":4,"stopSequences":["x"]}`,
+			},
+			Options{
+				Generate: llm.Generation{
+					Temperature:      new(0.5),
+					TopP:             new(1.0),
+					TopK:             new(3),
+					MaxTokens:        9,
+					FrequencyPenalty: new(1.0),
+					PresencePenalty:  new(2.0),
+					Seed:             new(int64(4)),
+					Stop:             []string{"x"},
+				},
+			},
 		},
 		{
 			"semantic options get their neutral names",
-			[]string{`{"reasoning_effort":"high","textVerbosity":"low","service_tier":"flex","thinking":{"type":"enabled"}}`},
-			Options{Semantic: values(`{"reasoningEffort":"high","textVerbosity":"low","serviceTier":"flex","thinking":{"type":"enabled"}}`)},
+			[]string{
+				`{"reasoning_effort":"high","textVerbosity":"low","service_tier":"flex","thinking":{"type":"enabled"}}`,
+			},
+			Options{
+				Semantic: values(
+					`{"reasoningEffort":"high","textVerbosity":"low","serviceTier":"flex","thinking":{"type":"enabled"}}`,
+				),
+			},
 		},
-		{"transport options go nowhere", []string{`{"apiKey":"x","base_url":"y","headers":{},"timeout":1,"setCacheKey":true}`}, Options{}},
-		{"the rest is for the body", []string{`{"enable_thinking":true}`}, Options{Body: values(`{"enable_thinking":true}`)}},
+		{
+			"transport options go nowhere",
+			[]string{`{"apiKey":"x","base_url":"y","headers":{},"timeout":1,"setCacheKey":true}`},
+			Options{},
+		},
+		{
+			"the rest is for the body",
+			[]string{`{"enable_thinking":true}`},
+			Options{Body: values(`{"enable_thinking":true}`)},
+		},
 		{
 			"later layers win, objects deeply, whatever the spelling",
-			[]string{`{"reasoningEffort":"low","extra":{"a":1,"b":{"c":1}},"gone":1}`, `{"reasoning_effort":"high","extra":{"b":{"d":2}},"gone":null}`},
-			Options{Semantic: values(`{"reasoningEffort":"high"}`), Body: values(`{"extra":{"a":1,"b":{"c":1,"d":2}}}`)},
+			[]string{
+				`{"reasoningEffort":"low","extra":{"a":1,"b":{"c":1}},"gone":1}`,
+				`{"reasoning_effort":"high","extra":{"b":{"d":2}},"gone":null}`,
+			},
+			Options{
+				Semantic: values(`{"reasoningEffort":"high"}`),
+				Body:     values(`{"extra":{"a":1,"b":{"c":1,"d":2}}}`),
+			},
 		},
 		{
 			"a value of the wrong type is dropped and told",
@@ -50,10 +83,20 @@ func TestPartition(t *testing.T) {
 		},
 		{
 			"what is wrong is left out of its layer alone",
-			[]string{`{"topP":0.5,"thinking":{"type":"enabled"},"stop":"END"}`, `{"top_p":7,"thinking":{"budgetTokens":"many"},"stream":false,"x":"any"}`},
+			[]string{
+				`{"topP":0.5,"thinking":{"type":"enabled"},"stop":"END"}`,
+				`{"top_p":7,"thinking":{"budgetTokens":"many"},"stream":false,"x":"any"}`,
+			},
 			Options{
-				Generate: llm.Generation{TopP: new(0.5), Stop: []string{"END"}}, Semantic: values(`{"thinking":{"type":"enabled"}}`), Body: values(`{"x":"any"}`),
-				Dropped: []string{`stream: cairn sets it itself`, `thinking.budgetTokens: want a whole number, 1 or more`, `top_p: want a number from 0 to 1, got 7`},
+				Generate: llm.Generation{
+					TopP: new(0.5),
+					Stop: []string{"END"},
+				}, Semantic: values(`{"thinking":{"type":"enabled"}}`), Body: values(`{"x":"any"}`),
+				Dropped: []string{
+					`stream: cairn sets it itself`,
+					`thinking.budgetTokens: want a whole number, 1 or more`,
+					`top_p: want a number from 0 to 1, got 7`,
+				},
 			},
 		},
 	}
@@ -79,7 +122,10 @@ func TestPartition(t *testing.T) {
 // TestDroppedOptions looks at what a model says of its options, wherever they come from.
 func TestDroppedOptions(t *testing.T) {
 	c, err := New(Overlay{
-		Facts: parsed(t, `{"tiny":{"npm":"@ai-sdk/openai","models":{"one":{"reasoning":true,"reasoning_options":[{"type":"effort","values":["ultra"]}]}}}}`),
+		Facts: parsed(
+			t,
+			`{"tiny":{"npm":"@ai-sdk/openai","models":{"one":{"reasoning":true,"reasoning_options":[{"type":"effort","values":["ultra"]}]}}}}`,
+		),
 		Providers: map[string]ProviderPatch{"tiny": {
 			Body: values(`{"max_tokens":10,"topP":7,"reasoningEffort":"ultra"}`),
 			Models: map[string]jsontext.Value{"one": jsontext.Value(
@@ -103,7 +149,9 @@ func TestDroppedOptions(t *testing.T) {
 	}
 	odd, _ := m.Variant("odd")
 	o := m.Options(odd.Body)
-	if o.Generate.MaxTokens != 20 || o.Generate.TopP != nil || o.Generate.Seed == nil || string(o.Semantic["reasoningEffort"]) != `"ultra"` || o.Dropped != nil {
+	if o.Generate.MaxTokens != 20 || o.Generate.TopP != nil || o.Generate.Seed == nil ||
+		string(o.Semantic["reasoningEffort"]) != `"ultra"` ||
+		o.Dropped != nil {
 		t.Errorf("%+v", o)
 	}
 }

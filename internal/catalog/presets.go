@@ -36,7 +36,8 @@ func hasNoPresets(id string) bool {
 			return true
 		}
 	}
-	return strings.Contains(id, "minimax") && !strings.Contains(id, "minimax-m3") || strings.Contains(id, "glm") && !strings.Contains(id, "glm-5.2")
+	return strings.Contains(id, "minimax") && !strings.Contains(id, "minimax-m3") ||
+		strings.Contains(id, "glm") && !strings.Contains(id, "glm-5.2")
 }
 
 func (m Model) effortPresets(levels ...string) map[string]map[string]jsontext.Value {
@@ -86,8 +87,10 @@ func (m Model) thinkingBudgets(id string) (high, highest int64) {
 
 var (
 	three = []string{"low", "medium", "high"}
-	claud = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(opus|sonnet|fable)-(\d)(?:[-.](\d)(?:\D|$))?`) })
-	gpt   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`gpt-5(?:\.(\d+))?`) })
+	claud = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`(opus|sonnet|fable)-(\d)(?:[-.](\d)(?:\D|$))?`) },
+	)
+	gpt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`gpt-5(?:\.(\d+))?`) })
 )
 
 // claudeEfforts returns the efforts of Anthropic's models that take one.

@@ -93,8 +93,18 @@ func TestCost(t *testing.T) {
 	}{
 		{"nothing", "plain", llm.Usage{}, 0},
 		{"input and output", "plain", usage(1000, 100), 1000*3_000_000 + 100*15_000_000},
-		{"cache", "plain", llm.Usage{Input: 1000, CacheRead: 600, CacheWrite: 300, Output: 1}, 100*3_000_000 + 600*300_000 + 300*3_750_000 + 15_000_000},
-		{"kept for an hour", "plain", llm.Usage{Input: 300, CacheWrite: 300, LongWrite: 200}, 100*3_750_000 + 200*6_000_000},
+		{
+			"cache",
+			"plain",
+			llm.Usage{Input: 1000, CacheRead: 600, CacheWrite: 300, Output: 1},
+			100*3_000_000 + 600*300_000 + 300*3_750_000 + 15_000_000,
+		},
+		{
+			"kept for an hour",
+			"plain",
+			llm.Usage{Input: 300, CacheWrite: 300, LongWrite: 200},
+			100*3_750_000 + 200*6_000_000,
+		},
 		{"reasoning is output", "plain", llm.Usage{Output: 100, Reasoning: 80}, 100 * 15_000_000},
 		{"negative counts cost nothing", "plain", llm.Usage{Input: -5, Output: -5, CacheRead: -1, CacheWrite: -1}, 0},
 		{"more cached than sent", "plain", llm.Usage{Input: 10, CacheRead: 20}, 20 * 300_000},

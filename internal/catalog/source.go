@@ -91,7 +91,11 @@ type sourceRate struct {
 }
 
 // lenientJSON accepts JSON of other programs.
-var lenientJSON = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(json.UnmarshalFromFunc(decodeCount)))
+var lenientJSON = json.JoinOptions(
+	jsontext.AllowDuplicateNames(true),
+	jsontext.AllowInvalidUTF8(true),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(decodeCount)),
+)
 
 // What is expected instead of an invalid count.
 var (
@@ -123,9 +127,10 @@ func decodeCount(dec *jsontext.Decoder, n *int64) error {
 func (s *sourceProvider) toProvider(o Overlay) Provider {
 	patch, patched := o.Providers[s.ID]
 	p := Provider{
-		ID:       s.ID,
-		Name:     firstNonEmpty(patch.Name, s.Name, s.ID),
-		Disabled: patch.Disabled || slices.Contains(o.Disabled, s.ID) || (o.Enabled != nil && !slices.Contains(o.Enabled, s.ID)),
+		ID:   s.ID,
+		Name: firstNonEmpty(patch.Name, s.Name, s.ID),
+		Disabled: patch.Disabled || slices.Contains(o.Disabled, s.ID) ||
+			(o.Enabled != nil && !slices.Contains(o.Enabled, s.ID)),
 		API: API{
 			Type: "aisdk", Package: firstNonEmpty(patch.Package, s.NPM, defaultPackage), URL: firstNonEmpty(patch.BaseURL, s.API),
 		},
@@ -178,13 +183,17 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 			ID: firstNonEmpty(s.ID, s.key), Type: p.API.Type, Package: pkg,
 			URL: firstNonEmpty(patch.BaseURL, s.Provider.API, p.API.URL), Settings: p.API.Settings,
 		},
-		Capabilities: Capabilities{Tools: s.ToolCall == nil || *s.ToolCall, Input: s.Modalities.Input, Output: s.Modalities.Output},
-		Request:      Request{Headers: mergeMaps(p.Request.Headers, s.Headers), Variant: s.Variant},
-		Time:         Time{Released: parseDate(s.ReleaseDate)},
-		Rates:        s.Cost.listRates(),
-		Status:       s.Status,
-		Limit:        s.Limit,
-		Reasoning:    s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature, Efforts: s.listEfforts(), Extra: s.Extra,
+		Capabilities: Capabilities{
+			Tools:  s.ToolCall == nil || *s.ToolCall,
+			Input:  s.Modalities.Input,
+			Output: s.Modalities.Output,
+		},
+		Request:   Request{Headers: mergeMaps(p.Request.Headers, s.Headers), Variant: s.Variant},
+		Time:      Time{Released: parseDate(s.ReleaseDate)},
+		Rates:     s.Cost.listRates(),
+		Status:    s.Status,
+		Limit:     s.Limit,
+		Reasoning: s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature, Efforts: s.listEfforts(), Extra: s.Extra,
 	}
 	if len(m.Capabilities.Input) == 0 {
 		m.Capabilities.Input = []string{"text"}

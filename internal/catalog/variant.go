@@ -97,15 +97,22 @@ func (m Model) effortOptions(level string, v jsontext.Value) map[string]jsontext
 		if strings.Contains(m.API.ID, "opus-4-5") || level == "none" {
 			return map[string]jsontext.Value{"effort": v}
 		}
-		return map[string]jsontext.Value{"effort": v, "thinking": jsontext.Value(`{"type":"adaptive","display":"summarized"}`)}
+		return map[string]jsontext.Value{
+			"effort":   v,
+			"thinking": jsontext.Value(`{"type":"adaptive","display":"summarized"}`),
+		}
 	case "@ai-sdk/google", "@ai-sdk/google-vertex":
-		return map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"includeThoughts":true,"thinkingLevel":` + string(v) + `}`)}
+		return map[string]jsontext.Value{
+			"thinkingConfig": jsontext.Value(`{"includeThoughts":true,"thinkingLevel":` + string(v) + `}`),
+		}
 	case "@ai-sdk/amazon-bedrock":
 		kind := "enabled"
 		if strings.Contains(m.API.ID, "anthropic.") {
 			kind = "adaptive"
 		}
-		return map[string]jsontext.Value{"reasoningConfig": jsontext.Value(`{"type":"` + kind + `","maxReasoningEffort":` + string(v) + `}`)}
+		return map[string]jsontext.Value{
+			"reasoningConfig": jsontext.Value(`{"type":"` + kind + `","maxReasoningEffort":` + string(v) + `}`),
+		}
 	default:
 		return map[string]jsontext.Value{"reasoningEffort": v}
 	}
@@ -138,9 +145,13 @@ func (m Model) budgetOptions(tokens int64) map[string]jsontext.Value {
 	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
 		return map[string]jsontext.Value{"thinking": jsontext.Value(`{"type":"enabled","budgetTokens":` + n + `}`)}
 	case "@ai-sdk/google", "@ai-sdk/google-vertex":
-		return map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"includeThoughts":true,"thinkingBudget":` + n + `}`)}
+		return map[string]jsontext.Value{
+			"thinkingConfig": jsontext.Value(`{"includeThoughts":true,"thinkingBudget":` + n + `}`),
+		}
 	case "@ai-sdk/amazon-bedrock":
-		return map[string]jsontext.Value{"reasoningConfig": jsontext.Value(`{"type":"enabled","budgetTokens":` + n + `}`)}
+		return map[string]jsontext.Value{
+			"reasoningConfig": jsontext.Value(`{"type":"enabled","budgetTokens":` + n + `}`),
+		}
 	default:
 		return nil
 	}

@@ -224,7 +224,7 @@ func describeExpected(e *json.SemanticError, n *node) string {
 		}
 		switch t.Kind() {
 		case reflect.String:
-			want = "text in quotes"
+			want = "a string"
 		case reflect.Bool:
 			want = "true or false"
 		case reflect.Int, reflect.Int64, reflect.Float64:

@@ -428,7 +428,7 @@ func TestSubstitution(t *testing.T) {
 
 func TestErrorsHavePositions(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{"{\n  \"model\": 5\n}", `cairn.json:2:12: model: want text in quotes, got 5`},
+		{"{\n  \"model\": 5\n}", `cairn.json:2:12: model: want a string, got 5`},
 		{
 			`{"model": "gpt"}`,
 			`cairn.json:1:11: model: want "provider/model", such as "openai/gpt-5"; cairn models lists them, got "gpt"`,
@@ -450,14 +450,14 @@ func TestErrorsHavePositions(t *testing.T) {
 		{`{"agent": {"x": 1}}`, `cairn.json:1:17: agent.x: want an object in braces, got a number`},
 		{
 			`{"provider": {"p": {"options": {"apiKey": 123456789}}}}`,
-			`cairn.json:1:43: provider.p.options.apiKey: want text in quotes, got a number`,
+			`cairn.json:1:43: provider.p.options.apiKey: want a string, got a number`,
 		},
 		{
 			`{"provider": {"p": {"options": {"timeout": "soon"}}}}`,
 			`cairn.json:1:44: provider.p.options.timeout: want milliseconds, a time such as "90s" or "2m" (at most 30 days), or false for no limit, got "soon"`,
 		},
 		{`{"instructions": "x"}`, `cairn.json:1:18: instructions: want a list in square brackets, got text`},
-		{`{"instructions": ["x", 1]}`, `cairn.json:1:24: instructions.1: want text in quotes, got a number`},
+		{`{"instructions": ["x", 1]}`, `cairn.json:1:24: instructions.1: want a string, got a number`},
 		{
 			`{"permission": {"bash": {"git *": "alow"}}}`,
 			`cairn.json:1:35: permission.bash[git *]: want "allow", "ask" or "deny", got "alow"`,
@@ -492,7 +492,7 @@ func TestErrorsHavePositions(t *testing.T) {
 		},
 		{
 			`{"model": sk-secret}`,
-			`cairn.json:1:11: invalid JSON (comments and trailing commas are allowed): a value must be text in quotes, a number, true, false or null`,
+			`cairn.json:1:11: invalid JSON (comments and trailing commas are allowed): a value must be a string, a number, true, false or null`,
 		},
 		{
 			`{"model": "a/b"`,

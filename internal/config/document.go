@@ -149,7 +149,7 @@ func (d *document) syntaxError(err error) error {
 // shortenSyntaxError removes text that the parser quotes from the file, which may be a secret.
 func shortenSyntaxError(s string) string {
 	if strings.HasPrefix(s, "invalid literal") {
-		return "a value must be text in quotes, a number, true, false or null"
+		return "a value must be a string, a number, true, false or null"
 	}
 	if strings.Contains(s, "EOF") {
 		return "unexpected end of file"

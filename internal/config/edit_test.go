@@ -103,10 +103,10 @@ func TestEdit(t *testing.T) {
 
 func TestEditRefuses(t *testing.T) {
 	for _, tt := range []struct{ text, key, value, want string }{
-		{"{\n}", "model", `5`, "cairn.json:2:12: model: want text in quotes, got 5"},
+		{"{\n}", "model", `5`, "cairn.json:2:12: model: want a string, got 5"},
 		{`{"model": "a/b"}`, "model.x", `5`, "model.x: its parent is not an object"},
 		{`{"a": `, "model", `"a/b"`, "cairn.json:1:7: invalid JSON (comments and trailing commas are allowed): unexpected end of file"},
-		{"{\n}", "username", `5`, "cairn.json:2:15: username: want text in quotes, got a number"},
+		{"{\n}", "username", `5`, "cairn.json:2:15: username: want a string, got a number"},
 		{`{}`, "a..b", `1`, "the key has an empty part"},
 		{`{}`, `a."b`, `1`, "a quote in the key is not closed"},
 		{`{}`, "model", ``, "model: is not set in this file"},

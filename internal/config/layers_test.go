@@ -164,7 +164,7 @@ func TestAllErrorsAreKept(t *testing.T) {
 		"nowhere.json: no such file or directory",
 		userFile + ":5:17: permission: want rules {action, resource, effect}; action or effect is missing",
 		userFile + ":5:98: permission.effect: want \"allow\", \"ask\" or \"deny\", got \"no\"",
-		userFile + `:2:11: model: want text in quotes, got 1`,
+		userFile + `:2:11: model: want a string, got 1`,
 		userFile + `:3:14: snapshot: want true or false, got text`,
 		"repo/cairn.json:1:2: invalid JSON (comments and trailing commas are allowed): unexpected end of file",
 		`repo/.cairn/agent/x.md:2:8: agent.x.steps: want a whole number above 0, got "no"`,

@@ -66,7 +66,7 @@ func TestInvalidOptions(t *testing.T) {
 		`unsent 9:120: provider.openai.models.gpt-5.variants.v.store is not sent: want true or false, got 1`,
 		`unsent 11:96: provider.anthropic.models.c.options.thinking.budgetTokens is not sent: want a whole number, 1 or more, got "many"`,
 		`unused 12:133: provider.mine.options.region has no effect: only providers with @ai-sdk/amazon-bedrock read it`,
-		`unsent 14:53: provider.azure.options.apiVersion has no effect: want text in quotes, got 1`,
+		`unsent 14:53: provider.azure.options.apiVersion has no effect: want a string, got 1`,
 		`unused 14:72: provider.azure.options.resourceName has no effect: baseURL already contains the complete address`,
 		`unsent 15:33: provider.azure.options.useDeploymentBasedUrls has no effect: want true or false, got "yes"`,
 		`unused 15:76: provider.azure.options.fetch has no effect: its value is a program, which a configuration cannot contain`,

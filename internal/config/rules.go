@@ -109,7 +109,7 @@ func (l *loader) readRuleList(list *RuleList, n *node, path string) error {
 			}
 			if v.kind != '"' || v.text == "" {
 				return l.keepError(
-					v.doc.newError(v.offset, join(path, key), "want text in quotes, got %s", v.kindName()),
+					v.doc.newError(v.offset, join(path, key), "want a string, got %s", v.kindName()),
 				)
 			}
 			*to = v.text

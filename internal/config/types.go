@@ -247,7 +247,7 @@ func readText(dec *jsontext.Decoder) (string, error) {
 		return "", err
 	}
 	if tok.Kind() != '"' {
-		return "", fmt.Errorf("want text in quotes")
+		return "", fmt.Errorf("want a string")
 	}
 	return tok.String(), nil
 }

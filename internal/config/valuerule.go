@@ -143,7 +143,7 @@ func (f valueRule) describeAccepted() string {
 		case kind == 'f':
 			all = append(all, "false")
 		case kind == '"':
-			all = append(all, "text in quotes")
+			all = append(all, "a string")
 		case kind == '0' && f.whole:
 			all = append(all, "a whole number, 0 or more")
 		case kind == '0' && f.price:

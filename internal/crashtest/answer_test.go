@@ -120,7 +120,11 @@ func (w *world) answerAndKill(rng *rand.Rand, a *answered) {
 }
 
 func (w *world) prompt(ctx context.Context, c *child, a *answered) {
-	_, _ = c.client.Prompt(ctx, a.session, api.PromptRequest{ID: a.message, Prompt: &session.Prompt{Text: "do " + a.token}}) // it may die over this
+	_, _ = c.client.Prompt(
+		ctx,
+		a.session,
+		api.PromptRequest{ID: a.message, Prompt: &session.Prompt{Text: "do " + a.token}},
+	) // it may die over this
 }
 
 // replyAndKill answers, and kills at a random moment around that.
@@ -143,7 +147,9 @@ func (w *world) replyAndKill(ctx context.Context, rng *rand.Rand, c *child, a *a
 
 // pending waits until the session asks something, or is done or dead.
 func (w *world) pending(ctx context.Context, c *child, a *answered) (session.AskID, bool) {
-	for idle := 0; idle < 3; {
+	poll := time.NewTicker(3 * time.Millisecond) // the server is another process and sends no signal
+	defer poll.Stop()
+	for idle := 0; idle < 3; <-poll.C {
 		asks, err := c.client.Asks(ctx, a.session)
 		if err != nil {
 			return "", false
@@ -160,7 +166,6 @@ func (w *world) pending(ctx context.Context, c *child, a *answered) (session.Ask
 		} else {
 			idle++
 		}
-		<-time.After(3 * time.Millisecond) // the server is another process: nothing here can be waited for
 	}
 	return "", false
 }
@@ -231,7 +236,12 @@ func judgeAnswer(r store.Reader, a *answered, effects int) error {
 	case settled == 0:
 		return fmt.Errorf("the prompt led to no call")
 	case effects > settled || effects < done:
-		return fmt.Errorf("%d calls, %d of them recorded as done, and the effect happened %d times", settled, done, effects)
+		return fmt.Errorf(
+			"%d calls, %d of them recorded as done, and the effect happened %d times",
+			settled,
+			done,
+			effects,
+		)
 	}
 	for ask, acknowledged := range a.replies {
 		row, ok, err := store.FindAsk(r, ask)

@@ -71,7 +71,12 @@ type world struct {
 func newWorld(t testing.TB, pause time.Duration) *world {
 	t.Helper()
 	root := t.TempDir()
-	w := &world{t: t, home: filepath.Join(root, "home"), work: filepath.Join(root, "work"), effects: filepath.Join(root, "work", "effects")}
+	w := &world{
+		t:       t,
+		home:    filepath.Join(root, "home"),
+		work:    filepath.Join(root, "work"),
+		effects: filepath.Join(root, "work", "effects"),
+	}
 	w.provider = newProvider(w.effects, pause)
 	t.Cleanup(w.provider.Close)
 	for _, dir := range []string{filepath.Join(w.home, "config"), w.work} {
@@ -102,7 +107,9 @@ func (w *world) start(faults string) *child {
 	}
 	c := &child{cmd: exec.Command(self), ended: make(chan struct{}), stderr: &strings.Builder{}}
 	c.cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "CAIRN_HOME=" + w.home, childVariable + "=" + w.work, fault.Variable + "=" + faults,
+		"PATH=" + os.Getenv(
+			"PATH",
+		), "HOME=" + w.home, "CAIRN_HOME=" + w.home, childVariable + "=" + w.work, fault.Variable + "=" + faults,
 	}
 	c.cmd.Stderr = c.stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

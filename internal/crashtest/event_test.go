@@ -134,7 +134,19 @@ func TestEventsOfOtherProcesses(t *testing.T) {
 	w := newWorld(t, 0)
 	long := strings.Repeat("x", 100<<10)
 	server := w.start("")
-	here, everywhere, stalled := server.listen(t, "/event", 0), server.listen(t, "/global/event", 0), server.listen(t, "/event", 0)
+	here, everywhere, stalled := server.listen(
+		t,
+		"/event",
+		0,
+	), server.listen(
+		t,
+		"/global/event",
+		0,
+	), server.listen(
+		t,
+		"/event",
+		0,
+	)
 	for n := range 4 { // more than what stands between a reader and the server holds
 		w.command("run", fmt.Sprintf("from another process, number %d%s", n, long))
 	}
@@ -144,7 +156,8 @@ func TestEventsOfOtherProcesses(t *testing.T) {
 	stalled.until(newest)
 	stalled.same("who stalled", here.ids)
 	everywhere.same("who hears of all directories", here.ids)
-	if len(here.prompt) != 4 || !slices.IsSorted(here.prompt) || !slices.Equal(here.prompt, stalled.prompt) || !slices.Equal(here.prompt, everywhere.prompt) {
+	if len(here.prompt) != 4 || !slices.IsSorted(here.prompt) || !slices.Equal(here.prompt, stalled.prompt) ||
+		!slices.Equal(here.prompt, everywhere.prompt) {
 		t.Errorf("heard %q, %q and %q", here.prompt, stalled.prompt, everywhere.prompt)
 	}
 

@@ -95,7 +95,14 @@ func (p *provider) act(s *stream, tokens []string) {
 	for i, t := range tokens {
 		args, _ := json.Marshal(map[string]string{"command": fmt.Sprintf("printf '%s\\n' >> %s", t, p.effects)})
 		text, _ := json.Marshal(string(args))
-		s.delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"call_%s","type":"function","function":{"name":"bash","arguments":%s}}]}`, i, t, text))
+		s.delta(
+			fmt.Sprintf(
+				`{"tool_calls":[{"index":%d,"id":"call_%s","type":"function","function":{"name":"bash","arguments":%s}}]}`,
+				i,
+				t,
+				text,
+			),
+		)
 	}
 	s.finish("tool_calls")
 }
@@ -117,7 +124,11 @@ func (s *stream) delta(delta string) {
 }
 
 func (s *stream) finish(reason string) {
-	fmt.Fprintf(s.w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5}}\n\n", reason)
+	fmt.Fprintf(
+		s.w,
+		"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5}}\n\n",
+		reason,
+	)
 	fmt.Fprint(s.w, "data: [DONE]\n\n")
 	s.flush()
 }

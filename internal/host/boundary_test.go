@@ -12,7 +12,17 @@ import (
 func TestEditsHoldAtTheNextBoundary(t *testing.T) {
 	home, v := newHome(t)
 	close(v.released)
-	agent, config := filepath.Join(home, "project", ".cairn", "agent", "build.md"), filepath.Join(home, "config", "cairn.jsonc")
+	agent, config := filepath.Join(
+		home,
+		"project",
+		".cairn",
+		"agent",
+		"build.md",
+	), filepath.Join(
+		home,
+		"config",
+		"cairn.jsonc",
+	)
 	write(t, agent, "You are the first.")
 	c := open(t, optionsOf(home))
 	defer closeIt(t, c)
@@ -43,11 +53,13 @@ func TestEditsHoldAtTheNextBoundary(t *testing.T) {
 			t.Errorf("after %s nothing says %q:\n%s", filepath.Base(step.file), step.want, said)
 		}
 	}
-	if said := heard(); !strings.Contains(said, `"temperature":0.25`) || !strings.Contains(said, `You are the second, and longer.\n\nYou are the model mock/main.`) {
+	if said := heard(); !strings.Contains(said, `"temperature":0.25`) ||
+		!strings.Contains(said, `You are the second, and longer.\n\nYou are the model mock/main.`) {
 		t.Errorf("the agent's options, or the model's name, are lost:\n%s", said)
 	}
 	write(t, filepath.Join(home, "config", "command", "hi.md"), "Hello $1.")
-	if x, err := c.API.Expand(t.Context(), api.ExpandRequest{Command: "hi", Arguments: "you"}); err != nil || x.Prompt.Text != "Hello you." {
+	if x, err := c.API.Expand(t.Context(), api.ExpandRequest{Command: "hi", Arguments: "you"}); err != nil ||
+		x.Prompt.Text != "Hello you." {
 		t.Errorf("a new command: %+v %v", x, err)
 	}
 }

@@ -14,7 +14,11 @@ func TestLinksOfAProjectAreNotAttached(t *testing.T) {
 	home, _ := newHome(t)
 	write(t, filepath.Join(home, "secret.txt"), hostSecret)
 	write(t, filepath.Join(home, "project", "real.md"), "x")
-	write(t, filepath.Join(home, "config", "command", "look.md"), "See @real.md @linked.md @inner.md @dir/secret.txt @~/secret.txt @../secret.txt @none.md")
+	write(
+		t,
+		filepath.Join(home, "config", "command", "look.md"),
+		"See @real.md @linked.md @inner.md @dir/secret.txt @~/secret.txt @../secret.txt @none.md",
+	)
 	for link, to := range map[string]string{"linked.md": "../secret.txt", "inner.md": "real.md", "dir": ".."} {
 		if err := os.Symlink(to, filepath.Join(home, "project", link)); err != nil {
 			t.Fatal(err)
@@ -57,7 +61,12 @@ func TestHostileCommands(t *testing.T) {
 		{"half-line-of-all", "Say !$ARGUMENTS", touch, "Say !" + touch},
 		{"open-line", "Say !`$1", "touch " + canary + "`", "Say !" + touch},
 		{"behind", "Say !", touch, "Say !\n\n" + touch},
-		{"secrets", "See @.env @../secret.txt @~/secret.txt @/etc/passwd @notes.md @secret.txt", "", "See @.env @../secret.txt @~/secret.txt @/etc/passwd @notes.md @secret.txt"},
+		{
+			"secrets",
+			"See @.env @../secret.txt @~/secret.txt @/etc/passwd @notes.md @secret.txt",
+			"",
+			"See @.env @../secret.txt @~/secret.txt @/etc/passwd @notes.md @secret.txt",
+		},
 		{"typed-name", "See @$1", home + "/secret.txt", "See @" + home + "/secret.txt"},
 		{"calls", "@general and @explore do it", "", "@general and @explore do it"},
 		{"agent", "---\nagent: build\n---\nDo it", "", "Do it"},

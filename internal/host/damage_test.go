@@ -45,25 +45,31 @@ func TestDamagedSession(t *testing.T) {
 			}
 			closeIt(t, c)
 			harm(t, home, strings.ReplaceAll(tt.sql, "?", "'"+string(bad)+"'"))
-			if found, err := (Host{}).Fsck(t.Context(), o); err != nil || !strings.Contains(findings(found), string(bad)) {
+			if found, err := (Host{}).Fsck(t.Context(), o); err != nil ||
+				!strings.Contains(findings(found), string(bad)) {
 				t.Errorf("fsck: %v, %v", found, err)
 			}
 			c = open(t, o)
 			for range 2 {
 				_, err := c.API.Prompt(t.Context(), bad, say("more"))
-				if e, ok := errors.AsType[*session.Error](err); !ok || e.Kind != api.KindDamaged || !strings.Contains(e.Message, "run cairn doctor") {
+				if e, ok := errors.AsType[*session.Error](err); !ok || e.Kind != api.KindDamaged ||
+					!strings.Contains(e.Message, "run cairn doctor") {
 					t.Errorf("prompt: %v", err)
 				}
 			}
 			talk(t, c, good)
 			closeIt(t, c)
-			if code, said := typed(t, o, "run", "-s", string(bad), "more"); code != 1 || !strings.Contains(said, "run cairn doctor") || strings.Contains(said, "go on with") {
+			if code, said := typed(t, o, "run", "-s", string(bad), "more"); code != 1 ||
+				!strings.Contains(said, "run cairn doctor") ||
+				strings.Contains(said, "go on with") {
 				t.Errorf("run: exit %d: %s", code, said)
 			}
-			if code, said := typed(t, o, "session", "delete", string(bad)); code != 0 || !strings.Contains(said, string(bad)) {
+			if code, said := typed(t, o, "session", "delete", string(bad)); code != 0 ||
+				!strings.Contains(said, string(bad)) {
 				t.Errorf("delete: exit %d: %s", code, said)
 			}
-			if found, err := (Host{}).Fsck(t.Context(), o); err != nil || len(found) != 1 || found[0].Level != cli.LevelOK {
+			if found, err := (Host{}).Fsck(t.Context(), o); err != nil || len(found) != 1 ||
+				found[0].Level != cli.LevelOK {
 				t.Errorf("fsck after the deletion: %v, %v", found, err)
 			}
 		})

@@ -15,8 +15,12 @@ func TestDeploymentsOfAzure(t *testing.T) {
 	v := newSearching(t, chatHi)
 	home, mock := newHome(t)
 	close(mock.released)
-	write(t, filepath.Join(home, "config", "cairn.json"), fmt.Sprintf(`{"model": "azure/mine", "agent": {"title": {"disable": true}},
-		"provider": {"azure": {"options": {"baseURL": "%s/openai?api-version=2024-10-21", "apiKey": "k", "useDeploymentBasedUrls": true}, "models": {"mine": {}}}}}`, v.URL))
+	write(
+		t,
+		filepath.Join(home, "config", "cairn.json"),
+		fmt.Sprintf(`{"model": "azure/mine", "agent": {"title": {"disable": true}},
+		"provider": {"azure": {"options": {"baseURL": "%s/openai?api-version=2024-10-21", "apiKey": "k", "useDeploymentBasedUrls": true}, "models": {"mine": {}}}}}`, v.URL),
+	)
 	c := open(t, optionsOf(home))
 	defer closeIt(t, c)
 	id := create(t, c, "t")
@@ -26,7 +30,8 @@ func TestDeploymentsOfAzure(t *testing.T) {
 	if err := c.API.Wait(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if v.path != "/openai/deployments/mine/chat/completions" || !strings.Contains(v.said[0], "Api-Key: k") || strings.Contains(v.said[0], "useDeployment") {
+	if v.path != "/openai/deployments/mine/chat/completions" || !strings.Contains(v.said[0], "Api-Key: k") ||
+		strings.Contains(v.said[0], "useDeployment") {
 		t.Errorf("%s\n%.1000s", v.path, v.said[0])
 	}
 	s, err := c.API.Session(t.Context(), id)

@@ -23,7 +23,15 @@ func probed(t *testing.T, h http.HandlerFunc, options string) string {
 	defer s.Close()
 	home := t.TempDir()
 	write(t, filepath.Join(home, "project", ".keep"), "")
-	write(t, filepath.Join(home, "config", "cairn.jsonc"), fmt.Sprintf(`{"provider": {"mine": {"options": {"baseURL": %q%s}, "models": {"m": {"cost": {"input": 1, "output": 2}}}}}}`, s.URL+"/v1", options))
+	write(
+		t,
+		filepath.Join(home, "config", "cairn.jsonc"),
+		fmt.Sprintf(
+			`{"provider": {"mine": {"options": {"baseURL": %q%s}, "models": {"m": {"cost": {"input": 1, "output": 2}}}}}}`,
+			s.URL+"/v1",
+			options,
+		),
+	)
 	return told(t, home, "mine")
 }
 
@@ -65,22 +73,91 @@ func TestProbe(t *testing.T) {
 		h             http.HandlerFunc
 		want          []string
 	}{
-		{"all is well", key, vendorOf(200, good, 0), []string{"ok address: http://127.0.0.1", "ok key: in the configuration", "ok server: 127.0.0.1", "ok clock: agrees", "ok answer: mine/m answers within", "for $0.000006"}},
+		{
+			"all is well",
+			key,
+			vendorOf(200, good, 0),
+			[]string{
+				"ok address: http://127.0.0.1",
+				"ok key: in the configuration",
+				"ok server: 127.0.0.1",
+				"ok clock: agrees",
+				"ok answer: mine/m answers within",
+				"for $0.000006",
+			},
+		},
 		{"no key needed", "", vendorOf(200, good, 0), []string{"note key: not set", "ok answer"}},
-		{"thinks too long", key, vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"ok answer"}},
-		{"nothing", key, vendorOf(200, "", 0), []string{"error answer: mine/m does not answer: the provider accepted the request but sent no answer", "try again later"}},
-		{"nothing in it", key, vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"error answer: mine/m does not answer: the provider sent an answer without text"}},
-		{"declined", key, vendorOf(200, `data: {"choices":[{"delta":{"content":"I"},"finish_reason":"content_filter"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"error answer: mine/m declines to answer"}},
-		{"clock behind", key, vendorOf(200, good, time.Hour), []string{"warning clock: this machine's is 1h0m", "behind", "set the time"}},
+		{
+			"thinks too long",
+			key,
+			vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n", 0),
+			[]string{"ok answer"},
+		},
+		{
+			"nothing",
+			key,
+			vendorOf(200, "", 0),
+			[]string{
+				"error answer: mine/m does not answer: the provider accepted the request but sent no answer",
+				"try again later",
+			},
+		},
+		{
+			"nothing in it",
+			key,
+			vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n", 0),
+			[]string{"error answer: mine/m does not answer: the provider sent an answer without text"},
+		},
+		{
+			"declined",
+			key,
+			vendorOf(
+				200,
+				`data: {"choices":[{"delta":{"content":"I"},"finish_reason":"content_filter"}]}`+"\n\ndata: [DONE]\n\n",
+				0,
+			),
+			[]string{"error answer: mine/m declines to answer"},
+		},
+		{
+			"clock behind",
+			key,
+			vendorOf(200, good, time.Hour),
+			[]string{"warning clock: this machine's is 1h0m", "behind", "set the time"},
+		},
 		{"clock ahead", key, vendorOf(200, good, -time.Hour), []string{"warning clock", "ahead"}},
-		{"refused key", key, vendorOf(401, `{"error":{"message":"bad key `+probeKey+`"}}`, 0), []string{"error answer: mine/m does not answer: bad key", "cairn auth login mine"}},
+		{
+			"refused key",
+			key,
+			vendorOf(401, `{"error":{"message":"bad key `+probeKey+`"}}`, 0),
+			[]string{"error answer: mine/m does not answer: bad key", "cairn auth login mine"},
+		},
 		{"no credit", key, vendorOf(402, `{}`, 0), []string{"error answer", "no credit left"}},
-		{"too many", key, vendorOf(429, `{"error":{"message":"slow down"}}`, 0), []string{"error answer", "asks to wait 2h0m0s"}},
-		{"no such model", key, vendorOf(404, `{"error":{"message":"no such model"}}`, 0), []string{"error answer", "no such model", "cairn models mine"}},
+		{
+			"too many",
+			key,
+			vendorOf(429, `{"error":{"message":"slow down"}}`, 0),
+			[]string{"error answer", "asks to wait 2h0m0s"},
+		},
+		{
+			"no such model",
+			key,
+			vendorOf(404, `{"error":{"message":"no such model"}}`, 0),
+			[]string{"error answer", "no such model", "cairn models mine"},
+		},
 		{"trouble", key, vendorOf(503, `{}`, 0), []string{"error answer", "try again later"}},
 		{"a configured key", key, vendorOf(403, `{}`, 0), []string{"change options.apiKey of provider.mine"}},
-		{"a login page", key, vendorOf(200, `<html>Welcome</html>`, 0), []string{"error answer", "a login page of this network"}},
-		{"a gate", key, vendorOf(511, `<html>Welcome</html>`, 0), []string{"error answer", "requires a login: open any page"}},
+		{
+			"a login page",
+			key,
+			vendorOf(200, `<html>Welcome</html>`, 0),
+			[]string{"error answer", "a login page of this network"},
+		},
+		{
+			"a gate",
+			key,
+			vendorOf(511, `<html>Welcome</html>`, 0),
+			[]string{"error answer", "requires a login: open any page"},
+		},
 		{"a way elsewhere", key, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://portal.example/login", http.StatusFound)
 		}, []string{"redirects to http://portal.example", "open any page in a browser"}},
@@ -100,7 +177,11 @@ func TestProbe(t *testing.T) {
 func TestProbeWithoutServer(t *testing.T) {
 	home := t.TempDir()
 	write(t, filepath.Join(home, "project", ".keep"), "")
-	write(t, filepath.Join(home, "config", "cairn.jsonc"), `{"disabled_providers": ["groq"], "provider": {"mine": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"m": {}}}}}`)
+	write(
+		t,
+		filepath.Join(home, "config", "cairn.jsonc"),
+		`{"disabled_providers": ["groq"], "provider": {"mine": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"m": {}}}}}`,
+	)
 	for _, tt := range []struct{ id, want string }{
 		{"mine", "error server: cannot reach 127.0.0.1:1: connection refused"},
 		{"", "error server: cannot reach 127.0.0.1:1"}, // the one that a session would use
@@ -123,7 +204,10 @@ func TestFacts(t *testing.T) {
 	var asked int
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
-		io.WriteString(w, `{"fresh":{"name":"Fresh","env":["FRESH_KEY"],"api":"https://fresh.example","models":{"m":{"name":"M"}}}}`)
+		io.WriteString(
+			w,
+			`{"fresh":{"name":"Fresh","env":["FRESH_KEY"],"api":"https://fresh.example","models":{"m":{"name":"M"}}}}`,
+		)
 	}))
 	defer s.Close()
 	home := t.TempDir()
@@ -165,7 +249,9 @@ func TestFacts(t *testing.T) {
 		t.Errorf("a broken cache: %v, and %v", err, has())
 	}
 	before := asked
-	if _, err := (Host{}).RefreshModels(t.Context(), optionsOf(home)); err == nil || !strings.Contains(err.Error(), "CAIRN_DISABLE_MODELS_FETCH") || asked != before {
+	if _, err := (Host{}).RefreshModels(t.Context(), optionsOf(home)); err == nil ||
+		!strings.Contains(err.Error(), "CAIRN_DISABLE_MODELS_FETCH") ||
+		asked != before {
 		t.Errorf("offline: %v, asked %d times more", err, asked-before)
 	}
 }

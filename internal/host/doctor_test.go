@@ -73,7 +73,8 @@ func TestDoctorOfServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != len(told)+1 || !strings.Contains(string(raw), "1 sessions can be read") { // the command names the owner
+	if len(found) != len(told)+1 ||
+		!strings.Contains(string(raw), "1 sessions can be read") { // the command names the owner
 		t.Errorf("the server says %s, the command %v", raw, found)
 	}
 	found, err = Host{}.Fsck(t.Context(), o)
@@ -130,7 +131,8 @@ func TestDamagedStore(t *testing.T) {
 		"create": func() error { _, err := c.API.Create(t.Context(), api.CreateSession{}); return err }(),
 		"prompt": func() error { _, err := c.API.Prompt(t.Context(), id, say("go")); return err }(),
 	} {
-		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable || !strings.Contains(e.Message, "cairn doctor") {
+		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable ||
+			!strings.Contains(e.Message, "cairn doctor") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -161,7 +163,10 @@ func TestRunSaysDamage(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	code := root.Run(t.Context(), Host{}, cli.Process{
-		Args: []string{"run", "hi"}, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: o.Env, Dir: o.Dir,
+		Args: []string{
+			"run",
+			"hi",
+		}, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: o.Env, Dir: o.Dir,
 	})
 	if code != 1 || !strings.Contains(stderr.String(), "stored data is damaged; run cairn doctor") {
 		t.Errorf("exit %d: %s", code, stderr.String())
@@ -185,13 +190,15 @@ func TestDatabaseTakenAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := c.API.Prompt(t.Context(), id, say("go"))
-	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable || !strings.Contains(e.Message, "removed or replaced") {
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable ||
+		!strings.Contains(e.Message, "removed or replaced") {
 		t.Errorf("prompt: %v", err)
 	}
 	if s, err := c.API.Session(t.Context(), id); err != nil || s.Title != "one" {
 		t.Errorf("what was read before: %v, %v", s, err)
 	}
-	if h, err := c.API.Health(t.Context()); err != nil || h.Healthy || !strings.Contains(h.Problem, "removed or replaced") {
+	if h, err := c.API.Health(t.Context()); err != nil || h.Healthy ||
+		!strings.Contains(h.Problem, "removed or replaced") {
 		t.Errorf("health: %v, %v", h, err)
 	}
 	raw, err := c.API.Doctor(t.Context())

@@ -66,7 +66,8 @@ func TestProviderOptionsAreSent(t *testing.T) {
 	}
 	models, err := c.API.Models(t.Context())
 	providers, perr := c.API.Providers(t.Context())
-	if shown := fmt.Sprint(models, providers); err != nil || perr != nil || !strings.Contains(shown, "enable_search") || strings.Contains(shown, hostSecret) {
+	if shown := fmt.Sprint(models, providers); err != nil || perr != nil || !strings.Contains(shown, "enable_search") ||
+		strings.Contains(shown, hostSecret) {
 		t.Errorf("an option whose name tells of a secret is shown, or another one is not: %v %v %s", err, perr, shown)
 	}
 	if strings.Contains(v.said[0], `"region"`) {

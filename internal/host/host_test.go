@@ -157,7 +157,8 @@ func TestDeafOwner(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = Host{}.Open(ctx, optionsOf(home))
-	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable || !strings.Contains(e.Message, home) {
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable ||
+		!strings.Contains(e.Message, home) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -246,7 +247,8 @@ func TestBrokenConfiguration(t *testing.T) {
 	o := optionsOf(home)
 	wrong := func(err error) {
 		t.Helper()
-		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeInvalid || !strings.Contains(e.Message, "cairn.json:2") {
+		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeInvalid ||
+			!strings.Contains(e.Message, "cairn.json:2") {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -278,7 +280,8 @@ func TestUnreadableKeys(t *testing.T) {
 	write(t, path, `{"openai": "sk-secret`)
 	_, err := c.API.Create(t.Context(), api.CreateSession{})
 	e, ok := errors.AsType[*session.Error](err)
-	if !ok || e.Code != session.CodeInvalid || !strings.Contains(e.Message, path) || strings.Contains(e.Message, "sk-secret") {
+	if !ok || e.Code != session.CodeInvalid || !strings.Contains(e.Message, path) ||
+		strings.Contains(e.Message, "sk-secret") {
 		t.Errorf("error %v", err)
 	}
 	if err := os.Remove(path); err != nil {

@@ -107,7 +107,15 @@ func TestHostedTools(t *testing.T) {
 			v := newSearching(t, tt.answer)
 			home, mock := newHome(t)
 			close(mock.released)
-			write(t, filepath.Join(home, "config", "cairn.json"), fmt.Sprintf(`{"model": %q, "agent": {"title": {"disable": true}}, "provider": {`+tt.config+`}}`, tt.model, v.URL))
+			write(
+				t,
+				filepath.Join(home, "config", "cairn.json"),
+				fmt.Sprintf(
+					`{"model": %q, "agent": {"title": {"disable": true}}, "provider": {`+tt.config+`}}`,
+					tt.model,
+					v.URL,
+				),
+			)
 			c := open(t, optionsOf(home))
 			defer closeIt(t, c)
 			id := create(t, c, "t")
@@ -148,7 +156,14 @@ func TestPicturesOfModels(t *testing.T) {
 	v := newSearching(t, answer)
 	home, mock := newHome(t)
 	close(mock.released)
-	write(t, filepath.Join(home, "config", "cairn.json"), fmt.Sprintf(`{"model": "google/gemini-3-flash-preview", "agent": {"title": {"disable": true}}, "provider": {"google": {"options": {"baseURL": %q, "apiKey": "k"}}}}`, v.URL))
+	write(
+		t,
+		filepath.Join(home, "config", "cairn.json"),
+		fmt.Sprintf(
+			`{"model": "google/gemini-3-flash-preview", "agent": {"title": {"disable": true}}, "provider": {"google": {"options": {"baseURL": %q, "apiKey": "k"}}}}`,
+			v.URL,
+		),
+	)
 	c := open(t, optionsOf(home))
 	defer closeIt(t, c)
 	id := create(t, c, "t")
@@ -178,7 +193,11 @@ func TestPicturesOfModels(t *testing.T) {
 			}
 		}
 	}
-	if files != 2 || !strings.Contains(v.said[1], `{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"},"thoughtSignature":"c2ln"}`) {
+	if files != 2 ||
+		!strings.Contains(
+			v.said[1],
+			`{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"},"thoughtSignature":"c2ln"}`,
+		) {
 		t.Errorf("%d files, and\n%s", files, v.said[1])
 	}
 }
@@ -200,7 +219,8 @@ func ran(t *testing.T, c *cli.Connection, id session.ID) {
 			t.Error(a.Error)
 		}
 		for _, call := range a.Tools() {
-			if call.Provider == nil || !call.Provider.Executed || call.State.Status != session.ToolCompleted || len(call.State.Result) == 0 {
+			if call.Provider == nil || !call.Provider.Executed || call.State.Status != session.ToolCompleted ||
+				len(call.State.Result) == 0 {
 				t.Errorf("%+v", call)
 			}
 			found++

@@ -26,7 +26,7 @@ import (
 var updateOptions = flag.Bool("update", false, "write testdata/options.txt anew")
 
 // TestOptionsOfConfigurations holds every object of options in testdata/options.txt, as people have written them for
-// the AI SDK and for vendors, to the three domains that it is sorted into (spec/v2 §19.6) and to what each protocol
+// the AI SDK and for vendors, to the three domains that it is sorted into and to what each protocol
 // makes of them.
 func TestOptionsOfConfigurations(t *testing.T) {
 	file := filepath.Join("testdata", "options.txt")
@@ -92,7 +92,11 @@ func sorted(t *testing.T, object string) string {
 		{"gemini", gemini.Dialect{}},
 		{"converse", bedrock.NewDialect("anthropic.claude-sonnet-4-5", true)},
 	} {
-		text := difference(t, p.protocol, &llm.Request{Model: "m", Generate: o.Generate, Options: o.Semantic, Body: o.Body})
+		text := difference(
+			t,
+			p.protocol,
+			&llm.Request{Model: "m", Generate: o.Generate, Options: o.Semantic, Body: o.Body},
+		)
 		if text != "{}" {
 			fmt.Fprintf(&out, "%-9s %s\n", p.name, text)
 		}

@@ -57,7 +57,9 @@ func cachedRemotes(store *auth.Store, cache wellknown.Cache) []config.Remote {
 		}
 		r.Leads = !link.SameOrigin
 		further := r
-		further.Source, further.File, further.Further, further.Leads = link.Source(), cache.RemoteConfigFile(link), true, false
+		further.Source, further.File, further.Further, further.Leads = link.Source(), cache.RemoteConfigFile(
+			link,
+		), true, false
 		out = append(out, r, further)
 	}
 	return out

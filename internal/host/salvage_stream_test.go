@@ -55,7 +55,8 @@ func TestSalvageInTheMiddleOfAStream(t *testing.T) {
 			writeLog(t, like, facts[:n])
 			into := filepath.Join(t.TempDir(), "new")
 			got, err := Host{}.Salvage(t.Context(), optionsOf(home), into)
-			if err != nil || len(got.Sessions) != 1 || got.Sessions[0].Events != n || got.Sessions[0].Title != "streaming" {
+			if err != nil || len(got.Sessions) != 1 || got.Sessions[0].Events != n ||
+				got.Sessions[0].Title != "streaming" {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			if d := cmp.Diff(messageRows(t, like), messageRows(t, into)); d != "" {
@@ -75,7 +76,16 @@ func TestSalvageUndecodable(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
-		_, err := tx.InsertEvent(store.EventRow{ID: "evt_bad", SessionID: "ses_a", Seq: 15, Kind: session.KindRenamed, Version: 1, Data: []byte(`{"title":7}`)})
+		_, err := tx.InsertEvent(
+			store.EventRow{
+				ID:        "evt_bad",
+				SessionID: "ses_a",
+				Seq:       15,
+				Kind:      session.KindRenamed,
+				Version:   1,
+				Data:      []byte(`{"title":7}`),
+			},
+		)
 		return err
 	})
 	if err != nil {
@@ -102,7 +112,12 @@ func writeLog(t *testing.T, home string, facts []session.EventData) {
 	log := eventlog.New(eventlog.Config{Store: s, IDs: &session.IDs{}})
 	for i, f := range facts {
 		f.Stamp().Timestamp = int64(1000 + i)
-		_, err := log.Append(t.Context(), "ses_a", store.Relaxed, func(store.Tx) ([]eventlog.Draft, error) { return eventlog.NewDrafts(f), nil })
+		_, err := log.Append(
+			t.Context(),
+			"ses_a",
+			store.Relaxed,
+			func(store.Tx) ([]eventlog.Draft, error) { return eventlog.NewDrafts(f), nil },
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,12 +135,19 @@ func messageRows(t *testing.T, home string) (rows []string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	err = sqlitex.ExecuteTransient(db, `SELECT id, place & 4294967295, through, data FROM message ORDER BY place`, &sqlitex.ExecOptions{
-		ResultFunc: func(st *zs.Stmt) error {
-			rows = append(rows, fmt.Sprint(st.ColumnText(0), " ", st.ColumnInt64(1), " ", st.ColumnInt64(2), " ", st.ColumnText(3)))
-			return nil
+	err = sqlitex.ExecuteTransient(
+		db,
+		`SELECT id, place & 4294967295, through, data FROM message ORDER BY place`,
+		&sqlitex.ExecOptions{
+			ResultFunc: func(st *zs.Stmt) error {
+				rows = append(
+					rows,
+					fmt.Sprint(st.ColumnText(0), " ", st.ColumnInt64(1), " ", st.ColumnInt64(2), " ", st.ColumnText(3)),
+				)
+				return nil
+			},
 		},
-	})
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,8 @@ func TestSalvage(t *testing.T) {
 			fillHome(t, home)
 			writeLog(t, home, spending(40))
 			tt.harm(t, filepath.Join(home, "data", "cairn.db"))
-			if found, err := (Host{}).Fsck(t.Context(), o); tt.lost && !strings.Contains(fmt.Sprint(found, err), "cairn salvage DIR") {
+			if found, err := (Host{}).Fsck(t.Context(), o); tt.lost &&
+				!strings.Contains(fmt.Sprint(found, err), "cairn salvage DIR") {
 				t.Errorf("fsck does not say what to do: %v, %v", found, err)
 			}
 			before := sums(t, filepath.Join(home, "data"))
@@ -64,7 +65,10 @@ func TestSalvage(t *testing.T) {
 				t.Errorf("%d sessions and %d events kept, %d losses, in %s", kept, got.Events, lost, got.Home)
 			}
 			usable(t, into, kept)
-			if _, err := (Host{}).Salvage(t.Context(), o, into); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			if _, err := (Host{}).Salvage(t.Context(), o, into); !errors.Is(
+				err,
+				&session.Error{Code: session.CodeConflict},
+			) {
 				t.Errorf("salvaged over what was there: %v", err)
 			}
 		})
@@ -75,7 +79,11 @@ func TestSalvage(t *testing.T) {
 func spending(turns int) []session.EventData {
 	facts := []session.EventData{&session.Created{Info: session.Session{ID: "ses_a", Title: "spending"}}}
 	for i := range turns {
-		ask, answer := session.MessageID(fmt.Sprintf("msg_%02d_ask", i)), session.MessageID(fmt.Sprintf("msg_%02d_say", i))
+		ask, answer := session.MessageID(
+			fmt.Sprintf("msg_%02d_ask", i),
+		), session.MessageID(
+			fmt.Sprintf("msg_%02d_say", i),
+		)
 		hi := session.Prompt{Text: "hi"}
 		facts = append(
 			facts,
@@ -84,7 +92,12 @@ func spending(turns int) []session.EventData {
 			&session.StepStarted{TurnFact: session.OfTurn(answer)},
 			&session.TextStarted{TurnFact: session.OfTurn(answer), PartID: "prt_1"},
 			&session.TextEnded{TurnFact: session.OfTurn(answer), PartID: "prt_1", Text: fmt.Sprintf("answer-%02d", i)},
-			&session.StepEnded{TurnFact: session.OfTurn(answer), Finish: "stop", Cost: 1, Tokens: session.Tokens{Input: 10, Output: int64(i)}},
+			&session.StepEnded{
+				TurnFact: session.OfTurn(answer),
+				Finish:   "stop",
+				Cost:     1,
+				Tokens:   session.Tokens{Input: 10, Output: int64(i)},
+			},
 		)
 	}
 	return facts
@@ -153,11 +166,17 @@ func ledger(t *testing.T, home string, id session.ID) (lines []store.Spend) {
 func TestSalvageRefuses(t *testing.T) {
 	home, _ := newHome(t)
 	o := optionsOf(home)
-	if _, err := (Host{}).Salvage(t.Context(), o, filepath.Join(home, "new")); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+	if _, err := (Host{}).Salvage(t.Context(), o, filepath.Join(home, "new")); !errors.Is(
+		err,
+		&session.Error{Code: session.CodeNotFound},
+	) {
 		t.Errorf("salvage of nothing: %v", err)
 	}
 	closeIt(t, open(t, o))
-	if _, err := (Host{}).Salvage(t.Context(), o, filepath.Join(home, "data", "new")); !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
+	if _, err := (Host{}).Salvage(t.Context(), o, filepath.Join(home, "data", "new")); !errors.Is(
+		err,
+		&session.Error{Code: session.CodeInvalid},
+	) {
 		t.Errorf("salvage into the data itself: %v", err)
 	}
 }

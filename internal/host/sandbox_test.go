@@ -40,7 +40,8 @@ func TestSandboxIsNeverSilentlyMissing(t *testing.T) {
 	bound.Sandbox = true
 	owner := open(t, optionsOf(home))
 	_, err := Host{}.Open(t.Context(), bound)
-	if !errors.Is(err, &session.Error{Code: session.CodeConflict}) || !strings.Contains(err.Error(), "without a sandbox") {
+	if !errors.Is(err, &session.Error{Code: session.CodeConflict}) ||
+		!strings.Contains(err.Error(), "without a sandbox") {
 		t.Error(err)
 	}
 	closeIt(t, owner)
@@ -57,7 +58,11 @@ func TestSandboxIsNeverSilentlyMissing(t *testing.T) {
 func TestSandboxPolicy(t *testing.T) {
 	home := t.TempDir()
 	l := &locationCache{
-		dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config")},
+		dirs: config.Directories{
+			Home:   home,
+			Data:   filepath.Join(home, "data"),
+			Config: filepath.Join(home, "config"),
+		},
 		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
 	}
 	cfg := &config.Config{}
@@ -67,7 +72,8 @@ func TestSandboxPolicy(t *testing.T) {
 	}
 	cfg.Sandbox = config.Sandbox{Enabled: true, Network: true, Write: []config.Path{"~/.cargo"}}
 	p, err := l.sandboxPolicy(cfg, pr)
-	if err != nil || !p.Network || !slices.Equal(p.Write, []string{"/work/sub", "/work", l.scratchDir(), filepath.Join(home, ".cargo")}) {
+	if err != nil || !p.Network ||
+		!slices.Equal(p.Write, []string{"/work/sub", "/work", l.scratchDir(), filepath.Join(home, ".cargo")}) {
 		t.Fatalf("%+v %v", p, err)
 	}
 	for _, dir := range []string{"data", "config", ".ssh"} {

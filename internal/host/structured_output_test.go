@@ -109,7 +109,13 @@ func encoded(t *testing.T, p interface {
 }, model string, format jsontext.Value,
 ) (body schemaTree) {
 	t.Helper()
-	raw, err := p.Encode(&llm.Request{Model: model, OutputSchema: format, Messages: []llm.Message{llmtest.UserMessage(llmtest.TextPart("hi"))}})
+	raw, err := p.Encode(
+		&llm.Request{
+			Model:        model,
+			OutputSchema: format,
+			Messages:     []llm.Message{llmtest.UserMessage(llmtest.TextPart("hi"))},
+		},
+	)
 	if err == nil {
 		err = json.Unmarshal(raw, &body)
 	}

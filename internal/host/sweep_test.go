@@ -40,7 +40,11 @@ func TestTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	w := &owner{store: s, locations: &locationCache{outputs: &tool.Outputs{Dir: dir}}, logger: slog.New(slog.DiscardHandler)}
+	w := &owner{
+		store:     s,
+		locations: &locationCache{outputs: &tool.Outputs{Dir: dir}},
+		logger:    slog.New(slog.DiscardHandler),
+	}
 	if w.isSweepDue(time.Now()) {
 		t.Error("there is nothing to sweep")
 	}
@@ -50,7 +54,12 @@ func TestTidy(t *testing.T) {
 	}
 	w.sweepOutputs(t.Context())
 	if !gone() || w.isSweepDue(time.Now()) || !w.isSweepDue(time.Now().Add(25*time.Hour)) {
-		t.Errorf("swept: gone %v, again today %v, tomorrow %v", gone(), w.isSweepDue(time.Now()), w.isSweepDue(time.Now().Add(25*time.Hour)))
+		t.Errorf(
+			"swept: gone %v, again today %v, tomorrow %v",
+			gone(),
+			w.isSweepDue(time.Now()),
+			w.isSweepDue(time.Now().Add(25*time.Hour)),
+		)
 	}
 	// A command's owner does it by itself, in the background.
 	stamp := filepath.Join(dir, sweepStamp)

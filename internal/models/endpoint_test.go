@@ -18,23 +18,83 @@ func TestPackagesOfProviders(t *testing.T) {
 		{"@ai-sdk/anthropic", ``, "https://api.anthropic.com/v1/messages", "X-Api-Key: K", `"max_tokens"`},
 		{"@ai-sdk/anthropic", `"baseURL": "https://p.example/v1"`, "https://p.example/v1/messages", "X-Api-Key: K", ``},
 		{"@ai-sdk/openai", ``, "https://api.openai.com/v1/responses", "Authorization: Bearer K", `"store":false`},
-		{"@ai-sdk/openai", `"baseURL": "https://p.example/v1"`, "https://p.example/v1/responses", "Authorization: Bearer K", ``},
+		{
+			"@ai-sdk/openai",
+			`"baseURL": "https://p.example/v1"`,
+			"https://p.example/v1/responses",
+			"Authorization: Bearer K",
+			``,
+		},
 		{"@ai-sdk/openai", `"organization": "o"`, "https://api.openai.com/v1/responses", "Openai-Organization: o", ``},
-		{"@ai-sdk/azure", `"resourceName": "r"`, "https://r.openai.azure.com/openai/v1/responses?api-version=v1", "Api-Key: K", ``},
-		{"@ai-sdk/google", ``, "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse", "X-Goog-Api-Key: K", `"contents"`},
-		{"@ai-sdk/amazon-bedrock", `"region": "eu-west-1"`, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse-stream", "Authorization: Bearer K", `"modelId":"m"`},
-		{"@ai-sdk/mistral", `"seed": 7`, "https://api.mistral.ai/v1/chat/completions", "Authorization: Bearer K", `"random_seed":7`},
-		{"@ai-sdk/groq", `"serviceTier": "on_demand"`, "https://api.groq.com/openai/v1/chat/completions", "Authorization: Bearer K", `"service_tier":"on_demand"`},
+		{
+			"@ai-sdk/azure",
+			`"resourceName": "r"`,
+			"https://r.openai.azure.com/openai/v1/responses?api-version=v1",
+			"Api-Key: K",
+			``,
+		},
+		{
+			"@ai-sdk/google",
+			``,
+			"https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse",
+			"X-Goog-Api-Key: K",
+			`"contents"`,
+		},
+		{
+			"@ai-sdk/amazon-bedrock",
+			`"region": "eu-west-1"`,
+			"https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse-stream",
+			"Authorization: Bearer K",
+			`"modelId":"m"`,
+		},
+		{
+			"@ai-sdk/mistral",
+			`"seed": 7`,
+			"https://api.mistral.ai/v1/chat/completions",
+			"Authorization: Bearer K",
+			`"random_seed":7`,
+		},
+		{
+			"@ai-sdk/groq",
+			`"serviceTier": "on_demand"`,
+			"https://api.groq.com/openai/v1/chat/completions",
+			"Authorization: Bearer K",
+			`"service_tier":"on_demand"`,
+		},
 		{"@ai-sdk/xai", ``, "https://api.x.ai/v1/chat/completions", "Authorization: Bearer K", ``},
 		{"@ai-sdk/cerebras", ``, "https://api.cerebras.ai/v1/chat/completions", "Authorization: Bearer K", ``},
 		{"@ai-sdk/togetherai", ``, "https://api.together.xyz/v1/chat/completions", "Authorization: Bearer K", ``},
-		{"@ai-sdk/fireworks", ``, "https://api.fireworks.ai/inference/v1/chat/completions", "Authorization: Bearer K", ``},
-		{"@ai-sdk/deepinfra", ``, "https://api.deepinfra.com/v1/openai/chat/completions", "Authorization: Bearer K", ``},
+		{
+			"@ai-sdk/fireworks",
+			``,
+			"https://api.fireworks.ai/inference/v1/chat/completions",
+			"Authorization: Bearer K",
+			``,
+		},
+		{
+			"@ai-sdk/deepinfra",
+			``,
+			"https://api.deepinfra.com/v1/openai/chat/completions",
+			"Authorization: Bearer K",
+			``,
+		},
 		{"@ai-sdk/deepseek", ``, "https://api.deepseek.com/v1/chat/completions", "Authorization: Bearer K", ``},
 		{"@ai-sdk/perplexity", ``, "https://api.perplexity.ai/chat/completions", "Authorization: Bearer K", ``},
 		{"@ai-sdk/gateway", ``, "https://ai-gateway.vercel.sh/v1/chat/completions", "Authorization: Bearer K", ``},
-		{"@openrouter/ai-sdk-provider", `"reasoningEffort": "low"`, "https://openrouter.ai/api/v1/chat/completions", "Authorization: Bearer K", `"reasoning":{"effort":"low"}`},
-		{"@openrouter/ai-sdk-provider", `"baseURL": "https://p.example/v1"`, "https://p.example/v1/chat/completions", "Authorization: Bearer K", `"usage":{"include":true}`},
+		{
+			"@openrouter/ai-sdk-provider",
+			`"reasoningEffort": "low"`,
+			"https://openrouter.ai/api/v1/chat/completions",
+			"Authorization: Bearer K",
+			`"reasoning":{"effort":"low"}`,
+		},
+		{
+			"@openrouter/ai-sdk-provider",
+			`"baseURL": "https://p.example/v1"`,
+			"https://p.example/v1/chat/completions",
+			"Authorization: Bearer K",
+			`"usage":{"include":true}`,
+		},
 		{
 			"@ai-sdk/openai-compatible", `"baseURL": "https://p.example/v1", "reasoning": {"enabled": true}, "provider": {"order": ["a"]}, "usage": {"include": true}, "transforms": ["t"], "thinking": {"type": "auto"}`,
 			"https://p.example/v1/chat/completions", "Authorization: Bearer K",
@@ -42,7 +102,10 @@ func TestPackagesOfProviders(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		content := `{"provider": {"own": {"npm": "` + tt.npm + `", "options": {"apiKey": "K"` + strings.TrimSuffix(", "+tt.options, ", ") + `}, "models": {"m": {}}}}}`
+		content := `{"provider": {"own": {"npm": "` + tt.npm + `", "options": {"apiKey": "K"` + strings.TrimSuffix(
+			", "+tt.options,
+			", ",
+		) + `}, "models": {"m": {}}}}}`
 		heard, err := ask(t, content, "own/m", nil)
 		if err != nil || heard.Request == nil {
 			t.Errorf("%s: %v", tt.npm, err)
@@ -50,8 +113,18 @@ func TestPackagesOfProviders(t *testing.T) {
 		}
 		var head strings.Builder
 		_ = heard.Header.Write(&head)
-		if got := heard.URL.String(); got != tt.url || !strings.Contains(head.String(), tt.header) || !strings.Contains(heard.said, tt.body) {
-			t.Errorf("%s asked %s, want %s\nwith %s in\n%s and %s in\n%s", tt.npm, got, tt.url, tt.header, head.String(), tt.body, heard.said)
+		if got := heard.URL.String(); got != tt.url || !strings.Contains(head.String(), tt.header) ||
+			!strings.Contains(heard.said, tt.body) {
+			t.Errorf(
+				"%s asked %s, want %s\nwith %s in\n%s and %s in\n%s",
+				tt.npm,
+				got,
+				tt.url,
+				tt.header,
+				head.String(),
+				tt.body,
+				heard.said,
+			)
 		}
 	}
 }
@@ -82,7 +155,8 @@ func TestEveryVendorHasModels(t *testing.T) {
 		_, err := m.Resolve(session.ModelRef{ProviderID: row.ID, ID: "nope"}, session.Agent{})
 		switch why := m.WhyUnusable(row.ID); {
 		case slices.Contains(local, row.ID):
-			if !strings.Contains(why, "no server at http://127.0.0.1:") || err == nil || !strings.Contains(err.Error(), why) {
+			if !strings.Contains(why, "no server at http://127.0.0.1:") || err == nil ||
+				!strings.Contains(err.Error(), why) {
 				t.Errorf("%s: %s; %v", row.ID, why, err)
 			}
 		case len(row.KeyEnv) == 0 && row.Scheme == provider.AuthKey: // models that people often have there
@@ -94,7 +168,12 @@ func TestEveryVendorHasModels(t *testing.T) {
 			t.Errorf("%s without a key: nothing is missing", row.ID)
 		}
 	}
-	m := newTestSet(t, nil, `{"disabled_providers": ["groq"], "provider": {"mine": {"options": {"baseURL": "http://127.0.0.1:9/v1"}}}}`, map[string]string{"AZURE_API_KEY": "k"})
+	m := newTestSet(
+		t,
+		nil,
+		`{"disabled_providers": ["groq"], "provider": {"mine": {"options": {"baseURL": "http://127.0.0.1:9/v1"}}}}`,
+		map[string]string{"AZURE_API_KEY": "k"},
+	)
 	for id, want := range map[string]string{
 		"groq": "disabled by the configuration", "mine": "provider.mine.models", "together": "togetherai", "nobody": "", "azure": "AZURE_RESOURCE_NAME", "openai": "cairn auth login openai",
 	} {

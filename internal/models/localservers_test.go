@@ -57,7 +57,11 @@ func TestLocalServers(t *testing.T) {
 
 // Credentials of a cloud's own tools make its models usable, but none of them the default.
 func TestAmbientCredentials(t *testing.T) {
-	ambient := map[string]string{"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "sk-secret", "GITHUB_TOKEN": "ghp_1"}
+	ambient := map[string]string{
+		"AWS_ACCESS_KEY_ID":     "AKID",
+		"AWS_SECRET_ACCESS_KEY": "sk-secret",
+		"GITHUB_TOKEN":          "ghp_1",
+	}
 	m := newTestSet(t, nil, `{}`, ambient)
 	if ref, err := m.Default(); err != nil || ref.ProviderID != "cairn" {
 		t.Errorf("default without a choice: %v, %v; want the guide", ref, err)

@@ -42,15 +42,20 @@ func (t *Pool) LogIn(ctx context.Context, cfg *config.Config, id string, say fun
 		}
 		return t.Auth.Set(ctx, id, auth.NewSecret(key))
 	default:
-		return session.Errorf(session.CodeInvalid, "%s offers no login with a browser; openrouter and github-copilot do. "+
-			"Take a key from its site and run cairn auth login %[1]s", id)
+		return session.Errorf(
+			session.CodeInvalid,
+			"%s offers no login with a browser; openrouter and github-copilot do. "+
+				"Take a key from its site and run cairn auth login %[1]s",
+			id,
+		)
 	}
 }
 
 // SetToken stores the token of a login that a client made itself.
 func (t *Pool) SetToken(ctx context.Context, id string, token auth.Token) error {
 	if id != copilotID {
-		return session.Errorf(session.CodeInvalid, "cairn cannot use tokens of a login at %q; give an API key", id).At("type")
+		return session.Errorf(session.CodeInvalid, "cairn cannot use tokens of a login at %q; give an API key", id).
+			At("type")
 	}
 	return t.Auth.SetToken(ctx, id, token)
 }

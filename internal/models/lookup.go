@@ -64,8 +64,12 @@ func (m *Set) WhyUnusable(providerID string) string {
 		return disabledByConfig
 	case len(models) == 0 && known && len(row.KeyEnv) == 0:
 		address := cmp.Or(m.Config.Provider[providerID].BaseURL(), row.BaseURL)
-		return fmt.Sprintf("no server at %s offers models; start it, or set provider.%s.options.baseURL to its address "+
-			"and provider.%[2]s.models to what it offers", address, providerID)
+		return fmt.Sprintf(
+			"no server at %s offers models; start it, or set provider.%s.options.baseURL to its address "+
+				"and provider.%[2]s.models to what it offers",
+			address,
+			providerID,
+		)
 	case len(models) == 0:
 		return "none of its models is known; run cairn models --refresh to fetch the list of models.dev, " +
 			"or name them in provider." + providerID + ".models"

@@ -66,7 +66,10 @@ type Pool struct {
 func NewPool(o Options) *Pool {
 	agent := "cairn/" + cmp.Or(o.Version, "devel")
 	return &Pool{
-		Auth: auth.New(o.Dirs.Data, o.Getenv), Facts: newFactsCache(o, agent), Transport: provider.WithUserAgent(agent, o.Transport),
+		Auth: auth.New(
+			o.Dirs.Data,
+			o.Getenv,
+		), Facts: newFactsCache(o, agent), Transport: provider.WithUserAgent(agent, o.Transport),
 		getenv: o.Getenv, tokens: tokenCache{agent: agent},
 	}
 }

@@ -86,7 +86,11 @@ func variantNames(m catalog.Model) []string {
 // connections.
 func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinition, error) {
 	if !IsSupported(model.API) {
-		return nil, nil, invalidModel("%s uses a protocol that cairn does not support (%s)", model.Name(), model.API.Package)
+		return nil, nil, invalidModel(
+			"%s uses a protocol that cairn does not support (%s)",
+			model.Name(),
+			model.API.Package,
+		)
 	}
 	p, err := m.Catalog.Provider(model.ProviderID)
 	if err != nil {

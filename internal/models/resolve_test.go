@@ -41,7 +41,12 @@ func TestFormsOfModels(t *testing.T) {
 
 // What a row of the catalog or the configuration says of tools holds for what a model is offered.
 func TestModelsThatCallNoTools(t *testing.T) {
-	m := newTestSet(t, nil, `{"provider": {"plain": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"a": {}, "b": {"tool_call": false}}}}}`, nil)
+	m := newTestSet(
+		t,
+		nil,
+		`{"provider": {"plain": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"a": {}, "b": {"tool_call": false}}}}}`,
+		nil,
+	)
 	for id, want := range map[string]bool{"a": false, "b": true} {
 		got, err := m.Resolve(session.ModelRef{ProviderID: "plain", ID: id}, session.Agent{})
 		if err != nil || got.NoTools != want {

@@ -51,46 +51,188 @@ func TestSettingsOfProviders(t *testing.T) {
 		headers               string // lines that are there; with ! before them, that are not
 		body                  string // likewise
 	}{
-		{"Azure by its resource", azure(`"resourceName": "r", "apiVersion": "2025-01-01"`), "azure/d", "https://r.openai.azure.com/openai/v1/responses?api-version=2025-01-01", "Api-Key: K", ""},
-		{"Azure at an address, as its SDK has it", azure(`"baseURL": "https://a.example/openai", "apiVersion": "2025-01-01"`), "azure/d", "https://a.example/openai/v1/responses?api-version=2025-01-01", "Api-Key: K", ""},
-		{"Azure's address with its interface", azure(`"baseURL": "https://a.example/openai/v1/"`), "azure/d", "https://a.example/openai/v1/responses?api-version=v1", "", ""},
-		{"the version of an address wins", azure(`"baseURL": "https://a.example/openai/v1?api-version=x", "apiVersion": "y"`), "azure/d", "https://a.example/openai/v1/responses?api-version=x", "", ""},
-		{"Azure's address as its portal shows it", azure(`"baseURL": "https://r.openai.azure.com/"`), "azure/d", "https://r.openai.azure.com/openai/v1/responses?api-version=v1", "", ""},
-		{"Azure's address of a deployment", azure(`"baseURL": "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21"`), "azure/d", "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21", "", ""},
-		{"Azure's deployments", azure(`"baseURL": "https://a.example/openai", "useDeploymentBasedUrls": true`), "azure/d", "https://a.example/openai/deployments/d/chat/completions?api-version=2024-10-21", "", ""},
-		{"Azure over Chat", azure(`"baseURL": "https://a.example/openai", "useCompletionUrls": true`), "azure/d", "https://a.example/openai/v1/chat/completions?api-version=v1", "", ""},
-		{"a word is no switch", azure(`"baseURL": "https://a.example/openai", "useCompletionUrls": "yes", "useDeploymentBasedUrls": "yes"`), "azure/d", "https://a.example/openai/v1/responses?api-version=v1", "", "!useCompletion"},
+		{
+			"Azure by its resource",
+			azure(`"resourceName": "r", "apiVersion": "2025-01-01"`),
+			"azure/d",
+			"https://r.openai.azure.com/openai/v1/responses?api-version=2025-01-01",
+			"Api-Key: K",
+			"",
+		},
+		{
+			"Azure at an address, as its SDK has it",
+			azure(`"baseURL": "https://a.example/openai", "apiVersion": "2025-01-01"`),
+			"azure/d",
+			"https://a.example/openai/v1/responses?api-version=2025-01-01",
+			"Api-Key: K",
+			"",
+		},
+		{
+			"Azure's address with its interface",
+			azure(`"baseURL": "https://a.example/openai/v1/"`),
+			"azure/d",
+			"https://a.example/openai/v1/responses?api-version=v1",
+			"",
+			"",
+		},
+		{
+			"the version of an address wins",
+			azure(`"baseURL": "https://a.example/openai/v1?api-version=x", "apiVersion": "y"`),
+			"azure/d",
+			"https://a.example/openai/v1/responses?api-version=x",
+			"",
+			"",
+		},
+		{
+			"Azure's address as its portal shows it",
+			azure(`"baseURL": "https://r.openai.azure.com/"`),
+			"azure/d",
+			"https://r.openai.azure.com/openai/v1/responses?api-version=v1",
+			"",
+			"",
+		},
+		{
+			"Azure's address of a deployment",
+			azure(
+				`"baseURL": "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21"`,
+			),
+			"azure/d",
+			"https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21",
+			"",
+			"",
+		},
+		{
+			"Azure's deployments",
+			azure(`"baseURL": "https://a.example/openai", "useDeploymentBasedUrls": true`),
+			"azure/d",
+			"https://a.example/openai/deployments/d/chat/completions?api-version=2024-10-21",
+			"",
+			"",
+		},
+		{
+			"Azure over Chat",
+			azure(`"baseURL": "https://a.example/openai", "useCompletionUrls": true`),
+			"azure/d",
+			"https://a.example/openai/v1/chat/completions?api-version=v1",
+			"",
+			"",
+		},
+		{
+			"a word is no switch",
+			azure(`"baseURL": "https://a.example/openai", "useCompletionUrls": "yes", "useDeploymentBasedUrls": "yes"`),
+			"azure/d",
+			"https://a.example/openai/v1/responses?api-version=v1",
+			"",
+			"!useCompletion",
+		},
 		{
 			"OpenAI's organisation", `"openai": {"options": {"apiKey": "K", "organization": "org", "project": "proj"}}`, "openai/gpt-4.1", "https://api.openai.com/v1/responses",
 			"Authorization: Bearer K\nOpenai-Organization: org\nOpenai-Project: proj", `"prompt_cache_key":"ses_1"`,
 		},
-		{"no key of the cache", `"openai": {"options": {"apiKey": "K", "setCacheKey": false}}`, "openai/gpt-4.1", "https://api.openai.com/v1/responses", "", "!prompt_cache_key"},
-		{"a key of the cache", `"mine": {"options": {"baseURL": "https://m.example/v1", "setCacheKey": true}}`, "mine/d", "https://m.example/v1/chat/completions", "", `"prompt_cache_key":"ses_1"`},
-		{"a compatible server", `"mine": {"options": {"baseURL": "https://m.example/v1", "queryParams": {"a": "b c", "n": 1}, "includeUsage": false}}`, "mine/d", "https://m.example/v1/chat/completions?a=b+c&n=1", "", "!include_usage\":true"},
-		{"Anthropic by a token", `"anthropic": {"options": {"authToken": "T"}}`, "anthropic/claude-sonnet-4-5", "https://api.anthropic.com/v1/messages", "Authorization: Bearer T\n!X-Api-Key", ""},
-		{"OpenRouter's app", `"openrouter": {"options": {"apiKey": "K", "appName": "A", "appUrl": "https://a.example"}}`, "openrouter/d", "https://openrouter.ai/api/v1/chat/completions", "X-Title: A\nHttp-Referer: https://a.example", ""},
-		{"Cloudflare's gateway", `"cloudflare-ai-gateway": {"options": {"apiKey": "K", "accountId": "acc", "gatewayId": "g"}}`, "cloudflare-ai-gateway/d", "https://gateway.ai.cloudflare.com/v1/acc/g/compat/chat/completions", "Cf-Aig-Authorization: Bearer K", ""},
+		{
+			"no key of the cache",
+			`"openai": {"options": {"apiKey": "K", "setCacheKey": false}}`,
+			"openai/gpt-4.1",
+			"https://api.openai.com/v1/responses",
+			"",
+			"!prompt_cache_key",
+		},
+		{
+			"a key of the cache",
+			`"mine": {"options": {"baseURL": "https://m.example/v1", "setCacheKey": true}}`,
+			"mine/d",
+			"https://m.example/v1/chat/completions",
+			"",
+			`"prompt_cache_key":"ses_1"`,
+		},
+		{
+			"a compatible server",
+			`"mine": {"options": {"baseURL": "https://m.example/v1", "queryParams": {"a": "b c", "n": 1}, "includeUsage": false}}`,
+			"mine/d",
+			"https://m.example/v1/chat/completions?a=b+c&n=1",
+			"",
+			"!include_usage\":true",
+		},
+		{
+			"Anthropic by a token",
+			`"anthropic": {"options": {"authToken": "T"}}`,
+			"anthropic/claude-sonnet-4-5",
+			"https://api.anthropic.com/v1/messages",
+			"Authorization: Bearer T\n!X-Api-Key",
+			"",
+		},
+		{
+			"OpenRouter's app",
+			`"openrouter": {"options": {"apiKey": "K", "appName": "A", "appUrl": "https://a.example"}}`,
+			"openrouter/d",
+			"https://openrouter.ai/api/v1/chat/completions",
+			"X-Title: A\nHttp-Referer: https://a.example",
+			"",
+		},
+		{
+			"Cloudflare's gateway",
+			`"cloudflare-ai-gateway": {"options": {"apiKey": "K", "accountId": "acc", "gatewayId": "g"}}`,
+			"cloudflare-ai-gateway/d",
+			"https://gateway.ai.cloudflare.com/v1/acc/g/compat/chat/completions",
+			"Cf-Aig-Authorization: Bearer K",
+			"",
+		},
 		{
 			"Bedrock's keys and its endpoint", `"amazon-bedrock": {"options": {"accessKeyId": "AKIA", "secretAccessKey": "S", "sessionToken": "ST", "region": "eu-west-3", "endpoint": "https://vpce.example"}}`,
 			"amazon-bedrock/d", "https://vpce.example/model/d/converse-stream", "Authorization: AWS4-HMAC-SHA256 Credential=AKIA/\nX-Amz-Security-Token: ST", "",
 		},
-		{"Vertex by a key alone", `"google-vertex": {"options": {"apiKey": "K"}}`, "google-vertex/gemini-2.5-flash", "https://aiplatform.googleapis.com/v1/publishers/google/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "X-Goog-Api-Key: K", ""},
+		{
+			"Vertex by a key alone",
+			`"google-vertex": {"options": {"apiKey": "K"}}`,
+			"google-vertex/gemini-2.5-flash",
+			"https://aiplatform.googleapis.com/v1/publishers/google/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+			"X-Goog-Api-Key: K",
+			"",
+		},
 		{
 			"a model of others at Azure", azure(`"resourceName": "r"`), "azure/kimi-k2.5", "https://r.services.ai.azure.com/models/chat/completions",
 			"Api-Key: K", "\"max_tokens\"\n!prompt_cache_key",
 		},
-		{"a model of others at GitHub", `"github-models": {"options": {"apiKey": "K"}}`, "github-models/deepseek/deepseek-r1", "https://models.github.ai/inference/chat/completions", "Authorization: Bearer K", "\"max_tokens\""},
+		{
+			"a model of others at GitHub",
+			`"github-models": {"options": {"apiKey": "K"}}`,
+			"github-models/deepseek/deepseek-r1",
+			"https://models.github.ai/inference/chat/completions",
+			"Authorization: Bearer K",
+			"\"max_tokens\"",
+		},
 		{
 			"every model behind Cloudflare's gateway", `"cloudflare-ai-gateway": {"options": {"apiKey": "K", "accountId": "acc", "reasoningEffort": "low"}}`, "cloudflare-ai-gateway/anthropic/claude-opus-4-7",
 			"https://gateway.ai.cloudflare.com/v1/acc/default/compat/chat/completions", "Cf-Aig-Authorization: Bearer K", `"reasoning_effort":"low"`,
 		},
-		{"what a server of anybody's may know", `"togetherai": {"options": {"apiKey": "K", "reasoning": {"enabled": false}}}`, "togetherai/d", "https://api.together.xyz/v1/chat/completions", "", `"reasoning":{"enabled":false}`},
-		{"what a strict one does not", `"groq": {"options": {"apiKey": "K", "reasoning": {"enabled": false}}}`, "groq/d", "https://api.groq.com/openai/v1/chat/completions", "", "!reasoning"},
+		{
+			"what a server of anybody's may know",
+			`"togetherai": {"options": {"apiKey": "K", "reasoning": {"enabled": false}}}`,
+			"togetherai/d",
+			"https://api.together.xyz/v1/chat/completions",
+			"",
+			`"reasoning":{"enabled":false}`,
+		},
+		{
+			"what a strict one does not",
+			`"groq": {"options": {"apiKey": "K", "reasoning": {"enabled": false}}}`,
+			"groq/d",
+			"https://api.groq.com/openai/v1/chat/completions",
+			"",
+			"!reasoning",
+		},
 		{
 			"Claude's options as its SDK has them", `"anthropic": {"options": {"apiKey": "K", "taskBudget": {"type": "tokens", "total": 20000}, "metadata": {"userId": "u"}}}`, "anthropic/claude-opus-4-7",
 			"https://api.anthropic.com/v1/messages", "Anthropic-Beta: interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14,task-budgets-2026-03-13", `"metadata":{"user_id":"u"}`,
 		},
-		{"Bedrock's tier", `"amazon-bedrock": {"options": {"apiKey": "K", "serviceTier": "priority"}}`, "amazon-bedrock/d", "https://bedrock-runtime.us-east-1.amazonaws.com/model/d/converse-stream", "Authorization: Bearer K", `"serviceTier":{"type":"priority"}`},
+		{
+			"Bedrock's tier",
+			`"amazon-bedrock": {"options": {"apiKey": "K", "serviceTier": "priority"}}`,
+			"amazon-bedrock/d",
+			"https://bedrock-runtime.us-east-1.amazonaws.com/model/d/converse-stream",
+			"Authorization: Bearer K",
+			`"serviceTier":{"type":"priority"}`,
+		},
 		{
 			"a company's GitHub", `"github-copilot": {"options": {"enterpriseUrl": "https://corp.ghe.com/"}}`, "github-copilot/gpt-4.1", "https://copilot-api.corp.ghe.com/chat/completions", "", "",
 		},
@@ -98,7 +240,12 @@ func TestSettingsOfProviders(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			id, model, _ := strings.Cut(tt.model, "/")
-			content := strings.Replace(`{"provider": {`+tt.provider+`}}`, `"options"`, `"models": {"`+model+`": {}}, "options"`, 1)
+			content := strings.Replace(
+				`{"provider": {`+tt.provider+`}}`,
+				`"options"`,
+				`"models": {"`+model+`": {}}, "options"`,
+				1,
+			)
 			heard, err := ask(t, content, id+"/"+model, nil)
 			if err != nil || heard.Request == nil {
 				t.Fatalf("%v", err)
@@ -123,7 +270,12 @@ func TestSettingsOfProviders(t *testing.T) {
 // What models.dev lists of Vertex's variables holds no key.
 func TestVertexSendsNoProjectAsKey(t *testing.T) {
 	for _, name := range []string{"google-vertex/gemini-2.5-flash", "google-vertex-anthropic/claude-haiku-4-5@20251001"} {
-		heard, err := ask(t, `{}`, name, map[string]string{"GOOGLE_VERTEX_PROJECT": "proj", "GOOGLE_APPLICATION_CREDENTIALS": "/none"})
+		heard, err := ask(
+			t,
+			`{}`,
+			name,
+			map[string]string{"GOOGLE_VERTEX_PROJECT": "proj", "GOOGLE_APPLICATION_CREDENTIALS": "/none"},
+		)
 		if err != nil || heard.Request != nil {
 			t.Errorf("%s: %v; sent %v", name, err, heard.Request)
 		}

@@ -46,7 +46,8 @@ func TestTokensAreShared(t *testing.T) {
 	if _, err := login.Remove(t.Context(), copilotID); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := shareWithLogin(login, copilotID)(t.Context(), "", "", fetch); err == nil || !strings.Contains(err.Error(), "cairn auth login github-copilot") {
+	if _, _, err := shareWithLogin(login, copilotID)(t.Context(), "", "", fetch); err == nil ||
+		!strings.Contains(err.Error(), "cairn auth login github-copilot") {
 		t.Errorf("after the logout: %v", err)
 	}
 }
@@ -63,7 +64,15 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 	for i, step := range []struct{ secret, refused, want string }{
 		{"gho", "", "token-1"}, {"gho", "", "token-1"}, {"other", "", "token-2"}, {"gho", "token-1", "token-3"}, {"gho", "token-1", "token-3"}, {"other", "", "token-2"},
 	} {
-		got, expires, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), step.secret, step.refused, fetch)
+		got, expires, err := shareInFile(
+			auth.New(dir, os.Getenv),
+			copilotID,
+		)(
+			t.Context(),
+			step.secret,
+			step.refused,
+			fetch,
+		)
 		if err != nil || got != step.want || time.Until(expires) < 29*time.Minute {
 			t.Errorf("%d: %s until %s, %v; want %s", i, got, expires, err, step.want)
 		}
@@ -82,7 +91,8 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 		}
 		before := n
 		for range 2 {
-			if _, _, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil || n != before+1 {
+			if _, _, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil ||
+				n != before+1 {
 				t.Errorf("%q: fetched %d times, %v", broken, n-before, err)
 			}
 		}
@@ -90,7 +100,8 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := shareInFile(auth.New(filepath.Join(dir, "file"), os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil || got == "" {
+	if got, _, err := shareInFile(auth.New(filepath.Join(dir, "file"), os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil ||
+		got == "" {
 		t.Errorf("where nothing can be kept: %q %v", got, err)
 	}
 }

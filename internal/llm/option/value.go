@@ -135,7 +135,7 @@ func (t valueSpec) describe() string {
 
 func (t valueSpec) describeTexts() []string {
 	if t.words == nil {
-		return []string{"text in quotes"}
+		return []string{"a string"}
 	}
 	var out []string
 	for _, w := range t.words {

@@ -13,8 +13,8 @@ func loadContract(t testing.TB) *contracttest.Contract {
 	return c
 }
 
-// withoutAdditions removes our additive fields (spec/v2 §29.2) where they may stand, so that everything else is held to
-// the closed schemas of the document.
+// withoutAdditions removes the members that cairn adds to OpenCode's, so that everything else is validated against the
+// closed schemas of the document.
 func withoutAdditions(v any) {
 	switch v := v.(type) {
 	case []any:
