@@ -142,7 +142,7 @@ func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (
 	if err != nil {
 		return "", err
 	}
-	cfg, store, err := trustCommands{g.inv}.loadClaim(ctx, o)
+	cfg, store, err := trustCommands(g).loadClaim(ctx, o)
 	if err != nil {
 		return "", err
 	}
