@@ -87,7 +87,7 @@ func (c *Client) do(ctx context.Context, k call) error {
 		return k.broken(ctx, err)
 	}
 	if err := json.Unmarshal(body, k.out, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return &TransportError{Op: k.name(), Err: fmt.Errorf("malformed answer: %w", err), Foreign: true}
+		return &TransportError{Op: k.name(), Err: fmt.Errorf("malformed response: %w", err), Foreign: true}
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	}
 	body, err := json.Marshal(b, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil { // cannot be: strings only
-		return http.StatusInternalServerError, []byte(`{"_tag":"UnknownError","message":"the error could not be told"}`)
+		return http.StatusInternalServerError, []byte(`{"_tag":"UnknownError","message":"the error could not be encoded"}`)
 	}
 	return r.status, body
 }
@@ -159,12 +159,12 @@ func DecodeError(status int, body []byte) error {
 	if err := json.Unmarshal(body, &b, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil ||
 		b.Tag == "" {
 		err := fmt.Errorf("unexpected status %d: %s", status, clip(string(body), 200))
-		return &TransportError{Op: "read the answer", Err: err, Foreign: true}
+		return &TransportError{Op: "read the response", Err: err, Foreign: true}
 	}
 	r, ok := rowFor(b)
 	if !ok {
 		err := fmt.Errorf("unexpected status %d: %s: %s", status, b.Tag, clip(b.Message, 200))
-		return &TransportError{Op: "read the answer", Err: err, Foreign: true}
+		return &TransportError{Op: "read the response", Err: err, Foreign: true}
 	}
 	e := &session.Error{Code: r.code, Message: b.Message, Kind: r.kind, Field: b.Field, Nearest: b.Nearest}
 	e.Message = strings.TrimSuffix(b.Message, (&session.Error{Nearest: b.Nearest}).Error())

@@ -71,7 +71,7 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 			return
 		}
 		defer resp.Body.Close()
-		quiet := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %s", silence)) })
+		quiet := time.AfterFunc(silence, func() { cancel(fmt.Errorf("no data arrived for %s", silence)) })
 		defer quiet.Stop()
 		for f, err := range sse.ReadFrames(&watched{resp.Body, quiet}, sse.DefaultLimit) {
 			if err != nil {
@@ -168,7 +168,7 @@ func (c *Client) whole(ctx context.Context, d durable) (*session.Event, error) {
 	if len(h.Data) == 0 || h.Data[0].Seq != d.Seq {
 		return nil, &TransportError{
 			Op:  "read a large event",
-			Err: fmt.Errorf("event %d of %s is gone", d.Seq, d.AggregateID),
+			Err: fmt.Errorf("event %d of %s no longer exists", d.Seq, d.AggregateID),
 		}
 	}
 	return &h.Data[0], nil

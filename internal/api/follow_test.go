@@ -77,7 +77,7 @@ func TestSilenceEndsAStream(t *testing.T) {
 		for _, err := range c.Follow(t.Context(), "ses_1", -1) {
 			last = err
 		}
-		if _, ok := errors.AsType[*TransportError](last); !ok || !strings.Contains(last.Error(), "nothing came") {
+		if _, ok := errors.AsType[*TransportError](last); !ok || !strings.Contains(last.Error(), "no data arrived") {
 			t.Errorf("got %v", last)
 		}
 		if took := time.Since(begun); took < 2*time.Minute || took > 4*time.Minute {

@@ -210,7 +210,7 @@ func (s *Store) entryError(provider string, e entry) error {
 	if e.invalid == "" {
 		return nil
 	}
-	return fmt.Errorf("the row of %s in %s cannot be used: %s; "+
+	return fmt.Errorf("the entry of %s in %s cannot be used: %s; "+
 		"run cairn auth login %[1]s, or cairn auth logout %[1]s to remove it", provider, s.path, e.invalid)
 }
 

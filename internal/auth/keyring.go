@@ -134,7 +134,7 @@ func (u *Unreachable) Error() string { return u.What() + "; " + u.Fix() }
 
 // What returns the error without a remedy.
 func (u *Unreachable) What() string {
-	return fmt.Sprintf("the key of %s is in the keyring and cannot be read: %v", u.Provider, u.Err)
+	return fmt.Sprintf("the key of %s is stored in the keyring, which cannot be read: %v", u.Provider, u.Err)
 }
 
 // Fix returns the remedy.

@@ -135,7 +135,7 @@ func (c Cache) refresh(ctx context.Context) (bool, error) {
 	}
 	raw, err := json.Marshal(next, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
-		return false, errors.New("its answer cannot be encoded")
+		return false, errors.New("its response cannot be encoded")
 	}
 	return at.IsZero() || string(stored.Facts) != string(next.Facts), statefile.Replace(c.Path, raw, 0o600)
 }
@@ -180,10 +180,10 @@ func (c Cache) fetch(ctx context.Context, etag string) (cacheFile, error) {
 // checkFacts fails if an answer is not a list of models.
 func checkFacts(raw []byte) error {
 	if len(raw) > maxFacts {
-		return fmt.Errorf("its answer has more than %d MiB", maxFacts>>20)
+		return fmt.Errorf("its response is larger than %d MiB", maxFacts>>20)
 	}
 	if _, err := Parse(raw); err != nil {
-		return fmt.Errorf("its answer %w", err)
+		return fmt.Errorf("its response %w", err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNoModel reports that no model can be used, since no provider has a key.
-var ErrNoModel = errors.New("no model can be used: set a provider's key or configure a provider")
+var ErrNoModel = errors.New("no model can be used; run cairn auth login PROVIDER, or configure a provider")
 
 // Default returns the model for sessions that name none: the configured one if it can be used, else the newest that
 // can. A configured name that does not exist is an *UnknownError; no usable model is ErrNoModel.

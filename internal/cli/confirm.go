@@ -45,7 +45,7 @@ func (a *Invocation) Confirm(ctx context.Context, asJSON bool, q Confirmation) e
 func errUnconfirmed(q Confirmation) error {
 	return NewExitError(
 		ExitUsage,
-		errors.New("to "+q.What+" needs confirmation, and there is no terminal to ask on"),
+		errors.New("to "+q.What+" needs confirmation, but no terminal is available"),
 		q.Hint,
 	)
 }

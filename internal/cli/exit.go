@@ -61,7 +61,7 @@ func ExitCodesHelp() string {
 		fmt.Fprintf(&b, "  %3d  %-11s  %s\n", e.code, e.name, e.text)
 	}
 	b.WriteString("\nAn earlier cause wins: a run that was interrupted after a denial exits with 130.\n" +
-		"With --format json the last line says the same in exit_code.\n")
+		"With --format json the last line has the code as exit_code.\n")
 	return b.String()
 }
 

@@ -109,7 +109,7 @@ func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	for _, m := range missing {
-		a.Note("the export cannot leave out what it does not know: " + m.Err.Error())
+		a.Note("this stored key cannot be read, so the export may contain it: " + m.Err.Error())
 	}
 	o, err := a.HostOptions("")
 	if err != nil {

@@ -59,7 +59,8 @@ func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error
 		case err != nil && conn != nil && !isUnsent(err):
 			if req.Method == http.MethodPost {
 				return nil, fmt.Errorf(
-					"the owner of the store ended without an answer; check whether this was done, and repeat it if not: %w",
+					"the cairn process that owns the store ended before it responded; "+
+						"check whether the change was made, and repeat the command if not: %w",
 					err,
 				)
 			}

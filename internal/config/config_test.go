@@ -473,7 +473,7 @@ func TestErrorsHavePositions(t *testing.T) {
 		{`{"tools": {"bash": "no"}}`, `cairn.json:1:20: tools.bash: want true or false, got text`},
 		{
 			`{"agent": {}, "agents": {}}`,
-			`cairn.json:1:15: agents: is another spelling of agent, which is there too; keep one`,
+			`cairn.json:1:15: agents: is another spelling of agent, which is set too; keep one`,
 		},
 		{`{"budget": {"usd": "1"}}`, `cairn.json:1:20: budget.usd: want a number, got text`},
 		{

@@ -62,7 +62,7 @@ func TestMarkdownErrorsHavePositions(t *testing.T) {
 		"---\nmode: boss\n---":          `agent/x.md:2:7: agent.x.mode: want "primary", "subagent" or "all", got "boss"`,
 		"---\na: 1\ncolor: red\n---":    `agent/x.md:3:8: agent.x.color: want "#rrggbb", "primary", "secondary", "accent", "success", "warning", "error" or "info", got "red"`,
 		"---\nsteps: many\n---":         `agent/x.md:2:8: agent.x.steps: want a whole number above 0, got "many"`,
-		"---\na: &b 1\n---":             `agent/x.md:2: invalid frontmatter: anchors and aliases are not read`,
+		"---\na: &b 1\n---":             `agent/x.md:2: invalid frontmatter: anchors and aliases are not supported`,
 		"---\npermission: sure\n---\nx": `agent/x.md:2:13: agent.x.permission: want "allow", "ask" or "deny", got "sure"`,
 	} {
 		p := newPlace(t, map[string]string{"home/.config/cairn/agent/x.md": text})

@@ -69,7 +69,7 @@ func (d *document) renameKeys(n *node, table, path string) error {
 			return d.newError(
 				m.offset,
 				join(path, m.key),
-				"is another spelling of %s, which is there too; keep one",
+				"is another spelling of %s, which is set too; keep one",
 				to,
 			)
 		}
@@ -97,7 +97,7 @@ func (d *document) convertModes() error {
 			return d.newError(
 				m.offset,
 				"mode."+m.key,
-				"is another spelling of agent.%s, which is there too; keep one",
+				"is another spelling of agent.%s, which is set too; keep one",
 				m.key,
 			)
 		}

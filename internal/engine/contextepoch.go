@@ -17,7 +17,7 @@ import (
 type contextBlockedError struct{ keys []string }
 
 func (e *contextBlockedError) Error() string {
-	return "the session's surroundings cannot be read: " + strings.Join(e.keys, ", ")
+	return "the system context cannot be read: " + strings.Join(e.keys, ", ")
 }
 
 // renderBaseline renders the first context epoch of a session.

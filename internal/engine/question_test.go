@@ -184,7 +184,7 @@ func TestQuestionDismissed(t *testing.T) {
 
 // In an unattended run the policy ends a question: the model decides, or the work stops.
 func TestQuestionWithoutPeople(t *testing.T) {
-	for policy, want := range map[session.AskPolicy]string{"deny": "nobody is there", "allow": "nobody is there", "fail": "denied: no person is available to answer it", "wait:1m": "nobody answered within 1m"} {
+	for policy, want := range map[session.AskPolicy]string{"deny": "no user can answer", "allow": "no user can answer", "fail": "denied: no person is available to answer it", "wait:1m": "no answer arrived within 1m"} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newQuestionWorld(t, policy)

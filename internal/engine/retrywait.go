@@ -70,10 +70,10 @@ func (d *drain) excludeContent(ctx context.Context, x *session.Exclusion, e *llm
 	if x.Digest != "" {
 		content = "the one of the " + string(x.Kind) + " that it names"
 	}
-	d.engine.logger.Warn("the provider rejects a part of the conversation, which is excluded from now on",
+	d.engine.logger.Warn("the provider rejects a part of the conversation; further requests leave it out",
 		"session", d.id, "kind", x.Kind, "error", e)
 	fact := &session.Retried{Attempt: d.retries.Failures() + 1, Exclude: x, Error: session.RetryError{
-		Message:    e.Error() + "; from now on it is asked without " + content,
+		Message:    e.Error() + "; further requests leave out " + content,
 		StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
 	}}
 	return d.engine.journal.AppendFacts(ctx, d.id, fact)

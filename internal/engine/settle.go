@@ -118,7 +118,7 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 		return t.in.output.AnswerCall(c.outputCall())
 	}
 	if t.in.lastStep {
-		return refuse(session.ReasonSteps, "tools are switched off: the allowance of steps is used up")
+		return refuse(session.ReasonSteps, "tools are disabled: the step limit of this request is reached")
 	}
 	if c.call.Cut {
 		return refuse(session.ReasonInvalidInput, cutCall)

@@ -81,7 +81,7 @@ func (t *turn) checkStreamEnd(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case t.recorder.FinalAnswer() == nil:
-		return &llm.Error{Class: llm.Incomplete, Message: "the model's answer ended in the middle"}
+		return &llm.Error{Class: llm.Incomplete, Message: "the model's answer ended before it was complete"}
 	case t.recorder.IsEmpty():
 		return &llm.Error{Class: llm.Empty, Message: "the model answered with nothing"}
 	default:

@@ -114,7 +114,7 @@ func TestProviderProtocol(t *testing.T) {
 			"step.started step.failed " + again,
 			"answered with nothing",
 		},
-		{"no finish", text, "step.started text.started text.ended step.failed " + again, "ended in the middle"},
+		{"no finish", text, "step.started text.started text.ended step.failed " + again, "ended before it was complete"},
 		{"open text at the finish", append(text, finish), ok, ""},
 		{
 			"bytes that are no text",
@@ -161,7 +161,7 @@ func TestProviderProtocol(t *testing.T) {
 		{
 			"a hosted call and the end", hostedCall("h"),
 			"step.started tool.input.started tool.input.ended tool.called tool.failed step.failed " + again,
-			"ended in the middle",
+			"ended before it was complete",
 		},
 		{
 			"two hosted results", append(hostedCall("h"), result, result),

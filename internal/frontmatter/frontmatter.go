@@ -145,7 +145,7 @@ func parseValue(n *yaml.Node, depth int) (Value, error) {
 	case depth > maxDepth:
 		return wrong("it is nested too deeply")
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return wrong("anchors and aliases are not read")
+		return wrong("anchors and aliases are not supported")
 	case n.Kind == yaml.MappingNode:
 		v.Kind = '{'
 		return v, parseObject(&v, n, depth)
@@ -194,7 +194,7 @@ func parseScalar(v *Value, n *yaml.Node) error {
 		}
 	case "!!str", "!!timestamp":
 	default:
-		return &Error{v.Line, "tags are not read"}
+		return &Error{v.Line, "tags are not supported"}
 	}
 	raw, err := json.Marshal(plain, jsontext.AllowInvalidUTF8(true))
 	if err != nil { // a number that JSON does not have, such as .nan

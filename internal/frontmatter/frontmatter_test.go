@@ -77,9 +77,9 @@ func TestRead(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: &x 1\nb: *x":            "line 2: anchors and aliases are not read",
+		"a: &x 1\nb: *x":            "line 2: anchors and aliases are not supported",
 		"a: 1\na: 2":                "line 3: a is there twice",
-		"a: !!python/object x":      "line 2: tags are not read",
+		"a: !!python/object x":      "line 2: tags are not supported",
 		"[1]: 2":                    "line 2: a key is not text",
 		"- a":                       "line 2: it is not YAML",
 		"a: [1\nb: {":               "line 2: it is not YAML",

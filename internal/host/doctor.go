@@ -274,10 +274,10 @@ func examineFacts(pool *models.Pool, set *models.Set) []cli.Finding {
 	problems := set.Catalog.Problems()
 	for i, p := range problems {
 		if i == maxFactsFindings {
-			add(fmt.Sprintf("%d more rows cannot be read", len(problems)-i), "")
+			add(fmt.Sprintf("%d more entries cannot be read", len(problems)-i), "")
 			break
 		}
-		fix := "the other rows are in use; cairn models --refresh may fetch a valid one"
+		fix := "the other entries are in use; cairn models --refresh may fetch a valid one"
 		if file != "" {
 			fix = "correct it in " + file
 		}
@@ -302,7 +302,7 @@ func configErrors(cfg *config.Config) []cli.Finding {
 func examineTools() []cli.Finding {
 	var found []cli.Finding
 	for name, without := range map[string]string{
-		"git": "without it, projects have no identity of their own",
+		"git": "without it, cairn cannot tell projects apart",
 		"rg":  "without it, search is slower",
 	} {
 		if _, err := exec.LookPath(name); err != nil {

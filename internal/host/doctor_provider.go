@@ -177,7 +177,7 @@ func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) [
 	if err != nil {
 		return []cli.Finding{{
 			Level: cli.LevelError, What: "server", Detail: "its address is invalid: " + row.BaseURL,
-			Fix: "see options.baseURL in the configuration",
+			Fix: "check options.baseURL in the configuration",
 		}}
 	}
 	noRedirects := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -187,7 +187,7 @@ func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) [
 	if err != nil {
 		return []cli.Finding{{
 			Level: cli.LevelError, What: "server", Detail: provider.DescribeUnreachable(req.URL.Host, err) + describeProxy(req),
-			Fix: "see the network, HTTPS_PROXY and NO_PROXY; a company's certificate goes into SSL_CERT_FILE",
+			Fix: "check the network, HTTPS_PROXY and NO_PROXY; set SSL_CERT_FILE to a company's certificate",
 		}}
 	}
 	defer resp.Body.Close()
@@ -260,7 +260,7 @@ func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) c
 	switch {
 	case finish.Reason == llm.FinishContentFilter:
 		f.Detail = model.Name() + " declines to answer a greeting"
-		f.Fix = "look for filters: in the provider's settings, or in a proxy"
+		f.Fix = "check for content filters in the provider's settings or in a proxy"
 	case failure != nil:
 		f.Detail = fmt.Sprintf("%s does not answer: %s", model.Name(), failure.Message)
 		f.Fix = p.fixFor(failure)
@@ -280,7 +280,7 @@ func (p providerProbe) fixFor(e *llm.Error) string {
 		return "this network requires a login: open any page in a browser"
 	case e.Status >= 300 && e.Status <= 399:
 		return "open any page in a browser, this network may require a login; " +
-			"else see options.baseURL of provider." + id
+			"otherwise check options.baseURL of provider." + id
 	case e.Permanent:
 		return ""
 	}
@@ -301,12 +301,12 @@ func (p providerProbe) fixFor(e *llm.Error) string {
 		}
 		return "too many requests: wait a while"
 	case llm.Malformed:
-		return "the provider has trouble, or something else answers: " +
+		return "the provider reports a server error, or another server responds: " +
 			"a login page of this network, a proxy, or the server that options.baseURL names"
 	case llm.Overloaded, llm.Timeout, llm.Incomplete, llm.Empty:
-		return "the provider has trouble; try again later"
+		return "the provider reports a server error; try again later"
 	case llm.Transport:
-		return "see the network, HTTPS_PROXY and NO_PROXY"
+		return "check the network, HTTPS_PROXY and NO_PROXY"
 	case llm.InvalidRequest, llm.Overflow, llm.ContentFilter:
 		return "the model may not exist for this account; cairn models " + id + " lists the others"
 	case llm.Aborted, llm.Unknown:

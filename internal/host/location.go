@@ -106,7 +106,7 @@ func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, e
 // configuration, the project, the models or an organisation's configuration may have changed.
 func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationSlot, error) {
 	if dir == "" {
-		return nil, session.Errorf(session.CodeInvalid, "the location names no directory").At("location.directory")
+		return nil, session.Errorf(session.CodeInvalid, "the location has no directory").At("location.directory")
 	}
 	s := l.findSlot(dir)
 	s.mu.Lock()

@@ -87,11 +87,11 @@ func (h Host) RefreshModels(ctx context.Context, o cli.Options) (bool, error) {
 		return false, err
 	}
 	if why := pool.FetchDisabledReason(); why != "" {
-		return false, session.Errorf(session.CodeInvalid, "nothing is fetched: %s", why)
+		return false, session.Errorf(session.CodeInvalid, "the list of models is not fetched: %s", why)
 	}
 	changed, err := pool.Facts.Refresh(ctx)
 	if err != nil {
-		return false, session.Errorf(session.CodeUnavailable, "%v; what is known already stays in use", err)
+		return false, session.Errorf(session.CodeUnavailable, "%v; the current list stays in use", err)
 	}
 	return changed, nil
 }

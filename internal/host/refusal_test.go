@@ -37,7 +37,7 @@ func TestDoctorSaysRefusals(t *testing.T) {
 		{"foreign", "bring back the right one", func(data string) error {
 			return os.WriteFile(filepath.Join(data, "store-id"), []byte("0123\n"), 0o600)
 		}, true},
-		{"missing", "to begin anew, remove", func(data string) error { return os.Remove(filepath.Join(data, "cairn.db")) }, true},
+		{"missing", "to start with an empty store, remove", func(data string) error { return os.Remove(filepath.Join(data, "cairn.db")) }, true},
 		{"secret", "is damaged: remove it", func(data string) error {
 			return os.WriteFile(filepath.Join(data, "server.secret"), []byte("short"), 0o600)
 		}, false},

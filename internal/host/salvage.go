@@ -26,7 +26,7 @@ func (h Host) Salvage(ctx context.Context, o cli.Options, dir string) (*cli.Salv
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
 	if hasNoStore(dirs) {
-		return nil, session.Errorf(session.CodeNotFound, "%s holds no store", dirs.Data)
+		return nil, session.Errorf(session.CodeNotFound, "%s does not contain a store", dirs.Data)
 	}
 	if err := checkNewHome(dirs, dir); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type Keyring interface {
 
 // Errors of keyrings. All others come from the operating system.
 var (
-	ErrNotFound = errors.New("the keyring does not have it")
+	ErrNotFound = errors.New("the keyring has no such entry")
 	ErrLocked   = errors.New("the keyring is locked")
 	errTimeout  = errors.New("the keyring does not answer")
 )

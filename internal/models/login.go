@@ -44,8 +44,8 @@ func (t *Pool) LogIn(ctx context.Context, cfg *config.Config, id string, say fun
 	default:
 		return session.Errorf(
 			session.CodeInvalid,
-			"%s offers no login with a browser; openrouter and github-copilot do. "+
-				"Take a key from its site and run cairn auth login %[1]s",
+			"%s does not support browser login (openrouter and github-copilot do); "+
+				"create a key on its site and run cairn auth login %[1]s",
 			id,
 		)
 	}

@@ -50,7 +50,7 @@ func (m *Set) explainUnknown(e *catalog.UnknownError, ref session.ModelRef) erro
 func (m *Set) WhyUnusable(providerID string) string {
 	row, known := provider.Find(providerID)
 	if known && row.ID != providerID {
-		return "it is called " + row.ID + " here"
+		return "its id in cairn is " + row.ID
 	}
 	p, err := m.Catalog.Provider(providerID)
 	if err != nil && !known {
@@ -71,7 +71,7 @@ func (m *Set) WhyUnusable(providerID string) string {
 			providerID,
 		)
 	case len(models) == 0:
-		return "none of its models is known; run cairn models --refresh to fetch the list of models.dev, " +
+		return "no models are known for it; run cairn models --refresh to fetch the list of models.dev, " +
 			"or name them in provider." + providerID + ".models"
 	}
 	missing := []string{""}

@@ -255,7 +255,7 @@ func importAssistant(info jsontext.Value, parts []jsontext.Value) (session.Messa
 	if a.Time.Completed == 0 {
 		a.Time.Completed = max(a.Time.Created, 1)
 		if a.Error == nil && a.Finish == "" {
-			a.Error = session.Fail(session.ReasonAborted, "it had not ended where it was exported")
+			a.Error = session.Fail(session.ReasonAborted, "it had not ended when the session was exported")
 		}
 	}
 	for i, raw := range parts {

@@ -127,7 +127,7 @@ func importTool(raw jsontext.Value) (*session.Tool, error) {
 		t.State.Status = session.ToolError
 		t.State.Error = session.Fail(
 			session.ReasonInterrupted,
-			"it had not ended where it was exported; what it did is not known",
+			"it had not ended when the session was exported; its outcome is unknown",
 		)
 	default:
 		return nil, session.Errorf(session.CodeInvalid, "the status of a call must be pending, running, completed or error, got %.40q", s.Status).

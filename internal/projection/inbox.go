@@ -73,7 +73,7 @@ func promoteInput(tx store.Tx, e session.Event, d *session.Prompted) error {
 	if in.PromotedSeq != nil || in.SessionID != e.SessionID || in.Delivery != d.Delivery || !samePrompt(
 		in.Prompt, d.Prompt,
 	) {
-		return session.Conflict("message", string(d.MessageID), "was promoted already or says something else")
+		return session.Conflict("message", string(d.MessageID), "was promoted already or has other content")
 	}
 	in.PromotedSeq = &seq
 	return tx.PutInput(in)

@@ -112,7 +112,7 @@ func (t *Terminals) Open(o Order) (Info, error) {
 		info.Cwd = filepath.Join(o.Directory, info.Cwd)
 	}
 	if s, err := os.Stat(info.Cwd); err != nil || !s.IsDir() {
-		return Info{}, session.Errorf(session.CodeInvalid, "there is no directory %s", info.Cwd).At("cwd")
+		return Info{}, session.Errorf(session.CodeInvalid, "directory %s not found", info.Cwd).At("cwd")
 	}
 	if strings.ContainsRune(strings.Join(info.Args, "")+strings.Join(o.Env, ""), 0) {
 		return Info{}, session.Errorf(session.CodeInvalid, "arguments and variables must not contain a NUL byte").At("args")

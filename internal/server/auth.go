@@ -58,7 +58,7 @@ func (s *Server) authorize(r *http.Request, p *peer) error {
 		return httpio.NewUnauthorized("Authentication required")
 	case browserHeader(r) != "":
 		return httpio.NewUnauthorized(
-			"Authentication required: the header " + browserHeader(r) + " says that this comes from a browser",
+			"Authentication required: the header " + browserHeader(r) + " shows that the request comes from a browser",
 		)
 	default:
 		return s.authorizeLoopback(p)
@@ -75,7 +75,7 @@ func (s *Server) authorizeLoopback(p *peer) error {
 		return errTool
 	default:
 		return httpio.NewUnauthorized(
-			"Authentication required: the kernel does not say that this is the server's own user; " +
+			"Authentication required: the caller could not be identified as the server's own user; " +
 				"send the secret of the server.json file, or start the server with --open-local",
 		)
 	}

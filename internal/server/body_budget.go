@@ -36,7 +36,7 @@ func (b bodyBudget) acquire(ctx context.Context, bytes int64) (release func(), e
 	if b.bytes.Acquire(ctx, bytes) != nil {
 		return nil, session.Errorf(
 			session.CodeUnavailable,
-			"cairn reads as many large requests as it has room for; try again in a moment",
+			"the memory for large requests is in use; try again in a moment",
 		)
 	}
 	return func() { b.bytes.Release(bytes) }, nil

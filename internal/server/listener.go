@@ -46,10 +46,10 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	var d net.Dialer
 	if c, err := d.DialContext(ctx, "unix", path); err == nil {
 		_ = c.Close()
-		return nil, session.Errorf(session.CodeConflict, "another cairn listens on %s already", path)
+		return nil, session.Errorf(session.CodeConflict, "another cairn process already listens on %s", path)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket == 0 {
-		return nil, session.Errorf(session.CodeConflict, "%s exists and is no socket", path)
+		return nil, session.Errorf(session.CodeConflict, "%s exists and is not a socket", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, session.Errorf(session.CodeUnavailable, "the old socket %s cannot be removed", path).Because(err)
@@ -77,7 +77,7 @@ func ensurePrivateDir(dir string) error {
 		info, err = os.Stat(dir)
 	}
 	if err != nil {
-		return session.Errorf(session.CodeUnavailable, "cannot look at the directory %s", dir).Because(err)
+		return session.Errorf(session.CodeUnavailable, "cannot inspect the directory %s", dir).Because(err)
 	}
 	if !isOwnedByUser(info) {
 		return session.Errorf(session.CodeInvalid, "the directory %s belongs to another user", dir)

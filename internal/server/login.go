@@ -76,7 +76,7 @@ func (s *Server) checkLoginForm(r *http.Request) error {
 	user := base64.StdEncoding.EncodeToString([]byte(r.PostForm.Get("user") + ":" + word))
 	switch {
 	case !equalHash(sha256.Sum256([]byte(word)), s.secret) && !s.checkBasic(user):
-		return s.delayGuess(r.Context(), httpio.NewUnauthorized("That is not right."))
+		return s.delayGuess(r.Context(), httpio.NewUnauthorized("The credentials are wrong."))
 	case p.unix && !p.sameUser:
 		return errUser
 	case s.peers.isTool(p):

@@ -18,7 +18,7 @@ func wantsHTML(r *http.Request) bool {
 // writeLoginPage answers 401 with the login page. It sends no challenge, for which browsers would open a dialog of
 // their own.
 func (s *Server) writeLoginPage(w http.ResponseWriter, why, next string) {
-	user, field, hint := "", "Secret", "The secret is the content of <code>server.secret</code> in cairn’s data directory; <code>cairn doctor</code> says where that is."
+	user, field, hint := "", "Secret", "The secret is the content of <code>server.secret</code> in cairn’s data directory; <code>cairn doctor</code> shows its path."
 	if s.config.Password != "" {
 		user = `<label>User <input name="user" autocomplete="username" required></label>`
 		field, hint = "Password", "The password is that of <code>CAIRN_SERVER_PASSWORD</code>."
@@ -48,7 +48,7 @@ func (s *Server) writeLoggedInPage(w http.ResponseWriter, _ *http.Request) {
 		w,
 		http.StatusOK,
 		fmt.Sprintf(
-			`<h1>You are logged in to cairn</h1><p>What it answers is described by <a href="/doc">/doc</a> and <a href="/api/doc">/api/doc</a>.</p>`+
+			`<h1>You are logged in to cairn</h1><p>The API is described at <a href="/doc">/doc</a> and <a href="/api/doc">/api/doc</a>.</p>`+
 				`<form method="post" action="%s"><button>Log out</button></form>`,
 			logoutPath,
 		),

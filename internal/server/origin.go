@@ -118,7 +118,7 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request, next http.H
 			r,
 			session.Errorf(
 				session.CodeDenied,
-				"pages of this origin may not call; add it to the server's origins if you trust it",
+				"requests from pages of this origin are refused; to allow them, add the origin to server.cors",
 			),
 		)
 		return

@@ -52,7 +52,7 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 			if said := httpio.BodyError(err); said != nil {
 				err = said
 			} else {
-				err = session.Errorf(session.CodeUnavailable, "the process that owns the data does not answer; another takes its place in a moment").Because(err)
+				err = session.Errorf(session.CodeUnavailable, "the process that owns the data does not respond; another takes over in a moment, so try again").Because(err)
 			}
 			setSecurityHeaders(w)
 			fail(w, req, err)

@@ -57,7 +57,7 @@ func querySocket(own, peer netip.AddrPort) (socket, error) {
 	return decodeDiagResponse(buf[:n], own, peer)
 }
 
-var errDiag = errors.New("sock_diag: an answer that cannot be read, or is about something else")
+var errDiag = errors.New("sock_diag: the response is unreadable or about another socket")
 
 // encodeDiagRequest is struct inet_diag_req_v2 in a netlink message. Naming the interface finds also what is bound to it.
 func encodeDiagRequest(own, peer netip.AddrPort) []byte {

@@ -87,7 +87,7 @@ func (s *Server) recoverPanic(w http.ResponseWriter, r *http.Request, next http.
 	next.ServeHTTP(t, r)
 }
 
-var errPanic = errors.New("a handler panicked; the line before says where")
+var errPanic = errors.New("a handler panicked; the previous line has the stack")
 
 // responseRecorder records the status and the size of a response.
 type responseRecorder struct {

@@ -38,7 +38,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 
 // NotFound returns the error that there is no thing of the kind with the id.
 func NotFound(kind, id string, nearest ...string) *Error {
-	e := Errorf(CodeNotFound, "there is no %s %q", kind, clip(id, 80))
+	e := Errorf(CodeNotFound, "%s %q not found", kind, clip(id, 80))
 	e.Kind, e.ID, e.Nearest = kind, id, nearest
 	return e
 }
@@ -67,7 +67,7 @@ func (e *Error) Error() string {
 	case len(e.Nearest) == 1:
 		return e.Message + "; did you mean " + e.Nearest[0] + "?"
 	case len(e.Nearest) > 1:
-		return e.Message + "; the nearest are " + strings.Join(e.Nearest, ", ")
+		return e.Message + "; similar names: " + strings.Join(e.Nearest, ", ")
 	default:
 		return e.Message
 	}

@@ -135,9 +135,9 @@ func TestErrorWords(t *testing.T) {
 		err  *Error
 		want string
 	}{
-		{NotFound("model", "gtp"), `there is no model "gtp"`},
-		{NotFound("model", "gtp", "gpt"), `there is no model "gtp"; did you mean gpt?`},
-		{NotFound("model", "gtp", "gpt", "gtx"), `there is no model "gtp"; the nearest are gpt, gtx`},
+		{NotFound("model", "gtp"), `model "gtp" not found`},
+		{NotFound("model", "gtp", "gpt"), `model "gtp" not found; did you mean gpt?`},
+		{NotFound("model", "gtp", "gpt", "gtx"), `model "gtp" not found; similar names: gpt, gtx`},
 		{Conflict("prompt", "msg_1", "is taken"), `prompt "msg_1" is taken`},
 		{Conflict("prompt", strings.Repeat("é", 90), "is taken"), `prompt "` + strings.Repeat("é", 40) + `…" is taken`},
 	} {

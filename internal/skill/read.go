@@ -77,7 +77,7 @@ func (s *folderWalk) walkDir(dir string, depth int) {
 			s.walkDir(name, depth+1)
 		} else if err != nil && e.Type()&fs.ModeSymlink != 0 {
 			s.seen.addPath(s.pathOf(name))
-			s.addProblem(name, "is a link that leads nowhere, or out of the project")
+			s.addProblem(name, "is a symbolic link that is broken or leads out of the project")
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (s *folderWalk) readSkill(dir string, info fs.FileInfo) {
 	name := path.Join(dir, file)
 	switch {
 	case len(s.skills) == maxSkills:
-		s.addProblem(name, fmt.Sprintf("is not used: a folder may hold %d skills", maxSkills))
+		s.addProblem(name, fmt.Sprintf("is not used: the limit is %d skills in a folder", maxSkills))
 		return
 	case !info.Mode().IsRegular():
 		s.addProblem(name, "is not a file")
@@ -105,7 +105,7 @@ func (s *folderWalk) readSkill(dir string, info fs.FileInfo) {
 	}
 	skill.Location, skill.untrusted = s.pathOf(name), s.foreign
 	if base := filepath.Base(skill.Dir()); base != skill.Name {
-		s.addProblem(name, fmt.Sprintf("is called %s and its folder %s; they should have the same name", skill.Name, base))
+		s.addProblem(name, fmt.Sprintf("has the name %s, but its folder is %s; give both the same name", skill.Name, base))
 	}
 	s.skills = append(s.skills, skill)
 }

@@ -132,7 +132,7 @@ func resolveLink(path string) (string, error) {
 		}
 		at = to
 	}
-	return "", fmt.Errorf("%s is a link that leads nowhere", path)
+	return "", fmt.Errorf("%s is a broken symbolic link", path)
 }
 
 // linkError adds to an error that path is a link.

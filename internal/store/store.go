@@ -64,7 +64,7 @@ var (
 	ErrClosed = errors.New("store closed")
 	// ErrFull means that the disk is full. It is an ErrUnavailable too.
 	ErrFull = errors.New("disk full")
-	// ErrReadOnly means that the store was opened for reading only. It is an ErrUnavailable too.
+	// ErrReadOnly means that the store was opened read-only. It is an ErrUnavailable too.
 	ErrReadOnly = errors.New("store is read-only")
 	// ErrGone means that the database was removed, moved or replaced while this process had it open: writes are
 	// refused, and reads may return old data. It is an ErrUnavailable too.

@@ -75,7 +75,7 @@ func (p *problems) checkObject(s *jsonschema.Schema, v jsontext.Value, at string
 		case ok:
 			p.check(sub, members[key], joinKey(at, key))
 		case isClosed(s):
-			p.add("there is no key %q%s", truncate(joinKey(at, key), 60), suggestKey(key, s))
+			p.add("the key %q is unknown%s", truncate(joinKey(at, key), 60), suggestKey(key, s))
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (s *schema) matchInput(input jsontext.Value) (v jsontext.Value, misfit, cur
 	}
 	return nil, "does not fit: " + strings.Join(
 		problems.messages, "; ",
-	), s.describeProperties() + "Call it again with the input put right."
+	), s.describeProperties() + "Call it again with corrected input."
 }
 
 // validate validates with the library, which reads numbers as floats. If that fails, it tries again with exact

@@ -86,7 +86,7 @@ func (s *Set) isHidden(name string) bool {
 func (s *Set) describeUnknown(name string) string {
 	const most = 64
 	names := s.names()
-	text := fmt.Sprintf("unknown tool: there is no tool %q.", truncate(name, 80))
+	text := fmt.Sprintf("unknown tool %q.", truncate(name, 80))
 	if near := spelling.Nearest(name, names, 3); len(near) > 0 {
 		text += " Did you mean " + strings.Join(near, " or ") + "?"
 	}

@@ -62,8 +62,8 @@ func TestSettleInput(t *testing.T) {
 		{`[]`, `it is an array`},
 		{`{"path":`, `not valid JSON`},
 		{`{"path":"a","path":"b"}`, `not valid JSON`},
-		{`{"Path":"a"}`, `there is no key "Path", did you mean "path"?`},
-		{`{"file_path":"a","path":"b"}`, `there is no key "file_path"`},
+		{`{"Path":"a"}`, `the key "Path" is unknown, did you mean "path"?`},
+		{`{"file_path":"a","path":"b"}`, `the key "file_path" is unknown`},
 		{`{"path":"a","limit":"ten"}`, `"limit" must be an integer, not a string ("ten")`},
 		{`{"path":"a","limit":5.5}`, `"limit" must be an integer, not a number (5.5)`},
 		{`{"path":"a","limit":0}`, `"limit" must be at least 1, it is 0`},
@@ -73,7 +73,7 @@ func TestSettleInput(t *testing.T) {
 		{`{"path":null}`, `"path" must be a string, not null`},
 		{`{"path":"a","mode":"quick"}`, `"mode" must be one of "fast", "slow", not a string ("quick")`},
 		{`{"path":"a","edits":[{}]}`, `"edits[0].old" is missing`},
-		{`{"path":"a","edits":[{"old":"x","new":"y"}]}`, `there is no key "edits[0].new"`},
+		{`{"path":"a","edits":[{"old":"x","new":"y"}]}`, `the key "edits[0].new" is unknown`},
 		{"{\"path\":\"\xff\"}", `not valid JSON`},
 	} {
 		t.Run(c.in, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestSettleUnknownNamesTheNearest(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	register(t, r, named("read", ""), named("grep", ""), named("apply_patch", ""))
 	got := says(settle(t, r.TakeSnapshot(nil), "raed", `{}`))
-	want := `unknown-tool: unknown tool: there is no tool "raed". Did you mean read? The tools are apply_patch, grep, read.`
+	want := `unknown-tool: unknown tool "raed". Did you mean read? The tools are apply_patch, grep, read.`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
 	}

@@ -100,7 +100,7 @@ func (d *document) check() (*session.Session, []session.MessageID, error) {
 	if n := len(s.Import.Info) + len(s.Import.Beside); err == nil && n > maxBeside {
 		err = d.invalidAt(
 			position{at: c.at, in: "info"},
-			fmt.Errorf("what is not known here of it has %d bytes, the limit is %d", n, maxBeside),
+			fmt.Errorf("its unknown fields have %d bytes, the limit is %d", n, maxBeside),
 		)
 	}
 	return s, ids, err

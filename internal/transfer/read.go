@@ -54,7 +54,7 @@ func (d *document) read(message func(jsontext.Value) error) (*contents, error) {
 		return nil, d.invalidAt(position{at: dec.InputOffset()}, err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, d.invalidAt(position{at: dec.InputOffset()}, errors.New("something follows the document"))
+		return nil, d.invalidAt(position{at: dec.InputOffset()}, errors.New("unexpected data after the document"))
 	}
 	return c, nil
 }

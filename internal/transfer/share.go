@@ -38,7 +38,7 @@ var sharePath = sync.OnceValue(func() *regexp.Regexp {
 func ParseShare(address string, hosts []string) (Share, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return Share{}, session.Errorf(session.CodeInvalid, "%q is no address", address)
+		return Share{}, session.Errorf(session.CodeInvalid, "%q is not an address", address)
 	}
 	slug := sharePath().FindStringSubmatch(u.Path)
 	switch {
@@ -71,7 +71,7 @@ func (s Share) Fetch(ctx context.Context, transport http.RoundTripper) (*bytes.R
 }
 
 func (s Share) atMost(ctx context.Context, transport http.RoundTripper, limit int64) (*bytes.Reader, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, shareTime, fmt.Errorf("the share did not come within %s", shareTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, shareTime, fmt.Errorf("the share did not arrive within %s", shareTime))
 	defer cancel()
 	where := "https://" + s.Host + "/api/share/" + s.Slug + "/data"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)

@@ -126,7 +126,7 @@ func TestShareTakesTooLong(t *testing.T) {
 			case <-time.After(time.Hour):
 			}
 		})
-		if err == nil || !strings.Contains(err.Error(), "did not come within") {
+		if err == nil || !strings.Contains(err.Error(), "did not arrive within") {
 			t.Errorf("%v", err)
 		}
 	})

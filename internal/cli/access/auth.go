@@ -21,8 +21,9 @@ type authCommands struct{ inv *cli.Invocation }
 func (g authCommands) authCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "auth", Aliases: []string{"providers"}, Short: "Store, list and remove API keys",
-		Long: "Keys are stored in the keyring of the operating system or, if there is no usable keyring, in one file that\n" +
-			"only you can read. Keys in the environment are used too. A key is sent to its provider only and never shown.",
+		Long: "Keys are stored in the keyring of the operating system or, if no keyring is available, in one file that\n" +
+			"only you can read. Keys in environment variables are used too. A key is sent to its own provider only and\n" +
+			"never printed.",
 	}
 	cmd.AddCommand(g.authLogin(), g.authList(), g.authLogout(), g.authMove())
 	return cli.GroupCommand(cmd)
@@ -33,8 +34,9 @@ func (g authCommands) authLogin() *cobra.Command {
 	var provider, method string // OpenCode's names of them
 	cmd := &cobra.Command{
 		Use: "login PROVIDER|URL [-]", Short: "Store the key of a provider, or log in to an organisation", Args: cobra.MaximumNArgs(2),
-		Long: "Login reads a key from the terminal without echo, or from standard input for -. A key is never an argument,\nwhere other users could read it.\n\n" +
-			"With the URL of an organisation, login uses the configuration at its /.well-known/opencode.",
+		Long: "Read a key from the terminal without echo, or from standard input for -, and store it. A key cannot be an\n" +
+			"argument, because other users could read it there.\n\n" +
+			"With the URL of an organisation, log in there and use the configuration at its /.well-known/opencode.",
 		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			args, err := loginArgs(args, provider, method)
@@ -80,8 +82,9 @@ func (g authCommands) authLogin() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&file, "file", false, "store it in the file even if there is a keyring")
-	cmd.Flags().BoolVar(&browser, "browser", false, "log in with a browser instead (openrouter, github-copilot)")
+	cmd.Flags().BoolVar(&file, "file", false, "store the key in a file even if a keyring is available")
+	cmd.Flags().
+		BoolVar(&browser, "browser", false, "log in with a browser instead of a key (openrouter, github-copilot)")
 	cmd.Flags().StringVarP(&provider, "provider", "p", "", "")
 	cmd.Flags().StringVarP(&method, "method", "m", "", "")
 	cli.HideFlags(cmd.Flags(), "provider", "method")
@@ -294,7 +297,7 @@ func (g authCommands) authMove() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "move keyring|file", Short: "Move all stored keys into the keyring, or out of it", Args: cobra.ExactArgs(1),
-		Long:      "Move stores every key in one place. If one of them cannot be stored there, all stay where they are.",
+		Long:      "Move all keys to one place. If a key cannot be stored there, no key is moved.",
 		Example:   "  cairn auth move keyring\n  cairn auth move file",
 		ValidArgs: []string{string(auth.InKeyring), string(auth.InFile)},
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {

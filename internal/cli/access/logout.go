@@ -17,9 +17,9 @@ func (g authCommands) authLogout() *cobra.Command {
 	var asJSON, force bool
 	cmd := &cobra.Command{
 		Use: "logout PROVIDER", Short: "Remove the stored key of a provider", Args: cobra.ExactArgs(1),
-		Long: "Logout removes a stored key. If the key is in a keyring that cannot be reached, it is no longer used but stays\n" +
-			"there, and logout exits with 1. The next command that changes keys and reaches the keyring, cairn auth list, or\n" +
-			"the same logout removes it. With --force it stays there permanently.",
+		Long: "Remove a stored key. If the key is in a keyring that cannot be reached, cairn stops using it and exits\n" +
+			"with 1. The next cairn command that changes keys and reaches the keyring removes it, as do cairn auth list\n" +
+			"and the same logout. With --force it stays in the keyring permanently.",
 		Example: "  cairn auth logout openai",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			store, err := g.inv.OpenKeys()
@@ -54,7 +54,7 @@ func (g authCommands) authLogout() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "leave the key in a keyring that cannot be reached")
+	cmd.Flags().BoolVar(&force, "force", false, "leave the key in the keyring if the keyring cannot be reached")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -22,8 +22,8 @@ until you trust exactly that content: plugins, MCP servers, hooks, formatters, l
 run programs, providers, the shell, looser permissions, and programs of skills. Changed content needs trust
 again.
 
-Trust shows that content and, after your confirmation, trusts it in this checkout. To trust it for one process
-only, use --trust=HASH of run and serve; --trust=none trusts nothing.`
+Show that content and, after your confirmation, trust it in this checkout. To trust it for one process only, use
+--trust=HASH of run and serve; --trust=none trusts nothing.`
 
 func (g trustCommands) trustCommand() *cobra.Command {
 	var show, revoke, yes, asJSON bool
@@ -48,9 +48,9 @@ func (g trustCommands) trustCommand() *cobra.Command {
 			}
 		}),
 	}
-	cmd.Flags().BoolVar(&show, "show", false, "show what would be trusted, without trusting it")
+	cmd.Flags().BoolVar(&show, "show", false, "show the content that needs trust, without trusting it")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "revoke all trust in this checkout")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "trust without asking for confirmation")
 	cmd.MarkFlagsMutuallyExclusive("show", "revoke", "yes")
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.AddCommand(g.trustListCommand())
@@ -60,7 +60,7 @@ func (g trustCommands) trustCommand() *cobra.Command {
 func (g trustCommands) trustListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List what is trusted", Args: cobra.NoArgs, Example: "  cairn trust list",
+		Use: "list", Short: "List the trusted content", Args: cobra.NoArgs, Example: "  cairn trust list",
 		RunE: g.inv.Action(func(context.Context, []string) error {
 			o, err := g.inv.HostOptions("")
 			if err != nil {

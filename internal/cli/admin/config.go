@@ -25,8 +25,8 @@ func (g configCommands) configExplainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "explain [KEY]", Short: "Show each value with its file and line, and the values it overrides", Args: cobra.MaximumNArgs(1),
-		Long: "Explain shows where each value comes from, and every error in any file. If there is an error, the exit code\n" +
-			"is 2.",
+		Long: "Show where each value comes from, and every error in any configuration file. Exit with 2 if there are\n" +
+			"errors.",
 		Example: "  cairn config explain\n  cairn config explain model\n  cairn config explain provider.openai --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			c, err := g.inv.LoadConfig(ctx)
@@ -68,8 +68,8 @@ func (g configCommands) configSetCommand() *cobra.Command {
 	var e configEdit
 	cmd := &cobra.Command{
 		Use: "set KEY VALUE", Short: "Set a value; the rest of the file stays as it is", Args: cobra.ExactArgs(2),
-		Long: "Set writes your own configuration, or with --project the project's. VALUE is JSON, or else text. Quote a\n" +
-			"part of KEY that contains dots.",
+		Long: "Set a value in your own configuration, or with --project in the project's. VALUE is parsed as JSON, or\n" +
+			"else used as text. Put a part of KEY that contains dots in quotes.",
 		Example: "  cairn config set model openai/gpt-5.2\n  cairn config set compaction.auto false\n" +
 			"  cairn config set 'permission.bash.\"git push *\"' deny --project",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {

@@ -17,7 +17,7 @@ func (g storeCommands) doctorCommand() *cobra.Command {
 	cmd := g.findingsCommand(
 		"doctor",
 		"Check for problems and show how to fix them",
-		"Doctor checks the directories, the configuration, the keys, the store and a running server. It changes nothing.",
+		"Check the directories, the configuration, the keys, the store and a running server. Nothing is changed.",
 		func(ctx context.Context, o cli.Options, _ []string) ([]cli.Finding, error) {
 			return g.inv.Host.Maintenance().Doctor(ctx, o)
 		},
@@ -30,7 +30,9 @@ func (g storeCommands) doctorProvider() *cobra.Command {
 	cmd := g.findingsCommand(
 		"provider",
 		"Check whether a provider can be used",
-		"Provider checks the provider's key and address, asks its server for an answer and the time, and its cheapest\nmodel for a word, which may cost a fraction of a cent. Without NAME it checks the provider of the default model.",
+		"Check the provider's key and address, the connection to its server, the clock, and an answer of its\n"+
+			"cheapest model, which may cost a fraction of a cent. Without NAME, check the provider of the default\n"+
+			"model.",
 		func(ctx context.Context, o cli.Options, args []string) ([]cli.Finding, error) {
 			return g.inv.Host.Models().Probe(ctx, o, cli.FirstArg(args, ""))
 		},
@@ -42,7 +44,7 @@ func (g storeCommands) doctorProvider() *cobra.Command {
 
 func (g storeCommands) fsckCommand() *cobra.Command {
 	return g.findingsCommand("fsck", "Check the store against its invariants",
-		"Fsck reads the whole store and checks that it is consistent. It changes nothing.",
+		"Read the whole store and check that it is consistent. Nothing is changed.",
 		func(ctx context.Context, o cli.Options, _ []string) ([]cli.Finding, error) {
 			return g.inv.Host.Maintenance().Fsck(ctx, o)
 		})

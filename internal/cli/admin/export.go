@@ -20,8 +20,8 @@ func (g transferCommands) exportCommand() *cobra.Command {
 	var asJSON bool // what it writes is never anything else
 	cmd := &cobra.Command{
 		Use: "export [SESSION]", Short: "Print a session as JSON, in OpenCode's format", Args: cobra.MaximumNArgs(1),
-		Long: "Export prints a session in the format of OpenCode's export, which opencode import and cairn import read. Keys\n" +
-			"and what looks like one are removed unless --secrets is given; --sanitize removes every text and path.",
+		Long: "Print a session in the format of OpenCode's export, which opencode import and cairn import read. Keys and\n" +
+			"values that look like keys are removed unless --secrets is given; --sanitize removes all texts and paths.",
 		Example: "  cairn export last > session.json\n  cairn export ses_… --sanitize",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if e.Sanitize && e.Secrets {
@@ -36,8 +36,8 @@ func (g transferCommands) exportCommand() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&e.Sanitize, "sanitize", false, "remove texts, paths and outputs")
-	cmd.Flags().BoolVar(&e.Secrets, "secrets", false, "keep what looks like a key")
+	cmd.Flags().BoolVar(&e.Sanitize, "sanitize", false, "remove all texts, paths and outputs")
+	cmd.Flags().BoolVar(&e.Secrets, "secrets", false, "keep keys and values that look like keys")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -20,10 +20,10 @@ func (g transferCommands) importCommand() *cobra.Command {
 	var hosts []string
 	cmd := &cobra.Command{
 		Use: "import FILE|URL", Short: "Import a session that cairn or OpenCode exported", Args: cobra.ExactArgs(1),
-		Long: "Import adds a session from cairn export or opencode export to this directory, with its id. Importing the same\n" +
-			"file again changes nothing. An invalid file is rejected with line and field, and nothing is written. Rules of\n" +
-			"the session that allow something are not imported.\n" +
-			"With the URL of a share, https://" + transfer.ShareHost + "/share/…, the session published there is imported.",
+		Long: "Add a session from cairn export or opencode export to this directory, with the same id. Importing the same\n" +
+			"file again changes nothing. An invalid file is rejected with the line and field of the error, and nothing\n" +
+			"is written. Rules of the session that allow something are not imported.\n\n" +
+			"With the URL of a share, https://" + transfer.ShareHost + "/share/…, import the session that is published there.",
 		Example: "  cairn import session.json\n  cairn import https://" + transfer.ShareHost + "/share/AbC123",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if cli.IsURL(args[0]) {
@@ -89,7 +89,7 @@ func (g transferCommands) importFrom(ctx context.Context, name string, from io.R
 		}
 		g.inv.Out.Printf("Imported session: %s\n", got.Session.ID)
 		if got.Known {
-			g.inv.Err.Printf("It was imported before.\n")
+			g.inv.Err.Printf("It was imported before; nothing changed.\n")
 		}
 		return nil
 	})

@@ -23,8 +23,8 @@ type jobCommands struct{ inv *cli.Invocation }
 func (g jobCommands) jobsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "jobs", Aliases: []string{"job"}, Short: "List, wait for and cancel background commands",
-		Long: "A job is a command that the model started in the background of a session. It runs in the process that works\n" +
-			"for the session, cairn serve or else cairn run, and ends with it. A JOB is an id or the beginning of one.",
+		Long: "A job is a command that the model started in the background of a session. It ends with the process that\n" +
+			"runs the session: cairn serve, or else cairn run. A JOB is an id or the beginning of one.",
 	}
 	cmd.AddCommand(g.jobsList(), g.jobsShow(), g.jobsLogs(), g.jobsWait(), g.jobsCancel())
 	return cli.GroupCommand(cmd)
@@ -288,7 +288,8 @@ func (g jobCommands) jobsWait() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "wait JOB", Short: "Wait until a job has ended", Args: cobra.ExactArgs(1),
-		Long:    "Wait exits with 0 if the job ended with exit code 0, with 4 if it still runs after --timeout, else with 1.",
+		Long: "Wait until a job has ended. Exit with 0 if its exit code is 0, with 4 if it is still running after\n" +
+			"--timeout, and with 1 otherwise.",
 		Example: "  cairn jobs wait job_… --timeout 10m && echo fine",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if timeout < 0 {

@@ -19,7 +19,8 @@ type permissionCommands struct{ inv *cli.Invocation }
 func (g permissionCommands) permissionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "permission", Short: "Answer permission requests, manage saved permissions, explain rules",
-		Long: "A tool call that needs a permission waits for an answer, here or in another terminal, also across a restart.",
+		Long: "A tool call that needs a permission waits for an answer, which can come from any terminal, also after a\n" +
+			"restart of cairn.",
 	}
 	cmd.AddCommand(
 		g.permissionList(),
@@ -82,8 +83,9 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "reply REQUEST once|always|reject [REASON…]", Short: "Answer a permission request", Args: cobra.MinimumNArgs(2),
-		Long: "Reply answers a permission request. always also saves the permission for this project. reject with a\n" +
-			"reason gives the model the reason and lets it continue; without one it stops the session's work.",
+		Long: "Answer a permission request: once allows this call, always also saves the permission for this project, and\n" +
+			"reject denies it. With a REASON, reject passes the reason to the model, which continues; without one it\n" +
+			"stops the session's work.",
 		Example: "  cairn permission reply per_… once\n  cairn permission reply per_… reject \"use the staging database\"",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			r := api.ReplyRequest{Reply: session.Reply(args[1]), Message: strings.Join(args[2:], " ")}

@@ -19,7 +19,8 @@ type questionCommands struct{ inv *cli.Invocation }
 func (g questionCommands) questionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "question", Short: "Answer questions of the model",
-		Long: "A question waits for an answer, here or in another terminal, also across a restart.",
+		Long: "A question of the model waits for an answer, which can come from any terminal, also after a restart of\n" +
+			"cairn.",
 	}
 	cmd.AddCommand(g.questionList(), g.questionAnswer(), g.questionDismiss())
 	return cli.GroupCommand(cmd)

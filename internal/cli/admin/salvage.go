@@ -13,9 +13,9 @@ func (g storeCommands) salvageCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "salvage DIR", Short: "Copy what can be read of a damaged store into a new home", Args: cobra.ExactArgs(1),
-		Long: "Salvage copies what can be read of the store into the new directory DIR and changes nothing in the old one.\n" +
-			"Of each session it keeps the events up to the first lost one. It exits with 1 if anything was lost. Look at\n" +
-			"the result with CAIRN_HOME=DIR; to use it, replace the old data directory by DIR/data.",
+		Long: "Copy the readable part of the store into the new directory DIR without changing the store. Each session\n" +
+			"keeps its events up to the first one that is lost. Exit with 1 if anything was lost. To look at the\n" +
+			"result, set CAIRN_HOME=DIR; to use it, replace the old data directory by DIR/data.",
 		Example: "  cairn salvage ~/salvaged\n  CAIRN_HOME=~/salvaged cairn session list --all",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			o, err := g.inv.HostOptions("")

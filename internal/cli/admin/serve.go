@@ -21,9 +21,9 @@ func (g serveCommand) serveCommand() *cobra.Command {
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
 		Use: "serve", Short: "Serve the HTTP API until Ctrl-C", Args: cobra.NoArgs,
-		Long: "Serve owns the store and answers on a Unix socket and on the loopback address. Other cairn commands on\n" +
-			"this machine become its clients. An address that others can reach requires CAIRN_SERVER_PASSWORD. The\n" +
-			"defaults of flags are those under server in your configuration.",
+		Long: "Serve the HTTP API on a Unix socket and on the loopback address. This process owns the store, and other\n" +
+			"cairn commands on this machine become its clients. An address that other machines can reach requires\n" +
+			"CAIRN_SERVER_PASSWORD. The key server of your configuration sets the defaults of the flags.",
 		Example: "  cairn serve\n  cairn serve --port 4096\n  CAIRN_SERVER_PASSWORD=… cairn serve --hostname 0.0.0.0 --port 4096",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) (err error) {
 			if port < 0 || port > 65535 {
@@ -57,14 +57,15 @@ func (g serveCommand) serveCommand() *cobra.Command {
 	}
 	cmd.Flags().
 		StringVar(&o.Hostname, "hostname", "", "listen on this `ADDRESS` (default 127.0.0.1, or 0.0.0.0 with --mdns)")
-	cmd.Flags().IntVar(&port, "port", 0, "listen on this `PORT`; 0 is 4096, or a free one if that is taken")
-	cmd.Flags().BoolVar(&mdns, "mdns", false, "announce the server in the local network")
-	cmd.Flags().StringVar(&o.MDNSDomain, "mdns-domain", "", "announce it under this `NAME` (default opencode.local)")
+	cmd.Flags().IntVar(&port, "port", 0, "listen on this `PORT`; 0 means 4096, or a free port if 4096 is in use")
+	cmd.Flags().BoolVar(&mdns, "mdns", false, "announce the server in the local network by mDNS")
+	cmd.Flags().
+		StringVar(&o.MDNSDomain, "mdns-domain", "", "announce the server under this `NAME` (default opencode.local)")
 	cli.AddTrustFlag(cmd, &word)
 	cmd.Flags().
-		BoolVar(&o.OpenLocal, "open-local", false, "serve requests of every user of this machine without credentials")
+		BoolVar(&o.OpenLocal, "open-local", false, "accept requests of every user of this machine without credentials")
 	cmd.Flags().
-		StringSliceVar(&o.Origins, "cors", nil, "allow requests of web pages from this `ORIGIN`; can be repeated")
+		StringSliceVar(&o.Origins, "cors", nil, "accept requests of web pages from this `ORIGIN`; can be repeated")
 	cmd.Flags().
 		BoolVar(&sandboxed, "sandbox", false, "run commands in a sandbox: no network, no writes outside their directory")
 	cmd.Flags().StringVar(&dir, "dir", "", "use this `DIRECTORY` for requests that name no directory")

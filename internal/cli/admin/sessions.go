@@ -75,8 +75,9 @@ func (g sessionCommands) sessionList() *cobra.Command {
 	cmd.Flags().IntVarP(&limit, "limit", "n", most, "list at most `N` sessions")
 	cmd.Flags().IntVar(&limit, "max-count", most, "")
 	cli.HideFlags(cmd.Flags(), "max-count") // OpenCode's name for limit
-	cmd.Flags().StringVar(&format, "format", "table", "print a table, or json in the shape of OpenCode's list")
-	cmd.Flags().StringVar(&search, "search", "", "only sessions with this `TEXT` in the title")
+	cmd.Flags().
+		StringVar(&format, "format", "table", "print as `FORMAT`: table, or json in the format of OpenCode's list")
+	cmd.Flags().StringVar(&search, "search", "", "list only sessions with this `TEXT` in the title")
 	return cmd
 }
 
@@ -183,8 +184,8 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 	var asJSON, yes bool
 	cmd := &cobra.Command{
 		Use: "delete SESSION…", Short: "Delete sessions permanently; their costs stay in cairn stats", Args: cobra.MinimumNArgs(1),
-		Long: "Delete removes sessions permanently. A session that is not named by its full id is deleted only after you\n" +
-			"confirm it on the terminal, or with --yes.",
+		Long: "Delete sessions permanently. Unless a session is named by its full id, confirm on the terminal, or use\n" +
+			"--yes.",
 		Example: "  cairn session delete ses_…\n  cairn session delete last --yes",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			for _, name := range args {
@@ -194,7 +195,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 						return err
 					}
 					if !yes && name != string(s.ID) {
-						if err := g.inv.Confirm(ctx, asJSON, cli.Confirmation{What: fmt.Sprintf("delete %s %s for good", s.ID, cli.SessionTitle(s)), Hint: "Use --yes, or name the session by its full id."}); err != nil {
+						if err := g.inv.Confirm(ctx, asJSON, cli.Confirmation{What: fmt.Sprintf("delete %s %s permanently", s.ID, cli.SessionTitle(s)), Hint: "Use --yes, or name the session by its full id."}); err != nil {
 							return err
 						}
 					}
@@ -216,7 +217,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "delete without asking for confirmation")
 	return cmd
 }
 

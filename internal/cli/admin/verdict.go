@@ -17,9 +17,9 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 	var agent, name string
 	cmd := &cobra.Command{
 		Use: "explain TOOL ARGS…", Short: "Explain what the rules decide about a call, and which rule in which file", Args: cobra.MinimumNArgs(2),
-		Long: "Explain evaluates the rules and runs nothing. ARGS are the command for bash, paths for the file tools, and\n" +
-			"for other tools what they ask for: a URL, a name. Each part of a command is decided separately; … stands for\n" +
-			"what is unknown before it runs.",
+		Long: "Evaluate the permission rules without running anything. ARGS are the command for bash, paths for the file\n" +
+			"tools, and for other tools the resource that they ask for, such as a URL or a name. Each part of a command\n" +
+			"is decided separately; … stands for a part that is unknown until the command runs.",
 		Example: "  cairn permission explain bash 'git push --force && rm -rf build'\n  cairn permission explain edit src/main.go --agent plan",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {

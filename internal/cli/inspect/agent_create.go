@@ -33,9 +33,9 @@ func (g agentCommands) agentCreateCommand() *cobra.Command {
 	var n agentSpec
 	cmd := &cobra.Command{
 		Use: "create [NAME]", Short: "Create an agent as a Markdown file", Args: cobra.MaximumNArgs(1),
-		Long: "Create writes .cairn/agent/NAME.md in the project, or with --global in your own configuration. It never\n" +
-			"overwrites a file. Without NAME the name is made of the first words of --description. The text of the file is\n" +
-			"the agent's prompt; the fields above it are those of an agent in the configuration.",
+		Long: "Write .cairn/agent/NAME.md in the project, or with --global in your own configuration. Existing files are\n" +
+			"never overwritten. Without NAME, the name is derived from the first words of --description. The body of\n" +
+			"the file is the agent's prompt; its frontmatter has the fields of an agent in the configuration.",
 		Example: "  cairn agent create review --mode subagent --description \"Reviews a change\" --prompt \"Review what changed.\"\n" +
 			"  cairn agent create docs --prompt - < prompt.md",
 	}
@@ -44,14 +44,19 @@ func (g agentCommands) agentCreateCommand() *cobra.Command {
 		n.restricted = fs.Changed("permissions") || fs.Changed("tools")
 		return g.createAgent(ctx, cli.FirstArg(args, n.deriveName()), n)
 	})
-	fs.StringVar(&n.description, "description", "", "say when to use it; other agents see this `TEXT`")
-	fs.StringVar(&n.mode, "mode", "", "`MODE` primary (chosen by people), subagent (called by agents) or all (default)")
+	fs.StringVar(&n.description, "description", "", "describe with `TEXT` when to use the agent; other agents see it")
+	fs.StringVar(
+		&n.mode,
+		"mode",
+		"",
+		"set its `MODE`: primary (selected by users), subagent (called by agents) or all (default)",
+	)
 	fs.StringVarP(&n.model, "model", "m", "", "use the model `PROVIDER/MODEL`")
 	fs.StringVar(&n.prompt, "prompt", "", "set the system prompt to `TEXT`; - reads it from standard input")
 	fs.StringVar(&n.color, "color", "", "set its `COLOUR`, as #rrggbb")
 	fs.IntVar(&n.steps, "steps", 0, "allow this many `TURNS` for one prompt")
-	fs.BoolVar(&n.global, "global", false, "create it for all projects, in your own configuration")
-	fs.StringVar(&n.path, "path", "", "create it in agents/ below this `DIRECTORY`")
+	fs.BoolVar(&n.global, "global", false, "create the agent in your own configuration, for all projects")
+	fs.StringVar(&n.path, "path", "", "create the agent in agents/ below this `DIRECTORY`")
 	fs.StringVar(
 		&n.allowed,
 		"permissions",
@@ -104,7 +109,7 @@ func (n *agentSpec) denyRule() (string, error) {
 		}
 		if !slices.Contains(grantable, name) {
 			return "", cli.UsageErrorf(
-				"--permissions knows %s, got %q",
+				"--permissions must be a list of %s, got %q",
 				strings.Join(grantable, ", "),
 				term.FirstLine(name, 40),
 			)

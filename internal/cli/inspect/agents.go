@@ -151,7 +151,7 @@ func (g agentCommands) untrustedRules(ctx context.Context, agent string) (rules 
 			case slices.Contains(idle, i):
 				u.Holds, u.Why = false, "a project allows nothing until it is trusted: see cairn trust"
 			case r.Effect == session.Allow:
-				u.Why = "it takes back what the same file forbids, and allows no more than there is without the file"
+				u.Why = "it lifts a restriction of the same file and allows nothing beyond the other rules"
 			}
 			rules = append(rules, u)
 		}

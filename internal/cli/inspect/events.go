@@ -21,9 +21,9 @@ func (g eventCommands) eventsCommand() *cobra.Command {
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
 		Use: "events [SESSION]", Short: "Print the event log of a session, or follow it", Args: cobra.MaximumNArgs(1),
-		Long: "Events prints the recorded events of a session in order, one per line. With --follow it continues with new\n" +
-			"events; after an interruption, resume with --after and the last number printed.",
-		Example: "  cairn events last\n  cairn events ses_… --follow --json\n  cairn events --all --follow            the events of every session",
+		Long: "Print the recorded events of a session in order, one per line. With --follow, continue with new events. To\n" +
+			"resume after an interruption, pass the last printed number to --after.",
+		Example: "  cairn events last\n  cairn events ses_… --follow --json\n  cairn events --all --follow            follow the events of all sessions",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if f.all && len(args) > 0 {
 				return cli.UsageErrorf("--all includes every session; omit %s", term.FirstLine(args[0], 60))
@@ -39,8 +39,8 @@ func (g eventCommands) eventsCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "continue with new events")
 	cmd.Flags().Int64Var(&f.after, "after", -1, "print only events after this `NUMBER`")
-	cmd.Flags().BoolVar(&f.all, "all", false, "with --follow: events of all sessions")
-	cmd.Flags().BoolVar(&f.live, "live", false, "with --follow: include live text")
+	cmd.Flags().BoolVar(&f.all, "all", false, "with --follow, print the events of all sessions")
+	cmd.Flags().BoolVar(&f.live, "live", false, "with --follow, include text that is still being streamed")
 	cli.AddJSONFlag(cmd, &f.json)
 	return cmd
 }

@@ -20,7 +20,8 @@ func (g modelCommands) modelsShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show PROVIDER/MODEL[#VARIANT]", Short: "Show the details of a model", Args: cobra.ExactArgs(1),
-		Long:    "Show prints the details of a model. For a model that cannot be used here it says what is missing. With a\nvariant it shows the options that the variant sends.",
+		Long: "Print the details of a model. If the model cannot be used here, print what is missing. With a variant,\n" +
+			"print the options that the variant sends.",
 		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5#high\n  cairn models show openai/gpt-5 --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			tell := g.inv.CheckKeys(ctx)
@@ -35,7 +36,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 			case kerr != nil:
 				return cmp.Or(err, kerr)
 			case err != nil:
-				g.inv.Note("the store cannot be opened, so this is the list without it: " + err.Error())
+				g.inv.Note("the store cannot be opened, so the list may be incomplete: " + err.Error())
 			}
 			defer tell(m.ProviderID)
 			if asJSON {
@@ -89,7 +90,7 @@ func (g modelCommands) knownVariant(ctx context.Context, usable []api.Model, nam
 	}
 	missing := session.NotFound("variant", variant, variantIDs(m.Model)...)
 	if len(m.Variants) == 0 {
-		missing.Message += ": " + m.Ref().String() + " has none"
+		missing.Message += ": " + m.Ref().String() + " has no variants"
 	}
 	return nil, &cli.ExitError{Code: cli.ExitUsage, Err: missing}
 }
@@ -162,7 +163,7 @@ func (g modelCommands) showModel(m api.Model) {
 		row("released", "%s", time.UnixMilli(m.Time.Released).UTC().Format(time.DateOnly))
 	}
 	if m.API.Package != "" {
-		row("reached by", "%s", m.API.Package)
+		row("package", "%s", m.API.Package)
 	}
 	if m.API.ID != m.ID && m.API.ID != "" {
 		row("called", "%s", m.API.ID)

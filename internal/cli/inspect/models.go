@@ -20,8 +20,9 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 	var asJSON, refresh, verbose bool
 	cmd := &cobra.Command{
 		Use: "models [PROVIDER]", Short: "List the models that can be used here", Args: cobra.MaximumNArgs(1),
-		Long: "Models lists what run --model takes: models whose provider has a key, and those that need no key. The list is\n" +
-			"part of this program; --refresh fetches the current one from models.dev, as cairn serve does every hour.",
+		Long: "List the models that run --model accepts: those whose provider has a key, and those that need no key. The\n" +
+			"list is built into cairn; --refresh fetches the current one from models.dev, as cairn serve does every\n" +
+			"hour.",
 		Example: "  cairn models\n  cairn models openai --json\n  cairn models --refresh\n  cairn models show openai/gpt-5",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if refresh {
@@ -67,7 +68,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "fetch the current list from models.dev first")
-	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all details in OpenCode's form: each name, then JSON")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all details in OpenCode's format: each name, then JSON")
 	cmd.AddCommand(g.modelsShow())
 	return cmd
 }
@@ -105,7 +106,7 @@ func (g modelCommands) usableModels(ctx context.Context) (models []api.Model, er
 	if models, oerr = g.inv.Host.Models().UsableModels(ctx, o); oerr != nil {
 		return nil, err
 	}
-	g.inv.Note("the store cannot be opened, so this is the list without it: " + err.Error())
+	g.inv.Note("the store cannot be opened, so the list may be incomplete: " + err.Error())
 	return models, nil
 }
 

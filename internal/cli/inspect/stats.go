@@ -19,7 +19,7 @@ func (g statsCommand) statsCommand() *cobra.Command {
 	var days int
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Show token usage and costs", Args: cobra.NoArgs,
-		Long:    "Stats sums up the ledger of all sessions, including deleted ones. Days are UTC.",
+		Long:    "Add up the token usage and costs of all sessions, including deleted ones. Days are in UTC.",
 		Example: "  cairn stats\n  cairn stats --days 7 --json",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
 			if days < 0 {
@@ -43,7 +43,7 @@ func (g statsCommand) statsCommand() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().IntVar(&days, "days", 0, "include only the last `N` days, today among them; 0 is all")
+	cmd.Flags().IntVar(&days, "days", 0, "include only the last `N` days, including today; 0 means all")
 	return cmd
 }
 

@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 		{"session list --search nothing", cli.ExitOK, `No sessions`},
 		{"session show last --thinking --full", cli.ExitOK, `Hello\.`},
 		{"session show --json", cli.ExitOK, `(?s)"info": \{.*"messages": \[`},
-		{"session show ses_", cli.ExitUsage, `there is no session "ses_"`},
+		{"session show ses_", cli.ExitUsage, `session "ses_" not found`},
 		{"session show nonsense", cli.ExitUsage, `must start with "ses"`},
 		{"session", cli.ExitUsage, `the command is missing`},
 		{"session show a b", cli.ExitUsage, `accepts at most 1 arg`},
@@ -59,7 +59,7 @@ func TestCommands(t *testing.T) {
 		{"permission list", cli.ExitOK, `pending`},
 		{"permission list --json", cli.ExitOK, `^\[\]`},
 		{"permission approvals", cli.ExitOK, `No permissions`},
-		{"permission reply per_x once", cli.ExitUsage, `there is no permission request`},
+		{"permission reply per_x once", cli.ExitUsage, `permission request "per_x" not found`},
 		{"permission reply per_x once because", cli.ExitUsage, `reject only`},
 		{"config explain", cli.ExitOK, `is not set`},
 		{"config explain --json", cli.ExitOK, `"values": \[\]`},
@@ -74,7 +74,7 @@ func TestCommands(t *testing.T) {
 		{"salvage new --json", cli.ExitFailure, `"sessionID": "ses_1"`},
 		{"backup x.db", cli.ExitOK, `Copied the store to /work/x\.db`},
 		{"backup x.db --json", cli.ExitOK, `^\{"ok":true,"file":"/work/x\.db"\}\n$`},
-		{"run --agent nope hi", cli.ExitUsage, `there is no agent "nope"; the nearest are build, plan`},
+		{"run --agent nope hi", cli.ExitUsage, `agent "nope" not found; similar names: build, plan`},
 		{"serve --port 99999", cli.ExitUsage, `--port`},
 		{"serve", cli.ExitFailure, `not here`},
 		{"serve --mdns --mdns-domain=box.local", cli.ExitFailure, `not here`},
@@ -86,7 +86,7 @@ func TestCommands(t *testing.T) {
 		{"session delete last", cli.ExitUsage, `to delete ses_\w+ Three .*needs confirmation.*\nUse --yes`},
 		{"session delete last --json", cli.ExitUsage, `needs confirmation`},
 		{"session archive last", cli.ExitOK, `^$`},
-		{"session delete ses_nope", cli.ExitUsage, `there is no session`},
+		{"session delete ses_nope", cli.ExitUsage, `session "ses_nope" not found`},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			o := sh.run(strings.Fields(tt.args)...)
@@ -398,7 +398,7 @@ func TestDeletingIsConfirmed(t *testing.T) {
 		sh.terminal = tty
 		o := sh.run("session", "delete", "last")
 		if o.code != int(want) ||
-			!regexp.MustCompile(`delete ses_\w+ One for good\? y/N > $`).MatchString(tty.shown.String()) {
+			!regexp.MustCompile(`delete ses_\w+ One permanently\? y/N > $`).MatchString(tty.shown.String()) {
 			t.Errorf("%q: exit %d, %s, shown %q", keys, o.code, o.stderr.String(), tty.shown.String())
 		}
 		sh.terminal = nil

@@ -15,7 +15,7 @@ happens, so that a session continues after a crash, a restart or Ctrl-C.
   cairn auth login openai                    store the API key of a provider
   cairn serve                                serve the HTTP API (OpenCode's V1 and V2)
 
-Without a key a built-in guide answers: not a language model, but honest about it, and it really looks.
+Without an API key the built-in offline guide answers. It is not a language model, but it searches and reads your files.
 Every command has --help. cairn help exit-codes lists the exit codes, cairn help environment the variables.
 `
 
@@ -44,39 +44,39 @@ Flags:
 
 const environmentHelp = `The environment variables of cairn. OPENCODE_ instead of CAIRN_ works too.
 
-  CAIRN_HOME            keep everything below this one directory
-  CAIRN_CONFIG          one more configuration file
-  CAIRN_CONFIG_CONTENT  configuration itself, as JSON
-  CAIRN_CONFIG_DIR      one more directory of configuration, with agents and commands
+  CAIRN_HOME            the directory for all files of cairn
+  CAIRN_CONFIG          an additional configuration file
+  CAIRN_CONFIG_CONTENT  additional configuration, as JSON
+  CAIRN_CONFIG_DIR      an additional directory of configuration, agents and commands
   CAIRN_PERMISSION      permission rules, as JSON
   CAIRN_DISABLE_PROJECT_CONFIG, CAIRN_DISABLE_AUTOCOMPACT, CAIRN_DISABLE_PRUNE
-                        1 leaves out a project's files, or that part of compaction
+                        1 ignores a project's configuration, or disables that part of compaction
   CAIRN_DISABLE_CLAUDE_CODE, CAIRN_DISABLE_CLAUDE_CODE_PROMPT, CAIRN_DISABLE_CLAUDE_CODE_SKILLS
-                        1 leaves out all that is Claude's, CLAUDE.md, or the skills in .claude
+                        1 ignores all files of Claude Code, only CLAUDE.md, or only the skills in .claude
   CAIRN_DISABLE_EXTERNAL_SKILLS
-                        1 leaves out the skills in .claude and .agents
+                        1 ignores the skills in .claude and .agents
   CAIRN_EXPERIMENTAL_OUTPUT_TOKEN_MAX
-                        how many tokens a model may say in one turn, 32000 without it
+                        the most output tokens of a model in one turn (default 32000)
   CAIRN_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS
-                        how long a command may take that does not say, 120000 without it
+                        the timeout of commands that set none, in milliseconds (default 120000)
   CAIRN_WEBSEARCH_PROVIDER
-                        exa or parallel, where both keys are set
+                        exa or parallel: which to use if both have a key
   CAIRN_SERVER_PASSWORD, CAIRN_SERVER_USERNAME
-                        what requests to cairn serve must carry
+                        the credentials that cairn serve requires (default user name: opencode)
   CAIRN_MODELS_PATH, CAIRN_MODELS_URL
-                        a file of facts about models, or where to fetch them from; in the shape of models.dev
+                        a file, or the URL to fetch, with the list of models in the format of models.dev
   CAIRN_DISABLE_MODELS_FETCH
-                        1 fetches none: what is known stays in use
+                        1 never fetches the list of models
   CAIRN_DISABLE_DISCOVERY
-                        1 does not ask servers on this machine (Ollama, LM Studio, vLLM, llama.cpp) for their models
+                        1 does not search this machine for model servers (Ollama, LM Studio, vLLM, llama.cpp)
   CAIRN_DISABLE_KEYRING
-                        1 keeps new keys in a file, not in the keyring of the operating system
+                        1 stores new keys in a file, not in the keyring of the operating system
   CAIRN_SCRIPT          a script file; the model cairn/script plays it, for tests and demos
-  CAIRN_LOG             what is logged to standard error: debug, info, warn, error (default)
+  CAIRN_LOG             the level of logs on standard error: debug, info, warn or error (default)
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
-                        where files live without CAIRN_HOME; each with /cairn
-  NO_COLOR              no colour, also on a terminal
-  OPENAI_API_KEY, …     a provider's key; cairn auth list shows which ones are found
+                        the parents of cairn's directories if CAIRN_HOME is not set
+  NO_COLOR              any value disables colours on a terminal
+  OPENAI_API_KEY, …     a provider's API key; cairn auth list shows the ones that are set
 `
 
 // helpWriter is where cobra writes help. A write error is kept in the stream and reported by the command.

@@ -183,10 +183,10 @@ func TestResultAlways(t *testing.T) {
 func TestRunDenied(t *testing.T) {
 	sh := &shell{world: newWorld(t, editing)}
 	sh.run("run", "Change it").want(t, cli.ExitDenied, "Changing.\nDone.\n", `→ edit a.txt
-! there is no terminal to ask on, so permission requests are denied; see --ask
+! no terminal is available, so permission requests are denied; see --ask
 ✗ edit a.txt: permission denied for edit [a.txt]: asks are denied in this run (--ask=deny); go on without it, or say what you would need
 cairn: a permission was denied: edit
-There was no terminal to ask on. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration.
+No terminal was available for questions. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration.
 mock/main · <ses> · continue with: cairn run -s <ses> "…"
 `)
 }

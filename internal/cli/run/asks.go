@@ -35,7 +35,7 @@ func (r *runner) handleAsk(d session.EventData) {
 			r.terminal.Remove(d.AskID, string(d.By))
 		}
 		if r.headless && d.By == "policy" && len(r.progress.denials) > 0 {
-			r.noteOnce("there is no terminal to ask on, so permission requests are denied; see --ask")
+			r.noteOnce("no terminal is available, so permission requests are denied; see --ask")
 		}
 	}
 }

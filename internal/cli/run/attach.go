@@ -30,12 +30,12 @@ type attachFlags struct {
 	given              func(name string) bool
 }
 
-const attachHelp = `Attach shows a session as it works and sends it what you type: prompts, answers to what is asked, and
-commands such as /sessions; type /help for the list. URL is a cairn server; without it the
-session is in the cairn of this machine. Ctrl-C interrupts the work; press it twice to leave.
+const attachHelp = `Show a session as it works and send it the lines that you type: prompts, answers to permission requests and
+questions, and commands such as /sessions; type /help for the list. URL is a cairn server; without it, use the
+cairn of this machine. Ctrl-C interrupts the work; press it twice to leave.
 
-When standard input is not a terminal, each of its lines is a prompt, one after another, and what needs a
-permission is denied.`
+When standard input is not a terminal, each of its lines is sent as a prompt, one after another, and permission
+requests are denied.`
 
 // NewAttachCommand returns `cairn attach`.
 func NewAttachCommand(inv *cli.Invocation) *cobra.Command {

@@ -437,7 +437,7 @@ func (t *conversation) sendAnswer(ctx context.Context, ans term.Answer) {
 		errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return
 	}
-	t.showNote(fmt.Sprintf("the answer did not arrive: %v", err))
+	t.showNote(fmt.Sprintf("the answer could not be sent: %v", err))
 	t.asks.Add(ans.Ask)
 }
 

@@ -51,9 +51,9 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROMPT… | -",
 		Short: "Run one prompt and show the work until it is done",
-		Long: "Run sends a prompt to a session, shows the work, and ends when the session is idle. The answer goes\n" +
-			"to standard output, everything else to standard error. What needs a permission is asked on the\n" +
-			"terminal; without a terminal it is denied, unless --ask says otherwise.",
+		Long: "Send a prompt to a session, show the work, and exit when the session is idle. The answer is written to\n" +
+			"standard output, everything else to standard error. Permission requests are asked on the terminal; without\n" +
+			"a terminal they are denied, unless --ask says otherwise.",
 		Example: runExamples,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVarP(&f.session, "session", "s", "", "continue the session with this `ID`")
 	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of this directory")
-	fs.StringVar(&f.agent, "agent", "", "the `AGENT` that works (see cairn agent list)")
+	fs.StringVar(&f.agent, "agent", "", "use the agent `AGENT` (see cairn agent list)")
 	fs.StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` (see cairn models)")
 	fs.StringVar(
 		&f.command,
@@ -76,7 +76,12 @@ func (g runCommand) newRunCommand() *cobra.Command {
 		"run the command `NAME` with PROMPT as its arguments (see cairn command list)",
 	)
 	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`; can be repeated")
-	fs.StringVar(&f.format, "format", "text", "print text, or json: one object per line, the last one the result")
+	fs.StringVar(
+		&f.format,
+		"format",
+		"text",
+		"print as `FORMAT`: text, or json (one object per line, the last one the result)",
+	)
 	fs.StringVar(
 		&f.schema,
 		"format-schema",
@@ -123,7 +128,7 @@ func (f *runFlags) addServer(cmd *cobra.Command) {
 func (f *runFlags) addOpenCode(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.variant, "variant", "", "use this `VARIANT` of the model, as after # in --model")
-	fs.BoolVar(&f.auto, "auto", false, "allow what would be asked; what a rule denies stays denied")
+	fs.BoolVar(&f.auto, "auto", false, "allow every permission request; deny rules still apply")
 	fs.BoolVar(&f.auto, "dangerously-skip-permissions", false, "")
 	fs.BoolVar(&f.fork, "fork", false, "")
 	fs.BoolVar(&f.share, "share", false, "")

@@ -366,7 +366,7 @@ func (r *runner) result(err error) view.Result {
 	case out.ExitCode == cli.ExitTimeout:
 		why = fmt.Sprintf("--timeout %s passed; the session was interrupted", r.plan.timeout)
 		if !r.sent {
-			why = fmt.Sprintf("--timeout %s passed before the prompt could be given", r.plan.timeout)
+			why = fmt.Sprintf("--timeout %s passed before the prompt was sent", r.plan.timeout)
 		}
 	}
 	if out.IsError = out.ExitCode != cli.ExitOK; out.IsError {
@@ -404,7 +404,7 @@ func (r *runner) addHint(out *view.Result) {
 	}
 	switch {
 	case out.ExitCode == cli.ExitDenied && r.headless:
-		e.Hint = "There was no terminal to ask on. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration."
+		e.Hint = "No terminal was available for questions. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration."
 	case e.Reason == session.ReasonAuth && r.progress != nil:
 		e.Hint = "Set the key: cairn auth login " + r.progress.model.ProviderID
 	case out.ExitCode == cli.ExitBudget:

@@ -24,13 +24,19 @@ type serverFlags struct {
 
 func (f *serverFlags) addCredentials(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVarP(&f.password, "password", "p", "", "the server's `PASSWORD` (default: $CAIRN_SERVER_PASSWORD)")
+	fs.StringVarP(
+		&f.password,
+		"password",
+		"p",
+		"",
+		"log in to the server with `PASSWORD` (default: $CAIRN_SERVER_PASSWORD)",
+	)
 	fs.StringVarP(
 		&f.user,
 		"username",
 		"u",
 		"",
-		"the user `NAME` at the server (default: $CAIRN_SERVER_USERNAME, or opencode)",
+		"log in to the server as the user `NAME` (default: $CAIRN_SERVER_USERNAME, or opencode)",
 	)
 }
 

@@ -143,7 +143,7 @@ func NewMarks(env func(string) string) Marks {
 	return Marks{"->", "ok", "x", "?", "-"}
 }
 
-var ErrNoTerminal = errors.New("there is no terminal to ask on")
+var ErrNoTerminal = errors.New("no terminal is available")
 
 // OpenTerminal opens the terminal of this process, unless the process is in its background, where reading would stop
 // it.

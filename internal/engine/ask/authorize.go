@@ -172,7 +172,7 @@ func (a *Asks) awaitReply(ctx context.Context, p Policy, w *waiter) (store.AskRo
 	case row := <-w.reply:
 		return row, nil
 	case <-timeout:
-		return a.withdrawAsk(ctx, w, "nobody answered within "+p.Wait.String(), session.ByPolicy)
+		return a.withdrawAsk(ctx, w, "no answer arrived within "+p.Wait.String(), session.ByPolicy)
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), cause.ErrShutdown) {
 			return store.AskRow{}, context.Cause(ctx)

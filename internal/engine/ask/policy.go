@@ -59,7 +59,7 @@ func (p Policy) reply(a session.PendingAsk) (session.Reply, string) {
 			"asks are denied in this run (--ask=deny); go on without it, or say what you would need"
 	case PolicyUnattended:
 		return session.ReplyReject,
-			"nobody is there to answer in this run; decide for yourself, and say what you took for granted"
+			"no user can answer in this run; decide for yourself, and state what you assumed"
 	case PolicyFail:
 		return session.ReplyReject, ""
 	default:

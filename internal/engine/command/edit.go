@@ -64,7 +64,7 @@ func (c *Commands) EditPart(
 			return nil, err
 		}
 		if _, isCall := item.(*session.Tool); isCall {
-			return nil, session.Errorf(session.CodeInvalid, "what a call did cannot be rewritten").At("partID")
+			return nil, session.Errorf(session.CodeInvalid, "the result of a tool call cannot be edited").At("partID")
 		}
 		return &session.PartEdited{TurnFact: session.OfTurn(m), PartID: part, Text: text}, nil
 	})
@@ -137,7 +137,7 @@ func (c *Commands) findEditable(tx store.Tx, id session.ID, m session.MessageID)
 	}
 	a, isTurn := newest.(*session.Assistant)
 	if isTurn && a.Open() || !c.scheduler.IsIdle(id) {
-		return nil, session.Conflict("session", string(id), "is at work: wait or stop it first")
+		return nil, session.Conflict("session", string(id), "is working; wait until it is idle, or interrupt it")
 	}
 	return found, nil
 }

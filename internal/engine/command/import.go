@@ -77,7 +77,7 @@ func checkImport(r *ImportRequest) error {
 		return session.Errorf(session.CodeInvalid, "import metadata is missing: it needs from and hash").At("session.import")
 	case r.After < 0 || r.After+len(r.Messages) > s.Import.Messages:
 		return session.Errorf(session.CodeInvalid,
-			"there are more messages than the announced %d", s.Import.Messages).At("after")
+			"the import contains more messages than the announced %d", s.Import.Messages).At("after")
 	}
 	title, err := parseTitle(s.Title)
 	if err != nil {

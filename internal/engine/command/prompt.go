@@ -109,7 +109,7 @@ func (l Limits) checkContent(p *session.Prompt) error {
 // checkEncoding refuses a prompt that cannot be stored.
 func checkEncoding(p *session.Prompt) error {
 	if _, err := json.Marshal(p); err != nil {
-		return session.Errorf(session.CodeInvalid, "the prompt holds text that is not valid UTF-8").At("prompt").Because(err)
+		return session.Errorf(session.CodeInvalid, "the prompt contains text that is not valid UTF-8").At("prompt").Because(err)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (l Limits) checkAttachment(f session.File, field string) error {
 	switch {
 	case !ok:
 		return session.Errorf(session.CodeInvalid,
-			"%s is no valid data: URI: it must be data:TYPE;base64, and base64 text", field).At(field)
+			"%s is not a valid data: URI: it must be data:TYPE;base64, and base64 text", field).At(field)
 	case strings.HasPrefix(f.Mime, "image/") && encoded > l.ImageBytes:
 		return session.Errorf(session.CodeTooLarge,
 			"the image %s has %d bytes in base64, the limit is %d", quoteName(f), encoded, l.ImageBytes).At(field)
@@ -294,7 +294,7 @@ func checkFileURI(f session.File, field string) error {
 	info, err := os.Stat(filepath.FromSlash(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return session.Errorf(session.CodeInvalid, "there is no file %.200q", name).At(field)
+		return session.Errorf(session.CodeInvalid, "file %.200q not found", name).At(field)
 	case err != nil:
 		return session.Errorf(session.CodeInvalid, "file %.200q cannot be accessed", name).At(field).Because(err)
 	case info.IsDir() && isDetectable(f.Mime):

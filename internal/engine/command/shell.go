@@ -65,7 +65,7 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 		return err
 	})
 	if !idle && err == nil {
-		err = session.Conflict("session", string(s.ID), "is at work: wait or stop it first")
+		err = session.Conflict("session", string(s.ID), "is working; wait until it is idle, or interrupt it")
 	}
 	if err != nil {
 		return nil, err

@@ -27,9 +27,9 @@ const (
 	outputTextDemand = "The user wants the answer in a fixed form. When you have what you need, answer with one JSON " +
 		"value that fits this JSON Schema, and no other text:\n"
 	outputMissing = "Your answer was not given in the form that was asked for"
-	outputAgain   = ". Give it again, in that form and in the way that you were told."
+	outputAgain   = ". Give it again, in that form and as instructed."
 	outputCut     = "Your answer reached its limit of output tokens before it was whole"
-	outputShorter = ". Give it again, shorter, in the form that was asked for and in the way that you were told."
+	outputShorter = ". Give it again, shorter, in the form that was asked for and as instructed."
 	outputCallCut = outputCut + ". Call " + OutputTool + " again with a shorter answer."
 )
 

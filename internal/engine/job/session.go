@@ -101,7 +101,7 @@ func (s sessionJobs) Get(ctx context.Context, id session.JobID) (session.Job, er
 		}
 	}
 	return session.Job{}, tool.Failf(
-		"There is no job %q in this session; the action list shows those that are remembered.", id,
+		"Job %q not found in this session; the action list shows the known jobs.", id,
 	)
 }
 

@@ -9,5 +9,5 @@ type TooLongError struct{ Limit int }
 
 func (e *TooLongError) Error() string {
 	return fmt.Sprintf("the model's answer is longer than %d bytes, the limit (limits.answer); "+
-		"what came until then is kept", e.Limit)
+		"the part before the limit is stored", e.Limit)
 }

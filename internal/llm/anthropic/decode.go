@@ -70,7 +70,7 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if err := wire.DecodeLenient(data, &f); err != nil {
 		return false, &llm.Error{
 			Class:   llm.Malformed,
-			Message: "the provider sent a frame that is not one of Messages: " + wire.FormatExcerpt(data, t.secrets), Err: err,
+			Message: "the provider sent a frame that is not a Messages event: " + wire.FormatExcerpt(data, t.secrets), Err: err,
 		}
 	}
 	switch {

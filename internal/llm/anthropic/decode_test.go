@@ -341,7 +341,7 @@ var streams = []struct{ name, body, want string }{
 	},
 	{
 		"not JSON", "data: {oops\n\n",
-		lines("error the provider sent a frame that is not one of Messages: {oops (malformed)"),
+		lines("error the provider sent a frame that is not a Messages event: {oops (malformed)"),
 	},
 	{
 		"a web page", "<html>",

@@ -125,7 +125,7 @@ func (t *turn) applyMessage(m *eventstream.Message) error {
 	if err := wire.DecodeLenient(m.Payload, &p); err != nil {
 		return &llm.Error{
 			Class:   llm.Malformed,
-			Message: "the provider sent a frame that is not one of Converse: " + wire.FormatExcerpt(m.Payload, t.secrets),
+			Message: "the provider sent a frame that is not a Converse event: " + wire.FormatExcerpt(m.Payload, t.secrets),
 			Err:     err,
 		}
 	}

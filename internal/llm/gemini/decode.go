@@ -37,7 +37,7 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if err != nil {
 		return false, &llm.Error{
 			Class:   llm.Malformed,
-			Message: "the provider sent a frame that is not of a Gemini stream: " + wire.FormatExcerpt(data, t.secrets),
+			Message: "the provider sent a frame that is not a Gemini response: " + wire.FormatExcerpt(data, t.secrets),
 			Err:     err,
 		}
 	}

@@ -200,7 +200,7 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"another shape", stream(`{"candidates":"no"}`),
-			lines(`error the provider sent a frame that is not of a Gemini stream: {"candidates":"no"} (malformed)`),
+			lines(`error the provider sent a frame that is not a Gemini response: {"candidates":"no"} (malformed)`),
 		},
 		{
 			"usage, the last report",
@@ -303,7 +303,7 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"not JSON", stream(`{"candidates":`),
-			lines(`error the provider sent a frame that is not of a Gemini stream: {"candidates": (malformed)`),
+			lines(`error the provider sent a frame that is not a Gemini response: {"candidates": (malformed)`),
 		},
 	}
 	for _, tt := range tests {

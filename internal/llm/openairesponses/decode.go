@@ -30,7 +30,7 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if err != nil {
 		return false, &llm.Error{
 			Class:   llm.Malformed,
-			Message: "the provider sent a frame that is not of a Responses stream: " + wire.FormatExcerpt(data, t.secrets),
+			Message: "the provider sent a frame that is not a Responses event: " + wire.FormatExcerpt(data, t.secrets),
 			Err:     err,
 		}
 	}
@@ -79,7 +79,7 @@ func (t *turn) classifyFailure(data []byte) *llm.Error {
 // newFailure returns the error of an answer that the provider failed to complete.
 func (t *turn) newFailure(r *response) *llm.Error {
 	if r == nil || !wire.IsPresent(r.Error) {
-		return &llm.Error{Class: llm.Overloaded, Message: "the provider gave up the answer and did not say why"}
+		return &llm.Error{Class: llm.Overloaded, Message: "the provider ended the answer without a reason"}
 	}
 	t.parseUsage(r.Usage)
 	return t.classifyFailure(wire.MarshalOr(map[string]jsontext.Value{"error": r.Error}, nil))

@@ -211,7 +211,7 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"failed for no reason", stream(created, frame("failed", `"response":{"error":null}`)),
-			lines("opened req-1", "error the provider gave up the answer and did not say why (overloaded)"),
+			lines("opened req-1", "error the provider ended the answer without a reason (overloaded)"),
 		},
 		{
 			"failed by rate",
@@ -289,7 +289,7 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"not JSON", stream(`{"type":`),
-			lines(`error the provider sent a frame that is not of a Responses stream: {"type": (malformed)`),
+			lines(`error the provider sent a frame that is not a Responses event: {"type": (malformed)`),
 		},
 	}
 	for _, tt := range tests {

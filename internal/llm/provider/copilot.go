@@ -105,7 +105,7 @@ func (c *Copilot) exchange(ctx context.Context) (string, time.Time, error) {
 		Expires int64  `json:"expires_at"`
 	}
 	if json.Unmarshal(raw, &out) != nil || out.Token == "" { // its error may quote the token
-		return "", time.Time{}, fmt.Errorf("GitHub's answer has no token for Copilot")
+		return "", time.Time{}, fmt.Errorf("GitHub's response contains no Copilot token")
 	}
 	return out.Token, localTime(resp, time.Unix(out.Expires, 0)), nil
 }

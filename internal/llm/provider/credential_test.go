@@ -334,7 +334,7 @@ func TestCopilotWithoutExchange(t *testing.T) {
 		{http.StatusForbidden, `{"message":"no"}`, "gho_1"},
 		{http.StatusUnauthorized, `{}`, "cairn auth login github-copilot"},
 		{http.StatusBadGateway, `<html>`, "currently issues no tokens"},
-		{http.StatusOK, `{"token":` + secret, "has no token"},
+		{http.StatusOK, `{"token":` + secret, "contains no Copilot token"},
 	} {
 		url, _, _ := tokenServer(t, func(int32) string { return tt.body }, tt.status)
 		r := httpRequest(t)

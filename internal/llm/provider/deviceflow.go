@@ -62,7 +62,7 @@ func (d deviceFlow) login(ctx context.Context, say func(url, code string)) (stri
 		return "", err
 	}
 	if o.Device == "" || o.User == "" || !strings.HasPrefix(o.At, "https://") && !strings.HasPrefix(o.At, "http://") {
-		return "", errors.New("the answer has no code")
+		return "", errors.New("the response contains no code")
 	}
 	if o.Expires > 0 && o.Expires < int64(loginTimeout/time.Second) {
 		var cancel context.CancelFunc
@@ -109,7 +109,7 @@ func (d deviceFlow) poll(ctx context.Context, o deviceCode) (string, error) {
 		case err == nil && got.Token != "":
 			return got.Token, nil
 		case err == nil:
-			return "", errors.New("the answer has no token")
+			return "", errors.New("the response contains no token")
 		case refused != nil && refused.name == "authorization_pending":
 			fails = 0
 		case refused != nil && refused.name == "slow_down":
@@ -179,7 +179,7 @@ func (d deviceFlow) postForm(ctx context.Context, to string, form url.Values, an
 	case !isSuccess(resp):
 		return fmt.Errorf("the server answered with HTTP %d", resp.StatusCode)
 	case !isObject || json.Unmarshal(raw, answer) != nil:
-		return errors.New("the answer is not from GitHub: check for a login page of this network or a proxy in between")
+		return errors.New("the response is not from GitHub: check for a login page of this network or a proxy in between")
 	}
 	return nil
 }

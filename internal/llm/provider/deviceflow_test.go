@@ -92,9 +92,9 @@ func TestDeviceFlow(t *testing.T) {
 			"failed: who [2J?",
 			2 * time.Second,
 		},
-		"no code":  {[]string{`200 {}`}, "has no code", 0},
-		"null":     {[]string{`200 null`}, "has no code", 0},
-		"no token": {[]string{code, `200 {"access_token":""}`}, "has no token", 2 * time.Second},
+		"no code":  {[]string{`200 {}`}, "contains no code", 0},
+		"null":     {[]string{`200 null`}, "contains no code", 0},
+		"no token": {[]string{code, `200 {"access_token":""}`}, "contains no token", 2 * time.Second},
 		"a page":   {[]string{"200 <html>Welcome to the hotel"}, "a login page of this network", 0},
 		"a page while polling": {
 			[]string{code, "200 <html>Welcome to the hotel"}, "a login page of this network", 2 * time.Second,
@@ -102,7 +102,7 @@ func TestDeviceFlow(t *testing.T) {
 		"no network":                      {[]string{"broken"}, "the network is gone", 0},
 		"network authentication required": {[]string{"511 <html>"}, "HTTP 511", 0},
 		"no address": {
-			[]string{strings.Replace(code, "https://github.com/login/device", "javascript:alert(1)", 1)}, "has no code", 0,
+			[]string{strings.Replace(code, "https://github.com/login/device", "javascript:alert(1)", 1)}, "contains no code", 0,
 		},
 		"no answer": {[]string{"silent"}, "cannot reach GitHub", 30 * time.Second},
 	} {

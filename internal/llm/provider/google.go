@@ -178,14 +178,14 @@ func tokenError(who string, err error) error {
 	case isNetwork:
 		return fmt.Errorf("%s issued no token: %w", who, transportError("the token's address", err))
 	case !isAnswer: // err may quote the answer
-		return fmt.Errorf("%s issued no token: the answer is not from a token server", who)
+		return fmt.Errorf("%s issued no token: the response is not from a token server", who)
 	case e.Response.StatusCode >= 500 || e.Response.StatusCode == http.StatusTooManyRequests:
 		return &llm.Error{
 			Class: llm.Overloaded, Status: e.Response.StatusCode,
 			Message: who + " issued no token; try again later: it answered with HTTP " + e.Response.Status,
 		}
 	case e.ErrorCode == "" && e.ErrorDescription == "":
-		return fmt.Errorf("%s issued no token: the answer is not from a token server (HTTP %s)", who, e.Response.Status)
+		return fmt.Errorf("%s issued no token: the response is not from a token server (HTTP %s)", who, e.Response.Status)
 	default:
 		return fmt.Errorf(
 			"%s issued no token: %w; log in again: gcloud auth application-default login", who,

@@ -126,13 +126,13 @@ func (l Login) openRouterKey(ctx context.Context, base, code, verifier string) (
 		Key string `json:"key"`
 	}
 	if err != nil || json.Unmarshal(raw, &out) != nil || out.Key == "" { // the decoder's error may quote the key
-		return "", errors.New("the login at OpenRouter failed: the answer has no key")
+		return "", errors.New("the login at OpenRouter failed: the response contains no key")
 	}
 	return out.Key, nil
 }
 
 // errLoginTimeout is the cause of a login that the user does not complete.
-var errLoginTimeout = errors.New("the time for the login is over")
+var errLoginTimeout = errors.New("the login timed out")
 
 // loginError names the vendor in an error. A cancellation by the user stays visible in it.
 func loginError(who string, err error) error {

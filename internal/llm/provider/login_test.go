@@ -182,10 +182,10 @@ func TestOpenRouterBadAnswers(t *testing.T) {
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, evil.URL, http.StatusTemporaryRedirect)
 		}, "HTTP 307"},
-		"huge":          {say(`{"key":"` + strings.Repeat("x", 4<<20) + `"}`), "has no key"},
-		"empty":         {say(`{"key":""}`), "has no key"},
-		"another kind":  {say(`{"key":["hunter2"]}`), "has no key"},
-		"cut off":       {reset(`{"key":"hunter2`), "has no key"},
+		"huge":          {say(`{"key":"` + strings.Repeat("x", 4<<20) + `"}`), "contains no key"},
+		"empty":         {say(`{"key":""}`), "contains no key"},
+		"another kind":  {say(`{"key":["hunter2"]}`), "contains no key"},
+		"cut off":       {reset(`{"key":"hunter2`), "contains no key"},
 		"server error":  {refuse(http.StatusBadGateway, `hunter2`), "HTTP 502"},
 		"code was used": {refuse(http.StatusBadRequest, `{"error":"invalid_grant"}`), "HTTP 400"},
 	} {

@@ -90,7 +90,7 @@ func membersOf(object jsontext.Value) ([]string, map[string]jsontext.Value, erro
 
 func resolveReference(ref jsontext.Value, siblings int, find func(Result) (string, error)) (jsontext.Value, error) {
 	if siblings != 1 {
-		return nil, fmt.Errorf("%s stands alone in its object", resultKey)
+		return nil, fmt.Errorf("%s must be the only key of its object", resultKey)
 	}
 	var r Result
 	if err := json.Unmarshal(ref, &r, json.RejectUnknownMembers(true)); err != nil {

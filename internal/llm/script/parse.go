@@ -98,7 +98,7 @@ func explainJSONError(err error) error {
 		case errors.Is(cause, json.ErrUnknownName):
 			return fmt.Errorf("unknown key %q%s", clip(e.JSONPointer.LastToken(), 60), describePointer(e.JSONPointer.Parent()))
 		case cause == nil:
-			cause = fmt.Errorf("a JSON %s does not fit here", e.JSONKind)
+			cause = fmt.Errorf("a JSON %s is not allowed here", e.JSONKind)
 		}
 		return fmt.Errorf("%s: %w", e.JSONPointer, cause)
 	}

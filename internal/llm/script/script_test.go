@@ -377,7 +377,7 @@ func TestParseErrors(t *testing.T) {
 		{"unknown key at the top", "{\n\n\"turn\": 1}", `line 3: unknown key "turn"`},
 		{"duplicate key", "{\"turns\": [],\n\"turns\": []}", `line 2: key "turns" appears twice`},
 		{"syntax", "{\"turns\": [\n}", `line 2: invalid character '}' at start of value`},
-		{"kind", "{\"turns\":\n 1}", `line 2: /turns: a JSON number does not fit here`},
+		{"kind", "{\"turns\":\n 1}", `line 2: /turns: a JSON number is not allowed here`},
 		{
 			"duration", "{\"turns\": [{\n\"every\": \"soon\"}]}",
 			`line 2: /turns/0/every: "soon" is not a duration; write "250ms" or "2s"`,
@@ -425,11 +425,11 @@ func TestParseErrors(t *testing.T) {
 		},
 		{
 			"result kind", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"call": 1}}}}}]}]}`,
-			`turn 1: step 1: call: $result: /call: a JSON number does not fit here`,
+			`turn 1: step 1: call: $result: /call: a JSON number is not allowed here`,
 		},
 		{
 			"result sibling", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": [{"$result": {}, "y": 1}]}}}]}]}`,
-			"turn 1: step 1: call: $result stands alone in its object",
+			"turn 1: step 1: call: $result must be the only key of its object",
 		},
 		{
 			"group",

@@ -113,7 +113,7 @@ func (c *Call) validate() error {
 	case c.Split < 0:
 		return errors.New("split must not be negative")
 	case len(c.Arguments) > 0 && c.Raw != "":
-		return errors.New("arguments and raw exclude each other")
+		return errors.New("arguments and raw are mutually exclusive")
 	case c.Raw != "" && !utf8.ValidString(c.Raw):
 		return errors.New("raw must be valid UTF-8")
 	case c.Cut && len(c.Arguments)+len(c.Raw) == 0:
@@ -133,7 +133,7 @@ func (r Result) validate() error {
 		return fmt.Errorf("$result: regexp: %w", err)
 	}
 	if r.Call != "" && r.Index != nil {
-		return errors.New("$result: call and index exclude each other")
+		return errors.New("$result: call and index are mutually exclusive")
 	}
 	if r.Group != nil && (r.Regexp == "" || *r.Group < 0 || *r.Group > re.NumSubexp()) {
 		return fmt.Errorf("$result: the expression has no group %d", *r.Group)

@@ -157,7 +157,7 @@ func decodeError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return NewInvalid("body", "", "the body is empty or ends too early; it must be a JSON object")
 	}
-	return NewInvalid("body", "", "the body is not what this operation expects")
+	return NewInvalid("body", "", "the body does not match this operation")
 }
 
 // fieldPath writes a path as session.Error does: prompt.files[0].uri.
@@ -221,6 +221,6 @@ func kindName(k jsontext.Kind) string {
 	case '[':
 		return "a list"
 	default:
-		return "what it is"
+		return "a value of this kind"
 	}
 }

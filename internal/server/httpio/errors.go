@@ -61,9 +61,9 @@ func storeError(err error) *session.Error {
 		words = "the database was removed or replaced while cairn had it open, so nothing can be written; " +
 			"stop this cairn, put the database back, and run cairn doctor"
 	case errors.Is(err, store.ErrReadOnly):
-		words = "the data is open for reading only; run cairn doctor to see why"
+		words = "the data is open read-only; run cairn doctor to see why"
 	case errors.Is(err, store.ErrFull):
-		words = "the disk is full: nothing can be written until there is room"
+		words = "the disk is full; free some space and try again"
 	case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrUncertain):
 		kind = ""
 	}

@@ -145,7 +145,7 @@ func (h authHandlers) authorize(ctx context.Context, in loginIn) (authorization,
 	if err != nil {
 		return authorization{}, httpio.WithPart("params", err)
 	}
-	instructions := "Finish the login in the browser; it is noticed here."
+	instructions := "Complete the login in the browser; cairn continues when it is done."
 	if page.code != "" {
 		instructions = "Enter code: " + page.code
 	}

@@ -29,7 +29,7 @@ func TestErrorEnvelopes(t *testing.T) {
 		{session.NotFound("question", "que_1"), 404, `{"_tag":"QuestionNotFoundError","requestID":"que_1","message":"Question request not found: que_1"}`},
 		{session.NotFound("mcp", "none"), 404, `{"_tag":"McpServerNotFoundError","name":"none","message":"MCP server not found: none"}`},
 		{session.NotFound("pty", "pty_1"), 404, `{"_tag":"PtyNotFoundError","ptyID":"pty_1","message":"PTY session not found: pty_1"}`},
-		{session.NotFound("agent", "bild", "build"), 404, `{"name":"NotFoundError","data":{"message":"there is no agent \"bild\"; did you mean build?"}}`},
+		{session.NotFound("agent", "bild", "build"), 404, `{"name":"NotFoundError","data":{"message":"agent \"bild\" not found; did you mean build?"}}`},
 		{session.Conflict("session", "ses_5", "is busy"), 409, `{"_tag":"SessionBusyError","sessionID":"ses_5","message":"session \"ses_5\" is busy"}`},
 		{httpio.NewInvalid("body", "parts[0].text", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"parts\"][0][\"text\"]","kind":"Payload"}}`},
 		{httpio.NewInvalid("query", "pattern", "pattern is missing"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"pattern is missing\n  at [\"pattern\"]","kind":"Query"}}`},

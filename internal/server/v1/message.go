@@ -34,7 +34,7 @@ func (h messageHandlers) listMessages(ctx context.Context, in struct {
 ) (operation.Func[[]opencode.Message], error) {
 	if in.Limit == 0 {
 		if in.Before != "" {
-			return nil, httpio.NewInvalid("query", "limit", "before needs a limit")
+			return nil, httpio.NewInvalid("query", "limit", "before requires limit")
 		}
 		t, err := store.Query(
 			ctx,

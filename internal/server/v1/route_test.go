@@ -25,7 +25,7 @@ func TestUnknownPathsAreToldInJSON(t *testing.T) {
 		{"GET", "/assets/none.js", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /assets/none.js"}}`},
 		{"GET", "/path/../path", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /path/../path"}}`},
 		{"POST", "/global/health", 405, `{"name":"MethodNotAllowedError","data":{"message":"/global/health has no POST; it has GET, HEAD"}}`},
-		{"GET", "/api/nonsense", 404, `{"_tag":"NotFoundError","message":"there is no path \"/api/nonsense\"","resource":"/api/nonsense","what":"path"}`},
+		{"GET", "/api/nonsense", 404, `{"_tag":"NotFoundError","message":"path \"/api/nonsense\" not found","resource":"/api/nonsense","what":"path"}`},
 	} {
 		a := w.ask(t, c.method, c.path, "")
 		if a.status != c.status || a.body != c.body || a.header.Get("Content-Type") != "application/json" {

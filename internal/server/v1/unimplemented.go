@@ -48,16 +48,16 @@ func (d *deps) listUnimplementedTools() []operation.Operation {
 			http.StatusOK, organisations{Orgs: []organisation{}}),
 		operation.NewConstant[body[organisationChoice], bool](
 			"POST /experimental/console/switch", "experimental.console.switchOrg",
-			http.StatusBadRequest, newInvalidBody("there is no organisation here", "orgID"),
+			http.StatusBadRequest, newInvalidBody("cairn has no organisations to switch to", "orgID"),
 		),
 
 		list("GET /experimental/worktree", "worktree.list"),
 		operation.NewConstant[body[newWorktree], never]("POST /experimental/worktree", "worktree.create",
-			http.StatusBadRequest, newNamedError("WorktreeCreateFailedError", "cairn makes no worktrees yet")),
+			http.StatusBadRequest, newNamedError("WorktreeCreateFailedError", "cairn cannot create worktrees yet")),
 		operation.NewConstant[body[worktree], bool]("DELETE /experimental/worktree", "worktree.remove",
-			http.StatusBadRequest, newNamedError("WorktreeRemoveFailedError", "there is no such worktree")),
+			http.StatusBadRequest, newNamedError("WorktreeRemoveFailedError", "worktree not found")),
 		operation.NewConstant[body[worktree], bool]("POST /experimental/worktree/reset", "worktree.reset",
-			http.StatusBadRequest, newNamedError("WorktreeResetFailedError", "there is no such worktree")),
+			http.StatusBadRequest, newNamedError("WorktreeResetFailedError", "worktree not found")),
 
 		list("GET /experimental/workspace", "experimental.workspace.list"),
 		operation.New("POST /experimental/workspace", "experimental.workspace.create", h.createWorkspace),
@@ -86,7 +86,7 @@ func (d *deps) listUnimplementedSharing() []operation.Operation {
 	return []operation.Operation{
 		operation.NewConstant[body[sessionMove], operation.None](
 			"POST /experimental/control-plane/move-session", "experimental.controlPlane.moveSession",
-			http.StatusBadRequest, newNamedError("MoveSessionError", "cairn moves no sessions yet"),
+			http.StatusBadRequest, newNamedError("MoveSessionError", "cairn cannot move sessions yet"),
 		),
 		operation.NewConstant[none, bool]("POST /experimental/session/{sessionID}/background",
 			"experimental.session.background", http.StatusOK, false),
@@ -95,25 +95,25 @@ func (d *deps) listUnimplementedSharing() []operation.Operation {
 			"POST /experimental/project/{projectID}/copy",
 			"v2.projectCopy.create",
 			http.StatusBadRequest,
-			newNamedError("ProjectCopyError", "cairn copies no projects yet"),
+			newNamedError("ProjectCopyError", "cairn cannot copy projects yet"),
 		),
 		operation.NewConstant[removedCopyIn, operation.None](
 			"DELETE /experimental/project/{projectID}/copy", "v2.projectCopy.remove",
-			http.StatusBadRequest, newNamedError("ProjectCopyError", "there is no such copy"),
+			http.StatusBadRequest, newNamedError("ProjectCopyError", "project copy not found"),
 		),
 		operation.NewConstant[copyQuery, operation.None](
 			"POST /experimental/project/{projectID}/copy/refresh", "v2.projectCopy.refresh", http.StatusNoContent, nil,
 		),
 		operation.NewConstant[body[copyName], never](
 			"POST /experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName",
-			http.StatusBadRequest, newInvalidPath("cairn copies no projects yet", "projectID"),
+			http.StatusBadRequest, newInvalidPath("cairn cannot copy projects yet", "projectID"),
 		),
 
 		operation.NewConstant[body[upgradeTarget], upgradeResult](
 			"POST /global/upgrade",
 			"global.upgrade",
 			http.StatusOK,
-			upgradeResult{Error: "cairn does not change itself; install the new version as you installed this one"},
+			upgradeResult{Error: "cairn does not update itself; install the new version as you installed this one"},
 		),
 		operation.NewConstant[none, bool]("POST /sync/start", "sync.start", http.StatusOK, true),
 		operation.NewConstant[body[anyJSON], never](
@@ -328,7 +328,7 @@ func (h unimplementedHandlers) forkSession(ctx context.Context, in sessionBody[f
 }
 
 func (h unimplementedHandlers) shareSession(ctx context.Context, in sessionIn) (opencode.Session, error) {
-	return h.refuseRequest(ctx, in.SessionID, "sharing is disabled: cairn shares no sessions")
+	return h.refuseRequest(ctx, in.SessionID, "cairn cannot share sessions")
 }
 
 func (h unimplementedHandlers) revertSession(

@@ -81,7 +81,7 @@ func (in messageListIn) findCursor() (messageCursor, error) {
 	case in.Order != "":
 		err = errCursorAndOrder
 	case c.ID == "" || !isDirection(c.Direction) || !isOrder(c.Order):
-		err = invalidCursor("the cursor is not one of a list of messages")
+		err = invalidCursor("the cursor is not from a list of messages")
 	}
 	return c, err
 }

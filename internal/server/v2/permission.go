@@ -82,7 +82,7 @@ func (h permissionHandlers) create(
 	b := in.Body
 	switch {
 	case b.Action == "":
-		err = httpio.NewInvalid("body", "action", "action is missing: it must name what is to be permitted")
+		err = httpio.NewInvalid("body", "action", "action is missing: it must name the action to permit")
 	case len(b.Resources) == 0:
 		err = httpio.NewInvalid("body", "resources", "resources is missing: it must name at least one resource")
 	case b.Metadata != nil && b.Metadata.Kind() != '{':

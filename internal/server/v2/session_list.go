@@ -125,7 +125,7 @@ func (in sessionListIn) findCursor() (sessionCursor, error) {
 		case in.Order != "":
 			err = errCursorAndOrder
 		case c.Anchor == nil || !isDirection(c.Anchor.Direction) || !isOrder(c.Order):
-			err = invalidCursor("the cursor is not one of a list of sessions")
+			err = invalidCursor("the cursor is not from a list of sessions")
 		}
 		return c, err
 	}

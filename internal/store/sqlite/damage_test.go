@@ -92,7 +92,7 @@ func tamper(t *testing.T, s *Store, sql string) {
 	}
 }
 
-// After an unclean end a damaged database is opened for reading only; what is whole can be read and salvaged.
+// After an unclean end a damaged database is opened read-only; what is whole can be read and salvaged.
 func TestUncleanEndIsChecked(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -125,7 +125,7 @@ func (h *home) foreignError(id, marked string) error {
 
 // recoveryAdvice returns what the user can do about a lost database.
 func (h *home) recoveryAdvice() string {
-	hint := fmt.Sprintf("to begin anew, remove %s", filepath.Join(h.dir, markerName))
+	hint := fmt.Sprintf("to start with an empty store, remove %s", filepath.Join(h.dir, markerName))
 	if h.exists() {
 		hint = "cairn salvage DIR copies what can be read into a new home"
 	}
@@ -136,7 +136,7 @@ func (h *home) recoveryAdvice() string {
 func (h *home) listBackups() string {
 	backups, _ := filepath.Glob(filepath.Join(h.dir, backupDir, "*.db"))
 	if len(backups) == 0 {
-		return "there are no backups"
+		return "no backups exist"
 	}
 	return fmt.Sprintf("the backups are %s: copy one to %s", strings.Join(backups, ", "), h.path)
 }
@@ -187,7 +187,7 @@ func (h *home) findReader() (func() (dbConn, error), error) {
 		if id, err := h.readMarker(); err == nil && id != "" {
 			return nil, h.missingError(id)
 		}
-		return nil, newUnavailable("there is no database %s", h.path)
+		return nil, newUnavailable("database %s not found", h.path)
 	}
 	c, err := h.openReader()
 	if err == nil {

@@ -91,7 +91,7 @@ func (h *home) readSchemaVersion(c dbConn, known int64) (int64, error) {
 	}
 	switch {
 	case app == unreleasedID:
-		return 0, newUnavailable("%s was made by a cairn from before the first release, whose tables this one does not "+
+		return 0, newUnavailable("%s was created by cairn before its first release, whose tables this version does not "+
 			"read; cairn salvage DIR copies its sessions into a new home", h.path)
 	case app != applicationID && (tables > 0 || found > 0):
 		return 0, newUnavailable("%s is an SQLite database, but not one of cairn", h.path)

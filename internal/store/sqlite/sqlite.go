@@ -50,7 +50,7 @@ var _ store.Store = (*Store)(nil)
 // cfg.ReadOnly, the caller must own the folder (AcquireLease).
 //
 // After an unclean end, Open checks the database for at most a second. A database that is damaged or cannot be
-// written is opened for reading only. Errors are ErrUnavailable and contain advice: the database is missing
+// written is opened read-only. Errors are ErrUnavailable and contain advice: the database is missing
 // although one existed, was written by a newer cairn (ErrNewer), or cannot be read (ErrDamaged).
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	h, err := findHome(cfg)
@@ -58,7 +58,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	if cfg.ReadOnly {
-		return openReadOnly(h, errors.New("opened for reading only"))
+		return openReadOnly(h, errors.New("opened read-only"))
 	}
 	s, err := openWritable(ctx, h, cfg.Version)
 	switch {

@@ -276,7 +276,7 @@ func TestApplyPatch(t *testing.T) {
 			"unknown section",
 			tree{},
 			patchInput("*** Rename File: a"), nil,
-			`Line 2 of the patch: "*** Rename File: a" is none of`,
+			`Line 2 of the patch: "*** Rename File: a" is not`,
 		},
 		{"no name", tree{}, patchInput("*** Add File:", "+1"), nil, "names no file"},
 		{"nothing to change", tree{"a": "1\n"}, patchInput("*** Update File: a"), nil, "says nothing to change"},

@@ -172,7 +172,7 @@ func (r *patchReader) readSection() (patchSection, error) {
 		return h, k.read(&h)
 	}
 	line, _ := workpath.CutRunes(r.lines[r.at], 80)
-	return patchSection{}, r.failLine("%q is none of %q, %q and %q.", line, patchAdd, patchDelete, patchUpdate)
+	return patchSection{}, r.failLine("%q is not %q, %q or %q.", line, patchAdd, patchDelete, patchUpdate)
 }
 
 // readAdded reads the lines of a new file. A blank line between them counts as one of them.
