@@ -63,8 +63,8 @@ func newRule(action, resource string, effect session.Effect) session.Rule {
 
 func denyAll() []session.Rule { return []session.Rule{newRule("*", "*", session.Deny)} }
 
-// defaultRules allow reading and searching inside the location; changing, running, leaving the location and reading
-// secrets ask.
+// defaultRules allow every action but those listed: changing, running, leaving the location and reading secrets ask.
+// Rules for secrets exist for the action read only, so a tool that shows file contents must ask for read.
 func defaultRules(allowed []string) []session.Rule {
 	rules := []session.Rule{
 		newRule("*", "*", session.Allow),

@@ -3,7 +3,7 @@
 //
 // One prompt, in order:
 //
-//	command.Prompt       a prompt becomes durable in the session's inbox                 command/prompt.go
+//	command.AdmitPrompt  a prompt becomes durable in the session's inbox                 command/admit.go
 //	coordinator.wake     at most one drain runs per session                              coordinator.go
 //	drain.run            close what was left open, then take turns until idle            drain.go, recover.go
 //	drain.takeTurn       sample the session, promote prompts, tell what changed          turn.go, view.go, promote.go

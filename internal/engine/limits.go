@@ -16,7 +16,7 @@ type Limits struct {
 	Tools         int           // tool calls of the process at the same time
 	Turns         int           // provider turns per promoted input before the engine asks
 	Attempts      int           // attempts per provider turn
-	EmptyRepeats  int           // further attempts after an empty answer
+	EmptyRepeats  int           // retries after empty or malformed answers
 	SpokenRepeats int           // further attempts after an answer that broke off with content, which they repeat
 	RetryTime     time.Duration // from the first failure of a turn to giving up
 	Recoveries    int           // times that the work on one input is resumed after a crash

@@ -69,8 +69,9 @@ func (t *turn) acquireSlots(ctx context.Context, pool *semaphore.Weighted, c *to
 	return func() { c.slot.Release(); pool.Release(1) }, err
 }
 
-// settleCall runs one call and records its settlement. slotErr is set if the call was stopped before it could run. A
-// settlement is recorded although ctx has ended, because the tool has had its effect.
+// settleCall runs one call and records its settlement, or returns it in the outcome if it is the turn's only call: it
+// then commits with the end of the turn. slotErr is set if the call was stopped before it could run. A settlement is
+// recorded although ctx has ended, because the tool has had its effect.
 func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slotErr error) (out callOutcome) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -14,7 +14,7 @@ type Event struct {
 	Private   *Private
 }
 
-// EventData is the payload of an event: the types of this file, by pointer, or an Unknown.
+// EventData is the payload of an event: one of the event types of this package, by pointer, or an Unknown.
 type EventData interface {
 	Kind() Kind
 	Version() int

@@ -1,7 +1,7 @@
 // Package tool defines tools, the registry of a Location's tools, and the settlement of a call: check, run, bound, and
 // one outcome.
 //
-// A tool does not know sessions, stores or engines. It gets a Call with its identity and a function to ask for
+
 // permission, and returns an Output or an error. An error is information for the model, not an internal error.
 package tool
 

@@ -13,7 +13,7 @@ import (
 // Limits bounds the attempts of one turn.
 type Limits struct {
 	Attempts      int
-	EmptyRepeats  int           // further attempts after an empty answer
+	EmptyRepeats  int           // retries after empty or malformed answers
 	SpokenRepeats int           // further attempts after an answer that broke off with content, which they repeat
 	Time          time.Duration // from the first failure to giving up
 }

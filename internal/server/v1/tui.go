@@ -160,7 +160,8 @@ type tuiEvent struct {
 	Properties jsontext.Value `json:"properties"`
 }
 
-// publishEvent publishes an event of one of the kinds of this group. It has the rules of the operation of its kind.
+// publishEvent publishes an event of one of the kinds of this group. Its properties are validated as the kind requires;
+// as in OpenCode, a command may be missing and a session need not exist.
 func (h tuiHandlers) publishEvent(ctx context.Context, in locationBody[tuiEvent]) (bool, error) {
 	var properties any
 	var err error
