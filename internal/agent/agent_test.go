@@ -346,7 +346,7 @@ func TestInvalidDefaultAgent(t *testing.T) {
 	}
 	s := set(t, `{"agent": {"build": {"disable": true}, "plan": {"hidden": true}}}`, "")
 	if a, ok := s.Default(); ok {
-		t.Errorf("nobody can be selected, got %s", a.ID)
+		t.Errorf("no agent may be selected, got %s", a.ID)
 	}
 }
 

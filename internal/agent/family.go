@@ -10,7 +10,7 @@ import (
 //go:embed prompt/family/*.md
 var families embed.FS
 
-// FamilyOf returns the model family whose prompt addition applies to a vendor's model id; "" if there is none.
+// FamilyOf returns the model family whose prompt addition applies to a vendor's model id; "" for other models.
 func FamilyOf(apiID string) string {
 	id := strings.ToLower(apiID)
 	has := func(words ...string) bool {

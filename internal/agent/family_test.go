@@ -34,7 +34,7 @@ func TestForModel(t *testing.T) {
 	}
 	title, err := s.Get(Title)
 	if err != nil || ForModel(title, ref, "claude-x") != "" {
-		t.Error("the title's agent is told of models")
+		t.Error("the title agent has a model family's addition")
 	}
 }
 

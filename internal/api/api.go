@@ -2,7 +2,7 @@
 // and the client. Server and client share them, so that what one writes the other reads, and a caller of the client
 // gets the same *session.Error that the engine returned.
 //
-// The shapes are OpenCode's (spec/v2 §22), with additive fields and operations of ours. Fields that OpenCode does not
+// The shapes are OpenCode's , with additional fields and operations of cairn. Fields that OpenCode does not
 // have are left out unless a request says all=1; the client always does.
 //
 // The client never reconnects by itself. A stream that breaks yields a *TransportError; the caller resumes with the

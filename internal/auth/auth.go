@@ -74,7 +74,7 @@ func New(dataDir string, getenv func(string) string) *Store {
 func (s *Store) Path() string { return s.path }
 
 // Get returns the credential of a provider: the stored one, else the first of the environment variables names that is
-// set. ok is false if there is none. If the keyring does not give out the stored one, a variable is used in its place;
+// set. ok is false without a key. If the keyring does not give out the stored one, a variable is used in its place;
 // without one, the error is an Unreachable.
 func (s *Store) Get(provider string, names ...string) (c Credential, ok bool, err error) {
 	c, ok, err = s.lookup(provider, names)

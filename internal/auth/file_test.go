@@ -66,7 +66,7 @@ func TestRowsThatAreNoCredentials(t *testing.T) {
 	}
 }
 
-// Which of two rows counts, nobody knows: neither does.
+// Two rows of one provider are ambiguous: neither is used.
 func TestRowsThatAreThereTwice(t *testing.T) {
 	s := store(t, nil)
 	write(
@@ -181,6 +181,6 @@ func TestCopiesThatAreLeft(t *testing.T) {
 		t.Errorf("it stays: %v", err)
 	}
 	if _, err := os.Stat(now); err != nil {
-		t.Errorf("somebody may be at it: %v", err)
+		t.Errorf("a file that may be in use was changed: %v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What is removed or replaced while the keyring cannot be reached is removed from it when it can be, and is told until
-// then.
+// Secrets that are removed or replaced while the keyring cannot be reached are removed once it can be, and are reported
+// until then.
 func TestKeysThatAreLeftInTheKeyring(t *testing.T) {
 	for name, end := range map[string]func(s *Store) error{
 		"logout":         func(s *Store) error { _, err := s.Remove(t.Context(), "openai"); return err },
@@ -116,8 +116,8 @@ func TestNotesNeverRemoveWhatIsUsed(t *testing.T) {
 	checkFilled(t, storeWith(dir, v))
 }
 
-// Whenever a login dies, nothing stays in the keyring that nobody knows of; and nobody takes away what a login that
-// still goes on has put there.
+// A login that dies at any point leaves no untracked secret in the keyring, and no command removes a secret that a
+// running login has stored.
 func TestLoginThatIsCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, after := range []bool{false, true} {
@@ -149,7 +149,7 @@ func TestLoginThatIsCutShort(t *testing.T) {
 	})
 }
 
-// A login during which somebody else changes something, at once or after so long that he takes it for dead, is kept.
+// A login stays valid if other processes change keys meanwhile, at once or after so long that they take it for dead.
 func TestLoginThatTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, long := range []time.Duration{0, 2 * pendingTime} {

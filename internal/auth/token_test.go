@@ -84,7 +84,7 @@ func TestRenewedKeepsWhatItHasOnFailure(t *testing.T) {
 	}
 }
 
-// Whoever wants a token while another process fetches one waits for that, however slow the vendor is.
+// A caller that needs a token while another process fetches one waits for it, however slow the vendor is.
 func TestRenewedWaitsForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

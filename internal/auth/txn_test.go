@@ -23,7 +23,7 @@ type fakeKeyring struct {
 	after  bool
 	asked  int      // calls
 	late   func()   // happens before the next secret is given out
-	opens  bool     // only after somebody was asked
+	opens  bool     // only after a prompt to unlock it
 	puts   []func() // happen before and after the next secret is put there
 }
 

@@ -79,7 +79,7 @@ func (c Cache) Check() error {
 	return nil
 }
 
-// FetchedAt returns when the cached facts were last confirmed by the source; zero if there are none.
+// FetchedAt returns when the cached facts were last confirmed by the source; zero without a cached list.
 func (c Cache) FetchedAt() time.Time {
 	info, err := os.Stat(c.Path)
 	if err != nil {

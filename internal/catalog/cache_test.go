@@ -114,7 +114,7 @@ func TestRefreshRefuses(t *testing.T) {
 	}
 	c.URL = "http://127.0.0.1:1"
 	if _, err := c.Refresh(t.Context()); err == nil {
-		t.Error("nobody answered and that is no error")
+		t.Error("a source that does not answer returns no error")
 	}
 }
 
@@ -166,11 +166,11 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// TestExamine: a file of the cache that cannot be used is told of, and taking another place's facts instead is not.
+// TestExamine: an unusable file of the cache is reported, and the use of another source's facts is not.
 func TestExamine(t *testing.T) {
 	c := cacheOf(t, &source{body: "\ufeff" + facts})
 	if err := c.Check(); err != nil {
-		t.Errorf("there is none: %v", err)
+		t.Errorf("a missing file is reported: %v", err)
 	}
 	if _, err := c.Refresh(t.Context()); err != nil || c.Check() != nil || string(c.Facts()) != facts {
 		t.Errorf("%v, %v", err, c.Check())

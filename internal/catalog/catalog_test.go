@@ -493,7 +493,7 @@ func TestVariantsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// A name of the user's own for a known model is that model, but for what is said about it.
+// A user's own id for a known model is that model with the user's own description.
 func TestOwnNames(t *testing.T) {
 	facts := `{"p":{"npm":"@ai-sdk/openai","models":{"big":{"id":"big","name":"Big","reasoning":true,"limit":{"context":1e5,"output":100.0},"cost":{"input":2,"output":4},
 		"modalities":{"input":["text","image"],"output":["text"]},"options":{"a":1},"variants":{"deep":{"b":1}}},"small":{}}}}`

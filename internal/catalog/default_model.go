@@ -42,7 +42,7 @@ var smallWords = []string{"nano", "flash", "lite", "mini", "haiku", "small", "fa
 
 // Small returns a cheap model of the provider for titles and summaries: the configured one if it can be used; else,
 // among recent text models of the provider, preferably those that are named as small and can call tools, the best by
-// price and age. It returns false if there is none.
+// price and age. It returns false if no model qualifies.
 func (c *Catalog) Small(providerID string, now time.Time) (Model, bool) {
 	if c.overlay.Small != "" {
 		if m, err := c.Find(c.overlay.Small); err == nil && m.Available {

@@ -37,7 +37,7 @@ const maxProblems = 100
 // Problems returns the rows that cannot be read, by name.
 func (f *Facts) Problems() []Problem { return f.problems }
 
-// Parse parses facts in the shape of models.dev's api.json. It fails if there are none.
+// Parse parses facts in the shape of models.dev's api.json. It fails if the data lists no provider.
 func Parse(data []byte) (*Facts, error) {
 	f := &Facts{providers: map[string]*sourceProvider{}}
 	if json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &f.raw, lenientJSON) != nil {

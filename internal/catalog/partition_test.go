@@ -69,12 +69,12 @@ func TestPartition(t *testing.T) {
 			},
 		},
 		{
-			"a value of the wrong type is dropped and told",
+			"a value of the wrong type is dropped and reported",
 			[]string{`{"temperature":"warm","x":1}`},
 			Options{Body: values(`{"x":1}`), Dropped: []string{`temperature: want a number from 0 to 2, got "warm"`}},
 		},
 		{
-			"so is what is no word of an enumeration",
+			"a value outside of an enumeration is dropped and reported",
 			[]string{`{"textVerbosity":"much","reasoning_summary":1,"reasoningEffort":3,"cache_ttl":"1d"}`},
 			Options{Dropped: []string{
 				`cache_ttl: want "5m" or "1h", got "1d"`, `reasoningEffort: want "none", "minimal", "low", "medium", "high", "xhigh" or "max", got 3`,

@@ -10,7 +10,7 @@ type UnknownError struct {
 	Kind    string // model or provider
 	Name    string
 	Nearest []string
-	Misread string // why the row of that name cannot be read; "" if there is none
+	Misread string // why the row of that name cannot be read; "" if the row is missing
 }
 
 // Error implements error.

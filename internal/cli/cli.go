@@ -26,8 +26,8 @@ type Process struct {
 	Env     func(string) string
 	Dir     string           // the working directory
 	Signals <-chan os.Signal // SIGINT, SIGTERM and SIGHUP; nil: none will come
-	// Terminal opens the controlling terminal for questions. It fails when there is none or when the process is in its
-	// background.
+	// Terminal opens the controlling terminal for questions. It fails if the process has no controlling terminal or is in
+	// its background.
 	Terminal func() (io.ReadWriteCloser, error)
 }
 

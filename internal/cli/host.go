@@ -14,7 +14,7 @@ import (
 // Host is the rest of cairn, as far as commands need it. No method does anything before it is called, so that commands
 // which need nothing start at once.
 type Host interface {
-	// Open connects to the process that owns the store or, when there is none, becomes the owner within this process.
+	// Open connects to the process that owns the store or, if it has no owner, becomes the owner within this process.
 	// It may be called again after the connection was lost.
 	Open(ctx context.Context, o Options) (*Connection, error)
 	// Serve becomes the owner and serves until ctx ends, then stops in order. ready is called once, when requests are

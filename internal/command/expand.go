@@ -122,7 +122,7 @@ func (e Expansion) argument(number string) string {
 	return e.Args[n-1]
 }
 
-// highestPlaceholder returns the highest number of a placeholder; 0 if there is none.
+// highestPlaceholder returns the highest number of a placeholder; 0 without placeholders.
 func highestPlaceholder(template string) int {
 	most := 0
 	for _, p := range placeholder.FindAllString(template, -1) {

@@ -28,7 +28,7 @@ type answered struct {
 }
 
 // TestKillWhileAnswering answers asks while the process that waits for the answer is killed: before, while, and after the
-// reply is committed. An acknowledged reply holds: its call runs once, or is settled as interrupted, and nobody is asked
+// reply is committed. An acknowledged reply holds: its call runs once, or is settled as interrupted, and the user is not asked
 // for it again.
 func TestKillWhileAnswering(t *testing.T) {
 	rounds := 40

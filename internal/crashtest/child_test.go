@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve is the child: cairn serve on the data of CAIRN_HOME, until somebody kills it.
+// serve is the child: cairn serve on the data of CAIRN_HOME, until it is killed.
 func serve(dir string) int {
 	if err := fault.FromEnvironment(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -321,13 +321,13 @@ func (p *player) command(f []string) {
 		select {
 		case p.w.player.Gates[args[0]] <- struct{}{}:
 		default:
-			p.report(fmt.Errorf("nobody waits at %s", args[0]))
+			p.report(fmt.Errorf("no goroutine waits at %s", args[0]))
 		}
 	case "release":
 		select {
 		case p.w.gates[args[0]] <- struct{}{}:
 		default:
-			p.report(fmt.Errorf("nobody waits at %s", args[0]))
+			p.report(fmt.Errorf("no goroutine waits at %s", args[0]))
 		}
 	case "sleep":
 		d, err := time.ParseDuration(args[0])

@@ -26,7 +26,7 @@ func TestAddressOf(t *testing.T) {
 		"not found after all":     {o: cli.ServeOptions{MDNS: &no}, c: config.Server{MDNS: true}, want: listenAddress{hostname: "127.0.0.1"}},
 		"by another name":         {o: cli.ServeOptions{MDNSDomain: "you.local"}, c: config.Server{MDNS: true, MDNSDomain: "me.local"}, want: listenAddress{hostname: "0.0.0.0", mdns: "you.local"}},
 		"found at an address":     {o: cli.ServeOptions{MDNS: &yes}, c: config.Server{Hostname: "10.0.0.1"}, want: listenAddress{hostname: "10.0.0.1", mdns: "opencode.local"}},
-		"nobody else can":         {o: cli.ServeOptions{MDNS: &yes, Hostname: "localhost"}, want: listenAddress{hostname: "localhost", note: "not announced in the local network: only this machine can reach localhost"}},
+		"loopback only":           {o: cli.ServeOptions{MDNS: &yes, Hostname: "localhost"}, want: listenAddress{hostname: "localhost", note: "not announced in the local network: only this machine can reach localhost"}},
 		"a name without the wish": {o: cli.ServeOptions{MDNSDomain: "you.local"}, want: listenAddress{hostname: "127.0.0.1"}},
 	} {
 		if diff := cmp.Diff(&c.want, resolveAddress(c.o, c.c), cmp.AllowUnexported(listenAddress{})); diff != "" {

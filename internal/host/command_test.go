@@ -39,8 +39,8 @@ func TestLinksOfAProjectAreNotAttached(t *testing.T) {
 	}
 }
 
-// What a project that nobody trusts has as commands is words: nothing is run or attached, no agent is chosen or
-// called, and what wants that is refused with what to do.
+// Commands of an untrusted project are text only: nothing is run or attached, no agent is chosen or called, and a
+// command that needs more is refused with the next step.
 func TestHostileCommands(t *testing.T) {
 	home, _ := newHome(t)
 	project := filepath.Join(home, "project")

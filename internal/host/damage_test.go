@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// harm changes the database of a home that nobody owns.
+// harm changes the database of a home without an owner.
 func harm(t *testing.T, home, sql string) {
 	t.Helper()
 	db, err := zs.OpenConn(filepath.Join(home, "data", "cairn.db"), zs.OpenReadWrite)

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// worst returns what is said of the store when something is wrong with it.
+// worst returns the store's finding that is not ok, if any.
 func worst(found []cli.Finding) (cli.Finding, bool) {
 	for _, f := range found {
 		if f.What == "store" && f.Level == cli.LevelError {

@@ -32,6 +32,6 @@ func TestPlacesAreDroppedByUse(t *testing.T) {
 	hot.usedAt = time.Now().Add(-2 * locationIdleTime)
 	l.findSlot("/another")
 	if l.slots["/hot"] != nil {
-		t.Error("a place is kept that nobody used for long")
+		t.Error("an unused location is not evicted")
 	}
 }

@@ -41,8 +41,8 @@ func TestRequestsSayWhoAsks(t *testing.T) {
 	}
 }
 
-// Options of a provider that nobody here knows go into the body of each request, those that are known where they
-// belong; what says how to reach the provider does not.
+// Unknown options of a provider go into the body of each request, known ones where they belong; options that say how to
+// reach the provider are not sent.
 func TestProviderOptionsAreSent(t *testing.T) {
 	home, v := newHome(t)
 	close(v.released)

@@ -241,7 +241,7 @@ func TestServeTwice(t *testing.T) {
 	}
 }
 
-// What is wrong in a configuration is told with its place, and nothing is begun.
+// An invalid configuration is reported with its position, and nothing is started.
 func TestBrokenConfiguration(t *testing.T) {
 	home, _ := newHome(t)
 	o := optionsOf(home)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// listener counts who connects, and accepts nobody's words.
+// listener counts connections and answers none of them.
 func listener(t *testing.T) (address string, reached *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -172,7 +172,7 @@ var (
 )
 
 // A hostile repository is opened, a session made, a prompt answered, all with an empty trust store: nothing of it is
-// executed, and nobody is reached but the user's own provider.
+// executed, and only the user's own provider is contacted.
 func TestOpeningAHostileRepositoryDoesNothing(t *testing.T) {
 	home, v := newHome(t)
 	close(v.released)

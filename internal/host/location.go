@@ -102,7 +102,7 @@ func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, e
 	return s.setup, nil
 }
 
-// acquireSlot returns the slot of a directory with its mu locked. The setup is built if there is none, or if the
+// acquireSlot returns the slot of a directory with its mu locked. The setup is built if it is missing, or if the
 // configuration, the project, the models or an organisation's configuration may have changed.
 func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationSlot, error) {
 	if dir == "" {
@@ -123,7 +123,7 @@ func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationS
 	return s, nil
 }
 
-// findSlot returns the slot of a directory, a new one if there is none.
+// findSlot returns the slot of a directory and adds it if it is missing.
 func (l *locationCache) findSlot(dir string) *locationSlot {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ func TestOrganisationsAreAskedNowAndThen(t *testing.T) {
 	}
 	r := process(false)
 	if !r.isDue() {
-		t.Error("nobody was asked")
+		t.Error("the server was not asked")
 	}
 	all := r.refreshAndList(t.Context())
 	if _, err := os.Stat(all[0].File); err != nil || asked != 1 || r.isDue() {

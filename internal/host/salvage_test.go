@@ -18,7 +18,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
-// What a damaged store still holds is copied, made usable, and told session by session; the old home stays as it is.
+// The readable part of a damaged store is copied, made usable, and reported session by session; the old home stays as
+// it is.
 func TestSalvage(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -104,7 +105,7 @@ func spending(turns int) []session.EventData {
 }
 
 // What a session cost is what its kept events say. It is carried over only if the session is gone, also from tables of
-// before the first release unless it can be had from nowhere else; that is told in words.
+// before the first release unless it can be had from nowhere else; the report says so.
 func TestSalvageLedger(t *testing.T) {
 	const (
 		gone    = `DELETE FROM event; DELETE FROM session; DELETE FROM message;`

@@ -30,7 +30,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Whoever asks for a sandbox never gets an owner without one.
+// A process that asks for a sandbox never connects to an owner without one.
 func TestSandboxIsNeverSilentlyMissing(t *testing.T) {
 	if err := sandbox.Check(); err != nil {
 		t.Skip("no sandbox here: ", err)
@@ -68,7 +68,7 @@ func TestSandboxPolicy(t *testing.T) {
 	cfg := &config.Config{}
 	pr := project.Project{Directory: "/work/sub", Worktree: "/work"}
 	if p, err := l.sandboxPolicy(cfg, pr); p != nil || err != nil || l.scratchEnv(p) != nil {
-		t.Fatal("a sandbox that nobody asked for")
+		t.Fatal("a sandbox without a request for it")
 	}
 	cfg.Sandbox = config.Sandbox{Enabled: true, Network: true, Write: []config.Path{"~/.cargo"}}
 	p, err := l.sandboxPolicy(cfg, pr)

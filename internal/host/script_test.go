@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
-// A client that chooses among the models it is told of can choose the script, where there is one.
+// A client that chooses among the listed models can choose the script, if one is set.
 func TestTheScriptIsOffered(t *testing.T) {
 	for _, file := range []string{"", "script.json"} {
 		home, _ := newHome(t)

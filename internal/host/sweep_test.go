@@ -50,7 +50,7 @@ func TestTidy(t *testing.T) {
 	}
 	gone := put("a")
 	if !w.isSweepDue(time.Now()) {
-		t.Error("nobody has swept")
+		t.Error("the sweep did not run")
 	}
 	w.sweepOutputs(t.Context())
 	if !gone() || w.isSweepDue(time.Now()) || !w.isSweepDue(time.Now().Add(25*time.Hour)) {

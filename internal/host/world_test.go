@@ -91,7 +91,7 @@ func say(text string) api.PromptRequest {
 	return api.PromptRequest{Prompt: &session.Prompt{Text: text}}
 }
 
-// hostSecret is in the environment and in a file of the user's: nobody should hear of it.
+// hostSecret is in the environment and in a file of the user's; it must never be sent.
 const hostSecret = "s3cr3t-c4n4ry"
 
 // vendor is a provider that answers each request with "Hello." once it may.

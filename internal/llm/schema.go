@@ -89,7 +89,7 @@ func ResolveRef(root Schema, ref string) (Schema, bool) {
 	return s, local && ok && at.Kind() == '{' && json.Unmarshal(at, &s, lax) == nil
 }
 
-// lookupMember returns the member of an object, or the element of an array, that name selects; nil if there is none.
+// lookupMember returns the member of an object, or the element of an array, that name selects; nil if it is missing.
 func lookupMember(v jsontext.Value, name string) jsontext.Value {
 	var list []jsontext.Value
 	if n, err := strconv.Atoi(name); v.Kind() == '[' && err == nil && json.Unmarshal(v, &list, lax) == nil && n >= 0 &&

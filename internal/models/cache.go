@@ -42,7 +42,7 @@ func (t *Pool) buildCatalog(o catalog.Overlay) (*catalog.Catalog, error) {
 	return catalog.New(o)
 }
 
-// fetchedFacts returns the cached facts, or nil if there are none or they are invalid. It parses a file once.
+// fetchedFacts returns the cached facts, or nil if they are missing or invalid. It parses a file once.
 func (t *Pool) fetchedFacts() *catalog.Facts {
 	at := t.Facts.FetchedAt()
 	t.mu.Lock()

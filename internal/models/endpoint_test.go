@@ -129,7 +129,7 @@ func TestPackagesOfProviders(t *testing.T) {
 	}
 }
 
-// Of each vendor of the table models are known that a key makes usable, or it is said why there are none.
+// Each vendor of the table has models that a key makes usable, or a reason why not.
 func TestEveryVendorHasModels(t *testing.T) {
 	local := []string{"llamacpp", "vllm"} // no two have the same models
 	for _, row := range provider.ListVendors() {

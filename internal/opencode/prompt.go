@@ -80,7 +80,7 @@ func (in *PartInput) assignIDs(newPart func() session.PartID) {
 	}
 }
 
-// Rules returns the rules that the input's tools stand for, which replace the session's own; nil if there are none.
+// Rules returns the rules that the input's tools stand for, which replace the session's own; nil without tools.
 func (in *PromptInput) Rules() []session.Rule {
 	if len(in.Tools) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What a text says of its variables is known: no word of them asks because it may be anything.
+// Variables with a known value do not make a command ask.
 func TestKnownVariables(t *testing.T) {
 	allowed := []permission.Layer{layer("user", "* | * | allow"), layer("more", "bash | rm * | deny")}
 	for text, want := range map[string]session.Effect{
@@ -83,7 +83,8 @@ func TestWrittenAnywhere(t *testing.T) {
 	}
 }
 
-// What cannot be read asks, although everything is allowed: nobody knows what of it is protected, or may not be read.
+// A command that cannot be parsed asks although everything is allowed, because its protected or unreadable files are
+// unknown.
 func TestWhatCannotBeReadAsks(t *testing.T) {
 	all := []permission.Layer{layer("user", "* | * | allow")}
 	for _, text := range []string{

@@ -38,8 +38,8 @@ var lenient = []permission.Layer{
 	),
 }
 
-// Nobody gets past the rules: no attempt is allowed. Those marked ! are denied even where all else is allowed; those
-// marked ~ at least ask there; the others run a program that the second rules have nothing against.
+// No attempt to bypass the rules is allowed. Those marked ! are denied even if everything else is allowed; those marked
+// ~ at least ask then; the others run a program that the second rules allow.
 func TestBypass(t *testing.T) {
 	attempts := attempts(t)
 	if len(attempts) < 150 {

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What a command may read and nobody knows is held against the rules for read, unless a rule names the program.
+// The unknown reads of a command are checked against the rules for read, unless a rule names the program.
 func TestWhatACommandMayRead(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -96,7 +96,7 @@ func TestWhatACommandMayRead(t *testing.T) {
 	}
 	layers := []permission.Layer{layer("user", "read | * | allow", "read | *.env | ask", "bash | * | allow")}
 	if d := permission.Evaluate(layers, rules("bash | cat * | allow"), "bash", "cat $f"); d.Effect != session.Ask {
-		t.Errorf("%+v", d) // nobody was asked for bash: the approval is not what allows it
+		t.Errorf("%+v", d) // bash did not ask: the approval is not what allows it
 	}
 	layers = []permission.Layer{layer("user", "read | * | allow", "read | *.env | ask", "bash | * | ask")}
 	if d := permission.Evaluate(layers, rules("bash | cat * | allow"), "bash", "cat $f"); d.Effect != session.Allow {

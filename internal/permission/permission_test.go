@@ -385,7 +385,7 @@ func slow(p, s string) bool {
 	}
 }
 
-// An effect that nobody knows denies, wherever it stands.
+// An unknown effect denies, in any rule.
 func TestUnknownEffectDenies(t *testing.T) {
 	misspelt := []session.Rule{{Action: "edit", Resource: "*", Effect: "denied"}}
 	saved := []session.Rule{{Action: "edit", Resource: "*", Effect: session.Allow}}

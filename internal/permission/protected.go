@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// ProtectedName returns the protected name in a path, "" if there is none. It ignores case, as some file systems do; a * in a
+// ProtectedName returns the protected name in a path, or "". It ignores case, as some file systems do; a * in a
 // name stands for unknown text.
 func ProtectedName(path string) string {
 	path = normalizePath(path)
@@ -93,7 +93,7 @@ func normalizePath(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// guardDecision returns the ask for a change of a protected file, nil if the target is none.
+// guardDecision returns the ask for a change of a protected file, nil if the target is not protected.
 func guardDecision(action string, t target) *Decision {
 	if action != Edit {
 		return nil

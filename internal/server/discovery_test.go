@@ -34,7 +34,7 @@ func TestDiscovery(t *testing.T) {
 			t.Errorf("%s has mode %v, %v", path, info.Mode(), err)
 		}
 	}
-	if err := server.RemoveDiscovery(dir, 8); err != nil { // somebody else's
+	if err := server.RemoveDiscovery(dir, 8); err != nil { // another process's file
 		t.Error(err)
 	}
 	if _, err := server.Discover(dir); err != nil {

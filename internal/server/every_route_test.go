@@ -109,10 +109,10 @@ func TestEveryRouteRefuses(t *testing.T) {
 	}
 	// What the login takes is a form: as JSON it is nothing. Who logs out without a login is sent to it.
 	for what, headers := range map[string][]string{
-		"nobody":           {host, json},
-		"nobody's browser": {host, json, "Accept: text/html", "Sec-Fetch-Site: none"},
-		"a WebSocket":      append([]string{host, json}, upgrade...),
-		"no preflight":     {host, json, "Access-Control-Request-Method: POST"},
+		"nobody":                      {host, json},
+		"browser without credentials": {host, json, "Accept: text/html", "Sec-Fetch-Site: none"},
+		"a WebSocket":                 append([]string{host, json}, upgrade...),
+		"no preflight":                {host, json, "Access-Control-Request-Method: POST"},
 	} {
 		h.refusedAll(t, what, headers, "401 415 303")
 	}
@@ -121,7 +121,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 			got,
 			" 401 ",
 		) {
-			t.Errorf("nobody, %s: %q", path, got)
+			t.Errorf("without credentials, %s: %q", path, got)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func (o *originPolicy) allowedOrigin(r *http.Request) (string, bool) {
 	}
 }
 
-// browserHeader returns a header that shows that a browser sent the request, "" if there is none. Sec-Fetch-Mode:
+// browserHeader returns a header that shows that a browser sent the request, or "". Sec-Fetch-Mode:
 // cors alone is no evidence: Node's fetch, and so OpenCode's SDK, sends it; browsers never send it without
 // Sec-Fetch-Site.
 func browserHeader(r *http.Request) string {

@@ -13,7 +13,7 @@ import (
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 )
 
-// Only the exact names of this server are served, whatever else is right about a request. A name of ours has any port, as a
+// Only the exact names of this server are served, whatever else is right about a request. A name of the server has any port, as a
 // proxy or a tunnel has it; a host that was configured with one has that.
 func TestHosts(t *testing.T) {
 	h := start(t, server.Config{Hosts: []string{"cairn.internal:8443"}})

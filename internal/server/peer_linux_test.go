@@ -97,7 +97,7 @@ func TestWhoHoldsASocket(t *testing.T) {
 	tr.process(10, 1, "PATH=/bin\x00", "101")
 	tr.process(11, 1, "CAIRN_CALL=call_1\x00", "104")
 	tr.process(12, 11, "", "105")
-	tr.process(50, 1, "CAIRN_CALL=outer\x00") // this server, itself run by somebody's tool
+	tr.process(50, 1, "CAIRN_CALL=outer\x00") // this server, itself run by a tool
 	tr.process(13, 50, "", "106")
 	tr.process(14, 1, "CAIRN_CALL=outer\x00", "107")
 	tr.process(15, 1, "", "108")
@@ -220,7 +220,7 @@ func inodeOf(t *testing.T, c net.Conn) uint64 {
 	return st.Ino
 }
 
-// Nobody is taken for who has the other end of a connection, by any of the ways to learn of sockets.
+// Only a process that has the other end of a connection is taken for its peer, by each way to look up sockets.
 func TestNobodyHasTheOtherEnd(t *testing.T) {
 	client, server := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -244,12 +244,12 @@ func TestNobodyHasTheOtherEnd(t *testing.T) {
 		p := newProcFS()
 		p.querySocket = how.ask
 		for name, pair := range map[string][2]net.Addr{
-			"a port on which somebody listens": {listens, nobody},
-			"a port of nobody's":               {nobody, server.LocalAddr()},
-			"another server":                   {client.LocalAddr(), listens},
-			"a client that has closed":         {left.RemoteAddr(), left.LocalAddr()},
-			"another address of the machine":   {tcpAddr("127.0.0.2:" + port(client.LocalAddr())), server.LocalAddr()},
-			"the other kind of address":        {tcpAddr("[::1]:" + port(client.LocalAddr())), tcpAddr("[::1]:" + port(server.LocalAddr()))},
+			"a listening port":               {listens, nobody},
+			"an unused port":                 {nobody, server.LocalAddr()},
+			"another server":                 {client.LocalAddr(), listens},
+			"a client that has closed":       {left.RemoteAddr(), left.LocalAddr()},
+			"another address of the machine": {tcpAddr("127.0.0.2:" + port(client.LocalAddr())), server.LocalAddr()},
+			"the other kind of address":      {tcpAddr("[::1]:" + port(client.LocalAddr())), tcpAddr("[::1]:" + port(server.LocalAddr()))},
 		} {
 			if pids := p.findOwners(pair[0], pair[1]); len(pids) > 0 {
 				t.Errorf("%s: %s: %v", how.name, name, pids)
@@ -287,7 +287,7 @@ func TestClientsWithOnePort(t *testing.T) {
 // Whose a socket is, is who made it: this very process has it, but another user did.
 func TestAnotherUsersSocket(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can be somebody else")
+		t.Skip("only root can change its user")
 	}
 	other := net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		if cerr := c.Control(func(fd uintptr) { err = unix.Fchown(int(fd), 65534, -1) }); cerr != nil {

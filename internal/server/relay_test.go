@@ -77,7 +77,7 @@ func TestRelayAnswersAsTheOwner(t *testing.T) {
 		t.Errorf("a stream bears %q", got)
 	}
 	small := h.relay(t, server.Config{BodyLimit: 10})
-	chunked := io.MultiReader(strings.NewReader(`{"title":"more than ten"}`)) // of which nobody knows the length
+	chunked := io.MultiReader(strings.NewReader(`{"title":"more than ten"}`)) // of unknown length
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, small.url+"/session", chunked)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRelayAnswersAsTheOwner(t *testing.T) {
 		t.Errorf("a body over the limit: %d %s", status, body)
 	}
 	if status, body := r.ask(t, http.MethodPost, "/pty/pty_x/connect-token", bearer); status != http.StatusBadRequest {
-		t.Errorf("a ticket that admits nobody: %d %s", status, body)
+		t.Errorf("an invalid ticket: %d %s", status, body)
 	}
 	if status, body := h.ask(t, http.MethodGet, "/api/session", bearer); status != 200 ||
 		!strings.Contains(body, `"directory":"/a;b"`) {
@@ -95,7 +95,8 @@ func TestRelayAnswersAsTheOwner(t *testing.T) {
 	}
 }
 
-// A stream comes through as it is made, is broken off with the owner's, and who asks then is told so in each contract's words.
+// A relayed stream is passed on as it is produced and ends with the owner's; a request after that gets an error in the
+// form of its contract.
 func TestRelayWithoutItsOwner(t *testing.T) {
 	h := start(t, server.Config{})
 	r := h.relay(t, server.Config{})

@@ -126,22 +126,22 @@ func TestTerminalsAreForTheirUser(t *testing.T) {
 		header []string
 		want   int
 	}{
-		"own process":           {path, nil, 101},
-		"page of others":        {path, []string{"Origin", "https://evil.example"}, 403},
-		"page of another port":  {path, []string{"Origin", "http://localhost:1"}, 403},
-		"no page":               {path, []string{"Origin", "null"}, 403},
-		"another name":          {path, []string{"Host", "evil.example"}, 403},
-		"through a tunnel":      {path, []string{"Host", "localhost:5000"}, 101},
-		"page of the tunnel":    {path, []string{"Host", "localhost:5000", "Origin", "http://localhost:5000"}, 401},
-		"page beside a tunnel":  {path, []string{"Host", "localhost:5000", "Origin", "http://localhost:5001"}, 403},
-		"own page, nobody":      {path, []string{"Origin", h.url}, 401},
-		"own page, with secret": {path, []string{"Origin", h.url, "Authorization", "Bearer " + secret}, 101},
-		"unknown terminal":      {"/pty/pty_none/connect", nil, 404},
-		"of another directory":  {path + "?directory=/tmp", nil, 404},
-		"no terminal's id":      {"/pty/x/connect", nil, 400},
-		"bad cursor":            {path + "?cursor=x", nil, 400},
-		"bad ticket":            {path + "?ticket=x", nil, 403},
-		"no ticket":             {path + "?ticket=", nil, 403},
+		"own process":              {path, nil, 101},
+		"page of others":           {path, []string{"Origin", "https://evil.example"}, 403},
+		"page of another port":     {path, []string{"Origin", "http://localhost:1"}, 403},
+		"no page":                  {path, []string{"Origin", "null"}, 403},
+		"another name":             {path, []string{"Host", "evil.example"}, 403},
+		"through a tunnel":         {path, []string{"Host", "localhost:5000"}, 101},
+		"page of the tunnel":       {path, []string{"Host", "localhost:5000", "Origin", "http://localhost:5000"}, 401},
+		"page beside a tunnel":     {path, []string{"Host", "localhost:5000", "Origin", "http://localhost:5001"}, 403},
+		"own page, no credentials": {path, []string{"Origin", h.url}, 401},
+		"own page, with secret":    {path, []string{"Origin", h.url, "Authorization", "Bearer " + secret}, 101},
+		"unknown terminal":         {"/pty/pty_none/connect", nil, 404},
+		"of another directory":     {path + "?directory=/tmp", nil, 404},
+		"no terminal's id":         {"/pty/x/connect", nil, 400},
+		"bad cursor":               {path + "?cursor=x", nil, 400},
+		"bad ticket":               {path + "?ticket=x", nil, 403},
+		"no ticket":                {path + "?ticket=", nil, 403},
 	} {
 		if _, got := h.dial(t, c.path, c.header...); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
@@ -174,7 +174,7 @@ func TestATicketAdmitsOnce(t *testing.T) {
 		return word[:36]
 	}
 	if status, _ := h.ask(t, http.MethodPost, "/pty/"+id+"/connect-token", func(r *http.Request) { r.Header.Set("X-Opencode-Ticket", "1") }); status != 401 {
-		t.Error("a ticket for nobody:", status)
+		t.Error("a ticket without credentials:", status)
 	}
 	word := ticket()
 	for _, c := range []struct {

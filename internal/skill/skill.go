@@ -2,7 +2,7 @@
 // instructions. The system context lists names and descriptions; an agent loads the text with the tool of this package.
 //
 // A project's skill is untrusted text, like its AGENTS.md. Links out of the project are not followed, and the model is
-// not told the names of the files beside a SKILL.md until the project is trusted. This package runs nothing. An
+// not given the names of the files beside a SKILL.md until the project is trusted. This package runs nothing. An
 // unreadable skill is left out and reported as a Problem, never as an error.
 package skill
 
@@ -21,7 +21,7 @@ type Options struct {
 	Foreign   string // OpenCode's configuration directory
 	Home      string
 	Directory string // the Location, links resolved
-	Worktree  string // the top of its worktree, links resolved; "" if there is none
+	Worktree  string // the top of its worktree, links resolved; "" outside of a worktree
 
 	Paths           []string // further folders from the configuration
 	DisableProject  bool     // only the user's skills

@@ -22,7 +22,7 @@ type listEntry struct {
 }
 
 // Context returns the source that lists the skills which an agent may load under the rules: those that have a
-// description and are not denied. It is empty if there are none.
+// description and are not denied. It is empty without such skills.
 func Context(f Set, layers []permission.Layer) systemcontext.Context {
 	var list []listEntry
 	for _, s := range f.Skills {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Read returns a regular file of at most limit bytes; nil if there is none. If other users can read the file, it is
+// Read returns a regular file of at most limit bytes; nil if it does not exist. If other users can read the file, it is
 // made readable for its owner only, if possible.
 func Read(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// A file that somebody keeps elsewhere stays there: what is replaced is what links lead to.
+// A link to a file stays: Replace replaces the link's target.
 func TestReplaceFollowsLinks(t *testing.T) {
 	for name, tt := range map[string]struct{ links [][2]string }{
 		"none":              {nil},

@@ -89,7 +89,7 @@ func TestListenerKnowsValues(t *testing.T) {
 				}
 			}
 			if fmt.Sprint(map[string]string(believes)) != fmt.Sprint(known) {
-				t.Fatalf("step %d (%v): told %v, true is %v", step, o.Kind, believes, known)
+				t.Fatalf("step %d (%v): the model's state is %v, want %v", step, o.Kind, believes, known)
 			}
 		}
 	})

@@ -22,7 +22,7 @@ func TestAnswerNumbers(t *testing.T) {
 		{"less than a negative float", `{"type":"number","maximum":0}`, "-" + digits, true},
 		{"beyond its maximum", `{"type":"integer","maximum":10}`, digits, false},
 		{"with an exponent", `{"type":"integer"}`, "1e20", true},
-		{"with an exponent and a fraction that is none", `{"type":"integer"}`, "1.50e2", true},
+		{"with an exponent and a fraction of zero", `{"type":"integer"}`, "1.50e2", true},
 		{"with a fraction", `{"type":"integer"}`, "1.5e0", false},
 		{"a large exponent", `{"type":"number"}`, "1e400", true},
 		{

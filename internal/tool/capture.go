@@ -57,7 +57,7 @@ func (c *Capture) KeepAll() (path string, err error) {
 // CaptureResult is the result of a Capture.
 type CaptureResult struct {
 	Text  string // the whole text if it is within the limits, else its beginning, a marker and its end
-	Path  string // of the managed file; "" if there is none
+	Path  string // of the managed file; "" without a file
 	Bytes int64  // of the whole text, as valid UTF-8
 	Lines int64  // newlines plus one
 	Cut   bool   // Text is not the whole text
@@ -181,7 +181,7 @@ func toValid(p []byte) []byte {
 	return out
 }
 
-// incompleteSuffix returns the length of the incomplete character at the end of p, 0 if there is none.
+// incompleteSuffix returns the length of the incomplete character at the end of p, or 0.
 func incompleteSuffix(p []byte) int {
 	for n := 1; n <= min(3, len(p)); n++ {
 		b := p[len(p)-n:]

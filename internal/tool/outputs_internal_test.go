@@ -137,7 +137,7 @@ func TestRemoveOrphans(t *testing.T) {
 	asked := map[session.ID]int{}
 	err = o.RemoveOrphans(t.Context(), start, func(id session.ID) (bool, error) {
 		if asked[id]++; id == "ses_a-b" {
-			return true, errors.New("nobody knows")
+			return true, errors.New("unknown")
 		}
 		return id == "ses_a", nil
 	})

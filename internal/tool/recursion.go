@@ -158,7 +158,7 @@ func (r *schemaGraph) findBase(at string) string {
 	return at
 }
 
-// lookup returns the value at a pointer, nil if there is none.
+// lookup returns the value at a pointer, nil if it is missing.
 func (r *schemaGraph) lookup(at string) any {
 	v := r.root
 	for _, token := range strings.Split(at, "/")[1:] {

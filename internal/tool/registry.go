@@ -110,7 +110,7 @@ func (g *Registration) Close() {
 	g.entries = nil
 }
 
-// currentEntry returns the newest registration of a name, nil if there is none.
+// currentEntry returns the newest registration of a name, nil if the name is not registered.
 func (r *Registry) currentEntry(name string) *entry {
 	for ; r != nil; r = r.config.Parent {
 		r.mu.Lock()

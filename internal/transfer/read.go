@@ -141,7 +141,7 @@ func (d *document) invalidAt(p position, err error) error {
 	return m
 }
 
-// find is where the member of the value at the offset stands; where there is none, what it should be a member of.
+// find returns the offset of the member that p names, or of its nearest existing parent.
 func (d *document) find(at int64, p jsontext.Pointer) int64 {
 	if _, err := d.from.Seek(at, io.SeekStart); err != nil || p == "" {
 		return at

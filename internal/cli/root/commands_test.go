@@ -285,7 +285,7 @@ func (h *hangingHost) Open(ctx context.Context, _ cli.Options) (*cli.Connection,
 	return nil, context.Cause(ctx)
 }
 
-// TestStandardOutputGone: when nobody reads the answer the session is interrupted, and the run fails.
+// TestStandardOutputGone: a closed standard output interrupts the session and fails the run.
 func TestStandardOutputGone(t *testing.T) {
 	w := newWorld(t, `{"turns":[{"steps":[{"text":"One."},{"gate":"g"},{"text":"Two."}]}]}`)
 	var stderr strings.Builder
@@ -301,7 +301,7 @@ func TestStandardOutputGone(t *testing.T) {
 	}
 }
 
-// closedPipe is an output that nobody reads any more.
+// closedPipe is an output whose reader is closed.
 type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
@@ -313,9 +313,9 @@ func TestUnblock(t *testing.T) {
 		code cli.ExitCode
 		says string
 	}{
-		"nobody to ask": {nil, cli.ExitDenied, "the session waits for a permission: edit a.txt"},
-		"allow":         {[]string{"--ask=allow"}, cli.ExitOK, "✓ edit a.txt"},
-		"deny":          {[]string{"--ask=deny"}, cli.ExitOK, "mock/main"},
+		"without a terminal": {nil, cli.ExitDenied, "the session waits for a permission: edit a.txt"},
+		"allow":              {[]string{"--ask=allow"}, cli.ExitOK, "✓ edit a.txt"},
+		"deny":               {[]string{"--ask=deny"}, cli.ExitOK, "mock/main"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -387,7 +387,7 @@ func TestARefusedPromptLeavesNothing(t *testing.T) {
 	}
 }
 
-// What is not named by its whole id is deleted once somebody at the terminal says yes.
+// A session that is not named by its full id is deleted only after a confirmation on the terminal.
 func TestDeletingIsConfirmed(t *testing.T) {
 	for keys, want := range map[string]cli.ExitCode{"y\n": cli.ExitOK, "yes\n": cli.ExitOK, "n\n": cli.ExitFailure, "\n": cli.ExitFailure, "": cli.ExitFailure} {
 		sh := &shell{world: newWorld(t, hello)}

@@ -78,7 +78,7 @@ var whatAsks = []struct {
 	},
 }
 
-// silent is a terminal at which nobody sits.
+// silent is a terminal without input.
 type silent struct{ io.Reader }
 
 func (silent) Write(p []byte) (int, error) { return len(p), nil }
@@ -87,7 +87,7 @@ func (silent) Close() error { return nil }
 
 var policies = []string{"", "deny", "fail", "wait:1m", "allow"}
 
-// inputs are what a program may have where nobody answers: nothing, something that stays open, a terminal.
+// inputs are the standard inputs of a run without a user: closed, one that stays open, a terminal.
 var inputs = []string{"closed", "open", "terminal"}
 
 // unanswered is a shell with such an input.
@@ -106,8 +106,8 @@ func (w *world) unanswered(t *testing.T, input string) *shell {
 	return sh
 }
 
-// Whatever asks, at whatever depth, ends where nobody answers, whatever the standard input is: in time, by the declared
-// policy, with its exit code and a result that says something.
+// Every request for input, at any depth, ends without a user, whatever the standard input is: in time, by the declared
+// policy, with its exit code and a result that names the request.
 func TestHeadless(t *testing.T) {
 	for _, ask := range whatAsks {
 		for _, policy := range policies {

@@ -9,15 +9,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TestHostedLeftOut: tools of the vendor's that the configuration offers and the model goes without are told with the
-// answer.
+// TestHostedLeftOut: hosted tools that the configuration offers and the model's request leaves out are reported with
+// the answer.
 func TestHostedLeftOut(t *testing.T) {
 	sh := &shell{world: newWorld(t, hello)}
 	sh.world.known = &cli.KnownModel{
 		Dropped: []string{"effort: it knows none", cli.HostedDropped + "web_search goes only alone"},
 	}
 	if o := sh.run("run", "hi"); strings.Contains(o.stderr.String(), "web_search") {
-		t.Errorf("nobody asked for it: %s", o.stderr.String())
+		t.Errorf("a note that was not requested: %s", o.stderr.String())
 	}
 	sh.world.config.Provider = map[string]config.Provider{
 		"mock": {Hosted: []jsontext.Value{jsontext.Value(`"web_search"`)}},

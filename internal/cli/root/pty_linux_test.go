@@ -23,7 +23,7 @@ func openTerminal(t *testing.T) (ours, theirs *os.File) {
 		t.Skipf("there are no pseudo-terminals here: %v", err)
 	}
 	t.Cleanup(func() { _ = ours.Close() })
-	raw, err := ours.SyscallConn() // Fd would make reads of ours uninterruptible
+	raw, err := ours.SyscallConn() // Fd would make reads of this file uninterruptible
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +139,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestSilentTerminal: on a terminal at which nobody sits, what was said on the command line decides, and programs are
-// not asked.
+// TestSilentTerminal: on a terminal without input, the flags of the command decide, and programs are not asked.
 func TestSilentTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// comings is a host whose owners come and go: each connection answers what it is told to, request by request.
+// comings is a host whose owners change: each connection answers as configured, request by request.
 type comings struct {
 	*world
 	mu     sync.Mutex // held while answer runs
@@ -183,7 +183,7 @@ func TestOwnerIsLong(t *testing.T) {
 			world: sh.world,
 			open: func(n int) error {
 				if n == 2 || n == 3 {
-					return session.Errorf(session.CodeUnavailable, "nobody answers yet")
+					return session.Errorf(session.CodeUnavailable, "the owner does not answer yet")
 				}
 				return nil
 			},

@@ -111,7 +111,7 @@ func TestServePort(t *testing.T) {
 	if first.url != "http://"+own {
 		c, err := net.Dial("tcp", own)
 		if err != nil {
-			t.Fatalf("%s although nobody has %s", first.url, own)
+			t.Fatalf("%s although %s is free", first.url, own)
 		}
 		_ = c.Close()
 	}
@@ -139,7 +139,7 @@ func TestServePages(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Origin", origin)
-		r.SetBasicAuth("opencode", "pw") // a page is nobody's process
+		r.SetBasicAuth("opencode", "pw") // a browser has no process identity
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -152,7 +152,7 @@ func TestServePages(t *testing.T) {
 	}
 }
 
-// TestServeIsFound: the local network is told of a server with a password only.
+// TestServeIsFound: only a server with a password is announced in the local network.
 func TestServeIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
@@ -165,7 +165,7 @@ func TestServeIsFound(t *testing.T) {
 	}
 }
 
-// TestServeUnread: a server whose first line nobody reads serves all the same.
+// TestServeUnread: a server serves even if its first line is not read.
 func TestServeUnread(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
@@ -176,7 +176,7 @@ func TestServeUnread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = r.Close() // nobody reads
+	_ = r.Close() // no reader
 	s.cmd.Stdout = w
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

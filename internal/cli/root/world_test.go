@@ -181,7 +181,7 @@ func (w *world) Trust(o cli.Options) (*trust.Store, error) {
 }
 
 func (w *world) Offers(cli.Options) (cli.Offers, error) {
-	return nil, errors.New("nobody offers anything")
+	return nil, errors.New("no server offers models")
 }
 
 func (w *world) Models() cli.Models { return w }

@@ -60,7 +60,7 @@ func TestQuestioner(t *testing.T) {
 		}
 	}
 	q.Add(ask("per_1", "edit"))
-	q.Add(ask("per_1", "edit")) // told twice, asked once
+	q.Add(ask("per_1", "edit")) // added twice, shown once
 	q.Add(ask("per_2"))
 	q.Add(ask("per_3"))
 	line := func(s string) (Answer, bool) {
@@ -73,7 +73,7 @@ func TestQuestioner(t *testing.T) {
 	if got, ok := line("a\n"); !ok || got.Ask.ID != "per_1" || got.Reply != session.ReplyAlways {
 		t.Errorf("got %+v, %v", got, ok)
 	}
-	q.Remove("per_2", "user") // somebody else was faster
+	q.Remove("per_2", "user") // answered in another terminal
 	if got, ok := line("n not now\n"); !ok || got.Ask.ID != "per_3" || got.Reply != session.ReplyReject ||
 		got.Message != "not now" {
 		t.Errorf("got %+v, %v", got, ok)

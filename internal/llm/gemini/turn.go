@@ -30,7 +30,7 @@ type turn struct {
 	hostedCalls map[string]llm.HostedResult // hosted calls whose results are missing, by the vendor's id
 }
 
-// block is a run of text or of reasoning; without an id there is none.
+// block is a run of text or of reasoning; an empty id means no block.
 type block struct {
 	wire.TextRun
 	signature jsontext.Value

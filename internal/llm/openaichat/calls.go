@@ -16,7 +16,7 @@ type callList struct {
 }
 
 type callState struct {
-	index   int // the vendor's index; -1 if there is none
+	index   int // the vendor's index; -1 without an index
 	sentID  string
 	id      string // unique in this answer; set when the name is known
 	name    string

@@ -41,7 +41,7 @@ type Dialect struct {
 	// BridgeToolUser adds a short assistant message between tool results and a user message.
 	BridgeToolUser bool
 	// CacheField is the field of a content part that sets a cache breakpoint, for vendors of models that cache only where
-	// the request says so; "" if there is none. With it, contents are always lists.
+	// the request says so; "" if the vendor has no such field. With it, contents are always lists.
 	CacheField string
 	// Schema is how tool schemas are narrowed.
 	Schema SchemaStyle

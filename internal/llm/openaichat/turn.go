@@ -28,7 +28,7 @@ type turn struct {
 	images  []llm.Media
 }
 
-// block is a run of text or of reasoning; without an id there is none.
+// block is a run of text or of reasoning; an empty id means no block.
 type block struct {
 	wire.TextRun
 	field string // the field of the reasoning

@@ -129,7 +129,7 @@ func cloneRequest(req *llm.Request) *llm.Request {
 	return &c
 }
 
-// lastUserText returns the text of the last user message; "" if there is none.
+// lastUserText returns the text of the last user message; "" without a user message.
 func lastUserText(messages []llm.Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == llm.RoleUser {

@@ -29,7 +29,7 @@ func OverlayBody(out map[string]jsontext.Value, req *llm.Request) error {
 	return nil
 }
 
-// ReadMetadata returns the fields of one namespace; nil if there are none or they are unreadable.
+// ReadMetadata returns the fields of one namespace; nil if they are missing or unreadable.
 func ReadMetadata(m llm.Metadata, namespace string) Object {
 	o, _ := ReadObject(m[namespace])
 	return o

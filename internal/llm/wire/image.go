@@ -22,7 +22,7 @@ func DecodeImage(mediaType, data string) (llm.Media, bool) {
 	return llm.Media{MediaType: kind, Data: raw, Name: "image." + form}, true
 }
 
-// DecodeDataURL returns the image in a data URL; false if there is none.
+// DecodeDataURL returns the image in a data URL; false if the URL has no image.
 func DecodeDataURL(url string) (llm.Media, bool) {
 	rest, ok := strings.CutPrefix(url, "data:")
 	kind, data, both := strings.Cut(rest, ";base64,")

@@ -46,7 +46,7 @@ func (t *Turn) BeginAnswer(id string) {
 	t.Open()
 }
 
-// BlockAt returns the open block at an index; nil if there is none.
+// BlockAt returns the open block at an index; nil if no block is open.
 func (t *Turn) BlockAt(index int) Block { return t.open[index] }
 
 // StartBlock opens a block at an index. A block that is still open there is closed first.

@@ -194,7 +194,7 @@ func tagOf(s jsonSchema) string {
 	return ""
 }
 
-// compareVariant finds the variant of ours that matches theirs best.
+// compareVariant compares theirs with the variant in ours that matches it best.
 func (c *comparison) compareVariant(at string, theirs jsonSchema, ours []jsonSchema) {
 	if theirs["type"] == "null" {
 		return

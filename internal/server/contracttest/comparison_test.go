@@ -19,7 +19,7 @@ const theirs = `{"paths":{
 "Text":{"type":"object","properties":{"type":{"enum":["text"]},"text":{"type":"string"}}},
 "File":{"type":"object","properties":{"type":{"enum":["file"]},"state":{"type":"string","enum":["old","new"]}}}}}}`
 
-// Every kind of promise that is not kept is told, by its place.
+// Every kind of violation of the contract is reported with its position.
 func TestLacks(t *testing.T) {
 	if got, err := contracttest.FindMissing([]byte(theirs), []byte(theirs)); err != nil || len(got) != 0 {
 		t.Fatal(got, err)

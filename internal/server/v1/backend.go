@@ -98,7 +98,7 @@ type Credentials interface {
 	// Logins returns the providers that have a browser login, with the name of the login.
 	Logins() map[string]string
 	// LogIn runs a browser login and stores its result. It calls show once, with the address to open and the code to enter
-	// there, "" if there is none, and waits for the user.
+	// there, "" without a code, and waits for the user.
 	LogIn(ctx context.Context, l session.Location, providerID string, show func(url, code string)) error
 }
 

@@ -34,7 +34,7 @@ func BenchmarkReaders(b *testing.B) {
 			reading.Wait()
 			for _, n := range got {
 				if n != b.N {
-					b.Errorf("a reader was told of %d changes, want %d", n, b.N)
+					b.Errorf("a reader got %d changes, want %d", n, b.N)
 				}
 			}
 		})

@@ -33,16 +33,16 @@ func TestBranchesAreWatched(t *testing.T) {
 		w.git(t, c.args...)
 		for _, next := range []func() string{here, below} {
 			if got := next(); got != c.want {
-				t.Errorf("git %v: told %s, want %s", c.args, got, c.want)
+				t.Errorf("git %v: got %s, want %s", c.args, got, c.want)
 			}
 		}
 		for range 2 { // of both directories
 			if got := all(); got != w.work+" "+c.want && got != w.work+"/sub "+c.want {
-				t.Errorf("git %v: told all %s", c.args, got)
+				t.Errorf("git %v: got for all %s", c.args, got)
 			}
 		}
 	}
-	// A directory that nobody listens to, but asked for.
+	// A directory without a listener that was requested.
 	v := &world{contract: w.contract, home: w.home, work: filepath.Join(t.TempDir(), "elsewhere"), client: w.client}
 	v.git(t, "init", "-q", "-b", "main")
 	if a := w.ask(t, http.MethodGet, "/vcs?directory="+v.work, ""); a.status != http.StatusOK {
@@ -50,6 +50,6 @@ func TestBranchesAreWatched(t *testing.T) {
 	}
 	v.git(t, "checkout", "-q", "-b", "there")
 	if got, want := all(), v.work+` vcs.branch.updated {"branch":"there"}`; got != want {
-		t.Errorf("told all %s, want %s", got, want)
+		t.Errorf("got for all %s, want %s", got, want)
 	}
 }

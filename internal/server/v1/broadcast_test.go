@@ -85,7 +85,8 @@ func (l *listener) until(enough func(heard) bool) {
 	l.err = fmt.Errorf("the stream ended behind %d frames: %v", len(l.got), lines.Err())
 }
 
-// kept are the frames of what is kept, which all readers are told alike: those of one update, the last of which has an id.
+// kept returns the frames of recorded updates, which are the same for all readers: those of one update, the last of
+// which has an id.
 func (l *listener) kept() (out []string) {
 	for _, f := range l.got {
 		if f.v.Type != "server.connected" && f.v.Type != "message.part.delta" {
@@ -103,7 +104,7 @@ func (l *listener) text() (s string) {
 	return s
 }
 
-// chunked is a provider that says a part of its answer whenever it is told to go on.
+// chunked is a provider that sends the next part of its answer after each value on goOn.
 func chunked(t *testing.T, chunks ...string) (url string, goOn chan<- struct{}) {
 	t.Helper()
 	next := make(chan struct{})
@@ -167,14 +168,14 @@ func TestReadersAreToldTheSame(t *testing.T) {
 		if len(kept) == 0 || len(kept) > len(first) ||
 			strings.Join(kept, "\n") != strings.Join(first[len(first)-len(kept):], "\n") {
 			t.Errorf(
-				"reader %d was told\n%s\nwant the end of\n%s",
+				"reader %d got\n%s\nwant the end of\n%s",
 				i,
 				strings.Join(kept, "\n"),
 				strings.Join(first, "\n"),
 			)
 		}
 		if got, want := l.text(), strings.Join(chunks, ""); got != want {
-			t.Errorf("reader %d was told %q, want %q", i, got, want)
+			t.Errorf("reader %d got %q, want %q", i, got, want)
 		}
 	}
 }
@@ -215,7 +216,7 @@ func TestAReaderThatStallsCatchesUp(t *testing.T) {
 		return out
 	}
 	if got, want := strings.Join(ids(stalled), "\n"), strings.Join(ids(fast), "\n"); got != want {
-		t.Errorf("the one that stalled was told\n%.2000s\nwant\n%.2000s", got, want)
+		t.Errorf("the stalled reader got\n%.2000s\nwant\n%.2000s", got, want)
 	}
 }
 

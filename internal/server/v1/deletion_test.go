@@ -25,8 +25,8 @@ func saidOf(ls []line, ids ...string) (all []string) {
 	return all
 }
 
-// A reader that comes again is told what was deleted meanwhile, once and in its place, with an id to resume with; what it got last
-// may have been of a session that is gone. No cursor of ours is ever refused for that.
+// A reader that reconnects gets each deletion once and in order, with an id to resume with; its last event may have
+// been of a session that is deleted. No valid cursor is refused for that.
 func TestDeletionsAreReplayed(t *testing.T) {
 	for _, path := range []string{"/event", "/global/event"} {
 		t.Run(path, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestDeletionsAreReplayed(t *testing.T) {
 			}
 			if text := fmt.Sprint(again); strings.Contains(text, "title:first") ||
 				strings.Contains(text, "title:child") {
-				t.Errorf("what was deleted is told of still: %s", text)
+				t.Errorf("deleted items are still sent: %s", text)
 			}
 
 			// The newest frame is of a session that is gone: the id is good, and so is that of its end.
@@ -95,11 +95,11 @@ func TestADeletionIsToldLive(t *testing.T) {
 	for _, title := range []string{"one", "two"} {
 		told := func(want string) {
 			if e := next(); !strings.HasPrefix(e, want) || !strings.Contains(e, `"title":"`+title+`"`) {
-				t.Errorf("told %s, want %s of %s", e, want, title)
+				t.Errorf("got %s, want %s of %s", e, want, title)
 			}
 		}
 		id := newSession(t, w, `{"title":"`+title+`"}`)
-		told("session.created") // before it is gone: whoever looks later finds no more of it than its end
+		told("session.created") // before the deletion: a later reader finds only its end
 		w.ask(t, http.MethodDelete, "/session/"+id, "")
 		told("session.deleted")
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What was said can be edited part by part while the session rests: clients are told, the answers show it, ids stay, and what
-// is no part of it is refused.
+// The parts of a message can be edited while the session is idle: clients get an event, answers show the edit, ids
+// stay, and other members are refused.
 func TestEdits(t *testing.T) {
 	w := newWorldOf(t, answering(t), "", nil)
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"edits"}`).body).(map[string]any)["id"].(string)
@@ -69,7 +69,7 @@ func TestEdits(t *testing.T) {
 		}
 		if c.told != "" {
 			if e := next(); !strings.Contains(e, c.told) {
-				t.Errorf("%s %s: told %s, want %s", c.method, c.path, e, c.told)
+				t.Errorf("%s %s: got %s, want %s", c.method, c.path, e, c.told)
 			}
 		}
 	}

@@ -79,8 +79,8 @@ func answering(t *testing.T) string {
 	return srv.URL
 }
 
-// A reader that comes again with the id of the last frame that it got is told everything kept behind it, once, in the
-// same order; the first frame says that the stream stands.
+// A reader that reconnects with the id of its last frame gets every later recorded event once, in the same order; the
+// first frame shows that the stream is open.
 func TestStreamResumes(t *testing.T) {
 	w := newWorldOf(t, answering(t), "", nil)
 	var all []line
@@ -227,7 +227,7 @@ func TestStreamsAreScoped(t *testing.T) {
 		return n == 2
 	})
 	if id := got[len(got)-1].data["properties"].(map[string]any)["sessionID"]; id != string(here) {
-		t.Errorf("told of %v, want %s and nothing of %s", id, here, there)
+		t.Errorf("got events of %v, want %s and nothing of %s", id, here, there)
 	}
 	synced := frames(t, w, "/global/event", "0", func(f line) bool {
 		p := f.data["payload"].(map[string]any)

@@ -120,7 +120,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Whatever is in a path, a query or a body, the answer is within the contract and no fault of ours.
+// Whatever is in a path, a query or a body, the answer follows the contract and is not a server error.
 func FuzzRoutes(f *testing.F) {
 	for i := range v1.ListOperations() {
 		f.Add(

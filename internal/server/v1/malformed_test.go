@@ -66,7 +66,7 @@ func implemented(t testing.TB) map[string]map[string]operation {
 	return all
 }
 
-// filled puts what is there into the placeholders of a path; what there is none of gets a good id.
+// filled replaces the placeholders of a path by existing ids, or by a valid id without one.
 func filled(path string, ids map[string]string) string {
 	for name, standard := range map[string]string{
 		"sessionID": "ses_1", "messageID": "msg_1", "partID": "prt_1", "ptyID": "pty_1", "requestID": "per_1", "permissionID": "per_1", "providerID": "openai",

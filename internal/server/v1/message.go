@@ -138,7 +138,8 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 	return opencode.Render(s, append([]session.Message{stored}, following...), false)[0], nil
 }
 
-// readShell returns the user's shell command that V1 shows as an answer with the id, nil if there is none.
+// readShell returns the user's shell command that V1 shows as an answer with the id, or nil if the id is that of
+// another message.
 func readShell(rd store.Reader, id session.ID, answer session.MessageID) (*session.Shell, error) {
 	sh, ok, err := store.FindShell(rd, id, string(answer))
 	if err != nil || !ok || !opencode.IsAnswerOf(sh, answer) {

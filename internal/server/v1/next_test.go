@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What happens in a session that was made below /api is told in V2's words too, and what is kept of it a second time in the
-// form in which OpenCode syncs it, with its version.
+// The events of a session that was created below /api are sent in V2's form too, and the recorded ones once more in the
+// form in which OpenCode syncs them, with their version.
 func TestSessionsOfBothContractsAreTold(t *testing.T) {
 	w := newWorldOf(t, answering(t), "", nil)
 	var told []line
@@ -57,7 +57,7 @@ func TestSessionsOfBothContractsAreTold(t *testing.T) {
 	want := "prompt.admitted, sync prompt.admitted.1, prompted, sync prompted.1, step.started, sync step.started.1, " +
 		"text.started, sync text.started.1, text.delta, text.ended, sync text.ended.1, step.ended, sync step.ended.2"
 	if got := strings.Join(slices.Compact(kinds), ", "); got != want {
-		t.Errorf("told %s\nwant %s", got, want)
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 	if got := strings.Join(ofV1, " "); !strings.Contains(got, "message.part.updated") ||
 		!strings.Contains(got, "session.created") {

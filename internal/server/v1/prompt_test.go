@@ -39,7 +39,7 @@ func TestBadPrompts(t *testing.T) {
 	}
 }
 
-// What is wrong with a part is told of the part as the client sent it, also of a command's file and of a part that is changed.
+// An error of a part names the part as the client sent it, also for a command's file and for a changed part.
 func TestARefusalNamesWhatWasSent(t *testing.T) {
 	w := newWorld(t, "", nil)
 	ids := things(t, w)

@@ -68,7 +68,7 @@ func TestTheDirectoryOfARequest(t *testing.T) {
 	}
 }
 
-// Where a directory is said to be, it need not be; whoever wants to do something there is told that it is not.
+// A request may name a directory that does not exist; an operation that needs the directory reports that it is missing.
 func TestADirectoryThatIsNotThere(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"file": ""})
 	for _, dir := range []string{w.work + "/none", w.work + "/file", "/none/at/all"} {
@@ -193,8 +193,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// The path of a session is that below the top of its checkout, or below the root where there is none; a list is of one path
-// and what is below it, of the project of the directory. It is what OpenCode's TUI asks for.
+// The path of a session is relative to the top of its checkout, or else to the root; a list has the sessions at one
+// path and below it, of the project of the directory. OpenCode's TUI sends this query.
 func TestThePathOfASession(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"src/deep/a": "x"})
 	outside := filepath.Join(t.TempDir(), "plain")

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// As recorded from OpenCode: what all directories have changed is told of each where it is followed, and of all.
+// As recorded from OpenCode: a change of all directories is sent for each followed directory, and for all.
 func TestAChangeOfAllDirectoriesIsTold(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"own/x": ""})
 	here, all, elsewhere := w.follow(
@@ -30,7 +30,7 @@ func TestAChangeOfAllDirectoriesIsTold(t *testing.T) {
 		}
 	}
 	if a := w.ask(t, http.MethodPatch, "/global/config", `{"username":5}`); a.status != 400 {
-		t.Fatal(a) // and nothing is told of it
+		t.Fatal(a) // and no event is sent
 	}
 	if a := w.ask(t, http.MethodPatch, "/global/config", `{"username":"zed"}`); a.status != 200 {
 		t.Fatal(a)
@@ -147,15 +147,15 @@ func TestKeysAreKept(t *testing.T) {
 		strings.Contains(a.body, `"k"`) {
 		t.Error(a)
 	}
-	for _, id := range []string{"never-was", "a%20b", "%00", "%ff"} { // there is none afterwards: that is what was asked for
+	for _, id := range []string{"never-was", "a%20b", "%00", "%ff"} { // an unknown id succeeds
 		if a := w.ask(t, http.MethodDelete, "/auth/"+id, ""); a.status != 200 || a.body != "true" {
 			t.Errorf("DELETE /auth/%s: %d %s", id, a.status, a.body)
 		}
 	}
 }
 
-// What is wrong in a file of the directory is told with the file, where in it, and what was expected, by every operation that
-// needs to know what it says.
+// An error in a file of the directory is reported with the file, the position and the expected value, by every
+// operation that reads the file.
 func TestAConfigurationThatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"opencode.json", `{"model": 5}`, `{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["model"],"message":"line 1, column 11: want a string, got 5"}]}}`},
@@ -196,7 +196,7 @@ func TestLoginsOfVendors(t *testing.T) {
 		{"POST /provider/anthropic/oauth/authorize", `{"method":0}`, 400, "github-copilot openrouter"},
 		{"POST /provider/github-copilot/oauth/authorize", `{"method":1}`, 400, "method"},
 		{"POST /provider/github-copilot/oauth/authorize", `{}`, 400, "method is missing"},
-		{"POST /provider/github-copilot/oauth/authorize", `{"method":0}`, 400, "options.clientId"}, // nobody's name to log in with
+		{"POST /provider/github-copilot/oauth/authorize", `{"method":0}`, 400, "options.clientId"},
 		{"POST /provider/openrouter/oauth/callback", `{"method":0}`, 400, `"ProviderAuthOauthMissing"`},
 		{"PUT /auth/github-copilot", `{"type":"oauth","refresh":"` + token + `","access":"","expires":0}`, 200, "true"},
 		{"PUT /auth/github-copilot", `{"type":"oauth","access":"x","expires":0}`, 400, "refresh is missing"},

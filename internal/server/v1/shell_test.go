@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A command of the user's is a prompt of the system's and an answer that called bash: told while it comes along, listed,
-// paged, read and removed as such, and shown to nobody's model before it is asked.
+// A command of the user is a system prompt and an answer that called bash: it is streamed while it runs, can be listed,
+// paged, read and removed as such, and no model sees it before its next prompt.
 func TestShell(t *testing.T) {
 	w := newWorld(t, "", nil)
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"shell"}`).body).(map[string]any)["id"].(string)
@@ -40,7 +40,7 @@ func TestShell(t *testing.T) {
 	answer := read(t, a.body).(map[string]any)["info"].(map[string]any)["id"].(string)
 	for _, want := range []string{`{"type":"busy"}`, `"role":"user"`, `executed by the user`, `"role":"assistant"`, `"status":"running"`} {
 		if e := next(); !strings.Contains(e, want) {
-			t.Errorf("told %s, want %s", e, want)
+			t.Errorf("got %s, want %s", e, want)
 		}
 	}
 	e := next()
@@ -49,7 +49,7 @@ func TestShell(t *testing.T) {
 	}
 	for _, want := range []string{`"completed":`, `"status":"completed"`, `{"type":"idle"}`, "session.idle"} {
 		if !strings.Contains(e, want) {
-			t.Errorf("told %s, want %s", e, want)
+			t.Errorf("got %s, want %s", e, want)
 		}
 		if want != "session.idle" {
 			e = next()
@@ -70,7 +70,7 @@ func TestShell(t *testing.T) {
 	}
 	for _, m := range []string{answer, prompt} {
 		if e := next(); !strings.Contains(e, "message.removed") || !strings.Contains(e, m) {
-			t.Errorf("told %s, want that %s is gone", e, m)
+			t.Errorf("got %s, want that %s is gone", e, m)
 		}
 	}
 	if left := w.ask(t, http.MethodGet, at+"/message", "").body; left != "[]" {

@@ -129,7 +129,7 @@ func (t *toast) Validate() error {
 
 func (t *toast) hasDuration() bool { return t.Duration != nil && t.Duration.Kind() != 'n' }
 
-// withDuration sets OpenCode's default duration, five seconds, if there is none.
+// withDuration sets OpenCode's default duration, five seconds, if the toast has no duration.
 func (t toast) withDuration() toast {
 	if !t.hasDuration() {
 		t.Duration = jsontext.Value("5000")

@@ -37,7 +37,7 @@ type world struct {
 	contract   *contracttest.Contract
 }
 
-// newWorld opens one whose configuration has the further members, in a checkout of the files. Nobody answers for its model.
+// newWorld opens one whose configuration has the further members, in a checkout of the files. Its model has no server.
 func newWorld(t testing.TB, config string, files map[string]string) *world {
 	t.Helper()
 	return newWorldOf(t, "http://127.0.0.1:1", config, files)

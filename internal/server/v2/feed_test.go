@@ -45,7 +45,7 @@ func TestNoNoticeIsLostWhileTheFeedOpens(t *testing.T) {
 		log := eventlog.New(eventlog.Config{Store: store, IDs: ids})
 		a := v2.New(v2.Config{Store: store, Log: log, IDs: ids, Directory: "/"})
 		w := &answers{header: http.Header{}, then: func() {
-			log.Notify(eventlog.Notice{Kind: "server.told", Data: jsontext.Value(`{}`)})
+			log.Notify(eventlog.Notice{Kind: "server.noted", Data: jsontext.Value(`{}`)})
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		var stream sync.WaitGroup
@@ -55,7 +55,7 @@ func TestNoNoticeIsLostWhileTheFeedOpens(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		stream.Wait()
-		if got := w.buf.String(); strings.Count(got, "server.told") != 1 {
+		if got := w.buf.String(); strings.Count(got, "server.noted") != 1 {
 			t.Errorf("the feed said\n%s", got)
 		}
 	})

@@ -136,7 +136,8 @@ func durables(hs []heard) string {
 	return strings.Join(ids, " ")
 }
 
-// The frame that says why a stream breaks off has an id too: of what it stands behind, also if that is shown to nobody.
+// The last frame of a stream that breaks off has an id too: that of its position, also if the event there is not shown
+// to any reader.
 func TestTheLastFrameHasAnID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, says("ok"))

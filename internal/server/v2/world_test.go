@@ -180,7 +180,7 @@ func (places) Examine(context.Context) (jsontext.Value, error) {
 	return jsontext.Value(`{"ok":true}`), nil
 }
 
-// echo is a tool that asks for its action and says what it was told.
+// echo is a tool that asks for its action and returns its input.
 type echo struct{ name string }
 
 func (e echo) Definition() tool.Definition {

@@ -62,7 +62,7 @@ func TestBackgroundProcessesAreIdentified(t *testing.T) {
 	}
 }
 
-// findSleeper returns the process that sleeps for the given time, 0 if there is none.
+// findSleeper returns the process that sleeps for the given time, or 0.
 func findSleeper(seconds string) int {
 	for _, q := range proctable.List() {
 		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", q.PID)); err == nil &&

@@ -43,7 +43,7 @@ func (p *process) findStrays() []int {
 	return strays
 }
 
-// addDescendants adds every process that one of ours started.
+// addDescendants adds the descendants of the processes in ours.
 func addDescendants(table []proctable.Process, ours map[int]bool) map[int]bool {
 	for grown := true; grown; {
 		grown = false

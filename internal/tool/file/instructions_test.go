@@ -33,14 +33,14 @@ func TestReadShowsNearbyInstructions(t *testing.T) {
 	}
 	for _, again := range []string{"a/b/f.txt", "a/g.txt"} {
 		if got := readSince(b, 0, again); strings.Contains(got, "rule") || !strings.Contains(got, `"loaded":[]`) {
-			t.Fatal("told twice:", got)
+			t.Fatal("instructions shown twice:", got)
 		}
 	}
 	b.WriteFile("a/AGENTS.md", "new rule")
 	tooltest.MustContain(t, readSince(b, 0, "a/g.txt"), "new rule")
 	tooltest.MustContain(t, readSince(b, 7, "a/g.txt"), "new rule")
 	if got := readSince(b, 7, "a/b/CLAUDE.md"); strings.Contains(got, "system-reminder") {
-		t.Fatal("a file is told with itself:", got)
+		t.Fatal("a file is among its own instructions:", got)
 	}
 	b.WriteFile("top.txt", "text")
 	if got := readSince(b, 9, "top.txt"); strings.Contains(got, "system-reminder") {

@@ -92,9 +92,9 @@ func TestSeenFilesAreRestored(t *testing.T) {
 			t.Fatalf("%d: %s", tries, tooltest.TextOf(s))
 		}
 	}
-	b.WriteFile("same", "alpha: somebody else was here\n")
+	b.WriteFile("same", "alpha: changed by another program\n")
 	s := r.runCall(p, "write", tooltest.Input{"filePath": b.Path("same"), "content": "mine\n"})
-	if s.Error == nil || b.ReadFile("same") != "alpha: somebody else was here\n" {
+	if s.Error == nil || b.ReadFile("same") != "alpha: changed by another program\n" {
 		t.Fatal(tooltest.TextOf(s))
 	}
 	r.runCall(p, "read", tooltest.Input{"filePath": b.Path("same")})

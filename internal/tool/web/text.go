@@ -58,7 +58,7 @@ func (p *page) formatText(format string) (string, error) {
 	return p.convertMarkdown(root)
 }
 
-// isText reports whether the page is text, by the Content-Type, or by its first bytes if there is none.
+// isText reports whether the page is text, by the Content-Type, or by its first bytes without that header.
 func (p *page) isText() bool {
 	if bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(strings.ToLower(p.contentType), "utf-16") {
 		return false

@@ -20,8 +20,8 @@ import (
 // Resolver resolves the paths of one Location.
 type Resolver struct {
 	Directory string // the Location: absolute; relative paths start here
-	Worktree  string // the git worktree that contains it, absolute; "" or "/" if there is none
-	OutputDir string // the directory of managed tool output, whose files need no permission; "" if there is none
+	Worktree  string // the git worktree that contains it, absolute; "" or "/" outside of a worktree
+	OutputDir string // the directory of managed tool output, whose files need no permission; "" without managed output
 }
 
 // Resolve resolves a path that the model named. It does not ask for permission.

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Titles name what a call is about by its way from the top of the checkout; where there is none, from the root of the
-// file system.
+// Titles name a call's file by its path below the top of the checkout, or else below the root of the file system.
 func TestTitlesBeginAtTheTop(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
