@@ -27,9 +27,9 @@ type answered struct {
 	replies map[session.AskID]bool // whether the reply was acknowledged
 }
 
-// TestKillWhileAnswering answers asks while the process that waits for the answer is killed: before, while, and after the
-// reply is committed. An acknowledged reply holds: its call runs once, or is settled as interrupted, and the user is not asked
-// for it again.
+// TestKillWhileAnswering answers asks while the process that waits for the answer is killed: before, while, and after
+// the reply is committed. An acknowledged reply holds: its call runs once, or is settled as interrupted, and the user
+// is not asked for it again.
 func TestKillWhileAnswering(t *testing.T) {
 	rounds := 40
 	if testing.Short() || raceEnabled {

@@ -13,8 +13,8 @@ import (
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 )
 
-// Only the exact names of this server are served, whatever else is right about a request. A name of the server has any port, as a
-// proxy or a tunnel has it; a host that was configured with one has that.
+// Only the exact names of this server are served, whatever else is right about a request. A name of the server has any
+// port, as a proxy or a tunnel has it; a host that was configured with a port has only that port.
 func TestHosts(t *testing.T) {
 	h := start(t, server.Config{Hosts: []string{"cairn.internal:8443"}})
 	_, port, _ := strings.Cut(h.host, ":")

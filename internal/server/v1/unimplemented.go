@@ -328,7 +328,7 @@ func (h unimplementedHandlers) forkSession(ctx context.Context, in sessionBody[f
 }
 
 func (h unimplementedHandlers) shareSession(ctx context.Context, in sessionIn) (opencode.Session, error) {
-	return h.refuseRequest(ctx, in.SessionID, "cairn cannot share sessions")
+	return h.refuseRequest(ctx, in.SessionID, "sharing is disabled: cairn does not share sessions")
 }
 
 func (h unimplementedHandlers) revertSession(

@@ -19,8 +19,8 @@ import (
 
 // If ripgrep is installed, it names the files that may match. They are opened and searched by this process, so that
 // results, confinement and limits are the same as without it. ripgrep omits no file that matches: its expression
-// accepts all that cairn's parser accepts, and its ignore rules are a subset of cairn's. If it fails or takes too long, all
-// files are searched (docs/adr/0010).
+// accepts all that cairn's parser accepts, and its ignore rules are a subset of cairn's. If it fails or takes too long,
+// all files are searched (docs/adr/0010).
 const (
 	ripgrepTime  = 20 * time.Second // limit of one search
 	maxCandidate = 64 << 10         // bytes of one name
