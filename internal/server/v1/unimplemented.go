@@ -109,12 +109,7 @@ func (d *deps) listUnimplementedSharing() []operation.Operation {
 			http.StatusBadRequest, newInvalidPath("cairn cannot copy projects yet", "projectID"),
 		),
 
-		operation.NewConstant[body[upgradeTarget], upgradeResult](
-			"POST /global/upgrade",
-			"global.upgrade",
-			http.StatusOK,
-			upgradeResult{Error: "cairn does not update itself; install the new version as you installed this one"},
-		),
+		operation.New("POST /global/upgrade", "global.upgrade", h.refuseUpgrade),
 		operation.NewConstant[none, bool]("POST /sync/start", "sync.start", http.StatusOK, true),
 		operation.NewConstant[body[anyJSON], never](
 			"POST /sync/replay", "sync.replay", http.StatusBadRequest, bareError{"BadRequest"},
@@ -307,6 +302,17 @@ func (unimplementedHandlers) addMCP(_ context.Context, in body[mcpServer]) (map[
 // Validate implements operation.Validator.
 func (b *summaryRequest) Validate() error {
 	return requireMembers("providerID", b.ProviderID, "modelID", b.ModelID)
+}
+
+// Validate requires the members that OpenCode requires.
+func (b *upgradeTarget) Validate() error { return requireMembers("target", b.Target) }
+
+// refuseUpgrade validates the request like OpenCode and answers that cairn does not update itself.
+func (unimplementedHandlers) refuseUpgrade(_ context.Context, _ struct {
+	Body upgradeTarget `body:"required"`
+},
+) (upgradeResult, error) {
+	return upgradeResult{Error: "cairn does not update itself; install the new version as you installed this one"}, nil
 }
 
 // serverName returns the name of the MCP server of a request.
