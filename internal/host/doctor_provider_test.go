@@ -32,10 +32,10 @@ func probed(t *testing.T, h http.HandlerFunc, options string) string {
 			options,
 		),
 	)
-	return told(t, home, "mine")
+	return checkProvider(t, home, "mine")
 }
 
-func told(t *testing.T, home, id string) string {
+func checkProvider(t *testing.T, home, id string) string {
 	t.Helper()
 	found, err := Host{}.Probe(t.Context(), optionsOf(home), id)
 	if err != nil {
@@ -189,11 +189,11 @@ func TestProbeWithoutServer(t *testing.T) {
 		{"azure", "error address: provider \"azure\" needs its resourceName"},
 		{"opnai", "openai"},
 	} {
-		if got := told(t, home, tt.id); !strings.Contains(got, tt.want) {
+		if got := checkProvider(t, home, tt.id); !strings.Contains(got, tt.want) {
 			t.Errorf("%q: %s, want %s", tt.id, got, tt.want)
 		}
 	}
-	if got := told(t, home, "mine"); strings.Contains(got, "answer") {
+	if got := checkProvider(t, home, "mine"); strings.Contains(got, "answer") {
 		t.Errorf("a server that cannot be reached is asked:\n%s", got)
 	}
 }

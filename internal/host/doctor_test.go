@@ -65,15 +65,15 @@ func TestDoctorOfServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []cli.Finding
-	if err := json.Unmarshal(raw, &told); err != nil {
+	var findings []cli.Finding
+	if err := json.Unmarshal(raw, &findings); err != nil {
 		t.Fatal(err)
 	}
 	found, err := Host{}.Doctor(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != len(told)+1 ||
+	if len(found) != len(findings)+1 ||
 		!strings.Contains(string(raw), "1 sessions can be read") { // the command names the owner
 		t.Errorf("the server says %s, the command %v", raw, found)
 	}
@@ -137,11 +137,11 @@ func TestDamagedStore(t *testing.T) {
 		}
 	}
 	raw, err := c.API.Doctor(t.Context())
-	var told []cli.Finding
-	if err := errors.Join(err, json.Unmarshal(raw, &told)); err != nil {
+	var findings []cli.Finding
+	if err := errors.Join(err, json.Unmarshal(raw, &findings)); err != nil {
 		t.Fatal(err)
 	}
-	if f, ok := worst(told); !ok || !strings.Contains(f.Detail, "read-only") {
+	if f, ok := worst(findings); !ok || !strings.Contains(f.Detail, "read-only") {
 		t.Errorf("the server's doctor: %s", raw)
 	}
 }
@@ -202,11 +202,11 @@ func TestDatabaseTakenAway(t *testing.T) {
 		t.Errorf("health: %v, %v", h, err)
 	}
 	raw, err := c.API.Doctor(t.Context())
-	var told []cli.Finding
-	if err := errors.Join(err, json.Unmarshal(raw, &told)); err != nil {
+	var findings []cli.Finding
+	if err := errors.Join(err, json.Unmarshal(raw, &findings)); err != nil {
 		t.Fatal(err)
 	}
-	if f, ok := worst(told); !ok || !strings.Contains(f.Detail, "was removed or moved") {
+	if f, ok := worst(findings); !ok || !strings.Contains(f.Detail, "was removed or moved") {
 		t.Errorf("the server's doctor: %s", raw)
 	}
 }

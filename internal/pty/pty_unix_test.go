@@ -26,7 +26,7 @@ type desk struct {
 	*pty.Terminals
 	dir   string
 	mu    sync.Mutex // guards the fields below
-	told  []string
+	kinds []string
 	exits chan pty.Info
 }
 
@@ -35,7 +35,7 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{dir: t.TempDir(), exits: make(chan pty.Info, 100)} // more than any test opens
 	d.Terminals = pty.New(&session.IDs{}, func(c pty.Change) {
 		d.mu.Lock()
-		d.told = append(d.told, string(c.Kind))
+		d.kinds = append(d.kinds, string(c.Kind))
 		d.mu.Unlock()
 		if c.Kind == pty.HasExited {
 			d.exits <- c.Info
@@ -139,7 +139,7 @@ func TestTerminal(t *testing.T) {
 		len(d.List(d.dir)) != 0 {
 		t.Error(err, "what has ended is listed still")
 	}
-	if diff := cmp.Diff([]string{"created", "exited"}, d.told); diff != "" {
+	if diff := cmp.Diff([]string{"created", "exited"}, d.kinds); diff != "" {
 		t.Error(diff)
 	}
 }

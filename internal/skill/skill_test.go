@@ -268,7 +268,7 @@ func TestContext(t *testing.T) {
 		"config/skills/b/SKILL.md": md("b", "Second."), "config/skills/a/SKILL.md": md("a", "First."),
 		"config/skills/c/SKILL.md": md("c", "\"\""),
 	})
-	told := func(rules ...session.Rule) string {
+	contextText := func(rules ...session.Rule) string {
 		c := skill.Context(o.Find(), []permission.Layer{{Rules: rules}})
 		if len(c) == 0 {
 			return ""
@@ -282,13 +282,13 @@ func TestContext(t *testing.T) {
 	deny := func(name string) session.Rule {
 		return session.Rule{Action: "skill", Resource: name, Effect: session.Deny}
 	}
-	if got := told(); !strings.HasSuffix(got, "There are:\n- a: First.\n- b: Second.") {
+	if got := contextText(); !strings.HasSuffix(got, "There are:\n- a: First.\n- b: Second.") {
 		t.Error(got)
 	}
-	if got := told(deny("a")); !strings.HasSuffix(got, "There are:\n- b: Second.") {
+	if got := contextText(deny("a")); !strings.HasSuffix(got, "There are:\n- b: Second.") {
 		t.Error(got)
 	}
-	if got := told(deny("*")); got != "" {
+	if got := contextText(deny("*")); got != "" {
 		t.Error(got)
 	}
 }

@@ -187,12 +187,12 @@ func TestAReaderThatStallsCatchesUp(t *testing.T) {
 	stalled, fast := w.listen(t, "/event"), w.listen(t, "/event")
 	const sessions, changes = 10, 120
 	var reading sync.WaitGroup
-	told := 0
+	changed := 0
 	enough := func(f heard) bool {
 		if f.v.Type == "session.updated" {
-			told++
+			changed++
 		}
-		return told == sessions*changes
+		return changed == sessions*changes
 	}
 	reading.Go(func() { fast.until(enough) })
 	for range sessions {
@@ -204,7 +204,7 @@ func TestAReaderThatStallsCatchesUp(t *testing.T) {
 		}
 	}
 	reading.Wait()
-	told = 0
+	changed = 0
 	stalled.until(enough)
 	if fast.err != nil || stalled.err != nil {
 		t.Fatal(fast.err, stalled.err)

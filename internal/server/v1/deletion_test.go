@@ -93,14 +93,14 @@ func TestADeletionIsToldLive(t *testing.T) {
 	next := w.follow(t, "/event")
 	next()
 	for _, title := range []string{"one", "two"} {
-		told := func(want string) {
+		expectEvent := func(want string) {
 			if e := next(); !strings.HasPrefix(e, want) || !strings.Contains(e, `"title":"`+title+`"`) {
 				t.Errorf("got %s, want %s of %s", e, want, title)
 			}
 		}
 		id := newSession(t, w, `{"title":"`+title+`"}`)
-		told("session.created") // before the deletion: a later reader finds only its end
+		expectEvent("session.created") // before the deletion: a later reader finds only its end
 		w.ask(t, http.MethodDelete, "/session/"+id, "")
-		told("session.deleted")
+		expectEvent("session.deleted")
 	}
 }

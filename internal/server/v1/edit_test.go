@@ -46,7 +46,7 @@ func TestEdits(t *testing.T) {
 		method, path, body string
 		status             int
 		says               string // of the answer
-		told               string // the event, "" for none
+		event              string // the event, "" for none
 	}{
 		{http.MethodPatch, at(0, 1), part(0, 1, "text", `,"text":"zwei","synthetic":true`), 200, `"text":"zwei","synthetic":true`, `message.part.updated`},
 		{http.MethodPatch, at(0, 2), part(0, 2, "file", `,"mime":"text/plain","filename":"m.txt","url":"data:text/plain,more"`), 200, `"filename":"m.txt"`, `"filename":"m.txt"`},
@@ -67,9 +67,9 @@ func TestEdits(t *testing.T) {
 		if a.status != c.status || !strings.Contains(a.body, c.says) {
 			t.Errorf("%s %s %s: %d %s, want %d %s", c.method, c.path, c.body, a.status, a.body, c.status, c.says)
 		}
-		if c.told != "" {
-			if e := next(); !strings.Contains(e, c.told) {
-				t.Errorf("%s %s: got %s, want %s", c.method, c.path, e, c.told)
+		if c.event != "" {
+			if e := next(); !strings.Contains(e, c.event) {
+				t.Errorf("%s %s: got %s, want %s", c.method, c.path, e, c.event)
 			}
 		}
 	}

@@ -14,11 +14,11 @@ import (
 // form in which OpenCode syncs them, with their version.
 func TestSessionsOfBothContractsAreTold(t *testing.T) {
 	w := newWorldOf(t, answering(t), "", nil)
-	var told []line
+	var events []line
 	var reader sync.WaitGroup
 	started := make(chan struct{})
 	reader.Go(func() {
-		told = frames(t, w, "/global/event", "", func(f line) bool {
+		events = frames(t, w, "/global/event", "", func(f line) bool {
 			payload := f.data["payload"].(map[string]any)
 			if payload["type"] == "server.connected" {
 				close(started)
@@ -37,7 +37,7 @@ func TestSessionsOfBothContractsAreTold(t *testing.T) {
 	}
 	reader.Wait()
 	kinds, ofV1 := []string(nil), []string(nil)
-	for _, f := range told {
+	for _, f := range events {
 		p := f.data["payload"].(map[string]any)
 		kind := p["type"].(string)
 		if kind == "sync" {

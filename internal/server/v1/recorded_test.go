@@ -90,7 +90,7 @@ func replay(t *testing.T, rec *recording) {
 		if s.Op == http.MethodPost && strings.HasSuffix(s.Path, "/message") {
 			prompts.Go(step)
 			cut = strings.Contains(fmt.Sprint(s.Response), "MessageAbortedError")
-			b.await("the work", func() bool { return b.told("session.status") })
+			b.await("the work", func() bool { return b.hasEvent("session.status") })
 			continue
 		}
 		step()
@@ -218,8 +218,8 @@ func (b *bus) await(what string, done func() bool) {
 	}
 }
 
-// told reports whether an event of the type came. mu is held.
-func (b *bus) told(kind string) bool {
+// hasEvent reports whether an event of the type came. mu is held.
+func (b *bus) hasEvent(kind string) bool {
 	return slices.ContainsFunc(b.events, func(e any) bool { return e.(map[string]any)["type"] == kind })
 }
 
@@ -227,7 +227,7 @@ func (b *bus) told(kind string) bool {
 func (b *bus) ready(c *comparison, path string) string {
 	b.t.Helper()
 	if strings.HasSuffix(path, "/abort") {
-		b.await("text", func() bool { return b.told("message.part.delta") })
+		b.await("text", func() bool { return b.hasEvent("message.part.delta") })
 	}
 	if p := regexp.MustCompile(`<(per|que)#(\d+)>`).FindStringSubmatch(path); p != nil {
 		kind := map[string]string{"per": "permission.asked", "que": "question.asked"}[p[1]]
@@ -245,7 +245,7 @@ func (b *bus) ready(c *comparison, path string) string {
 			return len(asked) >= n
 		})
 	} else if path == "/permission" || path == "/question" {
-		b.await("an ask", func() bool { return b.told(path[1:] + ".asked") })
+		b.await("an ask", func() bool { return b.hasEvent(path[1:] + ".asked") })
 	}
 	return c.fill(path)
 }
