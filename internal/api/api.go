@@ -20,8 +20,8 @@ type Data[T any] struct {
 	Data T `json:"data"`
 }
 
-// Located is the answer of an operation on a location.
-type Located[T any] struct {
+// AtLocation is the answer of an operation on a location.
+type AtLocation[T any] struct {
 	Location LocationInfo `json:"location"`
 	Data     T            `json:"data"`
 }
@@ -94,8 +94,8 @@ type Approval struct {
 	Time      int64             `json:"time,omitzero"`
 }
 
-// Asked is the answer to a permission request made from outside: the effect, and with effect "ask" the pending ask.
-type Asked struct {
+// AskReceipt is the answer to a permission request made from outside: the effect, and with effect "ask" the pending ask.
+type AskReceipt struct {
 	ID     session.AskID  `json:"id"`
 	Effect session.Effect `json:"effect"`
 }

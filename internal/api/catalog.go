@@ -118,8 +118,8 @@ type ExpandRequest struct {
 	Arguments string `json:"arguments,omitzero"` // as typed
 }
 
-// Expanded is the prompt of a command. It was not given to any session.
-type Expanded struct {
+// Expansion is the prompt of a command. It was not given to any session.
+type Expansion struct {
 	Prompt  session.Prompt `json:"prompt"`
 	Subtask bool           `json:"subtask"` // it is meant for a session of its own
 }

@@ -73,7 +73,7 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 		defer resp.Body.Close()
 		quiet := time.AfterFunc(silence, func() { cancel(fmt.Errorf("no data arrived for %s", silence)) })
 		defer quiet.Stop()
-		for f, err := range sse.ReadFrames(&watched{resp.Body, quiet}, sse.DefaultLimit) {
+		for f, err := range sse.ReadFrames(&idleTimeoutBody{resp.Body, quiet}, sse.DefaultLimit) {
 			if err != nil {
 				if ctx.Err() == nil && sctx.Err() != nil {
 					err = context.Cause(sctx)
@@ -105,13 +105,13 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 	}
 }
 
-// watched is a body whose every byte resets the timer.
-type watched struct {
+// idleTimeoutBody is a body whose every byte resets the timer.
+type idleTimeoutBody struct {
 	r     io.Reader
 	quiet *time.Timer
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *idleTimeoutBody) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
 	if n > 0 {
 		w.quiet.Reset(silence)

@@ -18,30 +18,36 @@ type JobLog struct {
 	Next   int64             `json:"next"` // where the next piece begins, in bytes
 }
 
-// Jobs returns what runs, and ran lately, in the background of the session, oldest first.
-func (c *Client) Jobs(ctx context.Context, id session.ID) ([]session.Job, error) {
-	out, err := get[Data[[]session.Job]](ctx, c, path("session", string(id), "job"), nil)
+// JobClient calls the operations on background jobs.
+type JobClient struct{ client *Client }
+
+// Jobs returns the operations on background jobs.
+func (c *Client) Jobs() JobClient { return JobClient{c} }
+
+// List returns what runs, and ran lately, in the background of the session, oldest first.
+func (g JobClient) List(ctx context.Context, id session.ID) ([]session.Job, error) {
+	out, err := get[Data[[]session.Job]](ctx, g.client, path("session", string(id), "job"), nil)
 	return out.Data, err
 }
 
-// Job returns one job.
-func (c *Client) Job(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
-	out, err := get[Data[session.Job]](ctx, c, path("session", string(id), "job", string(job)), nil)
+// Get returns one job.
+func (g JobClient) Get(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
+	out, err := get[Data[session.Job]](ctx, g.client, path("session", string(id), "job", string(job)), nil)
 	return out.Data, err
 }
 
-// JobLog returns a piece of what the job has printed, from the offset on; a negative one counts from the end.
-func (c *Client) JobLog(ctx context.Context, id session.ID, job session.JobID, after int64) (JobLog, error) {
+// Log returns a piece of what the job has printed, from the offset on; a negative one counts from the end.
+func (g JobClient) Log(ctx context.Context, id session.ID, job session.JobID, after int64) (JobLog, error) {
 	q := url.Values{"after": {strconv.FormatInt(after, 10)}}
-	out, err := get[Data[JobLog]](ctx, c, path("session", string(id), "job", string(job), "log"), q)
+	out, err := get[Data[JobLog]](ctx, g.client, path("session", string(id), "job", string(job), "log"), q)
 	return out.Data, err
 }
 
-// WaitJob returns the job once it has ended, or as it is after d, ten minutes at most.
-func (c *Client) WaitJob(ctx context.Context, id session.ID, job session.JobID, d time.Duration) (session.Job, error) {
+// Wait returns the job once it has ended, or as it is after d, ten minutes at most.
+func (g JobClient) Wait(ctx context.Context, id session.ID, job session.JobID, d time.Duration) (session.Job, error) {
 	var out Data[session.Job]
 	q := url.Values{"timeout": {strconv.FormatInt(d.Milliseconds(), 10)}}
-	err := c.do(
+	err := g.client.do(
 		ctx,
 		call{
 			method: http.MethodPost,
@@ -53,10 +59,10 @@ func (c *Client) WaitJob(ctx context.Context, id session.ID, job session.JobID, 
 	return out.Data, err
 }
 
-// CancelJob ends the job with everything it started, and returns it when that is recorded.
-func (c *Client) CancelJob(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
+// Cancel ends the job with everything it started, and returns it when that is recorded.
+func (g JobClient) Cancel(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
 	var out Data[session.Job]
-	err := c.do(
+	err := g.client.do(
 		ctx,
 		call{method: http.MethodPost, path: path("session", string(id), "job", string(job), "cancel"), out: &out},
 	)

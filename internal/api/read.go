@@ -101,7 +101,7 @@ func (c *Client) Stats(ctx context.Context, since int64) (Stats, error) {
 // Asks returns the pending permission requests of a session, or of the location with "".
 func (c *Client) Asks(ctx context.Context, id session.ID) ([]session.PendingAsk, error) {
 	if id == "" {
-		out, err := get[Located[[]session.PendingAsk]](ctx, c, path("permission", "request"), nil)
+		out, err := get[AtLocation[[]session.PendingAsk]](ctx, c, path("permission", "request"), nil)
 		return out.Data, err
 	}
 	out, err := get[Data[[]session.PendingAsk]](ctx, c, path("session", string(id), "permission"), nil)
@@ -120,30 +120,36 @@ func (c *Client) Reply(ctx context.Context, id session.ID, a session.AskID, r Re
 }
 
 // Ask asks for a permission from outside any tool call. It does not wait for the reply.
-func (c *Client) Ask(ctx context.Context, id session.ID, r AskRequest) (Asked, error) {
-	var out Data[Asked]
+func (c *Client) Ask(ctx context.Context, id session.ID, r AskRequest) (AskReceipt, error) {
+	var out Data[AskReceipt]
 	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "permission"), in: r, out: &out})
 	return out.Data, err
 }
 
-// Questions returns the pending questions of a session, or of the location with "".
-func (c *Client) Questions(ctx context.Context, id session.ID) ([]session.QuestionAsked, error) {
+// QuestionClient calls the operations on questions of sessions.
+type QuestionClient struct{ client *Client }
+
+// Questions returns the operations on questions of sessions.
+func (c *Client) Questions() QuestionClient { return QuestionClient{c} }
+
+// List returns the pending questions of a session, or of the location with "".
+func (g QuestionClient) List(ctx context.Context, id session.ID) ([]session.QuestionAsked, error) {
 	if id == "" {
-		out, err := get[Located[[]session.QuestionAsked]](ctx, c, path("question", "request"), nil)
+		out, err := get[AtLocation[[]session.QuestionAsked]](ctx, g.client, path("question", "request"), nil)
 		return out.Data, err
 	}
-	out, err := get[Data[[]session.QuestionAsked]](ctx, c, path("session", string(id), "question"), nil)
+	out, err := get[Data[[]session.QuestionAsked]](ctx, g.client, path("session", string(id), "question"), nil)
 	return out.Data, err
 }
 
-// AnswerQuestion answers a question: a list of strings for each of its parts.
-func (c *Client) AnswerQuestion(ctx context.Context, id session.ID, q session.AskID, answers [][]string) error {
-	return c.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reply"), Answers{answers})
+// Answer answers a question: a list of strings for each of its parts.
+func (g QuestionClient) Answer(ctx context.Context, id session.ID, q session.AskID, answers [][]string) error {
+	return g.client.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reply"), Answers{answers})
 }
 
-// RejectQuestion refuses to answer, which stops the session's work.
-func (c *Client) RejectQuestion(ctx context.Context, id session.ID, q session.AskID) error {
-	return c.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reject"), nil)
+// Reject refuses to answer, which stops the session's work.
+func (g QuestionClient) Reject(ctx context.Context, id session.ID, q session.AskID) error {
+	return g.client.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reject"), nil)
 }
 
 // Approvals returns the saved permissions of a project, or of all with "". Those of "global" are those of the client's
@@ -200,40 +206,40 @@ func (c *Client) Location(ctx context.Context) (LocationInfo, error) {
 }
 
 // Agents returns the agents of the client's location.
-func (c *Client) Agents(ctx context.Context) (Located[[]session.Agent], error) {
-	return get[Located[[]session.Agent]](ctx, c, path("agent"), nil)
+func (c *Client) Agents(ctx context.Context) (AtLocation[[]session.Agent], error) {
+	return get[AtLocation[[]session.Agent]](ctx, c, path("agent"), nil)
 }
 
 // Skills returns the skills of the client's location, and what is wrong with some.
-func (c *Client) Skills(ctx context.Context) (Located[[]Skill], error) {
-	return get[Located[[]Skill]](ctx, c, path("skill"), nil)
+func (c *Client) Skills(ctx context.Context) (AtLocation[[]Skill], error) {
+	return get[AtLocation[[]Skill]](ctx, c, path("skill"), nil)
 }
 
 // Commands returns the commands of the client's location.
-func (c *Client) Commands(ctx context.Context) (Located[[]Command], error) {
-	return get[Located[[]Command]](ctx, c, path("command"), url.Values{"all": {"1"}})
+func (c *Client) Commands(ctx context.Context) (AtLocation[[]Command], error) {
+	return get[AtLocation[[]Command]](ctx, c, path("command"), url.Values{"all": {"1"}})
 }
 
 // Expand makes the prompt of a command at the client's location, running what its template wants to have run.
-func (c *Client) Expand(ctx context.Context, r ExpandRequest) (Expanded, error) {
-	var out Data[Expanded]
+func (c *Client) Expand(ctx context.Context, r ExpandRequest) (Expansion, error) {
+	var out Data[Expansion]
 	err := c.do(ctx, call{method: http.MethodPost, path: path("command", "expand"), in: r, out: &out})
 	return out.Data, err
 }
 
 // Models returns the models that can be used at the client's location.
-func (c *Client) Models(ctx context.Context) (Located[[]Model], error) {
-	return get[Located[[]Model]](ctx, c, path("model"), nil)
+func (c *Client) Models(ctx context.Context) (AtLocation[[]Model], error) {
+	return get[AtLocation[[]Model]](ctx, c, path("model"), nil)
 }
 
 // Providers returns the providers that can be used at the client's location.
-func (c *Client) Providers(ctx context.Context) (Located[[]Provider], error) {
-	return get[Located[[]Provider]](ctx, c, path("provider"), nil)
+func (c *Client) Providers(ctx context.Context) (AtLocation[[]Provider], error) {
+	return get[AtLocation[[]Provider]](ctx, c, path("provider"), nil)
 }
 
 // Provider returns one provider.
-func (c *Client) Provider(ctx context.Context, id string) (Located[Provider], error) {
-	return get[Located[Provider]](ctx, c, path("provider", id), nil)
+func (c *Client) Provider(ctx context.Context, id string) (AtLocation[Provider], error) {
+	return get[AtLocation[Provider]](ctx, c, path("provider", id), nil)
 }
 
 // Explain returns where the location's settings come from: those of the key and below it, all with "".

@@ -28,8 +28,8 @@ type ImportRequest struct {
 	Messages []jsontext.Value    `json:"messages,omitzero"`
 }
 
-// Imported says how far an import is. The session is shown in lists once all its messages are here.
-type Imported struct {
+// ImportResult says how far an import is. The session is shown in lists once all its messages are here.
+type ImportResult struct {
 	Session  session.Session `json:"session"`
 	Messages int             `json:"messages"`
 }

@@ -27,8 +27,8 @@ func (c *Client) Create(ctx context.Context, r CreateSession) (*session.Session,
 }
 
 // Import sends one piece of a session that was made elsewhere.
-func (c *Client) Import(ctx context.Context, r ImportRequest) (Imported, error) {
-	var out Data[Imported]
+func (c *Client) Import(ctx context.Context, r ImportRequest) (ImportResult, error) {
+	var out Data[ImportResult]
 	err := c.do(ctx, call{method: http.MethodPost, path: path("session", "import"), in: r, out: &out})
 	return out.Data, err
 }
@@ -158,28 +158,34 @@ func (c *Client) Status(ctx context.Context, id session.ID) (Status, error) {
 	return out.Data, err
 }
 
-// Inbox returns the prompts that wait, in the order of their promotion within each delivery.
-func (c *Client) Inbox(ctx context.Context, id session.ID) ([]*session.Input, error) {
-	out, err := get[Data[[]*session.Input]](ctx, c, path("session", string(id), "inbox"), nil)
+// InboxClient calls the operations on prompts that wait in a session.
+type InboxClient struct{ client *Client }
+
+// Inbox returns the operations on prompts that wait in a session.
+func (c *Client) Inbox() InboxClient { return InboxClient{c} }
+
+// List returns the prompts that wait, in the order of their promotion within each delivery.
+func (g InboxClient) List(ctx context.Context, id session.ID) ([]*session.Input, error) {
+	out, err := get[Data[[]*session.Input]](ctx, g.client, path("session", string(id), "inbox"), nil)
 	return out.Data, err
 }
 
 // Withdraw takes a pending prompt back.
-func (c *Client) Withdraw(ctx context.Context, id session.ID, m session.MessageID) error {
-	return c.change(ctx, http.MethodDelete, path("session", string(id), "inbox", string(m)), nil)
+func (g InboxClient) Withdraw(ctx context.Context, id session.ID, m session.MessageID) error {
+	return g.client.change(ctx, http.MethodDelete, path("session", string(id), "inbox", string(m)), nil)
 }
 
-// EditInput replaces what a pending prompt says.
-func (c *Client) EditInput(ctx context.Context, id session.ID, m session.MessageID, p session.Prompt) error {
-	return c.change(ctx, http.MethodPatch, path("session", string(id), "inbox", string(m)), InputPatch{Prompt: &p})
+// Edit replaces what a pending prompt says.
+func (g InboxClient) Edit(ctx context.Context, id session.ID, m session.MessageID, p session.Prompt) error {
+	return g.client.change(ctx, http.MethodPatch, path("session", string(id), "inbox", string(m)), InputPatch{Prompt: &p})
 }
 
 // Redirect switches a pending prompt between steer and queue.
-func (c *Client) Redirect(ctx context.Context, id session.ID, m session.MessageID, d session.Delivery) error {
-	return c.change(ctx, http.MethodPatch, path("session", string(id), "inbox", string(m)), InputPatch{Delivery: d})
+func (g InboxClient) Redirect(ctx context.Context, id session.ID, m session.MessageID, d session.Delivery) error {
+	return g.client.change(ctx, http.MethodPatch, path("session", string(id), "inbox", string(m)), InputPatch{Delivery: d})
 }
 
 // Reorder puts the pending prompts into the order of ms, which names each of them once.
-func (c *Client) Reorder(ctx context.Context, id session.ID, ms []session.MessageID) error {
-	return c.change(ctx, http.MethodPut, path("session", string(id), "inbox"), InboxOrder{ms})
+func (g InboxClient) Reorder(ctx context.Context, id session.ID, ms []session.MessageID) error {
+	return g.client.change(ctx, http.MethodPut, path("session", string(id), "inbox"), InboxOrder{ms})
 }

@@ -43,10 +43,10 @@ func (l *locationCache) Commands(ctx context.Context, at session.Location) ([]ap
 
 // Expand implements v2.Locations. It returns the prompt of a command, after it has run the shell commands of its
 // template.
-func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.ExpandRequest) (api.Expanded, error) {
+func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.ExpandRequest) (api.Expansion, error) {
 	p, err := l.load(ctx, at.Directory)
 	if err != nil {
-		return api.Expanded{}, err
+		return api.Expansion{}, err
 	}
 	c, err := l.commandSet(p).Get(r.Command)
 	if why := p.config.UntrustedCommandReason(strings.TrimPrefix(r.Command, "/")); err != nil && why != "" {
@@ -54,9 +54,9 @@ func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.E
 			At("command")
 	}
 	if err != nil {
-		return api.Expanded{}, err
+		return api.Expansion{}, err
 	}
-	out := api.Expanded{Subtask: c.Subtask != nil && *c.Subtask}
+	out := api.Expansion{Subtask: c.Subtask != nil && *c.Subtask}
 	if c.Agent != "" {
 		a, err := p.agents.Get(c.Agent)
 		if err != nil {

@@ -118,7 +118,7 @@ func (c v1Catalog) Commands() []opencode.Command {
 }
 
 // ExpandCommand implements v1.Catalog.
-func (c v1Catalog) ExpandCommand(ctx context.Context, r api.ExpandRequest) (api.Expanded, error) {
+func (c v1Catalog) ExpandCommand(ctx context.Context, r api.ExpandRequest) (api.Expansion, error) {
 	return c.Expand(ctx, session.Location{Directory: c.directory}, r)
 }
 

@@ -154,8 +154,8 @@ func (nowhere) Skills(context.Context, session.Location) ([]api.Skill, error) { 
 
 func (nowhere) Commands(context.Context, session.Location) ([]api.Command, error) { return nil, nil }
 
-func (nowhere) Expand(context.Context, session.Location, api.ExpandRequest) (api.Expanded, error) {
-	return api.Expanded{}, nil
+func (nowhere) Expand(context.Context, session.Location, api.ExpandRequest) (api.Expansion, error) {
+	return api.Expansion{}, nil
 }
 
 func (nowhere) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }

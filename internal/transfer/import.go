@@ -134,7 +134,7 @@ type sending struct {
 	api.ImportRequest
 }
 
-func (d *document) send(ctx context.Context, s sending, got *api.Imported) error {
+func (d *document) send(ctx context.Context, s sending, got *api.ImportResult) error {
 	skip, bytes := s.After, 0
 	flush := func() (err error) {
 		if len(s.Messages) == 0 {

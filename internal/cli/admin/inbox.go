@@ -40,7 +40,7 @@ func (g inboxCommands) inboxList() *cobra.Command {
 				ctx,
 				cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					ins, err := c.Inbox(ctx, s.ID)
+					ins, err := c.Inbox().List(ctx, s.ID)
 					if err != nil {
 						return err
 					}
@@ -79,7 +79,7 @@ func (g inboxCommands) changeInput(
 	f func(context.Context, *api.Client, []*session.Input, int) error,
 ) error {
 	return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
-		ins, err := c.Inbox(ctx, s.ID)
+		ins, err := c.Inbox().List(ctx, s.ID)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (g inboxCommands) inboxEdit() *cobra.Command {
 				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
 					p := ins[i].Prompt
 					p.Text = text
-					return c.EditInput(ctx, ins[i].SessionID, ins[i].ID, p)
+					return c.Inbox().Edit(ctx, ins[i].SessionID, ins[i].ID, p)
 				},
 			)
 		}),
@@ -162,7 +162,7 @@ func (g inboxCommands) inboxWithdraw() *cobra.Command {
 				args,
 				asJSON,
 				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-					return c.Withdraw(ctx, ins[i].SessionID, ins[i].ID)
+					return c.Inbox().Withdraw(ctx, ins[i].SessionID, ins[i].ID)
 				},
 			)
 		}),
@@ -190,7 +190,7 @@ func (g inboxCommands) inboxMove() *cobra.Command {
 							term.FirstLine(args[2], 20),
 						)
 					}
-					return c.Reorder(ctx, ins[i].SessionID, moveInput(ins, i, to-1))
+					return c.Inbox().Reorder(ctx, ins[i].SessionID, moveInput(ins, i, to-1))
 				},
 			)
 		}),
@@ -220,7 +220,7 @@ func (g inboxCommands) inboxRedirect(d session.Delivery, short string) *cobra.Co
 				args,
 				asJSON,
 				func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
-					return c.Redirect(ctx, ins[i].SessionID, ins[i].ID, d)
+					return c.Inbox().Redirect(ctx, ins[i].SessionID, ins[i].ID, d)
 				},
 			)
 		}),

@@ -59,7 +59,7 @@ func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, e
 			continue
 		}
 		var list []session.Job
-		list, err = c.Jobs(ctx, of[i].ID) // which knows what really runs
+		list, err = c.Jobs().List(ctx, of[i].ID) // which knows what really runs
 		for _, j := range list {
 			out = append(out, jobIn{of[i].ID, j})
 		}
@@ -260,7 +260,7 @@ const lookAgain = 300 * time.Millisecond
 // printLog prints the log from p.at on, piece by piece; as JSON one line for each.
 func (g jobCommands) printLog(ctx context.Context, c *api.Client, j jobIn, p printing) error {
 	for {
-		log, err := c.JobLog(ctx, j.SessionID, j.ID, p.at)
+		log, err := c.Jobs().Log(ctx, j.SessionID, j.ID, p.at)
 		if err != nil {
 			return err
 		}
@@ -273,7 +273,7 @@ func (g jobCommands) printLog(ctx context.Context, c *api.Client, j jobIn, p pri
 		case !p.follow || log.Status != session.JobRunning:
 			return g.inv.Out.Err
 		default:
-			if _, err := c.WaitJob(ctx, j.SessionID, j.ID, lookAgain); err != nil {
+			if _, err := c.Jobs().Wait(ctx, j.SessionID, j.ID, lookAgain); err != nil {
 				return err
 			}
 		}
@@ -323,7 +323,7 @@ func waitFor(ctx context.Context, c *api.Client, j *jobIn, timeout time.Duration
 		if timeout > 0 {
 			d = min(d, max(0, time.Until(end)))
 		}
-		now, err := c.WaitJob(ctx, j.SessionID, j.ID, d)
+		now, err := c.Jobs().Wait(ctx, j.SessionID, j.ID, d)
 		if err != nil {
 			return err
 		}
@@ -353,7 +353,7 @@ func (g jobCommands) jobsCancel() *cobra.Command {
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			for _, name := range args {
 				err := g.withJob(ctx, name, func(ctx context.Context, c *api.Client, j jobIn) error {
-					now, err := c.CancelJob(ctx, j.SessionID, j.ID)
+					now, err := c.Jobs().Cancel(ctx, j.SessionID, j.ID)
 					if err == nil {
 						g.inv.ReportChange(
 							asJSON,

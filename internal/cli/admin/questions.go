@@ -74,7 +74,7 @@ func (g questionCommands) listQuestions(
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Questions(ctx, id)
+	list, err := c.Questions().List(ctx, id)
 	return append([]session.QuestionAsked{}, list...), err
 }
 
@@ -95,7 +95,7 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := c.AnswerQuestion(ctx, q.SessionID, q.ID, answers); err != nil {
+				if err := c.Questions().Answer(ctx, q.SessionID, q.ID, answers); err != nil {
 					return err
 				}
 				g.inv.ReportChange(
@@ -141,7 +141,7 @@ func (g questionCommands) questionDismiss() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := c.RejectQuestion(ctx, q.SessionID, q.ID); err != nil {
+				if err := c.Questions().Reject(ctx, q.SessionID, q.ID); err != nil {
 					return err
 				}
 				g.inv.ReportChange(

@@ -298,11 +298,11 @@ func (places) Commands(context.Context, session.Location) ([]api.Command, error)
 	}, nil
 }
 
-func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expanded, error) {
+func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expansion, error) {
 	if r.Command != "ship" {
-		return api.Expanded{}, session.NotFound("command", r.Command, "ship").At("command")
+		return api.Expansion{}, session.NotFound("command", r.Command, "ship").At("command")
 	}
-	return api.Expanded{Prompt: session.Prompt{Text: "Ship " + r.Arguments + "."}, Subtask: true}, nil
+	return api.Expansion{Prompt: session.Prompt{Text: "Ship " + r.Arguments + "."}, Subtask: true}, nil
 }
 
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }

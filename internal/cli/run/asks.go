@@ -98,9 +98,9 @@ func sendAnswer(ctx context.Context, c *api.Client, a term.Answer) error {
 	case !a.Ask.IsQuestion():
 		return c.Reply(ctx, a.Ask.SessionID, a.Ask.ID, api.ReplyRequest{Reply: a.Reply, Message: a.Message})
 	case a.Reply == session.ReplyReject:
-		return c.RejectQuestion(ctx, a.Ask.SessionID, a.Ask.ID)
+		return c.Questions().Reject(ctx, a.Ask.SessionID, a.Ask.ID)
 	default:
-		return c.AnswerQuestion(ctx, a.Ask.SessionID, a.Ask.ID, a.Answers)
+		return c.Questions().Answer(ctx, a.Ask.SessionID, a.Ask.ID, a.Answers)
 	}
 }
 
@@ -156,7 +156,7 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 
 // waiting are the questions of a session as asks.
 func pendingQuestions(ctx context.Context, c *api.Client, id session.ID) ([]session.PendingAsk, error) {
-	list, err := c.Questions(ctx, id)
+	list, err := c.Questions().List(ctx, id)
 	var asks []session.PendingAsk
 	for _, q := range list {
 		asks = append(

@@ -504,7 +504,7 @@ func (t *conversation) interrupt(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
 		for m := range queued {
-			if err := t.api.Withdraw(ctx, id, m); err != nil &&
+			if err := t.api.Inbox().Withdraw(ctx, id, m); err != nil &&
 				!errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 				sendOrDone(ctx, t.failures, fmt.Errorf("withdraw a queued prompt: %w", err))
 			}

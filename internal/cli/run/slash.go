@@ -161,7 +161,7 @@ func (t *conversation) chooseName(kind, name string, names []string) (string, er
 
 // expandCommand sends the prompt of a command of this directory.
 func (t *conversation) expandCommand(ctx context.Context, c slashCommand) {
-	var expanded api.Expanded
+	var expanded api.Expansion
 	expand := func(ctx context.Context) (err error) {
 		expanded, err = t.api.Expand(ctx, api.ExpandRequest{Command: c.name, Arguments: c.arguments})
 		return err

@@ -60,8 +60,8 @@ type Validator interface {
 	Validate() error
 }
 
-// Documented is a body or a parameter that the document describes as another type.
-type Documented interface {
+// Documenter is a body or a parameter that the document describes as another type.
+type Documenter interface {
 	DocumentType() reflect.Type
 }
 

@@ -69,7 +69,7 @@ func (rt *requestType) addField(f reflect.StructField) error {
 	}
 	if kind, ok := f.Tag.Lookup("body"); ok {
 		rt.bodyIndex, rt.bodyOptional, rt.body = f.Index, kind == "optional", f.Type
-		if d, ok := reflect.Zero(f.Type).Interface().(Documented); ok {
+		if d, ok := reflect.Zero(f.Type).Interface().(Documenter); ok {
 			rt.body = d.DocumentType()
 		}
 		return nil
@@ -89,7 +89,7 @@ func (rt *requestType) addField(f reflect.StructField) error {
 		if isNumber(f.Type) {
 			p.Type = reflect.TypeFor[float64]()
 		}
-		if d, ok := reflect.Zero(f.Type).Interface().(Documented); ok {
+		if d, ok := reflect.Zero(f.Type).Interface().(Documenter); ok {
 			p.Type = d.DocumentType()
 		}
 		rt.parameters = append(rt.parameters, p)

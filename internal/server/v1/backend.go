@@ -42,7 +42,7 @@ type Catalog interface {
 	Agents() []opencode.Agent
 	Commands() []opencode.Command
 	// ExpandCommand returns the prompt of a command. It runs the shell commands of the command's template.
-	ExpandCommand(ctx context.Context, r api.ExpandRequest) (api.Expanded, error)
+	ExpandCommand(ctx context.Context, r api.ExpandRequest) (api.Expansion, error)
 	Skills() []opencode.Skill
 	Tools() []opencode.Tool
 	Providers() (Providers, error)

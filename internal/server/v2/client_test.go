@@ -96,16 +96,16 @@ func (w *world) answerAsk(t *testing.T, id session.ID) {
 	if err != nil || asked.Effect != session.Allow {
 		t.Errorf("asked %+v, %v", asked, err)
 	}
-	if qs, err := c.Questions(ctx, id); err != nil || len(qs) != 0 {
+	if qs, err := c.Questions().List(ctx, id); err != nil || len(qs) != 0 {
 		t.Errorf("questions %v, %v", qs, err)
 	}
-	if err := c.AnswerQuestion(ctx, id, "que_1", [][]string{{"a"}}); !errors.Is(
+	if err := c.Questions().Answer(ctx, id, "que_1", [][]string{{"a"}}); !errors.Is(
 		err,
 		&session.Error{Code: session.CodeNotFound, Kind: "question"},
 	) {
 		t.Errorf("answered %v", err)
 	}
-	if err := c.RejectQuestion(ctx, id, "que_1"); !errors.Is(
+	if err := c.Questions().Reject(ctx, id, "que_1"); !errors.Is(
 		err,
 		&session.Error{Code: session.CodeNotFound, Kind: "question"},
 	) {
@@ -129,15 +129,15 @@ func (w *world) inboxOperations(t *testing.T, id session.ID) {
 		}
 	}
 	if err := errors.Join(
-		c.Withdraw(ctx, id, "msg_b"), c.Reorder(ctx, id, []session.MessageID{"msg_c", "msg_a"}), c.EditInput(ctx, id, "msg_c", session.Prompt{Text: "better"}),
+		c.Inbox().Withdraw(ctx, id, "msg_b"), c.Inbox().Reorder(ctx, id, []session.MessageID{"msg_c", "msg_a"}), c.Inbox().Edit(ctx, id, "msg_c", session.Prompt{Text: "better"}),
 	); err != nil {
 		t.Error(err)
 	}
-	ins, err := c.Inbox(ctx, id)
+	ins, err := c.Inbox().List(ctx, id)
 	if err != nil || len(ins) != 2 || ins[0].Prompt.Text != "better" || ins[0].Asks != "deny" || !ins[0].Hold {
 		t.Errorf("inbox %+v, %v", ins, err)
 	}
-	if err := c.Redirect(ctx, id, "msg_a", session.Steer); err != nil {
+	if err := c.Inbox().Redirect(ctx, id, "msg_a", session.Steer); err != nil {
 		t.Error(err)
 	}
 }

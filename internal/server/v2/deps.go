@@ -90,7 +90,7 @@ func newData[T any](v T) api.Data[T] { return api.Data[T]{Data: v} }
 // listAt returns the location and a list of what list finds there.
 func listAt[T any](
 	ctx context.Context, d *deps, l session.Location, list func(context.Context, session.Location) ([]T, error),
-) (out api.Located[[]T], err error) {
+) (out api.AtLocation[[]T], err error) {
 	if out.Location, err = d.Locations.Location(ctx, l); err != nil {
 		return out, err
 	}
@@ -99,7 +99,7 @@ func listAt[T any](
 }
 
 // listNothing lists what no location has: references to other projects, and integrations, which are providers in cairn.
-func (d *deps) listNothing(ctx context.Context, in locationIn) (api.Located[[]struct{}], error) {
+func (d *deps) listNothing(ctx context.Context, in locationIn) (api.AtLocation[[]struct{}], error) {
 	return listAt(ctx, d, in.Location.Location, func(context.Context, session.Location) ([]struct{}, error) {
 		return []struct{}{}, nil
 	})

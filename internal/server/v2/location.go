@@ -37,7 +37,7 @@ func (h locationHandlers) get(ctx context.Context, in locationIn) (api.LocationI
 	return h.Locations.Location(ctx, in.Location.Location)
 }
 
-func (h locationHandlers) listAgents(ctx context.Context, in locationIn) (api.Located[[]session.Agent], error) {
+func (h locationHandlers) listAgents(ctx context.Context, in locationIn) (api.AtLocation[[]session.Agent], error) {
 	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Agents)
 	for i := range out.Data {
 		if out.Data[i].Permissions == nil {
@@ -47,7 +47,7 @@ func (h locationHandlers) listAgents(ctx context.Context, in locationIn) (api.Lo
 	return out, err
 }
 
-func (h locationHandlers) listSkills(ctx context.Context, in listIn) (api.Located[[]api.Skill], error) {
+func (h locationHandlers) listSkills(ctx context.Context, in listIn) (api.AtLocation[[]api.Skill], error) {
 	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Skills)
 	if !in.All {
 		out.Data = slices.DeleteFunc(out.Data, func(s api.Skill) bool { return s.Problem != "" })
@@ -55,7 +55,7 @@ func (h locationHandlers) listSkills(ctx context.Context, in listIn) (api.Locate
 	return out, err
 }
 
-func (h locationHandlers) listCommands(ctx context.Context, in listIn) (api.Located[[]api.Command], error) {
+func (h locationHandlers) listCommands(ctx context.Context, in listIn) (api.AtLocation[[]api.Command], error) {
 	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Commands)
 	for i := range out.Data {
 		if !in.All {
@@ -69,12 +69,12 @@ func (h locationHandlers) expandCommand(ctx context.Context, in struct {
 	Location operation.Location
 	Body     api.ExpandRequest `body:"required"`
 },
-) (api.Data[api.Expanded], error) {
+) (api.Data[api.Expansion], error) {
 	out, err := h.Locations.Expand(ctx, in.Location.Location, in.Body)
 	return newData(out), httpio.WithPart("body", err)
 }
 
-func (h locationHandlers) listModels(ctx context.Context, in locationIn) (api.Located[[]api.Model], error) {
+func (h locationHandlers) listModels(ctx context.Context, in locationIn) (api.AtLocation[[]api.Model], error) {
 	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Models)
 	for i := range out.Data {
 		out.Data[i].API = withSettings(out.Data[i].API)
@@ -82,7 +82,7 @@ func (h locationHandlers) listModels(ctx context.Context, in locationIn) (api.Lo
 	return out, err
 }
 
-func (h locationHandlers) listProviders(ctx context.Context, in locationIn) (api.Located[[]api.Provider], error) {
+func (h locationHandlers) listProviders(ctx context.Context, in locationIn) (api.AtLocation[[]api.Provider], error) {
 	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Providers)
 	for i := range out.Data {
 		out.Data[i].API = withSettings(out.Data[i].API)
@@ -105,7 +105,7 @@ func (h locationHandlers) getProvider(ctx context.Context, in struct {
 	locationIn
 	ProviderID string `path:"providerID"`
 },
-) (out api.Located[api.Provider], err error) {
+) (out api.AtLocation[api.Provider], err error) {
 	all, err := h.listProviders(ctx, in.locationIn)
 	if err != nil {
 		return out, err
@@ -118,7 +118,7 @@ func (h locationHandlers) getProvider(ctx context.Context, in struct {
 		}
 		return out, session.NotFound("provider", in.ProviderID, names...)
 	}
-	return api.Located[api.Provider]{Location: all.Location, Data: all.Data[i]}, nil
+	return api.AtLocation[api.Provider]{Location: all.Location, Data: all.Data[i]}, nil
 }
 
 // listFiles lists a directory of the location.
@@ -126,7 +126,7 @@ func (h locationHandlers) listFiles(ctx context.Context, in struct {
 	locationIn
 	Path string `query:"path"`
 },
-) (api.Located[[]api.FileEntry], error) {
+) (api.AtLocation[[]api.FileEntry], error) {
 	return listAt(
 		ctx,
 		h.deps,
@@ -147,7 +147,7 @@ func (h locationHandlers) findFiles(ctx context.Context, in struct {
 	Type  string  `query:"type" enum:"file,directory"`
 	Limit int64   `query:"limit" default:"100" min:"1" max:"1000"`
 },
-) (out api.Located[[]api.FileEntry], err error) {
+) (out api.AtLocation[[]api.FileEntry], err error) {
 	if in.Query == nil {
 		return out, httpio.NewInvalid("query", "query", "query is missing: it must say what to search for")
 	}

@@ -45,7 +45,7 @@ func (h permissionHandlers) list(ctx context.Context, in sessionFieldsIn) (api.D
 }
 
 // listAll lists the pending asks of the sessions of the location.
-func (h permissionHandlers) listAll(ctx context.Context, in listIn) (api.Located[[]session.PendingAsk], error) {
+func (h permissionHandlers) listAll(ctx context.Context, in listIn) (api.AtLocation[[]session.PendingAsk], error) {
 	return listAt(ctx, h.deps, in.Location.Location,
 		func(ctx context.Context, l session.Location) ([]session.PendingAsk, error) {
 			rows, err := h.readPendingAt(ctx, l.Directory)
@@ -78,7 +78,7 @@ func (h permissionHandlers) get(ctx context.Context, in struct {
 func (h permissionHandlers) create(
 	ctx context.Context,
 	in bodyOf[api.AskRequest],
-) (out api.Data[api.Asked], err error) {
+) (out api.Data[api.AskReceipt], err error) {
 	b := in.Body
 	switch {
 	case b.Action == "":
@@ -94,7 +94,7 @@ func (h permissionHandlers) create(
 	effect, id, err := h.Asks.AskExternally(ctx, in.SessionID, session.PendingAsk{
 		ID: b.ID, Action: b.Action, Resources: b.Resources, Save: b.Save, Metadata: b.Metadata, Source: b.Source, Agent: b.Agent,
 	})
-	return newData(api.Asked{ID: id, Effect: effect}), httpio.WithPart("body", err)
+	return newData(api.AskReceipt{ID: id, Effect: effect}), httpio.WithPart("body", err)
 }
 
 func (h permissionHandlers) reply(ctx context.Context, in struct {

@@ -29,7 +29,7 @@ func (h questionHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]se
 }
 
 // listAll lists the pending questions of the sessions of the location.
-func (h questionHandlers) listAll(ctx context.Context, in locationIn) (api.Located[[]session.QuestionAsked], error) {
+func (h questionHandlers) listAll(ctx context.Context, in locationIn) (api.AtLocation[[]session.QuestionAsked], error) {
 	return listAt(ctx, h.deps, in.Location.Location,
 		func(ctx context.Context, l session.Location) ([]session.QuestionAsked, error) {
 			rows, err := h.readPendingAt(ctx, l.Directory)

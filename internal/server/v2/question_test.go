@@ -44,28 +44,28 @@ func TestQuestionsAndTodos(t *testing.T) {
 			t.Error(todos, err)
 		}
 		first := w.oneQuestion(t, created.ID)
-		if err := c.AnswerQuestion(ctx, created.ID, first.ID, [][]string{{"a"}, {"b"}}); !errors.Is(
+		if err := c.Questions().Answer(ctx, created.ID, first.ID, [][]string{{"a"}, {"b"}}); !errors.Is(
 			err,
 			&session.Error{Code: session.CodeInvalid},
 		) {
 			t.Error(err)
 		}
-		if err := c.AnswerQuestion(ctx, created.ID, first.ID, [][]string{{"Red"}}); err != nil {
+		if err := c.Questions().Answer(ctx, created.ID, first.ID, [][]string{{"Red"}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if err := c.AnswerQuestion(ctx, created.ID, first.ID, [][]string{{"Red"}}); !errors.Is(
+		if err := c.Questions().Answer(ctx, created.ID, first.ID, [][]string{{"Red"}}); !errors.Is(
 			err,
 			&session.Error{Code: session.CodeNotFound, Kind: "question"},
 		) {
 			t.Error(err)
 		}
 		second := w.oneQuestion(t, created.ID)
-		if err := c.RejectQuestion(ctx, created.ID, second.ID); err != nil || second.ID == first.ID {
+		if err := c.Questions().Reject(ctx, created.ID, second.ID); err != nil || second.ID == first.ID {
 			t.Error(second, err)
 		}
 		synctest.Wait()
-		if qs, err := c.Questions(ctx, ""); err != nil || len(qs) != 0 {
+		if qs, err := c.Questions().List(ctx, ""); err != nil || len(qs) != 0 {
 			t.Error(qs, err)
 		}
 	})
@@ -75,7 +75,7 @@ func TestQuestionsAndTodos(t *testing.T) {
 func (w *world) oneQuestion(t *testing.T, id session.ID) session.QuestionAsked {
 	t.Helper()
 	ctx, c := t.Context(), w.client
-	qs, err := c.Questions(ctx, "")
+	qs, err := c.Questions().List(ctx, "")
 	if err != nil || len(qs) != 1 || !strings.HasPrefix(string(qs[0].ID), "que_") {
 		t.Fatal(qs, err)
 	}
@@ -88,7 +88,7 @@ func (w *world) oneQuestion(t *testing.T, id session.ID) session.QuestionAsked {
 	if diff := cmp.Diff(want, qs[0]); diff != "" {
 		t.Error(diff)
 	}
-	if own, err := c.Questions(ctx, id); err != nil || !cmp.Equal(own, qs) {
+	if own, err := c.Questions().List(ctx, id); err != nil || !cmp.Equal(own, qs) {
 		t.Error(own, err)
 	}
 	for _, session := range []session.ID{"", id} {

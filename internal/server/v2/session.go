@@ -62,7 +62,7 @@ func (h sessionHandlers) importSession(ctx context.Context, in struct {
 	All      allFields
 	Body     api.ImportRequest `body:"required"`
 },
-) (out api.Data[api.Imported], err error) {
+) (out api.Data[api.ImportResult], err error) {
 	b := in.Body
 	b.Session.Location = in.Location.Location
 	imported, err := h.Commands.ImportSession(ctx, command.ImportRequest{
@@ -71,7 +71,7 @@ func (h sessionHandlers) importSession(ctx context.Context, in struct {
 	if err != nil {
 		return out, httpio.WithPart("body", err)
 	}
-	return newData(api.Imported{
+	return newData(api.ImportResult{
 		Session: publicSession(imported.Session, in.All), Messages: imported.Messages,
 	}), nil
 }

@@ -139,11 +139,11 @@ func (places) Commands(context.Context, session.Location) ([]api.Command, error)
 	}, nil
 }
 
-func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expanded, error) {
+func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expansion, error) {
 	if r.Command != "ship" {
-		return api.Expanded{}, session.NotFound("command", r.Command, "ship").At("command")
+		return api.Expansion{}, session.NotFound("command", r.Command, "ship").At("command")
 	}
-	return api.Expanded{Prompt: session.Prompt{Text: "Ship " + r.Arguments + ".", Agent: "plan"}}, nil
+	return api.Expansion{Prompt: session.Prompt{Text: "Ship " + r.Arguments + ".", Agent: "plan"}}, nil
 }
 
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) {
