@@ -36,7 +36,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 			case kerr != nil:
 				return cmp.Or(err, kerr)
 			case err != nil:
-				g.inv.Note("the store cannot be opened, so the list may be incomplete: " + err.Error())
+				g.inv.Note("cairn cannot start here, so the list may be incomplete: " + err.Error())
 			}
 			defer tell(m.ProviderID)
 			if asJSON {

@@ -106,7 +106,7 @@ func (g modelCommands) usableModels(ctx context.Context) (models []api.Model, er
 	if models, oerr = g.inv.Host.Models().UsableModels(ctx, o); oerr != nil {
 		return nil, err
 	}
-	g.inv.Note("the store cannot be opened, so the list may be incomplete: " + err.Error())
+	g.inv.Note("cairn cannot start here, so the list may be incomplete: " + err.Error())
 	return models, nil
 }
 

@@ -6,7 +6,7 @@ const rootHelp = `cairn runs coding-agent sessions and stores every prompt, mode
 happens, so that a session continues after a crash, a restart or Ctrl-C.
 
   cairn run "What does this project do?"     ask about this directory
-  cairn run -c "Now explain the tests"       continue the newest session of this directory
+  cairn run -c "read go.mod"                 continue the newest session of this directory
   cairn run "replace foo with bar in a.txt"  approve each change before it is made
 
   cairn session list                         list the sessions of this directory

@@ -155,6 +155,17 @@ func (g attachCommand) runLines(ctx context.Context, c *api.Client, s *session.S
 		if text == "" {
 			continue
 		}
+		if name, _, ok := parseSlash(text); ok && isConversationCommand(name) {
+			switch name {
+			case "quit", "exit", "q":
+				return g.linesResult(worst)
+			case "new":
+				s = nil
+			default:
+				g.inv.Note(fmt.Sprintf("/%s works on a terminal only", name))
+			}
+			continue
+		}
 		r := g.lineRunner(c, s, text)
 		if f.server.url != "" {
 			r.plan.server = &f.server
@@ -165,6 +176,9 @@ func (g attachCommand) runLines(ctx context.Context, c *api.Client, s *session.S
 		if out.ExitCode != cli.ExitOK {
 			worst = out.ExitCode
 		}
+		if out.ExitCode == cli.ExitUsage {
+			continue // the prompt was refused and the session is as it was
+		}
 		if r.progress == nil || out.ExitCode == cli.ExitInterrupted || g.inv.Out.Err != nil {
 			break
 		}
@@ -173,6 +187,11 @@ func (g attachCommand) runLines(ctx context.Context, c *api.Client, s *session.S
 	if err := in.Err(); err != nil {
 		return fmt.Errorf("read standard input: %w", err)
 	}
+	return g.linesResult(worst)
+}
+
+// linesResult returns the error of a conversation without a terminal whose worst exit code is worst.
+func (g attachCommand) linesResult(worst cli.ExitCode) error {
 	if worst != cli.ExitOK {
 		return &cli.ExitError{Code: worst}
 	}
@@ -201,6 +220,11 @@ func (g attachCommand) lineRunner(c *api.Client, s *session.Session, text string
 		r.plan.command, r.plan.prompt.Text = name, arguments
 	}
 	return r
+}
+
+// isConversationCommand reports whether a slash command is one of the conversation's own (see runCommand).
+func isConversationCommand(name string) bool {
+	return slices.Contains(conversationCommands, name)
 }
 
 // parseSlash splits a line such as "/review main.go" into the command's name and its arguments. A path is no command.

@@ -64,6 +64,10 @@ func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
 	if f.auto {
 		p.asks = "allow"
 	}
+	if f.share && g.inv.IsOpenCode() { // scripts for OpenCode pass it; sharing may fail there, too
+		f.share = false
+		g.inv.Note("the session is not shared: cairn publishes nothing")
+	}
 	if err := f.check(); err != nil {
 		return p, err
 	}

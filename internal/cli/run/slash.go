@@ -22,6 +22,9 @@ const slashHelp = `/new               begin another session
 /NAME ARGUMENTS    run a command of this directory; cairn command list shows them
 Any other line is a prompt. While the session works, prompts are queued.`
 
+// conversationCommands are the commands that runCommand handles itself.
+var conversationCommands = []string{"help", "?", "quit", "exit", "q", "abort", "new", "sessions", "agents", "models"}
+
 // slashCommand is a typed line that begins with a slash.
 type slashCommand struct{ name, arguments string }
 
