@@ -2,6 +2,8 @@ package archtest
 
 import "strings"
 
+const jsonModule = "github.com/go-json-experiment/json"
+
 // ban is an import path, with everything below it, that the house does without.
 type ban struct{ path, reason string }
 
@@ -31,7 +33,7 @@ var bans = []ban{
 	{"github.com/pkg/errors", "use errors and %w"},
 }
 
-// linkedBans are packages that may not reach the binary even through somebody else's import.
+// linkedBans are packages that may not be linked into the binary, not even through another module.
 var linkedBans = []string{
 	"testing",
 	"charm.land/glamour",
@@ -54,8 +56,8 @@ func checkBans(t *Tree) []Finding {
 	for _, p := range t.sorted() {
 		for _, f := range p.Files {
 			for _, imp := range f.Imports {
-				if b, ok := banned(imp); ok {
-					out = append(out, found(f.Path, "imports %s: %s", imp, b.reason))
+				if b, ok := findBan(imp); ok {
+					out = append(out, newFinding(f.Path, "imports %s: %s", imp, b.reason))
 				}
 			}
 		}
@@ -63,12 +65,12 @@ func checkBans(t *Tree) []Finding {
 	return out
 }
 
-func banned(imp string) (ban, bool) {
+func findBan(imp string) (ban, bool) {
 	for _, b := range bans {
 		if imp == "math/rand/v2" || strings.HasPrefix(imp, "log/") {
 			continue // these replace what they stand below
 		}
-		if within(imp, b.path) {
+		if isWithin(imp, b.path) {
 			return b, true
 		}
 	}
@@ -80,8 +82,8 @@ func checkLinked(deps []string) []Finding {
 	var out []Finding
 	for _, dep := range deps {
 		for _, b := range linkedBans {
-			if within(dep, b) {
-				out = append(out, found(dep, "is linked into the binary and must not be; go list -deps shows who pulls it, "+
+			if isWithin(dep, b) {
+				out = append(out, newFinding(dep, "is linked into the binary and must not be; go list -deps shows who pulls it, "+
 					"docs/adr/0001 says what it costs"))
 			}
 		}
@@ -89,4 +91,4 @@ func checkLinked(deps []string) []Finding {
 	return out
 }
 
-func within(imp, root string) bool { return imp == root || strings.HasPrefix(imp, root+"/") }
+func isWithin(imp, root string) bool { return imp == root || strings.HasPrefix(imp, root+"/") }

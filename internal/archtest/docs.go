@@ -6,20 +6,23 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 const (
-	walkFile    = "docs/WALK.md"
-	planned     = "(planned)"
-	maxAgents   = 100 // lines of AGENTS.md
-	dependences = "docs/adr/0001-dependencies.md"
+	walkFile      = "docs/WALK.md"
+	planned       = "(planned)"
+	maxAgents     = 100 // lines of AGENTS.md
+	dependencyADR = "docs/adr/0001-dependencies.md"
 )
 
 var (
-	quoted = regexp.MustCompile("`([^`]+)`")
-	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	adr    = regexp.MustCompile(`^([0-9]{4})-[a-z0-9-]+\.md$`)
+	quoted       = regexp.MustCompile("`([^`]+)`")
+	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	// dependencyRow matches a row of the table of dependencies and captures the module path.
+	dependencyRow = regexp.MustCompile("^\\| `([^`]+)` \\|")
+	adrName       = regexp.MustCompile(`^([0-9]{4})-[a-z0-9-]+\.md$`)
 )
 
 // checkWalk: every row of the walk's table names files under internal/ and, for each, a function in it. A row
@@ -27,7 +30,7 @@ var (
 func checkWalk(t *Tree) []Finding {
 	src, err := fs.ReadFile(t.FS, walkFile)
 	if err != nil {
-		return []Finding{found(walkFile, "cannot be read: %v", err)}
+		return []Finding{newFinding(walkFile, "cannot be read: %v", err)}
 	}
 	var out, ahead []Finding
 	rows, waiting := 0, 0
@@ -38,17 +41,17 @@ func checkWalk(t *Tree) []Finding {
 		}
 		rows++
 		at := walkFile + " row " + strings.TrimSpace(cells[1])
-		missing, wrong := t.walkRow(at, cells)
+		missing, wrong := t.checkWalkRow(at, cells)
 		if !strings.Contains(line, planned) {
 			out = append(append(out, missing...), wrong...)
 			continue
 		}
 		waiting += len(missing)
-		ahead = append(append(ahead, wrong...), found(at, "is marked %s, but the walk is complete; take the mark away", planned))
+		ahead = append(append(ahead, wrong...), newFinding(at, "is marked %s, but the walk is complete; take the mark away", planned))
 	}
 	switch {
 	case rows == 0:
-		return append(out, found(walkFile, "has no table: | # | open | function | what happens |"))
+		return append(out, newFinding(walkFile, "has no table: | # | open | function | what happens |"))
 	case waiting > 0:
 		return out
 	default:
@@ -56,26 +59,26 @@ func checkWalk(t *Tree) []Finding {
 	}
 }
 
-// walkRow checks one row: files that do not exist, and what is wrong with the others.
-func (t *Tree) walkRow(at string, cells []string) (missing, wrong []Finding) {
-	files, funcs := quotes(cells[2]), quotes(cells[3])
+// checkWalkRow checks one row: files that do not exist, and what is wrong with the others.
+func (t *Tree) checkWalkRow(at string, cells []string) (missing, wrong []Finding) {
+	files, funcs := backquoted(cells[2]), backquoted(cells[3])
 	if len(files) == 0 || len(files) != len(funcs) {
-		return nil, []Finding{found(at, "names %d files and %d functions; give each file its function, in order",
+		return nil, []Finding{newFinding(at, "names %d files and %d functions; give each file its function, in order",
 			len(files), len(funcs))}
 	}
 	for i, file := range files {
-		f := t.file("internal/" + file)
+		f := t.findFile("internal/" + file)
 		switch {
 		case f == nil:
-			missing = append(missing, found(at, "internal/%s does not exist; mend the row, or mark it %s", file, planned))
-		case !declares(f, funcs[i]):
-			wrong = append(wrong, found(at, "internal/%s has no function %s", file, funcs[i]))
+			missing = append(missing, newFinding(at, "internal/%s does not exist; mend the row, or mark it %s", file, planned))
+		case !declaresFunc(f, funcs[i]):
+			wrong = append(wrong, newFinding(at, "internal/%s has no function %s", file, funcs[i]))
 		}
 	}
 	return missing, wrong
 }
 
-func (t *Tree) file(name string) *File {
+func (t *Tree) findFile(name string) *File {
 	for _, p := range t.Packages {
 		for _, f := range p.Files {
 			if f.Path == name {
@@ -86,7 +89,7 @@ func (t *Tree) file(name string) *File {
 	return nil
 }
 
-func declares(f *File, name string) bool {
+func declaresFunc(f *File, name string) bool {
 	for _, decl := range f.AST.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok && funcName(fn) == name {
 			return true
@@ -95,7 +98,7 @@ func declares(f *File, name string) bool {
 	return false
 }
 
-func quotes(cell string) []string {
+func backquoted(cell string) []string {
 	var out []string
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
 		out = append(out, m[1])
@@ -111,17 +114,17 @@ func checkLinks(t *Tree) []Finding {
 	for _, doc := range t.documents() {
 		src, err := fs.ReadFile(t.FS, doc)
 		if err != nil {
-			out = append(out, found(doc, "cannot be read: %v", err))
+			out = append(out, newFinding(doc, "cannot be read: %v", err))
 			continue
 		}
-		for _, m := range link.FindAllStringSubmatch(withoutCode(string(src)), -1) {
+		for _, m := range markdownLink.FindAllStringSubmatch(withoutCode(string(src)), -1) {
 			target, _, _ := strings.Cut(m[1], "#")
 			if target == "" || strings.Contains(target, ":") {
 				continue // within the page, or out in the world
 			}
 			to := path.Join(path.Dir(doc), target)
 			if _, err := fs.Stat(t.FS, to); err != nil {
-				out = append(out, found(doc, "links to %s, which does not exist", target))
+				out = append(out, newFinding(doc, "links to %s, which does not exist", target))
 			}
 		}
 	}
@@ -161,72 +164,78 @@ func withoutCode(src string) string {
 // checkPapers: AGENTS.md stays short, the glossary has every reserved verb, decisions are numbered without gaps and
 // say what was given up, and every direct dependency has its reason.
 func checkPapers(t *Tree) []Finding {
-	out := t.agents()
-	out = append(out, t.glossary()...)
-	out = append(out, t.decisions()...)
-	return append(out, t.dependencies()...)
+	out := t.checkAgentsPage()
+	out = append(out, t.checkGlossary()...)
+	out = append(out, t.checkDecisions()...)
+	return append(out, t.checkDependencies()...)
 }
 
-func (t *Tree) agents() []Finding {
+func (t *Tree) checkAgentsPage() []Finding {
 	src, err := fs.ReadFile(t.FS, "AGENTS.md")
 	if err != nil {
-		return []Finding{found("AGENTS.md", "cannot be read: %v", err)}
+		return []Finding{newFinding("AGENTS.md", "cannot be read: %v", err)}
 	}
 	if n := strings.Count(string(src), "\n"); n > maxAgents {
-		return []Finding{found("AGENTS.md", "has %d lines, more than %d; it is a map, not a manual", n, maxAgents)}
+		return []Finding{newFinding("AGENTS.md", "has %d lines, more than %d; it is a map, not a manual", n, maxAgents)}
 	}
 	return nil
 }
 
-func (t *Tree) glossary() []Finding {
+func (t *Tree) checkGlossary() []Finding {
 	src, err := fs.ReadFile(t.FS, "docs/GLOSSARY.md")
 	if err != nil {
-		return []Finding{found("docs/GLOSSARY.md", "cannot be read: %v", err)}
+		return []Finding{newFinding("docs/GLOSSARY.md", "cannot be read: %v", err)}
 	}
 	var out []Finding
 	for _, verb := range sortedKeys(verbs) {
 		if !strings.Contains(string(src), "**"+verb+"**") {
-			out = append(out, found("docs/GLOSSARY.md", "does not explain the reserved verb **%s**", verb))
+			out = append(out, newFinding("docs/GLOSSARY.md", "does not explain the reserved verb **%s**", verb))
 		}
 	}
 	return out
 }
 
-func (t *Tree) decisions() []Finding {
+func (t *Tree) checkDecisions() []Finding {
 	names, _ := fs.Glob(t.FS, "docs/adr/*.md") // the pattern is well-formed; sorted
 	var out []Finding
 	for i, name := range names {
-		m := adr.FindStringSubmatch(path.Base(name))
+		m := adrName.FindStringSubmatch(path.Base(name))
 		if m == nil || m[1] != fmt.Sprintf("%04d", i+1) {
-			out = append(out, found(name, "is not number %04d; decisions are NNNN-a-few-words.md without gaps", i+1))
+			out = append(out, newFinding(name, "is not number %04d; decisions are NNNN-a-few-words.md without gaps", i+1))
 		}
 		src, err := fs.ReadFile(t.FS, name)
 		if err != nil {
-			out = append(out, found(name, "cannot be read: %v", err))
+			out = append(out, newFinding(name, "cannot be read: %v", err))
 			continue
 		}
 		for _, part := range []string{"## Context", "## Decision", "## What we gave up"} {
 			if !strings.Contains(string(src), part+"\n") {
-				out = append(out, found(name, "has no section %q", part))
+				out = append(out, newFinding(name, "has no section %q", part))
 			}
 		}
 	}
 	return out
 }
 
-func (t *Tree) dependencies() []Finding {
+func (t *Tree) checkDependencies() []Finding {
 	mod, err := fs.ReadFile(t.FS, "go.mod")
 	if err != nil {
-		return []Finding{found("go.mod", "cannot be read: %v", err)}
+		return []Finding{newFinding("go.mod", "cannot be read: %v", err)}
 	}
-	reasons, err := fs.ReadFile(t.FS, dependences)
+	reasons, err := fs.ReadFile(t.FS, dependencyADR)
 	if err != nil {
-		return []Finding{found(dependences, "cannot be read: %v", err)}
+		return []Finding{newFinding(dependencyADR, "cannot be read: %v", err)}
 	}
 	var out []Finding
-	for _, dep := range directRequires(string(mod)) {
+	direct := directRequires(string(mod))
+	for _, dep := range direct {
 		if !strings.Contains(string(reasons), "`"+dep+"`") {
-			out = append(out, found(dependences, "gives no reason for `%s`; a dependency needs its line", dep))
+			out = append(out, newFinding(dependencyADR, "gives no reason for `%s`; a dependency needs its line", dep))
+		}
+	}
+	for line := range strings.Lines(string(reasons)) {
+		if m := dependencyRow.FindStringSubmatch(line); m != nil && !slices.Contains(direct, m[1]) {
+			out = append(out, newFinding(dependencyADR, "explains `%s`, which go.mod does not require", m[1]))
 		}
 	}
 	return out

@@ -6,47 +6,47 @@ import "strings"
 type kind string
 
 const (
-	words      kind = "words"
-	rules      kind = "rules"
-	record     kind = "record"
-	loop       kind = "loop"
-	driver     kind = "driver"
-	capability kind = "capability"
-	view       kind = "view"
-	surface    kind = "surface"
-	wiring     kind = "wiring"
-	proof      kind = "proof" // exists to test or check the others
+	wordsKind      kind = "words"
+	rulesKind      kind = "rules"
+	recordKind     kind = "record"
+	loopKind       kind = "loop"
+	driverKind     kind = "driver"
+	capabilityKind kind = "capability"
+	viewKind       kind = "view"
+	surfaceKind    kind = "surface"
+	wiringKind     kind = "wiring"
+	proofKind      kind = "proof" // exists to test or check the others
 )
 
-type place struct {
+type floorEntry struct {
 	floor int
 	kind  kind
 }
 
 // house is the floor table. A new package gets its line here in the change that creates it.
-var house = []struct {
+var floors = []struct {
 	floor    int
 	kind     kind
 	packages string
 }{
-	{0, words, "session llm fault spelling"},
-	{1, rules, "permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire"},
-	{2, rules, "tool/workpath"},
-	{2, record, "projection eventlog"},
-	{3, loop, "engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/title"},
-	{4, capability, "auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty"},
-	{4, driver, "store/sqlstore store/sqlite store/postgres"},
-	{4, driver, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
-	{4, driver, "llm/provider llm/script llm/guide llm/replay"},
-	{4, driver, "tool/file tool/search tool/exec tool/dialog tool/web"},
-	{4, proof, "check store/storetest llm/llmtest"},
-	{5, proof, "tool/tooltest"},
-	{5, view, "opencode jsontree server/openapi server/broadcast"},
-	{6, surface, "api transfer server server/v1 server/v2 server/sse server/httpio server/operation cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root"},
-	{6, proof, "server/contracttest"},
-	{5, wiring, "models"},
-	{7, wiring, "host main"},
-	{7, proof, "crashtest archtest ./bench"},
+	{0, wordsKind, "session llm fault spelling"},
+	{1, rulesKind, "permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire"},
+	{2, rulesKind, "tool/workpath"},
+	{2, recordKind, "projection eventlog"},
+	{3, loopKind, "engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/title"},
+	{4, capabilityKind, "auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty"},
+	{4, driverKind, "store/sqlstore store/sqlite store/postgres"},
+	{4, driverKind, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
+	{4, driverKind, "llm/provider llm/script llm/guide llm/replay"},
+	{4, driverKind, "tool/file tool/search tool/exec tool/dialog tool/web"},
+	{4, proofKind, "check store/storetest llm/llmtest"},
+	{5, proofKind, "tool/tooltest"},
+	{5, viewKind, "opencode jsontree server/openapi server/broadcast"},
+	{6, surfaceKind, "api transfer server server/v1 server/v2 server/sse server/httpio server/operation cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root"},
+	{6, proofKind, "server/contracttest"},
+	{5, wiringKind, "models"},
+	{7, wiringKind, "host main"},
+	{7, proofKind, "crashtest archtest ./bench"},
 }
 
 // edge is an allowed exception from one package to another.
@@ -155,7 +155,7 @@ var driverEdges = []edge{
 	{"./bench", "store/sqlite", "a long history is written in a second, and the store is measured beside bare SQLite"},
 }
 
-func allowed(list []edge, from, to string) bool {
+func hasEdge(list []edge, from, to string) bool {
 	for _, e := range list {
 		if e.from == from && e.to == to {
 			return true
@@ -164,16 +164,16 @@ func allowed(list []edge, from, to string) bool {
 	return false
 }
 
-// placeOf finds a package in the floor table.
-func placeOf(name string) (place, bool) {
-	for _, row := range house {
+// floorOf finds a package in the floor table.
+func floorOf(name string) (floorEntry, bool) {
+	for _, row := range floors {
 		for _, p := range strings.Fields(row.packages) {
 			if p == name {
-				return place{row.floor, row.kind}, true
+				return floorEntry{row.floor, row.kind}, true
 			}
 		}
 	}
-	return place{}, false
+	return floorEntry{}, false
 }
 
 // checkFloors is law 1: a package imports lower floors, never its own or a higher one.
@@ -183,54 +183,54 @@ func placeOf(name string) (place, bool) {
 func checkFloors(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sorted() {
-		if p.testOnly() {
+		if p.isTestOnly() {
 			continue
 		}
-		from, ok := placeOf(p.Name)
+		from, ok := floorOf(p.Name)
 		if !ok {
-			out = append(out, found(p.Name, "has no floor; add it to the table in internal/archtest/floors.go "+
+			out = append(out, newFinding(p.Name, "has no floor; add it to the table in internal/archtest/floors.go "+
 				"on the lowest floor that is above everything it imports"))
 			continue
 		}
-		imports := t.edges(p, false)
+		imports := t.importEdges(p, false)
 		for _, to := range sortedKeys(imports) {
-			out = append(out, climbs(p.Name, from, to, imports[to])...)
+			out = append(out, checkImport(p.Name, from, to, imports[to])...)
 		}
-		imports = t.edges(p, true)
+		imports = t.importEdges(p, true)
 		for _, to := range sortedKeys(imports) {
-			out = append(out, testClimbs(from, to, imports[to])...)
+			out = append(out, checkTestImport(from, to, imports[to])...)
 		}
 	}
 	return out
 }
 
-func climbs(name string, from place, to, file string) []Finding {
-	target, ok := placeOf(to)
+func checkImport(name string, from floorEntry, to, file string) []Finding {
+	target, ok := floorOf(to)
 	switch {
 	case !ok:
 		return nil // reported where that package stands
 	case target.floor < from.floor:
 		return nil
 	case target.floor > from.floor:
-		return []Finding{found(file, "%s (floor %d) imports %s (floor %d): imports point down; declare the one or "+
+		return []Finding{newFinding(file, "%s (floor %d) imports %s (floor %d): imports point down; declare the one or "+
 			"two methods you need as an interface where you stand", name, from.floor, to, target.floor)}
-	case allowed(sameFloor, name, to) || allowed(driverEdges, name, to):
+	case hasEdge(sameFloor, name, to) || hasEdge(driverEdges, name, to):
 		return nil
 	default:
-		return []Finding{found(file, "%s imports %s on its own floor %d; if it must, list the edge with its reason "+
+		return []Finding{newFinding(file, "%s imports %s on its own floor %d; if it must, list the edge with its reason "+
 			"in sameFloor (internal/archtest/floors.go)", name, to, from.floor)}
 	}
 }
 
-func testClimbs(from place, to, file string) []Finding {
-	target, ok := placeOf(to)
+func checkTestImport(from floorEntry, to, file string) []Finding {
+	target, ok := floorOf(to)
 	switch {
-	case !ok, target.floor <= from.floor, target.kind == driver, target.kind == proof:
+	case !ok, target.floor <= from.floor, target.kind == driverKind, target.kind == proofKind:
 		return nil
-	case to == "host" && from.kind == surface:
+	case to == "host" && from.kind == surfaceKind:
 		return nil
 	default:
-		return []Finding{found(file, "a test on floor %d imports %s (floor %d); move the test up to what it tests",
+		return []Finding{newFinding(file, "a test on floor %d imports %s (floor %d); move the test up to what it tests",
 			from.floor, to, target.floor)}
 	}
 }

@@ -5,21 +5,19 @@ import (
 	"strings"
 )
 
-const jsonModule = "github.com/go-json-experiment/json"
-
 // checkDrivers is law 2: a driver is imported by host only. Nobody else can know whether it is SQLite. Tests may
 // wire a real driver instead of a mock.
 func checkDrivers(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sorted() {
-		if p.Name == "host" || p.testOnly() {
+		if p.Name == "host" || p.isTestOnly() {
 			continue
 		}
-		imports := t.edges(p, false)
+		imports := t.importEdges(p, false)
 		for _, to := range sortedKeys(imports) {
-			target, _ := placeOf(to)
-			if target.kind == driver && !allowed(driverEdges, p.Name, to) {
-				out = append(out, found(imports[to], "%s imports the driver %s; only host may: take an interface "+
+			target, _ := floorOf(to)
+			if target.kind == driverKind && !hasEdge(driverEdges, p.Name, to) {
+				out = append(out, newFinding(imports[to], "%s imports the driver %s; only host may: take an interface "+
 					"and let host pass the driver in", p.Name, to))
 			}
 		}
@@ -42,8 +40,8 @@ func checkViews(t *Tree) []Finding {
 		}
 		for _, to := range stranger[name] {
 			for _, test := range []bool{false, true} {
-				if file := t.edges(p, test)[to]; file != "" {
-					out = append(out, found(file, "%s knows %s; the contracts do not know each other and the engine "+
+				if file := t.importEdges(p, test)[to]; file != "" {
+					out = append(out, newFinding(file, "%s knows %s; the contracts do not know each other and the engine "+
 						"knows neither: put the word into session and let each translate", p.Name, to))
 				}
 			}
@@ -70,30 +68,30 @@ func checkAppend(t *Tree) []Finding {
 		if inEngine(p.Name) {
 			continue
 		}
-		knows := t.edges(p, false)["eventlog"] != ""
+		knows := t.importEdges(p, false)["eventlog"] != ""
 		for _, f := range p.Files {
 			if !f.Test {
-				out = append(out, t.appends(f, knows)...)
+				out = append(out, t.findAppends(f, knows)...)
 			}
 		}
 	}
 	return out
 }
 
-func (t *Tree) appends(f *File, knows bool) []Finding {
+func (t *Tree) findAppends(f *File, knows bool) []Finding {
 	var out []Finding
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			x, isIdent := n.X.(*ast.Ident)
 			if knows && n.Sel.Name == "Append" && (!isIdent || !importsAs(f, x.Name)) {
-				out = append(out, found(t.at(n.Sel.Pos()), "Append is the engine's; a session changes through an engine "+
+				out = append(out, newFinding(t.position(n.Sel.Pos()), "Append is the engine's; a session changes through an engine "+
 					"method (surfaces get Tail and Live)"))
 			}
 		case *ast.InterfaceType:
 			for _, m := range n.Methods.List {
 				if len(m.Names) == 1 && m.Names[0].Name == "Append" {
-					out = append(out, found(t.at(m.Pos()), "an interface with Append would let a log in by the back "+
+					out = append(out, newFinding(t.position(m.Pos()), "an interface with Append would let a log in by the back "+
 						"door; ask the engine for the change you want"))
 				}
 			}
@@ -103,32 +101,18 @@ func (t *Tree) appends(f *File, knows bool) []Finding {
 	return out
 }
 
-// importsAs says whether name is the local name of an import of f (so name.Append is a function, not a method).
-func importsAs(f *File, name string) bool {
-	for _, spec := range f.AST.Imports {
-		p := strings.Trim(spec.Path.Value, `"`)
-		if spec.Name != nil && spec.Name.Name == name {
-			return true
-		}
-		if spec.Name == nil && p[strings.LastIndex(p, "/")+1:] == name {
-			return true
-		}
-	}
-	return false
-}
-
 // checkBelowLoop is law 5: capabilities and drivers do not import engine or eventlog.
 func checkBelowLoop(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sorted() {
-		at, _ := placeOf(p.Name)
-		if at.kind != capability && at.kind != driver {
+		at, _ := floorOf(p.Name)
+		if at.kind != capabilityKind && at.kind != driverKind {
 			continue
 		}
-		imports := t.edges(p, false)
+		imports := t.importEdges(p, false)
 		for _, to := range sortedKeys(imports) {
 			if file := imports[to]; inEngine(to) || to == "eventlog" {
-				out = append(out, found(file, "%s is a %s and imports %s; satisfy an interface declared there, or "+
+				out = append(out, newFinding(file, "%s is a %s and imports %s; satisfy an interface declared there, or "+
 					"take a one-method interface from host", p.Name, at.kind, to))
 			}
 		}
@@ -148,7 +132,7 @@ func checkWords(t *Tree) []Finding {
 		for _, f := range p.Files {
 			for _, imp := range f.Imports {
 				if !wordsMayImport(t, f, name, imp) {
-					out = append(out, found(f.Path, "%s imports %s; words stand on the standard library and the JSON "+
+					out = append(out, newFinding(f.Path, "%s imports %s; words stand on the standard library and the JSON "+
 						"module only, and session and llm do not know each other (the engine translates)", name, imp))
 				}
 			}
@@ -158,7 +142,7 @@ func checkWords(t *Tree) []Finding {
 }
 
 func wordsMayImport(t *Tree, f *File, name, imp string) bool {
-	to, own := t.own(imp)
+	to, own := t.ownPackage(imp)
 	switch {
 	case own:
 		return to == name // an external test package imports what it tests
@@ -178,14 +162,14 @@ func isStd(importPath string) bool {
 func checkProofs(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sorted() {
-		from, _ := placeOf(p.Name)
-		if from.kind == proof {
+		from, _ := floorOf(p.Name)
+		if from.kind == proofKind {
 			continue
 		}
-		imports := t.edges(p, false)
+		imports := t.importEdges(p, false)
 		for _, to := range sortedKeys(imports) {
-			if target, _ := placeOf(to); target.kind == proof && to != "check" {
-				out = append(out, found(imports[to], "%s imports %s, which is for tests only", p.Name, to))
+			if target, _ := floorOf(to); target.kind == proofKind && to != "check" {
+				out = append(out, newFinding(imports[to], "%s imports %s, which is for tests only", p.Name, to))
 			}
 		}
 	}

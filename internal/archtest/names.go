@@ -15,7 +15,7 @@ var (
 	emptyNames = []string{"util", "utils", "common", "base", "helper", "helpers", "manager", "service", "impl", "core", "misc", "types", "shared"}
 )
 
-// checkPackageNames: one lower-case word that says what is inside, equal to the folder's name.
+// checkPackageNames: a package is named by one lower-case word, equal to its folder, that describes its content.
 func checkPackageNames(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sorted() {
@@ -26,11 +26,11 @@ func checkPackageNames(t *Tree) []Finding {
 			case name == "main":
 				continue
 			case p.Dir != "." && name != base:
-				out = append(out, found(f.Path, "package %s lives in folder %s; name them alike", name, base))
+				out = append(out, newFinding(f.Path, "package %s lives in folder %s; name them alike", name, base))
 			case !packageName.MatchString(name):
-				out = append(out, found(f.Path, "package name %s is not one lower-case word", name))
+				out = append(out, newFinding(f.Path, "package name %s is not one lower-case word", name))
 			case slices.Contains(emptyNames, name):
-				out = append(out, found(f.Path, "package name %s says nothing; name it after the thing inside", name))
+				out = append(out, newFinding(f.Path, "package name %s says nothing; name it after the thing inside", name))
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func checkPackageNames(t *Tree) []Finding {
 func checkPackageDocs(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sorted() {
-		if p.testOnly() {
+		if p.isTestOnly() {
 			continue
 		}
 		home := path.Join(p.Dir, path.Base(p.Dir)+".go")
@@ -55,11 +55,11 @@ func checkPackageDocs(t *Tree) []Finding {
 			}
 			has = has || f.Path == home
 			if f.Path != home {
-				out = append(out, found(f.Path, "a package has one doc comment, in the file of its own name: %s", home))
+				out = append(out, newFinding(f.Path, "a package has one doc comment, in the file of its own name: %s", home))
 			}
 		}
 		if !has {
-			out = append(out, found(p.Name, "has no package doc; write its contract in %s", home))
+			out = append(out, newFinding(p.Name, "has no package doc; write its contract in %s", home))
 		}
 	}
 	return out
@@ -115,7 +115,7 @@ func checkVerbs(t *Tree) []Finding {
 					homes = []string{first[verb]}
 				}
 				if !slices.Contains(homes, p.Name) {
-					out = append(out, found(t.at(fn.Pos()), "%s is a reserved verb and means what %s does; choose another "+
+					out = append(out, newFinding(t.position(fn.Pos()), "%s is a reserved verb and means what %s does; choose another "+
 						"name, or add the home with its reason to verbs (internal/archtest/names.go)",
 						verb, strings.Join(homes, " and ")))
 				}

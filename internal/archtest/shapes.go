@@ -2,12 +2,13 @@ package archtest
 
 import (
 	"go/ast"
+	"go/token"
 	"slices"
 )
 
 const (
 	maxParams  = 4  // after ctx; five are a struct
-	maxMethods = 10 // spelled out in one interface; composed ones are counted by their parts
+	maxMethods = 10 // of an interface, embedded ones included
 )
 
 // statefulGlobals may hold state at package level, each with its reason.
@@ -20,8 +21,8 @@ var storedContexts = map[string]string{
 	"engine.coordinator": "the root of every drain: it ends when the engine closes, not when a caller leaves",
 }
 
-// checkShapes holds what is always refused: init functions, contexts in structs, locks at package level, five
-// parameters, interfaces of eleven methods, and tests that sleep on the real clock.
+// checkShapes refuses init functions, contexts in structs, locks at package level, more than maxParams parameters, and
+// tests that sleep on the real clock.
 func checkShapes(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sorted() {
@@ -30,15 +31,15 @@ func checkShapes(t *Tree) []Finding {
 				continue
 			}
 			if f.Test {
-				out = append(out, t.sleeps(f)...)
+				out = append(out, t.findSleeps(f)...)
 				continue
 			}
 			for _, decl := range f.AST.Decls {
 				switch d := decl.(type) {
 				case *ast.FuncDecl:
-					out = append(out, t.funcShape(d)...)
+					out = append(out, t.checkFunction(d)...)
 				case *ast.GenDecl:
-					out = append(out, t.declShape(p, d)...)
+					out = append(out, t.checkDeclaration(p, d)...)
 				}
 			}
 		}
@@ -46,10 +47,10 @@ func checkShapes(t *Tree) []Finding {
 	return out
 }
 
-func (t *Tree) funcShape(fn *ast.FuncDecl) []Finding {
+func (t *Tree) checkFunction(fn *ast.FuncDecl) []Finding {
 	var out []Finding
 	if fn.Recv == nil && fn.Name.Name == "init" {
-		out = append(out, found(t.at(fn.Pos()), "init runs behind everybody's back; call it where it is needed"))
+		out = append(out, newFinding(t.position(fn.Pos()), "init runs at import; call the code where it is needed"))
 	}
 	n := 0
 	for _, field := range fn.Type.Params.List {
@@ -59,20 +60,20 @@ func (t *Tree) funcShape(fn *ast.FuncDecl) []Finding {
 		}
 	}
 	if n > maxParams {
-		out = append(out, found(t.at(fn.Pos()), "%s takes %d parameters after ctx; make them a struct", funcName(fn), n))
+		out = append(out, newFinding(t.position(fn.Pos()), "%s takes %d parameters after ctx; make them a struct", funcName(fn), n))
 	}
 	return out
 }
 
-func (t *Tree) declShape(p *Package, d *ast.GenDecl) []Finding {
+func (t *Tree) checkDeclaration(p *Package, d *ast.GenDecl) []Finding {
 	var out []Finding
 	for _, spec := range d.Specs {
 		switch s := spec.(type) {
 		case *ast.TypeSpec:
-			out = append(out, t.typeShape(p, s)...)
+			out = append(out, t.checkType(p, s)...)
 		case *ast.ValueSpec:
 			if holdsState(s) && statefulGlobals[p.Name] == "" {
-				out = append(out, found(t.at(s.Pos()), "state at package level has no owner; put it into the struct that "+
+				out = append(out, newFinding(t.position(s.Pos()), "state at package level has no owner; put it into the struct that "+
 					"uses it"))
 			}
 		}
@@ -80,24 +81,16 @@ func (t *Tree) declShape(p *Package, d *ast.GenDecl) []Finding {
 	return out
 }
 
-func (t *Tree) typeShape(p *Package, s *ast.TypeSpec) []Finding {
+func (t *Tree) checkType(p *Package, s *ast.TypeSpec) []Finding {
 	var out []Finding
 	ast.Inspect(s.Type, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.StructType:
 			for _, field := range n.Fields.List {
 				if isSelector(field.Type, "context", "Context") && storedContexts[p.Name+"."+s.Name.Name] == "" {
-					out = append(out, found(t.at(field.Pos()), "%s keeps a context; pass it as the first parameter",
+					out = append(out, newFinding(t.position(field.Pos()), "%s keeps a context; pass it as the first parameter",
 						s.Name.Name))
 				}
-			}
-		case *ast.InterfaceType:
-			methods := 0
-			for _, m := range n.Methods.List {
-				methods += len(m.Names)
-			}
-			if methods > maxMethods {
-				out = append(out, found(t.at(n.Pos()), "%s has %d methods; compose it of small ones", s.Name.Name, methods))
 			}
 		}
 		return true
@@ -134,27 +127,33 @@ func holdsState(s *ast.ValueSpec) bool {
 	return false
 }
 
-// sleeps finds time.Sleep in a test file that has no bubble of testing/synctest to sleep in.
-func (t *Tree) sleeps(f *File) []Finding {
+// findSleeps finds time.Sleep, and <-time.After outside a select, in a test file that does not use testing/synctest.
+// A case of a select may wait for time.After: it is the time limit of the other cases.
+func (t *Tree) findSleeps(f *File) []Finding {
 	if slices.Contains(f.Imports, "testing/synctest") {
 		return nil
 	}
 	var out []Finding
+	limits := map[ast.Expr]bool{}
 	ast.Inspect(f.AST, func(n ast.Node) bool {
-		if e, ok := n.(*ast.SelectorExpr); ok && isSelector(e, "time", "Sleep") {
-			out = append(out, found(t.at(e.Pos()), "a test sleeps on the real clock; wait for a signal, or use "+
-				"testing/synctest"))
+		switch n := n.(type) {
+		case *ast.CommClause:
+			if e, ok := n.Comm.(*ast.ExprStmt); ok {
+				limits[e.X] = true
+			}
+		case *ast.UnaryExpr:
+			call, ok := n.X.(*ast.CallExpr)
+			if ok && n.Op == token.ARROW && isSelector(call.Fun, "time", "After") && !limits[n] {
+				out = append(out, newFinding(t.position(n.Pos()), "a test waits for <-time.After; wait for a signal, or use "+
+					"testing/synctest"))
+			}
+		case *ast.SelectorExpr:
+			if isSelector(n, "time", "Sleep") {
+				out = append(out, newFinding(t.position(n.Pos()), "a test sleeps on the real clock; wait for a signal, or use "+
+					"testing/synctest"))
+			}
 		}
 		return true
 	})
 	return out
-}
-
-func isSelector(e ast.Expr, pkg, name string) bool {
-	sel, ok := e.(*ast.SelectorExpr)
-	if !ok || sel.Sel.Name != name {
-		return false
-	}
-	x, ok := sel.X.(*ast.Ident)
-	return ok && x.Name == pkg
 }

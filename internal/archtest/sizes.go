@@ -36,35 +36,35 @@ func checkSizes(t *Tree) []Finding {
 				continue
 			}
 			if f.Lines > maxFile {
-				out = append(out, found(f.Path, "has %d lines, more than %d; find the second concept in it and give that "+
+				out = append(out, newFinding(f.Path, "has %d lines, more than %d; find the second concept in it and give that "+
 					"a file", f.Lines, maxFile))
 			}
-			out = append(out, t.longFuncs(p, f)...)
+			out = append(out, t.findLongFunctions(p, f)...)
 		}
-		if n := len(t.edges(p, false)); n > maxImports && wideImports[p.Name] == "" {
-			out = append(out, found(p.Name, "imports %d of our packages, more than %d; it knows too much, or it needs a "+
+		if n := len(t.importEdges(p, false)); n > maxImports && wideImports[p.Name] == "" {
+			out = append(out, newFinding(p.Name, "imports %d of our packages, more than %d; it knows too much, or it needs a "+
 				"reason in wideImports (internal/archtest/sizes.go)", n, maxImports))
 		}
 	}
 	return out
 }
 
-func (t *Tree) longFuncs(p *Package, f *File) []Finding {
+func (t *Tree) findLongFunctions(p *Package, f *File) []Finding {
 	var out []Finding
 	for _, decl := range f.AST.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
 		if !ok || longFunctions[p.Name+"."+funcName(fn)] != "" {
 			continue
 		}
-		if n := t.length(fn); n > maxFunction {
-			out = append(out, found(t.at(fn.Pos()), "%s has %d lines, more than %d; find the second concept in it, or list "+
+		if n := t.functionLength(fn); n > maxFunction {
+			out = append(out, newFinding(t.position(fn.Pos()), "%s has %d lines, more than %d; find the second concept in it, or list "+
 				"it with a reason in longFunctions (internal/archtest/sizes.go)", funcName(fn), n, maxFunction))
 		}
 	}
 	return out
 }
 
-func (t *Tree) length(fn *ast.FuncDecl) int {
+func (t *Tree) functionLength(fn *ast.FuncDecl) int {
 	return t.Fset.Position(fn.End()).Line - t.Fset.Position(fn.Pos()).Line + 1
 }
 
@@ -74,7 +74,7 @@ func checkStale(t *Tree, list map[string]string) []Finding {
 	for _, p := range t.Packages {
 		for _, f := range p.Files {
 			for _, decl := range f.AST.Decls {
-				if fn, ok := decl.(*ast.FuncDecl); ok && t.length(fn) > maxFunction {
+				if fn, ok := decl.(*ast.FuncDecl); ok && t.functionLength(fn) > maxFunction {
 					still[p.Name+"."+funcName(fn)] = true
 				}
 			}
@@ -84,34 +84,8 @@ func checkStale(t *Tree, list map[string]string) []Finding {
 	for _, name := range sortedKeys(list) {
 		pkg, _, _ := strings.Cut(name, ".")
 		if t.Packages[pkg] != nil && !still[name] {
-			out = append(out, found(name, "is not long any more; take it out of longFunctions (internal/archtest/sizes.go)"))
+			out = append(out, newFinding(name, "is not long any more; take it out of longFunctions (internal/archtest/sizes.go)"))
 		}
 	}
 	return out
-}
-
-// funcName returns f, T.m or (*T).m, as the walk writes it.
-func funcName(fn *ast.FuncDecl) string {
-	if fn.Recv == nil || len(fn.Recv.List) != 1 {
-		return fn.Name.Name
-	}
-	typ := fn.Recv.List[0].Type
-	star := false
-	if s, ok := typ.(*ast.StarExpr); ok {
-		typ, star = s.X, true
-	}
-	switch x := typ.(type) { // type parameters are not part of the name
-	case *ast.IndexExpr:
-		typ = x.X
-	case *ast.IndexListExpr:
-		typ = x.X
-	}
-	name := "?"
-	if id, ok := typ.(*ast.Ident); ok {
-		name = id.Name
-	}
-	if star {
-		name = "(*" + name + ")"
-	}
-	return name + "." + fn.Name.Name
 }

@@ -35,6 +35,7 @@ type File struct {
 	Generated bool
 	Lines     int
 	Imports   []string
+	Source    []byte
 	AST       *ast.File
 }
 
@@ -82,7 +83,7 @@ func (t *Tree) add(name string) error {
 	if err != nil {
 		return err
 	}
-	parsed, err := parser.ParseFile(t.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	parsed, err := parser.ParseFile(t.Fset, name, src, parser.ParseComments)
 	if err != nil {
 		return err
 	}
@@ -91,6 +92,7 @@ func (t *Tree) add(name string) error {
 		Test:      strings.HasSuffix(name, "_test.go"),
 		Generated: ast.IsGenerated(parsed),
 		Lines:     bytes.Count(src, []byte("\n")),
+		Source:    src,
 		AST:       parsed,
 	}
 	for _, spec := range parsed.Imports {
@@ -122,8 +124,8 @@ func shortName(dir string) string {
 	return "./" + dir // outside internal/: cannot be mistaken for a package of the house
 }
 
-// own returns the short name of an import path of this module.
-func (t *Tree) own(importPath string) (string, bool) {
+// ownPackage returns the short name of an import path of this module.
+func (t *Tree) ownPackage(importPath string) (string, bool) {
 	if importPath == t.Module {
 		return "main", true
 	}
@@ -144,14 +146,14 @@ func (t *Tree) sorted() []*Package {
 	return out
 }
 
-// at returns file:line of a position.
-func (t *Tree) at(pos token.Pos) string {
+// position returns file:line of a position.
+func (t *Tree) position(pos token.Pos) string {
 	p := t.Fset.Position(pos)
 	return fmt.Sprintf("%s:%d", p.Filename, p.Line)
 }
 
-// testOnly says that the package holds nothing but tests: nobody can import it, so it stands on no floor.
-func (p *Package) testOnly() bool {
+// isTestOnly reports whether the package holds only tests: it cannot be imported, so it has no floor.
+func (p *Package) isTestOnly() bool {
 	for _, f := range p.Files {
 		if !f.Test {
 			return false
@@ -160,16 +162,16 @@ func (p *Package) testOnly() bool {
 	return true
 }
 
-// edges returns the short names of our own packages that p imports, from its sources or from its tests, each with
+// importEdges returns the short names of our own packages that p imports, from its sources or from its tests, each with
 // the first file that does so.
-func (t *Tree) edges(p *Package, test bool) map[string]string {
+func (t *Tree) importEdges(p *Package, test bool) map[string]string {
 	out := map[string]string{}
 	for _, f := range p.Files {
 		if f.Test != test {
 			continue
 		}
 		for _, imp := range f.Imports {
-			to, ok := t.own(imp)
+			to, ok := t.ownPackage(imp)
 			if ok && to != p.Name && out[to] == "" {
 				out[to] = f.Path
 			}
