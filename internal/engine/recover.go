@@ -8,7 +8,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
@@ -126,7 +125,7 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 	v := &openTurnView{waiting: map[session.PartID]bool{}}
 	b := &boundaryView{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
-		if b.session, err = journal.FindSession(r, d.id); err != nil {
+		if b.session, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
 		if err := d.readPrompts(r, b); err != nil {

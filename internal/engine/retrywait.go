@@ -48,7 +48,7 @@ func (d *drain) waitForRetry(ctx context.Context, in *turnInput, e *llm.Error, w
 // isRetryDueEarly reports whether a steer waits, or another model or agent was chosen, since the turn's boundary.
 func (d *drain) isRetryDueEarly(ctx context.Context, in *turnInput) (early bool, err error) {
 	err = d.engine.journal.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
-		s, err := journal.FindSession(r, d.id)
+		s, err := store.FindSession(r, d.id)
 		if err != nil {
 			return err
 		}

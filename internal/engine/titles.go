@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -53,7 +52,7 @@ func titleFromPrompts(tx store.Tx, id session.ID, ins []*session.Input) ([]event
 	if len(ins) == 0 {
 		return nil, nil
 	}
-	s, err := journal.FindSession(tx, id)
+	s, err := store.FindSession(tx, id)
 	if err != nil || !command.IsUntitled(s) {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -29,7 +28,7 @@ func (d *drain) readStart(ctx context.Context, f force) (*startView, error) {
 		if v.next, err = d.findEligible(r); err != nil || f == unforced && v.next == "" {
 			return err
 		}
-		s, err := journal.FindSession(r, d.id)
+		s, err := store.FindSession(r, d.id)
 		if err != nil {
 			return err
 		}
@@ -65,7 +64,7 @@ type boundaryView struct {
 func (d *drain) readBoundary(ctx context.Context, promotion session.Delivery) (*boundaryView, error) {
 	v := &boundaryView{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
-		if v.session, err = journal.FindSession(r, d.id); err != nil {
+		if v.session, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
 		return d.fillBoundary(r, v, promotion)
@@ -188,7 +187,7 @@ func (d *drain) findEligible(r store.Reader) (session.Delivery, error) {
 // readHistory returns the session's history as it is now.
 func (d *drain) readHistory(ctx context.Context) (h *history.History, err error) {
 	err = d.viewSession(ctx, func(r store.Reader) error {
-		s, err := journal.FindSession(r, d.id)
+		s, err := store.FindSession(r, d.id)
 		if err == nil {
 			h, err = d.engine.histories.readHistory(r, s)
 		}
@@ -200,7 +199,7 @@ func (d *drain) readHistory(ctx context.Context) (h *history.History, err error)
 // readUnfinished returns the history and the pending prompts.
 func (d *drain) readUnfinished(ctx context.Context) (h *history.History, pending []*session.Input, err error) {
 	err = d.viewSession(ctx, func(r store.Reader) error {
-		s, err := journal.FindSession(r, d.id)
+		s, err := store.FindSession(r, d.id)
 		if err == nil {
 			h, err = d.engine.histories.readHistory(r, s)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -14,7 +13,7 @@ import (
 func (a *Asks) List(ctx context.Context, id session.ID) (rows []*store.AskRow, err error) {
 	err = a.journal.Store.View(ctx, func(r store.Reader) error {
 		if id != "" {
-			if _, err := journal.FindSession(r, id); err != nil {
+			if _, err := store.FindSession(r, id); err != nil {
 				return err
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -73,7 +72,7 @@ func (a *Asks) commitReply(
 	ctx context.Context, id session.ID, d session.PermissionReplied,
 ) (row *store.AskRow, project session.ProjectID, err error) {
 	_, err = a.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		s, err := journal.FindSession(tx, id)
+		s, err := store.FindSession(tx, id)
 		if err != nil {
 			return nil, err
 		}

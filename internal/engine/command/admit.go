@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -51,7 +50,7 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 	var earlier *session.Input
 	events, err := c.journal.Log.Append(ctx, r.SessionID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		earlier = nil
-		if _, err := journal.FindSession(tx, r.SessionID); err != nil {
+		if _, err := store.FindSession(tx, r.SessionID); err != nil {
 			return nil, err
 		}
 		in, ok, err := store.FindInput(tx, r.ID)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -92,7 +91,7 @@ func (c *Commands) commitSession(ctx context.Context, info *session.Session) (wo
 			return nil, err
 		}
 		if info.ParentID != "" {
-			if _, err := journal.FindSession(tx, info.ParentID); err != nil {
+			if _, err := store.FindSession(tx, info.ParentID); err != nil {
 				return nil, err
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -101,7 +100,7 @@ func (c *Commands) edit(
 	}
 	ctx = context.WithoutCancel(ctx)
 	_, err := c.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		if _, err := journal.FindSession(tx, id); err != nil {
+		if _, err := store.FindSession(tx, id); err != nil {
 			return nil, err
 		}
 		found, err := c.findEditable(tx, id, m)

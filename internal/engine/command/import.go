@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -52,7 +51,7 @@ func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportP
 	}
 	var out ImportProgress
 	err = c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
-		if out.Session, err = journal.FindSession(rd, r.Session.ID); err != nil {
+		if out.Session, err = store.FindSession(rd, r.Session.ID); err != nil {
 			return err
 		}
 		out.Messages, err = countImported(rd, out.Session)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -215,7 +214,7 @@ func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 // readTarget returns the prompt's session, and whether the prompt was admitted before.
 func (c *Commands) readTarget(ctx context.Context, r *PromptRequest) (s *session.Session, admitted bool, err error) {
 	err = c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
-		if s, err = journal.FindSession(rd, r.SessionID); err == nil {
+		if s, err = store.FindSession(rd, r.SessionID); err == nil {
 			_, admitted, err = store.FindInput(rd, r.ID)
 		}
 		return err

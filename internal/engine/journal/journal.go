@@ -27,7 +27,7 @@ type Journal struct {
 // ReadSession returns the session's row. An unknown id is a *session.Error of code not-found.
 func (j *Journal) ReadSession(ctx context.Context, id session.ID) (s *session.Session, err error) {
 	err = j.Store.View(ctx, func(r store.Reader) error {
-		s, err = FindSession(r, id)
+		s, err = store.FindSession(r, id)
 		return err
 	})
 	return s, err
@@ -67,7 +67,7 @@ func (j *Journal) Notify(kind string, id session.ID, data any) {
 // ListPending returns the session's pending prompts, in the order of their promotion within each delivery.
 func (j *Journal) ListPending(ctx context.Context, id session.ID) (ins []*session.Input, err error) {
 	err = j.Store.View(ctx, func(r store.Reader) error {
-		if _, err := FindSession(r, id); err != nil {
+		if _, err := store.FindSession(r, id); err != nil {
 			return err
 		}
 		ins, err = store.PendingInputs(r, id, "", 0)
@@ -76,20 +76,10 @@ func (j *Journal) ListPending(ctx context.Context, id session.ID) (ins []*sessio
 	return ins, err
 }
 
-// FindSession returns the session's row as the transaction sees it. An unknown id is a *session.Error of code
-// not-found.
-func FindSession(r store.Reader, id session.ID) (*session.Session, error) {
-	s, ok, err := r.Session(id)
-	if err == nil && !ok {
-		err = session.NotFound("session", string(id))
-	}
-	return s, err
-}
-
 // RequireSession returns a decision for eventlog.Append that commits the facts if the session exists.
 func RequireSession(id session.ID, facts ...session.EventData) func(store.Tx) ([]eventlog.Draft, error) {
 	return func(tx store.Tx) ([]eventlog.Draft, error) {
-		if _, err := FindSession(tx, id); err != nil {
+		if _, err := store.FindSession(tx, id); err != nil {
 			return nil, err
 		}
 		return eventlog.NewDrafts(facts...), nil

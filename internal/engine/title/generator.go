@@ -106,7 +106,7 @@ func (g *Generator) generate(ctx context.Context, q Request) {
 
 func (g *Generator) recordTitle(ctx context.Context, id session.ID, title string, used *session.Asked) error {
 	_, err := g.journal.Log.Append(ctx, id, store.Relaxed, func(tx store.Tx) ([]eventlog.Draft, error) {
-		s, err := journal.FindSession(tx, id)
+		s, err := store.FindSession(tx, id)
 		if err != nil || used == nil && (title == "" || !command.IsUntitled(s)) {
 			return nil, err
 		}

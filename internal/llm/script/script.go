@@ -64,9 +64,7 @@ type Step struct {
 	Gate      string        `json:"gate,omitzero"`  // waits for the channel of this name in Player.Gates
 	Fault     *Fault        `json:"fault,omitzero"` // ends the turn; the last step
 
-	// with Text or Reasoning: the block goes on in the next step of its kind
-	Open bool `json:"open,omitzero"` // with Text or Reasoning: the next step of the same kind continues the block
-	// with Text or Reasoning: the chunks are sent this many times; 0 means once
+	Open     bool         `json:"open,omitzero"`     // with Text or Reasoning: the next step of the same kind continues the block
 	Times    int          `json:"times,omitzero"`    // with Text or Reasoning: how often the chunks are sent; 0 means once
 	Metadata llm.Metadata `json:"metadata,omitzero"` // with Text, Reasoning or Call
 }
@@ -76,7 +74,6 @@ type Chunks []string
 
 // Call is a tool call. Its input is Arguments, or Raw when that is set.
 type Call struct {
-	// sent as written, so that a script can repeat an id; default call_<request>_<n>
 	// sent unchanged, so that a script can repeat an id; default call_<request>_<n>
 	ID        string         `json:"id,omitzero"`
 	Name      string         `json:"name"`
