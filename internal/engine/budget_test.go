@@ -42,6 +42,16 @@ func TestGrantsAreReadOnce(t *testing.T) {
 			synctest.Wait()
 			return read.asks - before
 		}
+		if err := w.store.Update(t.Context(), store.Durable, func(tx store.Tx) error { // the limit is reached from the start
+			s, _, err := tx.Session("ses_a")
+			if err != nil {
+				return err
+			}
+			s.Tokens.Input = s.Budget.Tokens
+			return tx.PutSession(s)
+		}); err != nil {
+			t.Fatal(err)
+		}
 		for n := range 50 {
 			row := session.PendingAsk{
 				ID:        session.AskID(fmt.Sprintf("per_%d", n)),
@@ -58,16 +68,6 @@ func TestGrantsAreReadOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		if err := w.store.Update(t.Context(), store.Durable, func(tx store.Tx) error { // the limit is reached from the start
-			s, _, err := tx.Session("ses_a")
-			if err != nil {
-				return err
-			}
-			s.Tokens.Input = s.Budget.Tokens
-			return tx.PutSession(s)
-		}); err != nil {
-			t.Fatal(err)
 		}
 		if first, next, call := prompt(1), prompt(2), prompt(3); first < 50 || next > 5 || call > 5 ||
 			w.effects["t"] != 1 {

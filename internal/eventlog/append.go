@@ -39,7 +39,10 @@ func (l *Log) Append(
 		return nil, fmt.Errorf("append to session %s: %w", id, err)
 	}
 	var events []session.Event
+	var slot *sessionRow
+	var row *session.Session
 	err := l.store.Update(ctx, d, func(tx store.Tx) error {
+		row = nil
 		drafts, err := decide(tx)
 		events = make([]session.Event, 0, len(drafts))
 		if err != nil || len(drafts) == 0 {
@@ -56,6 +59,9 @@ func (l *Log) Append(
 			return err
 		}
 		rows := projection.NewBatch(tx)
+		slot, row = l.rows.takeRow(id, head)
+		rows.HoldSession(row)
+		row = nil
 		for i, draft := range drafts {
 			e := l.newEvent(id, head+1+int64(i), draft)
 			if err := rows.Apply(e); err != nil {
@@ -66,10 +72,14 @@ func (l *Log) Append(
 			}
 			events = append(events, e)
 		}
+		row = rows.HeldSession(id)
 		return rows.Flush()
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(events) > 0 {
+		l.rows.putRow(slot, events[len(events)-1].Seq, row)
 	}
 	l.hub.addCommitted(events)
 	return events, nil
@@ -92,6 +102,7 @@ func (l *Log) AppendDeleted(
 		if head < 0 && !there && err == nil {
 			return nil
 		}
+		l.rows.dropRow(id)
 		if err := remove(tx); err != nil { // damaged rows too
 			return err
 		}

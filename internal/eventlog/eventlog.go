@@ -24,6 +24,7 @@ type Log struct {
 	hub       hub
 	feedCache feedCache
 	verified  verifiedSet
+	rows      sessionRows
 }
 
 // Config configures a Log. IDs is required; Now defaults to the wall clock. If Store is a store.DamageTracker, the

@@ -1,6 +1,8 @@
 package projection
 
 import (
+	"cmp"
+
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -12,7 +14,7 @@ func applyAsk(tx store.Tx, e session.Event) error {
 		row := &store.AskRow{PendingAsk: d.Ask, Seq: e.Seq}
 		row.SessionID, row.Time = e.SessionID, d.Timestamp
 		if _, ok, err := store.FindAsk(tx, row.ID); err != nil || ok {
-			return firstErr(err, session.Conflict("permission", string(row.ID), "exists already"))
+			return cmp.Or[error](err, session.Conflict("permission", string(row.ID), "exists already"))
 		}
 		return tx.PutAsk(row)
 	case *session.PermissionReplied:

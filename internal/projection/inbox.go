@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -49,10 +50,10 @@ func insertAdmitted(tx store.Tx, e session.Event, d *session.PromptAdmitted) err
 // message would block its session for ever.
 func checkFreeID(tx store.Tx, m session.MessageID) error {
 	if _, ok, err := store.FindInput(tx, m); err != nil || ok {
-		return firstErr(err, session.Conflict("message", string(m), "is already used by another prompt"))
+		return cmp.Or[error](err, session.Conflict("message", string(m), "is already used by another prompt"))
 	}
 	if owner, _, err := tx.Message(m); err != nil || owner != "" {
-		return firstErr(err, session.Conflict("message", string(m), "is already used by another message"))
+		return cmp.Or[error](err, session.Conflict("message", string(m), "is already used by another message"))
 	}
 	return nil
 }
@@ -140,11 +141,4 @@ func samePrompt(a, b session.Prompt) bool {
 	x, errX := json.Marshal(a, json.Deterministic(true))
 	y, errY := json.Marshal(b, json.Deterministic(true))
 	return errX == nil && errY == nil && string(x) == string(y)
-}
-
-func firstErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }

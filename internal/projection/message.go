@@ -5,15 +5,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-func (b *Batch) applyMessage(e session.Event) error {
+func applyMessage(b *Batch, e session.Event) error {
 	if m := session.Begin(e.Data, e.Seq); m != nil {
-		if err := b.beginMessage(e, m); err != nil {
+		if err := beginMessage(b, e, m); err != nil {
 			return err
 		}
-		return updateMark(b.tx, e, nil)
+		return updateMark(b, e, nil)
 	}
 	if id := session.ChangedTurn(e.Data); id != "" {
-		return b.foldTurn(e, id)
+		return foldTurn(b, e, id)
 	}
 	switch d := e.Data.(type) {
 	case *session.ShellEnded:
@@ -25,7 +25,7 @@ func (b *Batch) applyMessage(e session.Event) error {
 		if err := b.tx.PutMessage(e.SessionID, sh, e.Seq); err != nil {
 			return err
 		}
-		return updateMark(b.tx, e, nil)
+		return updateMark(b, e, nil)
 	case *session.RevertCommitted:
 		return cutHistory(b.tx, e.SessionID, d.MessageID)
 	case *session.MessageRemoved:
@@ -40,11 +40,11 @@ func (b *Batch) applyMessage(e session.Event) error {
 			})
 		}
 	}
-	return updateMark(b.tx, e, nil)
+	return updateMark(b, e, nil)
 }
 
 // beginMessage stores a new message. A new turn is held until Flush.
-func (b *Batch) beginMessage(e session.Event, m session.Message) error {
+func beginMessage(b *Batch, e session.Event, m session.Message) error {
 	a, isTurn := m.(*session.Assistant)
 	if !isTurn {
 		return b.tx.PutMessage(e.SessionID, m, e.Seq)
@@ -55,7 +55,7 @@ func (b *Batch) beginMessage(e session.Event, m session.Message) error {
 
 // foldTurn applies the event to its turn. A checkpoint of a turn that is not held changes no row: its event is
 // enough, and rewriting the whole text for each checkpoint would take quadratic time.
-func (b *Batch) foldTurn(e session.Event, id session.MessageID) error {
+func foldTurn(b *Batch, e session.Event, id session.MessageID) error {
 	if _, ok := e.Data.(*session.ItemCheckpointed); ok && b.held == nil {
 		return nil
 	}
@@ -71,19 +71,7 @@ func (b *Batch) foldTurn(e session.Event, id session.MessageID) error {
 	if err := addSpend(b.tx, e, a); err != nil {
 		return err
 	}
-	return updateMark(b.tx, e, a)
-}
-
-// loadTurn loads the turn into b.held; it stays nil if the message is missing or is not a turn.
-func (b *Batch) loadTurn(id session.ID, m session.MessageID) error {
-	if b.held != nil {
-		return nil
-	}
-	found, _, err := store.FindMessage(b.tx, id, m)
-	if a, ok := found.(*session.Assistant); ok && err == nil {
-		b.held = &heldTurn{session: id, message: a}
-	}
-	return err
+	return updateMark(b, e, a)
 }
 
 // addSpend writes the ledger line of a turn that ended with its usage, which may be zero.

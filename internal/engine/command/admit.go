@@ -50,9 +50,6 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 	var earlier *session.Input
 	events, err := c.journal.Log.Append(ctx, r.SessionID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		earlier = nil
-		if _, err := store.FindSession(tx, r.SessionID); err != nil {
-			return nil, err
-		}
 		in, ok, err := store.FindInput(tx, r.ID)
 		if err != nil {
 			return nil, err

@@ -90,8 +90,11 @@ func (g *Generator) Close(ctx context.Context) error {
 }
 
 // generate names the session as the model suggests, else after its prompt, and records the usage. A name that the
-// session got meanwhile stays.
+// session got meanwhile stays. A session that got its name after the request was sampled needs none.
 func (g *Generator) generate(ctx context.Context, q Request) {
+	if s, err := g.journal.ReadSession(ctx, q.SessionID); err == nil && !command.IsUntitled(s) {
+		return
+	}
 	title, used := g.requestTitle(ctx, q)
 	if errors.Is(context.Cause(ctx), cause.ErrCancelled) { // the session is deleted
 		return
