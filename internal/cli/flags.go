@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,23 +13,30 @@ import (
 func GroupCommand(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return errors.New("the command is missing")
+			return fmt.Errorf("the command is missing; the commands are %s", strings.Join(subcommandNames(c), ", "))
 		}
-		var names []string
-		for _, sub := range c.Commands() {
-			names = append(names, sub.Name())
-		}
-		if near := spelling.Nearest(args[0], names, 1); len(near) > 0 {
-			return fmt.Errorf("unknown command %q; did you mean %s?", term.FirstLine(args[0], 40), near[0])
-		}
-		return fmt.Errorf(
-			"unknown command %q; the commands are %s",
-			term.FirstLine(args[0], 40),
-			strings.Join(names, ", "),
-		)
+		return UnknownSubcommand(c, args[0])
 	}
 	cmd.RunE = func(*cobra.Command, []string) error { return nil } // Args never lets it come here
 	return cmd
+}
+
+// UnknownSubcommand returns the error for a word that names no command below c. It suggests the nearest.
+func UnknownSubcommand(c *cobra.Command, word string) error {
+	names, word := subcommandNames(c), term.FirstLine(word, 40)
+	if near := spelling.Nearest(word, names, 1); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %s?", word, near[0])
+	}
+	return fmt.Errorf("unknown command %q; the commands are %s", word, strings.Join(names, ", "))
+}
+
+func subcommandNames(c *cobra.Command) (names []string) {
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
 }
 
 // FirstArg returns the first argument, or the default if there are no arguments.

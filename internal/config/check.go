@@ -125,7 +125,7 @@ func (c *checker) checkNode(n *node, t reflect.Type, path string, above reach) {
 					c.doc.position(m.offset),
 					WarnUnknown,
 					join(path, m.key),
-					"is unknown; did you mean "+near+"?",
+					"is not a configuration key; did you mean "+near+"?",
 				)
 			}
 		}

@@ -552,11 +552,11 @@ func TestUnknownKeysAreReported(t *testing.T) {
 		got = append(got, p.short(w.String()))
 	}
 	want := []string{
-		userFile + ":2:3: modle is unknown; did you mean model?",
+		userFile + ":2:3: modle is not a configuration key; did you mean model?",
 		userFile + ":3:3: theme is a key of OpenCode that has no effect in cairn",
-		userFile + ":4:18: compaction.auot is unknown; did you mean auto?",
-		userFile + ":5:3: permision is unknown; did you mean permission?",
-		userFile + ":6:3: zzzzzzzzzz is unknown",
+		userFile + ":4:18: compaction.auot is not a configuration key; did you mean auto?",
+		userFile + ":5:3: permision is not a configuration key; did you mean permission?",
+		userFile + ":6:3: zzzzzzzzzz is not a configuration key",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

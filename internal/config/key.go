@@ -48,7 +48,7 @@ func unknownKeyMessage(key, path string, fields map[string]field) string {
 		names = append(names, "permission") // the other keys without a field are older spellings
 	}
 	if near := spelling.Nearest(key, names, 1); len(near) > 0 {
-		return "is unknown; did you mean " + near[0] + "?"
+		return "is not a configuration key; did you mean " + near[0] + "?"
 	}
-	return "is unknown"
+	return "is not a configuration key"
 }

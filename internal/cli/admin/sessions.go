@@ -73,6 +73,9 @@ func (g sessionCommands) sessionList() *cobra.Command {
 		most = math.MaxInt
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", most, "list at most `N` sessions")
+	if g.inv.IsOpenCode() {
+		cmd.Flags().Lookup("limit").DefValue = "0" // hides the default in the help: all
+	}
 	cmd.Flags().IntVar(&limit, "max-count", most, "")
 	cli.HideFlags(cmd.Flags(), "max-count") // OpenCode's name for limit
 	cmd.Flags().

@@ -64,12 +64,15 @@ func (g program) newRoot() *cobra.Command {
 	add(groupCare, access.Commands(g.inv)...)
 	add(groupCare, admin.MaintenanceCommands(g.inv)...)
 	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
 	describeShells(root)
 	addCompletions(root)
 	root.AddCommand(
 		helpTopic("exit-codes", "The exit codes", cli.ExitCodesHelp()),
 		helpTopic("environment", "The environment variables", environmentHelp),
 	)
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = g.checkHelpTopic
 	return root
 }
 
@@ -96,6 +99,15 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 		term.FirstLine(args[0], 40),
 		root.Name(),
 	)
+}
+
+// checkHelpTopic refuses cairn help with words that name no command; cobra would exit with 0.
+func (g program) checkHelpTopic(help *cobra.Command, args []string) error {
+	c, rest, err := help.Root().Find(args)
+	if err != nil || c.HasSubCommands() && len(rest) > 0 {
+		return cli.UnknownSubcommand(c, rest[0])
+	}
+	return nil
 }
 
 // helpTopic is a page of help that is no command.

@@ -64,6 +64,7 @@ func (g attachCommand) newAttachCommand() *cobra.Command {
 		-1,
 		"show the newest `N` messages first (default: the last prompt and its answer)",
 	)
+	fs.Lookup("replay-limit").DefValue = "0" // hides the default in the help: no number means it
 	fs.BoolVar(&f.noReplay, "no-replay", false, "show no earlier messages")
 	fs.BoolVar(&f.fork, "fork", false, "")
 	fs.BoolVar(&f.mini, "mini", false, "")

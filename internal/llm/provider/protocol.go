@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
 	"github.com/cairn-dev/cairn/internal/llm/bedrock"
@@ -24,7 +26,21 @@ type Protocol interface {
 	Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error]
 }
 
-var _ Protocol = openaichat.Dialect{}
+// schemaChecker is a Protocol that refuses some output schemas. A Protocol without it accepts all.
+type schemaChecker interface {
+	SupportsSchema(schema jsontext.Value) bool
+}
+
+// betaLister is a Protocol whose requests name the beta features that they use in a header.
+type betaLister interface {
+	BetaFeatures(req *llm.Request) []string
+}
+
+var (
+	_ Protocol      = openaichat.Dialect{}
+	_ schemaChecker = gemini.Dialect{}
+	_ betaLister    = anthropic.Dialect{}
+)
 
 // Wire names a protocol.
 type Wire string

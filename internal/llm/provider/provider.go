@@ -139,9 +139,7 @@ func (m *Model) SchemaSupport() llm.SchemaSupport { return m.schemaSupport }
 // SupportsSchema reports whether the vendor accepts schema as a request's OutputSchema. If not, a tool call has to
 // carry the answer.
 func (m *Model) SupportsSchema(schema jsontext.Value) bool {
-	checker, ok := m.protocol.(interface {
-		SupportsSchema(schema jsontext.Value) bool
-	})
+	checker, ok := m.protocol.(schemaChecker)
 	return !ok || checker.SupportsSchema(schema)
 }
 
@@ -273,9 +271,7 @@ func (m *Model) buildRequest(req *llm.Request, body []byte) (*http.Request, erro
 	if r.Header.Get(betaHeader) == "" {
 		r.Header.Del(betaHeader)
 	}
-	if p, ok := m.protocol.(interface {
-		BetaFeatures(req *llm.Request) []string
-	}); ok {
+	if p, ok := m.protocol.(betaLister); ok {
 		addBetas(r.Header, p.BetaFeatures(req))
 	}
 	return r, nil
