@@ -21,6 +21,8 @@ type Facts struct {
 	raw       map[string]jsontext.Value  // by provider, without unreadable rows
 	providers map[string]*sourceProvider // parsed
 	problems  []Problem
+	// What a fetched list may not say, by provider and by provider/model; nil for other facts.
+	providersWithheld, modelsWithheld map[string]Withheld
 }
 
 // Problem is a row of facts that cannot be read. It is left out; the others are used.
@@ -190,4 +192,43 @@ func decodeProvider(id string, raw jsontext.Value) (*sourceProvider, error) {
 		}
 	}
 	return s, nil
+}
+
+// ParseFetched is Parse for facts that were fetched. Addresses and variables are those of the facts in the binary:
+// the list can change without notice, and could name any address and any variable of the environment.
+func ParseFetched(data []byte) (*Facts, error) {
+	f, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	known, err := embedded()
+	if err != nil {
+		return nil, err
+	}
+	f.providersWithheld, f.modelsWithheld = map[string]Withheld{}, map[string]Withheld{}
+	for id, s := range f.providers {
+		builtin := known.providers[id]
+		if builtin == nil {
+			f.providersWithheld[id] = Withheld{URL: s.API, Env: s.Env}
+			builtin = &sourceProvider{}
+		}
+		s.API, s.Env = builtin.API, builtin.Env
+		for key, m := range s.Models {
+			if m.Provider.API != "" && !builtin.hasModelAddress(m.Provider.API) {
+				f.modelsWithheld[id+"/"+key] = Withheld{URL: m.Provider.API}
+				m.Provider.API = ""
+			}
+		}
+	}
+	return f, nil
+}
+
+// hasModelAddress reports whether one of the provider's models is at the address.
+func (s *sourceProvider) hasModelAddress(url string) bool {
+	for _, m := range s.Models {
+		if m.Provider.API == url {
+			return true
+		}
+	}
+	return false
 }

@@ -17,6 +17,8 @@ type Provider struct {
 
 	Env       []string `json:"-"` // the environment variables that may hold its key
 	Available bool     `json:"-"` // it can be used now
+
+	Withheld *Withheld `json:"-"` // what a fetched list says of how to reach it; nil if its address is known
 }
 
 // API says with which client and at which address a provider or model is reached. The packages are those of the AI
@@ -60,6 +62,7 @@ type Model struct {
 	Efforts        []string       `json:"-"` // the reasoning efforts that its source lists
 	Dropped        []string       `json:"-"` // options of it and its variants that are not sent, and why
 	Extra          jsontext.Value `json:"-"` // other members of the source, an object
+	Withheld       *Withheld      `json:"-"` // what a fetched list says of its own address; nil if that is known
 }
 
 // Name returns the name by which users choose the model: provider/id.

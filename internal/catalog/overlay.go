@@ -70,7 +70,7 @@ func (o Overlay) buildSources() ([]*sourceProvider, error) {
 		s := facts.providers[id]
 		if s == nil || len(o.Providers[id].Models) > 0 {
 			var err error
-			if s, err = o.buildSource(id, facts.raw[id]); err != nil {
+			if s, err = o.buildSource(id, facts.confinedJSON(id)); err != nil {
 				return nil, err
 			}
 		}
@@ -93,6 +93,52 @@ func (o Overlay) buildSource(id string, raw jsontext.Value) (*sourceProvider, er
 		func(_ string, m *sourceModel) bool { return m == nil },
 	) // the configuration removes a model that does not exist
 	return s, nil
+}
+
+// confinedJSON returns the JSON of a provider without what is withheld, as a base for the user's models.
+func (f *Facts) confinedJSON(id string) jsontext.Value {
+	raw, s := f.raw[id], f.providers[id]
+	if f.modelsWithheld == nil || s == nil {
+		return raw
+	}
+	var models map[string]jsontext.Value
+	var fields map[string]jsontext.Value
+	if json.Unmarshal(raw, &fields, lenientJSON) != nil || json.Unmarshal(fields["models"], &models, lenientJSON) != nil {
+		return nil // cannot happen: Parse has read it
+	}
+	for key := range models {
+		if _, withheld := f.modelsWithheld[id+"/"+key]; withheld {
+			models[key] = mergeJSON(models[key], jsontext.Value(`{"provider":{"api":null}}`))
+		}
+	}
+	fields["models"] = marshalMembers(models)
+	address, err := json.Marshal(map[string]any{"api": s.API, "env": slices.Clone(s.Env)})
+	if err != nil {
+		return nil
+	}
+	return mergeJSON(marshalMembers(fields), address)
+}
+
+// withheldProvider returns what is withheld of a provider; nil if nothing is, or if the user configured its address.
+func (o Overlay) withheldProvider(id string) *Withheld {
+	if o.Facts == nil || o.Providers[id].BaseURL != "" {
+		return nil
+	}
+	if w, exists := o.Facts.providersWithheld[id]; exists {
+		return &w
+	}
+	return nil
+}
+
+// withheldModel returns what is withheld of a model; nil if nothing is.
+func (o Overlay) withheldModel(name string) *Withheld {
+	if o.Facts == nil {
+		return nil
+	}
+	if w, exists := o.Facts.modelsWithheld[name]; exists {
+		return &w
+	}
+	return nil
 }
 
 // overlayModels lays the patch's models over those of the provider.

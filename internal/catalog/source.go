@@ -146,10 +146,11 @@ func (s *sourceProvider) toProvider(o Overlay) Provider {
 	if len(p.Env) > 0 {
 		p.IntegrationID = p.ID
 	}
+	p.Withheld = o.withheldProvider(s.ID)
 	own := patched && (patch.BaseURL != "" || len(p.Env) == 0) // a server that needs no key
 	hasKey := o.HasKey != nil && o.HasKey(p.ID, p.Env)
 	hasAddress := p.API.URL != "" || p.API.Package != defaultPackage // other packages have a default address
-	p.Available = !p.Disabled && hasAddress && (own || hasKey || hasCredential(p.Request.Headers))
+	p.Available = !p.Disabled && p.Withheld == nil && hasAddress && (own || hasKey || hasCredential(p.Request.Headers))
 	return p
 }
 
@@ -211,7 +212,10 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 	m.Variants = s.buildVariants(&m)
 	m.Enabled = (o.Alpha || m.Status != Alpha) && !slices.Contains(patch.Blacklist, m.ID) &&
 		(len(patch.Whitelist) == 0 || slices.Contains(patch.Whitelist, m.ID))
-	m.Available = p.Available && m.Enabled
+	if patch.BaseURL == "" && s.Provider.API == "" {
+		m.Withheld = o.withheldModel(m.Name())
+	}
+	m.Available = p.Available && m.Enabled && m.Withheld == nil
 	return m
 }
 

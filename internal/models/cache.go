@@ -21,7 +21,7 @@ func newFactsCache(o Options, userAgent string) catalog.Cache {
 }
 
 // buildCatalog builds the catalog from the file that CAIRN_MODELS_PATH names, else from the cached facts, else from
-// those that come with cairn.
+// those that come with cairn. The named file is the user's own, as the configuration is: its addresses are used.
 func (t *Pool) buildCatalog(o catalog.Overlay) (*catalog.Catalog, error) {
 	if path := config.Getenv(t.getenv, "MODELS_PATH"); path != "" {
 		raw, err := catalog.ReadFacts(path)
@@ -53,7 +53,7 @@ func (t *Pool) fetchedFacts() *catalog.Facts {
 	}
 	parsed = nil
 	if raw := t.Facts.Facts(); raw != nil {
-		if facts, err := catalog.Parse(raw); err == nil {
+		if facts, err := catalog.ParseFetched(raw); err == nil {
 			parsed = facts
 		}
 	}

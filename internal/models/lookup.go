@@ -118,8 +118,32 @@ func disabledReason(p catalog.Provider, model catalog.Model) string {
 	case !model.Enabled:
 		return "the configuration leaves it out (whitelist, blacklist of provider." + p.ID + ")"
 	default:
+		return withheldReason(p, model)
+	}
+}
+
+// withheldReason says why nothing is sent to a provider or model, and what the user has to configure; "" if nothing is
+// withheld.
+func withheldReason(p catalog.Provider, m catalog.Model) string {
+	switch {
+	case p.Withheld != nil:
+		return describeWithheld(p.Withheld, "provider."+p.ID+".options.baseURL", "provider."+p.ID+".env")
+	case m.Withheld != nil:
+		return describeWithheld(m.Withheld, "provider."+p.ID+".models."+m.ID+".provider.api", "")
+	default:
 		return ""
 	}
+}
+
+// describeWithheld says which settings of the user replace what is withheld.
+func describeWithheld(w *catalog.Withheld, address, variables string) string {
+	var list strings.Builder
+	fmt.Fprintf(&list, "its address (%.200q) is only known from a fetched list, which may not choose where keys "+
+		"and prompts go: if you trust it, set %s to it", w.URL, address)
+	if len(w.Env) > 0 && variables != "" {
+		fmt.Fprintf(&list, " and %s to the variables that hold its key (the list names %.200q)", variables, w.Env)
+	}
+	return list.String()
 }
 
 // ExclusiveHostedTools names the configured tools of the vendor that the model's turns do without, because the model

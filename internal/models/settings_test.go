@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -33,13 +34,19 @@ func ask(t *testing.T, content, name string, env map[string]string) (*overheard,
 	if err != nil {
 		return heard, err
 	}
+	sendHello(t, resolved)
+	return heard, nil
+}
+
+// sendHello sends a prompt to a model.
+func sendHello(t *testing.T, resolved *location.Model) {
+	t.Helper()
 	req := &llm.Request{
 		Model: resolved.APIName, Generate: resolved.Generate, Options: resolved.Options, Body: resolved.Body, Headers: resolved.Headers, CacheKey: "ses_1",
 		Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "hi"}}}},
 	}
 	for range resolved.Client.Stream(t.Context(), req) {
 	}
-	return heard, nil
 }
 
 // TestSettingsOfProviders holds what each setting of a provider does to a request: where it goes, and with what.
