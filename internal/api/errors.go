@@ -26,6 +26,7 @@ const (
 type errorBody struct {
 	Tag        string   `json:"_tag"`
 	Message    string   `json:"message"`
+	Code       string   `json:"code,omitzero"` // why the caller is refused
 	Kind       string   `json:"kind,omitzero"` // of an invalid request: params, query, headers, body
 	Field      string   `json:"field,omitzero"`
 	SessionID  string   `json:"sessionID,omitzero"`
@@ -113,6 +114,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 		Nearest: e.Nearest,
 		What:    e.Kind,
 		Ref:     c.Ref,
+		Code:    e.Reason,
 	}
 	if r.id != nil {
 		*r.id(&b) = clip(e.ID, 200)
@@ -136,7 +138,9 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	}
 	body, err := json.Marshal(b, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil { // cannot be: strings only
-		return http.StatusInternalServerError, []byte(`{"_tag":"UnknownError","message":"the error could not be encoded"}`)
+		return http.StatusInternalServerError, []byte(
+			`{"_tag":"UnknownError","message":"the error could not be encoded"}`,
+		)
 	}
 	return r.status, body
 }
@@ -166,7 +170,14 @@ func DecodeError(status int, body []byte) error {
 		err := fmt.Errorf("unexpected status %d: %s: %s", status, b.Tag, clip(b.Message, 200))
 		return &TransportError{Op: "read the response", Err: err, Foreign: true}
 	}
-	e := &session.Error{Code: r.code, Message: b.Message, Kind: r.kind, Field: b.Field, Nearest: b.Nearest}
+	e := &session.Error{
+		Code:    r.code,
+		Message: b.Message,
+		Kind:    r.kind,
+		Field:   b.Field,
+		Nearest: b.Nearest,
+		Reason:  b.Code,
+	}
 	e.Message = strings.TrimSuffix(b.Message, (&session.Error{Nearest: b.Nearest}).Error())
 	switch {
 	case r.kind == "" && b.What != "":

@@ -30,11 +30,23 @@ var floors = []struct {
 	packages string
 }{
 	{0, wordsKind, "session llm fault spelling"},
-	{1, rulesKind, "permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire"},
+	{
+		1,
+		rulesKind,
+		"caller permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire",
+	},
 	{2, rulesKind, "tool/workpath"},
 	{2, recordKind, "projection eventlog"},
-	{3, loopKind, "engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/title"},
-	{4, capabilityKind, "auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty"},
+	{
+		3,
+		loopKind,
+		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/title",
+	},
+	{
+		4,
+		capabilityKind,
+		"accesstoken auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty",
+	},
 	{4, driverKind, "store/sqlstore store/sqlite store/postgres"},
 	{4, driverKind, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
 	{4, driverKind, "llm/provider llm/script llm/guide llm/replay"},
@@ -42,7 +54,11 @@ var floors = []struct {
 	{4, proofKind, "check store/storetest llm/llmtest"},
 	{5, proofKind, "tool/tooltest"},
 	{5, viewKind, "opencode jsontree server/openapi server/broadcast"},
-	{6, surfaceKind, "api transfer server server/v1 server/v2 server/sse server/httpio server/operation cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root"},
+	{
+		6,
+		surfaceKind,
+		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root",
+	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
 	{7, wiringKind, "host main"},
@@ -99,6 +115,7 @@ var sameFloor = []edge{
 	{"server/operation", "server/httpio", "operations read requests and write responses"},
 	{"server/v1", "server/operation", "both contracts declare their operations in the same form"},
 	{"server/v2", "server/operation", "both contracts declare their operations in the same form"},
+	{"server", "server/operation", "what a caller needs is found before its operation"},
 	{"server", "server/httpio", "the stages refuse with the same errors"},
 	{"server", "server/v1", "the listener mounts both contracts"},
 	{"server", "server/v2", "the listener mounts both contracts"},
@@ -212,13 +229,17 @@ func checkImport(name string, from floorEntry, to, file string) []Finding {
 	case target.floor < from.floor:
 		return nil
 	case target.floor > from.floor:
-		return []Finding{newFinding(file, "%s (floor %d) imports %s (floor %d): imports point down; declare the one or "+
-			"two methods you need as an interface where you stand", name, from.floor, to, target.floor)}
+		return []Finding{
+			newFinding(file, "%s (floor %d) imports %s (floor %d): imports point down; declare the one or "+
+				"two methods you need as an interface where you stand", name, from.floor, to, target.floor),
+		}
 	case hasEdge(sameFloor, name, to) || hasEdge(driverEdges, name, to):
 		return nil
 	default:
-		return []Finding{newFinding(file, "%s imports %s on its own floor %d; if it must, list the edge with its reason "+
-			"in sameFloor (internal/archtest/floors.go)", name, to, from.floor)}
+		return []Finding{
+			newFinding(file, "%s imports %s on its own floor %d; if it must, list the edge with its reason "+
+				"in sameFloor (internal/archtest/floors.go)", name, to, from.floor),
+		}
 	}
 }
 

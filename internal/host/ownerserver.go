@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/accesstoken"
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -69,7 +70,7 @@ func (r *ownerServer) listen(ctx context.Context, o cli.ServeOptions, at *listen
 	}
 	c := listenerConfig(o, at)
 	c.V1, c.V2, c.Secret, c.Socket = r.v1, r.v2, secret, r.socket
-	c.BodyLimit, c.Logger = r.bodyLimit, r.logger
+	c.BodyLimit, c.Logger, c.Tokens = r.bodyLimit, r.logger, accesstoken.New(r.dirs.Data)
 	if r.server, err = server.New(c); err != nil {
 		return err
 	}

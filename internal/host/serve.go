@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/accesstoken"
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -130,7 +131,7 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	log := newLogger(s.options.Env)
 	c := listenerConfig(s.options, s.address)
 	c.V1, c.V2 = v1.New(v1.Config{Logger: log}), v2.New(v2.Config{Logger: log})
-	c.Secret, c.BodyLimit, c.Logger = secret, s.bodyLimit, log
+	c.Secret, c.BodyLimit, c.Logger, c.Tokens = secret, s.bodyLimit, log, accesstoken.New(s.dirs.Data)
 	c.Relay = server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: s.options.Dir}
 	if s.options.Sandbox {
 		c.Relay.Owner = func(pid int) bool { return int64(pid) == s.ownerPIDHere.Load() } // switchOwner checks others

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -265,27 +266,32 @@ func TestWriteToProgramThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// A ticket is valid once, for one terminal of one directory.
+// A ticket is valid once, for one terminal of one directory, and names its holder.
 func TestTickets(t *testing.T) {
 	d := newDesk(t)
 	i, other := d.sh(t, "read x"), d.sh(t, "read x")
-	word, err := d.IssueTicket(d.dir, i.ID)
+	holder := pty.Holder{
+		Caller: caller.Caller{Kind: caller.KindToken, Token: "x", Scope: caller.Admin}, Origin: "http://a",
+	}
+	word, err := d.IssueTicket(d.dir, i.ID, holder)
 	if err != nil || len(word) != 36 {
 		t.Fatal(word, err)
 	}
-	if !d.IsTicketValid(word, i.ID) || d.IsTicketValid(word, other.ID) || d.IsTicketValid("", i.ID) {
+	finds := func(word, id string) bool { h, ok := d.FindTicket(word, id); return ok && h == holder }
+	redeems := func(word, dir, id string) bool { h, ok := d.RedeemTicket(word, dir, id); return ok && h == holder }
+	if !finds(word, i.ID) || finds(word, other.ID) || finds("", i.ID) {
 		t.Error("admits another, or not its own")
 	}
-	if !d.RedeemTicket(word, d.dir, i.ID) || d.RedeemTicket(word, d.dir, i.ID) || d.IsTicketValid(word, i.ID) {
+	if !redeems(word, d.dir, i.ID) || redeems(word, d.dir, i.ID) || finds(word, i.ID) {
 		t.Error("not good once")
 	}
 	for _, try := range [][2]string{{d.dir, other.ID}, {"/elsewhere", i.ID}} {
-		word, _ = d.IssueTicket(d.dir, i.ID)
-		if d.RedeemTicket(word, try[0], try[1]) || d.RedeemTicket(word, d.dir, i.ID) {
+		word, _ = d.IssueTicket(d.dir, i.ID, holder)
+		if redeems(word, try[0], try[1]) || redeems(word, d.dir, i.ID) {
 			t.Error("good after a wrong try", try)
 		}
 	}
-	if _, err := d.IssueTicket(d.dir, "pty_none"); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+	if _, err := d.IssueTicket(d.dir, "pty_none", holder); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		t.Error(err)
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/caller"
 )
 
 // TicketLife is the validity of a ticket.
-const TicketLife = time.Minute
+const TicketLife = 30 * time.Second
 
 // maxTickets bounds the unused tickets.
 const maxTickets = 10_000
@@ -21,19 +23,26 @@ type tickets struct {
 }
 
 type ticket struct {
+	holder        Holder
 	directory, id string
 	until         time.Time
 }
 
+// Holder is who may use a ticket: the caller that it was issued to, from the same page.
+type Holder struct {
+	Caller caller.Caller
+	Origin string // of the page; "" is no browser
+}
+
 // IssueTicket returns a ticket for a terminal of the directory.
-func (t *Terminals) IssueTicket(directory, id string) (string, error) {
+func (t *Terminals) IssueTicket(directory, id string, h Holder) (string, error) {
 	if _, err := t.findTerminal(directory, id); err != nil {
 		return "", err
 	}
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	word := fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-	t.tickets.addTicket(word, ticket{directory, id, time.Now().Add(TicketLife)})
+	t.tickets.addTicket(word, ticket{h, directory, id, time.Now().Add(TicketLife)})
 	return word, nil
 }
 
@@ -53,21 +62,21 @@ func (s *tickets) addTicket(word string, k ticket) {
 	s.m[word] = k
 }
 
-// IsTicketValid reports whether the ticket is valid for a terminal with this ID. It does not use the ticket.
-func (t *Terminals) IsTicketValid(word, id string) bool {
+// FindTicket returns the holder of a ticket that is valid for a terminal with this ID. It does not use the ticket.
+func (t *Terminals) FindTicket(word, id string) (Holder, bool) {
 	s := &t.tickets
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.m[word]
-	return ok && k.id == id && time.Now().Before(k.until)
+	return k.holder, ok && k.id == id && time.Now().Before(k.until)
 }
 
-// RedeemTicket reports whether the ticket is valid for the terminal of the directory, and uses it.
-func (t *Terminals) RedeemTicket(word, directory, id string) bool {
+// RedeemTicket returns the holder of a ticket that is valid for the terminal of the directory, and uses the ticket.
+func (t *Terminals) RedeemTicket(word, directory, id string) (Holder, bool) {
 	s := &t.tickets
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.m[word]
 	delete(s.m, word)
-	return ok && k.id == id && k.directory == directory && time.Now().Before(k.until)
+	return k.holder, ok && k.id == id && k.directory == directory && time.Now().Before(k.until)
 }

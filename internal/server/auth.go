@@ -11,104 +11,185 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// authenticateRequest lets requests through that have valid credentials or come from the user by the word of the
-// kernel.
+// authenticateRequest refuses unknown callers. The context of other requests has the caller.
 func (s *Server) authenticateRequest(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	p := peerOf(r)
-	if err := s.authorize(r, p); err != nil {
-		unknown := errors.Is(err, httpio.NewUnauthorized(""))
-		if unknown && wantsHTML(r) {
-			s.writeLoginPage(w, "", r.URL.RequestURI())
-			return
-		}
-		if unknown {
-			w.Header().Set("WWW-Authenticate", `Basic realm="Secure Area"`)
-		}
-		s.fail(w, r, err)
+	c, err := s.findCaller(r)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	next.ServeHTTP(w, r.WithContext(caller.NewContext(r.Context(), c)))
+}
+
+// checkScope refuses requests whose caller may not do what the route does.
+func (s *Server) checkScope(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	route := s.operations.Find(r)
+	if err := caller.Require(r.Context(), route.Scope, r.Method+" "+clip(r.URL.Path, 200)); err != nil {
+		s.refuse(w, r, err)
 		return
 	}
 	next.ServeHTTP(w, r)
 }
 
+// refuse answers a caller that may not call: why, in words and for programs, is in the header, because OpenCode's 401
+// has no body in V1. A person gets the login page.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	e := httpio.PublicError(err)
+	if e.Reason != "" {
+		w.Header().Set("X-Cairn-Error", e.Reason+": "+e.Message)
+	}
+	unknown := errors.Is(err, httpio.NewUnauthorized("", ""))
+	if unknown && wantsHTML(r) {
+		s.writeLoginPage(w, "", r.URL.RequestURI())
+		return
+	}
+	if unknown {
+		w.Header().Set("WWW-Authenticate", `Basic realm="Secure Area"`)
+	}
+	s.fail(w, r, err)
+}
+
 var (
-	errTool = session.Errorf(
-		session.CodeDenied,
+	errTool = caller.Refuse(
+		caller.ReasonTool,
 		"requests from a tool's own processes are refused: an agent cannot act as its user",
 	)
-	errUser = session.Errorf(session.CodeDenied, "the socket belongs to another user")
+	errUser    = caller.Refuse(caller.ReasonUser, "the socket belongs to another user")
+	errMissing = httpio.NewUnauthorized(caller.ReasonMissing, "Authentication required")
+	errWrong   = httpio.NewUnauthorized(caller.ReasonWrong, "The credentials are wrong, expired or revoked")
 )
 
-func (s *Server) authorize(r *http.Request, p *peer) error {
-	given, err := s.checkCredentials(r)
+// findCaller returns who makes the request and what it may do. The kernel knows processes of this machine; a credential
+// identifies the others.
+func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
+	p := peerOf(r)
+	c, err := s.readCredential(r)
 	switch {
+	case httpio.IsWrongCredential(err):
+		return c, s.delayGuess(r.Context(), err)
 	case err != nil:
-		return s.delayGuess(r.Context(), err)
+		return c, err
 	case p.unix && !p.sameUser:
-		return errUser
-	case given || p.unix || s.config.V1.HasTicket(r) || (s.config.OpenLocal && s.config.Password == "" && p.loopback && browserHeader(r) == ""):
-		if s.peers.isTool(p) {
-			return errTool
+		return c, errUser
+	case c.Kind == "" && !p.unix:
+		if err := s.checkBare(r, p); err != nil {
+			return c, err
 		}
-		return nil
+	}
+	switch s.peers.findIdentity(p) {
+	case identityTool:
+		return c, errTool
+	case identityUser:
+		return knownCaller(c, r), nil
+	default:
+		return s.unknownCaller(c)
+	}
+}
+
+// checkBare decides whether a request over TCP without a credential may be of a process of this machine.
+func (s *Server) checkBare(r *http.Request, p *peer) error {
+	switch {
 	case s.config.Password != "" || !p.loopback:
-		return httpio.NewUnauthorized("Authentication required")
+		return errMissing
 	case browserHeader(r) != "":
 		return httpio.NewUnauthorized(
-			"Authentication required: the header " + browserHeader(r) + " shows that the request comes from a browser",
+			caller.ReasonMissing,
+			"Authentication required: the header "+browserHeader(r)+" shows that the request comes from a browser",
 		)
 	default:
-		return s.authorizeLoopback(p)
-	}
-}
-
-// authorizeLoopback decides about a loopback caller without credentials: it must be a process of the same user, and
-// not one of a tool.
-func (s *Server) authorizeLoopback(p *peer) error {
-	switch s.peers.findIdentity(p) {
-	case identityUser:
 		return nil
-	case identityTool:
-		return errTool
-	default:
-		return httpio.NewUnauthorized(
-			"Authentication required: the caller could not be identified as the server's own user; " +
-				"send the secret of the server.json file, or start the server with --open-local",
-		)
 	}
 }
 
-// checkCredentials reports whether the request has valid credentials. Invalid ones are an error.
-func (s *Server) checkCredentials(r *http.Request) (given bool, err error) {
-	bad := httpio.NewUnauthorized("The credentials are wrong")
+// knownCaller returns the caller for a process that the kernel identified. It needs no credential, and the secret gives
+// it all scopes. A relay, which is such a process, says for whom it calls: that can only narrow the scope.
+func knownCaller(c caller.Caller, r *http.Request) caller.Caller {
+	switch c.Kind {
+	case "":
+		c = caller.Caller{Kind: caller.KindUser, Scope: caller.Admin}
+	case caller.KindSecret:
+		c.Scope = caller.Admin
+	}
+	return c.NarrowTo(r.Header.Get(httpio.HeaderCaller))
+}
+
+// unknownCaller returns the caller for a process that the kernel could not identify: it is what its credential says.
+func (s *Server) unknownCaller(c caller.Caller) (caller.Caller, error) {
+	switch {
+	case c.Kind != "":
+		return c, nil
+	case s.config.OpenLocal:
+		return caller.Caller{Kind: caller.KindOpen, Scope: caller.Prompt}, nil
+	default:
+		return c, httpio.NewUnauthorized(caller.ReasonUnknown,
+			"Authentication required: the caller could not be identified as the server's own user; "+
+				"send a token (cairn token create), or start the server with --open-local")
+	}
+}
+
+// readCredential returns the caller that the request's credential names, a zero one without a credential. Invalid
+// credentials are an error.
+func (s *Server) readCredential(r *http.Request) (c caller.Caller, err error) {
+	if c, ok := s.config.V1.TicketHolder(r); ok && (c.Token == "" || s.config.Tokens.IsValid(c.Token)) {
+		return c, nil
+	}
 	values := r.Header.Values("Authorization")
-	if len(values) > 1 {
-		return false, bad
-	}
-	if len(values) == 1 {
+	query := r.URL.Query()["auth_token"]
+	switch {
+	case len(values) > 1 || len(values) == 0 && len(query) > 1:
+		return c, errWrong
+	case len(values) == 1:
 		kind, value, _ := strings.Cut(values[0], " ")
-		switch strings.ToLower(kind) {
-		case "bearer":
-			if equalHash(sha256.Sum256([]byte(value)), s.secret) {
-				return true, nil
-			}
-		case "basic":
-			if s.checkBasic(value) {
-				return true, nil
-			}
-		}
-		return false, bad
+		return s.checkAuthorization(r.Context(), strings.ToLower(kind), value)
+	case len(query) == 1 && !s.operations.Find(r).Stream:
+		return c, httpio.NewUnauthorized(
+			caller.ReasonQuery,
+			"auth_token in the query is for event streams only; send the header Authorization, or for a terminal a ticket",
+		)
+	case len(query) == 1:
+		return s.checkAuthorization(r.Context(), "basic", query[0])
+	default:
+		return s.findLogin(r), nil
 	}
-	if token := r.URL.Query()["auth_token"]; len(token) > 0 {
-		if len(token) == 1 && s.checkBasic(token[0]) {
-			return true, nil
+}
+
+// checkAuthorization returns the caller of the credential in a header Authorization.
+func (s *Server) checkAuthorization(ctx context.Context, scheme, value string) (caller.Caller, error) {
+	switch scheme {
+	case "bearer":
+		if equalHash(sha256.Sum256([]byte(value)), s.secret) {
+			return secretCaller(), nil
 		}
-		return false, bad
+		return s.checkToken(ctx, value)
+	case "basic":
+		if s.checkBasic(value) {
+			return caller.Caller{Kind: caller.KindPassword, Scope: caller.Admin}, nil
+		}
+		plain, err := base64.StdEncoding.DecodeString(value)
+		if _, word, ok := strings.Cut(string(plain), ":"); ok && err == nil {
+			return s.checkToken(ctx, word)
+		}
 	}
-	return s.hasLoginCookie(r), nil
+	return caller.Caller{}, errWrong
+}
+
+// secretCaller is who bears the secret. Every process of the user can read its file, also those of tools: without
+// evidence of the kernel it does not show that the user calls.
+func secretCaller() caller.Caller {
+	return caller.Caller{Kind: caller.KindSecret, Scope: caller.Prompt}
+}
+
+func (s *Server) checkToken(ctx context.Context, text string) (caller.Caller, error) {
+	t, ok := s.config.Tokens.Verify(ctx, text)
+	if !ok {
+		return caller.Caller{}, errWrong
+	}
+	return caller.Caller{Kind: caller.KindToken, Token: t.ID, Scope: t.Scope}, nil
 }
 
 // checkBasic compares base64 of user:password. It accepts nothing if no password is configured.

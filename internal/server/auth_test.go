@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
@@ -61,7 +62,7 @@ func TestCredentials(t *testing.T) {
 		"secret":            {"", bearer, 200},
 		"lower case":        {"", authorization("bearer " + secret), 200},
 		"password":          {"", basic("me", "pw:with colon"), 200},
-		"token":             {"?auth_token=" + token, nil, 200},
+		"token":             {"?auth_token=" + token, nil, 401}, // TestCredentialsInAQuery
 		"wrong password":    {"", basic("me", "pw"), 401},
 		"wrong user":        {"", basic("opencode", "pw:with colon"), 401},
 		"password as token": {"", authorization("Bearer pw:with colon"), 401},
@@ -85,6 +86,38 @@ func TestCredentials(t *testing.T) {
 		if code != c.want || strings.Contains(body, secret) {
 			t.Errorf("%s: %d %s", name, code, body)
 		}
+	}
+}
+
+// EventSource of browsers cannot send headers: the streams alone accept credentials in the query, where histories and
+// logs of proxies keep them.
+func TestCredentialsInAQuery(t *testing.T) {
+	h := start(t, server.Config{Password: "pw"})
+	query := "?auth_token=" + base64.StdEncoding.EncodeToString([]byte("opencode:pw"))
+	streams := 0
+	for _, r := range append(v1.ListOperations(), v2.ListOperations()...) {
+		path := target(r) + query
+		if r.IsStream() {
+			streams++
+			want := 200
+			if strings.Contains(r.Path, "{sessionID}") {
+				want = 404
+			}
+			if resp := h.fetch(t, r.Method, path, ""); resp.StatusCode != want {
+				t.Errorf("%s: %s", r.Path, resp.Status)
+			}
+			continue
+		}
+		resp := h.fetch(t, r.Method, path, "")
+		if got := resp.Header.Get("X-Cairn-Error"); resp.StatusCode != 401 || !strings.HasPrefix(got, caller.ReasonQuery+": ") {
+			t.Errorf("%s %s: %s, %s", r.Method, r.Path, resp.Status, got)
+		}
+	}
+	if streams != 4 {
+		t.Errorf("%d streams", streams)
+	}
+	if resp := h.fetch(t, http.MethodGet, "/event?auth_token=eDp5", ""); resp.StatusCode != 401 {
+		t.Errorf("wrong credentials: %s", resp.Status)
 	}
 }
 

@@ -2,40 +2,21 @@ package server
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
+
+	"github.com/cairn-dev/cairn/internal/server/operation"
 )
 
 // contractMux passes each request to the contract of its path.
 type contractMux struct{ v1, v2 http.Handler }
 
 func (c contractMux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r = trimSlashes(r)
+	r = operation.TrimSlashes(r)
 	if isV2(r) {
 		c.v2.ServeHTTP(w, r)
 		return
 	}
 	c.v1.ServeHTTP(w, r)
-}
-
-// trimSlashes removes slashes from both ends of the path, as OpenCode does: people join addresses that end with a
-// slash and paths that begin with one. The stages saw the original path. Requests to delete must name their target
-// exactly, because a truncated path would name more than the full one.
-func trimSlashes(r *http.Request) *http.Request {
-	was := r.URL.EscapedPath()
-	path := "/" + strings.Trim(was, "/")
-	if path == was || r.Method == http.MethodDelete {
-		return r
-	}
-	plain, err := url.PathUnescape(path)
-	if err != nil {
-		return r // the contract answers 404
-	}
-	u := *r.URL
-	u.Path, u.RawPath = plain, path
-	clean := *r
-	clean.URL = &u
-	return &clean
 }
 
 func isV2(r *http.Request) bool {

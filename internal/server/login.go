@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -57,33 +58,42 @@ func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, session.Errorf(code, "the form cannot be read, or has more than %d bytes", loginBytes))
 		return
 	}
-	if err := s.checkLoginForm(r); err != nil {
-		if !errors.Is(err, httpio.NewUnauthorized("")) {
+	as, err := s.checkLoginForm(r)
+	if err != nil {
+		if !errors.Is(err, httpio.NewUnauthorized("", "")) {
 			s.fail(w, r, err)
 			return
 		}
 		s.writeLoginPage(w, err.Error(), r.PostForm.Get("next"))
 		return
 	}
-	word := s.logins.start(time.Now())
+	word := s.logins.start(time.Now(), as)
 	http.SetCookie(w, s.newLoginCookie(r, word, loginLife))
 	http.Redirect(w, r, localTarget(r.PostForm.Get("next")), http.StatusSeeOther)
 }
 
-// checkLoginForm checks the credentials and the sender of a login form.
-func (s *Server) checkLoginForm(r *http.Request) error {
+// checkLoginForm checks the credentials and the sender of a login form, and returns what the login is worth.
+func (s *Server) checkLoginForm(r *http.Request) (loginGrant, error) {
 	p, word := peerOf(r), r.PostForm.Get("password")
 	user := base64.StdEncoding.EncodeToString([]byte(r.PostForm.Get("user") + ":" + word))
+	as := loginGrant{scope: caller.Admin}
 	switch {
-	case !equalHash(sha256.Sum256([]byte(word)), s.secret) && !s.checkBasic(user):
-		return s.delayGuess(r.Context(), httpio.NewUnauthorized("The credentials are wrong."))
-	case p.unix && !p.sameUser:
-		return errUser
-	case s.peers.isTool(p):
-		return errTool
+	case s.checkBasic(user):
+	case equalHash(sha256.Sum256([]byte(word)), s.secret):
+		as.scope = secretCaller().Scope
 	default:
-		return nil
+		return as, s.delayGuess(r.Context(), httpio.NewUnauthorized(caller.ReasonWrong, "The credentials are wrong."))
 	}
+	if p.unix && !p.sameUser {
+		return as, errUser
+	}
+	switch s.peers.findIdentity(p) {
+	case identityTool:
+		return as, errTool
+	case identityUser:
+		as.scope, as.known = caller.Admin, true
+	}
+	return as, nil
 }
 
 // handleLogout needs no credentials: it ends the login that the request carries.
@@ -95,15 +105,17 @@ func (s *Server) handleLogout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, loginPath, http.StatusSeeOther)
 }
 
-// hasLoginCookie reports whether the request carries the cookie of a valid login. An expired cookie is no wrong
-// guess: browsers keep cookies longer than servers run.
-func (s *Server) hasLoginCookie(r *http.Request) bool {
+// findLogin returns the caller whose login's cookie the request carries, a zero one without. An expired cookie is no
+// wrong guess: browsers keep cookies longer than servers run. The cookie of a login of this machine, which tools could
+// read in the browser's files, counts for known processes only.
+func (s *Server) findLogin(r *http.Request) caller.Caller {
 	for _, c := range r.CookiesNamed(s.cookieName) {
-		if s.logins.isValid(c.Value, time.Now()) {
-			return true
+		as, ok := s.logins.find(c.Value, time.Now())
+		if ok && (!as.known || s.peers.findIdentity(peerOf(r)) == identityUser) {
+			return caller.Caller{Kind: caller.KindLogin, Scope: as.scope}
 		}
 	}
-	return false
+	return caller.Caller{}
 }
 
 func (s *Server) newLoginCookie(r *http.Request, word string, life time.Duration) *http.Cookie {
@@ -117,7 +129,8 @@ func (s *Server) newLoginCookie(r *http.Request, word string, life time.Duration
 func localTarget(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
-		strings.ContainsAny(next, "\\\r\n\t") || u.Path == "/" || u.Path == loginPath ||
+		strings.ContainsAny(next, "\\\r\n\t") || u.Path == "/" ||
+		u.Path == loginPath ||
 		u.Path == logoutPath {
 		return loginPath
 	}

@@ -6,13 +6,22 @@ import (
 	"encoding/hex"
 	"sync"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/caller"
 )
 
 // loginSessions are the logins of browsers. They end with the process. The zero value is ready for use. It is safe
 // for concurrent use.
 type loginSessions struct {
-	mu     sync.Mutex // guards until
-	expiry map[[sha256.Size]byte]time.Time
+	mu     sync.Mutex                       // guards logins
+	logins map[[sha256.Size]byte]loginGrant // by the hash of the token
+}
+
+// loginGrant is what a login is worth.
+type loginGrant struct {
+	scope caller.AccessScope
+	known bool // the kernel identified the browser as a process of the user
+	until time.Time
 }
 
 const (
@@ -21,19 +30,20 @@ const (
 )
 
 // start starts a login and returns its token.
-func (l *loginSessions) start(now time.Time) string {
+func (l *loginSessions) start(now time.Time, as loginGrant) string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	word := hex.EncodeToString(b[:])
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.expiry == nil {
-		l.expiry = map[[sha256.Size]byte]time.Time{}
+	if l.logins == nil {
+		l.logins = map[[sha256.Size]byte]loginGrant{}
 	}
-	if len(l.expiry) >= maxLogins {
+	if len(l.logins) >= maxLogins {
 		l.dropOldest()
 	}
-	l.expiry[sha256.Sum256([]byte(word))] = now.Add(loginLife)
+	as.until = now.Add(loginLife)
+	l.logins[sha256.Sum256([]byte(word))] = as
 	return word
 }
 
@@ -41,23 +51,24 @@ func (l *loginSessions) start(now time.Time) string {
 func (l *loginSessions) dropOldest() {
 	var first [sha256.Size]byte
 	var end time.Time
-	for k, until := range l.expiry {
-		if end.IsZero() || until.Before(end) {
-			first, end = k, until
+	for k, as := range l.logins {
+		if end.IsZero() || as.until.Before(end) {
+			first, end = k, as.until
 		}
 	}
-	delete(l.expiry, first)
+	delete(l.logins, first)
 }
 
-func (l *loginSessions) isValid(word string, now time.Time) bool {
+// find returns the valid login of a token.
+func (l *loginSessions) find(word string, now time.Time) (loginGrant, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	until, ok := l.expiry[sha256.Sum256([]byte(word))]
-	return ok && now.Before(until)
+	as, ok := l.logins[sha256.Sum256([]byte(word))]
+	return as, ok && now.Before(as.until)
 }
 
 func (l *loginSessions) remove(word string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.expiry, sha256.Sum256([]byte(word)))
+	delete(l.logins, sha256.Sum256([]byte(word)))
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -86,7 +87,8 @@ func dialOwner(ctx context.Context, socket string) (conn net.Conn, pid int, err 
 // ownerDial bounds the time to connect to the owner.
 const ownerDial = 2 * time.Second
 
-// rewrite makes the request one of a program of the same user. The stages have checked the caller.
+// rewrite makes the request one of a program of the same user. The stages have checked the caller; the owner checks its
+// scope once more and records it.
 func (r *relay) rewrite(p *httputil.ProxyRequest) {
 	out := p.Out
 	out.URL.Scheme, out.URL.Host, out.Host = "http", "localhost", "localhost"
@@ -95,6 +97,7 @@ func (r *relay) rewrite(p *httputil.ProxyRequest) {
 			out.Header.Del(name)
 		}
 	}
+	out.Header.Set(httpio.HeaderCaller, caller.FromContext(p.In.Context()).String())
 	if q := p.In.URL.Query(); q.Has("auth_token") {
 		q.Del("auth_token")
 		out.URL.RawQuery = q.Encode()

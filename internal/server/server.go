@@ -24,10 +24,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/accesstoken"
+	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/server/operation"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -37,8 +41,9 @@ import (
 type Config struct {
 	V1     *v1.API
 	V2     *v2.API
-	Relay  Relay  // who else answers
-	Secret string // who bears it is the user; see LoadSecret
+	Relay  Relay             // who else answers
+	Secret string            // which processes of the user can read; see LoadSecret
+	Tokens *accesstoken.File // nil has none
 
 	Socket   string // path of the unix socket; "" has none
 	TCP      bool
@@ -85,15 +90,16 @@ const (
 
 // Server listens. Use New, Listen, Serve and Shutdown in this order.
 type Server struct {
-	config  Config
-	logger  *slog.Logger
-	secret  [sha256.Size]byte
-	peers   peerResolver
-	guesses limiter
-	logins  loginSessions
-	bodies  bodyBudget
-	http    *http.Server
-	routes  http.Handler
+	config     Config
+	logger     *slog.Logger
+	secret     [sha256.Size]byte
+	peers      peerResolver
+	guesses    limiter
+	logins     loginSessions
+	bodies     bodyBudget
+	http       *http.Server
+	routes     http.Handler
+	operations operation.Routes
 	// Set by Listen, before anybody is answered.
 	origins    *originPolicy
 	cookieName string // one for each port: browsers show a host's cookies to all its ports
@@ -142,6 +148,11 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeerResolver(c.ToolProcess), bodies: newBodyBudget(c.BodyLimit),
 	}
+	unknown := caller.Read // answers 404
+	if c.Relay.Socket != "" {
+		unknown = caller.Admin // an owner of another version may have more routes
+	}
+	s.operations = operation.NewRoutes(unknown, slices.Concat(v1.ListOperations(), v2.ListOperations())...)
 	if s.routes = (contractMux{v1: c.V1.NewHandler(), v2: c.V2.NewHandler()}); c.Relay.Socket != "" {
 		s.routes = newRelay(c.Relay, c.Logger, s.fail)
 	}

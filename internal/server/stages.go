@@ -31,6 +31,7 @@ func listStages() []stage {
 		{"origin", false, (*Server).checkOrigin},
 		{"login", false, (*Server).login},
 		{"auth", false, (*Server).authenticateRequest},
+		{"scope", false, (*Server).checkScope},
 		{"media", false, (*Server).checkMedia},
 		{"body", true, (*Server).limitBody},
 	}

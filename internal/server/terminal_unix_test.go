@@ -166,6 +166,7 @@ func TestATicketAdmitsOnce(t *testing.T) {
 		status, body := h.ask(t, http.MethodPost, "/pty/"+id+"/connect-token", func(r *http.Request) {
 			r.Header.Set("Authorization", basic)
 			r.Header.Set("X-Opencode-Ticket", "1")
+			r.Header.Set("Origin", h.url)
 		})
 		_, word, ok := strings.Cut(body, `"ticket":"`)
 		if status != 200 || !ok {
@@ -187,6 +188,7 @@ func TestATicketAdmitsOnce(t *testing.T) {
 		{"for another terminal", "/pty/" + other + "/connect?ticket=" + word, h.url, 401},
 		{"for another operation", "/pty/" + id + "?ticket=" + word, h.url, 401},
 		{"from a page of others", path + "?ticket=" + word, "https://evil.example", 403},
+		{"from another page", path + "?ticket=" + word, strings.Replace(h.url, "127.0.0.1", "localhost", 1), 401},
 		{"right", path + "?ticket=" + word, h.url, 101},
 		{"again", path + "?ticket=" + word, h.url, 401},
 	} {
@@ -194,7 +196,7 @@ func TestATicketAdmitsOnce(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
-	if _, got := h.dial(t, path+"?directory=/tmp&ticket="+ticket()); got != 404 {
+	if _, got := h.dial(t, path+"?directory=/tmp&ticket="+ticket(), "Origin", h.url); got != 404 {
 		t.Error("another directory:", got)
 	}
 }

@@ -28,6 +28,7 @@ type Error struct {
 	Field   string   // the invalid input field
 	ID      string   // of the thing
 	Nearest []string // similar names that exist
+	Reason  string   // why a caller is refused, for programs
 	Err     error
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -21,6 +23,11 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	}
 	if err := c.checkPrompt(&r); err != nil {
 		return nil, err
+	}
+	if r.Asks == session.AskPolicy(ask.PolicyAllow) {
+		if err := caller.Require(ctx, caller.Approve, "a prompt whose asks are allowed"); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.resolvePrompt(ctx, &r); err != nil {
 		return nil, err

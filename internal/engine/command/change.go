@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -79,6 +80,10 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 		facts = append(facts, &session.Renamed{Title: title, By: "user"})
 	}
 	if change.Permission != nil {
+		// The new rules replace the old ones, which may deny more.
+		if err := caller.Require(ctx, caller.Approve, "a change of a session's rules"); err != nil {
+			return err
+		}
 		if err := session.CheckRules("permission", *change.Permission); err != nil {
 			return err
 		}

@@ -16,6 +16,9 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	if err := c.checkOpen(); err != nil {
 		return nil, err
 	}
+	if err := r.authorize(ctx); err != nil {
+		return nil, err
+	}
 	if r.ID == "" {
 		r.ID = session.ID(c.journal.IDs.New(session.PrefixSession))
 	} else if err := session.CheckID("id", session.PrefixSession, string(r.ID)); err != nil {

@@ -1,10 +1,12 @@
 package command
 
 import (
+	"context"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -22,6 +24,19 @@ type CreateRequest struct {
 	Open       bool // allow what no rule decides
 	Budget     *session.Budget
 	Metadata   jsontext.Value // an object that clients store with the session
+}
+
+// authorize refuses rules that allow something if the caller may not approve it.
+func (r *CreateRequest) authorize(ctx context.Context) error {
+	if r.Open {
+		return caller.Require(ctx, caller.Approve, "a session that runs tools without asks")
+	}
+	for _, rule := range r.Permission {
+		if rule.Effect == session.Allow {
+			return caller.Require(ctx, caller.Approve, "a session with a rule that allows something")
+		}
+	}
+	return nil
 }
 
 // buildSession returns the session that the request describes.

@@ -9,15 +9,22 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// NewUnauthorized returns the error for callers without valid credentials.
-func NewUnauthorized(message string) error {
-	e := session.Errorf(session.CodeDenied, "%s", message)
+// NewUnauthorized returns the error that refuses a caller with 401.
+func NewUnauthorized(reason, message string) error {
+	e := caller.Refuse(reason, message)
 	e.Kind = api.KindAuth
 	return e
+}
+
+// IsWrongCredential reports whether the error refuses a guess.
+func IsWrongCredential(err error) bool {
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && e.Reason == caller.ReasonWrong
 }
 
 // NewUnsupportedMedia returns the error for bodies that are not declared as JSON.

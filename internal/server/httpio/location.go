@@ -14,6 +14,9 @@ import (
 // process that relays them.
 const HeaderDefaultDirectory = "X-Cairn-Default-Directory"
 
+// HeaderCaller is the header with the caller of a relayed request.
+const HeaderCaller = "X-Cairn-Caller"
+
 // DefaultDirectory returns the directory of a request that names none: that of the header, else ours.
 func DefaultDirectory(r *http.Request, ours string) string {
 	plain, err := url.PathUnescape(r.Header.Get(HeaderDefaultDirectory))

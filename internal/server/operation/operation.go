@@ -20,10 +20,12 @@ package operation
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/openapi"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -31,6 +33,7 @@ import (
 
 // Operation is one row of a contract's table.
 type Operation struct {
+	Scope  caller.AccessScope // what its callers need
 	Method string
 	Path   string // a pattern of http.ServeMux
 	ID     string // operationId in the document; the document leaves out operations without one
@@ -96,7 +99,8 @@ func (Stream[T]) DescribeResponse() (t reflect.Type, media string) {
 	return reflect.TypeFor[T](), "text/event-stream"
 }
 
-// New returns the operation of a route such as "GET /session/{sessionID}". It panics if the tags of In are wrong.
+// New returns the operation of a route such as "read GET /session/{sessionID}": the scope that callers need, the method
+// and the path. It panics if there is no scope, and if the tags of In are wrong.
 func New[In, Out any](route, id string, handle func(context.Context, In) (Out, error)) Operation {
 	o := newOperation[In, Out](route, id)
 	o.serve = func(c *requestCall) error {
@@ -122,8 +126,15 @@ func NewConstant[In, Out any](route, id string, status int, body any) Operation 
 }
 
 func newOperation[In, Out any](route, id string) Operation {
-	method, path, _ := strings.Cut(route, " ")
-	o := Operation{Method: method, Path: path, ID: id, request: newRequestType(route, reflect.TypeFor[In]())}
+	name, pattern, _ := strings.Cut(route, " ")
+	method, path, _ := strings.Cut(pattern, " ")
+	scope, err := caller.ParseScope(name)
+	if err != nil {
+		panic(fmt.Sprintf("operation %s: %v", route, err))
+	}
+	o := Operation{
+		Scope: scope, Method: method, Path: path, ID: id, request: newRequestType(pattern, reflect.TypeFor[In]()),
+	}
 	var zero Out
 	switch out := any(zero).(type) {
 	case None:
@@ -154,6 +165,9 @@ func (o Operation) describe() openapi.Operation {
 		Answer: o.response, Media: o.media,
 	}
 }
+
+// IsStream reports whether the operation sends events until its client leaves.
+func (o Operation) IsStream() bool { return o.media == "text/event-stream" }
 
 // RequiresBody reports whether the operation reads a body that must be present.
 func (o Operation) RequiresBody() bool {

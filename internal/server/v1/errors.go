@@ -44,7 +44,7 @@ func (d *deps) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	case e.Code == session.CodeTooMany, e.Code == session.CodeUnavailable:
 		w.Header().Set("Retry-After", "1")
 	case e.Code == session.CodeDenied && e.Kind == api.KindAuth:
-		w.WriteHeader(http.StatusUnauthorized) // OpenCode sends no body
+		w.WriteHeader(http.StatusUnauthorized) // OpenCode sends no body; the header X-Cairn-Error has the words
 		return
 	}
 	status, body := encodeError(e, httpio.ErrorPart(err), ref)
@@ -87,6 +87,7 @@ type namedError struct {
 		Message string `json:"message"`
 		Kind    string `json:"kind,omitzero"` // of a bad request: Payload, Query, Params, Headers
 		Ref     string `json:"ref,omitzero"`  // of an unknown error: its line in the log
+		Code    string `json:"code,omitzero"` // why the caller is refused
 	} `json:"data"`
 }
 
@@ -127,7 +128,9 @@ func encodeError(e *session.Error, part, ref string) (int, any) {
 	case session.CodeTooMany:
 		return http.StatusTooManyRequests, newNamedError("TooManyRequestsError", message)
 	case session.CodeDenied:
-		return http.StatusForbidden, newNamedError("ForbiddenError", message)
+		body := newNamedError("ForbiddenError", message)
+		body.Data.Code = e.Reason
+		return http.StatusForbidden, body
 	case session.CodeUnavailable:
 		return http.StatusServiceUnavailable, newNamedError("ServiceUnavailableError", message)
 	default:

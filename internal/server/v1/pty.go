@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
@@ -141,16 +142,18 @@ type token struct {
 
 // createTicket returns a ticket to a caller that may connect without one. Pages of other sites cannot send the header
 // without a preflight request.
-func (h ptyHandlers) createTicket(_ context.Context, in struct {
+func (h ptyHandlers) createTicket(ctx context.Context, in struct {
 	ptyIn
 	Ticket string `header:"X-Opencode-Ticket"`
+	Origin string `header:"Origin"`
 },
 ) (token, error) {
 	if in.Ticket != "1" {
 		refused := taggedError{Tag: "PtyForbiddenError", Message: "PTY connect token request rejected"}
 		return token{}, &statusError{http.StatusForbidden, refused}
 	}
-	ticket, err := h.Terminals.IssueTicket(in.Location.Directory, in.PtyID)
+	holder := pty.Holder{Caller: caller.FromContext(ctx), Origin: in.Origin}
+	ticket, err := h.Terminals.IssueTicket(in.Location.Directory, in.PtyID, holder)
 	return token{ticket, int(pty.TicketLife.Seconds())}, err
 }
 
@@ -159,6 +162,7 @@ func (h ptyHandlers) connect(_ context.Context, in struct {
 	ptyIn
 	Cursor string  `query:"cursor"`
 	Ticket *string `query:"ticket"`
+	Origin string  `header:"Origin"`
 },
 ) (operation.Func[bool], error) {
 	cursor := pty.FromStart
@@ -177,11 +181,14 @@ func (h ptyHandlers) connect(_ context.Context, in struct {
 	if err != nil {
 		return nil, session.NotFound("terminal", in.PtyID) // OpenCode has another envelope than for pty.get here
 	}
-	if in.Ticket != nil && !h.Terminals.RedeemTicket(*in.Ticket, in.Location.Directory, in.PtyID) {
-		return nil, session.Errorf(
-			session.CodeDenied,
-			"the ticket is for another terminal, was used already or has expired",
-		)
+	if in.Ticket != nil {
+		holder, ok := h.Terminals.RedeemTicket(*in.Ticket, in.Location.Directory, in.PtyID)
+		if !ok || holder.Origin != in.Origin {
+			return nil, caller.Refuse(
+				caller.ReasonWrong,
+				"the ticket is for another terminal or page, was used already or has expired",
+			)
+		}
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ctx, end := h.long.Start(r.Context(), "")

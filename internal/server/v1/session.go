@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -55,7 +56,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 ) (opencode.Session, error) {
 	q := command.CreateRequest{
 		ParentID: in.Body.ParentID, Agent: in.Body.Agent, Location: in.Location.Location, Title: in.Body.Title,
-		Metadata: in.Body.Metadata, Open: true,
+		Metadata: in.Body.Metadata, Open: caller.FromContext(ctx).Scope >= caller.Approve,
 	}
 	if m := in.Body.Model; m != nil {
 		q.Model = &session.ModelRef{ID: m.ID, ProviderID: m.ProviderID, Variant: m.Variant}

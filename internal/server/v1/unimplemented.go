@@ -31,52 +31,69 @@ func (d *deps) listUnimplementedTools() []operation.Operation {
 		return operation.NewConstant[none, emptyList](route, id, http.StatusOK, emptyList{})
 	}
 	return []operation.Operation{
-		list("GET /lsp", "lsp.status"),
-		list("GET /formatter", "formatter.status"),
-		list("GET /file/status", "file.status"), // empty in OpenCode, too
-		operation.NewConstant[symbolQuery, emptyList]("GET /find/symbol", "find.symbols", http.StatusOK, emptyList{}),
+		list("read GET /lsp", "lsp.status"),
+		list("read GET /formatter", "formatter.status"),
+		list("read GET /file/status", "file.status"), // empty in OpenCode, too
+		operation.NewConstant[symbolQuery, emptyList](
+			"read GET /find/symbol",
+			"find.symbols",
+			http.StatusOK,
+			emptyList{},
+		),
 		operation.NewConstant[none, emptyMap](
-			"GET /experimental/resource", "experimental.resource.list", http.StatusOK, emptyMap{},
+			"read GET /experimental/resource", "experimental.resource.list", http.StatusOK, emptyMap{},
 		),
 		operation.NewConstant[none, capabilities](
-			"GET /experimental/capabilities", "experimental.capabilities.get", http.StatusOK, capabilities{},
+			"read GET /experimental/capabilities", "experimental.capabilities.get", http.StatusOK, capabilities{},
 		),
 
-		operation.NewConstant[none, consoleState]("GET /experimental/console", "experimental.console.get",
+		operation.NewConstant[none, consoleState]("read GET /experimental/console", "experimental.console.get",
 			http.StatusOK, consoleState{Providers: []string{}}),
-		operation.NewConstant[none, organisations]("GET /experimental/console/orgs", "experimental.console.listOrgs",
-			http.StatusOK, organisations{Orgs: []organisation{}}),
+		operation.NewConstant[none, organisations](
+			"read GET /experimental/console/orgs",
+			"experimental.console.listOrgs",
+			http.StatusOK,
+			organisations{Orgs: []organisation{}},
+		),
 		operation.NewConstant[body[organisationChoice], bool](
-			"POST /experimental/console/switch", "experimental.console.switchOrg",
+			"admin POST /experimental/console/switch", "experimental.console.switchOrg",
 			http.StatusBadRequest, newInvalidBody("cairn has no organisations to switch to", "orgID"),
 		),
 
-		list("GET /experimental/worktree", "worktree.list"),
-		operation.NewConstant[body[newWorktree], never]("POST /experimental/worktree", "worktree.create",
+		list("read GET /experimental/worktree", "worktree.list"),
+		operation.NewConstant[body[newWorktree], never]("approve POST /experimental/worktree", "worktree.create",
 			http.StatusBadRequest, newNamedError("WorktreeCreateFailedError", "cairn cannot create worktrees yet")),
-		operation.NewConstant[body[worktree], bool]("DELETE /experimental/worktree", "worktree.remove",
+		operation.NewConstant[body[worktree], bool]("approve DELETE /experimental/worktree", "worktree.remove",
 			http.StatusBadRequest, newNamedError("WorktreeRemoveFailedError", "worktree not found")),
-		operation.NewConstant[body[worktree], bool]("POST /experimental/worktree/reset", "worktree.reset",
+		operation.NewConstant[body[worktree], bool]("approve POST /experimental/worktree/reset", "worktree.reset",
 			http.StatusBadRequest, newNamedError("WorktreeResetFailedError", "worktree not found")),
 
-		list("GET /experimental/workspace", "experimental.workspace.list"),
-		operation.New("POST /experimental/workspace", "experimental.workspace.create", h.createWorkspace),
-		list("GET /experimental/workspace/adapter", "experimental.workspace.adapter.list"),
-		list("GET /experimental/workspace/status", "experimental.workspace.status"),
+		list("read GET /experimental/workspace", "experimental.workspace.list"),
+		operation.New("approve POST /experimental/workspace", "experimental.workspace.create", h.createWorkspace),
+		list("read GET /experimental/workspace/adapter", "experimental.workspace.adapter.list"),
+		list("read GET /experimental/workspace/status", "experimental.workspace.status"),
 		operation.NewConstant[none, operation.None](
-			"POST /experimental/workspace/sync-list", "experimental.workspace.syncList", http.StatusNoContent, nil,
+			"read POST /experimental/workspace/sync-list", "experimental.workspace.syncList", http.StatusNoContent, nil,
 		),
-		operation.New("POST /experimental/workspace/warp", "experimental.workspace.warp", h.warpSession),
-		operation.New("DELETE /experimental/workspace/{id}", "experimental.workspace.remove", h.removeWorkspace),
+		operation.New("approve POST /experimental/workspace/warp", "experimental.workspace.warp", h.warpSession),
+		operation.New(
+			"approve DELETE /experimental/workspace/{id}",
+			"experimental.workspace.remove",
+			h.removeWorkspace,
+		),
 
-		operation.NewConstant[none, map[string]mcpStatus]("GET /mcp", "mcp.status", http.StatusOK, emptyMap{}),
-		operation.New("POST /mcp", "mcp.add", h.addMCP),
-		operation.New("POST /mcp/{name}/auth", "mcp.auth.start", unknownMCP[mcpIn, never]),
-		operation.New("DELETE /mcp/{name}/auth", "mcp.auth.remove", unknownMCP[mcpIn, never]),
-		operation.New("POST /mcp/{name}/auth/callback", "mcp.auth.callback", unknownMCP[mcpCodeIn, mcpStatus]),
-		operation.New("POST /mcp/{name}/auth/authenticate", "mcp.auth.authenticate", unknownMCP[mcpIn, mcpStatus]),
-		operation.New("POST /mcp/{name}/connect", "mcp.connect", unknownMCP[mcpIn, bool]),
-		operation.New("POST /mcp/{name}/disconnect", "mcp.disconnect", unknownMCP[mcpIn, bool]),
+		operation.NewConstant[none, map[string]mcpStatus]("read GET /mcp", "mcp.status", http.StatusOK, emptyMap{}),
+		operation.New("admin POST /mcp", "mcp.add", h.addMCP),
+		operation.New("admin POST /mcp/{name}/auth", "mcp.auth.start", unknownMCP[mcpIn, never]),
+		operation.New("admin DELETE /mcp/{name}/auth", "mcp.auth.remove", unknownMCP[mcpIn, never]),
+		operation.New("admin POST /mcp/{name}/auth/callback", "mcp.auth.callback", unknownMCP[mcpCodeIn, mcpStatus]),
+		operation.New(
+			"admin POST /mcp/{name}/auth/authenticate",
+			"mcp.auth.authenticate",
+			unknownMCP[mcpIn, mcpStatus],
+		),
+		operation.New("admin POST /mcp/{name}/connect", "mcp.connect", unknownMCP[mcpIn, bool]),
+		operation.New("admin POST /mcp/{name}/disconnect", "mcp.disconnect", unknownMCP[mcpIn, bool]),
 	}
 }
 
@@ -85,51 +102,54 @@ func (d *deps) listUnimplementedSharing() []operation.Operation {
 	h := unimplementedHandlers{d}
 	return []operation.Operation{
 		operation.NewConstant[body[sessionMove], operation.None](
-			"POST /experimental/control-plane/move-session", "experimental.controlPlane.moveSession",
+			"prompt POST /experimental/control-plane/move-session", "experimental.controlPlane.moveSession",
 			http.StatusBadRequest, newNamedError("MoveSessionError", "cairn cannot move sessions yet"),
 		),
-		operation.NewConstant[none, bool]("POST /experimental/session/{sessionID}/background",
+		operation.NewConstant[none, bool]("prompt POST /experimental/session/{sessionID}/background",
 			"experimental.session.background", http.StatusOK, false),
 
 		operation.NewConstant[projectCopyIn, never](
-			"POST /experimental/project/{projectID}/copy",
+			"approve POST /experimental/project/{projectID}/copy",
 			"v2.projectCopy.create",
 			http.StatusBadRequest,
 			newNamedError("ProjectCopyError", "cairn cannot copy projects yet"),
 		),
 		operation.NewConstant[removedCopyIn, operation.None](
-			"DELETE /experimental/project/{projectID}/copy", "v2.projectCopy.remove",
+			"approve DELETE /experimental/project/{projectID}/copy", "v2.projectCopy.remove",
 			http.StatusBadRequest, newNamedError("ProjectCopyError", "project copy not found"),
 		),
 		operation.NewConstant[copyQuery, operation.None](
-			"POST /experimental/project/{projectID}/copy/refresh", "v2.projectCopy.refresh", http.StatusNoContent, nil,
+			"read POST /experimental/project/{projectID}/copy/refresh",
+			"v2.projectCopy.refresh",
+			http.StatusNoContent,
+			nil,
 		),
 		operation.NewConstant[body[copyName], never](
-			"POST /experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName",
+			"read POST /experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName",
 			http.StatusBadRequest, newInvalidPath("cairn cannot copy projects yet", "projectID"),
 		),
 
-		operation.New("POST /global/upgrade", "global.upgrade", h.refuseUpgrade),
-		operation.NewConstant[none, bool]("POST /sync/start", "sync.start", http.StatusOK, true),
+		operation.New("admin POST /global/upgrade", "global.upgrade", h.refuseUpgrade),
+		operation.NewConstant[none, bool]("read POST /sync/start", "sync.start", http.StatusOK, true),
 		operation.NewConstant[body[anyJSON], never](
-			"POST /sync/replay", "sync.replay", http.StatusBadRequest, bareError{"BadRequest"},
+			"approve POST /sync/replay", "sync.replay", http.StatusBadRequest, bareError{"BadRequest"},
 		),
 		operation.NewConstant[body[anyJSON], never](
-			"POST /sync/steal", "sync.steal", http.StatusBadRequest, bareError{"BadRequest"},
+			"approve POST /sync/steal", "sync.steal", http.StatusBadRequest, bareError{"BadRequest"},
 		),
 		operation.NewConstant[body[map[string]int], emptyList](
-			"POST /sync/history", "sync.history.list", http.StatusOK, emptyList{},
+			"read POST /sync/history", "sync.history.list", http.StatusOK, emptyList{},
 		),
 		operation.NewConstant[body[anyJSON], bool](
-			"POST /tui/control/response", "tui.control.response", http.StatusOK, true,
+			"approve POST /tui/control/response", "tui.control.response", http.StatusOK, true,
 		),
 
-		operation.New("POST /session/{sessionID}/fork", "session.fork", h.forkSession),
-		operation.New("POST /session/{sessionID}/share", "session.share", h.shareSession),
-		operation.New("DELETE /session/{sessionID}/share", "session.unshare", sessionHandlers{d}.get),
-		operation.New("POST /session/{sessionID}/revert", "session.revert", h.revertSession),
-		operation.New("POST /session/{sessionID}/unrevert", "session.unrevert", h.unrevertSession),
-		operation.New("POST /session/{sessionID}/summarize", "session.summarize", h.summarizeSession),
+		operation.New("prompt POST /session/{sessionID}/fork", "session.fork", h.forkSession),
+		operation.New("admin POST /session/{sessionID}/share", "session.share", h.shareSession),
+		operation.New("admin DELETE /session/{sessionID}/share", "session.unshare", sessionHandlers{d}.get),
+		operation.New("prompt POST /session/{sessionID}/revert", "session.revert", h.revertSession),
+		operation.New("prompt POST /session/{sessionID}/unrevert", "session.unrevert", h.unrevertSession),
+		operation.New("prompt POST /session/{sessionID}/summarize", "session.summarize", h.summarizeSession),
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 )
 
@@ -60,13 +61,14 @@ func (a *API) NewHandler() http.Handler {
 	}.NewHandler()
 }
 
-// HasTicket reports whether the request connects to a terminal with a valid ticket. Such a request needs no other
+// TicketHolder returns whose valid ticket the request uses to connect to a terminal. Such a request needs no other
 // credentials.
-func (a *API) HasTicket(r *http.Request) bool {
+func (a *API) TicketHolder(r *http.Request) (caller.Caller, bool) {
 	id, ok := strings.CutPrefix(r.URL.Path, "/pty/")
 	if !ok || r.Method != http.MethodGet || a.Terminals == nil {
-		return false
+		return caller.Caller{}, false
 	}
 	id, ok = strings.CutSuffix(id, "/connect")
-	return ok && a.Terminals.IsTicketValid(r.URL.Query().Get("ticket"), id)
+	h, valid := a.Terminals.FindTicket(r.URL.Query().Get("ticket"), id)
+	return h.Caller, ok && valid && h.Origin == r.Header.Get("Origin")
 }
