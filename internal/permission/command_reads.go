@@ -43,7 +43,7 @@ type Reach struct{ Action, Path string }
 // Reaches returns the files that a command names as the shell sees them: those that it may read, and those that it
 // writes or, if they are protected, may change.
 func Reaches(command string) (out []Reach) {
-	for _, p := range shell.Parse(command).Paths {
+	for _, p := range shell.ParseScript(command).Paths {
 		switch {
 		case !p.Whole || strings.HasPrefix(p.Name, "/dev/"):
 		case p.Use == shell.Handed && ProtectedName(p.Name) != "":

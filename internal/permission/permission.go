@@ -69,7 +69,7 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 		s.Resources = []string{"*"}
 	}
 	var out []Decision
-	around := shell.Parse(s.Command.Script).Commands
+	around := shell.ParseScript(s.Command.Script).Commands
 	for _, resource := range s.Resources {
 		for _, t := range resolveTargets(s, resource, around) {
 			if anything { // no command, so nothing is read

@@ -23,12 +23,12 @@ type target struct {
 
 // resolveTargets returns everything that must be allowed for the resource. around are the commands of its script, in which
 // variables have values.
-func resolveTargets(s Subject, resource string, around []shell.Command) []target {
+func resolveTargets(s Subject, resource string, around []shell.Construct) []target {
 	if s.Action != Shell {
 		return []target{{text: resource}}
 	}
-	commands := shell.Parse(resource).Commands
-	if i := slices.IndexFunc(around, func(c shell.Command) bool { return c.Source == resource }); i >= 0 {
+	commands := shell.ParseScript(resource).Commands
+	if i := slices.IndexFunc(around, func(c shell.Construct) bool { return c.Source == resource }); i >= 0 {
 		commands = around[i : i+1]
 	}
 	var out []target

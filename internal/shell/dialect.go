@@ -14,9 +14,9 @@ func ParseFor(program, text string) Script {
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(program, `\`, "/")), ".exe")
 	switch name {
 	case "bash":
-		return Parse(text)
+		return ParseScript(text)
 	case "sh", "dash", "ash": // which may be bash, or not
-		return parse(text, syntax.LangBash, syntax.LangPOSIX)
+		return parseScript(text, syntax.LangBash, syntax.LangPOSIX)
 	default:
 		return Opaque(quoteAll(slices.Concat([]string{name, "-c"}, []string{text})))
 	}

@@ -22,16 +22,16 @@ const Hole = "\x00"
 
 // Script is what a text would do.
 type Script struct {
-	Commands    []Command // in the order of the text
-	Paths       []Path    // that the commands name
-	Directories []string  // that it changes to; a hole for one that is not known
+	Commands    []Construct // in the order of the text
+	Paths       []Path      // that the commands name
+	Directories []string    // that it changes to; a hole for one that is not known
 	// Globs are patterns of files by the texts of the words that are nothing else; "" where that is not so of each such
 	// word.
 	Globs map[string]string
 }
 
-// Command is a simple command as written, or another construct that has to be decided about.
-type Command struct {
+// Construct is a simple command as written, or another construct that has to be decided about.
+type Construct struct {
 	Source string
 	Parts  []Part // itself and what it makes run
 	// Anywhere reports that it writes to a file with an unknown path.
@@ -87,12 +87,12 @@ const (
 	maxTotal = 5000 // of all
 )
 
-// Parse reads a text as bash would.
-func Parse(text string) Script {
-	return parse(text, syntax.LangBash)
+// ParseScript reads a text as bash would.
+func ParseScript(text string) Script {
+	return parseScript(text, syntax.LangBash)
 }
 
-func parse(text string, variants ...syntax.LangVariant) Script {
+func parseScript(text string, variants ...syntax.LangVariant) Script {
 	r := &reader{variants: variants}
 	r.script(text, 0, nil)
 	if r.total > maxTotal { // what is denied among them is so all the same
@@ -107,14 +107,14 @@ func parse(text string, variants ...syntax.LangVariant) Script {
 			c.Parts = []Part{{Text: Hole}}
 		}
 	}
-	r.out.Commands = slices.DeleteFunc(r.out.Commands, func(c Command) bool { return len(c.Parts) == 0 })
+	r.out.Commands = slices.DeleteFunc(r.out.Commands, func(c Construct) bool { return len(c.Parts) == 0 })
 	return r.out
 }
 
 // Parts is everything that the text would run.
 func Parts(text string) []Part {
 	var out []Part
-	for _, c := range Parse(text).Commands {
+	for _, c := range ParseScript(text).Commands {
 		out = append(out, c.Parts...)
 	}
 	return out
@@ -122,7 +122,7 @@ func Parts(text string) []Part {
 
 // Opaque returns the script of a text that cannot be analysed before it runs, e.g. in the language of another shell.
 func Opaque(text string) Script {
-	return Script{Commands: []Command{{Source: text, Parts: []Part{{Text: Hole}}}}}
+	return Script{Commands: []Construct{{Source: text, Parts: []Part{{Text: Hole}}}}}
 }
 
 // reader collects a Script.
@@ -139,7 +139,7 @@ type reader struct {
 	anywhere bool    // the command that is read writes to a file that may be any
 	relative bool    // it writes to a file that lies where the command stands
 	// nested is where the parts of an inner script go; nil at the top.
-	nested   *Command
+	nested   *Construct
 	readings []string // of the wrappers around what is read
 }
 
@@ -203,7 +203,7 @@ func (r *reader) command(source string, fill func()) {
 	if r.total > maxTotal {
 		return
 	}
-	c := Command{Source: source}
+	c := Construct{Source: source}
 	r.nested, r.parts, r.anywhere, r.relative = &c, 0, false, false
 	fill()
 	c.Anywhere, c.relative = r.anywhere, r.relative
@@ -211,7 +211,7 @@ func (r *reader) command(source string, fill func()) {
 		c.Parts = append(c.Parts, Part{Text: Hole})
 	}
 	r.nested, r.total = nil, r.total+r.parts
-	same := slices.IndexFunc(r.out.Commands, func(d Command) bool { return d.Source == c.Source })
+	same := slices.IndexFunc(r.out.Commands, func(d Construct) bool { return d.Source == c.Source })
 	switch {
 	case len(c.Parts) == 0 && !c.Anywhere && !c.relative:
 	case same < 0:
@@ -243,7 +243,7 @@ func (r *reader) part(p Part) {
 }
 
 // add adds the part unless one with its text is there.
-func (c *Command) add(p Part) {
+func (c *Construct) add(p Part) {
 	i := slices.IndexFunc(c.Parts, func(q Part) bool { return q.Text == p.Text })
 	if i < 0 {
 		c.Parts = append(c.Parts, p)

@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 		{"curl 'https://a?b=*'", `curl 'https://a?b=*': curl https://a?b=* (curl https://a\?b=\*)`},
 	} {
 		var got []string
-		for _, c := range shell.Parse(c.text).Commands {
+		for _, c := range shell.ParseScript(c.text).Commands {
 			var parts []string
 			for _, p := range c.Parts {
 				parts = append(parts, p.Text+" ("+p.Save+")")
@@ -99,7 +99,7 @@ func TestPaths(t *testing.T) {
 		{"ls >> $X", nil, nil},
 		{"echo @/e", paths{{Name: "@/e", Use: shell.Named, Whole: true}, {Name: "/e", Use: shell.Named, Whole: true}}, nil},
 	} {
-		s := shell.Parse(c.text)
+		s := shell.ParseScript(c.text)
 		s.Paths = slices.DeleteFunc(s.Paths, func(p shell.Path) bool { return p.Use == shell.Change })
 		if len(s.Paths) == 0 {
 			s.Paths = nil
@@ -175,7 +175,7 @@ func TestChangesAndReads(t *testing.T) {
 		{". $f", "", "□"},
 		{"git show $f", "", ""},
 	} {
-		s := shell.Parse(c.text)
+		s := shell.ParseScript(c.text)
 		var changes, reads []string
 		for _, p := range s.Paths {
 			if p.Use == shell.Change && p.Whole {
@@ -266,7 +266,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, c := range shell.Parse(text).Commands {
+		for _, c := range shell.ParseScript(text).Commands {
 			if len(c.Parts) == 0 {
 				t.Fatalf("%q has a command without parts: %q", text, c.Source)
 			}

@@ -43,8 +43,8 @@ func TestEverythingThatIsWrittenIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := shell.Parse(script)
-		anywhere := slices.ContainsFunc(s.Commands, func(c shell.Command) bool { return c.Anywhere })
+		s := shell.ParseScript(script)
+		anywhere := slices.ContainsFunc(s.Commands, func(c shell.Construct) bool { return c.Anywhere })
 		for name := range strings.Lines(string(names)) {
 			written++
 			// a name like others is no secret
