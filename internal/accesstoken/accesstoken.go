@@ -126,11 +126,7 @@ func (s *File) Revoke(ctx context.Context, id string) error {
 	return s.update(ctx, func(all []entry) ([]entry, error) {
 		rest := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return e.ID == id })
 		if len(rest) == len(all) {
-			var ids []string
-			for _, e := range all {
-				ids = append(ids, e.ID)
-			}
-			return nil, session.NotFound("token", id, ids...)
+			return nil, session.NotFound("token", id)
 		}
 		return rest, nil
 	})
@@ -177,7 +173,7 @@ func (s *File) recordUse(ctx context.Context, t Record) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = s.update(ctx, func(all []entry) ([]entry, error) { // a full disk does not lock anybody out
+	_ = s.update(ctx, func(all []entry) ([]entry, error) { // a full disk locks no client out
 		for i := range all {
 			if all[i].ID == t.ID {
 				all[i].Used = now.UnixMilli()

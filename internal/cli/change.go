@@ -14,6 +14,7 @@ type Change struct {
 	Reply      session.Reply     `json:"reply,omitzero"`
 	JobID      session.JobID     `json:"jobID,omitzero"`
 	ApprovalID string            `json:"approvalID,omitzero"`
+	TokenID    string            `json:"tokenID,omitzero"`
 	Provider   string            `json:"provider,omitzero"`
 	File       string            `json:"file,omitzero"`
 	Root       string            `json:"root,omitzero"` // of a project

@@ -23,7 +23,36 @@ func (s *Server) authenticateRequest(w http.ResponseWriter, r *http.Request, nex
 		s.refuse(w, r, err)
 		return
 	}
-	next.ServeHTTP(w, r.WithContext(caller.NewContext(r.Context(), c)))
+	ctx, stop := s.watchToken(caller.NewContext(r.Context(), c), c.Token)
+	defer stop()
+	next.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// revokeDelay is how long a stream may continue after its token was revoked.
+const revokeDelay = 2 * time.Second
+
+// watchToken returns a context that ends when the token is revoked or expires. Without an id it is ctx.
+func (s *Server) watchToken(ctx context.Context, id string) (context.Context, func()) {
+	if id == "" {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		tick := time.NewTicker(revokeDelay)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if !s.config.Tokens.IsValid(id) {
+					cancel()
+				}
+			}
+		}
+	})
+	return ctx, func() { cancel(); watch.Wait() }
 }
 
 // checkScope refuses requests whose caller may not do what the route does.

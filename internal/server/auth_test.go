@@ -109,7 +109,8 @@ func TestCredentialsInAQuery(t *testing.T) {
 			continue
 		}
 		resp := h.fetch(t, r.Method, path, "")
-		if got := resp.Header.Get("X-Cairn-Error"); resp.StatusCode != 401 || !strings.HasPrefix(got, caller.ReasonQuery+": ") {
+		got := resp.Header.Get("X-Cairn-Error")
+		if resp.StatusCode != 401 || !strings.HasPrefix(got, caller.ReasonQuery+": ") {
 			t.Errorf("%s %s: %s, %s", r.Method, r.Path, resp.Status, got)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package access holds the commands that decide who may do what: providers' keys, the logins at organisations, and the
-// trust in projects' files.
+// Package access holds the commands that decide who may do what: providers' keys, the logins at organisations, the
+// trust in projects' files, and the tokens of clients.
 package access
 
 import (
@@ -8,7 +8,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 )
 
-// Commands are `cairn auth` and `cairn trust`.
+// Commands are `cairn auth`, `cairn trust` and `cairn token`.
 func Commands(inv *cli.Invocation) []*cobra.Command {
-	return []*cobra.Command{authCommands{inv}.authCommand(), trustCommands{inv}.trustCommand()}
+	return []*cobra.Command{
+		authCommands{inv}.authCommand(), trustCommands{inv}.trustCommand(), tokenCommands{inv}.tokenCommand(),
+	}
 }
