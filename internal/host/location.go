@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -43,6 +44,8 @@ type locationCache struct {
 	logger   *slog.Logger
 	// sandboxed: commands run in a sandbox until this process ends, whatever the configuration says later.
 	sandboxed bool
+
+	port atomic.Int32 // at which this process listens; 0 without TCP
 
 	limit int // slots that are kept at most, beside those in use
 

@@ -28,6 +28,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"
+	"github.com/cairn-dev/cairn/internal/tool/web"
 )
 
 // owner is one process that owns a store: log, engine and surfaces around it.
@@ -116,7 +117,7 @@ func (w *owner) newLocations(
 		limit: maxLocations, slots: map[string]*locationSlot{},
 	}
 	if o.Replay == "" {
-		l.pages = &instruction.Pages{}
+		l.pages = &instruction.Pages{Transport: web.MarkRequests(http.DefaultTransport)}
 	}
 	return l
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/accesstoken"
@@ -78,6 +79,10 @@ func (r *ownerServer) listen(ctx context.Context, o cli.ServeOptions, at *listen
 		return err
 	}
 	r.local = r.server.NewLocalHandler()
+	if u, err := url.Parse(r.server.URL()); err == nil {
+		port, _ := strconv.ParseUint(u.Port(), 10, 16) // 0 without one
+		r.locations.port.Store(int32(port))
+	}
 	if r.lease == nil {
 		return nil
 	}

@@ -1,12 +1,15 @@
 package host
 
 import (
+	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/skill"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/dialog"
@@ -48,10 +51,24 @@ func (l *locationCache) newToolConfig(
 // newRegistry returns the tools of a setup.
 func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: p.tools.exec.Limits, Log: l.logger})
-	webTools := web.New(web.Config{Allow: p.config.Webfetch.AllowedNetworks(), Search: web.NewSearcher(l.getenv)})
+	webTools := web.New(web.Config{
+		Allow: p.config.Webfetch.AllowedNetworks(), OwnPorts: l.listServerPorts, Search: web.NewSearcher(l.getenv),
+	})
 	_, err := r.Register(slices.Concat(file.New(p.tools.file), search.New(p.tools.search), exec.New(p.tools.exec),
 		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills.Find)})...)
 	return r, err
+}
+
+// listServerPorts returns the ports at which this process and the announced server of its data directory listen.
+func (l *locationCache) listServerPorts() []int {
+	ports := []int{int(l.port.Load())}
+	if d, err := server.Discover(l.dirs.Data); err == nil {
+		if u, err := url.Parse(d.URL); err == nil {
+			n, _ := strconv.Atoi(u.Port()) // 0 without one
+			ports = append(ports, n)
+		}
+	}
+	return ports
 }
 
 // permissionRequests returns the permission requests of a call before it runs.

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/server"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // everyRoute lists all operations of the routers with their preflight requests, and some unknown paths.
@@ -55,9 +56,12 @@ func (h *house) refusedAll(t *testing.T, what string, headers []string, statuses
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, resp.Body)
+		expected := strings.Contains(statuses, resp.Status[:3])
+		if expected { // an event stream would not end
+			_, _ = io.Copy(io.Discard, resp.Body)
+		}
 		_ = resp.Body.Close()
-		if !strings.Contains(statuses, resp.Status[:3]) || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+		if !expected || resp.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s, %s %s: %s %v", what, r[0], r[1], resp.Status, resp.Header)
 		}
 	}
@@ -124,6 +128,15 @@ func TestEveryRouteRefuses(t *testing.T) {
 			t.Errorf("without credentials, %s: %q", path, got)
 		}
 	}
+}
+
+// A request that is marked as a tool's is refused everywhere, also with credentials and where local callers need none.
+func TestRequestsOfToolsAreRefused(t *testing.T) {
+	h := start(t, server.Config{OpenLocal: true})
+	h.refusedAll(t, "a tool", []string{tool.RequestHeader + ": 1", "Content-Type: application/json"}, "403")
+	h.refusedAll(t, "a tool with the secret", []string{
+		tool.RequestHeader + ": ", "Authorization: Bearer " + secret, "Content-Type: application/json",
+	}, "403")
 }
 
 // A page of others can have a browser send forms, text, and nothing at all without asking: none of it changes anything, in

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // stage is one check of every request before its operation. It answers the request, or calls next.
@@ -28,6 +29,7 @@ func listStages() []stage {
 		{"log", true, (*Server).logRequest},
 		{"headers", false, (*Server).addSecurityHeaders},
 		{"host", false, (*Server).checkHost},
+		{"tool", false, (*Server).refuseTools},
 		{"origin", false, (*Server).checkOrigin},
 		{"login", false, (*Server).login},
 		{"auth", false, (*Server).authenticateRequest},
@@ -158,6 +160,16 @@ var securityHeaders = map[string]string{
 	"Referrer-Policy":              "no-referrer",
 	"Cache-Control":                "no-store",
 	"Vary":                         "Origin",
+}
+
+// refuseTools refuses requests that are marked as a tool's. To the kernel, those of this process and of a forwarded
+// port are its user's.
+func (s *Server) refuseTools(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if len(r.Header.Values(tool.RequestHeader)) > 0 {
+		s.fail(w, r, errTool)
+		return
+	}
+	next.ServeHTTP(w, r)
 }
 
 // checkMedia refuses changes with a body that is not declared as JSON: a browser sends other types without a

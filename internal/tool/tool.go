@@ -19,6 +19,9 @@ import (
 // value; the server refuses API requests from a process that carries it, and the command's descendants are found by it.
 const CallVariable = "CAIRN_CALL"
 
+// RequestHeader is the header of HTTP requests that tools of this process make. The server refuses requests with it.
+const RequestHeader = "Cairn-Tool"
+
 // Tool is a tool that the model can call. Its methods are safe for concurrent use; its Definition never changes.
 type Tool interface {
 	Definition() Definition

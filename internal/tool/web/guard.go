@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -17,11 +18,15 @@ import (
 type guard struct {
 	allow        []netip.Prefix
 	lookup       func(ctx context.Context, host string) ([]netip.Addr, error)
+	ownPorts     func() []int
 	ownAddresses func() []netip.Addr // returns the addresses of this machine
 }
 
 func newGuard(c Config) *guard {
-	g := &guard{allow: c.Allow, lookup: c.Lookup, ownAddresses: listOwnAddresses}
+	g := &guard{allow: c.Allow, lookup: c.Lookup, ownPorts: c.OwnPorts, ownAddresses: listOwnAddresses}
+	if g.ownPorts == nil {
+		g.ownPorts = func() []int { return nil }
+	}
 	if g.lookup == nil {
 		g.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -39,7 +44,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := g.resolve(ctx, host)
+	addrs, err := g.resolve(ctx, host, port)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +59,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 }
 
 // resolve returns the addresses of the host after checking all of them.
-func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+func (g *guard) resolve(ctx context.Context, host, port string) ([]netip.Addr, error) {
 	addrs := []netip.Addr{}
 	if a, err := netip.ParseAddr(host); err == nil {
 		addrs = append(addrs, a)
@@ -66,8 +71,8 @@ func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	}
 	for i, a := range addrs {
 		addrs[i] = a.Unmap()
-		if why := g.refusalReason(a); why != "" {
-			return nil, failRefused(host, a, why)
+		if err := g.check(host, a, port); err != nil {
+			return nil, err
 		}
 	}
 	return addrs, nil
@@ -86,10 +91,25 @@ func (g *guard) checkAddress(_ context.Context, _, address string, _ syscall.Raw
 	if err != nil {
 		return err
 	}
-	if why := g.refusalReason(at.Addr()); why != "" {
-		return failRefused(at.Addr().String(), at.Addr(), why)
+	return g.check(at.Addr().String(), at.Addr(), strconv.Itoa(int(at.Port())))
+}
+
+// check returns the error for an address of the host that must not be reached at the port. A port of cairn itself is
+// refused on all addresses of this machine, whatever is allowed: its server takes local callers for its user.
+func (g *guard) check(host string, a netip.Addr, port string) error {
+	own := slices.ContainsFunc(g.ownPorts(), func(p int) bool { return strconv.Itoa(p) == port })
+	if own && g.isThisMachine(a.Unmap()) {
+		return tool.Failf("%s port %s is cairn itself, which tools must not call.", host, port)
+	}
+	if why := g.refusalReason(a); why != "" {
+		return failRefused(host, a, why)
 	}
 	return nil
+}
+
+// isThisMachine reports whether a connection to the address ends here.
+func (g *guard) isThisMachine(a netip.Addr) bool {
+	return a.IsLoopback() || a.IsUnspecified() || slices.Contains(g.ownAddresses(), a.WithZone(""))
 }
 
 func failRefused(host string, a netip.Addr, why string) error {

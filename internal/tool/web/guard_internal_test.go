@@ -23,7 +23,7 @@ func TestEachCheckAlone(t *testing.T) {
 	for host, refused := range map[string]bool{
 		"mixed": true, "private": true, "public": false, "own": true, "none": true, "127.0.0.1": true, public: false,
 	} {
-		if addrs, err := g.resolve(t.Context(), host); (err != nil) != refused {
+		if addrs, err := g.resolve(t.Context(), host, "80"); (err != nil) != refused {
 			t.Errorf("%s: %v, %v", host, addrs, err)
 		}
 	}

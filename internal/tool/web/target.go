@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -34,12 +35,14 @@ func (g *guard) parseTarget(raw string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a, err := netip.ParseAddr(host); err == nil {
-		if why := g.refusalReason(a); why != "" {
-			return nil, failRefused(host, a, why)
+	a, err := netip.ParseAddr(host)
+	if err != nil && isLocalhost(host) {
+		a, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
+	}
+	if err == nil {
+		if err := g.check(host, a, portOf(u)); err != nil {
+			return nil, err
 		}
-	} else if why := g.refusalReason(netip.AddrFrom4([4]byte{127, 0, 0, 1})); why != "" && isLocalhost(host) {
-		return nil, failRefused(host, netip.AddrFrom4([4]byte{127, 0, 0, 1}), why)
 	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -55,6 +58,11 @@ func (g *guard) parseTarget(raw string) (*url.URL, error) {
 		u.Path = "/"
 	}
 	return u, nil
+}
+
+// portOf returns the port of a URL, also that of its scheme.
+func portOf(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
 func isInvalidHostRune(r rune) bool {

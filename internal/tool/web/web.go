@@ -19,6 +19,8 @@ type Config struct {
 	// Allow are addresses that may be reached although they are not public, e.g. a documentation server in the company
 	// network. They come from the user's configuration, never from a project's.
 	Allow []netip.Prefix
+	// OwnPorts returns the TCP ports of cairn's servers on this machine, which are never reached; nil for none.
+	OwnPorts func() []int
 	// Lookup resolves a name; nil uses the system's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Agent is the user agent of this program.
@@ -42,12 +44,12 @@ func New(c Config) []tool.Tool {
 
 func newClient(c Config) *client {
 	g := newGuard(c)
-	return &client{guard: g, agent: c.Agent, transport: g.newTransport()}
+	return &client{guard: g, agent: c.Agent, transport: MarkRequests(g.newTransport())}
 }
 
 // NewTransport returns a transport that reaches public addresses and those that are allowed, as webfetch does.
 func NewTransport(allow []netip.Prefix) http.RoundTripper {
-	return newGuard(Config{Allow: allow}).newTransport()
+	return MarkRequests(newGuard(Config{Allow: allow}).newTransport())
 }
 
 func (g *guard) newTransport() *http.Transport {
