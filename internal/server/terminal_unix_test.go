@@ -36,6 +36,10 @@ func (h *house) dial(t *testing.T, path string, header ...string) (*websocket.Co
 		if header[i] == "Host" {
 			o.Host = header[i+1]
 		}
+		if header[i] == "Sec-WebSocket-Protocol" {
+			o.Subprotocols = strings.Split(header[i+1], ", ")
+			continue
+		}
 		o.HTTPHeader.Set(header[i], header[i+1])
 	}
 	c, resp, err := websocket.Dial(t.Context(), h.url+path, o)
@@ -195,6 +199,14 @@ func TestATicketAdmitsOnce(t *testing.T) {
 		if _, got := h.dial(t, c.path, "Origin", c.origin); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
+	}
+	protocols := "cairn.terminal, ticket." + ticket()
+	c, got := h.dial(t, path, "Origin", h.url, "Sec-WebSocket-Protocol", protocols)
+	if got != 101 || c.Subprotocol() != "cairn.terminal" {
+		t.Fatal("as a protocol:", got)
+	}
+	if _, got := h.dial(t, path, "Origin", h.url, "Sec-WebSocket-Protocol", protocols); got != 401 {
+		t.Error("as a protocol, again:", got)
 	}
 	if _, got := h.dial(t, path+"?directory=/tmp&ticket="+ticket(), "Origin", h.url); got != 404 {
 		t.Error("another directory:", got)

@@ -62,8 +62,8 @@ func (g serveCommand) serveCommand() *cobra.Command {
 	cmd.Flags().
 		StringVar(&o.MDNSDomain, "mdns-domain", "", "announce the server under this `NAME` (default opencode.local)")
 	cli.AddTrustFlag(cmd, &word)
-	cmd.Flags().
-		BoolVar(&o.OpenLocal, "open-local", false, "accept requests of every user of this machine without credentials")
+	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false,
+		"accept requests of every user of this machine without credentials, with the scope prompt")
 	cmd.Flags().
 		StringSliceVar(&o.Origins, "cors", nil, "accept requests of web pages from this `ORIGIN`; can be repeated")
 	cmd.Flags().

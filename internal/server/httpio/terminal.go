@@ -21,6 +21,9 @@ const (
 	closeTimeout   = time.Second // for the close handshake
 )
 
+// TerminalProtocol is the WebSocket protocol of terminals. Clients need not name one.
+const TerminalProtocol = "cairn.terminal"
+
 // ServeTerminal upgrades the request to a WebSocket. It sends the output so far, then a binary frame with the
 // cursor, then new output as it comes; the client sends input. After a gap in the output it sends the cursor again.
 // It lasts until the program exits (1000), ctx ends (1001), or the client leaves.
@@ -30,7 +33,9 @@ func ServeTerminal(ctx context.Context, w http.ResponseWriter, r *http.Request, 
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return NewInvalid("headers", "Upgrade", "connect to a terminal by WebSocket")
 	}
-	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, Subprotocols: []string{TerminalProtocol},
+	})
 	if err != nil {
 		return nil // Accept has answered
 	}

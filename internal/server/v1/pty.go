@@ -157,12 +157,25 @@ func (h ptyHandlers) createTicket(ctx context.Context, in struct {
 	return token{ticket, int(pty.TicketLife.Seconds())}, err
 }
 
-// connect shows a terminal over a WebSocket. A ticket that the query names must be valid.
+// protocolTicket returns the ticket among the WebSocket protocols that a client offers, such as "cairn.terminal,
+// ticket.TICKET". Unlike the query, no history and no log of a proxy keeps it.
+func protocolTicket(offered string) (ticket string, ok bool) {
+	for name := range strings.SplitSeq(offered, ",") {
+		if ticket, ok = strings.CutPrefix(strings.TrimSpace(name), "ticket."); ok {
+			return ticket, true
+		}
+	}
+	return "", false
+}
+
+// connect shows a terminal over a WebSocket. A ticket that the request bears must be valid.
 func (h ptyHandlers) connect(_ context.Context, in struct {
 	ptyIn
 	Cursor string  `query:"cursor"`
 	Ticket *string `query:"ticket"`
 	Origin string  `header:"Origin"`
+
+	Protocols string `header:"Sec-WebSocket-Protocol"`
 },
 ) (operation.Func[bool], error) {
 	cursor := pty.FromStart
@@ -181,8 +194,12 @@ func (h ptyHandlers) connect(_ context.Context, in struct {
 	if err != nil {
 		return nil, session.NotFound("terminal", in.PtyID) // OpenCode has another envelope than for pty.get here
 	}
+	ticket, given := protocolTicket(in.Protocols)
 	if in.Ticket != nil {
-		holder, ok := h.Terminals.RedeemTicket(*in.Ticket, in.Location.Directory, in.PtyID)
+		ticket, given = *in.Ticket, true
+	}
+	if given {
+		holder, ok := h.Terminals.RedeemTicket(ticket, in.Location.Directory, in.PtyID)
 		if !ok || holder.Origin != in.Origin {
 			return nil, caller.Refuse(
 				caller.ReasonWrong,

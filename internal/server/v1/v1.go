@@ -17,6 +17,7 @@
 package v1
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -69,6 +70,7 @@ func (a *API) TicketHolder(r *http.Request) (caller.Caller, bool) {
 		return caller.Caller{}, false
 	}
 	id, ok = strings.CutSuffix(id, "/connect")
-	h, valid := a.Terminals.FindTicket(r.URL.Query().Get("ticket"), id)
+	ticket, _ := protocolTicket(r.Header.Get("Sec-WebSocket-Protocol"))
+	h, valid := a.Terminals.FindTicket(cmp.Or(r.URL.Query().Get("ticket"), ticket), id)
 	return h.Caller, ok && valid && h.Origin == r.Header.Get("Origin")
 }
