@@ -29,7 +29,7 @@ type home struct {
 	work string
 }
 
-func (b *bench) newHome(name string) *home { return b.newHomeWithLimits(name, "{}") }
+func (b *bench) newHome(name string) *home { return b.newHomeWithLimits(name, `{"streams":2000}`) }
 
 // newHomeWithLimits also sets the process limits.
 func (b *bench) newHomeWithLimits(name, limits string) *home {

@@ -216,6 +216,7 @@ type Limits struct {
 	Answer    Count `json:"answer"`    // bytes of one response: text, reasoning and arguments together
 	Output    Size  `json:"output"`    // bytes of one output file of a tool or job; all together have twice as many
 	Body      Size  `json:"body"`      // bytes of one request body
+	Streams   Count `json:"streams"`   // event streams of one client of the server
 }
 
 // Attachment configures attached files.

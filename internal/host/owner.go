@@ -44,6 +44,7 @@ type owner struct {
 	terminals *pty.Terminals
 	logger    *slog.Logger
 	bodyLimit int64 // of a request in bytes; 0 is the default
+	streams   int   // of one client; 0 is the default
 
 	sweeps     sync.WaitGroup
 	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -66,7 +67,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	if err != nil {
 		return err
 	}
-	w.bodyLimit = int64(user.Limits.Body)
+	w.bodyLimit, w.streams = int64(user.Limits.Body), int(user.Limits.Streams)
 	transport, err := w.newTransport(o)
 	if err != nil {
 		return err

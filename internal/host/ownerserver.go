@@ -71,6 +71,7 @@ func (r *ownerServer) listen(ctx context.Context, o cli.ServeOptions, at *listen
 	}
 	c := listenerConfig(o, at)
 	c.V1, c.V2, c.Secret, c.Socket = r.v1, r.v2, secret, r.socket
+	c.Streams = r.streams
 	c.BodyLimit, c.Logger, c.Tokens = r.bodyLimit, r.logger, accesstoken.New(r.dirs.Data)
 	if r.server, err = server.New(c); err != nil {
 		return err

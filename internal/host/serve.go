@@ -40,6 +40,7 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	o.Env = withLogLevel(o.Env, user.LogLevel)
 	s := serverProcess{
 		dirs: dirs, options: o, address: resolveAddress(o, user.Server), bodyLimit: int64(user.Limits.Body),
+		streams: int(user.Limits.Streams),
 	}
 	lease, owner, err := acquireLeaseOrOwner(ctx, dirs, o.Options)
 	if err == nil && lease == nil {
@@ -65,6 +66,7 @@ type serverProcess struct {
 	options   cli.ServeOptions
 	address   *listenAddress
 	bodyLimit int64 // of a request to a relay, in bytes
+	streams   int   // of one client of a relay; 0 is the default
 
 	// The owner that a relay passes requests to. In another namespace of processes it has another pid than here.
 	ownerPID     atomic.Int64 // as the owner announces it
@@ -131,6 +133,7 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	log := newLogger(s.options.Env)
 	c := listenerConfig(s.options, s.address)
 	c.V1, c.V2 = v1.New(v1.Config{Logger: log}), v2.New(v2.Config{Logger: log})
+	c.Streams = s.streams
 	c.Secret, c.BodyLimit, c.Logger, c.Tokens = secret, s.bodyLimit, log, accesstoken.New(s.dirs.Data)
 	c.Relay = server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: s.options.Dir}
 	if s.options.Sandbox {

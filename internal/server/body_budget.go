@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -15,31 +16,93 @@ import (
 // smallBody first acquires the largest size that its body may have, in the order of arrival, so that no request
 // holds a part while it waits for the rest. The bytes are released when the body is closed: by the operation once it
 // has decoded the body, else when the request is answered.
+//
+// Medium bodies have a part of the budget of their own, and each client at most half of a part, so that one client's
+// slow bodies delay its own requests only.
 type bodyBudget struct {
+	limit         int64 // of one body
+	medium, large bodyPart
+}
+
+// bodyPart is a part of the budget. Its clients are those that hold or wait for bytes of it.
+type bodyPart struct {
+	all   *semaphore.Weighted
+	share int64 // of one client; every body of the part fits
+
+	mu      sync.Mutex // guards clients and their users
+	clients map[string]*bodyShare
+}
+
+type bodyShare struct {
 	bytes *semaphore.Weighted
+	users int
 }
 
 const (
 	smallBody     = 64 << 10         // read without a reservation; all connections together 125 MiB
-	budgetFactor  = 3                // the budget in bodies of the largest size
+	mediumBody    = 16               // bodies of a sixteenth of the limit are medium
 	budgetTimeout = 10 * time.Second // for a reservation
 )
 
-func newBodyBudget(limit int64) bodyBudget {
-	return bodyBudget{semaphore.NewWeighted(budgetFactor * limit)}
+// newBodyBudget returns a budget of three bodies of the largest size.
+func newBodyBudget(limit int64) *bodyBudget {
+	b := &bodyBudget{limit: limit}
+	b.medium.all, b.medium.share = semaphore.NewWeighted(limit), limit/2
+	b.large.all, b.large.share = semaphore.NewWeighted(2*limit), limit
+	return b
 }
 
-// acquire waits for the bytes and returns a function that releases them.
-func (b bodyBudget) acquire(ctx context.Context, bytes int64) (release func(), err error) {
+// acquire waits for the bytes for a client and returns a function that releases them.
+func (b *bodyBudget) acquire(ctx context.Context, client string, bytes int64) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, budgetTimeout)
 	defer cancel()
-	if b.bytes.Acquire(ctx, bytes) != nil {
-		return nil, session.Errorf(
-			session.CodeUnavailable,
-			"the memory for large requests is in use; try again in a moment",
-		)
+	part := &b.large
+	if bytes <= b.limit/mediumBody {
+		part = &b.medium
 	}
-	return func() { b.bytes.Release(bytes) }, nil
+	share := part.open(client)
+	if share.bytes.Acquire(ctx, bytes) != nil {
+		part.close(client)
+		return nil, session.Errorf(session.CodeUnavailable,
+			"other large requests of this client are in progress; try again in a moment")
+	}
+	if part.all.Acquire(ctx, bytes) != nil {
+		share.bytes.Release(bytes)
+		part.close(client)
+		return nil, session.Errorf(session.CodeUnavailable,
+			"the memory for large requests is in use; try again in a moment")
+	}
+	return func() {
+		part.all.Release(bytes)
+		share.bytes.Release(bytes)
+		part.close(client)
+	}, nil
+}
+
+// open returns the share of a client. The caller closes it.
+func (p *bodyPart) open(client string) *bodyShare {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.clients == nil {
+		p.clients = map[string]*bodyShare{}
+	}
+	share := p.clients[client]
+	if share == nil {
+		share = &bodyShare{bytes: semaphore.NewWeighted(p.share)}
+		p.clients[client] = share
+	}
+	share.users++
+	return share
+}
+
+func (p *bodyPart) close(client string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if share := p.clients[client]; share.users > 1 {
+		share.users--
+	} else {
+		delete(p.clients, client)
+	}
 }
 
 // limitedBody is the body of a request. It can be closed more than once.
@@ -102,7 +165,7 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Han
 	b := &limitedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit)}
 	defer b.Close() //nolint:errcheck // the reader has the error
 	if size := r.ContentLength; size < 0 || size > smallBody {
-		b.acquire = func() (func(), error) { return s.bodies.acquire(r.Context(), maxBodySize(size, limit)) }
+		b.acquire = func() (func(), error) { return s.bodies.acquire(r.Context(), clientOf(r), maxBodySize(size, limit)) }
 	}
 	if r.ContentLength > 0 && b.acquire != nil {
 		if err := b.acquireBudget(); err != nil {

@@ -129,7 +129,7 @@ func TestAThousandReaders(t *testing.T) {
 		t.Skip("opens a thousand connections")
 	}
 	const readers = 1000
-	h := start(t, server.Config{})
+	h := start(t, server.Config{Streams: readers})
 	c := &api.Client{HTTP: &http.Client{Transport: api.Local(h.NewLocalHandler())}}
 	s, err := c.Create(t.Context(), api.CreateSession{})
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -89,40 +88,4 @@ func ensurePrivateDir(dir string) error {
 		}
 	}
 	return nil
-}
-
-// limitListener bounds the open connections, which several listeners can share. It closes further connections at
-// once, so that the existing ones keep working.
-type limitListener struct {
-	net.Listener
-	slots chan struct{}
-}
-
-// Accept returns the next connection within the limit.
-func (l *limitListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.slots <- struct{}{}:
-			return &limitedConn{Conn: c, slots: l.slots}, nil
-		default:
-			_ = c.Close()
-		}
-	}
-}
-
-// limitedConn releases its slot when it is closed.
-type limitedConn struct {
-	net.Conn
-	slots chan struct{}
-	once  sync.Once
-}
-
-// Close closes the connection.
-func (c *limitedConn) Close() error {
-	defer c.once.Do(func() { <-c.slots })
-	return c.Conn.Close()
 }

@@ -45,7 +45,7 @@ func TestAThousandReadersOfV1(t *testing.T) {
 		t.Skip("opens a thousand connections")
 	}
 	const readers = 1000
-	h := start(t, server.Config{})
+	h := start(t, server.Config{Streams: readers + 1})
 	h.open(t, "/event") // whatever is made once
 	before, goroutines := heap(), runtime.NumGoroutine()
 	var all []net.Conn

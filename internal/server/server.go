@@ -59,7 +59,8 @@ type Config struct {
 	MDNS      string   // the name under which the local network finds us, such as MDNSDomain; "" does not announce anything
 
 	BodyLimit   int64 // bytes of one body; 16 MiB by default. All at once have three times that
-	Connections int   // 2,000 by default
+	Streams     int   // event streams of one client at the same time; 64 by default
+	Connections int   // of known callers, over TCP and over the socket; 2,000 each by default
 	// ToolProcess reports whether the process is one of a tool's; nil: the marks in /proc decide alone.
 	ToolProcess func(pid int) bool
 	Logger      *slog.Logger
@@ -81,8 +82,9 @@ const DefaultPort = 4096
 const (
 	defaultBody        = 16 << 20
 	defaultConnections = 2000
+	defaultStreams     = 64
 	headerBytes        = 64 << 10
-	headerTimeout      = 10 * time.Second
+	headerTimeout      = 5 * time.Second
 	bodyTimeout        = 2 * time.Minute
 	idleTimeout        = 2 * time.Minute
 	grace              = 5 * time.Second
@@ -96,7 +98,8 @@ type Server struct {
 	peers      peerResolver
 	guesses    limiter
 	logins     loginSessions
-	bodies     bodyBudget
+	bodies     *bodyBudget
+	streams    streamCounter
 	http       *http.Server
 	routes     http.Handler
 	operations operation.Routes
@@ -120,6 +123,9 @@ func New(c Config) (*Server, error) {
 	}
 	if c.BodyLimit == 0 {
 		c.BodyLimit = defaultBody
+	}
+	if c.Streams == 0 {
+		c.Streams = defaultStreams
 	}
 	if c.Connections == 0 {
 		c.Connections = defaultConnections
@@ -160,9 +166,14 @@ func New(c Config) (*Server, error) {
 		Handler: s.newChain(
 			s.routes,
 		), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
-		ConnContext: s.peers.withPeer, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		ConnContext: s.withConnection, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
+}
+
+// withConnection stores a connection and its peer in the context of its requests.
+func (s *Server) withConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(s.peers.withPeer(ctx, c), connectionKey{}, c)
 }
 
 // IsLoopback reports whether only this machine can reach the host.
@@ -178,13 +189,12 @@ func IsLoopback(host string) bool {
 func (s *Server) Listen(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slots := make(chan struct{}, s.config.Connections) // one per open connection
 	if s.config.Socket != "" {
 		l, err := listenUnix(ctx, s.config.Socket)
 		if err != nil {
 			return err
 		}
-		s.listeners = append(s.listeners, &limitListener{l, slots})
+		s.listeners = append(s.listeners, &limitListener{l, &connectionPool{limit: s.config.Connections}})
 	}
 	if s.config.TCP {
 		l, err := s.config.Listener, error(nil)
@@ -196,7 +206,7 @@ func (s *Server) Listen(ctx context.Context) error {
 			return err
 		}
 		s.port = l.Addr().(*net.TCPAddr).Port
-		s.listeners = append(s.listeners, &limitListener{l, slots})
+		s.listeners = append(s.listeners, &limitListener{l, &connectionPool{limit: s.config.Connections}})
 	}
 	var err error
 	s.origins, err = newOriginPolicy(s.config, s.port)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -28,13 +29,16 @@ func listStages() []stage {
 		{"recover", true, (*Server).recoverPanic},
 		{"log", true, (*Server).logRequest},
 		{"headers", false, (*Server).addSecurityHeaders},
+		{"strangers", false, (*Server).closeStrangers},
 		{"host", false, (*Server).checkHost},
 		{"tool", false, (*Server).refuseTools},
 		{"origin", false, (*Server).checkOrigin},
 		{"login", false, (*Server).login},
 		{"auth", false, (*Server).authenticateRequest},
+		{"known", false, (*Server).keepKnown},
 		{"scope", false, (*Server).checkScope},
 		{"media", false, (*Server).checkMedia},
+		{"streams", false, (*Server).limitStreams},
 		{"body", true, (*Server).limitBody},
 	}
 }
@@ -169,6 +173,40 @@ func (s *Server) refuseTools(w http.ResponseWriter, r *http.Request, next http.H
 		s.fail(w, r, errTool)
 		return
 	}
+	next.ServeHTTP(w, r)
+}
+
+// closeStrangers closes the connection after the answer unless an earlier request of it was authenticated.
+func (s *Server) closeStrangers(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if c, ok := r.Context().Value(connectionKey{}).(*limitedConn); ok && !c.isKnown() {
+		w.Header().Set("Connection", "close")
+	}
+	next.ServeHTTP(w, r)
+}
+
+// keepKnown keeps the connection of an authenticated request open after the answer.
+func (s *Server) keepKnown(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if c, ok := r.Context().Value(connectionKey{}).(*limitedConn); ok && !c.makeKnown() {
+		s.fail(w, r, session.Errorf(session.CodeUnavailable, "all connections of the server are in use; close some"))
+		return
+	}
+	w.Header().Del("Connection")
+	next.ServeHTTP(w, r)
+}
+
+// limitStreams bounds the event streams that a client has open at the same time.
+func (s *Server) limitStreams(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	client := clientOf(r)
+	if client == relayClient || !s.operations.Find(r).Stream {
+		next.ServeHTTP(w, r)
+		return
+	}
+	if !s.streams.add(client, s.config.Streams) {
+		s.fail(w, r, session.Errorf(session.CodeTooMany, "this client has %d event streams open, as many as it may; "+
+			"close some, or set limits.streams", s.config.Streams))
+		return
+	}
+	defer s.streams.remove(client)
 	next.ServeHTTP(w, r)
 }
 
