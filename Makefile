@@ -33,14 +33,15 @@ test: ## tests, with the race detector, in random order
 	@$(if $(RACE),:,echo "test: no C compiler: WITHOUT the race detector")
 	$(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -shuffle=on -timeout=10m $(PKG)
 
-crash: ## the kill and power-cut tests with CI's full figures: the race detector is too slow for them
+crash: ## the kill, power-cut and command-line tests with CI's full figures: the race detector is too slow for them
 	go test -count=1 -timeout=10m -run='Kill|Cut|Mutated|FailingOperations|Leave' ./internal/store/sqlite ./internal/crashtest
+	CAIRN_MUTANTS=1 go test -count=1 -timeout=10m -run='Differential|Mutated|Attacks' ./internal/shell ./internal/tool/exec
 
 bench: ## benchmarks, once each; see bench/README.md for how to compare
 	go test -run='^$$' -bench=. -benchmem $(PKG)
 
-soak: ## the crash and soak tests with their full figures; takes long
-	CAIRN_SOAK=1 go test -count=1 -timeout=2h -run='Crash|Kill|Cut|Mutated|Leave|Soak' $(PKG)
+soak: ## the crash, soak and command-line tests with their full figures; takes long
+	CAIRN_SOAK=1 go test -count=1 -timeout=5h -run='Crash|Kill|Cut|Mutated|Leave|Soak|Differential|Attacks' $(PKG)
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@tools/fuzz $${FUZZTIME:-20s}

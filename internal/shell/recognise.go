@@ -173,6 +173,9 @@ func (r *recogniser) readArgument(c *Command) error {
 		c.Assignments = append(c.Assignments, w.Text)
 		return nil
 	}
+	if strings.HasPrefix(w.Text, "%") {
+		return r.refuseAt(start, "a command that names a job with %", adviceCommand)
+	}
 	if isReserved(w.Text) {
 		return r.refuseAt(start, "the shell keyword "+w.Text, advicePlain)
 	}
@@ -223,6 +226,9 @@ func (r *recogniser) readRedirection(c *Command, descriptor string) error {
 	w, err := r.readWord()
 	if err != nil {
 		return err
+	}
+	if next := r.peekByte(0); isDigits(w.Source) && (next == '<' || next == '>') {
+		return r.refuseAt(target, "two redirections without a blank between them", "write a blank before each")
 	}
 	if !w.Literal && !w.Tilde || strings.Contains(w.Text, Hole) {
 		return r.refuseAt(target, "a redirection to a name that is not known", adviceValue)
