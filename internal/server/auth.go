@@ -88,6 +88,11 @@ var (
 		caller.ReasonTool,
 		"requests from a tool's own processes are refused: an agent cannot act as its user",
 	)
+	errUnknown = caller.Refuse(
+		caller.ReasonUnknown,
+		"the calling process cannot be told from one of a tool: it has exited, or the kernel does not show who holds the "+
+			"connection; call from a program that keeps running, or through server.sock in the data directory, which ssh -L forwards",
+	)
 	errUser    = caller.Refuse(caller.ReasonUser, "the socket belongs to another user")
 	errMissing = httpio.NewUnauthorized(caller.ReasonMissing, "Authentication required")
 	errWrong   = httpio.NewUnauthorized(caller.ReasonWrong, "The credentials are wrong, expired or revoked")
@@ -115,8 +120,13 @@ func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
 		return c, errTool
 	case identityUser:
 		return knownCaller(c, r), nil
+	case identityUnknown:
+		if c.Kind == "" && s.config.OpenLocal {
+			return openCaller(), nil
+		}
+		return c, errUnknown
 	default:
-		return s.unknownCaller(c)
+		return s.remoteCaller(c)
 	}
 }
 
@@ -147,13 +157,17 @@ func knownCaller(c caller.Caller, r *http.Request) caller.Caller {
 	return c.NarrowTo(r.Header.Get(httpio.HeaderCaller))
 }
 
-// unknownCaller returns the caller for a process that the kernel could not identify: it is what its credential says.
-func (s *Server) unknownCaller(c caller.Caller) (caller.Caller, error) {
+// openCaller is a caller without a credential on a server that was started with --open-local.
+func openCaller() caller.Caller { return caller.Caller{Kind: caller.KindOpen, Scope: caller.Prompt} }
+
+// remoteCaller returns the caller for a peer that is not a process of this user on this machine: it is what its
+// credential says.
+func (s *Server) remoteCaller(c caller.Caller) (caller.Caller, error) {
 	switch {
 	case c.Kind != "":
 		return c, nil
 	case s.config.OpenLocal:
-		return caller.Caller{Kind: caller.KindOpen, Scope: caller.Prompt}, nil
+		return openCaller(), nil
 	default:
 		return c, httpio.NewUnauthorized(caller.ReasonUnknown,
 			"Authentication required: the caller could not be identified as the server's own user; "+

@@ -90,6 +90,8 @@ func (s *Server) checkLoginForm(r *http.Request) (loginGrant, error) {
 	switch s.peers.findIdentity(p) {
 	case identityTool:
 		return as, errTool
+	case identityUnknown:
+		return as, errUnknown
 	case identityUser:
 		as.scope, as.known = caller.Admin, true
 	}

@@ -4,14 +4,15 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 )
 
 // peer is the other end of a connection.
 type peer struct {
 	unix     bool
-	sameUser bool // of a unix socket: by the kernel, or by the mode of the socket where the kernel does not tell
-	pid      int  // of a unix socket; 0: unknown
+	sameUser bool          // of a unix socket: by the kernel, or by the mode of the socket where the kernel does not tell
+	process  processHandle // of a unix socket: who connected
 	loopback bool
 	local    net.Addr
 	remote   net.Addr
@@ -20,13 +21,16 @@ type peer struct {
 	verdict identity
 }
 
-// identity is what the kernel says about a loopback peer.
+// identity is what the kernel says about a peer.
 type identity int
 
 const (
-	identityUnknown identity = iota // another user, or unknown
-	identityUser                    // of the same user
-	identityTool                    // of the same user, but of a tool's process tree
+	// identityUnknown: a process of this machine that may be one of a tool. It is refused, whatever credential it has.
+	identityUnknown identity = iota
+	// identityRemote: not a process of this user on this machine, or this system does not tell. A credential decides.
+	identityRemote
+	identityUser // a process of the user that no tool started
+	identityTool // a process of a tool
 )
 
 type peerKey struct{}
@@ -61,7 +65,7 @@ func (ps peerResolver) withPeer(ctx context.Context, c net.Conn) context.Context
 	switch c := c.(type) {
 	case *net.UnixConn:
 		p.unix = true
-		p.pid, p.sameUser = peerCredentials(c)
+		p.process, p.sameUser = peerCredentials(c)
 	case *net.TCPConn:
 		if a, ok := p.remote.(*net.TCPAddr); ok {
 			p.loopback = a.IP.IsLoopback()
@@ -70,33 +74,35 @@ func (ps peerResolver) withPeer(ctx context.Context, c net.Conn) context.Context
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// isTool reports whether the peer is known to be a process of a tool.
-func (ps peerResolver) isTool(p *peer) bool { return ps.findIdentity(p) == identityTool }
-
-// findIdentity returns the peer's identity.
+// findIdentity returns the peer's identity. It is found once per connection: a connection that a process of the user
+// hands to a tool later remains the user's.
 func (ps peerResolver) findIdentity(p *peer) identity {
 	p.once.Do(func() {
+		defer p.process.Close()
 		switch {
-		case p.unix && p.pid != 0:
-			p.verdict = ps.classifyHolders([]int{p.pid})
-		case p.unix && p.sameUser:
-			p.verdict = identityUser
-		case p.loopback:
-			p.verdict = ps.classifyHolders(ps.proc.findOwners(p.remote, p.local))
+		case p.unix:
+			p.verdict = ps.proc.identifyProcess(p.process, ps.toolProcess)
+		case p.isLocal():
+			p.verdict = ps.proc.identifyHolder(p.remote, p.local, ps.toolProcess)
+		default:
+			p.verdict = identityRemote
 		}
 	})
 	return p.verdict
 }
 
-// classifyHolders returns the identity of a socket that the processes hold. One process of a tool makes it a tool.
-func (ps peerResolver) classifyHolders(pids []int) identity {
-	if len(pids) == 0 {
-		return identityUnknown
+// isLocal reports whether the connection comes from this machine: from loopback or from an address of an interface.
+func (p *peer) isLocal() bool {
+	from, ok := p.remote.(*net.TCPAddr)
+	if !ok || p.loopback {
+		return ok
 	}
-	for _, pid := range pids {
-		if ps.proc.isFromTool(pid, ps.toolProcess) {
-			return identityTool
-		}
+	if to, ok := p.local.(*net.TCPAddr); ok && to.IP.Equal(from.IP) {
+		return true
 	}
-	return identityUser
+	all, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(all, func(a net.Addr) bool {
+		own, ok := a.(*net.IPNet)
+		return ok && own.IP.Equal(from.IP)
+	})
 }

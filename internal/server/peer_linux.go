@@ -12,59 +12,142 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
-// peerCredentials asks the kernel which process connected.
-func peerCredentials(c *net.UnixConn) (pid int, sameUser bool) {
+// processHandle is the process that connected to a unix socket. It stays the same process if its pid is used again.
+type processHandle struct {
+	pid   int
+	file  *os.File // a pidfd; nil before Linux 5.3
+	start string   // field of /proc/PID/stat; without a pidfd
+}
+
+// Close releases the handle.
+func (h processHandle) Close() { _ = h.file.Close() }
+
+// isAlive reports whether the process has not exited.
+func (h processHandle) isAlive() bool {
+	if h.file == nil {
+		return h.start != "" && readStartTime(h.pid) == h.start
+	}
+	raw, err := h.file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	alive := false
+	_ = raw.Control(func(fd uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		alive = n == 0 && err == nil
+	})
+	return alive
+}
+
+// peerCredentials asks the kernel which process connected, and whether it is one of this user.
+func peerCredentials(c *net.UnixConn) (h processHandle, sameUser bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return 0, false
+		return h, false
 	}
 	var cred *unix.Ucred
-	cerr := raw.Control(
-		func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) },
-	)
+	var pidfd int
+	cerr := raw.Control(func(fd uintptr) {
+		if cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err != nil || cred.Pid == 0 {
+			pidfd = -1
+			return
+		}
+		var old error
+		if pidfd, old = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); old != nil { // before Linux 6.5
+			if pidfd, old = unix.PidfdOpen(int(cred.Pid), 0); old != nil {
+				pidfd = -1
+			}
+		}
+	})
 	if cerr != nil || err != nil {
-		return 0, false
+		return h, false
 	}
-	return int(cred.Pid), int(cred.Uid) == os.Getuid()
+	h.pid = int(cred.Pid)
+	if pidfd >= 0 {
+		h.file = os.NewFile(uintptr(pidfd), "peer")
+	} else {
+		h.start = readStartTime(h.pid)
+	}
+	return h, int(cred.Uid) == os.Getuid()
 }
 
 // procFS asks the kernel about sockets and processes as this process sees them.
 type procFS struct {
-	root string // of /proc
-	self int
-	mark string // the value of tool.CallVariable that this process was itself started with
+	root     string // of /proc
+	self     int
+	own      uint64                   // the call mark of this process: a tool may have started it
+	callMark func(pid int) (m uint64) // proctable.CallMark
 
 	querySocket func(own, peer netip.AddrPort) (socket, error)
 	tables      *sharedScan[map[string]socket] // where the kernel does not answer about one socket
-	holders     *sharedScan[map[uint64][]int]
+	holders     *sharedScan[socketHolders]
 }
 
-func newProcFS() procFS { return newProcFSAt("/proc", os.Getpid(), os.Getenv(tool.CallVariable)) }
-
-func newProcFSAt(root string, self int, mark string) procFS {
-	return procFS{root, self, mark, querySocket, &sharedScan[map[string]socket]{}, &sharedScan[map[uint64][]int]{}}
+func newProcFS() procFS {
+	return procFS{
+		"/proc", os.Getpid(), proctable.CallMark(0), proctable.CallMark, querySocket, &sharedScan[map[string]socket]{},
+		&sharedScan[socketHolders]{},
+	}
 }
 
-// findOwners returns the processes of the user that hold the socket with the addresses. It returns none if the
-// socket belongs to another user or is not found.
-func (p procFS) findOwners(addr, peer net.Addr) []int {
+// identifyProcess returns the identity of a process that connected to a unix socket. It must be alive after the look at
+// it: a process that has exited may have left the connection to another one.
+func (p procFS) identifyProcess(h processHandle, toolProcess func(int) bool) identity {
+	if h.pid == 0 { // of a process namespace that this process does not see
+		return identityUnknown
+	}
+	who := p.classifyProcess(h.pid, toolProcess)
+	if who == identityUser && !h.isAlive() {
+		return identityUnknown
+	}
+	return who
+}
+
+// identifyHolder returns the identity of the processes that hold the socket at addr, which is connected to peer. One
+// process of a tool makes it a tool's. If no process is seen to hold the socket, it can be on its way between two
+// processes, or with one that cannot be inspected: then the peer is unknown as long as any process of a tool runs.
+func (p procFS) identifyHolder(addr, peer net.Addr, toolProcess func(int) bool) identity {
+	s, ok := p.findPeerSocket(addr, peer)
+	switch {
+	case !ok:
+		return identityUnknown
+	case s.uid != os.Getuid():
+		return identityRemote
+	}
+	seen := p.holders.Run(p.listSocketHolders)
+	pids := seen.pids[s.inode]
+	if len(pids) == 0 && p.holdsSocket(p.self, s.inode) {
+		pids = []int{p.self}
+	}
+	if len(pids) == 0 {
+		if seen.hidden && !seen.tools {
+			return identityRemote
+		}
+		return identityUnknown
+	}
+	for _, pid := range pids {
+		if who := p.classifyProcess(pid, toolProcess); who != identityUser {
+			return who
+		}
+		if !p.holdsSocket(pid, s.inode) { // it exited, and its pid may be another process's
+			return identityUnknown
+		}
+	}
+	return identityUser
+}
+
+// findPeerSocket returns the socket with the addresses, if a process holds it.
+func (p procFS) findPeerSocket(addr, peer net.Addr) (socket, bool) {
 	a, okA := addr.(*net.TCPAddr)
 	b, okB := peer.(*net.TCPAddr)
 	if !okA || !okB {
-		return nil
+		return socket{}, false
 	}
 	s, ok := p.findSocket(a.AddrPort(), b.AddrPort())
-	if !ok || !s.connected || s.inode == 0 || s.uid != os.Getuid() {
-		return nil
-	}
-	pids := p.holders.Run(p.listSocketHolders)[s.inode]
-	if len(pids) == 0 && p.holdsSocket(s.inode) {
-		return []int{p.self}
-	}
-	return pids
+	return s, ok && s.connected && s.inode != 0
 }
 
 // findSocket returns the socket with these addresses.
@@ -89,51 +172,57 @@ func (p procFS) findSocket(own, peer netip.AddrPort) (socket, bool) {
 // maxAncestors bounds a walk to the root of the process tree.
 const maxAncestors = 256
 
-// isFromTool reports whether the process or one of its ancestors belongs to a tool call: toolProcess says so, its
-// environment has the mark, or it descends from this process, whose children are all tools.
-func (p procFS) isFromTool(pid int, toolProcess func(int) bool) bool {
+// classifyProcess returns whether the process belongs to a tool call: it has a call mark, which every descendant of a
+// command inherits, it descends from this process, whose children are all tools, or toolProcess says so of it or of an
+// ancestor. A process that exits meanwhile is unknown.
+func (p procFS) classifyProcess(pid int, toolProcess func(int) bool) identity {
 	if pid == p.self {
-		return false
+		return identityUser
+	}
+	if mark := p.callMark(pid); mark != 0 && mark < p.own {
+		return identityTool
 	}
 	for range maxAncestors {
 		switch {
-		case pid == p.self || toolProcess(pid) || p.hasCallMark(pid):
-			return true
+		case pid == p.self || toolProcess(pid):
+			return identityTool
 		case pid <= 1:
-			return false
+			return identityUser
 		}
 		parent, ok := p.parentPID(pid)
 		if !ok {
-			return false // it is gone, and with it the socket
+			return identityUnknown
 		}
 		pid = parent
 	}
-	return true
-}
-
-func (p procFS) hasCallMark(pid int) bool {
-	env, err := os.ReadFile(fmt.Sprintf("%s/%d/environ", p.root, pid))
-	if err != nil {
-		return false // another user's
-	}
-	for kv := range bytes.SplitSeq(env, []byte{0}) {
-		if v, ok := bytes.CutPrefix(kv, []byte(tool.CallVariable+"=")); ok && string(v) != p.mark {
-			return true
-		}
-	}
-	return false
+	return identityTool
 }
 
 func (p procFS) parentPID(pid int) (int, bool) {
-	stat, err := os.ReadFile(fmt.Sprintf("%s/%d/stat", p.root, pid))
-	if err != nil {
-		return 0, false
-	}
-	_, rest, ok := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(") ")) // the name may hold anything
-	fields := strings.Fields(string(rest))
-	if !ok || len(fields) < 2 {
+	fields := readStat(p.root, pid)
+	if len(fields) < 2 {
 		return 0, false
 	}
 	parent, err := strconv.Atoi(fields[1])
 	return parent, err == nil
+}
+
+// readStartTime returns when a process started, as text; "" if it does not exist.
+func readStartTime(pid int) string {
+	const startTime = 19 // starttime is field 22 of proc_pid_stat(5)
+	fields := readStat("/proc", pid)
+	if len(fields) <= startTime {
+		return ""
+	}
+	return fields[startTime]
+}
+
+// readStat returns the fields of /proc/PID/stat behind the name, which may hold anything.
+func readStat(root string, pid int) []string {
+	stat, err := os.ReadFile(fmt.Sprintf("%s/%d/stat", root, pid))
+	if err != nil {
+		return nil
+	}
+	_, rest, _ := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(") "))
+	return strings.Fields(string(rest))
 }

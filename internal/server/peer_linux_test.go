@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -54,10 +54,9 @@ func (tr tree) write(path, text string) {
 	}
 }
 
-func (tr tree) process(pid, parent int, env string, sockets ...string) {
+func (tr tree) process(pid, parent int, sockets ...string) {
 	tr.t.Helper()
 	tr.write(fmt.Sprintf("%d/stat", pid), fmt.Sprintf("%d (a) b) S %d 1 1", pid, parent))
-	tr.write(fmt.Sprintf("%d/environ", pid), env)
 	fds := filepath.Join(tr.root, strconv.Itoa(pid), "fd")
 	if err := os.MkdirAll(fds, 0o700); err != nil {
 		tr.t.Fatal(err)
@@ -93,32 +92,51 @@ func TestWhoHoldsASocket(t *testing.T) {
 		line("0100007F:0007", server, "01", me, "107")+
 		line("0100007F:0008", server, "01", me, "108")+
 		line("0100007F:000A", server, "05", me, "110")+ // has said all
-		line("0100007F:000B", server, "0A", me, "111"))
-	tr.process(10, 1, "PATH=/bin\x00", "101")
-	tr.process(11, 1, "CAIRN_CALL=call_1\x00", "104")
-	tr.process(12, 11, "", "105")
-	tr.process(50, 1, "CAIRN_CALL=outer\x00") // this server, itself run by a tool
-	tr.process(13, 50, "", "106")
-	tr.process(14, 1, "CAIRN_CALL=outer\x00", "107")
-	tr.process(15, 1, "", "108")
-	tr.process(16, 1, "XCAIRN_CALL=1\x00CAIRN_CALL=2\x00", "108") // shares the socket
-	tr.process(17, 1, "", "110", "111")
-	p := newProcFSAt(tr.root, 50, "outer")
+		line("0100007F:000B", server, "0A", me, "111")+
+		line("0100007F:000C", server, "01", me, "112")+
+		line("0100007F:000D", server, "01", me, "113"))
+	tr.process(10, 1, "101")
+	tr.process(11, 1, "104")
+	tr.process(12, 11, "105")
+	tr.process(50, 1) // this server, itself run by a tool
+	tr.process(13, 50, "106")
+	tr.process(14, 1, "107")
+	tr.process(15, 1, "108")
+	tr.process(16, 1, "108") // shares the socket
+	tr.process(17, 1, "110", "111")
+	tr.process(18, 4711, "112") // its parent is gone
+	tr.process(19, 99, "113")
+	marks := map[int]uint64{11: 70, 12: 70, 14: 100, 16: 60} // 100 is the server's own
+	p := newProcFS()
+	p.root, p.self, p.own = tr.root, 50, 100
+	p.callMark = func(pid int) uint64 { return cmp.Or(marks[pid], 1000) }
 	p.querySocket = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM } // as in some containers
 	ps := peerResolver{func(pid int) bool { return pid == 99 }, p}
-	for port, want := range map[int]identity{1: identityUser, 2: identityUnknown, 3: identityUnknown, 4: identityTool, 5: identityTool, 6: identityTool, 7: identityUser, 8: identityTool, 9: identityUnknown, 10: identityUser, 11: identityUnknown} {
+	for port, want := range map[int]identity{
+		1: identityUser, 2: identityRemote, 3: identityUnknown, 4: identityTool, 5: identityTool, 6: identityTool,
+		7: identityUser, 8: identityTool, 9: identityUnknown, 10: identityUser, 11: identityUnknown, 12: identityUnknown,
+		13: identityTool,
+	} {
 		p := &peer{loopback: true, remote: tcpAddr(fmt.Sprintf("127.0.0.1:%d", port)), local: tcpAddr("127.0.0.1:4096")}
 		if got := ps.findIdentity(p); got != want {
 			t.Errorf("port %d: %d, want %d", port, got, want)
 		}
 	}
-	if p := (&peer{remote: tcpAddr("10.0.0.1:1"), local: tcpAddr("127.0.0.1:4096")}); ps.findIdentity(
-		p,
-	) != identityUnknown {
-		t.Error("a stranger is known")
+	if p := (&peer{remote: tcpAddr("192.0.2.1:1"), local: tcpAddr("127.0.0.1:4096")}); ps.findIdentity(p) != identityRemote {
+		t.Error("another machine is not remote")
 	}
-	if got := ps.findIdentity(&peer{unix: true, sameUser: true, pid: 99}); got != identityTool {
-		t.Errorf("a process that is a tool's by name: %d", got)
+	for name, c := range map[string]struct {
+		process processHandle
+		want    identity
+	}{
+		"a process of a tool": {processHandle{pid: 99}, identityTool},
+		"one that has exited": {processHandle{pid: 10, start: "1"}, identityUnknown},
+		"one that is gone":    {processHandle{pid: 4711}, identityUnknown},
+		"one out of sight":    {processHandle{}, identityUnknown},
+	} {
+		if got := ps.findIdentity(&peer{unix: true, sameUser: true, process: c.process}); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
 	}
 }
 
@@ -251,17 +269,19 @@ func TestNobodyHasTheOtherEnd(t *testing.T) {
 			"another address of the machine": {tcpAddr("127.0.0.2:" + port(client.LocalAddr())), server.LocalAddr()},
 			"the other kind of address":      {tcpAddr("[::1]:" + port(client.LocalAddr())), tcpAddr("[::1]:" + port(server.LocalAddr()))},
 		} {
-			if pids := p.findOwners(pair[0], pair[1]); len(pids) > 0 {
-				t.Errorf("%s: %s: %v", how.name, name, pids)
+			if who := p.identifyHolder(pair[0], pair[1], isNoTool); who != identityUnknown {
+				t.Errorf("%s: %s: %d", how.name, name, who)
 			}
 		}
 		for name, of := range map[string]net.Conn{"this process": server, "this process, which says no more": said} {
-			if pids := p.findOwners(of.RemoteAddr(), of.LocalAddr()); !slices.Equal(pids, []int{os.Getpid()}) {
-				t.Errorf("%s: %s: %v", how.name, name, pids)
+			if who := p.identifyHolder(of.RemoteAddr(), of.LocalAddr(), isNoTool); who != identityUser {
+				t.Errorf("%s: %s: %d", how.name, name, who)
 			}
 		}
 	}
 }
+
+func isNoTool(int) bool { return false }
 
 func port(a net.Addr) string { return strconv.Itoa(a.(*net.TCPAddr).Port) }
 
@@ -302,7 +322,7 @@ func TestAnotherUsersSocket(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	p := &peer{loopback: true, remote: server.RemoteAddr(), local: server.LocalAddr()}
-	if got := ps.findIdentity(p); got != identityUnknown {
+	if got := ps.findIdentity(p); got != identityRemote {
 		t.Errorf("%d", got)
 	}
 }

@@ -79,7 +79,9 @@ func dialOwner(ctx context.Context, socket string) (conn net.Conn, pid int, err 
 	d := net.Dialer{Timeout: ownerDial}
 	conn, err = d.DialContext(ctx, "unix", socket)
 	if u, ok := conn.(*net.UnixConn); ok {
-		pid, _ = peerCredentials(u)
+		h, _ := peerCredentials(u)
+		h.Close()
+		pid = h.pid
 	}
 	return conn, pid, err
 }

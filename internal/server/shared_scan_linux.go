@@ -42,36 +42,50 @@ func (c *sharedScan[T]) Run(look func() T) T {
 	return n.value
 }
 
-// listSocketHolders returns the processes of the user that hold each socket, by inode; after a fork several hold
-// one. It reads some thousand files while a caller waits, so it reads directories without allocating per entry. It
-// leaves out this process, which holds the other end of each connection.
-func (p procFS) listSocketHolders() map[uint64][]int {
-	holders := map[uint64][]int{}
+// socketHolders is what a look at all processes of the user finds.
+type socketHolders struct {
+	pids   map[uint64][]int // the processes that hold each socket, by inode; after a fork several hold one
+	hidden bool             // there are processes whose open files cannot be read, because they are not dumpable
+	tools  bool             // there are processes with a call mark
+}
+
+// listSocketHolders reads some thousand files while a caller waits, so it reads directories without allocating per
+// entry. It leaves out this process, which holds the other end of each connection.
+func (p procFS) listSocketHolders() socketHolders {
+	found := socketHolders{pids: map[uint64][]int{}}
 	root, err := os.Open(p.root)
 	if err != nil {
-		return holders
+		return found
 	}
 	defer root.Close()
 	all, _ := root.Readdirnames(-1) // what was read before an error is still good
 	dir := newFDReader()
 	for _, name := range all {
 		pid, err := strconv.Atoi(name)
-		if err != nil || pid == p.self || !isOwnProcess(int(root.Fd()), name) {
+		if err != nil || pid == p.self {
 			continue
 		}
-		dir.listSockets(int(root.Fd()), name, func(inode uint64) {
-			if !slices.Contains(holders[inode], pid) {
-				holders[inode] = append(holders[inode], pid)
-			}
-		})
+		mark := p.callMark(pid) // 0 for another user's process
+		found.tools = found.tools || mark != 0 && mark < p.own
+		switch {
+		case mark == 0 && os.Getuid() != 0:
+		case !isOwnProcess(int(root.Fd()), name):
+			found.hidden = found.hidden || os.Getuid() != 0
+		default:
+			dir.listSockets(int(root.Fd()), name, func(inode uint64) {
+				if !slices.Contains(found.pids[inode], pid) {
+					found.pids[inode] = append(found.pids[inode], pid)
+				}
+			})
+		}
 	}
-	return holders
+	return found
 }
 
-// holdsSocket reports whether this process holds the socket, because it is its own client.
-func (p procFS) holdsSocket(inode uint64) (found bool) {
+// holdsSocket reports whether the process holds the socket. This process is its own client at times.
+func (p procFS) holdsSocket(pid int, inode uint64) (found bool) {
 	dir := newFDReader()
-	dir.listSockets(unix.AT_FDCWD, p.root+"/"+strconv.Itoa(p.self), func(i uint64) { found = found || i == inode })
+	dir.listSockets(unix.AT_FDCWD, p.root+"/"+strconv.Itoa(pid), func(i uint64) { found = found || i == inode })
 	return found
 }
 

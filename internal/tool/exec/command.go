@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cairn-dev/cairn/internal/proctable"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -98,6 +99,7 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 type process struct {
 	cmd      *exec.Cmd     // the command, or its supervisor
 	mark     string        // tool.CallVariable=…, in the environment of the command
+	callMark uint64        // of the command and its descendants, which a supervisor sets; 0 without one
 	done     chan struct{} // closed when the command has ended
 	lifeline *os.File      // a write or a close makes the supervisor end everything; nil without one
 	report   *os.File      // a supervisor that stays sends the exit code on it; nil without one
@@ -178,7 +180,9 @@ func (p *process) addSupervisor(r command) error {
 	if err != nil {
 		return errors.Join(err, lifelineRead.Close(), lifelineWrite.Close())
 	}
-	args := slices.Concat(r.supervisor[1:], supervisorOrder{r.grace, r.processes, r.argv}.encodeArgs())
+	p.callMark = proctable.NewCallMark()
+	order := supervisorOrder{r.grace, r.processes, p.callMark, r.argv}
+	args := slices.Concat(r.supervisor[1:], order.encodeArgs())
 	p.cmd = exec.Command(r.supervisor[0], args...)
 	p.cmd.ExtraFiles = []*os.File{lifelineRead, reportWrite}
 	p.cmd.SysProcAttr = supervisorAttributes()

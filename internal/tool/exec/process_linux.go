@@ -23,7 +23,8 @@ func commandAttributes() *syscall.SysProcAttr {
 func supervisorAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // findStrays returns the processes that the command started and that left its group. It finds them by parent, by
-// session, and by tool.CallVariable in the environment, which also finds those that init adopted.
+// session, and by the call mark or, without a supervisor, by tool.CallVariable in the environment, which also finds those
+// that init adopted.
 func (p *process) findStrays() []int {
 	leader := p.cmd.Process.Pid
 	table := proctable.List()
@@ -69,6 +70,9 @@ func (p *process) isGroupAlive() bool {
 func (p *process) isMarked(q proctable.Process) bool {
 	if q.Dead || q.PID == os.Getpid() {
 		return false
+	}
+	if p.callMark != 0 {
+		return proctable.CallMark(q.PID) == p.callMark
 	}
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(q.PID), "environ"))
 	return err == nil && bytes.Contains(env, []byte(p.mark))

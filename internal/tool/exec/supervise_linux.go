@@ -28,14 +28,14 @@ import (
 // of a tool, whatever their environment.
 func Supervise(args []string) int {
 	order, err := parseOrder(args)
+	runtime.LockOSThread() // the command is killed when the thread that started it ends, and inherits its capabilities
 	if err == nil {
-		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+		err = order.prepareProcess()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "supervise:", err)
 		return 125
 	}
-	runtime.LockOSThread() // the command is killed when the thread that started it ends
 	unix.CloseOnExec(lifelineFD)
 	_ = unix.CloseRange(lifelineFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // descriptors that the server inherited
 	cmd, err := order.startCommand()
@@ -50,6 +50,18 @@ func Supervise(args []string) int {
 		reportAndWait(code, gone)
 	}
 	return code
+}
+
+// prepareProcess sets what this process needs and what the command inherits from it. This process cannot be traced or
+// read by other processes of the user, and the command cannot remove its mark, not even as root.
+func (o supervisorOrder) prepareProcess() error {
+	if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_RESOURCE, 0, 0, 0); err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("drop CAP_SYS_RESOURCE: %w", err) // EPERM: not root, so it has no capabilities
+	}
+	if err := proctable.SetCallMark(o.mark); err != nil {
+		return fmt.Errorf("mark the command: %w", err)
+	}
+	return errors.Join(unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0), unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }
 
 // waitCommand returns the exit code, and whether the command ended by itself.

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package proctable
+
+// NewCallMark returns 0: other systems have no mark that a process cannot remove.
+func NewCallMark() uint64 { return 0 }
