@@ -63,6 +63,9 @@ func openOwner(ctx context.Context, lease *sqlite.Lease, dirs config.Directories
 
 func (w *owner) open(ctx context.Context, o cli.Options) error {
 	dirs := w.dirs
+	if err := protectProcess(); err != nil {
+		return fmt.Errorf("protect the process: %w", err)
+	}
 	user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: o.Env})
 	if err != nil {
 		return err

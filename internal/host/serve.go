@@ -139,6 +139,9 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	if s.options.Sandbox {
 		c.Relay.Owner = func(pid int) bool { return int64(pid) == s.ownerPIDHere.Load() } // switchOwner checks others
 	}
+	if err := protectProcess(); err != nil {
+		return nil, err
+	}
 	c.ToolProcess = func(pid int) bool { return int64(pid) == s.ownerPIDHere.Load() } // its children are tools
 	return server.New(c)
 }

@@ -273,7 +273,7 @@ func TestANetworkAddressNeedsAPassword(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
-	if runChild() {
+	if runChild() || runEvader() {
 		return
 	}
 	m.Run()

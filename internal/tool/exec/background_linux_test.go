@@ -1,7 +1,6 @@
 package exec_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	osexec "os/exec"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
-	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
@@ -43,6 +41,9 @@ func TestBackgroundProcessesAreIdentified(t *testing.T) {
 			if above := listAncestors(findSleeper(seconds)); !slices.Contains(above, os.Getpid()) {
 				t.Errorf("above what is left are %v, without us, %d", above, os.Getpid())
 			}
+			if mark := proctable.CallMark(findSleeper(seconds)); mark >= proctable.CallMark(0) {
+				t.Errorf("what is left has the mark %d", mark)
+			}
 		})
 		t.Run(name+", server gone", func(t *testing.T) {
 			t.Parallel()
@@ -55,8 +56,8 @@ func TestBackgroundProcessesAreIdentified(t *testing.T) {
 				t.Fatal(err)
 			}
 			waitFor(t, "it to sleep", func() bool { return findSleeper(seconds) != 0 })
-			if above := listAncestors(findSleeper(seconds)); !slices.ContainsFunc(above, isMarked) {
-				t.Errorf("of %v, above what is left, none bears a mark", above)
+			if mark := proctable.CallMark(findSleeper(seconds)); mark >= proctable.CallMark(0) {
+				t.Errorf("what is left has the mark %d", mark)
 			}
 		})
 	}
@@ -83,9 +84,4 @@ func listAncestors(pid int) (above []int) {
 		above = append(above, pid)
 	}
 	return above
-}
-
-func isMarked(pid int) bool {
-	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return err == nil && bytes.Contains(env, []byte(tool.CallVariable+"="))
 }

@@ -314,6 +314,13 @@ func TestBashLeavesNothingBehind(t *testing.T) {
 			t, tooltest.New(t, withSupervisor), "setsid sleep %s & sleep 0.3; kill -9 $PPID; sleep %s", "itself",
 		)
 	})
+	t.Run("supervised/daemon kills its supervisor", func(t *testing.T) {
+		t.Parallel()
+		checkNothingSurvives(
+			t, tooltest.New(t, withSupervisor),
+			"P=$PPID; (setsid env -i bash -c 'sleep 0.2; kill -9 '$P'; exec sleep %s' &) >/dev/null 2>&1; sleep %s", "itself",
+		)
+	})
 }
 
 // hung is the time after which a call counts as waiting for sleepers, which sleep for days. It is no measure of speed.

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package host
+
+// protectProcess does nothing on this system.
+func protectProcess() error { return nil }

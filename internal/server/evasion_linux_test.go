@@ -1,0 +1,303 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/proctable"
+	"github.com/cairn-dev/cairn/internal/server"
+)
+
+// The environment of the processes of TestEvasions.
+const (
+	evadeMode   = "EVADE_MODE"   // what to do
+	evadeTo     = "EVADE_TO"     // the address of the server: unix:PATH or HOST:PORT
+	evadeBearer = "EVADE_BEARER" // the credential, if any
+	evadeOut    = "EVADE_OUT"    // the file for the result
+)
+
+// tries is how often an evasion that needs luck is tried.
+const tries = 100
+
+// evader is a process of a tool that has left everything behind but what the kernel does not let it leave.
+type evader struct{ to, bearer string }
+
+// runEvader plays a process of TestEvasions, in three generations as a daemon starts: the first marks itself as a command
+// of a tool, the second is its child in a session of its own, and the third is adopted by init and calls the server.
+func runEvader() bool {
+	mode := os.Getenv(evadeMode)
+	switch {
+	case mode == "":
+		return false
+	case strings.HasPrefix(mode, "connect "):
+		e := evader{to: os.Getenv(evadeTo)}
+		_ = e.connect(3)
+		return true
+	case strings.HasPrefix(mode, "mark "):
+		if err := proctable.SetCallMark(proctable.NewCallMark()); err != nil {
+			panic(err)
+		}
+		spawn("daemon " + strings.TrimPrefix(mode, "mark "))
+		return true
+	case strings.HasPrefix(mode, "daemon "):
+		spawn("call " + strings.TrimPrefix(mode, "daemon "))
+		return true
+	}
+	for os.Getppid() != 1 && proctable.CallMark(os.Getppid()) != 0 {
+		time.Sleep(time.Millisecond) // until the parent has exited
+	}
+	e := evader{os.Getenv(evadeTo), os.Getenv(evadeBearer)}
+	got := e.evade(strings.TrimPrefix(mode, "call "))
+	tmp := os.Getenv(evadeOut) + ".part"
+	if err := os.WriteFile(tmp, []byte(got), 0o600); err != nil {
+		panic(err)
+	}
+	_ = os.Rename(tmp, os.Getenv(evadeOut))
+	return true
+}
+
+// spawn starts the next generation in a session of its own and does not wait for it.
+func spawn(mode string) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), evadeMode+"="+mode)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+}
+
+// evade calls the server and returns the statuses of the responses.
+func (e evader) evade(mode string) string {
+	switch mode {
+	case "plain":
+		return e.call(e.dial())
+	case "not dumpable":
+		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+		return e.call(e.dial())
+	case "connector exited":
+		fd := e.newSocket()
+		f := os.NewFile(uintptr(fd), "socket")
+		cmd := exec.Command(os.Args[0])
+		cmd.Env, cmd.ExtraFiles = append(os.Environ(), evadeMode+"=connect x"), []*os.File{f}
+		if err := cmd.Run(); err != nil {
+			return err.Error()
+		}
+		return e.call(f)
+	case "in flight":
+		var all []string
+		for range tries {
+			all = append(all, e.callInFlight())
+		}
+		return strings.Join(all, " ")
+	default:
+		return "unknown mode " + mode
+	}
+}
+
+func (e evader) address() unix.Sockaddr {
+	if path, ok := strings.CutPrefix(e.to, "unix:"); ok {
+		return &unix.SockaddrUnix{Name: path}
+	}
+	host, port, _ := strings.Cut(e.to, ":")
+	n, _ := strconv.Atoi(port)
+	a := &unix.SockaddrInet4{Port: n}
+	copy(a.Addr[:], net.ParseIP(host).To4())
+	return a
+}
+
+func (e evader) newSocket() int {
+	family := unix.AF_INET
+	if strings.HasPrefix(e.to, "unix:") {
+		family = unix.AF_UNIX
+	}
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		panic(err)
+	}
+	return fd
+}
+
+func (e evader) connect(fd int) error { return unix.Connect(fd, e.address()) }
+
+func (e evader) dial() *os.File {
+	fd := e.newSocket()
+	if err := e.connect(fd); err != nil {
+		panic(err)
+	}
+	return os.NewFile(uintptr(fd), "socket")
+}
+
+func (e evader) request() []byte {
+	host := e.to
+	if strings.HasPrefix(e.to, "unix:") {
+		host = "localhost"
+	}
+	text := "GET /api/health HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n"
+	if e.bearer != "" {
+		text += "Authorization: Bearer " + e.bearer + "\r\n"
+	}
+	return []byte(text + "\r\n")
+}
+
+// call sends a request and returns the status and the reason of the response.
+func (e evader) call(f *os.File) string {
+	defer f.Close()
+	if _, err := f.Write(e.request()); err != nil {
+		return err.Error()
+	}
+	return readStatus(f)
+}
+
+func readStatus(f *os.File) string {
+	resp, err := http.ReadResponse(bufio.NewReader(f), nil)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	reason, _, _ := strings.Cut(resp.Header.Get("X-Cairn-Error"), ":")
+	return fmt.Sprint(resp.StatusCode, ",", reason)
+}
+
+// callInFlight lets no process hold the connection while the server looks for its holder: it is in a message that
+// nobody has received yet.
+func (e evader) callInFlight() string {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err.Error()
+	}
+	defer unix.Close(pair[0])
+	defer unix.Close(pair[1])
+	fd := e.newSocket()
+	if err := e.connect(fd); err != nil {
+		return err.Error()
+	}
+	if _, err := unix.Write(fd, e.request()); err != nil {
+		return err.Error()
+	}
+	if err := unix.Sendmsg(pair[0], []byte("x"), unix.UnixRights(fd), nil, 0); err != nil {
+		return err.Error()
+	}
+	_ = unix.Close(fd)
+	time.Sleep(5 * time.Millisecond) // the look takes about as long
+	oob := make([]byte, 64)
+	_, n, _, _, err := unix.Recvmsg(pair[1], make([]byte, 1), oob, 0)
+	if err != nil {
+		return err.Error()
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:n])
+	if err != nil {
+		return err.Error()
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return err.Error()
+	}
+	f := os.NewFile(uintptr(fds[0]), "socket")
+	defer f.Close()
+	return readStatus(f)
+}
+
+// A process that a tool started is refused with any credential, whatever it does to hide where it comes from.
+func TestEvasions(t *testing.T) {
+	h := start(t, server.Config{Password: "pw", Hostname: "0.0.0.0"})
+	_, port, err := net.SplitHostPort(h.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := map[string]string{"socket": "unix:" + h.socket, "loopback": "127.0.0.1:" + port}
+	if own := ownAddress(); own != "" {
+		targets["own address"] = own + ":" + port
+	}
+	for _, mode := range []string{"plain", "not dumpable", "connector exited", "in flight"} {
+		for name, to := range targets {
+			for _, bearer := range []string{"", secret} {
+				t.Run(fmt.Sprintf("%s/%s/bearer=%t", mode, name, bearer != ""), func(t *testing.T) {
+					got := evadeAs(t, mode, to, bearer)
+					for _, answer := range strings.Fields(got) {
+						status, reason, _ := strings.Cut(answer, ",")
+						refused := status == "403" && (reason == caller.ReasonTool || reason == caller.ReasonUnknown) ||
+							bearer == "" && status == "401" && reason == caller.ReasonMissing
+						if !refused {
+							t.Fatalf("answered %q in %q", answer, got)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// evadeAs starts a process of a tool and returns what the server answered it.
+func evadeAs(t *testing.T, mode, to, bearer string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{
+		evadeMode + "=mark " + mode, evadeTo + "=" + to, evadeBearer + "=" + bearer, evadeOut + "=" + out,
+	}
+	if err := cmd.Run(); err != nil {
+		t.Fatal("start the tool:", err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if b, err := os.ReadFile(out); err == nil && len(b) > 0 {
+			return string(b)
+		}
+	}
+	t.Fatal("the tool's process wrote nothing")
+	return ""
+}
+
+// ownAddress returns an IPv4 address of this machine other than loopback, "" if there is none.
+func ownAddress() string {
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
+			return n.IP.String()
+		}
+	}
+	return ""
+}
+
+const evadeUser = 12345
+
+// TestEvasionsAsUser runs TestEvasions as a user without privileges: root can read what others cannot.
+func TestEvasionsAsUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("TestEvasions ran without privileges")
+	}
+	dir, err := os.MkdirTemp("/tmp", "evasions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	bin, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := filepath.Join(dir, "server.test")
+	if err := os.WriteFile(self, bin, 0o755); err != nil { //nolint:gosec // another user runs it
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, evadeUser, evadeUser); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestEvasions$", "-test.v")
+	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=/usr/bin:/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: evadeUser, Gid: evadeUser}}
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Count(string(out), "    --- PASS") < 16 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
