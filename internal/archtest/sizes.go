@@ -24,6 +24,7 @@ var wideImports = map[string]string{
 	"engine/command": "nine that every request needs to be validated and committed, and fault: the points at which a test may kill it",
 	"engine/ask":     "eight, and fault: the points at which a test may kill it",
 	"cli/access":     "keys, trust and tokens are three files of rights, and each has its words",
+	"server":         "eight, and proctable, which knows the processes of tools",
 	"server/v1":      "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which describes the rest",
 	"server/v2":      "eight, and openapi, which describes the rest",
 }

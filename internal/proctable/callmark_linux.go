@@ -22,8 +22,8 @@ func SetCallMark(mark uint64) error {
 	return unix.Setrlimit(unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: mark, Max: mark})
 }
 
-// CallMark returns the mark of a process, of this one for 0. A process without one has the largest. It is 0 for a process
-// that does not exist or belongs to another user.
+// CallMark returns the mark of a process, of this one for 0. A process without one has the largest. It is 0 for a
+// process that does not exist or belongs to another user.
 func CallMark(pid int) uint64 {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err != nil {

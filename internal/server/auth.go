@@ -90,8 +90,9 @@ var (
 	)
 	errUnknown = caller.Refuse(
 		caller.ReasonUnknown,
-		"the calling process cannot be told from one of a tool: it has exited, or the kernel does not show who holds the "+
-			"connection; call from a program that keeps running, or through server.sock in the data directory, which ssh -L forwards",
+		"it is unknown whether the calling process belongs to a tool: it has exited, or the kernel does not show which "+
+			"process holds the connection; call from a program that keeps running, or through server.sock in the data "+
+			"directory, which ssh -L forwards",
 	)
 	errUser    = caller.Refuse(caller.ReasonUser, "the socket belongs to another user")
 	errMissing = httpio.NewUnauthorized(caller.ReasonMissing, "Authentication required")

@@ -23,7 +23,7 @@ func clientOf(r *http.Request) string {
 	case p.unix && r.Header.Get(httpio.HeaderCaller) != "":
 		return relayClient
 	case p.unix:
-		return fmt.Sprintf("process %d", p.pid)
+		return fmt.Sprintf("process %d", p.process.pid)
 	case ok:
 		return a.IP.String()
 	default:

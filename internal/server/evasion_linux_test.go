@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,7 +25,6 @@ const (
 	evadeMode   = "EVADE_MODE"   // what to do
 	evadeTo     = "EVADE_TO"     // the address of the server: unix:PATH or HOST:PORT
 	evadeBearer = "EVADE_BEARER" // the credential, if any
-	evadeOut    = "EVADE_OUT"    // the file for the result
 )
 
 // tries is how often an evasion that needs luck is tried.
@@ -35,8 +33,9 @@ const tries = 100
 // evader is a process of a tool that has left everything behind but what the kernel does not let it leave.
 type evader struct{ to, bearer string }
 
-// runEvader plays a process of TestEvasions, in three generations as a daemon starts: the first marks itself as a command
-// of a tool, the second is its child in a session of its own, and the third is adopted by init and calls the server.
+// runEvader plays a process of TestEvasions, in three generations as a daemon starts: the first marks itself as a
+// command of a tool, the second is its child in a session of its own, and the third is adopted by init and calls the
+// server.
 func runEvader() bool {
 	mode := os.Getenv(evadeMode)
 	switch {
@@ -56,23 +55,21 @@ func runEvader() bool {
 		spawn("call " + strings.TrimPrefix(mode, "daemon "))
 		return true
 	}
-	for os.Getppid() != 1 && proctable.CallMark(os.Getppid()) != 0 {
-		time.Sleep(time.Millisecond) // until the parent has exited
-	}
+	_, _ = os.NewFile(3, "parent").Read(make([]byte, 1)) // until the parent has exited
 	e := evader{os.Getenv(evadeTo), os.Getenv(evadeBearer)}
-	got := e.evade(strings.TrimPrefix(mode, "call "))
-	tmp := os.Getenv(evadeOut) + ".part"
-	if err := os.WriteFile(tmp, []byte(got), 0o600); err != nil {
-		panic(err)
-	}
-	_ = os.Rename(tmp, os.Getenv(evadeOut))
+	fmt.Println(e.evade(strings.TrimPrefix(mode, "call ")))
 	return true
 }
 
-// spawn starts the next generation in a session of its own and does not wait for it.
+// spawn starts the next generation in a session of its own and does not wait for it. The child's descriptor 3 is at its
+// end when this process has exited.
 func spawn(mode string) {
+	parent, _, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), evadeMode+"="+mode)
+	cmd.Env, cmd.Stdout, cmd.ExtraFiles = append(os.Environ(), evadeMode+"="+mode), os.Stdout, []*os.File{parent}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		panic(err)
@@ -171,8 +168,8 @@ func readStatus(f *os.File) string {
 	return fmt.Sprint(resp.StatusCode, ",", reason)
 }
 
-// callInFlight lets no process hold the connection while the server looks for its holder: it is in a message that
-// nobody has received yet.
+// callInFlight lets no process hold the connection while the server looks for its holder: it is in a message
+// that was not received yet.
 func (e evader) callInFlight() string {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -191,7 +188,7 @@ func (e evader) callInFlight() string {
 		return err.Error()
 	}
 	_ = unix.Close(fd)
-	time.Sleep(5 * time.Millisecond) // the look takes about as long
+	_, _ = unix.Poll(nil, 5) // milliseconds; the look takes about as long
 	oob := make([]byte, 64)
 	_, n, _, _, err := unix.Recvmsg(pair[1], make([]byte, 1), oob, 0)
 	if err != nil {
@@ -243,24 +240,16 @@ func TestEvasions(t *testing.T) {
 // evadeAs starts a process of a tool and returns what the server answered it.
 func evadeAs(t *testing.T, mode, to, bearer string) string {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "out")
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{
-		evadeMode + "=mark " + mode, evadeTo + "=" + to, evadeBearer + "=" + bearer, evadeOut + "=" + out,
+	cmd.Env = []string{evadeMode + "=mark " + mode, evadeTo + "=" + to, evadeBearer + "=" + bearer}
+	out, err := cmd.Output() // the last generation holds the pipe
+	if err != nil || len(out) == 0 {
+		t.Fatalf("the tool's process wrote %q: %v", out, err)
 	}
-	if err := cmd.Run(); err != nil {
-		t.Fatal("start the tool:", err)
-	}
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if b, err := os.ReadFile(out); err == nil && len(b) > 0 {
-			return string(b)
-		}
-	}
-	t.Fatal("the tool's process wrote nothing")
-	return ""
+	return string(out)
 }
 
-// ownAddress returns an IPv4 address of this machine other than loopback, "" if there is none.
+// ownAddress returns an IPv4 address of this machine other than loopback, "" without one.
 func ownAddress() string {
 	all, _ := net.InterfaceAddrs()
 	for _, a := range all {

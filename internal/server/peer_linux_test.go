@@ -122,7 +122,9 @@ func TestWhoHoldsASocket(t *testing.T) {
 			t.Errorf("port %d: %d, want %d", port, got, want)
 		}
 	}
-	if p := (&peer{remote: tcpAddr("192.0.2.1:1"), local: tcpAddr("127.0.0.1:4096")}); ps.findIdentity(p) != identityRemote {
+	if p := (&peer{remote: tcpAddr("192.0.2.1:1"), local: tcpAddr("127.0.0.1:4096")}); ps.findIdentity(
+		p,
+	) != identityRemote {
 		t.Error("another machine is not remote")
 	}
 	for name, c := range map[string]struct {

@@ -179,11 +179,14 @@ func TestBashLongOutputIsKept(t *testing.T) {
 		len(kept) != 288894 {
 		t.Fatal(len(kept))
 	}
-	if tooltest.Member(t, s.Output.Structured, "outputPath") != tooltest.Quote(path) || len(s.Output.Structured) > 36_000 {
+	if tooltest.Member(t, s.Output.Structured, "outputPath") != tooltest.Quote(path) ||
+		len(s.Output.Structured) > 36_000 {
 		t.Fatalf("%.300s", s.Output.Structured)
 	}
 	tooltest.MustContain(
-		t, tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": path, "offset": 25000, "limit": 1})), "25000: 25000\n",
+		t,
+		tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": path, "offset": 25000, "limit": 1})),
+		"25000: 25000\n",
 	)
 }
 
@@ -305,7 +308,10 @@ func TestBashLeavesNothingBehind(t *testing.T) {
 	t.Run("supervised/no mark", func(t *testing.T) {
 		t.Parallel()
 		checkNothingSurvives(
-			t, tooltest.New(t, withSupervisor), "(env -i setsid bash -c 'env -i setsid sleep %s & exit' &); sleep %s", "timeout",
+			t,
+			tooltest.New(t, withSupervisor),
+			"(env -i setsid bash -c 'env -i setsid sleep %s & exit' &); sleep %s",
+			"timeout",
 		)
 	})
 	t.Run("supervised/kills its supervisor", func(t *testing.T) {
@@ -317,8 +323,10 @@ func TestBashLeavesNothingBehind(t *testing.T) {
 	t.Run("supervised/daemon kills its supervisor", func(t *testing.T) {
 		t.Parallel()
 		checkNothingSurvives(
-			t, tooltest.New(t, withSupervisor),
-			"P=$PPID; (setsid env -i bash -c 'sleep 0.2; kill -9 '$P'; exec sleep %s' &) >/dev/null 2>&1; sleep %s", "itself",
+			t,
+			tooltest.New(t, withSupervisor),
+			"P=$PPID; (setsid env -i bash -c 'sleep 0.2; kill -9 '$P'; exec sleep %s' &) >/dev/null 2>&1; sleep %s",
+			"itself",
 		)
 	})
 }
@@ -354,7 +362,8 @@ func checkNothingSurvives(t *testing.T, b *tooltest.Bench, script, how string) {
 	}
 	switch how {
 	case "interrupt":
-		if s.Error == nil || s.Error.Reason != session.ReasonAborted || !strings.Contains(textContent(s), "interrupted") {
+		if s.Error == nil || s.Error.Reason != session.ReasonAborted ||
+			!strings.Contains(textContent(s), "interrupted") {
 			t.Errorf("%s %s", tooltest.TextOf(s), textContent(s))
 		}
 	case "timeout":

@@ -23,8 +23,8 @@ func commandAttributes() *syscall.SysProcAttr {
 func supervisorAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // findStrays returns the processes that the command started and that left its group. It finds them by parent, by
-// session, and by the call mark or, without a supervisor, by tool.CallVariable in the environment, which also finds those
-// that init adopted.
+// session, and by the call mark or, without a supervisor, by tool.CallVariable in the environment, which also finds
+// those that init adopted.
 func (p *process) findStrays() []int {
 	leader := p.cmd.Process.Pid
 	table := proctable.List()

@@ -55,13 +55,17 @@ func Supervise(args []string) int {
 // prepareProcess sets what this process needs and what the command inherits from it. This process cannot be traced or
 // read by other processes of the user, and the command cannot remove its mark, not even as root.
 func (o supervisorOrder) prepareProcess() error {
-	if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_RESOURCE, 0, 0, 0); err != nil && !errors.Is(err, unix.EPERM) {
+	if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_RESOURCE, 0, 0, 0); err != nil &&
+		!errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("drop CAP_SYS_RESOURCE: %w", err) // EPERM: not root, so it has no capabilities
 	}
 	if err := proctable.SetCallMark(o.mark); err != nil {
 		return fmt.Errorf("mark the command: %w", err)
 	}
-	return errors.Join(unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0), unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+	return errors.Join(
+		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),
+	)
 }
 
 // waitCommand returns the exit code, and whether the command ended by itself.
@@ -81,7 +85,9 @@ func (o supervisorOrder) waitCommand(ended <-chan int, gone <-chan struct{}) (co
 	case n := <-watchProcessLimit(o.processes, done):
 		endDescendants(0, gone)
 		fmt.Fprintf(
-			os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n", n,
+			os.Stderr,
+			"\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n",
+			n,
 			o.processes,
 		)
 	}
@@ -118,7 +124,13 @@ func reportAndWait(code int, gone <-chan struct{}) {
 
 // startCommand starts the command with the input and output of this process.
 func (o supervisorOrder) startCommand() (*exec.Cmd, error) {
-	cmd := &exec.Cmd{Path: o.argv[0], Args: o.argv, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: commandAttributes()}
+	cmd := &exec.Cmd{
+		Path:        o.argv[0],
+		Args:        o.argv,
+		Stdout:      os.Stdout,
+		Stderr:      os.Stderr,
+		SysProcAttr: commandAttributes(),
+	}
 	return cmd, cmd.Start()
 }
 
