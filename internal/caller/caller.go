@@ -126,7 +126,7 @@ func Require(ctx context.Context, need AccessScope, what string) error {
 	if c.Scope >= need {
 		return nil
 	}
-	how := "use a credential with it: cairn token create --scope " + need.String()
+	how := "create a token with it: cairn token create --scope " + need.String()
 	if c.Kind == KindOpen || c.Kind == KindSecret {
 		how = "log in with a browser, or " + how
 	}

@@ -107,6 +107,9 @@ func CodeOf(err error) ExitCode {
 		case auth.FieldFile:
 			return ExitFailure // the command line is not at fault
 		}
+		if e.Reason != "" {
+			return ExitFailure // the server refuses the caller; no permission was denied
+		}
 		switch e.Code {
 		case session.CodeInvalid, session.CodeNotFound, session.CodeTooLarge:
 			return ExitUsage

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -20,6 +21,7 @@ func TestCodeOf(t *testing.T) {
 		{session.Errorf(session.CodeInvalid, "x"), ExitUsage},
 		{session.Errorf(session.CodeTooLarge, "x"), ExitUsage},
 		{session.Errorf(session.CodeDenied, "x"), ExitDenied},
+		{caller.Refuse(caller.ReasonScope, "x"), ExitFailure},
 		{session.Errorf(session.CodeConflict, "x"), ExitFailure},
 		{session.Errorf(session.CodeUnavailable, "x"), ExitFailure},
 		{session.Errorf(session.CodeInternal, "x"), ExitFailure},

@@ -105,7 +105,7 @@ func connectError(base string, err error) error {
 		return cli.NewExitError(
 			cli.ExitFailure,
 			e,
-			"Give the server's password with --password or in CAIRN_SERVER_PASSWORD.",
+			"Give the server's password, or a token of cairn token create, with --password or in CAIRN_SERVER_PASSWORD.",
 		)
 	}
 	e, ok := errors.AsType[*api.TransportError](err)

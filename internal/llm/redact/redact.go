@@ -92,11 +92,12 @@ var harmlessTokens = []string{
 	"max", "min", "next", "nextpage", "page", "pad", "per", "sep", "start", "startof", "stop", "unk",
 }
 
-// keyShape matches words with the prefix of a key: those of OpenAI and compatible vendors, Groq, xAI, GitHub and
-// Google, and "bearer". A prefix in the middle of a word, as in "task-", does not match, but the n of an escaped line
-// break is not part of a word.
+// keyShape matches words with the prefix of a key: those of OpenAI and compatible vendors, Groq, xAI, GitHub, Google
+// and cairn, and "bearer". A prefix in the middle of a word, as in "task-", does not match, but the n of an escaped
+// line break is not part of a word.
 var keyShape = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[^A-Za-z0-9_.*-]|\\[nrt])(?:sk-|gsk_|xai-|gh[pousr]_|AIza|[Bb]earer )([A-Za-z0-9_.*-]+)`)
+	return regexp.MustCompile(`(^|[^A-Za-z0-9_.*-]|\\[nrt])` +
+		`(?:sk-|gsk_|xai-|gh[pousr]_|cairn_[0-9a-f]{8}_|AIza|[Bb]earer )([A-Za-z0-9_.*-]+)`)
 })
 
 // MaskKeys removes the words that look like a key with at least minLength letters after the prefix.

@@ -65,6 +65,8 @@ func TestKeys(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"in a sentence", "bad key sk-other-1234567890.", "bad key [redacted]"},
 		{"two", "ghp_0123456789abcdef,xai-0123456789abcdef", "[redacted],[redacted]"},
+		{"a token of cairn", "use cairn_1f0c8a2e_0123456789abcdef here", "use [redacted] here"},
+		{"a name of cairn", "cairn_something_long_enough", "cairn_something_long_enough"},
 		{"a bearer token", `"Bearer abcdefgh123"`, `"[redacted]"`},
 		{
 			"behind an escaped line break", `{"message":"wrong key:\nsk-other-1234567890"}`,
