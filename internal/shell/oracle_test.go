@@ -1,3 +1,5 @@
+//go:build linux
+
 package shell_test
 
 import (
@@ -49,6 +51,9 @@ type oracle struct {
 
 func newOracle(t testing.TB, locale string) *oracle {
 	t.Helper()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash is not installed")
+	}
 	dir, err := os.MkdirTemp("", "oracle")
 	if err != nil {
 		t.Fatal(err)
