@@ -165,6 +165,8 @@ func openCaller() caller.Caller { return caller.Caller{Kind: caller.KindOpen, Sc
 // credential says.
 func (s *Server) remoteCaller(c caller.Caller) (caller.Caller, error) {
 	switch {
+	case c.Kind == caller.KindUser:
+		return c, errMissing // the ticket of a process of this machine, carried to another one
 	case c.Kind != "":
 		return c, nil
 	case s.config.OpenLocal:

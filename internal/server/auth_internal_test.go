@@ -11,14 +11,19 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/accesstoken"
 	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/pty"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // newRemote returns a server that other machines reach, whose operations all answer 204, and a call from elsewhere.
 func newRemote(t *testing.T, c Config) (*Server, func(method, path string, header ...string) *http.Response) {
 	t.Helper()
-	c.V1, c.V2, c.Secret = v1.New(v1.Config{}), v2.New(v2.Config{}), strings.Repeat("s", 64)
+	if c.V1 == nil {
+		c.V1 = v1.New(v1.Config{})
+	}
+	c.V2, c.Secret = v2.New(v2.Config{}), strings.Repeat("s", 64)
 	c.TCP, c.Hostname, c.Password = true, "0.0.0.0", "pw"
 	s, err := New(c)
 	if err != nil {
@@ -98,5 +103,51 @@ func TestRemoteCallers(t *testing.T) {
 				t.Errorf("%s, %s: %s %v", c.name, route, resp.Status, resp.Header)
 			}
 		}
+	}
+}
+
+// A ticket is worth as much as the credential that it was requested with: one of a process of this machine is worth
+// nothing elsewhere, and that of a token ends with the token.
+func TestTicketsOfCredentials(t *testing.T) {
+	tokens := accesstoken.New(t.TempDir())
+	terminals := pty.New(&session.IDs{}, func(pty.Change) {})
+	t.Cleanup(terminals.Close)
+	dir := t.TempDir()
+	i, err := terminals.Open(pty.Order{Directory: dir, Cwd: dir, Command: "sh", Args: []string{"-c", "read x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, call := newRemote(t, Config{Tokens: tokens, V1: v1.New(v1.Config{Terminals: terminals})})
+	token, _, err := tokens.Create(t.Context(), caller.Admin, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	connect := func(c caller.Caller) int {
+		word, err := terminals.IssueTicket(dir, i.ID, pty.Holder{Caller: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return call(http.MethodGet, "/pty/"+i.ID+"/connect?ticket="+word).StatusCode
+	}
+	byToken := caller.Caller{Kind: caller.KindToken, Token: token.ID, Scope: caller.Admin}
+	for _, c := range []struct {
+		name string
+		by   caller.Caller
+		want int
+	}{
+		{"password", caller.Caller{Kind: caller.KindPassword, Scope: caller.Admin}, 204},
+		{"process", caller.Caller{Kind: caller.KindUser, Scope: caller.Admin}, 401},
+		{"token", byToken, 204},
+		{"smaller token", caller.Caller{Kind: caller.KindToken, Token: token.ID, Scope: caller.Approve}, 403},
+	} {
+		if got := connect(c.by); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+	if err := tokens.Revoke(t.Context(), token.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := connect(byToken); got != 401 {
+		t.Errorf("revoked: %d", got)
 	}
 }
