@@ -206,7 +206,7 @@ func TestFacts(t *testing.T) {
 		asked++
 		io.WriteString(
 			w,
-			`{"fresh":{"name":"Fresh","env":["FRESH_KEY"],"api":"https://fresh.example","models":{"m":{"name":"M"}}}}`,
+			`{"groq":{"name":"Groq","env":["GROQ_API_KEY"],"npm":"@ai-sdk/groq","models":{"fresh":{"name":"M"}}}}`,
 		)
 	}))
 	defer s.Close()
@@ -218,7 +218,7 @@ func TestFacts(t *testing.T) {
 		switch name {
 		case "CAIRN_MODELS_URL":
 			return s.URL
-		case "FRESH_KEY":
+		case "GROQ_API_KEY":
 			return probeKey
 		case "CAIRN_DISABLE_MODELS_FETCH":
 			return ""
@@ -233,7 +233,7 @@ func TestFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range list.Data {
-			if m.ProviderID == "fresh" {
+			if m.ProviderID == "groq" && m.ID == "fresh" {
 				return true
 			}
 		}

@@ -20,7 +20,7 @@ func (l *locationCache) openBrowser(ctx context.Context, at session.Location) (s
 
 // openBrowser returns the files of the location as its tools see them.
 func (p *locationSetup) openBrowser() search.Browser {
-	return search.NewBrowser(search.Config{Paths: p.tools.search.Paths})
+	return search.NewBrowser(search.Config{Paths: p.tools.browser})
 }
 
 // ListFiles implements v2.Files.

@@ -188,6 +188,9 @@ func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool
 // build reads the project and the configuration of a directory and sets up what it offers: models, tools, agents,
 // skills and the sources of the system context.
 func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, error) {
+	if err := l.checkLocation(dir); err != nil {
+		return nil, err
+	}
 	pr, err := l.projects.Find(ctx, dir)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package host
 
 import (
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/server"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/skill"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/dialog"
@@ -25,6 +27,8 @@ type toolConfig struct {
 	file   file.Config
 	search search.Config
 	exec   exec.Config
+	// browser resolves the paths of clients that read files.
+	browser workpath.Resolver
 }
 
 // newToolConfig returns the configuration of a location's tools.
@@ -33,12 +37,14 @@ func (l *locationCache) newToolConfig(
 ) (toolConfig, error) {
 	policy, err := l.sandboxPolicy(cfg, pr)
 	paths := workpath.Resolver{Directory: pr.Directory, Worktree: pr.Worktree, OutputDir: l.outputs.Dir}
+	filePaths, browserPaths := paths, paths
+	filePaths.Private, browserPaths.Private = l.privateToTools(), l.privateToClients()
 	return toolConfig{
 		file: file.Config{
-			Paths: paths, Tracker: l.files, InstructionFiles: l.instructionOptions(cfg, pr).FileNames(),
+			Paths: filePaths, Tracker: l.files, InstructionFiles: l.instructionOptions(cfg, pr).FileNames(),
 			Images: imageLimits(cfg.Attachment.Image),
 		},
-		search: search.Config{Paths: paths, Log: l.logger},
+		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{
 			Paths: paths, Shell: cfg.Shell, Env: l.scratchEnv(policy), Deny: set.SecretVariables(),
 			Supervisor: supervisorCommand(), Sandbox: policy,
@@ -46,6 +52,36 @@ func (l *locationCache) newToolConfig(
 			Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},
 		},
 	}, err
+}
+
+// privateToTools are the directories that no file tool opens. Keys are there, also those of the server, which answers
+// its user only. Plans, managed output and temporary files of commands are for tools.
+func (l *locationCache) privateToTools() workpath.Private {
+	return workpath.Private{
+		Dirs:   listNamed(l.dirs.Data, l.dirs.State, l.dirs.Runtime),
+		Except: []string{l.outputs.Dir, filepath.Join(l.dirs.Data, "plans"), l.scratchDir()},
+	}
+}
+
+// privateToClients are the directories of which clients read no file over HTTP: they have the operations for sessions
+// and settings, which show no key.
+func (l *locationCache) privateToClients() workpath.Private {
+	return workpath.Private{Dirs: listNamed(l.dirs.Data, l.dirs.State, l.dirs.Runtime, l.dirs.Config, l.dirs.Cache)}
+}
+
+// listNamed returns the names that are not empty.
+func listNamed(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+// checkLocation refuses a directory in cairn's own data.
+func (l *locationCache) checkLocation(dir string) error {
+	private := workpath.Private{Dirs: listNamed(l.dirs.Data, l.dirs.State, l.dirs.Runtime)}
+	if real, err := workpath.ResolveLinks(dir); err == nil && private.Contains(real) {
+		return session.Errorf(session.CodeInvalid, "%s belongs to cairn's own data; choose a directory of a project", dir).
+			At("location.directory")
+	}
+	return nil
 }
 
 // newRegistry returns the tools of a setup.

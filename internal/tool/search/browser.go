@@ -116,6 +116,9 @@ func (l Browser) List(name string) ([]Entry, error) {
 	out := []Entry{}
 	for _, e := range entries {
 		q := p.Join(e.Name())
+		if e.IsDir() && p.IsPrivateEntry(q.Real) {
+			continue
+		}
 		out = append(out, Entry{
 			Name: e.Name(), Path: l.relativePath(q), Dir: strings.HasSuffix(workpath.DisplayName(dir, e), "/"),
 			Ignored: rules.isIgnored(q.Rel, e.IsDir()),

@@ -24,6 +24,7 @@ type searchTree struct {
 	dir    string   // the real path of root
 	start  string   // relative to root, with slashes; "." is root
 	hidden bool     // include names that begin with a dot; .git never is
+	at     workpath.Path
 }
 
 // errLimit ends a walk without an error.
@@ -50,7 +51,7 @@ func openTree(p workpath.Path) (*searchTree, error) {
 		_ = root.Close()
 		return nil, workpath.FailOpen(dir, err)
 	}
-	return &searchTree{root: root, handle: handle, dir: dir, start: start}, nil
+	return &searchTree{root: root, handle: handle, dir: dir, start: start, at: p}, nil
 }
 
 func (t *searchTree) closeHandles() {
@@ -117,7 +118,8 @@ func (t *searchTree) walkFiles(ctx context.Context, visit func(rel string, e fs.
 // isSkipped reports whether the entry rel, relative to root, is left out by the rules of its directory.
 func (t *searchTree) isSkipped(rules *ignoreRules, rel string, isDir bool) bool {
 	name := path.Base(rel)
-	return name == ".git" || !t.hidden && strings.HasPrefix(name, ".") || rules.isIgnored(rel, isDir)
+	return name == ".git" || !t.hidden && strings.HasPrefix(name, ".") || rules.isIgnored(rel, isDir) ||
+		isDir && t.at.IsPrivateEntry(filepath.Join(t.dir, filepath.FromSlash(rel)))
 }
 
 // relativeToStart turns a path relative to root into one relative to start.

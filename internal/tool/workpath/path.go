@@ -23,7 +23,11 @@ type Path struct {
 	Info fs.FileInfo // of Real; nil if it does not exist
 
 	titleRoot string // the real directory that titles are relative to
+	private   Private
 }
+
+// IsPrivateEntry reports whether an entry of the directory or below is one that is not opened.
+func (p Path) IsPrivateEntry(path string) bool { return p.private.IsEntry(path) }
 
 // IsInside reports whether the path lies in a directory of its Resolver.
 func (p Path) IsInside() bool { return p.Root != "" }
@@ -123,4 +127,55 @@ func resolveLinks(path string, links int) (string, error) {
 		target = filepath.Join(parent, target)
 	}
 	return resolveLinks(target, links-1)
+}
+
+// Private are directories whose files are not opened, whatever the rules say: cairn's own data, state and keys.
+type Private struct {
+	Dirs   []string // absolute; missing ones are allowed
+	Except []string // directories below them that are opened
+}
+
+// Contains reports whether a path without links is one of the directories or lies below one. Directories are compared
+// as the file system does, so that neither the case of a name nor a mount leads into them.
+func (p Private) Contains(real string) bool {
+	return p.liesWithin(p.Dirs, real) && !p.liesWithin(p.Except, real)
+}
+
+func (p Private) liesWithin(dirs []string, real string) bool {
+	for at := real; ; at = filepath.Dir(at) {
+		if p.isOneOf(dirs, at) {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
+}
+
+func (p Private) isOneOf(dirs []string, at string) bool {
+	info, err := os.Lstat(at)
+	for _, dir := range dirs {
+		real, rerr := ResolveLinks(dir)
+		if rerr != nil {
+			real = dir
+		}
+		if real == at {
+			return true
+		}
+		if there, serr := os.Lstat(real); err == nil && serr == nil && os.SameFile(info, there) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsEntry reports whether an entry of a directory that is walked is private. It costs system calls only for an entry
+// that has the name of a private directory.
+func (p Private) IsEntry(path string) bool {
+	for _, dir := range p.Dirs {
+		if strings.EqualFold(filepath.Base(dir), filepath.Base(path)) {
+			return p.Contains(path)
+		}
+	}
+	return false
 }

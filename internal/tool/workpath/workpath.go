@@ -22,6 +22,7 @@ type Resolver struct {
 	Directory string // the Location: absolute; relative paths start here
 	Worktree  string // the git worktree that contains it, absolute; "" or "/" outside of a worktree
 	OutputDir string // the directory of managed tool output, whose files need no permission; "" without managed output
+	Private   Private
 }
 
 // Resolve resolves a path that the model named. It does not ask for permission.
@@ -53,6 +54,9 @@ func (r Resolver) Resolve(name string) (Path, error) {
 	}
 	if info, err := os.Lstat(p.Real); err == nil {
 		p.Info = info
+	}
+	if p.private = r.Private; p.private.Contains(p.Real) {
+		return p, tool.Failf("%s belongs to cairn's own data and keys, which are not opened. Work with other files.", p.Abs)
 	}
 	return p, nil
 }
