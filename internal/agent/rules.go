@@ -12,7 +12,7 @@ import (
 // LocationLayers returns the rules for all agents of a location, lowest first: the defaults, one layer per document of
 // the user and of a trusted project, and one ceiling per document of an untrusted project.
 func LocationLayers(cfg *config.Config, o Options) []permission.Layer {
-	layers := []permission.Layer{{Name: "defaults", Source: "built-in", Rules: defaultRules(o.Allowed)}}
+	layers := []permission.Layer{{Name: "defaults", Source: permission.BuiltIn, Rules: defaultRules(o.Allowed)}}
 	var project []permission.Layer
 	for _, list := range cfg.Permissions {
 		switch {

@@ -113,6 +113,7 @@ type Decision struct {
 	Rule     *session.Rule  `json:"rule,omitzero"`
 	Layer    string         `json:"layer,omitzero"`
 	Source   string         `json:"source,omitzero"`   // file and line
+	Reason   string         `json:"reason,omitzero"`   // why no pattern allows a command
 	Possible bool           `json:"possible,omitzero"` // the rule matches only for something that is not known beforehand
 }
 

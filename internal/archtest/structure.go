@@ -25,7 +25,6 @@ var largePackages = map[string]string{
 	"opencode":  "one data model in both directions; import and export depend on each other's form",
 	"server/v1": "the handlers of 188 operations with their types",
 	"session":   "the vocabulary: every event, message and rule",
-	"shell":     "is replaced together with the rules for commands",
 	"tool/file": "four tools that share one plan of changes",
 }
 

@@ -6,8 +6,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// AsCeiling returns the layers as a ceiling for work on behalf of their holder, e.g. a subagent: what they deny is denied,
-// and what they ask for asks, whatever the rules of that work say. An action that no rule matches asks, as always.
+// AsCeiling returns the layers as a ceiling for work on behalf of their holder, e.g. a subagent: what they deny is
+// denied, and what they ask for asks, whatever the rules of that work say. An action that no rule matches asks, as
+// always.
 func AsCeiling(layers []Layer) []Layer {
 	own := Layer{Name: "parent", Ceiling: true, Strict: true}
 	own.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Ask}}

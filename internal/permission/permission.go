@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/shell"
 )
 
 // Layer is the rules of one source, in order. Later layers take precedence.
@@ -33,6 +32,7 @@ type Decision struct {
 	Resource string        // the resource decided about; for a command, the part of it, with NUL for unknown text
 	Firm     bool          // the decision is to ask because Rule may deny; only a person may allow it
 	Possible bool          // Rule matches only for some values of unknown text
+	Reason   string        // why no pattern allows the command, e.g. "contains a command substitution ..."; may be ""
 }
 
 // Subject is an action on resources. If one resource is denied, the subject is; else if one asks, it asks. A shell
@@ -45,11 +45,9 @@ type Subject struct {
 
 // CommandContext is what the caller knows about commands beyond their text.
 type CommandContext struct {
-	// resources of the working directories that the commands may have, with a hole for an unknown one; none: the Location
-	From   []string
-	Below  []Tree   // directories that the commands read recursively
-	Script string   // the whole script; the resources are its commands
-	Known  []string // words with holes whose files are known and have requests of their own (shell.Part.Reads)
+	Unreadable string   // why the text is not read at all, e.g. for its shell; "" if it can be
+	Below      []Tree   // directories that the commands read recursively
+	Unknown    []Access // files that they may reach and whose names are not known
 }
 
 // Evaluate decides about one resource.
@@ -64,20 +62,16 @@ func EvaluateAll(layers []Layer, approvals []session.Rule, s Subject) Decision {
 
 // Explain returns the decision about each part of each resource. A resource that is no shell command has one part.
 func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
-	anything := len(s.Resources) == 0
-	if anything {
-		s.Resources = []string{"*"}
+	if len(s.Resources) == 0 {
+		return []Decision{decide(layers, approvals, s.Action, target{text: "*"})}
 	}
 	var out []Decision
-	around := shell.ParseScript(s.Command.Script).Commands
 	for _, resource := range s.Resources {
-		for _, t := range resolveTargets(s, resource, around) {
-			if anything { // no command, so nothing is read
-				t.reads = nil
-			}
+		for _, t := range resolveTargets(s, resource) {
 			out = append(out, decide(layers, approvals, s.Action, t))
 		}
 	}
+	out = decideAccesses(layers, s.Command.Unknown, out)
 	for _, t := range s.Command.Below {
 		if d := decideTree(layers, approvals, t); d.Effect != session.Allow {
 			out = append(out, d)
@@ -97,23 +91,24 @@ func Strictest(list []Decision) Decision {
 	return worst
 }
 
-// decide decides about one target. A target that may be denied asks, and no approval overrides that.
+// decide decides about one target. A target that may be denied asks, and only an approval of its exact text overrides
+// that.
 func decide(layers []Layer, approvals []session.Rule, action string, t target) Decision {
-	if t.anywhere {
-		return *protectedAsk(guardedDirs[0], t)
-	}
 	d, final := decideByLayers(layers, action, t)
-	if !final {
+	switch {
+	case !final:
 		d = applyApprovals(approvals, action, t, d)
+	case d.Firm:
+		d = applyExactApproval(approvals, action, t, d)
 	}
-	if against := decideReads(layers, t, d); against != nil {
-		return *against
+	if d.Effect != session.Allow {
+		d.Reason = t.reason
 	}
 	return d
 }
 
-// applyApprovals applies the saved approvals to an ask. A change of a protected file that the layers allow asks as well; only a
-// rule or an approval that names the file overrides that.
+// applyApprovals applies the saved approvals to an ask. A change of a protected file that the layers allow asks as
+// well; only a rule or an approval that names the file overrides that.
 func applyApprovals(approvals []session.Rule, action string, t target, d Decision) Decision {
 	g := guardDecision(action, t)
 	if g != nil && !namesProtected(d.Rule, g) {
@@ -123,8 +118,21 @@ func applyApprovals(approvals []session.Rule, action string, t target, d Decisio
 		return d
 	}
 	saved := Layer{Name: "approval", Rules: approvals}
-	if a, _ := saved.findLastMatch(action, t); a != nil && a.Effect == session.Allow && (g == nil || namesProtected(a.Rule, g)) {
+	if a, _ := saved.findLastMatch(action, t); a != nil && a.Effect == session.Allow &&
+		(g == nil || namesProtected(a.Rule, g)) {
 		return *a
+	}
+	return d
+}
+
+// applyExactApproval applies the saved approval of exactly this command to an ask that is firm because a rule may deny
+// it: a person has seen the text and answered always.
+func applyExactApproval(approvals []session.Rule, action string, t target, d Decision) Decision {
+	for i := range approvals {
+		r := &approvals[i]
+		if t.open && effectOf(r) == session.Allow && Match(r.Action, action) && t.matchesExactly(r) {
+			return Decision{Effect: session.Allow, Rule: r, Layer: "approval", Resource: t.text}
+		}
 	}
 	return d
 }
@@ -168,8 +176,8 @@ func decideByCeilings(layers []Layer, action string, t target) (possible, denied
 	return possible, nil
 }
 
-// decideByOrdinary returns the decision of the last matching rule of the layers that are no ceilings, and the strictest of the
-// rules after it that may match.
+// decideByOrdinary returns the decision of the last matching rule of the layers that are no ceilings, and the
+// strictest of the rules after it that may match.
 func decideByOrdinary(layers []Layer, action string, t target) (Decision, *Decision) {
 	d := Decision{Effect: session.Ask, Resource: t.text}
 	var possible *Decision
@@ -226,8 +234,8 @@ func Hidden(layers []Layer, action string) bool {
 	return denied
 }
 
-// findLastMatch returns the decision of the layer's last rule that matches the target, and the strictest of the rules after it
-// that may match.
+// findLastMatch returns the decision of the layer's last rule that matches the target, and the strictest of the rules
+// after it that may match.
 func (l Layer) findLastMatch(action string, t target) (own, possible *Decision) {
 	for i := len(l.Rules) - 1; i >= 0; i-- {
 		r := &l.Rules[i]
@@ -235,7 +243,14 @@ func (l Layer) findLastMatch(action string, t target) (own, possible *Decision) 
 		if c == no {
 			continue
 		}
-		d := &Decision{Effect: effectOf(r), Rule: r, Layer: l.Name, Source: l.RuleSource(i), Resource: t.text, Possible: c == maybe}
+		d := &Decision{
+			Effect:   effectOf(r),
+			Rule:     r,
+			Layer:    l.Name,
+			Source:   l.RuleSource(i),
+			Resource: t.text,
+			Possible: c == maybe,
+		}
 		if c == sure {
 			return d, possible
 		}

@@ -147,7 +147,8 @@ func TestEvaluate(t *testing.T) {
 			if d.Effect != c.want || d.Layer != c.layer {
 				t.Fatalf("%s by %q, want %s by %q", d.Effect, d.Layer, c.want, c.layer)
 			}
-			if named := c.layer != "" && c.layer != "approval"; named && (d.Rule == nil || d.Source != c.layer+".json") {
+			if named := c.layer != "" && c.layer != "approval"; named &&
+				(d.Rule == nil || d.Source != c.layer+".json") {
 				t.Fatalf("%+v", d)
 			}
 		})
@@ -256,7 +257,8 @@ func TestApprovalsNeverBeatDeny(t *testing.T) {
 				layers[0].Ceiling = isCeiling
 				before := permission.Evaluate(layers, nil, "bash", "rm x").Effect
 				after := permission.Evaluate(layers, everything, "bash", "rm x").Effect
-				if (before == session.Deny) != (after == session.Deny) || before != session.Deny && after != session.Allow {
+				if (before == session.Deny) != (after == session.Deny) ||
+					before != session.Deny && after != session.Allow {
 					t.Errorf("%s %s %v: %s became %s", a, b, isCeiling, before, after)
 				}
 			}

@@ -8,6 +8,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// read is the action of reading a file.
+const read = "read"
+
 // Edit is the action whose resources are files to change.
 const Edit = "edit"
 
@@ -108,9 +111,7 @@ func guardDecision(action string, t target) *Decision {
 // protectedAsk returns the ask for a change of a path with the protected name.
 func protectedAsk(name string, t target) *Decision {
 	r := session.Rule{Action: Edit, Resource: name, Effect: session.Ask}
-	return &Decision{
-		Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text, Possible: t.anywhere,
-	}
+	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text}
 }
 
 // namesProtected reports whether the pattern of a rule contains the protected name.

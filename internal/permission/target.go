@@ -2,48 +2,78 @@ package permission
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/shell"
 )
 
-// Shell is the action whose resources are shell commands. Every command in the text must be allowed, however it is
-// quoted, nested or wrapped.
+// Shell is the action whose resources are shell commands. Every command of a line must be allowed.
 const Shell = "bash"
 
-// target is a text that rules are matched against, with further texts for rules that deny or ask. The texts of commands
-// have holes for unknown text.
+// target is a text that rules are matched against.
 type target struct {
-	text     string
-	readings []string
-	reads    []string // files that the command may read, as resources with holes
-	open     bool     // the texts may have holes
-	anywhere bool     // the command writes to an unknown file
+	text     string   // with holes for unknown text, if open
+	raw      string   // what was written, for rules without wildcards
+	readings []string // further texts for rules that deny or ask
+	open     bool     // the text is of a command
+	exact    bool     // only a rule without wildcards, or *, allows it
+	any      bool     // it may run any command, so that every rule that denies or asks may match
+	reason   string   // why it is exact
 }
 
-// resolveTargets returns everything that must be allowed for the resource. around are the commands of its script, in which
-// variables have values.
-func resolveTargets(s Subject, resource string, around []shell.Construct) []target {
+// resolveTargets returns everything that must be allowed for the resource.
+func resolveTargets(s Subject, resource string) (out []target) {
 	if s.Action != Shell {
 		return []target{{text: resource}}
 	}
-	commands := shell.ParseScript(resource).Commands
-	if i := slices.IndexFunc(around, func(c shell.Construct) bool { return c.Source == resource }); i >= 0 {
-		commands = around[i : i+1]
+	if s.Command.Unreadable != "" {
+		return []target{unreadableTarget(resource, s.Command.Unreadable)}
 	}
-	var out []target
-	for _, c := range commands {
-		for _, p := range c.Parts {
-			out = append(out, target{text: p.Text, readings: p.Readings, reads: readTargets(p.Reads, s.Command), open: true})
-		}
-		if c.Anywhere {
-			out = append(out, target{text: c.Source, anywhere: true})
+	line, err := shell.Parse(resource)
+	if err != nil {
+		return []target{unreadableTarget(resource, err.Error())}
+	}
+	for _, c := range line.Commands {
+		if !isInert(c) {
+			out = append(out, commandTarget(c))
 		}
 	}
-	if len(out) == 0 { // the text runs no command, so it is the only target
-		out = append(out, target{text: resource, open: true})
+	if len(out) == 0 { // it changes directories only
+		out = append(out, target{text: commandText(line.Commands[0]), raw: resource, open: true})
 	}
 	return out
+}
+
+// unreadableTarget is a command line that is not understood: it may run anything.
+func unreadableTarget(text, reason string) target {
+	inner, _ := listInnerCommands(text)
+	return target{
+		text: text, raw: strings.TrimSpace(text), readings: inner, open: true, exact: true, any: true, reason: reason,
+	}
+}
+
+// commandTarget is a command of a readable line.
+func commandTarget(c shell.Command) target {
+	t := target{text: commandText(c), raw: c.Text, open: true, reason: exactReason(c)}
+	bare := withoutDirectory(t.text)
+	t.readings = []string{bare, strings.ToLower(bare), c.Text}
+	if t.exact = t.reason != ""; !t.exact {
+		return t
+	}
+	var words []string
+	for _, w := range c.Words {
+		words = append(words, w.Text)
+	}
+	inner, all := listInnerCommands(strings.Join(words, " "))
+	t.readings = append(t.readings, inner...)
+	if name := programName(c); subcommands[name] != nil { // behind leading options
+		for i := range words[1:] {
+			t.readings = append(t.readings, name+" "+strings.Join(words[1+i:], " "))
+		}
+	}
+	t.any = !all || holdsCommands(c)
+	return t
 }
 
 // certainty says whether a rule matches a target.
@@ -55,8 +85,8 @@ const (
 	sure
 )
 
-// matchRule reports whether the rule matches the target. A rule that allows must match the whole text for every value of
-// its holes; one that denies or asks matches if it does for some value of one of the texts.
+// matchRule reports whether the rule matches the target. A rule that allows must match the whole text for every value
+// of its holes; one that denies or asks matches if it does for some value of one of the texts.
 func (t target) matchRule(r *session.Rule, action string) certainty {
 	if !Match(r.Action, action) {
 		return no
@@ -67,20 +97,65 @@ func (t target) matchRule(r *session.Rule, action string) certainty {
 		}
 		return no
 	}
-	if coversText(r.Resource, t.text) {
+	if matchesAll(r.Resource) {
 		return sure
 	}
 	if effectOf(r) == session.Allow {
+		if t.matchesExactly(r) || !t.exact && coversText(r.Resource, t.text) {
+			return sure
+		}
 		return no
 	}
+	return t.matchRestriction(r.Resource)
+}
+
+// matchRestriction matches the pattern of a rule that denies or asks.
+func (t target) matchRestriction(pattern string) certainty {
 	found := no
+	if t.any {
+		found = maybe
+	}
 	for _, reading := range append([]string{t.text}, t.readings...) {
 		switch {
-		case coversText(r.Resource, reading) && reading != shell.Hole:
+		case coversText(pattern, reading):
 			return sure
-		case mayMatch(r.Resource, reading):
+		case mayMatch(pattern, reading):
 			found = maybe
 		}
 	}
 	return found
+}
+
+// matchesExactly reports whether the rule has no wildcards and is the text as written.
+func (t target) matchesExactly(r *session.Rule) bool {
+	if !isExact(r.Resource) {
+		return false
+	}
+	return Match(r.Resource, t.raw) || coversText(r.Resource, t.text)
+}
+
+// matchesAll reports whether the pattern matches every text.
+func matchesAll(pattern string) bool { return pattern != "" && strings.Trim(pattern, "*") == "" }
+
+// isExact reports whether the pattern has no wildcards.
+func isExact(pattern string) bool {
+	plain := strings.NewReplacer(`\\`, "", `\*`, "", `\?`, "").Replace(pattern)
+	return !strings.ContainsAny(plain, "*?")
+}
+
+// isExactlyAllowed reports whether rules without wildcards allow all of it.
+func isExactlyAllowed(list []Decision) bool {
+	return !slices.ContainsFunc(list, func(d Decision) bool {
+		return d.Effect != session.Allow || d.Rule == nil || !isExact(d.Rule.Resource)
+	})
+}
+
+// CommandsOf returns the commands of a line that rules for commands are about, as resources, each once.
+func CommandsOf(line shell.Line) (out []string) {
+	for _, c := range line.Commands {
+		if !isInert(c) && !slices.Contains(out, c.Text) {
+			out = append(out, c.Text)
+		}
+	}
+	return out
 }

@@ -13,8 +13,8 @@ type Tree struct {
 	Files func() (files []string, all bool) // the resources of its files; all is false if there are too many
 }
 
-// decideTree decides about reading the files below the directory: about each of them, or, if there are too many, about any
-// file there. If it is uncertain that they are read, a deny becomes an ask.
+// decideTree decides about reading the files below the directory: about each of them, or, if there are too many, about
+// any file there. If it is uncertain that they are read, a deny becomes an ask.
 func decideTree(layers []Layer, approvals []session.Rule, t Tree) Decision {
 	d := t.decide(layers, approvals)
 	if t.Maybe && d.Effect == session.Deny {

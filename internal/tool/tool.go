@@ -100,12 +100,21 @@ type Denial struct {
 	Rule      *session.Rule // the rule that denied; nil if the user did
 	Stop      bool          // the user declined: no further turn follows
 	ByPolicy  bool          // an ask policy declined, not a person
+	Reason    string        // why a command asked although patterns could allow it, and how to write it; may be ""
 }
 
 // rejectedText is OpenCode's text for a refusal by the user, which clients look for.
 const rejectedText = "The user rejected permission to use this specific tool call"
 
 func (d *Denial) Error() string {
+	text := d.formatRefusal()
+	if d.Reason != "" {
+		text += "; the command " + d.Reason
+	}
+	return text
+}
+
+func (d *Denial) formatRefusal() string {
 	switch {
 	case d.Action == ActionQuestion && d.Rule == nil && d.Feedback != "":
 		return "the question was not answered: " + d.Feedback

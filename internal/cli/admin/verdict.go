@@ -57,6 +57,9 @@ func (g permissionCommands) showVerdict(v api.Verdict) {
 	g.inv.Out.Printf("%s\n", g.inv.Out.Paint(term.Bold, string(v.Effect)))
 	for _, p := range v.Parts {
 		g.inv.Out.Printf("  %s: %s\n", p.Effect, term.FirstLine(p.Resource, 200))
+		if p.Reason != "" {
+			g.inv.Out.Printf("    %s\n", term.FirstLine("no pattern allows it: the command "+p.Reason, 300))
+		}
 		switch {
 		case p.Rule == nil:
 			g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, "no rule matches: ask"))

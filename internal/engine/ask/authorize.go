@@ -34,7 +34,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command})
 	switch d.Effect {
 	case session.Deny:
-		return &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
+		return &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule, Reason: d.Reason}
 	case session.Allow:
 		return nil
 	}
@@ -43,7 +43,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 		return err
 	}
 	if earlier != nil && earlier.Reply != "" { // answered before a restart
-		return denialOf(*earlier)
+		return explainDenial(denialOf(*earlier), d)
 	}
 	w := &waiter{layers: layers, seen: r.Command, project: by.Project, reply: make(chan store.AskRow, 1)}
 	if earlier != nil {
@@ -56,7 +56,15 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 		}
 	}
 	row, err := a.resolveAsk(ctx, by, w, earlier == nil)
-	return cmp.Or(err, denialOf(row))
+	return cmp.Or(err, explainDenial(denialOf(row), d))
+}
+
+// explainDenial adds to a rejection by a policy why the request asked.
+func explainDenial(err error, d permission.Decision) error {
+	if denial, ok := errors.AsType[*tool.Denial](err); ok && denial.ByPolicy {
+		denial.Reason = d.Reason
+	}
+	return err
 }
 
 // denialOf turns a rejection into a *tool.Denial. A rejection without a message stops the work.

@@ -51,7 +51,7 @@ func (p Policy) reply(a session.PendingAsk) (session.Reply, string) {
 	case PolicyAllow:
 		if a.Firm {
 			return session.ReplyReject, "permission cannot be decided before this runs and a deny rule may match, so " +
-				"--ask=allow does not apply; rewrite it without variables, or continue without it"
+				"--ask=allow does not apply; write it as plain commands, or continue without it"
 		}
 		return session.ReplyOnce, ""
 	case PolicyDeny:

@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,27 +21,30 @@ func (t *bashTool) askCommand(
 	return workpath.AskAll(ctx, call, t.commandRequests(program, dir, in))
 }
 
-// commandRequests returns the permission requests for the paths that the command touches, then for what it runs.
+// commandRequests returns the permission requests for the paths that the command reaches, then for what it runs.
 func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInput) []tool.Request {
-	script := shell.ParseFor(program, in.Command)
-	touched := t.resolveTouched(dir, script)
-	touched.seen.Script = in.Command
-	out := touched.permissionRequests(in.Command)
-	var resources, save []string
-	forever := true
-	for _, c := range script.Commands {
-		resources = append(resources, c.Source)
-		forever = forever && !c.Anywhere
-		for _, p := range c.Parts {
-			forever = forever && p.Save != ""
-			save = appendNew(save, p.Save)
-		}
+	reached := &reachedPaths{tools: t, dirs: []string{dir.Real}}
+	reached.addOutside(dir)
+	line, reason := parseFor(program, in.Command)
+	if reason != "" {
+		reached.addUnreadable(in.Command)
 	}
-	if len(resources) == 0 { // it only changes directories or opens files, which has its own requests
+	piped := false
+	for _, c := range line.Commands {
+		reached.addCommand(c, piped)
+		piped = c.Operator == "|"
+	}
+	out := reached.permissionRequests(in.Command)
+	resources := permission.CommandsOf(line)
+	if reason != "" {
+		resources = []string{in.Command}
+	}
+	if len(resources) == 0 { // it only changes directories, which has its own requests
 		return out
 	}
-	if !forever {
-		save = nil
+	var save []string
+	for _, r := range resources {
+		save = appendNew(save, permission.SavePattern(r))
 	}
 	meta := map[string]string{"command": in.Command}
 	if in.Workdir != "" {
@@ -51,221 +53,260 @@ func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInp
 	if in.Description != "" {
 		meta["description"] = in.Description
 	}
-	return append(
-		out,
-		tool.Request{
-			Action: permission.Shell, Resources: resources, Save: save, Metadata: tool.EncodeObject(meta), Command: touched.seen,
-		},
-	)
+	if reason != "" {
+		meta["reason"] = reason
+	}
+	seen := permission.CommandContext{Below: reached.below, Unknown: reached.unknown}
+	if !shell.IsSupported(program) {
+		seen.Unreadable = reason
+	}
+	return append(out, tool.Request{
+		Action: permission.Shell, Resources: resources, Save: save, Metadata: tool.EncodeObject(meta), Command: seen,
+	})
 }
 
-// touchedPaths are the paths that a command reaches, besides running programs.
-type touchedPaths struct {
+// parseFor reads the command line for a shell, or says why it is not read.
+func parseFor(program, text string) (line shell.Line, reason string) {
+	if !shell.IsSupported(program) {
+		return line, "is for the shell " + filepath.Base(program) + ", whose commands cairn does not read"
+	}
+	line, err := shell.Parse(text)
+	if err != nil {
+		return line, err.Error()
+	}
+	return line, ""
+}
+
+// reachedPaths collects the paths that commands reach.
+type reachedPaths struct {
+	tools   *bashTool
+	dirs    []string // absolute and real: those in which a command may run
+	lost    bool     // a command may run in a directory that is not known
+	checked int      // paths
+
 	outside []string // directories
 	read    []string // permission resources of files
 	write   []string
-	seen    permission.CommandContext
+	below   []permission.Tree
+	unknown []permission.Access
 }
 
-// maxStarts bounds the directories from which relative paths are resolved.
-const maxStarts = 16
+// Bounds of the paths of one command line.
+const (
+	maxDirs    = 16
+	maxChecked = 5000
+	maxGlobbed = 1000 // files of one pattern
+)
 
-// resolveTouched resolves the paths in the script. If the script changes directories, each relative path is resolved
-// from each of them.
-func (t *bashTool) resolveTouched(dir workpath.Path, script shell.Script) touchedPaths {
-	var out touchedPaths
-	starts := []string{dir.Real}
-	t.addOutside(&out, dir)
-	for _, to := range script.Directories {
-		if strings.Contains(to, shell.Hole) {
-			out.seen.From = appendNew(out.seen.From, shell.Hole)
-			continue
+// addCommand adds the paths of one command, and follows cd. piped: its input is the output of another.
+func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
+	use := useOf(c)
+	for _, r := range c.Redirections {
+		kind := redirectionUse
+		if strings.HasPrefix(r.Operator, "<") {
+			kind, piped = inputUse, true
 		}
-		for _, from := range slices.Clone(starts) {
-			p, err := t.config.Paths.Resolve(resolveFrom(from, to))
-			if err != nil {
-				continue
-			}
-			t.addOutside(&out, p)
-			if len(starts) < maxStarts {
-				starts = appendNew(starts, p.Real)
-			}
-		}
+		p.addPath(expandHome(r.Target), kind)
 	}
-	if len(script.Directories) > 0 || dir.Rel != "." { // else the command runs in the root itself
-		out.seen.From = append(out.seen.From, t.resourcesOf(starts)...)
+	for _, w := range c.Words[1:] {
+		p.addWord(w, use)
 	}
-	t.expandGlobs(&out, script, starts)
-	for _, named := range script.Paths {
-		for _, from := range starts {
-			p, err := t.config.Paths.Resolve(resolveFrom(from, named.Name))
-			if err == nil && !isDevice(p.Real) {
-				t.addTouched(&out, p, named)
-			}
-		}
+	switch c.Words[0].Text {
+	case "cd", "pushd", "popd":
+		p.changeDir(c)
 	}
-	return out
+	if use.input {
+		p.addUnknown("external_directory", "read")
+	}
+	if use.configures {
+		p.addPath(".git/config", pathUse{write: true})
+	}
+	if use.search && !(piped && use.filters) && !namesFiles(c) {
+		p.addWorkingTrees()
+	}
 }
 
-// resourcesOf returns the permission resources of the directories.
-func (t *bashTool) resourcesOf(dirs []string) (out []string) {
-	for _, dir := range dirs {
-		if p, err := t.config.Paths.Resolve(dir); err == nil {
-			out = appendNew(out, p.Resource())
-		}
+// changeDir adds the directories in which later commands run. An earlier one stays possible, because the cd may fail or
+// be run by a subshell.
+func (p *reachedPaths) changeDir(c shell.Command) {
+	w := shell.Word{Text: "~", Tilde: true}
+	if len(c.Words) > 1 {
+		w = c.Words[1]
 	}
-	return out
-}
-
-// maxGlobbed bounds the files of one pattern that are resolved one by one.
-const maxGlobbed = 1000
-
-// expandGlobs resolves the files that glob patterns in the script match, so that rules for read apply to their names. A
-// pattern that matches no file is left unknown, because the script may create one.
-func (t *bashTool) expandGlobs(out *touchedPaths, script shell.Script, starts []string) {
-	if slices.Contains(out.seen.From, shell.Hole) {
+	if len(c.Words) > 2 || c.Words[0].Text != "cd" || strings.HasPrefix(w.Text, "-") ||
+		strings.Contains(w.Text, shell.Hole) {
+		p.lost = true
 		return
 	}
-	for _, text := range unknownReads(script) {
-		pattern := script.Globs[text]
-		var files []string
-		for _, from := range starts {
-			if pattern != "" {
-				found, _ := filepath.Glob(resolveFrom(escapeGlob(from), pattern))
-				files = append(files, found...)
-			}
-		}
-		if len(files) == 0 || len(files) > maxGlobbed {
+	for _, from := range slices.Clone(p.dirs) {
+		real, known := resolveAsKernel(from, expandHome(w))
+		if !known || len(p.dirs) == maxDirs {
+			p.lost = true
 			continue
 		}
-		out.seen.Known = appendNew(out.seen.Known, text)
-		for _, file := range files {
-			if p, err := t.config.Paths.Resolve(file); err == nil && !isDevice(p.Real) {
-				t.addTouched(out, p, shell.Path{Use: shell.Read, Whole: true})
-			}
-		}
+		p.dirs = appendNew(p.dirs, real)
 	}
 }
 
-// unknownReads returns the words of the script that stand for files that it reads (shell.Part.Reads).
-func unknownReads(script shell.Script) (words []string) {
-	for _, c := range script.Commands {
-		for _, p := range c.Parts {
-			for _, word := range p.Reads {
-				words = appendNew(words, word)
-			}
+// addWord adds the paths that a word of a command may name.
+func (p *reachedPaths) addWord(w shell.Word, use pathUse) {
+	switch {
+	case w.Literal || w.Tilde && !strings.Contains(w.Text, shell.Hole):
+		if isFileURL(w.Text) {
+			p.addUnknown("read", permission.Edit)
+		}
+		for i, name := range pathCandidates(expandHome(w), use.script) {
+			use.part = i > 0
+			p.addPath(name, use)
+		}
+	case w.Pattern != "" && !w.Tilde && !p.lost && p.addGlob(w, use):
+	default:
+		p.addPartlyKnown(expandHome(w), use)
+	}
+}
+
+// addPartlyKnown adds a path with holes: the directory that it begins with, its protected name, and anything else.
+func (p *reachedPaths) addPartlyKnown(text string, use pathUse) {
+	known, rest, _ := strings.Cut(text, shell.Hole)
+	if i := strings.LastIndexByte(known, '/'); i >= 0 {
+		p.addPath(known[:i+1], use)
+	}
+	if use.harmless {
+		return
+	}
+	if name := strings.ReplaceAll(text, shell.Hole, "*"); !use.keeps && permission.ProtectedName(name) != "" {
+		p.write = appendNew(p.write, name)
+	}
+	p.unknown = append(p.unknown, permission.Access{Action: "external_directory", Resource: shell.Hole},
+		permission.Access{Action: "read", Resource: shell.Hole + rest})
+}
+
+// addUnreadable adds what a line that is not read may reach: anything, and the paths that stand in it.
+func (p *reachedPaths) addUnreadable(text string) {
+	p.addUnknown(permission.Edit, "external_directory", "read")
+	home := os.Getenv("HOME")
+	text = strings.NewReplacer("${HOME}", home, "$HOME", home, "~/", home+"/", "$PWD", p.dirs[0], "\\", "").
+		Replace(text)
+	for _, name := range pathCandidates(text, true)[1:] {
+		p.addPath(name, pathUse{reads: true, part: true, script: true})
+	}
+}
+
+// addGlob adds the files that a glob pattern matches. False: they are not known.
+func (p *reachedPaths) addGlob(w shell.Word, use pathUse) bool {
+	parts := strings.Split(w.Pattern, "/")
+	first := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, `*?\`) })
+	for _, part := range parts[first:] {
+		if above, err := filepath.Match(part, ".."); above || err != nil {
+			return false
 		}
 	}
-	return words
+	prefix := strings.Join(parts[:first], "/")
+	if strings.HasPrefix(w.Pattern, "/") {
+		prefix = "/" + prefix
+	}
+	var files []string
+	for _, dir := range p.dirs {
+		real, known := resolveAsKernel(dir, prefix)
+		if !known || strings.HasPrefix(real, "/proc") {
+			return false
+		}
+		found, err := filepath.Glob(escapeGlob(strings.TrimSuffix(real, "/")) + "/" + strings.Join(parts[first:], "/"))
+		if err != nil {
+			return false
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 || len(files) > maxGlobbed {
+		return false
+	}
+	for _, file := range files {
+		p.addPath(file, use)
+	}
+	return true
 }
 
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// addTouched adds one path. An argument that may be a path counts only if the file exists. A path that is known to
-// change counts only if it is protected: otherwise the rules for commands suffice.
-func (t *bashTool) addTouched(out *touchedPaths, p workpath.Path, named shell.Path) {
-	guarded := permission.ProtectedName(writtenResource(p, named)) != ""
-	mention := named.Use == shell.Named || named.Use == shell.Given || named.Use == shell.Handed && !guarded
-	if mention && p.Info == nil && !isKnownDir(filepath.Dir(p.Real)) {
+// addPath adds one path, from each directory in which the command may run.
+func (p *reachedPaths) addPath(name string, use pathUse) {
+	if isDevice(name) || name == "" || name == "-" {
 		return
 	}
-	t.addOutside(out, p)
-	switch named.Use {
-	case shell.Write:
-		if named.Whole || guarded {
-			out.write = appendNew(out.write, writtenResource(p, named))
+	if p.lost && !filepath.IsAbs(name) && !use.part && !use.harmless {
+		p.addUnknown("external_directory", "read")
+		if use.write {
+			p.addUnknown(permission.Edit)
 		}
-	case shell.Change:
-		if guarded {
-			out.write = appendNew(out.write, writtenResource(p, named))
+	}
+	for _, dir := range p.dirs {
+		if p.checked++; p.checked > maxChecked {
+			p.addUnknown("external_directory", "read", permission.Edit)
+			return
 		}
-	case shell.Read, shell.Given, shell.Handed:
-		if named.Use == shell.Handed && guarded {
-			out.write = appendNew(out.write, writtenResource(p, named))
+		real, known := resolveAsKernel(dir, name)
+		if !known || strings.HasPrefix(real, "/proc/") { // which leads anywhere
+			p.outside = appendNew(p.outside, filepath.ToSlash(filepath.Dir(real)))
+			p.addUnknown("read", permission.Edit)
+			continue
 		}
-		if named.Deep && p.IsDir() {
-			out.seen.Below = append(out.seen.Below, t.readTree(p, named))
-		}
-		switch {
-		case !named.Whole || p.Info == nil:
-		case !p.IsDir():
-			out.read = appendNew(out.read, p.Resource())
-		case named.Use == shell.Read && p.Rel != ".":
-			out.read = appendNew(out.read, p.Resource()+"/*")
+		if found, err := p.tools.config.Paths.Resolve(real); err == nil {
+			p.addResolved(found, use)
 		}
 	}
 }
 
-// writtenResource returns the resource of a written path. A * stands for its unknown parts.
-func writtenResource(p workpath.Path, named shell.Path) string {
-	if named.Whole {
-		return p.Resource()
+// addResolved adds a path whose links are resolved. A word counts only if it names a file that exists, or one in a
+// directory that does; a part of a word only in the first case.
+func (p *reachedPaths) addResolved(found workpath.Path, use pathUse) {
+	exists := found.Info != nil
+	inKnownDir := exists || isKnownDir(filepath.Dir(found.Real))
+	program := use.script && isSystemProgram(found)
+	if use.redirection || exists && !program || inKnownDir && !exists && (!use.part || !found.IsInside()) {
+		p.addOutside(found)
 	}
-	rest := strings.ReplaceAll(strings.TrimPrefix(named.Shape, named.Name), shell.Hole, "*")
-	if p.Rel == "." {
-		return rest
+	guarded := !use.keeps && (inKnownDir || !use.part || use.script) && permission.ProtectedName(found.Resource()) != ""
+	if use.write || guarded {
+		p.write = appendNew(p.write, found.Resource())
 	}
-	return p.Resource() + "/" + rest
+	switch {
+	case exists && use.reads && !found.IsDir():
+		p.read = appendNew(p.read, found.Resource())
+	case use.tree && found.IsDir():
+		p.below = append(p.below, p.tools.readTree(found))
+	}
 }
 
-func (t *bashTool) addOutside(out *touchedPaths, p workpath.Path) {
-	if !p.IsInside() && !t.config.Paths.IsManagedOutput(p) {
-		out.outside = appendNew(out.outside, p.Dir())
-	}
-}
-
-// isKnownDir reports whether the directory exists. The root does not count, because every misread slash would lead
-// there.
-func isKnownDir(dir string) bool {
-	info, err := os.Stat(dir)
-	return err == nil && info.IsDir() && dir != filepath.Dir(dir)
-}
-
-// isDevice reports whether the path is a device that contains no data.
-func isDevice(path string) bool {
-	switch path {
-	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin", "/dev/stdout",
-		"/dev/stderr":
-		return true
-	}
-	return strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/dev/pts/")
-}
-
-// resolveFrom resolves ~ and a relative path as the shell does in dir.
-func resolveFrom(dir, name string) string {
-	if rest, ok := strings.CutPrefix(name, "~"); ok {
-		who, below, _ := strings.Cut(rest, "/")
-		if who == "+" || who == "-" { // + and ~- are directories of the shell
-			return filepath.Join(dir, below)
+// addWorkingTrees adds the directories in which the command may run, for a command that reads everything below them.
+func (p *reachedPaths) addWorkingTrees() {
+	for _, dir := range p.dirs {
+		if found, err := p.tools.config.Paths.Resolve(dir); err == nil {
+			p.below = append(p.below, p.tools.readTree(found))
 		}
-		name = filepath.Join(homeDir(who), below)
 	}
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(dir, name)
 }
 
-// homeDir returns the home of a user, of the current one for "". An unknown user gets a directory in /home.
-func homeDir(name string) string {
-	if name == "" {
-		return os.Getenv("HOME")
+func (p *reachedPaths) addUnknown(actions ...string) {
+	for _, action := range actions {
+		p.unknown = append(p.unknown, permission.Access{Action: action, Resource: shell.Hole})
 	}
-	if u, err := user.Lookup(name); err == nil {
-		return u.HomeDir
+}
+
+func (p *reachedPaths) addOutside(found workpath.Path) {
+	if !found.IsInside() && !p.tools.config.Paths.IsManagedOutput(found) {
+		p.outside = appendNew(p.outside, found.Dir())
 	}
-	return "/home/" + name
 }
 
 // permissionRequests returns the requests for directories outside of the Location, then for reading, then for writing.
-func (t touchedPaths) permissionRequests(command string) (out []tool.Request) {
+func (p *reachedPaths) permissionRequests(command string) (out []tool.Request) {
 	for _, r := range []struct {
 		action    string
 		resources []string
 		below     string
-	}{{"external_directory", t.outside, "/*"}, {"read", t.read, ""}, {"edit", t.write, ""}} {
+	}{{"external_directory", trimRoots(p.outside), "/*"}, {"read", p.read, ""}, {permission.Edit, p.write, ""}} {
 		if len(r.resources) == 0 {
 			continue
 		}
@@ -285,8 +326,16 @@ func (t touchedPaths) permissionRequests(command string) (out []tool.Request) {
 }
 
 func appendNew(list []string, s string) []string {
-	if s == "" || slices.Contains(list, s) {
+	if slices.Contains(list, s) {
 		return list
 	}
 	return append(list, s)
+}
+
+// trimRoots returns the directories without the slash of the root, so that patterns below it have one slash.
+func trimRoots(dirs []string) []string {
+	for i, dir := range dirs {
+		dirs[i] = strings.TrimSuffix(dir, "/")
+	}
+	return dirs
 }

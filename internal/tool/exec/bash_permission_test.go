@@ -1,7 +1,6 @@
 package exec_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,8 +32,8 @@ func TestBashReaches(t *testing.T) {
 		{"cd sub", []string{}},
 		{"ls > out.txt", []string{"edit out.txt", "bash ls > out.txt"}},
 		{"ls 2> /dev/null", []string{"bash ls 2> /dev/null"}},
-		{"ls | tee sub/t.txt", []string{"edit sub/t.txt", "bash ls,tee sub/t.txt"}},
-		{"> made.txt", []string{"edit made.txt"}},
+		{"ls | tee sub/t.txt", []string{"bash ls,tee sub/t.txt"}},
+		{"> made.txt", []string{"bash > made.txt"}}, // which is not readable
 		{"cat OTHER/secret.txt", []string{outside, "read OTHER/secret.txt", "bash cat OTHER/secret.txt"}},
 		{"cat link/secret.txt", []string{outside, "read OTHER/secret.txt", "bash cat link/secret.txt"}},
 		{"cat ../other/secret.txt", []string{outside, "read OTHER/secret.txt", "bash cat ../other/secret.txt"}},
@@ -215,6 +214,35 @@ cat .\env
 cp $f x
 tar c $f
 sudo cat $f
+ls | xargs echo
+grep -r --include='*.txt' a .
+grep -c "$pattern" a.txt
+cat "sub/$name.txt"
+cat <> .env
+exec 3<>.env; cat <&3
+date -f .env
+file -f .env
+du --files0-from=.env
+xargs --arg-file=.env
+git commit -F .env
+git commit -F.env
+git add --pathspec-from-file=.env
+git config -f .env -l
+echo HEAD~1:.env | git cat-file --batch --buffer .env
+curl 'file://DIR/{.env}'
+curl file:.env
+awk '{while((getline l < ".env")>0) print l}' a.txt
+script -c 'cat .env'
+tar -T .env -c
+l=.; cat l/../.env
+cat /proc/self/cwd/.env
+cat /dev/fd/../cwd/.env
+cat /dev/stdin/../../.env
+cat ~root/.env
+cat @.env
+mystery -x.env
+mystery --a=b:.env
+mystery a,.env
 timeout 1 sh -c 'cat $0' .env
 `) {
 		command = strings.ReplaceAll(strings.TrimSpace(command), "DIR", b.Dir)
@@ -228,7 +256,6 @@ timeout 1 sh -c 'cat $0' .env
 	for command := range strings.Lines(`
 cat a.txt
 cat *.txt
-cat ?.txt sub/.*.txt
 cd sub && cat ../*.txt
 head -5 < a.txt
 ls -la .env
@@ -246,19 +273,14 @@ ls | rg a
 rg a < a.txt
 rg a a.txt
 rg -n a a.txt
-ls | xargs echo
 find . -name .env
-find . -type f -exec ls -l {} +
-grep -r --include='*.txt' a .
 ls -R
 tar tf x.tar
 tar xf x.tar
 cp a.txt b.txt; mv b.txt c.txt
 diff a.txt a.txt
-grep -c "$pattern" a.txt
 touch b.env
 git status
-cat "sub/$name.txt"
 cd sub && cat ../a.txt
 `) {
 		if s := b.Call("bash", tooltest.Input{"command": strings.TrimSpace(command)}); s.Denial != nil {
@@ -273,7 +295,10 @@ func TestProtectedFiles(t *testing.T) {
 	home := b.OutsidePath("home")
 	t.Setenv("HOME", home)
 	b.WriteFile(b.OutsidePath("home/.bashrc"), "")
-	b.WriteFile(b.OutsidePath("home/.config/go/telemetry/mode"), "off") // else go may write there after it has ended
+	b.WriteFile(
+		b.OutsidePath("home/.config/go/telemetry/mode"),
+		"off",
+	) // else go may write there after it has ended
 	b.WriteFile(".git/hooks/README", "")
 	b.WriteFile(".git/config", "")
 	b.WriteFile("opencode.json", "{}")
@@ -306,7 +331,6 @@ func TestProtectedFiles(t *testing.T) {
 	for command := range strings.Lines(`
 echo x > .git/hooks/pre-commit
 echo x >> .git/config
-> .git/hooks/a
 cat > harmless/pre-commit < evil
 echo x | tee .git/hooks/a
 echo x | tee -a a.txt opencode.json
@@ -381,6 +405,23 @@ openssl enc -in evil -out .git/hooks/pre-commit
 go build -o .git/hooks/pre-commit .
 gcc -o .git/hooks/pre-commit a.c
 gcc -o.git/hooks/pre-commit a.c
+cp opencode.json copy.json
+sed s/a/b/ opencode.json
+cp -rt .git/hooks evil
+install -Dt .git/hooks evil
+sort -o .git/hooks/x evil
+sort -o.git/hooks/x evil
+git archive -o .git/hooks/x HEAD
+git diff --output=.git/hooks/x
+git log --output=.git/hooks/x
+git shortlog --output=.git/hooks/x
+git checkout-index --prefix=.git/hooks/
+git --work-tree .git/hooks checkout-index -a
+git clone . .git/hooks/c
+/usr/bin/time -o .git/hooks/x ls
+sed 'w .git/hooks/x' evil
+cp evil harmless/../config
+echo x > harmless/../config
 prettier --write opencode.json
 `) {
 		command = strings.ReplaceAll(strings.TrimSpace(command), "HOME", home)
@@ -393,11 +434,9 @@ cat .git/config
 ls .git/hooks
 git status
 git config --get user.name
-cp opencode.json copy.json
 grep x opencode.json
 echo x > AGENTS.md
 cp evil evil2
-sed s/a/b/ opencode.json
 git add opencode.json
 git diff opencode.json
 jq . opencode.json
@@ -419,33 +458,104 @@ go build -o a.out .
 	}
 }
 
-// Writing to an unknown file asks, whatever is allowed. Variables that the script sets are known.
-func TestWritesToUnknownFilesAsk(t *testing.T) {
+// A command that may write to a file that a rule denies, and whose files are not known before it runs, asks.
+func TestUnknownFilesAskWhereARuleDenies(t *testing.T) {
 	b := tooltest.New(t)
-	b.WriteFile(".git/hooks/README", "")
 	b.WriteFile("evil", "#!/bin/sh\n")
-	b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
-	for _, command := range []string{
-		`D=.gi; read x <<< t; cp evil $D$x/hooks/y`, `cp evil "$(echo .git)/hooks/y"`,
-		`cd "$(echo .git)"; cp ../evil hooks/y`, `echo x > "$(echo .git)/hooks/y"`,
-		`CDPATH=.git; cd hooks && cp ../../evil y`, `find . -name README -execdir cp ../../evil y ';'`,
-		`echo .git/hooks/y | xargs cp evil`, "let d=1 # '\ncp evil .git/hooks/y", `d=~; cp evil ..$d/y`,
-		`cp evil .git/ho$x/y`,
-	} {
-		if s := b.Call("bash", tooltest.Input{"command": command}); s.Denial == nil {
-			t.Errorf("%s ran: %s", command, tooltest.TextOf(s))
+	for _, action := range []string{"edit", "read", "external_directory"} {
+		b.Rules = []session.Rule{
+			{
+				Action:   "*",
+				Resource: "*",
+				Effect:   session.Allow,
+			}, {Action: action, Resource: "*/secret/*", Effect: session.Deny},
+		}
+		for _, command := range []string{
+			`cp evil "$(echo .g)it/y"`, `cd "$(echo a)"; cp ../evil y`, `for i in a; do echo x > b$i; done`, "cat <<E\nE",
+		} {
+			if s := b.Call("bash", tooltest.Input{"command": command}); s.Denial == nil {
+				t.Errorf("%s ran despite a rule for %s: %s", command, action, tooltest.TextOf(s))
+			}
 		}
 	}
-	if _, err := os.Stat(b.Path(".git/hooks/y")); err == nil {
-		t.Error("a hook was written")
+	b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
+	if s := b.Call("bash", tooltest.Input{"command": `for i in a b; do echo "$(echo $i)"; done`}); s.Denial != nil {
+		t.Errorf("denied where everything is allowed: %+v", s.Denial)
 	}
-	tooltest.MustContain(
-		t,
-		tooltest.TextOf(
-			b.Call("bash", tooltest.Input{"command": `D=sub; mkdir -p $D && for f in a b; do cp evil "$D/$f"; done; ls sub`}),
-		),
-		"a\nb\n",
-	)
+}
+
+// A path is resolved as the kernel does: links before the .. behind them. What leads out of the Location by a link
+// asks, also a link that does not exist yet, and /proc.
+func TestPathsAreResolvedAsTheKernelDoes(t *testing.T) {
+	b := tooltest.New(t)
+	b.WriteFile(b.OutsidePath("secret.txt"), "secret\n")
+	b.WriteFile("sub/a.txt", "a\n")
+	b.WriteFile("a.txt", "a\n")
+	b.Symlink(".", "l")
+	b.Symlink("sub", "s")
+	b.Symlink("loop", "loop")
+	for command := range strings.Lines(`
+cat l/../secret.txt
+cat ./l/../secret.txt
+cat sub/../l/../secret.txt
+cat l/l/../secret.txt
+grep -r secret l/..
+cp a.txt l/../new.txt
+echo x > l/../new.txt
+touch l/../new.txt
+head --lines=1 --x=l/../secret.txt
+cat < l/../secret.txt
+cd l/.. && cat secret.txt
+cd l; cat ../secret.txt
+ln -s . m && cat m/../secret.txt
+cat none/../secret.txt
+cat a.txt/../secret.txt
+cat loop/../secret.txt
+cat /proc/self/cwd/../secret.txt
+cat /proc/self/root/etc/hosts
+cat /dev/fd/../cwd/a.txt
+cat /proc/1/environ
+cat ..
+ls ../s*
+ls l/../s*
+cat ../$X
+tar -cf../x a.txt
+curl file:///etc/passwd
+curl FILE:/etc/passwd
+curl -K file:a
+docker run -v /etc:/x a
+mystery --a=/etc/passwd
+mystery -C/etc
+mystery a:/etc/passwd
+mystery user@/etc/passwd
+xargs cat ../secret.txt
+`) {
+		command = strings.TrimSpace(command)
+		if command == "" {
+			continue
+		}
+		if s := b.Call("bash", tooltest.Input{"command": command}); s.Denial == nil ||
+			s.Denial.Action != "external_directory" {
+			t.Errorf("%s left the Location without an ask: %s", command, tooltest.TextOf(s))
+		}
+	}
+	for command := range strings.Lines(`
+cat s/a.txt
+cat s/../a.txt
+cat sub/../a.txt
+cat ./sub/./../a.txt
+cat l/a.txt
+cat l/l/sub/a.txt
+cat s*/a.txt
+cd sub; cat ../a.txt || true
+echo a > s/b.txt
+`) {
+		command = strings.TrimSpace(command)
+		if s := b.Call("bash", tooltest.Input{"command": command}); command != "" && command[:2] != "cd" &&
+			s.Denial != nil {
+			t.Errorf("%s is denied: %+v", command, s.Denial)
+		}
+	}
 }
 
 // A rule that allows a program by its name covers unknown arguments, but not reading a whole directory that contains a
@@ -467,8 +577,9 @@ func TestDirectoriesAreReadAsAWhole(t *testing.T) {
 	}
 	for command, denied := range map[string]bool{
 		"grep -r S .": true, "find . -exec cat {} +": true, "find . -type f | xargs cat": true, "grep -R S plain": true,
-		"find sub -exec cat {} +": true,
-		"grep -r S empty":         false, "find empty -exec cat {} +": false, "find . -name '*.md' -exec cat {} +": false,
+		"find sub -exec cat {} +":            true,
+		"find . -name '*.md' -exec cat {} +": true,
+		"grep -r S empty":                    false, "find empty -exec cat {} +": false,
 		"cat empty/a.txt": false,
 	} {
 		if s := b.Call("bash", tooltest.Input{"command": command}); (s.Denial != nil) != denied {

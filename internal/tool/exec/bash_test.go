@@ -133,7 +133,9 @@ func TestBashAsks(t *testing.T) {
 	want := []tool.Request{
 		{
 			Action: "bash", Resources: []string{`touch *?\x`}, Save: []string{"touch *"},
-			Command: permission.CommandContext{Script: `touch *?\x`},
+			Command: permission.CommandContext{Unknown: []permission.Access{
+				{Action: "external_directory", Resource: "\x00"}, {Action: "read", Resource: "\x00\x00x"},
+			}},
 		},
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {

@@ -4,13 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/charlievieth/fastwalk"
 
 	"github.com/cairn-dev/cairn/internal/permission"
-	"github.com/cairn-dev/cairn/internal/shell"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -22,23 +20,21 @@ const maxBelow = 100_000
 
 // readTree returns the directory for rules about the files below it. The files are listed at most once, when a rule
 // needs them.
-func (s *execTools) readTree(p workpath.Path, named shell.Path) permission.Tree {
+func (s *execTools) readTree(p workpath.Path) permission.Tree {
 	type found struct {
 		files []string
 		all   bool
 	}
 	look := sync.OnceValue(func() found {
-		files, all := s.listFilesBelow(p, named.Only)
+		files, all := s.listFilesBelow(p)
 		return found{files, all}
 	})
-	return permission.Tree{
-		Dir: p.Resource(), Maybe: named.Maybe, Files: func() ([]string, bool) { return look().files, look().all },
-	}
+	return permission.Tree{Dir: p.Resource(), Files: func() ([]string, bool) { return look().files, look().all }}
 }
 
-// listFilesBelow returns the resources of the files below p whose names match one of the patterns, and of the targets
-// of links there. No patterns match all names. all is false if there are more than maxBelow files.
-func (s *execTools) listFilesBelow(p workpath.Path, only []string) (files []string, all bool) {
+// listFilesBelow returns the resources of the files below p, and of the targets of links there. all is false if there
+// are more than maxBelow files.
+func (s *execTools) listFilesBelow(p workpath.Path) (files []string, all bool) {
 	var mu sync.Mutex // guards files and seen
 	seen := 0
 	err := fastwalk.Walk(&fastwalk.Config{}, p.Real, func(name string, e fs.DirEntry, err error) error {
@@ -50,8 +46,7 @@ func (s *execTools) listFilesBelow(p workpath.Path, only []string) (files []stri
 		if seen++; seen > maxBelow {
 			return errTooMany
 		}
-		if e.IsDir() ||
-			len(only) > 0 && !slices.ContainsFunc(only, func(o string) bool { return permission.Match(o, e.Name()) }) {
+		if e.IsDir() {
 			return nil
 		}
 		rel, _ := workpath.Within(p.Real, name)

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -29,6 +30,7 @@ func (c Config) Environment() []string {
 			env[name] = value
 		}
 	}
+	addGitSettings(env)
 	out := make([]string, 0, len(env))
 	for name, value := range env {
 		if !c.isSecret(name) {
@@ -37,6 +39,21 @@ func (c Config) Environment() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// addGitSettings makes git of commands run nothing that a folder of a repository sets: a bare repository inside of
+// another is not used unless it is named, and no program watches the files. Settings of the environment stay.
+func addGitSettings(env map[string]string) {
+	count, err := strconv.Atoi(env["GIT_CONFIG_COUNT"])
+	if err != nil || count < 0 {
+		count = 0
+	}
+	for _, kv := range [][2]string{{"safe.bareRepository", "explicit"}, {"core.fsmonitor", "false"}} {
+		n := strconv.Itoa(count)
+		env["GIT_CONFIG_KEY_"+n], env["GIT_CONFIG_VALUE_"+n] = kv[0], kv[1]
+		count++
+	}
+	env["GIT_CONFIG_COUNT"] = strconv.Itoa(count)
 }
 
 func (c Config) isSecret(name string) bool {

@@ -131,7 +131,15 @@ func (b *Bench) ask(_ context.Context, r tool.Request) error {
 	b.asked = append(b.asked, r)
 	b.mu.Unlock()
 	subject := permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command}
-	d := permission.EvaluateAll([]permission.Layer{{Rules: b.Rules}}, nil, subject)
+	layer := permission.Layer{Rules: b.Rules}
+	for _, rule := range b.Rules {
+		source := "test"
+		if slices.Contains(AllowAll, rule) {
+			source = permission.BuiltIn
+		}
+		layer.RuleSources = append(layer.RuleSources, source)
+	}
+	d := permission.EvaluateAll([]permission.Layer{layer}, nil, subject)
 	if d.Effect == session.Allow {
 		return nil
 	}

@@ -1,0 +1,58 @@
+package permission
+
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// BuiltIn is the Source of the rules that cairn itself brings.
+const BuiltIn = "built-in"
+
+// Access is a file that a command may reach and whose name is not known.
+type Access struct {
+	Action   string // external_directory, read or edit
+	Resource string // with holes
+}
+
+// decideAccess decides about an access. A rule that denies it makes the decision a firm ask, and one that asks an ask.
+// The asks of the built-in rules do not count: they would ask for almost every variable and every line that is not
+// readable.
+func decideAccess(layers []Layer, a Access) Decision {
+	own := make([]Layer, len(layers))
+	for i, l := range layers {
+		own[i] = l
+		own[i].Rules, own[i].RuleSources = nil, nil
+		for j, r := range l.Rules {
+			if effectOf(&r) != session.Ask || l.RuleSource(j) != BuiltIn {
+				own[i].Rules = append(own[i].Rules, r)
+				own[i].RuleSources = append(own[i].RuleSources, l.RuleSource(j))
+			}
+		}
+	}
+	d := decide(own, nil, a.Action, target{text: a.Resource, open: true})
+	if d.Effect == session.Deny {
+		d.Effect, d.Firm = session.Ask, true
+	}
+	if d.Rule == nil { // no rule is about it
+		d.Effect = session.Allow
+	}
+	d.Possible, d.Reason = true, "may reach files that are not known before it runs"
+	return d
+}
+
+// decideAccesses appends the decisions about accesses that are not allowed.
+func decideAccesses(layers []Layer, accesses []Access, out []Decision) []Decision {
+	if len(accesses) == 0 || isExactlyAllowed(out) {
+		return out
+	}
+	for i, a := range accesses {
+		if slices.Contains(accesses[:i], a) {
+			continue
+		}
+		if d := decideAccess(layers, a); d.Effect != session.Allow {
+			out = append(out, d)
+		}
+	}
+	return out
+}

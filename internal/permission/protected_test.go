@@ -1,0 +1,93 @@
+package permission_test
+
+import (
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+func TestProtected(t *testing.T) {
+	all := layer("user", "* | * | allow", "edit | * | allow")
+	for _, c := range []struct {
+		path      string
+		rules     []string
+		approvals []session.Rule
+		want      session.Effect
+	}{
+		{path: ".git/hooks/pre-commit", want: session.Ask},
+		{path: "a/.git/config", want: session.Ask},
+		{path: ".git", want: session.Ask},
+		{path: ".GIT/config", want: session.Ask},
+		{path: "GIT~1/config", want: session.Ask},
+		{path: ".g\u200cit/config", want: session.Ask},
+		{path: ".git./config", want: session.Ask},
+		{path: `a\.git\config`, want: session.Ask},
+		{path: ".cairn/agents/a.md", want: session.Ask},
+		{path: ".opencode/plugin/a.js", want: session.Ask},
+		{path: "cairn.json", want: session.Ask},
+		{path: "sub/opencode.jsonc", want: session.Ask},
+		{path: "/home/u/.bashrc", want: session.Ask},
+		{path: "/home/u/.config/cairn/x", want: session.Ask},
+		{path: "/etc/profile.d/x", want: session.Ask},
+		{path: "/home/u/.ssh/authorized_keys", want: session.Ask},
+		{path: ".g*t/config", want: session.Ask},
+
+		{path: ".bashrc", want: session.Allow},
+		{path: "AGENTS.md", want: session.Allow},
+		{path: ".gitignore", want: session.Allow},
+		{path: ".github/workflows/a.yml", want: session.Allow},
+		{path: "mycairn.json", want: session.Allow},
+		{path: "cairn.json.bak", want: session.Allow},
+		{path: "etc/passwd", want: session.Allow},
+		{path: "*/config", want: session.Allow},
+
+		{path: ".git/config", rules: []string{"edit | .git/* | allow"}, want: session.Allow},
+		{path: ".git/config", rules: []string{"edit | .git/* | allow", "edit | * | allow"}, want: session.Ask},
+		{path: "a/.git/config", rules: []string{"edit | *.git/* | allow"}, want: session.Allow},
+		{path: "cairn.json", rules: []string{"edit | *.json | allow"}, want: session.Ask},
+		{path: "cairn.json", rules: []string{"edit | cairn.json | allow"}, want: session.Allow},
+		{path: "cairn.json", rules: []string{"edit | cairn.json | deny"}, want: session.Deny},
+		{path: ".git/config", rules: []string{"edit | * | deny"}, want: session.Deny},
+		{path: ".git/config", approvals: rules("edit | * | allow"), want: session.Ask},
+		{path: ".git/config", approvals: rules("edit | .git/config | allow"), want: session.Allow},
+		{
+			path: ".git/config", approvals: rules("edit | .git/config | allow"), rules: []string{"edit | .git/* | deny"},
+			want: session.Deny,
+		},
+	} {
+		layers := []permission.Layer{all, layer("project", c.rules...)}
+		if d := permission.Evaluate(layers, c.approvals, "edit", c.path); d.Effect != c.want {
+			t.Errorf(
+				"%s under %v and %v is %s by %+v, want %s",
+				c.path,
+				c.rules,
+				c.approvals,
+				d.Effect,
+				d,
+				c.want,
+			)
+		}
+		if d := permission.Evaluate(layers, nil, "read", c.path); d.Effect != session.Allow {
+			t.Errorf("reading %s is %s", c.path, d.Effect)
+		}
+	}
+	d := permission.Evaluate([]permission.Layer{all}, nil, "edit", ".git/config")
+	if d.Layer != permission.Protected || d.Source == "" || d.Rule == nil || d.Rule.Resource != ".git" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func FuzzGuarded(f *testing.F) {
+	f.Add(".git/x")
+	f.Add("/a/.SSH./x")
+	f.Fuzz(func(t *testing.T, path string) {
+		if name := permission.ProtectedName(path); name != "" && permission.ProtectedName("a/"+path) == "" &&
+			path != "" &&
+			path[0] != '/' &&
+			path[0] != '~' &&
+			path[0] != '\\' {
+			t.Errorf("%q is %s, and below a directory it is not", path, name)
+		}
+	})
+}

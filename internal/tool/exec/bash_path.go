@@ -1,0 +1,279 @@
+package exec
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/shell"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
+)
+
+// pathUse says what a command does with a path that it names.
+type pathUse struct {
+	redirection bool // the shell opens it
+	write       bool // it is written
+	reads       bool // its content may be read
+	keeps       bool // it is not changed
+	harmless    bool // neither read nor changed
+	tree        bool // of a directory everything below it is read
+	search      bool // without a path, the working directory is read as a whole
+	filters     bool // … unless it has an input
+	script      bool // the words may hold commands
+	input       bool // it runs or opens what it reads
+	configures  bool // it changes the configuration of git
+	part        bool // the path is a part of a word
+}
+
+var (
+	redirectionUse = pathUse{redirection: true, write: true}
+	inputUse       = pathUse{redirection: true, reads: true, keeps: true}
+)
+
+// The programs whose arguments are not read, not changed, or directories that are read as a whole. An unknown program
+// reads and changes its arguments.
+const (
+	namingPrograms = " cd pushd ls stat test [ echo printf pwd df basename dirname realpath readlink " +
+		"which type rm rmdir mkdir " +
+		"touch chmod chown find "
+	keepingPrograms = " cd pushd ls stat test [ echo printf pwd df basename dirname realpath readlink " +
+		"which type find cat head " +
+		"tail wc grep egrep fgrep rg cmp diff nl od hexdump strings jq md5sum sha1sum sha256sum cut column "
+	treePrograms = " grep egrep fgrep rgrep rg ag ack diff tar cp rsync scp zip mv ln "
+
+	// gitReaders are commands of git that do not change the files that they are given.
+	gitReaders = " add status diff log show blame commit ls-files grep "
+)
+
+// useOf says what a command does with its arguments.
+func useOf(c shell.Command) pathUse {
+	name := filepath.Base(c.Words[0].Text)
+	in := func(list string) bool { return strings.Contains(list, " "+name+" ") }
+	u := pathUse{
+		reads: !in(
+			namingPrograms,
+		), keeps: in(keepingPrograms), tree: in(treePrograms), script: permission.RunsOthers(c),
+	}
+	switch name {
+	case "find":
+		if u.script {
+			u.keeps, u.reads, u.tree, u.search = false, true, true, len(c.Words) > 1 &&
+				strings.HasPrefix(c.Words[1].Text, "-")
+		}
+	case "grep", "egrep", "fgrep":
+		u.search = hasOption(c, "-", "rRd")
+		u.tree = u.search
+	case "rgrep", "rg", "ag", "ack":
+		u.search, u.filters = true, name != "rgrep"
+	case "git":
+		u.addGit(c)
+	default:
+		if u.script {
+			u.addRunner(c)
+		}
+	}
+	u.harmless = u.keeps && !u.reads
+	return u
+}
+
+// addGit adds what git does with its arguments.
+func (u *pathUse) addGit(c shell.Command) {
+	if len(c.Words) > 1 {
+		u.keeps = strings.Contains(gitReaders, " "+c.Words[1].Text+" ") && !u.script
+		u.search = c.Words[1].Text == "grep"
+	}
+	for i, w := range c.Words {
+		if w.Text == "config" {
+			rest := c.Words[i+1:]
+			u.configures = len(rest) > 1 && !slices.ContainsFunc(rest, func(w shell.Word) bool {
+				return w.Text == "get" || w.Text == "list" || w.Text == "-l" || w.Text == "--list" ||
+					strings.HasPrefix(w.Text, "--get")
+			})
+		}
+	}
+}
+
+// addRunner adds what a program that runs others does: what the programs among its words do, and what its input says
+// if it has no other.
+func (u *pathUse) addRunner(c shell.Command) {
+	operands := 0
+	for _, w := range c.Words[1:] {
+		for _, field := range strings.Fields(w.Text) {
+			if strings.Contains(treePrograms, " "+filepath.Base(field)+" ") || field == "find" {
+				u.tree, u.search = true, field != "find"
+			}
+		}
+		if !strings.HasPrefix(w.Text, "-") {
+			operands++
+		}
+	}
+	name := filepath.Base(c.Words[0].Text)
+	u.input = operands == 0 || name == "xargs" || name == "parallel"
+}
+
+// hasOption reports whether an option of the command contains one of the letters, or a word may turn out to be an
+// option.
+func hasOption(c shell.Command, prefix, letters string) bool {
+	for _, w := range c.Words[1:] {
+		if strings.HasPrefix(w.Text, prefix) && strings.ContainsAny(w.Text, letters) ||
+			strings.HasPrefix(w.Text, shell.Hole) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesFiles reports whether a search names the files to search: it has a pattern and a path, and no options but
+// letters that take no value.
+func namesFiles(c shell.Command) bool {
+	operands := 0
+	for _, w := range c.Words[1:] {
+		switch {
+		case !w.Literal && !w.Tilde && w.Pattern == "":
+			return false
+		case !strings.HasPrefix(w.Text, "-"):
+			operands++
+		case strings.Trim(w.Text[1:], "nilcrRwvFEHhoqsaxLP") != "":
+			return false
+		}
+	}
+	if c.Words[0].Text == "git" {
+		operands--
+	}
+	return operands > 1
+}
+
+// expandHome returns the text of a word with its ~ replaced.
+func expandHome(w shell.Word) string {
+	if w.Tilde {
+		return os.Getenv("HOME") + strings.TrimPrefix(w.Text, "~")
+	}
+	return w.Text
+}
+
+// pathCandidates returns the paths that a word may name: the word, what follows the letters of an option, and its
+// pieces between the characters = : @ and a comma; of a script also those between blanks, quotes and operators.
+func pathCandidates(word string, isScript bool) []string {
+	out := []string{word}
+	if isFileURL(word) {
+		return append(out, "/") // outside of every Location
+	}
+	if strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") {
+		for i := 2; i < len(word) && i < 6; i++ {
+			out = append(out, word[i:])
+		}
+	}
+	if isScript {
+		isMark := func(c rune) bool { return strings.ContainsRune(" \t\n;&|<>(){}'\"`", c) }
+		for _, field := range strings.FieldsFunc(word, isMark) {
+			out = append(out, pathCandidates(field, false)...)
+		}
+		return out
+	}
+	const marks = "=:@,"
+	for start := 0; start < len(word); {
+		end := strings.IndexAny(word[start:], marks)
+		if start > 0 {
+			out = append(out, word[start:])
+		}
+		if end < 0 {
+			break
+		}
+		if end > 0 {
+			out = append(out, word[start:start+end])
+		}
+		start += end + 1
+	}
+	return out
+}
+
+// isFileURL reports whether the word contains a URL of a file, whose path may be spelt in many ways.
+func isFileURL(word string) bool { return strings.Contains(strings.ToLower(word), "file:") }
+
+// maxLinks bounds the symbolic links of one path, as the kernel does.
+const maxLinks = 40
+
+// resolveAsKernel resolves a path component by component, following each link before a .. behind it. A part that does
+// not exist is kept. If that is not possible, known is false and the path is a directory outside of every Location: a
+// .. behind something that does not exist may be made a link until it is used, and /proc leads anywhere.
+func resolveAsKernel(dir, name string) (real string, known bool) {
+	const anywhere = string(filepath.Separator)
+	real = dir
+	rest := strings.Split(name, string(filepath.Separator))
+	if filepath.IsAbs(name) {
+		real = anywhere
+	}
+	missing := false
+	for links := 0; len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch {
+		case part == "" || part == ".":
+			continue
+		case part == ".." && missing:
+			return "", false
+		case part == "..":
+			real = filepath.Dir(real)
+			continue
+		}
+		next := filepath.Join(real, part)
+		if missing || next == "/proc" {
+			real, missing = next, true
+			continue
+		}
+		info, err := os.Lstat(next)
+		if err != nil {
+			real, missing = next, true
+			continue
+		}
+		if info.Mode()&os.ModeSymlink == 0 {
+			real = next
+			missing = !info.IsDir()
+			continue
+		}
+		target, err := os.Readlink(next)
+		if links++; err != nil || links > maxLinks {
+			return "", false
+		}
+		if filepath.IsAbs(target) {
+			real = anywhere
+		}
+		rest = append(strings.Split(target, string(filepath.Separator)), rest...)
+	}
+	return real, true
+}
+
+// isKnownDir reports whether the directory exists. The root does not count, because every misread slash would lead
+// there.
+func isKnownDir(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir() && dir != filepath.Dir(dir)
+}
+
+// isDevice reports whether the path is a device that contains no data.
+func isDevice(path string) bool {
+	switch path {
+	case "/dev/null",
+		"/dev/zero",
+		"/dev/full",
+		"/dev/random",
+		"/dev/urandom",
+		"/dev/tty",
+		"/dev/stdin",
+		"/dev/stdout",
+		"/dev/stderr":
+		return true
+	}
+	return false
+}
+
+// isSystemProgram reports whether the path is a program of the system, which a script names in order to run it.
+func isSystemProgram(p workpath.Path) bool {
+	switch filepath.Dir(p.Real) {
+	case "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin":
+		return !p.IsDir() && p.Info != nil && p.Info.Mode()&0o111 != 0
+	}
+	return false
+}
