@@ -3,7 +3,8 @@
 //
 // Contract:
 //   - A value of the wrong type, invalid JSON or a repeated key is an *Error with file, line, column, key and the
-//     expected value; nothing is loaded then. An unknown key is a Warning.
+//     expected value; nothing is loaded then. An unknown key is a Warning. An invalid Markdown file of one agent or
+//     command is left out with a Warning, and an agent of that name is removed.
 //   - Project files are untrusted input. Keys that could run a program, redirect a request, spend money or loosen a rule
 //     have no effect until exactly that content is trusted. Permission rules of an untrusted project can only tighten.
 //     {env:NAME} and {file:path} in project files are never expanded.
@@ -17,6 +18,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -176,8 +178,9 @@ func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*doc
 		if isMissing(err) && !s.required {
 			continue
 		}
-		if err != nil && s.isOptional(err) {
+		if err != nil && (s.isOptional(err) || s.entry != "" && !l.opts.All) {
 			l.addWarning(Position{File: s.path}, WarnUnread, "", "is not read: "+pathlessError(err))
+			docs = append(docs, disableAgent(&document{name: s.path, scope: s.scope, part: s.part, entry: s.entry})...)
 			continue
 		}
 		if err != nil {
@@ -208,8 +211,37 @@ func (l *loader) isFirstRead(path string) bool {
 	return !was
 }
 
-// addOrKeepError adds a document; with Options.All an invalid document is skipped and its error kept.
-func (l *loader) addOrKeepError(d *document) error { return l.keepError(l.addDocument(d)) }
+// addOrKeepError adds a document; with Options.All an invalid document is skipped and its error kept. An invalid
+// Markdown file is left out with a warning: it defines one agent or command and must not stop the others.
+func (l *loader) addOrKeepError(d *document) error {
+	if d.part == "" || l.opts.All {
+		return l.keepError(l.addDocument(d))
+	}
+	root, rules, agentRules := l.config.root, len(l.config.Permissions), maps.Clone(l.config.agentRules)
+	err := l.addDocument(d)
+	e, invalid := errors.AsType[*Error](err)
+	if !invalid {
+		return err
+	}
+	l.config.root, l.config.agentRules = root, agentRules
+	l.config.Permissions = l.config.Permissions[:rules]
+	l.addWarning(e.Position, WarnUnread, e.Key, "is left out: "+e.Message)
+	err = nil
+	for _, disabling := range disableAgent(d) {
+		err = l.addDocument(disabling)
+	}
+	return err
+}
+
+// disableAgent returns a document that removes an agent whose file is invalid: a built-in one of the name must not run
+// without the rules of the file. The rules of an untrusted project only tighten, so its file removes no agent.
+func disableAgent(d *document) []*document {
+	if d.entry == "" || d.part == partCommand || d.scope == scopeProject {
+		return nil
+	}
+	text := fmt.Appendf(nil, `{%q: {%s: {"disable": true}}}`, partAgent, quote(nil, d.entry))
+	return []*document{{name: d.name, dir: d.dir, scope: d.scope, text: text}}
+}
 
 // addVariables adds the configuration that environment variables hold.
 func (l *loader) addVariables() error {

@@ -604,8 +604,13 @@ func TestUnreadableFilesAreSkipped(t *testing.T) {
 		t.Errorf("got %+v, fresh %t", c.Agent, c.IsFresh())
 	}
 	p.write("home/.config/cairn/agent/mine.md", long)
-	if _, err := p.load(); err == nil || !strings.Contains(err.Error(), "mine.md: the file is longer than") {
-		t.Errorf("the user's own: %v", err)
+	c = p.mustLoad()
+	if disable := c.Agent["mine"].Disable; disable == nil || !*disable {
+		t.Errorf("the user's own: %+v", c.Agent["mine"])
+	}
+	p.write("home/.config/cairn/cairn.json", long)
+	if _, err := p.load(); err == nil || !strings.Contains(err.Error(), "cairn.json: the file is longer than") {
+		t.Errorf("the user's own configuration: %v", err)
 	}
 }
 

@@ -66,9 +66,13 @@ func TestMarkdownErrorsHavePositions(t *testing.T) {
 		"---\npermission: sure\n---\nx": `agent/x.md:2:13: agent.x.permission: want "allow", "ask" or "deny", got "sure"`,
 	} {
 		p := newPlace(t, map[string]string{"home/.config/cairn/agent/x.md": text})
-		_, err := p.load()
-		if err == nil || strings.TrimPrefix(p.short(err.Error()), "home/.config/cairn/") != want {
-			t.Errorf("%q\n got %v\nwant %s", text, err, want)
+		p.all = true
+		c, err := p.load()
+		if err != nil || len(c.Errors) != 1 {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if got := p.short(c.Errors[0].Error()); strings.TrimPrefix(got, "home/.config/cairn/") != want {
+			t.Errorf("%q\n got %s\nwant %s", text, got, want)
 		}
 	}
 }
