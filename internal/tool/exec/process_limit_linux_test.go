@@ -45,3 +45,13 @@ func TestTooManyProcesses(t *testing.T) {
 		}
 	}
 }
+
+// The kernel ends commands, and what they leave in the background, before the server when memory runs out.
+func TestCommandsEndFirstWithoutMemory(t *testing.T) {
+	b := tooltest.New(t, withSupervisor)
+	b.Rules = reachesProc
+	s := b.Call("bash", tooltest.Input{"command": "cat /proc/self/oom_score_adj; setsid cat /proc/self/oom_score_adj"})
+	if got := tooltest.TextOf(s); got != "500\n500\n" {
+		t.Errorf("oom_score_adj of commands: %q", got)
+	}
+}

@@ -52,9 +52,13 @@ func Supervise(args []string) int {
 	return code
 }
 
+// commandOOMScore makes the kernel end commands before the server when memory runs out.
+const commandOOMScore = "500"
+
 // prepareProcess sets what this process needs and what the command inherits from it. This process cannot be traced or
 // read by other processes of the user, and the command cannot remove its mark, not even as root.
 func (o supervisorOrder) prepareProcess() error {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(commandOOMScore), 0) // a container may forbid it
 	if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_RESOURCE, 0, 0, 0); err != nil &&
 		!errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("drop CAP_SYS_RESOURCE: %w", err) // EPERM: not root, so it has no capabilities
