@@ -21,6 +21,7 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 		return session.Rule{Action: action, Resource: resource, Effect: e}
 	}
 	bashAsks := rule("bash", "*", session.Ask)
+	readsAnything := permission.CommandContext{Unknown: []permission.Access{{Action: "read", Resource: "\x00"}}}
 	for name, c := range map[string]struct {
 		above   []session.Rule // of the session at the top
 		layers  []permission.Layer
@@ -34,9 +35,9 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 		"a possible deny":      {above: []session.Rule{rule("bash", "rm *", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"$X x"}}},
 		"a possible ask":       {above: []session.Rule{rule("bash", "rm *", session.Ask)}, request: tool.Request{Action: "bash", Resources: []string{"$X x"}}, runs: true},
 		"an ask before that":   {above: []session.Rule{bashAsks}, layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("bash", "rm *", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"ls", "$X x"}}},
-		"an ask, and a read":   {above: []session.Rule{bashAsks}, layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("read", "*.env", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"cat $f"}}},
+		"an ask, and a read":   {above: []session.Rule{bashAsks}, layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("read", "*.env", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"cat $f"}, Command: readsAnything}},
 		"what cannot be read":  {above: []session.Rule{rule("bash", "rm *", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"ls '"}}},
-		"a possible read":      {above: []session.Rule{rule("read", "*.env", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"cat $f"}}},
+		"a possible read":      {above: []session.Rule{rule("read", "*.env", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"cat $f"}, Command: readsAnything}},
 		"an agent's hard deny": {layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("bash", "rm *", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"$X x"}}},
 		"a project's deny":     {layers: []permission.Layer{{Name: "project", Ceiling: true, Strict: true, Rules: []session.Rule{rule("bash", "rm *", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"r$X x"}}},
 		"a protected deny":     {above: []session.Rule{rule("edit", "*.git/*", session.Deny)}, request: tool.Request{Action: "edit", Resources: []string{".git/config"}}},
