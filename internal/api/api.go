@@ -60,12 +60,13 @@ type Project struct {
 
 // Health is the answer of a healthy server. Version, PID and Directory are for trusted callers only.
 type Health struct {
-	Healthy   bool   `json:"healthy"`
-	Problem   string `json:"problem,omitzero"` // why nothing can be written; what is there can be read all the same
-	Version   string `json:"version,omitzero"`
-	PID       int    `json:"pid,omitzero"`
-	Sandbox   bool   `json:"sandbox,omitzero"`   // commands run in a sandbox, whatever the configuration says by now
-	Directory string `json:"directory,omitzero"` // where sessions are made when a request names no location
+	Healthy bool   `json:"healthy"`
+	Problem string `json:"problem,omitzero"` // why nothing can be written; what is there can be read all the same
+	Version string `json:"version,omitzero"`
+	PID     int    `json:"pid,omitzero"`
+	// Sandbox is the least strict sandbox of sessions that begin here.
+	Sandbox   session.SandboxMode `json:"sandboxMode,omitzero"`
+	Directory string              `json:"directory,omitzero"` // where sessions are made when a request names no location
 }
 
 // Active is a session that is at work.

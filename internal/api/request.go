@@ -9,14 +9,15 @@ import (
 // CreateSession asks for a session. The same id with the same content gives the same session, so a request whose answer
 // was lost can be repeated; with other content it is a conflict. Title and the fields behind it are additive.
 type CreateSession struct {
-	ID         session.ID        `json:"id,omitzero"`
-	Agent      string            `json:"agent,omitzero"`
-	Model      *session.ModelRef `json:"model,omitzero"`
-	Location   *session.Location `json:"location,omitzero"` // nil: the location of the request
-	ParentID   session.ID        `json:"parentID,omitzero"`
-	Title      string            `json:"title,omitzero"`
-	Permission []session.Rule    `json:"permission,omitzero"`
-	Budget     *session.Budget   `json:"budget,omitzero"`
+	ID         session.ID          `json:"id,omitzero"`
+	Agent      string              `json:"agent,omitzero"`
+	Model      *session.ModelRef   `json:"model,omitzero"`
+	Location   *session.Location   `json:"location,omitzero"` // nil: the location of the request
+	ParentID   session.ID          `json:"parentID,omitzero"`
+	Title      string              `json:"title,omitzero"`
+	Permission []session.Rule      `json:"permission,omitzero"`
+	Budget     *session.Budget     `json:"budget,omitzero"`
+	Sandbox    session.SandboxMode `json:"sandbox,omitzero"`
 }
 
 // ImportRequest is one piece of a session that was made elsewhere. Each says what the session is, and can be sent

@@ -20,12 +20,13 @@ type schema map[string]any
 
 // scalars are the types that accept more or fewer values than their Go kind.
 var scalars = map[reflect.Type]schema{
-	reflect.TypeFor[ModelName](): {"type": "string", "pattern": "^[^/]+/.+$"},
-	reflect.TypeFor[Mode]():      {"enum": []string{"primary", "subagent", "all"}},
-	reflect.TypeFor[Color]():     {"type": "string", "pattern": color.String()},
-	reflect.TypeFor[Count]():     {"type": "integer", "minimum": 1},
-	reflect.TypeFor[Size]():      {"type": "integer", "minimum": 1, "maximum": maxSize},
-	reflect.TypeFor[Natural]():   {"type": "integer", "minimum": 0},
+	reflect.TypeFor[ModelName]():   {"type": "string", "pattern": "^[^/]+/.+$"},
+	reflect.TypeFor[Mode]():        {"enum": []string{"primary", "subagent", "all"}},
+	reflect.TypeFor[SandboxMode](): {"enum": []string{"off", "writes", "strict"}},
+	reflect.TypeFor[Color]():       {"type": "string", "pattern": color.String()},
+	reflect.TypeFor[Count]():       {"type": "integer", "minimum": 1},
+	reflect.TypeFor[Size]():        {"type": "integer", "minimum": 1, "maximum": maxSize},
+	reflect.TypeFor[Natural]():     {"type": "integer", "minimum": 0},
 	reflect.TypeFor[Duration](): {
 		"anyOf":       []schema{{"type": "integer", "minimum": 1}, {"type": "string"}, {"const": false}},
 		"description": "milliseconds, a time such as \"90s\" or \"2m\", or false for no limit",
@@ -45,6 +46,7 @@ func Schema() ([]byte, error) {
 		schema{"type": "object", "additionalProperties": schema{"$ref": "#/$defs/agent"}},
 		"older form of primary agents",
 	)
+	keys["sandbox"] = schema{"anyOf": []schema{scalars[reflect.TypeFor[SandboxMode]()], keys["sandbox"].(schema)}}
 	agent := schemaOf(reflect.TypeFor[Agent]())
 	addRules(agent["properties"].(schema))
 	addSpellings(agent["properties"].(schema), renamed["agent.*"])

@@ -28,7 +28,7 @@ type Settings struct {
 	DisabledProviders []string            `json:"disabled_providers" doc:"these providers are not used"`
 	Instructions      []string            `json:"instructions" scope:"project" doc:"additional instructions: file paths, glob patterns and URLs; the lists of all layers are combined"`
 	Shell             string              `json:"shell" doc:"shell that runs commands: a program name, or a path relative to this file"`
-	Sandbox           Sandbox             `json:"sandbox" scope:"user" doc:"confine commands of tools with kernel features"`
+	Sandbox           Sandbox             `json:"sandbox" scope:"user" doc:"confine commands of tools with kernel features: off, writes or strict, or an object"`
 	Username          string              `json:"username" scope:"user" doc:"name of the user"`
 	LogLevel          string              `json:"logLevel" scope:"user" doc:"log level of cairn serve on standard error: DEBUG, INFO, WARN or ERROR"`
 	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"limits of the tool output that a model receives"`
@@ -55,6 +55,7 @@ type Agent struct {
 	Hidden      *bool                     `json:"hidden" doc:"do not list the agent"`
 	Color       Color                     `json:"color" doc:"#rrggbb, or the name of a colour"`
 	Steps       Count                     `json:"steps" doc:"maximum turns per prompt"`
+	Sandbox     SandboxMode               `json:"sandbox" scope:"user" doc:"off, writes or strict, instead of the sandbox of the configuration"`
 	Disable     *bool                     `json:"disable" doc:"remove the agent"`
 	Temperature *float64                  `json:"temperature"`
 	TopP        *float64                  `json:"top_p"`
@@ -118,9 +119,10 @@ type Model struct {
 
 // Sandbox confines the commands of tools to the location with kernel features.
 type Sandbox struct {
-	Enabled bool   `json:"enabled"`
-	Network bool   `json:"network"` // commands may open connections
-	Write   []Path `json:"write"`   // further directories that they may write to
+	Mode    SandboxMode `json:"mode" doc:"off, writes or strict; without it, commands that run without an ask are confined as with writes"`
+	Enabled bool        `json:"enabled" doc:"older form of the mode: true is strict, false is off"`
+	Network bool        `json:"network"` // commands may open connections, in the mode strict, too
+	Write   []Path      `json:"write"`   // further directories that they may write to
 }
 
 // ToolOutput limits the tool output that a model receives.

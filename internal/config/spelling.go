@@ -1,9 +1,12 @@
 package config
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // renamed lists, per object, the spellings of V2 (and of older V1) beside the one that Settings has.
@@ -31,6 +34,7 @@ func (d *document) normalizeSpellings() error {
 			}
 		}
 	}
+	d.normalizeSandbox()
 	if c := d.root.get("compaction"); c != nil && c.kind == '{' {
 		if err := d.renameKeys(c, "compaction", "compaction"); err != nil {
 			return err
@@ -54,6 +58,29 @@ func (d *document) normalizeSpellings() error {
 		}
 	}
 	return nil
+}
+
+// normalizeSandbox converts the sandbox's short form, a mode, and its older form, enabled, to a member mode.
+func (d *document) normalizeSandbox() {
+	s := d.root.get("sandbox")
+	if s == nil {
+		return
+	}
+	if s.kind == '"' {
+		d.root.set("sandbox", d.wrapNode(s, "mode", s))
+		return
+	}
+	enabled := s.get("enabled")
+	if enabled == nil || s.get("mode") != nil || enabled.kind != 't' && enabled.kind != 'f' {
+		return
+	}
+	mode := session.SandboxOff
+	if enabled.kind == 't' {
+		mode = session.SandboxStrict
+	}
+	s.set("mode", &node{
+		kind: '"', raw: jsontext.Value(strconv.Quote(string(mode))), text: string(mode), doc: d, offset: enabled.offset,
+	})
 }
 
 func (d *document) renameKeys(n *node, table, path string) error {

@@ -70,6 +70,22 @@ func (m *Mode) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 }
 
+// SandboxMode is how commands are confined; "" if not set.
+type SandboxMode session.SandboxMode
+
+// UnmarshalJSONFrom reads the mode from a string.
+func (m *SandboxMode) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	s, err := readText(dec)
+	if err != nil {
+		return err
+	}
+	if session.SandboxMode(s).Check("") != nil || s == "" {
+		return fmt.Errorf(`want "off", "writes" or "strict"`)
+	}
+	*m = SandboxMode(s)
+	return nil
+}
+
 // Color is "#rrggbb" or a name of the theme; "" if not set.
 type Color string
 

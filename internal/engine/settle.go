@@ -161,6 +161,9 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) {
 			return t.askQuestions(ctx, c, qs)
 		},
+		Confine: func(ctx context.Context) (tool.Confinement, error) {
+			return t.engine.Asks.ChooseConfinement(ctx, t.newAsker(c), t.in.scope, t.in.session)
+		},
 		Todos:    t.readTodos,
 		Results:  t.visitResults,
 		Progress: p.Show,

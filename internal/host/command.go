@@ -71,7 +71,9 @@ func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.E
 		out.Prompt.Model = c.Model
 	}
 	e := c.Expand(r.Arguments)
-	commands := exec.TemplateCommands{Lines: e.Lines, Args: e.Args, Arguments: e.Arguments}
+	commands := exec.TemplateCommands{
+		Lines: e.Lines, Args: e.Args, Arguments: e.Arguments, Confine: l.unaskedConfinement(p.config),
+	}
 	printed, err := exec.RunTemplate(ctx, p.tools.exec, commands)
 	if err != nil {
 		return out, session.Errorf(session.CodeInvalid, "the command %s: %v", c.Name, err).At("command")

@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/skill"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -32,18 +33,17 @@ import (
 // locationCache builds what directories offer and keeps it while their configuration stays the same. It implements
 // location.Locations, which the engine uses, and v2.Locations.
 type locationCache struct {
-	dirs     config.Directories
-	getenv   func(string) string
-	projects *project.Finder
-	models   *models.Pool
-	outputs  *tool.Outputs
-	files    *file.Tracker
-	trust    *trust.Judge
-	remotes  *remoteConfigs
-	pages    *instruction.Pages // nil: no instruction page is fetched
-	logger   *slog.Logger
-	// sandboxed: commands run in a sandbox until this process ends, whatever the configuration says later.
-	sandboxed bool
+	dirs       config.Directories
+	getenv     func(string) string
+	projects   *project.Finder
+	models     *models.Pool
+	outputs    *tool.Outputs
+	files      *file.Tracker
+	trust      *trust.Judge
+	remotes    *remoteConfigs
+	pages      *instruction.Pages // nil: no instruction page is fetched
+	logger     *slog.Logger
+	newSandbox session.SandboxMode // of sessions that begin in this process, at least
 
 	port atomic.Int32 // at which this process listens; 0 without TCP
 
@@ -209,9 +209,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	if p.models, err = l.models.Build(cfg); err != nil {
 		return nil, err
 	}
-	if p.tools, err = l.newToolConfig(cfg, pr, p.models); err != nil {
-		return nil, err
-	}
+	p.tools = l.newToolConfig(cfg, pr, p.models)
 	registry, err := l.newRegistry(p)
 	if err != nil {
 		return nil, err
@@ -221,6 +219,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 		return nil, err
 	}
 	p.scope = newScope(p, registry, sources)
+	p.scope.NewSandbox = l.newSandbox
 	return p, nil
 }
 
@@ -229,6 +228,15 @@ func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*co
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: l.trust,
 		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.refreshAndList(ctx),
 	})
+}
+
+// unaskedConfinement returns how commands are confined that belong to no session and run without an ask.
+func (l *locationCache) unaskedConfinement(cfg *config.Config) tool.Confinement {
+	mode := l.newSandbox.ChooseStricter(configuredSandbox(cfg, ""))
+	if mode == "" {
+		return tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
+	}
+	return tool.Confinement{Mode: mode}
 }
 
 // newScope returns what the engine uses of a setup.
@@ -241,9 +249,11 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 	return &location.Scope{
 		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID, Subpath: p.project.Subpath,
 		Agents: agents, DefaultAgent: defaultAgent.ID, Models: p.models, Small: p.models.SmallModel, Tools: tools,
-		Budget:   p.config.Budget.Session(),
-		Layers:   func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
-		Requests: p.tools.permissionRequests,
+		Budget:       p.config.Budget.Session(),
+		Sandbox:      func(agent string) session.SandboxMode { return configuredSandbox(p.config, agent) },
+		CheckSandbox: sandbox.Check,
+		Layers:       func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
+		Requests:     p.tools.permissionRequests,
 		Context: func(ctx context.Context, a session.Agent) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)
 			if err != nil {

@@ -99,7 +99,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Files: w.locations, Explainer: w.locations,
 		Doctor:    ownerDoctor{watched, w.store.WriteError, dirs, o},
-		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.sandboxed},
+		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox},
 		Condition: w.store.WriteError, Logger: w.logger,
 	})
 	return nil
@@ -117,7 +117,7 @@ func (w *owner) newLocations(
 			Dir: filepath.Join(w.dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output),
 		},
 		files: file.NewTracker(), remotes: newRemoteConfigs(w.dirs, o, w.logger), trust: newTrustJudge(w.dirs, o),
-		logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled,
+		logger: w.logger, newSandbox: o.Sandbox,
 		limit: maxLocations, slots: map[string]*locationSlot{},
 	}
 	if o.Replay == "" {

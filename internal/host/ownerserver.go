@@ -159,9 +159,9 @@ func connectToOwner(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cl
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()
 		health, err := client.Health(ctx)
-		if err == nil && o.Sandbox && !health.Sandbox {
-			err = session.Errorf(session.CodeConflict, "process %d runs commands without a sandbox; "+
-				"stop it, start it with --sandbox, or set CAIRN_HOME to another directory", owner.PID).
+		if err == nil && !health.Sandbox.IsAtLeast(o.Sandbox) {
+			err = session.Errorf(session.CodeConflict, "process %d begins sessions without the sandbox %q; "+
+				"stop it, start it with --sandbox, or set CAIRN_HOME to another directory", owner.PID, string(o.Sandbox)).
 				Because(errNoSandbox)
 		}
 		if err != nil {

@@ -1,21 +1,27 @@
 package host
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // checkSandbox fails if the command line asks for a sandbox that this system cannot provide.
 func checkSandbox(o cli.Options) error {
-	if !o.Sandbox {
-		return nil
+	if err := o.Sandbox.Check("--sandbox"); err != nil || !o.Sandbox.IsConfined() {
+		return err
 	}
 	if err := sandbox.Check(); err != nil {
 		return session.Errorf(session.CodeInvalid, "this system has no sandbox: %v", err).At("sandbox")
@@ -24,55 +30,95 @@ func checkSandbox(o cli.Options) error {
 }
 
 // secretPaths usually hold secrets. They are relative to the home directory.
-var secretPaths = []string{
-	".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".netrc",
-	".git-credentials", ".npmrc", ".pypirc",
+var secretPaths = []string{".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".netrc", ".pypirc"}
+
+// clientPaths hold secrets, too, but git, npm and docker do not work without them. The mode strict hides them.
+var clientPaths = []string{".ssh", ".docker", ".git-credentials", ".npmrc"}
+
+// configuredSandbox returns the sandbox that the user configured for an agent, "" if none.
+func configuredSandbox(cfg *config.Config, agent string) session.SandboxMode {
+	return session.SandboxMode(cmp.Or(cfg.Agent[agent].Sandbox, cfg.Sandbox.Mode))
 }
 
-// sandboxPolicy returns what commands of a location may do in the sandbox; nil if they run without one. The folders of
-// cairn are hidden, since they hold keys and other sessions, except for the output of tools and the user's skills.
-func (l *locationCache) sandboxPolicy(cfg *config.Config, pr project.Project) (*sandbox.Policy, error) {
-	if !l.sandboxed && !cfg.Sandbox.Enabled {
-		return nil, nil
+// cells makes the sandboxes of a location's sessions.
+type cells struct {
+	sandbox.Policy          // of the mode writes, without the folder of the session
+	strict         bool     // the network is closed in the mode strict
+	clients        []string // hidden in the mode strict
+	scratch, cache string   // folders for temporary files of all sessions, and for caches of the project
+	outputs        *tool.Outputs
+}
+
+// newCells returns the sandboxes of a location. The folders of cairn are hidden, since they hold keys and other
+// sessions, except for the user's skills and a session's own output of tools.
+func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells {
+	top := cmp.Or(pr.Worktree, pr.Directory)
+	name := sha256.Sum256([]byte(top))
+	c := &cells{
+		scratch: l.scratchDir(), outputs: l.outputs, strict: !cfg.Sandbox.Network,
+		cache: filepath.Join(cmp.Or(l.dirs.Cache, l.dirs.Data), "commands", hex.EncodeToString(name[:8])),
 	}
-	if err := os.MkdirAll(filepath.Join(l.scratchDir(), "cache"), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder for temporary files: %w", err)
+	c.Network = true
+	c.Write = []string{pr.Directory}
+	if top != pr.Directory {
+		c.Write = append(c.Write, top)
 	}
-	p := &sandbox.Policy{
-		Write: []string{pr.Directory}, Network: cfg.Sandbox.Network,
-		Show: []string{l.outputs.Dir, filepath.Join(l.dirs.Config, "skills")},
-	}
-	if pr.Worktree != "" && pr.Worktree != pr.Directory {
-		p.Write = append(p.Write, pr.Worktree)
-	}
-	p.Write = append(p.Write, l.scratchDir())
 	for _, w := range cfg.Sandbox.Write {
-		p.Write = append(p.Write, w.In(l.dirs.Home))
+		c.Write = append(c.Write, w.In(l.dirs.Home))
 	}
-	for _, dir := range []string{l.dirs.Data, l.dirs.Config, l.dirs.State, l.dirs.Runtime, l.dirs.Foreign} {
+	c.Show = []string{filepath.Join(l.dirs.Config, "skills")}
+	d := l.dirs
+	for _, dir := range []string{d.Data, d.Config, d.State, d.Cache, d.Runtime, d.Foreign} {
 		if dir != "" {
-			p.Hide = append(p.Hide, dir)
+			c.Hide = append(c.Hide, dir)
 		}
 	}
 	if l.dirs.Home != "" {
 		for _, name := range secretPaths {
-			p.Hide = append(p.Hide, filepath.Join(l.dirs.Home, name))
+			c.Hide = append(c.Hide, filepath.Join(l.dirs.Home, name))
+		}
+		for _, name := range clientPaths {
+			c.clients = append(c.clients, filepath.Join(l.dirs.Home, name))
 		}
 	}
-	return p, nil
+	return c
+}
+
+// open returns what commands of a session may do in a mode. Each session has a folder for temporary files, which is
+// removed with the owner of the data; each project has one for caches, so that no command changes what the programs
+// of another project run.
+func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error) {
+	if id != "" {
+		if err := session.CheckID("session", session.PrefixSession, string(id)); err != nil {
+			return exec.Cell{}, err
+		}
+	}
+	scratch := filepath.Join(c.scratch, cmp.Or(string(id), "commands"))
+	for _, dir := range []string{scratch, c.cache} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return exec.Cell{}, fmt.Errorf("the folder for temporary files cannot be made: %w", err)
+		}
+	}
+	p := c.Policy
+	p.Write = slices.Concat(c.Write, []string{scratch, c.cache})
+	p.Show = slices.Concat(c.Show, c.outputs.List(id))
+	env := []string{"TMPDIR=" + scratch, "XDG_CACHE_HOME=" + c.cache}
+	if mode != session.SandboxWrites {
+		p.Hide = slices.Concat(c.Hide, c.clients)
+		p.Network = !c.strict
+		return exec.Cell{Policy: p, Env: env}, nil
+	}
+	for name, dir := range map[string]string{ // what does not follow XDG_CACHE_HOME
+		"GOMODCACHE": "go-mod", "npm_config_cache": "npm", "CARGO_HOME": "cargo",
+	} {
+		env = append(env, name+"="+filepath.Join(c.cache, dir))
+	}
+	return exec.Cell{Policy: p, Env: env}, nil
 }
 
 // scratchDir returns the folder for temporary files of commands in the sandbox. The system's has files and sockets of
 // other programs. Its content lives as long as the owner of the data.
 func (l *locationCache) scratchDir() string { return filepath.Join(l.dirs.Data, "tmp") }
-
-// scratchEnv returns the environment variables that make programs put temporary files and caches into scratchDir.
-func (l *locationCache) scratchEnv(p *sandbox.Policy) []string {
-	if p == nil {
-		return nil
-	}
-	return []string{"TMPDIR=" + l.scratchDir(), "XDG_CACHE_HOME=" + filepath.Join(l.scratchDir(), "cache")}
-}
 
 // removeScratch removes the temporary files of commands of this owner and of earlier ones.
 func (w *owner) removeScratch() {

@@ -9,10 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -30,32 +35,99 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// A process that asks for a sandbox never connects to an owner without one.
+// A server whose sessions must be confined never relays to an owner that begins others.
 func TestSandboxIsNeverSilentlyMissing(t *testing.T) {
 	if err := sandbox.Check(); err != nil {
 		t.Skip("no sandbox here: ", err)
 	}
 	home, _ := newHome(t)
 	bound := optionsOf(home)
-	bound.Sandbox = true
+	bound.Sandbox = session.SandboxStrict
 	owner := open(t, optionsOf(home))
 	_, err := Host{}.Open(t.Context(), bound)
 	if !errors.Is(err, &session.Error{Code: session.CodeConflict}) ||
-		!strings.Contains(err.Error(), "without a sandbox") {
+		!strings.Contains(err.Error(), "without the sandbox") {
 		t.Error(err)
 	}
 	closeIt(t, owner)
 	owner = open(t, bound)
 	closeIt(t, open(t, bound))
 	closeIt(t, owner)
-	write(t, filepath.Join(home, "config", "cairn.json"), `{"sandbox":{"enabled":true}}`)
-	owner = open(t, optionsOf(home))
-	write(t, filepath.Join(home, "config", "cairn.json"), `{"sandbox":{"enabled":false}}`)
-	closeIt(t, open(t, bound)) // the owner stands by what it said
-	closeIt(t, owner)
 }
 
-func TestSandboxPolicy(t *testing.T) {
+// A session stays in the sandbox that it began in, whatever process runs it and whatever the configuration says then.
+func TestSandboxBelongsToTheSession(t *testing.T) {
+	if err := sandbox.Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	home, _ := newHome(t)
+	dir := t.TempDir()
+	file := filepath.Join(home, "config", "cairn.json")
+	at := &session.Location{Directory: dir}
+	create := func(c *cli.Connection, r api.CreateSession) session.SandboxMode {
+		t.Helper()
+		r.Location = at
+		s, err := c.API.Create(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Sandbox
+	}
+	write(t, file, `{"sandbox":"strict"}`)
+	c := open(t, optionsOf(home))
+	const id = "ses_01J00000000000000000000000"
+	if got := create(c, api.CreateSession{ID: id}); got != session.SandboxStrict {
+		t.Errorf("configured: %q", got)
+	}
+	closeIt(t, c)
+	write(t, file, `{"sandbox":"off"}`)
+	c = open(t, optionsOf(home))
+	if s, err := c.API.Session(t.Context(), id); err != nil || s.Sandbox != session.SandboxStrict {
+		t.Errorf("%+v %v", s, err)
+	}
+	if got := create(c, api.CreateSession{}); got != "" {
+		t.Errorf("off: %q", got)
+	}
+	if got := create(c, api.CreateSession{ParentID: id}); got != session.SandboxStrict {
+		t.Errorf("child session: %q", got)
+	}
+	if got := create(c, api.CreateSession{Sandbox: session.SandboxWrites}); got != session.SandboxWrites {
+		t.Errorf("requested: %q", got)
+	}
+	_, err := c.API.Create(t.Context(), api.CreateSession{ID: id, Location: at, Sandbox: "some"})
+	if !errors.Is(err, &session.Error{Code: session.CodeInvalid}) &&
+		!errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		t.Errorf("unknown mode: %v", err)
+	}
+	closeIt(t, c)
+}
+
+func TestConfiguredSandbox(t *testing.T) {
+	home, _ := newHome(t)
+	dir := t.TempDir()
+	for text, want := range map[string][2]session.SandboxMode{
+		`{}`:                            {"", ""},
+		`{"sandbox":"writes"}`:          {session.SandboxWrites, session.SandboxWrites},
+		`{"sandbox":{"enabled":true}}`:  {session.SandboxStrict, session.SandboxStrict},
+		`{"sandbox":{"enabled":false}}`: {session.SandboxOff, session.SandboxOff},
+		`{"sandbox":{"mode":"writes"}}`: {session.SandboxWrites, session.SandboxWrites},
+		`{"sandbox":{"network":true}}`:  {"", ""},
+		`{"sandbox":"strict","agent":{"plan":{"sandbox":"off"}}}`: {session.SandboxStrict, session.SandboxOff},
+	} {
+		write(t, filepath.Join(home, "config", "cairn.json"), text)
+		o := optionsOf(home)
+		o.Dir = dir
+		cfg, err := Host{}.Config(t.Context(), o)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := [2]session.SandboxMode{configuredSandbox(cfg, "build"), configuredSandbox(cfg, "plan")}; got != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
+func TestCells(t *testing.T) {
 	home := t.TempDir()
 	l := &locationCache{
 		dirs: config.Directories{
@@ -66,22 +138,91 @@ func TestSandboxPolicy(t *testing.T) {
 		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
 	}
 	cfg := &config.Config{}
-	pr := project.Project{Directory: "/work/sub", Worktree: "/work"}
-	if p, err := l.sandboxPolicy(cfg, pr); p != nil || err != nil || l.scratchEnv(p) != nil {
-		t.Fatal("a sandbox without a request for it")
+	cfg.Sandbox = config.Sandbox{Write: []config.Path{"~/.cargo"}}
+	const own, other = "ses_01J00000000000000000000000", "ses_01J00000000000000000000001"
+	for _, id := range []string{own, other} {
+		write(t, filepath.Join(l.outputs.Dir, "tool_1-"+id), "output")
 	}
-	cfg.Sandbox = config.Sandbox{Enabled: true, Network: true, Write: []config.Path{"~/.cargo"}}
-	p, err := l.sandboxPolicy(cfg, pr)
-	if err != nil || !p.Network ||
-		!slices.Equal(p.Write, []string{"/work/sub", "/work", l.scratchDir(), filepath.Join(home, ".cargo")}) {
-		t.Fatalf("%+v %v", p, err)
+	cells := l.newCells(cfg, project.Project{Directory: "/work/sub", Worktree: "/work"})
+	writes, err := cells.open(session.SandboxWrites, own)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, dir := range []string{"data", "config", ".ssh"} {
-		if !slices.Contains(p.Hide, filepath.Join(home, dir)) {
-			t.Errorf("%s is not hidden: %v", dir, p.Hide)
+	scratch := filepath.Join(home, "data", "tmp", own)
+	want := []string{"/work/sub", "/work", filepath.Join(home, ".cargo"), scratch}
+	if got := writes.Policy.Write[:4]; !slices.Equal(got, want) {
+		t.Errorf("it writes to %q", got)
+	}
+	if !writes.Policy.Network || !slices.Contains(writes.Env, "TMPDIR="+scratch) {
+		t.Errorf("%+v", writes)
+	}
+	if !slices.Contains(writes.Policy.Show, filepath.Join(l.outputs.Dir, "tool_1-"+own)) ||
+		slices.Contains(writes.Policy.Show, filepath.Join(l.outputs.Dir, "tool_1-"+other)) {
+		t.Errorf("it shows %q", writes.Policy.Show)
+	}
+	strict, err := cells.open(session.SandboxStrict, own)
+	if err != nil || strict.Policy.Network {
+		t.Errorf("%+v %v", strict, err)
+	}
+	for name, isHidden := range map[string][2]bool{"data": {true, true}, ".aws": {true, true}, ".ssh": {false, true}} {
+		path := filepath.Join(home, name)
+		got := [2]bool{slices.Contains(writes.Policy.Hide, path), slices.Contains(strict.Policy.Hide, path)}
+		if got != isHidden {
+			t.Errorf("%s hidden: %v", name, got)
 		}
 	}
-	if _, err := os.Stat(l.scratchDir()); err != nil || p.FindExposed() != "" {
-		t.Error(err, p.FindExposed())
+	if _, err := os.Stat(scratch); err != nil || strict.Policy.FindExposed() != "" {
+		t.Error(err, strict.Policy.FindExposed())
+	}
+	if _, err := cells.open(session.SandboxWrites, "ses_../../x"); err == nil {
+		t.Error("a session whose name leads out of the folder")
+	}
+}
+
+// Commands of a session that runs them without asks, and of the user in it, write only where they belong.
+func TestUnaskedWork(t *testing.T) {
+	if err := sandbox.Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	dirs, err := config.FindDirectories(o.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := openOwner(t.Context(), lease, dirs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := w.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	script := "echo x > ../outside; echo x > inside; ls " + dirs.Data + "/tool-output/* ; cat ../config/cairn.json; " +
+		"echo tmp > $TMPDIR/x && cat $TMPDIR/x"
+	ctx := caller.NewContext(t.Context(), caller.Caller{Scope: caller.Approve})
+	for _, open := range []bool{true, false} {
+		s, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{
+			Location: session.Location{Directory: o.Dir}, Open: open,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sh, err := w.engine.Commands.RunShell(ctx, command.ShellRequest{SessionID: s.ID, Command: script})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = os.Stat(filepath.Join(home, "outside"))
+		if _, inside := os.Stat(filepath.Join(o.Dir, "inside")); inside != nil || (err != nil) != open {
+			t.Errorf("open %v: inside %v, outside %v: %s", open, inside, err, sh.Output)
+		}
+		if open && (strings.Contains(sh.Output, "openai-compatible") || !strings.Contains(sh.Output, "tmp\n")) {
+			t.Errorf("output: %s", sh.Output)
+		}
 	}
 }

@@ -45,7 +45,9 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	lease, owner, err := acquireLeaseOrOwner(ctx, dirs, o.Options)
 	if err == nil && lease == nil {
 		s.setOwner(ctx, owner.PID)
-		s.options.Sandbox = o.Sandbox || owner.Sandbox // sessions that began in a sandbox stay in one
+		s.options.Sandbox = o.Sandbox.ChooseStricter(
+			owner.Sandbox,
+		) // of the sessions that clients of this address begin
 		lease, err = s.serveAsRelay(ctx, ready)
 		if lease == nil {
 			return err
@@ -136,7 +138,7 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	c.Streams = s.streams
 	c.Secret, c.BodyLimit, c.Logger, c.Tokens = secret, s.bodyLimit, log, accesstoken.New(s.dirs.Data)
 	c.Relay = server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: s.options.Dir}
-	if s.options.Sandbox {
+	if s.options.Sandbox.IsConfined() {
 		c.Relay.Owner = func(pid int) bool { return int64(pid) == s.ownerPIDHere.Load() } // switchOwner checks others
 	}
 	if err := protectProcess(); err != nil {
@@ -184,7 +186,7 @@ func (s *serverProcess) awaitLease(ctx context.Context, served <-chan error) (*s
 // switchOwner makes another owner the one that requests are passed to, if it runs commands in the sandbox that was
 // asked for. An owner that does not answer yet is checked in the next poll.
 func (s *serverProcess) switchOwner(ctx context.Context, owner sqlite.Owner) error {
-	if s.options.Sandbox {
+	if s.options.Sandbox.IsConfined() {
 		c, err := connectToOwner(ctx, owner, s.options.Options)
 		if errors.Is(err, errNoSandbox) {
 			return err

@@ -10,7 +10,8 @@ import (
 )
 
 // Terminal implements v1.Catalog. A terminal belongs to the user: it runs the configured shell (a project's only if the
-// project is trusted), else $SHELL, outside of any sandbox. Its environment is that of commands, without keys.
+// project is trusted), else $SHELL. It is confined if the configuration or this process confines all commands. Its
+// environment is that of commands, without keys.
 func (c v1Catalog) Terminal(context.Context) (pty.Order, error) {
 	env := exec.Config{Deny: c.setup.tools.exec.Deny}
 	o := pty.Order{
@@ -23,5 +24,14 @@ func (c v1Catalog) Terminal(context.Context) (pty.Order, error) {
 			return pty.Order{}, session.Errorf(session.CodeInvalid, "no shell found on this machine").At("command")
 		}
 	}
-	return o, nil
+	as := c.unaskedConfinement(c.setup.config)
+	if as.IfPossible {
+		return o, nil // nothing is configured, and the user types the commands
+	}
+	var err error
+	o.Prefix, o.Env, err = c.setup.tools.exec.ConfinePrefix(as.Mode, o.Env)
+	if err != nil {
+		err = session.Errorf(session.CodeInvalid, "no terminal: %v", err).At("sandbox")
+	}
+	return o, err
 }

@@ -34,8 +34,7 @@ type toolConfig struct {
 // newToolConfig returns the configuration of a location's tools.
 func (l *locationCache) newToolConfig(
 	cfg *config.Config, pr project.Project, set *models.Set,
-) (toolConfig, error) {
-	policy, err := l.sandboxPolicy(cfg, pr)
+) toolConfig {
 	paths := workpath.Resolver{Directory: pr.Directory, Worktree: pr.Worktree, OutputDir: l.outputs.Dir}
 	filePaths, browserPaths := paths, paths
 	filePaths.Private, browserPaths.Private = l.privateToTools(), l.privateToClients()
@@ -46,12 +45,12 @@ func (l *locationCache) newToolConfig(
 		},
 		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{
-			Paths: paths, Shell: cfg.Shell, Env: l.scratchEnv(policy), Deny: set.SecretVariables(),
-			Supervisor: supervisorCommand(), Sandbox: policy,
+			Paths: paths, Shell: cfg.Shell, Deny: set.SecretVariables(),
+			Supervisor: supervisorCommand(), Sandbox: l.newCells(cfg, pr).open,
 			Timeout: commandTimeout(l.getenv), Processes: int(cfg.Limits.Processes), Outputs: l.outputs, Log: l.logger,
 			Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},
 		},
-	}, err
+	}
 }
 
 // privateToTools are the directories that no file tool opens. Keys are there, also those of the server, which answers

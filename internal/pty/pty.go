@@ -62,6 +62,7 @@ type Order struct {
 	Title     string   // default: the ID
 	Command   string   // a path, or a name in PATH
 	Args      []string // in addition to the login flag of shells
+	Prefix    []string // of the command line, which confines the command
 	Cwd       string   // default: Directory; a relative path is below it
 	Env       []string // NAME=value: the whole environment, without TERM
 }
@@ -115,9 +116,10 @@ func (t *Terminals) Open(o Order) (Info, error) {
 		return Info{}, session.Errorf(session.CodeInvalid, "directory %s not found", info.Cwd).At("cwd")
 	}
 	if strings.ContainsRune(strings.Join(info.Args, "")+strings.Join(o.Env, ""), 0) {
-		return Info{}, session.Errorf(session.CodeInvalid, "arguments and variables must not contain a NUL byte").At("args")
+		return Info{}, session.Errorf(session.CodeInvalid, "arguments and variables must not contain a NUL byte").
+			At("args")
 	}
-	term, err := t.start(info, terminalEnvironment(o.Env))
+	term, err := t.start(info, o)
 	if err != nil {
 		return Info{}, err
 	}
@@ -131,7 +133,7 @@ func (t *Terminals) Open(o Order) (Info, error) {
 }
 
 // start starts the program unless the limit is reached.
-func (t *Terminals) start(info Info, env []string) (*terminal, error) {
+func (t *Terminals) start(info Info, o Order) (*terminal, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch running := len(t.list); {
@@ -140,7 +142,7 @@ func (t *Terminals) start(info Info, env []string) (*terminal, error) {
 	case running >= maxRunning:
 		return nil, session.Errorf(session.CodeTooMany, "%d terminals are open, which is the limit; close one", running)
 	}
-	term, err := startTerminal(info, env)
+	term, err := startTerminal(info, o)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%s cannot be run: %v", info.Command, err).At("command")
 	}

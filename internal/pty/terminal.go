@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ type terminal struct {
 }
 
 // startTerminal starts the program.
-func startTerminal(info Info, env []string) (*terminal, error) {
+func startTerminal(info Info, o Order) (*terminal, error) {
 	name := info.Command
 	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		name = filepath.Join(info.Cwd, name)
@@ -35,8 +36,9 @@ func startTerminal(info Info, env []string) (*terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(path, info.Args...)
-	cmd.Dir, cmd.Env = info.Cwd, env
+	argv := slices.Concat(o.Prefix, []string{path}, info.Args)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = info.Cwd, terminalEnvironment(o.Env)
 	file, err := openTerminal(cmd)
 	if err != nil {
 		return nil, err

@@ -32,13 +32,14 @@ type Session struct {
 	Subpath   string      `json:"subpath,omitzero"` // the Location's path below its project root, with slashes
 	Revert    *Revert     `json:"revert,omitzero"`
 
-	Slug       string  `json:"slug,omitzero"`
-	Version    string  `json:"version,omitzero"` // of the cairn that created it
-	TitledBy   string  `json:"titledBy,omitzero"`
-	Permission []Rule  `json:"permission,omitzero"` // own rules; only saved approvals rank higher
-	Open       bool    `json:"open,omitzero"`       // actions without a rule are allowed, not asked about
-	Budget     *Budget `json:"budget,omitzero"`
-	Todos      []Todo  `json:"todos,omitempty"` // the model's todo list
+	Slug       string      `json:"slug,omitzero"`
+	Version    string      `json:"version,omitzero"` // of the cairn that created it
+	TitledBy   string      `json:"titledBy,omitzero"`
+	Permission []Rule      `json:"permission,omitzero"` // own rules; only saved approvals rank higher
+	Open       bool        `json:"open,omitzero"`       // actions without a rule are allowed, not asked about
+	Budget     *Budget     `json:"budget,omitzero"`
+	Sandbox    SandboxMode `json:"sandbox,omitzero"` // at least; whatever process runs the session
+	Todos      []Todo      `json:"todos,omitempty"`  // the model's todo list
 
 	Metadata jsontext.Value `json:"metadata,omitzero"` // an object of the client
 	Changes  *Changes       `json:"changes,omitzero"`  // to files; set once a turn has begun

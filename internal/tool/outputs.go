@@ -75,6 +75,20 @@ func (o *Outputs) createFile(id session.ID) (*os.File, error) {
 	return f, nil
 }
 
+// List returns the files of a session.
+func (o *Outputs) List(id session.ID) (paths []string) {
+	if fileSuffix(id) == "" {
+		return nil
+	}
+	entries, _ := os.ReadDir(o.Dir) // made when first needed
+	for _, e := range entries {
+		if fileOwner(e.Name()) == id {
+			paths = append(paths, filepath.Join(o.Dir, e.Name()))
+		}
+	}
+	return paths
+}
+
 // releaseFile records that a file is not written any more.
 func (o *Outputs) releaseFile(path string) {
 	o.mu.Lock()

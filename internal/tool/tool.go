@@ -58,6 +58,8 @@ type Call struct {
 	Ask func(ctx context.Context, r Request) error
 	// Question shows questions to the user and returns a list of answers for each. Its errors are those of Ask.
 	Question func(ctx context.Context, qs []session.Question) ([][]string, error)
+	// Confine returns how a command of the call is confined. Nil: not at all.
+	Confine func(ctx context.Context) (Confinement, error)
 	// Todos returns the current todo list of the session.
 	Todos func(ctx context.Context) ([]session.Todo, error)
 	// Results calls visit with the results of the session's successful calls, newest first, until it returns false. Old
@@ -66,6 +68,13 @@ type Call struct {
 	// Progress reports the state of the call. It never blocks and may drop reports.
 	Progress func(o Output)
 	Jobs     Jobs // nil if background jobs are not available
+}
+
+// Confinement says how the commands of a call are confined.
+type Confinement struct {
+	Mode session.SandboxMode
+	// IfPossible: without a kernel that can do it, commands run unconfined. Else they do not run then.
+	IfPossible bool
 }
 
 // Request is a request for permission for an action on resources.
@@ -124,7 +133,10 @@ func (d *Denial) formatRefusal() string {
 		return "The user dismissed this question"
 	case d.Rule != nil:
 		return fmt.Sprintf(
-			"permission denied: the rule {action %q, resource %q, deny} forbids %s %v", d.Rule.Action, d.Rule.Resource, d.Action,
+			"permission denied: the rule {action %q, resource %q, deny} forbids %s %v",
+			d.Rule.Action,
+			d.Rule.Resource,
+			d.Action,
 			d.Resources,
 		)
 	case d.ByPolicy && d.Feedback != "":

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +16,7 @@ func (g serveCommand) serveCommand() *cobra.Command {
 	var o cli.ServeOptions
 	var asJSON bool
 	var dir, word string
-	var sandboxed bool
+	var sandbox session.SandboxMode
 	var port int
 	var mdns bool
 	var cmd *cobra.Command
@@ -43,7 +44,7 @@ func (g serveCommand) serveCommand() *cobra.Command {
 					return err
 				}
 			}
-			o.Sandbox = sandboxed
+			o.Sandbox = sandbox
 			tell := g.inv.CheckKeys(ctx)
 			err = g.inv.Host.Serve(ctx, o, func(l cli.Listening) {
 				g.sayListening(l, asJSON)
@@ -66,8 +67,7 @@ func (g serveCommand) serveCommand() *cobra.Command {
 		"accept requests of every user of this machine without credentials, with the scope prompt")
 	cmd.Flags().
 		StringSliceVar(&o.Origins, "cors", nil, "accept requests of web pages from this `ORIGIN`; can be repeated")
-	cmd.Flags().
-		BoolVar(&sandboxed, "sandbox", false, "run commands in a sandbox: no network, no writes outside their directory")
+	cli.AddSandboxFlag(cmd, &sandbox, "confine the commands of sessions that begin here")
 	cmd.Flags().StringVar(&dir, "dir", "", "use this `DIRECTORY` for requests that name no directory")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd

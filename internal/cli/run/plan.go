@@ -29,6 +29,7 @@ type plan struct {
 	model    *session.ModelRef
 	title    string
 	budget   *session.Budget
+	sandbox  session.SandboxMode
 	timeout  time.Duration
 	server   *serverFlags // nil: the cairn of this machine
 	openCode bool         // behave as OpenCode's run: see opencode.go
@@ -49,7 +50,9 @@ func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
 	ids := &session.IDs{}
 	p = plan{
 		id: session.ID(f.session), existing: f.session != "" || f.last, last: f.last, delivery: session.Steer,
-		message: session.MessageID(ids.New(session.PrefixMessage)), agent: f.agent, title: f.title, timeout: f.timeout,
+		message: session.MessageID(
+			ids.New(session.PrefixMessage),
+		), agent: f.agent, title: f.title, timeout: f.timeout, sandbox: f.sandbox,
 		asks: session.AskPolicy(f.asks), command: f.command, openCode: g.inv.IsOpenCode(),
 	}
 	if f.server.url != "" {
@@ -117,7 +120,7 @@ func (f *runFlags) modelRef() (*session.ModelRef, error) {
 }
 
 // localFlags are the flags of run that configure a cairn of this machine. A server elsewhere has its own.
-var localFlags = []string{"sandbox", "record", "replay", "trust"}
+var localFlags = []string{"record", "replay", "trust"}
 
 // runOptions are those of the command, with the files of its traffic by their whole names.
 func (g runCommand) runOptions(f *runFlags) (o cli.Options, err error) {
@@ -135,7 +138,7 @@ func (g runCommand) runOptions(f *runFlags) (o cli.Options, err error) {
 	if o, err = g.inv.HostOptions(f.dir); err != nil {
 		return o, err
 	}
-	o.Trust, o.Sandbox = f.trust, f.sandbox
+	o.Trust = f.trust
 	if o.Record, err = g.inv.ResolvePath(f.record); err != nil {
 		return o, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +28,8 @@ type runFlags struct {
 	budgetTime, timeout   time.Duration
 	files                 []string
 	last, queue, thinking bool
-	steer, sandbox        bool
+	steer                 bool
+	sandbox               session.SandboxMode
 
 	server                         serverFlags
 	variant                        string
@@ -104,7 +106,7 @@ func (g runCommand) newRunCommand() *cobra.Command {
 	fs.DurationVar(&f.budgetTime, "budget-time", 0, "stop after this `DURATION` of work for one prompt")
 	fs.StringVar(&f.dir, "dir", "", "work in this `DIRECTORY` instead of the current one")
 	fs.BoolVar(&f.thinking, "thinking", false, "show the model's reasoning")
-	fs.BoolVar(&f.sandbox, "sandbox", false, "run commands in a sandbox: no network, no writes outside the directory")
+	cli.AddSandboxFlag(cmd, &f.sandbox, "confine the commands of the session")
 	fs.StringVar(&f.record, "record", "", "record the provider's traffic, without secrets, in `FILE`")
 	fs.StringVar(&f.replay, "replay", "", "replay the traffic recorded in `FILE`, without a network")
 	f.addServer(cmd)

@@ -231,11 +231,24 @@ func (r *runner) interruptUnsent(ctx context.Context) error {
 }
 
 func (r *runner) createSession(ctx context.Context) error {
-	_, err := r.conn.API.Create(ctx, api.CreateSession{
+	s, err := r.conn.API.Create(ctx, api.CreateSession{
 		ID: r.plan.id, Agent: r.plan.agent, Model: r.plan.model, Title: r.plan.title, Budget: r.plan.budget,
-		Location: &session.Location{Directory: r.plan.options.Dir},
+		Location: &session.Location{Directory: r.plan.options.Dir}, Sandbox: r.plan.sandbox,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return r.checkSandbox(s)
+}
+
+// checkSandbox refuses a session that is less confined than the command line demands: one that began without, or that
+// an older cairn made, which knows no modes.
+func (r *runner) checkSandbox(s *session.Session) error {
+	if s.Sandbox.IsAtLeast(r.plan.sandbox) {
+		return nil
+	}
+	return session.Errorf(session.CodeConflict, "the session %s did not begin with the sandbox %q; start a new session",
+		s.ID, string(r.plan.sandbox)).At("--sandbox")
 }
 
 // prepareSession finds an existing session and applies the flags that change it.
@@ -247,8 +260,13 @@ func (r *runner) prepareSession(ctx context.Context) error {
 			return err
 		}
 		p.id, p.last = s.ID, false
-	} else if _, err := c.Session(ctx, p.id); err != nil {
+	}
+	s, err := c.Session(ctx, p.id)
+	if err != nil {
 		return cli.WithNearestSessions(ctx, c, err)
+	}
+	if err := r.checkSandbox(s); err != nil {
+		return err
 	}
 	if p.agent != "" {
 		if err := c.SwitchAgent(ctx, p.id, p.agent); err != nil {

@@ -34,7 +34,7 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	defer release()
 	if err := cmp.Or(
 		scope.CheckSelection(r.Agent, r.Model), session.CheckRules("permission", r.Permission), r.Budget.Check("budget"),
-		checkMetadata(r.Metadata),
+		checkMetadata(r.Metadata), scope.RequireSandbox(r.Sandbox),
 	); err != nil {
 		return nil, err
 	}
@@ -94,8 +94,12 @@ func (c *Commands) commitSession(ctx context.Context, info *session.Session) (wo
 			return nil, err
 		}
 		if info.ParentID != "" {
-			if _, err := store.FindSession(tx, info.ParentID); err != nil {
+			parent, err := store.FindSession(tx, info.ParentID)
+			if err != nil {
 				return nil, err
+			}
+			if parent.Sandbox.IsConfined() {
+				info.Sandbox = info.Sandbox.ChooseStricter(parent.Sandbox)
 			}
 		}
 		return eventlog.NewDrafts(&session.Created{Info: *info}), nil

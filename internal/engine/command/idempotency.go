@@ -35,8 +35,15 @@ func isSameCreation(s session.Session, r CreateRequest) bool {
 	isSameBudget := func(a, b session.Budget) bool { return a == b }
 	return s.ParentID == r.ParentID && s.Agent == r.Agent && title == cleanTitle(r.Title) &&
 		equalPointers(s.Model, r.Model, session.ModelRef.Equal) &&
-		equalPointers(s.Budget, r.Budget.WithDefaults(s.Budget), isSameBudget) && // a limit that the request leaves open fits
-		slices.Equal(s.Permission, r.Permission) && s.Open == r.Open && string(s.Metadata) == string(r.Metadata)
+		equalPointers(
+			s.Budget,
+			r.Budget.WithDefaults(s.Budget),
+			isSameBudget,
+		) && // a limit that the request leaves open fits
+		slices.Equal(
+			s.Permission,
+			r.Permission,
+		) && s.Open == r.Open && s.Sandbox.IsAtLeast(r.Sandbox) && string(s.Metadata) == string(r.Metadata)
 }
 
 func equalPointers[T any](a, b *T, equal func(T, T) bool) bool {

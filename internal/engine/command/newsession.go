@@ -23,6 +23,7 @@ type CreateRequest struct {
 	Permission []session.Rule
 	Open       bool // allow what no rule decides
 	Budget     *session.Budget
+	Sandbox    session.SandboxMode
 	Metadata   jsontext.Value // an object that clients store with the session
 }
 
@@ -30,6 +31,9 @@ type CreateRequest struct {
 func (r *CreateRequest) authorize(ctx context.Context) error {
 	if r.Open {
 		return caller.Require(ctx, caller.Approve, "a session that runs tools without asks")
+	}
+	if r.Sandbox == session.SandboxOff {
+		return caller.Require(ctx, caller.Approve, "a session without a sandbox")
 	}
 	for _, rule := range r.Permission {
 		if rule.Effect == session.Allow {
@@ -49,6 +53,10 @@ func (r *CreateRequest) buildSession(scope *location.Scope, version string, now 
 	}
 	if r.ParentID == "" {
 		info.Budget = r.Budget.WithDefaults(scope.Budget)
+	}
+	info.Sandbox = r.Sandbox.ChooseStricter(scope.NewSandbox)
+	if configured := scope.FindSandbox(scope.FindAgent(r.Agent)); configured.IsConfined() {
+		info.Sandbox = info.Sandbox.ChooseStricter(configured)
 	}
 	if info.Title == "" {
 		info.Title = placeholderTitle(r.ParentID != "", now)

@@ -57,11 +57,14 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	}
 	facts := []session.EventData{started}
 	if r.Model != nil && (s.Model == nil || !s.Model.Equal(*r.Model)) {
-		facts = []session.EventData{&session.ModelSwitched{MessageID: c.journal.NewMessageID(), Model: *r.Model}, started}
+		facts = []session.EventData{
+			&session.ModelSwitched{MessageID: c.journal.NewMessageID(), Model: *r.Model},
+			started,
+		}
 	}
 	var sh *session.Shell
 	idle, err := c.scheduler.RunIdle(ctx, s.ID, func(ctx context.Context) (err error) {
-		sh, err = c.runShell(ctx, s.ID, scope, facts)
+		sh, err = c.runShell(ctx, s, scope, facts)
 		return err
 	})
 	if !idle && err == nil {
@@ -112,8 +115,9 @@ func (c *Commands) startShell(
 
 // runShell records the command, which is the last of the facts, runs it, and records what it printed.
 func (c *Commands) runShell(
-	ctx context.Context, id session.ID, scope *location.Scope, facts []session.EventData,
+	ctx context.Context, s *session.Session, scope *location.Scope, facts []session.EventData,
 ) (*session.Shell, error) {
+	id := s.ID
 	started := facts[len(facts)-1].(*session.ShellStarted)
 	events, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable,
 		func(tx store.Tx) ([]eventlog.Draft, error) {
@@ -126,7 +130,7 @@ func (c *Commands) runShell(
 		return nil, err
 	}
 	sh := session.Begin(started, events[len(events)-1].Seq).(*session.Shell)
-	ended := &session.ShellEnded{CallID: sh.CallID, Output: c.runBash(ctx, id, scope, sh)}
+	ended := &session.ShellEnded{CallID: sh.CallID, Output: c.runBash(ctx, s, scope, sh)}
 	if err := c.journal.AppendFacts(ctx, id, ended); err != nil {
 		return nil, err
 	}
@@ -153,8 +157,10 @@ func checkFreeID(tx store.Tx, m session.MessageID) error {
 	return nil
 }
 
-// runBash runs the command with the tool bash, in a slot of a tool call, and returns what it printed.
-func (c *Commands) runBash(ctx context.Context, id session.ID, scope *location.Scope, sh *session.Shell) string {
+// runBash runs the command with the tool bash, in a slot of a tool call, and returns what it printed. It is confined
+// as the commands of the model are.
+func (c *Commands) runBash(ctx context.Context, in *session.Session, scope *location.Scope, sh *session.Shell) string {
+	id, agent := in.ID, scope.FindAgent(sh.Agent)
 	if !c.tools.TryAcquire(1) {
 		if err := c.tools.Acquire(ctx, 1); err != nil {
 			return MarkAborted("", err)
@@ -171,6 +177,9 @@ func (c *Commands) runBash(ctx context.Context, id session.ID, scope *location.S
 	s := scope.Tools.TakeSnapshot(nil).Settle(ctx, tool.Call{
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash",
 		Input: input, Ask: func(context.Context, tool.Request) error { return nil }, Progress: progress.Show,
+		Confine: func(context.Context) (tool.Confinement, error) {
+			return scope.ChooseConfinement(agent, in, location.DecideAnyCommand(scope.RulesFor(agent, in), nil)), nil
+		},
 	})
 	output := printedOutput(s.Output)
 	switch {

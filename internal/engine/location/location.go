@@ -38,6 +38,12 @@ type Scope struct {
 	Small func(beside session.ModelRef) (session.ModelRef, bool)
 	// Budget is the budget of a new session whose request sets none; nil is no limit.
 	Budget *session.Budget
+	// NewSandbox is the least strict sandbox of sessions that begin in this process.
+	NewSandbox session.SandboxMode
+	// Sandbox returns the configured sandbox of an agent; "" if none is configured, or Sandbox is nil.
+	Sandbox func(agent string) session.SandboxMode
+	// CheckSandbox returns why this system has no sandbox; nil if it has one, or the function is missing.
+	CheckSandbox func() error
 	// Layers returns the permission rules for an agent here, lowest first, without those of the session.
 	Layers func(a session.Agent) []permission.Layer
 	// Requests returns the permissions that a call of the action's tool would request for a command or path; nil

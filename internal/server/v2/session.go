@@ -26,7 +26,7 @@ func publicSession(s *session.Session, all allFields) session.Session {
 		c.Model = &m
 	}
 	if !all {
-		c.Slug, c.Version, c.TitledBy, c.Metadata, c.Extra = "", "", "", nil, nil
+		c.Slug, c.Version, c.TitledBy, c.Sandbox, c.Metadata, c.Extra = "", "", "", "", nil, nil
 		c.Permission, c.Budget, c.Todos, c.Changes, c.Import = nil, nil, nil, nil, nil
 		c.Tokens.Total = 0
 	}
@@ -48,7 +48,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 	}
 	s, err := h.Commands.CreateSession(ctx, command.CreateRequest{
 		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !named, Title: b.Title,
-		Permission: b.Permission, Budget: b.Budget,
+		Permission: b.Permission, Budget: b.Budget, Sandbox: b.Sandbox,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)

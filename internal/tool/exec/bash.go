@@ -5,12 +5,14 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -50,6 +52,8 @@ type bashInfo struct {
 	OutputPath  string `json:"outputPath,omitzero"`
 	Description string `json:"description,omitzero"`
 	Timeout     bool   `json:"timeout,omitzero"`
+
+	Sandbox session.SandboxMode `json:"sandbox,omitzero"` // the command ran in it
 }
 
 // bashProgress is the structured result of a running command.
@@ -60,7 +64,12 @@ type bashProgress struct {
 
 // Definition describes the tool.
 func (t *bashTool) Definition() tool.Definition {
-	return tool.Definition{Name: "bash", Description: t.describeTool(), Schema: jsontext.Value(bashSchema), Bounded: true}
+	return tool.Definition{
+		Name:        "bash",
+		Description: t.describeTool(),
+		Schema:      jsontext.Value(bashSchema),
+		Bounded:     true,
+	}
 }
 
 // Run runs the command. A failure or a timeout of the command is a normal result.
@@ -80,7 +89,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	argv, err := t.sandboxCommand([]string{shell, "-c", in.Command})
+	confined, err := t.confineCall(ctx, call, []string{shell, "-c", in.Command})
 	if err != nil {
 		return tool.Output{}, err
 	}
@@ -95,9 +104,11 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, workpath.FailMoved(dir.Abs)
 	}
 	r := command{
-		argv: argv, supervisor: t.config.Supervisor, dir: dir.Real, env: t.config.Environment(), grace: t.killDelay(),
+		argv: confined.argv, supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined), grace: t.killDelay(),
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
-		output: &commandOutput{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID)},
+		output: &commandOutput{
+			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),
+		},
 	}
 	if in.Timeout > 0 {
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond
@@ -106,16 +117,25 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return startJob(ctx, call, r, in)
 	}
 	done, err := r.execute(ctx, func(recent string) {
-		call.Progress(tool.Output{Title: in.Command, Structured: tool.EncodeObject(bashProgress{recent, in.Description})})
+		call.Progress(
+			tool.Output{Title: in.Command, Structured: tool.EncodeObject(bashProgress{recent, in.Description})},
+		)
 	})
 	if err != nil {
 		return tool.Output{}, err
 	}
-	out := in.formatOutput(done, r.timeout)
+	out := in.formatOutput(done, r.timeout, confined)
 	if done.interrupted {
 		return out, context.Cause(ctx)
 	}
 	return out, nil
+}
+
+// readEnvironment returns the environment of a command.
+func (s *execTools) readEnvironment(c confinedCommand) []string {
+	config := s.config
+	config.Env = slices.Concat(config.Env, c.cell.Env)
+	return config.Environment()
 }
 
 func (in bashInput) validate() error {
@@ -126,7 +146,9 @@ func (in bashInput) validate() error {
 		return tool.Failf("The command contains a NUL byte, which no shell can run.")
 	case len(in.Command) > maxCommand:
 		return tool.Failf(
-			"The command is %d bytes long, the limit is %d. Write it to a file and run that.", len(in.Command), maxCommand,
+			"The command is %d bytes long, the limit is %d. Write it to a file and run that.",
+			len(in.Command),
+			maxCommand,
 		)
 	default:
 		return nil
@@ -148,14 +170,14 @@ func (t *bashTool) killDelay() time.Duration {
 	return 800 * time.Millisecond
 }
 
-func (in bashInput) formatOutput(done commandResult, timeout time.Duration) tool.Output {
+func (in bashInput) formatOutput(done commandResult, timeout time.Duration, as confinedCommand) tool.Output {
 	text := done.out.Text
 	if text == "" {
 		text = "(no output)"
 	}
 	info := bashInfo{
 		Output: done.tail, Truncated: done.out.Cut, OutputPath: done.out.Path, Description: in.Description,
-		Timeout: done.timedOut,
+		Timeout: done.timedOut, Sandbox: as.mode,
 	}
 	if info.Output == "" {
 		info.Output = text
@@ -165,7 +187,8 @@ func (in bashInput) formatOutput(done commandResult, timeout time.Duration) tool
 	case done.timedOut:
 		note = fmt.Sprintf(
 			"shell tool terminated command after exceeding timeout %d ms. If this command is expected to take longer and "+
-				"is not waiting for interactive input, retry with a larger timeout value in milliseconds.", timeout.Milliseconds(),
+				"is not waiting for interactive input, retry with a larger timeout value in milliseconds.",
+			timeout.Milliseconds(),
 		)
 	case done.interrupted:
 		note = "The command was ended because the user interrupted it."
@@ -178,6 +201,7 @@ func (in bashInput) formatOutput(done commandResult, timeout time.Duration) tool
 			note = fmt.Sprintf("The command ended with exit code %d.", done.exit)
 		}
 	}
+	note = strings.TrimSpace(note + " " + as.explainRefusal(done.exit, text))
 	if note != "" {
 		text += "\n\n<shell_metadata>\n" + note + "\n</shell_metadata>"
 	}

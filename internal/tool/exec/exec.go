@@ -6,9 +6,11 @@ package exec
 
 import (
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -26,8 +28,8 @@ type Config struct {
 	// SuperviseWord}. Without it, and on systems other than Linux, a process that leaves the command's session and clears
 	// its environment is not found, and if this process is killed, only the command itself ends with it.
 	Supervisor []string
-	// Sandbox confines commands; nil leaves them free. It needs a Supervisor, which starts them confined.
-	Sandbox *sandbox.Policy
+	// Sandbox returns what commands of a session may do in a mode. It needs a Supervisor, which starts them confined.
+	Sandbox func(mode session.SandboxMode, id session.ID) (Cell, error)
 	// Timeout ends a command that sets no timeout itself; 0 is two minutes.
 	Timeout time.Duration
 	// Processes bounds the processes of one command at a time, itself included; 0 is MaxProcesses. It needs a Supervisor.
@@ -40,17 +42,26 @@ type Config struct {
 	Log     *slog.Logger
 }
 
+// Cell is what the commands of a session may do in a sandbox.
+type Cell struct {
+	Policy sandbox.Policy
+	Env    []string // NAME=value: where programs put temporary files and caches
+}
+
 // SuperviseWord is the argument of the program that the arguments for Supervise follow.
 const SuperviseWord = "__supervise"
 
 // execTools is the state that the tools of a Location share.
-type execTools struct{ config Config }
+type execTools struct {
+	config Config
+	warn   sync.Once // says that nothing confines commands
+}
 
 func newExecTools(c Config) *execTools {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &execTools{c}
+	return &execTools{config: c}
 }
 
 // New returns the tools. They keep nothing open between calls.

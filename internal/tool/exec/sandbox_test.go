@@ -6,13 +6,49 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
 // withSandbox runs commands in a sandbox around the Location.
 func withSandbox(c *tooltest.Config) {
 	withSupervisor(c)
-	c.Exec.Sandbox = &sandbox.Policy{Write: []string{c.Exec.Paths.Directory}, Hide: []string{c.Exec.Outputs.Dir}}
+	c.Exec.Sandbox = cellOf(sandbox.Policy{Write: []string{c.Exec.Paths.Directory}, Hide: []string{c.Exec.Outputs.Dir}})
+}
+
+func cellOf(p sandbox.Policy) func(session.SandboxMode, session.ID) (exec.Cell, error) {
+	return func(session.SandboxMode, session.ID) (exec.Cell, error) { return exec.Cell{Policy: p}, nil }
+}
+
+// strict confines the commands of a bench.
+var strict = tool.Confinement{Mode: session.SandboxStrict}
+
+// A command that is confined only if that is possible runs on a system without a sandbox, too, and the result says
+// so; one that fails in the sandbox for it says what the sandbox is.
+func TestUnaskedCommands(t *testing.T) {
+	b := tooltest.New(t)
+	b.Confinement = tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
+	s := b.Call("bash", tooltest.Input{"command": "echo ran"})
+	tooltest.MustContain(t, tooltest.TextOf(s), "ran")
+	if got := tooltest.Member(t, s.Output.Structured, "sandbox"); got != `"off"` {
+		t.Errorf("sandbox %s", got)
+	}
+	if err := sandbox.Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	b = tooltest.New(t, withSandbox)
+	b.Rules = tooltest.AllowAll[:1]
+	b.Confinement = tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
+	s = b.Call("bash", tooltest.Input{"command": "echo x > " + b.OutsidePath("new")})
+	tooltest.MustContain(t, tooltest.TextOf(s), "It ran in the sandbox (writes)", b.Dir)
+	if got := tooltest.Member(t, s.Output.Structured, "sandbox"); got != `"writes"` {
+		t.Errorf("sandbox %s", got)
+	}
+	if _, err := os.Stat(b.OutsidePath("new")); err == nil {
+		t.Error("it wrote outside")
+	}
 }
 
 func TestBashInSandbox(t *testing.T) {
@@ -20,6 +56,7 @@ func TestBashInSandbox(t *testing.T) {
 		t.Skip("no sandbox here: ", err)
 	}
 	b := tooltest.New(t, withSandbox)
+	b.Confinement = strict
 	b.Rules = tooltest.AllowAll[:1] // paths outside, too
 	if s := b.Call(
 		"bash", tooltest.Input{"command": "echo in > new && cat new; exit 3"},
@@ -35,7 +72,7 @@ func TestBashInSandbox(t *testing.T) {
 		t.Error("it wrote outside")
 	}
 	def, _ := b.Set.Definition("bash")
-	tooltest.MustContain(t, def.Description, "they write only below "+b.Dir, "no network")
+	tooltest.MustContain(t, def.Description, "they write only below the project's directory")
 }
 
 // Commands in the sandbox end as others do.
@@ -46,7 +83,9 @@ func TestSandboxLeavesNothingBehind(t *testing.T) {
 	for _, name := range []string{"plain", "double fork", "own session, TERM ignored", "hundred"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkNothingSurvives(t, tooltest.New(t, withSandbox), processTrees[name], "timeout")
+			b := tooltest.New(t, withSandbox)
+			b.Confinement = strict
+			checkNothingSurvives(t, b, processTrees[name], "timeout")
 		})
 	}
 }
@@ -55,8 +94,12 @@ func TestSandboxLeavesNothingBehind(t *testing.T) {
 func TestNoCommandWithoutSandbox(t *testing.T) {
 	if err := sandbox.Check(); err != nil {
 		b := tooltest.New(t, withSandbox)
+		b.Confinement = strict
 		tooltest.MustContain(
-			t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command was run", err.Error(),
+			t,
+			tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})),
+			"No command was run",
+			err.Error(),
 		)
 		return
 	}
@@ -64,10 +107,12 @@ func TestNoCommandWithoutSandbox(t *testing.T) {
 		"cannot start itself": func(c *tooltest.Config) { withSandbox(c); c.Exec.Supervisor = nil },
 		"it cannot hide": func(c *tooltest.Config) {
 			withSandbox(c)
-			c.Exec.Sandbox.Hide = []string{c.Exec.Paths.Directory + "/data"}
+			dir := c.Exec.Paths.Directory
+			c.Exec.Sandbox = cellOf(sandbox.Policy{Write: []string{dir}, Hide: []string{dir + "/data"}})
 		},
 	} {
 		b := tooltest.New(t, change)
+		b.Confinement = strict
 		tooltest.MustContain(
 			t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command was run", want,
 		)

@@ -15,6 +15,7 @@ type TemplateCommands struct {
 	Lines     []string
 	Args      []string // the positional parameters of each, from ${1} on
 	Arguments string   // value of the variable ARGUMENTS
+	Confine   tool.Confinement
 }
 
 const maxTemplateCommands = 32 // in one prompt
@@ -48,14 +49,14 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 	if err != nil {
 		return "", err
 	}
-	argv, err := s.sandboxCommand(append([]string{shell, "-c", line, "command"}, l.Args...))
+	confined, err := s.confineCommand(l.Confine, "", append([]string{shell, "-c", line, "command"}, l.Args...))
 	if err != nil {
 		return "", err
 	}
 	t := &bashTool{s}
 	r := command{
-		argv: argv, supervisor: s.config.Supervisor, dir: dir.Real,
-		env: append(s.config.Environment(), "ARGUMENTS="+l.Arguments), grace: t.killDelay(),
+		argv: confined.argv, supervisor: s.config.Supervisor, dir: dir.Real,
+		env: append(s.readEnvironment(confined), "ARGUMENTS="+l.Arguments), grace: t.killDelay(),
 		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.timeout(), quiet: true,
 		output: &commandOutput{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
 	}

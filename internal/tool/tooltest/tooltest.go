@@ -42,6 +42,8 @@ type Bench struct {
 	Set   *tool.Set
 	Rules []session.Rule             // decide what is allowed
 	OnAsk func(request tool.Request) // called before a request is answered
+	// Confinement is that of commands.
+	Confinement tool.Confinement
 
 	mu    sync.Mutex // guards asked
 	asked []tool.Request
@@ -182,6 +184,7 @@ func (b *Bench) CallWith(ctx context.Context, c tool.Call, input Input) tool.Set
 		b.T.Fatal("encode the input:", err)
 	}
 	c.Input, c.Ask, c.SessionID = raw, b.ask, "ses_test"
+	c.Confine = func(context.Context) (tool.Confinement, error) { return b.Confinement, nil }
 	return b.Set.Settle(ctx, c)
 }
 

@@ -1,0 +1,25 @@
+package ask
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// ChooseConfinement returns how a command of the asker is confined, by the rules and approvals as they are now. An
+// asker whose policy allows asks is as unattended as one whose rules do.
+func (a *Asks) ChooseConfinement(
+	ctx context.Context, by Asker, scope *location.Scope, s *session.Session,
+) (tool.Confinement, error) {
+	saved, err := a.readApprovals(ctx, by.Project)
+	if err != nil {
+		return tool.Confinement{}, err
+	}
+	d := location.DecideAnyCommand(by.Layers, saved)
+	if by.Policy.Kind == PolicyAllow && d.Effect == session.Ask {
+		d.Effect = session.Allow
+	}
+	return scope.ChooseConfinement(scope.FindAgent(by.Agent), s, d), nil
+}

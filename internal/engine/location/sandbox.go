@@ -1,0 +1,51 @@
+package location
+
+import (
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// FindSandbox returns the configured sandbox of an agent, "" if none is configured.
+func (s *Scope) FindSandbox(a session.Agent) session.SandboxMode {
+	if s.Sandbox == nil {
+		return ""
+	}
+	return s.Sandbox(a.ID)
+}
+
+// RequireSandbox returns a CodeInvalid error for an unknown mode, and for one that this system cannot enforce.
+func (s *Scope) RequireSandbox(m session.SandboxMode) error {
+	if err := m.Check("sandbox"); err != nil || !m.IsConfined() || s.CheckSandbox == nil {
+		return err
+	}
+	if err := s.CheckSandbox(); err != nil {
+		return session.Errorf(session.CodeInvalid, "this system has no sandbox: %v", err).At("sandbox")
+	}
+	return nil
+}
+
+// ChooseConfinement returns how a command of the agent's work in the session is confined. A stored or configured mode
+// decides, of two the stricter one. Without either, the decision about an arbitrary command does: if it runs without
+// an ask, it is confined where the kernel can do it.
+func (s *Scope) ChooseConfinement(a session.Agent, in *session.Session, unknown permission.Decision) tool.Confinement {
+	if mode := in.Sandbox.ChooseStricter(s.FindSandbox(a)); mode != "" {
+		return tool.Confinement{Mode: mode}
+	}
+	if unknown.Effect == session.Allow {
+		return tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
+	}
+	return tool.Confinement{Mode: session.SandboxOff}
+}
+
+// anyCommand is a command that only rules for arbitrary commands match.
+const anyCommand = "some-unknown-program"
+
+// DecideAnyCommand returns the decision about a command that no rule names.
+func DecideAnyCommand(layers []permission.Layer, saved []session.Rule) permission.Decision {
+	return permission.EvaluateAll(
+		layers,
+		saved,
+		permission.Subject{Action: permission.Shell, Resources: []string{anyCommand}},
+	)
+}
