@@ -6,30 +6,49 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/go-json-experiment/json"
 	"golang.org/x/sys/unix"
 )
 
 // Enter restricts this process to the Policy in args[0] and executes the command in the rest of args. It returns an
 // exit code only if that failed; no part of the command has run then.
 func Enter(args []string) int {
-	if len(args) < 2 {
-		fmt.Fprintln(os.Stderr, "sandbox: it needs a policy and a command")
-		return 126
-	}
-	var p Policy
-	if err := json.Unmarshal([]byte(args[0]), &p, json.RejectUnknownMembers(true)); err != nil {
-		fmt.Fprintln(os.Stderr, "sandbox: the policy cannot be read:", err)
-		return 126
-	}
+	argv := append([]string{"", Word}, args...)
+	err := PrepareProcess(argv)
 	runtime.LockOSThread() // the restrictions apply to this thread, and exec replaces all others
-	if err := p.restrict(); err != nil {
+	if err == nil {
+		args, err = RestrictThread(argv)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox: the command was not run:", err)
 		return 126
 	}
-	err := syscall.Exec(args[1], args[1:], os.Environ())
-	fmt.Fprintf(os.Stderr, "%s: %v\n", args[1], err)
+	err = syscall.Exec(args[0], args, os.Environ())
+	fmt.Fprintf(os.Stderr, "%s: %v\n", args[0], err)
 	return 127
+}
+
+// PrepareProcess makes ReadOnly paths read-only for this process, if argv has a policy for that: a command line that
+// IsolateCommand returned.
+func PrepareProcess(argv []string) error {
+	p, _, err := unwrapCommand(argv)
+	if err != nil || p == nil {
+		return err
+	}
+	if err := p.enterNamespaces(); err != nil {
+		return fmt.Errorf("protect files: %w", err)
+	}
+	return nil
+}
+
+// RestrictThread restricts this thread, to which the caller has locked its goroutine for ever, to the policy in argv, a
+// command line that WrapCommand or IsolateCommand returned, and returns the command to start. Processes that the thread
+// starts are restricted as well; other threads of this process are not. For another command line it does nothing.
+func RestrictThread(argv []string) (command []string, err error) {
+	p, command, err := unwrapCommand(argv)
+	if err != nil || p == nil {
+		return command, err
+	}
+	return command, p.restrict()
 }
 
 // restrict removes from this thread the rights that the policy does not grant.

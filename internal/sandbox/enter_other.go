@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 )
 
 // Check returns why there is no sandbox on this system.
@@ -16,3 +17,15 @@ func Enter([]string) int {
 	fmt.Fprintln(os.Stderr, "sandbox: the command was not run:", Check())
 	return 126
 }
+
+// IsolateCommand prepares nothing on this system.
+func IsolateCommand([]string, *syscall.SysProcAttr) (isolated []string, ok bool) { return nil, false }
+
+// namespace is empty on this system.
+type namespace struct{}
+
+// CheckSignals returns why there is no sandbox on this system.
+func CheckSignals() error { return Check() }
+
+// CheckReadOnly returns why there is no sandbox on this system.
+func CheckReadOnly() error { return Check() }

@@ -13,6 +13,7 @@ import (
 // Landlock's access rights by version of its interface. Version 3 is the first that restricts truncation.
 const (
 	minLandlockVersion = 3
+	signalVersion      = 6 // restricts signals and abstract sockets
 
 	reading = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	// writeRights omits device nodes, which would bypass every file rule.
@@ -50,8 +51,11 @@ func (p Policy) restrictFiles() error {
 	if version >= 5 {
 		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
-	if version >= 6 { // signals to processes outside, and their abstract sockets
-		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+	if version >= signalVersion { // signals to processes outside, and without a network their abstract sockets
+		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL
+		if !p.Network {
+			attr.Scoped |= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+		}
 		size = unsafe.Offsetof(attr.Scoped) + unsafe.Sizeof(attr.Scoped)
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)

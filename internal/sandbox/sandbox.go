@@ -10,6 +10,8 @@
 package sandbox
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/go-json-experiment/json"
@@ -21,10 +23,15 @@ const Word = "__confine"
 // Policy says what a command may do. Paths are absolute.
 type Policy struct {
 	Write []string `json:"write"` // everything is allowed below these
+	// paths below those in Write that can be read only; the kernel enforces it for existing ones in a process that was
+	// started as IsolateCommand says
+	ReadOnly []string `json:"readOnly,omitzero"`
 	// unreadable, with everything below them except the paths in Write and Show
 	Hide    []string `json:"hide,omitzero"`
 	Show    []string `json:"show,omitzero"`    // readable directories below a hidden one
 	Network bool     `json:"network,omitzero"` // connections are allowed
+
+	Namespace *namespace `json:"namespace,omitzero"` // set by IsolateCommandCommand
 }
 
 // WrapCommand returns the command line that runs argv under the policy. self is the path of this program.
@@ -34,6 +41,21 @@ func (p Policy) WrapCommand(self string, argv []string) ([]string, error) {
 		return nil, err
 	}
 	return append([]string{self, Word, string(text)}, argv...), nil
+}
+
+// unwrapCommand returns the policy and the command of a command line that WrapCommand returned; nil for another one.
+func unwrapCommand(argv []string) (p *Policy, rest []string, err error) {
+	if len(argv) < 2 || argv[1] != Word {
+		return nil, argv, nil
+	}
+	if len(argv) < 4 {
+		return nil, nil, errors.New("it needs a policy and a command")
+	}
+	p = &Policy{}
+	if err := json.Unmarshal([]byte(argv[2]), p, json.RejectUnknownMembers(true)); err != nil {
+		return nil, nil, fmt.Errorf("the policy cannot be read: %w", err)
+	}
+	return p, argv[3:], nil
 }
 
 // FindExposed returns a hidden path that lies below a writable directory and so cannot be hidden; "" if there is no

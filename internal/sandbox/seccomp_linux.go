@@ -39,14 +39,27 @@ func Check() error {
 	return nil
 }
 
+// CheckSignals returns nil if this system keeps commands in the sandbox from sending signals to processes outside, else
+// the reason why not. Check does not require it.
+func CheckSignals() error {
+	if version, err := landlockVersion(); err != nil || version < signalVersion {
+		return fmt.Errorf("this kernel's Landlock is of version %d, and %d is needed (Linux 6.12)", version, signalVersion)
+	}
+	return nil
+}
+
 // Offsets of the fields of seccomp_data: the call's number, the architecture, and the low halves of its first two
 // arguments.
 const (
 	atNumber = 0
 	atArch   = 4
 	atFirst  = 16
-	atType   = 24
+	atSecond = 24
 )
+
+// newNamespaces are the flags of clone that make namespaces.
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 // refusedCalls are system calls that no command may make: they bypass the filter or reach into the kernel.
 var refusedCalls = []uint32{
@@ -54,6 +67,10 @@ var refusedCalls = []uint32{
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, // the user's keys
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+	// other namespaces and mounts; without clone3 the C library uses clone, whose flags the filter sees
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CLONE3, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT,
+	unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_CHROOT, unix.SYS_OPEN_BY_HANDLE_AT,
 	// shared with all processes of the user, without a file that Landlock could restrict
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
@@ -87,10 +104,17 @@ func (p Policy) buildFilter(machine uint32) []unix.SockFilter {
 	}
 	program = append(program, jumpIf(unix.BPF_JEQ, unix.SYS_PRLIMIT64, 0, 4),
 		loadWord(atFirst), jumpIf(unix.BPF_JEQ, 0, 0, 1), returnAction(unix.SECCOMP_RET_ALLOW), returnErrno(unix.EPERM))
+	for _, number := range []uint32{unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET} { // of this process only
+		program = append(program, jumpIf(unix.BPF_JEQ, number, 0, 4),
+			loadWord(atSecond), jumpIf(unix.BPF_JEQ, 0, 0, 1), returnAction(unix.SECCOMP_RET_ALLOW), returnErrno(unix.EPERM))
+	}
+	program = append(program, jumpIf(unix.BPF_JEQ, unix.SYS_CLONE, 0, 4),
+		loadWord(atFirst), jumpIf(unix.BPF_JSET, newNamespaces, 0, 1), returnErrno(unix.EPERM),
+		returnAction(unix.SECCOMP_RET_ALLOW))
 	if !p.Network {
 		program = append(program, ifEqual(unix.SYS_SOCKET, returnErrno(unix.EACCES))...)
 		program = append(program, jumpIf(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 0, 6),
-			loadWord(atType), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xf})
+			loadWord(atSecond), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xf})
 		program = append(program, ifEqual(unix.SOCK_DGRAM, returnErrno(unix.EACCES))...)
 		program = append(program, ifEqual(unix.SOCK_RAW, returnErrno(unix.EACCES))...)
 	}

@@ -459,7 +459,8 @@ func TestSupervisedBash(t *testing.T) {
 
 func BenchmarkBash(b *testing.B) {
 	for name, set := range map[string]func(*tooltest.Config){
-		"direct": func(*tooltest.Config) {}, "supervised": withSupervisor,
+		"direct": func(*tooltest.Config) {}, "supervised": withSupervisor, "sandboxed": withSandbox,
+		"protected": withProtection,
 	} {
 		b.Run(name, func(b *testing.B) {
 			bench := tooltest.New(b, set)

@@ -9,10 +9,12 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -118,6 +120,19 @@ const (
 // system kills the command when that thread ends (see commandAttributes). The goroutine ends with the command, or with
 // the processes that the command left below its supervisor.
 func (r command) startProcess(output *os.File) (*process, error) {
+	attr := supervisorAttributes()
+	if argv, ok := sandbox.IsolateCommand(r.argv, attr); ok && len(r.supervisor) > 0 {
+		isolated := r
+		isolated.argv = argv
+		if p, err := isolated.startWith(attr, output); err == nil {
+			return p, nil
+		} // this system forbids namespaces
+	}
+	return r.startWith(supervisorAttributes(), output)
+}
+
+// startWith starts the command below a supervisor with the attributes attr, if it has one.
+func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process, error) {
 	p := &process{mark: tool.CallVariable + "=" + rand.Text(), done: make(chan struct{})}
 	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
 	p.cmd.SysProcAttr = commandAttributes()
@@ -125,6 +140,7 @@ func (r command) startProcess(output *os.File) (*process, error) {
 		if err := p.addSupervisor(r); err != nil {
 			return nil, err
 		}
+		p.cmd.SysProcAttr = attr
 	}
 	p.cmd.Dir = r.dir
 	p.cmd.Env = append(r.env, p.mark)
@@ -185,7 +201,6 @@ func (p *process) addSupervisor(r command) error {
 	args := slices.Concat(r.supervisor[1:], order.encodeArgs())
 	p.cmd = exec.Command(r.supervisor[0], args...)
 	p.cmd.ExtraFiles = []*os.File{lifelineRead, reportWrite}
-	p.cmd.SysProcAttr = supervisorAttributes()
 	p.lifeline, p.report = lifelineWrite, reportRead
 	return nil
 }

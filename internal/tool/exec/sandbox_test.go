@@ -1,7 +1,9 @@
 package exec_test
 
 import (
+	"cmp"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,6 +50,37 @@ func TestUnaskedCommands(t *testing.T) {
 	}
 	if _, err := os.Stat(b.OutsidePath("new")); err == nil {
 		t.Error("it wrote outside")
+	}
+}
+
+// withProtection makes a file of the Location read-only as well.
+func withProtection(c *tooltest.Config) {
+	withSupervisor(c)
+	c.Exec.Sandbox = cellOf(sandbox.Policy{
+		Write: []string{c.Exec.Paths.Directory}, Hide: []string{c.Exec.Outputs.Dir},
+		ReadOnly: []string{filepath.Join(c.Exec.Paths.Directory, ".git", "config")},
+	})
+}
+
+// A protected file is read-only for a command and for what it leaves behind.
+func TestBashWithProtectedFiles(t *testing.T) {
+	if err := cmp.Or(sandbox.Check(), sandbox.CheckReadOnly()); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	b := tooltest.New(t, withProtection)
+	b.Rules = []session.Rule{
+		{Action: "*", Resource: "*", Effect: session.Allow},
+		{Action: "edit", Resource: "*.git*", Effect: session.Allow},
+	}
+	b.Confinement = strict
+	b.WriteFile(".git/config", "old\n")
+	s := b.Call(
+		"bash",
+		tooltest.Input{"command": "echo new > .git/config; mv .git other; echo in > .git/HEAD && cat .git/HEAD"},
+	)
+	tooltest.MustContain(t, tooltest.TextOf(s), "Read-only file system", "Device or resource busy", "in\n")
+	if got := b.ReadFile(b.Path(".git/config")); got != "old\n" {
+		t.Errorf("the file is %q", got)
 	}
 }
 

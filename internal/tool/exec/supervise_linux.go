@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -28,7 +29,6 @@ import (
 // of a tool, whatever their environment.
 func Supervise(args []string) int {
 	order, err := parseOrder(args)
-	runtime.LockOSThread() // the command is killed when the thread that started it ends, and inherits its capabilities
 	if err == nil {
 		err = order.prepareProcess()
 	}
@@ -38,13 +38,17 @@ func Supervise(args []string) int {
 	}
 	unix.CloseOnExec(lifelineFD)
 	_ = unix.CloseRange(lifelineFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // descriptors that the server inherited
-	cmd, err := order.startCommand()
-	if err != nil {
+	pid, err := order.startCommand()
+	switch {
+	case errors.Is(err, errConfine):
+		fmt.Fprintln(os.Stderr, "sandbox: the command was not run:", err)
+		return 126
+	case err != nil:
 		fmt.Fprintln(os.Stderr, workpath.Cause(err))
 		return 127
 	}
 	ended, gone := make(chan int, 1), make(chan struct{})
-	go reapChildren(cmd.Process.Pid, ended, gone)
+	go reapChildren(pid, ended, gone)
 	code, itself := order.waitCommand(ended, gone)
 	if itself && hasChildren() {
 		reportAndWait(code, gone)
@@ -59,9 +63,8 @@ const commandOOMScore = "500"
 // read by other processes of the user, and the command cannot remove its mark, not even as root.
 func (o supervisorOrder) prepareProcess() error {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(commandOOMScore), 0) // a container may forbid it
-	if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_RESOURCE, 0, 0, 0); err != nil &&
-		!errors.Is(err, unix.EPERM) {
-		return fmt.Errorf("drop CAP_SYS_RESOURCE: %w", err) // EPERM: not root, so it has no capabilities
+	if err := sandbox.PrepareProcess(o.argv); err != nil {
+		return fmt.Errorf("sandbox: %w", err)
 	}
 	if err := proctable.SetCallMark(o.mark); err != nil {
 		return fmt.Errorf("mark the command: %w", err)
@@ -126,16 +129,40 @@ func reportAndWait(code int, gone <-chan struct{}) {
 	<-gone
 }
 
-// startCommand starts the command with the input and output of this process.
-func (o supervisorOrder) startCommand() (*exec.Cmd, error) {
-	cmd := &exec.Cmd{
-		Path:        o.argv[0],
-		Args:        o.argv,
-		Stdout:      os.Stdout,
-		Stderr:      os.Stderr,
-		SysProcAttr: commandAttributes(),
-	}
-	return cmd, cmd.Start()
+// errConfine reports that the sandbox of a command cannot be set up.
+var errConfine = errors.New("cannot confine it")
+
+// startCommand starts the command with the input and output of this process, from a thread of its own, which it
+// confines first if argv says so. The thread remains, because the command is killed when it ends.
+func (o supervisorOrder) startCommand() (pid int, err error) {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_RESOURCE, 0, 0, 0); err != nil &&
+			!errors.Is(err, unix.EPERM) {
+			started <- fmt.Errorf("drop CAP_SYS_RESOURCE: %w", err) // EPERM: not root, so it has no capabilities
+			return
+		}
+		argv, err := sandbox.RestrictThread(o.argv)
+		if err != nil {
+			started <- fmt.Errorf("%w: %w", errConfine, err)
+			return
+		}
+		cmd := exec.Cmd{
+			Path:        argv[0],
+			Args:        argv,
+			Stdout:      os.Stdout,
+			Stderr:      os.Stderr,
+			SysProcAttr: commandAttributes(),
+		}
+		if err = cmd.Start(); err == nil {
+			pid = cmd.Process.Pid
+		}
+		started <- err
+		select {}
+	}()
+	err = <-started
+	return pid, err
 }
 
 // reapChildren waits for all children, sends the exit code of the command, and closes gone when no child is left. Then

@@ -1,0 +1,150 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// namespace describes the namespaces that the starter of a process gave it.
+type namespace struct {
+	Outside string `json:"outside"`       // the mount namespace of the starter
+	User    bool   `json:"user,omitzero"` // a user namespace as well, in which the ids below are to be mapped
+	UID     int    `json:"uid,omitzero"`
+	GID     int    `json:"gid,omitzero"`
+}
+
+// IsolateCommand prepares attr so that the kernel enforces the policy's ReadOnly paths. argv is what WrapCommand
+// returned; the process has to be started with attr and the result. If that fails, the process may be started with its
+// own argv and attr instead: the ReadOnly paths can be written then. ok is false if there is nothing to prepare or this
+// system permits no namespaces.
+//
+// The superuser needs a mount namespace. Others need a user namespace to get one, which some systems forbid.
+func IsolateCommand(argv []string, attr *syscall.SysProcAttr) (isolated []string, ok bool) {
+	p, rest, err := unwrapCommand(argv)
+	if err != nil || p == nil || len(p.ReadOnly) == 0 || CheckReadOnly() != nil {
+		return nil, false
+	}
+	outside, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return nil, false
+	}
+	p.Namespace = &namespace{Outside: outside}
+	attr.Cloneflags |= unix.CLONE_NEWNS
+	if os.Geteuid() != 0 {
+		p.Namespace = &namespace{outside, true, os.Getuid(), os.Getgid()}
+		attr.Cloneflags |= unix.CLONE_NEWUSER
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID} // to map ids and to mount
+	}
+	isolated, err = p.WrapCommand(argv[0], rest)
+	return isolated, err == nil
+}
+
+// CheckReadOnly returns nil if this system permits the namespaces that protect ReadOnly paths, else the reason why not.
+// Containers can forbid them without a trace; IsolateCommand finds that out when it starts a process.
+func CheckReadOnly() error {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	for name, bad := range map[string]string{
+		"user/max_user_namespaces": "0", "kernel/unprivileged_userns_clone": "0",
+		"kernel/apparmor_restrict_unprivileged_userns": "1",
+	} {
+		if value, err := os.ReadFile("/proc/sys/" + name); err == nil && strings.TrimSpace(string(value)) == bad {
+			return fmt.Errorf("this system forbids user namespaces: /proc/sys/%s is %s", name, bad)
+		}
+	}
+	return nil
+}
+
+// enterNamespaces makes the ReadOnly paths read-only in the namespaces of this process. It does nothing if the policy
+// was not isolated.
+func (p Policy) enterNamespaces() error {
+	ns := p.Namespace
+	if ns == nil {
+		return nil
+	}
+	if inside, err := os.Readlink("/proc/self/ns/mnt"); err != nil || inside == ns.Outside {
+		return fmt.Errorf("the process has no mount namespace of its own (%w)", err)
+	}
+	if ns.User {
+		if err := ns.mapIDs(); err != nil {
+			return fmt.Errorf("map ids: %w", err)
+		}
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("detach mounts: %w", err)
+	}
+	if err := p.mountReadOnly(); err != nil {
+		return err
+	}
+	return os.Chdir(dir) // the working directory is the one below the new mounts
+}
+
+// mapIDs maps the ids of the user to themselves. Other ids have no name in the namespace.
+func (ns *namespace) mapIDs() error {
+	for _, m := range []struct{ file, text string }{
+		{"setgroups", "deny"},
+		{"uid_map", fmt.Sprintf("%d %d 1", ns.UID, ns.UID)},
+		{"gid_map", fmt.Sprintf("%d %d 1", ns.GID, ns.GID)},
+	} {
+		if err := os.WriteFile("/proc/self/"+m.file, []byte(m.text), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mountReadOnly mounts each ReadOnly path that exists on itself, read-only. The directories between it and the
+// writable one are mounted on themselves: the kernel renames no mount point, so no other path leads there.
+func (p Policy) mountReadOnly() error {
+	for _, path := range p.listMountPoints() {
+		if err := unix.Mount(path, path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("mount %s: %w", path, err)
+		}
+		if !p.isReadOnly(path) {
+			continue
+		}
+		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+		if err := unix.MountSetattr(unix.AT_FDCWD, path, unix.AT_RECURSIVE, &attr); err != nil {
+			return fmt.Errorf("mount %s read-only: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// isReadOnly reports whether the resolved path is one of ReadOnly.
+func (p Policy) isReadOnly(path string) bool {
+	return slices.ContainsFunc(p.ReadOnly, func(r string) bool { return resolveLinks(r) == path })
+}
+
+// listMountPoints returns the resolved ReadOnly paths that exist below writable directories, and the directories
+// between them, each before those below it.
+func (p Policy) listMountPoints() (points []string) {
+	for _, r := range p.ReadOnly {
+		path := resolveLinks(r)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		for _, w := range p.Write {
+			top := resolveLinks(w)
+			for at := path; at != top && isWithin(top, at); at = filepath.Dir(at) {
+				points = append(points, at)
+			}
+		}
+	}
+	slices.SortFunc(points, func(a, b string) int {
+		return strings.Compare(strconv.Itoa(1000+strings.Count(a, "/"))+a, strconv.Itoa(1000+strings.Count(b, "/"))+b)
+	})
+	return slices.Compact(points)
+}
