@@ -18,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
@@ -93,7 +94,8 @@ func (s *File) Create(
 		if len(all) >= maxTokens {
 			return nil, session.Errorf(session.CodeTooMany, "there are %d tokens already; revoke one first", len(all))
 		}
-		return append(all, entry{t, hashToken(secret)}), nil
+		all = append(all, entry{t, hashToken(secret)})
+		return all, s.record(ctx, fmt.Sprintf("create %s with the scope %s", t.ID, scope))
 	})
 	return t, secret, err
 }
@@ -128,8 +130,13 @@ func (s *File) Revoke(ctx context.Context, id string) error {
 		if len(rest) == len(all) {
 			return nil, session.NotFound("token", id)
 		}
-		return rest, nil
+		return rest, s.record(ctx, "revoke "+id)
 	})
+}
+
+// record records a change in the audit log of the data directory.
+func (s *File) record(ctx context.Context, what string) error {
+	return audit.New(filepath.Dir(s.path)).AddEntry(ctx, audit.KindToken, what)
 }
 
 // Verify returns the token that the text is; false for an unknown, expired or revoked one. A file that cannot be read

@@ -30,6 +30,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
@@ -53,6 +54,7 @@ type Config struct {
 	Logger    *slog.Logger
 	Version   string           // of cairn, stored with each session
 	Now       func() time.Time // nil is the wall clock
+	Audit     *audit.Trail     // nil records nothing
 }
 
 // New returns an engine. Nothing runs until something wakes it: call Recover once the surfaces stand.
@@ -64,7 +66,7 @@ func New(c Config) *Engine {
 		c.Now = time.Now
 	}
 	e := &Engine{
-		journal:   &journal.Journal{Store: c.Store, Log: c.Log, IDs: c.IDs, Logger: c.Logger, Now: c.Now},
+		journal:   &journal.Journal{Store: c.Store, Log: c.Log, IDs: c.IDs, Logger: c.Logger, Now: c.Now, Audit: c.Audit},
 		locations: c.Locations, limits: c.Limits.withDefaults(), logger: c.Logger,
 	}
 	e.statuses.journal = e.journal

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/agent"
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/check"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -63,6 +64,7 @@ func (e ownerDoctor) Examine(ctx context.Context) (jsontext.Value, error) {
 // examineEnvironment examines everything but the store.
 func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o cli.Options) []cli.Finding {
 	found := append(examineModes(dirs), examineSecret(dirs)...)
+	found = append(found, examineAudit(ctx, dirs)...)
 	found = append(found, h.examineLocation(ctx, dirs, o)...)
 	return append(found, examineTools()...)
 }
@@ -180,6 +182,22 @@ func examineModes(dirs config.Directories) []cli.Finding {
 		}
 	}
 	return found
+}
+
+// examineAudit looks for changed and missing entries of the audit log.
+func examineAudit(ctx context.Context, dirs config.Directories) []cli.Finding {
+	r, err := audit.New(dirs.Data).Read(ctx)
+	if err != nil {
+		r.Problem = err.Error()
+	}
+	if r.Problem == "" {
+		return nil
+	}
+	return []cli.Finding{{
+		Level: cli.LevelError, What: "audit log", Detail: r.Problem,
+		Fix: "find out who changed it: cairn audit show; move " + audit.New(dirs.Data).Directory() +
+			" away to begin another",
+	}}
 }
 
 // examineLocation examines the configuration of the directory and the model that a session would use.
@@ -338,7 +356,7 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
 	if hasNoStore(dirs) {
-		return []cli.Finding{noStore}, nil
+		return append(examineAudit(ctx, dirs), noStore), nil
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
 	if errors.Is(err, store.ErrDamaged) {
@@ -366,5 +384,5 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 		}
 		found = append(found, f)
 	}
-	return found, nil
+	return append(found, examineAudit(ctx, dirs)...), nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine"
@@ -86,7 +87,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	w.removeScratch()
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations, Outputs: w.locations.outputs,
-		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version,
+		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.v1 = v1.New(v1.Config{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/accesstoken"
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -73,6 +74,7 @@ func (r *ownerServer) listen(ctx context.Context, o cli.ServeOptions, at *listen
 	c.V1, c.V2, c.Secret, c.Socket = r.v1, r.v2, secret, r.socket
 	c.Streams = r.streams
 	c.BodyLimit, c.Logger, c.Tokens = r.bodyLimit, r.logger, accesstoken.New(r.dirs.Data)
+	c.Audit = audit.New(r.dirs.Data)
 	if r.server, err = server.New(c); err != nil {
 		return err
 	}

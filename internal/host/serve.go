@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/accesstoken"
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -137,6 +138,7 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	c.V1, c.V2 = v1.New(v1.Config{Logger: log}), v2.New(v2.Config{Logger: log})
 	c.Streams = s.streams
 	c.Secret, c.BodyLimit, c.Logger, c.Tokens = secret, s.bodyLimit, log, accesstoken.New(s.dirs.Data)
+	c.Audit = audit.New(s.dirs.Data)
 	c.Relay = server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: s.options.Dir}
 	if s.options.Sandbox.IsConfined() {
 		c.Relay.Owner = func(pid int) bool { return int64(pid) == s.ownerPIDHere.Load() } // switchOwner checks others

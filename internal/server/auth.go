@@ -70,6 +70,7 @@ func (s *Server) checkScope(w http.ResponseWriter, r *http.Request, next http.Ha
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e := httpio.PublicError(err)
 	if e.Reason != "" {
+		s.refusals.Count(e.Reason, r.RemoteAddr)
 		w.Header().Set("X-Cairn-Error", e.Reason+": "+e.Message)
 	}
 	unknown := errors.Is(err, httpio.NewUnauthorized("", ""))

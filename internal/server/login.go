@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -59,6 +61,11 @@ func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	as, err := s.checkLoginForm(r)
+	if err == nil {
+		err = s.config.Audit.AddEntry(loginContext(r.Context(), as), audit.KindLogin, "login from "+r.RemoteAddr)
+	} else if e := httpio.PublicError(err); e.Reason != "" {
+		s.refusals.Count(e.Reason, r.RemoteAddr)
+	}
 	if err != nil {
 		if !errors.Is(err, httpio.NewUnauthorized("", "")) {
 			s.fail(w, r, err)
@@ -98,10 +105,23 @@ func (s *Server) checkLoginForm(r *http.Request) (loginGrant, error) {
 	return as, nil
 }
 
+// loginContext returns a context of the caller that has logged in.
+func loginContext(ctx context.Context, as loginGrant) context.Context {
+	return caller.NewContext(ctx, caller.Caller{Kind: caller.KindLogin, Scope: as.scope})
+}
+
 // handleLogout needs no credentials: it ends the login that the request carries.
 func (s *Server) handleLogout(w http.ResponseWriter, r *http.Request) {
 	for _, c := range r.CookiesNamed(s.cookieName) {
+		as, ok := s.logins.find(c.Value, time.Now())
 		s.logins.remove(c.Value)
+		if !ok {
+			continue
+		}
+		ctx := loginContext(r.Context(), as)
+		if err := s.config.Audit.AddEntry(ctx, audit.KindLogin, "logout from "+r.RemoteAddr); err != nil {
+			s.logger.Error("a logout could not be recorded", "error", err)
+		}
 	}
 	http.SetCookie(w, s.newLoginCookie(r, "", -time.Second))
 	http.Redirect(w, r, loginPath, http.StatusSeeOther)

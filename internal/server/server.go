@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/accesstoken"
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
@@ -44,6 +45,7 @@ type Config struct {
 	Relay  Relay             // who else answers
 	Secret string            // which processes of the user can read; see LoadSecret
 	Tokens *accesstoken.File // nil has none
+	Audit  *audit.Trail      // nil records nothing
 
 	Socket   string // path of the unix socket; "" has none
 	TCP      bool
@@ -97,6 +99,7 @@ type Server struct {
 	secret     [sha256.Size]byte
 	peers      peerResolver
 	guesses    limiter
+	refusals   *audit.RefusalCounter
 	logins     loginSessions
 	bodies     *bodyBudget
 	streams    streamCounter
@@ -153,6 +156,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeerResolver(c.ToolProcess), bodies: newBodyBudget(c.BodyLimit),
+		refusals: &audit.RefusalCounter{Trail: c.Audit, Logger: c.Logger},
 	}
 	unknown := caller.Read // answers 404
 	if c.Relay.Socket != "" {
@@ -317,6 +321,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.withdraw()
 	}
 	s.mu.Unlock()
+	s.refusals.Flush()
 	s.config.V1.Close()
 	s.config.V2.Close()
 	err := s.http.Shutdown(ctx)

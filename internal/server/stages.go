@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/audit"
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -40,6 +42,7 @@ func listStages() []stage {
 		{"media", false, (*Server).checkMedia},
 		{"streams", false, (*Server).limitStreams},
 		{"body", true, (*Server).limitBody},
+		{"audit", true, (*Server).recordSettings},
 	}
 }
 
@@ -73,18 +76,8 @@ func (s *Server) recoverPanic(w http.ResponseWriter, r *http.Request, next http.
 		case errors.Is(err, http.ErrAbortHandler):
 			panic(p)
 		default:
-			s.logger.ErrorContext(
-				r.Context(),
-				"handler panicked",
-				"method",
-				r.Method,
-				"path",
-				r.URL.Path,
-				"panic",
-				p,
-				"stack",
-				string(debug.Stack()),
-			)
+			s.logger.ErrorContext(r.Context(), "handler panicked",
+				"method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			if t.status != 0 {
 				panic(http.ErrAbortHandler) // half an answer is out: cut the connection
 			}
@@ -127,20 +120,8 @@ func (s *Server) logRequest(w http.ResponseWriter, r *http.Request, next http.Ha
 	begun := time.Now()
 	next.ServeHTTP(w, r)
 	if t, ok := w.(*responseRecorder); ok {
-		s.logger.DebugContext(
-			r.Context(),
-			"request",
-			"method",
-			r.Method,
-			"path",
-			r.URL.Path,
-			"status",
-			t.status,
-			"bytes",
-			t.bytes,
-			"took",
-			time.Since(begun),
-		)
+		s.logger.DebugContext(r.Context(), "request",
+			"method", r.Method, "path", r.URL.Path, "status", t.status, "bytes", t.bytes, "took", time.Since(begun))
 	}
 }
 
@@ -170,6 +151,7 @@ var securityHeaders = map[string]string{
 // port are its user's.
 func (s *Server) refuseTools(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if len(r.Header.Values(tool.RequestHeader)) > 0 {
+		s.refusals.Count(caller.ReasonTool, r.RemoteAddr)
 		s.fail(w, r, errTool)
 		return
 	}
@@ -236,4 +218,18 @@ func declaresJSON(r *http.Request) bool {
 	}
 	kind, _, err := mime.ParseMediaType(strings.Join(values, ", "))
 	return err == nil && kind == "application/json"
+}
+
+// recordSettings records requests that change settings, keys or terminals before they have an effect; one that the
+// contract then refuses is recorded too. Approvals and rules are recorded by the engine, which knows what they allow.
+// The entry has no body, which can contain keys. The owner records what a relay forwards.
+func (s *Server) recordSettings(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	opened := strings.HasPrefix(r.URL.Path, "/pty/") // a terminal is recorded when it is created
+	if s.config.Relay.Socket == "" && !opened && !isSafeMethod(r.Method) && s.operations.Find(r).Scope == caller.Admin {
+		if err := s.config.Audit.AddEntry(r.Context(), audit.KindSettings, r.Method+" "+r.URL.Path); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	next.ServeHTTP(w, r)
 }

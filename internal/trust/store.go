@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
@@ -71,6 +72,9 @@ func (s *Store) Trust(ctx context.Context, c *Claim) error {
 		return errors.New("nothing in the project needs trust")
 	}
 	e := Entry{Root: c.Root, Project: c.Project, Hash: c.Hash(), Since: time.Now().UnixMilli()}
+	if err := s.record(ctx, fmt.Sprintf("trust %s with the hash %s", e.Root, e.Hash)); err != nil {
+		return err
+	}
 	return s.update(ctx, func(all []Entry) []Entry {
 		all = slices.DeleteFunc(all, func(o Entry) bool {
 			return o.Root == e.Root && o.Project == e.Project && o.Hash == e.Hash
@@ -82,12 +86,20 @@ func (s *Store) Trust(ctx context.Context, c *Claim) error {
 
 // Revoke removes everything that is trusted in a checkout and returns how many contents that were.
 func (s *Store) Revoke(ctx context.Context, root string) (n int, err error) {
+	if err := s.record(ctx, "revoke all trust in "+root); err != nil {
+		return 0, err
+	}
 	err = s.update(ctx, func(all []Entry) []Entry {
 		kept := slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Root == root })
 		n = len(all) - len(kept)
 		return kept
 	})
 	return n, err
+}
+
+// record records a change in the audit log of the data directory.
+func (s *Store) record(ctx context.Context, what string) error {
+	return audit.New(filepath.Dir(s.path)).AddEntry(ctx, audit.KindTrust, what)
 }
 
 func (s *Store) readFile() (fileContent, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -25,6 +26,9 @@ func (a *Asks) List(ctx context.Context, id session.ID) (rows []*store.AskRow, e
 
 // RevokeApproval removes a saved approval.
 func (a *Asks) RevokeApproval(ctx context.Context, approval string) error {
+	if err := a.journal.Audit.AddEntry(ctx, audit.KindRules, "revoke the approval "+approval); err != nil {
+		return err
+	}
 	var existed bool
 	err := a.journal.Store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) (err error) {
 		existed, err = tx.DeleteApproval(approval)

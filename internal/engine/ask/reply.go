@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -40,6 +41,9 @@ func (a *Asks) settleReply(ctx context.Context, id session.ID, d session.Permiss
 	if err := a.awaitWaiter(ctx, id, d.AskID); err != nil {
 		return err
 	}
+	if err := a.recordReply(ctx, id, d); err != nil {
+		return err
+	}
 	ctx = context.WithoutCancel(ctx)
 	row, project, err := a.commitReply(ctx, id, d)
 	if err != nil {
@@ -52,6 +56,17 @@ func (a *Asks) settleReply(ctx context.Context, id session.ID, d session.Permiss
 	a.cascadeReply(ctx, *row, project) // before the wake: a rejected call stops the others of its turn
 	a.waiters.wake(*row)
 	return nil
+}
+
+// recordReply records a reply in the audit log before it is stored, with what the ask showed. The transaction refuses
+// replies to asks that are unknown or answered.
+func (a *Asks) recordReply(ctx context.Context, id session.ID, d session.PermissionReplied) error {
+	row, err := a.readAsk(ctx, d.AskID)
+	if err != nil || row.SessionID != id || row.Reply != "" {
+		return nil
+	}
+	return a.journal.Audit.AddEntry(ctx, audit.KindApproval, fmt.Sprintf("%s to %s of %s: %s %s",
+		d.Reply, d.AskID, id, row.Action, strings.Join(row.Resources, ", ")))
 }
 
 // isQuestion reports whether the id is that of an ask with questions.

@@ -3,9 +3,11 @@ package command
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -26,6 +28,10 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	}
 	if r.Asks == session.AskPolicy(ask.PolicyAllow) {
 		if err := caller.Require(ctx, caller.Approve, "a prompt whose asks are allowed"); err != nil {
+			return nil, err
+		}
+		what := fmt.Sprintf("all asks of the prompt %s of %s", r.ID, r.SessionID)
+		if err := c.journal.Audit.AddEntry(ctx, audit.KindApproval, what); err != nil {
 			return nil, err
 		}
 	}

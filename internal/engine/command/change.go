@@ -3,9 +3,12 @@ package command
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -87,6 +90,9 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 		if err := session.CheckRules("permission", *change.Permission); err != nil {
 			return err
 		}
+		if err := c.recordRules(ctx, id, *change.Permission); err != nil {
+			return err
+		}
 		facts = append(facts, &session.PermissionSet{Rules: *change.Permission})
 	}
 	if change.Metadata != nil {
@@ -105,9 +111,21 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 	return c.journal.AppendFacts(ctx, id, facts...)
 }
 
+// recordRules records new rules of a session in the audit log.
+func (c *Commands) recordRules(ctx context.Context, id session.ID, rules []session.Rule) error {
+	text := make([]string, len(rules))
+	for i, r := range rules {
+		text[i] = fmt.Sprintf("%s %s %s", r.Effect, r.Action, r.Resource)
+	}
+	return c.journal.Audit.AddEntry(ctx, audit.KindRules, fmt.Sprintf("rules of %s: %s", id, strings.Join(text, "; ")))
+}
+
 // SetBudget replaces the session's budget; nil removes it.
 func (c *Commands) SetBudget(ctx context.Context, id session.ID, b *session.Budget) error {
 	if err := b.Check("budget"); err != nil {
+		return err
+	}
+	if err := c.journal.Audit.AddEntry(ctx, audit.KindRules, fmt.Sprintf("budget of %s", id)); err != nil {
 		return err
 	}
 	return c.journal.AppendFacts(ctx, id, &session.BudgetSet{Budget: b})

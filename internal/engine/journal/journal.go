@@ -10,18 +10,20 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Journal reads and writes sessions. All fields are required.
+// Journal reads and writes sessions. All fields but Audit are required.
 type Journal struct {
 	Store  store.Store
 	Log    *eventlog.Log
 	IDs    *session.IDs
 	Logger *slog.Logger
 	Now    func() time.Time
+	Audit  *audit.Trail // nil records nothing
 }
 
 // ReadSession returns the session's row. An unknown id is a *session.Error of code not-found.
