@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
 // CheckKeys checks the stored keys in the background, because a keyring may be slow. The returned function waits for
@@ -97,8 +99,8 @@ func ProviderOf(model string) string {
 	return id
 }
 
-// CollectSecrets returns the keys and tokens that are stored, configured, or in the environment for a provider. It
-// notes those that cannot be read, because an export cannot remove them.
+// CollectSecrets returns the keys, tokens and passwords that are stored, configured, or in the environment, and those
+// of the server. It notes those that cannot be read, because an export cannot remove them.
 func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
 	store, err := a.OpenKeys()
 	if err != nil {
@@ -111,32 +113,50 @@ func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
 	for _, m := range missing {
 		a.Note("this stored key cannot be read, so the export may contain it: " + m.Err.Error())
 	}
+	var out []string
+	for _, k := range kept {
+		out = append(out, k.Reveal())
+	}
 	o, err := a.HostOptions("")
 	if err != nil {
 		return nil, err
 	}
 	if cfg, err := a.Host.Config(ctx, o); err == nil { // a broken one has none in force
-		for _, id := range slices.Sorted(maps.Keys(cfg.Provider)) {
-			kept = append(kept, cfg.Provider[id].Options.APIKey)
-		}
+		out = append(out, cfg.RevealSecrets(isSecretName)...)
 	}
-	var out []string
-	for _, k := range kept {
-		if !k.IsZero() {
-			out = append(out, k.Reveal())
-		}
+	dirs, err := config.FindDirectories(a.Env)
+	if err != nil {
+		return nil, err
 	}
+	if secret, err := os.ReadFile(filepath.Join(dirs.Data, "server.secret")); err == nil { // else none was made yet
+		out = append(out, strings.TrimSpace(string(secret)))
+	}
+	variables, err := a.secretVariables()
+	return append(out, variables...), err
+}
+
+// secretVariables returns the values of the environment's variables with secret names, and of the providers' keys.
+func (a *Invocation) secretVariables() (values []string, err error) {
 	c, err := catalog.New(catalog.Overlay{})
 	if err != nil {
 		return nil, err
 	}
+	var names []string
 	for _, p := range c.Providers() {
-		for _, name := range p.Env {
-			if v := strings.TrimSpace(a.Env(name)); v != "" {
-				out = append(out, v)
-				break // the others tell where and who
-			}
+		names = append(names, p.Env[:min(1, len(p.Env))]...) // the others tell where and who, or have secret names
+	}
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if isSecretName(name) {
+			names = append(names, name)
 		}
 	}
-	return out, nil
+	for _, name := range names {
+		if v := strings.TrimSpace(a.Env(name)); v != "" && !filepath.IsAbs(v) {
+			values = append(values, v)
+		}
+	}
+	return values, nil
 }
+
+func isSecretName(name string) bool { return redact.IsCredentialName(redact.FoldName(name)) }

@@ -56,12 +56,43 @@ type Config struct {
 	Dirs        Directories
 
 	agentRules map[string][]RuleList
+	references []referenceValue
 	root       *node
 	stamps     []stamp
 }
 
 // AgentRules returns the permission rules of one agent, lowest layer first.
 func (c *Config) AgentRules(agent string) []RuleList { return c.agentRules[agent] }
+
+// RevealSecrets returns the values that must not leave the machine: those of settings with secret names, and those of
+// {env:NAME} and {file:path} where they stand for a key, a header or a variable, but not for a setting such as a model.
+func (c *Config) RevealSecrets(isSecret func(name string) bool) []string {
+	secrets := collectSecrets("", c.root, isSecret)
+	for _, r := range c.references {
+		if isSecret(r.path) || strings.HasSuffix(strings.ToLower(r.path), "key") || strings.Contains(r.path, "headers.") ||
+			strings.Contains(r.path, "environment.") {
+			secrets = append(secrets, r.value)
+		}
+	}
+	return secrets
+}
+
+// collectSecrets returns the texts below n with secret names.
+func collectSecrets(name string, n *node, isSecret func(name string) bool) (secrets []string) {
+	if n == nil {
+		return nil
+	}
+	if n.kind == '"' && isSecret(name) {
+		secrets = append(secrets, n.text)
+	}
+	for _, m := range n.members {
+		secrets = append(secrets, collectSecrets(m.key, m.value, isSecret)...)
+	}
+	for _, item := range n.items {
+		secrets = append(secrets, collectSecrets(name, item, isSecret)...)
+	}
+	return secrets
+}
 
 // IsFresh reports whether all files that were read are unchanged and no file that was missing has appeared. It costs one
 // stat per file.

@@ -38,15 +38,24 @@ func (l *loader) substituteReferences(n *node, path string) error {
 			)
 			return ref
 		case kind == "env":
-			return l.variableValue(n, path, name)
+			v := l.variableValue(n, path, name)
+			l.config.references = append(l.config.references, referenceValue{path + "." + name, v})
+			return v
 		}
 		content, err := l.fileContent(n, path, name)
 		if err != nil {
 			failed = err
 		}
+		l.config.references = append(l.config.references, referenceValue{path, content})
 		return content
 	})
 	return failed
+}
+
+// referenceValue is the value of a reference in the configuration.
+type referenceValue struct {
+	path  string // with the name of the variable
+	value string
 }
 
 func (l *loader) variableValue(n *node, path, name string) string {

@@ -3,7 +3,10 @@ package transfer
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"io"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -162,14 +165,28 @@ func (c *secretFilter) filterText(member, s string) string {
 	if redact.IsCredentialName(redact.FoldName(member)) {
 		b = []byte(redact.Mark)
 	}
-	b = redact.MaskValues(b, c.export.Known)
-	b = redact.MaskMembers(b, redact.IsCredentialName)
-	b = redact.MaskKeys(b, leastKey)
+	if data, ok := c.filterDataURL(s); ok {
+		return data
+	}
+	b = redact.MaskText(redact.MaskValues(b, c.export.Known))
 	if string(b) != s {
 		c.left++
 	}
 	return string(b)
 }
 
-// leastKey is how long a word behind a key's prefix must be to be one: people write about sk-… too.
-const leastKey = 16
+// filterDataURL filters an attachment. Texts are decoded; images and the like stay as they are.
+func (c *secretFilter) filterDataURL(s string) (filtered string, ok bool) {
+	head, data, ok := strings.Cut(s, ";base64,")
+	if !ok || !strings.HasPrefix(head, "data:") || strings.ContainsAny(head, " \n") {
+		return "", false
+	}
+	text, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || !utf8.Valid(text) {
+		return s, err == nil
+	}
+	if b := c.filterText("", string(text)); b != string(text) {
+		return head + ";base64," + base64.StdEncoding.EncodeToString([]byte(b)), true
+	}
+	return s, true
+}

@@ -13,7 +13,7 @@ const minKeyLength = 6
 // secret names and words that look like keys. It clips last, so that no part of a secret remains.
 func RedactText(text []byte, secrets []string, n int) string {
 	text = text[:min(len(text), 4*maxBody)]
-	text = redact.MaskMembers(redact.MaskValues(text, secrets), isSecretName)
+	text = redact.MaskText(redact.MaskMembers(redact.MaskValues(text, secrets), isSecretName))
 	return Clip(string(redact.MaskKeys(text, minKeyLength)), n)
 }
 

@@ -1,0 +1,250 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// maskAssignments removes the values of assignments to secret names: members of JSON, lines of environment files, INI
+// and YAML, parameters of URLs and commands, headers, and literals in code. Values that are code stay.
+func maskAssignments(text []byte) []byte {
+	var cuts []cut
+	for at := 0; at < len(text); {
+		i := bytes.IndexAny(text[at:], ":=")
+		if i < 0 {
+			break
+		}
+		a := parseAssignment(text, at+i)
+		at = max(a.from, at+i+1)
+		if a.to > a.from && a.isSecret() {
+			cuts = append(cuts, cut{a.from, a.to})
+			at = a.to
+		}
+	}
+	return maskCuts(text, cuts)
+}
+
+// assignment is a name, an operator and a value in a text.
+type assignment struct {
+	text     []byte
+	name     string // folded
+	before   int    // where the name begins
+	from, to int    // the value without its quotes; equal if it is missing
+	operator byte   // ':' or '='
+	spaced   bool   // there are blanks around the operator
+	member   bool   // the name is quoted
+	quoted   bool   // the value is quoted
+	upper    bool   // the name is that of a variable of the environment
+}
+
+// maxName is the length of the longest name that is considered.
+const maxName = 64
+
+// parseAssignment reads the assignment with the operator at op. Without a secret name it has no value.
+func parseAssignment(text []byte, op int) (a assignment) {
+	a = assignment{text: text, operator: text[op], from: op + 1, to: op + 1}
+	end := op
+	for end > 0 && op-end < 8 && (text[end-1] == ' ' || text[end-1] == '\t') {
+		end--
+	}
+	a.spaced = end < op
+	if end > 0 && strings.IndexByte("\"'`", text[end-1]) >= 0 {
+		a.member = true
+		if end--; end > 0 && text[end-1] == '\\' {
+			end--
+		}
+	}
+	a.before = end
+	for a.before > 0 && end-a.before < maxName && (isWordByte(text[a.before-1]) || text[a.before-1] == '.') {
+		a.before--
+	}
+	if followsEscape(text, a.before+1) { // the n of an escaped line break is not part of the name
+		a.before++
+	}
+	name := string(text[a.before:end])
+	if a.name = FoldName(name); !isAssignedSecret(name, a.name) {
+		return a
+	}
+	a.upper = name == strings.ToUpper(name)
+	a.findValue()
+	return a
+}
+
+// credentialEnds are the last words of folded names whose assigned value is a secret. A name that goes on, as
+// passwordField, is about the secret.
+var credentialEnds = []string{
+	"password", "passwd", "passphrase", "secret", "token", "key", "authorization", "cookie", "credential",
+	"credentials", "connectionstring", "pwd",
+}
+
+func isAssignedSecret(name, folded string) bool {
+	if strings.HasSuffix(strings.ToLower(name), "_pass") {
+		return true
+	}
+	if !slices.ContainsFunc(credentialEnds, func(end string) bool { return strings.HasSuffix(folded, end) }) {
+		return false
+	}
+	return IsCredentialName(folded) || strings.HasSuffix(folded, "pwd") && len(folded) > len("pwd")
+}
+
+// findValue finds the value: a quoted one without its quotes, a header to the end of its line, or a word.
+func (a *assignment) findValue() {
+	text, i := a.text, a.from
+	for i < len(text) && strings.IndexByte("=>", text[i]) >= 0 {
+		i++
+	}
+	start := i
+	for i < len(text) && i-start < 40 && strings.IndexByte(" \t", text[i]) >= 0 {
+		i++
+	}
+	a.spaced = a.spaced || i > start
+	a.from = i
+	escaped := i+1 < len(text) && text[i] == '\\' && text[i+1] == '"'
+	if escaped {
+		i++
+	}
+	switch {
+	case i < len(text) && strings.IndexByte("\"'`", text[i]) >= 0:
+		a.quoted, a.from = true, i+1
+		a.to = a.from + quotedLength(text[a.from:], text[i], escaped)
+	case a.isHeader():
+		a.to = a.from + lengthBefore(text[a.from:], "\"'`\\\r\n")
+	case a.isVariable():
+		a.to = a.from + lengthBefore(text[a.from:], "\"'`\\ \t\r\n")
+	default:
+		a.to = a.from + lengthBefore(text[a.from:], "\"'`\\ \t\r\n&|<>;,)}]#")
+	}
+}
+
+// quotedLength returns the length of a quoted value. In escaped JSON its end is an escaped quote.
+func quotedLength(text []byte, quote byte, escaped bool) int {
+	for i := 0; i < len(text); i++ {
+		switch {
+		case escaped && text[i] == '\\' && i+1 < len(text) && text[i+1] == quote:
+			return i
+		case escaped && text[i] == quote, !escaped && text[i] == quote, quote != '`' && text[i] == '\n':
+			return i
+		case text[i] == '\\':
+			i++
+		}
+	}
+	return len(text)
+}
+
+func lengthBefore(text []byte, ends string) int {
+	if n := bytes.IndexAny(text, ends); n >= 0 {
+		return n
+	}
+	return len(text)
+}
+
+// isHeader reports whether it is a line of HTTP with credentials.
+func (a *assignment) isHeader() bool {
+	return a.operator == ':' && (strings.HasSuffix(a.name, "authorization") || strings.HasSuffix(a.name, "cookie"))
+}
+
+// isVariable reports whether it has the form of a line of an environment file: NAME=value.
+func (a *assignment) isVariable() bool { return a.operator == '=' && !a.spaced && a.upper }
+
+var headerPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`(?i)^(?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+[^\s$<{%*(]\S{5,}` +
+			`|[\w.-]+=[^\s$<{%*(].*)`,
+	)
+})
+
+// isSecret reports whether the value is a secret and not code, a type or a placeholder.
+func (a *assignment) isSecret() bool {
+	value := a.text[a.from:a.to]
+	switch {
+	case len(value) == 0 || bytes.HasPrefix(value, []byte(Mark)) || isPlaceholder(value):
+		return false
+	case a.member && a.quoted && a.operator == ':':
+		return true // JSON
+	case !a.quoted && a.isHeader():
+		return headerPattern().Match(value)
+	case a.quoted:
+		return a.isLiteralSecret(string(value))
+	default:
+		return a.isWordSecret(string(value))
+	}
+}
+
+// isLiteralSecret judges a quoted value. Words without digits are labels, unless a variable of the environment is set.
+func (a *assignment) isLiteralSecret(value string) bool {
+	switch {
+	case a.isVariable():
+		return len(value) >= 4
+	case len(value) < 6 || isPath(value):
+		return false
+	case strings.HasSuffix(a.name, "passphrase"):
+		return true
+	}
+	label := strings.Trim(value, letters+"_-./:") == "" // nothing else at its ends
+	return !strings.Contains(value, " ") && !(label && !strings.ContainsAny(value, "0123456789"))
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// noValues are words for a setting without a value.
+var noValues = []string{"true", "false", "null", "none", "nil"}
+
+// isWordSecret judges a value without quotes.
+func (a *assignment) isWordSecret(value string) bool {
+	hasDigit := strings.ContainsAny(value, "0123456789")
+	word := strings.TrimLeft(value, "!&*-@:") // operators of code
+	identifier := strings.Trim(word, letters+"0123456789_.$") == "" &&
+		(word == "" || word[0] < '0' || word[0] > '9')
+	switch {
+	case strings.ContainsAny(value, "([{") || slices.Contains(noValues, strings.ToLower(value)):
+		return false
+	case a.isVariable():
+		return len(value) >= 4
+	case len(value) < 6 || isPath(value) && len(value) != 40:
+		return false
+	case strings.Trim(value, "0123456789") == "": // a number
+		return false
+	case identifier && strings.Contains(FoldName(value), lastWord(a.name)) || typeName().MatchString(value):
+		return false
+	case !identifier:
+		return hasDigit || strings.Trim(value, letters+"_.-+/:=?") != ""
+	case hasDigit:
+		return a.isLine() || !a.spaced && a.operator == '='
+	default:
+		return a.operator == '=' && !a.spaced && len(value) >= 8 && a.isLine() && a.startsLine() &&
+			!strings.ContainsAny(value, "._$")
+	}
+}
+
+var typeName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\*?(?:u?int|bytes|float|sha|md|utf|base|bcrypt|argon|oauth|string|char)[0-9a-z_]*$`)
+})
+
+// isLine reports whether nothing follows the value on its line.
+func (a *assignment) isLine() bool {
+	return a.to == len(a.text) || strings.IndexByte("\r\n\\", a.text[a.to]) >= 0
+}
+
+// startsLine reports whether nothing precedes the name on its line, or the line number of a tool or the sign of a diff.
+func (a *assignment) startsLine() bool {
+	line := string(a.text[bytes.LastIndexByte(a.text[:a.before], '\n')+1 : a.before])
+	return slices.Contains([]string{"", ":", ": ", "+", "-"}, strings.TrimLeft(line, "0123456789"))
+}
+
+// lastWord returns the credential word that ends the name.
+func lastWord(name string) string {
+	for _, end := range credentialEnds {
+		if strings.HasSuffix(name, end) {
+			return end
+		}
+	}
+	return name
+}
+
+func isPath(value string) bool {
+	return strings.HasPrefix(value, "/") || strings.HasPrefix(value, "./") || strings.HasPrefix(value, "../") ||
+		strings.HasPrefix(value, "~/") || strings.Contains(value, "://")
+}
