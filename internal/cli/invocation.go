@@ -65,7 +65,7 @@ func (a *Invocation) PrintJSON(v any) error {
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	_, err = a.Out.Write(append(b, '\n'))
+	_, err = a.Out.JSON().Write(append(b, '\n'))
 	return err
 }
 
@@ -80,7 +80,7 @@ func (a *Invocation) PrintJSONLine(v any) {
 		a.Err.Printf("cairn: an event cannot be encoded: %v\n", err)
 		return
 	}
-	_, _ = a.Out.Write(append(b, '\n')) // kept in a.out.err
+	_, _ = a.Out.JSON().Write(append(b, '\n')) // kept in a.out.err
 }
 
 // HostOptions returns the options of a command that works in dir, or in the working directory.

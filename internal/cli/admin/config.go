@@ -49,7 +49,7 @@ func (g configCommands) configSchemaCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("make the schema: %w", err)
 			}
-			_, err = g.inv.Out.Write(append(s, '\n'))
+			_, err = g.inv.Out.JSON().Write(append(s, '\n'))
 			return err
 		}),
 	}

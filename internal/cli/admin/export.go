@@ -64,7 +64,7 @@ func (g transferCommands) writeExport(
 			return err
 		}
 	}
-	w := bufio.NewWriterSize(g.inv.Out, 64<<10)
+	w := bufio.NewWriterSize(g.inv.Out.JSON(), 64<<10)
 	left, err := e.Write(ctx, w, s)
 	if err != nil {
 		return err

@@ -1,12 +1,14 @@
 package term
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -56,6 +58,44 @@ func (s *Stream) WriteText(text string) {
 		text = ReplaceControls(text)
 	}
 	_, _ = io.WriteString(s, text) // kept in err
+}
+
+// JSON returns the writer of JSON documents. On a terminal it escapes what ReplaceControls replaces, which has the same
+// meaning because such characters stand in strings only; other outputs get the bytes as they are. A document ends with
+// a line break.
+func (s *Stream) JSON() io.Writer {
+	if !s.Terminal {
+		return s
+	}
+	return &jsonEscaper{to: s}
+}
+
+// jsonEscaper escapes control characters of JSON.
+type jsonEscaper struct {
+	to   *Stream
+	rest []byte // the beginning of a character that the last write cut
+}
+
+// Write escapes p. It writes everything but a cut character at its end.
+func (e *jsonEscaper) Write(p []byte) (int, error) {
+	text, out := append(e.rest, p...), make([]byte, 0, len(p)+len(p)/8)
+	for len(text) > 0 && utf8.FullRune(text) {
+		r, n := utf8.DecodeRune(text)
+		text = text[n:]
+		switch {
+		case r == '\n' || r == '\t' || !unicode.IsControl(r) && !isDirectionMark(r):
+			out = utf8.AppendRune(out, r)
+		case r == '\r': // between values
+			out = append(out, ' ')
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	e.rest = bytes.Clone(text)
+	if _, err := e.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // Printf writes text of the program; arguments from others must pass through FirstLine.

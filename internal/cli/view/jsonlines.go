@@ -148,7 +148,7 @@ func (v *JSONLines) writeLine(value any) {
 		v.err.Printf("cairn: a line cannot be encoded: %v\n", err)
 		return
 	}
-	_, _ = v.out.Write(append(b, '\n')) // kept in v.out.err
+	_, _ = v.out.JSON().Write(append(b, '\n')) // kept in v.out.err
 }
 
 func (v *JSONLines) writePart(kind string, e session.Event, p jsonPart) {

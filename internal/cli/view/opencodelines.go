@@ -116,7 +116,7 @@ func (v *OpenCodeLines) writeLine(l openCodeLine) {
 		v.err.Printf("cairn: a line cannot be encoded: %v\n", err)
 		return
 	}
-	_, _ = v.out.Write(append(b, '\n')) // kept in v.out.err
+	_, _ = v.out.JSON().Write(append(b, '\n')) // kept in v.out.err
 }
 
 // ShowResult writes the error of the work. An error before there is a session goes to standard error.
