@@ -99,6 +99,7 @@ func (s *execTools) describeSandbox() string {
 // refusals are the words of programs for what a sandbox forbids.
 var refusals = []string{
 	"Read-only file system", "read-only file system", "ermission denied", "EACCES", "EROFS", "peration not permitted",
+	"unction not implemented",
 }
 
 // explainRefusal returns a note if the sandbox may be why a command failed; "" if not.
