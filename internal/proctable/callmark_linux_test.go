@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // A mark is inherited by whatever a process starts, below that of the process that gave it, and two calls differ.
 func TestCallMark(t *testing.T) {
-	none := CallMark(0)
+	none := OwnCallMark()
 	if a, b := NewCallMark(), NewCallMark(); a == b || a >= none || a < none/2 {
 		t.Errorf("marks %d and %d below %d", a, b, none)
 	}
@@ -40,7 +40,10 @@ func TestCallMark(t *testing.T) {
 	if err != nil || len(lines) != 2 || !strings.Contains(lines[1], " "+lines[0]+" ") {
 		t.Fatalf("%v: a descendant of a process with the mark %s has:\n%s", err, lines[0], out)
 	}
-	if CallMark(1<<30) != 0 {
-		t.Error("a process that does not exist has a mark")
+	if mark, ok := CallMark(1 << 30); ok {
+		t.Errorf("a process that does not exist has the mark %d", mark)
+	}
+	if mark, ok := readLimitsFile(os.Getpid()); !ok || mark != none {
+		t.Errorf("%d in the file, %d by the call", mark, none)
 	}
 }

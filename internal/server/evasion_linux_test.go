@@ -49,6 +49,9 @@ func runEvader() bool {
 		if err := proctable.SetCallMark(proctable.NewCallMark()); err != nil {
 			panic(err)
 		}
+		if strings.HasSuffix(mode, "mark is 0") {
+			_ = proctable.SetCallMark(0)
+		}
 		spawn("daemon " + strings.TrimPrefix(mode, "mark "))
 		return true
 	case strings.HasPrefix(mode, "daemon "):
@@ -79,7 +82,7 @@ func spawn(mode string) {
 // evade calls the server and returns the statuses of the responses.
 func (e evader) evade(mode string) string {
 	switch mode {
-	case "plain":
+	case "plain", "mark is 0":
 		return e.call(e.dial())
 	case "not dumpable":
 		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -218,7 +221,7 @@ func TestEvasions(t *testing.T) {
 	if own := ownAddress(); own != "" {
 		targets["own address"] = own + ":" + port
 	}
-	for _, mode := range []string{"plain", "not dumpable", "connector exited", "in flight"} {
+	for _, mode := range []string{"plain", "mark is 0", "not dumpable", "connector exited", "in flight"} {
 		for name, to := range targets {
 			for _, bearer := range []string{"", secret} {
 				t.Run(fmt.Sprintf("%s/%s/bearer=%t", mode, name, bearer != ""), func(t *testing.T) {

@@ -78,8 +78,8 @@ func peerCredentials(c *net.UnixConn) (h processHandle, sameUser bool) {
 type procFS struct {
 	root     string // of /proc
 	self     int
-	own      uint64                   // the call mark of this process: a tool may have started it
-	callMark func(pid int) (m uint64) // proctable.CallMark
+	own      uint64                               // the call mark of this process: a tool may have started it
+	callMark func(pid int) (mark uint64, ok bool) // proctable.CallMark
 
 	querySocket func(own, peer netip.AddrPort) (socket, error)
 	tables      *sharedScan[map[string]socket] // where the kernel does not answer about one socket
@@ -88,7 +88,7 @@ type procFS struct {
 
 func newProcFS() procFS {
 	return procFS{
-		"/proc", os.Getpid(), proctable.CallMark(0), proctable.CallMark, querySocket, &sharedScan[map[string]socket]{},
+		"/proc", os.Getpid(), proctable.OwnCallMark(), proctable.CallMark, querySocket, &sharedScan[map[string]socket]{},
 		&sharedScan[socketHolders]{},
 	}
 }
@@ -179,7 +179,10 @@ func (p procFS) classifyProcess(pid int, toolProcess func(int) bool) identity {
 	if pid == p.self {
 		return identityUser
 	}
-	if mark := p.callMark(pid); mark != 0 && mark < p.own {
+	switch mark, ok := p.callMark(pid); {
+	case !ok:
+		return identityUnknown
+	case mark < p.own:
 		return identityTool
 	}
 	for range maxAncestors {

@@ -94,7 +94,8 @@ func TestWhoHoldsASocket(t *testing.T) {
 		line("0100007F:000A", server, "05", me, "110")+ // has said all
 		line("0100007F:000B", server, "0A", me, "111")+
 		line("0100007F:000C", server, "01", me, "112")+
-		line("0100007F:000D", server, "01", me, "113"))
+		line("0100007F:000D", server, "01", me, "113")+
+		line("0100007F:000E", server, "01", me, "114"))
 	tr.process(10, 1, "101")
 	tr.process(11, 1, "104")
 	tr.process(12, 11, "105")
@@ -106,16 +107,17 @@ func TestWhoHoldsASocket(t *testing.T) {
 	tr.process(17, 1, "110", "111")
 	tr.process(18, 4711, "112") // its parent is gone
 	tr.process(19, 99, "113")
+	tr.process(20, 1, "114")                                 // its mark cannot be read
 	marks := map[int]uint64{11: 70, 12: 70, 14: 100, 16: 60} // 100 is the server's own
 	p := newProcFS()
 	p.root, p.self, p.own = tr.root, 50, 100
-	p.callMark = func(pid int) uint64 { return cmp.Or(marks[pid], 1000) }
+	p.callMark = func(pid int) (uint64, bool) { return cmp.Or(marks[pid], 1000), pid != 20 }
 	p.querySocket = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM } // as in some containers
 	ps := peerResolver{func(pid int) bool { return pid == 99 }, p}
 	for port, want := range map[int]identity{
 		1: identityUser, 2: identityRemote, 3: identityUnknown, 4: identityTool, 5: identityTool, 6: identityTool,
 		7: identityUser, 8: identityTool, 9: identityUnknown, 10: identityUser, 11: identityUnknown, 12: identityUnknown,
-		13: identityTool,
+		13: identityTool, 14: identityUnknown,
 	} {
 		p := &peer{loopback: true, remote: tcpAddr(fmt.Sprintf("127.0.0.1:%d", port)), local: tcpAddr("127.0.0.1:4096")}
 		if got := ps.findIdentity(p); got != want {

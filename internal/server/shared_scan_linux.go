@@ -65,13 +65,15 @@ func (p procFS) listSocketHolders() socketHolders {
 		if err != nil || pid == p.self {
 			continue
 		}
-		mark := p.callMark(pid) // 0 for another user's process
-		found.tools = found.tools || mark != 0 && mark < p.own
-		switch {
-		case mark == 0 && os.Getuid() != 0:
-		case !isOwnProcess(int(root.Fd()), name):
+		mark, ok := p.callMark(pid)
+		own := isOwnProcess(int(root.Fd()), name)
+		if !own && !ok { // another user's
+			continue
+		}
+		found.tools = found.tools || !ok || mark < p.own
+		if !own {
 			found.hidden = found.hidden || os.Getuid() != 0
-		default:
+		} else {
 			dir.listSockets(int(root.Fd()), name, func(inode uint64) {
 				if !slices.Contains(found.pids[inode], pid) {
 					found.pids[inode] = append(found.pids[inode], pid)

@@ -41,7 +41,7 @@ func TestBackgroundProcessesAreIdentified(t *testing.T) {
 			if above := listAncestors(findSleeper(seconds)); !slices.Contains(above, os.Getpid()) {
 				t.Errorf("above what is left are %v, without us, %d", above, os.Getpid())
 			}
-			if mark := proctable.CallMark(findSleeper(seconds)); mark >= proctable.CallMark(0) {
+			if mark, ok := proctable.CallMark(findSleeper(seconds)); !ok || mark >= proctable.OwnCallMark() {
 				t.Errorf("what is left has the mark %d", mark)
 			}
 		})
@@ -56,7 +56,7 @@ func TestBackgroundProcessesAreIdentified(t *testing.T) {
 				t.Fatal(err)
 			}
 			waitFor(t, "it to sleep", func() bool { return findSleeper(seconds) != 0 })
-			if mark := proctable.CallMark(findSleeper(seconds)); mark >= proctable.CallMark(0) {
+			if mark, ok := proctable.CallMark(findSleeper(seconds)); !ok || mark >= proctable.OwnCallMark() {
 				t.Errorf("what is left has the mark %d", mark)
 			}
 		})

@@ -322,6 +322,17 @@ func TestBashLeavesNothingBehind(t *testing.T) {
 			t, tooltest.New(t, withSupervisor), "setsid sleep %s & sleep 0.3; kill -9 $PPID; sleep %s", "itself",
 		)
 	})
+	t.Run("supervised/daemon lowers its mark", func(t *testing.T) {
+		t.Parallel()
+		if _, err := osexec.LookPath("prlimit"); err != nil {
+			t.Skip(err)
+		}
+		checkNothingSurvives(
+			t, tooltest.New(t, withSupervisor),
+			"P=$PPID; (setsid env -i bash -c 'prlimit --rttime=0 -p $$; sleep 0.2; kill -9 '$P'; exec sleep %s' &) "+
+				">/dev/null 2>&1; sleep %s", "itself",
+		)
+	})
 	t.Run("supervised/daemon kills its supervisor", func(t *testing.T) {
 		t.Parallel()
 		checkNothingSurvives(

@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,9 @@ func (p *process) findStrays() []int {
 		}
 	}
 	addDescendants(table, ours)
+	if p.callMark != 0 {
+		addOrphans(table, ours)
+	}
 	var strays []int
 	for _, q := range table {
 		if ours[q.PID] && q.Group != leader && !q.Dead {
@@ -42,6 +46,34 @@ func (p *process) findStrays() []int {
 		}
 	}
 	return strays
+}
+
+// addOrphans adds the marked processes whose topmost marked ancestor is no supervisor: their supervisor was killed.
+// They may have lowered their mark, so that it does not show of which call they are.
+func addOrphans(table []proctable.Process, ours map[int]bool) {
+	parents, marked := map[int]int{}, map[int]bool{}
+	for _, q := range table {
+		mark, ok := proctable.CallMark(q.PID)
+		parents[q.PID], marked[q.PID] = q.Parent, ok && !q.Dead && mark < proctable.OwnCallMark()
+	}
+	for _, q := range table {
+		if !marked[q.PID] {
+			continue
+		}
+		top := q.PID
+		for marked[parents[top]] {
+			top = parents[top]
+		}
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", top)); err == nil && !isSupervisor(line) {
+			ours[q.PID] = true
+		}
+	}
+}
+
+// isSupervisor reports whether a command line is that of a supervisor.
+func isSupervisor(line []byte) bool {
+	words := bytes.Split(line, []byte{0})
+	return len(words) > 1 && string(words[1]) == SuperviseWord
 }
 
 // addDescendants adds the descendants of the processes in ours.
@@ -72,7 +104,8 @@ func (p *process) isMarked(q proctable.Process) bool {
 		return false
 	}
 	if p.callMark != 0 {
-		return proctable.CallMark(q.PID) == p.callMark
+		mark, ok := proctable.CallMark(q.PID)
+		return ok && mark == p.callMark
 	}
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(q.PID), "environ"))
 	return err == nil && bytes.Contains(env, []byte(p.mark))
