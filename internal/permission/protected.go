@@ -32,7 +32,7 @@ var (
 		".pam_environment",
 		".gitconfig", ".ssh", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d",
 		".config/cairn",
-		".config/opencode", ".local/share/cairn", ".local/share/opencode", ".local/state/cairn", "/etc",
+		".config/opencode", ".local/share/cairn", ".local/share/opencode", ".local/state/cairn", "/etc", "/proc",
 	}
 )
 

@@ -173,8 +173,8 @@ func (r *recogniser) readArgument(c *Command) error {
 		c.Assignments = append(c.Assignments, w.Text)
 		return nil
 	}
-	if strings.HasPrefix(w.Text, "%") {
-		return r.refuseAt(start, "a command that names a job with %", adviceCommand)
+	if w.Text != "" && strings.IndexByte("%-+", w.Text[0]) >= 0 {
+		return r.refuseAt(start, "a command that begins with %, - or +", adviceCommand)
 	}
 	if isReserved(w.Text) {
 		return r.refuseAt(start, "the shell keyword "+w.Text, advicePlain)

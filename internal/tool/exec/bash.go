@@ -104,7 +104,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, workpath.FailMoved(dir.Abs)
 	}
 	r := command{
-		argv: confined.argv, supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined), grace: t.killDelay(),
+		argv: confined.argv, supervisor: t.config.Supervisor, dir: dir.Real,
+		env: t.readEnvironment(confined), grace: t.killDelay(),
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
 		output: &commandOutput{
 			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/shell"
-	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // pathUse says what a command does with a path that it names.
@@ -25,6 +24,7 @@ type pathUse struct {
 	input       bool // it runs or opens what it reads
 	configures  bool // it changes the configuration of git
 	part        bool // the path is a part of a word
+	joined      bool // a letter may stand before the path
 }
 
 var (
@@ -109,8 +109,32 @@ func (u *pathUse) addRunner(c shell.Command) {
 			operands++
 		}
 	}
-	name := filepath.Base(c.Words[0].Text)
-	u.input = operands == 0 || name == "xargs" || name == "parallel"
+	switch name := filepath.Base(c.Words[0].Text); name {
+	case "xargs", "parallel":
+		u.input = true
+	case "sed", "gsed":
+		u.input, u.joined = operands == 0, true
+	case "tar", "gtar", "bsdtar": // -T names a list of files
+		u.input = operands == 0 || hasOption(c, "", "T")
+	default:
+		u.input = operands == 0
+	}
+}
+
+// listsFiles reports whether an option names a file with the names of files: --files-from, --pathspec-from-file, …
+func listsFiles(w shell.Word) bool {
+	return strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "from")
+}
+
+// plainScript is the characters of words in which every path that a program may reach stands as such.
+const plainScript = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" +
+	"._/:@%+,=- \t\n;&|<>()"
+
+// hidesPaths reports whether a word for a program that runs others may name paths that are not spelt out in it, or is an
+// option that changes the directory, such as -execdir.
+func hidesPaths(w shell.Word) bool {
+	return strings.HasPrefix(w.Text, "-") && strings.HasSuffix(w.Text, "dir") ||
+		w.Text != "{}" && strings.Trim(w.Text, plainScript) != ""
 }
 
 // hasOption reports whether an option of the command contains one of the letters, or a word may turn out to be an
@@ -189,6 +213,18 @@ func pathCandidates(word string, isScript bool) []string {
 	return out
 }
 
+// listSuffixes returns the ends of the words that may be relative paths.
+func listSuffixes(words []string) (out []string) {
+	for _, word := range words {
+		for i := 1; i < len(word); i++ {
+			if word[i] != '/' {
+				out = append(out, word[i:])
+			}
+		}
+	}
+	return out
+}
+
 // isFileURL reports whether the word contains a URL of a file, whose path may be spelt in many ways.
 func isFileURL(word string) bool { return strings.Contains(strings.ToLower(word), "file:") }
 
@@ -196,8 +232,8 @@ func isFileURL(word string) bool { return strings.Contains(strings.ToLower(word)
 const maxLinks = 40
 
 // resolveAsKernel resolves a path component by component, following each link before a .. behind it. A part that does
-// not exist is kept. If that is not possible, known is false and the path is a directory outside of every Location: a
-// .. behind something that does not exist may be made a link until it is used, and /proc leads anywhere.
+// not exist is kept. If that is not possible, known is false and the rest of the path is as written: a .. behind
+// something that does not exist may be made a link until it is used, and /proc leads anywhere.
 func resolveAsKernel(dir, name string) (real string, known bool) {
 	const anywhere = string(filepath.Separator)
 	real = dir
@@ -213,7 +249,7 @@ func resolveAsKernel(dir, name string) (real string, known bool) {
 		case part == "" || part == ".":
 			continue
 		case part == ".." && missing:
-			return "", false
+			return real + "/" + strings.Join(append([]string{part}, rest...), "/"), false
 		case part == "..":
 			real = filepath.Dir(real)
 			continue
@@ -235,7 +271,7 @@ func resolveAsKernel(dir, name string) (real string, known bool) {
 		}
 		target, err := os.Readlink(next)
 		if links++; err != nil || links > maxLinks {
-			return "", false
+			return next, false
 		}
 		if filepath.IsAbs(target) {
 			real = anywhere
@@ -252,6 +288,15 @@ func isKnownDir(dir string) bool {
 	return err == nil && info.IsDir() && dir != filepath.Dir(dir)
 }
 
+// isBelowKnownDir reports whether one of the directories of the path exists, except the root.
+func isBelowKnownDir(path string) bool {
+	dir := filepath.Dir(path)
+	for dir != filepath.Dir(dir) && !isKnownDir(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return dir != filepath.Dir(dir)
+}
+
 // isDevice reports whether the path is a device that contains no data.
 func isDevice(path string) bool {
 	switch path {
@@ -265,15 +310,6 @@ func isDevice(path string) bool {
 		"/dev/stdout",
 		"/dev/stderr":
 		return true
-	}
-	return false
-}
-
-// isSystemProgram reports whether the path is a program of the system, which a script names in order to run it.
-func isSystemProgram(p workpath.Path) bool {
-	switch filepath.Dir(p.Real) {
-	case "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin":
-		return !p.IsDir() && p.Info != nil && p.Info.Mode()&0o111 != 0
 	}
 	return false
 }

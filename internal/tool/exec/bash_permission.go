@@ -109,11 +109,16 @@ func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
 		p.addPath(expandHome(r.Target), kind)
 	}
 	for _, w := range c.Words[1:] {
+		if listsFiles(w) || use.script && hidesPaths(w) {
+			p.addUnknown("external_directory", "read")
+		}
 		p.addWord(w, use)
 	}
 	switch c.Words[0].Text {
-	case "cd", "pushd", "popd":
+	case "cd", "pushd":
 		p.changeDir(c)
+	default:
+		p.lost = p.lost || !c.Words[0].Literal // which may be cd
 	}
 	if use.input {
 		p.addUnknown("external_directory", "read")
@@ -129,23 +134,26 @@ func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
 // changeDir adds the directories in which later commands run. An earlier one stays possible, because the cd may fail or
 // be run by a subshell.
 func (p *reachedPaths) changeDir(c shell.Command) {
-	w := shell.Word{Text: "~", Tilde: true}
-	if len(c.Words) > 1 {
-		w = c.Words[1]
+	w, unclear := shell.Word{Text: "~", Tilde: true}, false
+	for _, w = range c.Words[1:] { // behind options
+		unclear = unclear || w.Text == "-" || strings.HasPrefix(w.Text, "+") || strings.Contains(w.Text, shell.Hole)
 	}
-	if len(c.Words) > 2 || c.Words[0].Text != "cd" || strings.HasPrefix(w.Text, "-") ||
-		strings.Contains(w.Text, shell.Hole) {
+	for _, from := range slices.Clone(p.dirs) {
+		if real, known := resolveAsKernel(from, expandHome(w)); known && !unclear {
+			p.addDir(real)
+		} else {
+			p.lost = true
+		}
+	}
+}
+
+// addDir adds a directory in which commands may run.
+func (p *reachedPaths) addDir(dir string) {
+	if len(p.dirs) == maxDirs {
 		p.lost = true
 		return
 	}
-	for _, from := range slices.Clone(p.dirs) {
-		real, known := resolveAsKernel(from, expandHome(w))
-		if !known || len(p.dirs) == maxDirs {
-			p.lost = true
-			continue
-		}
-		p.dirs = appendNew(p.dirs, real)
-	}
+	p.dirs = appendNew(p.dirs, dir)
 }
 
 // addWord adds the paths that a word of a command may name.
@@ -155,7 +163,11 @@ func (p *reachedPaths) addWord(w shell.Word, use pathUse) {
 		if isFileURL(w.Text) {
 			p.addUnknown("read", permission.Edit)
 		}
-		for i, name := range pathCandidates(expandHome(w), use.script) {
+		names := pathCandidates(expandHome(w), use.script)
+		if use.joined {
+			names = append(names, listSuffixes(names)...)
+		}
+		for i, name := range names {
 			use.part = i > 0
 			p.addPath(name, use)
 		}
@@ -248,8 +260,13 @@ func (p *reachedPaths) addPath(name string, use pathUse) {
 		}
 		real, known := resolveAsKernel(dir, name)
 		if !known || strings.HasPrefix(real, "/proc/") { // which leads anywhere
-			p.outside = appendNew(p.outside, filepath.ToSlash(filepath.Dir(real)))
+			outside := "."
+			if known {
+				outside = filepath.ToSlash(filepath.Dir(real))
+			}
+			p.outside = appendNew(p.outside, outside)
 			p.addUnknown("read", permission.Edit)
+			p.addUnresolved(real, use)
 			continue
 		}
 		if found, err := p.tools.config.Paths.Resolve(real); err == nil {
@@ -258,17 +275,29 @@ func (p *reachedPaths) addPath(name string, use pathUse) {
 	}
 }
 
+// addUnresolved adds a path that may lead to any file as a change of a protected one. Of the files in /proc, only the
+// links to directories and open files do.
+func (p *reachedPaths) addUnresolved(real string, use pathUse) {
+	leads := func(link string) bool { return strings.Contains(real, link) }
+	if !use.keeps && permission.ProtectedName(real) != "" && (!strings.HasPrefix(real, "/proc/") ||
+		slices.ContainsFunc([]string{"/cwd", "/root", "/fd", "/map_files"}, leads)) {
+		p.write = appendNew(p.write, real)
+	}
+}
+
 // addResolved adds a path whose links are resolved. A word counts only if it names a file that exists, or one in a
 // directory that does; a part of a word only in the first case.
 func (p *reachedPaths) addResolved(found workpath.Path, use pathUse) {
 	exists := found.Info != nil
 	inKnownDir := exists || isKnownDir(filepath.Dir(found.Real))
-	program := use.script && isSystemProgram(found)
-	if use.redirection || exists && !program || inKnownDir && !exists && (!use.part || !found.IsInside()) {
+	if use.redirection || exists || !use.harmless && isBelowKnownDir(found.Real) {
 		p.addOutside(found)
 	}
+	if use.script && exists && found.IsDir() && isKnownDir(found.Real) {
+		p.addDir(found.Real) // to which the program may change
+	}
 	guarded := !use.keeps && (inKnownDir || !use.part || use.script) && permission.ProtectedName(found.Resource()) != ""
-	if use.write || guarded {
+	if use.write || guarded || use.redirection && found.IsDir() { // /dev/stdin/x would be a file of it
 		p.write = appendNew(p.write, found.Resource())
 	}
 	switch {
