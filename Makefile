@@ -12,12 +12,12 @@ BUDGET_MIB := 34
 BUDGET_INIT_MS := 4
 PKG ?= ./...
 
-.PHONY: check clients differential build test crash bench soak fuzz fmt openapi modern format vet staticcheck lint archtest generated tidy size help
+.PHONY: check clients differential build test crash bench soak fuzz fmt openapi modern format vet staticcheck lint archtest generated tidy vulncheck licences sbom size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: format archtest vet lint staticcheck generated tidy size test crash ## everything that CI checks, cheapest first
+check: format archtest vet lint staticcheck generated tidy licences vulncheck size test crash ## everything that CI checks, cheapest first
 	@echo "check: all good"
 
 clients: ## OpenCode's own SDK, TUI and command line against cairn; from npm, else skipped
@@ -76,6 +76,15 @@ generated:
 
 tidy:
 	@TIDY=strict tools/tidy
+
+vulncheck: ## known vulnerabilities in what the binary calls; skipped where their database cannot be reached
+	@tools/vulncheck
+
+licences: ## every module of the binary has a licence of an allowed kind
+	@go test -C tools ./modules >/dev/null && go build -C tools -o ../bin/modules ./modules && bin/modules licences
+
+sbom: licences ## the modules of the binary as CycloneDX, cairn.cdx.json
+	@bin/modules sbom >cairn.cdx.json && echo "sbom: cairn.cdx.json"
 
 size:
 	@tools/size $(BUDGET_MIB) $(BUDGET_INIT_MS)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -118,6 +119,20 @@ func (c *Commands) recordRules(ctx context.Context, id session.ID, rules []sessi
 		text[i] = fmt.Sprintf("%s %s %s", r.Effect, r.Action, r.Resource)
 	}
 	return c.journal.Audit.AddEntry(ctx, audit.KindRules, fmt.Sprintf("rules of %s: %s", id, strings.Join(text, "; ")))
+}
+
+// recordGrants records in the audit log what a new session may do without an ask or without a sandbox. Open sessions
+// are not recorded: every session of OpenCode's clients is one, so the entry would tell nothing.
+func (c *Commands) recordGrants(ctx context.Context, r CreateRequest) error {
+	if r.Sandbox == session.SandboxOff {
+		if err := c.journal.Audit.AddEntry(ctx, audit.KindRules, fmt.Sprintf("no sandbox for %s", r.ID)); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(r.Permission, func(rule session.Rule) bool { return rule.Effect == session.Allow }) {
+		return nil
+	}
+	return c.recordRules(ctx, r.ID, r.Permission)
 }
 
 // SetBudget replaces the session's budget; nil removes it.

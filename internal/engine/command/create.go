@@ -27,6 +27,9 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	if s, err := c.findCreated(ctx, r); s != nil || err != nil {
 		return s, err
 	}
+	if err := c.recordGrants(ctx, r); err != nil {
+		return nil, err
+	}
 	scope, release, err := c.locations.Scope(ctx, r.Location)
 	if err != nil {
 		return nil, err
