@@ -53,6 +53,21 @@ func TestUnaskedCommands(t *testing.T) {
 	}
 }
 
+// A confined command cannot signal its supervisor, which ends what it leaves behind.
+func TestConfinedCommandsCannotSignalTheSupervisor(t *testing.T) {
+	if err := cmp.Or(sandbox.Check(), sandbox.CheckSignals()); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	b := tooltest.New(t, withSandbox)
+	b.Rules, b.Confinement = tooltest.AllowAll[:1], strict
+	for range 30 {
+		s := b.Call("bash", tooltest.Input{"command": "kill -0 $PPID && echo reached; true"})
+		if strings.Contains(tooltest.TextOf(s), "reached") {
+			t.Fatal(tooltest.TextOf(s))
+		}
+	}
+}
+
 // withProtection makes a file of the Location read-only as well.
 func withProtection(c *tooltest.Config) {
 	withSupervisor(c)

@@ -136,8 +136,7 @@ var errConfine = errors.New("cannot confine it")
 // confines first if argv says so. The thread remains, because the command is killed when it ends.
 func (o supervisorOrder) startCommand() (pid int, err error) {
 	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
+	go onFollowerThread(func() {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_RESOURCE, 0, 0, 0); err != nil &&
 			!errors.Is(err, unix.EPERM) {
 			started <- fmt.Errorf("drop CAP_SYS_RESOURCE: %w", err) // EPERM: not root, so it has no capabilities
@@ -160,9 +159,21 @@ func (o supervisorOrder) startCommand() (pid int, err error) {
 		}
 		started <- err
 		select {}
-	}()
+	})
 	err = <-started
 	return pid, err
+}
+
+// onFollowerThread runs f locked to a thread that is not the leader of this process. A signal to the process is one to
+// its leader: if that were confined as the command is, the command could send it.
+func onFollowerThread(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() {
+		f()
+		return
+	}
+	go onFollowerThread(f)
+	select {} // holds the leader
 }
 
 // reapChildren waits for all children, sends the exit code of the command, and closes gone when no child is left. Then
