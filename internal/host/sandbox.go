@@ -46,7 +46,11 @@ type cells struct {
 	strict         bool     // the network is closed in the mode strict
 	clients        []string // hidden in the mode strict
 	scratch, cache string   // folders for temporary files of all sessions, and for caches of the project
+	held           string   // the folder for new files with protected names
 	outputs        *tool.Outputs
+
+	dirs []string // the directory and the worktree
+	home string
 }
 
 // newCells returns the sandboxes of a location. The folders of cairn are hidden, since they hold keys and other
@@ -55,7 +59,8 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 	top := cmp.Or(pr.Worktree, pr.Directory)
 	name := sha256.Sum256([]byte(top))
 	c := &cells{
-		scratch: l.scratchDir(), outputs: l.outputs, strict: !cfg.Sandbox.Network,
+		scratch: l.scratchDir(), outputs: l.outputs, strict: !cfg.Sandbox.Network, home: l.dirs.Home,
+		held:  filepath.Join(l.dirs.Data, "held"),
 		cache: filepath.Join(cmp.Or(l.dirs.Cache, l.dirs.Data), "commands", hex.EncodeToString(name[:8])),
 	}
 	c.Network = true
@@ -63,6 +68,7 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 	if top != pr.Directory {
 		c.Write = append(c.Write, top)
 	}
+	c.dirs = slices.Clone(c.Write)
 	for _, w := range cfg.Sandbox.Write {
 		c.Write = append(c.Write, w.In(l.dirs.Home))
 	}
@@ -101,19 +107,21 @@ func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error)
 	}
 	p := c.Policy
 	p.Write = slices.Concat(c.Write, []string{scratch, c.cache})
-	p.Show = slices.Concat(c.Show, c.outputs.List(id))
+	held := filepath.Join(c.held, cmp.Or(string(id), "commands"))
+	p.Show = slices.Concat(c.Show, c.outputs.List(id), []string{held})
+	p.ReadOnly = listProtectedPaths(c.dirs, p.Write, c.home)
 	env := []string{"TMPDIR=" + scratch, "XDG_CACHE_HOME=" + c.cache}
 	if mode != session.SandboxWrites {
 		p.Hide = slices.Concat(c.Hide, c.clients)
 		p.Network = !c.strict
-		return exec.Cell{Policy: p, Env: env}, nil
+		return exec.Cell{Policy: p, Env: env, Held: held}, nil
 	}
 	for name, dir := range map[string]string{ // what does not follow XDG_CACHE_HOME
 		"GOMODCACHE": "go-mod", "npm_config_cache": "npm", "CARGO_HOME": "cargo",
 	} {
 		env = append(env, name+"="+filepath.Join(c.cache, dir))
 	}
-	return exec.Cell{Policy: p, Env: env}, nil
+	return exec.Cell{Policy: p, Env: env, Held: held}, nil
 }
 
 // scratchDir returns the folder for temporary files of commands in the sandbox. The system's has files and sockets of

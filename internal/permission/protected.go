@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,16 +16,20 @@ const read = "read"
 const Edit = "edit"
 
 // Protected is the name of the rule for files that start programs or change permissions later, without asking: git's
-// hooks and settings, cairn's configuration, start-up files of shells and desktops.
+// hooks and settings, the configuration of cairn, of other agents, of editors and of services that build the project,
+// start-up files of shells and desktops.
 const Protected = "protected"
 
 const protectedSource = "built-in: what is written here may run or be obeyed later; a rule that spells its name decides"
 
-// Protected names: directories and files anywhere, and names with a slash outside of the Location, at the end or in the
-// middle of a path.
+// Protected names: directories and files anywhere, names of several parts anywhere, and names outside of the Location,
+// at the end or in the middle of a path.
 var (
-	guardedDirs    = []string{".git", ".cairn", ".opencode"}
-	guardedFiles   = []string{"cairn.json", "cairn.jsonc", "opencode.json", "opencode.jsonc"}
+	guardedDirs  = []string{".git", ".cairn", ".opencode", ".agents", ".claude", ".vscode", ".husky", ".circleci"}
+	guardedFiles = []string{
+		"cairn.json", "cairn.jsonc", "opencode.json", "opencode.jsonc", ".envrc", ".mcp.json", ".gitlab-ci.yml",
+	}
+	guardedBelow   = []string{".github/workflows"}
 	guardedOutside = []string{
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
 		".zprofile", ".zlogin",
@@ -35,6 +40,21 @@ var (
 		".config/opencode", ".local/share/cairn", ".local/share/opencode", ".local/state/cairn", "/etc", "/proc",
 	}
 )
+
+// ProtectedPaths returns the paths below the top of a project, and those below the user's home, "" for none, that
+// protected names have there. Those of a repository's own folder, of which only a part is protected from programs, are
+// missing.
+func ProtectedPaths(top, home string) (paths []string) {
+	for _, name := range slices.Concat(guardedDirs[1:], guardedFiles, guardedBelow) {
+		paths = append(paths, filepath.Join(top, filepath.FromSlash(name)))
+	}
+	for _, name := range guardedOutside {
+		if home != "" && !strings.HasPrefix(name, "/") {
+			paths = append(paths, filepath.Join(home, filepath.FromSlash(name)))
+		}
+	}
+	return paths
+}
 
 // ProtectedName returns the protected name in a path, or "". It ignores case, as some file systems do; a * in a
 // name stands for unknown text.
@@ -48,6 +68,11 @@ func ProtectedName(path string) string {
 	}
 	if name := findProtectedName(parts[len(parts)-1], guardedFiles); name != "" {
 		return name
+	}
+	for _, name := range guardedBelow {
+		if strings.Contains("/"+path+"/", "/"+name+"/") {
+			return name
+		}
 	}
 	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "~") {
 		return ""

@@ -75,6 +75,8 @@ type Confinement struct {
 	Mode session.SandboxMode
 	// IfPossible: without a kernel that can do it, commands run unconfined. Else they do not run then.
 	IfPossible bool
+	// AllowsEdit reports whether a protected file can be changed without an ask, by its resource. Nil: none can be.
+	AllowsEdit func(resource string) bool
 }
 
 // Request is a request for permission for an action on resources.

@@ -21,5 +21,7 @@ func (a *Asks) ChooseConfinement(
 	if by.Policy.Kind == PolicyAllow && d.Effect == session.Ask {
 		d.Effect = session.Allow
 	}
-	return scope.ChooseConfinement(scope.FindAgent(by.Agent), s, d), nil
+	c := scope.ChooseConfinement(scope.FindAgent(by.Agent), s, d)
+	c.AllowsEdit = location.AllowEdits(by.Layers, saved)
+	return c, nil
 }

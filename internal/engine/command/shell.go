@@ -178,7 +178,10 @@ func (c *Commands) runBash(ctx context.Context, in *session.Session, scope *loca
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash",
 		Input: input, Ask: func(context.Context, tool.Request) error { return nil }, Progress: progress.Show,
 		Confine: func(context.Context) (tool.Confinement, error) {
-			return scope.ChooseConfinement(agent, in, location.DecideAnyCommand(scope.RulesFor(agent, in), nil)), nil
+			layers := scope.RulesFor(agent, in)
+			c := scope.ChooseConfinement(agent, in, location.DecideAnyCommand(layers, nil))
+			c.AllowsEdit = location.AllowEdits(layers, nil)
+			return c, nil
 		},
 	})
 	output := printedOutput(s.Output)

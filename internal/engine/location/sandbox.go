@@ -49,3 +49,10 @@ func DecideAnyCommand(layers []permission.Layer, saved []session.Rule) permissio
 		permission.Subject{Action: permission.Shell, Resources: []string{anyCommand}},
 	)
 }
+
+// AllowEdits returns what reports whether a file can be changed without an ask, by its resource.
+func AllowEdits(layers []permission.Layer, saved []session.Rule) func(resource string) bool {
+	return func(resource string) bool {
+		return permission.Evaluate(layers, saved, permission.Edit, resource).Effect == session.Allow
+	}
+}

@@ -89,11 +89,17 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	confined, err := t.confineCall(ctx, call, []string{shell, "-c", in.Command})
+	confined, err := t.confineCall(ctx, call)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	if err := t.askCommand(ctx, call, shell, dir, in); err != nil {
+	requests := t.commandRequests(shell, dir, in)
+	if err := workpath.AskAll(ctx, call, requests); err != nil {
+		return tool.Output{}, err
+	}
+	confined.cell.Policy.ReadOnly = t.listProtected(confined, requests)
+	argv, err := t.wrapCommand(confined, []string{shell, "-c", in.Command})
+	if err != nil {
 		return tool.Output{}, err
 	}
 	if err := dir.RequireDir(); err != nil {
@@ -104,8 +110,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, workpath.FailMoved(dir.Abs)
 	}
 	r := command{
-		argv: confined.argv, supervisor: t.config.Supervisor, dir: dir.Real,
-		env: t.readEnvironment(confined), grace: t.killDelay(),
+		argv: argv, supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
+		grace: t.killDelay(), guard: t.newGuard(confined),
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
 		output: &commandOutput{
 			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),
@@ -133,7 +139,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 }
 
 // readEnvironment returns the environment of a command.
-func (s *execTools) readEnvironment(c confinedCommand) []string {
+func (s *execTools) readEnvironment(c confinement) []string {
 	config := s.config
 	config.Env = slices.Concat(config.Env, c.cell.Env)
 	return config.Environment()
@@ -171,7 +177,7 @@ func (t *bashTool) killDelay() time.Duration {
 	return 800 * time.Millisecond
 }
 
-func (in bashInput) formatOutput(done commandResult, timeout time.Duration, as confinedCommand) tool.Output {
+func (in bashInput) formatOutput(done commandResult, timeout time.Duration, as confinement) tool.Output {
 	text := done.out.Text
 	if text == "" {
 		text = "(no output)"

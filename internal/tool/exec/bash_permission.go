@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,15 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// askCommand asks for what the command would do: for directories outside of the Location, for files that it reads or
-// writes, and for each command in it. The answer "always" allows the words that name each command.
-func (t *bashTool) askCommand(
-	ctx context.Context, call tool.Call, program string, dir workpath.Path, in bashInput,
-) error {
-	return workpath.AskAll(ctx, call, t.commandRequests(program, dir, in))
-}
-
-// commandRequests returns the permission requests for the paths that the command reaches, then for what it runs.
+// commandRequests returns the permission requests of a command: for directories outside of the Location, for files that
+// it reads or writes, and for each command in it. The answer "always" allows the words that name each command.
 func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInput) []tool.Request {
 	reached := &reachedPaths{tools: t, dirs: []string{dir.Real}}
 	reached.addOutside(dir)

@@ -35,6 +35,7 @@ type command struct {
 	processes  int // limit of processes at a time; needs a supervisor
 	output     *commandOutput
 	quiet      bool // discard standard error
+	guard      *protectedGuard
 }
 
 // commandResult is the outcome of a command.
@@ -86,6 +87,7 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	}
 	_ = read.SetReadDeadline(time.Now().Add(drainTime))
 	copying.Wait()
+	o.addNote(r.guard.check())
 	close(stop)
 	showing.Wait()
 	f.exit, f.signal = p.exit, p.signal
@@ -125,6 +127,7 @@ func (r command) startProcess(output *os.File) (*process, error) {
 		isolated := r
 		isolated.argv = argv
 		if p, err := isolated.startWith(attr, output); err == nil {
+			r.guard.skipExisting()
 			return p, nil
 		} // this system forbids namespaces
 	}
@@ -164,6 +167,7 @@ func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process
 		runtime.UnlockOSThread()
 		if stays {
 			_ = p.cmd.Wait()
+			_ = r.guard.check() // what was left behind has ended
 		}
 	}()
 	if err := <-started; err != nil {
@@ -232,6 +236,16 @@ func (o *commandOutput) formatTail() string {
 		text = "...\n\n" + text
 	}
 	return text
+}
+
+// addNote adds a paragraph to the output, unless it is empty.
+func (o *commandOutput) addNote(text string) {
+	if text == "" {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, _ = o.capture.Write([]byte("\n" + text + "\n"))
 }
 
 func (o *commandOutput) countBytes() int64 {

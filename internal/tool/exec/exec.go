@@ -46,6 +46,7 @@ type Config struct {
 type Cell struct {
 	Policy sandbox.Policy
 	Env    []string // NAME=value: where programs put temporary files and caches
+	Held   string   // the folder for new files whose names are protected; "" keeps them where they are
 }
 
 // SuperviseWord is the argument of the program that the arguments for Supervise follow.

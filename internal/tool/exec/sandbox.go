@@ -6,48 +6,99 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// confinedCommand is a command line and the sandbox that it runs in.
-type confinedCommand struct {
-	argv []string
-	mode session.SandboxMode // "" if the configuration has no sandboxes
-	cell Cell
+// confinement is the sandbox of a command.
+type confinement struct {
+	mode       session.SandboxMode // "" if the configuration has no sandboxes
+	cell       Cell
+	allowsEdit func(resource string) bool // see tool.Confinement
 }
 
-// confineCall returns the command line of a call in the sandbox of its session.
-func (s *execTools) confineCall(ctx context.Context, call tool.Call, argv []string) (confinedCommand, error) {
+// confineCall returns the sandbox for a call of a session.
+func (s *execTools) confineCall(ctx context.Context, call tool.Call) (confinement, error) {
 	var as tool.Confinement
 	if call.Confine != nil {
 		var err error
 		if as, err = call.Confine(ctx); err != nil {
-			return confinedCommand{}, err
+			return confinement{}, err
 		}
 	}
-	return s.confineCommand(as, call.SessionID, argv)
+	return s.chooseSandbox(as, call.SessionID)
 }
 
-// confineCommand returns the command line that runs argv confined. If the sandbox is not available, it fails, unless
-// the confinement is only wanted if it is possible.
-func (s *execTools) confineCommand(as tool.Confinement, id session.ID, argv []string) (confinedCommand, error) {
-	free := confinedCommand{argv: argv, mode: as.Mode}
+// chooseSandbox returns the sandbox for a command. If it is not available, chooseSandbox fails, unless the sandbox is
+// only wanted if it is possible.
+func (s *execTools) chooseSandbox(as tool.Confinement, id session.ID) (confinement, error) {
+	c := confinement{mode: as.Mode, allowsEdit: as.AllowsEdit}
 	if !as.Mode.IsConfined() {
-		return free, nil
+		return c, nil
 	}
 	cell, err := s.openCell(as.Mode, id)
 	if err != nil && as.IfPossible {
 		s.warn.Do(func() { s.config.Log.Warn("commands that run without an ask are not confined", "reason", err) })
-		free.mode = session.SandboxOff
-		return free, nil
+		c.mode = session.SandboxOff
+		return c, nil
 	}
 	if err != nil {
-		return free, tool.Failf("Commands must run in the sandbox, but %v. No command was run. Tell the user.", err)
+		return c, tool.Failf("Commands must run in the sandbox, but %v. No command was run. Tell the user.", err)
 	}
-	wrapped, err := cell.Policy.WrapCommand(s.config.Supervisor[0], argv)
-	return confinedCommand{argv: wrapped, mode: as.Mode, cell: cell}, err
+	c.cell = cell
+	return c, nil
+}
+
+// newGuard returns the guard of the command's protected paths.
+func (s *execTools) newGuard(c confinement) *protectedGuard {
+	return newProtectedGuard(c.cell.Policy.ReadOnly, c.cell.Held, s.config.Log)
+}
+
+// wrapCommand returns the command line that runs argv in the sandbox.
+func (s *execTools) wrapCommand(c confinement, argv []string) ([]string, error) {
+	if !c.mode.IsConfined() {
+		return argv, nil
+	}
+	return c.cell.Policy.WrapCommand(s.config.Supervisor[0], argv)
+}
+
+// listProtected returns the protected paths that stay read-only for a command: those that no rule and no answered
+// request allows to change.
+func (s *execTools) listProtected(c confinement, answered []tool.Request) (kept []string) {
+	var approved []string
+	for _, r := range answered {
+		if r.Action == permission.Edit {
+			approved = append(approved, r.Resources...)
+		}
+	}
+	for _, path := range c.cell.Policy.ReadOnly {
+		if name := s.nameResource(path); !isApproved(name, approved) && !c.isEditAllowed(name) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
+}
+
+// nameResource returns the text that permission rules match for a path.
+func (s *execTools) nameResource(path string) string {
+	if found, err := s.config.Paths.Resolve(path); err == nil {
+		return found.Resource()
+	}
+	return path
+}
+
+// isApproved reports whether one of the approved resources is the named one, lies below it or contains it.
+func isApproved(name string, approved []string) bool {
+	return slices.ContainsFunc(approved, func(a string) bool {
+		return permission.Match(a, name) || strings.HasPrefix(a, name+"/") || strings.HasPrefix(name, a+"/")
+	})
+}
+
+// isEditAllowed reports whether the rules allow changing a file, or any file in the directory, of this name.
+func (c confinement) isEditAllowed(name string) bool {
+	return c.allowsEdit != nil && (c.allowsEdit(name) || c.allowsEdit(name+"/some-file"))
 }
 
 // ConfinePrefix returns the words before a command line, and the environment, with which it runs in a mode. The
@@ -98,18 +149,23 @@ func (s *execTools) describeSandbox() string {
 
 // refusals are the words of programs for what a sandbox forbids.
 var refusals = []string{
-	"Read-only file system", "read-only file system", "ermission denied", "EACCES", "EROFS", "peration not permitted",
+	"Read-only file system", "read-only file system", "resource busy",
+	"ermission denied", "EACCES", "EROFS", "peration not permitted",
 	"unction not implemented",
 }
 
 // explainRefusal returns a note if the sandbox may be why a command failed; "" if not.
-func (c confinedCommand) explainRefusal(exit int, output string) string {
+func (c confinement) explainRefusal(exit int, output string) string {
 	isRefusal := func(words string) bool { return strings.Contains(output, words) }
 	if len(c.cell.Policy.Write) == 0 || exit == 0 || !slices.ContainsFunc(refusals, isRefusal) {
 		return ""
 	}
 	note := "It ran in the sandbox (" + string(c.mode) + "): it writes only below " +
 		strings.Join(c.cell.Policy.Write, ", ")
+	if strings.Contains(output, "ead-only file system") || strings.Contains(output, "resource busy") {
+		note += ", and protected files (git's settings and hooks, settings of editors, agents and CI) only if the " +
+			"command line names them and the user permits it"
+	}
 	if !c.cell.Policy.Network {
 		note += ", and has no network"
 	}

@@ -1,0 +1,154 @@
+package host
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+)
+
+// Bounds of the repositories whose settings are protected.
+const (
+	maxNested     = 200 // directories in which a nested repository is looked for
+	maxSubmodules = 100
+	maxModulePath = 6 // parts of a submodule's name
+)
+
+// listProtectedPaths returns the protected paths below the directories that commands may write to, whether they exist
+// or not: those of the project's directories, of their repositories, of repositories and submodules directly below, and
+// start-up files in the user's home.
+//
+// A repository that a command makes is not protected before the next command, so that git init and git clone work.
+func listProtectedPaths(dirs, writable []string, home string) []string {
+	var p protectedPaths
+	for _, dir := range dirs {
+		p = append(p, permission.ProtectedPaths(dir, "")...)
+		p.addRepository(filepath.Join(dir, ".git"))
+		p.addNested(dir)
+	}
+	startup := permission.ProtectedPaths(home, home)
+	p = append(p, startup...)
+	isWritable := func(path string) bool {
+		return slices.ContainsFunc(writable, func(dir string) bool { return isStrictlyBelow(dir, path) })
+	}
+	p = slices.DeleteFunc(p, func(path string) bool { return !isWritable(path) })
+	slices.Sort(p)
+	return slices.Compact(p)
+}
+
+// isStrictlyBelow reports whether path is below dir.
+func isStrictlyBelow(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}
+
+// protectedPaths collects paths.
+type protectedPaths []string
+
+// addRepository adds what makes git run programs, of a folder or a file named .git. A missing one adds nothing.
+func (p *protectedPaths) addRepository(git string) {
+	info, err := os.Stat(git)
+	if err != nil {
+		return
+	}
+	if !info.IsDir() { // a linked worktree or a submodule
+		*p = append(*p, git)
+		dir, ok := strings.CutPrefix(readStart(git), "gitdir: ")
+		if !ok {
+			return
+		}
+		git = joinFrom(filepath.Dir(git), dir)
+	}
+	p.addFolder(git)
+	if common := readStart(filepath.Join(git, "commondir")); common != "" {
+		p.addFolder(joinFrom(git, common))
+	}
+}
+
+// addFolder adds the settings and hooks of a repository and of its submodules. A folder with a file commondir takes its
+// settings from elsewhere.
+func (p *protectedPaths) addFolder(git string) {
+	for _, name := range []string{"config", "config.worktree", "commondir", "hooks"} {
+		*p = append(*p, filepath.Join(git, name))
+	}
+	left := maxSubmodules
+	p.addModules(filepath.Join(git, "modules"), maxModulePath, &left)
+}
+
+// addModules adds the repositories of submodules below a folder. A name may have several parts.
+func (p *protectedPaths) addModules(dir string, depth int, left *int) {
+	if depth == 0 {
+		return
+	}
+	for _, name := range listFolders(dir, *left) {
+		path := filepath.Join(dir, name)
+		if *left--; *left < 0 {
+			return
+		}
+		if _, err := os.Lstat(filepath.Join(path, "HEAD")); err != nil {
+			p.addModules(path, depth-1, left)
+			continue
+		}
+		for _, file := range []string{"config", "config.worktree", "commondir", "hooks"} {
+			*p = append(*p, filepath.Join(path, file))
+		}
+		p.addModules(filepath.Join(path, "modules"), depth-1, left)
+	}
+}
+
+// addNested adds the repositories in the folders of a directory, and the places of its submodules.
+func (p *protectedPaths) addNested(top string) {
+	for _, name := range listFolders(top, maxNested) {
+		if name != ".git" {
+			p.addRepository(filepath.Join(top, name, ".git"))
+		}
+	}
+	for line := range strings.Lines(readStart(filepath.Join(top, ".gitmodules"))) {
+		key, value, _ := strings.Cut(line, "=")
+		if path := strings.TrimSpace(value); strings.TrimSpace(key) == "path" && filepath.IsLocal(path) {
+			p.addRepository(filepath.Join(top, path, ".git"))
+		}
+	}
+}
+
+// listFolders returns the names of at most n directories.
+func listFolders(dir string, n int) (names []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if e.IsDir() && len(names) < n {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// maxSettings bounds what is read of a file of git, in bytes.
+const maxSettings = 64 << 10
+
+// readStart returns the start of a regular file, without blanks around it; "" for another one.
+func readStart(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // opening a FIFO blocks
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	text, _ := io.ReadAll(io.LimitReader(f, maxSettings))
+	return strings.TrimSpace(string(text))
+}
+
+// joinFrom returns the path that is relative to dir unless it is absolute.
+func joinFrom(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,85 @@
+package host
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// runGit runs git commands in a directory, one a line.
+func runGit(t *testing.T, dir, script string) {
+	t.Helper()
+	cmd := exec.Command("bash", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(
+		os.Environ(),
+		"HOME="+t.TempDir(),
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@b",
+		"GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@b",
+		"GIT_ALLOW_PROTOCOL=file",
+	)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+func TestListProtectedPaths(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git here")
+	}
+	top, home := t.TempDir(), t.TempDir()
+	runGit(t, top, `git init -q part; git -C part commit -q --allow-empty -m a
+		git init -q main; cd main; git commit -q --allow-empty -m a
+		git -c protocol.file.allow=always submodule --quiet add --name lib/part ../part deep/part
+		git worktree add -q ../linked; git init -q nested; git init -q deep/new`)
+	main, linked := filepath.Join(top, "main"), filepath.Join(top, "linked")
+	for name, c := range map[string]struct {
+		dirs, writable []string
+		has, lacks     []string
+	}{
+		"repository": {
+			[]string{main},
+			[]string{main},
+			[]string{
+				main + "/.git/config", main + "/.git/hooks", main + "/.git/commondir", main + "/.git/modules/lib/part/config",
+				main + "/.git/modules/lib/part/hooks", main + "/deep/part/.git", main + "/nested/.git/config", main + "/.envrc",
+				main + "/.github/workflows", main + "/cairn.json", main + "/.claude",
+			},
+			[]string{main + "/.git", main + "/deep/new/.git/config", home + "/.bashrc", main + "/.bashrc", home + "/.claude"},
+		},
+		"linked worktree": {
+			[]string{linked},
+			[]string{linked},
+			[]string{linked + "/.git", linked + "/.vscode"},
+			[]string{main + "/.git/config"},
+		},
+		"linked worktree and its repository": {
+			[]string{linked},
+			[]string{linked, main + "/.git"},
+			[]string{linked + "/.git", main + "/.git/config", main + "/.git/worktrees/linked/commondir"},
+			nil,
+		},
+		"no repository": {[]string{home}, []string{top}, nil, []string{home + "/.envrc"}},
+		"settings folder": {
+			[]string{main}, []string{home}, []string{home + "/.config/fish", home + "/.bashrc"}, []string{home},
+		},
+	} {
+		got := listProtectedPaths(c.dirs, c.writable, home)
+		for _, path := range c.has {
+			if !slices.Contains(got, path) {
+				t.Errorf("%s: %s is missing in\n%s", name, path, strings.Join(got, "\n"))
+			}
+		}
+		for _, path := range c.lacks {
+			if slices.Contains(got, path) {
+				t.Errorf("%s: %s is protected", name, path)
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package exec_test
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/tooltest"
+)
+
+// newProtectedBench returns a Location whose protected names are .git/config, .git/hooks, .envrc and .vscode.
+func newProtectedBench(t *testing.T) *tooltest.Bench {
+	t.Helper()
+	if err := cmp.Or(sandbox.Check(), sandbox.CheckReadOnly()); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	b := tooltest.New(t, func(c *tooltest.Config) {
+		withSupervisor(c)
+		dir := c.Exec.Paths.Directory
+		c.Exec.Sandbox = func(session.SandboxMode, session.ID) (exec.Cell, error) {
+			p := sandbox.Policy{Write: []string{dir}, Hide: []string{c.Exec.Outputs.Dir}, Network: true}
+			for _, name := range []string{".git/config", ".git/hooks", ".envrc", ".vscode"} {
+				p.ReadOnly = append(p.ReadOnly, filepath.Join(dir, name))
+			}
+			return exec.Cell{Policy: p, Held: filepath.Join(filepath.Dir(dir), "held")}, nil
+		}
+	})
+	b.Confinement = tool.Confinement{Mode: session.SandboxWrites}
+	b.WriteFile(".git/config", "old\n")
+	b.WriteFile(".git/hooks/pre-commit", "old\n")
+	return b
+}
+
+// A protected file can be changed by a command whose request for it was answered, or that a rule allows, and by no
+// other.
+func TestApprovedProtectedFile(t *testing.T) {
+	everything := session.Rule{Action: "*", Resource: "*", Effect: session.Allow}
+	named := session.Rule{Action: "edit", Resource: ".git/config", Effect: session.Allow}
+	for name, c := range map[string]struct {
+		command    string
+		rules      []session.Rule
+		allowsEdit bool
+		want       string
+	}{
+		"named and refused":    {"echo new > .git/config", []session.Rule{everything}, false, "old\n"},
+		"named and allowed":    {"echo new > .git/config", []session.Rule{everything, named}, false, "new\n"},
+		"not named":            {"sh write.sh", []session.Rule{everything}, false, "old\n"},
+		"not named, with rule": {"sh write.sh", []session.Rule{everything}, true, "new\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newProtectedBench(t)
+			b.Rules = c.rules
+			b.WriteFile("write.sh", "echo new > .git/config; echo new > .git/hooks/pre-commit\n")
+			if c.allowsEdit {
+				b.Confinement.AllowsEdit = func(resource string) bool { return resource == ".git/config" }
+			}
+			s := b.Call("bash", tooltest.Input{"command": c.command})
+			if got := b.ReadFile(".git/config"); got != c.want {
+				t.Errorf("the file is %q: %s", got, tooltest.TextOf(s))
+			}
+			if got := b.ReadFile(".git/hooks/pre-commit"); got != "old\n" {
+				t.Errorf("the hook is %q: %s", got, tooltest.TextOf(s))
+			}
+		})
+	}
+}
+
+// A new file with a protected name is moved away when the command, the job, or what it left behind ends.
+func TestNewProtectedFile(t *testing.T) {
+	b := newProtectedBench(t)
+	b.WriteFile("write.sh", "mkdir .vscode; echo new > .vscode/tasks.json; ln -s x .envrc; echo ordinary > other\n")
+	s := b.Call("bash", tooltest.Input{"command": "sh write.sh"})
+	held, _ := filepath.Glob(b.OutsidePath("held/*/.vscode/tasks.json"))
+	if len(held) != 1 {
+		t.Fatalf("held: %q: %s", held, tooltest.TextOf(s))
+	}
+	tooltest.MustContain(t, tooltest.TextOf(s), b.Path(".envrc")+" was created", "moved to "+filepath.Dir(held[0]))
+	for _, name := range []string{".vscode", ".envrc"} {
+		if _, err := os.Lstat(b.Path(name)); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+	if b.ReadFile(held[0]) != "new\n" || b.ReadFile("other") != "ordinary\n" {
+		t.Error("the files are not whole")
+	}
+	b.Confinement.AllowsEdit = func(resource string) bool { return resource == ".vscode/some-file" }
+	s = b.Call("bash", tooltest.Input{"command": "sh write.sh"})
+	if text := tooltest.TextOf(s); b.ReadFile(".vscode/tasks.json") != "new\n" ||
+		strings.Contains(text, ".vscode was") {
+		t.Error("a rule allows it: ", text)
+	}
+}
+
+// What a command leaves behind makes no protected file either.
+func TestLeftoverCreatesProtectedFile(t *testing.T) {
+	b := newProtectedBench(t)
+	b.WriteFile("write.sh", "until test -e go; do sleep 0.01; done; echo new > .envrc; touch done\n")
+	b.Call("bash", tooltest.Input{"command": "sh write.sh > /dev/null 2>&1 &"})
+	b.WriteFile("go", "")
+	waitUntil(t, func() bool {
+		held, _ := filepath.Glob(b.OutsidePath("held/*/.envrc"))
+		return len(held) == 1
+	})
+	if _, err := os.Lstat(b.Path(".envrc")); err == nil {
+		t.Error(".envrc is there")
+	}
+}
+
+// waitUntil waits for a condition.
+func waitUntil(t *testing.T, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not happen")
+		}
+	}
+}
