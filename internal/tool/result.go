@@ -1,6 +1,10 @@
 package tool
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
+	"strings"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -28,4 +32,14 @@ func EncodeObject(v any) jsontext.Value {
 // TextOutput returns a result of a text and a structured value.
 func TextOutput(title, text string, structured any) Output {
 	return Output{Title: title, Content: session.TextContent(text), Structured: EncodeObject(structured)}
+}
+
+// MarkUntrusted wraps text from outside in tags that name its source. The text cannot end them: the id of the tags is a
+// hash of the call's id and of the text itself, so that the same call gives the same result.
+func MarkUntrusted(call Call, source, text string) string {
+	sum := sha256.Sum256([]byte(call.CallID + "\x00" + source + "\x00" + text))
+	id := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
+	source = strings.NewReplacer(`"`, "%22", "<", "%3C", ">", "%3E", "\n", " ", "\r", " ").Replace(source)
+	return `<untrusted-content id="` + id + `" source="` + source + "\">\n" + text +
+		"\n</untrusted-content id=\"" + id + "\">"
 }

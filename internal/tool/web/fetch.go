@@ -76,7 +76,7 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return p.formatOutput(u, in.formatOrDefault())
+	return p.formatOutput(call, u, in.formatOrDefault())
 }
 
 // hostPattern returns the pattern for all pages of the URL's host and port.
@@ -126,7 +126,7 @@ func formatRedirect(from, to *url.URL) tool.Output {
 }
 
 // formatOutput returns the page in the format; an image or a PDF as media.
-func (p *page) formatOutput(asked *url.URL, format string) (tool.Output, error) {
+func (p *page) formatOutput(call tool.Call, asked *url.URL, format string) (tool.Output, error) {
 	title := asked.String()
 	if p.mime != "" {
 		title += " (" + p.mime + ")"
@@ -147,5 +147,5 @@ func (p *page) formatOutput(asked *url.URL, format string) (tool.Output, error) 
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return tool.TextOutput(title, text, info), nil
+	return tool.TextOutput(title, tool.MarkUntrusted(call, p.url.String(), text), info), nil
 }

@@ -115,10 +115,10 @@ func (t *searchTool) Run(ctx context.Context, call tool.Call) (tool.Output, erro
 	}
 	if text == "" {
 		text = "Nothing was found. Try other words."
+	} else {
+		text = tool.MarkUntrusted(call, "websearch", truncateRunes(text, in.ContextMaxCharacters))
 	}
-	return tool.TextOutput(
-		"Web search: "+in.Query, truncateRunes(text, in.ContextMaxCharacters), map[string]any{"provider": t.Name},
-	), nil
+	return tool.TextOutput("Web search: "+in.Query, text, map[string]any{"provider": t.Name}), nil
 }
 
 func (q Query) withDefaults() Query {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -108,7 +109,15 @@ func (w *world) fetch(url string) tool.Settlement {
 	return w.run("webfetch", map[string]any{"url": url})
 }
 
+// text returns a result without the tags around text from outside.
 func text(s tool.Settlement) string {
+	return untrustedTag.ReplaceAllString(rawText(s), "")
+}
+
+var untrustedTag = regexp.MustCompile(`^<untrusted-content id="[a-z2-7]{16}" source="[^"<>]*">\n` +
+	`|\n</untrusted-content id="[a-z2-7]{16}">$`)
+
+func rawText(s tool.Settlement) string {
 	if s.Error != nil {
 		return "ERROR " + s.Error.Message
 	}
