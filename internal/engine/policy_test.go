@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -83,4 +86,67 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A refused command tells the model which part of it cannot be read and how to write it: where a rule denies, where
+// asks are denied, and where they end the work.
+func TestRefusedCommandSaysHowToWriteIt(t *testing.T) {
+	ask := session.Rule{Action: "bash", Resource: "*", Effect: session.Ask}
+	for policy, rule := range map[session.AskPolicy]session.Rule{
+		"deny": ask, "fail": ask, "wait:1s": ask,
+		"allow": {Action: "bash", Resource: "echo *", Effect: session.Deny}, // a rule that may forbid it
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				call := script.Step{Call: &script.Call{ID: "c", Name: "does", Arguments: jsontext.Value(`{}`)}}
+				w := newWorld(t, script.Script{Turns: []script.Turn{
+					{Steps: []script.Step{call}}, {Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}},
+				}})
+				defer w.close(t)
+				run := func(ctx context.Context, call tool.Call, _ toolInput) (tool.Output, error) {
+					return tool.Output{}, call.Ask(ctx, tool.Request{Action: "bash", Resources: []string{"ls; echo $(date)"}})
+				}
+				does := tool.Definition{Name: "does", Description: "does", Schema: jsontext.Value(`{"type":"object"}`)}
+				if _, err := w.tools.Register(&testTool{does, run}); err != nil {
+					t.Fatal(err)
+				}
+				id := family(t, w, rule)[0]
+				_, err := w.engine.Commands.AdmitPrompt(
+					t.Context(), command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: policy},
+				)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Second) // of the bubble
+				synctest.Wait()
+				const want = "contains a command substitution or arithmetic $(...) at byte 10; " +
+					"run the inner command first and write its output here"
+				if got := failureOf(t, w, id); !strings.Contains(got, want) {
+					t.Errorf("the call says %q", got)
+				}
+			})
+		})
+	}
+}
+
+// failureOf returns the error of the only call of the session.
+func failureOf(t *testing.T, w *world, id session.ID) (text string) {
+	t.Helper()
+	err := w.store.View(t.Context(), func(r store.Reader) error {
+		ms, err := store.ReadMessages(r, id, store.MessageQuery{After: -1, Limit: 10})
+		for _, m := range ms {
+			if a, ok := m.(*session.Assistant); ok {
+				for _, p := range a.Content {
+					if c, ok := p.(*session.Tool); ok && c.State.Error != nil {
+						text = c.State.Error.Message
+					}
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -130,11 +130,6 @@ func guardDecision(action string, t target) *Decision {
 	if name == "" {
 		return nil
 	}
-	return protectedAsk(name, t)
-}
-
-// protectedAsk returns the ask for a change of a path with the protected name.
-func protectedAsk(name string, t target) *Decision {
 	r := session.Rule{Action: Edit, Resource: name, Effect: session.Ask}
 	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text}
 }

@@ -9,21 +9,12 @@ import (
 // Tree is a directory that a command reads recursively.
 type Tree struct {
 	Dir   string                            // resource
-	Maybe bool                              // only for some values of unknown text
 	Files func() (files []string, all bool) // the resources of its files; all is false if there are too many
 }
 
 // decideTree decides about reading the files below the directory: about each of them, or, if there are too many, about
-// any file there. If it is uncertain that they are read, a deny becomes an ask.
+// any file there.
 func decideTree(layers []Layer, approvals []session.Rule, t Tree) Decision {
-	d := t.decide(layers, approvals)
-	if t.Maybe && d.Effect == session.Deny {
-		d.Effect, d.Possible, d.Firm = session.Ask, true, true
-	}
-	return d
-}
-
-func (t Tree) decide(layers []Layer, approvals []session.Rule) Decision {
 	some := decide(layers, nil, read, target{text: path.Join(t.Dir, string(rune(hole))), open: true})
 	if some.Effect == session.Allow || some.Effect == session.Deny && !some.Possible {
 		return some

@@ -163,3 +163,32 @@ func TestNoCommandWithoutSandbox(t *testing.T) {
 		}
 	}
 }
+
+// What rules cannot see where all commands are allowed, the sandbox stops: writes outside and to protected files whose
+// paths do not stand in the line. Without a sandbox they are done.
+func TestHiddenPathsAreConfined(t *testing.T) {
+	if err := cmp.Or(sandbox.Check(), sandbox.CheckReadOnly()); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	for _, confined := range []bool{false, true} {
+		b := tooltest.New(t, withProtection)
+		b.Rules = tooltest.AllowAll[:1]
+		if confined {
+			b.Confinement = tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
+		}
+		for _, command := range []string{
+			`d=..; { echo x; } > $d/new`, `eval 'echo x > .'"$(echo ./new)"`, `cd "$(echo ..)" && echo x > new`,
+			`sh -c 'echo x > "$1$1/n"ew' _ .`, "cat > .$(echo ./new) <<E\nx\nE",
+			`d=.gi; { echo x; } > ${d}t/config`, `cd ."$(echo g)"it && echo x > config`, `tee ."$(echo g)"it/config <<< x`,
+		} {
+			b.WriteFile(".git/config", "")
+			s := b.Call("bash", tooltest.Input{"command": command})
+			_, err := os.Stat(b.OutsidePath("new"))
+			wrote := err == nil || b.ReadFile(".git/config") != ""
+			if s.Denial != nil || wrote == confined {
+				t.Errorf("confined %t: %s: wrote %t: %s", confined, command, wrote, tooltest.TextOf(s))
+			}
+			_ = os.Remove(b.OutsidePath("new"))
+		}
+	}
+}
