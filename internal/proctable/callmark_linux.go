@@ -1,8 +1,8 @@
 package proctable
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -13,8 +13,8 @@ import (
 
 // A call mark is the hard limit of RLIMIT_RTTIME that the processes of a tool call have. Every descendant inherits it,
 // whatever it does to its environment, its session and its parents, and only a process with CAP_SYS_RESOURCE in the
-// initial user namespace can raise it (setrlimit(2)). It is read of every process of the same user, also of those that
-// are not dumpable. The limit is decades of CPU time, so it limits nothing.
+// initial user namespace can raise it (setrlimit(2)). It can be read of every process, also of those that are not
+// dumpable or belong to another user or group. The limit is decades of CPU time, so it limits nothing.
 
 // NewCallMark returns a mark for one call. It is lower than the limit of this process, which may have a mark itself.
 func NewCallMark() uint64 {
@@ -33,42 +33,28 @@ func OwnCallMark() uint64 {
 	return mark
 }
 
-// CallMark returns the mark of a process, of this one for 0; the largest number if it has none. A process can lower its
-// mark, to 0 as well. ok is false if the process does not exist, belongs to another user, or cannot be read.
+// CallMark returns the mark of a process, of this one for 0. A process without one has the largest, and a process can
+// lower its mark, to 0 as well. ok is false if the mark cannot be read, as that of a process that has exited.
 func CallMark(pid int) (mark uint64, ok bool) {
 	var limit unix.Rlimit
 	err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit)
-	if err == nil {
-		return limit.Max, true
+	if errors.Is(err, unix.EPERM) { // another user or group; its limits are a file that all can read
+		return readRealtimeLimit(pid)
 	}
-	if err != unix.EPERM {
-		return 0, false
-	}
-	return readLimitsFile(pid) // a process of another user, or with another group id
+	return limit.Max, err == nil
 }
 
-// readLimitsFile returns the mark of a process of this user from /proc/PID/limits.
-func readLimitsFile(pid int) (mark uint64, ok bool) {
-	dir := fmt.Sprintf("/proc/%d", pid)
-	var st unix.Stat_t
-	if err := unix.Stat(dir, &st); err != nil || int(st.Uid) != os.Getuid() {
+// readRealtimeLimit returns the hard limit of RLIMIT_RTTIME from /proc/PID/limits.
+func readRealtimeLimit(pid int) (uint64, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
+	_, line, ok := strings.Cut(string(text), "\nMax realtime timeout ")
+	fields := strings.Fields(line) // soft, hard, unit
+	if err != nil || !ok || len(fields) < 2 {
 		return 0, false
 	}
-	text, err := os.ReadFile(dir + "/limits")
-	if err != nil {
-		return 0, false
+	if fields[1] == "unlimited" {
+		return unix.RLIM_INFINITY, true
 	}
-	for line := range strings.Lines(string(text)) {
-		rest, found := strings.CutPrefix(line, "Max realtime timeout")
-		fields := strings.Fields(rest)
-		if !found || len(fields) < 2 {
-			continue
-		}
-		if fields[1] == "unlimited" {
-			return math.MaxUint64, true
-		}
-		mark, err := strconv.ParseUint(fields[1], 10, 64)
-		return mark, err == nil
-	}
-	return 0, false
+	limit, err := strconv.ParseUint(fields[1], 10, 64)
+	return limit, err == nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,6 +15,10 @@ const markWord = "bear-a-call-mark"
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != markWord {
 		os.Exit(m.Run())
+	}
+	if own, err := strconv.ParseUint(os.Args[2], 10, 64); err == nil { // only a lower limit, and the next mark
+		fmt.Println(SetCallMark(own), NewCallMark())
+		return
 	}
 	mark := NewCallMark()
 	if err := SetCallMark(mark); err != nil {
@@ -40,10 +45,20 @@ func TestCallMark(t *testing.T) {
 	if err != nil || len(lines) != 2 || !strings.Contains(lines[1], " "+lines[0]+" ") {
 		t.Fatalf("%v: a descendant of a process with the mark %s has:\n%s", err, lines[0], out)
 	}
-	if mark, ok := CallMark(1 << 30); ok {
-		t.Errorf("a process that does not exist has the mark %d", mark)
+	if _, ok := CallMark(1 << 30); ok {
+		t.Error("a process that does not exist has a mark")
 	}
-	if mark, ok := readLimitsFile(os.Getpid()); !ok || mark != none {
-		t.Errorf("%d in the file, %d by the call", mark, none)
+	if mark, ok := readRealtimeLimit(os.Getpid()); !ok || mark != none {
+		t.Errorf("/proc has the mark %d, %v; want %d", mark, ok, none)
+	}
+}
+
+// A process below the lowest mark still starts commands, with a mark that it may set.
+func TestLowestCallMark(t *testing.T) {
+	for limit, want := range map[string]string{"3": "<nil> 1\n", "1": "<nil> 0\n", "0": "<nil> 0\n"} {
+		out, err := exec.Command(os.Args[0], markWord, limit).CombinedOutput()
+		if err != nil || string(out) != want {
+			t.Errorf("%v: with the limit %s, a new mark is %q, want %q", err, limit, out, want)
+		}
 	}
 }

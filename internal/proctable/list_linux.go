@@ -32,6 +32,12 @@ func List() []Process {
 	}
 }
 
+// ReadParent returns the parent of a process, 0 for one that has none or does not exist.
+func ReadParent(pid int) int {
+	p, _ := readProcess(strconv.Itoa(pid))
+	return p.Parent
+}
+
 // readProcess reads an entry of /proc; ok is false if it is not a process.
 func readProcess(name string) (Process, bool) {
 	if name[0] < '0' || name[0] > '9' {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -57,6 +58,13 @@ func runEvader() bool {
 	case strings.HasPrefix(mode, "daemon "):
 		spawn("call " + strings.TrimPrefix(mode, "daemon "))
 		return true
+	case mode == "call sg": // as sg(1) does: a program with a group of its own makes it the group of another one
+		if err := syscall.Setresgid(otherGroup, otherGroup, otherGroup); err != nil {
+			panic(err)
+		}
+		path := filepath.Join(filepath.Dir(os.Args[0]), "server.test")
+		_ = os.Setenv(evadeMode, "call plain")
+		panic(unix.Exec(path, []string{path}, os.Environ()))
 	}
 	_, _ = os.NewFile(3, "parent").Read(make([]byte, 1)) // until the parent has exited
 	e := evader{os.Getenv(evadeTo), os.Getenv(evadeBearer)}
@@ -72,6 +80,9 @@ func spawn(mode string) {
 		panic(err)
 	}
 	cmd := exec.Command(os.Args[0])
+	if mode == "call sg" || mode == "call setgid" {
+		cmd = exec.Command(setgidProgram())
+	}
 	cmd.Env, cmd.Stdout, cmd.ExtraFiles = append(os.Environ(), evadeMode+"="+mode), os.Stdout, []*os.File{parent}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -79,10 +90,13 @@ func spawn(mode string) {
 	}
 }
 
+// setgidProgram is this program with the mode setgid for otherGroup, which TestEvasionsAsUser makes.
+func setgidProgram() string { return filepath.Join(filepath.Dir(os.Args[0]), "setgid.test") }
+
 // evade calls the server and returns the statuses of the responses.
 func (e evader) evade(mode string) string {
 	switch mode {
-	case "plain", "mark is 0":
+	case "plain", "mark is 0", "setgid":
 		return e.call(e.dial())
 	case "not dumpable":
 		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -221,7 +235,11 @@ func TestEvasions(t *testing.T) {
 	if own := ownAddress(); own != "" {
 		targets["own address"] = own + ":" + port
 	}
-	for _, mode := range []string{"plain", "mark is 0", "not dumpable", "connector exited", "in flight"} {
+	modes := []string{"plain", "mark is 0", "not dumpable", "connector exited", "in flight"}
+	if _, err := os.Stat(setgidProgram()); err == nil {
+		modes = append(modes, "setgid", "sg")
+	}
+	for _, mode := range modes {
 		for name, to := range targets {
 			for _, bearer := range []string{"", secret} {
 				t.Run(fmt.Sprintf("%s/%s/bearer=%t", mode, name, bearer != ""), func(t *testing.T) {
@@ -263,7 +281,10 @@ func ownAddress() string {
 	return ""
 }
 
-const evadeUser = 12345
+const (
+	evadeUser  = 12345
+	otherGroup = 54321
+)
 
 // TestEvasionsAsUser runs TestEvasions as a user without privileges: root can read what others cannot.
 func TestEvasionsAsUser(t *testing.T) {
@@ -280,8 +301,15 @@ func TestEvasionsAsUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	self := filepath.Join(dir, "server.test")
-	if err := os.WriteFile(self, bin, 0o755); err != nil { //nolint:gosec // another user runs it
-		t.Fatal(err)
+	for path, group := range map[string]int{self: evadeUser, filepath.Join(dir, "setgid.test"): otherGroup} {
+		err := os.WriteFile(path, bin, 0o755) //nolint:gosec // another user runs it
+		err = errors.Join(err, os.Chown(path, evadeUser, group))
+		if group == otherGroup {
+			err = errors.Join(err, os.Chmod(path, 0o755|os.ModeSetgid))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.Chown(dir, evadeUser, evadeUser); err != nil {
 		t.Fatal(err)
@@ -289,7 +317,7 @@ func TestEvasionsAsUser(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestEvasions$", "-test.v")
 	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: evadeUser, Gid: evadeUser}}
-	if out, err := cmd.CombinedOutput(); err != nil || strings.Count(string(out), "    --- PASS") < 16 {
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Count(string(out), "    --- PASS") < 24 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -117,16 +117,12 @@ func (p procFS) identifyHolder(addr, peer net.Addr, toolProcess func(int) bool) 
 	case s.uid != os.Getuid():
 		return identityRemote
 	}
-	seen := p.holders.Run(p.listSocketHolders)
-	pids := seen.pids[s.inode]
+	pids := p.holders.Run(p.listSocketHolders)[s.inode]
 	if len(pids) == 0 && p.holdsSocket(p.self, s.inode) {
 		pids = []int{p.self}
 	}
 	if len(pids) == 0 {
-		if seen.hidden && !seen.tools {
-			return identityRemote
-		}
-		return identityUnknown
+		return p.identifyHiddenHolder()
 	}
 	for _, pid := range pids {
 		if who := p.classifyProcess(pid, toolProcess); who != identityUser {
@@ -174,7 +170,8 @@ const maxAncestors = 256
 
 // classifyProcess returns whether the process belongs to a tool call: it has a call mark, which every descendant of a
 // command inherits, it descends from this process, whose children are all tools, or toolProcess says so of it or of an
-// ancestor. A process that exits meanwhile is unknown.
+// ancestor. A process that exits meanwhile is unknown, and
+// so is one whose mark cannot be read.
 func (p procFS) classifyProcess(pid int, toolProcess func(int) bool) identity {
 	if pid == p.self {
 		return identityUser

@@ -1,13 +1,15 @@
 package server
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
 // sharedScan shares scans of the whole machine among callers that come at the same time, for example when a hundred
@@ -42,97 +44,92 @@ func (c *sharedScan[T]) Run(look func() T) T {
 	return n.value
 }
 
-// socketHolders is what a look at all processes of the user finds.
-type socketHolders struct {
-	pids   map[uint64][]int // the processes that hold each socket, by inode; after a fork several hold one
-	hidden bool             // there are processes whose open files cannot be read, because they are not dumpable
-	tools  bool             // there are processes with a call mark
-}
+// socketHolders is the processes of the user that hold each socket, by inode. After a fork several hold one.
+type socketHolders map[uint64][]int
 
 // listSocketHolders reads some thousand files while a caller waits, so it reads directories without allocating per
 // entry. It leaves out this process, which holds the other end of each connection.
 func (p procFS) listSocketHolders() socketHolders {
-	found := socketHolders{pids: map[uint64][]int{}}
+	found := socketHolders{}
 	root, err := os.Open(p.root)
 	if err != nil {
 		return found
 	}
 	defer root.Close()
 	all, _ := root.Readdirnames(-1) // what was read before an error is still good
-	dir := newFDReader()
+	dir := proctable.NewSocketReader()
+	for _, name := range all {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == p.self || !isOwnProcess(int(root.Fd()), name) {
+			continue
+		}
+		dir.ListSockets(int(root.Fd()), name, func(inode uint64) {
+			if !slices.Contains(found[inode], pid) {
+				found[inode] = append(found[inode], pid)
+			}
+		})
+	}
+	return found
+}
+
+// markScans is how often the marks of all processes are read at most, to find twice that no tool runs: processes that
+// exit during a scan make it say nothing.
+const markScans = 8
+
+// identifyHiddenHolder returns the identity of a peer whose socket no process is seen to hold: remote, so that a
+// credential decides, if it can be a process of the user that is not dumpable, and two scans find no process that may
+// be one of a tool.
+func (p procFS) identifyHiddenHolder() identity {
+	clean := 0
+	for range markScans {
+		hidden, tools, exited := p.scanMarks()
+		if !hidden || tools {
+			return identityUnknown
+		}
+		if !exited {
+			clean++
+		}
+		if clean == 2 {
+			return identityRemote
+		}
+	}
+	return identityUnknown
+}
+
+// scanMarks reads the marks of all processes. hidden: the files of a process of the user cannot be read, because it is
+// not dumpable; never for root, who reads all. tools: the user has processes with a mark. exited: marks are unknown.
+func (p procFS) scanMarks() (hidden, tools, exited bool) {
+	root, err := os.Open(p.root)
+	if err != nil {
+		return false, true, true
+	}
+	defer root.Close()
+	all, err := root.Readdirnames(-1)
+	exited = err != nil
 	for _, name := range all {
 		pid, err := strconv.Atoi(name)
 		if err != nil || pid == p.self {
 			continue
 		}
+		if err := unix.Kill(pid, 0); errors.Is(err, unix.EPERM) {
+			continue // another user's
+		}
 		mark, ok := p.callMark(pid)
-		own := isOwnProcess(int(root.Fd()), name)
-		if !own && !ok { // another user's
-			continue
-		}
-		found.tools = found.tools || !ok || mark < p.own
-		if !own {
-			found.hidden = found.hidden || os.Getuid() != 0
-		} else {
-			dir.listSockets(int(root.Fd()), name, func(inode uint64) {
-				if !slices.Contains(found.pids[inode], pid) {
-					found.pids[inode] = append(found.pids[inode], pid)
-				}
-			})
-		}
+		exited = exited || !ok
+		tools = tools || ok && mark < p.own
+		hidden = hidden || os.Getuid() != 0 && ok && !isOwnProcess(int(root.Fd()), name)
 	}
-	return found
+	return hidden, tools, exited
 }
 
 // holdsSocket reports whether the process holds the socket. This process is its own client at times.
 func (p procFS) holdsSocket(pid int, inode uint64) (found bool) {
-	dir := newFDReader()
-	dir.listSockets(unix.AT_FDCWD, p.root+"/"+strconv.Itoa(pid), func(i uint64) { found = found || i == inode })
+	dir := proctable.NewSocketReader()
+	dir.ListSockets(unix.AT_FDCWD, p.root+"/"+strconv.Itoa(pid), func(i uint64) { found = found || i == inode })
 	return found
 }
 
 func isOwnProcess(root int, pid string) bool {
 	var st unix.Stat_t
 	return unix.Fstatat(root, pid, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && int(st.Uid) == os.Getuid()
-}
-
-// fdReader reads the directories of open files of processes, one after the other, into the same memory.
-type fdReader struct {
-	buf, link []byte
-	names     []string
-}
-
-func newFDReader() fdReader { return fdReader{buf: make([]byte, 8<<10), link: make([]byte, 64)} }
-
-// listSockets calls tell for each socket of the process. A process that has exited or cannot be read has no sockets.
-func (d *fdReader) listSockets(root int, pid string, tell func(inode uint64)) {
-	fd, err := unix.Openat(root, pid+"/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	defer func() { _ = unix.Close(fd) }()
-	for {
-		n, err := unix.ReadDirent(fd, d.buf)
-		if err != nil || n <= 0 {
-			return
-		}
-		_, _, d.names = unix.ParseDirent(d.buf[:n], -1, d.names[:0])
-		for _, name := range d.names {
-			n, err := unix.Readlinkat(fd, name, d.link)
-			if err != nil {
-				continue
-			}
-			if inode, ok := parseSocketInode(string(d.link[:n])); ok {
-				tell(inode)
-			}
-		}
-	}
-}
-
-// parseSocketInode parses the link of an open socket.
-func parseSocketInode(link string) (uint64, bool) {
-	number, ok := strings.CutPrefix(link, "socket:[")
-	number, closed := strings.CutSuffix(number, "]")
-	inode, err := strconv.ParseUint(number, 10, 64)
-	return inode, ok && closed && err == nil
 }

@@ -64,7 +64,8 @@ func (g serveCommand) serveCommand() *cobra.Command {
 		StringVar(&o.MDNSDomain, "mdns-domain", "", "announce the server under this `NAME` (default opencode.local)")
 	cli.AddTrustFlag(cmd, &word)
 	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false,
-		"accept requests of every user of this machine without credentials, with the scope prompt")
+		"accept requests of every user of this machine, also of processes that cannot be identified, "+
+			"without credentials, with the scope prompt")
 	cmd.Flags().
 		StringSliceVar(&o.Origins, "cors", nil, "accept requests of web pages from this `ORIGIN`; can be repeated")
 	cli.AddSandboxFlag(cmd, &sandbox, "confine the commands of sessions that begin here")

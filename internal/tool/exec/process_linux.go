@@ -3,7 +3,6 @@ package exec
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,20 +24,18 @@ func supervisorAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{S
 
 // findStrays returns the processes that the command started and that left its group. It finds them by parent, by
 // session, and by the call mark or, without a supervisor, by tool.CallVariable in the environment, which also finds
-// those that init adopted.
+// those that init adopted. A process may lower its mark, so a mark that no supervisor accounts for is a stray's, too.
 func (p *process) findStrays() []int {
 	leader := p.cmd.Process.Pid
 	table := proctable.List()
 	ours := map[int]bool{leader: true}
+	own := proctable.OwnCallMark()
 	for _, q := range table {
-		if q.Session == leader || q.Group == leader || p.isMarked(q) {
+		if q.Session == leader || q.Group == leader || p.isMarked(q, own) {
 			ours[q.PID] = true
 		}
 	}
 	addDescendants(table, ours)
-	if p.callMark != 0 {
-		addOrphans(table, ours)
-	}
 	var strays []int
 	for _, q := range table {
 		if ours[q.PID] && q.Group != leader && !q.Dead {
@@ -48,32 +45,39 @@ func (p *process) findStrays() []int {
 	return strays
 }
 
-// addOrphans adds the marked processes whose topmost marked ancestor is no supervisor: their supervisor was killed.
-// They may have lowered their mark, so that it does not show of which call they are.
-func addOrphans(table []proctable.Process, ours map[int]bool) {
-	parents, marked := map[int]int{}, map[int]bool{}
-	for _, q := range table {
-		mark, ok := proctable.CallMark(q.PID)
-		parents[q.PID], marked[q.PID] = q.Parent, ok && !q.Dead && mark < proctable.OwnCallMark()
+// isOrphan reports whether a process has a mark and its topmost marked ancestor is no supervisor: then that of its call
+// was killed. own is the mark of this process, which a tool may have started. A process above which another one ends
+// during the walk is left out; the next look finds it.
+func isOrphan(pid int, own uint64) bool {
+	if syscall.Kill(pid, 0) != nil { // another user's
+		return false
 	}
-	for _, q := range table {
-		if !marked[q.PID] {
-			continue
+	top := 0
+	for range maxAncestors {
+		mark, ok := proctable.CallMark(pid)
+		if !ok {
+			return false
 		}
-		top := q.PID
-		for marked[parents[top]] {
-			top = parents[top]
+		if mark >= own {
+			break
 		}
-		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", top)); err == nil && !isSupervisor(line) {
-			ours[q.PID] = true
+		parent := proctable.ReadParent(pid)
+		if parent == 0 {
+			return false
 		}
+		top, pid = pid, parent
 	}
+	return top != 0 && !isSupervisor(top)
 }
 
-// isSupervisor reports whether a command line is that of a supervisor.
-func isSupervisor(line []byte) bool {
-	words := bytes.Split(line, []byte{0})
-	return len(words) > 1 && string(words[1]) == SuperviseWord
+// maxAncestors bounds a walk to the root of the process tree.
+const maxAncestors = 256
+
+// isSupervisor reports whether a process was started as a supervisor and has not ended.
+func isSupervisor(pid int) bool {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	args := bytes.SplitN(line, []byte{0}, 3)
+	return err == nil && len(args) == 3 && string(args[1]) == SuperviseWord
 }
 
 // addDescendants adds the descendants of the processes in ours.
@@ -99,13 +103,13 @@ func (p *process) isGroupAlive() bool {
 	return slices.ContainsFunc(proctable.List(), func(q proctable.Process) bool { return q.Group == leader && !q.Dead })
 }
 
-func (p *process) isMarked(q proctable.Process) bool {
+func (p *process) isMarked(q proctable.Process, own uint64) bool {
 	if q.Dead || q.PID == os.Getpid() {
 		return false
 	}
 	if p.callMark != 0 {
 		mark, ok := proctable.CallMark(q.PID)
-		return ok && mark == p.callMark
+		return ok && mark == p.callMark || isOrphan(q.PID, own)
 	}
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(q.PID), "environ"))
 	return err == nil && bytes.Contains(env, []byte(p.mark))
