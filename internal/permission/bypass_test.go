@@ -170,6 +170,9 @@ func TestHoles(t *testing.T) {
 		want  session.Effect
 	}{
 		{[]string{"bash | * | allow"}, "$X", session.Allow},
+		{[]string{"bash | ?* | allow"}, "~/x a", session.Ask}, // whose program is not known
+		{[]string{"bash | ?* | allow"}, "l? a", session.Ask},
+		{[]string{"bash | ?* | allow"}, "* a", session.Ask},
 		{[]string{"bash | * | allow", "bash | rm * | deny"}, "$X", session.Ask},
 		{[]string{"bash | * | allow", "bash | rm * | deny"}, "ls $X", session.Allow},
 		{[]string{"bash | yarn * | allow"}, "yarn $X", session.Ask}, // which runs scripts of the repository

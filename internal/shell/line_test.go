@@ -169,6 +169,8 @@ func TestUnreadable(t *testing.T) {
 		{"ls\x00", "control character", 2},
 		{"ls \x1b", "control character", 3},
 		{"ls '\xff'", "not UTF-8", 0},
+		{"-e", "begins with %, - or +", 0},
+		{"ls; '+e' a", "begins with %, - or +", 4},
 		{"ls '\ufeff'", "invisible", 4},
 		{"ls '" + strings.Repeat("a", 70_000) + "'", "too much", 65536},
 	} {

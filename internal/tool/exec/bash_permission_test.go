@@ -529,6 +529,9 @@ mystery -C/etc
 mystery a:/etc/passwd
 mystery user@/etc/passwd
 xargs cat ../secret.txt
+sudo cp a.txt /usr/bin/env
+env cp a.txt /usr/bin/none
+install -D a.txt ../new/y/x
 `) {
 		command = strings.TrimSpace(command)
 		if command == "" {
