@@ -56,6 +56,21 @@ var lenient = []permission.Layer{
 }
 
 // No attempt to bypass the rules is allowed. Those marked ! are denied even if everything else is allowed; those marked
+// Options and subcommands that run other programs ask, also where a pattern allows the program.
+func TestRunningOptionsAsk(t *testing.T) {
+	for _, text := range []string{
+		"npm version patch", "npm audit fix", "npm help x", "npm ls --script-shell=./x", "git grep -nOsh hi", "wait -np 'a'",
+		"fd -Hx cmd", "fd -IX cmd", "install -s a b", "install --strip-program=./x a b", "gh repo clone a/b", "cloc --vcs=x",
+		"hg status", "kubectl get pods --kubeconfig=./k.yaml", "go env -w X=Y",
+	} {
+		name, _, _ := strings.Cut(text, " ")
+		layers := []permission.Layer{layer("user", "* | * | allow", "bash | * | ask", "bash | "+name+" * | allow")}
+		if d := permission.Evaluate(layers, nil, "bash", text); d.Effect != session.Ask {
+			t.Errorf("%s is %s by %+v", text, d.Effect, d.Rule)
+		}
+	}
+}
+
 // ~ at least ask then; the others run a program that the second rules allow.
 func TestBypass(t *testing.T) {
 	attempts := attempts(t)

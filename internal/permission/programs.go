@@ -21,7 +21,7 @@ var (
 		prlimit strace ltrace gdb lldb valgrind perf time entr expect unbuffer screen tmux at batch
 		crontab systemd-run flatpak-spawn dbus-run-session xvfb-run fakeroot proot busybox toybox
 		start-stop-daemon sh bash dash ash zsh ksh mksh fish csh tcsh rbash pwsh powershell nu elvish
-		xonsh cmd cmd.exe awk gawk mawk nawk sed gsed ed ex vi vim vimdiff nvim emacs nano less more
+		cloc hg gh xonsh cmd cmd.exe awk gawk mawk nawk sed gsed ed ex vi vim vimdiff nvim emacs nano less more
 		man view perl python pypy node nodejs deno tsx ts-node ruby irb php lua luajit tclsh wish
 		osascript R Rscript ghci runghc guile racket julia ipython m4 bc dc gnuplot octave sqlite
 		sqlite3 psql mysql mariadb mongosh redis-cli erl elixir iex scala groovy jshell java dotnet
@@ -49,7 +49,7 @@ var subcommands = map[string]map[string]bool{
 	),
 	"go":      wordSet(`build test vet fmt list mod doc version env`),
 	"cargo":   wordSet(`build check test bench clippy fmt doc tree metadata search version`),
-	"npm":     wordSet(`ls list view info outdated why explain audit search ping version root prefix bin help`),
+	"npm":     wordSet(`ls list view info outdated why explain search ping root prefix bin`),
 	"docker":  wordSet(`ps images logs inspect version info stats top port history search`),
 	"podman":  wordSet(`ps images logs inspect version info stats top port history search`),
 	"kubectl": wordSet(`get describe logs version api-resources cluster-info explain top`),
@@ -69,10 +69,19 @@ var runningOptions = map[string][]string{
 	}, "sort": {"--compress-program", "-o", "--output", "-T", "--temporary-directory"}, "split": {"--filter"},
 	"test": {"-v", "-R"}, "[": {"-v", "-R"}, "printf": {"-v"}, "wait": {"-p"}, "tree": {"-o", "-R"},
 	"file": {"-C"}, "xxd": {"-r"}, "tcpdump": {"-z", "-w"}, "sdiff": {"--diff-program", "-o", "--output"},
-	"hg": {
-		"--config",
-	}, "svn": {"--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config"}, "nm": {"--plugin"}, "ar": {"--plugin"},
-	"pandoc": {"--filter", "--lua-filter", "-F", "-L", "--pdf-engine"}, "gh": {"alias", "extension"},
+	"install": {"-s", "--strip-program"}, "kubectl": {"--kubeconfig"},
+	"npm": {
+		"--script-shell",
+		"--viewer",
+		"--browser",
+		"--editor",
+		"--node-options",
+		"--shell",
+		"--git",
+		"--userconfig",
+	},
+	"svn": {"--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config"}, "nm": {"--plugin"}, "ar": {"--plugin"},
+	"pandoc": {"--filter", "--lua-filter", "-F", "-L", "--pdf-engine"},
 	"git": {
 		"--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager", "-O", "--ext-diff", "--textconv",
 		"--filters",
@@ -137,7 +146,7 @@ func exactReason(c shell.Command) string {
 	}
 	options, ok := runningOptions[name]
 	if ok && slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
-		return mayBeOption(w, options)
+		return mayBeOption(w, options) || name != "go" && isBundledOption(w.Text, options) // whose options are words
 	}) {
 		return "runs " + name + " with an option that may run other programs"
 	}
@@ -152,6 +161,16 @@ func mayBeOption(w shell.Word, options []string) bool {
 	return slices.ContainsFunc(options, func(o string) bool {
 		return strings.HasPrefix(w.Text, o) || short && strings.HasPrefix(o, name) ||
 			unknown && strings.HasPrefix(o, before)
+	})
+}
+
+// isBundledOption reports whether a word of one-letter options, such as -nO, may contain one of the options.
+func isBundledOption(word string, options []string) bool {
+	if len(word) < 3 || word[0] != '-' || word[1] == '-' {
+		return false
+	}
+	return slices.ContainsFunc(options, func(o string) bool {
+		return len(o) == 2 && o[0] == '-' && strings.IndexByte(word[1:], o[1]) >= 0
 	})
 }
 

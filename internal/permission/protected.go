@@ -25,7 +25,7 @@ const protectedSource = "built-in: what is written here may run or be obeyed lat
 // Protected names: directories and files anywhere, names of several parts anywhere, and names outside of the Location,
 // at the end or in the middle of a path.
 var (
-	guardedDirs  = []string{".git", ".cairn", ".opencode", ".agents", ".claude", ".vscode", ".husky", ".circleci"}
+	guardedDirs  = []string{".git", ".hg", ".cairn", ".opencode", ".agents", ".claude", ".vscode", ".husky", ".circleci"}
 	guardedFiles = []string{
 		"cairn.json", "cairn.jsonc", "opencode.json", "opencode.jsonc", ".envrc", ".mcp.json", ".gitlab-ci.yml",
 	}

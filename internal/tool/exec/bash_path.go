@@ -47,6 +47,36 @@ const (
 	gitReaders = " add status diff log show blame commit ls-files grep "
 )
 
+// linklessPrograms and gitLinkless are the programs, and the commands of git, that make no symbolic link.
+const (
+	linklessPrograms = namingPrograms + keepingPrograms + " true false sort uniq tr date sleep tee seq go gofmt "
+	gitLinkless      = gitReaders + " branch tag rev-parse rev-list describe shortlog reflog remote fetch push cat-file " +
+		"rm "
+)
+
+// mayMakeLinks reports whether a later path of the line may lead through a link that the command made.
+func mayMakeLinks(c shell.Command) bool {
+	name := filepath.Base(c.Words[0].Text)
+	if name == "git" && len(c.Words) > 1 {
+		return !strings.Contains(gitLinkless, " "+c.Words[1].Text+" ")
+	}
+	return !c.Words[0].Literal || !strings.Contains(linklessPrograms, " "+name+" ")
+}
+
+// mayBecomeLink reports whether a path that does not exist may be a link, or below one, when it is used: a file that is
+// written, or an argument in a directory that does not exist.
+func mayBecomeLink(real string, use pathUse) bool {
+	at := real
+	if !use.redirection {
+		if use.harmless || use.part {
+			return false
+		}
+		at = filepath.Dir(real)
+	}
+	_, err := os.Lstat(at)
+	return err != nil
+}
+
 // useOf says what a command does with its arguments.
 func useOf(c shell.Command) pathUse {
 	name := filepath.Base(c.Words[0].Text)

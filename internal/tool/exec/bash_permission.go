@@ -74,6 +74,7 @@ type reachedPaths struct {
 	tools   *bashTool
 	dirs    []string // absolute and real: those in which a command may run
 	lost    bool     // a command may run in a directory that is not known
+	links   bool     // an earlier command may have made links
 	checked int      // paths
 
 	outside []string // directories
@@ -121,6 +122,7 @@ func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
 	if use.search && !(piped && use.filters) && !namesFiles(c) {
 		p.addWorkingTrees()
 	}
+	p.links = p.links || mayMakeLinks(c)
 }
 
 // changeDir adds the directories in which later commands run. An earlier one stays possible, because the cd may fail or
@@ -260,6 +262,10 @@ func (p *reachedPaths) addPath(name string, use pathUse) {
 			p.addUnknown("read", permission.Edit)
 			p.addUnresolved(real, use)
 			continue
+		}
+		if p.links && mayBecomeLink(real, use) {
+			p.outside = appendNew(p.outside, filepath.ToSlash(filepath.Dir(real)))
+			p.addUnknown(permission.Edit)
 		}
 		if found, err := p.tools.config.Paths.Resolve(real); err == nil {
 			p.addResolved(found, use)

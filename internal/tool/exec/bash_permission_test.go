@@ -485,6 +485,32 @@ func TestUnknownFilesAskWhereARuleDenies(t *testing.T) {
 }
 
 // A path is resolved as the kernel does: links before the .. behind them. What leads out of the Location by a link
+// A path that does not exist yet may lead outside through a link that an earlier command of the line makes.
+func TestLinksOfEarlierCommandsAsk(t *testing.T) {
+	b := tooltest.New(t)
+	for command, asks := range map[string]bool{
+		"git checkout evil -- l; echo x > l/pre-commit":     true,
+		"git stash pop && echo x > l":                       true,
+		"git worktree add wt evil; cp a wt/l/x":             true,
+		"ln -s ../.. o; echo x > o/y":                       true,
+		"git status; echo x > new":                          false,
+		"echo x > new; cat new":                             false,
+		"mkdir -p d && echo x > d/y":                        false,
+		"git add a && git commit -m x && git log > log.txt": false,
+		"git checkout main && git status && git diff main":  false,
+		"go build ./... && go test ./... > out.txt":         false,
+	} {
+		b.TakeRequests()
+		b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Deny}}
+		b.Rules = append(b.Rules, session.Rule{Action: "external_directory", Resource: "*", Effect: session.Allow})
+		b.Call("bash", tooltest.Input{"command": command})
+		got := strings.Contains(strings.Join(b.TakeRequests(), "\n"), "external_directory")
+		if got != asks {
+			t.Errorf("%s: asks for directories %t, want %t", command, got, asks)
+		}
+	}
+}
+
 // asks, also a link that does not exist yet, and /proc.
 func TestPathsAreResolvedAsTheKernelDoes(t *testing.T) {
 	b := tooltest.New(t)
