@@ -327,10 +327,30 @@ func examineTools() []cli.Finding {
 			found = append(found, cli.Finding{Level: cli.LevelNote, What: name, Detail: "is not installed: " + without})
 		}
 	}
+	return append(found, examineSandbox()...)
+}
+
+// examineSandbox says which parts of the sandbox for commands this system enforces.
+func examineSandbox() []cli.Finding {
 	if err := sandbox.Check(); err != nil {
-		found = append(found, cli.Finding{
-			Level: cli.LevelNote, What: "sandbox", Detail: "not available for commands: " + err.Error(),
-		})
+		return []cli.Finding{{
+			Level: cli.LevelNote, What: "sandbox",
+			Detail: "not available for commands: " + err.Error() + "; those that run without an ask are not confined",
+		}}
+	}
+	found := []cli.Finding{{Level: cli.LevelOK, What: "sandbox", Detail: "files, network and system calls of commands"}}
+	for _, part := range []struct {
+		err     error
+		without string
+	}{
+		{sandbox.CheckSignals(), "commands can send signals to other processes of the user"},
+		{sandbox.CheckReadOnly(), "changes of protected files are reported, not prevented"},
+	} {
+		if part.err != nil {
+			found = append(found, cli.Finding{
+				Level: cli.LevelNote, What: "sandbox", Detail: part.without + ": " + part.err.Error(),
+			})
+		}
 	}
 	return found
 }

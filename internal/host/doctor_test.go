@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/root"
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -208,5 +209,25 @@ func TestDatabaseTakenAway(t *testing.T) {
 	}
 	if f, ok := worst(findings); !ok || !strings.Contains(f.Detail, "was removed or moved") {
 		t.Errorf("the server's doctor: %s", raw)
+	}
+}
+
+// Doctor says which parts of the sandbox hold.
+func TestExamineSandbox(t *testing.T) {
+	found := examineSandbox()
+	if got, want := found[0].Level == cli.LevelOK, sandbox.Check() == nil; got != want {
+		t.Errorf("%+v", found)
+	}
+	if sandbox.Check() != nil {
+		return
+	}
+	missing := 1
+	for _, err := range []error{sandbox.CheckSignals(), sandbox.CheckReadOnly()} {
+		if err != nil {
+			missing++
+		}
+	}
+	if len(found) != missing {
+		t.Errorf("%+v", found)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/audit"
@@ -85,6 +86,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	w.locations = w.newLocations(o, user, transport, ids)
 	w.removeScratch()
+	w.removeUnusedCaches(time.Now())
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: w.locations, Outputs: w.locations.outputs,
 		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),

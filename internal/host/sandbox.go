@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -61,7 +63,7 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 	c := &cells{
 		scratch: l.scratchDir(), outputs: l.outputs, strict: !cfg.Sandbox.Network, home: l.dirs.Home,
 		held:  filepath.Join(l.dirs.Data, "held"),
-		cache: filepath.Join(cmp.Or(l.dirs.Cache, l.dirs.Data), "commands", hex.EncodeToString(name[:8])),
+		cache: filepath.Join(l.commandCaches(), hex.EncodeToString(name[:8])),
 	}
 	c.Network = true
 	c.Write = []string{pr.Directory}
@@ -105,6 +107,8 @@ func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error)
 			return exec.Cell{}, fmt.Errorf("the folder for temporary files cannot be made: %w", err)
 		}
 	}
+	now := time.Now()
+	_ = os.Chtimes(c.cache, now, now) // it was used; see removeUnusedCaches
 	p := c.Policy
 	p.Write = slices.Concat(c.Write, []string{scratch, c.cache})
 	held := filepath.Join(c.held, cmp.Or(string(id), "commands"))
@@ -122,6 +126,40 @@ func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error)
 		env = append(env, name+"="+filepath.Join(c.cache, dir))
 	}
 	return exec.Cell{Policy: p, Env: env, Held: held}, nil
+}
+
+// commandCaches returns the folder for the caches of commands, which has one for each project.
+func (l *locationCache) commandCaches() string {
+	return filepath.Join(cmp.Or(l.dirs.Cache, l.dirs.Data), "commands")
+}
+
+// cacheAge is how long caches of a project's commands are kept after their last use.
+const cacheAge = 30 * 24 * time.Hour
+
+// removeUnusedCaches removes the caches of projects without a command since cacheAge. Programs make some directories of
+// caches read-only.
+func (w *owner) removeUnusedCaches(now time.Time) {
+	if w.lease == nil || w.locations == nil {
+		return
+	}
+	dir := w.locations.commandCaches()
+	entries, _ := os.ReadDir(dir) // missing before the first command
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || now.Sub(info.ModTime()) < cacheAge {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
+			if err == nil && e.IsDir() {
+				_ = os.Chmod(name, 0o700) //nolint:gosec // else its files cannot be removed
+			}
+			return nil
+		})
+		if err := os.RemoveAll(path); err != nil {
+			w.logger.Warn("caches of commands could not be removed", "error", err)
+		}
+	}
 }
 
 // scratchDir returns the folder for temporary files of commands in the sandbox. The system's has files and sockets of

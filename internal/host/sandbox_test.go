@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
@@ -225,4 +227,97 @@ func TestUnaskedWork(t *testing.T) {
 			t.Errorf("output: %s", sh.Output)
 		}
 	}
+}
+
+// Templates of custom commands and terminals of a configured mode run in the sandbox as well.
+func TestTemplatesAndTerminalsInSandbox(t *testing.T) {
+	if err := sandbox.Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	write(t, filepath.Join(home, "config", "cairn.json"), `{"sandbox":"writes","command":{
+		"print":{"template":"!`+"`echo x > ../by-template; echo x > by-template; echo printed`"+`"}}}`)
+	dirs, err := config.FindDirectories(o.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := openOwner(t.Context(), lease, dirs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := w.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	at := session.Location{Directory: o.Dir}
+	out, err := w.locations.Expand(t.Context(), at, api.ExpandRequest{Command: "print"})
+	if err != nil || !strings.Contains(out.Prompt.Text, "printed") {
+		t.Errorf("%+v %v", out, err)
+	}
+	p, err := w.locations.load(t.Context(), o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order, err := v1Catalog{w.locations, p, o.Dir}.Terminal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	terminals := pty.New(&session.IDs{}, func(c pty.Change) {
+		if c.Kind == pty.HasExited {
+			close(ended)
+		}
+	})
+	defer terminals.Close()
+	write(t, filepath.Join(o.Dir, ".envrc"), "old")
+	order.Command, order.Args = "/bin/sh", []string{
+		"-c", "echo x > ../by-terminal; echo x > by-terminal; echo new > .envrc; exit 0",
+	}
+	if _, err := terminals.Open(order); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	for _, by := range []string{"template", "terminal"} {
+		if _, err := os.Stat(filepath.Join(o.Dir, "by-"+by)); err != nil {
+			t.Errorf("the %s did not write inside: %v", by, err)
+		}
+		if _, err := os.Stat(filepath.Join(home, "by-"+by)); err == nil {
+			t.Errorf("the %s wrote outside", by)
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(o.Dir, ".envrc")); sandbox.CheckReadOnly() == nil && string(text) != "old" {
+		t.Errorf("the terminal wrote %q to a protected file", text)
+	}
+}
+
+// Caches of commands are removed when no command has used them for a while, read-only files in them too.
+func TestRemoveUnusedCaches(t *testing.T) {
+	home := t.TempDir()
+	l := &locationCache{
+		dirs: config.Directories{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")},
+	}
+	w := &owner{lease: &sqlite.Lease{}, locations: l, logger: slog.New(slog.DiscardHandler)}
+	now := time.Now()
+	w.removeUnusedCaches(now) // there is no folder yet
+	for name, age := range map[string]time.Duration{"old": cacheAge + time.Hour, "new": cacheAge - time.Hour} {
+		dir := filepath.Join(l.commandCaches(), name)
+		write(t, filepath.Join(dir, "go-mod", "file"), "x")
+		if err := errors.Join(
+			os.Chmod(filepath.Join(dir, "go-mod"), 0o555), os.Chtimes(dir, now, now.Add(-age)),
+		); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.removeUnusedCaches(now)
+	left, err := os.ReadDir(l.commandCaches())
+	if err != nil || len(left) != 1 || left[0].Name() != "new" {
+		t.Errorf("%v %v", left, err)
+	}
+	_ = os.Chmod(filepath.Join(l.commandCaches(), "new", "go-mod"), 0o700) //nolint:gosec // so that it can be removed
 }

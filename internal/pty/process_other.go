@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-func openTerminal(*exec.Cmd) (*os.File, error) {
-	return nil, errors.New("terminals are not supported on this system")
+func openTerminal([]string, string, []string) (*exec.Cmd, *os.File, error) {
+	return nil, nil, errors.New("terminals are not supported on this system")
 }
 
 func (t *terminal) resize(Size) {}

@@ -12,16 +12,32 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
+	"github.com/cairn-dev/cairn/internal/sandbox"
 )
 
 // killDelay is the time between SIGHUP and SIGKILL.
 const killDelay = 300 * time.Millisecond
 
-// openTerminal starts cmd as a session leader on a new terminal and returns the terminal's controlling end.
-func openTerminal(cmd *exec.Cmd) (*os.File, error) {
-	opened, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 80}, programAttributes())
+// openTerminal starts a command line as a session leader on a new terminal and returns the terminal's controlling end.
+// A confined one gets namespaces of its own if the system permits them.
+func openTerminal(argv []string, dir string, env []string) (*exec.Cmd, *os.File, error) {
+	attr := programAttributes()
+	if isolated, ok := sandbox.IsolateCommand(argv, attr); ok {
+		if cmd, file, err := startOnTerminal(isolated, dir, env, attr); err == nil {
+			return cmd, file, nil
+		}
+	}
+	return startOnTerminal(argv, dir, env, programAttributes())
+}
+
+func startOnTerminal(
+	argv []string, dir string, env []string, attr *syscall.SysProcAttr,
+) (*exec.Cmd, *os.File, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	opened, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 80}, attr)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = opened.Close() }()
 	// The library's descriptor is blocking: closing it would not wake a reader. Use a non-blocking duplicate.
@@ -32,9 +48,9 @@ func openTerminal(cmd *exec.Cmd) (*os.File, error) {
 	if err != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
-		return nil, err
+		return nil, nil, err
 	}
-	return os.NewFile(uintptr(fd), opened.Name()), nil
+	return cmd, os.NewFile(uintptr(fd), opened.Name()), nil
 }
 
 func (t *terminal) resize(s Size) {

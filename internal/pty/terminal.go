@@ -37,9 +37,7 @@ func startTerminal(info Info, o Order) (*terminal, error) {
 		return nil, err
 	}
 	argv := slices.Concat(o.Prefix, []string{path}, info.Args)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = info.Cwd, terminalEnvironment(o.Env)
-	file, err := openTerminal(cmd)
+	cmd, file, err := openTerminal(argv, info.Cwd, terminalEnvironment(o.Env))
 	if err != nil {
 		return nil, err
 	}

@@ -208,7 +208,7 @@ func (in bashInput) formatOutput(done commandResult, timeout time.Duration, as c
 			note = fmt.Sprintf("The command ended with exit code %d.", done.exit)
 		}
 	}
-	note = strings.TrimSpace(note + " " + as.explainRefusal(done.exit, text))
+	note = strings.TrimSpace(note + " " + as.explainRefusal(done.exit, text) + as.notice)
 	if note != "" {
 		text += "\n\n<shell_metadata>\n" + note + "\n</shell_metadata>"
 	}

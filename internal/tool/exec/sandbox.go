@@ -17,6 +17,7 @@ type confinement struct {
 	mode       session.SandboxMode // "" if the configuration has no sandboxes
 	cell       Cell
 	allowsEdit func(resource string) bool // see tool.Confinement
+	notice     string                     // why the command is not confined; the first command of a Location has it
 }
 
 // confineCall returns the sandbox for a call of a session.
@@ -40,7 +41,10 @@ func (s *execTools) chooseSandbox(as tool.Confinement, id session.ID) (confineme
 	}
 	cell, err := s.openCell(as.Mode, id)
 	if err != nil && as.IfPossible {
-		s.warn.Do(func() { s.config.Log.Warn("commands that run without an ask are not confined", "reason", err) })
+		s.warn.Do(func() {
+			c.notice = "No sandbox confines the commands here that run without an ask: " + err.Error() + "."
+			s.config.Log.Warn("commands that run without an ask are not confined", "reason", err)
+		})
 		c.mode = session.SandboxOff
 		return c, nil
 	}

@@ -33,7 +33,11 @@ func TestUnaskedCommands(t *testing.T) {
 	b := tooltest.New(t)
 	b.Confinement = tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
 	s := b.Call("bash", tooltest.Input{"command": "echo ran"})
-	tooltest.MustContain(t, tooltest.TextOf(s), "ran")
+	tooltest.MustContain(t, tooltest.TextOf(s), "ran", "No sandbox confines the commands here")
+	s = b.Call("bash", tooltest.Input{"command": "echo again"})
+	if text := tooltest.TextOf(s); strings.Contains(text, "No sandbox") {
+		t.Errorf("it says so twice: %s", text)
+	}
 	if got := tooltest.Member(t, s.Output.Structured, "sandbox"); got != `"off"` {
 		t.Errorf("sandbox %s", got)
 	}
