@@ -23,18 +23,24 @@ func (s *Server) authenticateRequest(w http.ResponseWriter, r *http.Request, nex
 		s.refuse(w, r, err)
 		return
 	}
-	ctx, stop := s.watchToken(caller.NewContext(r.Context(), c), c.Token)
+	ctx, stop := s.watchCredential(caller.NewContext(r.Context(), c), r, c.Token)
 	defer stop()
 	next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// revokeDelay is how long a stream may continue after its token was revoked.
+// revokeDelay is how long a stream may continue after its token was revoked or its login ended.
 const revokeDelay = 2 * time.Second
 
-// watchToken returns a context that ends when the token is revoked or expires. Without an id it is ctx.
-func (s *Server) watchToken(ctx context.Context, id string) (context.Context, func()) {
-	if id == "" {
-		return ctx, func() {}
+// watchCredential returns a context that ends when the token or the login of the request's cookie ends. Without one it
+// is ctx.
+func (s *Server) watchCredential(ctx context.Context, r *http.Request, token string) (context.Context, func()) {
+	isValid := func() bool { return s.config.Tokens.IsValid(token) }
+	if token == "" {
+		login := (&http.Request{Header: http.Header{"Cookie": r.Header["Cookie"]}}).WithContext(r.Context())
+		isValid = func() bool { return s.findLogin(login).Kind != "" }
+		if !isValid() {
+			return ctx, func() {}
+		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -46,7 +52,7 @@ func (s *Server) watchToken(ctx context.Context, id string) (context.Context, fu
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if !s.config.Tokens.IsValid(id) {
+				if !isValid() {
 					cancel()
 				}
 			}

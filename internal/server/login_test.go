@@ -194,6 +194,7 @@ func TestACookieAdmits(t *testing.T) {
 		}
 	}
 	another := h.logIn(t, url.Values{"password": {secret}}).Cookies()[0]
+	events := h.fetch(t, http.MethodGet, "/event", "", with)
 	out := h.fetch(t, http.MethodPost, "/logout", "", from(h.url))
 	if k := out.Cookies(); out.StatusCode != 303 || out.Header.Get("Location") != "/login" || len(k) != 1 ||
 		k[0].Name != cookie.Name ||
@@ -202,6 +203,9 @@ func TestACookieAdmits(t *testing.T) {
 	}
 	if resp := h.fetch(t, http.MethodGet, "/global/health", "", with); resp.StatusCode != 401 {
 		t.Errorf("a login that ended: %d", resp.StatusCode)
+	}
+	if _, _ = io.Copy(io.Discard, events.Body); events.StatusCode != 200 { // ends with the login
+		t.Errorf("an event stream: %d", events.StatusCode)
 	}
 	if resp := h.fetch(t, http.MethodGet, "/global/health", "", func(r *http.Request) { r.AddCookie(another) }); resp.StatusCode != 200 {
 		t.Errorf("another login: %d", resp.StatusCode)
