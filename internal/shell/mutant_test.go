@@ -101,7 +101,7 @@ var mutants = []mutant{
 	{"keywords", []edit{{"recognise.go", "if isReserved(w.Text) {", "if false {"}}},
 	{"assignment is a command", []edit{{"recognise.go", `name != "" {`, "false && name != \"\" {"}}},
 	{"any assignment", []edit{{"recognise.go", "if !isHarmless(name, w) {", "if false {"}}},
-	{"jobs", []edit{{"recognise.go", `if strings.HasPrefix(w.Text, "%") {`, "if false {"}}},
+	{"jobs", []edit{{"recognise.go", `strings.IndexByte("%-+", w.Text[0]) >= 0`, "false"}}},
 	{"empty command", []edit{{"recognise.go", `case ";;", ";&":`, `case ";&":`}}},
 	{"operator at the end", []edit{{"recognise.go", "if needs && r.at == len(r.text) {", "if needs && r.at < 0 {"}}},
 	{"read and write", []edit{

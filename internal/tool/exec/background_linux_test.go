@@ -17,9 +17,9 @@ var backgroundScripts = map[string]string{
 	"plain":                 "sleep %s >/dev/null 2>&1 &",
 	"own session":           "setsid sleep %s >/dev/null 2>&1 &",
 	"double fork":           "(setsid sleep %s >/dev/null 2>&1 &)",
-	"no mark":               "env -i /bin/bash -c '(sleep %s) &' </dev/null >/dev/null 2>&1",
-	"own session, no mark":  "setsid env -i /bin/bash -c 'sleep %s; true' </dev/null >/dev/null 2>&1 &",
-	"disowned, no mark":     "setsid env -i /bin/bash -c '(sleep %s; true) & disown' </dev/null >/dev/null 2>&1 &",
+	"no mark":               "env -i bash -c '(sleep %s) &' </dev/null >/dev/null 2>&1",
+	"own session, no mark":  "setsid env -i bash -c 'sleep %s; true' </dev/null >/dev/null 2>&1 &",
+	"disowned, no mark":     "setsid env -i bash -c '(sleep %s; true) & disown' </dev/null >/dev/null 2>&1 &",
 	"holds output, no mark": "env -i setsid sleep %s & exit 3",
 }
 
