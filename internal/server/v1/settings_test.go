@@ -160,7 +160,6 @@ func TestAConfigurationThatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"opencode.json", `{"model": 5}`, `{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["model"],"message":"line 1, column 11: want a string, got 5"}]}}`},
 		{"opencode.json", "{\n oops}", `{"name":"ConfigJsonError","data":{"path":"FILE","message":"line 2, column 2: invalid JSON (`},
-		{".opencode/agent/a.md", "---\nmode: zz\n---\nhi\n", `{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["agent","a","mode"],"message":"line 2, column 7: want \"primary\"`},
 	} {
 		w := newWorld(t, "", nil)
 		file := filepath.Join(w.work, c.name)
