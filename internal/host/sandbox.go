@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -51,8 +52,9 @@ type cells struct {
 	held           string   // the folder for new files with protected names
 	outputs        *tool.Outputs
 
-	dirs []string // the directory and the worktree
-	home string
+	dirs   []string // the directory and the worktree
+	home   string
+	filled sync.Once // the project's cache has what the user's has for it
 }
 
 // newCells returns the sandboxes of a location. The folders of cairn are hidden, since they hold keys and other
@@ -120,9 +122,8 @@ func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error)
 		p.Network = !c.strict
 		return exec.Cell{Policy: p, Env: env, Held: held}, nil
 	}
-	for name, dir := range map[string]string{ // what does not follow XDG_CACHE_HOME
-		"GOMODCACHE": "go-mod", "npm_config_cache": "npm", "CARGO_HOME": "cargo",
-	} {
+	c.filled.Do(func() { fillCache(c.cache, c.home, c.dirs) })
+	for name, dir := range cacheVariables {
 		env = append(env, name+"="+filepath.Join(c.cache, dir))
 	}
 	return exec.Cell{Policy: p, Env: env, Held: held}, nil
