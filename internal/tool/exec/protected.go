@@ -99,21 +99,21 @@ func describeState(path string) string {
 		target = path
 	}
 	link, _ := os.Readlink(path)
-	fmt.Fprintln(hash, link)
+	_, _ = fmt.Fprintln(hash, link)
 	_ = filepath.WalkDir(target, func(name string, _ fs.DirEntry, err error) error {
 		if left--; left < 0 {
 			return fs.SkipAll
 		}
 		info, statErr := os.Lstat(name)
 		if err != nil || statErr != nil {
-			fmt.Fprintln(hash, name, "unreadable")
+			_, _ = fmt.Fprintln(hash, name, "unreadable")
 			return nil
 		}
 		size := info.Size()
 		if info.IsDir() {
 			size = 0
 		}
-		fmt.Fprintln(hash, name, info.Mode(), size, changeTime(info))
+		_, _ = fmt.Fprintln(hash, name, info.Mode(), size, changeTime(info))
 		return nil
 	})
 	return string(hash.Sum(nil))
