@@ -33,7 +33,7 @@ var floors = []struct {
 	{
 		1,
 		rulesKind,
-		"caller permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire",
+		"caller checkout permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire",
 	},
 	{2, rulesKind, "tool/workpath audit"},
 	{2, recordKind, "projection eventlog"},

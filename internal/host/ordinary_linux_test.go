@@ -66,7 +66,8 @@ func (c ordinaryCommand) skipReason() string {
 	return ""
 }
 
-// newOrdinaryBench returns a project with the tools and the sandboxes of a user whose home directory is new.
+// newOrdinaryBench returns a project with the tools and the sandboxes of a user whose home directory is new. The
+// project is a linked worktree of a repository beside it.
 func newOrdinaryBench(t *testing.T) *tooltest.Bench {
 	t.Helper()
 	if err := sandbox.Check(); err != nil {
@@ -85,10 +86,15 @@ func newOrdinaryBench(t *testing.T) *tooltest.Bench {
 	}
 	b := tooltest.New(t, func(c *tooltest.Config) {
 		dir := c.Exec.Paths.Directory
+		runGit(
+			t,
+			filepath.Dir(dir),
+			"git init -q main; cd main; git commit -q --allow-empty -m a; git worktree add -q "+dir,
+		)
 		cells := l.newCells(&config.Config{}, project.Project{Directory: dir, Worktree: dir})
 		c.Exec.Outputs, c.Exec.Supervisor, c.Exec.Pass = l.outputs, supervisorCommand(), []string{"RUSTUP_HOME"}
 		c.SetPaths(workpath.Resolver{Directory: dir, Worktree: dir, OutputDir: l.outputs.Dir})
-		c.Exec.Sandbox = cells.open
+		c.Exec.Sandbox, c.Exec.Repository = cells.open, cells.repository
 	})
 	return b
 }

@@ -14,6 +14,7 @@ import (
 const (
 	maxNested     = 200 // directories in which a nested repository is looked for
 	maxSubmodules = 100
+	maxWorktrees  = 100
 	maxModulePath = 6 // parts of a submodule's name
 )
 
@@ -68,11 +69,15 @@ func (p *protectedPaths) addRepository(git string) {
 	}
 }
 
-// addFolder adds the settings and hooks of a repository and of its submodules. A folder with a file commondir takes its
-// settings from elsewhere.
+// addFolder adds the settings and hooks of a repository, of its linked worktrees and of its submodules. A folder with a
+// file commondir takes its settings from elsewhere.
 func (p *protectedPaths) addFolder(git string) {
 	for _, name := range []string{"config", "config.worktree", "commondir", "hooks"} {
 		*p = append(*p, filepath.Join(git, name))
+	}
+	for _, name := range listFolders(filepath.Join(git, "worktrees"), maxWorktrees) {
+		*p = append(*p, filepath.Join(git, "worktrees", name, "commondir"),
+			filepath.Join(git, "worktrees", name, "config.worktree"))
 	}
 	left := maxSubmodules
 	p.addModules(filepath.Join(git, "modules"), maxModulePath, &left)

@@ -48,7 +48,9 @@ func TestListProtectedPaths(t *testing.T) {
 			[]string{main},
 			[]string{
 				main + "/.git/config", main + "/.git/hooks", main + "/.git/commondir", main + "/.git/modules/lib/part/config",
-				main + "/.git/modules/lib/part/hooks", main + "/deep/part/.git", main + "/nested/.git/config", main + "/.envrc",
+				main + "/.git/modules/lib/part/hooks", main + "/.git/worktrees/linked/commondir",
+				main + "/.git/worktrees/linked/config.worktree",
+				main + "/deep/part/.git", main + "/nested/.git/config", main + "/.envrc",
 				main + "/.github/workflows", main + "/cairn.json", main + "/.claude",
 			},
 			[]string{main + "/.git", main + "/deep/new/.git/config", home + "/.bashrc", main + "/.bashrc", home + "/.claude"},

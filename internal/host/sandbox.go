@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/project"
@@ -50,6 +51,7 @@ type cells struct {
 	clients        []string // hidden in the mode strict
 	scratch, cache string   // folders for temporary files of all sessions, and for caches of the project
 	held           string   // the folder for new files with protected names
+	repository     string   // of the worktree, if it lies elsewhere and can be granted; else ""
 	outputs        *tool.Outputs
 
 	dirs   []string // the directory and the worktree
@@ -91,7 +93,23 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 			c.clients = append(c.clients, filepath.Join(l.dirs.Home, name))
 		}
 	}
+	c.addRepository(top)
 	return c
+}
+
+// addRepository lets commands write to the repository of a linked worktree or a submodule, which lies outside of it:
+// git keeps objects, references and the index there. One that contains hidden paths is not granted, because they could
+// not be hidden then.
+func (c *cells) addRepository(top string) {
+	found, ok := checkout.Find(top)
+	if !ok || found.FindLinkedRepository() == "" {
+		return
+	}
+	granted := sandbox.Policy{Write: []string{found.FindLinkedRepository()}, Hide: slices.Concat(c.Hide, c.clients)}
+	if granted.FindExposed() == "" {
+		c.repository = found.FindLinkedRepository()
+		c.Write = append(c.Write, c.repository)
+	}
 }
 
 // open returns what commands of a session may do in a mode. Each session has a folder for temporary files, which is

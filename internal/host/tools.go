@@ -37,6 +37,7 @@ func (l *locationCache) newToolConfig(
 ) toolConfig {
 	paths := workpath.Resolver{Directory: pr.Directory, Worktree: pr.Worktree, OutputDir: l.outputs.Dir}
 	filePaths, browserPaths := paths, paths
+	cells := l.newCells(cfg, pr)
 	filePaths.Private, browserPaths.Private = l.privateToTools(), l.privateToClients()
 	return toolConfig{
 		file: file.Config{
@@ -46,7 +47,7 @@ func (l *locationCache) newToolConfig(
 		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{
 			Paths: paths, Shell: cfg.Shell, Deny: set.SecretVariables(),
-			Supervisor: supervisorCommand(), Sandbox: l.newCells(cfg, pr).open,
+			Supervisor: supervisorCommand(), Sandbox: cells.open, Repository: cells.repository,
 			Timeout: commandTimeout(l.getenv), Processes: int(cfg.Limits.Processes), Outputs: l.outputs, Log: l.logger,
 			Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},
 		},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -20,7 +21,7 @@ func (f *Finder) load(common string) session.ProjectID {
 	if f.Cache == "" {
 		return ""
 	}
-	line, ok := firstLine(f.cacheFile(common))
+	line, ok := checkout.FirstLine(f.cacheFile(common))
 	if !ok || !hash.MatchString(line) {
 		return ""
 	}

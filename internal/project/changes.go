@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
@@ -44,11 +45,11 @@ type Compare struct {
 // HeadLine returns the content of HEAD of the checkout around the directory, "ref: refs/heads/BRANCH" or a commit; ""
 // outside of a checkout. It starts no process and reads only small files.
 func HeadLine(directory string) string {
-	c, ok := findCheckout(directory)
+	c, ok := checkout.Find(directory)
 	if !ok {
 		return ""
 	}
-	line, _ := firstLine(filepath.Join(c.gitDir, "HEAD"))
+	line, _ := checkout.FirstLine(filepath.Join(c.GitDir, "HEAD"))
 	return line
 }
 
@@ -93,7 +94,7 @@ func (f *Finder) ListChanges(ctx context.Context, p Project, with Compare) ([]Ch
 	diff := func(args ...string) (string, error) {
 		args = append(
 			[]string{
-				"--work-tree=" + c.top,
+				"--work-tree=" + c.Top,
 				"diff",
 				"--no-ext-diff",
 				"--no-textconv",
@@ -149,7 +150,7 @@ func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
 	}
 	return g.call(ctx, c, invocation{
 		args: []string{
-			"--work-tree=" + c.top,
+			"--work-tree=" + c.Top,
 			"diff",
 			"--no-ext-diff",
 			"--no-textconv",
@@ -174,7 +175,7 @@ func (f *Finder) Patch(ctx context.Context, p Project, patch string) error {
 		return session.Errorf(session.CodeConflict, "Patch can't be applied").Because(err)
 	}
 	_, err = g.call(ctx, c, invocation{
-		args:  []string{"--work-tree=" + c.top, "apply", "--whitespace=nowarn", "-"},
+		args:  []string{"--work-tree=" + c.Top, "apply", "--whitespace=nowarn", "-"},
 		env:   plain,
 		stdin: patch, most: maxOutput,
 	})
@@ -185,8 +186,8 @@ func (f *Finder) Patch(ctx context.Context, p Project, patch string) error {
 }
 
 // open returns git and the checkout, or an error if either is missing.
-func (f *Finder) open(p Project) (git, checkout, error) {
-	c, ok := findCheckout(p.Directory)
+func (f *Finder) open(p Project) (git, checkout.Checkout, error) {
+	c, ok := checkout.Find(p.Directory)
 	if !ok {
 		return git{}, c, errors.New("no checkout")
 	}
@@ -230,7 +231,7 @@ func (f *Finder) mergeBase(ctx context.Context, p Project) string {
 
 // disableFilters returns variables that disable the programs through which a repository's configuration filters
 // contents. If they are not all known, contents must not be read.
-func disableFilters(ctx context.Context, g git, c checkout) ([]string, error) {
+func disableFilters(ctx context.Context, g git, c checkout.Checkout) ([]string, error) {
 	out, err := g.run(ctx, c, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
 		return nil, nil // no filters are configured
@@ -296,12 +297,12 @@ func addPatches(changes []Change, diff string) {
 }
 
 // listUntracked returns files that git neither tracks nor ignores.
-func listUntracked(ctx context.Context, g git, c checkout, patches bool) ([]Change, error) {
-	out, err := g.run(ctx, c, "--work-tree="+c.top, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+func listUntracked(ctx context.Context, g git, c checkout.Checkout, patches bool) ([]Change, error) {
+	out, err := g.run(ctx, c, "--work-tree="+c.Top, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
 	if err != nil {
 		return nil, fmt.Errorf("list new files: %w", err)
 	}
-	root, err := os.OpenRoot(c.top)
+	root, err := os.OpenRoot(c.Top)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/checkout"
 )
 
 const (
@@ -33,7 +35,7 @@ var hash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // rootCommit returns the root commit of HEAD, the first by name if there are several. In a shallow clone it is the
 // oldest present commit.
-func (g git) rootCommit(ctx context.Context, c checkout) (string, error) {
+func (g git) rootCommit(ctx context.Context, c checkout.Checkout) (string, error) {
 	out, err := g.run(ctx, c, "rev-list", "--max-parents=0", "HEAD", "--")
 	if err != nil {
 		return "", err
@@ -46,13 +48,13 @@ func (g git) rootCommit(ctx context.Context, c checkout) (string, error) {
 }
 
 // isRoot reports whether the commit exists and has no parent. It does not walk the history.
-func (g git) isRoot(ctx context.Context, c checkout, commit string) bool {
+func (g git) isRoot(ctx context.Context, c checkout.Checkout, commit string) bool {
 	out, err := g.run(ctx, c, "rev-list", "--no-walk", "--max-parents=0", commit, "--")
 	return err == nil && strings.TrimSpace(out) == commit
 }
 
 // run returns git's output.
-func (g git) run(ctx context.Context, c checkout, args ...string) (string, error) {
+func (g git) run(ctx context.Context, c checkout.Checkout, args ...string) (string, error) {
 	return g.call(ctx, c, invocation{args: args, most: maxOutput})
 }
 
@@ -67,16 +69,16 @@ type invocation struct {
 // call returns git's output. Nothing that a repository can configure is run: no hooks, monitors, pagers, or remote
 // helpers, which a partial clone would use for missing objects. The user's configuration and variables do not apply.
 // Calls that read contents also need disableFilters.
-func (g git) call(ctx context.Context, c checkout, i invocation) (string, error) {
+func (g git) call(ctx context.Context, c checkout.Checkout, i invocation) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	safe := []string{
-		"--no-pager", "--git-dir=" + c.gitDir,
+		"--no-pager", "--git-dir=" + c.GitDir,
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=false",
 		"-c", "log.showSignature=false", "-c", "core.quotePath=false",
 	}
 	cmd := exec.CommandContext(ctx, g.path, append(safe, i.args...)...)
-	cmd.Dir = c.top
+	cmd.Dir = c.Top
 	cmd.WaitDelay = time.Second
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + os.DevNull, "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -53,12 +54,12 @@ func (f *Finder) Find(ctx context.Context, dir string) (Project, error) {
 		return Project{}, err
 	}
 	p := Project{ID: Global, Directory: real}
-	c, ok := findCheckout(real)
+	c, ok := checkout.Find(real)
 	if !ok {
 		return p, nil
 	}
-	p.Worktree = c.top
-	if rel, err := filepath.Rel(c.top, real); err == nil && rel != "." {
+	p.Worktree = c.Top
+	if rel, err := filepath.Rel(c.Top, real); err == nil && rel != "." {
 		p.Subpath = filepath.ToSlash(rel)
 	}
 	p.ID = f.projectID(ctx, c)
@@ -90,12 +91,12 @@ func resolve(dir string) (string, error) {
 
 // projectID returns the cached identity while it is still a root commit, else git's answer. Without commits, without
 // git, or after git's time limit it is Global, and the next call tries again.
-func (f *Finder) projectID(ctx context.Context, c checkout) session.ProjectID {
+func (f *Finder) projectID(ctx context.Context, c checkout.Checkout) session.ProjectID {
 	f.mu.Lock()
-	was := f.ids[c.common]
+	was := f.ids[c.Common]
 	f.mu.Unlock()
 	if was == "" {
-		was = f.load(c.common)
+		was = f.load(c.Common)
 	}
 	g, err := f.findGit()
 	switch {
@@ -112,17 +113,17 @@ func (f *Finder) projectID(ctx context.Context, c checkout) session.ProjectID {
 		return Global
 	}
 	f.storeID(c, session.ProjectID(root))
-	f.store(c.common, session.ProjectID(root))
+	f.store(c.Common, session.ProjectID(root))
 	return session.ProjectID(root)
 }
 
-func (f *Finder) storeID(c checkout, id session.ProjectID) {
+func (f *Finder) storeID(c checkout.Checkout, id session.ProjectID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ids == nil || len(f.ids) >= maxKnown {
 		f.ids = map[string]session.ProjectID{}
 	}
-	f.ids[c.common] = id
+	f.ids[c.Common] = id
 }
 
 // String returns directory and identity, for logs.

@@ -13,7 +13,7 @@ import (
 // exit code only if that failed; no part of the command has run then.
 func Enter(args []string) int {
 	argv := append([]string{"", Word}, args...)
-	err := PrepareProcess(argv)
+	argv, err := PrepareProcess(argv)
 	runtime.LockOSThread() // the restrictions apply to this thread, and exec replaces all others
 	if err == nil {
 		args, err = RestrictThread(argv)
@@ -27,21 +27,22 @@ func Enter(args []string) int {
 	return 127
 }
 
-// PrepareProcess makes ReadOnly paths read-only for this process, if argv has a policy for that: a command line that
-// IsolateCommand returned.
-func PrepareProcess(argv []string) error {
-	p, _, err := unwrapCommand(argv)
-	if err != nil || p == nil {
-		return err
+// PrepareProcess makes ReadOnly paths read-only for this process, and gives it shared memory and terminals of its own,
+// if argv has a policy for that: a command line that IsolateCommand returned. It returns the command line for
+// RestrictThread.
+func PrepareProcess(argv []string) (prepared []string, err error) {
+	p, rest, err := unwrapCommand(argv)
+	if err != nil || p == nil || p.Namespace == nil {
+		return argv, err
 	}
 	if err := p.enterNamespaces(); err != nil {
-		return fmt.Errorf("protect files: %w", err)
+		return nil, fmt.Errorf("protect files: %w", err)
 	}
-	return nil
+	return p.WrapCommand(argv[0], rest)
 }
 
 // RestrictThread restricts this thread, to which the caller has locked its goroutine for ever, to the policy in argv, a
-// command line that WrapCommand or IsolateCommand returned, and returns the command to start. Processes that the thread
+// command line that WrapCommand or PrepareProcess returned, and returns the command to start. Processes that the thread
 // starts are restricted as well; other threads of this process are not. For another command line it does nothing.
 func RestrictThread(argv []string) (command []string, err error) {
 	p, command, err := unwrapCommand(argv)

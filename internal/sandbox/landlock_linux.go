@@ -25,7 +25,7 @@ const (
 	devices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 	// fileRights are the rights that a rule on a file may have; others are for directories.
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
-		unix.LANDLOCK_ACCESS_FS_TRUNCATE
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
 // harmlessDevices are devices that every command may write to.
@@ -48,8 +48,10 @@ func (p Policy) restrictFiles() error {
 	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: reading | writeRights | devices}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
+	r := ruleset{}
 	if version >= 5 {
-		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+		r.ioctl = unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+		attr.Handled_access_fs |= r.ioctl
 	}
 	if version >= signalVersion { // signals to processes outside, and without a network their abstract sockets
 		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL
@@ -62,7 +64,7 @@ func (p Policy) restrictFiles() error {
 	if errno != 0 {
 		return fmt.Errorf("landlock: make rules: %w", errno)
 	}
-	r := ruleset{int(fd)}
+	r.fd = int(fd)
 	defer func() { _ = unix.Close(r.fd) }()
 	if err := r.addPolicy(p); err != nil {
 		return fmt.Errorf("landlock: %w", err)
@@ -74,12 +76,22 @@ func (p Policy) restrictFiles() error {
 }
 
 // ruleset is a Landlock ruleset.
-type ruleset struct{ fd int }
+type ruleset struct {
+	fd    int
+	ioctl uint64 // the right to control devices, 0 if this kernel does not restrict that
+}
 
 func (r ruleset) addPolicy(p Policy) error {
 	for _, dir := range p.Write {
 		if err := r.allowPath(dir, reading|writeRights); err != nil {
 			return err
+		}
+	}
+	if p.Namespace != nil {
+		for _, path := range p.Namespace.Private {
+			if err := r.allowPath(path, reading|writeRights|r.ioctl); err != nil {
+				return err
+			}
 		}
 	}
 	for _, dir := range p.Show {

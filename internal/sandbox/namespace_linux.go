@@ -18,6 +18,8 @@ type namespace struct {
 	User    bool   `json:"user,omitzero"` // a user namespace as well, in which the ids below are to be mapped
 	UID     int    `json:"uid,omitzero"`
 	GID     int    `json:"gid,omitzero"`
+
+	Private []string `json:"private,omitzero"` // paths in privateMounts, which enterNamespaces made
 }
 
 // IsolateCommand prepares attr so that the kernel enforces the policy's ReadOnly paths. argv is what WrapCommand
@@ -38,7 +40,7 @@ func IsolateCommand(argv []string, attr *syscall.SysProcAttr) (isolated []string
 	p.Namespace = &namespace{Outside: outside}
 	attr.Cloneflags |= unix.CLONE_NEWNS
 	if os.Geteuid() != 0 {
-		p.Namespace = &namespace{outside, true, os.Getuid(), os.Getgid()}
+		p.Namespace = &namespace{Outside: outside, User: true, UID: os.Getuid(), GID: os.Getgid()}
 		attr.Cloneflags |= unix.CLONE_NEWUSER
 		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID} // to map ids and to mount
 	}
@@ -88,7 +90,24 @@ func (p Policy) enterNamespaces() error {
 	if err := p.mountReadOnly(); err != nil {
 		return err
 	}
+	for _, m := range privateMounts {
+		if err := unix.Mount(m.kind, m.dir, m.kind, unix.MS_NOSUID|unix.MS_NOEXEC|m.flags, m.options); err == nil {
+			ns.Private = append(ns.Private, m.paths...)
+		} // else the system has no such directory, or a container forbids it: its files stay read-only
+	}
 	return os.Chdir(dir) // the working directory is the one below the new mounts
+}
+
+// privateMounts are the file systems of which each command has its own: shared memory, which semaphores of Python and
+// Chrome's renderers need, and terminals that the command opens. paths can be written to.
+var privateMounts = []struct {
+	kind, dir string
+	flags     uintptr
+	options   string
+	paths     []string
+}{
+	{"tmpfs", "/dev/shm", unix.MS_NODEV, "mode=1777", []string{"/dev/shm"}},
+	{"devpts", "/dev/pts", 0, "ptmxmode=0666,mode=0600", []string{"/dev/pts", "/dev/ptmx"}},
 }
 
 // mapIDs maps the ids of the user to themselves. Other ids have no name in the namespace.

@@ -18,6 +18,8 @@ import (
 // Config configures the tools of one Location.
 type Config struct {
 	Paths workpath.Resolver
+	// Repository is the directory of git if the worktree's lies outside of it; "" if not. Rules name it .git.
+	Repository string
 
 	Shell string   // the shell that runs commands; "" takes bash, or /bin/sh if there is no bash
 	Env   []string // NAME=value, added to the environment of commands

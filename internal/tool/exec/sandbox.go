@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // confinement is the sandbox of a command.
@@ -87,6 +89,9 @@ func (s *execTools) listProtected(c confinement, answered []tool.Request) (kept 
 
 // nameResource returns the text that permission rules match for a path.
 func (s *execTools) nameResource(path string) string {
+	if rel, ok := workpath.Within(s.config.Repository, path); ok && s.config.Repository != "" {
+		return filepath.ToSlash(filepath.Join(".git", rel))
+	}
 	if found, err := s.config.Paths.Resolve(path); err == nil {
 		return found.Resource()
 	}

@@ -30,7 +30,7 @@ import (
 func Supervise(args []string) int {
 	order, err := parseOrder(args)
 	if err == nil {
-		err = order.prepareProcess()
+		order, err = order.prepareProcess()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "supervise:", err)
@@ -60,16 +60,19 @@ func Supervise(args []string) int {
 const commandOOMScore = "500"
 
 // prepareProcess sets what this process needs and what the command inherits from it. This process cannot be traced or
-// read by other processes of the user, and the command cannot remove its mark, not even as root.
-func (o supervisorOrder) prepareProcess() error {
+// read by other processes of the user, and the command cannot remove its mark, not even as root. It returns the order
+// for startCommand.
+func (o supervisorOrder) prepareProcess() (supervisorOrder, error) {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(commandOOMScore), 0) // a container may forbid it
-	if err := sandbox.PrepareProcess(o.argv); err != nil {
-		return fmt.Errorf("sandbox: %w", err)
+	argv, err := sandbox.PrepareProcess(o.argv)
+	if err != nil {
+		return o, fmt.Errorf("sandbox: %w", err)
 	}
+	o.argv = argv
 	if err := proctable.SetCallMark(o.mark); err != nil {
-		return fmt.Errorf("mark the command: %w", err)
+		return o, fmt.Errorf("mark the command: %w", err)
 	}
-	return errors.Join(
+	return o, errors.Join(
 		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
 		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),
 	)

@@ -1,0 +1,124 @@
+// Package checkout finds the working tree of git around a directory, and its repository, without starting git.
+package checkout
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Checkout is a working tree with the directories of its repository.
+type Checkout struct {
+	Top    string // the working tree
+	GitDir string // git directory of this checkout
+	Common string // git directory shared by all checkouts of the repository, symlinks resolved
+}
+
+// Find searches for .git from dir upwards, as git does: a directory, or a file that names one.
+func Find(dir string) (Checkout, bool) {
+	for {
+		if c, ok := checkoutAt(dir); ok {
+			return c, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return Checkout{}, false
+		}
+		dir = parent
+	}
+}
+
+func checkoutAt(top string) (Checkout, bool) {
+	gitDir := filepath.Join(top, ".git")
+	info, err := os.Stat(gitDir)
+	if err != nil {
+		return Checkout{}, false
+	}
+	if !info.IsDir() {
+		line, ok := FirstLine(gitDir)
+		target, isLink := strings.CutPrefix(line, "gitdir: ")
+		if !ok || !isLink {
+			return Checkout{}, false
+		}
+		gitDir = makeAbsolute(target, top)
+	}
+	common := gitDir
+	if line, ok := FirstLine(filepath.Join(gitDir, "commondir")); ok {
+		common = makeAbsolute(line, gitDir)
+	}
+	for _, need := range []string{filepath.Join(gitDir, "HEAD"), filepath.Join(common, "objects")} {
+		if _, err := os.Lstat(need); err != nil {
+			return Checkout{}, false
+		}
+	}
+	if real, err := filepath.EvalSymlinks(common); err == nil {
+		common = real
+	}
+	return Checkout{top, gitDir, common}, true
+}
+
+func makeAbsolute(path, dir string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// FirstLine returns the first line of a regular file.
+func FirstLine(path string) (string, bool) {
+	line, _, _ := strings.Cut(readStart(path), "\n")
+	line = strings.TrimRight(line, "\r")
+	return line, line != ""
+}
+
+// readStart returns the start of a regular file, "" for none. Opening never blocks.
+func readStart(path string) string {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	raw, _ := io.ReadAll(io.LimitReader(f, maxRead))
+	return string(raw)
+}
+
+const maxRead = 64 << 10 // bytes of a file of git
+
+// FindLinkedRepository returns the directory of the repository if it lies outside of the working tree and names it in
+// return, as those of linked worktrees and submodules do; else "". A file .git alone proves nothing: anybody can write
+// one that names any directory.
+func (c Checkout) FindLinkedRepository() string {
+	link := filepath.Join(c.Top, ".git")
+	gitDir, err := filepath.EvalSymlinks(c.GitDir)
+	if err != nil || gitDir == link {
+		return ""
+	}
+	if gitDir != c.Common {
+		back, ok := FirstLine(filepath.Join(gitDir, "gitdir"))
+		if ok && filepath.Dir(gitDir) == filepath.Join(c.Common, "worktrees") &&
+			isSame(makeAbsolute(back, gitDir), link) {
+			return c.Common
+		}
+		return ""
+	}
+	for line := range strings.Lines(readStart(filepath.Join(gitDir, "config"))) {
+		key, value, _ := strings.Cut(line, "=")
+		if strings.TrimSpace(key) == "worktree" && isSame(makeAbsolute(strings.TrimSpace(value), gitDir), c.Top) {
+			return c.Common
+		}
+	}
+	return ""
+}
+
+// isSame reports whether two paths name one file or directory.
+func isSame(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}
