@@ -57,7 +57,7 @@ var floors = []struct {
 	{
 		6,
 		surfaceKind,
-		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root",
+		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root",
 	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
@@ -116,6 +116,7 @@ var sameFloor = []edge{
 	{"server/v1", "server/operation", "both contracts declare their operations in the same form"},
 	{"server/v2", "server/operation", "both contracts declare their operations in the same form"},
 	{"server", "server/operation", "what a caller needs is found before its operation"},
+	{"server", "server/peer", "the listener identifies who connects"},
 	{"server", "server/httpio", "the stages refuse with the same errors"},
 	{"server", "server/v1", "the listener mounts both contracts"},
 	{"server", "server/v2", "the listener mounts both contracts"},

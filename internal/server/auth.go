@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/peer"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -109,26 +110,26 @@ var (
 // findCaller returns who makes the request and what it may do. The kernel knows processes of this machine; a credential
 // identifies the others.
 func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
-	p := peerOf(r)
+	p := peer.FromRequest(r)
 	c, err := s.readCredential(r)
 	switch {
 	case httpio.IsWrongCredential(err):
 		return c, s.delayGuess(r.Context(), err)
 	case err != nil:
 		return c, err
-	case p.unix && !p.sameUser:
+	case p.Unix && !p.SameUser:
 		return c, errUser
-	case c.Kind == "" && !p.unix:
+	case c.Kind == "" && !p.Unix:
 		if err := s.checkBare(r, p); err != nil {
 			return c, err
 		}
 	}
-	switch s.peers.findIdentity(p) {
-	case identityTool:
+	switch s.peers.FindIdentity(p) {
+	case peer.Tool:
 		return c, errTool
-	case identityUser:
+	case peer.User:
 		return knownCaller(c, r), nil
-	case identityUnknown:
+	case peer.Unknown:
 		if c.Kind == "" && s.config.OpenLocal {
 			return openCaller(), nil
 		}
@@ -139,9 +140,9 @@ func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
 }
 
 // checkBare decides whether a request over TCP without a credential may be of a process of this machine.
-func (s *Server) checkBare(r *http.Request, p *peer) error {
+func (s *Server) checkBare(r *http.Request, p *peer.Peer) error {
 	switch {
-	case s.config.Password != "" || !p.loopback:
+	case s.config.Password != "" || !p.Loopback:
 		return errMissing
 	case browserHeader(r) != "":
 		return httpio.NewUnauthorized(

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/accesstoken"
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/pty"
-	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+	"github.com/cairn-dev/cairn/internal/server/peer"
+	"github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -43,13 +43,11 @@ func newRemote(t *testing.T, c Config) (*Server, func(method, path string, heade
 		}
 		r := httptest.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(form))
 		r.URL.Host, r.URL.Scheme = "", ""
-		far := &peer{
-			local: &net.TCPAddr{
-				IP:   net.IPv4(192, 0, 2, 1),
-				Port: 4096,
-			}, remote: &net.TCPAddr{IP: net.IPv4(203, 0, 113, 9), Port: 7},
+		far := &peer.Peer{
+			LocalAddr:  &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 4096},
+			RemoteAddr: &net.TCPAddr{IP: net.IPv4(203, 0, 113, 9), Port: 7},
 		}
-		r = r.WithContext(context.WithValue(r.Context(), peerKey{}, far))
+		r = r.WithContext(peer.WithPeer(r.Context(), far))
 		for i := 0; i+1 < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/peer"
 )
 
 // relayClient is the client of the requests that a relay passes on. The relay has applied the bounds of its clients.
@@ -15,15 +16,15 @@ const relayClient = "relay"
 // clientOf names the sender of a request for bounds that hold for each client: a token, else a process of this machine
 // where the kernel tells which, else an address.
 func clientOf(r *http.Request) string {
-	p := peerOf(r)
+	p := peer.FromRequest(r)
 	if token := caller.FromContext(r.Context()).Token; token != "" {
 		return "token " + token
 	}
-	switch a, ok := p.remote.(*net.TCPAddr); {
-	case p.unix && r.Header.Get(httpio.HeaderCaller) != "":
+	switch a, ok := p.RemoteAddr.(*net.TCPAddr); {
+	case p.Unix && r.Header.Get(httpio.HeaderCaller) != "":
 		return relayClient
-	case p.unix:
-		return fmt.Sprintf("process %d", p.process.pid)
+	case p.Unix:
+		return fmt.Sprintf("process %d", p.Process.PID)
 	case ok:
 		return a.IP.String()
 	default:

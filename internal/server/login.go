@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/peer"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -81,7 +82,7 @@ func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 
 // checkLoginForm checks the credentials and the sender of a login form, and returns what the login is worth.
 func (s *Server) checkLoginForm(r *http.Request) (loginGrant, error) {
-	p, word := peerOf(r), r.PostForm.Get("password")
+	p, word := peer.FromRequest(r), r.PostForm.Get("password")
 	user := base64.StdEncoding.EncodeToString([]byte(r.PostForm.Get("user") + ":" + word))
 	as := loginGrant{scope: caller.Admin}
 	switch {
@@ -91,15 +92,15 @@ func (s *Server) checkLoginForm(r *http.Request) (loginGrant, error) {
 	default:
 		return as, s.delayGuess(r.Context(), httpio.NewUnauthorized(caller.ReasonWrong, "The credentials are wrong."))
 	}
-	if p.unix && !p.sameUser {
+	if p.Unix && !p.SameUser {
 		return as, errUser
 	}
-	switch s.peers.findIdentity(p) {
-	case identityTool:
+	switch s.peers.FindIdentity(p) {
+	case peer.Tool:
 		return as, errTool
-	case identityUnknown:
+	case peer.Unknown:
 		return as, errUnknown
-	case identityUser:
+	case peer.User:
 		as.scope, as.known = caller.Admin, true
 	}
 	return as, nil
@@ -133,7 +134,7 @@ func (s *Server) handleLogout(w http.ResponseWriter, r *http.Request) {
 func (s *Server) findLogin(r *http.Request) caller.Caller {
 	for _, c := range r.CookiesNamed(s.cookieName) {
 		as, ok := s.logins.find(c.Value, time.Now())
-		if ok && (!as.known || s.peers.findIdentity(peerOf(r)) == identityUser) {
+		if ok && (!as.known || s.peers.FindIdentity(peer.FromRequest(r)) == peer.User) {
 			return caller.Caller{Kind: caller.KindLogin, Scope: as.scope}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/server/peer"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -70,7 +71,7 @@ func (s *Server) checkHost(w http.ResponseWriter, r *http.Request, next http.Han
 	var ok bool
 	switch {
 	case r.URL.Host != "": // a request to a proxy
-	case peerOf(r).unix:
+	case peer.FromRequest(r).Unix:
 		name := r.Host
 		if h, _, err := net.SplitHostPort(r.Host); err == nil {
 			name = h
@@ -149,7 +150,7 @@ func (o *originPolicy) allowedOrigin(r *http.Request) (string, bool) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		return "", site == "" || site == "none" || site == "same-origin"
 	case 1:
-		return values[0], slices.Contains(o.pages, values[0]) || !peerOf(r).unix && values[0] == "http://"+r.Host
+		return values[0], slices.Contains(o.pages, values[0]) || !peer.FromRequest(r).Unix && values[0] == "http://"+r.Host
 	default:
 		return "", false
 	}

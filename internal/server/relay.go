@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/peer"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -79,9 +80,9 @@ func dialOwner(ctx context.Context, socket string) (conn net.Conn, pid int, err 
 	d := net.Dialer{Timeout: ownerDial}
 	conn, err = d.DialContext(ctx, "unix", socket)
 	if u, ok := conn.(*net.UnixConn); ok {
-		h, _ := peerCredentials(u)
+		h, _ := peer.ReadCredentials(u)
 		h.Close()
-		pid = h.pid
+		pid = h.PID
 	}
 	return conn, pid, err
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/server/peer"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -97,7 +98,7 @@ type Server struct {
 	config     Config
 	logger     *slog.Logger
 	secret     [sha256.Size]byte
-	peers      peerResolver
+	peers      peer.Resolver
 	guesses    limiter
 	refusals   *audit.RefusalCounter
 	logins     loginSessions
@@ -155,7 +156,7 @@ func New(c Config) (*Server, error) {
 		}
 	}
 	s := &Server{
-		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeerResolver(c.ToolProcess), bodies: newBodyBudget(c.BodyLimit),
+		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: peer.NewResolver(c.ToolProcess), bodies: newBodyBudget(c.BodyLimit),
 		refusals: &audit.RefusalCounter{Trail: c.Audit, Logger: c.Logger},
 	}
 	unknown := caller.Read // answers 404
@@ -170,14 +171,18 @@ func New(c Config) (*Server, error) {
 		Handler: s.newChain(
 			s.routes,
 		), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
-		ConnContext: s.withConnection, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		ConnContext: withConnection, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
 
 // withConnection stores a connection and its peer in the context of its requests.
-func (s *Server) withConnection(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(s.peers.withPeer(ctx, c), connectionKey{}, c)
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	ctx = context.WithValue(ctx, connectionKey{}, c)
+	if l, ok := c.(*limitedConn); ok {
+		c = l.Conn
+	}
+	return peer.NewContext(ctx, c)
 }
 
 // IsLoopback reports whether only this machine can reach the host.

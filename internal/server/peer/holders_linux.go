@@ -1,4 +1,4 @@
-package server
+package peer
 
 import (
 	"errors"
@@ -79,21 +79,21 @@ const markScans = 8
 // identifyHiddenHolder returns the identity of a peer whose socket no process is seen to hold: remote, so that a
 // credential decides, if it can be a process of the user that is not dumpable, and two scans find no process that may
 // be one of a tool.
-func (p procFS) identifyHiddenHolder() identity {
+func (p procFS) identifyHiddenHolder() Identity {
 	clean := 0
 	for range markScans {
 		hidden, tools, exited := p.scanMarks()
 		if !hidden || tools {
-			return identityUnknown
+			return Unknown
 		}
 		if !exited {
 			clean++
 		}
 		if clean == 2 {
-			return identityRemote
+			return Remote
 		}
 	}
-	return identityUnknown
+	return Unknown
 }
 
 // scanMarks reads the marks of all processes. hidden: the files of a process of the user cannot be read, because it is

@@ -1,4 +1,4 @@
-package server
+package peer
 
 import (
 	"cmp"
@@ -95,7 +95,9 @@ func TestWhoHoldsASocket(t *testing.T) {
 		line("0100007F:000B", server, "0A", me, "111")+
 		line("0100007F:000C", server, "01", me, "112")+
 		line("0100007F:000D", server, "01", me, "113")+
-		line("0100007F:000E", server, "01", me, "114"))
+		line("0100007F:000E", server, "01", me, "114")+
+		line("0100007F:000F", server, "01", me, "115")+
+		line("0100007F:0010", server, "01", me, "116"))
 	tr.process(10, 1, "101")
 	tr.process(11, 1, "104")
 	tr.process(12, 11, "105")
@@ -107,38 +109,60 @@ func TestWhoHoldsASocket(t *testing.T) {
 	tr.process(17, 1, "110", "111")
 	tr.process(18, 4711, "112") // its parent is gone
 	tr.process(19, 99, "113")
-	tr.process(20, 1, "114")                                 // its mark cannot be read
+	tr.process(20, 1, "114") // its mark cannot be read
+	tr.process(21, 1, "115")
+	tr.process(22, 21, "115") // forked, has it until it executes a program
+	tr.process(23, 1, "116")
+	tr.process(25, 1)
+	if err := os.RemoveAll(filepath.Join(tr.root, "25", "fd")); err != nil {
+		t.Fatal(err)
+	}
+	tr.process(24, 1, "116")                                 // passes it on whenever it is looked at
 	marks := map[int]uint64{11: 70, 12: 70, 14: 100, 16: 60} // 100 is the server's own
 	p := newProcFS()
 	p.root, p.self, p.own = tr.root, 50, 100
-	p.callMark = func(pid int) (uint64, bool) { return cmp.Or(marks[pid], 1000), pid != 20 }
+	p.callMark = func(pid int) (uint64, bool) {
+		switch pid {
+		case 22:
+			_ = os.RemoveAll(filepath.Join(tr.root, "22", "fd"))
+		case 24:
+			_ = os.Rename(filepath.Join(tr.root, "24", "fd"), filepath.Join(tr.root, "25", "fd"))
+		case 25:
+			_ = os.Rename(filepath.Join(tr.root, "25", "fd"), filepath.Join(tr.root, "24", "fd"))
+		}
+		return cmp.Or(marks[pid], 1000), pid != 20
+	}
 	p.querySocket = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM } // as in some containers
-	ps := peerResolver{func(pid int) bool { return pid == 99 }, p}
-	for port, want := range map[int]identity{
-		1: identityUser, 2: identityRemote, 3: identityUnknown, 4: identityTool, 5: identityTool, 6: identityTool,
-		7: identityUser, 8: identityTool, 9: identityUnknown, 10: identityUser, 11: identityUnknown, 12: identityUnknown,
-		13: identityTool, 14: identityUnknown,
+	ps := Resolver{func(pid int) bool { return pid == 99 }, p}
+	for port, want := range map[int]Identity{
+		1: User, 2: Remote, 3: Unknown, 4: Tool, 5: Tool, 6: Tool,
+		7: User, 8: Tool, 9: Unknown, 10: User, 11: Unknown, 12: Unknown,
+		13: Tool, 14: Unknown, 15: User, 16: Unknown,
 	} {
-		p := &peer{loopback: true, remote: tcpAddr(fmt.Sprintf("127.0.0.1:%d", port)), local: tcpAddr("127.0.0.1:4096")}
-		if got := ps.findIdentity(p); got != want {
+		p := &Peer{
+			Loopback:   true,
+			RemoteAddr: tcpAddr(fmt.Sprintf("127.0.0.1:%d", port)),
+			LocalAddr:  tcpAddr("127.0.0.1:4096"),
+		}
+		if got := ps.FindIdentity(p); got != want {
 			t.Errorf("port %d: %d, want %d", port, got, want)
 		}
 	}
-	if p := (&peer{remote: tcpAddr("192.0.2.1:1"), local: tcpAddr("127.0.0.1:4096")}); ps.findIdentity(
+	if p := (&Peer{RemoteAddr: tcpAddr("192.0.2.1:1"), LocalAddr: tcpAddr("127.0.0.1:4096")}); ps.FindIdentity(
 		p,
-	) != identityRemote {
+	) != Remote {
 		t.Error("another machine is not remote")
 	}
 	for name, c := range map[string]struct {
-		process processHandle
-		want    identity
+		process ConnectedProcess
+		want    Identity
 	}{
-		"a process of a tool": {processHandle{pid: 99}, identityTool},
-		"one that has exited": {processHandle{pid: 10, start: "1"}, identityUnknown},
-		"one that is gone":    {processHandle{pid: 4711}, identityUnknown},
-		"one out of sight":    {processHandle{}, identityUnknown},
+		"a process of a tool": {ConnectedProcess{PID: 99}, Tool},
+		"one that has exited": {ConnectedProcess{PID: 10, start: "1"}, Unknown},
+		"one that is gone":    {ConnectedProcess{PID: 4711}, Unknown},
+		"one out of sight":    {ConnectedProcess{}, Unknown},
 	} {
-		if got := ps.findIdentity(&peer{unix: true, sameUser: true, process: c.process}); got != c.want {
+		if got := ps.FindIdentity(&Peer{Unix: true, SameUser: true, Process: c.process}); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
@@ -175,11 +199,15 @@ func TestOneSocketIsAskedAbout(t *testing.T) {
 		return err
 	}}
 	for name, dial := range map[string]func(t *testing.T) (net.Conn, net.Conn){
-		"IPv4":             func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp4", "127.0.0.1:0", net.Dialer{}) },
-		"IPv6":             func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp6", "[::1]:0", net.Dialer{}) },
-		"IPv4 in IPv6":     mapped,
-		"another of 127/8": func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp4", "127.9.8.7:0", net.Dialer{}) },
-		"bound to lo":      func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp4", "127.0.0.1:0", bound) },
+		"IPv4": func(t *testing.T) (net.Conn, net.Conn) {
+			return ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
+		},
+		"IPv6":         func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp6", "[::1]:0", net.Dialer{}) },
+		"IPv4 in IPv6": mapped,
+		"another of 127/8": func(t *testing.T) (net.Conn, net.Conn) {
+			return ends(t, "tcp4", "127.9.8.7:0", net.Dialer{})
+		},
+		"bound to lo": func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp4", "127.0.0.1:0", bound) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, server := dial(t)
@@ -271,14 +299,17 @@ func TestNobodyHasTheOtherEnd(t *testing.T) {
 			"another server":                 {client.LocalAddr(), listens},
 			"a client that has closed":       {left.RemoteAddr(), left.LocalAddr()},
 			"another address of the machine": {tcpAddr("127.0.0.2:" + port(client.LocalAddr())), server.LocalAddr()},
-			"the other kind of address":      {tcpAddr("[::1]:" + port(client.LocalAddr())), tcpAddr("[::1]:" + port(server.LocalAddr()))},
+			"the other kind of address": {
+				tcpAddr("[::1]:" + port(client.LocalAddr())),
+				tcpAddr("[::1]:" + port(server.LocalAddr())),
+			},
 		} {
-			if who := p.identifyHolder(pair[0], pair[1], isNoTool); who != identityUnknown {
+			if who := p.identifyHolder(pair[0], pair[1], isNoTool); who != Unknown {
 				t.Errorf("%s: %s: %d", how.name, name, who)
 			}
 		}
 		for name, of := range map[string]net.Conn{"this process": server, "this process, which says no more": said} {
-			if who := p.identifyHolder(of.RemoteAddr(), of.LocalAddr(), isNoTool); who != identityUser {
+			if who := p.identifyHolder(of.RemoteAddr(), of.LocalAddr(), isNoTool); who != User {
 				t.Errorf("%s: %s: %d", how.name, name, who)
 			}
 		}
@@ -292,10 +323,8 @@ func port(a net.Addr) string { return strconv.Itoa(a.(*net.TCPAddr).Port) }
 // Two clients may have the same port when their servers differ: each connection is its own.
 func TestClientsWithOnePort(t *testing.T) {
 	reuse := net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
-		if cerr := c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) }); cerr != nil {
-			return cerr
-		}
-		return err
+		cerr := c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) })
+		return errors.Join(cerr, err)
 	}, LocalAddr: tcpAddr("127.0.0.1:0")}
 	one, served := ends(t, "tcp4", "127.0.0.1:0", reuse)
 	reuse.LocalAddr = one.LocalAddr()
@@ -320,13 +349,13 @@ func TestAnotherUsersSocket(t *testing.T) {
 		return err
 	}}
 	client, server := ends(t, "tcp4", "127.0.0.1:0", other)
-	ps := newPeerResolver(nil)
+	ps := NewResolver(nil)
 	if s, ok := ps.proc.findSocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !ok || s.uid != 65534 ||
 		s.inode != inodeOf(t, client) {
 		t.Fatalf("%+v", s)
 	}
-	p := &peer{loopback: true, remote: server.RemoteAddr(), local: server.LocalAddr()}
-	if got := ps.findIdentity(p); got != identityRemote {
+	p := &Peer{Loopback: true, RemoteAddr: server.RemoteAddr(), LocalAddr: server.LocalAddr()}
+	if got := ps.FindIdentity(p); got != Remote {
 		t.Errorf("%d", got)
 	}
 }
@@ -353,8 +382,8 @@ func TestAnotherNetwork(t *testing.T) {
 	}
 }
 
-// onThread runs f on a thread of its own, which ends with its goroutine. The main thread would not end, and /proc/self is
-// what that one is in.
+// onThread runs f on a thread of its own, which ends with its goroutine. The main thread would not end, and /proc/self
+// is what that one is in.
 func onThread(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {
@@ -372,13 +401,13 @@ func onThread(f func()) {
 
 // A hundred callers who come together are looked for together, and the connection of each is asked about once.
 func TestEachConnectionIsAskedAboutOnce(t *testing.T) {
-	ps := newPeerResolver(nil)
+	ps := NewResolver(nil)
 	var asked atomic.Int64
 	ps.proc.querySocket = func(own, peer netip.AddrPort) (socket, error) { asked.Add(1); return querySocket(own, peer) }
 	client, _ := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
-	p := &peer{loopback: true, remote: client.LocalAddr(), local: client.RemoteAddr()}
+	p := &Peer{Loopback: true, RemoteAddr: client.LocalAddr(), LocalAddr: client.RemoteAddr()}
 	for range 100 {
-		if ps.findIdentity(p) != identityUser {
+		if ps.FindIdentity(p) != User {
 			t.Fatal("who am I?")
 		}
 	}
@@ -411,10 +440,10 @@ func BenchmarkWho(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	ps := newPeerResolver(nil)
+	ps := NewResolver(nil)
 	for b.Loop() {
-		p := &peer{loopback: true, remote: c.LocalAddr(), local: c.RemoteAddr()}
-		if ps.findIdentity(p) != identityUser {
+		p := &Peer{Loopback: true, RemoteAddr: c.LocalAddr(), LocalAddr: c.RemoteAddr()}
+		if ps.FindIdentity(p) != User {
 			b.Fatal("who am I?")
 		}
 	}

@@ -1,4 +1,4 @@
-package server
+package peer
 
 import (
 	"bufio"
@@ -43,7 +43,8 @@ func querySocket(own, peer netip.AddrPort) (socket, error) {
 		return socket{}, err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	if err := unix.Sendto(fd, encodeDiagRequest(own, peer), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+	err = unix.Sendto(fd, encodeDiagRequest(own, peer), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+	if err != nil {
 		return socket{}, err
 	}
 	buf := make([]byte, 4<<10)
@@ -59,7 +60,8 @@ func querySocket(own, peer netip.AddrPort) (socket, error) {
 
 var errDiag = errors.New("sock_diag: the response is unreadable or about another socket")
 
-// encodeDiagRequest is struct inet_diag_req_v2 in a netlink message. Naming the interface finds also what is bound to it.
+// encodeDiagRequest is struct inet_diag_req_v2 in a netlink message. Naming the interface finds also what is bound to
+// it.
 func encodeDiagRequest(own, peer netip.AddrPort) []byte {
 	own, peer = normalizeAddress(own), normalizeAddress(peer)
 	family := byte(unix.AF_INET)

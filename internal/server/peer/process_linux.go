@@ -1,4 +1,4 @@
-package server
+package peer
 
 import (
 	"bytes"
@@ -15,20 +15,20 @@ import (
 	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
-// processHandle is the process that connected to a unix socket. It stays the same process if its pid is used again.
-type processHandle struct {
-	pid   int
+// ConnectedProcess is the process that connected to a unix socket. It stays the same process if its pid is used again.
+type ConnectedProcess struct {
+	PID   int
 	file  *os.File // a pidfd; nil before Linux 5.3
 	start string   // field of /proc/PID/stat; without a pidfd
 }
 
 // Close releases the handle.
-func (h processHandle) Close() { _ = h.file.Close() }
+func (h ConnectedProcess) Close() { _ = h.file.Close() }
 
 // isAlive reports whether the process has not exited.
-func (h processHandle) isAlive() bool {
+func (h ConnectedProcess) isAlive() bool {
 	if h.file == nil {
-		return h.start != "" && readStartTime(h.pid) == h.start
+		return h.start != "" && readStartTime(h.PID) == h.start
 	}
 	raw, err := h.file.SyscallConn()
 	if err != nil {
@@ -42,8 +42,8 @@ func (h processHandle) isAlive() bool {
 	return alive
 }
 
-// peerCredentials asks the kernel which process connected, and whether it is one of this user.
-func peerCredentials(c *net.UnixConn) (h processHandle, sameUser bool) {
+// ReadCredentials asks the kernel which process connected, and whether it is one of this user.
+func ReadCredentials(c *net.UnixConn) (h ConnectedProcess, sameUser bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return h, false
@@ -56,7 +56,8 @@ func peerCredentials(c *net.UnixConn) (h processHandle, sameUser bool) {
 			return
 		}
 		var old error
-		if pidfd, old = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); old != nil { // before Linux 6.5
+		// SO_PEERPIDFD does not exist before Linux 6.5.
+		if pidfd, old = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); old != nil {
 			if pidfd, old = unix.PidfdOpen(int(cred.Pid), 0); old != nil {
 				pidfd = -1
 			}
@@ -65,11 +66,11 @@ func peerCredentials(c *net.UnixConn) (h processHandle, sameUser bool) {
 	if cerr != nil || err != nil {
 		return h, false
 	}
-	h.pid = int(cred.Pid)
+	h.PID = int(cred.Pid)
 	if pidfd >= 0 {
 		h.file = os.NewFile(uintptr(pidfd), "peer")
 	} else {
-		h.start = readStartTime(h.pid)
+		h.start = readStartTime(h.PID)
 	}
 	return h, int(cred.Uid) == os.Getuid()
 }
@@ -88,20 +89,20 @@ type procFS struct {
 
 func newProcFS() procFS {
 	return procFS{
-		"/proc", os.Getpid(), proctable.OwnCallMark(), proctable.CallMark, querySocket, &sharedScan[map[string]socket]{},
-		&sharedScan[socketHolders]{},
+		"/proc", os.Getpid(), proctable.OwnCallMark(), proctable.CallMark, querySocket,
+		&sharedScan[map[string]socket]{}, &sharedScan[socketHolders]{},
 	}
 }
 
 // identifyProcess returns the identity of a process that connected to a unix socket. It must be alive after the look at
 // it: a process that has exited may have left the connection to another one.
-func (p procFS) identifyProcess(h processHandle, toolProcess func(int) bool) identity {
-	if h.pid == 0 { // of a process namespace that this process does not see
-		return identityUnknown
+func (p procFS) identifyProcess(h ConnectedProcess, toolProcess func(int) bool) Identity {
+	if h.PID == 0 { // of a process namespace that this process does not see
+		return Unknown
 	}
-	who := p.classifyProcess(h.pid, toolProcess)
-	if who == identityUser && !h.isAlive() {
-		return identityUnknown
+	who := p.classifyProcess(h.PID, toolProcess)
+	if who == User && !h.isAlive() {
+		return Unknown
 	}
 	return who
 }
@@ -109,30 +110,46 @@ func (p procFS) identifyProcess(h processHandle, toolProcess func(int) bool) ide
 // identifyHolder returns the identity of the processes that hold the socket at addr, which is connected to peer. One
 // process of a tool makes it a tool's. If no process is seen to hold the socket, it can be on its way between two
 // processes, or with one that cannot be inspected: then the peer is unknown as long as any process of a tool runs.
-func (p procFS) identifyHolder(addr, peer net.Addr, toolProcess func(int) bool) identity {
+func (p procFS) identifyHolder(addr, peer net.Addr, toolProcess func(int) bool) Identity {
 	s, ok := p.findPeerSocket(addr, peer)
 	switch {
 	case !ok:
-		return identityUnknown
+		return Unknown
 	case s.uid != os.Getuid():
-		return identityRemote
+		return Remote
 	}
-	pids := p.holders.Run(p.listSocketHolders)[s.inode]
-	if len(pids) == 0 && p.holdsSocket(p.self, s.inode) {
-		pids = []int{p.self}
-	}
-	if len(pids) == 0 {
-		return p.identifyHiddenHolder()
-	}
-	for _, pid := range pids {
-		if who := p.classifyProcess(pid, toolProcess); who != identityUser {
+	for range holderScans {
+		pids := p.holders.Run(p.listSocketHolders)[s.inode]
+		if len(pids) == 0 && p.holdsSocket(p.self, s.inode) {
+			pids = []int{p.self}
+		}
+		if len(pids) == 0 {
+			return p.identifyHiddenHolder()
+		}
+		if who := p.classifyHolders(pids, s.inode, toolProcess); who != Unknown {
 			return who
 		}
-		if !p.holdsSocket(pid, s.inode) { // it exited, and its pid may be another process's
-			return identityUnknown
+	}
+	return Unknown
+}
+
+// holderScans is how often the holders of a socket are looked for: a client that starts programs holds its sockets
+// twice for a moment, until the new process executes its program.
+const holderScans = 4
+
+// classifyHolders returns Tool if any of the processes is one of a tool, User if all are the user's and still hold the
+// socket: the PID of one that has exited may be another process's.
+func (p procFS) classifyHolders(pids []int, inode uint64, toolProcess func(int) bool) Identity {
+	all := User
+	for _, pid := range pids {
+		switch who := p.classifyProcess(pid, toolProcess); {
+		case who == Tool:
+			return Tool
+		case who != User || !p.holdsSocket(pid, inode):
+			all = Unknown
 		}
 	}
-	return identityUser
+	return all
 }
 
 // findPeerSocket returns the socket with the addresses, if a process holds it.
@@ -158,7 +175,8 @@ func (p procFS) findSocket(own, peer netip.AddrPort) (socket, bool) {
 		}
 	}
 	for _, table := range []string{"tcp", "tcp6"} {
-		if s, ok := p.tables.Run(p.readConnections)[formatProcAddress(table, own)+" "+formatProcAddress(table, peer)]; ok {
+		key := formatProcAddress(table, own) + " " + formatProcAddress(table, peer)
+		if s, ok := p.tables.Run(p.readConnections)[key]; ok {
 			return s, true
 		}
 	}
@@ -172,30 +190,30 @@ const maxAncestors = 256
 // command inherits, it descends from this process, whose children are all tools, or toolProcess says so of it or of an
 // ancestor. A process that exits meanwhile is unknown, and
 // so is one whose mark cannot be read.
-func (p procFS) classifyProcess(pid int, toolProcess func(int) bool) identity {
+func (p procFS) classifyProcess(pid int, toolProcess func(int) bool) Identity {
 	if pid == p.self {
-		return identityUser
+		return User
 	}
 	switch mark, ok := p.callMark(pid); {
 	case !ok:
-		return identityUnknown
+		return Unknown
 	case mark < p.own:
-		return identityTool
+		return Tool
 	}
 	for range maxAncestors {
 		switch {
 		case pid == p.self || toolProcess(pid):
-			return identityTool
+			return Tool
 		case pid <= 1:
-			return identityUser
+			return User
 		}
 		parent, ok := p.parentPID(pid)
 		if !ok {
-			return identityUnknown
+			return Unknown
 		}
 		pid = parent
 	}
-	return identityTool
+	return Tool
 }
 
 func (p procFS) parentPID(pid int) (int, bool) {
