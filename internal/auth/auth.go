@@ -137,6 +137,8 @@ func (s *Store) Set(ctx context.Context, provider string, key Secret) error {
 		return invalidf("%q is not a provider id", provider)
 	case k == "":
 		return invalidf("the key for %s is empty", provider)
+	case k == Hidden:
+		return invalidf("the key for %s is the text that cairn shows in place of keys; give the key itself", provider)
 	case strings.ContainsFunc(k, func(r rune) bool { return r <= ' ' || r >= 0x7f }): // not allowed in a header
 		return invalidf("the key for %s contains a space, a line break or a character that is not ASCII; copy it again",
 			provider)

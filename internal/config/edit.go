@@ -10,10 +10,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
+
+	"github.com/cairn-dev/cairn/internal/auth"
 )
 
 // Edit returns the text of a configuration file with the key set to the value, or removed if the value is nil. Comments,
-// order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be invalid.
+// order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be invalid, or hold auth.Hidden in place of a secret.
 func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, error) {
 	d := &document{name: name, scope: scopeUser, text: text}
 	if err := d.parse(); err != nil {
@@ -30,9 +32,12 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	if value == nil {
+	switch {
+	case value == nil:
 		err = removeAt(&root, path)
-	} else {
+	case bytes.Contains(value, quote(nil, auth.Hidden)):
+		err = fmt.Errorf("%q stands for a secret in what cairn shows; give the secret itself, or leave it out", auth.Hidden)
+	default:
 		err = setAt(&root, path, value)
 	}
 	if err != nil {

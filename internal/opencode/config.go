@@ -51,6 +51,39 @@ func OnlyConfig(members map[string]jsontext.Value) map[string]jsontext.Value {
 	return out
 }
 
+// ConfigChanges returns the members of a changed configuration that differ from the one that was shown, so that a client
+// which sends back the whole changes only what its user changed: neither defaults nor values of other files move into
+// the user's file, and hidden secrets stay. Objects are compared by member, but permission rules as a whole since their
+// order has a meaning. A null is kept. Nothing changed is an empty object.
+func ConfigChanges(shown, sent map[string]jsontext.Value) map[string]jsontext.Value {
+	out := map[string]jsontext.Value{}
+	for name, value := range sent {
+		was := shown[name]
+		if sameJSON(was, value) {
+			continue
+		}
+		var before, after map[string]jsontext.Value
+		if name != "permission" && was.Kind() == '{' && value.Kind() == '{' &&
+			json.Unmarshal(was, &before) == nil && json.Unmarshal(value, &after) == nil {
+			changes := ConfigChanges(before, after)
+			if len(changes) == 0 {
+				continue
+			}
+			if v, err := json.Marshal(changes, json.Deterministic(true)); err == nil {
+				value = v
+			}
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// sameJSON reports whether two values have the same members in the same order.
+func sameJSON(a, b jsontext.Value) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	return a.Compact() == nil && b.Compact() == nil && string(a) == string(b)
+}
+
 // compactionOf converts the compaction settings.
 func compactionOf(ours jsontext.Value) jsontext.Value {
 	var c struct {

@@ -30,12 +30,12 @@ func (h settingsHandlers) update(ctx context.Context, in locationBody[members]) 
 	if err != nil {
 		return nil, err
 	}
-	changes, err := h.changeSettings(ctx, in.Body)
+	sent, err := h.changeSettings(ctx, l.Catalog.Config(), in.Body)
 	if err != nil {
 		return nil, err
 	}
 	h.notices.publishDisposed(l)
-	return withoutNulls(changes), nil
+	return withoutNulls(sent), nil
 }
 
 // updateGlobal tells every stream to read the configuration again.
@@ -44,23 +44,29 @@ func (h settingsHandlers) updateGlobal(ctx context.Context, in struct {
 	Body     members `body:"required"`
 },
 ) (members, error) {
-	if _, err := h.changeSettings(ctx, in.Body); err != nil {
+	shown, err := h.Backend.UserConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.changeSettings(ctx, shown, in.Body); err != nil {
 		return nil, err
 	}
 	h.notices.publishGlobalDisposed(h.findClientLocation(ctx, in.Location))
 	return h.Backend.UserConfig(ctx)
 }
 
-func (h settingsHandlers) changeSettings(ctx context.Context, changes members) (members, error) {
-	if changes == nil {
+// changeSettings stores what differs from the configuration that the client was shown, and returns the members that it
+// sent.
+func (h settingsHandlers) changeSettings(ctx context.Context, shown, sent members) (members, error) {
+	if sent == nil {
 		return nil, httpio.NewInvalid("body", "", "the body must be an object")
 	}
-	changes = opencode.OnlyConfig(changes)
-	err := h.Backend.Configure(ctx, changes)
+	sent = opencode.OnlyConfig(sent)
+	err := h.Backend.Configure(ctx, opencode.ConfigChanges(shown, sent))
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		err = e.Unwrap() // the body is wrong, not a file
 	}
-	return changes, httpio.WithPart("body", err)
+	return sent, httpio.WithPart("body", err)
 }
 
 // withoutNulls removes members that are null. Null removes a member from a configuration.

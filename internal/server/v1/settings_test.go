@@ -119,6 +119,52 @@ func TestConfigIsChanged(t *testing.T) {
 	}
 }
 
+// What GET shows can be sent back whole: the file stays byte for byte, and with one member changed gains that member only.
+func TestConfigRoundTrip(t *testing.T) {
+	w := newWorld(t, `, "compaction": {"keep": {"tokens": 900}}, "permission": {"bash": {"*": "ask", "ls": "allow"}},
+  "mcp": {"a": {"type": "remote", "url": "https://mcp.example", "headers": {"X-Key": "s-e-c", "X-Env": "{env:HOME}"}}}`,
+		map[string]string{"opencode.json": `{"username": "ours"}`})
+	file := w.home + "/config/cairn.json"
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/config", "/global/config"} {
+		shown := w.ask(t, http.MethodGet, path, "").body
+		if !strings.Contains(shown, `"apiKey":"(hidden)"`) || !strings.Contains(shown, `"reserved":`) {
+			t.Fatal(shown)
+		}
+		if a := w.ask(t, http.MethodPatch, path, shown); a.status != 200 {
+			t.Fatal(path, a)
+		}
+		if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+			t.Errorf("%s sent back changes the file: %v\n%s", path, err, cmp.Diff(string(before), string(after)))
+		}
+	}
+	for path, name := range map[string]string{"/config": "One", "/global/config": "Two"} {
+		shown := w.ask(t, http.MethodGet, path, "").body
+		at := strings.Index(shown, `"main":{"name":"`) + len(`"main":{"name":"`)
+		changed := shown[:at] + name + shown[at+strings.IndexByte(shown[at:], '"'):]
+		if a := w.ask(t, http.MethodPatch, path, changed); a.status != 200 {
+			t.Fatal(path, a)
+		}
+		want := strings.Replace(string(before), `"Main"`, `"`+name+`"`, 1)
+		if after, err := os.ReadFile(file); err != nil || string(after) != want {
+			t.Errorf("%s: %v\n%s", path, err, cmp.Diff(want, string(after)))
+		}
+		if a := w.ask(t, http.MethodPatch, path, `{"provider":{"mock":{"models":{"main":{"name":"Main"}}}}}`); a.status != 200 {
+			t.Fatal(a)
+		}
+	}
+	a := w.ask(t, http.MethodPatch, "/config", `{"provider":{"new":{"options":{"apiKey":"(hidden)"}}}}`)
+	if a.status != 400 || !strings.Contains(a.body, "stands for a secret") {
+		t.Error(a)
+	}
+	if a = w.ask(t, http.MethodPut, "/auth/openai", `{"type":"api","key":"(hidden)"}`); a.status != 400 {
+		t.Error(a)
+	}
+}
+
 func TestKeysAreKept(t *testing.T) {
 	w := newWorld(t, "", nil)
 	if a := w.ask(t, http.MethodPut, "/auth/openai", `{"type":"api","key":"s-e-c-r-e-t"}`); a.status != 200 ||
