@@ -86,12 +86,14 @@ type Status struct {
 // StatusIdle is the Type of a session that does nothing.
 const StatusIdle = "idle"
 
-// Approval is a saved permission of a project.
+// Approval is a saved permission of a project. Lifetime, Holder and Time are sent with all=1 only.
 type Approval struct {
 	ID        string            `json:"id"`
 	ProjectID session.ProjectID `json:"projectID"`
 	Action    string            `json:"action"`
 	Resource  string            `json:"resource"`
+	Lifetime  session.Lifetime  `json:"lifetime,omitzero"`
+	Holder    string            `json:"holder,omitzero"` // the session or the process that the lifetime ends with
 	Time      int64             `json:"time,omitzero"`
 }
 

@@ -89,10 +89,12 @@ type AskRequest struct {
 	Agent     string             `json:"agent,omitzero"`
 }
 
-// ReplyRequest answers an ask. Message goes with a rejection: the model reads it and goes on.
+// ReplyRequest answers an ask. Message goes with a rejection: the model reads it and goes on. Lifetime goes with
+// always; without it the approval holds in the project until it is revoked.
 type ReplyRequest struct {
-	Reply   session.Reply `json:"reply"`
-	Message string        `json:"message,omitzero"`
+	Reply    session.Reply    `json:"reply"`
+	Message  string           `json:"message,omitzero"`
+	Lifetime session.Lifetime `json:"lifetime,omitzero"`
 }
 
 // Answers answers a question: a list for each of its parts.

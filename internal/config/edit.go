@@ -15,7 +15,8 @@ import (
 )
 
 // Edit returns the text of a configuration file with the key set to the value, or removed if the value is nil. Comments,
-// order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be invalid, or hold auth.Hidden in place of a secret.
+// order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be invalid, or
+// would hold auth.Hidden in place of a secret.
 func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, error) {
 	d := &document{name: name, scope: scopeUser, text: text}
 	if err := d.parse(); err != nil {
@@ -36,7 +37,7 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 	case value == nil:
 		err = removeAt(&root, path)
 	case bytes.Contains(value, quote(nil, auth.Hidden)):
-		err = fmt.Errorf("%q stands for a secret in what cairn shows; give the secret itself, or leave it out", auth.Hidden)
+		err = fmt.Errorf("%q stands for a secret in what cairn shows; give the secret, or leave it out", auth.Hidden)
 	default:
 		err = setAt(&root, path, value)
 	}

@@ -110,7 +110,10 @@ func TestEditRefuses(t *testing.T) {
 		{`{}`, "a..b", `1`, "the key has an empty part"},
 		{`{}`, `a."b`, `1`, "a quote in the key is not closed"},
 		{`{}`, "model", ``, "model: is not set in this file"},
-		{"{}", "provider.a.options", `{"apiKey": "(hidden)"}`, `provider.a.options: "(hidden)" stands for a secret in what cairn shows; give the secret itself, or leave it out`},
+		{
+			"{}", "provider.a.options", `{"apiKey": "(hidden)"}`,
+			`provider.a.options: "(hidden)" stands for a secret in what cairn shows; give the secret, or leave it out`,
+		},
 		{"{\n}", "permission.bash", `"maybe"`, `cairn.json:3:13: permission.bash: want "allow", "ask" or "deny", got "maybe"`},
 	} {
 		var value jsontext.Value

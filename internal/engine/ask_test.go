@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/projection"
@@ -98,7 +99,8 @@ func TestIsAwaitingReplies(t *testing.T) {
 		}
 		reply := func(path string) {
 			i := slices.IndexFunc(asks, func(a *store.AskRow) bool { return a.Resources[0] == path })
-			if err := w.engine.Asks.Reply(t.Context(), "ses_a", asks[i].ID, session.ReplyOnce, ""); err != nil {
+			once := ask.UserReply{Reply: session.ReplyOnce}
+			if err := w.engine.Asks.Reply(t.Context(), "ses_a", asks[i].ID, once); err != nil {
 				t.Fatal(err)
 			}
 		}

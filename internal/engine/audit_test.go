@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -52,7 +53,7 @@ func TestApprovalsAreRecorded(t *testing.T) {
 		if err := os.WriteFile(trail.Directory(), nil, 0o600); err != nil { // no directory can be made
 			t.Fatal(err)
 		}
-		err = w.engine.Asks.Reply(ctx, "ses_a", asks[0].ID, session.ReplyOnce, "")
+		err = w.engine.Asks.Reply(ctx, "ses_a", asks[0].ID, ask.UserReply{Reply: session.ReplyOnce})
 		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable {
 			t.Error("a reply that cannot be recorded:", err)
 		}
@@ -64,7 +65,7 @@ func TestApprovalsAreRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if err := w.engine.Asks.Reply(ctx, "ses_a", asks[0].ID, session.ReplyAlways, ""); err != nil {
+		if err := w.engine.Asks.Reply(ctx, "ses_a", asks[0].ID, ask.UserReply{Reply: session.ReplyAlways}); err != nil {
 			t.Fatal(err)
 		}
 		rules := []session.Rule{{Action: "bash", Resource: "ls", Effect: session.Allow}}
@@ -86,7 +87,8 @@ func TestApprovalsAreRecorded(t *testing.T) {
 			t.Fatal(r.Problem, err)
 		}
 		want := []string{
-			"approval always to " + string(asks[0].ID) + " of ses_a: edit a", "rules rules of ses_a: allow bash ls",
+			"approval always (project) to " + string(asks[0].ID) + " of ses_a: edit a",
+			"rules rules of ses_a: allow bash ls",
 			"rules budget of ses_a", "rules revoke the approval psv_x", "approval all asks of the prompt ",
 		}
 		if len(r.Entries) != len(want) {

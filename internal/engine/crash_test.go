@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -59,7 +60,7 @@ func (c *client) answer(ctx context.Context, e *Engine) {
 		return
 	}
 	for _, a := range rows {
-		_ = e.Asks.Reply(ctx, "ses_a", a.ID, session.ReplyOnce, "")
+		_ = e.Asks.Reply(ctx, "ses_a", a.ID, ask.UserReply{Reply: session.ReplyOnce})
 	}
 }
 

@@ -110,6 +110,9 @@ func (e *Engine) Recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find unfinished sessions: %w", err)
 	}
+	if err := e.Asks.DropEndedApprovals(ctx); err != nil {
+		return fmt.Errorf("remove approvals of earlier processes: %w", err)
+	}
 	for _, id := range ids {
 		e.coordinator.wake(id, restarted)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -147,7 +148,7 @@ func wrongAnswers(t *testing.T, w *world, id session.AskID) {
 			t.Errorf("%v: %v", wrong, err)
 		}
 	}
-	if err := w.engine.Asks.Reply(t.Context(), "ses_a", id, session.ReplyAlways, ""); !errors.Is(
+	if err := w.engine.Asks.Reply(t.Context(), "ses_a", id, ask.UserReply{Reply: session.ReplyAlways}); !errors.Is(
 		err,
 		&session.Error{Code: session.CodeNotFound, Kind: "permission"},
 	) {
@@ -262,7 +263,7 @@ func TestQuestionBesideAnAsk(t *testing.T) {
 				}
 				for _, row := range rows {
 					if !row.IsQuestion() {
-						err = w.engine.Asks.Reply(t.Context(), "ses_a", row.ID, reply, "")
+						err = w.engine.Asks.Reply(t.Context(), "ses_a", row.ID, ask.UserReply{Reply: reply})
 					}
 				}
 				synctest.Wait()

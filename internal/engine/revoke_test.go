@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -40,7 +41,8 @@ func TestRevokedApprovalAllowsNothing(t *testing.T) {
 				}
 				return asks
 			}
-			if err := w.engine.Asks.Reply(t.Context(), "ses_a", waiting()[0].ID, session.ReplyAlways, ""); err != nil {
+			always := ask.UserReply{Reply: session.ReplyAlways}
+			if err := w.engine.Asks.Reply(t.Context(), "ses_a", waiting()[0].ID, always); err != nil {
 				t.Fatal(err)
 			}
 			var saved []store.Approval

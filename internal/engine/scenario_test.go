@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -498,11 +499,14 @@ func (p *player) reply(id session.ID, args []string) {
 		p.report(fmt.Errorf("there are %d asks", len(rows)))
 		return
 	}
-	message := ""
-	if len(args) > 2 {
-		message = args[2]
+	answer := ask.UserReply{Reply: session.Reply(args[1])}
+	switch {
+	case len(args) > 2 && answer.Reply == session.ReplyAlways:
+		answer.Lifetime = session.Lifetime(args[2])
+	case len(args) > 2:
+		answer.Message = args[2]
 	}
-	p.report(p.w.engine.Asks.Reply(context.Background(), id, rows[n].ID, session.Reply(args[1]), message))
+	p.report(p.w.engine.Asks.Reply(context.Background(), id, rows[n].ID, answer))
 }
 
 func (p *player) background(what string, id session.ID) {

@@ -361,6 +361,16 @@ const (
 	ReplyReject Reply = "reject"
 )
 
+// Lifetime is how long the approval of a reply "always" holds.
+type Lifetime string
+
+// The lifetimes of approvals. All hold in one project, and end when they are revoked.
+const (
+	LifetimeSession Lifetime = "session" // in the session that asked, until it is deleted
+	LifetimeProcess Lifetime = "process" // until the process that owns the store ends
+	LifetimeProject Lifetime = "project"
+)
+
 // ReplyBy names what made a reply.
 type ReplyBy string
 

@@ -205,7 +205,8 @@ type SessionReader interface {
 type SessionWriter interface {
 	// PutSession inserts or replaces the row.
 	PutSession(s *session.Session) error
-	// DeleteSession removes the session with its events, messages, inbox, epoch and asks. Its spend stays.
+	// DeleteSession removes the session with its events, messages, inbox, epoch, asks and the approvals that it
+	// holds. Its spend stays.
 	DeleteSession(id session.ID) error
 	// SetUnfinished marks whether the session has work that a restart must look at. Without a session row it does
 	// nothing; a new row is not marked.
@@ -334,12 +335,14 @@ type AskWriter interface {
 	PutAsk(a *AskRow) error
 }
 
-// Approval allows an action on the resources that match, in one project, until it is revoked.
+// Approval allows an action on the resources that match, in one project, until its lifetime ends or it is revoked.
 type Approval struct {
 	ID        string            `json:"id"`
 	ProjectID session.ProjectID `json:"projectID"`
 	Action    string            `json:"action"`
 	Resource  string            `json:"resource"`
+	Lifetime  session.Lifetime  `json:"lifetime"`
+	Holder    string            `json:"holder,omitzero"` // the session or the process that the lifetime ends with
 	Time      int64             `json:"time,omitzero"`
 }
 
@@ -351,8 +354,8 @@ type ApprovalReader interface {
 
 // ApprovalWriter writes saved approvals.
 type ApprovalWriter interface {
-	// PutApproval saves the approval unless one of the same project, action and resource exists. An id that exists
-	// for another approval is an error of code conflict.
+	// PutApproval saves the approval unless one that differs only in id and time exists. An id that exists for another
+	// approval is an error of code conflict.
 	PutApproval(a Approval) error
 	// DeleteApproval removes the approval and reports whether it existed.
 	DeleteApproval(id string) (existed bool, err error)

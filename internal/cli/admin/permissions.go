@@ -81,14 +81,24 @@ func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name st
 
 func (g permissionCommands) permissionReply() *cobra.Command {
 	var asJSON bool
+	var lifetime string
 	cmd := &cobra.Command{
 		Use: "reply REQUEST once|always|reject [REASON…]", Short: "Answer a permission request", Args: cobra.MinimumNArgs(2),
-		Long: "Answer a permission request: once allows this call, always also saves the permission for this project, and\n" +
-			"reject denies it. With a REASON, reject passes the reason to the model, which continues; without one it\n" +
-			"stops the session's work.",
-		Example: "  cairn permission reply per_… once\n  cairn permission reply per_… reject \"use the staging database\"",
+		Long: "Answer a permission request: once allows this call, always also saves the permission, and reject\n" +
+			"denies it. A saved permission holds --for the project until it is revoked, for the process until cairn\n" +
+			"restarts, or for the session that asked. With a REASON, reject passes the reason to the model, which\n" +
+			"continues; without one it stops the session's work.",
+		Example: "  cairn permission reply per_… once\n  cairn permission reply per_… always --for session\n" +
+			"  cairn permission reply per_… reject \"use the staging database\"",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			r := api.ReplyRequest{Reply: session.Reply(args[1]), Message: strings.Join(args[2:], " ")}
+			r := api.ReplyRequest{
+				Reply:    session.Reply(args[1]),
+				Message:  strings.Join(args[2:], " "),
+				Lifetime: session.Lifetime(lifetime),
+			}
+			if r.Lifetime != "" && r.Reply != session.ReplyAlways {
+				return cli.UsageErrorf("--for is allowed with always only")
+			}
 			switch r.Reply {
 			case session.ReplyOnce, session.ReplyAlways:
 				if r.Message != "" {
@@ -110,15 +120,20 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				if err := c.Reply(ctx, ask.SessionID, ask.ID, r); err != nil {
 					return err
 				}
+				how := string(r.Reply)
+				if r.Reply == session.ReplyAlways {
+					how = term.DescribeLifetime(r.Lifetime)
+				}
 				g.inv.ReportChange(
 					asJSON,
 					cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply},
-					"answered "+string(r.Reply)+": "+term.AskSummary(ask),
+					"answered "+how+": "+term.AskSummary(ask),
 				)
 				return nil
 			})
 		}),
 	}
+	cmd.Flags().StringVar(&lifetime, "for", "", "how long always holds: session, process or project (default project)")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -164,9 +179,14 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 					g.inv.Err.Printf("No permissions are saved.\n")
 					return nil
 				}
-				t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "SINCE")
+				t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE")
 				for _, p := range list {
-					t.AddRow(p.ID, term.FirstLine(p.Action, 40), term.FirstLine(p.Resource, 80), term.FormatAge(p.Time))
+					lifetime := string(p.Lifetime)
+					if p.Lifetime == session.LifetimeSession {
+						lifetime = p.Holder
+					}
+					action, resource := term.FirstLine(p.Action, 40), term.FirstLine(p.Resource, 80)
+					t.AddRow(p.ID, action, resource, lifetime, term.FormatAge(p.Time))
 				}
 				t.Print()
 				return nil

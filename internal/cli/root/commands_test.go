@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/run"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
@@ -347,8 +348,9 @@ func TestUnblock(t *testing.T) {
 				t.Errorf("exit %d: %s", o.code, o.stderr.String())
 			}
 			if tt.code == cli.ExitDenied {
-				for _, ask := range askedIn(t, sh) {
-					if err := sh.engine.Asks.Reply(t.Context(), ask.SessionID, ask.ID, session.ReplyOnce, ""); err != nil {
+				for _, asked := range askedIn(t, sh) {
+					once := ask.UserReply{Reply: session.ReplyOnce}
+					if err := sh.engine.Asks.Reply(t.Context(), asked.SessionID, asked.ID, once); err != nil {
 						t.Error(err)
 					}
 				}

@@ -96,7 +96,9 @@ func (r *runner) deliver(ctx context.Context) error {
 func sendAnswer(ctx context.Context, c *api.Client, a term.Answer) error {
 	switch {
 	case !a.Ask.IsQuestion():
-		return c.Reply(ctx, a.Ask.SessionID, a.Ask.ID, api.ReplyRequest{Reply: a.Reply, Message: a.Message})
+		return c.Reply(ctx, a.Ask.SessionID, a.Ask.ID, api.ReplyRequest{
+			Reply: a.Reply, Message: a.Message, Lifetime: a.Lifetime,
+		})
 	case a.Reply == session.ReplyReject:
 		return c.Questions().Reject(ctx, a.Ask.SessionID, a.Ask.ID)
 	default:

@@ -35,10 +35,11 @@ type TerminalAsks struct {
 
 // Answer is a reply that is still to be delivered.
 type Answer struct {
-	Ask     session.PendingAsk
-	Reply   session.Reply
-	Message string
-	Answers [][]string // if it is a question
+	Ask      session.PendingAsk
+	Reply    session.Reply
+	Message  string
+	Lifetime session.Lifetime // if the reply is always
+	Answers  [][]string       // if it is a question
 }
 
 // NewTerminalAsks returns an empty queue on the terminal, which it closes at the end.
@@ -139,30 +140,33 @@ func (q *AskQueue) Answer(text string) (ans Answer, ok bool) {
 	if a.IsQuestion() {
 		return q.answerQuestion(a, text)
 	}
-	reply, message, ok := parseAnswer(text, len(a.Save) > 0)
-	if !ok {
+	ans, ok = parseAnswer(text)
+	if !ok || ans.Reply == session.ReplyAlways && len(a.Save) == 0 {
 		q.Out.Printf("  %s\n", replyChoices(a))
 		q.prompt()
 		return Answer{}, false
 	}
 	q.Pending = q.Pending[1:]
 	q.show()
-	return Answer{Ask: a, Reply: reply, Message: message}, true
+	ans.Ask = a
+	return ans, true
 }
 
-// parseAnswer parses y, a, n and their words; "n" may be followed by a reason for the model.
-func parseAnswer(text string, mayAlways bool) (reply session.Reply, message string, ok bool) {
+// parseAnswer parses y, s, a, n and their words; "n" may be followed by a reason for the model.
+func parseAnswer(text string) (ans Answer, ok bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
 	switch strings.ToLower(word) {
 	case "y", "yes", "once":
-		return session.ReplyOnce, "", rest == ""
+		return Answer{Reply: session.ReplyOnce}, rest == ""
+	case "s", "session":
+		return Answer{Reply: session.ReplyAlways, Lifetime: session.LifetimeSession}, rest == ""
 	case "a", "always":
-		return session.ReplyAlways, "", mayAlways && rest == ""
+		return Answer{Reply: session.ReplyAlways, Lifetime: session.LifetimeProject}, rest == ""
 	case "n", "no", "reject":
-		return session.ReplyReject, rest, true
+		return Answer{Reply: session.ReplyReject, Message: rest}, true
 	default:
-		return "", "", false
+		return Answer{}, false
 	}
 }
 
@@ -252,9 +256,22 @@ func AskDetails(a session.PendingAsk) []string {
 func replyChoices(a session.PendingAsk) string {
 	s := "y: once"
 	if len(a.Save) > 0 {
-		s += ", a: always in this project for " + ReplaceControls(a.Action+" "+strings.Join(a.Save, ", "))
+		s += ", s: " + DescribeLifetime(session.LifetimeSession) + ", a: " + DescribeLifetime(session.LifetimeProject) +
+			"; s and a are for " + ReplaceControls(a.Action+" "+strings.Join(a.Save, ", "))
 	}
 	return s + ", n: reject and stop, n REASON: reject and continue"
+}
+
+// DescribeLifetime says how long an approval holds.
+func DescribeLifetime(l session.Lifetime) string {
+	switch l {
+	case session.LifetimeSession:
+		return "always in this session"
+	case session.LifetimeProcess:
+		return "always until cairn restarts"
+	default:
+		return "always in this project until revoked"
+	}
 }
 
 // maxPreviewLines bounds what is shown of a diff.

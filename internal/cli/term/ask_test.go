@@ -3,6 +3,7 @@ package term
 import (
 	"bytes"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -14,25 +15,24 @@ import (
 
 func TestParseAnswer(t *testing.T) {
 	for _, tt := range []struct {
-		text    string
-		always  bool
-		reply   session.Reply
-		message string
-		ok      bool
+		text string
+		want Answer
+		ok   bool
 	}{
-		{"y\n", false, session.ReplyOnce, "", true},
-		{" YES \n", false, session.ReplyOnce, "", true},
-		{"a\n", true, session.ReplyAlways, "", true},
-		{"a\n", false, session.ReplyAlways, "", false},
-		{"n\n", false, session.ReplyReject, "", true},
-		{"no use the other file\n", false, session.ReplyReject, "use the other file", true},
-		{"\n", true, "", "", false},
-		{"yes please\n", true, session.ReplyOnce, "", false},
-		{"what?\n", true, "", "", false},
+		{"y\n", Answer{Reply: session.ReplyOnce}, true},
+		{" YES \n", Answer{Reply: session.ReplyOnce}, true},
+		{"a\n", Answer{Reply: session.ReplyAlways, Lifetime: session.LifetimeProject}, true},
+		{"s\n", Answer{Reply: session.ReplyAlways, Lifetime: session.LifetimeSession}, true},
+		{"n\n", Answer{Reply: session.ReplyReject}, true},
+		{"no use the other file\n", Answer{Reply: session.ReplyReject, Message: "use the other file"}, true},
+		{"\n", Answer{}, false},
+		{"yes please\n", Answer{}, false},
+		{"always, please\n", Answer{}, false},
+		{"what?\n", Answer{}, false},
 	} {
-		reply, message, ok := parseAnswer(tt.text, tt.always)
-		if ok != tt.ok || ok && (reply != tt.reply || message != tt.message) {
-			t.Errorf("parseAnswer(%q) = %q, %q, %v", tt.text, reply, message, ok)
+		got, ok := parseAnswer(tt.text)
+		if ok != tt.ok || ok && !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("parseAnswer(%q) = %+v, %v", tt.text, got, ok)
 		}
 	}
 }
@@ -82,8 +82,8 @@ func TestQuestioner(t *testing.T) {
   --- a.txt
   -foo
   +bar�[2J
-  y: once, a: always in this project for edit edit, n: reject and stop, n REASON: reject and continue
-  >   y: once, a: always in this project for edit edit, n: reject and stop, n REASON: reject and continue
+  y: once, s: always in this session, a: always in this project until revoked; s and a are for edit edit, n: reject and stop, n REASON: reject and continue
+  >   y: once, s: always in this session, a: always in this project until revoked; s and a are for edit edit, n: reject and stop, n REASON: reject and continue
   > ? build asks for edit: a.txt
   --- a.txt
   -foo

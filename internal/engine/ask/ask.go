@@ -11,6 +11,7 @@ package ask
 
 import (
 	"context"
+	"crypto/rand"
 
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -41,12 +42,15 @@ type Asks struct {
 	locations location.Scopes
 	checkOpen func() error
 	resume    func(session.ID)
+	process   string // holds the approvals that end with this process
 	waiters   waiters
 }
 
 // New returns an Asks without waiting calls.
 func New(c Config) *Asks {
-	return &Asks{journal: c.Journal, locations: c.Locations, checkOpen: c.CheckOpen, resume: c.Resume}
+	return &Asks{
+		journal: c.Journal, locations: c.Locations, checkOpen: c.CheckOpen, resume: c.Resume, process: rand.Text(),
+	}
 }
 
 // Asker describes who asks: a tool call of a turn, or the engine itself before a turn.
@@ -80,18 +84,6 @@ func PartOf(a session.PendingAsk) session.PartID {
 
 // CountWaiting returns how many asks of the session wait for a reply in this process.
 func (a *Asks) CountWaiting(id session.ID) int { return a.waiters.count(id) }
-
-// readApprovals returns the saved approvals of the project as rules.
-func (a *Asks) readApprovals(ctx context.Context, project session.ProjectID) (saved []session.Rule, err error) {
-	err = a.journal.Store.View(ctx, func(r store.Reader) error {
-		approvals, err := r.Approvals(project)
-		for _, row := range approvals {
-			saved = append(saved, session.Rule{Action: row.Action, Resource: row.Resource, Effect: session.Allow})
-		}
-		return err
-	})
-	return saved, err
-}
 
 // readAsk returns the ask's row.
 func (a *Asks) readAsk(ctx context.Context, id session.AskID) (row store.AskRow, err error) {

@@ -43,7 +43,7 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) ([]permission.Decisio
 		return nil, err
 	}
 	layers = rulesFor(layers, q.Action)
-	saved, err := a.readApprovals(ctx, s.ApprovalScope())
+	saved, err := a.readApprovals(ctx, s.ApprovalScope(), session.ID(q.SessionID))
 	if err != nil {
 		return nil, err
 	}

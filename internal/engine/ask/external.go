@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -24,22 +23,6 @@ func (a *Asks) List(ctx context.Context, id session.ID) (rows []*store.AskRow, e
 	return rows, err
 }
 
-// RevokeApproval removes a saved approval.
-func (a *Asks) RevokeApproval(ctx context.Context, approval string) error {
-	if err := a.journal.Audit.AddEntry(ctx, audit.KindRules, "revoke the approval "+approval); err != nil {
-		return err
-	}
-	var existed bool
-	err := a.journal.Store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) (err error) {
-		existed, err = tx.DeleteApproval(approval)
-		return err
-	})
-	if err == nil && !existed {
-		err = session.NotFound("approval", approval)
-	}
-	return err
-}
-
 // AskExternally asks on behalf of a caller outside of any tool call. It returns at once, with the effect and,
 // if the effect is ask, the id of the pending ask.
 func (a *Asks) AskExternally(
@@ -55,7 +38,7 @@ func (a *Asks) AskExternally(
 	}
 	defer release()
 	agent := scope.FindAgent(cmp.Or(ask.Agent, s.Agent))
-	saved, err := a.readApprovals(ctx, s.ApprovalScope())
+	saved, err := a.readApprovals(ctx, s.ApprovalScope(), id)
 	if err != nil {
 		return "", "", err
 	}

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -17,35 +18,49 @@ import (
 // Reply answers a pending ask: once; always, which also saves what the ask offers to save; or reject. The model reads
 // the message of a rejection and continues; a rejection without one stops the session's work. A second reply to an
 // ask is a conflict.
-func (a *Asks) Reply(
-	ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message string,
-) error {
-	switch reply {
+func (a *Asks) Reply(ctx context.Context, id session.ID, ask session.AskID, answer UserReply) error {
+	switch answer.Reply {
 	case session.ReplyOnce, session.ReplyAlways, session.ReplyReject:
 	default:
-		return session.Errorf(session.CodeInvalid, "reply must be once, always or reject, got %q", reply).At("reply")
+		return session.Errorf(session.CodeInvalid, "reply must be once, always or reject, got %q", answer.Reply).
+			At("reply")
+	}
+	switch answer.Lifetime {
+	case "", session.LifetimeSession, session.LifetimeProcess, session.LifetimeProject:
+	default:
+		return session.Errorf(session.CodeInvalid,
+			"lifetime must be session, process or project, got %q", answer.Lifetime).At("lifetime")
 	}
 	if isQuestion(ask) {
 		return session.NotFound("permission", string(ask))
 	}
 	return a.settleReply(ctx, id, session.PermissionReplied{
-		AskID: ask, Reply: reply, Message: message, By: session.ByUser,
-	})
+		AskID: ask, Reply: answer.Reply, Message: answer.Message, By: session.ByUser,
+	}, cmp.Or(answer.Lifetime, session.LifetimeProject))
+}
+
+// UserReply is a person's reply to an ask.
+type UserReply struct {
+	Reply    session.Reply
+	Lifetime session.Lifetime // of the approvals that "always" saves; "" is project
+	Message  string           // of a rejection, for the model
 }
 
 // settleReply commits a person's reply and wakes the waiter.
-func (a *Asks) settleReply(ctx context.Context, id session.ID, d session.PermissionReplied) error {
+func (a *Asks) settleReply(
+	ctx context.Context, id session.ID, d session.PermissionReplied, lifetime session.Lifetime,
+) error {
 	if err := a.checkOpen(); err != nil { // no call would act on the reply
 		return err
 	}
 	if err := a.awaitWaiter(ctx, id, d.AskID); err != nil {
 		return err
 	}
-	if err := a.recordReply(ctx, id, d); err != nil {
+	if err := a.recordReply(ctx, id, d, lifetime); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	row, project, err := a.commitReply(ctx, id, d)
+	row, project, err := a.commitReply(ctx, id, d, lifetime)
 	if err != nil {
 		a.wakeAnswered(ctx, d.AskID)
 		return err
@@ -60,13 +75,19 @@ func (a *Asks) settleReply(ctx context.Context, id session.ID, d session.Permiss
 
 // recordReply records a reply in the audit log before it is stored, with what the ask showed. The transaction refuses
 // replies to asks that are unknown or answered.
-func (a *Asks) recordReply(ctx context.Context, id session.ID, d session.PermissionReplied) error {
+func (a *Asks) recordReply(
+	ctx context.Context, id session.ID, d session.PermissionReplied, lifetime session.Lifetime,
+) error {
 	row, err := a.readAsk(ctx, d.AskID)
 	if err != nil || row.SessionID != id || row.Reply != "" {
 		return nil
 	}
+	reply := string(d.Reply)
+	if d.Reply == session.ReplyAlways {
+		reply += " (" + string(lifetime) + ")"
+	}
 	return a.journal.Audit.AddEntry(ctx, audit.KindApproval, fmt.Sprintf("%s to %s of %s: %s %s",
-		d.Reply, d.AskID, id, row.Action, strings.Join(row.Resources, ", ")))
+		reply, d.AskID, id, row.Action, strings.Join(row.Resources, ", ")))
 }
 
 // isQuestion reports whether the id is that of an ask with questions.
@@ -84,7 +105,7 @@ func checkAnswers(row *store.AskRow, d session.PermissionReplied) error {
 
 // commitReply commits the reply and the approvals that it saves.
 func (a *Asks) commitReply(
-	ctx context.Context, id session.ID, d session.PermissionReplied,
+	ctx context.Context, id session.ID, d session.PermissionReplied, lifetime session.Lifetime,
 ) (row *store.AskRow, project session.ProjectID, err error) {
 	_, err = a.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := store.FindSession(tx, id)
@@ -102,7 +123,7 @@ func (a *Asks) commitReply(
 		if err := checkAnswers(found, d); err != nil {
 			return nil, err
 		}
-		if err := a.saveApprovals(tx, project, found, d); err != nil {
+		if err := a.saveApprovals(tx, a.newApproval(s, lifetime), found, d); err != nil {
 			return nil, err
 		}
 		found.Reply, found.Message, found.By, found.Answers = d.Reply, d.Message, d.By, d.Answers
@@ -116,17 +137,14 @@ func (a *Asks) commitReply(
 // saveApprovals saves what the ask offers if a person replied always. A cascaded reply saves nothing: no person
 // agreed to the patterns of that ask.
 func (a *Asks) saveApprovals(
-	tx store.Tx, project session.ProjectID, row *store.AskRow, d session.PermissionReplied,
+	tx store.Tx, approval store.Approval, row *store.AskRow, d session.PermissionReplied,
 ) error {
 	if d.Reply != session.ReplyAlways || d.By != session.ByUser {
 		return nil
 	}
 	for i, pattern := range row.Save {
-		err := tx.PutApproval(store.Approval{
-			ID: approvalID(d.AskID, i), ProjectID: project, Action: row.Action, Resource: pattern,
-			Time: a.journal.Now().UnixMilli(),
-		})
-		if err != nil {
+		approval.ID, approval.Action, approval.Resource = approvalID(d.AskID, i), row.Action, pattern
+		if err := tx.PutApproval(approval); err != nil {
 			return err
 		}
 	}
@@ -141,29 +159,34 @@ func approvalID(ask session.AskID, i int) string {
 // cascadeReply answers the other waiting asks that the reply settles, too: after always those that are allowed now,
 // after a rejection all of the same session (PM-8).
 func (a *Asks) cascadeReply(ctx context.Context, row store.AskRow, project session.ProjectID) {
-	saved, err := a.readApprovals(ctx, project)
-	if err != nil {
-		a.journal.Logger.Error("read approvals", "error", err)
-		return
-	}
 	for _, w := range a.waiters.listOthers(project, row.ID) {
 		reply, message := session.ReplyReject, row.Message
 		switch {
 		case row.Reply == session.ReplyReject && w.ask.SessionID == row.SessionID:
 		case row.Reply == session.ReplyAlways && !w.ask.IsQuestion() &&
-			permission.EvaluateAll(w.layers, saved, w.permissionSubject()).Effect == session.Allow:
+			a.isAllowedNow(ctx, w):
 			reply, message = session.ReplyAlways, ""
 		default:
 			continue
 		}
 		fact := session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: message, By: session.ByCascade}
-		next, _, err := a.commitReply(ctx, w.ask.SessionID, fact)
+		next, _, err := a.commitReply(ctx, w.ask.SessionID, fact, "")
 		if err != nil {
 			a.journal.Logger.Warn("answer a waiting ask", "ask", w.ask.ID, "error", err)
 			continue
 		}
 		a.waiters.wake(*next)
 	}
+}
+
+// isAllowedNow reports whether the rules and the saved approvals allow what waits.
+func (a *Asks) isAllowedNow(ctx context.Context, w *waiter) bool {
+	saved, err := a.readApprovals(ctx, w.project, w.ask.SessionID)
+	if err != nil {
+		a.journal.Logger.Error("read approvals", "error", err)
+		return false
+	}
+	return permission.EvaluateAll(w.layers, saved, w.permissionSubject()).Effect == session.Allow
 }
 
 // arrivalTimeout bounds how long a reply waits for the call of an earlier process to wait here.

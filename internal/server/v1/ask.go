@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -124,12 +125,15 @@ func checkReply(member string, reply session.Reply) error {
 	}
 }
 
-func (h askHandlers) reply(ctx context.Context, in session.ID, ask session.AskID, b permissionReply) (bool, error) {
-	id, err := h.findPending(ctx, kindPermission, ask, in)
+// reply answers with the lifetime that OpenCode's clients tell their users: until it is restarted.
+func (h askHandlers) reply(ctx context.Context, in session.ID, asked session.AskID, b permissionReply) (bool, error) {
+	id, err := h.findPending(ctx, kindPermission, asked, in)
 	if err != nil {
 		return false, err
 	}
-	return true, httpio.WithPart("body", h.Asks.Reply(ctx, id, ask, b.Reply, b.Message))
+	return true, httpio.WithPart("body", h.Asks.Reply(ctx, id, asked, ask.UserReply{
+		Reply: b.Reply, Message: b.Message, Lifetime: session.LifetimeProcess,
+	}))
 }
 
 // questionIn is a request about one question.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -23,7 +24,7 @@ type SessionCommands interface {
 
 // AskReplier replies to pending permission asks and questions.
 type AskReplier interface {
-	Reply(ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message string) error
+	Reply(ctx context.Context, id session.ID, asked session.AskID, answer ask.UserReply) error
 	AnswerQuestions(ctx context.Context, id session.ID, ask session.AskID, answers [][]string) error
 	DismissQuestions(ctx context.Context, id session.ID, ask session.AskID) error
 }

@@ -119,7 +119,7 @@ func TestConfigIsChanged(t *testing.T) {
 	}
 }
 
-// What GET shows can be sent back whole: the file stays byte for byte, and with one member changed gains that member only.
+// What GET shows can be sent back whole: the file stays byte for byte, and with one member changed gains only that.
 func TestConfigRoundTrip(t *testing.T) {
 	w := newWorld(t, `, "compaction": {"keep": {"tokens": 900}}, "permission": {"bash": {"*": "ask", "ls": "allow"}},
   "mcp": {"a": {"type": "remote", "url": "https://mcp.example", "headers": {"X-Key": "s-e-c", "X-Env": "{env:HOME}"}}}`,
@@ -152,7 +152,8 @@ func TestConfigRoundTrip(t *testing.T) {
 		if after, err := os.ReadFile(file); err != nil || string(after) != want {
 			t.Errorf("%s: %v\n%s", path, err, cmp.Diff(want, string(after)))
 		}
-		if a := w.ask(t, http.MethodPatch, path, `{"provider":{"mock":{"models":{"main":{"name":"Main"}}}}}`); a.status != 200 {
+		back := `{"provider":{"mock":{"models":{"main":{"name":"Main"}}}}}`
+		if a := w.ask(t, http.MethodPatch, path, back); a.status != 200 {
 			t.Fatal(a)
 		}
 	}
@@ -162,6 +163,31 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 	if a = w.ask(t, http.MethodPut, "/auth/openai", `{"type":"api","key":"(hidden)"}`); a.status != 400 {
 		t.Error(a)
+	}
+}
+
+// OpenCode's clients tell their users that "always" holds until it is restarted.
+func TestAlwaysHoldsForTheProcess(t *testing.T) {
+	w := newWorld(t, "", nil)
+	s := w.ask(t, http.MethodPost, "/session", `{"permission":[{"permission":"bash","pattern":"*","action":"ask"}]}`)
+	id := s.body[strings.Index(s.body, "ses_"):][:30]
+	for _, c := range []struct{ path, want string }{
+		{"/permission/%s/reply", `"lifetime":"process","holder":`},
+		{"/api/session/" + id + "/permission/%s/reply", `"lifetime":"project","time":`},
+	} {
+		asked := `{"action":"bash","resources":["` + c.path + `"],"save":["` + c.path + `"]}`
+		a := w.ask(t, http.MethodPost, "/api/session/"+id+"/permission", asked)
+		if a.status != 200 || !strings.Contains(a.body, `"effect":"ask"`) {
+			t.Fatal(a)
+		}
+		ask := a.body[strings.Index(a.body, "per_"):][:30]
+		if a = w.ask(t, http.MethodPost, strings.Replace(c.path, "%s", ask, 1), `{"reply":"always"}`); a.status >= 300 {
+			t.Fatal(a)
+		}
+		a = w.ask(t, http.MethodGet, "/api/permission/saved?all=1", "")
+		if !strings.Contains(a.body, `"resource":"`+c.path+`",`+c.want) {
+			t.Errorf("%s: %s", c.path, a.body)
+		}
 	}
 }
 

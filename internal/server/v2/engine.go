@@ -37,7 +37,7 @@ type InboxCommands interface {
 type AskService interface {
 	List(ctx context.Context, id session.ID) ([]*store.AskRow, error)
 	AskExternally(ctx context.Context, id session.ID, a session.PendingAsk) (session.Effect, session.AskID, error)
-	Reply(ctx context.Context, id session.ID, a session.AskID, reply session.Reply, message string) error
+	Reply(ctx context.Context, id session.ID, a session.AskID, answer ask.UserReply) error
 	AnswerQuestions(ctx context.Context, id session.ID, a session.AskID, answers [][]string) error
 	DismissQuestions(ctx context.Context, id session.ID, a session.AskID) error
 	RevokeApproval(ctx context.Context, approval string) error

@@ -102,7 +102,9 @@ func (h permissionHandlers) reply(ctx context.Context, in struct {
 	Body api.ReplyRequest `body:"required"`
 },
 ) (operation.None, error) {
-	err := h.Asks.Reply(ctx, in.SessionID, in.RequestID, in.Body.Reply, in.Body.Message)
+	err := h.Asks.Reply(ctx, in.SessionID, in.RequestID, ask.UserReply{
+		Reply: in.Body.Reply, Message: in.Body.Message, Lifetime: in.Body.Lifetime,
+	})
 	return operation.None{}, httpio.WithPart("body", repliedAsNotFound(err))
 }
 
@@ -138,7 +140,7 @@ func (h permissionHandlers) listApprovals(ctx context.Context, in struct {
 	for i, row := range rows {
 		out.Data[i] = api.Approval(row)
 		if !in.All {
-			out.Data[i].Time = 0
+			out.Data[i].Lifetime, out.Data[i].Holder, out.Data[i].Time = "", "", 0
 		}
 	}
 	return out, err

@@ -88,7 +88,7 @@ func (t *Tx) PutAsk(a *store.AskRow) error {
 	return err
 }
 
-const approvals = `SELECT id, project_id, action, resource, time, crc FROM approval
+const approvals = `SELECT id, project_id, action, resource, lifetime, holder, time, crc FROM approval
 	WHERE ?1 = '' OR project_id = ?1 ORDER BY time, id`
 
 // Approvals implements store.ApprovalReader.
@@ -98,11 +98,10 @@ func (r *Reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
 	out := []store.Approval{}
 	for c.nextRow() {
 		a := store.Approval{
-			ID: c.st.Text(0), ProjectID: session.ProjectID(
-				c.st.Text(1),
-			), Action: c.st.Text(2), Resource: c.st.Text(3), Time: c.st.Int(4),
+			ID: c.st.Text(0), ProjectID: session.ProjectID(c.st.Text(1)), Action: c.st.Text(2), Resource: c.st.Text(3),
+			Lifetime: session.Lifetime(c.st.Text(4)), Holder: c.st.Text(5), Time: c.st.Int(6),
 		}
-		if c.st.Int(5) == r.sumApproval(&a) { // a damaged approval allows nothing
+		if c.st.Int(7) == r.sumApproval(&a) { // a damaged approval allows nothing
 			out = append(out, a)
 		}
 	}
@@ -112,36 +111,40 @@ func (r *Reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
 	return out, nil
 }
 
-const sameApproval = `SELECT project_id = ?1 AND action = ?2 AND resource = ?3 FROM approval
-	WHERE id = ?4 OR (project_id = ?1 AND action = ?2 AND resource = ?3) ORDER BY 1 DESC LIMIT 1`
+const sameApproval = `SELECT project_id = ?1 AND action = ?2 AND resource = ?3 AND lifetime = ?4 AND holder = ?5
+	FROM approval WHERE id = ?6 OR (project_id = ?1 AND action = ?2 AND resource = ?3 AND lifetime = ?4 AND holder = ?5)
+	ORDER BY 1 DESC LIMIT 1`
 
-const insertApproval = `INSERT INTO approval (id, project_id, action, resource, time, crc)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6)`
+const insertApproval = `INSERT INTO approval (project_id, action, resource, lifetime, holder, id, time, crc)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`
 
 // PutApproval implements store.ApprovalWriter.
 func (t *Tx) PutApproval(a store.Approval) error {
 	c := t.prepare(sameApproval)
-	c.bindText(string(a.ProjectID))
-	c.bindText(a.Action)
-	c.bindText(a.Resource)
-	c.bindText(a.ID)
+	c.bindApproval(&a)
 	exists := c.nextRow()
 	same := exists && c.st.Int(0) == 1
 	if err := c.endCall("put approval", a.ID); err != nil || same {
 		return err
 	}
 	if exists {
-		return session.Conflict("approval", a.ID, "exists with another project, action or resource")
+		return session.Conflict("approval", a.ID, "exists for something else")
 	}
 	c = t.prepare(insertApproval)
-	c.bindText(a.ID)
-	c.bindText(string(a.ProjectID))
-	c.bindText(a.Action)
-	c.bindText(a.Resource)
+	c.bindApproval(&a)
 	c.bindInt(a.Time)
 	c.bindInt(t.sumApproval(&a))
 	_, err := c.run("put approval", a.ID)
 	return err
+}
+
+// bindApproval binds what makes approvals the same, and the id.
+func (c *stmtCall) bindApproval(a *store.Approval) {
+	for _, text := range []string{
+		string(a.ProjectID), a.Action, a.Resource, string(a.Lifetime), a.Holder, a.ID,
+	} {
+		c.bindText(text)
+	}
 }
 
 const deleteApproval = `DELETE FROM approval WHERE id = ?1 RETURNING 1`

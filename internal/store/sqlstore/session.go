@@ -236,6 +236,7 @@ func (t *Tx) DeleteSession(id session.ID) error {
 	}
 	for _, sql := range []string{
 		`DELETE FROM ask WHERE session_id = ?1`,
+		`DELETE FROM approval WHERE holder = ?1`,
 		`DELETE FROM session WHERE id = ?1`,
 	} {
 		c := t.prepare(sql)

@@ -15,7 +15,7 @@
 //	input(id, session, delivery, admitted_seq, promoted_seq, rank, crc, data)
 //	epoch(session, baseline, baseline_seq, snapshot, revision, crc)
 //	ask(id, session_id, seq, pending, time, crc, data)
-//	approval(id, project_id, action, resource, time, crc)
+//	approval(id, project_id, action, resource, lifetime, holder, time, crc)
 //	spend(place, time, crc, data)
 //	meta(key, value)
 //

@@ -345,18 +345,26 @@ func testAsks(t *testing.T, s store.Store) {
 }
 
 func testApprovals(t *testing.T, s store.Store) {
-	a := store.Approval{ID: "a", ProjectID: "p", Action: "edit", Resource: "*", Time: 2}
-	b := store.Approval{ID: "b", ProjectID: "q", Action: "edit", Resource: "*", Time: 1}
+	a := store.Approval{ID: "a", ProjectID: "p", Action: "edit", Resource: "*", Lifetime: "project", Time: 2}
+	b := store.Approval{ID: "b", ProjectID: "q", Action: "edit", Resource: "*", Lifetime: "project", Time: 1}
+	held := a // the same for a shorter time is another approval
+	held.ID, held.Lifetime, held.Holder, held.Time = "d", "session", "ses_a", 4
 	equal := a
 	equal.ID, equal.Time = "c", 3
 	update(t, s, func(tx store.Tx) error {
-		return errors.Join(tx.PutApproval(a), tx.PutApproval(b), tx.PutApproval(equal), tx.PutApproval(a))
+		var err error
+		for _, approval := range []store.Approval{a, b, a, equal, held} {
+			err = errors.Join(err, tx.PutApproval(approval))
+		}
+		return err
 	})
 	list := func(p session.ProjectID) []store.Approval {
 		return get(t, s, func(r store.Reader) ([]store.Approval, error) { return r.Approvals(p) })
 	}
-	checkEqual(t, "all", list(""), []store.Approval{b, a})
-	checkEqual(t, "of one project", list("p"), []store.Approval{a})
+	checkEqual(t, "all", list(""), []store.Approval{b, a, held})
+	checkEqual(t, "of one project", list("p"), []store.Approval{a, held})
+	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_a") })
+	checkEqual(t, "after the deletion of their session", list("p"), []store.Approval{a})
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 		return tx.PutApproval(store.Approval{ID: "a", ProjectID: "r"})
 	})

@@ -93,6 +93,7 @@ func (t *tx) DeleteSession(id session.ID) error {
 			t.s.feed, func(r *store.EventRow) bool { return r.SessionID == id && slices.Contains(h.events, r) },
 		)
 	}
+	t.s.approvals = withoutRows(t.s.approvals, func(a store.Approval) bool { return a.Holder == string(id) })
 	t.s.sessions.remove(id)
 	delete(t.own, id)
 	return nil
@@ -213,7 +214,8 @@ func (t *tx) PutAsk(a *store.AskRow) error {
 
 func (t *tx) PutApproval(a store.Approval) error {
 	equal := func(b store.Approval) bool {
-		return b.ProjectID == a.ProjectID && b.Action == a.Action && b.Resource == a.Resource
+		b.ID, b.Time = a.ID, a.Time
+		return a == b
 	}
 	if slices.ContainsFunc(t.s.approvals, equal) {
 		return nil
