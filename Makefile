@@ -12,8 +12,9 @@ BUDGET_MIB := 34
 BUDGET_INIT_MS := 4
 PKG ?= ./...
 # Tests that mostly start processes: the race detector learns nothing from them, so make crash runs them without it.
-LONG := Attacks|Differential|Execve|OrdinaryCommands|OrdinaryCommandsAsUser|EvasionsAsUser|ReadOnlyAsUser
-LONG_PACKAGES := ./internal/shell ./internal/tool/exec ./internal/host ./internal/server ./internal/sandbox
+LONG := Attacks|Differential|Execve|OrdinaryCommands(AsUser)?|Evasions(AsUser)?|ReadOnlyAsUser|HiddenPathsAreConfined|RipgrepChangesNothing
+LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachable
+LONG_PACKAGES := ./internal/shell ./internal/tool/exec ./internal/tool/search ./internal/host ./internal/server ./internal/sandbox
 
 .PHONY: check clients differential build test crash bench soak fuzz fmt openapi modern format vet staticcheck lint archtest generated tidy vulncheck licences sbom size help
 
@@ -34,7 +35,7 @@ build: ## the static binary, ./cairn
 
 test: ## tests, with the race detector, in random order
 	@$(if $(RACE),:,echo "test: no C compiler: WITHOUT the race detector")
-	$(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -shuffle=on -timeout=10m -skip='^Test($(LONG))$$' $(PKG)
+	$(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -shuffle=on -timeout=10m -skip='^Test($(LONG))$$' $$(go list $(PKG) | grep -v /archtest) # which make archtest runs
 
 crash: ## the kill, power-cut and command-line tests with CI's full figures: the race detector is too slow for them
 	go test -count=1 -timeout=10m -run='Kill|Cut|Mutated|FailingOperations|Leave' ./internal/store/sqlite ./internal/crashtest

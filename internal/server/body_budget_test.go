@@ -97,7 +97,7 @@ func TestBodiesShareABudget(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			h := inProcess(t, server.Config{BodyLimit: limitOfOne})
-			const clients = 200
+			const clients = 64
 			var taken atomic.Int64
 			var all sync.WaitGroup
 			var got [clients]*httptest.ResponseRecorder
