@@ -107,7 +107,7 @@ func (c Checkout) FindLinkedRepository() string {
 		}
 		return ""
 	}
-	for line := range strings.Lines(readStart(filepath.Join(gitDir, "config"))) {
+	for line := range strings.Lines(c.ReadSettings()) {
 		key, value, _ := strings.Cut(line, "=")
 		if strings.TrimSpace(key) == "worktree" && isSame(makeAbsolute(strings.TrimSpace(value), gitDir), c.Top) {
 			return c.Common
@@ -115,6 +115,9 @@ func (c Checkout) FindLinkedRepository() string {
 	}
 	return ""
 }
+
+// ReadSettings returns the start of the repository's file config.
+func (c Checkout) ReadSettings() string { return readStart(filepath.Join(c.Common, "config")) }
 
 // isSame reports whether two paths name one file or directory.
 func isSame(a, b string) bool {

@@ -89,7 +89,7 @@ func newOrdinaryBench(t *testing.T) *tooltest.Bench {
 		runGit(
 			t,
 			filepath.Dir(dir),
-			"git init -q main; cd main; git commit -q --allow-empty -m a; git worktree add -q "+dir,
+			"git init -q -b main main; cd main; git commit -q --allow-empty -m a; git worktree add -q "+dir,
 		)
 		cells := l.newCells(&config.Config{}, project.Project{Directory: dir, Worktree: dir})
 		c.Exec.Outputs, c.Exec.Supervisor, c.Exec.Pass = l.outputs, supervisorCommand(), []string{"RUSTUP_HOME"}

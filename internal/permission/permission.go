@@ -101,6 +101,9 @@ func decide(layers []Layer, approvals []session.Rule, action string, t target) D
 	case d.Firm:
 		d = applyExactApproval(approvals, action, t, d)
 	}
+	if d.Layer == Protected && !t.open {
+		d = decideBelow(layers, approvals, action, d)
+	}
 	if d.Effect != session.Allow {
 		d.Reason = t.reason
 	}

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -132,6 +133,16 @@ func guardDecision(action string, t target) *Decision {
 	}
 	r := session.Rule{Action: Edit, Resource: name, Effect: session.Ask}
 	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text}
+}
+
+// decideBelow decides about an ask for a protected directory: what may change everything below it may change it.
+func decideBelow(layers []Layer, approvals []session.Rule, action string, guard Decision) Decision {
+	below := decide(layers, approvals, action, target{text: path.Join(guard.Resource, string(rune(hole))), open: true})
+	if below.Effect != session.Allow || !namesProtected(below.Rule, &guard) {
+		return guard
+	}
+	below.Resource = guard.Resource
+	return below
 }
 
 // namesProtected reports whether the pattern of a rule contains the protected name.

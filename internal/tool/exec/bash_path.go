@@ -3,7 +3,6 @@ package exec
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -22,7 +21,6 @@ type pathUse struct {
 	filters     bool // … unless it has an input
 	script      bool // the words may hold commands
 	input       bool // it runs or opens what it reads
-	configures  bool // it changes the configuration of git
 	part        bool // the path is a part of a word
 	joined      bool // a letter may stand before the path
 }
@@ -113,15 +111,6 @@ func (u *pathUse) addGit(c shell.Command) {
 	if len(c.Words) > 1 {
 		u.keeps = strings.Contains(gitReaders, " "+c.Words[1].Text+" ") && !u.script
 		u.search = c.Words[1].Text == "grep"
-	}
-	for i, w := range c.Words {
-		if w.Text == "config" {
-			rest := c.Words[i+1:]
-			u.configures = len(rest) > 1 && !slices.ContainsFunc(rest, func(w shell.Word) bool {
-				return w.Text == "get" || w.Text == "list" || w.Text == "-l" || w.Text == "--list" ||
-					strings.HasPrefix(w.Text, "--get")
-			})
-		}
 	}
 }
 

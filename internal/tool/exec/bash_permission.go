@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/shell"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -116,13 +117,43 @@ func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
 	if use.input {
 		p.addUnknown("external_directory", "read")
 	}
-	if use.configures {
-		p.addPath(".git/config", pathUse{write: true})
+	if filepath.Base(c.Words[0].Text) == "git" {
+		p.addGitSettings(c)
 	}
 	if use.search && !(piped && use.filters) && !namesFiles(c) {
 		p.addWorkingTrees()
 	}
 	p.links = p.links || mayMakeLinks(c)
+}
+
+// addGitSettings adds the settings that a command of git changes without naming them, of the repository around each
+// directory in which it may run.
+func (p *reachedPaths) addGitSettings(c shell.Command) {
+	g, ok := readGitCall(c)
+	if !ok && !slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Text == "config" }) {
+		return
+	}
+	for _, dir := range p.dirs {
+		dir, known := resolveAsKernel(dir, g.dir)
+		git, settings := filepath.Join(dir, ".git"), ""
+		if found, ok := checkout.Find(dir); ok {
+			git, settings = found.Common, found.ReadSettings()
+		}
+		name := ""
+		switch {
+		case !ok || g.writesSettings(settings):
+			name = "config"
+		case g.name == "worktree" && strings.Contains(" remove move prune repair ", " "+append(g.args, "")[0]+" "):
+			name = "worktrees"
+		default:
+			continue
+		}
+		written := nameResource(p.tools.config.Paths, p.tools.config.Repository, filepath.Join(git, name))
+		p.write = appendNew(p.write, written)
+		if p.lost || !known {
+			p.addUnknown(permission.Edit)
+		}
+	}
 }
 
 // changeDir adds the directories in which later commands run. An earlier one stays possible, because the cd may fail or

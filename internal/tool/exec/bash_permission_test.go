@@ -366,6 +366,21 @@ git config --global core.pager less
 git config set core.pager less
 git config --unset core.pager
 git -c a.b=c config alias.x y
+git remote add x y
+git remote rm x
+git -C sub remote set-url x y
+git push -fu origin main
+git push --set-up origin main
+git fetch --set-upstream origin main
+git branch -u origin/main
+git branch --set-upstream-to=origin/main
+git branch -m a b
+git checkout --track origin/x
+git switch -t origin/x
+git submodule add ../x x
+git submodule update --init
+git worktree remove ../x
+git $x config a b
 cd .git && echo x > config
 cd .git/hooks; cp ../../evil pre-commit
 D=.git; cp evil $D/hooks/y
@@ -434,6 +449,14 @@ cat .git/config
 ls .git/hooks
 git status
 git config --get user.name
+git config user.name
+git remote -v
+git push origin main
+git branch new main
+git branch -vv --contains HEAD
+git checkout -b fix/new
+git worktree add ../x fix/new
+git commit -m config a.txt
 grep x opencode.json
 echo x > AGENTS.md
 cp evil evil2

@@ -3,7 +3,9 @@ package exec_test
 import (
 	"os"
 	osexec "os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -49,6 +51,71 @@ func TestGitSettingsAreAdded(t *testing.T) {
 	} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing in %q", want, env)
+		}
+	}
+}
+
+// A command of git that changes the settings of a repository without naming them asks for the file that git writes.
+func TestGitSettingsAreNamed(t *testing.T) {
+	if _, err := osexec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	b := tooltest.New(t, func(c *tooltest.Config) {
+		c.Exec.Repository = filepath.Join(filepath.Dir(c.Exec.Paths.Directory), "main", ".git")
+	})
+	cmd := osexec.CommandContext(
+		t.Context(),
+		"/bin/bash",
+		"-ec",
+		`git init -q part; git -C part commit -q --allow-empty -m a
+		git init -q main; cd main; git commit -q --allow-empty -m a; git remote add origin x; git worktree add -q `+b.Dir+`
+		cd `+b.Dir+`; mkdir sub plain; git init -q own; mkdir own/.git/modules; git init -q separate --separate-git-dir own/.git/modules/s`,
+	)
+	cmd.Dir = filepath.Dir(b.Dir)
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@b", "HOME="+b.Dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	b.Rules = []session.Rule{
+		{
+			Action:   "*",
+			Resource: "*",
+			Effect:   session.Deny,
+		}, {Action: "external_directory", Resource: "*", Effect: session.Allow},
+	}
+	for command, want := range map[string]string{
+		"git remote add x y":                    ".git/config",
+		"cd sub && git push -u origin main":     ".git/config",
+		"git -C sub remote add x y":             ".git/config",
+		"git -C own remote add x y":             "own/.git/config",
+		"cd separate; git config a.b c":         ".git/config own/.git/modules/s/config", // cd may fail
+		"git -C ../part remote add x y":         filepath.Join(filepath.Dir(b.Dir), "part/.git/config"),
+		"git worktree remove ../x":              ".git/worktrees",
+		"git switch -c new origin/feat":         ".git/config",
+		"git checkout -b new origin/a/b":        ".git/config",
+		"git branch new origin/feat":            ".git/config",
+		"git worktree add -b x ../x origin/x":   ".git/config",
+		"git init":                              ".git/config",
+		"git branch --no-track new origin/feat": "",
+		"git switch -c origin2/x":               "",
+		"git checkout origin/feat":              "",
+		"git branch new fix/a":                  "",
+		"git branch -d old":                     "",
+		"git -C ../.. init":                     "",
+		"git init new":                          "",
+		"git remote show origin":                "",
+	} {
+		b.TakeRequests()
+		b.Call("bash", tooltest.Input{"command": command})
+		got := ""
+		for _, r := range b.TakeRequests() {
+			if name, ok := strings.CutPrefix(r, "edit "); ok {
+				got = strings.TrimSpace(got + " " + strings.ReplaceAll(name, ",", " "))
+			}
+		}
+		if got != want {
+			t.Errorf("%s asks for %q, want %q", command, got, want)
 		}
 	}
 }

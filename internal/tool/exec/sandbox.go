@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // confinement is the sandbox of a command.
@@ -80,22 +78,12 @@ func (s *execTools) listProtected(c confinement, answered []tool.Request) (kept 
 		}
 	}
 	for _, path := range c.cell.Policy.ReadOnly {
-		if name := s.nameResource(path); !isApproved(name, approved) && !c.isEditAllowed(name) {
+		name := nameResource(s.config.Paths, s.config.Repository, path)
+		if !isApproved(name, approved) && !c.isEditAllowed(name) {
 			kept = append(kept, path)
 		}
 	}
 	return kept
-}
-
-// nameResource returns the text that permission rules match for a path.
-func (s *execTools) nameResource(path string) string {
-	if rel, ok := workpath.Within(s.config.Repository, path); ok && s.config.Repository != "" {
-		return filepath.ToSlash(filepath.Join(".git", rel))
-	}
-	if found, err := s.config.Paths.Resolve(path); err == nil {
-		return found.Resource()
-	}
-	return path
 }
 
 // isApproved reports whether one of the approved resources is the named one, lies below it or contains it.
@@ -166,14 +154,15 @@ var refusals = []string{
 // explainRefusal returns a note if the sandbox may be why a command failed; "" if not.
 func (c confinement) explainRefusal(exit int, output string) string {
 	isRefusal := func(words string) bool { return strings.Contains(output, words) }
-	if len(c.cell.Policy.Write) == 0 || exit == 0 || !slices.ContainsFunc(refusals, isRefusal) {
+	lost := isRefusal("could not write config file") // git goes on without it
+	if len(c.cell.Policy.Write) == 0 || exit == 0 && !lost || !slices.ContainsFunc(refusals, isRefusal) {
 		return ""
 	}
 	note := "It ran in the sandbox (" + string(c.mode) + "): it writes only below " +
 		strings.Join(c.cell.Policy.Write, ", ")
 	if strings.Contains(output, "ead-only file system") || strings.Contains(output, "resource busy") {
-		note += ", and protected files (git's settings and hooks, settings of editors, agents and CI) only if the " +
-			"command line names them and the user permits it"
+		note += ", and protected files (git's settings and hooks, settings of editors, agents and CI) only if the user " +
+			"permits it: call git remote, config, push -u and the like as plain commands, or name the file in the line"
 	}
 	if !c.cell.Policy.Network {
 		note += ", and has no network"

@@ -55,6 +55,8 @@ func TestUnaskedCommands(t *testing.T) {
 	if _, err := os.Stat(b.OutsidePath("new")); err == nil {
 		t.Error("it wrote outside")
 	}
+	s = b.Call("bash", tooltest.Input{"command": "echo could not write config file: Device or resource busy"}) // as git
+	tooltest.MustContain(t, tooltest.TextOf(s), "call git remote, config, push -u and the like as plain commands")
 }
 
 // A confined command cannot signal its supervisor, which ends what it leaves behind.
