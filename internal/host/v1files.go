@@ -3,12 +3,16 @@ package host
 import (
 	"context"
 	"encoding/base64"
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/tool/search"
 )
@@ -89,6 +93,11 @@ func (f v1Files) Attach(
 		Session: id, Path: page.FilePath, Offset: page.Offset, Limit: page.Limit,
 	})
 	if err != nil {
+		_, missing := os.Stat(page.FilePath)
+		failure, failed := errors.AsType[*tool.Failure](err)
+		if failed && (page.Offset > 1 || errors.Is(missing, fs.ErrNotExist)) {
+			err = &v1.MissingPageError{Message: failure.Message}
+		}
 		return "", nil, err
 	}
 	for _, c := range out.Content {

@@ -271,10 +271,10 @@ func checkMentions(scope *location.Scope, mentions []session.AgentMention) error
 }
 
 // checkFileURIs checks that each file: URI names an existing file or directory. It does not check where that lies:
-// only tools read it, and tools ask.
+// only tools read it, and tools ask. A file whose text is there, also that it could not be read, may have vanished.
 func checkFileURIs(files []session.File) error {
 	for i, f := range files {
-		if !strings.HasPrefix(f.URI, "file:") {
+		if !strings.HasPrefix(f.URI, "file:") || f.Text != "" {
 			continue
 		}
 		if err := checkFileURI(f, fileField(i)); err != nil {

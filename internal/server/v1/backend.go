@@ -61,9 +61,14 @@ type Files interface {
 	// Find returns the paths that match, the best first. Directories end with a slash; ignored files are not found.
 	Find(ctx context.Context, q FileQuery) ([]string, error)
 	// Attach reads the page of a file or directory that a prompt of the session attaches. It returns the output of the read
-	// tool, or the whole file if it is media.
+	// tool, or the whole file if it is media. The error is a *MissingPageError if there is no such page.
 	Attach(ctx context.Context, id session.ID, page opencode.Page) (text string, media *session.File, err error)
 }
+
+// MissingPageError reports an attachment that does not exist: the file, or the page of it.
+type MissingPageError struct{ Message string }
+
+func (e *MissingPageError) Error() string { return e.Message }
 
 // FileQuery searches files by name.
 type FileQuery struct {

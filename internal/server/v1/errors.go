@@ -47,6 +47,7 @@ func (d *deps) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.WriteHeader(http.StatusUnauthorized) // OpenCode sends no body; the header X-Cairn-Error has the words
 		return
 	}
+	d.publishRefusal(r, e)
 	status, body := encodeError(e, httpio.ErrorPart(err), ref)
 	if c, ok := encodeConfigError(err); ok {
 		status, body = http.StatusBadRequest, c

@@ -108,8 +108,9 @@ func readNewestAnswer(rd store.Reader, in *session.Input) (opencode.Message, err
 	}
 }
 
-// attachFiles reads the files that the prompt names, for the model and for clients. A file that cannot be read, or would
-// need a permission ask, remains a name.
+// attachFiles reads the files that the prompt names, for the model and for clients. Of a file that does not exist the
+// prompt keeps a note for the model, and the streams have an error. A file that would need a permission ask remains a
+// name.
 func (h promptHandlers) attachFiles(ctx context.Context, s *session.Session, p *session.Prompt) {
 	var files Files
 	for i := range p.Files {
@@ -126,7 +127,11 @@ func (h promptHandlers) attachFiles(ctx context.Context, s *session.Session, p *
 			files = l.Files
 		}
 		text, media, err := files.Attach(ctx, s.ID, page)
+		missing, isMissing := errors.AsType[*MissingPageError](err)
 		switch {
+		case isMissing:
+			f.Text = "Read tool failed to read " + page.FilePath + " with the following error: " + missing.Message
+			h.publishSessionError(s, missing.Message)
 		case err != nil:
 		case media != nil:
 			f.URI, f.Mime = media.URI, media.Mime

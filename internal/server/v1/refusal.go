@@ -1,0 +1,53 @@
+package v1
+
+import (
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// isSessionWork reports whether the request gives a session work or changes it as a whole. Terminal interfaces ignore
+// the responses of these operations and rely on the streams.
+func isSessionWork(r *http.Request) bool {
+	if r.Method != http.MethodPost || r.PathValue("sessionID") == "" {
+		return false
+	}
+	switch path.Base(r.URL.Path) {
+	case "message", "prompt_async", "command", "init", "shell", "summarize", "revert", "unrevert", "fork", "share":
+		return true
+	}
+	return false
+}
+
+// maxRefusal bounds the message of a refusal in bytes.
+const maxRefusal = 1024
+
+// publishRefusal sends the refusal of a request about a session to the streams of its directory. Requests without the
+// rights for it, and about sessions that do not exist, send nothing.
+func (d *deps) publishRefusal(r *http.Request, e *session.Error) {
+	if !isSessionWork(r) || e.Code == session.CodeDenied {
+		return
+	}
+	s, err := d.findSession(r.Context(), session.ID(r.PathValue("sessionID")))
+	if err != nil {
+		return
+	}
+	message := e.Error()
+	if e.Field != "" && !strings.Contains(message, e.Field) {
+		message += " at " + e.Field
+	}
+	d.publishSessionError(s, httpio.Clip(message, maxRefusal))
+}
+
+// publishSessionError sends an error that no stored event has to the streams of the session's directory.
+func (d *deps) publishSessionError(s *session.Session, message string) {
+	reason := &opencode.Error{Name: "UnknownError", Data: opencode.ErrorData{Message: message}}
+	d.notices.publish(notice{
+		directory: s.Location.Directory, project: s.ProjectID, kind: "session.error",
+		properties: opencode.Failure{SessionID: s.ID, Error: reason},
+	})
+}
