@@ -141,7 +141,7 @@ func CodeOfReason(r session.Reason) ExitCode {
 		session.ReasonContentFilter,
 		session.ReasonLength:
 		return ExitProvider
-	case session.ReasonModel, session.ReasonUnavailable:
+	case session.ReasonModel, session.ReasonUnavailable, session.ReasonContext:
 		return ExitUsage
 	default:
 		return ExitFailure

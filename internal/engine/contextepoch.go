@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -12,20 +11,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// contextBlockedError reports that the first system context of a session cannot be observed completely, so that nothing
-// may be promoted yet. The prompt stays pending; the next wake tries again.
-type contextBlockedError struct{ keys []string }
-
-func (e *contextBlockedError) Error() string {
-	return "the system context cannot be read: " + strings.Join(e.keys, ", ")
-}
-
-// renderBaseline renders the first context epoch of a session.
+// renderBaseline renders the first context epoch of a session. With a *systemcontext.BlockedError nothing may be
+// promoted yet: the prompt stays pending, and the next wake tries again.
 func renderBaseline(ctx context.Context, c systemcontext.Context) (*session.Epoch, error) {
 	g, err := systemcontext.Initialize(ctx, c)
-	if b, ok := errors.AsType[*systemcontext.BlockedError](err); ok {
-		return nil, &contextBlockedError{b.Keys}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("render the system context: %w", err)
 	}
@@ -67,8 +56,5 @@ func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, v *bound
 // replaceUnreadable is the outcome where the snapshot of what the model knows is lost.
 func replaceUnreadable(ctx context.Context, c systemcontext.Context) (systemcontext.Outcome, error) {
 	g, err := systemcontext.Initialize(ctx, c)
-	if b, ok := errors.AsType[*systemcontext.BlockedError](err); ok {
-		return systemcontext.Outcome{}, &contextBlockedError{b.Keys}
-	}
 	return systemcontext.Outcome{Kind: systemcontext.OutcomeReady, Generation: g}, err
 }

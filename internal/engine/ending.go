@@ -29,7 +29,8 @@ import (
 //	  by shutdown ─────────────────────────────> failed*     StepFailed    next process resumes
 //	no request could be sent, because of
 //	  the location, the model or the boundary ─> failed      StepFailed    prompts are promoted first
-//	  the system context or the budget ────────> halted      Interrupted   prompts stay pending
+//	  the system context ──────────────────────> failed      StepFailed    prompts stay pending
+//	  the budget ──────────────────────────────> halted      Interrupted   prompts stay pending
 //	  the store ───────────────────────────────> unrecorded                drain retries (outage.go)
 //	the user interrupted between two turns ────> halted      Interrupted   drain ends
 //

@@ -236,6 +236,7 @@ func TestGeneratedTitleNeverReplacesUsers(t *testing.T) {
 		go1 := make(chan struct{})
 		w, _ := entitling(t, func(context.Context, int) (string, error) { <-go1; return "Said", nil })
 		w.begin(t, command.CreateRequest{}, "Fix the parser")
+		synctest.Wait() // the request is under way
 		mine := "Mine"
 		if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", command.SessionChange{Title: &mine}); err != nil {
 			t.Fatal(err)

@@ -39,7 +39,8 @@ func (d *drain) titleModel(in *turnInput) *location.Model {
 }
 
 // startTitle generates the session's title concurrently with the turn, unless that is under way. Nothing waits for it.
-// It starts before the turn, so that the title is mostly there when the answer comes.
+// It starts before the turn's request, so that the title is mostly there when the answer comes, and after the boundary,
+// because a blocked context sends nothing.
 func (d *drain) startTitle(in *turnInput, m *location.Model, first *session.User) {
 	d.engine.titles.Start(title.Request{
 		SessionID: d.id, Model: m, Prompt: first, System: in.scope.Agents[titleAgent].System,

@@ -40,17 +40,17 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 		return false, d.failLocation(ctx, next, v.session, err)
 	}
 	titles := d.titleModel(in)
-	if titles != nil && v.firstPrompt != nil {
-		d.startTitle(in, titles, v.firstPrompt)
-	}
-	v, err = d.crossBoundary(
+	after, err := d.crossBoundary(
 		ctx, v, sources, promotion{mode: next, titlePrompt: titles == nil && command.IsUntitled(in.session)},
 	)
 	if err == nil {
-		err = d.fillInput(in, v)
+		err = d.fillInput(in, after)
 	}
 	if err != nil {
-		return false, d.failBoundary(ctx, next, in.session, err)
+		return false, d.failBoundary(ctx, in, v.pending, next, err)
+	}
+	if titles != nil && v.firstPrompt != nil {
+		d.startTitle(in, titles, v.firstPrompt)
 	}
 	if in.model, err = scope.ResolveModel(in.session.Model, in.agent); err != nil {
 		return false, d.failModel(ctx, in, err)
@@ -238,12 +238,14 @@ func (d *drain) failWithoutRequest(ctx context.Context, in *turnInput, e ending)
 	if in.model == nil {
 		in.model = &location.Model{Ref: selectedModel(in)}
 	}
-	v, err := d.readBoundary(context.WithoutCancel(ctx), "")
-	if err != nil {
-		return err
+	if in.prompt == "" {
+		v, err := d.readBoundary(context.WithoutCancel(ctx), "")
+		if err != nil {
+			return err
+		}
+		in.prompt = v.prompt
 	}
-	in.prompt = v.prompt
-	_, err = d.recordEnding(ctx, d.newTurn(in, sentRequest{}), e)
+	_, err := d.recordEnding(ctx, d.newTurn(in, sentRequest{}), e)
 	return err
 }
 
@@ -271,16 +273,22 @@ func (d *drain) failModel(ctx context.Context, in *turnInput, err error) error {
 	return d.failWithoutRequest(ctx, in, endOfFailed(f, err))
 }
 
-// failBoundary ends a turn whose boundary failed. An error that a retry cannot repair is the answer to the prompts.
-func (d *drain) failBoundary(ctx context.Context, next session.Delivery, s *session.Session, err error) error {
-	if b, ok := errors.AsType[*contextBlockedError](err); ok {
-		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonUnavailable, b))
-		return err
+// failBoundary ends a turn whose boundary failed. An error that a retry cannot repair is the answer to the prompts. An
+// incomplete system context fails a turn while the prompts stay pending: the next prompt, or a restart, tries again.
+func (d *drain) failBoundary(
+	ctx context.Context, in *turnInput, pending []*session.Input, next session.Delivery, err error,
+) error {
+	if b, ok := errors.AsType[*systemcontext.BlockedError](err); ok {
+		f := session.Fail(session.ReasonContext, b.Error()+"; the prompt is kept and sent together with the next one")
+		if n := len(pending); n > 0 {
+			in.prompt = pending[n-1].ID
+		}
+		return d.failWithoutRequest(ctx, in, endOfFailed(f, err))
 	}
 	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, fault.ErrInjected) {
 		return err
 	}
-	return d.failLocation(ctx, next, s, err)
+	return d.failLocation(ctx, next, in.session, err)
 }
 
 // failLocation answers the eligible prompts with the error of their location, such as a broken configuration.

@@ -189,10 +189,13 @@ func (w *world) context(_ context.Context, a session.Agent) (systemcontext.Conte
 		}
 		spec := systemcontext.Spec[string]{
 			Key: s.key,
-			Load: func(context.Context) (string, bool) {
+			Load: func(context.Context) (string, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				return s.value, !s.unreadable
+				if s.unreadable {
+					return "", errors.New("permission denied")
+				}
+				return s.value, nil
 			},
 			Baseline: func(v string) string { return s.key + " is " + v },
 			Update:   func(_, v string) string { return s.key + " is now " + v },
@@ -205,7 +208,7 @@ func (w *world) context(_ context.Context, a session.Agent) (systemcontext.Conte
 	if a.Description != "" {
 		c = append(c, systemcontext.Make(systemcontext.Spec[string]{
 			Key:      "agent/skills",
-			Load:     func(context.Context) (string, bool) { return a.Description, true },
+			Load:     func(context.Context) (string, error) { return a.Description, nil },
 			Baseline: func(v string) string { return "skills: " + v },
 			Update:   func(_, v string) string { return "skills are now " + v },
 			Removal:  func(string) string { return "no skills" },

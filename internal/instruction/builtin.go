@@ -34,7 +34,7 @@ func environmentSource(e Environment) systemcontext.Source {
 	block := e.render()
 	return systemcontext.Make(systemcontext.Spec[string]{
 		Key:      KeyEnvironment,
-		Load:     func(context.Context) (string, bool) { return block, true },
+		Load:     func(context.Context) (string, error) { return block, nil },
 		Baseline: func(b string) string { return "You work here:\n" + b },
 		Update:   func(_, b string) string { return "You now work here:\n" + b },
 	})
@@ -61,7 +61,7 @@ func (e Environment) render() string {
 func dateSource(now func() time.Time) systemcontext.Source {
 	return systemcontext.Make(systemcontext.Spec[string]{
 		Key:      KeyDate,
-		Load:     func(context.Context) (string, bool) { return now().Format("Mon Jan 2 2006"), true },
+		Load:     func(context.Context) (string, error) { return now().Format("Mon Jan 2 2006"), nil },
 		Baseline: func(d string) string { return "Today is " + d + "." },
 		Update:   func(_, d string) string { return "The date is now " + d + "." },
 	})

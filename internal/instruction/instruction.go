@@ -2,8 +2,9 @@
 // files and pages that the configuration names, the environment and the date. All are observed anew at every boundary.
 //
 // A project's files are untrusted: links that lead out of the project are not followed, only regular files are opened,
-// and the texts of one source are limited to MaxBytes. A file that exists but cannot be read makes its source
-// unavailable, so that the previous text stays in force; without any file the source is absent.
+// and the texts of one source are limited to MaxBytes. A file that exists but cannot be read, and a folder or pipe of
+// its name, makes its source unavailable, so that the previous text stays in force; without any file the source is
+// absent.
 package instruction
 
 import (
@@ -53,19 +54,19 @@ func Register(r *systemcontext.Registry, o Options) (remove func(), err error) {
 
 func (o Options) newProducer(key string, candidates func() [][]candidate) systemcontext.Producer {
 	return func(ctx context.Context) systemcontext.Context {
-		files, ok := o.read(ctx, candidates())
-		if ok && len(files) == 0 {
+		files, err := o.read(ctx, candidates())
+		if err == nil && len(files) == 0 {
 			return nil
 		}
-		return systemcontext.Context{newSource(key, files, ok)}
+		return systemcontext.Context{newSource(key, files, err)}
 	}
 }
 
 // candidate is a file that may exist. Links are followed within root only; "" means everywhere. A page has a URL
-// instead of a path.
+// instead of a path. A configured one that is a folder or a pipe counts as missing, because patterns match these.
 type candidate struct {
-	path, root string
-	page       bool
+	path, root       string
+	page, configured bool
 }
 
 // discoveredFiles returns groups of candidates in the order in which they are rendered. The first existing file of a
@@ -111,14 +112,14 @@ func (o Options) configuredFiles() [][]candidate {
 	add := func(pattern, root string) {
 		matches, _ := filepath.Glob(pattern) // sorted; a malformed pattern matches nothing
 		for _, m := range matches[:min(len(matches), maxMatches)] {
-			groups = append(groups, []candidate{{path: m, root: root}})
+			groups = append(groups, []candidate{{path: m, root: root, configured: true}})
 		}
 	}
 	for _, pattern := range o.Configured {
 		rest, atHome := strings.CutPrefix(pattern, "~/")
 		switch {
 		case strings.HasPrefix(pattern, "https://"), strings.HasPrefix(pattern, "http://"):
-			groups = append(groups, []candidate{{path: pattern, page: true}})
+			groups = append(groups, []candidate{{path: pattern, page: true, configured: true}})
 		case strings.Contains(pattern, "://"):
 		case atHome && o.Home != "":
 			add(filepath.Join(escape(o.Home), rest), "")

@@ -236,7 +236,8 @@ func TestUnreadableIsUnavailable(t *testing.T) {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	_, err = systemcontext.Initialize(t.Context(), w.context())
-	if e, ok := errors.AsType[*systemcontext.BlockedError](err); !ok || e.Keys[0] != KeyInstructions {
+	if e, ok := errors.AsType[*systemcontext.BlockedError](err); !ok || e.Sources[0].Key != KeyInstructions ||
+		!strings.Contains(e.Error(), ": core/instructions: "+w.opts.Config+"/AGENTS.md: ") {
 		t.Errorf("got %v", err)
 	}
 }

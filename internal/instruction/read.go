@@ -19,9 +19,9 @@ type File struct {
 	Content string `json:"content"`
 }
 
-// read returns the first existing file of each group, each file once, until the limit is reached. ok is false if a file
-// exists and cannot be read.
-func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, ok bool) {
+// read returns the first existing file of each group, each file once, until the limit is reached. The error names a
+// file that exists and cannot be read.
+func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, err error) {
 	seen := map[string]bool{}
 	rest := MaxBytes
 	take := func(f File) {
@@ -41,7 +41,7 @@ func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, 
 			}
 			real, exists, err := findFile(c)
 			if err != nil {
-				return nil, false
+				return nil, unreadableError(c, err)
 			}
 			if !exists {
 				continue
@@ -52,16 +52,25 @@ func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, 
 			seen[real] = true
 			f, err := readContent(c, real, rest)
 			if err != nil {
-				return nil, false
+				return nil, unreadableError(c, err)
 			}
 			take(f)
 			break
 		}
 	}
-	return files, true
+	return files, nil
 }
 
-// findFile returns the canonical path of a candidate that is a regular file.
+// unreadableError names the candidate by its own path, whichever path the failed operation had.
+func unreadableError(c candidate, err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	}
+	return fmt.Errorf("%s: %w", c.path, err)
+}
+
+// findFile returns the canonical path of a candidate that exists. A folder, pipe or socket is an error unless the
+// configuration names it; a device, as it hides files in containers, counts as missing.
 func findFile(c candidate) (real string, exists bool, err error) {
 	info, err := os.Stat(c.path)
 	switch {
@@ -69,8 +78,12 @@ func findFile(c candidate) (real string, exists bool, err error) {
 		return "", false, nil
 	case err != nil:
 		return "", false, err
-	case !info.Mode().IsRegular():
+	case info.Mode()&fs.ModeDevice != 0, c.configured && !info.Mode().IsRegular():
 		return "", false, nil
+	case info.IsDir():
+		return "", false, errors.New("is a folder")
+	case !info.Mode().IsRegular():
+		return "", false, errors.New("is not a regular file")
 	}
 	real, err = filepath.EvalSymlinks(c.path)
 	return real, err == nil, err

@@ -7,15 +7,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// newSource returns a source with the observed files; ok is false if they could not be read.
-func newSource(key string, files []File, ok bool) systemcontext.Source {
+// newSource returns a source with the observed files, or the error that one of them could not be read with.
+func newSource(key string, files []File, err error) systemcontext.Source {
 	about := "instructions"
 	if key == KeyConfigured {
 		about = "instructions that the configuration names"
 	}
 	return systemcontext.Make(systemcontext.Spec[[]File]{
 		Key:      key,
-		Load:     func(context.Context) ([]File, bool) { return files, ok },
+		Load:     func(context.Context) ([]File, error) { return files, err },
 		Baseline: render,
 		Update: func(_, cur []File) string {
 			return "The " + about + " have changed. What follows replaces all of them that you were given earlier.\n\n" + render(

@@ -184,6 +184,7 @@ const (
 	ReasonGivenUp       Reason = "given-up"    // the work was cut off by the end of the process too often
 	ReasonModel         Reason = "model"       // the model is unknown or has no API key
 	ReasonUnavailable   Reason = "unavailable" // the location is unusable: invalid configuration, missing directory
+	ReasonContext       Reason = "context"     // the system context cannot be read; the prompt stays pending
 	ReasonStore         Reason = "store"       // the data cannot be read or written
 	ReasonFormat        Reason = "format"      // the model did not produce the required structured output
 	ReasonInternal      Reason = "internal"    // a bug of cairn, which is logged

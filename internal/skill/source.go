@@ -35,7 +35,7 @@ func Context(f Set, layers []permission.Layer) systemcontext.Context {
 	}
 	return systemcontext.Context{systemcontext.Make(systemcontext.Spec[[]listEntry]{
 		Key:  Key,
-		Load: func(context.Context) ([]listEntry, bool) { return list, true },
+		Load: func(context.Context) ([]listEntry, error) { return list, nil },
 		Baseline: func(l []listEntry) string {
 			return "Skills hold instructions for special tasks. When one fits what you are asked to do, load it " +
 				"with the tool skill before you begin. There are:\n" + formatList(l)

@@ -16,12 +16,12 @@ type Generation struct {
 }
 
 // Outcome is the result of reconciling. Updated: Text, and Generation.Snapshot to store in the transaction that appends
-// Text. Ready: the whole Generation, for a new epoch. Blocked: Keys; nothing changes.
+// Text. Ready: the whole Generation, for a new epoch. Blocked: Missing; nothing changes.
 type Outcome struct {
 	Kind       OutcomeKind
 	Text       string
 	Generation Generation
-	Keys       []string
+	Missing    []Unavailable
 }
 
 // OutcomeKind is the kind of an Outcome.
@@ -40,10 +40,20 @@ func (k OutcomeKind) String() string {
 }
 
 // BlockedError means that a first generation cannot be rendered because sources are unavailable.
-type BlockedError struct{ Keys []string }
+type BlockedError struct{ Sources []Unavailable }
+
+// Unavailable is a source that cannot be read now.
+type Unavailable struct {
+	Key string
+	Err error
+}
 
 func (e *BlockedError) Error() string {
-	return "the system context is incomplete: unavailable now: " + strings.Join(e.Keys, ", ")
+	parts := make([]string, len(e.Sources))
+	for i, s := range e.Sources {
+		parts[i] = s.Key + ": " + s.Err.Error()
+	}
+	return "the system context cannot be read: " + strings.Join(parts, "; ")
 }
 
 // joinParts joins rendered parts with blank lines (SC-3).
@@ -56,8 +66,8 @@ func Initialize(ctx context.Context, c Context) (Generation, error) {
 	if err != nil {
 		return Generation{}, err
 	}
-	if keys := unavailableKeys(seen, func(observation) bool { return true }); len(keys) > 0 {
-		return Generation{}, &BlockedError{keys}
+	if missing := unavailableSources(seen, func(observation) bool { return true }); len(missing) > 0 {
+		return Generation{}, &BlockedError{missing}
 	}
 	return newGeneration(seen)
 }
@@ -96,8 +106,8 @@ func Replace(ctx context.Context, c Context, prev jsontext.Value) (Outcome, erro
 
 func replace(seen []observation, stored snapshot) (Outcome, error) {
 	admitted := func(o observation) bool { _, ok := stored[o.key]; return ok }
-	if keys := unavailableKeys(seen, admitted); len(keys) > 0 {
-		return Outcome{Kind: OutcomeBlocked, Keys: keys}, nil
+	if missing := unavailableSources(seen, admitted); len(missing) > 0 {
+		return Outcome{Kind: OutcomeBlocked, Missing: missing}, nil
 	}
 	g, err := newGeneration(seen)
 	if err != nil {
@@ -111,7 +121,7 @@ func newGeneration(seen []observation) (Generation, error) {
 	next := snapshot{}
 	var parts []string
 	for _, o := range seen {
-		if !o.available {
+		if o.unavailable != nil {
 			continue
 		}
 		part, err := renderText(o.key, "baseline", o.value.baseline)
@@ -133,7 +143,7 @@ func needsReplacement(seen []observation, stored snapshot) bool {
 	present := make(map[string]bool, len(seen))
 	for _, o := range seen {
 		present[o.key] = true
-		if e, known := stored[o.key]; known && o.available {
+		if e, known := stored[o.key]; known && o.unavailable == nil {
 			if _, _, ok := o.value.compare(e.Value); !ok {
 				return true
 			}
@@ -154,7 +164,7 @@ func update(seen []observation, stored snapshot) (Outcome, error) {
 	var parts []string
 	for _, o := range seen {
 		delete(gone, o.key)
-		if !o.available {
+		if o.unavailable != nil {
 			continue
 		}
 		part, err := renderChange(o, stored)
@@ -196,12 +206,12 @@ func renderChange(o observation, stored snapshot) (string, error) {
 	return renderText(o.key, "update", render)
 }
 
-func unavailableKeys(seen []observation, counts func(observation) bool) []string {
-	var keys []string
+func unavailableSources(seen []observation, counts func(observation) bool) []Unavailable {
+	var missing []Unavailable
 	for _, o := range seen {
-		if !o.available && counts(o) {
-			keys = append(keys, o.key)
+		if o.unavailable != nil && counts(o) {
+			missing = append(missing, Unavailable{o.key, o.unavailable})
 		}
 	}
-	return keys
+	return missing
 }

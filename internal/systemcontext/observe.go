@@ -9,9 +9,9 @@ import (
 
 // observation is the result of loading one source.
 type observation struct {
-	key       string
-	available bool
-	value     value
+	key         string
+	unavailable error // why there is no value
+	value       value
 }
 
 // observe runs all loaders concurrently, once, and keeps the order of the sources (SC-2). A panic of a loader becomes
@@ -36,7 +36,7 @@ func observe(ctx context.Context, c Context) ([]observation, error) {
 				}
 			}()
 			seen[i].key = s.key
-			seen[i].value, seen[i].available = s.observe(ctx)
+			seen[i].value, seen[i].unavailable = s.observe(ctx)
 		})
 	}
 	wg.Wait()

@@ -25,9 +25,9 @@ type Spec[T any] struct {
 	// Key identifies the source across restarts, "segment/rest": lower-case letters, digits, '.', '_' and '-', in the rest
 	// also '/'; both parts start with a letter or digit.
 	Key string
-	// Load returns the current value, or false if it cannot be known now. It is called once per observation, concurrently
-	// with other loaders, and must return soon after ctx ends.
-	Load func(ctx context.Context) (v T, ok bool)
+	// Load returns the current value, or why it cannot be known now, in words for the user. It is called once per
+	// observation, concurrently with other loaders, and must return soon after ctx ends.
+	Load func(ctx context.Context) (v T, unavailable error)
 	// Baseline renders the complete value, when an epoch starts or the source is new.
 	Baseline func(v T) string
 	// Update renders the new value for a model that received prev. It states the current value only, never the previous
@@ -41,7 +41,7 @@ type Spec[T any] struct {
 // Source is a Spec with its type erased.
 type Source struct {
 	key     string
-	observe func(ctx context.Context) (value, bool)
+	observe func(ctx context.Context) (value, error)
 }
 
 // Key returns the key of the source.
@@ -58,10 +58,10 @@ type value struct {
 
 // Make returns the source of a Spec.
 func Make[T any](s Spec[T]) Source {
-	return Source{key: s.Key, observe: func(ctx context.Context) (value, bool) {
-		cur, ok := s.Load(ctx)
-		if !ok {
-			return value{}, false
+	return Source{key: s.Key, observe: func(ctx context.Context) (value, error) {
+		cur, err := s.Load(ctx)
+		if err != nil {
+			return value{}, err
 		}
 		v := value{
 			encode:   func() (jsontext.Value, error) { return encodeCanonical(cur) },
@@ -71,7 +71,7 @@ func Make[T any](s Spec[T]) Source {
 		if s.Removal != nil {
 			v.removal = func() string { return s.Removal(cur) }
 		}
-		return v, true
+		return v, nil
 	}}
 }
 

@@ -24,9 +24,12 @@ type fake struct {
 func (f *fake) source() Source {
 	s := Spec[any]{
 		Key: f.key,
-		Load: func(context.Context) (any, bool) {
+		Load: func(context.Context) (any, error) {
 			f.loads.Add(1)
-			return f.value, !f.missing
+			if f.missing {
+				return nil, errors.New("no such luck")
+			}
+			return f.value, nil
 		},
 		Baseline: func(v any) string { f.rendered.Add(1); return f.key + " is " + show(v) },
 		Update:   func(_, cur any) string { f.rendered.Add(1); return f.key + " is now " + show(cur) },
@@ -131,7 +134,7 @@ func TestInitialize(t *testing.T) {
 			g, err := Initialize(t.Context(), of(tt.sources...))
 			var keys []string
 			if e, ok := errors.AsType[*BlockedError](err); ok {
-				keys = e.Keys
+				keys = keysOf(e.Sources)
 			} else if err != nil {
 				t.Fatal(err)
 			}
@@ -146,6 +149,13 @@ func TestInitialize(t *testing.T) {
 			}
 		})
 	}
+}
+
+func keysOf(list []Unavailable) (keys []string) {
+	for _, s := range list {
+		keys = append(keys, s.Key)
+	}
+	return keys
 }
 
 func TestReconcileAndReplace(t *testing.T) {
@@ -262,7 +272,7 @@ func TestReconcileAndReplace(t *testing.T) {
 				t.Errorf("%s was loaded %d times", f.key, f.loads.Load())
 			}
 		}
-		return want{o.Kind.String(), o.Text, o.Generation.Baseline, string(o.Generation.Snapshot), o.Keys}
+		return want{o.Kind.String(), o.Text, o.Generation.Baseline, string(o.Generation.Snapshot), keysOf(o.Missing)}
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -294,7 +304,7 @@ func TestReconcileRendersOnlyWhatChanged(t *testing.T) {
 func TestStoredValueOfAnotherTypeIsReplaced(t *testing.T) {
 	typed := Make(Spec[struct{ Name string }]{
 		Key:      "x/a",
-		Load:     func(context.Context) (struct{ Name string }, bool) { return struct{ Name string }{"n"}, true },
+		Load:     func(context.Context) (struct{ Name string }, error) { return struct{ Name string }{"n"}, nil },
 		Baseline: func(v struct{ Name string }) string { return v.Name },
 		Update:   func(_, v struct{ Name string }) string { return "now " + v.Name },
 	})
@@ -323,7 +333,7 @@ func TestEmptyTextsAreErrors(t *testing.T) {
 	make1 := func(base, removal func(string) string, update string) Context {
 		return Context{Make(Spec[string]{
 			Key:      "x/a",
-			Load:     func(context.Context) (string, bool) { return "v", true },
+			Load:     func(context.Context) (string, error) { return "v", nil },
 			Baseline: base,
 			Update:   func(_, _ string) string { return update },
 			Removal:  removal,
@@ -347,16 +357,16 @@ func TestEmptyTextsAreErrors(t *testing.T) {
 }
 
 func TestLoadersThatPanicOrAreCancelled(t *testing.T) {
-	bomb := Make(Spec[int]{Key: "x/a", Load: func(context.Context) (int, bool) { panic("boom") }})
+	bomb := Make(Spec[int]{Key: "x/a", Load: func(context.Context) (int, error) { panic("boom") }})
 	if _, err := Initialize(t.Context(), Context{bomb}); err == nil || !strings.Contains(err.Error(), "boom") {
 		t.Errorf("got %v", err)
 	}
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	slow := Make(Spec[int]{Key: "x/a", Load: func(ctx context.Context) (int, bool) {
+	slow := Make(Spec[int]{Key: "x/a", Load: func(ctx context.Context) (int, error) {
 		cancel(stop)
 		<-ctx.Done()
-		return 0, false
+		return 0, ctx.Err()
 	}})
 	if _, err := Initialize(ctx, Context{slow}); !errors.Is(err, stop) {
 		t.Errorf("got %v, want the cause of the cancellation", err)

@@ -21,6 +21,7 @@ type promptProgress struct {
 	begun     bool // promoted
 	over      bool // another queued prompt was promoted since
 	halted    bool // the session's work was stopped before the promotion
+	blocked   bool // a turn failed while the prompt stays pending, because the context cannot be read
 	work      session.Progress
 
 	agent   string
@@ -68,6 +69,9 @@ func (s *promptProgress) apply(e session.Event) bool {
 	}
 	s.work.Apply(e.Data)
 	s.halted = s.halted || !s.begun && isAbort(e.Data)
+	if d, ok := e.Data.(*session.StepFailed); ok && d.Error.Reason == session.ReasonContext && !s.begun {
+		s.blocked, s.failure = true, &d.Error
+	}
 	if !s.begun || s.over {
 		return false
 	}
@@ -89,7 +93,7 @@ func isAbort(d session.EventData) bool {
 
 // isComplete reports whether an idle session has nothing left to do for the prompt.
 func (s *promptProgress) isComplete() bool {
-	return s.over || s.withdrawn || s.begun && !s.work.Next().NeedsTurn() || !s.begun && s.halted
+	return s.over || s.withdrawn || s.begun && !s.work.Next().NeedsTurn() || !s.begun && (s.halted || s.blocked)
 }
 
 func (s *promptProgress) applyTurn(d session.EventData) {
@@ -155,7 +159,7 @@ func (s *promptProgress) exitStatus() (cli.ExitCode, string) {
 	switch {
 	case s.withdrawn && !s.begun:
 		return cli.ExitInterrupted, "the prompt was withdrawn before it was delivered"
-	case !s.begun:
+	case !s.begun && !s.blocked:
 		return cli.ExitInterrupted, "the session was interrupted before the prompt was delivered; it is pending in the inbox (cairn inbox list)"
 	case s.failure != nil:
 		return cli.CodeOfReason(s.failure.Reason), s.failure.Message

@@ -262,6 +262,20 @@ func TestSpanOutcome(t *testing.T) {
 			cli.ExitOK,
 			"hi",
 		},
+		"blocked, then sent": {
+			[]session.EventData{
+				begin(
+					"msg_x",
+				), failed(session.ReasonContext, "AGENTS.md"), mine(), begin("msg_a"), text("msg_a", "hi"), end("stop"),
+			},
+			cli.ExitOK,
+			"hi",
+		},
+		"blocked": {
+			[]session.EventData{begin("msg_x"), failed(session.ReasonContext, "AGENTS.md: permission denied")},
+			cli.ExitUsage,
+			"",
+		},
 		"a steer joins": {
 			[]session.EventData{
 				mine(),
@@ -349,6 +363,7 @@ func TestSpanComplete(t *testing.T) {
 			[]session.EventData{prompted, begin("msg_a"), failed(session.ReasonInterrupted, "cairn stopped")},
 			false,
 		},
+		"blocked":   {[]session.EventData{begin("msg_a"), failed(session.ReasonContext, "AGENTS.md")}, true},
 		"promoted":  {[]session.EventData{mine()}, false},
 		"in a turn": {[]session.EventData{mine(), begin("msg_a")}, false},
 		"answered":  {[]session.EventData{mine(), begin("msg_a"), end("stop")}, true},
