@@ -96,7 +96,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
 		return d.abandonTurn(clean, t, a, v)
 	}
-	if in.policy, err = ask.ParsePolicy(v.policy); err != nil {
+	if err := in.setPolicy(v.policy); err != nil {
 		return err
 	}
 	if err := t.recorder.AbandonTurn(clean, a, d.cutFailure(), v.waiting); err != nil {

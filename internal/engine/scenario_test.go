@@ -280,6 +280,8 @@ func (p *player) command(f []string) {
 				r.Agent = v
 			case "model":
 				r.Model = modelRef(v)
+			case "open":
+				r.Open = true
 			case "usd", "tokens", "wall", "turns":
 				r.Budget = p.budget(k, v)
 			}

@@ -87,6 +87,19 @@ type turnInput struct {
 	offered  *tool.Set
 }
 
+// setPolicy sets how asks are answered. A policy wins over the openness of the session: a prompt that has one says what
+// happens where no rule decides.
+func (in *turnInput) setPolicy(policy session.AskPolicy) (err error) {
+	in.policy, err = ask.ParsePolicy(policy)
+	if err != nil || in.policy.Kind == ask.PolicyInteractive || !in.session.Open {
+		return err
+	}
+	asking := *in.session
+	asking.Open = false
+	in.session, in.rights = &asking, location.RemoveOpenRules(in.rights)
+	return nil
+}
+
 // tools returns the tools that the request offers. Calls are settled with the same snapshot.
 func (in *turnInput) tools() *tool.Set {
 	if in.offered == nil {

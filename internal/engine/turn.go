@@ -69,8 +69,7 @@ func (d *drain) fillInput(in *turnInput, v *boundaryView) (err error) {
 	if in.output, err = v.history.FindOutputSchema(); err != nil {
 		return err
 	}
-	in.policy, err = ask.ParsePolicy(v.policy)
-	return err
+	return in.setPolicy(v.policy)
 }
 
 // maxEpochTries bounds the attempts at a boundary while other processes change the context epoch.

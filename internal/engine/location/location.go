@@ -119,7 +119,7 @@ func (s *Scope) AgentNames(match func(session.Agent) bool) []string {
 func (s *Scope) RulesFor(a session.Agent, in *session.Session) []permission.Layer {
 	layers := s.Layers(a)
 	if in.Open {
-		open := permission.Layer{Name: "defaults", Source: "of an open session", Rules: openDefaults}
+		open := permission.Layer{Name: "defaults", Source: openSource, Rules: openDefaults}
 		layers = slices.Insert(slices.Clone(layers), min(1, len(layers)), open)
 	}
 	if len(in.Permission) > 0 {
@@ -127,6 +127,13 @@ func (s *Scope) RulesFor(a session.Agent, in *session.Session) []permission.Laye
 	}
 	return layers
 }
+
+// RemoveOpenRules returns the layers without what open sessions allow.
+func RemoveOpenRules(layers []permission.Layer) []permission.Layer {
+	return slices.DeleteFunc(slices.Clone(layers), func(l permission.Layer) bool { return l.Source == openSource })
+}
+
+const openSource = "of an open session"
 
 // openDefaults come right after the built-in defaults in open sessions: they allow what those ask about, except paths
 // outside the location, secrets and repeated calls.
