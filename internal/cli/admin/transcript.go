@@ -44,12 +44,8 @@ func (t *transcript) printTodos(todos []session.Todo) {
 		return
 	}
 	t.printHeading(term.Cyan, "todos", "")
-	for _, todo := range todos {
-		box := map[session.TodoStatus]string{session.TodoCompleted: "[x]", session.TodoInProgress: "[>]", session.TodoCancelled: "[-]"}[todo.Status]
-		if box == "" {
-			box = "[ ]"
-		}
-		t.out.Printf("%s %s\n", box, term.FirstLine(todo.Content, 200))
+	for _, l := range term.FormatTodos(todos) {
+		t.out.Printf("%s\n", l)
 	}
 }
 
@@ -133,10 +129,19 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 
 func (t *transcript) printCall(c *session.Tool) {
 	what := term.DescribeCall(c.Name, c.State.Input)
-	switch c.State.Status {
-	case session.ToolCompleted:
+	failure, lines := term.DescribeFailure(c.Name, c.State.Structured)
+	switch {
+	case c.State.Status == session.ToolCompleted && failure != "":
+		t.out.Printf("%s %s: %s\n", t.out.Paint(term.Red, t.marks.Bad), what, failure)
+		if t.full {
+			break // the whole output follows
+		}
+		for _, l := range lines {
+			t.out.Printf("%s\n", t.out.Paint(term.Dim, l))
+		}
+	case c.State.Status == session.ToolCompleted:
 		t.out.Printf("%s %s\n", t.out.Paint(term.Green, t.marks.Good), what)
-	case session.ToolError:
+	case c.State.Status == session.ToolError:
 		why := ""
 		if c.State.Error != nil {
 			why = ": " + term.FirstLine(c.State.Error.Message, 300)

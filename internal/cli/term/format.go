@@ -15,19 +15,31 @@ import (
 // argWidth bounds what a line shows of a call's arguments, in characters.
 const argWidth = 120
 
+// arguments are those of the tools by which a call is described.
+type arguments struct {
+	FilePath string `json:"filePath"`
+	Path     string `json:"path"`
+	Pattern  string `json:"pattern"`
+	Command  string `json:"command"`
+	Patch    string `json:"patchText"`
+	URL      string `json:"url"`
+	Query    string `json:"query"`
+
+	Todos     []session.Todo     `json:"todos"`
+	Questions []session.Question `json:"questions"`
+
+	Rest jsontext.Value `json:",embed"`
+}
+
 // DescribeCall describes a call in a few words: the tool and its main argument.
 func DescribeCall(tool string, input jsontext.Value) string {
-	var in struct {
-		FilePath string         `json:"filePath"`
-		Path     string         `json:"path"`
-		Pattern  string         `json:"pattern"`
-		Command  string         `json:"command"`
-		Patch    string         `json:"patchText"`
-		Rest     jsontext.Value `json:",embed"`
-	}
+	var in arguments
 	name := FirstLine(tool, 40)
 	if json.Unmarshal(input, &in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
-		return name
+		if !input.IsValid() {
+			return name
+		}
+		in = arguments{} // of a tool that gives these names another meaning
 	}
 	about := ""
 	switch {
@@ -43,6 +55,20 @@ func DescribeCall(tool string, input jsontext.Value) string {
 		about = in.Pattern
 	case in.Path != "":
 		about = in.Path
+	case in.URL != "":
+		about = in.URL
+	case in.Query != "":
+		about = in.Query
+	case in.Todos != nil:
+		open := 0
+		for _, todo := range in.Todos {
+			if todo.Status.Open() {
+				open++
+			}
+		}
+		about = fmt.Sprintf("%d steps, %d open", len(in.Todos), open)
+	case len(in.Questions) > 0:
+		about = in.Questions[0].Question
 	default:
 		if about = strings.TrimSpace(string(input)); about == "{}" {
 			about = ""

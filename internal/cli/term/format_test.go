@@ -61,7 +61,7 @@ func TestDescribe(t *testing.T) {
 		{"list", `{}`, "list"},
 		{"bash", `{"command":"echo \u001b[31m"}`, "bash echo \ufffd[31m"},
 		{"odd", `{"x":1}`, `odd {"x":1}`},
-		{"odd", `{"command":7}`, "odd"},
+		{"odd", `{"command":7}`, `odd {"command":7}`},
 		{"odd", `nonsense`, "odd"},
 		{"odd", ``, "odd"},
 	} {

@@ -1,9 +1,12 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
@@ -25,8 +28,9 @@ type Text struct {
 
 // pendingCall is a tool call that has not settled.
 type pendingCall struct {
-	what string
-	at   int64 // milliseconds
+	tool, what string
+	at         int64    // milliseconds
+	todos      []string // that it sets
 }
 
 func NewText(a *cli.Invocation, thinking bool) *Text {
@@ -102,12 +106,12 @@ func (v *Text) ShowEvent(e session.Event) {
 		v.endReasoning()
 	case *session.ToolCalled:
 		what := term.DescribeCall(d.Tool, d.Input)
-		v.started[d.PartID] = pendingCall{what, d.Timestamp}
+		v.started[d.PartID] = pendingCall{d.Tool, what, d.Timestamp, term.CallTodos(d.Tool, d.Input)}
 		v.ShowLine(term.Cyan, v.marks.Call, what)
 	case *session.ToolSuccess:
-		v.showSettled(d.PartID, d.Timestamp, term.Green, v.marks.Good, "")
+		v.showResult(d.PartID, d.Timestamp, d.Structured)
 	case *session.ToolFailed:
-		v.showSettled(d.PartID, d.Timestamp, term.Red, v.marks.Bad, d.Error.Message)
+		v.showSettled(d.PartID, d.Timestamp, cmp.Or(d.Error.Message, "failed"))
 	case *session.Retried:
 		v.ShowNote(retryText(d))
 	case *session.PermissionReplied:
@@ -128,18 +132,34 @@ func retryText(d *session.Retried) string {
 	return fmt.Sprintf("%s; attempt %d starts in %s", text, d.Attempt+1, wait.Round(100*time.Millisecond))
 }
 
-func (v *Text) showSettled(part session.PartID, at int64, style, mark string, why ...string) {
+// showResult shows the end of a call with a result: the todos that it set; the end of the output of a command that
+// failed.
+func (v *Text) showResult(part session.PartID, at int64, structured jsontext.Value) {
+	c := v.started[part]
+	why, lines := term.DescribeFailure(c.tool, structured)
+	v.showSettled(part, at, why)
+	for _, l := range append(c.todos, lines...) {
+		v.err.Printf("%s\n", v.err.Paint(term.Dim, l))
+	}
+}
+
+// showSettled shows the end of a call, which failed unless why is "".
+func (v *Text) showSettled(part session.PartID, at int64, why string) {
 	c, ok := v.started[part]
 	if !ok {
 		return
 	}
 	delete(v.started, part)
+	style, mark := term.Green, v.marks.Good
+	if why != "" {
+		style, mark = term.Red, v.marks.Bad
+	}
 	what := c.what
 	if took := time.Duration(at-c.at) * time.Millisecond; took >= time.Second {
 		what += fmt.Sprintf(" (%s)", took.Round(100*time.Millisecond))
 	}
-	if reason := strings.Join(why, ""); reason != "" {
-		what += ": " + term.FirstLine(reason, 300)
+	if why != "" {
+		what += ": " + term.FirstLine(why, 300)
 	}
 	v.ShowLine(style, mark, what)
 }
@@ -184,16 +204,16 @@ func (v *Text) replayCall(c *session.Tool) {
 		return
 	}
 	what := term.DescribeCall(c.Name, c.State.Input)
-	v.started[c.PartID] = pendingCall{what, c.Time.Ran}
+	v.started[c.PartID] = pendingCall{c.Name, what, c.Time.Ran, term.CallTodos(c.Name, c.State.Input)}
 	switch c.State.Status {
 	case session.ToolCompleted:
-		v.showSettled(c.PartID, c.Time.Completed, term.Green, v.marks.Good, "")
+		v.showResult(c.PartID, c.Time.Completed, c.State.Structured)
 	case session.ToolError:
-		why := ""
+		why := "failed"
 		if c.State.Error != nil {
-			why = c.State.Error.Message
+			why = cmp.Or(c.State.Error.Message, why)
 		}
-		v.showSettled(c.PartID, c.Time.Completed, term.Red, v.marks.Bad, why)
+		v.showSettled(c.PartID, c.Time.Completed, why)
 	default:
 		v.ShowLine(term.Cyan, v.marks.Call, what)
 	}

@@ -1,0 +1,40 @@
+package term
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func TestDescribeFailure(t *testing.T) {
+	many, ten := strings.Repeat(`l\n`, 12), strings.Repeat("|    l", 10)
+	for _, c := range []struct{ tool, result, why, lines string }{
+		{"bash", `{"output":"fine\n","exit":0}`, "", ""},
+		{"bash", `{"output":"broken\n","exit":2}`, "exit code 2", "    broken"},
+		{"bash", `{"output":"","exit":137}`, "exit code 137", ""},
+		{"bash", `{"output":"so far","exit":null}`, "stopped", "    so far"},
+		{"bash", `{"output":"","exit":null,"timeout":true}`, "stopped by its time limit", ""},
+		{"bash", `{"output":"a\u001b[2Jb","exit":1}`, "exit code 1", "    a\ufffd[2Jb"},
+		{"bash", `{"output":"` + many + `","exit":1}`, "exit code 1", "    … 2 more lines above" + ten},
+		{"bash", `{"output":"a job"}`, "", ""},
+		{"bash", `nonsense`, "", ""},
+		{"read", `{"exit":1}`, "", ""},
+	} {
+		why, lines := DescribeFailure(c.tool, jsontext.Value(c.result))
+		if why != c.why || strings.Join(lines, "|") != c.lines {
+			t.Errorf("%s %s: %q %q, want %q %q", c.tool, c.result, why, lines, c.why, c.lines)
+		}
+	}
+}
+
+func TestCallTodos(t *testing.T) {
+	input := `{"todos":[{"content":"a","status":"completed"},{"content":"b","status":"in_progress"},` +
+		`{"content":"c","status":"cancelled"},{"content":"d","status":"pending"}]}`
+	if got := strings.Join(CallTodos("todowrite", jsontext.Value(input)), "|"); got != "[x] a|[>] b|[-] c|[ ] d" {
+		t.Error(got)
+	}
+	if got := CallTodos("bash", jsontext.Value(input)); got != nil {
+		t.Error(got)
+	}
+}
