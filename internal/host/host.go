@@ -36,6 +36,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/server/peer"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/trust"
@@ -125,6 +126,9 @@ func acquireLeaseOrConnect(
 		c, err := connectToOwner(ctx, held.Owner, o)
 		if err == nil || errors.Is(err, errNoSandbox) {
 			return nil, c, err
+		}
+		if errors.Is(err, peer.ErrTool) || errors.Is(err, peer.ErrHidden) {
+			return nil, nil, err
 		}
 		if isRefusal(err) {
 			return nil, nil, fmt.Errorf("process %d owns the data folder %s and refuses this process: %w",

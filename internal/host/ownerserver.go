@@ -154,8 +154,8 @@ func connectToOwner(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cl
 			continue
 		}
 		t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", u.Path)
+			conn, _, err := server.DialOwner(ctx, u.Path)
+			return conn, err
 		}}
 		client := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir}
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)

@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == attackWord {
 		os.Exit(attack(os.Args[2], os.Args[3]))
 	}
+	if home := os.Getenv(impostorHome); home != "" {
+		fmt.Println(actAsTool(home))
+		os.Exit(1)
+	}
 	if home := os.Getenv(dyingHome); home != "" {
 		fmt.Fprintln(os.Stderr, deleteAndDie(home))
 		os.Exit(1)

@@ -102,6 +102,17 @@ func (e evader) evade(mode string) string {
 	switch mode {
 	case "plain", "mark is 0", "setgid":
 		return e.call(e.dial())
+	case "listen": // in place of the server
+		l, err := net.Listen("unix", strings.TrimPrefix(e.to, "unix:"))
+		if err != nil {
+			return err.Error()
+		}
+		fmt.Println(os.Getpid())
+		_ = os.Stdout.Close() // the test reads until the end
+		for err == nil {
+			_, err = l.Accept()
+		}
+		return err.Error()
 	case "not dumpable":
 		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 		return e.call(e.dial())
@@ -272,6 +283,23 @@ func evadeAs(t *testing.T, mode, to, bearer string) string {
 		t.Fatalf("the tool's process wrote %q: %v", out, err)
 	}
 	return string(out)
+}
+
+// A process of a tool that listens at the owner's socket, as after it has ended the owner, gets no request of a relay.
+func TestRelayTrustsNoTool(t *testing.T) {
+	h := *start(t, server.Config{})
+	h.socket = filepath.Join(t.TempDir(), "s")
+	pid := strings.TrimSpace(evadeAs(t, "listen", "unix:"+h.socket, ""))
+	t.Cleanup(func() {
+		if n, err := strconv.Atoi(pid); err == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL)
+		}
+	})
+	status, body := h.relay(t, server.Config{}).ask(t, http.MethodGet, "/api/session", bearer)
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, "process "+pid+", which owns the data") ||
+		!strings.Contains(body, "a command of a tool") {
+		t.Errorf("%d %s", status, body)
+	}
 }
 
 // ownAddress returns an IPv4 address of this machine other than loopback, "" without one.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,7 +38,7 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 	r.ReverseProxy = &httputil.ReverseProxy{
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				conn, pid, err := dialOwner(ctx, c.Socket)
+				conn, pid, err := DialOwner(ctx, c.Socket)
 				if err == nil && pid != 0 && c.Owner != nil && !c.Owner(pid) {
 					return nil, errors.Join(errOwner, conn.Close())
 				}
@@ -51,8 +52,11 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 			if req.Context().Err() != nil {
 				return // the client has disconnected
 			}
+			untrusted, ok := errors.AsType[*session.Error](err) // of DialOwner
 			if said := httpio.BodyError(err); said != nil {
 				err = said
+			} else if ok {
+				err = untrusted
 			} else {
 				err = session.Errorf(session.CodeUnavailable, "the process that owns the data does not respond; another takes over in a moment, so try again").Because(err)
 			}
@@ -68,7 +72,7 @@ var errOwner = errors.New("another process owns the data now")
 // OwnerOf returns the process id, in this process's namespace, of the process that listens at the socket; 0 if it is
 // unknown.
 func OwnerOf(ctx context.Context, socket string) int {
-	conn, pid, err := dialOwner(ctx, socket)
+	conn, pid, err := DialOwner(ctx, socket)
 	if err != nil {
 		return 0
 	}
@@ -76,15 +80,38 @@ func OwnerOf(ctx context.Context, socket string) int {
 	return pid
 }
 
-func dialOwner(ctx context.Context, socket string) (conn net.Conn, pid int, err error) {
+// DialOwner connects to the socket of the owner of the data and returns the pid of the process that listens there. It
+// is an error if that may be a process of a tool: a command can end the owner and start another one in its place.
+func DialOwner(ctx context.Context, socket string) (net.Conn, int, error) {
 	d := net.Dialer{Timeout: ownerDial}
-	conn, err = d.DialContext(ctx, "unix", socket)
-	if u, ok := conn.(*net.UnixConn); ok {
-		h, _ := peer.ReadCredentials(u)
-		h.Close()
-		pid = h.PID
+	conn, err := d.DialContext(ctx, "unix", socket)
+	u, ok := conn.(*net.UnixConn)
+	if err != nil || !ok {
+		return conn, 0, err
 	}
-	return conn, pid, err
+	h, _ := peer.ReadCredentials(u)
+	defer h.Close()
+	if err := h.CheckMark(); err != nil {
+		_ = u.Close()
+		return nil, h.PID, describeUntrusted(h.PID, socket, err)
+	}
+	return conn, h.PID, nil
+}
+
+// describeUntrusted returns the error for an owner that may be a process of a tool.
+func describeUntrusted(pid int, socket string, err error) error {
+	var text string
+	switch {
+	case errors.Is(err, peer.ErrTool):
+		text = fmt.Sprintf("process %d, which owns the data and listens at %s, is not trusted: %v; "+
+			"end it (kill %d) and try again", pid, socket, err, pid)
+	case errors.Is(err, peer.ErrHidden):
+		text = fmt.Sprintf("the process that owns the data and listens at %s is not trusted: %v; "+
+			"use cairn in the same container, or end that process", socket, err)
+	default: // another process takes over
+		return fmt.Errorf("the process at %s: %w", socket, err)
+	}
+	return session.Errorf(session.CodeUnavailable, "%s", text).Because(err)
 }
 
 // ownerDial bounds the time to connect to the owner.

@@ -3,6 +3,7 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"slices"
@@ -23,6 +24,13 @@ type Peer struct {
 	once    sync.Once // guards verdict: it takes a look at every process, so one per connection
 	verdict Identity
 }
+
+// Errors of ConnectedProcess.CheckMark.
+var (
+	ErrTool   = errors.New("a command of a tool started it")
+	ErrHidden = errors.New("it is in another process namespace")
+	ErrExited = errors.New("it has exited")
+)
 
 // Identity is what the kernel says about a peer.
 type Identity int

@@ -42,25 +42,27 @@ func (h ConnectedProcess) isAlive() bool {
 	return alive
 }
 
-// ReadCredentials asks the kernel which process connected, and whether it is one of this user.
+// ReadCredentials asks the kernel which process is at the other end: the one that connected, or for the end that
+// connected, the one that listens. sameUser tells whether it is one of this user.
 func ReadCredentials(c *net.UnixConn) (h ConnectedProcess, sameUser bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return h, false
 	}
 	var cred *unix.Ucred
-	var pidfd int
+	pidfd, exited := -1, false
 	cerr := raw.Control(func(fd uintptr) {
 		if cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err != nil || cred.Pid == 0 {
-			pidfd = -1
 			return
 		}
-		var old error
-		// SO_PEERPIDFD does not exist before Linux 6.5.
-		if pidfd, old = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); old != nil {
-			if pidfd, old = unix.PidfdOpen(int(cred.Pid), 0); old != nil {
-				pidfd = -1
-			}
+		var perr error
+		pidfd, perr = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+		exited = perr != nil && !errors.Is(perr, unix.ENOPROTOOPT) // its pid may be another process's
+		if errors.Is(perr, unix.ENOPROTOOPT) {                     // before Linux 6.5
+			pidfd, perr = unix.PidfdOpen(int(cred.Pid), 0)
+		}
+		if perr != nil {
+			pidfd = -1
 		}
 	})
 	if cerr != nil || err != nil {
@@ -69,10 +71,26 @@ func ReadCredentials(c *net.UnixConn) (h ConnectedProcess, sameUser bool) {
 	h.PID = int(cred.Pid)
 	if pidfd >= 0 {
 		h.file = os.NewFile(uintptr(pidfd), "peer")
-	} else {
+	} else if !exited {
 		h.start = readStartTime(h.PID)
 	}
 	return h, int(cred.Uid) == os.Getuid()
+}
+
+// CheckMark returns an error unless the process is known to be none of a tool. To a process of a tool, the other
+// processes of its call are no tools.
+func (h ConnectedProcess) CheckMark() error {
+	mark, ok := proctable.CallMark(h.PID)
+	switch {
+	case h.PID == 0:
+		return ErrHidden
+	case ok && mark < proctable.OwnCallMark():
+		return ErrTool
+	case !ok || !h.isAlive():
+		return ErrExited
+	default:
+		return nil
+	}
 }
 
 // procFS asks the kernel about sockets and processes as this process sees them.

@@ -13,6 +13,9 @@ func (ConnectedProcess) Close() {}
 // ReadCredentials trusts the mode of the socket and of its directory: only our user can connect.
 func ReadCredentials(*net.UnixConn) (h ConnectedProcess, sameUser bool) { return h, true }
 
+// CheckMark returns nil: other systems have no marks.
+func (ConnectedProcess) CheckMark() error { return nil }
+
 // procFS knows no processes on these systems. Callers over the socket are of the same user, and also a tool's process
 // is one; TCP callers need a credential, or OpenLocal.
 type procFS struct{}

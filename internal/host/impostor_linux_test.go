@@ -1,0 +1,85 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/proctable"
+)
+
+// The environment of the processes of TestAnOwnerOfATool.
+const (
+	impostorHome = "HOST_TEST_IMPOSTOR"
+	impostorWord = "HOST_TEST_IMPOSTOR_SERVES"
+)
+
+// actAsTool plays a command of a tool on the home: it marks itself, leaves a daemon that serves, and is its client. It
+// returns the daemon's pid and what the client was answered.
+func actAsTool(home string) string {
+	background := context.Background()
+	if os.Getenv(impostorWord) != "" {
+		err := Host{}.Serve(background, cli.ServeOptions{Options: optionsOf(home), Hostname: "127.0.0.1"},
+			func(l cli.Listening) { fmt.Println(l.PID) })
+		return err.Error()
+	}
+	if err := proctable.SetCallMark(proctable.NewCallMark()); err != nil {
+		return err.Error()
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env, cmd.SysProcAttr = append(os.Environ(), impostorWord+"=1"), &syscall.SysProcAttr{Setsid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err.Error()
+	}
+	if err := cmd.Start(); err != nil {
+		return err.Error()
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return err.Error()
+	}
+	c, err := Host{}.Open(background, optionsOf(home))
+	if err != nil {
+		return strings.TrimSpace(line) + " " + err.Error()
+	}
+	health, err := c.API.Health(background)
+	return fmt.Sprint(strings.TrimSpace(line), " answers as ", health.PID, err)
+}
+
+// A daemon that a command of a tool left can take the lease and serve as its user does. Neither a client nor a server
+// of the user trusts it; commands of the same call do.
+func TestAnOwnerOfATool(t *testing.T) {
+	home, _ := newHome(t)
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), impostorHome+"="+home)
+	out, _ := cmd.Output() // it exits with 1
+	text, answer, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	pid, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s", out)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	if answer != "answers as "+text+" <nil>" {
+		t.Errorf("a command of the same call: %q", answer)
+	}
+	_, err = Host{}.Open(t.Context(), optionsOf(home))
+	want := fmt.Sprintf("process %d, which owns the data", pid)
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a command of a tool") {
+		t.Errorf("a client: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err = Host{}.Serve(ctx, cli.ServeOptions{Options: optionsOf(home), Hostname: "127.0.0.1"},
+		func(cli.Listening) { cancel() })
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a server: %v", err)
+	}
+}
