@@ -20,6 +20,8 @@ const (
 	// With CodeUnavailable, in the field service: asking again does not help until something is repaired.
 	KindStore   = "store"   // the data cannot be written, or not be read
 	KindDamaged = "damaged" // stored data of this session, or all of it, is not what was written
+	// With CodeUnavailable, in the field service: a session is still at work when the time for waiting is over.
+	KindWorking = "session.wait"
 )
 
 // errorBody is every error answer: OpenCode's tagged objects, and in the last four fields what only ours say.
@@ -68,14 +70,15 @@ func errorTable() []errorRow {
 		{session.CodeNotFound, "permission", notFound, "PermissionNotFoundError", requestID},
 		{session.CodeNotFound, "question", notFound, "QuestionNotFoundError", requestID},
 		{session.CodeNotFound, "provider", notFound, "ProviderNotFoundError", providerID},
-		{session.CodeNotFound, "agent", notFound, "AgentNotFoundError", resource},
-		{session.CodeNotFound, "model", notFound, "ModelNotFoundError", resource},
+		{session.CodeNotFound, "agent", http.StatusBadRequest, invalidRequest, resource},
+		{session.CodeNotFound, "model", http.StatusBadRequest, invalidRequest, resource},
+		{session.CodeNotFound, "variant", http.StatusBadRequest, invalidRequest, resource},
 		{session.CodeNotFound, "prompt", notFound, "PromptNotFoundError", messageID},
 		{session.CodeNotFound, "", notFound, "NotFoundError", resource},
 		{session.CodeInvalid, KindCursor, http.StatusBadRequest, "InvalidCursorError", nil},
 		{session.CodeInvalid, KindMethod, http.StatusMethodNotAllowed, "MethodNotAllowedError", nil},
 		{session.CodeInvalid, KindMedia, http.StatusUnsupportedMediaType, "UnsupportedMediaTypeError", nil},
-		{session.CodeInvalid, "", http.StatusBadRequest, "InvalidRequestError", nil},
+		{session.CodeInvalid, "", http.StatusBadRequest, invalidRequest, nil},
 		{session.CodeConflict, KindCursor, http.StatusConflict, "ConflictError", head},
 		{session.CodeConflict, "", http.StatusConflict, "ConflictError", resource},
 		{session.CodeTooLarge, "", http.StatusRequestEntityTooLarge, "RequestTooLargeError", nil},
@@ -122,9 +125,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	switch {
 	case r.tag == "MessageNotFoundError" && b.SessionID == "":
 		b.SessionID = c.SessionID
-	case choice(r) && c.SessionID != "":
-		b.Tag, b.SessionID = sessionNotFound, c.SessionID
-	case r.tag == "InvalidRequestError":
+	case r.tag == invalidRequest:
 		b.Kind = c.Part
 	case r.tag == "InvalidCursorError":
 		b.Field = ""
@@ -133,7 +134,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	case r.kind == KindCursor && r.code == session.CodeConflict:
 		b.Reason = "cursor_ahead"
 	}
-	if b.What == KindAuth || b.What == KindCursor || r.kind != "" && b.Tag == r.tag {
+	if b.What == KindAuth || b.What == KindCursor || r.kind != "" && r.tag != invalidRequest {
 		b.What = ""
 	}
 	body, err := json.Marshal(b, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
@@ -145,13 +146,12 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	return r.status, body
 }
 
-// choice reports whether the row is about an agent or a model that a session may select. On a session's path,
-// OpenCode's document has no other body for 404 than that of an unknown session, so What names the kind.
-func choice(r errorRow) bool {
-	return r.code == session.CodeNotFound && (r.kind == "agent" || r.kind == "model")
-}
-
-const sessionNotFound = "SessionNotFoundError"
+const (
+	sessionNotFound = "SessionNotFoundError"
+	// invalidRequest is also the tag of an unknown agent, model or variant, which What names: clients drop the session
+	// when something is not found on its path.
+	invalidRequest = "InvalidRequestError"
+)
 
 // maxMessage bounds the message of an error (HT-2).
 const maxMessage = 1024
@@ -198,12 +198,14 @@ func DecodeError(status int, body []byte) error {
 
 func rowFor(b errorBody) (errorRow, bool) {
 	for _, r := range errorTable() {
-		if b.Tag == sessionNotFound && choice(r) && r.kind == b.What {
+		if b.Tag == invalidRequest && r.tag == b.Tag && r.kind != "" && r.kind == b.What {
 			return r, true
 		}
 	}
 	for _, r := range errorTable() {
-		if r.tag == b.Tag && (r.kind == KindCursor && r.code == session.CodeConflict) == (b.Reason == "cursor_ahead") {
+		isSelection := r.tag == invalidRequest && r.kind != ""
+		isAhead := r.kind == KindCursor && r.code == session.CodeConflict
+		if r.tag == b.Tag && !isSelection && isAhead == (b.Reason == "cursor_ahead") {
 			return r, true
 		}
 	}

@@ -28,8 +28,9 @@ func TestErrorsSurviveTheWire(t *testing.T) {
 		{session.NotFound("permission", "per_1"), 404, "PermissionNotFoundError"},
 		{session.NotFound("question", "que_1"), 404, "QuestionNotFoundError"},
 		{session.NotFound("provider", "x", "openai"), 404, "ProviderNotFoundError"},
-		{session.NotFound("agent", "x", "build", "plan").At("agent"), 404, "SessionNotFoundError"}, // see choice
-		{session.NotFound("model", "x/y", "x/z"), 404, "SessionNotFoundError"},
+		{session.NotFound("agent", "x", "build", "plan").At("agent"), 400, "InvalidRequestError"},
+		{session.NotFound("model", "x/y", "x/z"), 400, "InvalidRequestError"},
+		{session.NotFound("variant", "x", "high"), 400, "InvalidRequestError"},
 		{session.NotFound("prompt", "msg_1"), 404, "PromptNotFoundError"},
 		{session.NotFound("approval", "psv_1"), 404, "NotFoundError"},
 		{session.Errorf(session.CodeInvalid, "no").At("prompt.text"), 400, "InvalidRequestError"},
@@ -62,19 +63,6 @@ func TestErrorsSurviveTheWire(t *testing.T) {
 				t.Errorf("says %q, said %q", got, c.err)
 			}
 		})
-	}
-}
-
-// Outside of a session's path, where OpenCode's document says nothing of 404, an unknown agent is called so.
-func TestAnUnknownAgentOfNoSession(t *testing.T) {
-	want := session.NotFound("agent", "x", "build", "plan").At("agent")
-	status, body := EncodeError(want, ErrorContext{})
-	if status != 404 || !strings.Contains(string(body), `"_tag":"AgentNotFoundError"`) {
-		t.Errorf("got %d %s", status, body)
-	}
-	got, _ := errors.AsType[*session.Error](DecodeError(status, body))
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("-sent +received:\n%s", d)
 	}
 }
 

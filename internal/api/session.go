@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -138,7 +139,12 @@ func (c *Client) Interrupt(ctx context.Context, id session.ID) error {
 
 // Wait returns when the session is idle.
 func (c *Client) Wait(ctx context.Context, id session.ID) error {
-	return c.change(ctx, http.MethodPost, path("session", string(id), "wait"), nil)
+	for {
+		err := c.change(ctx, http.MethodPost, path("session", string(id), "wait"), nil)
+		if !errors.Is(err, &session.Error{Code: session.CodeUnavailable, Kind: KindWorking}) {
+			return err
+		}
+	}
 }
 
 // Resume runs the session: its pending prompts or, with none, one turn on its history. It returns when that is done.

@@ -36,7 +36,7 @@ func TestErrorOf(t *testing.T) {
 		{said(session.ReasonContentFilter, session.Said{Message: "bad"}), `{"name":"ContentFilterError","data":{"message":"bad"}}`},
 		{session.Fail(session.ReasonInternal, "x"), `{"name":"UnknownError","data":{"message":"x"}}`},
 	} {
-		b, err := json.Marshal(ErrorOf(c.failure, "p"))
+		b, err := json.Marshal(c.failure.PublicForm("p"))
 		if err != nil || string(b) != c.want {
 			t.Errorf("%s: %s %v\nwant %s", c.failure.Reason, b, err, c.want)
 		}

@@ -180,7 +180,7 @@ func (f *Fold) otherEvents(d session.EventData) []Event {
 	case *session.ShellEnded:
 		return f.shellEnded(d)
 	case *session.Interrupted:
-		f.failed, f.failedFor = ErrorOf(&d.Error, ""), ""
+		f.failed, f.failedFor = d.Error.PublicForm(""), ""
 		return nil
 	default:
 		return nil

@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -38,15 +37,6 @@ func formatOf(f *session.Format) *Format {
 		return nil
 	}
 	return &Format{Type: "json_schema", Schema: f.Schema, RetryCount: &f.Retries}
-}
-
-// retriesOf returns the number of attempts at structured output before the failure; nil for other failures.
-func retriesOf(f *session.Failure) *int {
-	var more struct {
-		Retries int `json:"retries"`
-	}
-	_ = json.Unmarshal(f.Extra, &more) // one that does not say is one without
-	return &more.Retries
 }
 
 // finishOf converts a finish reason to OpenCode's.

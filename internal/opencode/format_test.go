@@ -53,10 +53,8 @@ func TestFormatIsReadable(t *testing.T) {
 		string(user.Format) != `{"type":"json_schema","schema":{"type":"object"},"retryCount":1}` {
 		t.Errorf("%v %s", err, v)
 	}
-	failed := opencode.ErrorOf(
-		&session.Failure{Reason: session.ReasonFormat, Message: "no", Extra: jsontext.Value(`{"retries":1}`)},
-		"p",
-	)
+	failure := session.Failure{Reason: session.ReasonFormat, Message: "no", Extra: jsontext.Value(`{"retries":1}`)}
+	failed := failure.PublicForm("p")
 	if v, err = json.Marshal(failed); err != nil ||
 		string(v) != `{"name":"StructuredOutputError","data":{"message":"no","retries":1}}` {
 		t.Errorf("%v %s", err, v)

@@ -1,16 +1,21 @@
 package session
 
-import "strings"
+import (
+	"strings"
 
-// IsPublic reports whether the kind is part of OpenCode's V2 API. Streams send only these kinds unless all are
-// requested.
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// IsPublic reports whether the kind is part of the V2 API: OpenCode's kinds, and the changes of the inbox, which only
+// cairn has. Streams send only these kinds unless all are requested.
 func (k Kind) IsPublic() bool {
 	switch k {
 	case KindAgentSwitched, KindModelSwitched, KindMoved, KindPromptAdmitted, KindPrompted, KindContextUpdated,
 		KindSynthetic, KindShellStarted, KindShellEnded, KindStepStarted, KindStepEnded, KindStepFailed,
 		KindTextStarted, KindTextEnded, KindReasoningStarted, KindReasoningEnded, KindToolInputStarted,
 		KindToolInputEnded, KindToolCalled, KindToolProgress, KindToolSuccess, KindToolFailed, KindRetried,
-		KindCompactionStarted, KindCompactionEnded, KindRevertStaged, KindRevertCleared, KindRevertCommitted:
+		KindCompactionStarted, KindCompactionEnded, KindRevertStaged, KindRevertCleared, KindRevertCommitted,
+		KindInputWithdrawn, KindInputEdited, KindInputRedirected, KindInputReordered:
 		return true
 	default:
 		return false
@@ -48,10 +53,34 @@ type (
 		SessionID ID    `json:"sessionID"`
 		RequestID AskID `json:"requestID"`
 	}
-	// SessionDeleted is the deletion of a session. Info is its Tombstone.
-	SessionDeleted struct {
-		SessionID ID      `json:"sessionID"`
-		Info      Session `json:"info"`
+	// SessionChanged is the creation, a change or the deletion of a session. Info is the session as it is now, or its
+	// Tombstone.
+	SessionChanged struct {
+		SessionID ID         `json:"sessionID"`
+		Info      PublicInfo `json:"info"`
+	}
+	// PublicInfo is a session in the events of V2, which have the form of V1's.
+	PublicInfo struct {
+		ID        ID             `json:"id"`
+		ParentID  ID             `json:"parentID,omitzero"`
+		Slug      string         `json:"slug"`
+		ProjectID ProjectID      `json:"projectID"`
+		Workspace string         `json:"workspaceID,omitzero"`
+		Directory string         `json:"directory"`
+		Path      string         `json:"path"`
+		Title     string         `json:"title"`
+		Agent     string         `json:"agent,omitzero"`
+		Model     *ModelRef      `json:"model,omitzero"`
+		Version   string         `json:"version"`
+		Cost      USD            `json:"cost"`
+		Tokens    Tokens         `json:"tokens"`
+		Metadata  jsontext.Value `json:"metadata,omitzero"`
+		Time      SessionTime    `json:"time"`
+	}
+	// SessionFailed is why the work of a session ended.
+	SessionFailed struct {
+		SessionID ID           `json:"sessionID"`
+		Error     *PublicError `json:"error"`
 	}
 	// TodosUpdated is the new list of todos.
 	TodosUpdated struct {
@@ -75,11 +104,20 @@ func (e *Event) PublicForm() (kind Kind, data any, ok bool) {
 		kind, data = d.publicForm(e.SessionID)
 		return kind, data, true
 	case *Deleted:
-		return KindDeleted, SessionDeleted{e.SessionID, d.Info}, true
+		return KindDeleted, SessionChanged{e.SessionID, d.Info.PublicInfo()}, true
 	case *TodosSet:
 		return "todo.updated", TodosUpdated{e.SessionID, d.Todos}, true
 	default:
 		return e.Data.Kind(), e.Data, e.Data.Kind().IsPublic()
+	}
+}
+
+// PublicInfo returns the session as events of V2 have it.
+func (s *Session) PublicInfo() PublicInfo {
+	return PublicInfo{
+		ID: s.ID, ParentID: s.ParentID, Slug: s.Slug, ProjectID: s.ProjectID, Workspace: s.Location.WorkspaceID,
+		Directory: s.Location.Directory, Path: s.Path(), Title: s.Title, Agent: s.Agent, Model: s.Model,
+		Version: s.Version, Cost: s.Cost, Tokens: s.Tokens, Metadata: s.Metadata, Time: s.Time,
 	}
 }
 

@@ -78,6 +78,10 @@ func eventTypes() map[string]reflect.Type {
 			out[string(k)] = reflect.TypeOf(d).Elem()
 		}
 	}
+	for _, kind := range []session.Kind{session.KindCreated, session.KindDeleted, "session.updated"} {
+		out[string(kind)] = typeOf[sessionChange]()
+	}
+	out["session.error"] = typeOf[session.SessionFailed]()
 	for _, item := range []session.FragmentItem{session.FragmentText, session.FragmentReasoning, session.FragmentToolInput} {
 		out[string(session.Fragment{Item: item}.Kind())] = typeOf[session.FragmentData]()
 	}
@@ -86,7 +90,13 @@ func eventTypes() map[string]reflect.Type {
 
 // Types that only the document needs.
 type (
-	emptyObject  struct{}
+	emptyObject struct{}
+	// sessionChange has the stored event if a request says all=1, otherwise a session.SessionChanged.
+	sessionChange struct {
+		SessionID session.ID     `json:"sessionID"`
+		Timestamp int64          `json:"timestamp,omitzero"`
+		Info      jsontext.Value `json:"info"`
+	}
 	statusNotice struct {
 		SessionID session.ID `json:"sessionID"`
 		Status    api.Status `json:"status"`

@@ -2,6 +2,7 @@ package v2
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -78,6 +79,7 @@ func (h eventHandlers) subscribe(ctx context.Context, in struct {
 		newest:    newest,
 		cursor:    after,
 		locations: map[session.ID]*session.Location{},
+		failures:  map[session.ID]*session.Failure{},
 	}
 	if err == nil && in.Filter.r.URL.Query().Has("location[directory]") {
 		var l session.Location
@@ -101,6 +103,7 @@ type feedStream struct {
 	newest    int64
 	cursor    int64                            // position of the newest durable event that was passed
 	locations map[session.ID]*session.Location // nil: the session is deleted
+	failures  map[session.ID]*session.Failure  // of the last turn of each session that works, until it is sent
 }
 
 func (f *feedStream) serve(w http.ResponseWriter, r *http.Request, at eventlog.Mark) {
@@ -151,9 +154,10 @@ func (f *feedStream) sendEvent(ctx context.Context, e *session.Event) error {
 	if _, moved := e.Data.(*session.Moved); moved {
 		delete(f.locations, e.SessionID)
 	}
+	f.noteFailure(e)
 	f.cursor = e.Position
 	more := e.Position < f.newest
-	fr, ok, err := f.newFrame(e)
+	fr, ok, err := f.newFrame(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -175,21 +179,77 @@ func (f *feedStream) sendEvent(ctx context.Context, e *session.Event) error {
 	}
 }
 
-// newFrame returns the frame of an event: as it is stored, or, for asks, replies, todos and deletions, as OpenCode's clients
-// know it. ok is false if the stream leaves the event out.
-func (f *feedStream) newFrame(e *session.Event) (fr eventFrame, ok bool, err error) {
+// newFrame returns the frame of an event: as it is stored, or, for asks, replies, todos, deletions and changes of the
+// session itself, as OpenCode's clients know it. ok is false if the stream leaves the event out.
+func (f *feedStream) newFrame(ctx context.Context, e *session.Event) (fr eventFrame, ok bool, err error) {
 	if bool(f.all) || e.Data.Kind().IsPublic() {
 		fr, err = newEventFrame(e)
 		return fr, true, err
 	}
 	kind, v, ok := e.PublicForm()
 	if !ok {
-		return fr, false, nil
+		kind, v, ok, err = f.findChange(ctx, e)
+	}
+	if !ok || err != nil {
+		return fr, false, err
 	}
 	fr.kind = kind
 	fr.id, fr.durable = string(e.ID), &eventRef{e.SessionID, e.Seq, e.Version}
 	fr.data, err = httpio.Encode(v)
 	return fr, true, err
+}
+
+// findChange returns the session after an event that creates or changes it. ok is false for other events, and if the
+// session has been deleted since.
+func (f *feedStream) findChange(
+	ctx context.Context, e *session.Event,
+) (kind session.Kind, changed session.SessionChanged, ok bool, err error) {
+	switch e.Data.(type) {
+	case *session.Created:
+		kind = session.KindCreated
+	case *session.Renamed, *session.Archived, *session.PermissionSet, *session.MetadataSet, *session.Imported:
+		kind = "session.updated"
+	default:
+		return kind, changed, false, nil
+	}
+	s, err := f.findSession(ctx, e.SessionID)
+	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		return kind, changed, false, nil
+	}
+	if err == nil {
+		changed = session.SessionChanged{SessionID: e.SessionID, Info: s.PublicInfo()}
+	}
+	return kind, changed, err == nil, err
+}
+
+// noteFailure remembers how the newest turn of a session failed. Only when the session is idle is it known that no
+// other attempt follows.
+func (f *feedStream) noteFailure(e *session.Event) {
+	switch d := e.Data.(type) {
+	case *session.StepFailed:
+		if len(f.failures) < maxLocations && d.Error.Reason != session.ReasonDenied {
+			f.failures[e.SessionID] = &d.Error
+		}
+	case *session.Interrupted:
+		f.failures[e.SessionID] = &d.Error
+	case *session.StepStarted, *session.Deleted:
+		delete(f.failures, e.SessionID)
+	}
+}
+
+// sendSessionError sends why the work of a session ended, if it failed.
+func (f *feedStream) sendSessionError(id session.ID, l *session.Location) error {
+	failure := f.failures[id]
+	if failure == nil {
+		return nil
+	}
+	delete(f.failures, id)
+	data, err := httpio.Encode(session.SessionFailed{SessionID: id, Error: failure.PublicForm("")})
+	if err != nil {
+		return err
+	}
+	failed := eventFrame{id: f.IDs.New(session.PrefixEvent), kind: "session.error", location: l, data: data}
+	return sendFrame(f.out, f.id(), failed, false)
 }
 
 func (f *feedStream) sendNotice(ctx context.Context, n *eventlog.Notice) error {
@@ -205,9 +265,22 @@ func (f *feedStream) sendNotice(ctx context.Context, n *eventlog.Notice) error {
 		return err
 	}
 	if fr.location == nil || f.isIncluded(fr.location) { // every stream learns that a session is deleted
+		if isIdleNotice(n) {
+			if err = f.sendSessionError(n.SessionID, fr.location); err != nil {
+				return err
+			}
+		}
 		return sendFrame(f.out, f.id(), fr, false)
 	}
 	return nil
+}
+
+// isIdleNotice reports whether the notice says that a session has become idle.
+func isIdleNotice(n *eventlog.Notice) bool {
+	var status struct {
+		Status api.Status `json:"status"`
+	}
+	return n.Kind == "session.status" && json.Unmarshal(n.Data, &status) == nil && status.Status.Type == api.StatusIdle
 }
 
 // simplifyStatus replaces statuses that OpenCode's clients do not know by busy.

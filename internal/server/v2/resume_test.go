@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -161,6 +162,61 @@ func TestTheLastFrameHasAnID(t *testing.T) {
 		}
 		if n := len(all); n < 2 || all[n-1].kind != api.FailureEvent || place(all[n-1]) < place(all[n-2]) {
 			t.Errorf("got %v", all)
+		}
+	})
+}
+
+// A wait is bounded, and when the work has failed the stream of all sessions has why, once.
+func TestFailureOfASessionAndBoundOfAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{Turns: []script.Turn{
+			{Steps: []script.Step{{Text: script.Chunks{"x"}}, {Gate: "g1"}}},
+			{Steps: []script.Step{{Text: script.Chunks{"y"}}}},
+		}})
+		defer w.close(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		feed := make(chan []heard, 1)
+		go func() { feed <- w.listen(ctx, t, "/api/event", "", func(heard) bool { return false }) }()
+		synctest.Wait()
+		id := w.begin(t, "hang")
+		synctest.Wait()
+		wait := "http://localhost/api/session/" + string(id) + "/wait?timeout=5"
+		resp, err := w.client.HTTP.Post(wait, "application/json", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("a wait that is over: %s", resp.Status)
+		}
+		waited := make(chan error, 1)
+		go func() { waited <- w.client.Wait(t.Context(), id) }()
+		time.Sleep(time.Hour) // of the bubble: the client waits on
+		if err := w.client.Interrupt(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
+		p := api.PromptRequest{Prompt: &session.Prompt{Text: "again"}}
+		if _, err := w.client.Prompt(t.Context(), id, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.client.Wait(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		cancel()
+		var got []string
+		for _, h := range <-feed {
+			if strings.HasSuffix(h.kind, "failed") || strings.HasPrefix(h.kind, "session.error") {
+				got = append(got, h.kind)
+			}
+		}
+		// The first attempt is silent for too long and is repeated: only the end of the second one is an error.
+		want := "session.next.step.failed session.next.step.failed session.error"
+		if strings.Join(got, " ") != want {
+			t.Errorf("the feed has %v", got)
 		}
 	})
 }

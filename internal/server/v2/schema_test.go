@@ -30,8 +30,8 @@ func withoutAdditions(v any) {
 		switch {
 		case v["_tag"] != nil:
 			remove("nearest", "what", "reason", "head")
-			if v["_tag"] == "SessionNotFoundError" {
-				remove("resource", "field") // of what the session cannot use
+			if v["_tag"] == "InvalidRequestError" {
+				remove("resource") // that the session cannot use
 			}
 		case v["delta"] != nil && v["offset"] != nil:
 			remove("offset", "partID")

@@ -3,6 +3,7 @@ package v2
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
@@ -182,8 +183,24 @@ func (h sessionHandlers) interrupt(ctx context.Context, in sessionIn) (operation
 	return operation.None{}, h.Runs.Interrupt(ctx, in.SessionID)
 }
 
-func (h sessionHandlers) wait(ctx context.Context, in sessionIn) (operation.None, error) {
-	return h.runLong(ctx, in.SessionID, h.Runs.Wait)
+// wait answers when the session is idle. After the timeout, in milliseconds, it is unavailable: the client asks again.
+func (h sessionHandlers) wait(ctx context.Context, in struct {
+	sessionIn
+	Timeout int64 `query:"timeout" default:"600000" min:"1" max:"600000"`
+},
+) (operation.None, error) {
+	limit := time.Duration(in.Timeout) * time.Millisecond
+	return h.runLong(ctx, in.SessionID, func(ctx context.Context, id session.ID) error {
+		bounded, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		err := h.Runs.Wait(bounded, id)
+		if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+			late := session.Errorf(session.CodeUnavailable, "session %s still works after %s; wait again", id, limit)
+			late.Kind = api.KindWorking
+			return late
+		}
+		return err
+	})
 }
 
 // resume answers when the work is over. The session records how it ended; the response reports only what prevented it from
