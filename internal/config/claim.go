@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,27 @@ func (l *loader) claimSkills(c *trust.Claim, paths *node) {
 			l.stampAll(c.AddTree(path, executableFolders["skills"], isText))
 		}
 	}
+}
+
+// ReadProjectShell returns the program that the project's files name as the shell, with the bytes that were trusted.
+// own is false for a shell that they do not name, that the search path finds, or that lies outside of the project.
+func (c *Config) ReadProjectShell() (program []byte, own bool, err error) {
+	n := c.root.get("shell")
+	if n == nil || n.doc == nil || !n.doc.isProject() || n.doc.remote != nil || !filepath.IsAbs(c.Shell) {
+		return nil, false, nil
+	}
+	l := &loader{opts: Options{Directory: c.Claim.Root}}
+	if path, inside := l.inProject(c.Shell); inside {
+		program, err = c.Claim.Read(path)
+		return program, true, err
+	}
+	real, err := filepath.EvalSymlinks(c.Shell)
+	top, terr := filepath.EvalSymlinks(c.Claim.Root)
+	l.opts.Directory = top
+	if _, inside := l.inProject(real); err != nil || terr != nil || inside {
+		return nil, true, fmt.Errorf("%s cannot be verified; name it relative to the file that sets it", c.Shell)
+	}
+	return nil, false, nil
 }
 
 // isText reports whether a file is Markdown, which runs nothing.

@@ -78,7 +78,7 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 	for _, w := range cfg.Sandbox.Write {
 		c.Write = append(c.Write, w.In(l.dirs.Home))
 	}
-	c.Show = []string{filepath.Join(l.dirs.Config, "skills")}
+	c.Show = []string{filepath.Join(l.dirs.Config, "skills"), shellsDir(l.dirs)}
 	d := l.dirs
 	for _, dir := range []string{d.Data, d.Config, d.State, d.Cache, d.Runtime, d.Foreign} {
 		if dir != "" {

@@ -16,7 +16,7 @@ func (c v1Catalog) Terminal(context.Context) (pty.Order, error) {
 	env := exec.Config{Deny: c.setup.tools.exec.Deny}
 	o := pty.Order{
 		Directory: c.directory, Project: c.setup.project.ID,
-		Command: cmp.Or(c.setup.config.Shell, c.getenv("SHELL")), Env: env.Environment(),
+		Command: cmp.Or(c.setup.tools.exec.Shell, c.getenv("SHELL")), Env: env.Environment(),
 	}
 	if o.Command == "" {
 		var err error

@@ -1,11 +1,14 @@
 package trust
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 )
 
 // Bounds of one claim. A larger one cannot be trusted.
@@ -54,6 +57,29 @@ func (c *Claim) AddFile(name, why string) bool {
 	defer root.Close()
 	_ = c.addFile(root, name, why) // kept as the claim's problem
 	return true
+}
+
+// Read returns the content of a file of the claim. It is an error if that is no longer what was hashed.
+func (c *Claim) Read(name string) ([]byte, error) {
+	i := slices.IndexFunc(c.Files, func(f File) bool { return f.Path == name })
+	if i < 0 {
+		return nil, fmt.Errorf("%s did not exist when the project was trusted", name)
+	}
+	root, err := os.OpenRoot(c.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && sha256.Sum256(content) != c.Files[i].Sum {
+		err = fmt.Errorf("%s has changed since the project was trusted", name)
+	}
+	return content, err
 }
 
 func (c *Claim) addFile(root *os.Root, name, why string) error {

@@ -1,0 +1,45 @@
+package host
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/statefile"
+)
+
+// shellsDir returns the directory of copies of projects' shells. Commands in the sandbox can read it.
+func shellsDir(d config.Directories) string { return filepath.Join(d.Data, "shells") }
+
+// keepShell returns the shell of a location. A program in the project is copied with the bytes that were trusted, and
+// the copy runs, because the project's file can be replaced at any time. The copy has its name, which says what
+// language it reads. If the program cannot be read as it was trusted, the returned path does not exist.
+func keepShell(dir string, cfg *config.Config, logger *slog.Logger) string {
+	program, own, err := cfg.ReadProjectShell()
+	if !own {
+		return cfg.Shell
+	}
+	sum := sha256.Sum256([]byte(cfg.Shell))
+	path := filepath.Join(dir, hex.EncodeToString(sum[:8]), filepath.Base(cfg.Shell))
+	if err == nil {
+		err = keepProgram(path, program)
+	}
+	if err != nil {
+		logger.Error("the project's shell is not used", "shell", cfg.Shell, "error", err)
+		return filepath.Join(dir, "unverified", filepath.Base(cfg.Shell))
+	}
+	return path
+}
+
+// keepProgram writes a program, unless the file has it already: one that runs cannot be written.
+func keepProgram(path string, program []byte) error {
+	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, program) {
+		return os.Chmod(path, 0o500) //nolint:gosec // a program
+	}
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), statefile.Replace(path, program, 0o500))
+}
