@@ -57,7 +57,7 @@ var floors = []struct {
 	{
 		6,
 		surfaceKind,
-		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root",
+		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer server/attachment cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root",
 	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
@@ -120,6 +120,8 @@ var sameFloor = []edge{
 	{"server", "server/httpio", "the stages refuse with the same errors"},
 	{"server", "server/v1", "the listener mounts both contracts"},
 	{"server", "server/v2", "the listener mounts both contracts"},
+	{"server/v1", "server/attachment", "prompts of both contracts name files alike"},
+	{"server/v2", "server/attachment", "prompts of both contracts name files alike"},
 	{"server/v1", "server/sse", "one writer of event streams"},
 	{"server/v2", "server/sse", "one writer of event streams"},
 	{"engine", "engine/journal", "the engine's packages read sessions and commit facts alike"},

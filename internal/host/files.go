@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/search"
 )
@@ -41,6 +42,12 @@ func (l *locationCache) ListFiles(ctx context.Context, at session.Location, path
 		out = append(out, fileEntry(s.Path))
 	}
 	return out, nil
+}
+
+// OpenAttachments implements v2.Files.
+func (l *locationCache) OpenAttachments(ctx context.Context, at session.Location) (attachment.Reader, error) {
+	p, err := l.load(ctx, at.Directory)
+	return v1Files{p}, err
 }
 
 // FindFiles implements v2.Files.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -220,7 +221,16 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	}
 	p.scope = newScope(p, registry, sources)
 	p.scope.NewSandbox = l.newSandbox
+	l.logWarnings(p)
 	return p, nil
+}
+
+// logWarnings logs what has no effect in the configuration of a location, such as an effort that does not exist:
+// clients of a server do not see it otherwise.
+func (l *locationCache) logWarnings(p *locationSetup) {
+	for _, w := range slices.Concat(p.config.Warnings, p.agents.Warnings()) {
+		l.logger.Warn("a setting has no effect", "directory", p.project.Directory, "reason", w.String())
+	}
 }
 
 func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*config.Config, error) {

@@ -2,7 +2,9 @@ package host
 
 import (
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -32,6 +34,8 @@ func TestLocationFollowsConfiguration(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	var logged strings.Builder
+	w.locations.logger = slog.New(slog.NewTextHandler(&logged, nil))
 	model := func() string {
 		scope, done, err := w.locations.Scope(t.Context(), session.Location{Directory: o.Dir})
 		if err != nil {
@@ -77,4 +81,8 @@ func TestLocationFollowsConfiguration(t *testing.T) {
 	}
 	close(stop)
 	turns.Wait()
+	write(t, filepath.Join(o.Dir, "cairn.json"), `{"provider": {"x": {}}}`)
+	if model(); strings.Count(logged.String(), "provider has no effect") != 1 {
+		t.Errorf("the log says %q", logged.String())
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -85,7 +86,7 @@ func (f v1Files) Find(ctx context.Context, q v1.FileQuery) ([]string, error) {
 	return f.setup.openBrowser().Find(ctx, search.NameQuery(q))
 }
 
-// Attach implements v1.Files.
+// Attach implements attachment.Reader.
 func (f v1Files) Attach(
 	ctx context.Context, id session.ID, page opencode.Page,
 ) (text string, media *session.File, err error) {
@@ -96,7 +97,7 @@ func (f v1Files) Attach(
 		_, missing := os.Stat(page.FilePath)
 		failure, failed := errors.AsType[*tool.Failure](err)
 		if failed && (page.Offset > 1 || errors.Is(missing, fs.ErrNotExist)) {
-			err = &v1.MissingPageError{Message: failure.Message}
+			err = &attachment.MissingPageError{Message: failure.Message}
 		}
 		return "", nil, err
 	}

@@ -80,12 +80,13 @@ func (in *PartInput) assignIDs(newPart func() session.PartID) {
 	}
 }
 
-// Rules returns the rules that the input's tools stand for, which replace the session's own; nil without tools.
-func (in *PromptInput) Rules() []session.Rule {
-	if len(in.Tools) == 0 {
-		return nil
-	}
-	var rules []session.Rule
+// MergeRules returns the session's rules with those that the input's tools stand for behind them. Earlier rules for the
+// whole of one of these tools go.
+func (in *PromptInput) MergeRules(own []session.Rule) []session.Rule {
+	rules := slices.DeleteFunc(slices.Clone(own), func(r session.Rule) bool {
+		_, replaced := in.Tools[r.Action]
+		return replaced && r.Resource == "*"
+	})
 	for _, name := range slices.Sorted(maps.Keys(in.Tools)) {
 		effect := session.Deny
 		if in.Tools[name] {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -75,6 +76,25 @@ func TestPromptInput(t *testing.T) {
 	}
 }
 
+// The tools of a prompt change their own rules and leave the session's other ones.
+func TestToolsOfAPrompt(t *testing.T) {
+	in := PromptInput{Tools: map[string]bool{"bash": true, "edit": false}}
+	got := in.MergeRules([]session.Rule{
+		{Action: "bash", Resource: "*", Effect: session.Deny},
+		{Action: "bash", Resource: "rm *", Effect: session.Deny},
+		{Action: "read", Resource: "*", Effect: session.Ask},
+	})
+	want := []session.Rule{
+		{Action: "bash", Resource: "rm *", Effect: session.Deny},
+		{Action: "read", Resource: "*", Effect: session.Ask},
+		{Action: "bash", Resource: "*", Effect: session.Allow},
+		{Action: "edit", Resource: "*", Effect: session.Deny},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 // Every input is refused, or becomes a prompt whose parts can be stored, checked and shown.
 func FuzzPromptInput(f *testing.F) {
 	f.Add(`{"parts":[{"type":"text","text":"hi"},{"type":"file","mime":"a/b","url":"data:,x"}]}`)
@@ -84,7 +104,7 @@ func FuzzPromptInput(f *testing.F) {
 		if json.Unmarshal([]byte(body), &in) != nil {
 			return
 		}
-		in.Rules()
+		in.MergeRules(nil)
 		p, err := in.Prompt(newParts())
 		if err != nil {
 			return

@@ -1,11 +1,8 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
@@ -21,6 +18,9 @@ import (
 // id with other content is a conflict (AD-2 to AD-6). Once the commit has begun, ctx does not cancel it.
 func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.Input, error) {
 	if err := c.checkOpen(); err != nil {
+		return nil, err
+	}
+	if err := c.readFiles(ctx, &r); err != nil {
 		return nil, err
 	}
 	if err := c.checkPrompt(&r); err != nil {
@@ -69,7 +69,7 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 		}
 		if ok {
 			earlier = in
-			return nil, checkSameAdmission(in, r)
+			return nil, checkSameAdmission(tx, in, r)
 		}
 		pending, err := store.PendingInputs(tx, r.SessionID, "", 0)
 		if err != nil {
@@ -91,17 +91,4 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 		AdmittedSeq: ev.Seq, ID: r.ID, SessionID: r.SessionID, Prompt: r.Prompt, Delivery: r.Delivery,
 		TimeCreated: ev.Data.Stamp().Timestamp, Order: ev.Seq, Asks: r.Asks, Hold: r.Hold,
 	}, nil
-}
-
-// checkSameAdmission returns nil if the request has the content that was admitted under its id.
-func checkSameAdmission(in *session.Input, r PromptRequest) error {
-	a, errA := json.Marshal(in.Prompt, json.Deterministic(true))
-	b, errB := json.Marshal(r.Prompt, json.Deterministic(true))
-	if err := cmp.Or(errA, errB); err != nil {
-		return err
-	}
-	if in.SessionID != r.SessionID || in.Delivery != r.Delivery || string(a) != string(b) {
-		return session.Conflict("message", string(r.ID), "was used for another prompt; use a new id for a new prompt")
-	}
-	return nil
 }

@@ -1,7 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -48,4 +52,50 @@ func isSameCreation(s session.Session, r CreateRequest) bool {
 
 func equalPointers[T any](a, b *T, equal func(T, T) bool) bool {
 	return a == b || a != nil && b != nil && equal(*a, *b)
+}
+
+// checkSameAdmission returns nil if the request has the content that was admitted under its id, whether that was edited
+// since or not.
+func checkSameAdmission(rd store.Reader, in *session.Input, r PromptRequest) error {
+	admitted, delivery := in.Prompt, in.Delivery
+	if rows, err := rd.Events(in.SessionID, in.AdmittedSeq-1, 1); err != nil {
+		return err
+	} else if len(rows) == 1 {
+		ev, err := eventlog.Decode(rows[0])
+		if err != nil {
+			return err
+		}
+		if d, ok := ev.Data.(*session.PromptAdmitted); ok && d.MessageID == in.ID {
+			admitted, delivery = d.Prompt, d.Delivery
+		}
+	}
+	a, errA := json.Marshal(withUnreadFiles(admitted, r.Prompt), json.Deterministic(true))
+	b, errB := json.Marshal(r.Prompt, json.Deterministic(true))
+	if err := cmp.Or(errA, errB); err != nil {
+		return err
+	}
+	if in.SessionID != r.SessionID || delivery != r.Delivery || string(a) != string(b) {
+		return session.Conflict("message", string(r.ID), "was used for another prompt; use a new id for a new prompt")
+	}
+	return nil
+}
+
+// withUnreadFiles returns the admitted prompt as it was before its named files were read, as far as the repeated one
+// names them: their content may have changed since.
+func withUnreadFiles(admitted, repeated session.Prompt) session.Prompt {
+	if len(admitted.Files) != len(repeated.Files) {
+		return admitted
+	}
+	admitted.Files = slices.Clone(admitted.Files)
+	for i, f := range repeated.Files {
+		was := &admitted.Files[i]
+		if !strings.HasPrefix(f.URI, "file:") || f.Text != "" || was.Name != f.Name {
+			continue
+		}
+		was.Text = ""
+		if strings.HasPrefix(was.URI, "data:") { // media is stored instead of its name
+			was.URI, was.Mime = f.URI, f.Mime
+		}
+	}
+	return admitted
 }

@@ -35,6 +35,8 @@ type PromptRequest struct {
 	Asks      session.AskPolicy
 	Named     bool   // resolve the agent and the model now, also where the prompt leaves them open
 	Variant   string // with Named: of the model; "" keeps that of the agent or of the named model
+	// ReadFiles, if set, puts the content of named files into the prompt, unless it was admitted before.
+	ReadFiles func(context.Context, *session.Session, *session.Prompt)
 }
 
 // A prompt is validated in two steps. checkPrompt needs the request alone and fills in its defaults. resolvePrompt
@@ -60,7 +62,10 @@ func (c *Commands) checkPrompt(r *PromptRequest) error {
 	if p.Empty() || !hasText && len(p.Files) == 0 && len(p.Agents) == 0 {
 		return session.Errorf(session.CodeInvalid, "the prompt is empty: it needs text, a file or an agent").At("prompt.text")
 	}
-	p.Files = slices.Clone(p.Files) // the caller's stay as they are
+	p.Files = append([]session.File(nil), p.Files...) // the caller's stay as they are; an empty list is nil
+	if len(p.Agents) == 0 {
+		p.Agents = nil
+	}
 	if err := c.limits.checkContent(p); err != nil {
 		return err
 	}
@@ -209,6 +214,19 @@ func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 		}
 	}
 	return cmp.Or(checkFileURIs(files), checkMentions(scope, agents))
+}
+
+// readFiles reads the named files of a prompt that is new.
+func (c *Commands) readFiles(ctx context.Context, r *PromptRequest) error {
+	if r.ReadFiles == nil || len(r.Prompt.Files) == 0 {
+		return nil
+	}
+	s, admitted, err := c.readTarget(ctx, r)
+	if err == nil && !admitted {
+		r.Prompt.Files = slices.Clone(r.Prompt.Files)
+		r.ReadFiles(ctx, s, &r.Prompt)
+	}
+	return err
 }
 
 // readTarget returns the prompt's session, and whether the prompt was admitted before.

@@ -26,8 +26,11 @@ func TestRejectedContent(t *testing.T) {
 	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
 	image.Seq = 2
 	thought := &session.Assistant{
-		Model:   session.ModelRef{ProviderID: "p", ID: "m"},
-		Content: []session.Content{&session.Reasoning{Text: "hm", Metadata: []byte(`{"anthropic":{"signature":"s"}}`)}},
+		Model: session.ModelRef{ProviderID: "p", ID: "m"},
+		Content: []session.Content{
+			&session.Reasoning{Text: "hm", Metadata: []byte(`{"anthropic":{"signature":"s"}}`)},
+			&session.Text{Text: "x"},
+		},
 	}
 	thought.Seq = 3
 	bad := func(status int, class llm.Class, message string) *llm.Error {
@@ -38,7 +41,10 @@ func TestRejectedContent(t *testing.T) {
 		want session.ContentKind
 	}{
 		{bad(400, llm.InvalidRequest, "m is not a multimodal model"), session.ContentImages},
-		{bad(400, llm.InvalidRequest, "'messages.1.content' : messages[1].content must be a string"), session.ContentImages},
+		{
+			bad(400, llm.InvalidRequest, "'messages.1.content' : messages[1].content must be a string"),
+			session.ContentImages,
+		},
 		{
 			bad(
 				500, llm.InvalidRequest,
@@ -52,7 +58,8 @@ func TestRejectedContent(t *testing.T) {
 		},
 		{
 			bad(
-				400, llm.InvalidRequest,
+				400,
+				llm.InvalidRequest,
 				"messages.3.content.0.image.source.base64: The image was specified using image/jpeg media type, but does not match",
 			),
 			session.ContentImages,
@@ -69,25 +76,32 @@ func TestRejectedContent(t *testing.T) {
 			),
 			session.ContentReasoning,
 		},
-		{bad(400, llm.InvalidRequest, "The encrypted content could not be verified. reasoning"), session.ContentReasoning},
+		{
+			bad(400, llm.InvalidRequest, "The encrypted content could not be verified. reasoning"),
+			session.ContentReasoning,
+		},
 		{bad(400, llm.InvalidRequest, "Could not process PDF"), ""}, // the conversation has no document
 		{
 			bad(
-				400, llm.InvalidRequest,
+				400,
+				llm.InvalidRequest,
 				"This model doesn't support the image content block that you provided. Update the content block and try again.",
 			),
 			session.ContentImages,
 		},
 		{
 			bad(
-				400, llm.InvalidRequest,
+				400,
+				llm.InvalidRequest,
 				"This model doesn't support the document content block that you provided. Update the content block and try again.",
 			),
 			session.ContentDocuments,
 		},
 		{
 			bad(
-				400, llm.InvalidRequest, "Invalid 'messages[3]'. Content blocks are expected to be either text or image_url type.",
+				400,
+				llm.InvalidRequest,
+				"Invalid 'messages[3]'. Content blocks are expected to be either text or image_url type.",
 			),
 			session.ContentDocuments,
 		},
@@ -103,7 +117,10 @@ func TestRejectedContent(t *testing.T) {
 			),
 			session.ContentDocuments,
 		},
-		{bad(400, llm.InvalidRequest, "messages.2.content.2.document.source.type: Field required"), session.ContentDocuments},
+		{
+			bad(400, llm.InvalidRequest, "messages.2.content.2.document.source.type: Field required"),
+			session.ContentDocuments,
+		},
 		{bad(400, llm.InvalidRequest, "thinking.budget_tokens: must be less than max_tokens"), ""},
 		{bad(400, llm.InvalidRequest, "temperature is not supported"), ""},
 		{bad(401, llm.Auth, "invalid image"), ""},
@@ -152,7 +169,8 @@ func TestTooManyRejectedParts(t *testing.T) {
 			in.Session.Excluded, session.Exclusion{Kind: session.ContentImages, Through: 2, Digest: "another"},
 		)
 	}
-	if out := in.RejectedContent(e); out == nil || *out != (session.Exclusion{Kind: session.ContentImages, Through: 2}) {
+	if out := in.RejectedContent(e); out == nil ||
+		*out != (session.Exclusion{Kind: session.ContentImages, Through: 2}) {
 		t.Errorf("%+v", out)
 	}
 }
@@ -165,7 +183,9 @@ func TestRejectedHostedContent(t *testing.T) {
 		it.State.Status, it.State.Result = session.ToolCompleted, []byte(result)
 		return &session.Assistant{Model: ref, Content: []session.Content{it}}
 	}
-	searched := found(`{"type":"web_search_tool_result","content":[{"type":"web_search_result","encrypted_content":"x"}]}`)
+	searched := found(
+		`{"type":"web_search_tool_result","content":[{"type":"web_search_result","encrypted_content":"x"}]}`,
+	)
 	fetched := found(`{"type":"web_fetch_tool_result","content":{"content":{"type":"document"}}}`)
 	cited := &session.Assistant{
 		Model: ref,
@@ -174,8 +194,11 @@ func TestRejectedHostedContent(t *testing.T) {
 		},
 	}
 	stored := &session.Assistant{
-		Model:   ref,
-		Content: []session.Content{&session.Reasoning{Text: "hm", Metadata: []byte(`{"openai":{"itemId":"rs_1"}}`)}},
+		Model: ref,
+		Content: []session.Content{
+			&session.Reasoning{Text: "hm", Metadata: []byte(`{"openai":{"itemId":"rs_1"}}`)},
+			&session.Text{Text: "x"},
+		},
 	}
 	for _, tt := range []struct {
 		message string

@@ -83,6 +83,11 @@ func (l *lowering) addUser(m *session.User) {
 	for _, f := range m.Files {
 		parts = appendPart(parts, l.lowerFile(f))
 	}
+	for _, a := range m.Agents {
+		parts = appendPart(parts, formatText(
+			"[The user asks for the agent %s. No tool starts it: do its part of the work yourself.]", a.Name,
+		))
+	}
 	if len(parts) == 0 {
 		parts = TextParts("(empty message)")
 	}
@@ -116,6 +121,9 @@ func (l *lowering) lowerFile(f session.File) llm.Part {
 		}
 		if f.Text != "" {
 			return llm.Text{Text: fmt.Sprintf("[The user attached %s. The tool read says of it:]\n%s", uri, f.Text)}
+		}
+		if strings.HasPrefix(uri, "http") {
+			return formatText("[The user refers to the page %s, which was not fetched.]", uri)
 		}
 		return formatText("[The user refers to the file %s. Read it with a tool if you need it.]", uri)
 	}
@@ -171,13 +179,24 @@ func (l *lowering) addAssistant(m *session.Assistant) {
 			}
 		}
 	}
-	l.add(llm.RoleAssistant, parts...)
+	if !isReasoning(parts) || m.Finish == session.FinishPaused {
+		l.add(llm.RoleAssistant, parts...)
+	}
 	for _, r := range results {
 		l.add(llm.RoleTool, r)
 	}
 	if session.IsUnformed(m.Finish) {
 		l.add(llm.RoleUser, llm.Text{Text: retryText(l.format, m)})
 	}
+}
+
+// isReasoning reports whether the parts of a turn, of which there are some, are thoughts only. Most providers refuse
+// an answer without text and calls, as an interrupted thought would be.
+func isReasoning(parts []llm.Part) bool {
+	return !slices.ContainsFunc(parts, func(p llm.Part) bool {
+		_, ok := p.(llm.Reasoning)
+		return !ok
+	})
 }
 
 // degradeToText turns the result of a hosted tool into text and reports true where the provider rejected what is

@@ -383,8 +383,11 @@ func TestAttachmentsStandApartFromTheText(t *testing.T) {
 		{URI: dataOf("image/png", pngHead)},
 		{URI: "file:///c"},
 		{URI: "file:///d", Text: "1: d"},
+		{URI: "https://a.org/e"},
 	}
-	got := Lower([]session.Message{&session.User{Text: "x", Files: files}}, &location.Model{Images: true})
+	agents := []session.AgentMention{{Name: "explore"}}
+	prompt := &session.User{Text: "x", Files: files, Agents: agents}
+	got := Lower([]session.Message{prompt}, &location.Model{Images: true})
 	want := []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{
 		llm.Text{
 			Text: "x\n\n[The user refers to the file /a b.go. Read it with a tool if you need it.]\n\n" +
@@ -393,9 +396,32 @@ func TestAttachmentsStandApartFromTheText(t *testing.T) {
 		llm.Media{MediaType: "image/png", Data: []byte(pngHead), Name: "attachment"},
 		llm.Text{
 			Text: "[The user refers to the file /c. Read it with a tool if you need it.]\n\n" +
-				"[The user attached /d. The tool read says of it:]\n1: d",
+				"[The user attached /d. The tool read says of it:]\n1: d\n\n" +
+				"[The user refers to the page https://a.org/e, which was not fetched.]\n\n" +
+				"[The user asks for the agent explore. No tool starts it: do its part of the work yourself.]",
 		},
 	}}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// A turn of thoughts only, such as an interrupted one, is left out: without its thoughts it would be an empty answer.
+// One that its provider paused goes back.
+func TestTurnsOfThoughtsOnly(t *testing.T) {
+	turn := func(finish string, c ...session.Content) session.Message {
+		return &session.Assistant{Content: append(c, &session.Reasoning{Text: "Hm."}), Finish: finish}
+	}
+	got := Lower([]session.Message{
+		&session.User{Text: "a"}, turn(""), &session.User{Text: "b"}, turn("stop", &session.Text{Text: "c"}),
+		turn(session.FinishPaused),
+	}, &location.Model{})
+	want := []llm.Message{
+		{Role: llm.RoleUser, Parts: TextParts("a")},
+		{Role: llm.RoleUser, Parts: TextParts("b")},
+		{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "c"}, llm.Reasoning{Text: "Hm."}}},
+		{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm."}}},
+	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -110,7 +110,8 @@ func (o Option) acceptedAt(at Vendor) valueSpec {
 	case !closed:
 		return o.accepts
 	case o.Name == effortName || o.Name == "effort":
-		takes.words = slices.Concat(takes.words, at.Efforts)
+		isListed := func(effort string) bool { return slices.Contains(takes.words, effort) }
+		takes.words = slices.Concat(takes.words, slices.DeleteFunc(slices.Clone(at.Efforts), isListed))
 	}
 	return takes
 }

@@ -70,5 +70,30 @@ func TestFilesOfAPromptAreRead(t *testing.T) {
 		if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", named); a.status != http.StatusNoContent {
 			t.Errorf("%d %s", a.status, a.body)
 		}
+		w.put(t, filepath.Join(w.work, "a.txt"), "changed\n") // the prompt has what it said before
+	}
+}
+
+// The second contract reads the files of a prompt as the first one does; a file that changed since does not change a
+// prompt that is repeated, and one that is missing is refused.
+func TestFilesOfAV2PromptAreRead(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"a.txt": "alpha\n", "dot.png": "\x89PNG\r\n\x1a\n"})
+	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
+	path, at := "/api/session/"+id+"/prompt", "file://"+w.work
+	body := `{"id":"msg_f00000000001aaaaaaaaaaaaaa","resume":false,"prompt":{"text":"look","agents":[],"files":[{"uri":"` +
+		at + `/a.txt"},{"uri":"` + at + `/dot.png"}]}}`
+	for _, again := range []string{body, strings.Replace(body, `,"agents":[]`, "", 1)} {
+		a := w.ask(t, http.MethodPost, path, again)
+		if a.status != http.StatusOK || !strings.Contains(a.body, `1: alpha`) ||
+			!strings.Contains(a.body, `"data:image/png;base64,iVBORw0KGgo="`) {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		for _, name := range []string{"a.txt", "dot.png"} {
+			w.put(t, filepath.Join(w.work, name), "changed\n")
+		}
+	}
+	missing := `{"resume":false,"prompt":{"text":"look","files":[{"uri":"` + at + `/b.txt"}]}}`
+	if a := w.ask(t, http.MethodPost, path, missing); a.status != http.StatusBadRequest {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/pty"
+	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -60,15 +61,8 @@ type Files interface {
 	Grep(ctx context.Context, pattern string) ([]opencode.Match, error)
 	// Find returns the paths that match, the best first. Directories end with a slash; ignored files are not found.
 	Find(ctx context.Context, q FileQuery) ([]string, error)
-	// Attach reads the page of a file or directory that a prompt of the session attaches. It returns the output of the read
-	// tool, or the whole file if it is media. The error is a *MissingPageError if there is no such page.
-	Attach(ctx context.Context, id session.ID, page opencode.Page) (text string, media *session.File, err error)
+	attachment.Reader
 }
-
-// MissingPageError reports an attachment that does not exist: the file, or the page of it.
-type MissingPageError struct{ Message string }
-
-func (e *MissingPageError) Error() string { return e.Message }
 
 // FileQuery searches files by name.
 type FileQuery struct {

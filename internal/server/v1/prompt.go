@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -57,14 +58,15 @@ func (h promptHandlers) admitPrompt(ctx context.Context, in promptIn) (*session.
 	if err != nil {
 		return nil, httpio.WithPart("body", err)
 	}
-	if rules := in.Body.Rules(); rules != nil {
+	if len(in.Body.Tools) > 0 {
+		rules := in.Body.MergeRules(s.Permission)
 		if err := h.Commands.ChangeSession(ctx, in.SessionID, command.SessionChange{Permission: &rules}); err != nil {
 			return nil, httpio.WithPart("body", err)
 		}
 	}
-	h.attachFiles(ctx, s, &p)
 	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
 		SessionID: in.SessionID, ID: in.Body.MessageID, Prompt: p, Named: true, Variant: in.Body.Variant, Hold: in.Body.NoReply,
+		ReadFiles: h.attachFiles,
 	})
 	return admitted, inBody(opencode.TranslateErrorPath(err, p, opencode.PartField))
 }
@@ -109,36 +111,16 @@ func readNewestAnswer(rd store.Reader, in *session.Input) (opencode.Message, err
 }
 
 // attachFiles reads the files that the prompt names, for the model and for clients. Of a file that does not exist the
-// prompt keeps a note for the model, and the streams have an error. A file that would need a permission ask remains a
-// name.
+// prompt keeps a note for the model, and the streams have an error.
 func (h promptHandlers) attachFiles(ctx context.Context, s *session.Session, p *session.Prompt) {
-	var files Files
-	for i := range p.Files {
-		f := &p.Files[i]
-		page, ok := opencode.PageOf(*f)
-		if !ok {
-			continue
-		}
-		if files == nil {
-			l, err := h.Backend.Location(ctx, s.Location)
-			if err != nil {
-				return
-			}
-			files = l.Files
-		}
-		text, media, err := files.Attach(ctx, s.ID, page)
-		missing, isMissing := errors.AsType[*MissingPageError](err)
-		switch {
-		case isMissing:
-			f.Text = "Read tool failed to read " + page.FilePath + " with the following error: " + missing.Message
-			h.publishSessionError(s, missing.Message)
-		case err != nil:
-		case media != nil:
-			f.URI, f.Mime = media.URI, media.Mime
-		default:
-			f.Text = text
-		}
+	open := func() (attachment.Reader, error) {
+		l, err := h.Backend.Location(ctx, s.Location)
+		return l.Files, err
 	}
+	attachment.ReadFiles(ctx, s.ID, p, open, func(f *session.File, path, message string) {
+		f.Text = "Read tool failed to read " + path + " with the following error: " + message
+		h.publishSessionError(s, message)
+	})
 }
 
 func (h promptHandlers) newPartID() session.PartID {
@@ -169,7 +151,7 @@ func (h promptHandlers) runCommand(ctx context.Context, in commandIn) (m opencod
 		return m, inBody(err)
 	}
 	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
-		SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant,
+		SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant, ReadFiles: h.attachFiles,
 	})
 	if err != nil {
 		return m, inBody(opencode.TranslateErrorPath(err, p, b.PartPath(p)))
@@ -201,10 +183,7 @@ func (h promptHandlers) expandCommand(
 	if err != nil {
 		return p, err
 	}
-	if p, err = b.Prompt(x.Prompt, h.newPartID); err == nil {
-		h.attachFiles(ctx, s, &p)
-	}
-	return p, err
+	return b.Prompt(x.Prompt, h.newPartID)
 }
 
 // initRequest is the body of session.init.

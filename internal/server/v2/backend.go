@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -30,6 +31,8 @@ type Files interface {
 	ListFiles(ctx context.Context, l session.Location, path string) ([]api.FileEntry, error)
 	// FindFiles returns what matches, the best first. Ignored files are not found.
 	FindFiles(ctx context.Context, l session.Location, q api.FileQuery) ([]api.FileEntry, error)
+	// OpenAttachments returns the reader of the files that prompts name.
+	OpenAttachments(ctx context.Context, l session.Location) (attachment.Reader, error)
 }
 
 // Explainer says where the settings of a key, and of the keys below it, come from; "" is all keys.

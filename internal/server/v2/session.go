@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -171,12 +172,21 @@ func (h sessionHandlers) admitPrompt(ctx context.Context, in struct {
 	}
 	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
 		SessionID: in.SessionID, ID: b.ID, Prompt: *b.Prompt, Delivery: b.Delivery, Asks: b.Asks,
-		Hold: b.Resume != nil && !*b.Resume,
+		Hold: b.Resume != nil && !*b.Resume, ReadFiles: h.attachFiles,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)
 	}
 	return newData(publicInput(admitted, in.All)), nil
+}
+
+// attachFiles reads the files that the prompt names. The admission refuses those that do not exist.
+func (h sessionHandlers) attachFiles(ctx context.Context, s *session.Session, p *session.Prompt) {
+	if h.Files == nil {
+		return
+	}
+	open := func() (attachment.Reader, error) { return h.Files.OpenAttachments(ctx, s.Location) }
+	attachment.ReadFiles(ctx, s.ID, p, open, func(*session.File, string, string) {})
 }
 
 func (h sessionHandlers) interrupt(ctx context.Context, in sessionIn) (operation.None, error) {
