@@ -475,8 +475,14 @@ func BenchmarkBash(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			bench := tooltest.New(b, set)
+			want := ""
+			if name == "sandboxed" || name == "protected" {
+				bench.Confinement, want = tool.Confinement{Mode: session.SandboxWrites}, `"writes"`
+				bench.WriteFile(".git/config", "")
+			}
 			for b.Loop() {
-				if s := bench.Call("bash", tooltest.Input{"command": "true"}); s.Error != nil {
+				s := bench.Call("bash", tooltest.Input{"command": "true"})
+				if s.Error != nil || tooltest.Member(b, s.Output.Structured, "sandbox") != want {
 					b.Fatal(tooltest.TextOf(s))
 				}
 			}
