@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -109,33 +109,38 @@ func (r ruleset) addPolicy(p Policy) error {
 	}
 	hidden := make([]string, len(p.Hide))
 	for i, path := range p.Hide {
-		hidden[i] = resolveLinks(path)
+		hidden[i] = strings.Trim(resolveLinks(path), "/")
 	}
-	return r.allowAround("/", hidden)
+	return r.allowAround(unix.AT_FDCWD, "/", hidden)
 }
 
-// allowAround allows reading everything below dir except the hidden paths. Landlock rules only grant rights, so it adds
-// a rule for every path that is not hidden.
-func (r ruleset) allowAround(dir string, hidden []string) error {
-	leads := false
-	for _, h := range hidden {
-		if isWithin(h, dir) {
+// allowAround allows reading everything below the directory called name in parent except the hidden paths, which are
+// relative to it. Landlock rules only grant rights, so it adds a rule for every path that is not hidden. It runs at the
+// start of every command, and directories such as a home have hundreds of entries.
+func (r ruleset) allowAround(parent int, name string, hidden []string) error {
+	if len(hidden) == 0 {
+		return r.allowEntry(parent, name, reading, unix.O_NOFOLLOW)
+	}
+	below := map[string][]string{} // the hidden paths below each entry
+	for _, path := range hidden {
+		if path == "" {
 			return nil
 		}
-		leads = leads || isWithin(dir, h)
+		first, rest, _ := strings.Cut(path, "/")
+		below[first] = append(below[first], rest)
 	}
-	if !leads {
-		return r.allowPath(dir, reading)
-	}
-	entries, err := os.ReadDir(dir)
+	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil //nolint:nilerr // if the directory cannot be listed, nothing below it is granted
 	}
+	dir := os.NewFile(uintptr(fd), name)
+	defer func() { _ = dir.Close() }()
+	entries, _ := dir.ReadDir(-1) // what cannot be listed is not granted
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink != 0 { // the target has a rule of its own
 			continue
 		}
-		if err := r.allowAround(filepath.Join(dir, e.Name()), hidden); err != nil {
+		if err := r.allowAround(fd, e.Name(), below[e.Name()]); err != nil {
 			return err
 		}
 	}
@@ -145,23 +150,30 @@ func (r ruleset) allowAround(dir string, hidden []string) error {
 // allowPath grants the rights below a directory, or on a file those that apply to files. A path that cannot be opened
 // is skipped.
 func (r ruleset) allowPath(path string, rights uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	return r.allowEntry(unix.AT_FDCWD, path, rights, 0)
+}
+
+// allowEntry is allowPath for an entry of a directory, with further flags to open it.
+func (r ruleset) allowEntry(dir int, name string, rights uint64, flags int) error {
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_CLOEXEC|flags, 0)
 	if err != nil {
 		return nil //nolint:nilerr // missing, or not accessible
 	}
 	defer func() { _ = unix.Close(fd) }()
-	var stat unix.Stat_t
-	if err := unix.Fstat(fd, &stat); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= fileRights
-	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
-		uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	errno := r.addRule(&attr)
+	if errno == unix.EINVAL && rights&^fileRights != 0 { // it is not a directory
+		attr.Allowed_access &= fileRights
+		errno = r.addRule(&attr)
+	}
 	if errno != 0 {
-		return fmt.Errorf("%s: %w", path, errno)
+		return fmt.Errorf("%s: %w", name, errno)
 	}
 	return nil
+}
+
+func (r ruleset) addRule(attr *unix.LandlockPathBeneathAttr) unix.Errno {
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(attr)), 0, 0, 0)
+	return errno
 }

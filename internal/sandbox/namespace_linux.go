@@ -1,11 +1,11 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -127,11 +127,12 @@ func (ns *namespace) mapIDs() error {
 // mountReadOnly mounts each ReadOnly path that exists on itself, read-only. The directories between it and the
 // writable one are mounted on themselves: the kernel renames no mount point, so no other path leads there.
 func (p Policy) mountReadOnly() error {
-	for _, path := range p.listMountPoints() {
+	points, readOnly := p.listMountPoints()
+	for _, path := range points {
 		if err := unix.Mount(path, path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return fmt.Errorf("mount %s: %w", path, err)
 		}
-		if !p.isReadOnly(path) {
+		if !readOnly[path] {
 			continue
 		}
 		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
@@ -142,28 +143,31 @@ func (p Policy) mountReadOnly() error {
 	return nil
 }
 
-// isReadOnly reports whether the resolved path is one of ReadOnly.
-func (p Policy) isReadOnly(path string) bool {
-	return slices.ContainsFunc(p.ReadOnly, func(r string) bool { return resolveLinks(r) == path })
-}
-
 // listMountPoints returns the resolved ReadOnly paths that exist below writable directories, and the directories
-// between them, each before those below it.
-func (p Policy) listMountPoints() (points []string) {
+// between them, each before those below it. It runs at the start of every command, and most paths do not exist.
+func (p Policy) listMountPoints() (points []string, readOnly map[string]bool) {
+	tops := make([]string, len(p.Write))
+	for i, w := range p.Write {
+		tops[i] = resolveLinks(w)
+	}
+	readOnly = map[string]bool{}
 	for _, r := range p.ReadOnly {
-		path := resolveLinks(r)
-		if _, err := os.Lstat(path); err != nil {
+		if _, err := os.Lstat(r); err != nil {
 			continue
 		}
-		for _, w := range p.Write {
-			top := resolveLinks(w)
+		path := resolveLinks(r)
+		if _, err := os.Stat(path); err != nil || readOnly[path] { // a link to nothing cannot be a mount point
+			continue
+		}
+		readOnly[path] = true
+		for _, top := range tops {
 			for at := path; at != top && isWithin(top, at); at = filepath.Dir(at) {
 				points = append(points, at)
 			}
 		}
 	}
 	slices.SortFunc(points, func(a, b string) int {
-		return strings.Compare(strconv.Itoa(1000+strings.Count(a, "/"))+a, strconv.Itoa(1000+strings.Count(b, "/"))+b)
+		return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), strings.Compare(a, b))
 	})
-	return slices.Compact(points)
+	return slices.Compact(points), readOnly
 }

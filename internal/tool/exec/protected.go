@@ -39,14 +39,18 @@ func newProtectedGuard(paths []string, held string, log *slog.Logger) *protected
 	return g
 }
 
-// skipExisting says that the kernel keeps the paths that existed when the command started.
+// skipExisting says that the kernel keeps the paths that existed when the command started. Links to nothing can be
+// written through.
 func (g *protectedGuard) skipExisting() {
 	if g == nil {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps.DeleteFunc(g.before, func(_, state string) bool { return state != "" })
+	maps.DeleteFunc(g.before, func(path, state string) bool {
+		_, err := os.Stat(path)
+		return state != "" && err == nil
+	})
 }
 
 // check moves new files with protected names to the folder of held files and returns a note about these and about files

@@ -99,6 +99,19 @@ func TestNewProtectedFile(t *testing.T) {
 	}
 }
 
+// A link to nothing with a protected name stops no command, and writing through it is reported.
+func TestProtectedLinkToNothing(t *testing.T) {
+	b := newProtectedBench(t)
+	b.Symlink("nothing", ".envrc")
+	b.WriteFile("write.sh", "echo new > other; cat .git/config; test -z \"$1\" || echo new > .envrc\n")
+	s := b.Call("bash", tooltest.Input{"command": "sh write.sh"})
+	if text := tooltest.TextOf(s); text != "old\n" || b.ReadFile("other") != "new\n" {
+		t.Fatal(text)
+	}
+	s = b.Call("bash", tooltest.Input{"command": "sh write.sh through"})
+	tooltest.MustContain(t, tooltest.TextOf(s), b.Path(".envrc")+" was changed")
+}
+
 // What a command leaves behind makes no protected file either.
 func TestLeftoverCreatesProtectedFile(t *testing.T) {
 	b := newProtectedBench(t)
