@@ -106,6 +106,9 @@ const plainWord = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 // holdsCommands reports whether a command that runs others is given them in words that look like code, by an option,
 // or in its input.
 func holdsCommands(c shell.Command) bool {
+	if FindFilterScripts(c) != nil {
+		return false
+	}
 	name := programName(c)
 	operands, options := 0, false
 	for _, w := range c.Words[1:] {

@@ -3,6 +3,7 @@ package exec
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -98,6 +99,8 @@ func useOf(c shell.Command) pathUse {
 	case "git":
 		u.addGit(c)
 	default:
+		// most programs have -r or -R for everything below a directory; the options of go are words
+		u.tree = u.tree || u.reads && name != "go" && hasOption(c, "-", "rR")
 		if u.script {
 			u.addRunner(c)
 		}
@@ -111,14 +114,21 @@ func (u *pathUse) addGit(c shell.Command) {
 	if len(c.Words) > 1 {
 		u.keeps = strings.Contains(gitReaders, " "+c.Words[1].Text+" ") && !u.script
 		u.search = c.Words[1].Text == "grep"
+		u.tree = u.search || c.Words[1].Text == "mv" || slices.ContainsFunc(c.Words, func(w shell.Word) bool {
+			return strings.HasPrefix(w.Text, "--no-in") // --no-index, which compares any directories
+		})
 	}
 }
 
 // addRunner adds what a program that runs others does: what the programs among its words do, and what its input says
 // if it has no other.
 func (u *pathUse) addRunner(c shell.Command) {
-	operands := 0
-	for _, w := range c.Words[1:] {
+	operands, scripts := 0, permission.FindFilterScripts(c)
+	for i, w := range c.Words[1:] {
+		if scripts[i+1] {
+			operands++
+			continue
+		}
 		for _, field := range strings.Fields(w.Text) {
 			if strings.Contains(treePrograms, " "+filepath.Base(field)+" ") || field == "find" {
 				u.tree, u.search = true, field != "find"
@@ -140,9 +150,13 @@ func (u *pathUse) addRunner(c shell.Command) {
 	}
 }
 
-// listsFiles reports whether an option names a file with the names of files: --files-from, --pathspec-from-file, …
-func listsFiles(w shell.Word) bool {
-	return strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "from")
+// listsFiles reports whether an option names a file with the names of files: --files-from, --pathspec-from-file, …, or
+// the beginning of --files0-from, which sort, du and wc accept.
+func listsFiles(c shell.Command, w shell.Word) bool {
+	name, _, _ := strings.Cut(w.Text, "=")
+	return strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "from") ||
+		strings.Contains(" sort du wc ", " "+filepath.Base(c.Words[0].Text)+" ") && len(name) > 3 &&
+			strings.HasPrefix("--files0-from", name)
 }
 
 // plainScript is the characters of words in which every path that a program may reach stands as such.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,8 +103,12 @@ func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
 		}
 		p.addPath(expandHome(r.Target), kind)
 	}
-	for _, w := range c.Words[1:] {
-		if listsFiles(w) || use.script && hidesPaths(w) {
+	scripts := p.findScripts(c)
+	for i, w := range c.Words[1:] {
+		if scripts[i+1] {
+			continue
+		}
+		if listsFiles(c, w) || use.script && hidesPaths(w) {
 			p.addUnknown("external_directory", "read")
 		}
 		p.addWord(w, use)
@@ -154,6 +159,19 @@ func (p *reachedPaths) addGitSettings(c shell.Command) {
 			p.addUnknown(permission.Edit)
 		}
 	}
+}
+
+// findScripts returns the words that are scripts without effects, and no names of files.
+func (p *reachedPaths) findScripts(c shell.Command) map[int]bool {
+	scripts := permission.FindFilterScripts(c)
+	maps.DeleteFunc(scripts, func(i int, _ bool) bool {
+		return slices.ContainsFunc(p.dirs, func(dir string) bool {
+			real, _ := resolveAsKernel(dir, c.Words[i].Text)
+			_, err := os.Lstat(real)
+			return err == nil
+		})
+	})
+	return scripts
 }
 
 // changeDir adds the directories in which later commands run. An earlier one stays possible, because the cd may fail or

@@ -244,6 +244,21 @@ mystery -x.env
 mystery --a=b:.env
 mystery a,.env
 timeout 1 sh -c 'cat $0' .env
+printf '.env' | sort --files0-from=-
+printf '.env' | sort --files0=-
+printf '.env' | du --fil=-
+gzip -cdfr sub
+zcat -r sub
+git grep -h '' sub
+git mv sub f; cat f/.env
+git diff --no-index keys sub
+sed -n '$p' .env
+sed -e p -e '$p' .env
+sed 'r.env' a.txt
+sed -n '$p' "$f"
+sed .env a.txt
+awk '{print $1}' .env
+awk -F: '{print $1}' a.txt .env
 `) {
 		command = strings.ReplaceAll(strings.TrimSpace(command), "DIR", b.Dir)
 		if command == "" {
@@ -256,6 +271,14 @@ timeout 1 sh -c 'cat $0' .env
 	for command := range strings.Lines(`
 cat a.txt
 cat *.txt
+sed -n '$p' a.txt
+sed 's/.*/x/; s/cp mv/x/' a.txt
+cat a.txt | sed -e '$!d' -e 's/[.*]*//'
+awk '{print $1}' a.txt
+awk -F: 'NR > 1 || /mv/ {print $NF}' a.txt
+grep 'a.*$' a.txt
+jq '.a[] | select(.b == "$x")' a.txt
+rg 'a.*$' a.txt
 cd sub && cat ../*.txt
 head -5 < a.txt
 ls -la .env

@@ -1,0 +1,111 @@
+package permission
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/cairn-dev/cairn/internal/shell"
+)
+
+// FindFilterScripts returns which words of the command are scripts for sed or awk that run nothing and open no file.
+// It returns nil without scripts, or if an option may make the program do either.
+func FindFilterScripts(c shell.Command) map[int]bool {
+	switch programName(c) {
+	case "sed", "gsed":
+		return findSedScripts(c.Words)
+	case "awk", "gawk", "mawk", "nawk":
+		return findAwkScript(c.Words)
+	}
+	return nil
+}
+
+var (
+	// sedOptions are options of sed without effect outside of its input; the last e of one is followed by a script.
+	sedOptions = regexp.MustCompile(
+		`^(-[nErsuz]*(i[A-Za-z0-9._]*|e)?|--(quiet|silent|regexp-extended|in-place|null-data))$`,
+	)
+	// awkOptions are the options of awk that set a variable. If they are one letter, the value follows.
+	awkOptions = regexp.MustCompile(`^-[Fv]`)
+)
+
+// findSedScripts returns the words behind -e, or else the first operand.
+func findSedScripts(words []shell.Word) map[int]bool {
+	found, operand := map[int]bool{}, 0
+	for i, w := range words[1:] {
+		before := words[i].Text // the word before
+		switch isScript := i > 0 && before[0] == '-' && strings.HasSuffix(before, "e") && sedOptions.MatchString(before) &&
+			!strings.HasPrefix(before, "--") && !strings.Contains(before, "i"); {
+		case isScript:
+			found[i+1] = true
+		case strings.HasPrefix(w.Text, "-") && !sedOptions.MatchString(w.Text), strings.HasPrefix(w.Text, shell.Hole):
+			return nil
+		case !strings.HasPrefix(w.Text, "-") && operand == 0:
+			operand = i + 1
+		}
+	}
+	if len(found) == 0 && operand > 0 {
+		found[operand] = true
+	}
+	for i := range found {
+		if !words[i].Literal || !isSedScript(words[i].Text) {
+			return nil
+		}
+	}
+	return found
+}
+
+// findAwkScript returns the first operand.
+func findAwkScript(words []shell.Word) map[int]bool {
+	for i := 1; i < len(words); i++ {
+		switch text := words[i].Text; {
+		case awkOptions.MatchString(text) && words[i].Literal:
+			if len(text) == 2 {
+				i++
+			}
+		case strings.HasPrefix(text, "-") || !words[i].Literal || !isAwkScript(text):
+			return nil
+		default:
+			return map[int]bool{i: true}
+		}
+	}
+	return nil
+}
+
+// sedCommand is one command of sed: an address, a command that opens nothing, and what separates it from the next. Of a
+// substitution, a bracket may hold the delimiter, so only balanced ones are read.
+var sedCommand = func() *regexp.Regexp {
+	part := func(end string) string { return `(?:[^\\\n\[` + end + `]|\\.|\[[^\\\n\[\]` + end + `]+\])*` }
+	address := `(?:\d+(?:~\d+)?|\$|/` + part("/") + `/I?)`
+	substitutions := make([]string, 0, 4)
+	for _, d := range []string{"/", ",", "#", "|"} {
+		d := regexp.QuoteMeta(d)
+		substitutions = append(substitutions, `[sy]`+d+part(d)+d+`(?:[^\\\n`+d+`]|\\.)*`+d+`[gpiI0-9]*`)
+	}
+	return regexp.MustCompile(`^[\s;{}]*(?:` + address + `(?:,(?:` + address + `|[+~]\d+))?)?\s*!?\s*(?:[\s{]*` +
+		`(?:[pdDgGhHxnNPl=]|[qQ]\d*|:\w+|[bt] ?\w*|` + strings.Join(substitutions, "|") + `)\s*)?(?:[;}\n][\s;}]*|$)`)
+}()
+
+// isSedScript reports whether the text is a script of sed without commands that read, write or run something. It has
+// ASCII only, because locales differ in where other characters end.
+func isSedScript(text string) bool {
+	if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return false
+	}
+	for text != "" {
+		n := len(sedCommand.FindString(text))
+		if n == 0 {
+			return false
+		}
+		text = text[n:]
+	}
+	return true
+}
+
+// awkReaches is what a script of awk has if it opens files or runs programs, or code that is not in it.
+var awkReaches = regexp.MustCompile(`getline|system|ARG|SYMTAB|@|\\\n|print(?s:.*)>|\|`)
+
+// isAwkScript reports whether the text is a script of awk that opens no files itself and runs nothing.
+func isAwkScript(text string) bool {
+	return strings.ContainsAny(text, "{$/=<>") && !awkReaches.MatchString(strings.ReplaceAll(text, "||", " "))
+}
