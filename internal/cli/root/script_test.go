@@ -126,6 +126,7 @@ func launch(ts *testscript.TestScript, pattern string, args []string) *process {
 	}
 	out, err := p.cmd.StdoutPipe()
 	ts.Check(err)
+	p.cmd.Stderr = p.cmd.Stdout
 	ts.Check(p.cmd.Start())
 	want, found := regexp.MustCompile(pattern), false
 	go func() {

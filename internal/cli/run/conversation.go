@@ -38,6 +38,7 @@ type conversation struct {
 	cursor   int64            // seq of the newest event that was shown
 	end      int64            // seq at which the session is idle; -1 unknown
 	working  bool
+	ownWork  bool // the newest prompt that was promoted is one from here
 	waiting  bool // a goroutine waits for the session to become idle
 	own      map[session.MessageID]bool
 	queued   map[session.MessageID]bool // own prompts that are not promoted yet
@@ -191,7 +192,7 @@ func (t *conversation) callAPI(ctx context.Context, f func(context.Context) erro
 func (t *conversation) closeSession() {
 	t.leave()
 	t.leave, t.session = func() {}, nil
-	t.working, t.waiting, t.lost = false, false, false
+	t.working, t.ownWork, t.waiting, t.lost = false, false, false, false
 	t.asks.Clear()
 	t.own, t.queued = map[session.MessageID]bool{}, map[session.MessageID]bool{}
 }
@@ -377,6 +378,7 @@ func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.Prompted:
 		delete(t.queued, d.MessageID)
+		t.ownWork = t.own[d.MessageID]
 		if !t.own[d.MessageID] {
 			t.prompting = false
 			t.view.ShowPrompt(d.Prompt.Text)
@@ -454,7 +456,7 @@ func (t *conversation) sendPrompt(ctx context.Context, p session.Prompt) {
 	if t.working {
 		r.Delivery = session.Queue
 	}
-	t.own[r.ID] = true
+	t.own[r.ID], t.ownWork = true, t.ownWork || !t.working
 	admit := func(ctx context.Context) error { _, err := t.api.Prompt(ctx, t.session.ID, r); return err }
 	if !t.callAPI(ctx, admit) {
 		return
@@ -481,23 +483,30 @@ func (t *conversation) createSession(ctx context.Context) bool {
 	return true
 }
 
-// OnInterrupt interrupts the session and withdraws what was queued here. It reports whether the conversation is to be
-// left: at the second Ctrl-C in a row.
+// onInterrupt withdraws what was queued here, and interrupts the session if it works on a prompt from here. It reports
+// whether the conversation is to be left: at the second Ctrl-C in a row.
 func (t *conversation) onInterrupt(ctx context.Context) bool {
 	if t.warned {
 		return true
 	}
 	t.warned = true
-	if !t.working {
+	switch {
+	case !t.working:
 		t.showNote("press Ctrl-C again to leave, or type /quit")
-		return false
+	case t.ownWork:
+		t.showNote("interrupting; press Ctrl-C again to leave")
+		t.stopWork(ctx, true)
+	case len(t.queued) > 0:
+		t.showNote("withdrawing what you queued; the work of another client goes on; press Ctrl-C again to leave")
+		t.stopWork(ctx, false)
+	default:
+		t.showNote("the session works for another client; type /abort to stop that, press Ctrl-C again to leave")
 	}
-	t.showNote("interrupting; press Ctrl-C again to leave")
-	t.interrupt(ctx)
 	return false
 }
 
-func (t *conversation) interrupt(ctx context.Context) {
+// stopWork withdraws what was queued here and, with interrupt, stops the session's work.
+func (t *conversation) stopWork(ctx context.Context, interrupt bool) {
 	id, queued := t.session.ID, t.queued
 	t.queued = map[session.MessageID]bool{}
 	t.background.Go(func() {
@@ -508,6 +517,9 @@ func (t *conversation) interrupt(ctx context.Context) {
 				!errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 				sendOrDone(ctx, t.failures, fmt.Errorf("withdraw a queued prompt: %w", err))
 			}
+		}
+		if !interrupt {
+			return
 		}
 		if err := t.api.Interrupt(ctx, id); err != nil {
 			sendOrDone(ctx, t.failures, fmt.Errorf("interrupt the session: %w", err))

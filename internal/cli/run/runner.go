@@ -133,7 +133,9 @@ func (r *runner) openSession(ctx context.Context) (err error) {
 		return r.deleteSession(ctx, err)
 	}
 	if err != nil && r.sent && ctx.Err() != nil && whole.Err() == nil {
-		return cmp.Or(r.interruptUnsent(whole), err)
+		if stop := r.stopWork(whole, false); !errors.Is(stop, &session.Error{Code: session.CodeNotFound}) {
+			return cmp.Or(stop, err)
+		}
 	}
 	return err
 }
@@ -223,13 +225,6 @@ func (r *runner) deleteSession(ctx context.Context, refused error) error {
 	return refused
 }
 
-// interruptUnsent interrupts a session whose prompt may have been admitted although the answer was lost.
-func (r *runner) interruptUnsent(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
-	defer cancel()
-	return r.conn.API.Interrupt(ctx, r.plan.id)
-}
-
 func (r *runner) createSession(ctx context.Context) error {
 	s, err := r.conn.API.Create(ctx, api.CreateSession{
 		ID: r.plan.id, Agent: r.plan.agent, Model: r.plan.model, Title: r.plan.title, Budget: r.plan.budget,
@@ -268,6 +263,9 @@ func (r *runner) prepareSession(ctx context.Context) error {
 	if err := r.checkSandbox(s); err != nil {
 		return err
 	}
+	if err := r.noteLeftPrompts(ctx); err != nil {
+		return err
+	}
 	if p.agent != "" {
 		if err := c.SwitchAgent(ctx, p.id, p.agent); err != nil {
 			return err
@@ -289,6 +287,27 @@ func (r *runner) prepareSession(ctx context.Context) error {
 		}
 	}
 	r.prepared = true
+	return nil
+}
+
+// noteLeftPrompts names the prompts that wait in the session while nothing works there: they are promoted with the
+// next one.
+func (r *runner) noteLeftPrompts(ctx context.Context) error {
+	pending, err := r.conn.API.Inbox().List(ctx, r.plan.id)
+	if err != nil || len(pending) == 0 {
+		return err
+	}
+	active, err := r.conn.API.Active(ctx)
+	if _, works := active[r.plan.id]; err != nil || works {
+		return err
+	}
+	waits := "1 prompt waits"
+	if len(pending) > 1 {
+		waits = fmt.Sprintf("%d prompts wait", len(pending))
+	}
+	first := term.FirstLine(pending[0].Prompt.Text, 80)
+	r.view.ShowNote(fmt.Sprintf("%s in the session and will be sent too: %q; to take one back, run "+
+		"cairn inbox withdraw %s 1", waits, first, r.plan.id))
 	return nil
 }
 
@@ -379,6 +398,10 @@ func (r *runner) result(err error) view.Result {
 	switch {
 	case r.app.Out.Err != nil && r.stopped == cli.ExitFailure:
 		out.ExitCode, why = cli.ExitFailure, "cannot write to standard output: "+r.app.Out.Err.Error()
+	case r.progress != nil && r.progress.withdrawn && r.stopped == cli.ExitInterrupted:
+		why = "interrupted while the prompt waited; the prompt was withdrawn"
+	case r.progress != nil && r.progress.withdrawn && out.ExitCode == cli.ExitTimeout:
+		why = fmt.Sprintf("--timeout %s passed while the prompt waited; the prompt was withdrawn", r.plan.timeout)
 	case r.stopped == cli.ExitInterrupted && out.ExitCode == cli.ExitInterrupted:
 		why = "interrupted; the session can be continued"
 	case out.ExitCode == cli.ExitTimeout:

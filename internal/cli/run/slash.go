@@ -17,7 +17,7 @@ const slashHelp = `/new               begin another session
 /sessions [N]      list the sessions of this directory, or continue one
 /agents [NAME]     list the agents, or choose the one for the next prompts
 /models [MODEL]    list the models, or choose the one for the next prompts
-/abort             interrupt the work, like Ctrl-C
+/abort             interrupt the work, also that of other clients
 /quit              leave, like Ctrl-D
 /NAME ARGUMENTS    run a command of this directory; cairn command list shows them
 Any other line is a prompt. While the session works, prompts are queued.`
@@ -38,7 +38,7 @@ func (t *conversation) runCommand(ctx context.Context, c slashCommand) {
 		t.done = true
 	case "abort":
 		if t.working {
-			t.interrupt(ctx)
+			t.stopWork(ctx, true)
 		}
 	case "new":
 		t.closeSession()

@@ -66,7 +66,7 @@ func (r *runner) follow(ctx context.Context) error {
 		case err := <-f.failed:
 			return fmt.Errorf("interrupt the session: %w", err)
 		case <-f.stopping:
-			r.view.ShowNote("interrupting; press Ctrl-C again to leave at once")
+			r.noteStopping()
 			f.interrupt(sctx, cli.ExitInterrupted)
 		case <-f.late:
 			f.interrupt(sctx, cli.ExitTimeout)
@@ -101,17 +101,39 @@ func (f *sessionWatch) waitAside(ctx context.Context, wait func(context.Context)
 	f.wg.Go(func() { f.idle <- wait(ctx) })
 }
 
-// interrupt stops the session's work. That the session is idle then is heard of like always.
+// interrupt withdraws the prompt or, if its work has begun, stops it. The stream and the wait for an idle session show
+// the effect.
 func (f *sessionWatch) interrupt(ctx context.Context, why cli.ExitCode) {
 	f.stopped, f.stopping, f.late = why, nil, nil
-	c, id := f.conn.API, f.plan.id
+	begun := f.progress.begun
 	f.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
-		defer cancel()
-		if err := c.Interrupt(ctx, id); err != nil {
+		if err := f.stopWork(ctx, begun); err != nil {
 			f.failed <- err
 		}
 	})
+}
+
+// stopWork withdraws a prompt that waits: the work of the session is another's. It interrupts the session if the
+// prompt's own work has begun.
+func (r *runner) stopWork(ctx context.Context, begun bool) error {
+	ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
+	defer cancel()
+	if !begun {
+		err := r.conn.API.Inbox().Withdraw(ctx, r.plan.id, r.plan.message)
+		if !errors.Is(err, &session.Error{Code: session.CodeConflict}) { // promoted meanwhile
+			return err
+		}
+	}
+	return r.conn.API.Interrupt(ctx, r.plan.id)
+}
+
+// noteStopping says what Ctrl-C does.
+func (r *runner) noteStopping() {
+	if r.progress.begun {
+		r.view.ShowNote("interrupting; press Ctrl-C again to leave at once")
+		return
+	}
+	r.view.ShowNote("withdrawing the prompt; press Ctrl-C again to leave at once")
 }
 
 // onIdle handles an idle session: the work is done, or was left by its process and is resumed, in a goroutine that
