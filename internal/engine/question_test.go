@@ -140,7 +140,7 @@ func TestQuestion(t *testing.T) {
 
 func wrongAnswers(t *testing.T, w *world, id session.AskID) {
 	t.Helper()
-	for _, wrong := range [][][]string{nil, {{"Red"}}, {{"Red", "Blue"}, {}}, {{"Red"}, {"M"}}, {{""}, {}}, {{}, {}, {}}} {
+	for _, wrong := range [][][]string{nil, {{"Red", "Blue"}, {}}, {{"Red"}, {"M"}}, {{""}, {}}, {{}, {}, {}}} {
 		if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", id, wrong); !errors.Is(
 			err,
 			&session.Error{Code: session.CodeInvalid},

@@ -58,7 +58,12 @@ func (l *Log) NewestMark() Mark { return l.hub.newestMark() }
 
 // Mark is a position of a reader of all sessions: after an event and after a notice. Since is the event position at
 // which the reader was live before: an item that ended after it is sent with its whole text; 0 means unknown.
-type Mark struct{ Position, Notice, Since int64 }
+// With LiveEnd the text so far of items that are still open is not sent.
+type Mark struct {
+	Position, Notice, Since int64
+
+	LiveEnd bool
+}
 
 // Notice is a live-only announcement, such as session.status. Number is set for readers; it increases and is the
 // same for all of them.

@@ -30,6 +30,9 @@ func (l *Log) followAll(ctx context.Context, at Mark) iter.Seq2[Update, error] {
 		f := &feeder{
 			reader{log: l, cursor: at.Position, notice: noticed, since: at.Since, offsets: offsets{}, yield: yield},
 		}
+		if at.LiveEnd {
+			l.hub.skip(f.offsets)
+		}
 		if f.start(ctx) {
 			runRounds(ctx, w, f.readRound)
 		}

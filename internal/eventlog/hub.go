@@ -200,7 +200,7 @@ func (h *hub) notify(n Notice) {
 func (h *hub) newestMark() Mark {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Mark{h.position, h.notice, h.position}
+	return Mark{Position: h.position, Notice: h.notice, Since: h.position}
 }
 
 // unseenNotices returns the kept notices after the number that keep accepts, up to the first one that follows an

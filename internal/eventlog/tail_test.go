@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -382,6 +383,35 @@ func TestFeedFromAMarkInAnItem(t *testing.T) {
 	if said != "afterwards" {
 		t.Errorf("the reader got %q", said)
 	}
+}
+
+// At the live end the text so far of an open item is left out, and what follows is not.
+func TestFeedFromTheLiveEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newLog(t)
+		begin(t, l, id, "msg_a", "prt_a")
+		l.Publish(id, "prt_a", "early ")
+		at := l.NewestMark()
+		at.LiveEnd = true
+		var got []string
+		ctx, cancel := context.WithCancel(t.Context())
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			for u := range l.FollowAllFrom(ctx, at) {
+				if u.Fragment != nil {
+					got = append(got, u.Fragment.Delta)
+				}
+			}
+		})
+		synctest.Wait()
+		l.Publish(id, "prt_a", "late")
+		synctest.Wait()
+		cancel()
+		reader.Wait()
+		if !slices.Equal(got, []string{"late"}) {
+			t.Errorf("got %q", got)
+		}
+	})
 }
 
 func TestFeedFromNow(t *testing.T) {

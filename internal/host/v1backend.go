@@ -179,6 +179,7 @@ func (c v1Catalog) Providers() (v1.Providers, error) {
 // Config implements v1.Catalog.
 func (c v1Catalog) Config() map[string]jsontext.Value {
 	v := opencode.ConfigOf(c.setup.config.View(), c.setup.config.Rules(), true)
+	v["share"] = jsontext.Value(`"disabled"`) // whatever is configured: cairn does not share sessions
 	if v["username"] == nil {
 		v["username"], _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(cmp.Or(c.getenv("USER"), "unknown"), ""))
 	}

@@ -261,6 +261,7 @@ func (f *Fold) summaryEvents() []Event {
 	if f.asked != nil {
 		u := userMessage(f.Session, f.asked).Info.(*User)
 		u.Summary = &UserSummary{Diffs: []FileDiff{}}
+		u.fillSelection(f.turn)
 		out = append(out, f.messageUpdated(u))
 	}
 	return out

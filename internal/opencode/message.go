@@ -108,7 +108,9 @@ func Render(s *session.Session, ms []session.Message, answered bool) []Message {
 		case *session.User:
 			asked = m.ID
 			v := userMessage(s, m)
-			if answered || hasAnswer(ms[i+1:], m.ID) {
+			answer := findAnswer(ms[i+1:], m.ID)
+			v.Info.(*User).fillSelection(answer)
+			if answered || answer != nil {
 				v.Info.(*User).Summary = &UserSummary{Diffs: []FileDiff{}}
 			}
 			out = append(out, restoreImported(&m.Head, v))
@@ -127,14 +129,32 @@ func Render(s *session.Session, ms []session.Message, answered bool) []Message {
 	return out
 }
 
-// hasAnswer reports whether one of the messages answers the prompt or a later one.
-func hasAnswer(ms []session.Message, prompt session.MessageID) bool {
+// findAnswer returns the first answer of the messages if it is to the prompt or of an older record, otherwise nil.
+func findAnswer(ms []session.Message, prompt session.MessageID) *session.Assistant {
 	for _, m := range ms {
 		if a, ok := m.(*session.Assistant); ok {
-			return a.ParentID == "" || a.ParentID == prompt
+			if a.ParentID == "" || a.ParentID == prompt {
+				return a
+			}
+			return nil
 		}
 	}
-	return false
+	return nil
+}
+
+// fillSelection sets the agent and the model of a prompt that named none, as those of V2 do, to those of its answer. A
+// nil answer changes nothing.
+func (u *User) fillSelection(answer *session.Assistant) {
+	if answer == nil {
+		return
+	}
+	if u.Agent == "" {
+		u.Agent = answer.Agent
+	}
+	if u.Model.ModelID == "" {
+		m := answer.Model
+		u.Model = Model{ProviderID: m.ProviderID, ModelID: m.ID, Variant: variantOf(m)}
+	}
 }
 
 // PendingMessage shows a prompt that is not promoted yet; V1 shows prompts at once.

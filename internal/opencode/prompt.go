@@ -1,8 +1,8 @@
 package opencode
 
 import (
+	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,7 +19,7 @@ type PromptInput struct {
 	Model     *Model            `json:"model"`
 	Agent     string            `json:"agent"`
 	NoReply   bool              `json:"noReply"`
-	Tools     map[string]bool   `json:"tools"`   // permissions, in the form of older clients
+	Tools     ToolSwitches      `json:"tools"`   // permissions, in the form of older clients
 	Variant   string            `json:"variant"` // variant of the answering model, also if Model is nil
 	Format    *Format           `json:"format"`
 	System    string            `json:"system"`
@@ -84,17 +84,51 @@ func (in *PartInput) assignIDs(newPart func() session.PartID) {
 // whole of one of these tools go.
 func (in *PromptInput) MergeRules(own []session.Rule) []session.Rule {
 	rules := slices.DeleteFunc(slices.Clone(own), func(r session.Rule) bool {
-		_, replaced := in.Tools[r.Action]
+		replaced := slices.ContainsFunc(in.Tools, func(s ToolSwitch) bool { return s.Name == r.Action })
 		return replaced && r.Resource == "*"
 	})
-	for _, name := range slices.Sorted(maps.Keys(in.Tools)) {
+	for _, s := range in.Tools {
 		effect := session.Deny
-		if in.Tools[name] {
+		if s.IsOn {
 			effect = session.Allow
 		}
-		rules = append(rules, session.Rule{Action: name, Resource: "*", Effect: effect})
+		rules = append(rules, session.Rule{Action: s.Name, Resource: "*", Effect: effect})
 	}
 	return rules
+}
+
+// ToolSwitches are an object of tools and whether they may be used. They keep the order of its members, since the last
+// one that matches decides.
+type ToolSwitches []ToolSwitch
+
+// ToolSwitch is a tool, or a pattern of tools, and whether it may be used.
+type ToolSwitch struct {
+	Name string
+	IsOn bool
+}
+
+// UnmarshalJSONFrom reads an object of booleans, or null.
+func (t *ToolSwitches) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*t = nil
+	open, err := dec.ReadToken()
+	if err != nil || open.Kind() == 'n' {
+		return err
+	}
+	if open.Kind() != '{' {
+		return errors.New("want an object of booleans")
+	}
+	for dec.PeekKind() == '"' {
+		var s ToolSwitch
+		if err := json.UnmarshalDecode(dec, &s.Name); err != nil {
+			return err
+		}
+		if err := json.UnmarshalDecode(dec, &s.IsOn); err != nil {
+			return err
+		}
+		*t = append(*t, s)
+	}
+	_, err = dec.ReadToken()
+	return err
 }
 
 // appendTo appends the part to the prompt. Texts for the model are separated by newlines.

@@ -78,7 +78,7 @@ func TestPromptInput(t *testing.T) {
 
 // The tools of a prompt change their own rules and leave the session's other ones.
 func TestToolsOfAPrompt(t *testing.T) {
-	in := PromptInput{Tools: map[string]bool{"bash": true, "edit": false}}
+	in := PromptInput{Tools: ToolSwitches{{"bash", true}, {"edit", false}}}
 	got := in.MergeRules([]session.Rule{
 		{Action: "bash", Resource: "*", Effect: session.Deny},
 		{Action: "bash", Resource: "rm *", Effect: session.Deny},

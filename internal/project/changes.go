@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -138,7 +139,8 @@ func withoutListed(fresh, listed []Change) []Change {
 	return slices.DeleteFunc(fresh, func(c Change) bool { return names[c.File] })
 }
 
-// Diff returns the difference between the working tree and the last commit as one text, without untracked files.
+// Diff returns the difference between the working tree and the last commit as one text that Patch applies. Untracked
+// files are new files in it, up to maxDiff bytes each; a renamed file is a deleted and a new one.
 func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
 	g, c, err := f.open(p)
 	if err != nil {
@@ -148,19 +150,74 @@ func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	index, remove, err := addUntracked(ctx, g, c, plain)
+	if err != nil {
+		return "", fmt.Errorf("list new files: %w", err)
+	}
+	defer remove()
 	return g.call(ctx, c, invocation{
 		args: []string{
 			"--work-tree=" + c.Top,
 			"diff",
 			"--no-ext-diff",
 			"--no-textconv",
+			"--no-renames",
 			"--no-color",
+			"--binary",
 			"--ignore-submodules=all",
 			"HEAD",
 			"--",
 		},
-		env: plain, most: maxDiff,
+		env: append(plain, index), most: maxDiff,
 	})
+}
+
+// addUntracked returns the variable of a copy of the index in which untracked files are marked as to be added. remove
+// deletes the copy. The repository stays as it is.
+func addUntracked(
+	ctx context.Context, g git, c checkout.Checkout, plain []string,
+) (index string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "cairn-index-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	copied := filepath.Join(dir, "index")
+	stored, err := os.ReadFile(filepath.Join(c.GitDir, "index"))
+	if err == nil {
+		err = os.WriteFile(copied, stored, 0o600)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, err
+	}
+	fresh, err := listUntracked(ctx, g, c, false)
+	if err != nil {
+		return "", nil, err
+	}
+	var names strings.Builder
+	for _, f := range fresh {
+		info, err := os.Lstat(filepath.Join(c.Top, filepath.FromSlash(f.File)))
+		if err == nil && info.Size() <= maxDiff && (info.Mode().IsRegular() || info.Mode().Type() == fs.ModeSymlink) {
+			names.WriteString(f.File + "\x00")
+		}
+	}
+	index = "GIT_INDEX_FILE=" + copied
+	if names.Len() == 0 {
+		return index, remove, nil
+	}
+	_, err = g.call(ctx, c, invocation{
+		args: []string{
+			"--work-tree=" + c.Top, "--literal-pathspecs",
+			"add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul",
+		},
+		env: append(slices.Clone(plain), index), stdin: names.String(), most: maxOutput,
+	})
+	return index, remove, err
 }
 
 // Patch applies the patch to the working tree completely or not at all. A patch that does not apply is an error with

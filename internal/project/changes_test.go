@@ -71,6 +71,54 @@ func TestPatchOfNewFile(t *testing.T) {
 	}
 }
 
+// The difference as one text carries new files, binary ones too, and renamed ones, and leaves the index as it is.
+func TestDiffIsComplete(t *testing.T) {
+	repo, other := repository(t), repository(t)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{repo, other} {
+		if err := os.WriteFile(filepath.Join(dir, "old.txt"), []byte("one\ntwo\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		runGit(t, dir, "add", ".")
+		commit(t, dir, "one")
+	}
+	runGit(t, repo, "mv", "old.txt", "new.txt")
+	write("fresh.txt", "fresh\n")
+	write("blob.bin", "\x00\x01")
+	write(":(top)x\nü.txt", "odd\n")
+	write("ignored.log", "no\n")
+	write(".gitignore", "*.log\n")
+	status := runGit(t, repo, "status", "--porcelain")
+	finder := &Finder{}
+	text, err := finder.Diff(t.Context(), find(t, finder, repo))
+	if err != nil || strings.Contains(text, "rename") {
+		t.Fatal(err, text)
+	}
+	if after := runGit(t, repo, "status", "--porcelain"); after != status {
+		t.Errorf("the index changed: %s, was %s", after, status)
+	}
+	if err := finder.Patch(t.Context(), find(t, finder, other), text); err != nil {
+		t.Fatal(err, text)
+	}
+	for name, want := range map[string]string{
+		"new.txt": "one\ntwo\n", "fresh.txt": "fresh\n", "blob.bin": "\x00\x01", ":(top)x\nü.txt": "odd\n",
+	} {
+		if got, err := os.ReadFile(filepath.Join(other, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"old.txt", "ignored.log"} {
+		if _, err := os.Stat(filepath.Join(other, name)); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+}
+
 // Each patch is assigned to its own file, also after a file that became a link (two pieces of git's diff) and one that
 // is no longer tracked but exists (listed twice by git).
 func TestPatchesMatchFiles(t *testing.T) {

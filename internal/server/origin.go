@@ -27,11 +27,9 @@ type originPolicy struct {
 
 func newOriginPolicy(c Config, port int) (*originPolicy, error) {
 	o := &originPolicy{
-		sockets: []string{
-			"localhost",
-			"cairn",
-			"127.0.0.1",
-		}, pages: slices.Clone(c.Origins), protect: http.NewCrossOriginProtection(),
+		sockets: []string{"localhost", "cairn", "127.0.0.1"}, protect: http.NewCrossOriginProtection(),
+		// OpenCode's desktop application: no web page can have these origins.
+		pages:    append(slices.Clone(c.Origins), "oc://renderer", "tauri://localhost"),
 		anyLocal: !IsLoopback(c.Hostname),
 	}
 	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {

@@ -213,13 +213,16 @@ func TestPreflights(t *testing.T) {
 		defer resp.Body.Close()
 		return resp
 	}
-	if resp := ask("https://app.example.com"); resp.StatusCode != 204 ||
-		resp.Header.Get("Access-Control-Allow-Origin") != "https://app.example.com" {
-		t.Errorf("listed: %d %v", resp.StatusCode, resp.Header)
+	// No web page can have the origins of OpenCode's desktop application.
+	for _, origin := range []string{"https://app.example.com", "oc://renderer", "tauri://localhost"} {
+		if resp := ask(origin); resp.StatusCode != 204 || resp.Header.Get("Access-Control-Allow-Origin") != origin {
+			t.Errorf("%s: %d %v", origin, resp.StatusCode, resp.Header)
+		}
 	}
-	if resp := ask("https://evil.example"); resp.StatusCode != 403 ||
-		resp.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf("not listed: %d %v", resp.StatusCode, resp.Header)
+	for _, origin := range []string{"https://evil.example", "oc://evil", "http://tauri.localhost", "oc://renderer:1"} {
+		if resp := ask(origin); resp.StatusCode != 403 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: %d %v", origin, resp.StatusCode, resp.Header)
+		}
 	}
 }
 

@@ -46,8 +46,8 @@ func (a *Asks) askQuestions(ctx context.Context, by Asker, qs []session.Question
 	return a.resolveAsk(ctx, by, w, earlier == nil)
 }
 
-// AnswerQuestions answers the questions of a pending ask with one list per question, empty for no answer. Questions
-// are answered once. An unknown ask is a *session.Error of code not-found.
+// AnswerQuestions answers the questions of a pending ask with one list per question, empty or absent for no answer.
+// Questions are answered once. An unknown ask is a *session.Error of code not-found.
 func (a *Asks) AnswerQuestions(ctx context.Context, id session.ID, ask session.AskID, answers [][]string) error {
 	return a.settleQuestions(ctx, id, session.PermissionReplied{
 		AskID: ask, Reply: session.ReplyOnce, Answers: answers, By: session.ByUser,

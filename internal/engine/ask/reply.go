@@ -120,6 +120,9 @@ func (a *Asks) commitReply(
 		if !ok || found.SessionID != id {
 			return nil, session.NotFound("permission", string(d.AskID))
 		}
+		for d.Answers != nil && len(d.Answers) < len(found.Questions) { // not asked again: those are unanswered
+			d.Answers = append(d.Answers, []string{})
+		}
 		if err := checkAnswers(found, d); err != nil {
 			return nil, err
 		}

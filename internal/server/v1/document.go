@@ -45,6 +45,8 @@ func documentTypes() openapi.Types {
 			typeOf[emptyList]():   `{"type":"array","maxItems":0}`,
 			typeOf[emptyMap]():    `{"type":"object","maxProperties":0}`,
 			typeOf[never]():       `{"not":{}}`,
+
+			typeOf[opencode.ToolSwitches](): `{"type":"object","additionalProperties":{"type":"boolean"}}`,
 		},
 		Members: map[string]string{ // a date, where OpenCode's document has a number
 			"timestamp": `{"anyOf":[{"type":"string"},{"type":"number"}]}`,

@@ -31,7 +31,7 @@ func (h eventHandlers) subscribe(ctx context.Context, in subscription) (operatio
 		return nil, err
 	}
 	b := &busStream{deps: h.deps, directory: in.Location.Directory, newest: newest}
-	at.Position = after
+	at.Position, at.LiveEnd = after, in.LastEventID != "" // deltas have no offset: the client would show the text twice
 	return func(w http.ResponseWriter, r *http.Request) error {
 		b.serve(w, r, b.directory, at)
 		return nil
@@ -50,7 +50,7 @@ func (h eventHandlers) subscribeGlobal(
 		return nil, err
 	}
 	b := &busStream{deps: h.deps, global: true, newest: newest}
-	at.Position = after
+	at.Position, at.LiveEnd = after, in.LastEventID != "" // deltas have no offset: the client would show the text twice
 	return func(w http.ResponseWriter, r *http.Request) error {
 		b.serve(w, r, httpio.DefaultDirectory(r, h.Directory), at)
 		return nil

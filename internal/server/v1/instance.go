@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"path"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -36,12 +37,17 @@ type paths struct {
 	Directory string `json:"directory"`
 }
 
-// getPaths says where things are. A missing directory is described like one outside of a checkout, as OpenCode does, so that a
-// client whose directory was removed learns where it is.
+// getPaths says where things are. A missing directory is in the checkout of its nearest parent that exists, as in
+// OpenCode, so that a client whose directory was removed learns where it is.
 func (h instanceHandlers) getPaths(ctx context.Context, in locationIn) (paths, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
-	if err != nil && isDirectoryError(httpio.PublicError(err)) {
-		l, err = &Location{Directory: in.Location.Directory, Worktree: "/"}, nil
+	for above := in.Location.Location; err != nil && isDirectoryError(httpio.PublicError(err)); {
+		above.Directory = path.Dir(above.Directory)
+		if l, err = h.Backend.Location(ctx, above); err == nil {
+			l = &Location{Directory: in.Location.Directory, Worktree: l.Worktree}
+		} else if path.Dir(above.Directory) == above.Directory {
+			l, err = &Location{Directory: in.Location.Directory, Worktree: "/"}, nil
+		}
 	}
 	if err != nil {
 		return paths{}, err

@@ -71,10 +71,12 @@ func TestTheDirectoryOfARequest(t *testing.T) {
 // A request may name a directory that does not exist; an operation that needs the directory reports that it is missing.
 func TestADirectoryThatIsNotThere(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"file": ""})
-	for _, dir := range []string{w.work + "/none", w.work + "/file", "/none/at/all"} {
+	for dir, worktree := range map[string]string{
+		w.work + "/none": w.work, w.work + "/file": w.work, w.work + "/a/b/c": w.work, "/none/at/all": "/",
+	} {
 		query := "?directory=" + url.QueryEscape(dir)
 		if a := w.ask(t, http.MethodGet, "/path"+query, ""); a.status != 200 ||
-			!strings.HasSuffix(a.body, `"worktree":"/","directory":"`+dir+`"}`) {
+			!strings.HasSuffix(a.body, `"worktree":"`+worktree+`","directory":"`+dir+`"}`) {
 			t.Error(a)
 		}
 		for _, route := range []string{"POST /session", "GET /config", "GET /agent", "GET /project/current", "GET /file", "POST /pty"} {

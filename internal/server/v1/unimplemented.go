@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine"
@@ -82,18 +83,18 @@ func (d *deps) listUnimplementedTools() []operation.Operation {
 			h.removeWorkspace,
 		),
 
-		operation.NewConstant[none, map[string]mcpStatus]("read GET /mcp", "mcp.status", http.StatusOK, emptyMap{}),
+		operation.New("read GET /mcp", "mcp.status", h.listMCP),
 		operation.New("admin POST /mcp", "mcp.add", h.addMCP),
-		operation.New("admin POST /mcp/{name}/auth", "mcp.auth.start", unknownMCP[mcpIn, never]),
-		operation.New("admin DELETE /mcp/{name}/auth", "mcp.auth.remove", unknownMCP[mcpIn, never]),
-		operation.New("admin POST /mcp/{name}/auth/callback", "mcp.auth.callback", unknownMCP[mcpCodeIn, mcpStatus]),
+		operation.New("admin POST /mcp/{name}/auth", "mcp.auth.start", refuseMCP[mcpIn, never](h)),
+		operation.New("admin DELETE /mcp/{name}/auth", "mcp.auth.remove", refuseMCP[mcpIn, never](h)),
+		operation.New("admin POST /mcp/{name}/auth/callback", "mcp.auth.callback", refuseMCP[mcpCodeIn, mcpStatus](h)),
 		operation.New(
 			"admin POST /mcp/{name}/auth/authenticate",
 			"mcp.auth.authenticate",
-			unknownMCP[mcpIn, mcpStatus],
+			refuseMCP[mcpIn, mcpStatus](h),
 		),
-		operation.New("admin POST /mcp/{name}/connect", "mcp.connect", unknownMCP[mcpIn, bool]),
-		operation.New("admin POST /mcp/{name}/disconnect", "mcp.disconnect", unknownMCP[mcpIn, bool]),
+		operation.New("admin POST /mcp/{name}/connect", "mcp.connect", refuseMCP[mcpIn, bool](h)),
+		operation.New("admin POST /mcp/{name}/disconnect", "mcp.disconnect", refuseMCP[mcpIn, bool](h)),
 	}
 }
 
@@ -175,6 +176,8 @@ type (
 		Query string `query:"query" required:"true"`
 	}
 	mcpIn struct {
+		locationIn
+
 		Name string `path:"name"`
 	}
 	mcpCodeIn struct {
@@ -314,9 +317,41 @@ func (unimplementedHandlers) removeWorkspace(_ context.Context, in struct {
 	return never{}, session.NotFound("workspace", in.ID)
 }
 
-// addMCP reports that the server cannot be reached, as OpenCode does for a server that it cannot start.
-func (unimplementedHandlers) addMCP(_ context.Context, in body[mcpServer]) (map[string]mcpStatus, error) {
-	return map[string]mcpStatus{in.Body.Name: {"failed", "cairn does not connect to MCP servers yet"}}, nil
+// noMCP is why no MCP server works.
+const noMCP = "cairn does not connect to MCP servers yet"
+
+// listMCP reports that the configured servers have failed, as OpenCode does for servers that it cannot start.
+func (h unimplementedHandlers) listMCP(ctx context.Context, in locationIn) (map[string]mcpStatus, error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	if err != nil {
+		return nil, err
+	}
+	var servers map[string]struct {
+		Enabled  *bool `json:"enabled"`
+		Disabled bool  `json:"disabled"`
+	}
+	_ = json.Unmarshal(l.Catalog.Config()["mcp"], &servers) // absent without servers
+	out := map[string]mcpStatus{}
+	for name, s := range servers {
+		out[name] = mcpStatus{"failed", noMCP}
+		if s.Disabled || s.Enabled != nil && !*s.Enabled {
+			out[name] = mcpStatus{Status: "disabled"}
+		}
+	}
+	return out, nil
+}
+
+// addMCP reports the failure of the added server, beside those of the configured ones.
+func (h unimplementedHandlers) addMCP(ctx context.Context, in struct {
+	locationIn
+	Body mcpServer `body:"optional"`
+},
+) (map[string]mcpStatus, error) {
+	out, err := h.listMCP(ctx, in.locationIn)
+	if err == nil {
+		out[in.Body.Name] = mcpStatus{"failed", noMCP}
+	}
+	return out, err
 }
 
 // Validate implements operation.Validator.
@@ -338,9 +373,25 @@ func (unimplementedHandlers) refuseUpgrade(_ context.Context, _ struct {
 // serverName returns the name of the MCP server of a request.
 func (in mcpIn) serverName() string { return in.Name }
 
-// unknownMCP reports that there is no MCP server of the name.
-func unknownMCP[In interface{ serverName() string }, Out any](_ context.Context, in In) (out Out, err error) {
-	return out, session.NotFound("mcp", in.serverName())
+// serverLocation returns the location of a request about an MCP server.
+func (in mcpIn) serverLocation() locationIn { return in.locationIn }
+
+// refuseMCP refuses operations on MCP servers: those that are not configured are not found, the others do not work.
+func refuseMCP[In interface {
+	serverName() string
+	serverLocation() locationIn
+}, Out any](
+	h unimplementedHandlers,
+) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (out Out, err error) {
+		servers, err := h.listMCP(ctx, in.serverLocation())
+		if _, ok := servers[in.serverName()]; err == nil && !ok {
+			err = session.NotFound("mcp", in.serverName())
+		} else if err == nil {
+			err = httpio.WithPart("params", session.Errorf(session.CodeInvalid, noMCP))
+		}
+		return out, err
+	}
 }
 
 // sessionBody is a request about a session with an optional body.

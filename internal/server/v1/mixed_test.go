@@ -1,0 +1,87 @@
+package v1_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// Prompts of V2 name neither agent nor model: V1 shows them with those of their answers.
+func TestPromptOfV2HasAgentAndModel(t *testing.T) {
+	w := newWorldOf(t, answering(t), "", nil)
+	a := w.ask(t, http.MethodPost, "/api/session", `{}`)
+	id := a.body[strings.Index(a.body, "ses_"):][:30]
+	next := w.follow(t, "/event")
+	if a = w.ask(t, http.MethodPost, "/api/session/"+id+"/prompt", `{"prompt":{"text":"Hi"}}`); a.status != 200 {
+		t.Fatal(a)
+	}
+	want, seen := `"agent":"build","model":{"providerID":"mock","modelID":"main"}`, ""
+	for line := next(); !strings.HasPrefix(line, "session.idle"); line = next() {
+		if strings.HasPrefix(line, "message.updated") && strings.Contains(line, `"role":"user"`) {
+			seen = line
+		}
+	}
+	if !strings.Contains(seen, want) {
+		t.Error(seen)
+	}
+	if a = w.ask(t, http.MethodGet, "/session/"+id+"/message", ""); !strings.Contains(a.body, want) {
+		t.Error(a.body)
+	}
+}
+
+// A reply may leave the last questions without an answer.
+func TestFewerAnswersThanQuestions(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), `"role":"tool"`) {
+			say(w, map[string]any{"content": "Done."}, nil)
+			say(w, map[string]any{}, "stop")
+			return
+		}
+		one := `{"question":"Which?","header":"Which","options":[{"label":"A","description":"a"}]}`
+		call := map[string]any{"index": 0, "id": "c1", "function": map[string]any{
+			"name": "question", "arguments": `{"questions":[` + one + `,` + one + `]}`,
+		}}
+		say(w, map[string]any{"tool_calls": []any{call}}, nil)
+		say(w, map[string]any{}, "tool_calls")
+	}))
+	t.Cleanup(srv.Close)
+	w := newWorldOf(t, srv.URL, "", nil)
+	id, next := newSession(t, w, `{}`), w.follow(t, "/event")
+	w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", `{"parts":[{"type":"text","text":"choose"}]}`)
+	question := pending(t, w, next, "question.asked", "/question")
+	if a := w.ask(t, http.MethodPost, "/question/"+question+"/reply", `{"answers":[["A"],["A"],["A"]]}`); a.status != 400 {
+		t.Error(a)
+	}
+	if a := w.ask(t, http.MethodPost, "/question/"+question+"/reply", `{"answers":[["A"]]}`); a.status != 200 {
+		t.Fatal(a)
+	}
+	for line := next(); !strings.HasPrefix(line, "session.idle"); line = next() {
+		if strings.HasPrefix(line, "question.replied") && !strings.Contains(line, `"answers":[["A"],[]]`) {
+			t.Error(line)
+		}
+	}
+}
+
+// In the tools of a prompt the last switch that matches decides: they stay in their order.
+func TestToolsKeepTheirOrder(t *testing.T) {
+	w := newWorld(t, "", nil)
+	id := newSession(t, w, `{}`)
+	body := `{"noReply":true,"tools":{"write":true,"*":false,"bash":true},"parts":[{"type":"text","text":"x"}]}`
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", body); a.status != http.StatusNoContent {
+		t.Fatal(a)
+	}
+	rule := func(name, action string) string {
+		return `{"permission":"` + name + `","pattern":"*","action":"` + action + `"}`
+	}
+	want := "[" + rule("write", "allow") + "," + rule("*", "deny") + "," + rule("bash", "allow") + "]"
+	if a := w.ask(t, http.MethodGet, "/session/"+id, ""); !strings.Contains(a.body, want) {
+		t.Errorf("%s, want %s", a.body, want)
+	}
+	body = `{"tools":{"write":1},"parts":[{"type":"text","text":"x"}]}`
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", body); a.status != 400 {
+		t.Error(a)
+	}
+}
