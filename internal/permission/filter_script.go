@@ -34,7 +34,7 @@ func findSedScripts(words []shell.Word) map[int]bool {
 	found, operand := map[int]bool{}, 0
 	for i, w := range words[1:] {
 		before := words[i].Text // the word before
-		switch isScript := i > 0 && before[0] == '-' && strings.HasSuffix(before, "e") && sedOptions.MatchString(before) &&
+		switch isScript := i > 0 && strings.HasSuffix(before, "e") && sedOptions.MatchString(before) &&
 			!strings.HasPrefix(before, "--") && !strings.Contains(before, "i"); {
 		case isScript:
 			found[i+1] = true
