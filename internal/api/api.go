@@ -107,6 +107,8 @@ type AskReceipt struct {
 type Verdict struct {
 	Effect session.Effect `json:"effect"`
 	Parts  []Decision     `json:"parts"`
+	// Sandbox confines the command, if it runs; of an action other than bash it is "".
+	Sandbox session.SandboxMode `json:"sandbox,omitzero"`
 }
 
 // Decision is what was decided about one part, and by which rule. Without a rule nothing matched, so that it asks.

@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
@@ -52,8 +53,10 @@ type Config struct {
 	Errors      []*Error     // with Options.All: all errors; the configuration must not be used if there are any
 	Claim       *trust.Claim // the content of the project's files that needs trust
 	Trusted     bool         // whether Claim is trusted
-	Remotes     []RemoteState
-	Dirs        Directories
+	// ProjectSandbox is the strictest sandbox that the project's files demand, which need no trust for it; "" if none.
+	ProjectSandbox session.SandboxMode
+	Remotes        []RemoteState
+	Dirs           Directories
 
 	agentRules map[string][]RuleList
 	references []referenceValue
@@ -322,6 +325,7 @@ func (l *loader) addDocument(d *document) error {
 	if err := l.takeRules(d); err != nil {
 		return err
 	}
+	l.tightenSandbox(d)
 	c := checker{l, d}
 	c.checkNode(d.root, reflect.TypeFor[Settings](), "", reachTrusted)
 	if d.scope == scopeProject {
@@ -345,6 +349,21 @@ func (l *loader) addDocument(d *document) error {
 		}
 	}
 	return nil
+}
+
+// tightenSandbox takes the mode that a project's document demands for all sessions. Only confined modes count: they can
+// make no sandbox looser, because of two modes the stricter one holds. The rest of the key is the user's.
+func (l *loader) tightenSandbox(d *document) {
+	s := d.root.get("sandbox")
+	mode := session.SandboxMode(s.get("mode").textValue())
+	if !d.isProject() || mode.Check("") != nil || !mode.IsConfined() {
+		return
+	}
+	l.config.ProjectSandbox = l.config.ProjectSandbox.ChooseStricter(mode)
+	s.members = slices.DeleteFunc(s.members, func(m member) bool { return m.key == "mode" })
+	if len(s.members) == 0 {
+		d.root.members = slices.DeleteFunc(d.root.members, func(m member) bool { return m.key == "sandbox" })
+	}
 }
 
 // mergePolicies puts a document's policies before those of lower layers, because the last matching policy decides and a

@@ -39,9 +39,10 @@ var secretPaths = []string{".gnupg", ".aws", ".azure", ".config/gcloud", ".kube"
 // clientPaths hold secrets, too, but git, npm and docker do not work without them. The mode strict hides them.
 var clientPaths = []string{".ssh", ".docker", ".git-credentials", ".npmrc"}
 
-// configuredSandbox returns the sandbox that the user configured for an agent, "" if none.
+// configuredSandbox returns the sandbox that the user configured for an agent, or a stricter one that the project
+// demands; "" if none.
 func configuredSandbox(cfg *config.Config, agent string) session.SandboxMode {
-	return session.SandboxMode(cmp.Or(cfg.Agent[agent].Sandbox, cfg.Sandbox.Mode))
+	return session.SandboxMode(cmp.Or(cfg.Agent[agent].Sandbox, cfg.Sandbox.Mode)).ChooseStricter(cfg.ProjectSandbox)
 }
 
 // cells makes the sandboxes of a location's sessions.

@@ -129,6 +129,42 @@ func TestConfiguredSandbox(t *testing.T) {
 	}
 }
 
+// A project's configuration makes the user's sandbox stricter, and never looser.
+func TestProjectSandbox(t *testing.T) {
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	user := `{"sandbox":"writes","agent":{"plan":{"sandbox":"strict"},"loose":{"sandbox":"off"}}}`
+	for _, c := range []struct {
+		user, project      string
+		build, plan, loose session.SandboxMode
+	}{
+		{`{}`, `{"sandbox":"strict"}`, session.SandboxStrict, session.SandboxStrict, session.SandboxStrict},
+		{`{}`, `{"sandbox":"off"}`, "", "", ""},
+		{user, `{"sandbox":"off"}`, session.SandboxWrites, session.SandboxStrict, session.SandboxOff},
+		{
+			user, `{"sandbox":{"mode":"writes","write":["/"]}}`,
+			session.SandboxWrites, session.SandboxStrict, session.SandboxWrites,
+		},
+		{user, `{"sandbox":{"enabled":true}}`, session.SandboxStrict, session.SandboxStrict, session.SandboxStrict},
+		{
+			user, `{"agent":{"build":{"sandbox":"off"},"plan":{"sandbox":"writes"}}}`,
+			session.SandboxWrites, session.SandboxStrict, session.SandboxOff,
+		},
+	} {
+		write(t, filepath.Join(home, "config", "cairn.json"), c.user)
+		write(t, filepath.Join(o.Dir, "cairn.json"), c.project)
+		cfg, err := Host{}.Config(t.Context(), o)
+		if err != nil || len(cfg.Errors) > 0 {
+			t.Fatal(err, cfg.Errors)
+		}
+		for agent, want := range map[string]session.SandboxMode{"build": c.build, "plan": c.plan, "loose": c.loose} {
+			if got := configuredSandbox(cfg, agent); got != want || len(cfg.Sandbox.Write) > 0 {
+				t.Errorf("%s under %s: %s has %q, want %q", c.project, c.user, agent, got, want)
+			}
+		}
+	}
+}
+
 func TestCells(t *testing.T) {
 	home := t.TempDir()
 	l := &locationCache{

@@ -26,6 +26,9 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 		term.FirstLine(s.Location.Directory, 100),
 		time.UnixMilli(s.Time.Created).Format("2006-01-02 15:04"),
 	}
+	if s.Sandbox != "" {
+		about = append(about, "sandbox "+string(s.Sandbox))
+	}
 	if n := s.Tokens.Sum(); n > 0 {
 		about = append(about, term.FormatCount(n)+" tokens", "$"+term.FormatUSD(s.Cost))
 	}

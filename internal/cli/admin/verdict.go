@@ -55,6 +55,9 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 // showVerdict prints the effect first, then each part with its rule.
 func (g permissionCommands) showVerdict(v api.Verdict) {
 	g.inv.Out.Printf("%s\n", g.inv.Out.Paint(term.Bold, string(v.Effect)))
+	if v.Sandbox != "" {
+		g.inv.Out.Printf("  %s\n", g.inv.Out.Paint(term.Dim, "sandbox "+string(v.Sandbox)))
+	}
 	for _, p := range v.Parts {
 		g.inv.Out.Printf("  %s: %s\n", p.Effect, term.FirstLine(p.Resource, 200))
 		if p.Reason != "" {

@@ -23,6 +23,7 @@ type attachCommand struct{ inv *cli.Invocation }
 // attachFlags are the flags of attach.
 type attachFlags struct {
 	server             serverFlags
+	sandbox            session.SandboxMode
 	session            string
 	last, noReplay     bool
 	fork, asJSON, mini bool
@@ -68,6 +69,7 @@ func (g attachCommand) newAttachCommand() *cobra.Command {
 	fs.BoolVar(&f.noReplay, "no-replay", false, "show no earlier messages")
 	fs.BoolVar(&f.fork, "fork", false, "")
 	fs.BoolVar(&f.mini, "mini", false, "")
+	cli.AddSandboxFlag(cmd, &f.sandbox, "confine the commands of new sessions, and refuse others")
 	cli.AddJSONFlag(cmd, &f.asJSON)
 	cli.HideFlags(fs, "fork", "mini", "json") // OpenCode's; the first and the last are refused
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
@@ -97,6 +99,9 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 	interactive := g.inv.Err.Terminal && term.IsTerminal(g.inv.Stdin)
 	return g.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
 		s, err := findAttached(ctx, c, f)
+		if err == nil && s != nil {
+			err = checkSandbox(s, f.sandbox)
+		}
 		if err != nil {
 			return err
 		}
@@ -168,6 +173,7 @@ func (g attachCommand) runLines(ctx context.Context, c *api.Client, s *session.S
 			continue
 		}
 		r := g.lineRunner(c, s, text)
+		r.plan.sandbox = f.sandbox
 		if f.server.url != "" {
 			r.plan.server = &f.server
 		}
@@ -258,6 +264,7 @@ func (g attachCommand) runConversation(ctx context.Context, c *api.Client, s *se
 	}
 	g.inv.Err.Printf("%s; type /help for the commands\n", term.FirstLine(where, 200))
 	t := newConversation(g.inv, c, interrupts)
+	t.sandbox = f.sandbox
 	err := t.run(ctx, s, f.replayCount())
 	g.inv.Out.EndLine()
 	g.inv.Err.EndLine()

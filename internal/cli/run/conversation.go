@@ -27,6 +27,7 @@ type conversation struct {
 	asks       *term.AskQueue
 	ids        session.IDs
 	interrupts <-chan struct{}
+	sandbox    session.SandboxMode // of sessions that begin here
 	background sync.WaitGroup
 
 	lines    chan typedLine
@@ -471,7 +472,9 @@ func (t *conversation) sendPrompt(ctx context.Context, p session.Prompt) {
 func (t *conversation) createSession(ctx context.Context) bool {
 	var s *session.Session
 	create := func(ctx context.Context) (err error) {
-		s, err = t.api.Create(ctx, api.CreateSession{ID: session.ID(t.ids.New(session.PrefixSession))})
+		s, err = t.api.Create(ctx, api.CreateSession{
+			ID: session.ID(t.ids.New(session.PrefixSession)), Sandbox: t.sandbox,
+		})
 		return err
 	}
 	if !t.callAPI(ctx, create) {

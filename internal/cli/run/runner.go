@@ -28,15 +28,16 @@ type runner struct {
 
 	open        func(context.Context) (*cli.Connection, error) // nil: to the server of the plan, or the owner of the store
 	conn        *cli.Connection
-	progress    *promptProgress // nil until the prompt is admitted
-	located     bool            // the session is known to exist
-	prepared    bool            // agent, model, title and budget of an existing session are set
-	sent        bool            // the prompt may have been admitted
-	stopped     cli.ExitCode    // why we interrupted the session; 0: we did not
-	resumes     int             // how often the session was resumed without progress
-	resumedAt   int64           // the cursor then
-	answers     []term.Answer   // not known to be delivered
-	noted       map[string]bool // notes that are said once
+	progress    *promptProgress     // nil until the prompt is admitted
+	located     bool                // the session is known to exist
+	sandbox     session.SandboxMode // the session's
+	prepared    bool                // agent, model, title and budget of an existing session are set
+	sent        bool                // the prompt may have been admitted
+	stopped     cli.ExitCode        // why we interrupted the session; 0: we did not
+	resumes     int                 // how often the session was resumed without progress
+	resumedAt   int64               // the cursor then
+	answers     []term.Answer       // not known to be delivered
+	noted       map[string]bool     // notes that are said once
 	settledAsks map[session.AskID]bool
 }
 
@@ -239,11 +240,16 @@ func (r *runner) createSession(ctx context.Context) error {
 // checkSandbox refuses a session that is less confined than the command line demands: one that began without, or that
 // an older cairn made, which knows no modes.
 func (r *runner) checkSandbox(s *session.Session) error {
-	if s.Sandbox.IsAtLeast(r.plan.sandbox) {
+	r.sandbox = s.Sandbox
+	return checkSandbox(s, r.plan.sandbox)
+}
+
+func checkSandbox(s *session.Session, wanted session.SandboxMode) error {
+	if s.Sandbox.IsAtLeast(wanted) {
 		return nil
 	}
 	return session.Errorf(session.CodeConflict, "the session %s did not begin with the sandbox %q; start a new session",
-		s.ID, string(r.plan.sandbox)).At("--sandbox")
+		s.ID, string(wanted)).At("--sandbox")
 }
 
 // prepareSession finds an existing session and applies the flags that change it.
@@ -366,7 +372,9 @@ func (r *runner) noteOnce(text string) {
 
 // result says how the run came out.
 func (r *runner) result(err error) view.Result {
-	out := view.Result{SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []view.Denial{}}
+	out := view.Result{
+		SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []view.Denial{}, Sandbox: r.sandbox,
+	}
 	out.Continue = r.continueCommand(out.SessionID)
 	var why string
 	if s := r.progress; s != nil {

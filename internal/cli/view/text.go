@@ -262,6 +262,9 @@ func (v *Text) ShowResult(r Result) {
 		)
 		parts = append(parts, "$"+term.FormatUSD(r.Cost))
 	}
+	if r.Sandbox != "" {
+		parts = append(parts, "sandbox "+string(r.Sandbox))
+	}
 	parts = append(parts, string(r.SessionID))
 	if r.Continue != "" {
 		parts = append(parts, "continue with: "+r.Continue)

@@ -29,11 +29,13 @@ type Result struct {
 	Turns     int            `json:"turns"`
 	Model     string         `json:"model,omitzero"`
 	Agent     string         `json:"agent,omitzero"`
-	Finish    string         `json:"finish,omitzero"` // why the last answer ended: "stop", "length", …
-	ExitCode  cli.ExitCode   `json:"exit_code"`
-	Error     *ResultError   `json:"error,omitzero"`
-	Time      int64          `json:"timestamp"` // milliseconds
-	Continue  string         `json:"-"`         // the command that continues the session; "" if it is damaged
+	// Sandbox is the least strict sandbox of the session's commands; "" if it has none stored.
+	Sandbox  session.SandboxMode `json:"sandbox,omitzero"`
+	Finish   string              `json:"finish,omitzero"` // why the last answer ended: "stop", "length", …
+	ExitCode cli.ExitCode        `json:"exit_code"`
+	Error    *ResultError        `json:"error,omitzero"`
+	Time     int64               `json:"timestamp"` // milliseconds
+	Continue string              `json:"-"`         // the command that continues the session; "" if it is damaged
 }
 
 // ResultError says why a run failed.

@@ -20,41 +20,49 @@ type Query struct {
 	Resources []string
 }
 
+// Rights are what the rules decide, and for a command how it is confined.
+type Rights struct {
+	Decisions []permission.Decision
+	Sandbox   session.SandboxMode // "" for another action
+}
+
 // ExplainRights decides about each part of each resource as a call would be decided about now, and names the rules
 // that decide. It asks and records nothing.
-func (a *Asks) ExplainRights(ctx context.Context, q Query) ([]permission.Decision, error) {
+func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err error) {
 	s := &session.Session{Location: q.Location}
 	if q.SessionID != "" {
-		var err error
 		if s, err = a.journal.ReadSession(ctx, q.SessionID); err != nil {
-			return nil, err
+			return out, err
 		}
 	}
 	scope, release, err := a.locations.Scope(ctx, s.Location)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer release()
 	if q.SessionID == "" {
 		s.ProjectID, s.Location = scope.ProjectID, scope.Location
 	}
-	layers, err := a.CollectRules(ctx, scope, s, scope.FindAgent(cmp.Or(q.Agent, s.Agent)))
+	agent := scope.FindAgent(cmp.Or(q.Agent, s.Agent))
+	layers, err := a.CollectRules(ctx, scope, s, agent)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	layers = rulesFor(layers, q.Action)
 	saved, err := a.readApprovals(ctx, s.ApprovalScope(), session.ID(q.SessionID))
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	var out []permission.Decision
+	if q.Action == permission.Shell {
+		out.Sandbox = scope.ChooseConfinement(agent, s, location.DecideAnyCommand(layers, saved)).Mode
+	}
+	layers = rulesFor(layers, q.Action)
 	for _, resource := range q.Resources {
 		for _, r := range listRequests(scope, q.Action, resource) {
 			subject := permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command}
 			for _, d := range permission.Explain(layers, saved, subject) {
 				allowedRead := q.Action == permission.Shell && r.Action == "read" && d.Effect == session.Allow
 				if !allowedRead { // these would only hide the decision about the command
-					out = append(out, d)
+					out.Decisions = append(out.Decisions, d)
 				}
 			}
 		}

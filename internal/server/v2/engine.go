@@ -8,7 +8,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/job"
-	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -41,7 +40,7 @@ type AskService interface {
 	AnswerQuestions(ctx context.Context, id session.ID, a session.AskID, answers [][]string) error
 	DismissQuestions(ctx context.Context, id session.ID, a session.AskID) error
 	RevokeApproval(ctx context.Context, approval string) error
-	ExplainRights(ctx context.Context, q ask.Query) ([]permission.Decision, error)
+	ExplainRights(ctx context.Context, q ask.Query) (ask.Rights, error)
 }
 
 // SessionRuns controls the work of sessions.

@@ -182,14 +182,18 @@ func (h permissionHandlers) explain(ctx context.Context, in struct {
 		return out, httpio.NewInvalid("query", "resource",
 			"resource is missing: it must name the target, e.g. the command or the path")
 	}
-	decisions, err := h.Asks.ExplainRights(ctx, ask.Query{
+	rights, err := h.Asks.ExplainRights(ctx, ask.Query{
 		SessionID: session.ID(in.SessionID), Location: in.Location.Location, Agent: in.Agent, Action: in.Action,
 		Resources: []string{*in.Resource},
 	})
 	if err != nil {
 		return out, httpio.WithPart("query", err)
 	}
-	out.Data = api.Verdict{Effect: permission.Strictest(decisions).Effect, Parts: make([]api.Decision, len(decisions))}
+	decisions := rights.Decisions
+	out.Data = api.Verdict{
+		Effect: permission.Strictest(decisions).Effect, Parts: make([]api.Decision, len(decisions)),
+		Sandbox: rights.Sandbox,
+	}
 	for i, d := range decisions {
 		out.Data.Parts[i] = api.Decision{
 			Resource: strings.ReplaceAll(d.Resource, "\x00", "…"), Effect: d.Effect, Rule: d.Rule, Layer: d.Layer,
