@@ -132,6 +132,13 @@ type Spend struct {
 	Tokens    session.Tokens   `json:"tokens"`
 }
 
+// SessionBudget is the budget of a session and what it and its descendants used of it.
+type SessionBudget struct {
+	Budget *session.Budget `json:"budget"` // null without limits
+	Cost   session.USD     `json:"cost"`
+	Tokens session.Tokens  `json:"tokens"`
+}
+
 // Stats sums up the ledger. Deleted sessions are part of it.
 type Stats struct {
 	Since    int64          `json:"since"` // milliseconds; 0 from the start

@@ -62,10 +62,13 @@ type SessionPatch struct {
 	Permission *[]session.Rule `json:"permission,omitzero"` // replaces the session's own rules
 }
 
-// BudgetRequest replaces the budget; nil lifts it.
+// BudgetRequest replaces the budget; null lifts it.
 type BudgetRequest struct {
 	Budget *session.Budget `json:"budget"`
 }
+
+// RefusesUnknownMembers makes a request fail that does not name the budget.
+func (BudgetRequest) RefusesUnknownMembers() {}
 
 // InputPatch changes a pending prompt.
 type InputPatch struct {
@@ -77,6 +80,9 @@ type InputPatch struct {
 type InboxOrder struct {
 	MessageIDs []session.MessageID `json:"messageIDs"`
 }
+
+// RefusesUnknownMembers makes a request fail that does not name the prompts.
+func (InboxOrder) RefusesUnknownMembers() {}
 
 // AskRequest asks for a permission from outside any tool call.
 type AskRequest struct {

@@ -54,6 +54,7 @@ type Model struct {
 	Enabled      bool         `json:"enabled"`
 	Limit        Limit        `json:"limit"`
 
+	NoPrice        bool           `json:"-"` // its source lists no price
 	Reasoning      bool           `json:"-"` // it reasons before it answers
 	ReasoningField string         `json:"-"` // the field in which its reasoning is sent back; "" if unknown
 	Structured     *bool          `json:"-"` // it supports structured output; nil if unknown

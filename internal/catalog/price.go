@@ -82,6 +82,8 @@ type Tier struct {
 type CachePrice struct {
 	Read  Price `json:"read"`
 	Write Price `json:"write"`
+
+	NoRead, NoWrite bool `json:"-"` // the price is not listed: the tokens cost as much as other input
 }
 
 // rate returns the rate for a request with that many input tokens.
@@ -101,10 +103,20 @@ func (m Model) rate(input int64) Rate {
 	return base
 }
 
+// IsPriced reports whether a price of the model is known, which may be 0.
+func (m Model) IsPriced() bool { return len(m.Rates) > 0 && !m.NoPrice }
+
 // Cost returns the cost of a turn in pico-dollars: input that was neither read from nor written to the cache, cache
-// reads and writes, and output, with reasoning at the output price. It saturates at the largest int64.
+// reads and writes, and output, with reasoning at the output price. It saturates at the largest int64, and is 0 if no
+// price is known.
 func (m Model) Cost(u llm.Usage) int64 {
 	r := m.rate(u.Input)
+	if r.Cache.NoRead {
+		r.Cache.Read = r.Input
+	}
+	if r.Cache.NoWrite {
+		r.Cache.Write = r.Input
+	}
 	plain := max(u.Input-max(u.CacheRead, 0)-max(u.CacheWrite, 0), 0)
 	var sum int64
 	for _, part := range []struct {

@@ -83,6 +83,7 @@ func TestCost(t *testing.T) {
 		"plain": {"cost":{"input":3,"output":15,"cache_read":0.3,"cache_write":3.75}},
 		"tiers": {"cost":{"input":1,"output":1,"tiers":[{"tier":{"type":"context","size":100000},"input":2,"output":2},{"tier":{"type":"context","size":300000},"input":3,"output":3},{"tier":{"type":"time","size":1},"input":9,"output":9}],"context_over_200k":{"input":7,"output":7}}},
 		"over":  {"cost":{"input":1,"output":1,"context_over_200k":{"input":7,"output":7},"tiers":[{"tier":{"size":300000},"input":8,"output":8}]}},
+		"free":  {"cost":{"input":1,"output":1,"cache_read":0,"cache_write":0}},
 		"two":   {"cost":{"input":2147.483648,"output":0}},
 		"max":   {"cost":{"input":9223372036854,"output":9223372036854}}}}}`
 	c := build(t, Overlay{Facts: parsed(t, source)})
@@ -111,8 +112,10 @@ func TestCost(t *testing.T) {
 		{"at the tier's size", "tiers", usage(100_000, 0), 100_000 * 1_000_000},
 		{"above it", "tiers", usage(100_001, 0), 100_001 * 2_000_000},
 		{"largest tier", "tiers", usage(300_001, 1), 300_002 * 3_000_000},
-		{"cached input counts for the tier", "tiers", llm.Usage{Input: 200_000, CacheRead: 199_999}, 2_000_000},
+		{"cached input counts for the tier", "tiers", llm.Usage{Input: 200_000, CacheRead: 199_999}, 200_000 * 2_000_000},
 		{"a tier goes before the rate over 200k", "tiers", usage(250_000, 0), 250_000 * 2_000_000},
+		{"cached input without a price", "two", llm.Usage{Input: 9, CacheRead: 4, CacheWrite: 3}, 9 * 2_147_483_648},
+		{"a listed price of 0 is free", "free", llm.Usage{Input: 9, CacheRead: 4, CacheWrite: 3}, 2 * 1_000_000},
 		{"over 200k", "over", usage(200_001, 0), 200_001 * 7_000_000},
 		{"not over 200k", "over", usage(200_000, 0), 200_000 * 1_000_000},
 		{"tier above 200k", "over", usage(300_001, 0), 300_001 * 8_000_000},
@@ -125,7 +128,14 @@ func TestCost(t *testing.T) {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}
-	if (Model{}).Cost(usage(5, 5)) != 0 {
+	const costs = `{"p":{"models":{"none":{},"empty":{"cost":{}},"half":{"cost":{"output":1}}}}}`
+	none := build(t, Overlay{Facts: parsed(t, costs)})
+	for name, want := range map[string]bool{"none": false, "empty": false, "half": true} {
+		if model(t, none, "p", name).IsPriced() != want {
+			t.Errorf("%s: IsPriced is %t", name, !want)
+		}
+	}
+	if !model(t, c, "p", "free").IsPriced() || (Model{}).Cost(usage(5, 5)) != 0 {
 		t.Error("a model without rates costs something")
 	}
 }

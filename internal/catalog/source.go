@@ -83,11 +83,11 @@ type sourceCost struct {
 }
 
 type sourceRate struct {
-	Input      Price `json:"input"`
-	Output     Price `json:"output"`
-	CacheRead  Price `json:"cache_read"`
-	CacheWrite Price `json:"cache_write"`
-	Tier       *Tier `json:"tier"`
+	Input      *Price `json:"input"` // nil if it is not listed, as below
+	Output     *Price `json:"output"`
+	CacheRead  *Price `json:"cache_read"`
+	CacheWrite *Price `json:"cache_write"`
+	Tier       *Tier  `json:"tier"`
 }
 
 // lenientJSON accepts JSON of other programs.
@@ -192,6 +192,7 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 		Request:   Request{Headers: mergeMaps(p.Request.Headers, s.Headers), Variant: s.Variant},
 		Time:      Time{Released: parseDate(s.ReleaseDate)},
 		Rates:     s.Cost.listRates(),
+		NoPrice:   s.Cost.Input == nil && s.Cost.Output == nil,
 		Status:    s.Status,
 		Limit:     s.Limit,
 		Reasoning: s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature, Efforts: s.listEfforts(), Extra: s.Extra,
@@ -253,7 +254,17 @@ func (c sourceCost) listRates() []Rate {
 const over200 = 200_000
 
 func (r sourceRate) toRate() Rate {
-	return Rate{Input: r.Input, Output: r.Output, Cache: CachePrice{Read: r.CacheRead, Write: r.CacheWrite}}
+	priceOf := func(p *Price) Price {
+		if p == nil {
+			return 0
+		}
+		return *p
+	}
+	return Rate{Input: priceOf(r.Input), Output: priceOf(r.Output), Cache: CachePrice{
+		Read: priceOf(
+			r.CacheRead,
+		), Write: priceOf(r.CacheWrite), NoRead: r.CacheRead == nil, NoWrite: r.CacheWrite == nil,
+	}}
 }
 
 // parseDate parses a date of year, month and day, of which the last ones may be missing.

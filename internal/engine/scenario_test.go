@@ -282,6 +282,8 @@ func (p *player) command(f []string) {
 				r.Model = modelRef(v)
 			case "open":
 				r.Open = true
+			case "parent":
+				r.ParentID = session.ID("ses_" + v)
 			case "usd", "tokens", "wall", "turns":
 				r.Budget = p.budget(k, v)
 			}

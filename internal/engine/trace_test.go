@@ -117,7 +117,11 @@ func brief(name string, v jsontext.Value) string {
 		if t.Sum() == 0 {
 			return ""
 		}
-		return fmt.Sprintf("tokens=%d", t.Sum())
+		text := fmt.Sprintf("tokens=%d", t.Sum())
+		if t.Unpriced > 0 {
+			text += fmt.Sprintf(" unpriced=%d", t.Unpriced)
+		}
+		return text
 	case name == "cost" && string(v) == "0":
 		return ""
 	case name == "provider":

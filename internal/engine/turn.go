@@ -134,10 +134,10 @@ func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err 
 	}
 	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in}
 	err = d.engine.Asks.CheckBudget(ctx, t.newAsker(nil), ask.BudgetCheck{
-		Budget: b, Grants: &in.cached.grants,
+		Budget: b, Grants: &in.cached.grants, Parent: in.session.ParentID,
 		Usage: ask.BudgetUsage{
 			Turns: in.history.CountTurns(), Cost: in.session.Cost, Tokens: in.session.Tokens.Sum(),
-			Wall: d.engine.journal.Now().Sub(d.started),
+			Wall: d.engine.journal.Now().Sub(d.started), Unpriced: unpricedModel(in),
 		},
 	})
 	if exceeded, ok := errors.AsType[*ask.BudgetError](err); ok {
@@ -145,6 +145,15 @@ func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err 
 		return true, err
 	}
 	return err != nil, err
+}
+
+// unpricedModel names the model if the cost of a request to it will not be known; "" otherwise. A gateway may report
+// its charges, until it does not.
+func unpricedModel(in *turnInput) string {
+	if in.model.Unpriced && (!in.model.ReportsCharge || in.session.Tokens.Unpriced > 0) {
+		return in.model.Ref.String()
+	}
+	return ""
 }
 
 // runAttempt sends the request once and finishes the turn. A transient failure is recorded and waited out; the retry is
@@ -211,7 +220,12 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 			return true, d.excludeContent(clean, x, failure)
 		}
 	}
-	wait, again := d.retries.Next(failure, t.recorder.HasMessage(), d.engine.limits.retryLimits(), d.engine.journal.Now())
+	wait, again := d.retries.Next(
+		failure,
+		t.recorder.HasMessage(),
+		d.engine.limits.retryLimits(),
+		d.engine.journal.Now(),
+	)
 	if !again {
 		return d.recordEnding(ctx, t, endOfFailed(failureFrom(failure), failure))
 	}

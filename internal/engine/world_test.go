@@ -90,6 +90,10 @@ func newWorld(t testing.TB, s script.Script) *world {
 			Ref: session.ModelRef{ID: id, ProviderID: "test"}, Client: w.player, APIName: id, Cost: price,
 		}
 	}
+	w.models["test/dear"] = &location.Model{
+		Ref: session.ModelRef{ID: "dear", ProviderID: "test"}, Client: w.player, APIName: "dear", Unpriced: true,
+		Cost: func(llm.Usage) (session.USD, bool) { return 0, false },
+	}
 	if _, err := w.tools.Register(w.testTools()...); err != nil {
 		t.Fatal("register the tools:", err)
 	}
@@ -98,8 +102,8 @@ func newWorld(t testing.TB, s script.Script) *world {
 }
 
 // price is one millionth of a dollar per token.
-func price(u llm.Usage) session.USD {
-	return session.USD(u.Input+u.Output) * session.Dollar / 1_000_000
+func price(u llm.Usage) (session.USD, bool) {
+	return session.USD(u.Input+u.Output) * session.Dollar / 1_000_000, true
 }
 
 // start starts a process on the store.

@@ -266,8 +266,11 @@ func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) c
 		f.Fix = p.fixFor(failure)
 	default:
 		f.Level = cli.LevelOK
-		f.Detail = fmt.Sprintf("%s answers within %d ms, for $%s",
-			model.Name(), time.Since(start).Milliseconds(), resolved.Cost(finish.Usage))
+		price := "at an unknown price"
+		if cost, known := resolved.Cost(finish.Usage); known {
+			price = "for $" + cost.String()
+		}
+		f.Detail = fmt.Sprintf("%s answers within %d ms, %s", model.Name(), time.Since(start).Milliseconds(), price)
 	}
 	return f
 }

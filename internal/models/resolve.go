@@ -56,12 +56,13 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, e
 		Clocks: m.Config.ProviderClocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
 		Images: model.AcceptsInput("image"), Documents: model.AcceptsInput("pdf"), NoTools: !model.Capabilities.Tools,
 		Forms: client.SchemaSupport(), SupportsSchema: client.SupportsSchema, Hosted: hosted, HostedExclusive: client.HostedExclusive(),
-		Cost: func(u llm.Usage) session.USD {
+		Cost: func(u llm.Usage) (session.USD, bool) {
 			if u.Billed != nil {
-				return session.USD(*u.Billed)
+				return session.USD(*u.Billed), true
 			}
-			return session.USD(model.Cost(u))
+			return session.USD(model.Cost(u)), model.IsPriced()
 		},
+		Unpriced: !model.IsPriced(), ReportsCharge: client.ReportsCharge(),
 	}, nil
 }
 

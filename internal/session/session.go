@@ -145,6 +145,8 @@ type Tokens struct {
 	Reasoning int64      `json:"reasoning"`
 	Cache     CacheUsage `json:"cache"`
 	Total     int64      `json:"total,omitzero"` // the provider's own total, if it reports one
+
+	Unpriced int64 `json:"unpriced,omitzero"` // how many of them are not part of the cost, since their price is unknown
 }
 
 // CacheUsage counts tokens read from and written to the provider's prompt cache.
@@ -157,7 +159,8 @@ type CacheUsage struct {
 func (t Tokens) Add(o Tokens) Tokens {
 	return Tokens{
 		Input: t.Input + o.Input, Output: t.Output + o.Output, Reasoning: t.Reasoning + o.Reasoning,
-		Cache: CacheUsage{Read: t.Cache.Read + o.Cache.Read, Write: t.Cache.Write + o.Cache.Write},
+		Cache:    CacheUsage{Read: t.Cache.Read + o.Cache.Read, Write: t.Cache.Write + o.Cache.Write},
+		Unpriced: t.Unpriced + o.Unpriced,
 	}
 }
 
@@ -171,6 +174,9 @@ type Budget struct {
 	Wall   int64 `json:"wall,omitzero"`  // milliseconds of work, counted per prompt
 	Turns  int   `json:"turns,omitzero"` // provider turns per prompt; 0 is the engine's cap
 }
+
+// RefusesUnknownMembers makes requests fail that misspell a limit: ignoring it would lift the limit.
+func (Budget) RefusesUnknownMembers() {}
 
 // WithDefaults returns the limits of b, completed by those of otherwise; nil is no budget.
 func (b *Budget) WithDefaults(otherwise *Budget) *Budget {

@@ -77,6 +77,29 @@ func ReadSessions(r SessionReader, q SessionQuery) ([]*session.Session, error) {
 	return out, nil
 }
 
+// maxDescent bounds how deep SumDescendants goes.
+const maxDescent = 32
+
+// SumDescendants returns the cost and the tokens of all sessions below id.
+func SumDescendants(r SessionReader, id session.ID) (session.USD, session.Tokens, error) {
+	return sumBelow(r, id, maxDescent)
+}
+
+func sumBelow(r SessionReader, id session.ID, depth int) (cost session.USD, tokens session.Tokens, err error) {
+	if depth == 0 {
+		return 0, tokens, nil
+	}
+	children, err := ReadSessions(r, SessionQuery{ParentID: &id, Archived: true})
+	for _, s := range children {
+		usd, used, err := sumBelow(r, s.ID, depth-1)
+		if err != nil {
+			return 0, tokens, err
+		}
+		cost, tokens = cost+s.Cost+usd, tokens.Add(s.Tokens).Add(used)
+	}
+	return cost, tokens, err
+}
+
 // FindInput returns the admitted prompt with the id, pending or promoted, of any session; false if it does not exist.
 func FindInput(r InboxReader, m session.MessageID) (*session.Input, bool, error) {
 	if m == "" {

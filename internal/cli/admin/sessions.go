@@ -98,7 +98,12 @@ func (g sessionCommands) listSessions(list []*session.Session, all bool) {
 		t.Head = append(t.Head, "DIRECTORY")
 	}
 	for _, s := range list {
-		row := []string{string(s.ID), term.FormatAge(s.Time.Updated), "$" + term.FormatUSD(s.Cost), cli.SessionTitle(s)}
+		row := []string{
+			string(s.ID),
+			term.FormatAge(s.Time.Updated),
+			term.FormatCost(s.Cost, s.Tokens),
+			cli.SessionTitle(s),
+		}
 		if all {
 			row = append(row, term.FirstLine(s.Location.Directory, 80))
 		}

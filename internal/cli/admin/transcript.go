@@ -30,7 +30,7 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 		about = append(about, "sandbox "+string(s.Sandbox))
 	}
 	if n := s.Tokens.Sum(); n > 0 {
-		about = append(about, term.FormatCount(n)+" tokens", "$"+term.FormatUSD(s.Cost))
+		about = append(about, term.FormatCount(n)+" tokens", "cost "+term.FormatCost(s.Cost, s.Tokens))
 	}
 	if hit := term.FormatCacheHit(s.Tokens); hit != "" {
 		about = append(about, hit+" of the input from the cache")

@@ -176,7 +176,8 @@ func summarizeEvent(d session.EventData) string {
 		}
 		return about
 	case *session.StepEnded:
-		return fmt.Sprintf("%s, %s tokens, $%s", d.Finish, term.FormatCount(d.Tokens.Sum()), term.FormatUSD(d.Cost))
+		tokens, cost := term.FormatCount(d.Tokens.Sum()), term.FormatCost(d.Cost, d.Tokens)
+		return fmt.Sprintf("%s, %s tokens, cost %s", d.Finish, tokens, cost)
 	case *session.StepFailed:
 		return string(d.Error.Reason) + ": " + d.Error.Message
 	case *session.TextEnded:

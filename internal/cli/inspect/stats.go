@@ -48,12 +48,16 @@ func (g statsCommand) statsCommand() *cobra.Command {
 }
 
 func (g statsCommand) showStats(s api.Stats) {
+	cost := term.FormatCost(s.Cost, s.Tokens)
+	if s.Tokens.Unpriced > 0 {
+		cost = "cost " + cost
+	}
 	g.inv.Out.Printf(
-		"%d sessions, %d turns, %s tokens, $%s\n",
+		"%d sessions, %d turns, %s tokens, %s\n",
 		s.Sessions,
 		s.Turns,
 		term.FormatCount(s.Tokens.Sum()),
-		term.FormatUSD(s.Cost),
+		cost,
 	)
 	if len(s.Models) > 0 {
 		g.inv.Out.Printf("\n")
@@ -68,7 +72,7 @@ func (g statsCommand) showStats(s api.Stats) {
 				),
 				cmp.Or(term.FormatCacheHit(m.Tokens), "-"),
 				term.FormatCount(m.Tokens.Output+m.Tokens.Reasoning),
-				"$"+term.FormatUSD(m.Cost),
+				term.FormatCost(m.Cost, m.Tokens),
 			)
 		}
 		t.Print()
@@ -81,7 +85,7 @@ func (g statsCommand) showStats(s api.Stats) {
 				term.FirstLine(d.Day, 20),
 				term.FormatCount(int64(d.Turns)),
 				term.FormatCount(d.Tokens.Sum()),
-				"$"+term.FormatUSD(d.Cost),
+				term.FormatCost(d.Cost, d.Tokens),
 			)
 		}
 		t.Print()

@@ -456,6 +456,8 @@ func (r *runner) addHint(out *view.Result) {
 		e.Hint = "No terminal was available for questions. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration."
 	case e.Reason == session.ReasonAuth && r.progress != nil:
 		e.Hint = "Set the key: cairn auth login " + r.progress.model.ProviderID
+	case out.ExitCode == cli.ExitBudget && r.progress != nil && r.progress.limit == "price":
+		e.Hint = "Set the price of the model in the configuration, or limit its tokens: --budget-tokens N"
 	case out.ExitCode == cli.ExitBudget:
 		e.Hint = fmt.Sprintf(
 			"Continue with a higher limit: cairn run -s %s %s … \"go on\"",

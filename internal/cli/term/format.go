@@ -115,6 +115,18 @@ func FormatUSD(u session.USD) string {
 	return whole + "." + (frac + strings.Repeat("0", digits))[:max(digits, min(len(frac), digits))]
 }
 
+// FormatCost formats what tokens cost, with a dollar sign; "unknown" where no price is known.
+func FormatCost(u session.USD, t session.Tokens) string {
+	switch {
+	case t.Unpriced == 0:
+		return "$" + FormatUSD(u)
+	case u == 0:
+		return "unknown"
+	default:
+		return "$" + FormatUSD(u) + " + unknown"
+	}
+}
+
 // patchFiles are the files that a patch names, in its order.
 func patchFiles(patch string) []string {
 	var files []string

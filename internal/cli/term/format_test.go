@@ -77,6 +77,16 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("thousands(%d) = %s, want %s", n, got, want)
 		}
 	}
+	for want, tokens := range map[string]session.Tokens{
+		"$0": {Input: 5}, "unknown": {Input: 5, Unpriced: 5},
+	} {
+		if got := FormatCost(0, tokens); got != want {
+			t.Errorf("FormatCost(0, %+v) = %s, want %s", tokens, got, want)
+		}
+	}
+	if got := FormatCost(session.Dollar, session.Tokens{Input: 5, Unpriced: 2}); got != "$1.00 + unknown" {
+		t.Errorf("a cost that is known in part: %s", got)
+	}
 	for in, want := range map[string]string{
 		"0": "0", "0.00001": "<0.0001", "0.00006": "0.0001", "0.01": "0.0100", "0.12345": "0.1235", "1": "1.00", "12.345": "12.35", "1234.5": "1234.50",
 	} {

@@ -260,7 +260,11 @@ func (v *Text) ShowResult(r Result) {
 				term.FormatCount(r.Usage.Output+r.Usage.Reasoning),
 			),
 		)
-		parts = append(parts, "$"+term.FormatUSD(r.Cost))
+		cost := term.FormatCost(r.Cost, r.Usage)
+		if r.Usage.Unpriced > 0 {
+			cost = "cost " + cost
+		}
+		parts = append(parts, cost)
 	}
 	if r.Sandbox != "" {
 		parts = append(parts, "sandbox "+string(r.Sandbox))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,24 +13,25 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// BudgetUsage is what the work has used so far.
-type BudgetUsage struct {
-	Turns  int64 // since the newest input
-	Cost   session.USD
-	Tokens int64
-	Wall   time.Duration // on the newest input
-}
-
 // BudgetError reports a limit that is used up and was not extended.
 type BudgetError struct {
 	Limit    Limit
 	Used     string
 	Allowed  string
-	Feedback string // of the person who refused to extend it
+	Owner    session.ID // the ancestor whose budget it is; "" for the session's own
+	Feedback string     // of the person who refused to extend it
 }
 
 func (e *BudgetError) Error() string {
 	text := fmt.Sprintf("the budget is used up: %s of %s %s", e.Used, e.Allowed, e.Limit)
+	if e.Limit == LimitPrice {
+		provider, model, _ := strings.Cut(e.Used, "/")
+		text = fmt.Sprintf("the price of %s is unknown, so the budget of $%s cannot be checked; "+
+			"set provider.%s.models.%s.cost, choose another model, or limit the tokens", e.Used, e.Allowed, provider, model)
+	}
+	if e.Owner != "" {
+		text += fmt.Sprintf(" (of the parent session %s and its children)", e.Owner)
+	}
 	if e.Feedback != "" {
 		text += " (" + e.Feedback + ")"
 	}
@@ -40,6 +41,9 @@ func (e *BudgetError) Error() string {
 // findExceeded returns the first limit that another turn would exceed, nil if none. Each grant allows the limit once
 // more. A limit of 0 is not checked.
 func findExceeded(b session.Budget, u BudgetUsage, granted map[Limit]int64) *BudgetError {
+	if b.USD > 0 && u.Unpriced != "" && granted[LimitPrice] == 0 {
+		return &BudgetError{Limit: LimitPrice, Used: u.Unpriced, Allowed: b.USD.String()}
+	}
 	formatCount := func(n int64) string { return fmt.Sprint(n) }
 	for _, l := range []struct {
 		name        Limit
@@ -59,27 +63,53 @@ func findExceeded(b session.Budget, u BudgetUsage, granted map[Limit]int64) *Bud
 	return nil
 }
 
-// BudgetCheck is a budget, what is used of it, and how often it was extended.
-type BudgetCheck struct {
-	Budget session.Budget
-	Usage  BudgetUsage
-	Grants *Grants
-}
-
-// CheckBudget asks before a turn that would exceed a limit of the budget. Permission extends the limit by its own
-// amount. It returns a *BudgetError if the limit is not extended. The policy allow does not extend budgets: they
-// bound what an unattended run can use.
+// CheckBudget asks before a turn that would exceed a limit of the budget, or of an ancestor's. What children used
+// counts for their parents. Permission extends the limit by its own amount. It returns a *BudgetError if the limit is
+// not extended. The policy allow does not extend budgets: they bound what an unattended run can use.
 func (a *Asks) CheckBudget(ctx context.Context, by Asker, c BudgetCheck) error {
-	if findExceeded(c.Budget, c.Usage, nil) == nil {
-		return nil
-	}
-	if err := c.Grants.read(ctx, a.journal.Store, by.SessionID); err != nil {
+	owners, err := a.listBudgets(ctx, by.SessionID, c)
+	if err != nil {
 		return err
 	}
-	exceeded := findExceeded(c.Budget, c.Usage, c.Grants.count)
-	if exceeded == nil {
-		return nil
+	for _, o := range owners {
+		if findExceeded(o.budget, o.usage, nil) == nil {
+			continue
+		}
+		granted, err := a.readGrants(ctx, by, c.Grants, o.ancestor)
+		if err != nil {
+			return err
+		}
+		exceeded := findExceeded(o.budget, o.usage, granted)
+		if exceeded == nil {
+			continue
+		}
+		exceeded.Owner = o.ancestor
+		if err := a.askBudget(ctx, by, exceeded); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// readGrants returns how often each limit was extended: in the session itself, and in the ancestor that has the budget.
+func (a *Asks) readGrants(ctx context.Context, by Asker, own *Grants, ancestor session.ID) (map[Limit]int64, error) {
+	if err := own.read(ctx, a.journal.Store, by.SessionID); err != nil || ancestor == "" {
+		return own.count, err
+	}
+	var theirs Grants
+	if err := theirs.read(ctx, a.journal.Store, ancestor); err != nil {
+		return nil, err
+	}
+	sum := map[Limit]int64{}
+	for _, counts := range []map[Limit]int64{own.count, theirs.count} {
+		for limit, n := range counts {
+			sum[limit] += n
+		}
+	}
+	return sum, nil
+}
+
+func (a *Asks) askBudget(ctx context.Context, by Asker, exceeded *BudgetError) error {
 	by.Policy = by.Policy.forBudget()
 	err := a.Authorize(ctx, by, tool.Request{
 		Action: ActionBudget, Resources: []string{string(exceeded.Limit)},

@@ -17,6 +17,8 @@ const (
 	LimitCost   Limit = "usd"
 	LimitTokens Limit = "tokens"
 	LimitWall   Limit = "wall"
+	// LimitPrice is asked for if a session has a limit in dollars and its model no known price.
+	LimitPrice Limit = "price"
 )
 
 // Grants counts how often people extended each limit of a session's budget: since the budget was set, and since the

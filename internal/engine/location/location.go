@@ -85,7 +85,10 @@ type Model struct {
 	Hosted         []llm.ToolDefinition // tools that its vendor runs
 	// HostedExclusive reports that the vendor accepts hosted tools only in requests without other tools.
 	HostedExclusive bool
-	Cost            func(u llm.Usage) session.USD
+	// Cost returns what a request cost, and false if that is unknown. Models without it cost nothing.
+	Cost func(u llm.Usage) (cost session.USD, known bool)
+	// Unpriced reports that no price of the model is known; ReportsCharge, that its vendor reports what requests cost.
+	Unpriced, ReportsCharge bool
 }
 
 // FindAgent returns the agent by name, "" being the default agent. A name that no longer exists gives an agent without

@@ -57,8 +57,22 @@ func hostedContent(parts []llm.Part) []session.ToolContent {
 	return out
 }
 
-// TokensOf converts a provider's inclusive counts into exclusive ones: input without cache, output without reasoning.
-func TokensOf(u llm.Usage) session.Tokens {
+// PriceOf returns the cost and the tokens of a request. Tokens without a known cost count as unpriced. Without a cost
+// function, requests cost nothing.
+func PriceOf(cost func(llm.Usage) (session.USD, bool), u llm.Usage) (session.USD, session.Tokens) {
+	tokens := tokensOf(u)
+	if cost == nil {
+		return 0, tokens
+	}
+	usd, known := cost(u)
+	if !known {
+		usd, tokens.Unpriced = 0, tokens.Sum()
+	}
+	return usd, tokens
+}
+
+// tokensOf converts a provider's inclusive counts into exclusive ones: input without cache, output without reasoning.
+func tokensOf(u llm.Usage) session.Tokens {
 	return session.Tokens{
 		Input:  max(0, u.Input-u.CacheRead-u.CacheWrite),
 		Output: max(0, u.Output-u.Reasoning), Reasoning: max(0, u.Reasoning),

@@ -14,7 +14,7 @@ type Config struct {
 	Model     session.ModelRef
 	ParentID  session.MessageID    // the prompt that the turn answers
 	Prefix    *session.CachePrefix // of the request; nil if none was sent
-	Cost      func(llm.Usage) session.USD
+	Cost      func(llm.Usage) (cost session.USD, known bool)
 	// ToolName returns the name of the local tool that a call means; nil keeps the name.
 	ToolName func(name string) string
 	// NoPause makes an answer that its provider paused end instead of calling for another turn.

@@ -179,10 +179,8 @@ func (r *Recorder) recordFinish(ev llm.Finish) error {
 
 // SetFinish sets how the answer ended and what it used. A failed stream may report its usage in its error.
 func (r *Recorder) SetFinish(finish string, u llm.Usage) {
-	r.answer = &session.Answer{Finish: finish, Tokens: TokensOf(u), Usage: u.Raw}
-	if r.config.Cost != nil {
-		r.answer.Cost = r.config.Cost(u)
-	}
+	r.answer = &session.Answer{Finish: finish, Usage: u.Raw}
+	r.answer.Cost, r.answer.Tokens = PriceOf(r.config.Cost, u)
 }
 
 // newViolation returns the failure of a stream that breaks the protocol.

@@ -65,9 +65,7 @@ func (q Request) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
 	if a == nil {
 		a = &session.Asked{Model: q.Model.Ref}
 	}
-	a.Tokens = a.Tokens.Add(record.TokensOf(*u))
-	if q.Model.Cost != nil {
-		a.Cost += q.Model.Cost(*u)
-	}
+	cost, tokens := record.PriceOf(q.Model.Cost, *u)
+	a.Cost, a.Tokens = a.Cost+cost, a.Tokens.Add(tokens)
 	return a
 }

@@ -33,3 +33,32 @@ func TestCredits(t *testing.T) {
 		}
 	}
 }
+
+// What a gateway says that it charges, in dollars, goes with the usage.
+func TestCharge(t *testing.T) {
+	for members, want := range map[string]int64{
+		`"cost":0.00566`:           5_660_000_000,
+		`"cost":0`:                 0,
+		`"estimated_cost":1.5e-05`: 15_000_000,
+		`"cost":0.001,"is_byok":true,"cost_details":{"upstream_inference_cost":0.02}`:    21_000_000_000,
+		`"cost":0.001,"is_byok":false,"cost_details":{"upstream_inference_cost":0.0009}`: 1_000_000_000,
+		`"cost":0.001,"is_byok":true`: -1, `"cost":-1`: -1, `"cost":"1"`: -1, `"cost":{"total_cost":1}`: -1,
+		`"cost":1e300`: -1, `"cost":null`: -1, `"total_tokens":2`: -1,
+	} {
+		body := stream(says(`{"content":"hi"}`), ends("stop"),
+			`{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,`+members+`}}`)
+		for e, err := range (openaichat.Dialect{}).Decode("", strings.NewReader(body)) {
+			f, ok := e.(llm.Finish)
+			if err != nil || !ok {
+				continue
+			}
+			got := int64(-1)
+			if f.Usage.Billed != nil {
+				got = *f.Usage.Billed
+			}
+			if got != want || f.Usage.Input != 1 {
+				t.Errorf("%s: %d pico-dollars, want %d", members, got, want)
+			}
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package openaichat
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -16,6 +18,7 @@ type usage struct {
 	CacheHit   jsontext.Value `json:"prompt_cache_hit_tokens"` // DeepSeek
 	Cached     jsontext.Value `json:"cached_tokens"`           // Together, Moonshot
 	Reasoning  jsontext.Value `json:"reasoning_tokens"`        // some gateways
+	wire.Charge
 }
 
 type usageDetails struct {
@@ -42,7 +45,7 @@ func (t *turn) updateUsage(c *chunk) {
 		return
 	}
 	u := parseUsage(raw)
-	u.Billed = t.billed
+	u.Billed = cmp.Or(t.billed, u.Billed)
 	if u.Input == 0 && u.Output == 0 && t.usage.Raw != nil {
 		return
 	}
@@ -61,6 +64,7 @@ func parseUsage(raw jsontext.Value) llm.Usage {
 		wire.ParseTokenCount(u.In.Cached), wire.ParseTokenCount(u.CacheHit), wire.ParseTokenCount(u.Cached),
 	)
 	out.CacheWrite = wire.ParseTokenCount(u.In.CacheWrite)
+	out.Billed = u.Charge.Parse()
 	said := out.Total == out.Input+out.Output
 	if out.Reasoning > 0 && out.Total == out.Input+out.Output+out.Reasoning || said && out.Reasoning > out.Output {
 		out.Output += out.Reasoning // xAI counts reasoning beside the completion, and so does Vercel for Gemini

@@ -69,6 +69,7 @@ type Model struct {
 	schemaSupport llm.SchemaSupport
 	// hostedExclusive reports that hosted tools cannot be combined with other tools.
 	hostedExclusive bool
+	reportsCharge   bool
 	credential      Credential
 	headers         http.Header
 	client          *http.Client
@@ -119,7 +120,9 @@ func New(c Config) (*Model, error) {
 	m := &Model{
 		protocol: protocol, rules: facts, host: base.Host, query: base.RawQuery, deployments: c.Vendor.Deployments,
 		scheme: c.Vendor.Scheme, schemaSupport: schemaSupport(c.Vendor, c.Facts),
-		hostedExclusive: c.Vendor.HostedExclusive(c.Facts.ModelID), credential: c.Credential, headers: http.Header{},
+		hostedExclusive: c.Vendor.HostedExclusive(
+			c.Facts.ModelID,
+		), reportsCharge: c.Vendor.Dialect.Router, credential: c.Credential, headers: http.Header{},
 		client: &http.Client{Transport: transport, CheckRedirect: SameOrigin},
 	}
 	for _, headers := range []map[string]string{facts.headers, c.Vendor.Headers, c.Headers} {
@@ -145,6 +148,9 @@ func (m *Model) SupportsSchema(schema jsontext.Value) bool {
 
 // HostedExclusive reports whether the vendor's hosted tools cannot be combined with other tools.
 func (m *Model) HostedExclusive() bool { return m.hostedExclusive }
+
+// ReportsCharge reports whether the vendor says with each answer what it cost.
+func (m *Model) ReportsCharge() bool { return m.reportsCharge }
 
 // needsKey reports whether host is the address of a vendor in the table. A server of the user may work without a key.
 func needsKey(id, host string) bool {
@@ -355,7 +361,14 @@ func collectSecrets(sent http.Header, req *llm.Request) []string {
 	for name, values := range sent {
 		name = strings.ToLower(name)
 		if slices.ContainsFunc(
-			[]string{"auth", "key", "token", "secret", "cookie"}, func(w string) bool { return strings.Contains(name, w) },
+			[]string{
+				"auth",
+				"key",
+				"token",
+				"secret",
+				"cookie",
+			},
+			func(w string) bool { return strings.Contains(name, w) },
 		) {
 			for _, v := range values {
 				add(v)

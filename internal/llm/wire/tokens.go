@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,6 +19,45 @@ func ParseCredits(v jsontext.Value) *int64 {
 	}
 	billed := int64(n * 10)
 	return &billed
+}
+
+// Charge is what gateways such as OpenRouter report of the price of an answer, in dollars, as members of its usage.
+type Charge struct {
+	Cost      jsontext.Value `json:"cost"`
+	Estimated jsontext.Value `json:"estimated_cost"` // Deep Infra
+	OwnKey    bool           `json:"is_byok"`        // Cost is the gateway's fee; the vendor charges the user's own key
+	Details   struct {
+		Upstream jsontext.Value `json:"upstream_inference_cost"`
+	} `json:"cost_details"`
+}
+
+// Parse returns the charge in pico-dollars; nil if it is not reported.
+func (c Charge) Parse() *int64 {
+	cost, ok := parseDollars(c.Cost)
+	if !ok {
+		if cost, ok = parseDollars(c.Estimated); !ok {
+			return nil
+		}
+	}
+	if c.OwnKey {
+		upstream, ok := parseDollars(c.Details.Upstream)
+		if !ok {
+			return nil // the fee alone is not the cost
+		}
+		cost += upstream
+	}
+	return &cost
+}
+
+// maxCharge is more dollars than one answer can cost; a larger number is invalid.
+const maxCharge = 1_000_000
+
+func parseDollars(v jsontext.Value) (pico int64, ok bool) {
+	f, err := strconv.ParseFloat(string(v), 64)
+	if v.Kind() != '0' || err != nil || !(f >= 0 && f <= maxCharge) {
+		return 0, false
+	}
+	return int64(math.Round(f * 1e12)), true
 }
 
 // maxTokens is more than any provider can count in one answer; a larger number is invalid.

@@ -35,7 +35,7 @@ func CheckContentType(r *http.Request) error {
 }
 
 // DecodeBody reads the body into out, a pointer. It ignores unknown members, as OpenCode does, and refuses duplicate
-// members and members that differ from a known one only in case.
+// members, members that differ from a known one only in case, and what an Exact type refuses.
 func DecodeBody(r *http.Request, out any) error {
 	body, err := readBody(r)
 	if err != nil {
@@ -54,8 +54,8 @@ func DecodeBody(r *http.Request, out any) error {
 	if err := json.Unmarshal(body, out); err != nil {
 		return decodeError(err)
 	}
-	if field, meant := findMisspelled(t, body); field != "" {
-		return NewInvalid("body", field, "%s is unknown; upper and lower case count: did you mean %s?", field, meant)
+	if field, problem := findWrongMember(t, body); problem != "" {
+		return NewInvalid("body", field, "%s %s", field, problem)
 	}
 	return nil
 }

@@ -3,40 +3,63 @@ package httpio
 import (
 	"bytes"
 	"iter"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// findMisspelled finds a member of the body that differs from a field of t only in case: decoding would ignore it,
-// although the client meant the field. Other unknown members are ignored, as in OpenCode.
-func findMisspelled(t reflect.Type, body jsontext.Value) (path, meant string) {
+// Exact is implemented by types whose unknown and missing members are refused, because ignoring one would do the
+// opposite of what the client meant, such as lifting a limit. Members with omitzero may be missing.
+type Exact interface{ RefusesUnknownMembers() }
+
+// findWrongMember finds a member of the body that differs from a field of t only in case: decoding would ignore it,
+// although the client meant the field. Other unknown members are ignored, as in OpenCode, except in Exact types.
+// problem says what is wrong with the member at path; it is "" if nothing is.
+func findWrongMember(t reflect.Type, body jsontext.Value) (path, problem string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch {
 	case t.Kind() == reflect.Struct && body.Kind() == '{':
-		fields := jsonFields(t)
-		for name, value := range listMembers(body) {
-			field, known := fields[name]
-			switch {
-			case !known:
-				if meant := findFoldedName(name, fields); meant != "" {
-					return Clip(name, 60), meant
-				}
-			case hasMembers(field):
-				if path, meant := findMisspelled(field, value); path != "" {
-					return name + joinPath(path), meant
-				}
-			}
-		}
+		return findWrongField(t, body)
 	case t.Kind() == reflect.Slice && body.Kind() == '[':
 		for index, value := range listMembers(body) {
-			if path, meant := findMisspelled(t.Elem(), value); path != "" {
-				return "[" + index + "]" + joinPath(path), meant
+			if path, problem := findWrongMember(t.Elem(), value); problem != "" {
+				return "[" + index + "]" + joinPath(path), problem
 			}
+		}
+	}
+	return "", ""
+}
+
+func findWrongField(t reflect.Type, body jsontext.Value) (path, problem string) {
+	fields := jsonFields(t)
+	exact, seen := t.Implements(reflect.TypeFor[Exact]()), map[string]bool{}
+	for name, value := range listMembers(body) {
+		field, known := fields[name]
+		seen[name] = true
+		switch {
+		case !known:
+			if meant := findFoldedName(name, fields); meant != "" {
+				return Clip(name, 60), "is unknown; upper and lower case count: did you mean " + meant + "?"
+			}
+			if exact {
+				return Clip(name, 60), "is unknown; want " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
+			}
+		case hasMembers(field):
+			if path, problem := findWrongMember(field, value); problem != "" {
+				return name + joinPath(path), problem
+			}
+		}
+	}
+	for i := range t.NumField() {
+		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if exact && !strings.Contains(options, "omitzero") && !seen[name] {
+			return name, "is missing"
 		}
 	}
 	return "", ""

@@ -110,6 +110,7 @@ func (d *deps) listAdditionalOperations() []operation.Operation {
 		operation.New("prompt POST "+sessionPath+"/job/{jobID}/cancel", "", jobs.cancel),
 		operation.New("read GET "+sessionPath+"/status", "", sessions.getStatus),
 		operation.New("prompt POST "+sessionPath+"/resume", "", sessions.resume),
+		operation.New("read GET "+sessionPath+"/budget", "", sessions.getBudget),
 		operation.New("approve PUT "+sessionPath+"/budget", "", sessions.setBudget),
 		operation.New("read GET "+sessionPath+"/inbox", "", inbox.list),
 		operation.New("prompt PUT "+sessionPath+"/inbox", "", inbox.reorderPrompts),

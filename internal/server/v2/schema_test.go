@@ -49,6 +49,8 @@ func withoutAdditions(v any) {
 			if v["type"] == "text" {
 				remove("time", "providerMetadata")
 			}
+		case v["cache"] != nil && v["reasoning"] != nil: // counts of tokens
+			remove("unpriced")
 		case v["status"] != nil && v["input"] != nil: // a tool's state
 			remove("title", "attachments")
 		}

@@ -30,7 +30,7 @@ func publicSession(s *session.Session, all allFields) session.Session {
 	if !all {
 		c.Slug, c.Version, c.TitledBy, c.Sandbox, c.Metadata, c.Extra = "", "", "", "", nil, nil
 		c.Permission, c.Budget, c.Todos, c.Changes, c.Import = nil, nil, nil, nil, nil
-		c.Tokens.Total = 0
+		c.Tokens.Total, c.Tokens.Unpriced = 0, 0
 	}
 	return c
 }
@@ -157,6 +157,19 @@ func (h sessionHandlers) switchModel(
 
 func (h sessionHandlers) setBudget(ctx context.Context, in bodyOf[api.BudgetRequest]) (operation.None, error) {
 	return operation.None{}, httpio.WithPart("body", h.Commands.SetBudget(ctx, in.SessionID, in.Body.Budget))
+}
+
+// getBudget returns the budget with what counts against it.
+func (h sessionHandlers) getBudget(ctx context.Context, in sessionIn) (api.Data[api.SessionBudget], error) {
+	out, err := store.Query(ctx, h.Store, func(rd store.Reader) (out api.SessionBudget, err error) {
+		s, err := store.FindSession(rd, in.SessionID)
+		if err != nil {
+			return out, err
+		}
+		cost, tokens, err := store.SumDescendants(rd, s.ID)
+		return api.SessionBudget{Budget: s.Budget, Cost: s.Cost + cost, Tokens: s.Tokens.Add(tokens)}, err
+	})
+	return newData(out), err
 }
 
 // admitPrompt admits a prompt: the first step of docs/WALK.md.

@@ -100,7 +100,7 @@ func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model,
 	}
 	return &location.Model{
 		Ref: ref, Client: s.player, APIName: ref.ID,
-		Cost: func(u llm.Usage) session.USD { return session.USD(u.Input) * session.Dollar / 1_000_000 },
+		Cost: func(u llm.Usage) (session.USD, bool) { return session.USD(u.Input) * session.Dollar / 1_000_000, true },
 	}, nil
 }
 
