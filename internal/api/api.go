@@ -69,10 +69,17 @@ type Health struct {
 	Directory string              `json:"directory,omitzero"` // where sessions are made when a request names no location
 }
 
-// Active is a session that is at work.
+// Active is a session that is at work or, with all=1, that waits with work which a process left unfinished.
 type Active struct {
-	Type string `json:"type"` // "running"
+	Type      string `json:"type"`               // TypeRunning or TypeUnfinished
+	Directory string `json:"directory,omitzero"` // of an unfinished one
 }
+
+// The types of an Active.
+const (
+	TypeRunning    = "running"
+	TypeUnfinished = "unfinished"
+)
 
 // Status is what a session is doing: idle, queued, busy, retry, awaiting-permission or awaiting-answer. Next is the
 // time of the next attempt in milliseconds.

@@ -43,6 +43,7 @@ type PromptRequest struct {
 	Delivery session.Delivery  `json:"delivery,omitzero"` // steer by default
 	Resume   *bool             `json:"resume,omitzero"`   // false admits only and starts no work
 	Asks     session.AskPolicy `json:"asks,omitzero"`     // additive
+	Recovery session.Recovery  `json:"recovery,omitzero"` // likewise
 }
 
 // AgentRequest selects an agent.

@@ -152,7 +152,7 @@ func (c *Client) Resume(ctx context.Context, id session.ID) error {
 	return c.change(ctx, http.MethodPost, path("session", string(id), "resume"), nil)
 }
 
-// Active returns the sessions that are at work in the server's process.
+// Active returns the sessions that are at work in the server's process, and those that wait with unfinished work.
 func (c *Client) Active(ctx context.Context) (map[session.ID]Active, error) {
 	out, err := get[Data[map[session.ID]Active]](ctx, c, path("session", "active"), nil)
 	return out.Data, err

@@ -40,7 +40,7 @@ var floors = []struct {
 	{
 		3,
 		loopKind,
-		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/title",
+		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/slot engine/title",
 	},
 	{
 		4,
@@ -141,6 +141,7 @@ var sameFloor = []edge{
 	{"engine/ask", "engine/location", "the rules for an ask are those of its location"},
 	{"engine", "engine/location", "a turn reads the scope of its location"},
 	{"engine", "engine/retry", "a failed turn is retried within limits"},
+	{"engine", "engine/slot", "sessions and calls run within limits"},
 	{"engine", "engine/title", "a session is named beside its first turn"},
 	{"engine/title", "engine/retry", "generating a title is retried as a turn is"},
 	{"engine/title", "engine/cause", "generating a title stops for the causes of other work"},

@@ -17,7 +17,6 @@ func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *ap
 	if err != nil {
 		return err
 	}
-	o.Passive = true
 	t := &reconnectTransport{host: a.Host, options: o}
 	conn, err := t.connect(ctx)
 	if err != nil {
@@ -33,8 +32,8 @@ func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *ap
 	return f(ctx, &c)
 }
 
-// CloseConnection closes the connection. If this process owns the store and finishes other sessions' work first, it
-// says so once; a signal leaves that work to the next owner.
+// CloseConnection closes the connection. If this process owns the store and waits for sessions at work first, it says
+// so once; a signal stops them.
 func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note func(string)) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
@@ -49,7 +48,8 @@ func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note
 		case <-slow:
 			if leave == nil {
 				note(
-					"this process is finishing work of other sessions (for up to 30s); press Ctrl-C to leave it to the next cairn",
+					"this process waits up to 30s for sessions that are still working, then stops them; " +
+						"press Ctrl-C to stop them now",
 				)
 			}
 		case <-asked:

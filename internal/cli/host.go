@@ -80,7 +80,6 @@ type Options struct {
 	Replay  string              // cassette to answer provider requests from; "" none
 	Trust   string              // a word for trust.Judge: a hash, "none", or "" for what is kept
 	Sandbox session.SandboxMode // of sessions that begin in this process, at least
-	Passive bool                // the command looks or changes something small: an owner starts no work that was left over
 	Note    func(string)        // reports what the command waits for; may be nil
 }
 

@@ -161,7 +161,7 @@ func (w *world) pending(ctx context.Context, c *child, a *answered) (session.Ask
 		if err != nil {
 			return "", false
 		}
-		if _, busy := active[a.session]; busy {
+		if active[a.session].Type == api.TypeRunning {
 			idle = 0
 		} else {
 			idle++

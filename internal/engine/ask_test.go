@@ -51,7 +51,7 @@ func TestExternalAskRunsNoCall(t *testing.T) {
 			t.Fatal(effect, err)
 		}
 		w.kill(false)
-		if err := w.engine.Recover(t.Context()); err != nil {
+		if _, err := w.engine.Recover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

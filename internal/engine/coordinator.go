@@ -34,6 +34,7 @@ type force int
 
 const (
 	unforced  force = iota // nothing
+	repaired               // end what an earlier process left open, and resume nothing
 	restarted              // resume the turns that were cut off, as after a restart
 	forced                 // one turn on the history as it is
 )

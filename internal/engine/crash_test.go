@@ -157,7 +157,7 @@ func crash(t *testing.T, at fault.Name, spec string, power bool) int64 {
 	if after := pendingAsks(t, w); !power && !slices.Equal(before, after) {
 		t.Errorf("the asks %v are %v after the restart", before, after)
 	}
-	if err := w.engine.Recover(t.Context()); err != nil {
+	if _, err := w.engine.Recover(t.Context()); err != nil {
 		t.Fatal("recover:", err)
 	}
 	c.live(t.Context(), w.engine)

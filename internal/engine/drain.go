@@ -4,18 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // drain is what the coordinator runs: it waits for a slot, then works until nothing is left to do.
 func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 	d := &drain{engine: e, id: id, started: e.journal.Now(), cutBy: cutByRestart}
-	d.slot.pool = e.sessionSlots
+	d.slot.Pool = e.sessionSlots
 	if err := d.slot.Acquire(ctx, d.reportQueued); err != nil {
 		return d.exit(ctx, context.Cause(ctx))
 	}
@@ -27,13 +25,19 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 	return err
 }
 
-// run settles what was left open, then promotes prompts and takes turns until nothing is left to do.
+// run settles what was left open, then promotes prompts and takes turns until nothing is left to do. With repaired it
+// stops there.
 func (d *drain) run(ctx context.Context, f force) error {
 	v, err := d.readStart(context.WithoutCancel(ctx), f)
 	if err != nil || (f == unforced && v.next == "") {
 		return err
 	}
 	d.engine.statuses.Set(d.id, Status{Type: StatusBusy})
+	if f == repaired {
+		d.keepAsks = true
+		_, err := d.closeOpen(ctx, v, v.history.OpenTurns())
+		return err
+	}
 	if f, err = d.recover(ctx, f, v); err != nil {
 		return d.exit(ctx, err)
 	}
@@ -97,24 +101,4 @@ func (d *drain) exit(ctx context.Context, err error) error {
 	e := ending{state: halted, failure: session.Fail(session.ReasonAborted, "the user interrupted the session"), err: err}
 	_, err = d.recordEnding(clean, nil, e)
 	return err
-}
-
-// Recover wakes every session whose work an earlier process left unfinished. It returns when all are woken; their
-// drains resume the work.
-func (e *Engine) Recover(ctx context.Context) error {
-	var ids []session.ID
-	err := e.journal.Store.View(ctx, func(r store.Reader) (err error) {
-		ids, err = r.Unfinished(0)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("find unfinished sessions: %w", err)
-	}
-	if err := e.Asks.DropEndedApprovals(ctx); err != nil {
-		return fmt.Errorf("remove approvals of earlier processes: %w", err)
-	}
-	for _, id := range ids {
-		e.coordinator.wake(id, restarted)
-	}
-	return nil
 }

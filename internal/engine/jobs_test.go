@@ -121,7 +121,7 @@ func TestJobsOfAKilledProcess(t *testing.T) {
 		if all, err := jobs.List(t.Context()); err != nil || len(all) != 1 || all[0].Status != session.JobInterrupted {
 			t.Errorf("%+v %v", all, err)
 		}
-		if err := w.engine.Recover(t.Context()); err != nil {
+		if _, err := w.engine.Recover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {

@@ -27,7 +27,9 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 		n = len(ins)
 		drafts := make([]eventlog.Draft, 0, len(ins)+2)
 		for _, in := range ins {
-			e := &session.Prompted{MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks}
+			e := &session.Prompted{
+				MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks, Recovery: in.Recovery,
+			}
 			e.Timestamp = in.TimeCreated
 			drafts = append(drafts, eventlog.Draft{Data: e})
 		}

@@ -84,7 +84,11 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 		model: &location.Model{Ref: a.Model}, history: h,
 	}
 	t := d.reopenTurn(in, a.ID, v.answer)
-	if len(v.waiting) == 0 || v.answer == nil || ctx.Err() != nil {
+	isResumable := len(v.waiting) > 0 && v.answer != nil
+	if isResumable && d.keepAsks {
+		return nil
+	}
+	if !isResumable || ctx.Err() != nil {
 		return d.abandonTurn(clean, t, a, v)
 	}
 	scope, release, err := d.engine.locations.Scope(ctx, v.session.Location)

@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 var update = flag.Bool("update", false, "write what the scenarios show as what they must show")
@@ -290,7 +291,7 @@ func (p *player) command(f []string) {
 		}
 		_, err := e.Commands.CreateSession(ctx, r)
 		p.report(err)
-	case "prompt": // [queue] [hold] [asks=POLICY] [id=MSG] [format=SCHEMA] [retries=N] [system=TEXT] TEXT
+	case "prompt": // [queue] [hold] [pause] [asks=POLICY] [id=MSG] [format=SCHEMA] [retries=N] [system=TEXT] TEXT
 		r := command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
 		for _, o := range args[:len(args)-1] {
 			k, v, _ := strings.Cut(o, "=")
@@ -299,6 +300,8 @@ func (p *player) command(f []string) {
 				r.Delivery = session.Queue
 			case "hold":
 				r.Hold = true
+			case "pause":
+				r.Recovery = session.RecoveryPause
 			case "asks":
 				r.Asks = session.AskPolicy(v)
 			case "id":
@@ -403,6 +406,14 @@ func (p *player) command(f []string) {
 	case "status":
 		s := e.Status(id)
 		fmt.Fprintf(&p.out, "  status %s attempt=%d\n", s.Type, s.Attempt)
+	case "rule": // ACTION RESOURCE EFFECT: a rule that the user adds to the configuration
+		p.w.mu.Lock()
+		p.setup(f)
+		p.w.mu.Unlock()
+	case "drop-tools": // as if the project configured none
+		p.w.mu.Lock()
+		p.w.tools = tool.NewRegistry(tool.Config{})
+		p.w.mu.Unlock()
 	case "drop-agent":
 		p.w.mu.Lock()
 		delete(p.w.agents, args[0])
@@ -448,7 +459,13 @@ func (p *player) command(f []string) {
 		p.w.close(p.t)
 		p.w.start()
 	case "recover":
-		p.report(p.w.engine.Recover(ctx))
+		left, err := p.w.engine.Recover(ctx)
+		p.report(err)
+		for _, l := range left {
+			if l.Recovery == session.RecoveryPause {
+				fmt.Fprintf(&p.out, "  %s waits\n", l.SessionID)
+			}
+		}
 	case "effects":
 		fmt.Fprintf(&p.out, "  effects %v\n", p.w.effects)
 	default:

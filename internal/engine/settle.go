@@ -38,7 +38,7 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 	)
 	for _, c := range t.calls {
 		c.asks = ask.NewAskingCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
-		previous = c.asks
+		c.asks.Resumed, previous = t.reopened, c.asks
 		release, err := t.acquireSlots(ctx, pool, c) // in the order of the calls
 		t.engine.statuses.AddCalls(t.id, 1)
 		wg.Go(func() {
@@ -64,7 +64,7 @@ func (t *turn) acquireSlots(ctx context.Context, pool *semaphore.Weighted, c *to
 	if err := pool.Acquire(ctx, 1); err != nil {
 		return func() {}, err
 	}
-	c.slot.pool = t.engine.toolSlots
+	c.slot.Pool = t.engine.toolSlots
 	err = c.slot.Acquire(ctx, func() {})
 	return func() { c.slot.Release(); pool.Release(1) }, err
 }
@@ -93,6 +93,13 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	drafts := eventlog.NewDrafts(t.recorder.SettledEvent(c.call, s))
 	if s.Error == nil && s.Output.Todos != nil {
 		drafts = eventlog.NewDrafts(&session.TodosSet{Todos: s.Output.Todos}, drafts[0].Data)
+	}
+	if t.reopened {
+		replies, err := t.engine.Asks.PendingReplies(context.WithoutCancel(ctx), t.newAsker(c))
+		if err != nil {
+			return callOutcome{err: err}
+		}
+		drafts = append(replies, drafts...)
 	}
 	if len(t.calls) == 1 && out.declined == nil {
 		out.settled = drafts

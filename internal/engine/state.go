@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/slot"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -49,13 +50,15 @@ type Engine struct {
 type drain struct {
 	engine  *Engine
 	id      session.ID
-	slot    slot         // among the sessions that run
+	slot    slot.Slot    // among the sessions that run
 	step    int          // number of the next turn within the agent's steps; 1 after a promotion
 	started time.Time    // of the work on the newest input, for wall-clock budgets
 	retries retry.State  // attempts of the current turn
 	pauses  int          // answers in a row that their provider paused
 	worked  bool         // it took turns: after a store failure it resumes as after a restart
 	cutBy   interruption // what left the turns open that it finds open
+
+	keepAsks bool // turns whose calls wait for replies stay open
 }
 
 // interruption is what cut off the work that is resumed, in the words for each event that names it.
@@ -129,16 +132,17 @@ func (in *turnInput) requestInput() *history.Input {
 type turn struct {
 	engine   *Engine
 	id       session.ID
-	slot     *slot // of the drain
+	slot     *slot.Slot // of the drain
 	in       *turnInput
 	recorder *record.Recorder
 	calls    []*toolCall
+	reopened bool // an earlier process left it open
 }
 
 // toolCall is one local call of a turn while it settles.
 type toolCall struct {
 	call *record.Call
-	slot slot            // among the tool calls of the process
+	slot slot.Slot       // among the tool calls of the process
 	asks *ask.AskingCall // orders and tracks what the call asks
 }
 
@@ -160,7 +164,9 @@ func (d *drain) newTurn(in *turnInput, sent sentRequest) *turn {
 // reopenTurn returns a turn that was left open, with its answer if that was complete.
 func (d *drain) reopenTurn(in *turnInput, m session.MessageID, answer *session.Answer) *turn {
 	c := d.recorderConfig(in, sentRequest{})
-	return &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: record.ReopenTurn(c, m, answer)}
+	return &turn{
+		engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: record.ReopenTurn(c, m, answer), reopened: true,
+	}
 }
 
 // maxPauses is how often in a row a provider may pause its answer and continue it in another turn.

@@ -43,28 +43,46 @@ func TestSecondOpenIsClient(t *testing.T) {
 	}
 }
 
-// The next owner goes on with what a killed one left, but not to answer a question.
+// Commands that become the owner after a crash resume no work and ask no model; a server resumes it and says so.
 func TestOwnerDies(t *testing.T) {
 	home, v, id := killed(t)
+	close(v.released)
+	for range 2 {
+		c := open(t, optionsOf(home))
+		active, err := c.API.Active(t.Context())
+		if err != nil || active[id].Type != api.TypeUnfinished || active[id].Directory != optionsOf(home).Dir {
+			t.Errorf("a command works on %v, %v", active, err)
+		}
+		if _, err := c.API.Prompt(t.Context(), create(t, c, "Other"), say("hi")); err != nil {
+			t.Error(err)
+		}
+		closeIt(t, c)
+	}
+	if n := v.asked.Load(); n != 3 { // once before the crash
+		t.Fatalf("the vendor was asked %d times", n)
+	}
+	resumeByServer(t, home, v, id)
+}
+
+// resumeByServer starts a server and checks that it resumes the session, says so and asks the vendor once.
+func resumeByServer(t *testing.T, home string, v *vendor, id session.ID) {
+	t.Helper()
+	before := v.asked.Load()
 	o := optionsOf(home)
-	o.Passive = true
-	c := open(t, o)
-	active, err := c.API.Active(t.Context())
-	if err != nil || len(active) > 0 {
-		t.Errorf("a passive owner works on %v, %v", active, err)
+	notes := make(chan string, 4)
+	o.Note = func(text string) { notes <- text }
+	s := serve(t, o)
+	if note := <-notes; !strings.Contains(note, "resuming the session "+string(id)+" of "+o.Dir) {
+		t.Errorf("note %q", note)
+	}
+	c := open(t, optionsOf(home))
+	if got := answer(t, c, id); got != "Hello." || v.asked.Load() != before+1 {
+		t.Errorf("the answer is %q, the vendor was asked %d times", got, v.asked.Load())
 	}
 	closeIt(t, c)
-	if n := v.asked.Load(); n != 1 {
-		t.Fatalf("the vendor was asked %d times before anybody wanted to go on", n)
-	}
-	close(v.released)
-	c = open(t, optionsOf(home))
-	defer closeIt(t, c)
-	if got := answer(t, c, id); got != "Hello." {
-		t.Errorf("the answer is %q", got)
-	}
-	if n := v.asked.Load(); n != 2 {
-		t.Errorf("the vendor was asked %d times", n)
+	s.end()
+	if err := <-s.ended; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -92,7 +110,7 @@ func TestLinger(t *testing.T) {
 	}
 }
 
-// An owner that may not wait cuts the work, and the next one goes on.
+// An owner that may not wait cuts the work, and the next server goes on.
 func TestHandOver(t *testing.T) {
 	home, v := newHome(t)
 	owner := open(t, optionsOf(home))
@@ -104,11 +122,7 @@ func TestHandOver(t *testing.T) {
 		t.Error(err)
 	}
 	close(v.released)
-	next := open(t, optionsOf(home))
-	defer closeIt(t, next)
-	if got := answer(t, next, id); got != "Hello." || v.asked.Load() != 2 {
-		t.Errorf("the answer is %q, the vendor was asked %d times", got, v.asked.Load())
-	}
+	resumeByServer(t, home, v, id)
 }
 
 // An owner that does not answer is waited out.

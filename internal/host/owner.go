@@ -162,12 +162,27 @@ func newLogger(getenv func(string) string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// recover resumes the work that an earlier owner left unfinished. A damaged store is left alone.
-func (w *owner) recover(ctx context.Context) error {
+// recover resumes the work that an earlier owner left unfinished, and says so; what is to pause waits. A damaged store
+// is left alone.
+func (w *owner) recover(ctx context.Context, o cli.Options) error {
 	if w.store.DegradedError() != nil {
 		return nil
 	}
-	return w.engine.Recover(ctx)
+	const most = 10
+	left, err := w.engine.Recover(ctx)
+	for i, l := range left {
+		switch {
+		case i == most:
+			notify(o, fmt.Sprintf("%d more sessions were cut off; see cairn session list --all", len(left)-most))
+			return err
+		case l.Recovery == session.RecoveryPause:
+			notify(o, fmt.Sprintf("the session %s of %s was cut off and waits; to continue it: cairn attach -s %s",
+				l.SessionID, l.Directory, l.SessionID))
+		default:
+			notify(o, fmt.Sprintf("resuming the session %s of %s, which was cut off", l.SessionID, l.Directory))
+		}
+	}
+	return err
 }
 
 // close ends work so that the next owner can resume it, then streams, then the store, and releases the lease last.
@@ -198,4 +213,10 @@ func (w *owner) release() error {
 		errs = append(errs, w.lease.Release())
 	}
 	return errors.Join(errs...)
+}
+
+func notify(o cli.Options, text string) {
+	if o.Note != nil {
+		o.Note(text)
+	}
 }

@@ -36,9 +36,9 @@ type ownerServer struct {
 	socket string // path; "" if the disk is unwritable
 }
 
-// startOwnerServer opens the owner behind a lease, listens, announces the address, and resumes unfinished work.
-// Without a lease, because the disk is unwritable, everything is read-only. Without an address it listens on the Unix
-// socket only.
+// startOwnerServer opens the owner behind a lease, listens and announces the address. Without a lease, because the disk
+// is unwritable, everything is read-only. With an address, as a server, it resumes unfinished work; without one it
+// listens on the Unix socket only.
 func startOwnerServer(
 	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.ServeOptions, at *listenAddress,
 ) (*ownerServer, error) {
@@ -50,9 +50,10 @@ func startOwnerServer(
 	if err := r.listen(ctx, o, at); err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
-	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work.
-	if !o.Passive {
-		err = w.recover(ctx)
+	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work. A command
+	// resumes none: it would cut it off again when it ends.
+	if at != nil {
+		err = w.recover(ctx, o.Options)
 	}
 	go func() { r.served <- r.server.Serve() }() // ends with Shutdown
 	if err != nil {

@@ -150,12 +150,6 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	return server.New(c)
 }
 
-func notify(o cli.Options, text string) {
-	if o.Note != nil {
-		o.Note(text)
-	}
-}
-
 // leasePollInterval is how often a relay tries to get the lease. One attempt opens a file and locks it.
 const leasePollInterval = 250 * time.Millisecond
 

@@ -43,6 +43,7 @@ func insertAdmitted(tx store.Tx, e session.Event, d *session.PromptAdmitted) err
 	return tx.PutInput(&session.Input{
 		AdmittedSeq: e.Seq, ID: d.MessageID, SessionID: e.SessionID, Prompt: d.Prompt, Delivery: d.Delivery,
 		TimeCreated: d.Timestamp, Order: e.Seq, Asks: d.Asks, Hold: d.Hold,
+		Recovery: d.Recovery,
 	})
 }
 
@@ -69,6 +70,7 @@ func promoteInput(tx store.Tx, e session.Event, d *session.Prompted) error {
 		return tx.PutInput(&session.Input{
 			AdmittedSeq: seq, PromotedSeq: &seq, ID: d.MessageID, SessionID: e.SessionID, Prompt: d.Prompt,
 			Delivery: d.Delivery, TimeCreated: d.Timestamp, Order: seq, Asks: d.Asks,
+			Recovery: d.Recovery,
 		})
 	}
 	if in.PromotedSeq != nil || in.SessionID != e.SessionID || in.Delivery != d.Delivery || !samePrompt(

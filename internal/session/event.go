@@ -200,6 +200,7 @@ type (
 		Delivery  Delivery  `json:"delivery"`
 		Asks      AskPolicy `json:"asks,omitzero"`
 		Hold      bool      `json:"hold,omitzero"`
+		Recovery  Recovery  `json:"recovery,omitzero"`
 	}
 	// Prompted promotes a prompt from the inbox to the history. Its Timestamp is the time of admission.
 	Prompted struct {
@@ -208,6 +209,7 @@ type (
 		Prompt    Prompt    `json:"prompt"`
 		Delivery  Delivery  `json:"delivery"`
 		Asks      AskPolicy `json:"asks,omitzero"`
+		Recovery  Recovery  `json:"recovery,omitzero"`
 	}
 	// InputWithdrawn removes a pending prompt from the inbox.
 	InputWithdrawn struct {
@@ -380,6 +382,7 @@ const (
 	ByPolicy    ReplyBy = "policy"    // the ask policy of the prompt
 	ByCascade   ReplyBy = "cascade"   // the reply to another ask
 	ByInterrupt ReplyBy = "interrupt" // the end of the work that asked
+	ByRule      ReplyBy = "rule"      // a rule or approval that came later, or the call of a later process
 )
 
 // Unknown is an event of a kind or version that this build does not know. It is kept verbatim and changes nothing.

@@ -117,7 +117,18 @@ type Input struct {
 	Order int64     `json:"order,omitzero"` // rank among the pending; the admitted seq until it is reordered
 	Asks  AskPolicy `json:"asks,omitzero"`
 	Hold  bool      `json:"hold,omitzero"`
+
+	Recovery Recovery `json:"recovery,omitzero"`
 }
+
+// Recovery is what becomes of the work on a prompt that its process left unfinished.
+type Recovery string
+
+// The recoveries. Without one the work resumes.
+const (
+	RecoveryPause  Recovery = "pause"  // it waits until a person continues the session
+	RecoveryResume Recovery = "resume" // the next server resumes it
+)
 
 // AskPolicy is how asks of the work on a prompt are answered without a user: "" (wait for a reply), "deny", "allow",
 // "fail", or "wait:" and a duration after which it denies.

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -59,7 +60,11 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				case g.inv.IsOpenCode():
 					g.printOpenCodeSessionTable(list)
 				default:
-					g.listSessions(list, all)
+					active, err := c.Active(ctx)
+					if err != nil {
+						return err
+					}
+					g.listSessions(list, active, all)
 				}
 				return nil
 			})
@@ -84,7 +89,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 	return cmd
 }
 
-func (g sessionCommands) listSessions(list []*session.Session, all bool) {
+func (g sessionCommands) listSessions(list []*session.Session, active map[session.ID]api.Active, all bool) {
 	if len(list) == 0 {
 		where := "in " + g.inv.Dir
 		if all {
@@ -93,7 +98,8 @@ func (g sessionCommands) listSessions(list []*session.Session, all bool) {
 		g.inv.Err.Printf("No sessions %s. Start one with: cairn run \"…\"\n", where)
 		return
 	}
-	t := g.inv.NewTable("ID", "UPDATED", "COST", "TITLE")
+	states := map[string]string{api.TypeRunning: "at work", api.TypeUnfinished: "cut off"}
+	t := g.inv.NewTable("ID", "UPDATED", "STATE", "COST", "TITLE")
 	if all {
 		t.Head = append(t.Head, "DIRECTORY")
 	}
@@ -101,6 +107,7 @@ func (g sessionCommands) listSessions(list []*session.Session, all bool) {
 		row := []string{
 			string(s.ID),
 			term.FormatAge(s.Time.Updated),
+			cmp.Or(states[active[s.ID].Type], "idle"),
 			term.FormatCost(s.Cost, s.Tokens),
 			cli.SessionTitle(s),
 		}
@@ -137,7 +144,7 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, atWork := active[s.ID]
+				atWork := active[s.ID].Type == api.TypeRunning
 				(&transcript{out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork}).print(
 					s,
 					ms,

@@ -30,7 +30,7 @@ func TestCommands(t *testing.T) {
 		code cli.ExitCode
 		want string // of both outputs
 	}{
-		{"session list", cli.ExitOK, `(?m)^ID +UPDATED +COST +TITLE\nses_\w+ +just now +\$0.0001 +One$`},
+		{"session list", cli.ExitOK, `(?m)^ID +UPDATED +STATE +COST +TITLE\nses_\w+ +just now +idle +\$0.0001 +One$`},
 		{"session list --json", cli.ExitOK, `(?m)^\[\n  \{\n    "id": "ses_`},
 		{"session list --format json --max-count 1", cli.ExitOK, `(?m)^\[\n  \{\n    "id": "ses_\w+",\n    "title": "One",\n    "updated": \d+,\n    "created": \d+,\n    "projectId": "\w+",\n    "directory": ".+"\n  \}\n\]$`},
 		{"session list --format xml", cli.ExitUsage, `--format must be table or json, got "xml"`},

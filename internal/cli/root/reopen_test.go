@@ -207,7 +207,7 @@ func TestOthersWork(t *testing.T) {
 			if took := time.Since(start); took > 5*time.Second+300*time.Millisecond || o.code != 0 {
 				t.Errorf("%v: exit %d after %s", args, o.code, took)
 			}
-			if n := strings.Count(o.stderr.String(), "this process is finishing work of other sessions"); n != 1 {
+			if n := strings.Count(o.stderr.String(), "this process waits up to 30s for sessions"); n != 1 {
 				t.Errorf("%v: said %d times: %s", args, n, o.stderr.String())
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -453,7 +454,10 @@ func (t *conversation) sendPrompt(ctx context.Context, p session.Prompt) {
 	if t.model != nil {
 		p.Model = t.model
 	}
-	r := api.PromptRequest{ID: session.MessageID(t.ids.New(session.PrefixMessage)), Prompt: &p, Delivery: session.Steer}
+	r := api.PromptRequest{
+		ID: session.MessageID(t.ids.New(session.PrefixMessage)), Prompt: &p, Delivery: session.Steer,
+		Recovery: session.RecoveryPause,
+	}
 	if t.working {
 		r.Delivery = session.Queue
 	}
@@ -484,6 +488,18 @@ func (t *conversation) createSession(ctx context.Context) bool {
 	t.session, t.cursor, t.end = s, -1, -1
 	t.followSession(ctx)
 	return true
+}
+
+// describeLeft says what becomes of the session that works when its conversation is left; the command to return to it
+// follows. If this process owns the store, the work ends with it.
+func (t *conversation) describeLeft(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	if h, err := t.api.Health(ctx); err == nil && h.PID == os.Getpid() {
+		return fmt.Sprintf("session %s is still working in this process, which stops it after 30s: "+
+			"only cairn serve keeps sessions working. To continue it, run: ", t.session.ID)
+	}
+	return fmt.Sprintf("session %s is still working; to show it again, run: ", t.session.ID)
 }
 
 // onInterrupt withdraws what was queued here, and interrupts the session if it works on a prompt from here. It reports

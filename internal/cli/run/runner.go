@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ type runner struct {
 	headless     bool               // requests are denied because there is no terminal
 	terminalGone bool               // the terminal was closed
 
-	open        func(context.Context) (*cli.Connection, error) // nil: to the server of the plan, or the owner of the store
+	open        func(context.Context) (*cli.Connection, error) // nil: to the plan's server, or the owner of the store
 	conn        *cli.Connection
 	progress    *promptProgress     // nil until the prompt is admitted
 	located     bool                // the session is known to exist
@@ -39,6 +40,8 @@ type runner struct {
 	answers     []term.Answer       // not known to be delivered
 	noted       map[string]bool     // notes that are said once
 	settledAsks map[session.AskID]bool
+
+	notedUnfinished bool // the sessions that wait were named
 }
 
 // errTimeout is the cause with which --timeout ends waiting.
@@ -130,6 +133,9 @@ func (r *runner) openSession(ctx context.Context) (err error) {
 	if err == nil {
 		err = r.admitPrompt(ctx)
 	}
+	if err == nil && !r.plan.openCode {
+		r.noteUnfinished(ctx)
+	}
 	if r.progress == nil && !r.plan.existing && cli.CodeOf(err) == cli.ExitUsage {
 		return r.deleteSession(ctx, err)
 	}
@@ -139,6 +145,33 @@ func (r *runner) openSession(ctx context.Context) (err error) {
 		}
 	}
 	return err
+}
+
+// noteUnfinished names, once, the other sessions of the directory that wait with work which was cut off.
+func (r *runner) noteUnfinished(ctx context.Context) {
+	if r.notedUnfinished {
+		return
+	}
+	active, err := r.conn.API.Active(ctx)
+	if err != nil { // the run itself goes on
+		return
+	}
+	r.notedUnfinished = true
+	var ids []session.ID
+	for id, a := range active {
+		if a.Type == api.TypeUnfinished && a.Directory == r.plan.options.Dir && id != r.plan.id {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	slices.Sort(ids)
+	text := fmt.Sprintf("the session %s was cut off and waits; to continue it, run: cairn attach -s %s", ids[0], ids[0])
+	if len(ids) > 1 {
+		text += fmt.Sprintf(" (%d more: cairn session list)", len(ids)-1)
+	}
+	r.view.ShowNote(text)
 }
 
 // connect opens a connection to the server of the plan, or to the owner of the store on this machine.
@@ -338,7 +371,11 @@ func (r *runner) admitPrompt(ctx context.Context) error {
 }
 
 func (r *runner) promptRequest() api.PromptRequest {
-	return api.PromptRequest{ID: r.plan.message, Prompt: &r.plan.prompt, Delivery: r.plan.delivery, Asks: r.plan.asks}
+	p := api.PromptRequest{ID: r.plan.message, Prompt: &r.plan.prompt, Delivery: r.plan.delivery, Asks: r.plan.asks}
+	if r.app.Err.Terminal { // the person who sees it cut off decides
+		p.Recovery = session.RecoveryPause
+	}
+	return p
 }
 
 // showUpdate shows one update, if it belongs to the span.

@@ -32,15 +32,22 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 		return err
 	}
 	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command})
-	switch d.Effect {
-	case session.Deny:
-		return &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule, Reason: d.Reason}
-	case session.Allow:
-		return nil
+	var earlier *store.AskRow
+	if d.Effect == session.Ask || by.Call != nil && by.Call.Resumed {
+		if earlier, err = a.findEarlier(ctx, by, r.Action, r.Resources); err != nil {
+			return err
+		}
 	}
-	earlier, err := a.findEarlier(ctx, by, r.Action, r.Resources)
-	if err != nil {
-		return err
+	effect := d.Effect
+	if effect == session.Allow && earlier != nil && a.waiters.isExpected(earlier.ID) {
+		effect = session.Ask // the reply that resumed the call decides: it may be a rejection
+	}
+	switch effect {
+	case session.Deny:
+		denial := &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule, Reason: d.Reason}
+		return cmp.Or[error](a.settleByRule(ctx, earlier, session.ReplyReject), denial)
+	case session.Allow:
+		return a.settleByRule(ctx, earlier, session.ReplyOnce)
 	}
 	if earlier != nil && earlier.Reply != "" { // answered before a restart
 		return explainDenial(denialOf(*earlier), d)
@@ -57,6 +64,35 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	}
 	row, err := a.resolveAsk(ctx, by, w, earlier == nil)
 	return cmp.Or(err, explainDenial(denialOf(row), d))
+}
+
+// settleByRule settles an ask of an earlier process whose request the rules or approvals decide now, before the call
+// runs. A nil or answered ask needs nothing.
+func (a *Asks) settleByRule(ctx context.Context, earlier *store.AskRow, reply session.Reply) error {
+	if earlier == nil || earlier.Reply != "" {
+		return nil
+	}
+	fact := &session.PermissionReplied{
+		AskID: earlier.ID, Reply: reply, Message: "the rules or approvals decide it now", By: session.ByRule,
+	}
+	return a.journal.AppendFacts(context.WithoutCancel(ctx), earlier.SessionID, fact)
+}
+
+// PendingReplies returns what closes the asks that a call of an earlier process has left pending: they commit with the
+// outcome of the call, which did not ask again.
+func (a *Asks) PendingReplies(ctx context.Context, by Asker) (replies []eventlog.Draft, err error) {
+	err = a.journal.Store.View(ctx, func(r store.Reader) error {
+		asks, err := listEarlier(r, by)
+		for _, row := range asks {
+			if row.Reply == "" {
+				replies = append(replies, eventlog.Draft{Data: &session.PermissionReplied{
+					AskID: row.ID, Reply: session.ReplyReject, Message: "the call ended without it", By: session.ByRule,
+				}})
+			}
+		}
+		return err
+	})
+	return replies, err
 }
 
 // explainDenial adds to a rejection by a policy why the request asked.

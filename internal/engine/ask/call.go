@@ -14,6 +14,7 @@ type AskingCall struct {
 	MessageID session.MessageID
 	ID        string
 	PartID    session.PartID
+	Resumed   bool // an earlier process began the call, and may have left asks
 
 	previous *AskingCall   // of the same step; nil for the first
 	released chan struct{} // closed once the next call may ask

@@ -67,6 +67,13 @@ func (ws *waiters) expectArrival(id session.AskID) <-chan struct{} {
 	return ws.arrival[id]
 }
 
+// isExpected reports whether a reply waits for a waiter for the ask.
+func (ws *waiters) isExpected(id session.AskID) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.arrival[id] != nil
+}
+
 func (ws *waiters) cancelArrival(id session.AskID) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

@@ -81,6 +81,7 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 		}
 		return eventlog.NewDrafts(&session.PromptAdmitted{
 			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,
+			Recovery: r.Recovery,
 		}), fault.Point(ctx, fault.AdmitPreCommit)
 	})
 	if err != nil || earlier != nil {
@@ -90,5 +91,6 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 	return &session.Input{
 		AdmittedSeq: ev.Seq, ID: r.ID, SessionID: r.SessionID, Prompt: r.Prompt, Delivery: r.Delivery,
 		TimeCreated: ev.Data.Stamp().Timestamp, Order: ev.Seq, Asks: r.Asks, Hold: r.Hold,
+		Recovery: r.Recovery,
 	}, nil
 }

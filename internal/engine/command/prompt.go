@@ -32,6 +32,7 @@ type PromptRequest struct {
 	Prompt    session.Prompt
 	Delivery  session.Delivery // "" is steer
 	Hold      bool             // admit only: start no work (resume=false)
+	Recovery  session.Recovery // "" is resume
 	Asks      session.AskPolicy
 	Named     bool   // resolve the agent and the model now, also where the prompt leaves them open
 	Variant   string // with Named: of the model; "" keeps that of the agent or of the named model
@@ -56,6 +57,10 @@ func (c *Commands) checkPrompt(r *PromptRequest) error {
 	}
 	if _, err := ask.ParsePolicy(r.Asks); err != nil {
 		return err
+	}
+	if r.Recovery != "" && r.Recovery != session.RecoveryPause && r.Recovery != session.RecoveryResume {
+		return session.Errorf(session.CodeInvalid, "recovery must be %q or %q, got %q",
+			session.RecoveryPause, session.RecoveryResume, r.Recovery).At("recovery")
 	}
 	p := &r.Prompt
 	hasText := strings.TrimSpace(p.Text) != ""

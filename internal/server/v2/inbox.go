@@ -17,7 +17,7 @@ type inboxHandlers struct{ *deps }
 func publicInput(i *session.Input, all allFields) session.Input {
 	c := *i
 	if !all {
-		c.Order, c.Asks, c.Hold = 0, "", false
+		c.Order, c.Asks, c.Hold, c.Recovery = 0, "", false, ""
 	}
 	return c
 }

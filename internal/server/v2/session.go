@@ -185,7 +185,7 @@ func (h sessionHandlers) admitPrompt(ctx context.Context, in struct {
 	}
 	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
 		SessionID: in.SessionID, ID: b.ID, Prompt: *b.Prompt, Delivery: b.Delivery, Asks: b.Asks,
-		Hold: b.Resume != nil && !*b.Resume, ReadFiles: h.attachFiles,
+		Hold: b.Resume != nil && !*b.Resume, Recovery: b.Recovery, ReadFiles: h.attachFiles,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)
@@ -254,12 +254,32 @@ func (h sessionHandlers) runLong(
 	return operation.None{}, err
 }
 
-func (h sessionHandlers) listActive(context.Context, struct{}) (api.Data[map[session.ID]api.Active], error) {
+func (h sessionHandlers) listActive(
+	ctx context.Context, in struct {
+		All allFields `query:"all"`
+	},
+) (api.Data[map[session.ID]api.Active], error) {
 	out := map[session.ID]api.Active{}
 	for _, id := range h.Runs.Active() {
-		out[id] = api.Active{Type: "running"}
+		out[id] = api.Active{Type: api.TypeRunning}
 	}
-	return newData(out), nil
+	if !in.All {
+		return newData(out), nil
+	}
+	err := h.Store.View(ctx, func(r store.Reader) error {
+		ids, err := r.Unfinished(0)
+		for _, id := range ids {
+			if _, isRunning := out[id]; isRunning || err != nil {
+				continue
+			}
+			var s *session.Session
+			if s, err = store.FindSession(r, id); err == nil {
+				out[id] = api.Active{Type: api.TypeUnfinished, Directory: s.Location.Directory}
+			}
+		}
+		return err
+	})
+	return newData(out), err
 }
 
 func (h sessionHandlers) getStatus(ctx context.Context, in sessionIn) (out api.Data[api.Status], err error) {

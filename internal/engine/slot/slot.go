@@ -1,4 +1,5 @@
-package engine
+// Package slot limits how many sessions and tool calls run at a time.
+package slot
 
 import (
 	"context"
@@ -7,13 +8,13 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// slot is one of the limited number of sessions (Limits.Sessions) or tool calls (Limits.Tools) that run at a time. A
-// holder that waits for people gives its slot up, so that an unanswered ask does not keep others from running.
+// Slot is one of the limited number of sessions or tool calls that run at a time. A holder that waits for
+// people gives its slot up, so that an unanswered ask does not keep others from running.
 //
 // A call reacquires its drain's slot before its own and releases its own first: a waiter for a drain's slot holds no
 // slot that another drain could wait for.
-type slot struct {
-	pool *semaphore.Weighted // nil: no limit
+type Slot struct {
+	Pool *semaphore.Weighted // nil: no limit
 
 	mu      sync.Mutex // guards the rest; held while the slot is acquired, so that acquire and release never cross
 	held    bool
@@ -21,42 +22,42 @@ type slot struct {
 }
 
 // Acquire waits for the slot until ctx ends. It calls onWait before it has to wait.
-func (s *slot) Acquire(ctx context.Context, onWait func()) error {
+func (s *Slot) Acquire(ctx context.Context, onWait func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.acquireLocked(ctx, onWait)
 }
 
-func (s *slot) acquireLocked(ctx context.Context, onWait func()) error {
-	if s.pool == nil || s.held {
+func (s *Slot) acquireLocked(ctx context.Context, onWait func()) error {
+	if s.Pool == nil || s.held {
 		return nil
 	}
-	if s.pool.TryAcquire(1) {
+	if s.Pool.TryAcquire(1) {
 		s.held = true
 		return nil
 	}
 	onWait()
-	err := s.pool.Acquire(ctx, 1)
+	err := s.Pool.Acquire(ctx, 1)
 	s.held = err == nil
 	return err
 }
 
 // Release gives the slot up. It does nothing if the slot is not held.
-func (s *slot) Release() {
+func (s *Slot) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.releaseLocked()
 }
 
-func (s *slot) releaseLocked() {
+func (s *Slot) releaseLocked() {
 	if s.held {
 		s.held = false
-		s.pool.Release(1)
+		s.Pool.Release(1)
 	}
 }
 
 // Yield gives the slot up while an ask waits, and then calls report. Several asks may wait at once.
-func (s *slot) Yield(report func()) {
+func (s *Slot) Yield(report func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting++
@@ -66,7 +67,7 @@ func (s *slot) Yield(report func()) {
 
 // EndYield ends one wait. The end of the last one reacquires the slot, unless ctx ends: recording an outcome needs no
 // slot. It calls onWait before it has to wait for the slot, and report at last.
-func (s *slot) EndYield(ctx context.Context, onWait, report func()) {
+func (s *Slot) EndYield(ctx context.Context, onWait, report func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting--; s.waiting > 0 {

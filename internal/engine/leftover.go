@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Leftover is a session whose work an earlier process left unfinished.
+type Leftover struct {
+	SessionID session.ID
+	Directory string
+	Recovery  session.Recovery // pause if its unfinished prompts, or one of them, are to wait for a person
+}
+
+// Recover resumes the sessions whose work an earlier process left unfinished, and returns them, least recently changed
+// first. Where the work is to pause it only ends what was left open: no model is asked and no tool runs until a
+// person continues the session, by a prompt or a reply. Recover returns when all are woken.
+//
+// Only a process that stays calls it: a command would cut the resumed work off again when it ends.
+func (e *Engine) Recover(ctx context.Context) (left []Leftover, err error) {
+	err = e.journal.Store.View(ctx, func(r store.Reader) error {
+		ids, err := r.Unfinished(0)
+		for _, id := range ids {
+			l, err := e.readLeftover(r, id)
+			if err != nil { // damaged: the others go on
+				e.logger.Error("read an unfinished session", "session", id, "error", err)
+				continue
+			}
+			left = append(left, l)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find unfinished sessions: %w", err)
+	}
+	if err := e.Asks.DropEndedApprovals(ctx); err != nil {
+		return nil, fmt.Errorf("remove approvals of earlier processes: %w", err)
+	}
+	for _, l := range left {
+		f := restarted
+		if l.Recovery == session.RecoveryPause {
+			f = repaired
+		}
+		e.coordinator.wake(l.SessionID, f)
+	}
+	return left, nil
+}
+
+// readLeftover decides by the prompts whose work is unfinished: the newest one of a history that needs a turn, and the
+// pending ones that start work.
+func (e *Engine) readLeftover(r store.Reader, id session.ID) (l Leftover, err error) {
+	s, err := store.FindSession(r, id)
+	if err != nil {
+		return l, err
+	}
+	l = Leftover{SessionID: id, Directory: s.Location.Directory, Recovery: session.RecoveryResume}
+	h, err := e.histories.readHistory(r, s)
+	if err != nil {
+		return l, err
+	}
+	unfinished, err := store.PendingInputs(r, id, "", 0)
+	if err != nil {
+		return l, err
+	}
+	if session.NextOf(h.Messages()).NeedsTurn() {
+		m, ok, err := store.NewestMessage(r, id, session.TypeUser)
+		if err != nil {
+			return l, err
+		}
+		if ok {
+			in, ok, err := store.FindInput(r, m.Meta().ID)
+			if err != nil {
+				return l, err
+			}
+			if ok {
+				unfinished = append(unfinished, in)
+			}
+		}
+	}
+	for _, in := range unfinished {
+		if in.StartsWork() && in.Recovery == session.RecoveryPause {
+			l.Recovery = session.RecoveryPause
+		}
+	}
+	return l, nil
+}
