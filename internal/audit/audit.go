@@ -37,12 +37,12 @@ type Kind string
 
 // The kinds of entries.
 const (
-	KindApproval Kind = "approval" // an ask was answered, or asks of a prompt were allowed in advance
+	KindApproval Kind = "approval" // an ask was answered, asks of a prompt were allowed in advance, or a user's command
 	KindRules    Kind = "rules"    // rules or a budget of a session, or a saved approval
 	KindTrust    Kind = "trust"
 	KindToken    Kind = "token"
 	KindLogin    Kind = "login"
-	KindSettings Kind = "settings" // configuration, keys and terminals, over HTTP
+	KindSettings Kind = "settings" // configuration, keys, terminals, projects and patches, over HTTP
 	KindRefused  Kind = "refused"  // how many callers were refused
 )
 

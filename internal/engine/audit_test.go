@@ -78,6 +78,8 @@ func TestApprovalsAreRecorded(t *testing.T) {
 		if err := w.engine.Asks.RevokeApproval(ctx, "psv_x"); err == nil {
 			t.Error("an unknown approval is revoked")
 		}
+		// The world has no shell; the entry comes first.
+		_, _ = w.engine.Commands.RunShell(ctx, command.ShellRequest{SessionID: "ses_a", Command: "rm -r x"})
 		prompt.Asks = "allow"
 		if _, err := w.engine.Commands.AdmitPrompt(ctx, prompt); err != nil {
 			t.Fatal(err)
@@ -89,7 +91,8 @@ func TestApprovalsAreRecorded(t *testing.T) {
 		want := []string{
 			"approval always (project) to " + string(asks[0].ID) + " of ses_a: edit a",
 			"rules rules of ses_a: allow bash ls",
-			"rules budget of ses_a", "rules revoke the approval psv_x", "approval all asks of the prompt ",
+			"rules budget of ses_a", "rules revoke the approval psv_x",
+			"approval shell command of ses_a: rm -r x", "approval all asks of the prompt ",
 		}
 		if len(r.Entries) != len(want) {
 			t.Fatalf("%+v", r.Entries)

@@ -26,6 +26,9 @@ func TestAuditedRequests(t *testing.T) {
 	h.ask(t, http.MethodGet, "/config", browser)
 	h.ask(t, http.MethodPut, "/auth/openai", browser)
 	h.ask(t, http.MethodPatch, "/config", browser)
+	h.ask(t, http.MethodPost, "/vcs/apply", browser)
+	h.ask(t, http.MethodPost, "/pty", browser)
+	h.ask(t, http.MethodPost, "/tui/clear-prompt", browser) // shows something
 	h.fetch(t, http.MethodPost, "/logout", "", browser, look)
 	h.fetch(t, http.MethodPost, "/logout", "", browser, look) // of no login
 
@@ -36,6 +39,7 @@ func TestAuditedRequests(t *testing.T) {
 	want := []string{
 		"refused admin own refused credential_missing 1; the last from 127.0.0.1:", "login admin login login from 127.0.0.1:",
 		"settings admin login PUT /auth/openai", "settings admin login PATCH /config",
+		"settings admin login POST /vcs/apply", "settings admin login POST /pty",
 		"login admin login logout from 127.0.0.1:",
 	}
 	if len(r.Entries) != len(want) {

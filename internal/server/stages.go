@@ -220,16 +220,24 @@ func declaresJSON(r *http.Request) bool {
 	return err == nil && kind == "application/json"
 }
 
-// recordSettings records requests that change settings, keys or terminals before they have an effect; one that the
-// contract then refuses is recorded too. Approvals and rules are recorded by the engine, which knows what they allow.
+// recordSettings records requests that change settings, keys, terminals, projects or files before they have an effect;
+// one that the contract then refuses is recorded too. Approvals, rules and commands are recorded by the engine, which
+// knows what they allow.
 // The entry has no body, which can contain keys. The owner records what a relay forwards.
 func (s *Server) recordSettings(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	opened := strings.HasPrefix(r.URL.Path, "/pty/") // a terminal is recorded when it is created
-	if s.config.Relay.Socket == "" && !opened && !isSafeMethod(r.Method) && s.operations.Find(r).Scope == caller.Admin {
+	if s.config.Relay.Socket == "" && !isSafeMethod(r.Method) && isRecorded(r.URL.Path, s.operations.Find(r).Scope) {
 		if err := s.config.Audit.AddEntry(r.Context(), audit.KindSettings, r.Method+" "+r.URL.Path); err != nil {
 			s.fail(w, r, err)
 			return
 		}
 	}
 	next.ServeHTTP(w, r)
+}
+
+// isRecorded reports whether requests of an operation are in the audit log. A terminal is recorded when it is created.
+func isRecorded(path string, needs caller.AccessScope) bool {
+	if needs == caller.Admin {
+		return !strings.HasPrefix(path, "/pty/")
+	}
+	return needs == caller.Approve && (strings.HasPrefix(path, "/vcs/") || strings.HasPrefix(path, "/project/"))
 }

@@ -3,10 +3,12 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -53,6 +55,10 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	}
 	started, err := c.startShell(r, s, scope)
 	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("shell command of %s: %s", s.ID, r.Command)
+	if err := c.journal.Audit.AddEntry(ctx, audit.KindApproval, what); err != nil {
 		return nil, err
 	}
 	facts := []session.EventData{started}
