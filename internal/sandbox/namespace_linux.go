@@ -146,10 +146,7 @@ func (p Policy) mountReadOnly() error {
 // listMountPoints returns the resolved ReadOnly paths that exist below writable directories, and the directories
 // between them, each before those below it. It runs at the start of every command, and most paths do not exist.
 func (p Policy) listMountPoints() (points []string, readOnly map[string]bool) {
-	tops := make([]string, len(p.Write))
-	for i, w := range p.Write {
-		tops[i] = resolveLinks(w)
-	}
+	tops := p.resolveWritable()
 	readOnly = map[string]bool{}
 	for _, r := range p.ReadOnly {
 		if _, err := os.Lstat(r); err != nil {

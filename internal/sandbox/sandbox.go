@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 )
@@ -61,14 +62,23 @@ func unwrapCommand(argv []string) (p *Policy, rest []string, err error) {
 // FindExposed returns a hidden path that lies below a writable directory and so cannot be hidden; "" if there is no
 // such path.
 func (p Policy) FindExposed() string {
-	for _, w := range p.Write {
-		for _, h := range p.Hide {
-			if isWithin(resolveLinks(w), resolveLinks(h)) {
-				return h
-			}
+	tops := p.resolveWritable()
+	for _, h := range p.Hide {
+		hidden := resolveLinks(h)
+		if slices.ContainsFunc(tops, func(top string) bool { return isWithin(top, hidden) }) {
+			return h
 		}
 	}
 	return ""
+}
+
+// resolveWritable returns the directories in Write without symbolic links.
+func (p Policy) resolveWritable() []string {
+	tops := make([]string, len(p.Write))
+	for i, w := range p.Write {
+		tops[i] = resolveLinks(w)
+	}
+	return tops
 }
 
 // isWithin reports whether path is dir or below it.

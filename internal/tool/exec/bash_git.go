@@ -107,3 +107,18 @@ func nameResource(paths workpath.Resolver, repository, path string) string {
 	}
 	return path
 }
+
+// nameLexically is nameResource for a path without symbolic links.
+func nameLexically(paths workpath.Resolver, repository, path string) string {
+	for i, dir := range []string{repository, paths.Worktree, paths.Directory} {
+		rel, ok := workpath.Within(dir, path)
+		if !ok || dir == "" || dir == filepath.Dir(dir) {
+			continue
+		}
+		if i == 0 {
+			rel = filepath.Join(".git", rel)
+		}
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(path)
+}

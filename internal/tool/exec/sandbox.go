@@ -3,6 +3,8 @@ package exec
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -77,9 +79,13 @@ func (s *execTools) listProtected(c confinement, answered []tool.Request) (kept 
 			approved = append(approved, r.Resources...)
 		}
 	}
+	isLifted := func(name string) bool { return isApproved(name, approved) || c.isEditAllowed(name) }
 	for _, path := range c.cell.Policy.ReadOnly {
-		name := nameResource(s.config.Paths, s.config.Repository, path)
-		if !isApproved(name, approved) && !c.isEditAllowed(name) {
+		info, err := os.Lstat(path)
+		isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
+		// resolving costs more than all else here, and few paths are lifted
+		if !isLink && !isLifted(nameLexically(s.config.Paths, s.config.Repository, path)) ||
+			!isLifted(nameResource(s.config.Paths, s.config.Repository, path)) {
 			kept = append(kept, path)
 		}
 	}
