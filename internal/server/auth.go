@@ -98,8 +98,9 @@ var (
 	)
 	errUnknown = caller.Refuse(
 		caller.ReasonUnknown,
-		"it is unknown whether the calling process belongs to a tool: it has exited, or the kernel does not show which "+
-			"process holds the connection; call from a program that keeps running, or through server.sock in the data "+
+		"it is unknown whether the calling process belongs to a tool: it has exited, it has another group id "+
+			"than the server, or the kernel does not show which process holds the connection; call from a program that keeps "+
+			"running, without a group of its own (sg, newgrp, setgid), or through server.sock in the data "+
 			"directory, which ssh -L forwards",
 	)
 	errUser    = caller.Refuse(caller.ReasonUser, "the socket belongs to another user")

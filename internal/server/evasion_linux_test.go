@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -62,6 +63,10 @@ func runEvader() bool {
 	case strings.HasPrefix(mode, "daemon "):
 		spawn("call " + strings.TrimPrefix(mode, "daemon "))
 		return true
+	case strings.HasPrefix(mode, "call chain ") && mode != "call chain 0":
+		n, _ := strconv.Atoi(strings.TrimPrefix(mode, "call chain "))
+		spawn(fmt.Sprint("call chain ", n-1))
+		return true
 	case mode == "call sg": // as sg(1) does: a program with a group of its own makes it the group of another one
 		if err := syscall.Setresgid(otherGroup, otherGroup, otherGroup); err != nil {
 			panic(err)
@@ -89,10 +94,20 @@ func spawn(mode string) {
 	}
 	cmd.Env, cmd.Stdout, cmd.ExtraFiles = append(os.Environ(), evadeMode+"="+mode), os.Stdout, []*os.File{parent}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	switch mode {
+	case "call nohup", "call setsid": // they execute the program
+		cmd.Path, cmd.Args = "/usr/bin/"+strings.TrimPrefix(mode, "call "), []string{mode, os.Args[0], supervised}
+		cmd.SysProcAttr.Setsid = false
+	case "call unshare": // with all capabilities there
+		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
+	}
 	if err := cmd.Start(); err != nil {
-		panic(err)
+		fmt.Println(unsupported, err)
 	}
 }
+
+// unsupported is what a process writes on a system that lacks the evasion.
+const unsupported = "unsupported"
 
 // setgidProgram is this program with the mode setgid for otherGroup, which TestEvasionsAsUser makes.
 func setgidProgram() string { return filepath.Join(filepath.Dir(os.Args[0]), "setgid.test") }
@@ -100,7 +115,10 @@ func setgidProgram() string { return filepath.Join(filepath.Dir(os.Args[0]), "se
 // evade calls the server and returns the statuses of the responses.
 func (e evader) evade(mode string) string {
 	switch mode {
-	case "plain", "mark is 0", "setgid":
+	case "unshare":
+		_ = proctable.SetCallMark(unix.RLIM_INFINITY) // a capability of the first namespace would be needed
+		return e.call(e.dial())
+	case "plain", "mark is 0", "setgid", "nohup", "setsid", "chain 0":
 		return e.call(e.dial())
 	case "listen": // in place of the server
 		l, err := net.Listen("unix", strings.TrimPrefix(e.to, "unix:"))
@@ -254,11 +272,18 @@ func TestEvasions(t *testing.T) {
 	if _, err := os.Stat(setgidProgram()); err == nil {
 		modes = append(modes, "setgid", "sg")
 	}
-	for _, mode := range modes {
+	daemons := []string{"nohup", "setsid", "unshare", "chain 8"} // one target each: they differ in how they start
+	for _, mode := range slices.Concat(modes, daemons) {
 		for name, to := range targets {
 			for _, bearer := range []string{"", secret} {
+				if slices.Contains(daemons, mode) && (name != "socket" || bearer == "") {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s/%s/bearer=%t", mode, name, bearer != ""), func(t *testing.T) {
 					got := evadeAs(t, mode, to, bearer)
+					if strings.HasPrefix(got, unsupported) {
+						t.Skip(got)
+					}
 					for _, answer := range strings.Fields(got) {
 						status, reason, _ := strings.Cut(answer, ",")
 						refused := status == "403" && (reason == caller.ReasonTool || reason == caller.ReasonUnknown) ||

@@ -79,10 +79,13 @@ const markScans = 8
 // identifyHiddenHolder returns the identity of a peer whose socket no process is seen to hold: remote, so that a
 // credential decides, if it can be a process of the user that is not dumpable, and two scans find no process that may
 // be one of a tool.
-func (p procFS) identifyHiddenHolder() Identity {
+func (p procFS) identifyHiddenHolder() Identity { return classifyHidden(p.scanMarks) }
+
+// classifyHidden returns the identity that scans of all marks give (see scanMarks).
+func classifyHidden(scan func() (hidden, tools, exited bool)) Identity {
 	clean := 0
 	for range markScans {
-		hidden, tools, exited := p.scanMarks()
+		hidden, tools, exited := scan()
 		if !hidden || tools {
 			return Unknown
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -445,6 +446,24 @@ func BenchmarkWho(b *testing.B) {
 		p := &Peer{Loopback: true, RemoteAddr: c.LocalAddr(), LocalAddr: c.RemoteAddr()}
 		if ps.FindIdentity(p) != User {
 			b.Fatal("who am I?")
+		}
+	}
+}
+
+// A holder that no process shows is remote only after two scans in which every mark was read, none of them a tool's.
+func TestHiddenHolder(t *testing.T) {
+	for scans, want := range map[string]Identity{ // h: hidden, t: a tool runs, e: a process exited meanwhile
+		"h h": Remote, "h ht": Unknown, "h -": Unknown, "-": Unknown, "he h he h": Remote, "he h het": Unknown,
+		"he he he he he he he h": Unknown, "ht h h": Unknown,
+	} {
+		rest := strings.Fields(scans)
+		got := classifyHidden(func() (hidden, tools, exited bool) {
+			s := rest[0]
+			rest = rest[1:]
+			return strings.Contains(s, "h"), strings.Contains(s, "t"), strings.Contains(s, "e")
+		})
+		if got != want || len(rest) > 0 && want == Remote {
+			t.Errorf("%s: %d, %d scans left", scans, got, len(rest))
 		}
 	}
 }
