@@ -172,22 +172,3 @@ func Encode(e session.Event) (store.EventRow, error) {
 	}
 	return row, err
 }
-
-// Decode decodes a stored event and converts an older version to the current one. An event that cannot be decoded
-// is a *store.Damage.
-func Decode(r store.EventRow) (session.Event, error) {
-	data, err := session.DecodeData(r.Kind, r.Version, r.Data)
-	if err != nil {
-		return session.Event{}, &store.Damage{SessionID: r.SessionID, Seq: r.Seq, Detail: err.Error()}
-	}
-	e := session.Event{
-		ID: r.ID, SessionID: r.SessionID, Seq: r.Seq, Position: r.Position, Version: data.Version(), Data: data,
-	}
-	if len(r.Private) > 0 {
-		e.Private = &session.Private{}
-		if err := json.Unmarshal(r.Private, e.Private); err != nil {
-			return e, &store.Damage{SessionID: r.SessionID, Seq: r.Seq, Detail: "private part: " + err.Error()}
-		}
-	}
-	return e, nil
-}

@@ -11,7 +11,8 @@ import (
 // page is how many events one read returns; between pages a reader checks its ctx.
 const page = 256
 
-// Replay yields the existing events of the session with seq > after, in order.
+// Replay yields the existing events of the session with seq > after, in order. A missing or damaged one is
+// an error, never a shorter log.
 func (l *Log) Replay(ctx context.Context, id session.ID, after int64) iter.Seq2[session.Event, error] {
 	return func(yield func(session.Event, error) bool) {
 		for {
@@ -36,21 +37,11 @@ func (l *Log) Replay(ctx context.Context, id session.ID, after int64) iter.Seq2[
 func (l *Log) readEvents(ctx context.Context, id session.ID, after int64) ([]session.Event, error) {
 	var rows []store.EventRow
 	err := l.store.View(ctx, func(r store.Reader) (err error) {
-		rows, err = r.Events(id, after, page)
+		if rows, err = r.Events(id, after, page); err == nil && len(rows) < page {
+			err = l.VerifyTail(r, id)
+		}
 		return err
 	})
 	events, err := decodeAll(rows, err)
 	return events, l.store.NoteDamage(err)
-}
-
-func decodeAll(rows []store.EventRow, err error) ([]session.Event, error) {
-	events := make([]session.Event, 0, len(rows))
-	for _, r := range rows {
-		e, derr := Decode(r)
-		if derr != nil {
-			return events, derr
-		}
-		events = append(events, e)
-	}
-	return events, err
 }

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -37,13 +38,30 @@ func (l *verifiedSet) add(id session.ID) {
 // lookBack is how many of the newest events are read before the first append.
 const lookBack = 16
 
-// verifyTail verifies once, at bounded cost, that the session's log ends as it was written, so that nothing is
-// appended after damage. Older damage is found by the reads that encounter it (store.DamageTracker).
+// VerifyTail verifies once, at bounded cost, that the session's log ends as it was written: a reader that is at its end
+// has read all events. It returns a *store.Damage otherwise.
+func (l *Log) VerifyTail(r store.Reader, id session.ID) error {
+	if l.verified.contains(id) {
+		return nil
+	}
+	head, err := r.Head(id)
+	if err != nil {
+		return err
+	}
+	return l.verifyTail(r, id, head)
+}
+
+// verifyTail is VerifyTail, called before the first append, so that nothing is appended after damage. Older damage is
+// found by the reads that encounter it (store.DamageTracker).
 func (l *Log) verifyTail(r store.Reader, id session.ID, head int64) error {
 	if l.verified.contains(id) {
 		return nil
 	}
-	if head >= 0 {
+	if head < 0 {
+		if _, ok, err := r.Session(id); err != nil || ok {
+			return cmp.Or(err, error(&store.Damage{SessionID: id, Seq: 0, Detail: "all events are missing"}))
+		}
+	} else {
 		rows, err := r.Events(id, head-lookBack, 0)
 		if err != nil {
 			return err

@@ -83,6 +83,12 @@ func TestDamagedTakesNothing(t *testing.T) {
 			if after := headOf(t, s, "ses_a"); after != before {
 				t.Errorf("the head went from %d to %d", before, after)
 			}
+			if err := replay(t, l, "ses_a"); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("the log was read as if it were whole: %v", err)
+			}
+			if err := replay(t, l, "ses_b"); err != nil {
+				t.Errorf("the other session: %v", err)
+			}
 			if err := rename(t, l, "ses_b", "as ever"); err != nil {
 				t.Errorf("the other session: %v", err)
 			}
@@ -96,6 +102,17 @@ func TestDamagedTakesNothing(t *testing.T) {
 			fillLog(t, l, "ses_a")
 		})
 	}
+}
+
+// replay reads the whole log of a session.
+func replay(t *testing.T, l *eventlog.Log, id session.ID) error {
+	t.Helper()
+	for _, err := range l.Replay(t.Context(), id, -1) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func openLog(t *testing.T, dir string) (*sqlite.Store, *eventlog.Log) {

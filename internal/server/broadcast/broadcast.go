@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Log is the event log as streams read it.
@@ -19,6 +20,7 @@ type Log interface {
 	Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[eventlog.Update, error]
 	FollowAllFrom(ctx context.Context, at eventlog.Mark) iter.Seq2[eventlog.Update, error]
 	NewestMark() eventlog.Mark
+	VerifyTail(r store.Reader, id session.ID) error
 }
 
 // Encoder encodes updates for a Broadcaster, which calls it from one goroutine at a time. It may keep state of sessions:

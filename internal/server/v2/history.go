@@ -11,17 +11,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// publicKinds are the kinds of events that OpenCode's clients know.
-func publicKinds() []session.Kind {
-	var ks []session.Kind
-	for _, k := range session.Kinds() {
-		if k.IsPublic() {
-			ks = append(ks, k)
-		}
-	}
-	return ks
-}
-
 // listHistory lists a page of the session's log as it is stored. The limit counts events of the chosen kinds only.
 func (h eventHandlers) listHistory(ctx context.Context, in struct {
 	sessionIn
@@ -30,10 +19,6 @@ func (h eventHandlers) listHistory(ctx context.Context, in struct {
 	After int64 `query:"after" default:"-1" min:"-1"`
 },
 ) (operation.Func[wireHistory], error) {
-	var kinds []session.Kind
-	if !in.All {
-		kinds = publicKinds()
-	}
 	limit := int(in.Limit)
 	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.EventRow, error) {
 		newest, err := readHead(rd, in.SessionID)
@@ -43,11 +28,42 @@ func (h eventHandlers) listHistory(ctx context.Context, in struct {
 		if err != nil {
 			return nil, err
 		}
-		return rd.Events(in.SessionID, in.After, limit+1, kinds...)
+		return h.readHistory(rd, in.SessionID, in.After, historyPage{bool(in.All), limit + 1})
 	})
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		return httpio.WriteEncoded(w, http.StatusOK, joinEvents(rows, limit))
 	}, err
+}
+
+// historyPage says what a page of the log has at most.
+type historyPage struct {
+	private bool // also events that OpenCode's clients do not know
+	limit   int
+}
+
+// readHistory returns the events after a seq, up to the limit. It reads those of all kinds, which shows whether one is
+// missing: that is a *store.Damage, also at the end of the log.
+func (h eventHandlers) readHistory(
+	r store.Reader, id session.ID, after int64, p historyPage,
+) (found []store.EventRow, err error) {
+	for {
+		n := p.limit - len(found)
+		rows, err := r.Events(id, after, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if after = row.Seq; p.private || row.Kind.IsPublic() {
+				found = append(found, row)
+			}
+		}
+		if len(rows) < n {
+			return found, h.Log.VerifyTail(r, id)
+		}
+		if len(found) == p.limit {
+			return found, nil
+		}
+	}
 }
 
 // joinEvents joins the first limit stored events into a response.
