@@ -47,6 +47,7 @@ var floors = []struct {
 		capabilityKind,
 		"accesstoken auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty",
 	},
+	{4, capabilityKind, "llm/awslogin"},
 	{4, driverKind, "store/sqlstore store/sqlite store/postgres"},
 	{4, driverKind, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
 	{4, driverKind, "llm/provider llm/script llm/guide llm/replay"},

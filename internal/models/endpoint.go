@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/llm/awslogin"
 	"github.com/cairn-dev/cairn/internal/llm/option"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
@@ -57,7 +58,7 @@ func (m *Set) withKey(row provider.Vendor, env []string) provider.Vendor {
 }
 
 // withProfileRegion adds the region of an AWS profile to an environment that names none.
-func withProfileRegion(getenv func(string) string, a *provider.AWS) func(string) string {
+func withProfileRegion(getenv func(string) string, a *awslogin.AWS) func(string) string {
 	return func(name string) string {
 		v := getenv(name)
 		if v == "" && name == "AWS_DEFAULT_REGION" {
@@ -67,11 +68,12 @@ func withProfileRegion(getenv func(string) string, a *provider.AWS) func(string)
 	}
 }
 
-func (m *Set) awsCredential(row provider.Vendor) *provider.AWS {
+func (m *Set) awsCredential(row provider.Vendor) *awslogin.AWS {
 	l := m.endpointLookup(row.ID)
-	return &provider.AWS{
+	return &awslogin.AWS{
 		Getenv: m.settingsFor(row.ID).awsEnvironment(m.pool.getenv),
 		Region: row.SettingValue("region", l), Profile: l.Option("profile"), Now: time.Now,
+		Chain: m.pool.tokens.awsChain(row.ID + "\n" + l.Option("profile")),
 	}
 }
 
@@ -168,7 +170,7 @@ func (m *Set) IsReady(id string, env []string) bool {
 		return true
 	}
 	switch c := credential.(type) {
-	case *provider.AWS:
+	case *awslogin.AWS:
 		return c.HasCredentials()
 	case *provider.Google:
 		return c.HasCredentials()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/llm/awslogin"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
@@ -18,6 +19,7 @@ type tokenCache struct {
 	client   *http.Client
 	google   map[string]*provider.Google // by the file with the credentials
 	copilots map[string]*provider.Copilot
+	aws      map[string]*awslogin.Chain // by the profile
 }
 
 // tokenTimeout bounds one exchange for a token, in addition to the timeouts of the turn that waits for it.
@@ -51,6 +53,19 @@ func (t *tokenCache) googleCredential(getenv func(string) string, store *auth.St
 		t.google[file] = &provider.Google{Getenv: getenv, Client: t.clientLocked(), Cache: shareInFile(store, "google")}
 	}
 	return t.google[file]
+}
+
+// awsChain returns what obtains and keeps the credentials of an AWS profile.
+func (t *tokenCache) awsChain(profile string) *awslogin.Chain {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.aws == nil {
+		t.aws = map[string]*awslogin.Chain{}
+	}
+	if t.aws[profile] == nil {
+		t.aws[profile] = &awslogin.Chain{}
+	}
+	return t.aws[profile]
 }
 
 // copilotCredential returns the credential that exchanges a GitHub token for tokens of Copilot, at the address api if

@@ -68,6 +68,3 @@ func (k staticKey) Authorize(_ context.Context, r *http.Request, _ []byte) error
 
 // Renew implements Credential: there is no other key.
 func (staticKey) Renew(context.Context, *http.Request) (bool, error) { return false, nil }
-
-// homeDir is the user's home directory, as the vendors' tools find it.
-func homeDir(getenv func(string) string) string { return cmp.Or(getenv("HOME"), getenv("USERPROFILE")) }

@@ -69,7 +69,8 @@ func (g *Google) filePath() string {
 	if p := g.Getenv("GOOGLE_APPLICATION_CREDENTIALS"); p != "" {
 		return p
 	}
-	dir := cmp.Or(g.Getenv("CLOUDSDK_CONFIG"), filepath.Join(homeDir(g.Getenv), ".config", "gcloud"))
+	home := cmp.Or(g.Getenv("HOME"), g.Getenv("USERPROFILE"))
+	dir := cmp.Or(g.Getenv("CLOUDSDK_CONFIG"), filepath.Join(home, ".config", "gcloud"))
 	return filepath.Join(dir, "application_default_credentials.json")
 }
 
