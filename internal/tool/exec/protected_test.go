@@ -73,6 +73,21 @@ func TestApprovedProtectedFile(t *testing.T) {
 	}
 }
 
+// A protected name that is a link is lifted by the name that it leads to, which requests have.
+func TestApprovedProtectedLink(t *testing.T) {
+	b := newProtectedBench(t)
+	b.WriteFile("settings/a", "old\n")
+	b.Symlink("settings", ".vscode")
+	b.WriteFile("write.sh", "echo new > .vscode/a\n")
+	for _, command := range []string{"sh write.sh", "echo new > .vscode/a"} {
+		want := map[bool]string{true: "old\n", false: "new\n"}[command == "sh write.sh"]
+		s := b.Call("bash", tooltest.Input{"command": command})
+		if got := b.ReadFile("settings/a"); got != want {
+			t.Errorf("%s: the file is %q: %s", command, got, tooltest.TextOf(s))
+		}
+	}
+}
+
 // A new file with a protected name is moved away when the command, the job, or what it left behind ends.
 func TestNewProtectedFile(t *testing.T) {
 	b := newProtectedBench(t)
