@@ -16,7 +16,7 @@ LONG := Attacks|Differential|Execve|OrdinaryCommands(AsUser)?|Evasions(AsUser)?|
 LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachable
 LONG_PACKAGES := ./internal/shell ./internal/tool/exec ./internal/tool/search ./internal/host ./internal/server ./internal/sandbox
 
-.PHONY: check clients differential build test crash bench soak fuzz fmt openapi modern format vet staticcheck lint archtest generated tidy vulncheck licences sbom size help
+.PHONY: check clients differential build test crash bench soak fuzz fmt models openapi modern format vet staticcheck lint archtest generated tidy vulncheck licences sbom size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ fuzz: ## every fuzz target for FUZZTIME each
 
 fmt: ## format everything in place
 	@$(TOOL) gofumpt -w $$(tools/sources)
+
+models: ## write the facts about models that come with cairn anew; FILE=api.json DATE=2026-01-31 for a list at hand
+	@go run -C tools ./snapshot $(FILE) $(DATE)
 
 openapi: ## write openapi/ anew, from the types and the routes
 	@go generate ./internal/server/...

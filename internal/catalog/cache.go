@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -34,8 +35,6 @@ type Cache struct {
 const (
 	maxFacts     = 32 << 20
 	fetchTimeout = 30 * time.Second
-	// snapshotDate is when the facts in the binary were taken.
-	snapshotDate = "2026-07-02"
 	// MaxAge is how old facts may be before a server fetches them again.
 	MaxAge = time.Hour
 )
@@ -50,11 +49,30 @@ type cacheFile struct {
 // Facts returns the cached facts, for Parse; nil if they are missing or older than those in the binary.
 func (c Cache) Facts() []byte {
 	stored, at := c.read()
-	born, err := time.Parse(time.DateOnly, snapshotDate)
-	if err != nil || at.Before(born) {
+	if at.Before(SnapshotDate()) {
 		return nil
 	}
 	return stored.Facts
+}
+
+//go:embed snapshot_date.txt
+var snapshotDate string
+
+// SnapshotDate returns when the facts in the binary were fetched.
+func SnapshotDate() time.Time {
+	t, err := time.Parse(time.DateOnly, strings.TrimSpace(snapshotDate))
+	if err != nil {
+		panic("snapshot_date.txt: " + err.Error())
+	}
+	return t
+}
+
+// Date returns when the facts in use were confirmed: the cached ones, or those in the binary.
+func (c Cache) Date() time.Time {
+	if at := c.FetchedAt(); at.After(SnapshotDate()) && c.Facts() != nil {
+		return at
+	}
+	return SnapshotDate()
 }
 
 // Check returns why an existing file cannot be used; nil if it can be, or does not exist.

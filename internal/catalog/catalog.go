@@ -4,8 +4,8 @@
 // A Catalog never changes after New; a change of configuration or keys makes a new one. It holds no credentials: the
 // overlay says which providers have one. Prices are exact: pico-dollars per token, never floating point.
 //
-// The facts in snapshot.json were selected from models.dev (MIT License, Copyright (c) 2025 models.dev); a full
-// api.json of that project can take its place.
+// The facts in snapshot.json, which tools/snapshot writes, were selected from models.dev (MIT License, Copyright (c)
+// 2025 models.dev); a full api.json of that project can take its place.
 package catalog
 
 import (
@@ -34,10 +34,14 @@ func New(o Overlay) (*Catalog, error) {
 	c := &Catalog{overlay: o}
 	for _, s := range sources {
 		p := s.toProvider(o)
-		c.providers = append(c.providers, p)
-		for _, m := range s.Models {
-			c.models = append(c.models, m.toModel(p, o))
+		canReach := o.CanReach == nil || len(s.Models) == 0
+		for _, s := range s.Models {
+			m := s.toModel(p, o)
+			canReach = canReach || m.Available
+			c.models = append(c.models, m)
 		}
+		p.Available = p.Available && canReach
+		c.providers = append(c.providers, p)
 	}
 	slices.SortFunc(c.providers, func(a, b Provider) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(c.models, func(a, b Model) int {

@@ -337,7 +337,7 @@ func TestSmallCallsTools(t *testing.T) {
 		t,
 		Overlay{Facts: parsed(t, strings.Replace(source, `"env"`, `"api":"https://p","env"`, 1)), HasKey: keys("p")},
 	)
-	if m, ok := c.Small("p", now); !ok || m.ID != "chat-mini" {
+	if m, ok := c.Small(Model{ProviderID: "p"}, now); !ok || m.ID != "chat-mini" {
 		t.Errorf("%s, %v", m.ID, ok)
 	}
 }
@@ -356,7 +356,7 @@ func TestSmall(t *testing.T) {
 		m, ok := build(
 			t,
 			Overlay{Facts: parsed(t, young), Small: tt.configured, HasKey: keys("p", "q")},
-		).Small(tt.provider, now)
+		).Small(Model{ProviderID: tt.provider}, now)
 		if ok != (tt.want != "") || ok && m.Name() != tt.want {
 			t.Errorf("%s: %s, %v", tt.name, m.Name(), ok)
 		}
@@ -365,11 +365,45 @@ func TestSmall(t *testing.T) {
 		"mini-transcribe":{"release_date":"2026-05-01","tool_call":false,"modalities":{"input":["audio","text"],"output":["text"]},"cost":{"input":0.1,"output":0.1}},
 		"mini-speaks":{"release_date":"2026-05-01","modalities":{"input":["text"],"output":["text","audio"]},"cost":{"input":0.1,"output":0.1}},
 		"big":{"release_date":"2026-05-01","modalities":{"input":["text"],"output":["text"]},"cost":{"input":9,"output":9}}}}}`
-	if m, _ := build(t, Overlay{Facts: parsed(t, ears), HasKey: keys("p")}).Small("p", now); m.Name() != "p/big" {
+	p := Model{ProviderID: "p"}
+	if m, _ := build(t, Overlay{Facts: parsed(t, ears), HasKey: keys("p")}).Small(p, now); m.Name() != "p/big" {
 		t.Errorf("a model for speech writes titles: %s", m.Name())
 	}
-	if _, ok := build(t, Overlay{Facts: parsed(t, young), HasKey: keys("p")}).Small("p", now.AddDate(3, 0, 0)); ok {
+	if _, ok := build(t, Overlay{Facts: parsed(t, young), HasKey: keys("p")}).Small(p, now.AddDate(3, 0, 0)); ok {
 		t.Error("models older than 18 months count as small")
+	}
+}
+
+// A gateway's small model is of the maker of the model at hand and reasons as little as its options allow; the default
+// model of a gateway is of a maker that people know.
+func TestSmallOfTheSameMaker(t *testing.T) {
+	now := SnapshotDate()
+	for _, c := range []struct{ provider, main, small, options string }{
+		{"openrouter", "anthropic/claude-opus-4.8", "claude", `{"reasoning":{"enabled":false}}`},
+		{"openrouter", "openai/gpt-5.4", "gpt", ``},
+		{"amazon-bedrock", "anthropic.claude-opus-4-8", "claude", `{}`},
+		{"anthropic", "claude-opus-4-8", "claude", `{}`},
+		{"google", "gemini-2.5-pro", "gemini", `{"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"minimal"}}`},
+		{"deepseek", "deepseek-flash", "deepseek", `{"thinking":{"type":"disabled"}}`},
+	} {
+		list := build(t, Overlay{HasKey: keys(c.provider)})
+		m, ok := list.Small(model(t, list, c.provider, c.main), now)
+		v, _ := m.Variant(LeastReasoning)
+		options, err := json.Marshal(v.Body, json.Deterministic(true))
+		if !ok || err != nil || m.findMaker() != c.small || c.options != "" && string(options) != c.options {
+			t.Errorf("%s/%s: %s with %s, %v %v", c.provider, c.main, m.ID, options, ok, err)
+		}
+	}
+	for _, id := range []string{"openrouter", "vercel", "amazon-bedrock"} {
+		m, err := build(t, Overlay{HasKey: keys(id)}).Default()
+		if err != nil || !slices.Contains(leadingMakers, m.findMaker()) {
+			t.Errorf("%s: the default is %s, %v", id, m.ID, err)
+		}
+	}
+	flash := `{"google":{"npm":"@ai-sdk/google","models":{"gemini-2.5-flash":{"reasoning":true}}}}`
+	m := model(t, build(t, Overlay{Facts: parsed(t, flash)}), "google", "gemini-2.5-flash")
+	if v, ok := m.Variant(LeastReasoning); !ok || string(v.Body["thinkingConfig"]) != `{"thinkingBudget":0}` {
+		t.Errorf("%+v %v", v, ok)
 	}
 }
 

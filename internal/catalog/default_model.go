@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,8 @@ import (
 var ErrNoModel = errors.New("no model can be used; run cairn auth login PROVIDER, or configure a provider")
 
 // Default returns the model for sessions that name none: the configured one if it can be used, else the newest that
-// can. A configured name that does not exist is an *UnknownError; no usable model is ErrNoModel.
+// can, of the makers that SelectMainMakers prefers. A configured name that does not exist is an *UnknownError; no
+// usable model is ErrNoModel.
 func (c *Catalog) Default() (Model, error) {
 	if name := c.overlay.Default; name != "" {
 		m, err := c.Find(name)
@@ -27,6 +29,9 @@ func (c *Catalog) Default() (Model, error) {
 			usable = append(usable, m)
 		}
 	}
+	if best := c.SelectMainMakers(usable); len(best) > 0 {
+		usable = best
+	}
 	if len(usable) == 0 {
 		return Model{}, ErrNoModel
 	}
@@ -35,15 +40,63 @@ func (c *Catalog) Default() (Model, error) {
 	}), nil
 }
 
+// leadingMakers are the makers whose models are taken first where a provider offers those of many makers.
+var leadingMakers = []string{"claude", "gpt", "gemini"}
+
+// SelectMainMakers returns those of the models that are by one of the leading makers or, if their provider has none of
+// theirs, by the maker with the most models there. The newest model of a gateway is seldom what people mean by default.
+func (c *Catalog) SelectMainMakers(models []Model) []Model {
+	makers := findMainMakers(c.models)
+	return slices.DeleteFunc(slices.Clone(models), func(m Model) bool {
+		return !slices.Contains(makers[m.ProviderID], m.findMaker())
+	})
+}
+
+// findMainMakers returns the makers for SelectMainMakers, by provider.
+func findMainMakers(models []Model) map[string][]string {
+	counts := map[string]map[string]int{}
+	for _, m := range models {
+		if counts[m.ProviderID] == nil {
+			counts[m.ProviderID] = map[string]int{}
+		}
+		if m.Capabilities.Tools && m.Status == Active {
+			counts[m.ProviderID][m.findMaker()]++
+		}
+	}
+	out := map[string][]string{}
+	for id, byMaker := range counts {
+		most := ""
+		for _, maker := range slices.Sorted(maps.Keys(byMaker)) {
+			if slices.Contains(leadingMakers, maker) {
+				out[id] = append(out[id], maker)
+			}
+			if byMaker[maker] > byMaker[most] {
+				most = maker
+			}
+		}
+		if out[id] == nil {
+			out[id] = []string{most}
+		}
+	}
+	return out
+}
+
 // maxSmallModelAge is how old a small model may be.
 const maxSmallModelAge = 18 * 30 * 24 * time.Hour
 
 var smallWords = []string{"nano", "flash", "lite", "mini", "haiku", "small", "fast"}
 
-// Small returns a cheap model of the provider for titles and summaries: the configured one if it can be used; else,
-// among recent text models of the provider, preferably those that are named as small and can call tools, the best by
-// price and age. It returns false if no model qualifies.
-func (c *Catalog) Small(providerID string, now time.Time) (Model, bool) {
+// otherUse are words in the names of models that are made for something else than text.
+var otherUse = []string{
+	"audio", "voxtral", "tts", "realtime", "live", "transcribe", "speech", "image", "guard", "safeguard", "embedding",
+	"rerank", "research", "computer",
+}
+
+// Small returns a cheap model for titles and summaries of sessions that use the model main: the configured one if it
+// can be used; else, among recent text models of the same provider and maker, preferably those that are named as
+// small, the best by price and age. It returns false if no model qualifies. A main without ID and family has any maker.
+func (c *Catalog) Small(main Model, now time.Time) (Model, bool) {
+	providerID, maker := main.ProviderID, c.makerOf(main)
 	if c.overlay.Small != "" {
 		if m, err := c.Find(c.overlay.Small); err == nil && m.Available {
 			return m, true
@@ -52,27 +105,21 @@ func (c *Catalog) Small(providerID string, now time.Time) (Model, bool) {
 	if strings.HasPrefix(providerID, "azure") {
 		return Model{}, false // the name of a deployment says nothing about its model
 	}
-	if m, err := c.Model(providerID, "gpt-5-nano"); err == nil && providerID == "opencode" && m.Available {
-		return m, true
-	}
 	var all, small []Model
 	for _, m := range c.models {
 		age := now.UnixMilli() - m.Time.Released
 		if m.ProviderID != providerID || !m.Available || m.Status != Active || m.Time.Released == 0 ||
-			age > maxSmallModelAge.Milliseconds() || m.sumPrices() == 0 || !m.isTextModel() {
+			age > maxSmallModelAge.Milliseconds() || m.sumPrices() == 0 || !m.isTextModel() ||
+			maker != "" && m.findMaker() != maker {
 			continue
 		}
 		all = append(all, m)
-		if hasSmallName(m) {
+		if m.isNamed(smallWords) {
 			small = append(small, m)
 		}
 	}
 	if len(small) > 0 {
 		all = small
-	}
-	calls := slices.DeleteFunc(slices.Clone(all), func(m Model) bool { return !m.Capabilities.Tools })
-	if len(calls) > 0 {
-		all = calls // models without tools are often not made for text
 	}
 	if len(all) == 0 {
 		return Model{}, false
@@ -82,17 +129,65 @@ func (c *Catalog) Small(providerID string, now time.Time) (Model, bool) {
 
 // isTextModel reports whether a model is made for text, not for speech, images or transcription.
 func (m Model) isTextModel() bool {
-	return m.Capabilities.Tools && m.AcceptsInput("text") && slices.Equal(m.Capabilities.Output, []string{"text"})
+	return m.Capabilities.Tools && m.AcceptsInput("text") && slices.Equal(m.Capabilities.Output, []string{"text"}) &&
+		!m.isNamed(otherUse)
 }
 
-func hasSmallName(m Model) bool {
+// isNamed reports whether one of the words is part of the model's name.
+func (m Model) isNamed(words []string) bool {
 	name := strings.ToLower(m.ID + " " + m.Family + " " + m.Title)
 	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(" -_./:", r) }) {
-		if slices.Contains(smallWords, word) {
+		if slices.Contains(words, word) {
 			return true
 		}
 	}
 	return false
+}
+
+// makerByFamily are the families whose makers have families with other names.
+var makerByFamily = map[string]string{
+	"o": "gpt", "codex": "gpt", "chatgpt": "gpt", "ministral": "mistral", "codestral": "mistral", "devstral": "mistral",
+	"magistral": "mistral", "pixtral": "mistral", "voxtral": "mistral", "qwq": "qwen", "qvq": "qwen",
+}
+
+// openWeights are models of the maker of gpt.
+const openWeights = "gpt-oss"
+
+// findMaker returns a word that the models of one maker share: the first of the family's name, or what the model's id
+// has before a slash; "" if it is unknown.
+func (m Model) findMaker() string {
+	word := strings.ToLower(m.Family)
+	if strings.HasPrefix(word, openWeights) {
+		return openWeights // served by others than their maker
+	}
+	if i := strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }); i >= 0 {
+		word = word[:i]
+	}
+	if word == "" {
+		if maker, _, ok := strings.Cut(m.ID, "/"); ok {
+			word = strings.ToLower(maker)
+		}
+	}
+	return cmp.Or(makerByFamily[word], word)
+}
+
+// makerOf returns the maker whose small models may stand in for the model: its own; "" for any, if the maker is unknown
+// and all models of the provider have the same one.
+func (c *Catalog) makerOf(main Model) string {
+	maker := main.findMaker()
+	if maker != "" || main.ID == "" {
+		return maker
+	}
+	for _, m := range c.models {
+		if m.ProviderID != main.ProviderID || m.findMaker() == "" {
+			continue
+		}
+		if maker != "" && m.findMaker() != maker {
+			return "unknown" // equals no other
+		}
+		maker = m.findMaker()
+	}
+	return ""
 }
 
 func (m Model) sumPrices() int64 {

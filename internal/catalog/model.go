@@ -58,6 +58,7 @@ type Model struct {
 	Reasoning      bool           `json:"-"` // it reasons before it answers
 	ReasoningField string         `json:"-"` // the field in which its reasoning is sent back; "" if unknown
 	Structured     *bool          `json:"-"` // it supports structured output; nil if unknown
+	CanNotReason   bool           `json:"-"` // its source says that reasoning can be disabled
 	Temperature    bool           `json:"-"` // it accepts a temperature
 	Available      bool           `json:"-"` // it can be used now
 	Efforts        []string       `json:"-"` // the reasoning efforts that its source lists

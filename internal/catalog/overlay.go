@@ -29,6 +29,8 @@ type Overlay struct {
 	// Ambient are providers that can be used although the user did not choose them: servers on this machine, and
 	// clouds whose credentials exist for other tools. Their models are never the default.
 	Ambient map[string]bool
+	// CanReach is nil if all models can be reached.
+	CanReach ReachCheck
 	// HasKey reports whether there is a credential for the provider, stored, configured or in one of the variables.
 	HasKey func(providerID string, env []string) bool
 }

@@ -22,6 +22,10 @@ const defaultPackage = "@ai-sdk/openai-compatible"
 // gatewayPackage is a client that reaches all models behind its gateway in the same way.
 const gatewayPackage = "ai-gateway-provider"
 
+// ReachCheck reports whether the models of an API of the provider can be asked: its protocol is supported and its
+// address known.
+type ReachCheck func(p Provider, api API) bool
+
 // sourceProvider is a provider in the shape of models.dev.
 type sourceProvider struct {
 	ID     string                  `json:"id"`
@@ -189,9 +193,12 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 			Input:  s.Modalities.Input,
 			Output: s.Modalities.Output,
 		},
-		Request:   Request{Headers: mergeMaps(p.Request.Headers, s.Headers), Variant: s.Variant},
-		Time:      Time{Released: parseDate(s.ReleaseDate)},
-		Rates:     s.Cost.listRates(),
+		Request: Request{Headers: mergeMaps(p.Request.Headers, s.Headers), Variant: s.Variant},
+		Time:    Time{Released: parseDate(s.ReleaseDate)},
+		Rates:   s.Cost.listRates(),
+		CanNotReason: slices.ContainsFunc(
+			s.ReasoningOptions, func(o reasoningOption) bool { return o.Type == "toggle" },
+		),
 		NoPrice:   s.Cost.Input == nil && s.Cost.Output == nil,
 		Status:    s.Status,
 		Limit:     s.Limit,
@@ -216,7 +223,7 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 	if patch.BaseURL == "" && s.Provider.API == "" {
 		m.Withheld = o.withheldModel(m.Name())
 	}
-	m.Available = p.Available && m.Enabled && m.Withheld == nil
+	m.Available = p.Available && m.Enabled && m.Withheld == nil && (o.CanReach == nil || o.CanReach(p, m.API))
 	return m
 }
 

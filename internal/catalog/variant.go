@@ -180,8 +180,11 @@ func (m Model) Variant(id string) (Variant, bool) {
 	if id == "" || id == "default" {
 		id = m.Request.Variant
 	}
-	if id == "" {
+	switch id {
+	case "":
 		return Variant{ID: "default"}, true
+	case LeastReasoning:
+		return m.leastReasoning(), true
 	}
 	for _, v := range m.Variants {
 		if v.ID == id {
@@ -189,4 +192,59 @@ func (m Model) Variant(id string) (Variant, bool) {
 		}
 	}
 	return Variant{}, false
+}
+
+// LeastReasoning is a variant that every model has, although it is not listed: no reasoning, or as little as its
+// options allow.
+const LeastReasoning = "least-reasoning"
+
+// leastReasoning returns the variant LeastReasoning: no options for models that reason only on request.
+func (m Model) leastReasoning() Variant {
+	out := Variant{ID: LeastReasoning}
+	byID := map[string]Variant{}
+	for _, v := range m.Variants {
+		byID[v.ID] = v
+	}
+	switch off := m.reasoningOff(); {
+	case byID["none"].ID != "":
+		out.Body = byID["none"].Body
+	case !m.Reasoning:
+	case off != nil:
+		out.Body = off
+	default:
+		for _, effort := range []string{"minimal", "low"} {
+			if byID[effort].ID != "" {
+				out.Body = byID[effort].Body
+				break
+			}
+		}
+	}
+	return out
+}
+
+// reasoningOff returns the options that disable the model's reasoning; nil if it has none that is known to work.
+func (m Model) reasoningOff() map[string]jsontext.Value {
+	id := strings.ToLower(m.API.ID)
+	disabled := jsontext.Value(`{"type":"disabled"}`)
+	switch m.API.Package {
+	case "@ai-sdk/google", "@ai-sdk/google-vertex":
+		if strings.Contains(id, "2.5-flash") {
+			return map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"thinkingBudget":0}`)}
+		}
+	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
+		if _, on := m.Request.Body["thinking"]; on {
+			return map[string]jsontext.Value{"thinking": disabled}
+		}
+		return map[string]jsontext.Value{}
+	case "@openrouter/ai-sdk-provider", "@ai-sdk/gateway":
+		if m.CanNotReason {
+			return map[string]jsontext.Value{"reasoning": jsontext.Value(`{"enabled":false}`)}
+		}
+	case defaultPackage:
+		makers := []string{"deepseek", "moonshotai", "zai", "zhipuai", "zai-coding-plan"}
+		if m.CanNotReason && slices.Contains(makers, m.ProviderID) {
+			return map[string]jsontext.Value{"thinking": disabled}
+		}
+	}
+	return nil
 }

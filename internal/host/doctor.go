@@ -279,6 +279,9 @@ func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 // maxFactsFindings bounds how many invalid rows of the list of models doctor shows.
 const maxFactsFindings = 10
 
+// oldFactsDays is the age at which doctor shows how old the list of models is.
+const oldFactsDays = 2
+
 // examineFacts looks for rows of the list of models that cannot be read.
 func examineFacts(pool *models.Pool, set *models.Set) []cli.Finding {
 	var found []cli.Finding
@@ -288,6 +291,12 @@ func examineFacts(pool *models.Pool, set *models.Set) []cli.Finding {
 	file := pool.FactsFile()
 	if err := pool.Facts.Check(); err != nil && file == "" {
 		add(err.Error()+"; the list that came with cairn is in use", "cairn models --refresh")
+	}
+	if days := int(pool.FactsAge().Hours() / 24); days >= oldFactsDays {
+		found = append(found, cli.Finding{
+			Level: cli.LevelNote, What: "models", Detail: fmt.Sprintf("the list of models and prices is %d days old", days),
+			Fix: "cairn models --refresh",
+		})
 	}
 	problems := set.Catalog.Problems()
 	for i, p := range problems {

@@ -53,7 +53,7 @@ func (h Host) Probe(ctx context.Context, o cli.Options, id string) ([]cli.Findin
 	}
 	p, err := set.Catalog.Provider(id)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
-		return nil, models.NotFoundError(unknown, id)
+		return nil, set.NotFoundError(unknown, id)
 	}
 	if err != nil {
 		return nil, err

@@ -19,10 +19,18 @@ const (
 )
 
 // startSweeps starts to remove output files that are old, and those of deleted sessions that an earlier owner left
-// because it was killed. release stops it.
+// because it was killed. A process that does not serve fetches the list of models in the background if that is old.
+// release stops both.
 func (w *owner) startSweeps(ctx context.Context, serving bool) {
 	ctx, w.stopSweeps = context.WithCancel(context.WithoutCancel(ctx))
 	start := time.Now()
+	if !serving {
+		w.sweeps.Go(func() {
+			if err := w.locations.models.RefreshStale(ctx); err != nil {
+				w.logger.InfoContext(ctx, "models", "error", err)
+			}
+		})
+	}
 	w.sweeps.Go(func() {
 		w.removeOrphans(ctx, start)
 		tick := time.NewTicker(sweepEvery)

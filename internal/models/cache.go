@@ -81,6 +81,37 @@ func (t *Pool) FetchDisabledReason() string {
 // fetchDelay keeps fetches away from the first work of a server.
 const fetchDelay = time.Minute
 
+// A command fetches the facts in the background once they are older than staleAge, after commandDelay.
+const (
+	staleAge     = 24 * time.Hour
+	commandDelay = 5 * time.Second
+)
+
+// RefreshStale fetches the facts about models once if they are older than a day, unless ctx ends before. Short commands
+// end before it begins. A failure changes nothing.
+func (t *Pool) RefreshStale(ctx context.Context) error {
+	if t.FetchDisabledReason() != "" || time.Since(t.Facts.FetchedAt()) < staleAge {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-time.After(commandDelay):
+	}
+	if _, err := t.Facts.Refresh(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// FactsAge returns how old the facts in use are; 0 for those of a file that the user names.
+func (t *Pool) FactsAge() time.Duration {
+	if t.FactsFile() != "" {
+		return 0
+	}
+	return max(time.Since(t.Facts.Date()), 0)
+}
+
 // RunRefresh fetches the facts about models whenever they are older than an hour, until ctx ends. A failed fetch is
 // passed to report and tried again an hour later; the cached facts stay in use.
 func (t *Pool) RunRefresh(ctx context.Context, report func(error)) {

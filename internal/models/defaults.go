@@ -33,24 +33,21 @@ func (m *Set) Default() (session.ModelRef, error) {
 }
 
 // SmallModel returns the model for titles and summaries of a session that uses the model main: the configured one,
-// else a cheap one of the same provider, else main itself, each with the least reasoning that it offers. Offline
-// models have none.
+// else a cheap one of the same provider and maker, else main itself, each with the least reasoning that its
+// options allow. Offline models have none.
 func (m *Set) SmallModel(main session.ModelRef) (session.ModelRef, bool) {
 	if main.ProviderID == script.ProviderID {
 		return session.ModelRef{}, false
 	}
-	best, ok := m.Catalog.Small(main.ProviderID, time.Now())
+	model, err := m.Catalog.Model(main.ProviderID, main.ID)
+	if err != nil {
+		return session.ModelRef{}, false
+	}
+	best, ok := m.Catalog.Small(model, time.Now())
 	if !ok || !IsSupported(best.API) {
-		var err error
-		if best, err = m.Catalog.Model(main.ProviderID, main.ID); err != nil {
-			return session.ModelRef{}, false
-		}
+		best = model
 	}
-	ref := session.ModelRef{ID: best.ID, ProviderID: best.ProviderID}
-	if names := variantNames(best); len(names) > 0 {
-		ref.Variant = names[0]
-	}
-	return ref, true
+	return session.ModelRef{ID: best.ID, ProviderID: best.ProviderID, Variant: catalog.LeastReasoning}, true
 }
 
 // CheapestModel returns the model that a probe of the provider asks: the configured one, a small one, or any.
@@ -60,7 +57,8 @@ func (m *Set) CheapestModel(providerID string) (catalog.Model, bool) {
 			return model, true
 		}
 	}
-	if model, ok := m.Catalog.Small(providerID, time.Now()); ok && model.ProviderID == providerID {
+	model, ok := m.Catalog.Small(catalog.Model{ProviderID: providerID}, time.Now())
+	if ok && model.ProviderID == providerID {
 		return model, true
 	}
 	for _, model := range m.Catalog.Models() {
@@ -79,12 +77,16 @@ func (m *Set) SupportedModels(providerID string) []catalog.Model {
 }
 
 // DefaultModelOf returns the id of the provider's model that is used if none is named: the configured one, else its
-// newest. The provider has supported models.
+// newest, as Catalog.Default has it. The provider has supported models.
 func (m *Set) DefaultModelOf(providerID string) string {
 	if ref := m.Config.Model.Ref(); ref != nil && ref.ProviderID == providerID {
 		return ref.ID
 	}
-	return slices.MaxFunc(m.SupportedModels(providerID), func(a, b catalog.Model) int {
+	all := m.SupportedModels(providerID)
+	if best := m.Catalog.SelectMainMakers(all); len(best) > 0 {
+		all = best
+	}
+	return slices.MaxFunc(all, func(a, b catalog.Model) int {
 		return cmp.Or(cmp.Compare(a.Time.Released, b.Time.Released), strings.Compare(b.ID, a.ID))
 	}).ID
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/agent"
+	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -13,14 +14,16 @@ func TestSmall(t *testing.T) {
 	const mock = `"provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://127.0.0.1:1", "apiKey": "k"},
 		"models": {"main": {"name": "Main"}, "small": {"name": "Small", "temperature": true, "variants": {"low": {}, "high": {}}}}}}`
 	main := session.ModelRef{ProviderID: "mock", ID: "main"}
+	least := session.ModelRef{ProviderID: "mock", ID: "main", Variant: catalog.LeastReasoning}
+	small := session.ModelRef{ProviderID: "mock", ID: "small", Variant: catalog.LeastReasoning}
 	for name, c := range map[string]struct {
 		config string
 		beside session.ModelRef
 		want   session.ModelRef
 	}{
-		"configured":     {`{` + mock + `, "small_model": "mock/small"}`, main, session.ModelRef{ProviderID: "mock", ID: "small", Variant: "low"}},
-		"not configured": {`{` + mock + `}`, main, main},
-		"not there":      {`{` + mock + `, "small_model": "mock/smal"}`, main, main},
+		"configured":     {`{` + mock + `, "small_model": "mock/small"}`, main, small},
+		"not configured": {`{` + mock + `}`, main, least},
+		"not there":      {`{` + mock + `, "small_model": "mock/smal"}`, main, least},
 		"offline":        {`{` + mock + `, "small_model": "mock/small"}`, session.ModelRef{ProviderID: "cairn", ID: "guide"}, session.ModelRef{}},
 		"unknown":        {`{` + mock + `}`, session.ModelRef{ProviderID: "mock", ID: "none"}, session.ModelRef{}},
 	} {

@@ -46,6 +46,23 @@ func (m *Set) Endpoint(p catalog.Provider, api catalog.API) (provider.Vendor, er
 	return row, err
 }
 
+// newReachCheck returns a function that reports whether an API of a provider is supported and has an address. It checks
+// once what is reached in the same way.
+func (m *Set) newReachCheck() func(catalog.Provider, catalog.API) bool {
+	type way struct{ provider, pkg, url string }
+	checked := map[way]bool{}
+	return func(p catalog.Provider, api catalog.API) bool {
+		w := way{p.ID, api.Package, api.URL}
+		can, done := checked[w]
+		if !done {
+			row, err := m.Endpoint(p, api)
+			can = err == nil && row.Wire.IsSupported() && row.BaseURL != ""
+			checked[w] = can
+		}
+		return can
+	}
+}
+
 // withKey returns the row for access with an API key, if the provider is Google Cloud and one is known.
 func (m *Set) withKey(row provider.Vendor, env []string) provider.Vendor {
 	if row.Scheme != provider.AuthGoogle {

@@ -20,16 +20,20 @@ const disabledByConfig = "it is disabled by the configuration " +
 func (m *Set) Find(name string) (catalog.Model, error) {
 	model, err := m.Catalog.Find(name)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
-		return catalog.Model{}, NotFoundError(unknown, name)
+		return catalog.Model{}, m.NotFoundError(unknown, name)
 	}
 	return model, err
 }
 
 // NotFoundError returns the session error for a provider or model that the catalog does not have.
-func NotFoundError(e *catalog.UnknownError, name string) *session.Error {
+func (m *Set) NotFoundError(e *catalog.UnknownError, name string) *session.Error {
 	out := session.NotFound(e.Kind, name, e.Nearest...)
-	if e.Misread != "" {
+	days := int(m.pool.FactsAge().Hours() / 24)
+	switch {
+	case e.Misread != "":
 		out.Message = fmt.Sprintf("the %s %q is listed, but cannot be read: %s", e.Kind, name, e.Misread)
+	case days > 0 && m.pool.FetchDisabledReason() == "":
+		out.Message += fmt.Sprintf("; the list is %d days old: cairn models --refresh fetches the newest", days)
 	}
 	return out
 }
@@ -42,7 +46,7 @@ func (m *Set) explainUnknown(e *catalog.UnknownError, ref session.ModelRef) erro
 		out.Message += fmt.Sprintf(", and no other model of %s can be used: %s", ref.ProviderID, why)
 		return out.At("model")
 	}
-	return NotFoundError(e, ref.String()).At("model")
+	return m.NotFoundError(e, ref.String()).At("model")
 }
 
 // WhyUnusable says why no model of a provider can be used, and what to do about it. It returns "" if some can, or if

@@ -128,7 +128,7 @@ func (m *Set) buildOverlay() catalog.Overlay {
 		Enabled:   m.Config.EnabledProviders, Disabled: m.Config.DisabledProviders,
 		Default: m.Config.Model.BaseName(), Small: m.Config.SmallModel.BaseName(),
 		Denied: func(id string) bool { return !m.Config.Experimental.AllowsProvider(id, permission.Match) },
-		HasKey: m.IsReady, Alpha: config.IsSwitchOn(m.pool.getenv, "ENABLE_EXPERIMENTAL_MODELS"),
+		HasKey: m.IsReady, CanReach: m.newReachCheck(), Alpha: config.IsSwitchOn(m.pool.getenv, "ENABLE_EXPERIMENTAL_MODELS"),
 	}
 	for id, p := range m.Config.Provider {
 		patch := catalog.ProviderPatch{

@@ -75,7 +75,8 @@ func (g authCommands) authLogin() *cobra.Command {
 			g.notePassed(store, args[0])
 			if !known {
 				g.inv.Err.Printf(
-					"! %s is an unknown provider; to use it, describe it under provider.%[1]s in the configuration\n",
+					"! %s is an unknown provider; to use it, run cairn models --refresh if models.dev lists it, "+
+						"or describe it under provider.%[1]s in the configuration\n",
 					term.FirstLine(args[0], 40),
 				)
 			}
