@@ -71,6 +71,17 @@ func SessionTitle(s *session.Session) string {
 	return t
 }
 
+// SessionMark is the title in a list of sessions, with a mark if what no rule decides runs there without asking.
+func SessionMark(s *session.Session) string {
+	if s.Open {
+		return SessionTitle(s) + " (does not ask)"
+	}
+	return SessionTitle(s)
+}
+
+// OpenNote explains a session that does not ask.
+const OpenNote = "an OpenCode client started this session: what no rule decides runs without asking"
+
 // FindSessionID is FindSession for an optional name: "" stays "", which means all sessions.
 func (a *Invocation) FindSessionID(ctx context.Context, c *api.Client, name string) (session.ID, error) {
 	if name == "" {

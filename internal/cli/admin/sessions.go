@@ -109,7 +109,7 @@ func (g sessionCommands) listSessions(list []*session.Session, active map[sessio
 			term.FormatAge(s.Time.Updated),
 			cmp.Or(states[active[s.ID].Type], "idle"),
 			term.FormatCost(s.Cost, s.Tokens),
-			cli.SessionTitle(s),
+			cli.SessionMark(s),
 		}
 		if all {
 			row = append(row, term.FirstLine(s.Location.Directory, 80))

@@ -36,6 +36,9 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 		about = append(about, hit+" of the input from the cache")
 	}
 	t.out.Printf("%s\n", t.out.Paint(term.Dim, strings.Join(about, " "+t.marks.Dot+" ")))
+	if s.Open {
+		t.out.Printf("%s\n", t.out.Paint(term.Yellow, "! "+cli.OpenNote))
+	}
 	for _, m := range ms {
 		t.printMessage(m)
 	}

@@ -42,6 +42,9 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 					return g.inv.PrintJSON(v)
 				}
 				g.showVerdict(v)
+				if name == "" {
+					g.noteOpenSession(ctx, c)
+				}
 				return nil
 			})
 		}),
@@ -50,6 +53,13 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 	cmd.Flags().StringVar(&agent, "agent", "", "evaluate as this `AGENT`")
 	cmd.Flags().StringVarP(&name, "session", "s", "", "include the rules of this `SESSION`")
 	return cmd
+}
+
+// noteOpenSession says that the decision is another one in the session that `run --continue` would use.
+func (g permissionCommands) noteOpenSession(ctx context.Context, c *api.Client) {
+	if s, err := cli.NewestSession(ctx, c, g.inv.Dir, ""); err == nil && s.Open {
+		g.inv.Note("this is for a new session; the newest one of this directory does not ask: add --session last")
+	}
 }
 
 // showVerdict prints the effect first, then each part with its rule.

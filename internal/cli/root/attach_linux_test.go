@@ -2,6 +2,7 @@ package root_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,5 +86,16 @@ func TestAttachOnTerminal(t *testing.T) {
 	screen, code = onTerminal(t, home, dir, []dialogue{{"\n> ", "\x04"}}, "attach", "-c", "--replay-limit", "1")
 	if code != 0 || !strings.Contains(screen, "Anything.") || strings.Contains(screen, "> what now") {
 		t.Errorf("exit %d, want 0 and the answer alone, screen:\n%s", code, screen)
+	}
+	opencode := exec.Command("opencode", "run", "what now")
+	opencode.Dir, opencode.Env = dir, append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, "GORACE="+quick)
+	if out, err := opencode.CombinedOutput(); err != nil {
+		t.Fatalf("opencode run: %v: %s", err, out)
+	}
+	for _, args := range [][]string{{"attach", "-c"}, {"run", "-c", "what now"}} {
+		screen, code = onTerminal(t, home, dir, []dialogue{{"rule decides runs without asking", "\x04"}}, args...)
+		if code != 0 {
+			t.Errorf("%v: exit %d, screen:\n%s", args, code, screen)
+		}
 	}
 }

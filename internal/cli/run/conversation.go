@@ -208,6 +208,9 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 	t.closeSession()
 	t.session, t.cursor = s, o.head
 	t.showText(cli.SessionTitle(s) + "  " + string(s.ID))
+	if s.Open {
+		t.showNote(cli.OpenNote + "; /new begins one that asks")
+	}
 	for _, m := range o.messages {
 		t.view.ReplayMessage(m)
 	}

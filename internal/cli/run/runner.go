@@ -305,6 +305,9 @@ func (r *runner) prepareSession(ctx context.Context) error {
 	if err := r.noteLeftPrompts(ctx); err != nil {
 		return err
 	}
+	if s.Open && p.asks == "" {
+		r.view.ShowNote(cli.OpenNote + "; omit --continue and --session to be asked, or use --ask")
+	}
 	if p.agent != "" {
 		if err := c.SwitchAgent(ctx, p.id, p.agent); err != nil {
 			return err

@@ -101,7 +101,7 @@ func (t *conversation) chooseSession(ctx context.Context, name string) {
 		}
 		var names, lines []string
 		for _, s := range page.Data {
-			names, lines = append(names, string(s.ID)), append(lines, string(s.ID)+"  "+cli.SessionTitle(s))
+			names, lines = append(names, string(s.ID)), append(lines, string(s.ID)+"  "+cli.SessionMark(s))
 		}
 		t.showList(names, lines)
 		return nil
