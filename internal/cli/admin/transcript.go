@@ -124,6 +124,8 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 	}
 	if m.Error != nil {
 		t.out.Printf("%s %s\n", t.out.Paint(term.Red, t.marks.Bad), term.FirstLine(m.Error.Message, 400))
+	} else if how := term.DescribeFinish(m.Finish); how != "" {
+		t.out.Printf("%s %s\n", t.out.Paint(term.Yellow, "!"), how)
 	}
 	switch {
 	case m.Open() && t.working:

@@ -270,7 +270,9 @@ func (h *hangingHost) Open(ctx context.Context, _ cli.Options) (*cli.Connection,
 
 // TestStandardOutputGone: a closed standard output interrupts the session and fails the run.
 func TestStandardOutputGone(t *testing.T) {
-	w := newWorld(t, `{"turns":[{"steps":[{"text":"One."},{"gate":"g"},{"text":"Two."}]}]}`)
+	w := newWorld(t, `{"turns":[
+		{"steps":[{"text":"One."},{"call":{"name":"read","arguments":{"filePath":"a.txt"}}}]},
+		{"steps":[{"gate":"g"},{"text":"Two."}]}]}`)
 	var stderr strings.Builder
 	code := Run(t.Context(), w, cli.Process{
 		Args: []string{

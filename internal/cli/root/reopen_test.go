@@ -91,7 +91,7 @@ func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r
 func (s *shell) against(h cli.Host, args ...string) *typed {
 	out := &typed{}
 	out.code = Run(context.Background(), h, cli.Process{
-		Args: args, Stdin: strings.NewReader(""), Stdout: &watchedWriter{&out.stdout, s.onOut}, Stderr: &out.stderr, Dir: "/work", Signals: s.signals,
+		Args: args, Stdin: strings.NewReader(""), Stdout: &watchedWriter{&out.stdout, s.onOut}, Stderr: &watchedWriter{&out.stderr, s.onOut}, Dir: "/work", Signals: s.signals,
 		Env: func(name string) string { return map[string]string{"LANG": "C.UTF-8"}[name] },
 	})
 	return out
@@ -218,7 +218,7 @@ func TestOthersWork(t *testing.T) {
 func TestSignalLeavesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sh := &shell{
-			world:   newWorld(t, `{"turns":[{"steps":[{"text":"Let me think."},{"delay":"1h"}]}]}`),
+			world:   newWorld(t, `{"turns":[{"steps":[{"reasoning":"Let me think."},{"delay":"1h"}]}]}`),
 			signals: make(chan os.Signal, 1),
 		}
 		sent := time.Time{}
@@ -229,7 +229,7 @@ func TestSignalLeavesOthers(t *testing.T) {
 			}
 		}
 		h := &comings{world: sh.world, close: func(ctx context.Context) error { <-ctx.Done(); return nil }}
-		o := sh.against(h, "run", "hi")
+		o := sh.against(h, "run", "--thinking", "hi")
 		if took := time.Since(sent); o.code != int(cli.ExitInterrupted) ||
 			took > 300*time.Millisecond+100*time.Millisecond {
 			t.Errorf("exit %d after %s: %s", o.code, took, o.stderr.String())

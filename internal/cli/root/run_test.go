@@ -221,7 +221,7 @@ func TestRunStdin(t *testing.T) {
 func TestLostConnection(t *testing.T) {
 	w := newWorld(
 		t,
-		`{"turns":[{"every":"1ms","steps":[{"text":["One ","two ","three."]},{"gate":"g"},{"text":["Four."]}]}]}`,
+		`{"turns":[{"every":"1ms","steps":[{"reasoning":["One ","two ","three."]},{"gate":"g"},{"text":["Four."]}]}]}`,
 	)
 	sh := &shell{world: w}
 	cuts := 0
@@ -236,8 +236,8 @@ func TestLostConnection(t *testing.T) {
 			close(w.player.Gates["g"])
 		}
 	}
-	o := sh.run("run", "Count")
-	if o.code != 0 || o.stdout.String() != "One two three.\nFour.\n" {
+	o := sh.run("run", "--thinking", "Count")
+	if o.code != 0 || o.stdout.String() != "Four.\n" || strings.Count(o.stderr.String(), "One two three.\n") != 1 {
 		t.Errorf("exit %d: %q\n%s", o.code, o.stdout.String(), o.stderr.String())
 	}
 	if w.opens != 3 {
@@ -256,7 +256,7 @@ func TestOwnerReplaced(t *testing.T) {
 		t.Run(flag, func(t *testing.T) {
 			w := newWorld(
 				t,
-				`{"turns":[{"steps":[{"text":"Half"},{"gate":"g"}]},{"repeat":true,"steps":[{"text":"All of it."}]}]}`,
+				`{"turns":[{"steps":[{"reasoning":"Half"},{"gate":"g"}]},{"repeat":true,"steps":[{"text":"All of it."}]}]}`,
 			)
 			sh := &shell{world: w}
 			var replaced sync.WaitGroup
@@ -267,9 +267,9 @@ func TestOwnerReplaced(t *testing.T) {
 					replaced.Go(func() { w.replace(t) })
 				}
 			}
-			o := sh.run("run", flag, "Tell me")
+			o := sh.run("run", "--thinking", flag, "Tell me")
 			replaced.Wait()
-			if o.code != 0 || o.stdout.String() != "Half\nAll of it.\n" {
+			if o.code != 0 || o.stdout.String() != "All of it.\n" {
 				t.Errorf("exit %d: %q\n%s", o.code, o.stdout.String(), o.stderr.String())
 			}
 		})

@@ -352,7 +352,7 @@ type shell struct {
 	terminal io.ReadWriteCloser
 	signals  chan os.Signal
 	dir      string
-	onOut    func(string) // sees standard output grow
+	onOut    func(string) // sees standard output and standard error grow
 }
 
 func (s *shell) run(args ...string) *typed { return s.runAs("cairn", args...) }
@@ -361,7 +361,7 @@ func (s *shell) run(args ...string) *typed { return s.runAs("cairn", args...) }
 func (s *shell) runAs(name string, args ...string) *typed {
 	out := &typed{}
 	p := cli.Process{
-		Name: name, Args: args, Stdin: strings.NewReader(s.stdin), Stdout: &watchedWriter{&out.stdout, s.onOut}, Stderr: &out.stderr, Dir: s.dir, Signals: s.signals,
+		Name: name, Args: args, Stdin: strings.NewReader(s.stdin), Stdout: &watchedWriter{&out.stdout, s.onOut}, Stderr: &watchedWriter{&out.stderr, s.onOut}, Dir: s.dir, Signals: s.signals,
 		Env: func(name string) string { return map[string]string{"LANG": "C.UTF-8", "CAIRN_HOME": s.dir}[name] },
 	}
 	if p.Dir == "" {

@@ -398,6 +398,10 @@ func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 		t.asks.Add(d.Ask)
 	case *session.PermissionReplied:
 		t.asks.Remove(d.AskID, string(d.By))
+	case *session.StepEnded:
+		if how := term.DescribeFinish(d.Finish); how != "" {
+			t.showNote(how)
+		}
 	case *session.StepFailed:
 		t.showFailure(d.Error)
 	case *session.Interrupted:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json/jsontext"
@@ -164,11 +165,13 @@ func (s *promptProgress) exitStatus() (cli.ExitCode, string) {
 	case s.failure != nil:
 		return cli.CodeOfReason(s.failure.Reason), s.failure.Message
 	case s.finish == "content-filter" || s.finish == "error":
-		return cli.ExitProvider, fmt.Sprintf("the provider ended the answer with %q", s.finish)
+		return cli.ExitProvider, term.DescribeFinish(s.finish)
 	case len(s.denials) == 1:
 		return cli.ExitDenied, "a permission was denied: " + s.denials[0].Action
 	case len(s.denials) > 1:
 		return cli.ExitDenied, fmt.Sprintf("%d permissions were denied", len(s.denials))
+	case len(s.said) == 0 && len(s.value) == 0 && (s.finish == "stop" || s.finish == "length"):
+		return cli.ExitProvider, "the model ended its answer without text; its reasoning is in cairn session show --thinking"
 	default:
 		return cli.ExitOK, ""
 	}

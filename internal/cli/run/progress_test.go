@@ -209,11 +209,13 @@ func TestSpanOutcome(t *testing.T) {
 				called("prt_1", "bash", `{}`),
 				asked("prt_1"),
 				replied(session.ReplyOnce, "user"),
+				text("msg_a", "Done."),
 				end("stop"),
 			},
 			cli.ExitOK,
-			"",
+			"Done.",
 		},
+		"reasoning alone": {[]session.EventData{mine(), begin("msg_a"), end("stop")}, cli.ExitProvider, ""},
 		"withdrawn by the interrupt": {
 			[]session.EventData{
 				mine(),

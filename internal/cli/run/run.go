@@ -168,7 +168,7 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	tell(cli.ProviderOf(out.Model))
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
 	if out.Finish == "length" {
-		r.view.ShowNote("the answer is cut off at the model's output limit; to get the rest, prompt it to continue")
+		r.view.ShowNote(term.DescribeFinish(out.Finish) + "; to get the rest, prompt it to continue")
 	}
 	r.view.ShowResult(out)
 	if out.ExitCode == cli.ExitOK {

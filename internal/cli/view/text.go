@@ -24,6 +24,9 @@ type Text struct {
 	shown   map[session.PartID]int // bytes of an item that are out; a fragment may come late
 	started map[session.PartID]pendingCall
 	dimmed  bool // reasoning is being written
+
+	buffered bool   // the text goes to a file or a program, which cannot tell it from that of a later attempt
+	held     string // text of the current attempt that is not out, if buffered
 }
 
 // pendingCall is a tool call that has not settled.
@@ -36,7 +39,7 @@ type pendingCall struct {
 func NewText(a *cli.Invocation, thinking bool) *Text {
 	return &Text{
 		out: a.Out, err: a.Err, marks: a.Marks, thinking: thinking,
-		shown: map[session.PartID]int{}, started: map[session.PartID]pendingCall{},
+		shown: map[session.PartID]int{}, started: map[session.PartID]pendingCall{}, buffered: !a.Out.Terminal,
 	}
 }
 
@@ -65,8 +68,27 @@ func (v *Text) showText(part session.PartID, offset int, text string) {
 	if text = v.unshownText(part, offset, text); text != "" {
 		v.endReasoning()
 		v.err.EndLine()
-		v.out.WriteText(text)
+		v.held += text
+		if !v.buffered {
+			v.flush()
+		}
 	}
+}
+
+// flush writes the text of the current attempt, which is the answer now.
+func (v *Text) flush() {
+	if v.held != "" {
+		v.out.WriteText(v.held)
+		v.held = ""
+	}
+}
+
+// endText ends the line of a text.
+func (v *Text) endText() {
+	if v.held != "" && !strings.HasSuffix(v.held, "\n") {
+		v.held += "\n"
+	}
+	v.out.EndLine()
 }
 
 func (v *Text) showReasoning(part session.PartID, offset int, text string) {
@@ -100,11 +122,14 @@ func (v *Text) ShowEvent(e session.Event) {
 		}
 	case *session.TextEnded:
 		v.showText(d.PartID, 0, d.Text)
-		v.out.EndLine()
+		v.endText()
+	case *session.StepEnded:
+		v.flush()
 	case *session.ReasoningEnded:
 		v.showReasoning(d.PartID, 0, d.Text)
 		v.endReasoning()
 	case *session.ToolCalled:
+		v.flush()
 		what := term.DescribeCall(d.Tool, d.Input)
 		v.started[d.PartID] = pendingCall{d.Tool, what, d.Timestamp, term.CallTodos(d.Tool, d.Input)}
 		v.ShowLine(term.Cyan, v.marks.Call, what)
@@ -113,6 +138,7 @@ func (v *Text) ShowEvent(e session.Event) {
 	case *session.ToolFailed:
 		v.showSettled(d.PartID, d.Timestamp, cmp.Or(d.Error.Message, "failed"))
 	case *session.Retried:
+		v.held = ""
 		v.ShowNote(retryText(d))
 	case *session.PermissionReplied:
 		if d.By == "cascade" {
@@ -190,7 +216,7 @@ func (v *Text) replayItem(c session.Content) {
 	case *session.Text:
 		v.showText(c.PartID, 0, c.Text)
 		if c.Time != nil && c.Time.Completed != 0 {
-			v.out.EndLine()
+			v.endText()
 		}
 	case *session.Reasoning:
 		v.showReasoning(c.PartID, 0, c.Text)
@@ -232,6 +258,7 @@ func (v *Text) ShowNote(text string) { v.ShowLine(term.Yellow, "!", term.FirstLi
 // ShowResult prints the closing line: model, usage, cost, and how to continue.
 func (v *Text) ShowResult(r Result) {
 	v.endReasoning()
+	v.flush()
 	v.out.EndLine()
 	v.err.EndLine()
 	if len(r.Value) > 0 && strings.TrimSpace(r.Text) != string(r.Value) { // else it is the last that was said
