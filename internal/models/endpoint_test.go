@@ -61,7 +61,7 @@ func TestPackagesOfProviders(t *testing.T) {
 			"Authorization: Bearer K",
 			`"service_tier":"on_demand"`,
 		},
-		{"@ai-sdk/xai", ``, "https://api.x.ai/v1/chat/completions", "Authorization: Bearer K", ``},
+		{"@ai-sdk/xai", ``, "https://api.x.ai/v1/responses", "Authorization: Bearer K", ``},
 		{"@ai-sdk/cerebras", ``, "https://api.cerebras.ai/v1/chat/completions", "Authorization: Bearer K", ``},
 		{"@ai-sdk/togetherai", ``, "https://api.together.xyz/v1/chat/completions", "Authorization: Bearer K", ``},
 		{
@@ -131,6 +131,8 @@ func TestPackagesOfProviders(t *testing.T) {
 
 // Each vendor of the table has models that a key makes usable, or a reason why not.
 func TestEveryVendorHasModels(t *testing.T) {
+	// the built-in list of models may have none of these; the message says how to get them
+	unlisted := []string{"huggingface", "kimi-for-coding", "minimax", "nvidia", "zai", "zai-coding-plan"}
 	local := []string{"llamacpp", "vllm"} // no two have the same models
 	for _, row := range provider.ListVendors() {
 		env := map[string]string{}
@@ -160,6 +162,7 @@ func TestEveryVendorHasModels(t *testing.T) {
 				t.Errorf("%s: %s; %v", row.ID, why, err)
 			}
 		case len(row.KeyEnv) == 0 && row.Scheme == provider.AuthKey: // models that people often have there
+		case slices.Contains(unlisted, row.ID) && strings.Contains(why, "run cairn models --refresh to fetch the list"):
 		case why != "" || len(m.SupportedModels(row.ID)) == 0:
 			t.Errorf("%s has %d models: %s", row.ID, len(m.SupportedModels(row.ID)), why)
 		}

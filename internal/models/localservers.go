@@ -43,7 +43,13 @@ func (l *localServers) discover(getenv func(string) string) time.Time {
 	if !due {
 		return changed
 	}
-	models := provider.Discover(context.Background(), provider.ListVendors())
+	var rows []provider.Vendor
+	for _, row := range provider.ListVendors() {
+		if row, err := row.ResolveBaseURL(provider.Lookup{Env: getenv}); err == nil {
+			rows = append(rows, row)
+		}
+	}
+	models := provider.Discover(context.Background(), rows)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.changed.IsZero() || !maps.EqualFunc(models, l.byServer, slices.Equal) {
@@ -76,8 +82,9 @@ func (m *Set) addLocalServers(o *catalog.Overlay) {
 	}
 	for id, models := range m.pool.localServers.list() {
 		row, known := provider.Find(id)
+		row, err := row.ResolveBaseURL(provider.Lookup{Env: m.pool.getenv})
 		configured := m.Config.Provider[id]
-		if !known || len(configured.Models) > 0 || configured.BaseURL() != "" {
+		if !known || err != nil || len(configured.Models) > 0 || configured.BaseURL() != "" {
 			continue // the configuration says what there is
 		}
 		patch := o.Providers[id]

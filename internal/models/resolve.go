@@ -105,9 +105,6 @@ func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinit
 		return nil, nil, invalidModel("%v", err)
 	}
 	configured := m.hostedTools(model)
-	if len(configured) > 0 && vendor.HostedWire != "" {
-		vendor.Wire = vendor.HostedWire
-	}
 	hosted, err := vendor.DeclareHosted(configured)
 	if err != nil {
 		return nil, nil, invalidModel("hosted_tools: %v", err)

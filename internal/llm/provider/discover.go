@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // LocalModel is a model of a server on this machine.
@@ -28,8 +31,8 @@ const (
 	maxModelID      = 200
 )
 
-// Discover asks the servers of rows with a loopback address for their models, all at once and within 100 ms. It uses no
-// proxy and sends no key.
+// Discover asks the servers of rows with a loopback address, and the Ollama of OLLAMA_HOST, for their models, all at
+// once and within 100 ms. It uses no proxy and sends no key.
 func Discover(ctx context.Context, rows []Vendor) map[string][]LocalModel {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -44,11 +47,15 @@ func Discover(ctx context.Context, rows []Vendor) map[string][]LocalModel {
 		out      = map[string][]LocalModel{}
 	)
 	for _, row := range rows {
-		if !isLoopback(row.BaseURL) {
+		if !isLoopback(row.BaseURL) && row.TableID != "ollama" {
 			continue
 		}
 		requests.Go(func() {
-			if found := listModels(ctx, client, row.BaseURL); len(found) > 0 {
+			found := listModels(ctx, client, row.BaseURL)
+			if addSizes := sizeReaders[row.TableID]; addSizes != nil && len(found) > 0 {
+				addSizes(ctx, client, strings.TrimSuffix(row.BaseURL, "/v1"), found)
+			}
+			if len(found) > 0 {
 				mu.Lock()
 				defer mu.Unlock()
 				out[row.ID] = found
@@ -67,7 +74,16 @@ func isLoopback(address string) bool {
 }
 
 func listModels(ctx context.Context, client *http.Client, base string) []LocalModel {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/models", nil)
+	return parseModels(readServer(ctx, client, strings.TrimRight(base, "/")+"/models", ""))
+}
+
+// readServer returns the answer to a GET, or to a POST of body; nil without a good one.
+func readServer(ctx context.Context, client *http.Client, address, body string) []byte {
+	method := http.MethodGet
+	if body != "" {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
 		return nil
 	}
@@ -80,7 +96,77 @@ func listModels(ctx context.Context, client *http.Client, base string) []LocalMo
 	if err != nil || !isSuccess(resp) {
 		return nil
 	}
-	return parseModels(raw)
+	return raw
+}
+
+// sizeReaders fill in the context sizes from the own interfaces of servers whose list of models has none.
+var sizeReaders = map[string]func(context.Context, *http.Client, string, []LocalModel){
+	"ollama": addOllamaSizes, "lmstudio": addLMStudioSizes,
+}
+
+// maxShown bounds the models of an Ollama whose sizes are asked for.
+const maxShown = 50
+
+// addOllamaSizes takes the size that a model is loaded with, else the one that it is configured with, else the one that
+// it is made for.
+func addOllamaSizes(ctx context.Context, client *http.Client, root string, models []LocalModel) {
+	var requests sync.WaitGroup
+	for i := range models[:min(len(models), maxShown)] {
+		requests.Go(func() {
+			var shown struct {
+				Parameters string                    `json:"parameters"`
+				Info       map[string]jsontext.Value `json:"model_info"`
+			}
+			body := `{"model":` + string(wire.Quote(models[i].ID)) + `}`
+			if json.Unmarshal(readServer(ctx, client, root+"/api/show", body), &shown) != nil {
+				return
+			}
+			for name, v := range shown.Info {
+				if strings.HasSuffix(name, ".context_length") {
+					_ = json.Unmarshal(v, &models[i].Context)
+				}
+			}
+			for line := range strings.Lines(shown.Parameters) {
+				if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
+					_ = json.Unmarshal([]byte(f[1]), &models[i].Context)
+				}
+			}
+		})
+	}
+	var loaded struct {
+		Models []struct {
+			Model   string `json:"model"`
+			Context int64  `json:"context_length"`
+		} `json:"models"`
+	}
+	_ = json.Unmarshal(readServer(ctx, client, root+"/api/ps", ""), &loaded)
+	requests.Wait()
+	for i, m := range models {
+		for _, l := range loaded.Models {
+			if l.Model == m.ID && l.Context > 0 {
+				models[i].Context = l.Context
+			}
+		}
+	}
+}
+
+// addLMStudioSizes takes the size that a model is loaded with, else its largest one.
+func addLMStudioSizes(ctx context.Context, client *http.Client, root string, models []LocalModel) {
+	var list struct {
+		Data []struct {
+			ID     string `json:"id"`
+			Max    int64  `json:"max_context_length"`
+			Loaded int64  `json:"loaded_context_length"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(readServer(ctx, client, root+"/api/v0/models", ""), &list)
+	for i, m := range models {
+		for _, d := range list.Data {
+			if d.ID == m.ID {
+				models[i].Context = max(cmp.Or(d.Loaded, d.Max), 0)
+			}
+		}
+	}
 }
 
 // modelEntry is an entry in OpenAI's list of models, with the sizes that vLLM and llama.cpp add.

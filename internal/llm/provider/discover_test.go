@@ -72,6 +72,59 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
+// TestDiscoverSizes: the sizes of models come from the servers' own interfaces.
+func TestDiscoverSizes(t *testing.T) {
+	answers := map[string]string{
+		"/v1/models": `{"data":[{"id":"loaded"},{"id":"set"},{"id":"made"},{"id":"plain"}]}`,
+		"/api/ps":    `{"models":[{"name":"loaded","model":"loaded","context_length":4096}]}`,
+		"loaded":     `{"model_info":{"qwen3.context_length":40960}}`,
+		"set":        `{"parameters":"stop \"x\"\nnum_ctx             8192\n","model_info":{"llama.context_length":131072}}`,
+		"made":       `{"model_info":{"general.architecture":"llama","llama.context_length":131072}}`,
+		"/api/v0/models": `{"data":[{"id":"loaded","max_context_length":32768,"loaded_context_length":4096},` +
+			`{"id":"set","max_context_length":8192},{"id":"made","max_context_length":131072}]}`,
+	}
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		key := r.URL.Path
+		if key == "/api/show" {
+			body, _ := io.ReadAll(r.Body)
+			key = strings.Trim(strings.TrimPrefix(string(body), `{"model":`), `"}`)
+		}
+		if answers[key] == "" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		io.WriteString(w, answers[key])
+	})
+	host := provider.Lookup{Env: func(string) string { return strings.TrimPrefix(s.URL, "http://") }}
+	ollama, _ := provider.Find("ollama")
+	ollama, err := ollama.ResolveBaseURL(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lmstudio, _ := provider.Find("lmstudio")
+	lmstudio.BaseURL = s.URL + "/v1"
+	got := provider.Discover(t.Context(), []provider.Vendor{ollama, lmstudio})
+	sizes := []provider.LocalModel{{"loaded", 4096}, {"set", 8192}, {"made", 131072}, {ID: "plain"}}
+	if diff := cmp.Diff(map[string][]provider.LocalModel{"ollama": sizes, "lmstudio": sizes}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestOllamaHost: OLLAMA_HOST has the forms that Ollama's own clients read.
+func TestOllamaHost(t *testing.T) {
+	row, _ := provider.Find("ollama")
+	for value, want := range map[string]string{
+		"": "http://127.0.0.1:11434", "0.0.0.0": "http://127.0.0.1:11434", ":8000": "http://127.0.0.1:8000",
+		"gpu.lan": "http://gpu.lan:11434", "10.0.0.7:1": "http://10.0.0.7:1", "[::]:9": "http://127.0.0.1:9",
+		"[fd00::7]": "http://[fd00::7]:11434", "https://gpu.lan/ollama/": "https://gpu.lan:443/ollama",
+		"http://gpu.lan": "http://gpu.lan:80", "http://gpu.lan:7": "http://gpu.lan:7",
+	} {
+		got, err := row.ResolveBaseURL(provider.Lookup{Env: func(string) string { return value }})
+		if err != nil || got.BaseURL != want+"/v1" {
+			t.Errorf("%q: %s %v, want %s/v1", value, got.BaseURL, err, want)
+		}
+	}
+}
+
 // TestDiscoverOtherServers: programs at loopback addresses that never finish, or speak another protocol, offer no
 // models.
 func TestDiscoverOtherServers(t *testing.T) {

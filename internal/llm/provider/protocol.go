@@ -133,12 +133,16 @@ func WireOfPackage(pkg, modelID string) (Wire, bool) {
 }
 
 // SelectWire is WireOfPackage for a model of the vendor. GitHub Copilot's wire depends on the model's name, whatever
-// package is configured.
+// package is configured. xAI and MiniMax have a wire of their own where the package implies Chat.
 func (v Vendor) SelectWire(pkg, modelID string) (Wire, bool) {
 	if v.Scheme == AuthCopilot {
 		pkg = "@ai-sdk/github-copilot"
 	}
-	return WireOfPackage(pkg, modelID)
+	wire, known := WireOfPackage(pkg, modelID)
+	if known && wire == Chat && (v.TableID == "xai" || v.TableID == "minimax") {
+		wire = v.Wire
+	}
+	return wire, known
 }
 
 // copilotResponses reports whether GitHub Copilot serves a model over Responses: GPT 5 and later, except the mini

@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"cmp"
 	"fmt"
+	"net"
 	"regexp"
 	"strings"
 	"sync"
@@ -58,6 +60,9 @@ func (v Vendor) ResolveBaseURL(l Lookup) (Vendor, error) {
 		if name == "vertexHost" {
 			return vertexHost(l.find(settings["location"]))
 		}
+		if name == "ollamaHost" {
+			return ollamaAddress(l.Env("OLLAMA_HOST"))
+		}
 		s, exists := settings[name]
 		if !exists {
 			s = Setting{Name: name, Env: []string{name}}
@@ -90,6 +95,28 @@ func vertexHost(location string) string {
 	default:
 		return location + "-aiplatform.googleapis.com"
 	}
+}
+
+// ollamaAddress returns the address of an Ollama server from the form of OLLAMA_HOST, as Ollama's own clients read it:
+// a host, a port, both, or an address; "" is the default. A server that listens everywhere is reached at the loopback.
+func ollamaAddress(host string) string {
+	scheme, rest, hasScheme := strings.Cut(strings.Trim(host, " \"'"), "://")
+	if !hasScheme {
+		scheme, rest = "http", scheme
+	}
+	port := "11434"
+	if hasScheme {
+		port = map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	rest, path, _ := strings.Cut(rest, "/")
+	if name, number, err := net.SplitHostPort(rest); err == nil {
+		rest, port = name, cmp.Or(number, port)
+	}
+	rest = strings.Trim(rest, "[]")
+	if ip := net.ParseIP(rest); rest == "" || ip != nil && ip.IsUnspecified() {
+		rest = "127.0.0.1"
+	}
+	return strings.TrimRight(scheme+"://"+net.JoinHostPort(rest, port)+"/"+path, "/")
 }
 
 // SettingValue returns the value of one of the row's settings.

@@ -42,8 +42,6 @@ type Vendor struct {
 	Headers map[string]string
 	// Deployments makes the model part of the path: deployments/{model}/….
 	Deployments bool
-	// HostedWire is the protocol of models with hosted tools, if it differs.
-	HostedWire Wire
 	// NoCacheKey omits the cache key from requests over Responses.
 	NoCacheKey bool
 	// Dialect is the dialect of the vendor's Chat endpoint.
@@ -154,7 +152,7 @@ func cloudVendors() []Vendor {
 
 // compatibleVendors are the vendors that speak OpenAI Chat, with their dialects, and the local servers.
 func compatibleVendors() []Vendor {
-	rows := append(localServers(), []Vendor{
+	rows := append(append(localServers(), openModelVendors()...), []Vendor{
 		{
 			ID: "baseten", Name: "Baseten", SchemaSupport: llm.SchemaWithoutTools, BaseURL: "https://inference.baseten.co/v1",
 			KeyEnv: []string{"BASETEN_API_KEY"},
@@ -219,7 +217,7 @@ func compatibleVendors() []Vendor {
 			Dialect: openaichat.Dialect{ReasoningField: "reasoning"},
 		},
 		{
-			ID: "xai", Name: "xAI", SchemaSupport: llm.SchemaSupported, HostedWire: Responses, BaseURL: "https://api.x.ai/v1",
+			ID: "xai", Name: "xAI", SchemaSupport: llm.SchemaSupported, Wire: Responses, BaseURL: "https://api.x.ai/v1",
 			KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning},
 		},
 	}...)
@@ -229,6 +227,38 @@ func compatibleVendors() []Vendor {
 		rows[i].Dialect.Open = !slices.Contains(strict, rows[i].ID)
 	}
 	return rows
+}
+
+// openModelVendors are makers and hubs of open models, each with the page that describes its interface.
+func openModelVendors() []Vendor {
+	return []Vendor{
+		{ // https://huggingface.co/docs/inference-providers
+			ID: "huggingface", Name: "Hugging Face", SchemaSupport: llm.SchemaWithoutTools,
+			BaseURL: "https://router.huggingface.co/v1", KeyEnv: []string{"HF_TOKEN"},
+		},
+		{ // https://www.kimi.com/code/docs
+			ID: "kimi-for-coding", Name: "Kimi For Coding", BaseURL: "https://api.kimi.com/coding/v1",
+			KeyEnv:  []string{"KIMI_API_KEY"},
+			Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot, Thinking: true, Choice: openaichat.ChoiceAuto},
+		},
+		{ // https://platform.minimax.io/docs/api-reference/text-anthropic-api
+			ID: "minimax", Name: "MiniMax", Wire: Messages, BaseURL: "https://api.minimax.io/anthropic/v1",
+			KeyEnv: []string{"MINIMAX_API_KEY"},
+		},
+		{ // https://docs.api.nvidia.com/nim/reference/llm-apis
+			ID: "nvidia", Name: "NVIDIA", SchemaSupport: llm.SchemaWithoutTools,
+			BaseURL: "https://integrate.api.nvidia.com/v1", KeyEnv: []string{"NVIDIA_API_KEY"},
+		},
+		{ // https://docs.z.ai/api-reference/introduction
+			ID: "zai", Name: "Z.AI", BaseURL: "https://api.z.ai/api/paas/v4", KeyEnv: []string{"ZHIPU_API_KEY", "ZAI_API_KEY"},
+			Dialect: openaichat.Dialect{Thinking: true, Choice: openaichat.ChoiceAuto},
+		},
+		{ // https://docs.z.ai/devpack/overview
+			ID: "zai-coding-plan", Name: "Z.AI Coding Plan", BaseURL: "https://api.z.ai/api/coding/paas/v4",
+			KeyEnv:  []string{"ZHIPU_API_KEY", "ZAI_API_KEY"},
+			Dialect: openaichat.Dialect{Thinking: true, Choice: openaichat.ChoiceAuto},
+		},
+	}
 }
 
 // localServers are the servers that people run on their own machine.
@@ -243,7 +273,7 @@ func localServers() []Vendor {
 			Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true},
 		},
 		{
-			ID: "ollama", Name: "Ollama", SchemaSupport: llm.SchemaWithoutTools, BaseURL: "http://127.0.0.1:11434/v1",
+			ID: "ollama", Name: "Ollama", SchemaSupport: llm.SchemaWithoutTools, BaseURL: "${ollamaHost}/v1",
 			Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true},
 		},
 		{

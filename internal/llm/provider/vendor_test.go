@@ -7,6 +7,27 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
+// TestOwnWires: xAI answers over Responses and MiniMax over Messages, whatever package stands for compatible servers.
+func TestOwnWires(t *testing.T) {
+	for _, c := range []struct {
+		id, pkg string
+		want    provider.Wire
+	}{
+		{"xai", "@ai-sdk/xai", provider.Responses},
+		{"xai", "", provider.Responses},
+		{"minimax", "@ai-sdk/openai-compatible", provider.Messages},
+		{"minimax", "@ai-sdk/anthropic", provider.Messages},
+		{"kimi-for-coding", "@ai-sdk/anthropic", provider.Messages},
+		{"kimi-for-coding", "", provider.Chat},
+		{"zai", "@ai-sdk/openai-compatible", provider.Chat},
+	} {
+		row, known := provider.Find(c.id)
+		if wire, ok := row.SelectWire(c.pkg, "m"); !known || !ok || wire != c.want {
+			t.Errorf("%s by %q: %v", c.id, c.pkg, wire)
+		}
+	}
+}
+
 // TestFindReturnsCopies: changing a row that Find returned does not change the table.
 func TestFindReturnsCopies(t *testing.T) {
 	spoil := func(v provider.Vendor) {
