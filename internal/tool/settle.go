@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -12,7 +13,7 @@ import (
 )
 
 // Settle runs a call and returns its one outcome. It checks that the tool exists and is the one that was offered,
-// checks the input, runs the tool and bounds its output. A panic fails only this call. If ctx ends while the tool runs,
+// checks the input, runs the tool and bounds its output, which ends with a note about unknown keys that were removed. A panic fails only this call. If ctx ends while the tool runs,
 // the outcome is an error with reason "aborted", unless the tool had finished. The caller records the outcome with a
 // context that has not ended.
 func (s *Set) Settle(ctx context.Context, call Call) Settlement {
@@ -20,7 +21,7 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 	if failure != nil {
 		return Settlement{Error: failure}
 	}
-	input, err := e.schema.checkInput(call.Name, call.Input)
+	input, note, err := e.schema.fitInput(call.Name, call.Input)
 	if err != nil {
 		return Settlement{Error: session.Fail(session.ReasonInvalidInput, sanitizeMessage(err.Error()))}
 	}
@@ -40,6 +41,9 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 		call.Progress = func(Output) {}
 	}
 	out, err := s.runTool(ctx, e, call)
+	if note != "" {
+		out.Content = append(slices.Clip(out.Content), session.ToolContent{Type: "text", Text: note})
+	}
 	done := Settlement{Output: s.registry.boundOutput(ctx, call.SessionID, e.def, out)}
 	if err != nil {
 		done.Error, done.Denial = s.classifyError(ctx, e.def, err)

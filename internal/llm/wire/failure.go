@@ -213,7 +213,7 @@ func (w *errorBody) classifyStatus(status int) llm.Class {
 		return llm.Quota
 	case status == http.StatusTooManyRequests:
 		return llm.RateLimit
-	case containsPhrase(w.text, overflowPhrases), w.text == "" && (status == 400 || status == 413):
+	case containsPhrase(w.text, overflowPhrases), status == http.StatusRequestEntityTooLarge:
 		return llm.Overflow
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500:
 		return llm.Overloaded

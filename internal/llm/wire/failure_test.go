@@ -254,7 +254,7 @@ func TestClassify(t *testing.T) {
 		{400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 8192"}}`, llm.Overflow, ""},
 		{413, `Request Entity Too Large`, llm.Overflow, "Request Entity"},
 		{413, ``, llm.Overflow, ""},
-		{400, ``, llm.Overflow, ""},
+		{400, ``, llm.InvalidRequest, ""},
 		{400, `{"error":{"message":"context length is only 4096 tokens"}}`, llm.Overflow, ""},
 		{400, `{"error":{"message":"input length of 9000 tokens exceeds the model's context length"}}`, llm.Overflow, ""},
 		{
