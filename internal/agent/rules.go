@@ -80,9 +80,13 @@ func defaultRules(allowed []string) []session.Rule {
 	return slices.Concat(rules, secretRules(), outsideRules(allowed))
 }
 
-// outsideRules ask about paths outside of the location, except for directories that belong to it.
+// outsideRules ask about addresses of the local network, and about paths outside of the location except for directories
+// that belong to it.
 func outsideRules(allowed []string) []session.Rule {
-	rules := []session.Rule{newRule("external_directory", "*", session.Ask)}
+	rules := []session.Rule{
+		newRule("webfetch_local", "*", session.Ask),
+		newRule("external_directory", "*", session.Ask),
+	}
 	for _, dir := range allowed {
 		rules = append(
 			rules,

@@ -18,6 +18,9 @@ type CreateSession struct {
 	Permission []session.Rule      `json:"permission,omitzero"`
 	Budget     *session.Budget     `json:"budget,omitzero"`
 	Sandbox    session.SandboxMode `json:"sandbox,omitzero"`
+	// Asks makes a session that asks about actions without a rule, as those of cairn's commands. Sessions of other
+	// clients are open, as OpenCode's are.
+	Asks bool `json:"asks,omitzero"`
 }
 
 // ImportRequest is one piece of a session that was made elsewhere. Each says what the session is, and can be sent

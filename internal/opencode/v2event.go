@@ -12,7 +12,7 @@ import (
 // v2Events announces an event of a session that was created over V2 in V2's form on V1's bus, as OpenCode does, with
 // times written as dates.
 func (f *Fold) v2Events(e *session.Event) []Event {
-	if f.Session.Open {
+	if f.Session.IsOfV1() {
 		return nil
 	}
 	kind, v, ok := e.PublicForm()
@@ -24,14 +24,14 @@ func (f *Fold) v2Events(e *session.Event) []Event {
 
 // v2Fragment and v2Progress do the same for live events.
 func (f *Fold) v2Fragment(g *session.Fragment) []Event {
-	if f.Session.Open {
+	if f.Session.IsOfV1() {
 		return nil
 	}
 	return []Event{{Type: string(g.Kind()), Properties: withDates(g.Data())}}
 }
 
 func (f *Fold) v2Progress(p *session.ToolProgress) []Event {
-	if f.Session.Open {
+	if f.Session.IsOfV1() {
 		return nil
 	}
 	return []Event{{Type: string(p.Kind()), Properties: withDates(p)}}

@@ -37,6 +37,7 @@ type Session struct {
 	TitledBy   string      `json:"titledBy,omitzero"`
 	Permission []Rule      `json:"permission,omitzero"` // own rules; only saved approvals rank higher
 	Open       bool        `json:"open,omitzero"`       // actions without a rule are allowed, not asked about
+	Contract   string      `json:"contract,omitzero"`   // ContractV2 of an open session that was created over V2
 	Budget     *Budget     `json:"budget,omitzero"`
 	Sandbox    SandboxMode `json:"sandbox,omitzero"` // at least; whatever process runs the session
 	Todos      []Todo      `json:"todos,omitempty"`  // the model's todo list
@@ -53,6 +54,12 @@ type Session struct {
 
 	Extra jsontext.Value `json:",embed"`
 }
+
+// ContractV2 is the contract of open sessions that OpenCode's clients create over V2. Those of V1 name none.
+const ContractV2 = "v2"
+
+// IsOfV1 reports whether an OpenCode client created the session over V1.
+func (s *Session) IsOfV1() bool { return s.Open && s.Contract == "" }
 
 // Import describes the source of an imported session.
 type Import struct {

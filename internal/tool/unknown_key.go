@@ -10,8 +10,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// fitInput is checkInput for a call to run: if keys that the schema does not have are all that is wrong, it removes them.
-// It returns a note about them for the model, "" if there are none. A refusal would cost the model a step for a habit.
+// fitInput is checkInput for a call to run: if keys that the schema does not have are all that is wrong, it removes
+// them. It returns a note about them for the model, "" without such keys. A refusal would cost the model a step for a
+// habit.
 func (s *schema) fitInput(name string, input jsontext.Value) (v jsontext.Value, note string, err error) {
 	v, err = s.checkInput(name, input)
 	if err == nil || s.resolved == nil {

@@ -21,7 +21,8 @@ type CreateRequest struct {
 	Unplaced   bool // the caller named no location: it is the server's own
 	Title      string
 	Permission []session.Rule
-	Open       bool // allow what no rule decides
+	Open       bool   // allow what no rule decides
+	Contract   string // of an open session
 	Budget     *session.Budget
 	Sandbox    session.SandboxMode
 	Metadata   jsontext.Value // an object that clients store with the session
@@ -50,6 +51,9 @@ func (r *CreateRequest) buildSession(scope *location.Scope, version string, now 
 		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
 		Location: scope.Location, Subpath: scope.Subpath, Slug: slugOf(string(r.ID)), Version: version,
 		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,
+	}
+	if r.Open {
+		info.Contract = r.Contract
 	}
 	if r.ParentID == "" {
 		info.Budget = r.Budget.WithDefaults(scope.Budget)

@@ -17,17 +17,39 @@ func TestPromptOfV2HasAgentAndModel(t *testing.T) {
 	if a = w.ask(t, http.MethodPost, "/api/session/"+id+"/prompt", `{"prompt":{"text":"Hi"}}`); a.status != 200 {
 		t.Fatal(a)
 	}
-	want, seen := `"agent":"build","model":{"providerID":"mock","modelID":"main"}`, ""
+	want, seen, inV2 := `"agent":"build","model":{"providerID":"mock","modelID":"main"}`, "", false
 	for line := next(); !strings.HasPrefix(line, "session.idle"); line = next() {
 		if strings.HasPrefix(line, "message.updated") && strings.Contains(line, `"role":"user"`) {
 			seen = line
 		}
+		inV2 = inV2 || strings.HasPrefix(line, "session.next.prompted")
 	}
-	if !strings.Contains(seen, want) {
-		t.Error(seen)
+	if !strings.Contains(seen, want) || !inV2 {
+		t.Error(seen, inV2)
 	}
 	if a = w.ask(t, http.MethodGet, "/session/"+id+"/message", ""); !strings.Contains(a.body, want) {
 		t.Error(a.body)
+	}
+}
+
+// Sessions that OpenCode's clients create are open over both contracts; a request may create one that asks.
+func TestSessionsOfV2AreOpen(t *testing.T) {
+	w := newWorld(t, "", nil)
+	for body, open := range map[string]bool{`{}`: true, `{"asks":true}`: false} {
+		a := w.ask(t, http.MethodPost, "/api/session", body)
+		if strings.Contains(a.body, `"open"`) {
+			t.Error("OpenCode's clients do not know the member: " + a.body)
+		}
+		id := a.body[strings.Index(a.body, "ses_"):][:30]
+		a = w.ask(t, http.MethodGet, "/api/session/"+id+"?all=1", "")
+		if strings.Contains(a.body, `"open":true`) != open {
+			t.Errorf("%s: %s", body, a.body)
+		}
+		effect := map[bool]string{true: `"effect":"allow"`, false: `"effect":"ask"`}[open]
+		a = w.ask(t, http.MethodPost, "/api/session/"+id+"/permission", `{"action":"bash","resources":["make"]}`)
+		if !strings.Contains(a.body, effect) {
+			t.Errorf("%s: %s", body, a.body)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
@@ -29,6 +30,7 @@ func publicSession(s *session.Session, all allFields) session.Session {
 	}
 	if !all {
 		c.Slug, c.Version, c.TitledBy, c.Sandbox, c.Metadata, c.Extra = "", "", "", "", nil, nil
+		c.Open, c.Contract = false, ""
 		c.Permission, c.Budget, c.Todos, c.Changes, c.Import = nil, nil, nil, nil, nil
 		c.Tokens.Total, c.Tokens.Unpriced = 0, 0
 	}
@@ -50,7 +52,8 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 	}
 	s, err := h.Commands.CreateSession(ctx, command.CreateRequest{
 		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !named, Title: b.Title,
-		Permission: b.Permission, Budget: b.Budget, Sandbox: b.Sandbox,
+		Permission: b.Permission, Budget: b.Budget, Sandbox: b.Sandbox, Contract: session.ContractV2,
+		Open: !b.Asks && caller.FromContext(ctx).Scope >= caller.Approve,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)

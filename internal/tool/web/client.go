@@ -90,6 +90,9 @@ func (c *client) sendRequest(ctx context.Context, u *url.URL, accept, agent stri
 
 // describeFetchError returns the error for the model.
 func describeFetchError(ctx context.Context, u *url.URL, err error) error {
+	if local, ok := errors.AsType[*localAddressError](err); ok {
+		return local
+	}
 	if f, ok := errors.AsType[*tool.Failure](err); ok {
 		return f
 	}

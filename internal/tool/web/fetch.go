@@ -66,10 +66,21 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if err != nil {
 		return tool.Output{}, err
 	}
-	late := tool.Failf("%s did not answer in full within %v.", u.Host, in.timeLimit())
-	ctx, cancel := context.WithTimeoutCause(ctx, in.timeLimit(), late)
-	defer cancel()
-	p, err := t.fetchPage(ctx, u, acceptHeader(in.formatOrDefault()))
+	p, err := t.fetchInTime(ctx, u, in)
+	if local, ok := errors.AsType[*localAddressError](err); ok {
+		var save []string
+		resources := local.listResources()
+		for _, r := range resources {
+			save = append(save, permission.Escape(r))
+		}
+		if err = call.Ask(ctx, tool.Request{
+			Action: ActionLocalAddress, Resources: resources, Save: save,
+			Metadata: tool.EncodeObject(map[string]any{"url": u.String(), "reason": local.reason}),
+		}); err != nil {
+			return tool.Output{}, err
+		}
+		p, err = t.fetchInTime(context.WithValue(ctx, allowedKey{}, local.addrs), u, in)
+	}
 	if to, ok := errors.AsType[*redirectError](err); ok {
 		return formatRedirect(u, to.to), nil
 	}
@@ -77,6 +88,14 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 		return tool.Output{}, err
 	}
 	return p.formatOutput(call, u, in.formatOrDefault())
+}
+
+// fetchInTime fetches the page within the time that the call allows.
+func (t *fetchTool) fetchInTime(ctx context.Context, u *url.URL, in fetchInput) (*page, error) {
+	late := tool.Failf("%s did not answer in full within %v.", u.Host, in.timeLimit())
+	ctx, cancel := context.WithTimeoutCause(ctx, in.timeLimit(), late)
+	defer cancel()
+	return t.fetchPage(ctx, u, acceptHeader(in.formatOrDefault()))
 }
 
 // hostPattern returns the pattern for all pages of the URL's host and port.

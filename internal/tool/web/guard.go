@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// guard connects only to addresses that are public or allowed.
+// guard connects only to addresses that are public or allowed, or that the context of a call allows.
 type guard struct {
 	allow        []netip.Prefix
 	lookup       func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -69,11 +69,22 @@ func (g *guard) resolve(ctx context.Context, host, port string) ([]netip.Addr, e
 	if len(addrs) == 0 {
 		return nil, tool.Failf("%s has no address.", host)
 	}
+	var local *localAddressError
 	for i, a := range addrs {
 		addrs[i] = a.Unmap()
-		if err := g.check(host, a, port); err != nil {
+		err := g.check(ctx, host, a, port)
+		if e, ok := errors.AsType[*localAddressError](err); ok {
+			if local == nil {
+				local = e
+			} else {
+				local.addrs = append(local.addrs, e.addrs...)
+			}
+		} else if err != nil {
 			return nil, err
 		}
+	}
+	if local != nil {
+		return nil, local
 	}
 	return addrs, nil
 }
@@ -86,25 +97,42 @@ func describeDNSError(err error) error {
 }
 
 // checkAddress checks the address that a socket is about to connect to.
-func (g *guard) checkAddress(_ context.Context, _, address string, _ syscall.RawConn) error {
+func (g *guard) checkAddress(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return err
 	}
-	return g.check(at.Addr().String(), at.Addr(), strconv.Itoa(int(at.Port())))
+	return g.check(ctx, at.Addr().String(), at.Addr(), strconv.Itoa(int(at.Port())))
 }
 
 // check returns the error for an address of the host that must not be reached at the port. A port of cairn itself is
-// refused on all addresses of this machine, whatever is allowed: its server takes local callers for its user.
-func (g *guard) check(host string, a netip.Addr, port string) error {
+// refused on all addresses of this machine, whatever is allowed: its server takes local callers for its user. An
+// address that a person may allow is a *localAddressError.
+func (g *guard) check(ctx context.Context, host string, a netip.Addr, port string) error {
 	own := slices.ContainsFunc(g.ownPorts(), func(p int) bool { return strconv.Itoa(p) == port })
 	if own && g.isThisMachine(a.Unmap()) {
 		return tool.Failf("%s port %s is cairn itself, which tools must not call.", host, port)
 	}
-	if why := g.refusalReason(a); why != "" {
+	a = a.Unmap()
+	why := g.refusalReason(a)
+	switch {
+	case why == "":
+		return nil
+	case !g.isLocalNetwork(a):
 		return failRefused(host, a, why)
 	}
-	return nil
+	if allowed, _ := ctx.Value(allowedKey{}).([]netip.Addr); slices.Contains(allowed, a) {
+		return nil
+	}
+	return &localAddressError{[]netip.Addr{a}, port, describeAddress(host, a, why), failRefused(host, a, why)}
+}
+
+// isLocalNetwork reports whether a person may allow the address: it is of this machine or of a private network, and no
+// cloud serves its metadata there.
+func (g *guard) isLocalNetwork(a netip.Addr) bool {
+	isMetadata := a == netip.MustParseAddr("fd00:ec2::254") || a == netip.MustParseAddr("fd20:ce::254")
+	return a.Zone() == "" && !isMetadata &&
+		(a.IsLoopback() || a.IsPrivate() || specialPurpose(a) == "" && slices.Contains(g.ownAddresses(), a))
 }
 
 // isThisMachine reports whether a connection to the address ends here.
@@ -113,14 +141,17 @@ func (g *guard) isThisMachine(a netip.Addr) bool {
 }
 
 func failRefused(host string, a netip.Addr, why string) error {
-	at := ""
-	if host != a.String() {
-		at = " is at " + a.String() + ", which"
-	}
 	return tool.Failf(
-		"%s%s is %s: only public addresses are fetched. The user can allow it with webfetch.allow in the configuration.",
-		host, at, why,
+		"%s: only public addresses are fetched. The user can allow it with webfetch.allow in the configuration.",
+		describeAddress(host, a, why),
 	)
+}
+
+func describeAddress(host string, a netip.Addr, why string) string {
+	if host == a.String() {
+		return host + " is " + why
+	}
+	return host + " is at " + a.String() + ", which is " + why
 }
 
 // refusalReason describes why an address must not be reached, "" if it may be.

@@ -2,6 +2,8 @@ package web
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -15,7 +17,8 @@ import (
 const maxURL = 8 << 10
 
 // parseTarget parses a URL into the form that the permission request shows and the client fetches: http or https, no
-// user, a normalized host. It refuses addresses that need no DNS query to be refused, before permission is asked for.
+// user, a normalized host. It refuses addresses that need no DNS query to be refused, before permission is asked for,
+// but not those that a person may allow.
 func (g *guard) parseTarget(raw string) (*url.URL, error) {
 	if len(raw) > maxURL {
 		return nil, tool.Failf("The URL is %d bytes long, the limit is %d.", len(raw), maxURL)
@@ -40,7 +43,8 @@ func (g *guard) parseTarget(raw string) (*url.URL, error) {
 		a, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
 	}
 	if err == nil {
-		if err := g.check(host, a, portOf(u)); err != nil {
+		err := g.check(context.Background(), host, a, portOf(u))
+		if _, askable := errors.AsType[*localAddressError](err); err != nil && !askable {
 			return nil, err
 		}
 	}

@@ -1,9 +1,9 @@
 // Package web has the tools that access the network: webfetch and websearch.
 //
 // URLs come from the model or from a page that it read, so webfetch decides by address, not by name. It resolves the
-// name, requires that every address is public, and connects to a checked address, at every hop of a redirect. Responses
-// are bounded in size, after decompression, and in time. Requests carry no cookies, credentials or proxy settings of
-// the user.
+// name, requires that every address is public or allowed, and connects to a checked address, at every hop of a
+// redirect. Responses are bounded in size, after decompression, and in time. Requests carry no cookies, credentials or
+// proxy settings of the user.
 package web
 
 import (
