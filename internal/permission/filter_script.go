@@ -3,6 +3,7 @@ package permission
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/cairn-dev/cairn/internal/shell"
@@ -74,7 +75,7 @@ func findAwkScript(words []shell.Word) map[int]bool {
 
 // sedCommand is one command of sed: an address, a command that opens nothing, and what separates it from the next. Of a
 // substitution, a bracket may hold the delimiter, so only balanced ones are read.
-var sedCommand = func() *regexp.Regexp {
+var sedCommand = sync.OnceValue(func() *regexp.Regexp {
 	part := func(end string) string { return `(?:[^\\\n\[` + end + `]|\\.|\[[^\\\n\[\]` + end + `]+\])*` }
 	address := `(?:\d+(?:~\d+)?|\$|/` + part("/") + `/I?)`
 	substitutions := make([]string, 0, 4)
@@ -84,7 +85,7 @@ var sedCommand = func() *regexp.Regexp {
 	}
 	return regexp.MustCompile(`^[\s;{}]*(?:` + address + `(?:,(?:` + address + `|[+~]\d+))?)?\s*!?\s*(?:[\s{]*` +
 		`(?:[pdDgGhHxnNPl=]|[qQ]\d*|:\w+|[bt] ?\w*|` + strings.Join(substitutions, "|") + `)\s*)?(?:[;}\n][\s;}]*|$)`)
-}()
+})
 
 // isSedScript reports whether the text is a script of sed without commands that read, write or run something. It has
 // ASCII only, because locales differ in where other characters end.
@@ -93,7 +94,7 @@ func isSedScript(text string) bool {
 		return false
 	}
 	for text != "" {
-		n := len(sedCommand.FindString(text))
+		n := len(sedCommand().FindString(text))
 		if n == 0 {
 			return false
 		}
@@ -103,9 +104,11 @@ func isSedScript(text string) bool {
 }
 
 // awkReaches is what a script of awk has if it opens files or runs programs, or code that is not in it.
-var awkReaches = regexp.MustCompile(`getline|system|ARG|SYMTAB|@|\\\n|print(?s:.*)>|\|`)
+var awkReaches = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`getline|system|ARG|SYMTAB|@|\\\n|print(?s:.*)>|\|`)
+})
 
 // isAwkScript reports whether the text is a script of awk that opens no files itself and runs nothing.
 func isAwkScript(text string) bool {
-	return strings.ContainsAny(text, "{$/=<>") && !awkReaches.MatchString(strings.ReplaceAll(text, "||", " "))
+	return strings.ContainsAny(text, "{$/=<>") && !awkReaches().MatchString(strings.ReplaceAll(text, "||", " "))
 }

@@ -49,7 +49,9 @@ type Registration struct {
 	entries  []*entry
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+var validName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+})
 
 // Register adds tools on top of those with the same names. It registers none of them if a name is invalid or given
 // twice, or a schema is not a JSON object.
@@ -82,8 +84,8 @@ func (r *Registry) Register(tools ...Tool) (*Registration, error) {
 
 func newEntry(t Tool) (*entry, error) {
 	def := t.Definition()
-	if !validName.MatchString(def.Name) {
-		return nil, fmt.Errorf("register tools: the name %q must match %s", def.Name, validName)
+	if !validName().MatchString(def.Name) {
+		return nil, fmt.Errorf("register tools: the name %q must match %s", def.Name, validName())
 	}
 	if def.Action == "" {
 		def.Action = def.Name

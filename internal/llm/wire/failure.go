@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -275,12 +276,14 @@ func formatStatus(status int) string {
 }
 
 // titleTag finds the title of a web page.
-var titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.{1,400}?)</title`)
+var titleTag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)<title[^>]*>(.{1,400}?)</title`)
+})
 
 // describeWebPage returns the message for a web page that answered in place of the provider's API, with its title.
 func describeWebPage(f Failure) string {
 	text := "a web page answered with " + formatStatus(f.Status) + " instead of the provider"
-	if m := titleTag.FindSubmatch(f.Body); m != nil {
+	if m := titleTag().FindSubmatch(f.Body); m != nil {
 		text += fmt.Sprintf(": %q", Clip(strings.Join(strings.Fields(html.UnescapeString(string(m[1]))), " "), 120))
 	}
 	return text + "; check for a firewall or proxy in between (HTTPS_PROXY) and the base URL (options.baseURL)"

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,9 +15,13 @@ import (
 
 // bodyPath matches the paths with which vendors name a place in a request body: messages.2.content.1,
 // input[2].content[0] and #/messages/0/content/1. Words after the last index describe the problem.
-var bodyPath = regexp.MustCompile(`\b(messages|input|contents)((?:\.\d+|\[\d+\]|/\d+)(?:\.\w+|\[\d+\]|/\w+)*)`)
+var bodyPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(messages|input|contents)((?:\.\d+|\[\d+\]|/\d+)(?:\.\w+|\[\d+\]|/\w+)*)`)
+})
 
-var pathStep = regexp.MustCompile(`\w+`)
+var pathStep = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\w+`)
+})
 
 // maxPaths bounds the paths of one message that are checked.
 const maxPaths = 16
@@ -24,7 +29,7 @@ const maxPaths = 16
 // FindRejectedMedia returns the media of req that the message of a refusal names by its path in the request body; nil
 // if the message names no path, or a place with no media or several.
 func FindRejectedMedia(body []byte, message string, req *llm.Request) *llm.Media {
-	paths := bodyPath.FindAllStringSubmatch(message, maxPaths)
+	paths := bodyPath().FindAllStringSubmatch(message, maxPaths)
 	if len(paths) == 0 {
 		return nil
 	}
@@ -33,7 +38,7 @@ func FindRejectedMedia(body []byte, message string, req *llm.Request) *llm.Media
 		return nil
 	}
 	for _, p := range paths {
-		if at, ok := followPath(root[p[1]], pathStep.FindAllString(p[2], -1)); ok {
+		if at, ok := followPath(root[p[1]], pathStep().FindAllString(p[2], -1)); ok {
 			if m := findSoleMedia(at, req); m != nil {
 				return m
 			}
