@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -113,10 +114,6 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	return out
 }
 
-// cutCall is what the model reads about a call that its limit of output tokens cut.
-const cutCall = "Your answer reached its limit of output tokens in the middle of this call, so it was not run. " +
-	"The same call would be cut again: say less at once, and split what you write into several smaller calls."
-
 // runCall refuses the call or has its tool run it.
 func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotErr error) tool.Settlement {
 	refuse := func(r session.Reason, message string) tool.Settlement {
@@ -129,7 +126,10 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 		return refuse(session.ReasonSteps, "tools are disabled: the step limit of this request is reached")
 	}
 	if c.call.Cut {
-		return refuse(session.ReasonInvalidInput, cutCall)
+		return refuse(session.ReasonInvalidInput, history.CutCall)
+	}
+	if a := t.recorder.FinalAnswer(); c.call.Invalid != "" && a != nil && a.Finish == string(llm.FinishContentFilter) {
+		return refuse(session.ReasonInvalidInput, history.FilteredCall)
 	}
 	if c.call.Invalid != "" {
 		return refuse(session.ReasonInvalidInput,

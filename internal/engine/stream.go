@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
@@ -82,6 +83,8 @@ func (t *turn) checkStreamEnd(ctx context.Context) error {
 		return context.Cause(ctx)
 	case t.recorder.FinalAnswer() == nil:
 		return &llm.Error{Class: llm.Incomplete, Message: "the model's answer ended before it was complete"}
+	case t.recorder.IsEmpty() && t.recorder.FinalAnswer().Finish == string(llm.FinishLength):
+		return &llm.Error{Class: llm.InvalidRequest, Message: history.DescribeEmptyCut(t.in.model.Generate.MaxTokens)}
 	case t.recorder.IsEmpty():
 		return &llm.Error{Class: llm.Empty, Message: "the model answered with nothing"}
 	default:

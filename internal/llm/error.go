@@ -16,7 +16,7 @@ const (
 	Forbidden      Class = "forbidden"        // 403 that a new key cannot fix: account, clock or proxy
 	Quota          Class = "quota"            // the account has no credit
 	RateLimit      Class = "rate-limit"       // 429
-	Overloaded     Class = "overloaded"       // 5xx, 529, in-stream server errors
+	Overloaded     Class = "overloaded"       // 5xx, 529, 409, in-stream server errors
 	Transport      Class = "transport"        // DNS, TCP, TLS, reset
 	Timeout        Class = "timeout"          // a clock expired; see Error.Phase
 	Incomplete     Class = "incomplete"       // the stream ended without a finish marker
@@ -24,7 +24,7 @@ const (
 	Empty          Class = "empty"            // a well-formed answer with nothing in it
 	Overflow       Class = "context-overflow" // the request does not fit the model's context window
 	ContentFilter  Class = "content-filter"   // refused by policy
-	InvalidRequest Class = "invalid-request"  // 400, 404, 409, 413, 422: a retry cannot help
+	InvalidRequest Class = "invalid-request"  // 400, 404, 413, 422: a retry cannot help
 	Aborted        Class = "aborted"          // the caller cancelled the turn
 	Unknown        Class = "unknown"
 )

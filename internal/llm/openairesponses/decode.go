@@ -40,6 +40,9 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	case f.Type == "response.failed":
 		return false, t.newFailure(f.Response)
 	}
+	if t.numbers.isRepeated(f.Sequence, data) {
+		return false, nil
+	}
 	if err := t.applyFrame(&f); err != nil {
 		return false, err
 	}

@@ -9,6 +9,7 @@ import (
 // frame is one event of a streamed answer.
 type frame struct {
 	Type         string         `json:"type"`
+	Sequence     *int64         `json:"sequence_number"`
 	Response     *response      `json:"response"`
 	Item         *outputItem    `json:"item"`
 	ItemID       jsontext.Value `json:"item_id"`

@@ -17,6 +17,7 @@ type turn struct {
 	status   string   // of the final event: completed or incomplete; empty until it arrives
 	reason   string   // why the answer is incomplete
 	refused  bool
+	numbers  frameNumbers
 	usage    llm.Usage
 
 	items itemTable

@@ -126,7 +126,10 @@ func TestFaults(t *testing.T) {
 			func(o turn) bool { return o.err.Status == 401 && o.err.RequestID == "r1" },
 		},
 		{"403", refuse(403, ""), llm.Auth, nil},
-		{"404", refuse(404, "404 page not found"), llm.InvalidRequest, nil},
+		{
+			"404", refuse(404, "404 page not found"), llm.InvalidRequest,
+			func(o turn) bool { return strings.Contains(o.err.Message, "(at http://127.0.0.1:") },
+		},
 		{"connection reset at once", reset(""), llm.Transport, nil},
 		{"connection reset in the middle", reset(hello), llm.Transport, func(o turn) bool { return o.text == "hello" }},
 		{"cut without a finish", say(hello), llm.Incomplete, func(o turn) bool { return o.text == "hello" }},

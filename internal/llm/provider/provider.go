@@ -330,6 +330,10 @@ func (m *Model) readFailure(ctx context.Context, resp *http.Response, body io.Re
 	e := wire.ClassifyFailure(wire.Failure{
 		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),
 	})
+	if resp.StatusCode == http.StatusNotFound && resp.Request != nil {
+		at := resp.Request.URL
+		e.Message += fmt.Sprintf(" (at %s://%s%s)", at.Scheme, at.Host, at.EscapedPath())
+	}
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		e.Message = fmt.Sprintf(
 			"%s redirects to %s; cairn does not follow redirects to another host: if the address is right, "+

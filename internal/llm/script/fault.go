@@ -74,10 +74,10 @@ func classOf(status int) llm.Class {
 		return llm.Quota
 	case status == http.StatusTooManyRequests:
 		return llm.RateLimit
-	case status == http.StatusBadRequest, status == http.StatusNotFound, status == http.StatusConflict,
+	case status == http.StatusBadRequest, status == http.StatusNotFound,
 		status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:
 		return llm.InvalidRequest
-	case status >= http.StatusInternalServerError:
+	case status >= http.StatusInternalServerError, status == http.StatusConflict:
 		return llm.Overloaded
 	default:
 		return llm.Unknown

@@ -52,8 +52,18 @@ func ClassifyFailure(f Failure) *llm.Error {
 		RequestID:  FindRequestID(f.Header),
 		Body:       RedactText(f.Body, f.Secrets, maxBody),
 	}
+	switch f.Header.Get("X-Should-Retry") { // of OpenAI and Anthropic
+	case "true":
+		if e.Class == llm.InvalidRequest || e.Class == llm.Unknown {
+			e.Class = llm.Overloaded
+		}
+	case "false":
+		e.Permanent = true
+	}
 	if e.RetryAfter == 0 && e.IsRetryable() {
-		e.RetryAfter = w.retry
+		if e.RetryAfter = w.retry; w.retry == 0 {
+			e.RetryAfter = findDelay(w.message)
+		}
 	}
 	if e.Status == http.StatusOK {
 		e.Status = 0
@@ -187,6 +197,12 @@ func (w *errorBody) classify(status int) llm.Class {
 	return w.classifyStatus(status)
 }
 
+// transientStatuses are statuses below 500 that do not blame the request: a timeout, a lock that another request holds,
+// a request that came too early, no capacity (Groq), and one that was cancelled within the provider.
+var transientStatuses = []int{
+	http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked, http.StatusTooEarly, 498, 499,
+}
+
 // isForbidden reports whether the request would be refused with any key: by permissions, by a wrong clock, or by the
 // web page of a proxy.
 func (w *errorBody) isForbidden(status int) bool {
@@ -216,11 +232,11 @@ func (w *errorBody) classifyStatus(status int) llm.Class {
 		return llm.RateLimit
 	case containsPhrase(w.text, overflowPhrases), status == http.StatusRequestEntityTooLarge:
 		return llm.Overflow
-	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500:
+	case slices.Contains(transientStatuses, status), status >= 500:
 		return llm.Overloaded
 	case containsPhrase(w.text, filterPhrases):
 		return llm.ContentFilter
-	case slices.Contains([]int{400, 404, 405, 409, 413, 415, 422}, status), status >= 300 && status < 400:
+	case slices.Contains([]int{400, 404, 405, 413, 415, 422}, status), status >= 300 && status < 400:
 		return llm.InvalidRequest
 	case status >= 400:
 		return llm.Unknown

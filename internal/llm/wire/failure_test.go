@@ -451,3 +451,63 @@ func TestClassifyByHeader(t *testing.T) {
 		}
 	}
 }
+
+// Delays in the text of an error are kept, a header goes before them.
+func TestDelayInText(t *testing.T) {
+	for message, want := range map[string]time.Duration{
+		"Rate limit reached for gpt-5. Please try again in 20.5s. Visit https://x": 20500 * time.Millisecond,
+		"Please try again in 6ms.":                       6 * time.Millisecond,
+		"try again in 1m30.5s":                           90500 * time.Millisecond,
+		"Please retry after 20 seconds.":                 20 * time.Second,
+		"Retry after 2 minutes":                          2 * time.Minute,
+		"try again in 1 hour":                            time.Hour,
+		"Please try again in 500 milliseconds":           500 * time.Millisecond,
+		"try again in 999999h":                           30 * 24 * time.Hour,
+		"try again later":                                0,
+		"try again in 5 sessions":                        0,
+		"try again in 99999999999999999999s":             0,
+		"your 3s of waiting end; try again in s seconds": 0,
+	} {
+		body := []byte(`{"error":{"message":"` + message + `","code":"rate_limit_exceeded"}}`)
+		if got := wire.ClassifyFailure(wire.Failure{Status: 200, Body: body}).RetryAfter; got != want {
+			t.Errorf("%q: %s, want %s", message, got, want)
+		}
+		h := http.Header{"Retry-After": {"7"}}
+		e := wire.ClassifyFailure(wire.Failure{Status: 429, Body: body, Header: h})
+		if e.RetryAfter != 7*time.Second {
+			t.Errorf("%q: %s in spite of the header", message, e.RetryAfter)
+		}
+	}
+}
+
+// Statuses that blame something else than the request are tried again, and a vendor may say so itself.
+func TestTransientStatuses(t *testing.T) {
+	body := []byte(`{"error":{"message":"x"}}`)
+	for _, c := range []struct {
+		status int
+		say    string
+		want   bool
+	}{
+		{409, "", true},
+		{423, "", true},
+		{425, "", true},
+		{498, "", true},
+		{499, "", true},
+		{408, "", true},
+		{400, "", false},
+		{404, "", false},
+		{409, "false", false},
+		{500, "false", false},
+		{429, "false", false},
+		{400, "true", true},
+		{401, "true", false},
+	} {
+		f := wire.Failure{Status: c.status, Body: body, Header: http.Header{}}
+		if c.say != "" {
+			f.Header.Set("X-Should-Retry", c.say)
+		}
+		if e := wire.ClassifyFailure(f); e.IsRetryable() != c.want {
+			t.Errorf("%d %s: %s, retryable %t", c.status, c.say, e.Class, e.IsRetryable())
+		}
+	}
+}

@@ -3,8 +3,10 @@ package wire
 import (
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -56,4 +58,32 @@ func FindRequestID(h http.Header) string {
 		}
 	}
 	return ""
+}
+
+// delayText matches the delay in texts such as "Please try again in 1m20.5s" and "retry after 20 seconds".
+var delayText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:try again|retry|retry again) (?:in|after) ` +
+		`((?:\d{1,6}(?:\.\d{1,9})?(?:ms|h|m|s))+\b|` +
+		`(\d{1,6}(?:\.\d{1,9})?) ?(milliseconds?|seconds?|minutes?|hours?)\b)`)
+})
+
+// findDelay returns the delay that an error message asks for; 0 if it names none.
+func findDelay(message string) time.Duration {
+	parts := delayText().FindStringSubmatch(message)
+	if parts == nil {
+		return 0
+	}
+	text := parts[1]
+	if parts[2] != "" {
+		unit := map[string]string{"mi": "ms", "se": "s", "ho": "h"}[strings.ToLower(parts[3][:2])]
+		if strings.HasPrefix(strings.ToLower(parts[3]), "minute") {
+			unit = "m"
+		}
+		text = parts[2] + unit
+	}
+	d, err := time.ParseDuration(strings.ToLower(text))
+	if err != nil {
+		return 0
+	}
+	return min(d, maxRetryAfter)
 }
