@@ -45,20 +45,22 @@ func (d *drain) run(ctx context.Context, f force) error {
 	if next == session.Queue && f == restarted {
 		next = "" // work that has begun comes before queued prompts
 	}
+	left := f == restarted || session.NextOf(v.history.Messages()).NeedsTurn()
 	for f != unforced || next != "" {
-		if next, err = d.takeTurns(ctx, next, f); err != nil {
+		if next, err = d.takeTurns(ctx, next, left); err != nil {
 			return d.exit(ctx, err)
 		}
-		f = unforced
+		f, left = unforced, false
 	}
 	return nil
 }
 
-// takeTurns takes turns until the model is done and no steer waits. It returns what is promoted next.
-func (d *drain) takeTurns(ctx context.Context, next session.Delivery, f force) (session.Delivery, error) {
+// takeTurns takes turns until the model is done and no steer waits. left says that it continues work which an earlier
+// drain left. It returns what is promoted next.
+func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool) (session.Delivery, error) {
 	d.worked, d.step, d.retries = true, 1, retry.State{}
-	if f == restarted {
-		if err := d.restoreCounts(ctx); err != nil {
+	if left {
+		if err := d.restoreWork(ctx); err != nil {
 			return "", err
 		}
 	}

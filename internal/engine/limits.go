@@ -9,30 +9,29 @@ import (
 
 // Limits bounds the engine. Zero fields take the defaults of DefaultLimits.
 type Limits struct {
-	Pending       int           // admitted prompts per session
-	SteerBatch    int           // steers promoted at one boundary
-	Sessions      int           // sessions that run at the same time
-	CallTools     int           // tool calls of one turn at the same time
-	Tools         int           // tool calls of the process at the same time
-	Turns         int           // provider turns per promoted input before the engine asks
-	Attempts      int           // attempts per provider turn
-	EmptyRepeats  int           // retries after empty or malformed answers
-	SpokenRepeats int           // further attempts after an answer that broke off with content, which they repeat
-	RetryTime     time.Duration // from the first failure of a turn to giving up
-	Recoveries    int           // times that the work on one input is resumed after a crash
-	PromptBytes   int           // one prompt, attachments included
-	ImageBytes    int           // one attached image, in base64
-	FileBytes     int           // any attached file
-	AnswerBytes   int           // one provider turn: text, reasoning and arguments together
-	Checkpoint    time.Duration // time of streamed text that a crash may lose
-	CheckBytes    int           // bytes of streamed text that a crash may lose
+	Pending      int           // admitted prompts per session
+	SteerBatch   int           // steers promoted at one boundary
+	Sessions     int           // sessions that run at the same time
+	CallTools    int           // tool calls of one turn at the same time
+	Tools        int           // tool calls of the process at the same time
+	Turns        int           // provider turns per promoted input before the engine asks
+	Attempts     int           // attempts per provider turn
+	EmptyRepeats int           // retries after empty or malformed answers
+	RetryTime    time.Duration // from the first failure of a turn to giving up
+	Recoveries   int           // times that the work on one input is resumed after a crash
+	PromptBytes  int           // one prompt, attachments included
+	ImageBytes   int           // one attached image, in base64
+	FileBytes    int           // any attached file
+	AnswerBytes  int           // one provider turn: text, reasoning and arguments together
+	Checkpoint   time.Duration // time of streamed text that a crash may lose
+	CheckBytes   int           // bytes of streamed text that a crash may lose
 }
 
 // DefaultLimits returns the limits of a product with default configuration.
 func DefaultLimits() Limits {
 	return Limits{
 		Pending: 64, SteerBatch: 16, Sessions: 32, CallTools: 16, Tools: 64, Turns: 200,
-		Attempts: 8, EmptyRepeats: 2, SpokenRepeats: 1, RetryTime: 10 * time.Minute, Recoveries: 2,
+		Attempts: 8, EmptyRepeats: 2, RetryTime: 10 * time.Minute, Recoveries: 2,
 		PromptBytes: 16 << 20, AnswerBytes: 16 << 20, ImageBytes: 5 << 20, FileBytes: 10 << 20,
 		Checkpoint: 900 * time.Millisecond, CheckBytes: 16 << 10,
 	}
@@ -48,7 +47,6 @@ func (l Limits) withDefaults() Limits {
 	l.Turns = cmp.Or(l.Turns, d.Turns)
 	l.Attempts = cmp.Or(l.Attempts, d.Attempts)
 	l.EmptyRepeats = cmp.Or(l.EmptyRepeats, d.EmptyRepeats)
-	l.SpokenRepeats = cmp.Or(l.SpokenRepeats, d.SpokenRepeats)
 	l.RetryTime = cmp.Or(l.RetryTime, d.RetryTime)
 	l.Recoveries = cmp.Or(l.Recoveries, d.Recoveries)
 	l.PromptBytes = cmp.Or(l.PromptBytes, d.PromptBytes)
@@ -62,6 +60,6 @@ func (l Limits) withDefaults() Limits {
 
 func (l Limits) retryLimits() retry.Limits {
 	return retry.Limits{
-		Attempts: l.Attempts, EmptyRepeats: l.EmptyRepeats, SpokenRepeats: l.SpokenRepeats, Time: l.RetryTime,
+		Attempts: l.Attempts, EmptyRepeats: l.EmptyRepeats, Time: l.RetryTime,
 	}
 }

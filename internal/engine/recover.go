@@ -242,42 +242,50 @@ func (d *drain) giveUp(ctx context.Context, times int) error {
 	return d.failWithoutRequest(ctx, emptyInput(s), endOfFailed(session.Fail(session.ReasonGivenUp, why), nil))
 }
 
-// restoreCounts counts the steps and the attempts that the work on the newest input has had, so that a restart grants
-// no more of them. The time of the attempts starts over: nothing was tried while no process ran.
-func (d *drain) restoreCounts(ctx context.Context) error {
-	return d.engine.journal.Store.View(ctx, func(r store.Reader) error {
-		since := int64(-1)
-		if m, ok, err := store.NewestMessage(r, d.id, session.TypeUser); err != nil {
+// restoreWork counts the steps that the work on the newest input has had, and the attempts since the newest answer, so
+// that a restart grants no more of them, and waits for what is left of the wait before the next attempt. The time of
+// the attempts starts over: nothing was tried while no process ran.
+func (d *drain) restoreWork(ctx context.Context) error {
+	var next int64
+	var s *session.Session
+	err := d.engine.journal.Store.View(ctx, func(r store.Reader) (err error) {
+		if s, err = store.FindSession(r, d.id); err != nil {
 			return err
-		} else if ok {
-			since = m.Meta().Seq
 		}
-		rows, err := r.Events(d.id, since, 0,
-			session.KindStepEnded, session.KindStepFailed, session.KindRetried, session.KindModelSwitched)
+		h, err := d.engine.histories.readHistory(r, s)
 		if err != nil {
 			return err
 		}
-		spoke := false
+		input, answer := int64(-1), int64(-1)
+		for _, m := range h.Messages() {
+			switch m := m.(type) {
+			case *session.User:
+				input = m.Seq
+			case *session.Assistant:
+				if m.Error == nil {
+					answer = m.Seq
+				}
+			}
+		}
+		rows, err := r.Events(d.id, min(input, answer), 0, session.KindStepEnded, session.KindStepFailed,
+			session.KindRetried, session.KindModelSwitched, session.KindPrompted, session.KindInterrupted)
+		if err != nil {
+			return err
+		}
+		var done retry.WorkCount
 		for _, row := range rows {
 			e, err := eventlog.Decode(row)
 			if err != nil {
 				return err
 			}
-			switch fact := e.Data.(type) {
-			case *session.StepEnded:
-				d.step++
-				d.retries = retry.State{}
-			case *session.ModelSwitched:
-				d.retries = retry.State{}
-			case *session.StepFailed:
-				spoke = true
-			case *session.Retried:
-				if fact.Error.Metadata["cause"] == "" && fact.Exclude == nil {
-					d.retries.CountFailure(spoke)
-				}
-				spoke = false
-			}
+			done.AddEvent(e.Data, row.Seq > input)
 		}
+		d.step += done.Steps
+		d.retries, next = done.Open()
 		return nil
 	})
+	if err != nil || next <= d.engine.journal.Now().UnixMilli() {
+		return err
+	}
+	return d.waitUntil(ctx, s, Status{Next: next})
 }

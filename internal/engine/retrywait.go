@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/journal"
@@ -11,28 +10,39 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// waitForRetry records the failed attempt, shows when the next one is made, and waits for it. A steer, or another
-// choice of model or agent since the turn's boundary, ends the wait at once.
-func (d *drain) waitForRetry(ctx context.Context, in *turnInput, e *llm.Error, wait time.Duration) error {
+// failedAttempt is an attempt after which another one is made.
+type failedAttempt struct {
+	err  *llm.Error
+	used *session.Asked // by an attempt without a message, if known
+	wait time.Duration  // before the next one
+}
+
+// waitForRetry records the failed attempt and waits for the next one.
+func (d *drain) waitForRetry(ctx context.Context, in *turnInput, a failedAttempt) error {
+	next := d.engine.journal.Now().Add(a.wait).UnixMilli()
+	fact := &session.Retried{Attempt: d.retries.Failures(), Next: next, Request: a.used, Error: session.RetryError{
+		Message: a.err.Error(), StatusCode: a.err.Status, IsRetryable: true, ResponseBody: a.err.Body,
+	}}
+	decide := journal.RequireSession(d.id, fact)
+	if _, err := d.engine.journal.Log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, decide); err != nil {
+		return err
+	}
+	return d.waitUntil(ctx, in.session, Status{Message: a.err.Message, Next: next})
+}
+
+// waitUntil shows when the next attempt is made, and waits for it. Another choice of model or agent than that of s ends
+// the wait at once; a steer does not: the provider asked for the wait.
+func (d *drain) waitUntil(ctx context.Context, s *session.Session, status Status) error {
 	engine := d.engine
 	cuts, end := engine.retryWaits.Begin(d.id)
 	defer end()
-	next := engine.journal.Now().Add(wait).UnixMilli()
-	fact := &session.Retried{Attempt: d.retries.Failures(), Next: next, Error: session.RetryError{
-		Message: e.Error(), StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
-	}}
-	decide := journal.RequireSession(d.id, fact)
-	if _, err := engine.journal.Log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, decide); err != nil {
-		return err
-	}
-	engine.statuses.Set(d.id, Status{
-		Type: StatusRetry, Attempt: d.retries.Failures(), Message: e.Message, Next: next,
-	})
+	status.Type, status.Attempt = StatusRetry, d.retries.Failures()
+	engine.statuses.Set(d.id, status)
 	defer engine.statuses.Set(d.id, Status{Type: StatusBusy})
-	timer := time.NewTimer(wait)
+	timer := time.NewTimer(time.UnixMilli(status.Next).Sub(engine.journal.Now()))
 	defer timer.Stop()
 	for {
-		if early, err := d.isRetryDueEarly(ctx, in); early || err != nil {
+		if early, err := d.isRetryDueEarly(ctx, s); early || err != nil {
 			return err
 		}
 		select {
@@ -45,19 +55,10 @@ func (d *drain) waitForRetry(ctx context.Context, in *turnInput, e *llm.Error, w
 	}
 }
 
-// isRetryDueEarly reports whether a steer waits, or another model or agent was chosen, since the turn's boundary.
-func (d *drain) isRetryDueEarly(ctx context.Context, in *turnInput) (early bool, err error) {
-	err = d.engine.journal.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
-		s, err := store.FindSession(r, d.id)
-		if err != nil {
-			return err
-		}
-		steers, err := store.PendingInputs(r, d.id, session.Steer, 0)
-		early = s.Agent != in.session.Agent || !isSameModel(s.Model, in.session.Model) ||
-			slices.ContainsFunc(steers, (*session.Input).StartsWork)
-		return err
-	})
-	return early, err
+// isRetryDueEarly reports whether the session has another model or agent than before.
+func (d *drain) isRetryDueEarly(ctx context.Context, before *session.Session) (bool, error) {
+	s, err := d.engine.journal.ReadSession(context.WithoutCancel(ctx), d.id)
+	return err == nil && (s.Agent != before.Agent || !isSameModel(s.Model, before.Model)), err
 }
 
 func isSameModel(a, b *session.ModelRef) bool {

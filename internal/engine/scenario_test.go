@@ -199,8 +199,6 @@ func (p *player) limit(kv string) {
 		l.Turns = p.number(v)
 	case "attempts":
 		l.Attempts = p.number(v)
-	case "spoken":
-		l.SpokenRepeats = p.number(v)
 	case "pending":
 		l.Pending = p.number(v)
 	case "steers":
@@ -466,6 +464,10 @@ func (p *player) command(f []string) {
 				fmt.Fprintf(&p.out, "  %s waits\n", l.SessionID)
 			}
 		}
+	case "spent": // the session's totals
+		s, err := e.journal.ReadSession(ctx, id)
+		p.report(err)
+		fmt.Fprintf(&p.out, "  spent %v tokens=%d\n", s.Cost, s.Tokens.Sum())
 	case "effects":
 		fmt.Fprintf(&p.out, "  effects %v\n", p.w.effects)
 	default:

@@ -113,7 +113,7 @@ func (d *drain) promoteAndReconcile(
 		}
 		p.mode, changed = "", true
 		if n > 0 {
-			d.step, d.retries, d.started = 1, retry.State{}, d.engine.journal.Now()
+			d.step, d.started = 1, d.engine.journal.Now()
 		}
 	}
 	if p.first != nil {
@@ -220,21 +220,19 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 			return true, d.excludeContent(clean, x, failure)
 		}
 	}
-	wait, again := d.retries.Next(
-		failure,
-		t.recorder.HasMessage(),
-		d.engine.limits.retryLimits(),
-		d.engine.journal.Now(),
-	)
+	wait, again := d.retries.Next(failure, d.engine.limits.retryLimits(), d.engine.journal.Now())
 	if !again {
 		return d.recordEnding(ctx, t, endOfFailed(failureFrom(failure), failure))
 	}
-	if t.recorder.HasMessage() || t.recorder.FinalAnswer() != nil { // it has content, or a cost
+	var used *session.Asked
+	if t.recorder.HasMessage() {
 		if _, err := d.recordEnding(ctx, t, endOfFailed(failureFrom(failure), nil)); err != nil {
 			return false, err
 		}
+	} else if a := t.recorder.TakeAnswer(); a != nil { // a cost without a word
+		used = &session.Asked{Model: t.in.model.Ref, Cost: a.Cost, Tokens: a.Tokens}
 	}
-	err = d.waitForRetry(ctx, t.in, failure, wait)
+	err = d.waitForRetry(ctx, t.in, failedAttempt{failure, used, wait})
 	if ctx.Err() != nil && !t.recorder.HasMessage() {
 		return d.recordEnding(ctx, t, endOfCancelled(context.Cause(ctx), false))
 	}

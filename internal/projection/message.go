@@ -33,12 +33,9 @@ func applyMessage(b *Batch, e session.Event) error {
 	case *session.MessageEdited:
 		return editMessage(b.tx, e, d)
 	case *session.Renamed:
-		if d.Request != nil {
-			return b.tx.AddSpend(store.Spend{
-				SessionID: e.SessionID, Seq: e.Seq, Time: d.Timestamp, Model: d.Request.Model,
-				Cost: d.Request.Cost, Tokens: d.Request.Tokens,
-			})
-		}
+		return addRequestSpend(b.tx, e, d.Request)
+	case *session.Retried:
+		return addRequestSpend(b.tx, e, d.Request)
 	}
 	return updateMark(b, e, nil)
 }
@@ -89,6 +86,17 @@ func addSpend(tx store.Tx, e session.Event, a *session.Assistant) error {
 		return nil
 	}
 	return tx.AddSpend(line)
+}
+
+// addRequestSpend writes the ledger line of a request without a message; nil used nothing.
+func addRequestSpend(tx store.Tx, e session.Event, used *session.Asked) error {
+	if used == nil {
+		return nil
+	}
+	return tx.AddSpend(store.Spend{
+		SessionID: e.SessionID, Seq: e.Seq, Time: e.Data.Stamp().Timestamp, Model: used.Model,
+		Cost: used.Cost, Tokens: used.Tokens,
+	})
 }
 
 // editMessage rewrites a prompt of the history.

@@ -57,10 +57,9 @@ func (s *Session) Apply(d EventData) bool {
 			s.Tokens = s.Tokens.Add(*e.Tokens)
 		}
 	case *Retried:
-		if e.Exclude == nil {
+		if !s.applyRetry(e) {
 			return false
 		}
-		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), e.Exclude.isSupersetOf), *e.Exclude)
 	case *RevertStaged:
 		s.Revert = &e.Revert
 	case *RevertCleared, *RevertCommitted:
@@ -95,6 +94,18 @@ func (s *Session) Apply(d EventData) bool {
 	}
 	s.Time.Updated = max(s.Time.Updated, at)
 	return true
+}
+
+// applyRetry charges a failed attempt without a message, and leaves out the content that it blames.
+func (s *Session) applyRetry(e *Retried) bool {
+	if e.Request != nil {
+		s.Cost += e.Request.Cost
+		s.Tokens = s.Tokens.Add(e.Request.Tokens)
+	}
+	if e.Exclude != nil {
+		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), e.Exclude.isSupersetOf), *e.Exclude)
+	}
+	return e.Request != nil || e.Exclude != nil
 }
 
 // completeImport makes a completely imported session visible.

@@ -318,8 +318,8 @@ type (
 	}
 )
 
-// Asked is the cost of a model request outside the session's turns. The ledger includes it, the session's totals do
-// not.
+// Asked is the cost of a model request without a message: for a title, which the ledger includes and the session's
+// totals do not, or a failed attempt, which both include.
 type Asked struct {
 	Model  ModelRef `json:"model"`
 	Cost   USD      `json:"cost"`

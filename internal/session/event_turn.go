@@ -63,12 +63,14 @@ type (
 		Tokens *Tokens `json:"tokens,omitzero"`
 		EndID  PartID  `json:"endID,omitzero"`
 	}
-	// Retried records that an attempt failed and that another is made at Next (milliseconds).
+	// Retried records that an attempt failed and that another is made at Next (milliseconds). Request is what the attempt
+	// used, if it is known and no message of the attempt has it.
 	Retried struct {
 		Fact
 		Attempt int        `json:"attempt"`
 		Error   RetryError `json:"error"`
 		Next    int64      `json:"next,omitzero"`
+		Request *Asked     `json:"asked,omitzero"`
 		// Exclude is content that the next attempt and every later request of the session leave out.
 		Exclude *Exclusion `json:"exclude,omitzero"`
 	}

@@ -183,6 +183,13 @@ func (r *Recorder) SetFinish(finish string, u llm.Usage) {
 	r.answer.Cost, r.answer.Tokens = PriceOf(r.config.Cost, u)
 }
 
+// TakeAnswer returns how the answer ended and what it cost, nil if unknown, and forgets it: it is recorded elsewhere.
+func (r *Recorder) TakeAnswer() *session.Answer {
+	a := r.answer
+	r.answer = nil
+	return a
+}
+
 // newViolation returns the failure of a stream that breaks the protocol.
 func newViolation(format string, args ...any) error {
 	text := "the provider broke its protocol: " + fmt.Sprintf(format, args...)

@@ -12,10 +12,9 @@ import (
 
 // Limits bounds the attempts of one turn.
 type Limits struct {
-	Attempts      int
-	EmptyRepeats  int           // retries after empty or malformed answers
-	SpokenRepeats int           // further attempts after an answer that broke off with content, which they repeat
-	Time          time.Duration // from the first failure to giving up
+	Attempts     int
+	EmptyRepeats int           // retries after empty or malformed answers
+	Time         time.Duration // from the first failure to giving up
 }
 
 // State bounds the attempts of one turn: in number, in time, and more tightly for empty answers, which cost money
@@ -24,7 +23,6 @@ type State struct {
 	model    *session.ModelRef // of the attempts; another model starts over
 	failures int
 	empty    int
-	repeated int // failures since the first one after which a retry repeats text that readers saw
 	first    time.Time
 }
 
@@ -46,17 +44,16 @@ const (
 	maxWait   = 30 * time.Second
 )
 
-// Next counts a failure and returns how long to wait before the next attempt; again is false if no attempt may follow. spoke
-// reports that the failed answer had content.
-func (s *State) Next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait time.Duration, again bool) {
-	s.CountFailure(spoke)
+// Next counts a failure and returns how long to wait before the next attempt; again is false if no attempt may follow.
+func (s *State) Next(e *llm.Error, lim Limits, now time.Time) (wait time.Duration, again bool) {
+	s.CountFailure()
 	if s.first.IsZero() {
 		s.first = now
 	}
 	if e.Class == llm.Empty || e.Class == llm.Malformed {
 		s.empty++
 	}
-	if !e.IsRetryable() || s.failures >= lim.Attempts || s.empty > lim.EmptyRepeats || s.repeated > lim.SpokenRepeats {
+	if !e.IsRetryable() || s.failures >= lim.Attempts || s.empty > lim.EmptyRepeats {
 		return 0, false
 	}
 	wait = e.RetryAfter
@@ -69,14 +66,8 @@ func (s *State) Next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait 
 	return wait, true
 }
 
-// CountFailure counts a failure. After an answer that broke off, each further attempt counts as a repeat, also one that
-// fails without content.
-func (s *State) CountFailure(spoke bool) {
-	s.failures++
-	if spoke || s.repeated > 0 {
-		s.repeated++
-	}
-}
+// CountFailure counts a failure.
+func (s *State) CountFailure() { s.failures++ }
 
 // Backoff returns the wait after the n-th failure in a row.
 func Backoff(n int) time.Duration { return min(maxWait, firstWait<<min(n-1, 8)) }

@@ -135,7 +135,7 @@ func (g *Generator) requestTitle(ctx context.Context, q Request) (title string, 
 			return title, used
 		}
 		failure := llm.AsError(ctx, err)
-		wait, again := retries.Next(failure, false, limits, g.journal.Now())
+		wait, again := retries.Next(failure, limits, g.journal.Now())
 		g.journal.Logger.Debug("generating a title failed",
 			"session", q.SessionID, "model", q.Model.Ref, "again", again, "error", failure)
 		if reduced, ok := q.withoutMedia(failure); ok {

@@ -25,7 +25,11 @@ func (p *performance) playFault(ctx context.Context, f Fault) error {
 		}
 	case FaultStatus:
 		p.connect()
-		return f.newRefusal()
+		refusal := f.newRefusal()
+		if u := llm.Usage(p.turn.Usage); u.Input+u.Output > 0 {
+			refusal.Usage = &u
+		}
+		return refusal
 	}
 	if err := p.open(ctx); err != nil {
 		return err

@@ -1,0 +1,47 @@
+package retry
+
+import "github.com/cairn-dev/cairn/internal/session"
+
+// WorkCount folds the stored events of a session into the steps and attempts that its newest work has had.
+type WorkCount struct {
+	Steps int // since the newest input
+
+	state  State
+	next   int64 // when the next attempt is made, in milliseconds; 0 is at once
+	failed bool  // a turn ended the work for good
+}
+
+// Open returns the attempts of work that has not ended, and when the next one is made.
+func (p *WorkCount) Open() (state State, next int64) {
+	if p.failed {
+		return State{}, 0
+	}
+	return p.state, p.next
+}
+
+// AddEvent takes the next event. isNew says that it comes after the newest input. A steer changes nothing: it joins the
+// retry.
+func (p *WorkCount) AddEvent(d session.EventData, isNew bool) {
+	switch fact := d.(type) {
+	case *session.StepEnded:
+		if isNew {
+			p.Steps++
+		}
+		p.state, p.next = State{}, 0
+	case *session.ModelSwitched:
+		p.state, p.next = State{}, 0
+	case *session.StepFailed:
+		p.failed = fact.Error.Reason != session.ReasonInterrupted
+	case *session.Interrupted:
+		p.failed = true
+	case *session.Retried:
+		p.failed = false
+		if fact.Error.Metadata["cause"] == "" && fact.Exclude == nil {
+			p.state.CountFailure()
+			p.next = fact.Next
+		}
+	case *session.Prompted:
+		p.state, p.next = p.Open()
+		p.failed = false
+	}
+}
