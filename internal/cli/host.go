@@ -131,6 +131,8 @@ type Connection struct {
 	// Close gives the connection up. In the owner's own process it first lets other clients' work come to its end, or
 	// hands it to the next owner.
 	Close func(ctx context.Context) error
+	// Owner describes the other process that does the work; "" if this one does.
+	Owner string
 }
 
 // Finding is one thing that doctor or fsck has to say.

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -172,7 +173,10 @@ func connectToOwner(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cl
 			return nil, err
 		}
 		disconnect := func(context.Context) error { t.CloseIdleConnections(); return nil }
-		return &cli.Connection{API: client, Close: disconnect}, nil
+		since := time.UnixMilli(owner.Started).Format("15:04 on 2 January")
+		return &cli.Connection{
+			API: client, Close: disconnect, Owner: fmt.Sprintf("process %d (since %s)", owner.PID, since),
+		}, nil
 	}
 	return nil, errNoAddress
 }

@@ -32,6 +32,7 @@ type runner struct {
 	progress    *promptProgress     // nil until the prompt is admitted
 	located     bool                // the session is known to exist
 	sandbox     session.SandboxMode // the session's
+	owner       string              // the other process that does the work, if one does
 	prepared    bool                // agent, model, title and budget of an existing session are set
 	sent        bool                // the prompt may have been admitted
 	stopped     cli.ExitCode        // why we interrupted the session; 0: we did not
@@ -181,7 +182,9 @@ func (r *runner) connect(ctx context.Context) (err error) {
 		return err
 	}
 	if r.plan.server == nil {
-		r.conn, err = r.app.Host.Open(ctx, r.plan.options)
+		if r.conn, err = r.app.Host.Open(ctx, r.plan.options); err == nil {
+			r.owner = r.conn.Owner
+		}
 		return err
 	}
 	if r.conn, err = r.plan.server.connect(ctx, r.app.Env); err == nil {
@@ -492,6 +495,9 @@ func (r *runner) addHint(out *view.Result) {
 		return
 	}
 	switch {
+	case r.owner != "" && r.findOwnVariable(e.Message) != "":
+		e.Hint = fmt.Sprintf("%s is set here, but %s does the work, with its own environment. Set it there, "+
+			"or store the key with: cairn auth login PROVIDER", r.findOwnVariable(e.Message), r.owner)
 	case out.ExitCode == cli.ExitDenied && r.headless:
 		e.Hint = "No terminal was available for questions. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration."
 	case e.Reason == session.ReasonAuth && r.progress != nil:
@@ -505,6 +511,17 @@ func (r *runner) addHint(out *view.Result) {
 			r.budgetFlag(),
 		)
 	}
+}
+
+// findOwnVariable returns a variable that the message names as missing although this process has it; "" if none.
+func (r *runner) findOwnVariable(message string) string {
+	isOther := func(c rune) bool { return c != '_' && (c < 'A' || c > 'Z') && (c < '0' || c > '9') }
+	for _, name := range strings.FieldsFunc(message, isOther) {
+		if strings.Contains(name, "_") && r.app.Env(name) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // budgetFlag sets the limit that was reached.
