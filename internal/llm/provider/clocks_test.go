@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -17,6 +18,12 @@ import (
 
 // pipeModel returns a Model with in-memory connections that handle serves, so that synctest controls the clock.
 func pipeModel(t *testing.T, handle func(net.Conn)) *provider.Model {
+	t.Helper()
+	return pipeModelAt(t, "http://pipe.test/v1", handle)
+}
+
+// pipeModelAt is pipeModel with a base URL.
+func pipeModelAt(t *testing.T, base string, handle func(net.Conn)) *provider.Model {
 	t.Helper()
 	transport := provider.NewTransport()
 	transport.Proxy = nil
@@ -36,7 +43,7 @@ func pipeModel(t *testing.T, handle func(net.Conn)) *provider.Model {
 	}
 	t.Cleanup(transport.CloseIdleConnections)
 	m, err := provider.New(provider.Config{
-		Vendor: provider.NewCompatible("test", "Test", "http://pipe.test/v1"), Key: secret, Transport: transport,
+		Vendor: provider.NewCompatible("test", "Test", base), Key: secret, Transport: transport,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -127,6 +134,26 @@ func TestClocks(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Servers of this machine and its network have time to load a model, unless the configuration says otherwise.
+func TestClocksOfLocalServers(t *testing.T) {
+	for base, want := range map[string]time.Duration{
+		"http://localhost:1234/v1": 10 * time.Minute, "http://127.0.0.1/v1": 10 * time.Minute,
+		"http://[::1]:80/v1": 10 * time.Minute, "http://192.168.1.7/v1": 10 * time.Minute,
+		"http://box.local/v1": 10 * time.Minute, "http://9.9.9.9/v1": time.Minute,
+	} {
+		for _, own := range []time.Duration{0, time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				start, req := time.Now(), request()
+				req.Clocks.FirstByte = own
+				out := stream(t.Context(), pipeModelAt(t, base, hang), req)
+				if took := time.Since(start); out.err == nil || took != cmp.Or(own, want) {
+					t.Errorf("%s: %v after %s", base, out.err, took)
+				}
+			})
+		}
 	}
 }
 

@@ -343,7 +343,7 @@ func TestUnreachable(t *testing.T) {
 		final     bool
 		want      string
 	}{
-		{"no server", closed.URL, false, "connection refused"},
+		{"no server", closed.URL, true, "connection refused"},
 		{
 			"untrusted certificate", untrusted.URL, true,
 			"certificate is not trusted: x509: certificate signed by unknown authority; to trust it, " +
@@ -507,7 +507,7 @@ func TestUnknownHost(t *testing.T) {
 		return nil, &net.DNSError{Err: "no such host", Name: "own.test", IsNotFound: true}
 	}, nil)
 	out := stream(t.Context(), m, request())
-	if out.err == nil || out.err.Class != llm.Transport ||
+	if out.err == nil || out.err.Class != llm.Transport || out.err.IsRetryable() ||
 		out.err.Message != "cannot reach own.test: the host name own.test cannot be resolved" {
 		t.Errorf("got %v", out.err)
 	}

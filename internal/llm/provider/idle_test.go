@@ -106,8 +106,8 @@ func http2Server(t *testing.T, h http.HandlerFunc) (*httptest.Server, *provider.
 	return s, m
 }
 
-// TestHTTP2Shutdown: a server that shuts down during an answer (GOAWAY) completes it, and the next request fails with a
-// retryable error.
+// TestHTTP2Shutdown: a server that shuts down during an answer (GOAWAY) completes it, and the next request fails at
+// once: no server listens on this machine.
 func TestHTTP2Shutdown(t *testing.T) {
 	stopping, stopped := make(chan struct{}), make(chan error, 1)
 	s, m := http2Server(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -134,7 +134,7 @@ func TestHTTP2Shutdown(t *testing.T) {
 		t.Error(err)
 	}
 	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport ||
-		!out.err.IsRetryable() {
+		out.err.IsRetryable() {
 		t.Errorf("after it: %v", out.err)
 	}
 }

@@ -193,7 +193,7 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 			yield(nil, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
 			return
 		}
-		ctx, dog := llm.Watch(ctx, req.Clocks)
+		ctx, dog := llm.Watch(ctx, m.clocksFor(req.Clocks))
 		defer dog.Stop()
 		resp, sent, err := m.sendAuthorized(ctx, dog, req, body)
 		if err != nil {

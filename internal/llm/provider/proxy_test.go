@@ -153,7 +153,7 @@ func TestProxies(t *testing.T) {
 		{name: "lower case", variable: "https_proxy", value: "http://PROXY/", url: "https://example.com"},
 		{
 			name: "of the other scheme", variable: "HTTP_PROXY", value: "http://PROXY", url: "https://example.invalid",
-			want: "cannot be resolved", direct: true,
+			want: "cannot be resolved", direct: true, final: true,
 		},
 		{name: "all, to http", variable: "ALL_PROXY", value: "http://PROXY", url: "http://example.com"},
 		{name: "all, to https", variable: "all_proxy", value: "http://PROXY", url: "https://example.com"},

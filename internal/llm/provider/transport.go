@@ -180,7 +180,8 @@ func transportError(host string, err error) *llm.Error {
 	}
 	what, isPermanent := describeNetworkError(err, "the base URL (options.baseURL)")
 	return &llm.Error{
-		Class: llm.Transport, Permanent: isPermanent, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err,
+		Class: llm.Transport, Permanent: isPermanent || isAbsent(err),
+		Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err,
 	}
 }
 
@@ -206,6 +207,35 @@ func describeNetworkError(err error, address string) (what string, isPermanent b
 		return "the connection was closed before an answer arrived", false
 	}
 	return err.Error(), false
+}
+
+// isAbsent reports whether the host does not exist, or no server listens on this machine: waiting does not help.
+func isAbsent(err error) bool {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return dns.IsNotFound
+	}
+	dial, ok := errors.AsType[*net.OpError](err)
+	if !ok || !errors.Is(err, syscall.ECONNREFUSED) {
+		return false
+	}
+	address, ok := dial.Addr.(*net.TCPAddr)
+	return ok && address.IP.IsLoopback()
+}
+
+// localFirstByte is the default of Clocks.FirstByte for servers of this machine and its network: they load a model and
+// read a long prompt before they send headers.
+const localFirstByte = 10 * time.Minute
+
+// clocksFor returns the clocks of a request with the default of the server.
+func (m *Model) clocksFor(c llm.Clocks) llm.Clocks {
+	name := (&url.URL{Host: m.host}).Hostname()
+	ip := net.ParseIP(name)
+	isLocal := name == "localhost" || strings.HasSuffix(name, ".local") || strings.HasSuffix(name, ".localhost") ||
+		ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	if c.FirstByte == 0 && isLocal {
+		c.FirstByte = localFirstByte
+	}
+	return c
 }
 
 // handshakeFailures are permanent failures of a TLS handshake, by the messages of crypto/tls, with the next step.
