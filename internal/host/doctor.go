@@ -405,7 +405,7 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 	}}
 	for _, v := range report.Violations {
 		f := cli.Finding{
-			Level: cli.LevelError, What: string(v.Invariant), Detail: v.String(),
+			Level: cli.LevelError, What: "session " + string(v.SessionID), Detail: v.Detail,
 			Fix: "keep a copy of " + dirs.Data + " and report it",
 		}
 		if v.Invariant == check.Readable {

@@ -112,6 +112,11 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 	if err != nil {
 		return err
 	}
+	if e.values[0] != nil {
+		if err := config.CheckKey(e.key); err != nil {
+			return cli.NewExitError(cli.ExitUsage, err, "Nothing was changed. cairn config schema lists all keys.")
+		}
+	}
 	file, err := c.ChangeValue(ctx, e.project, e.key, e.values)
 	if err != nil {
 		return &cli.ExitError{Code: cli.CodeOf(err), Err: err, Hint: "Nothing was changed."}

@@ -99,15 +99,20 @@ func (g sessionCommands) listSessions(list []*session.Session, active map[sessio
 		return
 	}
 	states := map[string]string{api.TypeRunning: "at work", api.TypeUnfinished: "cut off"}
-	t := g.inv.NewTable("ID", "UPDATED", "STATE", "COST", "TITLE")
+	t := g.inv.NewTable("ID", "UPDATED", "STATE", "MODEL", "COST", "TITLE")
 	if all {
 		t.Head = append(t.Head, "DIRECTORY")
 	}
 	for _, s := range list {
+		model := "default"
+		if s.Model != nil {
+			model = term.FirstLine(s.Model.String(), 60)
+		}
 		row := []string{
 			string(s.ID),
 			term.FormatAge(s.Time.Updated),
 			cmp.Or(states[active[s.ID].Type], "idle"),
+			model,
 			term.FormatCost(s.Cost, s.Tokens),
 			cli.SessionMark(s),
 		}

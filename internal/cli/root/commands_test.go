@@ -30,7 +30,7 @@ func TestCommands(t *testing.T) {
 		code cli.ExitCode
 		want string // of both outputs
 	}{
-		{"session list", cli.ExitOK, `(?m)^ID +UPDATED +STATE +COST +TITLE\nses_\w+ +just now +idle +\$0.0001 +One$`},
+		{"session list", cli.ExitOK, `(?m)^ID .* MODEL +COST +TITLE\nses_\w+ +just now +idle +default +\$0.0001 +One$`},
 		{"session list --json", cli.ExitOK, `(?m)^\[\n  \{\n    "id": "ses_`},
 		{"session list --format json --max-count 1", cli.ExitOK, `(?m)^\[\n  \{\n    "id": "ses_\w+",\n    "title": "One",\n    "updated": \d+,\n    "created": \d+,\n    "projectId": "\w+",\n    "directory": ".+"\n  \}\n\]$`},
 		{"session list --format xml", cli.ExitUsage, `--format must be table or json, got "xml"`},
@@ -40,7 +40,7 @@ func TestCommands(t *testing.T) {
 		{"session show ses_", cli.ExitUsage, `session "ses_" not found`},
 		{"session show nonsense", cli.ExitUsage, `must start with "ses"`},
 		{"session", cli.ExitUsage, `the command is missing`},
-		{"session show a b", cli.ExitUsage, `accepts at most 1 arg`},
+		{"session show a b", cli.ExitUsage, `wrong number of arguments; use cairn session show`},
 		{"events", cli.ExitOK, `(?m)^     0  .*session\.created  /work$`},
 		{"events last --json --after 3", cli.ExitOK, `^\{"id":"evt_`},
 		{"events last --all", cli.ExitUsage, `--all`},

@@ -85,7 +85,7 @@ func (f *attachFlags) check() error {
 		return cli.UsageErrorf("--fork is not supported: cairn cannot fork sessions yet")
 	case f.given("replay-limit") && f.history < 0:
 		return cli.UsageErrorf("--replay-limit must be 0 or more, got %d", f.history)
-	case f.session != "":
+	case f.session != "" && f.session != "last":
 		return session.CheckID("--session", session.PrefixSession, f.session)
 	}
 	return nil
@@ -137,11 +137,11 @@ func (g attachCommand) withServer(
 // findAttached returns the session to continue, nil for a new one.
 func findAttached(ctx context.Context, c *api.Client, f *attachFlags) (*session.Session, error) {
 	switch {
+	case f.last, f.session == "last":
+		return cli.NewestSession(ctx, c, c.Directory, "omit --continue and --session to start one")
 	case f.session != "":
 		s, err := c.Session(ctx, session.ID(f.session))
 		return s, cli.WithNearestSessions(ctx, c, err)
-	case f.last:
-		return cli.NewestSession(ctx, c, c.Directory, "omit --continue to start one")
 	default:
 		return nil, nil
 	}

@@ -49,7 +49,8 @@ func (p *plan) pinModel(cfg *config.Config) {
 func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
 	ids := &session.IDs{}
 	p = plan{
-		id: session.ID(f.session), existing: f.session != "" || f.last, last: f.last, delivery: session.Steer,
+		id: session.ID(f.session), existing: f.session != "" || f.last,
+		last: f.last || f.session == "last", delivery: session.Steer,
 		message: session.MessageID(
 			ids.New(session.PrefixMessage),
 		), agent: f.agent, title: f.title, timeout: f.timeout, sandbox: f.sandbox,
@@ -91,7 +92,7 @@ func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
 
 // check finds what is wrong by itself.
 func (f *runFlags) check() error {
-	if f.session != "" {
+	if f.session != "" && f.session != "last" {
 		if err := session.CheckID("--session", session.PrefixSession, f.session); err != nil {
 			return err
 		}

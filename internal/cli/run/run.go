@@ -67,7 +67,7 @@ func (g runCommand) newRunCommand() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&f.session, "session", "s", "", "continue the session with this `ID`")
+	fs.StringVarP(&f.session, "session", "s", "", "continue the session `ID`, the beginning of one, or last")
 	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of this directory")
 	fs.StringVar(&f.agent, "agent", "", "use the agent `AGENT` (see cairn agent list)")
 	fs.StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` (see cairn models)")

@@ -298,10 +298,11 @@ func (r *runner) prepareSession(ctx context.Context) error {
 		}
 		p.id, p.last = s.ID, false
 	}
-	s, err := c.Session(ctx, p.id)
+	s, err := r.app.FindSession(ctx, c, string(p.id))
 	if err != nil {
-		return cli.WithNearestSessions(ctx, c, err)
+		return err
 	}
+	p.id = s.ID
 	if err := r.checkSandbox(s); err != nil {
 		return err
 	}

@@ -1,0 +1,69 @@
+package root
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
+)
+
+// usageError words what cobra refuses as the other messages of the command line are.
+func usageError(cmd *cobra.Command, err error) error {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
+		return unknownFlag(cmd, name)
+	}
+	if invalid, ok := errors.AsType[interface {
+		error
+		GetValue() string
+	}](err); ok {
+		return invalidFlag(cmd, text, invalid.GetValue())
+	}
+	switch {
+	case strings.HasPrefix(text, "if any flags in the group"):
+		_, names, _ := strings.Cut(text, "; [")
+		names, _, _ = strings.Cut(names, "]")
+		return fmt.Errorf("only one of --%s can be given", strings.Join(strings.Fields(names), " and --"))
+	case strings.HasPrefix(text, "requires at least"), strings.HasPrefix(text, "accepts "):
+		return fmt.Errorf("wrong number of arguments; use %s", cmd.UseLine())
+	case strings.HasPrefix(text, "unknown command") && !cmd.HasSubCommands() && strings.Contains(text, " for "):
+		return fmt.Errorf("%s takes no arguments", cmd.CommandPath())
+	}
+	return err
+}
+
+// invalidFlag returns the error for the value of a flag, which cobra's text names.
+func invalidFlag(cmd *cobra.Command, text, value string) error {
+	_, name, _ := strings.Cut(text, "--")
+	name, _, _ = strings.Cut(name, `"`)
+	f := cmd.Flags().Lookup(name)
+	if f == nil {
+		return errors.New(text)
+	}
+	want := map[string]string{
+		"duration": "a duration like 30s, 10m or 1h",
+		"int":      "a whole number", "int64": "a whole number", "bool": "true or false",
+	}[f.Value.Type()]
+	if want == "" {
+		return errors.New(text)
+	}
+	return fmt.Errorf("--%s must be %s, got %q", name, want, term.FirstLine(value, 40))
+}
+
+// unknownFlag returns the error for a flag that the command does not have. It suggests the nearest.
+func unknownFlag(cmd *cobra.Command, name string) error {
+	var names []string
+	for l := range strings.Lines(cmd.Flags().FlagUsages()) {
+		if _, flag, ok := strings.Cut(l, "--"); ok {
+			names = append(names, strings.Fields(flag + " ")[0])
+		}
+	}
+	text := "unknown flag: --" + term.FirstLine(name, 40)
+	if near := spelling.Nearest(name, names, 1); len(near) > 0 {
+		text += "; did you mean --" + near[0] + "?"
+	}
+	return errors.New(text)
+}
