@@ -330,7 +330,7 @@ func (m *Model) readFailure(ctx context.Context, resp *http.Response, body io.Re
 	e := wire.ClassifyFailure(wire.Failure{
 		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),
 	})
-	if resp.StatusCode == http.StatusNotFound && resp.Request != nil {
+	if resp.StatusCode == http.StatusNotFound && resp.Request != nil && blamesAddress(e.Message) {
 		at := resp.Request.URL
 		e.Message += fmt.Sprintf(" (at %s://%s%s)", at.Scheme, at.Host, at.EscapedPath())
 	}
@@ -342,6 +342,12 @@ func (m *Model) readFailure(ctx context.Context, resp *http.Response, body io.Re
 		)
 	}
 	return e
+}
+
+// blamesAddress reports whether the message of a 404 says that the address does not exist, rather than the model.
+func blamesAddress(message string) bool {
+	text := strings.ToLower(message)
+	return !strings.Contains(text, "model") && (strings.Contains(text, "not found") || strings.Contains(text, "404"))
 }
 
 // redirectTarget returns the target of a redirect without path and query.
