@@ -262,6 +262,67 @@ func TestRenewOnce(t *testing.T) {
 	}
 }
 
+// TestGoogleElsewhere: the metadata server of a machine, and the identity of another cloud, alone or for a service
+// account.
+func TestGoogleElsewhere(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/service-accounts/default/token") &&
+			r.Header.Get("Metadata-Flavor") == "Google":
+			fmt.Fprint(w, `{"access_token":"from-metadata","expires_in":3600,"token_type":"Bearer"}`)
+		case r.URL.Path == "/sts" && strings.Contains(string(body), "subject_token=pod-identity"):
+			fmt.Fprint(w, `{"access_token":"federated","issued_token_type":"urn:ietf:params:oauth:token-type:access_token",`+
+				`"token_type":"Bearer","expires_in":3600}`)
+		case r.URL.Path == "/impersonate" && r.Header.Get("Authorization") == "Bearer federated":
+			expires := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+			fmt.Fprintf(w, `{"accessToken":"impersonated","expireTime":%q}`, expires)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"error":"access_denied","error_description":"no"}`)
+		}
+	})
+	home := t.TempDir()
+	subject := write(t, home, "subject", "pod-identity")
+	external := func(name, subject, more string) func(string) string {
+		path := write(t, home, name, `{"type":"external_account","audience":"//iam.googleapis.com/projects/1/x",`+
+			`"subject_token_type":"urn:ietf:params:oauth:token-type:jwt","token_url":"`+s.URL+`/sts",`+more+
+			`"credential_source":{"file":"`+subject+`"}}`)
+		return env("HOME", home, "GOOGLE_APPLICATION_CREDENTIALS", path)
+	}
+	host := strings.TrimPrefix(s.URL, "http://")
+	t.Setenv("GCE_METADATA_HOST", host)
+	for name, c := range map[string]struct {
+		getenv func(string) string
+		token  string // "": refused
+	}{
+		"metadata server": {env("HOME", home, "GCE_METADATA_HOST", host), "from-metadata"},
+		"federation":      {external("plain.json", subject, ""), "federated"},
+		"for an account": {
+			external("account.json", subject, `"service_account_impersonation_url":"`+s.URL+`/impersonate",`), "impersonated",
+		},
+		"refused": {external("refused.json", write(t, home, "other", "other"), ""), ""},
+		"broken":  {env("GOOGLE_APPLICATION_CREDENTIALS", write(t, home, "b.json", `{"type":"external_account"}`)), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &provider.Google{Getenv: c.getenv, Client: http.DefaultClient}
+			r := &http.Request{Header: http.Header{}}
+			err := g.Authorize(t.Context(), r, nil)
+			got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+			if got != c.token || (err != nil) != (c.token == "") {
+				t.Errorf("token %q, %v", got, err)
+			}
+			if !g.HasCredentials() {
+				t.Error("it has no credentials")
+			}
+			if err != nil && strings.Contains(err.Error(), "pod-identity") {
+				t.Errorf("the error has the identity: %v", err)
+			}
+		})
+	}
+}
+
 // TestCopilotClockSkew: with a wrong local clock, a valid token is kept and an expired one is not.
 func TestCopilotClockSkew(t *testing.T) {
 	// of the server's clock

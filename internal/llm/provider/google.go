@@ -16,13 +16,16 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
 	"golang.org/x/oauth2/jwt"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
 // Google fetches tokens with Google Cloud's application default credentials: the file of
-// GOOGLE_APPLICATION_CREDENTIALS, else the one that gcloud auth application-default login writes.
+// GOOGLE_APPLICATION_CREDENTIALS, else the one that gcloud auth application-default login writes, else the metadata
+// server of a machine in Google's cloud. A file may name a service account, a user, an impersonated account, or an
+// identity of another cloud (workload identity federation).
 type Google struct {
 	Getenv func(string) string
 	Client *http.Client // for token requests
@@ -62,7 +65,22 @@ func (g *Google) Renew(ctx context.Context, refused *http.Request) (bool, error)
 // HasCredentials reports whether there are credentials, without using them.
 func (g *Google) HasCredentials() bool {
 	_, err := os.Stat(g.filePath())
-	return err == nil
+	return err == nil || g.hasMetadataServer()
+}
+
+// metadataType stands for the metadata server in place of the type of a file.
+const metadataType = "metadata_server"
+
+// hasMetadataServer reports whether this machine is in Google's cloud and no file is named, without a request.
+func (g *Google) hasMetadataServer() bool {
+	if g.Getenv("GOOGLE_APPLICATION_CREDENTIALS") != "" {
+		return false
+	}
+	if g.Getenv("GCE_METADATA_HOST") != "" || g.Getenv("K_SERVICE") != "" { // K_SERVICE: Cloud Run
+		return true
+	}
+	name, err := os.ReadFile("/sys/class/dmi/id/product_name")
+	return err == nil && strings.HasPrefix(string(name), "Google")
 }
 
 func (g *Google) filePath() string {
@@ -98,7 +116,7 @@ func (g *Google) freshToken(ctx context.Context, refused string) (string, error)
 	return token, nil
 }
 
-// googleFile is a credentials file of Google's tools, with the fields of both supported types.
+// googleFile is a credentials file of Google's tools, with the fields of the types that are decoded here.
 type googleFile struct {
 	Type         string `json:"type"`
 	ClientEmail  string `json:"client_email"`
@@ -108,11 +126,14 @@ type googleFile struct {
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
 	RefreshToken string `json:"refresh_token"`
+
+	whole string // the file, of types that the library decodes
 }
 
 // cacheKey identifies the credentials, so that tokens of others are not used.
 func (f googleFile) cacheKey() string {
-	return strings.Join([]string{f.Type, f.TokenURI, f.ClientEmail, f.PrivateKey, f.ClientID, f.RefreshToken}, "\n")
+	parts := []string{f.Type, f.TokenURI, f.ClientEmail, f.PrivateKey, f.ClientID, f.RefreshToken, f.whole}
+	return strings.Join(parts, "\n")
 }
 
 func (g *Google) fetch(ctx context.Context, f googleFile) (string, time.Time, error) {
@@ -132,10 +153,18 @@ func (g *Google) fetch(ctx context.Context, f googleFile) (string, time.Time, er
 			Endpoint: oauth2.Endpoint{TokenURL: at, AuthStyle: oauth2.AuthStyleInParams},
 		}
 		source = c.TokenSource(ctx, &oauth2.Token{RefreshToken: f.RefreshToken})
+	case metadataType:
+		source = google.ComputeTokenSource("", cloudScope)
+	case "external_account", "external_account_authorized_user", "impersonated_service_account":
+		c, err := google.CredentialsFromJSONWithType(ctx, []byte(f.whole), google.CredentialsType(f.Type), cloudScope)
+		if err != nil { // it may quote the file
+			return "", time.Time{}, fmt.Errorf("the credentials in %s are invalid for their type %s", g.filePath(), f.Type)
+		}
+		source = c.TokenSource
 	default:
 		return "", time.Time{}, fmt.Errorf(
-			"%s contains credentials of the unsupported type %.40q; use those of a service account or of gcloud auth "+
-				"application-default login",
+			"%s contains credentials of the unsupported type %.40q; use those of a service account, of gcloud auth "+
+				"application-default login, or of workload identity federation",
 			g.filePath(), f.Type,
 		)
 	}
@@ -150,6 +179,8 @@ func (g *Google) read() (googleFile, error) {
 	var f googleFile
 	info, err := os.Stat(g.filePath())
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && g.hasMetadataServer():
+		return googleFile{Type: metadataType}, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return f, fmt.Errorf(
 			"no Google Cloud credentials found in %s; run gcloud auth application-default login, "+
@@ -167,6 +198,9 @@ func (g *Google) read() (googleFile, error) {
 	}
 	if json.Unmarshal(raw, &f) != nil { // the decoder's error may quote the file
 		return f, fmt.Errorf("%s is not a JSON object with credentials", g.filePath())
+	}
+	if f.Type != "service_account" && f.Type != "authorized_user" {
+		f.whole = string(raw)
 	}
 	return f, nil
 }
