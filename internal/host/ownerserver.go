@@ -60,7 +60,10 @@ func startOwnerServer(
 	if err != nil {
 		return nil, errors.Join(err, r.stop(ctx))
 	}
-	w.startSweeps(ctx, at != nil)
+	background := w.startSweeps(ctx, at != nil)
+	if at == nil { // a server refreshes the list again and again
+		w.startModelRefresh(background)
+	}
 	return r, nil
 }
 

@@ -19,18 +19,10 @@ const (
 )
 
 // startSweeps starts to remove output files that are old, and those of deleted sessions that an earlier owner left
-// because it was killed. A process that does not serve fetches the list of models in the background if that is old.
-// release stops both.
-func (w *owner) startSweeps(ctx context.Context, serving bool) {
+// because it was killed. release ends the context that it returns, and waits for the work.
+func (w *owner) startSweeps(ctx context.Context, serving bool) context.Context {
 	ctx, w.stopSweeps = context.WithCancel(context.WithoutCancel(ctx))
 	start := time.Now()
-	if !serving {
-		w.sweeps.Go(func() {
-			if err := w.locations.models.RefreshStale(ctx); err != nil {
-				w.logger.InfoContext(ctx, "models", "error", err)
-			}
-		})
-	}
 	w.sweeps.Go(func() {
 		w.removeOrphans(ctx, start)
 		tick := time.NewTicker(sweepEvery)
@@ -44,6 +36,16 @@ func (w *owner) startSweeps(ctx context.Context, serving bool) {
 				return
 			case <-tick.C:
 			}
+		}
+	})
+	return ctx
+}
+
+// startModelRefresh starts to fetch the list of models if it is old. release ends ctx, and waits.
+func (w *owner) startModelRefresh(ctx context.Context) {
+	w.sweeps.Go(func() {
+		if err := w.locations.models.RefreshStale(ctx); err != nil {
+			w.logger.InfoContext(ctx, "models", "error", err)
 		}
 	})
 }
