@@ -140,6 +140,10 @@ func TestEverydayCommandsThatAsk(t *testing.T) {
 		"! ls": "keyword !", "echo a\\\nb": "backslash", "{ ls; git status; }": "brace", "tar tf a.tar": "runs tar",
 		"git -c core.pager=cat log": "runs git", "git -C a status": "runs git", "git lg": "runs git",
 		"cat <<E\na\nE": "here-document", "./build.sh": "of a path", "npm test -- -u": "runs npm", "ls ${X}": "expansion",
+		"git cherry-pick --strategy=d/x HEAD~1": "option", "git revert --strategy d/x HEAD": "option",
+		"git pull ./evil main": "hooks", "git fetch ../evil": "hooks",
+		"choom -n 0 ls": "runs choom", "jobs -x ls": "runs jobs", "x86_64 ls": "runs x86_64",
+		"sg root ls": "runs sg", "capsh -- -c ls": "runs capsh", "jq -n 'import \"c\" as $d {search:\"/o\"}; $d'": "jq",
 		"git diff $X": "runs git", "ls [ab]": "pattern with [",
 	} {
 		d := permission.Evaluate(realistic, nil, "bash", text)

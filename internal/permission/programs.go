@@ -18,6 +18,7 @@ var (
 		alias unalias hash enable set shopt unset read mapfile readarray getopts fc history compgen
 		complete bind nice ionice nohup timeout setsid stdbuf script watch parallel ssh ssh-agent scp
 		sftp rsync chroot nsenter unshare flock setpriv setarch linux32 linux64 taskset chrt numactl
+		choom uclampset coresched pipesz x86_64 i386 i486 i586 i686 uname26 sg newgrp capsh jobs
 		prlimit strace ltrace gdb lldb valgrind perf time entr expect unbuffer screen tmux at batch
 		crontab systemd-run flatpak-spawn dbus-run-session xvfb-run fakeroot proot busybox toybox
 		start-stop-daemon sh bash dash ash zsh ksh mksh fish csh tcsh rbash pwsh powershell nu elvish
@@ -84,14 +85,14 @@ var runningOptions = map[string][]string{
 	"pandoc": {"--filter", "--lua-filter", "-F", "-L", "--pdf-engine"},
 	"git": {
 		"--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager", "-O", "--ext-diff", "--textconv",
-		"--filters",
+		"--filters", "--strategy", // which runs git-NAME, also of a path
 		"--output", "--work-tree", "--git-dir", "--config", "ext::", "fd::", "--template", "--paginate", "--html-path",
 	},
 	"go": {
 		"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-ldflags", "--ldflags", "-gccgoflags",
 		"--gccgoflags", "-compiler", "--compiler", "-overlay", "--overlay", "-modfile", "--modfile", "-w", "-C",
 	},
-	"cargo": {"--config", "-Z", "+"},
+	"cargo": {"--config", "-Z", "+"}, "jq": {"-L", "--library-path", "-f", "--from-file"},
 }
 
 func wordSet(list string) map[string]bool {
@@ -150,7 +151,28 @@ func exactReason(c shell.Command) string {
 	}) {
 		return "runs " + name + " with an option that may run other programs"
 	}
+	if name == "jq" && slices.ContainsFunc(c.Words, readsModules) {
+		return "runs jq with a program that reads other files"
+	}
+	if name == "git" && namesRepository(c) {
+		return "runs git with a repository of a path, whose hooks run"
+	}
 	return ""
+}
+
+// readsModules reports whether the word may be a program of jq that reads files by itself.
+func readsModules(w shell.Word) bool {
+	return strings.Contains(w.Text, "import") || strings.Contains(w.Text, "include")
+}
+
+// namesRepository reports whether git pushes to a path instead of a remote, fetches from one, or may.
+func namesRepository(c shell.Command) bool {
+	if !slices.Contains([]string{"push", "fetch", "pull"}, c.Words[1].Text) {
+		return false
+	}
+	return slices.ContainsFunc(c.Words[2:], func(w shell.Word) bool {
+		return !w.Literal || strings.HasPrefix(w.Text, ".") || strings.HasPrefix(w.Text, "/")
+	})
 }
 
 // mayBeOption reports whether the word is, or may turn out to be, one of the options.

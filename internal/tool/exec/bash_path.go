@@ -72,8 +72,44 @@ func mayBecomeLink(real string, use pathUse) bool {
 		}
 		at = filepath.Dir(real)
 	}
-	_, err := os.Lstat(at)
+	return isMissing(at)
+}
+
+func isMissing(path string) bool {
+	_, err := os.Lstat(path)
 	return err != nil
+}
+
+// namesDirectoryAsRemote reports whether git pushes to, or fetches from, a directory, as git does for a name that
+// belongs to a directory and not to a remote.
+func namesDirectoryAsRemote(dirs []string, c shell.Command) bool {
+	if len(c.Words) < 3 || !slices.Contains([]string{"push", "fetch", "pull"}, c.Words[1].Text) {
+		return false
+	}
+	for _, w := range c.Words[2:] {
+		if strings.HasPrefix(w.Text, "-") {
+			continue
+		}
+		return slices.ContainsFunc(dirs, func(dir string) bool { return isKnownDir(filepath.Join(dir, w.Text)) })
+	}
+	return false
+}
+
+// movesLinks reports whether the command moves or copies symbolic links, or may.
+func movesLinks(dirs []string, c shell.Command) bool {
+	name := filepath.Base(c.Words[0].Text)
+	if name != "mv" && name != "cp" && (name != "git" || len(c.Words) < 2 || c.Words[1].Text != "mv") {
+		return false
+	}
+	return slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
+		return !w.Literal || slices.ContainsFunc(dirs, func(dir string) bool {
+			if filepath.IsAbs(w.Text) {
+				dir = ""
+			}
+			info, err := os.Lstat(filepath.Join(dir, w.Text))
+			return err == nil && info.Mode()&os.ModeSymlink != 0
+		})
+	})
 }
 
 // useOf says what a command does with its arguments.

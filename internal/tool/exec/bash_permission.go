@@ -73,11 +73,12 @@ func parseFor(program, text string) (line shell.Line, reason string) {
 
 // reachedPaths collects the paths that commands reach.
 type reachedPaths struct {
-	tools   *bashTool
-	dirs    []string // absolute and real: those in which a command may run
-	lost    bool     // a command may run in a directory that is not known
-	links   bool     // an earlier command may have made links
-	checked int      // paths
+	tools      *bashTool
+	dirs       []string // absolute and real: those in which a command may run
+	lost       bool     // a command may run in a directory that is not known
+	links      bool     // an earlier command may have made links
+	movedLinks bool     // an earlier command moved or copied links, which lead elsewhere from another directory
+	checked    int      // paths
 
 	outside []string // directories
 	read    []string // permission resources of files
@@ -124,11 +125,16 @@ func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
 	}
 	if filepath.Base(c.Words[0].Text) == "git" {
 		p.addGitSettings(c)
+		if namesDirectoryAsRemote(p.dirs, c) {
+			p.outside = appendNew(p.outside, ".") // where its hooks may do anything
+			p.addUnknown("read", permission.Edit)
+		}
 	}
 	if use.search && !(piped && use.filters) && !namesFiles(c) {
 		p.addWorkingTrees()
 	}
 	p.links = p.links || mayMakeLinks(c)
+	p.movedLinks = p.movedLinks || movesLinks(p.dirs, c)
 }
 
 // addGitSettings adds the settings that a command of git changes without naming them, of the repository around each
@@ -312,7 +318,7 @@ func (p *reachedPaths) addPath(name string, use pathUse) {
 			p.addUnresolved(real, use)
 			continue
 		}
-		if p.links && mayBecomeLink(real, use) {
+		if p.links && mayBecomeLink(real, use) || p.movedLinks && isMissing(real) {
 			p.outside = appendNew(p.outside, filepath.ToSlash(filepath.Dir(real)))
 			p.addUnknown(permission.Edit)
 		}

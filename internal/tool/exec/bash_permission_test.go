@@ -1,6 +1,8 @@
 package exec_test
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -534,11 +536,22 @@ func TestUnknownFilesAskWhereARuleDenies(t *testing.T) {
 // A path that does not exist yet may lead outside through a link that an earlier command of the line makes.
 func TestLinksOfEarlierCommandsAsk(t *testing.T) {
 	b := tooltest.New(t)
+	deep := filepath.Join(b.Dir, "sub", "deep")
+	err := errors.Join(os.MkdirAll(deep, 0o700), os.MkdirAll(filepath.Join(b.Dir, "evil"), 0o700),
+		os.Symlink("../outside", filepath.Join(deep, "r9")), os.WriteFile(filepath.Join(deep, "plain"), nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for command, asks := range map[string]bool{
 		"git checkout evil -- l; echo x > l/pre-commit":     true,
 		"git stash pop && echo x > l":                       true,
 		"git worktree add wt evil; cp a wt/l/x":             true,
 		"ln -s ../.. o; echo x > o/y":                       true,
+		"mv sub/deep/r9 moved && cat moved":                 true,
+		"cp -P sub/deep/r9 moved && echo x | tee moved":     true,
+		"mv sub/deep/plain moved && cat moved":              false,
+		"git push evil HEAD:refs/heads/z":                   true,
+		"git push origin main":                              false,
 		"git status; echo x > new":                          false,
 		"echo x > new; cat new":                             false,
 		"mkdir -p d && echo x > d/y":                        false,
