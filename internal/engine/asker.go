@@ -5,8 +5,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -60,16 +58,16 @@ func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Quest
 
 // checkLoop asks before a call that repeats the calls right before it. It returns why the call is refused, or nil.
 func (t *turn) checkLoop(ctx context.Context, c *toolCall) (*tool.Denial, error) {
-	repeats := ask.CountRepeats(c.call.Name, c.call.Input, t.earlierCalls(c))
-	repeat := ask.Repeat{Tool: c.call.Name, Input: c.call.Input, Times: repeats}
+	repeat := ask.Repeat{Tool: c.call.Name, Input: c.call.Input, Unanswered: t.in.session.Open}
+	repeat.Times, repeat.InTurn = ask.CountRepeats(c.call.Name, c.call.Input, t.earlierCalls(c))
 	return t.engine.Asks.CheckLoop(ctx, t.newAsker(c), repeat)
 }
 
-// earlierCalls yields the name and input of the calls before c, newest first, up to the newest input.
-func (t *turn) earlierCalls(c *toolCall) iter.Seq2[string, jsontext.Value] {
-	return func(yield func(string, jsontext.Value) bool) {
+// earlierCalls yields the calls before c, newest first, up to the newest input.
+func (t *turn) earlierCalls(c *toolCall) iter.Seq[ask.EarlierCall] {
+	return func(yield func(ask.EarlierCall) bool) {
 		for _, earlier := range slices.Backward(t.calls[:max(0, slices.Index(t.calls, c))]) {
-			if !yield(earlier.call.Name, earlier.call.Input) {
+			if !yield(ask.EarlierCall{Name: earlier.call.Name, Input: earlier.call.Input, InTurn: true}) {
 				return
 			}
 		}
@@ -82,7 +80,9 @@ func (t *turn) earlierCalls(c *toolCall) iter.Seq2[string, jsontext.Value] {
 					continue
 				}
 				for _, earlier := range slices.Backward(m.Tools()) {
-					if !yield(earlier.Name, earlier.State.Input) {
+					if !yield(ask.EarlierCall{
+						Name: earlier.Name, Input: earlier.State.Input, Result: ask.ResultOf(earlier),
+					}) {
 						return
 					}
 				}

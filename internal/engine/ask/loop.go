@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -18,9 +20,19 @@ const loopLength = 3
 
 // Repeat is a call that the model has just made a number of times.
 type Repeat struct {
-	Tool  string
-	Input jsontext.Value
-	Times int // before this one
+	Tool       string
+	Input      jsontext.Value
+	Times      int  // before this one
+	InTurn     int  // those of them that the same turn made
+	Unanswered bool // clients of the session answer no asks about repeats over several turns: OpenCode has none
+}
+
+// EarlierCall is a call that the model made before another one.
+type EarlierCall struct {
+	Name   string
+	Input  jsontext.Value
+	InTurn bool   // the same turn made it: it has no result yet
+	Result string // what the model saw; "" if the call was refused as a repeat
 }
 
 // CheckLoop asks before a call that repeats the ones before it. It returns why the call is refused, or nil. A model
@@ -29,6 +41,9 @@ func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denial,
 	n := r.Times + 1
 	if n < loopLength {
 		return nil, nil
+	}
+	if r.Unanswered && r.InTurn+1 < loopLength {
+		return refuseRepeat(by, r), nil
 	}
 	by.Policy = by.Policy.forEngine()
 	err := a.Authorize(ctx, by, tool.Request{
@@ -45,16 +60,37 @@ func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denial,
 	return nil, err
 }
 
-// CountRepeats counts how many of the earlier calls, newest first, have the same name and input before one differs.
-func CountRepeats(name string, input jsontext.Value, earlier iter.Seq2[string, jsontext.Value]) (n int) {
+// refuseRepeat refuses the call unless a rule allows repeats. The model reads why, and goes on.
+func refuseRepeat(by Asker, r Repeat) *tool.Denial {
+	if permission.Evaluate(filterRules(by.Layers, ActionLoop), nil, ActionLoop, r.Tool).Effect == session.Allow {
+		return nil
+	}
+	n := r.Times + 1
+	return &tool.Denial{
+		Action: ActionLoop, Resources: []string{r.Tool}, Stop: n >= 2*loopLength, ByPolicy: true,
+		Feedback: fmt.Sprintf("the same call was made %d times in a row, with the same result; do something else", n),
+	}
+}
+
+// CountRepeats counts how many of the earlier calls, newest first, repeat the call: before one that has another name or
+// input, or whose result is not that of the next one. A model that polls gets other results.
+func CountRepeats(name string, input jsontext.Value, earlier iter.Seq[EarlierCall]) (n, inTurn int) {
 	input = canonicalJSON(input)
-	for otherName, otherInput := range earlier {
-		if otherName != name || !bytes.Equal(canonicalJSON(otherInput), input) {
+	result := ""
+	for e := range earlier {
+		if e.Name != name || !bytes.Equal(canonicalJSON(e.Input), input) {
 			break
+		}
+		if e.InTurn {
+			inTurn++
+		} else if result != "" && e.Result != "" && e.Result != result {
+			break
+		} else if e.Result != "" {
+			result = e.Result
 		}
 		n++
 	}
-	return n
+	return n, inTurn
 }
 
 // canonicalJSON returns the canonical form of a value; invalid JSON stays as it is.
@@ -62,4 +98,20 @@ func canonicalJSON(v jsontext.Value) jsontext.Value {
 	v = v.Clone()
 	_ = v.Canonicalize()
 	return v
+}
+
+// ResultOf returns what the model saw of a call's result, "" if the call was refused as a repeat.
+func ResultOf(c *session.Tool) string {
+	var b strings.Builder
+	b.WriteString(string(c.State.Status))
+	if e := c.State.Error; e != nil {
+		if e.Reason == session.ReasonDoomLoop {
+			return ""
+		}
+		b.WriteString(e.Message)
+	}
+	for _, part := range c.State.Content {
+		b.WriteString(part.Text + part.URI)
+	}
+	return b.String()
 }
