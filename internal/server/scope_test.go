@@ -203,7 +203,7 @@ func TestTokensEnd(t *testing.T) {
 }
 
 // A caller with the scope prompt gives no session more than its rules allow: no rule that allows, no other rules, no
-// asks that are allowed. The V1 session of such a caller asks, where others' do not.
+// asks that are allowed. The session of such a caller asks, where others' do not.
 func TestOnlyApproversLoosenRules(t *testing.T) {
 	tokens := accesstoken.New(t.TempDir())
 	h := start(t, server.Config{Tokens: tokens})
@@ -252,9 +252,11 @@ func TestOnlyApproversLoosenRules(t *testing.T) {
 		}
 	}
 	for token, open := range map[string]bool{prompt: false, approve: true} {
-		_, body := call(approve, http.MethodGet, "/api/session/"+newSession(token, "/session"), "")
-		if strings.Contains(body, `"open":true`) != open {
-			t.Errorf("a new session is open: %t: %s", !open, body)
+		for _, path := range []string{"/session", "/api/session"} {
+			_, body := call(approve, http.MethodGet, "/api/session/"+newSession(token, path)+"?all=1", "")
+			if strings.Contains(body, `"open":true`) != open {
+				t.Errorf("a new session of %s is open: %t: %s", path, !open, body)
+			}
 		}
 	}
 }
