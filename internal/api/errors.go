@@ -20,7 +20,7 @@ const (
 	// With CodeUnavailable, in the field service: asking again does not help until something is repaired.
 	KindStore   = "store"   // the data cannot be written, or not be read
 	KindDamaged = "damaged" // stored data of this session, or all of it, is not what was written
-	// With CodeUnavailable, in the field service: a session is still at work when the time for waiting is over.
+	// With CodeUnavailable, in the field service: the session was still at work when the wait reached its timeout.
 	KindWorking = "session.wait"
 )
 

@@ -71,7 +71,7 @@ type BudgetRequest struct {
 	Budget *session.Budget `json:"budget"`
 }
 
-// RefusesUnknownMembers makes a request fail that does not name the budget.
+// RefusesUnknownMembers makes requests fail that misspell or omit the budget: ignoring that would lift the limits.
 func (BudgetRequest) RefusesUnknownMembers() {}
 
 // InputPatch changes a pending prompt.
@@ -85,7 +85,7 @@ type InboxOrder struct {
 	MessageIDs []session.MessageID `json:"messageIDs"`
 }
 
-// RefusesUnknownMembers makes a request fail that does not name the prompts.
+// RefusesUnknownMembers makes requests fail that misspell or omit the prompts.
 func (InboxOrder) RefusesUnknownMembers() {}
 
 // AskRequest asks for a permission from outside any tool call.

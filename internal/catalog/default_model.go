@@ -40,11 +40,11 @@ func (c *Catalog) Default() (Model, error) {
 	}), nil
 }
 
-// leadingMakers are the makers whose models are taken first where a provider offers those of many makers.
+// leadingMakers are preferred where a provider offers models of many makers.
 var leadingMakers = []string{"claude", "gpt", "gemini"}
 
-// SelectMainMakers returns those of the models that are by one of the leading makers or, if their provider has none of
-// theirs, by the maker with the most models there. The newest model of a gateway is seldom what people mean by default.
+// SelectMainMakers returns the models of leading makers. From a provider without such models it returns those of the
+// maker with the most models there. The newest model of a gateway is rarely a sensible default.
 func (c *Catalog) SelectMainMakers(models []Model) []Model {
 	makers := findMainMakers(c.models)
 	return slices.DeleteFunc(slices.Clone(models), func(m Model) bool {
@@ -86,7 +86,7 @@ const maxSmallModelAge = 18 * 30 * 24 * time.Hour
 
 var smallWords = []string{"nano", "flash", "lite", "mini", "haiku", "small", "fast"}
 
-// otherUse are words in the names of models that are made for something else than text.
+// otherUse are words in the names of models for other purposes than text.
 var otherUse = []string{
 	"audio", "voxtral", "tts", "realtime", "live", "transcribe", "speech", "image", "guard", "safeguard", "embedding",
 	"rerank", "research", "computer",
@@ -183,7 +183,7 @@ func (c *Catalog) makerOf(main Model) string {
 			continue
 		}
 		if maker != "" && m.findMaker() != maker {
-			return "unknown" // equals no other
+			return "unknown" // is the maker of no model
 		}
 		maker = m.findMaker()
 	}

@@ -196,7 +196,7 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 		Request: Request{Headers: mergeMaps(p.Request.Headers, s.Headers), Variant: s.Variant},
 		Time:    Time{Released: parseDate(s.ReleaseDate)},
 		Rates:   s.Cost.listRates(),
-		CanNotReason: slices.ContainsFunc(
+		CanDisableReasoning: slices.ContainsFunc(
 			s.ReasoningOptions, func(o reasoningOption) bool { return o.Type == "toggle" },
 		),
 		NoPrice:   s.Cost.Input == nil && s.Cost.Output == nil,
@@ -268,9 +268,8 @@ func (r sourceRate) toRate() Rate {
 		return *p
 	}
 	return Rate{Input: priceOf(r.Input), Output: priceOf(r.Output), Cache: CachePrice{
-		Read: priceOf(
-			r.CacheRead,
-		), Write: priceOf(r.CacheWrite), NoRead: r.CacheRead == nil, NoWrite: r.CacheWrite == nil,
+		Read: priceOf(r.CacheRead), Write: priceOf(r.CacheWrite),
+		NoRead: r.CacheRead == nil, NoWrite: r.CacheWrite == nil,
 	}}
 }
 

@@ -237,12 +237,12 @@ func (m Model) reasoningOff() map[string]jsontext.Value {
 		}
 		return map[string]jsontext.Value{}
 	case "@openrouter/ai-sdk-provider", "@ai-sdk/gateway":
-		if m.CanNotReason {
+		if m.CanDisableReasoning {
 			return map[string]jsontext.Value{"reasoning": jsontext.Value(`{"enabled":false}`)}
 		}
 	case defaultPackage:
 		makers := []string{"deepseek", "moonshotai", "zai", "zhipuai", "zai-coding-plan"}
-		if m.CanNotReason && slices.Contains(makers, m.ProviderID) {
+		if m.CanDisableReasoning && slices.Contains(makers, m.ProviderID) {
 			return map[string]jsontext.Value{"thinking": disabled}
 		}
 	}

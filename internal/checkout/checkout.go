@@ -73,7 +73,7 @@ func FirstLine(path string) (string, bool) {
 	return line, line != ""
 }
 
-// readStart returns the start of a regular file, "" for none. Opening never blocks.
+// readStart returns the start of a regular file, or "" if there is no such file. Opening never blocks.
 func readStart(path string) string {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -91,7 +91,7 @@ func readStart(path string) string {
 const maxRead = 64 << 10 // bytes of a file of git
 
 // FindLinkedRepository returns the directory of the repository if it lies outside of the working tree and names it in
-// return, as those of linked worktrees and submodules do; else "". A file .git alone proves nothing: anybody can write
+// return, as those of linked worktrees and submodules do; else "". A file .git alone is no proof: a command can write
 // one that names any directory.
 func (c Checkout) FindLinkedRepository() string {
 	link := filepath.Join(c.Top, ".git")

@@ -60,7 +60,7 @@ func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note
 	}
 }
 
-// patience is how long a lost connection is tried again.
+// ReconnectTimeout is how long a client tries to restore a lost connection.
 const ReconnectTimeout = time.Minute
 
 // IsConnectionLost reports whether another connection may help. It does not help if the owner answers that its data is

@@ -71,7 +71,7 @@ func SessionTitle(s *session.Session) string {
 	return t
 }
 
-// SessionMark is the title in a list of sessions, with a mark if what no rule decides runs there without asking.
+// SessionMark returns the title for a list of sessions, with a mark if actions without a rule run there without asking.
 func SessionMark(s *session.Session) string {
 	if s.Open {
 		return SessionTitle(s) + " (does not ask)"

@@ -128,8 +128,8 @@ type Offer struct {
 // Connection is a way to the owner of the store.
 type Connection struct {
 	API *api.Client
-	// Close gives the connection up. In the owner's own process it first lets other clients' work come to its end, or
-	// hands it to the next owner.
+	// Close ends the connection. In the owner's process it first waits for sessions at work, up to a limit, and then
+	// stops them.
 	Close func(ctx context.Context) error
 	// Owner describes the other process that does the work; "" if this one does.
 	Owner string

@@ -90,7 +90,7 @@ func (l *loader) claimSkills(c *trust.Claim, paths *node) {
 }
 
 // ReadProjectShell returns the program that the project's files name as the shell, with the bytes that were trusted.
-// own is false for a shell that they do not name, that the search path finds, or that lies outside of the project.
+// own is false if those files name no shell, or if the shell is found in PATH or lies outside of the project.
 func (c *Config) ReadProjectShell() (program []byte, own bool, err error) {
 	n := c.root.get("shell")
 	if n == nil || n.doc == nil || !n.doc.isProject() || n.doc.remote != nil || !filepath.IsAbs(c.Shell) {

@@ -351,8 +351,9 @@ func (l *loader) addDocument(d *document) error {
 	return nil
 }
 
-// tightenSandbox takes the mode that a project's document demands for all sessions. Only confined modes count: they can
-// make no sandbox looser, because of two modes the stricter one holds. The rest of the key is the user's.
+// tightenSandbox applies the sandbox mode that a project's document demands for all sessions. It needs no trust,
+// because the stricter of two modes applies and modes without confinement are ignored. Other members of the key need
+// the user's file.
 func (l *loader) tightenSandbox(d *document) {
 	s := d.root.get("sandbox")
 	mode := session.SandboxMode(s.get("mode").textValue())

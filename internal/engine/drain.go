@@ -55,8 +55,8 @@ func (d *drain) run(ctx context.Context, f force) error {
 	return nil
 }
 
-// takeTurns takes turns until the model is done and no steer waits. left says that it continues work which an earlier
-// drain left. It returns what is promoted next.
+// takeTurns takes turns until the model is done and no steer waits. left reports that it continues the work of an
+// earlier drain. It returns what is promoted next.
 func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool) (session.Delivery, error) {
 	d.worked, d.step, d.retries = true, 1, retry.State{}
 	if left {

@@ -12,14 +12,14 @@ import (
 type Leftover struct {
 	SessionID session.ID
 	Directory string
-	Recovery  session.Recovery // pause if its unfinished prompts, or one of them, are to wait for a person
+	Recovery  session.Recovery // pause if one of its unfinished prompts waits for a person
 }
 
 // Recover resumes the sessions whose work an earlier process left unfinished, and returns them, least recently changed
 // first. Where the work is to pause it only ends what was left open: no model is asked and no tool runs until a
 // person continues the session, by a prompt or a reply. Recover returns when all are woken.
 //
-// Only a process that stays calls it: a command would cut the resumed work off again when it ends.
+// Only servers call it: a command would interrupt the resumed work again when it ends.
 func (e *Engine) Recover(ctx context.Context) (left []Leftover, err error) {
 	err = e.journal.Store.View(ctx, func(r store.Reader) error {
 		ids, err := r.Unfinished(0)
@@ -49,8 +49,8 @@ func (e *Engine) Recover(ctx context.Context) (left []Leftover, err error) {
 	return left, nil
 }
 
-// readLeftover decides by the prompts whose work is unfinished: the newest one of a history that needs a turn, and the
-// pending ones that start work.
+// readLeftover reads an unfinished session. Its Recovery follows from the prompts with unfinished work: the newest one
+// of a history that needs a turn, and the pending ones that start work.
 func (e *Engine) readLeftover(r store.Reader, id session.ID) (l Leftover, err error) {
 	s, err := store.FindSession(r, id)
 	if err != nil {

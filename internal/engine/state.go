@@ -90,8 +90,8 @@ type turnInput struct {
 	offered  *tool.Set
 }
 
-// setPolicy sets how asks are answered. A policy wins over the openness of the session: a prompt that has one says what
-// happens where no rule decides.
+// setPolicy sets how asks are answered. A policy other than interactive overrides what an open session allows: it
+// decides where no rule does.
 func (in *turnInput) setPolicy(policy session.AskPolicy) (err error) {
 	in.policy, err = ask.ParsePolicy(policy)
 	if err != nil || in.policy.Kind == ask.PolicyInteractive || !in.session.Open {

@@ -147,8 +147,8 @@ func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err 
 	return err != nil, err
 }
 
-// unpricedModel names the model if the cost of a request to it will not be known; "" otherwise. A gateway may report
-// its charges, until it does not.
+// unpricedModel names the model if the cost of a request to it will not be known; "" otherwise. A vendor that reports
+// charges counts as known until the session has an answer without a charge.
 func unpricedModel(in *turnInput) string {
 	if in.model.Unpriced && (!in.model.ReportsCharge || in.session.Tokens.Unpriced > 0) {
 		return in.model.Ref.String()
@@ -229,7 +229,7 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 		if _, err := d.recordEnding(ctx, t, endOfFailed(failureFrom(failure), nil)); err != nil {
 			return false, err
 		}
-	} else if a := t.recorder.TakeAnswer(); a != nil { // a cost without a word
+	} else if a := t.recorder.TakeAnswer(); a != nil { // it has a cost but no output
 		used = &session.Asked{Model: t.in.model.Ref, Cost: a.Cost, Tokens: a.Tokens}
 	}
 	err = d.waitForRetry(ctx, t.in, failedAttempt{failure, used, wait})

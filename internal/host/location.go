@@ -225,8 +225,8 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	return p, nil
 }
 
-// logWarnings logs what has no effect in the configuration of a location, such as an effort that does not exist:
-// clients of a server do not see it otherwise.
+// logWarnings logs settings of a location that have no effect, such as an unknown effort: clients of a server do not
+// see them otherwise.
 func (l *locationCache) logWarnings(p *locationSetup) {
 	for _, w := range slices.Concat(p.config.Warnings, p.agents.Warnings()) {
 		l.logger.Warn("a setting has no effect", "directory", p.project.Directory, "reason", w.String())

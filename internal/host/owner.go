@@ -162,8 +162,8 @@ func newLogger(getenv func(string) string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// recover resumes the work that an earlier owner left unfinished, and says so; what is to pause waits. A damaged store
-// is left alone.
+// recover resumes the work that an earlier owner left unfinished, except work that waits for a person, and reports
+// both. In a damaged store it does nothing.
 func (w *owner) recover(ctx context.Context, o cli.Options) error {
 	if w.store.DegradedError() != nil {
 		return nil
@@ -176,7 +176,7 @@ func (w *owner) recover(ctx context.Context, o cli.Options) error {
 			notify(o, fmt.Sprintf("%d more sessions were cut off; see cairn session list --all", len(left)-most))
 			return err
 		case l.Recovery == session.RecoveryPause:
-			notify(o, fmt.Sprintf("the session %s of %s was cut off and waits; to continue it: cairn attach -s %s",
+			notify(o, fmt.Sprintf("the session %s of %s was cut off and waits; to continue it, run: cairn attach -s %s",
 				l.SessionID, l.Directory, l.SessionID))
 		default:
 			notify(o, fmt.Sprintf("resuming the session %s of %s, which was cut off", l.SessionID, l.Directory))

@@ -17,8 +17,8 @@ import (
 func shellsDir(d config.Directories) string { return filepath.Join(d.Data, "shells") }
 
 // keepShell returns the shell of a location. A program in the project is copied with the bytes that were trusted, and
-// the copy runs, because the project's file can be replaced at any time. The copy has its name, which says what
-// language it reads. If the program cannot be read as it was trusted, the returned path does not exist.
+// the copy runs, because a command can replace the project's file at any time. The copy keeps the base name, which
+// tells what language the shell reads. If the trusted bytes cannot be read, the returned path does not exist.
 func keepShell(dir string, cfg *config.Config, logger *slog.Logger) string {
 	program, own, err := cfg.ReadProjectShell()
 	if !own {
@@ -36,7 +36,7 @@ func keepShell(dir string, cfg *config.Config, logger *slog.Logger) string {
 	return path
 }
 
-// keepProgram writes a program, unless the file has it already: one that runs cannot be written.
+// keepProgram writes a program, unless the file has the same content.
 func keepProgram(path string, program []byte) error {
 	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, program) {
 		return os.Chmod(path, 0o500) //nolint:gosec // a program

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// newSource returns a source with the observed files, or the error that one of them could not be read with.
+// newSource returns a source with the observed files, or the error of one that could not be read.
 func newSource(key string, files []File, err error) systemcontext.Source {
 	about := "instructions"
 	if key == KeyConfigured {

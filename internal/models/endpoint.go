@@ -46,8 +46,8 @@ func (m *Set) Endpoint(p catalog.Provider, api catalog.API) (provider.Vendor, er
 	return row, err
 }
 
-// newReachCheck returns a function that reports whether an API of a provider is supported and has an address. It checks
-// once what is reached in the same way.
+// newReachCheck returns a function that reports whether an API of a provider is supported and has an address. It caches
+// results by provider, package and URL.
 func (m *Set) newReachCheck() func(catalog.Provider, catalog.API) bool {
 	type way struct{ provider, pkg, url string }
 	checked := map[way]bool{}

@@ -55,7 +55,7 @@ func (t *tokenCache) googleCredential(getenv func(string) string, store *auth.St
 	return t.google[file]
 }
 
-// awsChain returns what obtains and keeps the credentials of an AWS profile.
+// awsChain returns the chain that obtains and caches the credentials of an AWS profile.
 func (t *tokenCache) awsChain(profile string) *awslogin.Chain {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -51,10 +51,10 @@ func OnlyConfig(members map[string]jsontext.Value) map[string]jsontext.Value {
 	return out
 }
 
-// ConfigChanges returns the members of a changed configuration that differ from the one that was shown, so that a
-// client which sends back the whole changes only what its user changed: neither defaults nor values of other files move
-// into the user's file, and hidden secrets stay. Objects are compared by member, but permission rules as a whole since
-// their order has a meaning. A null is kept. Nothing changed is an empty object.
+// ConfigChanges returns the members of the sent configuration that differ from the shown one; an empty map if none do.
+// A client that sends back the whole configuration so changes only what its user changed: defaults, values of other
+// files and hidden secrets are not written to the user's file. Objects are compared by member, permission rules as a
+// whole, because their order has a meaning. A null is kept, since it removes a member.
 func ConfigChanges(shown, sent map[string]jsontext.Value) map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	for name, value := range sent {

@@ -80,8 +80,8 @@ func (in *PartInput) assignIDs(newPart func() session.PartID) {
 	}
 }
 
-// MergeRules returns the session's rules with those that the input's tools stand for behind them. Earlier rules for the
-// whole of one of these tools go.
+// MergeRules returns the session's rules followed by one rule for each of the input's tools. It removes earlier rules
+// that cover all resources of one of these tools.
 func (in *PromptInput) MergeRules(own []session.Rule) []session.Rule {
 	rules := slices.DeleteFunc(slices.Clone(own), func(r session.Rule) bool {
 		replaced := slices.ContainsFunc(in.Tools, func(s ToolSwitch) bool { return s.Name == r.Action })

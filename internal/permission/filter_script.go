@@ -22,7 +22,7 @@ func FindFilterScripts(c shell.Command) map[int]bool {
 }
 
 var (
-	// sedOptions are options of sed without effect outside of its input; the last e of one is followed by a script.
+	// sedOptions are options of sed without effect outside of its input. A script follows one that ends in e.
 	sedOptions = regexp.MustCompile(
 		`^(-[nErsuz]*(i[A-Za-z0-9._]*|e)?|--(quiet|silent|regexp-extended|in-place|null-data))$`,
 	)
@@ -30,7 +30,7 @@ var (
 	awkOptions = regexp.MustCompile(`^-[Fv]`)
 )
 
-// findSedScripts returns the words behind -e, or else the first operand.
+// findSedScripts returns the words after -e, or else the first operand.
 func findSedScripts(words []shell.Word) map[int]bool {
 	found, operand := map[int]bool{}, 0
 	for i, w := range words[1:] {
@@ -73,8 +73,8 @@ func findAwkScript(words []shell.Word) map[int]bool {
 	return nil
 }
 
-// sedCommand is one command of sed: an address, a command that opens nothing, and what separates it from the next. Of a
-// substitution, a bracket may hold the delimiter, so only balanced ones are read.
+// sedCommand matches one command of sed: an address, a command that opens no file, and the separator before the next
+// one. In a substitution, a bracket expression may contain the delimiter, so unbalanced brackets do not match.
 var sedCommand = sync.OnceValue(func() *regexp.Regexp {
 	part := func(end string) string { return `(?:[^\\\n\[` + end + `]|\\.|\[[^\\\n\[\]` + end + `]+\])*` }
 	address := `(?:\d+(?:~\d+)?|\$|/` + part("/") + `/I?)`
@@ -103,12 +103,12 @@ func isSedScript(text string) bool {
 	return true
 }
 
-// awkReaches is what a script of awk has if it opens files or runs programs, or code that is not in it.
-var awkReaches = sync.OnceValue(func() *regexp.Regexp {
+// awkEffects matches the constructs of awk that open files, run programs or load other code.
+var awkEffects = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`getline|system|ARG|SYMTAB|@|\\\n|print(?s:.*)>|\|`)
 })
 
 // isAwkScript reports whether the text is a script of awk that opens no files itself and runs nothing.
 func isAwkScript(text string) bool {
-	return strings.ContainsAny(text, "{$/=<>") && !awkReaches().MatchString(strings.ReplaceAll(text, "||", " "))
+	return strings.ContainsAny(text, "{$/=<>") && !awkEffects().MatchString(strings.ReplaceAll(text, "||", " "))
 }

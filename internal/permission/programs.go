@@ -155,7 +155,7 @@ func exactReason(c shell.Command) string {
 		return "runs jq with a program that reads other files"
 	}
 	if name == "git" && namesRepository(c) {
-		return "runs git with a repository of a path, whose hooks run"
+		return "runs git with a repository named by its path, whose hooks run"
 	}
 	return ""
 }

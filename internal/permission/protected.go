@@ -135,7 +135,7 @@ func guardDecision(action string, t target) *Decision {
 	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text}
 }
 
-// decideBelow decides about an ask for a protected directory: what may change everything below it may change it.
+// decideBelow lifts the ask for a protected directory if the rules allow to change everything below it.
 func decideBelow(layers []Layer, approvals []session.Rule, action string, guard Decision) Decision {
 	below := decide(layers, approvals, action, target{text: path.Join(guard.Resource, string(rune(hole))), open: true})
 	if below.Effect != session.Allow || !namesProtected(below.Rule, &guard) {

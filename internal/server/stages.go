@@ -221,9 +221,8 @@ func declaresJSON(r *http.Request) bool {
 }
 
 // recordSettings records requests that change settings, keys, terminals, projects or files before they have an effect;
-// one that the contract then refuses is recorded too. Approvals, rules and commands are recorded by the engine, which
-// knows what they allow.
-// The entry has no body, which can contain keys. The owner records what a relay forwards.
+// one that the contract then refuses is recorded too. The engine records approvals, rules and commands, because it
+// knows what they allow. The entry has no body, which can contain keys. The owner records what a relay forwards.
 func (s *Server) recordSettings(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if s.config.Relay.Socket == "" && !isSafeMethod(r.Method) && isRecorded(r.URL.Path, s.operations.Find(r).Scope) {
 		if err := s.config.Audit.AddEntry(r.Context(), audit.KindSettings, r.Method+" "+r.URL.Path); err != nil {

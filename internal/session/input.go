@@ -121,7 +121,7 @@ type Input struct {
 	Recovery Recovery `json:"recovery,omitzero"`
 }
 
-// Recovery is what becomes of the work on a prompt that its process left unfinished.
+// Recovery selects what happens to the work on a prompt after its process ended before the work did.
 type Recovery string
 
 // The recoveries. Without one the work resumes.

@@ -182,7 +182,7 @@ type Budget struct {
 	Turns  int   `json:"turns,omitzero"` // provider turns per prompt; 0 is the engine's cap
 }
 
-// RefusesUnknownMembers makes requests fail that misspell a limit: ignoring it would lift the limit.
+// RefusesUnknownMembers makes requests fail that misspell a limit: ignoring the member would lift the limit.
 func (Budget) RefusesUnknownMembers() {}
 
 // WithDefaults returns the limits of b, completed by those of otherwise; nil is no budget.

@@ -13,10 +13,9 @@ import (
 )
 
 // Settle runs a call and returns its one outcome. It checks that the tool exists and is the one that was offered,
-// checks the input, runs the tool and bounds its output, which ends with a note about unknown keys that were removed.
-// A panic fails only this call. If ctx ends while the tool runs,
-// the outcome is an error with reason "aborted", unless the tool had finished. The caller records the outcome with a
-// context that has not ended.
+// checks the input, runs the tool and bounds its output, which ends with a note about unknown keys that were removed. A
+// panic fails only this call. If ctx ends while the tool runs, the outcome is an error with reason "aborted", unless
+// the tool had finished. The caller records the outcome with a context that has not ended.
 func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 	e, failure := s.findEntry(call.Name)
 	if failure != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // fitInput is checkInput for a call to run: if keys that the schema does not have are all that is wrong, it removes
-// them. It returns a note about them for the model, "" without such keys. A refusal would cost the model a step for a
-// habit.
+// them. It returns a note about them for the model, "" without such keys. A refusal would cost the model a step because
+// of a key that other programs' tools have.
 func (s *schema) fitInput(name string, input jsontext.Value) (v jsontext.Value, note string, err error) {
 	v, err = s.checkInput(name, input)
 	if err == nil || s.resolved == nil {

@@ -55,7 +55,7 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 	return cmd
 }
 
-// noteOpenSession says that the decision is another one in the session that `run --continue` would use.
+// noteOpenSession notes that the session which `run --continue` would use does not ask.
 func (g permissionCommands) noteOpenSession(ctx context.Context, c *api.Client) {
 	if s, err := cli.NewestSession(ctx, c, g.inv.Dir, ""); err == nil && s.Open {
 		g.inv.Note("this is for a new session; the newest one of this directory does not ask: add --session last")

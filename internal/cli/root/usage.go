@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usageError words what cobra refuses as the other messages of the command line are.
+// usageError rewrites cobra's errors about flags and arguments in the style of cairn's messages.
 func usageError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {

@@ -269,7 +269,7 @@ func (g attachCommand) runConversation(ctx context.Context, c *api.Client, s *se
 	g.inv.Out.EndLine()
 	g.inv.Err.EndLine()
 	if t.session != nil && t.working {
-		g.inv.Note(t.describeLeft(context.WithoutCancel(ctx)) + attachTo(&f.server, t.session.ID))
+		g.inv.Note(t.describeRunningWork(context.WithoutCancel(ctx)) + attachTo(&f.server, t.session.ID))
 	}
 	return errors.Join(err, g.inv.Out.Err)
 }

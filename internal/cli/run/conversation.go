@@ -40,7 +40,7 @@ type conversation struct {
 	cursor   int64            // seq of the newest event that was shown
 	end      int64            // seq at which the session is idle; -1 unknown
 	working  bool
-	ownWork  bool // the newest prompt that was promoted is one from here
+	ownWork  bool // the newest promoted prompt was sent by this conversation
 	waiting  bool // a goroutine waits for the session to become idle
 	own      map[session.MessageID]bool
 	queued   map[session.MessageID]bool // own prompts that are not promoted yet
@@ -497,9 +497,9 @@ func (t *conversation) createSession(ctx context.Context) bool {
 	return true
 }
 
-// describeLeft says what becomes of the session that works when its conversation is left; the command to return to it
-// follows. If this process owns the store, the work ends with it.
-func (t *conversation) describeLeft(ctx context.Context) string {
+// describeRunningWork describes what happens to the session's work after the conversation ends. The caller appends the
+// command that continues it. If this process owns the store, the work ends with the process.
+func (t *conversation) describeRunningWork(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	if h, err := t.api.Health(ctx); err == nil && h.PID == os.Getpid() {
@@ -510,7 +510,7 @@ func (t *conversation) describeLeft(ctx context.Context) string {
 }
 
 // onInterrupt withdraws what was queued here, and interrupts the session if it works on a prompt from here. It reports
-// whether the conversation is to be left: at the second Ctrl-C in a row.
+// whether the conversation ends: at the second Ctrl-C in a row.
 func (t *conversation) onInterrupt(ctx context.Context) bool {
 	if t.warned {
 		return true

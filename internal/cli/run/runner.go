@@ -42,7 +42,7 @@ type runner struct {
 	noted       map[string]bool     // notes that are said once
 	settledAsks map[session.AskID]bool
 
-	notedUnfinished bool // the sessions that wait were named
+	notedUnfinished bool // noteUnfinished was successful
 }
 
 // errTimeout is the cause with which --timeout ends waiting.
@@ -148,7 +148,7 @@ func (r *runner) openSession(ctx context.Context) (err error) {
 	return err
 }
 
-// noteUnfinished names, once, the other sessions of the directory that wait with work which was cut off.
+// noteUnfinished names, once, the other sessions of the directory whose work a crash interrupted.
 func (r *runner) noteUnfinished(ctx context.Context) {
 	if r.notedUnfinished {
 		return
@@ -306,7 +306,7 @@ func (r *runner) prepareSession(ctx context.Context) error {
 	if err := r.checkSandbox(s); err != nil {
 		return err
 	}
-	if err := r.noteLeftPrompts(ctx); err != nil {
+	if err := r.notePendingPrompts(ctx); err != nil {
 		return err
 	}
 	if s.Open && p.asks == "" {
@@ -336,9 +336,8 @@ func (r *runner) prepareSession(ctx context.Context) error {
 	return nil
 }
 
-// noteLeftPrompts names the prompts that wait in the session while nothing works there: they are promoted with the
-// next one.
-func (r *runner) noteLeftPrompts(ctx context.Context) error {
+// notePendingPrompts names the pending prompts of an idle session: they are promoted with the next one.
+func (r *runner) notePendingPrompts(ctx context.Context) error {
 	pending, err := r.conn.API.Inbox().List(ctx, r.plan.id)
 	if err != nil || len(pending) == 0 {
 		return err
@@ -379,7 +378,7 @@ func (r *runner) admitPrompt(ctx context.Context) error {
 
 func (r *runner) promptRequest() api.PromptRequest {
 	p := api.PromptRequest{ID: r.plan.message, Prompt: &r.plan.prompt, Delivery: r.plan.delivery, Asks: r.plan.asks}
-	if r.app.Err.Terminal { // the person who sees it cut off decides
+	if r.app.Err.Terminal { // a person at the terminal decides whether to continue after a crash
 		p.Recovery = session.RecoveryPause
 	}
 	return p

@@ -113,8 +113,8 @@ func (f *sessionWatch) interrupt(ctx context.Context, why cli.ExitCode) {
 	})
 }
 
-// stopWork withdraws a prompt that waits: the work of the session is another's. It interrupts the session if the
-// prompt's own work has begun.
+// stopWork withdraws a pending prompt, because the session works for another client then. If the prompt's own work has
+// begun, it interrupts the session.
 func (r *runner) stopWork(ctx context.Context, begun bool) error {
 	ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
 	defer cancel()

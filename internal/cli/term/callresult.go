@@ -44,7 +44,7 @@ func DescribeFailure(tool string, structured jsontext.Value) (why string, lines 
 // lastLines returns the last lines of an output without control characters, after a note of how many precede them.
 func lastLines(output string) []string {
 	text := strings.TrimRight(output, "\n")
-	if text == "" || text == "(no output)" { // as the tool says to the model
+	if text == "" || text == "(no output)" { // the tool's text for the model
 		return nil
 	}
 	all := strings.Split(text, "\n")
@@ -62,7 +62,7 @@ func lastLines(output string) []string {
 // lineWidth bounds the length of a line of output.
 const lineWidth = 200
 
-// DescribeFinish says how the provider ended an answer, "" if the answer is whole.
+// DescribeFinish says how the provider ended an incomplete answer; "" if the answer is complete.
 func DescribeFinish(finish string) string {
 	switch finish {
 	case "length", session.FinishCut:

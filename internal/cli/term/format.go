@@ -39,7 +39,7 @@ func DescribeCall(tool string, input jsontext.Value) string {
 		if !input.IsValid() {
 			return name
 		}
-		in = arguments{} // of a tool that gives these names another meaning
+		in = arguments{} // a tool with other types for these names
 	}
 	about := ""
 	switch {

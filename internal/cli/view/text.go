@@ -25,15 +25,15 @@ type Text struct {
 	started map[session.PartID]pendingCall
 	dimmed  bool // reasoning is being written
 
-	buffered bool   // the text goes to a file or a program, which cannot tell it from that of a later attempt
-	held     string // text of the current attempt that is not out, if buffered
+	buffered bool   // text is written when its attempt succeeds: a file or program cannot tell attempts apart
+	held     string // text of the current attempt that is not written yet, if buffered
 }
 
 // pendingCall is a tool call that has not settled.
 type pendingCall struct {
 	tool, what string
 	at         int64    // milliseconds
-	todos      []string // that it sets
+	todos      []string // lines of the todos that the call sets
 }
 
 func NewText(a *cli.Invocation, thinking bool) *Text {
@@ -75,7 +75,7 @@ func (v *Text) showText(part session.PartID, offset int, text string) {
 	}
 }
 
-// flush writes the text of the current attempt, which is the answer now.
+// flush writes the held text of the current attempt.
 func (v *Text) flush() {
 	if v.held != "" {
 		v.out.WriteText(v.held)

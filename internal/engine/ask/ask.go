@@ -42,7 +42,7 @@ type Asks struct {
 	locations location.Scopes
 	checkOpen func() error
 	resume    func(session.ID)
-	process   string // holds the approvals that end with this process
+	process   string // identifies this process as the holder of approvals that end with it
 	waiters   waiters
 }
 

@@ -40,7 +40,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	}
 	effect := d.Effect
 	if effect == session.Allow && earlier != nil && a.waiters.isExpected(earlier.ID) {
-		effect = session.Ask // the reply that resumed the call decides: it may be a rejection
+		effect = session.Ask // the reply that resumed the call decides: it may reject it
 	}
 	switch effect {
 	case session.Deny:
@@ -78,8 +78,8 @@ func (a *Asks) settleByRule(ctx context.Context, earlier *store.AskRow, reply se
 	return a.journal.AppendFacts(context.WithoutCancel(ctx), earlier.SessionID, fact)
 }
 
-// PendingReplies returns what closes the asks that a call of an earlier process has left pending: they commit with the
-// outcome of the call, which did not ask again.
+// PendingReplies returns the events that reject the asks that a resumed call left pending in an earlier process and did
+// not ask again. The caller commits them with the outcome of the call.
 func (a *Asks) PendingReplies(ctx context.Context, by Asker) (replies []eventlog.Draft, err error) {
 	err = a.journal.Store.View(ctx, func(r store.Reader) error {
 		asks, err := listEarlier(r, by)

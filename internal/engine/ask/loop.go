@@ -24,7 +24,7 @@ type Repeat struct {
 	Input      jsontext.Value
 	Times      int  // before this one
 	InTurn     int  // those of them that the same turn made
-	Unanswered bool // clients of the session answer no asks about repeats over several turns: OpenCode has none
+	Unanswered bool // clients of the session do not expect asks about repeats over several turns
 }
 
 // EarlierCall is a call that the model made before another one.
@@ -60,7 +60,7 @@ func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denial,
 	return nil, err
 }
 
-// refuseRepeat refuses the call unless a rule allows repeats. The model reads why, and goes on.
+// refuseRepeat refuses the call unless a rule allows repeats. The model reads the reason and continues.
 func refuseRepeat(by Asker, r Repeat) *tool.Denial {
 	if permission.Evaluate(filterRules(by.Layers, ActionLoop), nil, ActionLoop, r.Tool).Effect == session.Allow {
 		return nil
@@ -72,8 +72,8 @@ func refuseRepeat(by Asker, r Repeat) *tool.Denial {
 	}
 }
 
-// CountRepeats counts how many of the earlier calls, newest first, repeat the call: before one that has another name or
-// input, or whose result is not that of the next one. A model that polls gets other results.
+// CountRepeats counts the earlier calls, newest first, that have the name and input of the call, until one differs or
+// has another result than the later ones: a model that polls gets other results. inTurn of them are of the same turn.
 func CountRepeats(name string, input jsontext.Value, earlier iter.Seq[EarlierCall]) (n, inTurn int) {
 	input = canonicalJSON(input)
 	result := ""

@@ -54,8 +54,8 @@ func equalPointers[T any](a, b *T, equal func(T, T) bool) bool {
 	return a == b || a != nil && b != nil && equal(*a, *b)
 }
 
-// checkSameAdmission returns nil if the request has the content that was admitted under its id, whether that was edited
-// since or not.
+// checkSameAdmission returns nil if the request has the content that was admitted under its id. Later edits of the
+// prompt do not count.
 func checkSameAdmission(rd store.Reader, in *session.Input, r PromptRequest) error {
 	admitted, delivery := in.Prompt, in.Delivery
 	if rows, err := rd.Events(in.SessionID, in.AdmittedSeq-1, 1); err != nil {
@@ -80,8 +80,8 @@ func checkSameAdmission(rd store.Reader, in *session.Input, r PromptRequest) err
 	return nil
 }
 
-// withUnreadFiles returns the admitted prompt as it was before its named files were read, as far as the repeated one
-// names them: their content may have changed since.
+// withUnreadFiles returns the admitted prompt without the content of the files that the repeated prompt names by file:
+// URIs. The files may have changed since.
 func withUnreadFiles(admitted, repeated session.Prompt) session.Prompt {
 	if len(admitted.Files) != len(repeated.Files) {
 		return admitted

@@ -2,11 +2,11 @@ package history
 
 import "fmt"
 
-// CutCall is what the model reads about a call that its limit of output tokens cut.
+// CutCall is the result for the model of a call that the limit of output tokens cut off.
 const CutCall = "Your answer reached its limit of output tokens in the middle of this call, so it was not run. " +
 	"The same call would be cut again: say less at once, and split what you write into several smaller calls."
 
-// FilteredCall is what the model reads about a call that a content filter of its provider cut.
+// FilteredCall is the result for the model of a call that a content filter of the provider cut off.
 const FilteredCall = "A content filter of the provider ended your answer in the middle of this call, so it was not " +
 	"run. The same call would be cut again: do it in another way, or explain what cannot be done."
 

@@ -190,8 +190,8 @@ func (l *lowering) addAssistant(m *session.Assistant) {
 	}
 }
 
-// isReasoning reports whether the parts of a turn, of which there are some, are thoughts only. Most providers refuse
-// an answer without text and calls, as an interrupted thought would be.
+// isReasoning reports whether all parts of a turn are reasoning. Most providers reject an answer without text and
+// calls, such as an interrupted one.
 func isReasoning(parts []llm.Part) bool {
 	return !slices.ContainsFunc(parts, func(p llm.Part) bool {
 		_, ok := p.(llm.Reasoning)

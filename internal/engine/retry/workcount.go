@@ -8,7 +8,7 @@ type WorkCount struct {
 
 	state  State
 	next   int64 // when the next attempt is made, in milliseconds; 0 is at once
-	failed bool  // a turn ended the work for good
+	failed bool  // the work ended with a failure that is not retried
 }
 
 // Open returns the attempts of work that has not ended, and when the next one is made.
@@ -19,8 +19,8 @@ func (p *WorkCount) Open() (state State, next int64) {
 	return p.state, p.next
 }
 
-// AddEvent takes the next event. isNew says that it comes after the newest input. A steer changes nothing: it joins the
-// retry.
+// AddEvent counts the next event. isNew reports that it follows the newest input. A steer changes neither the attempts
+// nor the wait.
 func (p *WorkCount) AddEvent(d session.EventData, isNew bool) {
 	switch fact := d.(type) {
 	case *session.StepEnded:

@@ -2,8 +2,8 @@ package openairesponses
 
 import "hash/fnv"
 
-// frameNumbers recognises frames that a provider or a proxy sends twice: they have the same number and content. A
-// server that uses a number for two different frames numbers in its own way, and is not judged any more.
+// frameNumbers detects frames that a provider or a proxy sends twice: they have the same number and content. If one
+// number has two contents, the server does not number frames uniquely, and no further frame counts as repeated.
 type frameNumbers struct {
 	hashes map[int64]uint64
 	reused bool

@@ -99,7 +99,7 @@ func readServer(ctx context.Context, client *http.Client, address, body string) 
 	return raw
 }
 
-// sizeReaders fill in the context sizes from the own interfaces of servers whose list of models has none.
+// sizeReaders read context sizes from the native APIs of servers whose list of models has no sizes.
 var sizeReaders = map[string]func(context.Context, *http.Client, string, []LocalModel){
 	"ollama": addOllamaSizes, "lmstudio": addLMStudioSizes,
 }
@@ -107,8 +107,8 @@ var sizeReaders = map[string]func(context.Context, *http.Client, string, []Local
 // maxShown bounds the models of an Ollama whose sizes are asked for.
 const maxShown = 50
 
-// addOllamaSizes takes the size that a model is loaded with, else the one that it is configured with, else the one that
-// it is made for.
+// addOllamaSizes sets each model's context size: the one that it is loaded with, else the configured num_ctx, else the
+// length that it was trained with.
 func addOllamaSizes(ctx context.Context, client *http.Client, root string, models []LocalModel) {
 	var requests sync.WaitGroup
 	for i := range models[:min(len(models), maxShown)] {
@@ -150,7 +150,7 @@ func addOllamaSizes(ctx context.Context, client *http.Client, root string, model
 	}
 }
 
-// addLMStudioSizes takes the size that a model is loaded with, else its largest one.
+// addLMStudioSizes sets each model's context size: the one that it is loaded with, else its maximum.
 func addLMStudioSizes(ctx context.Context, client *http.Client, root string, models []LocalModel) {
 	var list struct {
 		Data []struct {

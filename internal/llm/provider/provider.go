@@ -120,9 +120,8 @@ func New(c Config) (*Model, error) {
 	m := &Model{
 		protocol: protocol, rules: facts, host: base.Host, query: base.RawQuery, deployments: c.Vendor.Deployments,
 		scheme: c.Vendor.Scheme, schemaSupport: schemaSupport(c.Vendor, c.Facts),
-		hostedExclusive: c.Vendor.HostedExclusive(
-			c.Facts.ModelID,
-		), reportsCharge: c.Vendor.Dialect.Router, credential: c.Credential, headers: http.Header{},
+		hostedExclusive: c.Vendor.HostedExclusive(c.Facts.ModelID), reportsCharge: c.Vendor.Dialect.Router,
+		credential: c.Credential, headers: http.Header{},
 		client: &http.Client{Transport: transport, CheckRedirect: SameOrigin},
 	}
 	for _, headers := range []map[string]string{facts.headers, c.Vendor.Headers, c.Headers} {
@@ -371,13 +370,7 @@ func collectSecrets(sent http.Header, req *llm.Request) []string {
 	for name, values := range sent {
 		name = strings.ToLower(name)
 		if slices.ContainsFunc(
-			[]string{
-				"auth",
-				"key",
-				"token",
-				"secret",
-				"cookie",
-			},
+			[]string{"auth", "key", "token", "secret", "cookie"},
 			func(w string) bool { return strings.Contains(name, w) },
 		) {
 			for _, v := range values {

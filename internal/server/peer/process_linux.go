@@ -77,8 +77,8 @@ func ReadCredentials(c *net.UnixConn) (h ConnectedProcess, sameUser bool) {
 	return h, int(cred.Uid) == os.Getuid()
 }
 
-// CheckMark returns an error unless the process is known to be none of a tool. To a process of a tool, the other
-// processes of its call are no tools.
+// CheckMark returns an error unless no tool started the process. If this process is itself one of a tool, the other
+// processes of the same call pass.
 func (h ConnectedProcess) CheckMark() error {
 	mark, ok := proctable.CallMark(h.PID)
 	switch {

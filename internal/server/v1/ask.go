@@ -125,7 +125,7 @@ func checkReply(member string, reply session.Reply) error {
 	}
 }
 
-// reply answers with the lifetime that OpenCode's clients tell their users: until it is restarted.
+// reply answers an ask. An approval holds until cairn restarts, as OpenCode's clients tell their users.
 func (h askHandlers) reply(ctx context.Context, in session.ID, asked session.AskID, b permissionReply) (bool, error) {
 	id, err := h.findPending(ctx, kindPermission, asked, in)
 	if err != nil {

@@ -16,7 +16,8 @@ type gitCall struct {
 	dir  string   // of -C, "" for none
 }
 
-// readGitCall returns the command of git, with the options before its name left out. ok is false if it is not known.
+// readGitCall returns the command of git without the options before its name. ok is false if the name is missing or is
+// known only when the command runs.
 func readGitCall(c shell.Command) (call gitCall, ok bool) {
 	words := make([]string, len(c.Words))
 	for i, w := range c.Words {
@@ -64,7 +65,7 @@ var gitWriters = map[string]string{
 }
 
 // writesSettings reports whether the command changes the settings of the repository whose settings are text: the
-// remotes, and which branch follows which. Deleting a branch changes them, too, but does not fail where it cannot.
+// remotes, and which branch follows which. Deleting a branch also changes them, but succeeds if they are read-only.
 func (g gitCall) writesSettings(settings string) bool {
 	operands := g.listOperands()
 	first := append(operands, "")[0]

@@ -39,8 +39,8 @@ func newProtectedGuard(paths []string, held string, log *slog.Logger) *protected
 	return g
 }
 
-// skipExisting says that the kernel keeps the paths that existed when the command started. Links to nothing can be
-// written through.
+// skipExisting stops comparing the paths that existed when the command started, because the kernel keeps them
+// read-only. Dangling links are still compared, because a command can write through them.
 func (g *protectedGuard) skipExisting() {
 	if g == nil {
 		return

@@ -83,7 +83,7 @@ func (s *execTools) listProtected(c confinement, answered []tool.Request) (kept 
 	for _, path := range c.cell.Policy.ReadOnly {
 		info, err := os.Lstat(path)
 		isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
-		// resolving costs more than all else here, and few paths are lifted
+		// resolving links is the slowest step, and few paths are lifted
 		if !isLink && !isLifted(nameLexically(s.config.Paths, s.config.Repository, path)) ||
 			!isLifted(nameResource(s.config.Paths, s.config.Repository, path)) {
 			kept = append(kept, path)

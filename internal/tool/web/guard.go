@@ -106,7 +106,7 @@ func (g *guard) checkAddress(ctx context.Context, _, address string, _ syscall.R
 }
 
 // check returns the error for an address of the host that must not be reached at the port. A port of cairn itself is
-// refused on all addresses of this machine, whatever is allowed: its server takes local callers for its user. An
+// refused on all addresses of this machine, also allowed ones, because its server trusts local callers. An
 // address that a person may allow is a *localAddressError.
 func (g *guard) check(ctx context.Context, host string, a netip.Addr, port string) error {
 	own := slices.ContainsFunc(g.ownPorts(), func(p int) bool { return strconv.Itoa(p) == port })
