@@ -78,6 +78,7 @@ func errorTable() []errorRow {
 		{session.CodeInvalid, KindCursor, http.StatusBadRequest, "InvalidCursorError", nil},
 		{session.CodeInvalid, KindMethod, http.StatusMethodNotAllowed, "MethodNotAllowedError", nil},
 		{session.CodeInvalid, KindMedia, http.StatusUnsupportedMediaType, "UnsupportedMediaTypeError", nil},
+		{session.CodeInvalid, session.KindUnimplemented, http.StatusNotImplemented, "NotImplementedError", nil},
 		{session.CodeInvalid, "", http.StatusBadRequest, invalidRequest, nil},
 		{session.CodeConflict, KindCursor, http.StatusConflict, "ConflictError", head},
 		{session.CodeConflict, "", http.StatusConflict, "ConflictError", resource},

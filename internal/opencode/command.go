@@ -9,13 +9,13 @@ import (
 
 // CommandInput is a client's request to prompt a session with a command. Parts are files.
 type CommandInput struct {
-	MessageID session.MessageID `json:"messageID"`
+	MessageID session.MessageID `json:"messageID,omitzero"`
 	Command   *string           `json:"command"`
 	Arguments *string           `json:"arguments"`
-	Agent     string            `json:"agent"`
-	Model     string            `json:"model"` // provider/model
-	Variant   string            `json:"variant"`
-	Parts     []PartInput       `json:"parts"`
+	Agent     string            `json:"agent,omitzero"`
+	Model     string            `json:"model,omitzero"` // provider/model
+	Variant   string            `json:"variant,omitzero"`
+	Parts     []PartInput       `json:"parts,omitzero"`
 }
 
 // Check returns a CodeInvalid error that names what is missing or malformed.

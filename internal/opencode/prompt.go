@@ -15,14 +15,14 @@ import (
 
 // PromptInput is a client's prompt.
 type PromptInput struct {
-	MessageID session.MessageID `json:"messageID"`
-	Model     *Model            `json:"model"`
-	Agent     string            `json:"agent"`
-	NoReply   bool              `json:"noReply"`
-	Tools     ToolSwitches      `json:"tools"`   // permissions, in the form of older clients
-	Variant   string            `json:"variant"` // variant of the answering model, also if Model is nil
-	Format    *Format           `json:"format"`
-	System    string            `json:"system"`
+	MessageID session.MessageID `json:"messageID,omitzero"`
+	Model     *Model            `json:"model,omitzero"`
+	Agent     string            `json:"agent,omitzero"`
+	NoReply   bool              `json:"noReply,omitzero"`
+	Tools     ToolSwitches      `json:"tools,omitzero"`   // permissions, in the form of older clients
+	Variant   string            `json:"variant,omitzero"` // variant of the answering model, also if Model is nil
+	Format    *Format           `json:"format,omitzero"`
+	System    string            `json:"system,omitzero"`
 	Parts     *[]PartInput      `json:"parts"`
 }
 
@@ -166,8 +166,10 @@ func (in PartInput) appendTo(p *session.Prompt, at string) error {
 		part.Index = len(p.Agents)
 		p.Agents = append(p.Agents, session.AgentMention{Name: in.Name, Source: spanOf(in.Source)})
 	case "subtask":
-		return session.Errorf(session.CodeInvalid, "cairn cannot run subtasks yet; ask the agent in a prompt, or in a session of its own").
-			At(at + ".type")
+		err := session.Errorf(session.CodeInvalid,
+			"cairn cannot run subtasks yet; ask the agent in a prompt, or in a session of its own").At(at + ".type")
+		err.Kind = session.KindUnimplemented
+		return err
 	default:
 		return session.Errorf(session.CodeInvalid, "the type of a part must be text, file or agent, got %q", in.Type).
 			At(at + ".type")

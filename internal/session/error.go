@@ -20,6 +20,9 @@ const (
 	CodeInternal    Code = "internal"    // a bug of cairn: 500
 )
 
+// KindUnimplemented is the kind of a CodeInvalid error about a capability that is not built.
+const KindUnimplemented = "unimplemented"
+
 // Error is the only error whose message leaves the process. Any other error is shown as "internal" and logged.
 type Error struct {
 	Code    Code

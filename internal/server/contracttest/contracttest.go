@@ -92,6 +92,9 @@ func (c *Contract) Check(t testing.TB, e HTTPExchange) (known bool) {
 		return false
 	}
 	answer, ok := op.Responses[status]
+	if !ok && c.Own && status != "405" {
+		t.Errorf("%s %s: our document has no status %s for %s", method, path, status, op.ID)
+	}
 	if !ok {
 		return false // a status that only cairn has, such as 413
 	}

@@ -41,6 +41,13 @@ func NewUnsupportedEncoding(how string) error {
 	return e
 }
 
+// NewUnimplemented returns the error for a capability that is not built.
+func NewUnimplemented(message string) error {
+	e := session.Errorf(session.CodeInvalid, "%s", message)
+	e.Kind = session.KindUnimplemented
+	return e
+}
+
 // IsClientGone reports whether the error is only that the client has disconnected.
 func IsClientGone(r *http.Request, err error) bool {
 	return r.Context().Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(r.Context())))

@@ -1,15 +1,19 @@
 // Package openapi generates the OpenAPI document of a contract from its Go types, so that the document and the code cannot
 // differ.
 //
-//   - A struct is an object. Responses are closed: they have these members and no others. Requests are open and require no
-//     members, because unknown members are ignored and the operation reports missing ones.
+//   - A struct is an object. Responses are closed: they have these members and no others. Requests are open, because
+//     unknown members are ignored.
 //   - omitzero and omitempty make a member optional. A tag enum:"a,b" lists the values of a string, and is:"number" names
 //     the type of raw JSON.
 //   - Types describes what Go's types do not say: the values of named strings and the types behind interfaces.
 package openapi
 
 import (
+	"maps"
+	"net/http"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -21,8 +25,13 @@ type Operation struct {
 	ID     string // operationId
 	Method string
 	Path   string // with its parameters in braces
-	Query  []Parameter
-	Body   reflect.Type            // nil has none
+
+	Summary, Description, Tag string
+
+	Query        []Parameter
+	Body         reflect.Type // nil has none
+	BodyRequired bool
+
 	Answer reflect.Type            // nil has none: status 204
 	Media  string                  // of the answer; "" is JSON
 	Fails  map[string]reflect.Type // by status; nil has no body
@@ -45,21 +54,29 @@ type Types struct {
 	Names   map[reflect.Type]string // of components that differ from the names of their types
 }
 
+// Info is about the whole document.
+type Info struct {
+	Title, Version, Description string
+
+	Tags map[string]string // what the operations of each tag are about
+}
+
 // Union lists the types behind an interface, or in an envelope.
 type Union struct {
 	By   string                  // the member whose value tells them apart
 	Of   map[string]reflect.Type // by that value
 	In   string                  // of an envelope: the member that holds what Of says
 	Also []reflect.Type          // further ones, without that member
+	Open bool                    // it is part of requests only
 }
 
 // object is a JSON object of the document.
 type object = map[string]any
 
 // EncodeDocument returns the document as indented JSON. Equal contracts have equal documents.
-func EncodeDocument(title, version string, operations []Operation, t Types) ([]byte, error) {
+func EncodeDocument(info Info, operations []Operation, t Types) ([]byte, error) {
 	b := &builder{types: t, schemas: object{}, names: map[reflect.Type]string{}}
-	paths := object{}
+	paths, tags := object{}, map[string]bool{}
 	for _, o := range operations {
 		at, _ := paths[o.Path].(object)
 		if at == nil {
@@ -67,26 +84,53 @@ func EncodeDocument(title, version string, operations []Operation, t Types) ([]b
 			paths[o.Path] = at
 		}
 		at[strings.ToLower(o.Method)] = b.describeOperation(o)
+		tags[o.Tag] = true
 	}
 	doc := object{
-		"openapi": "3.1.0", "info": object{"title": title, "version": version},
-		"paths": paths, "components": object{"schemas": b.schemas},
+		"openapi": "3.1.0", "paths": paths, "tags": describeTags(tags, info.Tags),
+		"info": object{
+			"title": info.Title, "version": info.Version, "description": info.Description,
+			"license": object{"name": "MIT", "identifier": "MIT"},
+		},
+		"servers":    []object{{"url": "http://127.0.0.1:4096", "description": "the default address of cairn serve"}},
+		"components": object{"schemas": b.schemas, "securitySchemes": describeSchemes()},
+		"security":   []object{{"basic": []string{}}, {"bearer": []string{}}, {}},
 	}
 	out, err := json.Marshal(doc, json.Deterministic(true), jsontext.WithIndent(" "))
 	return append(out, '\n'), err
 }
 
+func describeTags(used map[string]bool, descriptions map[string]string) (out []object) {
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		out = append(out, object{"name": name, "description": descriptions[name]})
+	}
+	return out
+}
+
+// describeSchemes describes how callers identify themselves; processes of the same user may need neither.
+func describeSchemes() object {
+	return object{
+		"basic":  object{"type": "http", "scheme": "basic", "description": "the server's user name and password"},
+		"bearer": object{"type": "http", "scheme": "bearer", "description": "a token of cairn token"},
+	}
+}
+
 func (b *builder) describeOperation(o Operation) object {
-	out := object{"operationId": o.ID}
+	out := object{
+		"operationId": o.ID, "summary": o.Summary, "description": o.Description, "tags": []string{o.Tag},
+	}
 	if ps := b.describeParameters(o); len(ps) > 0 {
 		out["parameters"] = ps
 	}
 	if o.Body != nil {
-		out["requestBody"] = object{"content": describeContent("application/json", b.describeRequest(o.Body))}
+		out["requestBody"] = object{
+			"content": describeContent("application/json", b.describeRequest(o.Body)), "required": o.BodyRequired,
+		}
 	}
 	answers := object{}
 	for status, t := range o.Fails {
-		answers[status] = b.describeResponse("Refused", "application/json", t)
+		code, _ := strconv.Atoi(status)
+		answers[status] = b.describeResponse(http.StatusText(code), "application/json", t)
 	}
 	if o.Answer == nil {
 		answers["204"] = object{"description": "Done"}

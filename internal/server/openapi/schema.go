@@ -118,10 +118,10 @@ func (b *builder) describeMembers(t reflect.Type, fixed object) object {
 		properties[name] = schema
 	}
 	out := object{"type": "object", "properties": properties}
-	if !b.open {
-		if !more {
-			out["additionalProperties"] = false
-		}
+	if !b.open && !more {
+		out["additionalProperties"] = false
+	}
+	if !b.open || len(required) > 0 {
 		slices.Sort(required)
 		out["required"] = required
 	}
@@ -168,7 +168,9 @@ func (b *builder) describeUnion(t reflect.Type, u Union) object {
 	}
 	name := b.chooseName(t)
 	b.schemas[name] = object{}
-	any := []object{}
+	defer func(open bool) { b.open = open }(b.open)
+	b.open = u.Open
+	any, mapping := []object{}, object{}
 	for _, value := range slices.Sorted(maps.Keys(u.Of)) {
 		tag := object{u.By: object{"type": "string", "enum": []string{value}}}
 		holder, variant := u.Of[value], ""
@@ -183,10 +185,16 @@ func (b *builder) describeUnion(t reflect.Type, u Union) object {
 		}
 		b.schemas[variant] = b.describeMembers(holder, tag)
 		any = append(any, newRef(variant))
+		mapping[value] = newRef(variant)["$ref"]
 	}
 	for _, also := range u.Also {
 		any = append(any, b.describeType(also))
 	}
 	b.schemas[name] = object{"anyOf": any}
+	if u.By != "" && len(u.Also) == 0 {
+		b.schemas[name] = object{
+			"anyOf": any, "discriminator": object{"propertyName": u.By, "mapping": mapping},
+		}
+	}
 	return newRef(name)
 }

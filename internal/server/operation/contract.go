@@ -3,11 +3,8 @@ package operation
 import (
 	"net/http"
 	"net/url"
-	"reflect"
-	"slices"
 
 	"github.com/cairn-dev/cairn/internal/server/httpio"
-	"github.com/cairn-dev/cairn/internal/server/openapi"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -59,27 +56,4 @@ func (c *requestCall) query() url.Values {
 		c.values = c.r.URL.Query()
 	}
 	return c.values
-}
-
-// Description is what the document of a contract says beside its operations.
-type Description struct {
-	Title, Version string
-	Query          []openapi.Parameter     // of every operation
-	Errors         map[string]reflect.Type // of every operation, by status; nil has no body
-	Types          openapi.Types
-}
-
-// NewDocument returns the OpenAPI document of the operations.
-func NewDocument(operations []Operation, d Description) ([]byte, error) {
-	var out []openapi.Operation
-	for _, o := range operations {
-		if o.ID == "" {
-			continue
-		}
-		described := o.describe()
-		described.Query = slices.Concat(described.Query, d.Query)
-		described.Fails = d.Errors
-		out = append(out, described)
-	}
-	return openapi.EncodeDocument(d.Title, d.Version, out, d.Types)
 }

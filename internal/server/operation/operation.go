@@ -27,7 +27,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
-	"github.com/cairn-dev/cairn/internal/server/openapi"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -43,6 +42,8 @@ type Operation struct {
 	request  *requestType
 	response reflect.Type // nil: status 204
 	media    string       // of the response; "" is JSON
+	summary  string       // what the operation does, in one imperative phrase
+	statuses []int        // of failures that the request type does not imply
 	serve    func(*requestCall) error
 }
 
@@ -99,8 +100,9 @@ func (Stream[T]) DescribeResponse() (t reflect.Type, media string) {
 	return reflect.TypeFor[T](), "text/event-stream"
 }
 
-// New returns the operation of a route such as "read GET /session/{sessionID}": the scope that callers need, the method
-// and the path. It panics if there is no scope, and if the tags of In are wrong.
+// New returns the operation of a route such as "read GET /session/{sessionID} Return a session": the scope that callers
+// need, the method, the path, and the summary of the document. It panics if there is no scope, or if the tags of In
+// are wrong.
 func New[In, Out any](route, id string, handle func(context.Context, In) (Out, error)) Operation {
 	o := newOperation[In, Out](route, id)
 	o.serve = func(c *requestCall) error {
@@ -122,18 +124,31 @@ func New[In, Out any](route, id string, handle func(context.Context, In) (Out, e
 func NewConstant[In, Out any](route, id string, status int, body any) Operation {
 	o := newOperation[In, Out](route, id)
 	o.serve = func(c *requestCall) error { return httpio.WriteJSON(c.w, status, body) }
+	if status >= http.StatusBadRequest {
+		o.statuses = []int{status}
+	}
+	return o
+}
+
+// NewUnimplemented returns an operation whose capability is not built: it reads nothing, and the message refuses it.
+func NewUnimplemented(route, message string) Operation {
+	o := newOperation[struct{}, None](route, "")
+	o.Unimplemented = true
+	o.serve = func(*requestCall) error { return httpio.NewUnimplemented(message) }
 	return o
 }
 
 func newOperation[In, Out any](route, id string) Operation {
 	name, pattern, _ := strings.Cut(route, " ")
-	method, path, _ := strings.Cut(pattern, " ")
+	method, rest, _ := strings.Cut(pattern, " ")
+	path, summary, _ := strings.Cut(rest, " ")
 	scope, err := caller.ParseScope(name)
 	if err != nil {
 		panic(fmt.Sprintf("operation %s: %v", route, err))
 	}
 	o := Operation{
-		Scope: scope, Method: method, Path: path, ID: id, request: newRequestType(pattern, reflect.TypeFor[In]()),
+		Scope: scope, Method: method, Path: path, ID: id, summary: summary,
+		request: newRequestType(pattern, reflect.TypeFor[In]()),
 	}
 	var zero Out
 	switch out := any(zero).(type) {
@@ -155,14 +170,6 @@ func respond(c *requestCall, out any) error {
 		return out.Respond(c.w, c.r)
 	default:
 		return httpio.WriteJSON(c.w, http.StatusOK, out)
-	}
-}
-
-// describe returns what the OpenAPI document says of the operation.
-func (o Operation) describe() openapi.Operation {
-	return openapi.Operation{
-		ID: o.ID, Method: o.Method, Path: o.Path, Query: o.request.parameters, Body: o.request.body,
-		Answer: o.response, Media: o.media,
 	}
 }
 

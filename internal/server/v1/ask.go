@@ -79,7 +79,7 @@ func (h askHandlers) findPending(
 // permissionReply is the body of permission.reply.
 type permissionReply struct {
 	Reply   session.Reply `json:"reply"`
-	Message string        `json:"message"`
+	Message string        `json:"message,omitzero"`
 }
 
 // Validate implements operation.Validator.

@@ -115,8 +115,8 @@ func (h authHandlers) listMethods(ctx context.Context, in locationIn) (map[strin
 // loginRequest is the body of requests about a login.
 type loginRequest struct {
 	Method *int              `json:"method"`
-	Inputs map[string]string `json:"inputs"` // not used by any login
-	Code   string            `json:"code"`   // not used: the vendors redirect to the server
+	Inputs map[string]string `json:"inputs,omitzero"` // not used by any login
+	Code   string            `json:"code,omitzero"`   // not used: the vendors redirect to the server
 }
 
 // loginIn is a request about a browser login.

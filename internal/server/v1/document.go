@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"maps"
 	"reflect"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -16,11 +17,15 @@ import (
 func NewDocument() ([]byte, error) {
 	text := reflect.TypeFor[string]()
 	errors := map[string]reflect.Type{"401": nil}
-	for _, status := range []string{"400", "403", "404", "409", "413", "429", "500", "503"} {
+	for _, status := range []string{"400", "403", "404", "409", "413", "415", "429", "500", "503"} {
 		errors[status] = typeOf[errorEnvelope]()
 	}
 	return operation.NewDocument(ListOperations(), operation.Description{
-		Title: "cairn, the V1 contract", Version: "1", Errors: errors, Types: documentTypes(),
+		Info: openapi.Info{
+			Title: "cairn, the V1 contract", Version: "1",
+			Description: "OpenCode's first contract, as a view of the sessions of the second. Paths are absolute.",
+		},
+		Errors: errors, Types: documentTypes(),
 		Query: []openapi.Parameter{{Name: "directory", Type: text}, {Name: "workspace", Type: text}},
 	})
 }
@@ -31,7 +36,7 @@ type errorEnvelope any
 // documentTypes describes what the Go types do not say: the values of names, what interfaces may hold, and the names of
 // components that differ from those of their types.
 func documentTypes() openapi.Types {
-	return openapi.Types{
+	types := openapi.Types{
 		Enums: map[reflect.Type][]string{
 			typeOf[session.Effect]():       {"allow", "deny", "ask"},
 			typeOf[session.AgentMode]():    {"subagent", "primary", "all"},
@@ -92,4 +97,6 @@ func documentTypes() openapi.Types {
 			}},
 		},
 	}
+	maps.Copy(types.Unions, requestUnions())
+	return types
 }

@@ -117,5 +117,3 @@ func unusedEventTypes() map[string]reflect.Type {
 		"worktree.ready":   typeOf[ofPlace](), "worktree.failed": typeOf[ofFailure](),
 	}
 }
-
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }

@@ -54,3 +54,5 @@ func TestDocumentIsServed(t *testing.T) {
 func TestDocumentCoversOpenCodes(t *testing.T) {
 	contracttest.CheckCoverage(t, "testdata/openapi.json", document(t), "testdata/lacks.txt", notRouted(t)...)
 }
+
+func TestDocumentDescribesOperations(t *testing.T) { contracttest.CheckDescription(t, document(t)) }

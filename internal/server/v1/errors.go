@@ -200,6 +200,9 @@ func encodeInvalid(e *session.Error, part, message string) (int, namedError) {
 	if e.Field != "" {
 		message += "\n  at " + formatPath(e.Field)
 	}
+	if e.Kind == session.KindUnimplemented { // OpenCode's document has no 501
+		return http.StatusBadRequest, newNamedError("NotImplementedError", message)
+	}
 	body := newNamedError("BadRequest", message)
 	body.Tag = body.Name
 	body.Data.Kind = map[string]string{"query": "Query", "params": "Params", "headers": "Headers"}[part]

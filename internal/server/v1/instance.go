@@ -90,9 +90,9 @@ type projectIn struct {
 
 // projectPatch is the body of project.update.
 type projectPatch struct {
-	Name     string                    `json:"name"`
-	Icon     map[string]string         `json:"icon"`
-	Commands map[string]jsontext.Value `json:"commands"`
+	Name     string                    `json:"name,omitzero"`
+	Icon     map[string]string         `json:"icon,omitzero"`
+	Commands map[string]jsontext.Value `json:"commands,omitzero"`
 }
 
 // updateProject refuses names, icons and commands: a project has none.
@@ -169,7 +169,7 @@ type logEntry struct {
 	Service *string                   `json:"service"`
 	Level   string                    `json:"level"`
 	Message *string                   `json:"message"`
-	Extra   map[string]jsontext.Value `json:"extra"`
+	Extra   map[string]jsontext.Value `json:"extra,omitzero"`
 }
 
 var logLevels = map[string]slog.Level{

@@ -23,6 +23,7 @@ type schema struct {
 	OneOf      []schema          `json:"oneOf"`
 	Ref        string            `json:"$ref"`
 	Not        *schema           `json:"not"`
+	Required   []string          `json:"required"`
 }
 
 // operation is what our document says of one.
@@ -191,7 +192,9 @@ func TestWrongTypesAreRefused(t *testing.T) {
 
 // What a body must have, as OpenCode's document says; it is refused by its name when it is missing.
 var required = map[string]string{
-	"PUT /auth/{providerID}":                                       `type=api key=k`,
+	"PUT /auth/{providerID}":                      `type=api key=k`,
+	"POST /provider/{providerID}/oauth/authorize": `method=0`,
+	"POST /provider/{providerID}/oauth/callback":  `method=0`,
 	"POST /log":                                                    `service=x level=info message=x`,
 	"POST /vcs/apply":                                              `patch=x`,
 	"POST /question/{requestID}/reply":                             `answers=[]`,
@@ -213,9 +216,24 @@ var required = map[string]string{
 func TestMissingMembersAreNamed(t *testing.T) {
 	w := newWorld(t, "", nil)
 	ids := things(t, w)
+	documented := implemented(t)
+	for path, methods := range documented {
+		for method, op := range methods {
+			s := op.Body.Content["application/json"].Schema
+			if _, ok := required[strings.ToUpper(method)+" "+path]; len(s.Required) > 0 && !ok {
+				t.Errorf("our document requires %q of %s %s; no test has it", s.Required, method, path)
+			}
+		}
+	}
 	for route, members := range required {
 		method, path, _ := strings.Cut(route, " ")
 		all := strings.Fields(members)
+		s := documented[path][strings.ToLower(method)].Body.Content["application/json"].Schema
+		for _, m := range all {
+			if name, _, _ := strings.Cut(m, "="); s.Ref == "" && !slices.Contains(s.Required, name) {
+				t.Errorf("our document does not require %s of %s", name, route)
+			}
+		}
 		for i, m := range all {
 			name, _, _ := strings.Cut(m, "=")
 			var have []string

@@ -214,9 +214,9 @@ func (h promptHandlers) runInit(ctx context.Context, in struct {
 
 // shellRequest is the body of session.shell.
 type shellRequest struct {
-	MessageID session.MessageID `json:"messageID"`
+	MessageID session.MessageID `json:"messageID,omitzero"`
 	Agent     string            `json:"agent"`
-	Model     *opencode.Model   `json:"model"`
+	Model     *opencode.Model   `json:"model,omitzero"`
 	Command   string            `json:"command"`
 }
 

@@ -21,19 +21,19 @@ type sessionHandlers struct{ *deps }
 
 // newSession is the body of session.create.
 type newSession struct {
-	ParentID   session.ID      `json:"parentID"`
-	Title      string          `json:"title"`
-	Agent      string          `json:"agent"`
-	Model      *sessionModel   `json:"model"`
-	Metadata   jsontext.Value  `json:"metadata"`
-	Permission []opencode.Rule `json:"permission"`
-	Workspace  string          `json:"workspaceID"`
+	ParentID   session.ID      `json:"parentID,omitzero"`
+	Title      string          `json:"title,omitzero"`
+	Agent      string          `json:"agent,omitzero"`
+	Model      *sessionModel   `json:"model,omitzero"`
+	Metadata   jsontext.Value  `json:"metadata,omitzero"`
+	Permission []opencode.Rule `json:"permission,omitzero"`
+	Workspace  string          `json:"workspaceID,omitzero"`
 }
 
 type sessionModel struct {
 	ID         string `json:"id"`
 	ProviderID string `json:"providerID"`
-	Variant    string `json:"variant"`
+	Variant    string `json:"variant,omitzero"`
 }
 
 // Validate implements operation.Validator. Workspaces do not exist.
@@ -81,12 +81,12 @@ func (h sessionHandlers) get(ctx context.Context, in sessionIn) (opencode.Sessio
 
 // sessionPatch is the body of session.update.
 type sessionPatch struct {
-	Title      *string         `json:"title"`
-	Metadata   jsontext.Value  `json:"metadata"`
-	Permission []opencode.Rule `json:"permission"` // appended to the session's rules
+	Title      *string         `json:"title,omitzero"`
+	Metadata   jsontext.Value  `json:"metadata,omitzero"`
+	Permission []opencode.Rule `json:"permission,omitzero"` // appended to the session's rules
 	Time       *struct {
-		Archived *float64 `json:"archived"`
-	} `json:"time"`
+		Archived *float64 `json:"archived,omitzero"`
+	} `json:"time,omitzero"`
 }
 
 func (h sessionHandlers) update(ctx context.Context, in struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -74,6 +75,13 @@ func (t *tuiText) Validate() error {
 // tuiCommand is a command of the interface.
 type tuiCommand struct {
 	Command *string `json:"command,omitzero"`
+}
+
+// DocumentType implements operation.Documenter: in a request the command is required.
+func (tuiCommand) DocumentType() reflect.Type {
+	return reflect.TypeFor[struct {
+		Command string `json:"command"`
+	}]()
 }
 
 // Validate implements operation.Validator.

@@ -32,69 +32,73 @@ func (d *deps) listUnimplementedTools() []operation.Operation {
 		return operation.NewConstant[none, emptyList](route, id, http.StatusOK, emptyList{})
 	}
 	return []operation.Operation{
-		list("read GET /lsp", "lsp.status"),
-		list("read GET /formatter", "formatter.status"),
-		list("read GET /file/status", "file.status"), // empty in OpenCode, too
-		operation.NewConstant[symbolQuery, emptyList](
-			"read GET /find/symbol",
-			"find.symbols",
-			http.StatusOK,
-			emptyList{},
-		),
-		operation.NewConstant[none, emptyMap](
-			"read GET /experimental/resource", "experimental.resource.list", http.StatusOK, emptyMap{},
-		),
-		operation.NewConstant[none, capabilities](
-			"read GET /experimental/capabilities", "experimental.capabilities.get", http.StatusOK, capabilities{},
+		list("read GET /lsp List the language servers", "lsp.status"),
+		list("read GET /formatter List the formatters", "formatter.status"),
+		list("read GET /file/status List the changed files", "file.status"), // empty in OpenCode, too
+		operation.NewConstant[symbolQuery, emptyList]("read GET /find/symbol Search symbols of language servers",
+			"find.symbols", http.StatusOK, emptyList{}),
+		operation.NewConstant[none, emptyMap]("read GET /experimental/resource List the resources of MCP servers",
+			"experimental.resource.list", http.StatusOK, emptyMap{}),
+		operation.NewConstant[none, opencode.Capabilities](
+			"read GET /experimental/capabilities Return which experimental features exist",
+			"experimental.capabilities.get", http.StatusOK, opencode.Capabilities{},
 		),
 
-		operation.NewConstant[none, consoleState]("read GET /experimental/console", "experimental.console.get",
-			http.StatusOK, consoleState{Providers: []string{}}),
-		operation.NewConstant[none, organisations](
-			"read GET /experimental/console/orgs",
-			"experimental.console.listOrgs",
-			http.StatusOK,
-			organisations{Orgs: []organisation{}},
+		operation.NewConstant[none, opencode.ConsoleState](
+			"read GET /experimental/console Return the state of OpenCode's console", "experimental.console.get",
+			http.StatusOK, opencode.ConsoleState{Providers: []string{}},
 		),
-		operation.NewConstant[body[organisationChoice], bool](
-			"admin POST /experimental/console/switch", "experimental.console.switchOrg",
-			http.StatusBadRequest, newInvalidBody("cairn has no organisations to switch to", "orgID"),
+		operation.NewConstant[none, opencode.Organisations](
+			"read GET /experimental/console/orgs List the organisations", "experimental.console.listOrgs",
+			http.StatusOK, opencode.Organisations{Orgs: []opencode.Organisation{}},
+		),
+		operation.NewConstant[body[opencode.OrganisationChoice], bool](
+			"admin POST /experimental/console/switch Select an organisation", "experimental.console.switchOrg",
+			http.StatusBadRequest, newNamedError("NotImplementedError", "cairn has no organisations to switch to"),
 		),
 
-		list("read GET /experimental/worktree", "worktree.list"),
-		operation.NewConstant[body[newWorktree], never]("approve POST /experimental/worktree", "worktree.create",
-			http.StatusBadRequest, newNamedError("WorktreeCreateFailedError", "cairn cannot create worktrees yet")),
-		operation.NewConstant[body[worktree], bool]("approve DELETE /experimental/worktree", "worktree.remove",
-			http.StatusBadRequest, newNamedError("WorktreeRemoveFailedError", "worktree not found")),
-		operation.NewConstant[body[worktree], bool]("approve POST /experimental/worktree/reset", "worktree.reset",
-			http.StatusBadRequest, newNamedError("WorktreeResetFailedError", "worktree not found")),
+		list("read GET /experimental/worktree List the worktrees", "worktree.list"),
+		operation.NewConstant[body[opencode.NewWorktree], never](
+			"approve POST /experimental/worktree Create a worktree", "worktree.create", http.StatusBadRequest,
+			newNamedError("WorktreeCreateFailedError", "cairn cannot create worktrees yet"),
+		),
+		operation.NewConstant[body[opencode.Worktree], bool]("approve DELETE /experimental/worktree Remove a worktree",
+			"worktree.remove", http.StatusBadRequest,
+			newNamedError("WorktreeRemoveFailedError", "worktree not found")),
+		operation.NewConstant[body[opencode.Worktree], bool](
+			"approve POST /experimental/worktree/reset Reset a worktree", "worktree.reset", http.StatusBadRequest,
+			newNamedError("WorktreeResetFailedError", "worktree not found"),
+		),
 
-		list("read GET /experimental/workspace", "experimental.workspace.list"),
-		operation.New("approve POST /experimental/workspace", "experimental.workspace.create", h.createWorkspace),
-		list("read GET /experimental/workspace/adapter", "experimental.workspace.adapter.list"),
-		list("read GET /experimental/workspace/status", "experimental.workspace.status"),
+		list("read GET /experimental/workspace List the workspaces", "experimental.workspace.list"),
+		operation.New("approve POST /experimental/workspace Create a workspace",
+			"experimental.workspace.create", h.createWorkspace),
+		list("read GET /experimental/workspace/adapter List the workspace adapters",
+			"experimental.workspace.adapter.list"),
+		list("read GET /experimental/workspace/status List the states of the workspaces",
+			"experimental.workspace.status"),
 		operation.NewConstant[none, operation.None](
-			"read POST /experimental/workspace/sync-list", "experimental.workspace.syncList", http.StatusNoContent, nil,
+			"read POST /experimental/workspace/sync-list Synchronise the list of workspaces",
+			"experimental.workspace.syncList", http.StatusNoContent, nil,
 		),
-		operation.New("approve POST /experimental/workspace/warp", "experimental.workspace.warp", h.warpSession),
-		operation.New(
-			"approve DELETE /experimental/workspace/{id}",
-			"experimental.workspace.remove",
-			h.removeWorkspace,
-		),
+		operation.New("approve POST /experimental/workspace/warp Move a session into or out of a workspace",
+			"experimental.workspace.warp", h.warpSession).WithStatuses(http.StatusNotFound),
+		operation.New("approve DELETE /experimental/workspace/{id} Remove a workspace",
+			"experimental.workspace.remove", h.removeWorkspace),
 
-		operation.New("read GET /mcp", "mcp.status", h.listMCP),
-		operation.New("admin POST /mcp", "mcp.add", h.addMCP),
-		operation.New("admin POST /mcp/{name}/auth", "mcp.auth.start", refuseMCP[mcpIn, never](h)),
-		operation.New("admin DELETE /mcp/{name}/auth", "mcp.auth.remove", refuseMCP[mcpIn, never](h)),
-		operation.New("admin POST /mcp/{name}/auth/callback", "mcp.auth.callback", refuseMCP[mcpCodeIn, mcpStatus](h)),
-		operation.New(
-			"admin POST /mcp/{name}/auth/authenticate",
-			"mcp.auth.authenticate",
-			refuseMCP[mcpIn, mcpStatus](h),
-		),
-		operation.New("admin POST /mcp/{name}/connect", "mcp.connect", refuseMCP[mcpIn, bool](h)),
-		operation.New("admin POST /mcp/{name}/disconnect", "mcp.disconnect", refuseMCP[mcpIn, bool](h)),
+		operation.New("read GET /mcp List the states of the MCP servers", "mcp.status", h.listMCP),
+		operation.New("admin POST /mcp Add an MCP server", "mcp.add", h.addMCP),
+		operation.New("admin POST /mcp/{name}/auth Start the login at an MCP server",
+			"mcp.auth.start", refuseMCP[mcpIn, never](h)),
+		operation.New("admin DELETE /mcp/{name}/auth Delete the login of an MCP server",
+			"mcp.auth.remove", refuseMCP[mcpIn, never](h)),
+		operation.New("admin POST /mcp/{name}/auth/callback Finish the login at an MCP server",
+			"mcp.auth.callback", refuseMCP[mcpCodeIn, mcpStatus](h)),
+		operation.New("admin POST /mcp/{name}/auth/authenticate Log in at an MCP server and wait for the result",
+			"mcp.auth.authenticate", refuseMCP[mcpIn, mcpStatus](h)),
+		operation.New("admin POST /mcp/{name}/connect Connect an MCP server", "mcp.connect", refuseMCP[mcpIn, bool](h)),
+		operation.New("admin POST /mcp/{name}/disconnect Disconnect an MCP server",
+			"mcp.disconnect", refuseMCP[mcpIn, bool](h)),
 	}
 }
 
@@ -102,55 +106,64 @@ func (d *deps) listUnimplementedTools() []operation.Operation {
 func (d *deps) listUnimplementedSharing() []operation.Operation {
 	h := unimplementedHandlers{d}
 	return []operation.Operation{
-		operation.NewConstant[body[sessionMove], operation.None](
-			"prompt POST /experimental/control-plane/move-session", "experimental.controlPlane.moveSession",
-			http.StatusBadRequest, newNamedError("MoveSessionError", "cairn cannot move sessions yet"),
+		operation.NewConstant[body[opencode.SessionMove], operation.None](
+			"prompt POST /experimental/control-plane/move-session Move a session",
+			"experimental.controlPlane.moveSession", http.StatusBadRequest,
+			newNamedError("MoveSessionError", "cairn cannot move sessions yet"),
 		),
-		operation.NewConstant[none, bool]("prompt POST /experimental/session/{sessionID}/background",
-			"experimental.session.background", http.StatusOK, false),
+		operation.NewConstant[none, bool](
+			"prompt POST /experimental/session/{sessionID}/background Continue subagents in the background",
+			"experimental.session.background", http.StatusOK, false,
+		),
 
 		operation.NewConstant[projectCopyIn, never](
-			"approve POST /experimental/project/{projectID}/copy",
-			"v2.projectCopy.create",
-			http.StatusBadRequest,
-			newNamedError("ProjectCopyError", "cairn cannot copy projects yet"),
+			"approve POST /experimental/project/{projectID}/copy Copy a project", "v2.projectCopy.create",
+			http.StatusBadRequest, newNamedError("ProjectCopyError", "cairn cannot copy projects yet"),
 		),
 		operation.NewConstant[removedCopyIn, operation.None](
-			"approve DELETE /experimental/project/{projectID}/copy", "v2.projectCopy.remove",
-			http.StatusBadRequest, newNamedError("ProjectCopyError", "project copy not found"),
+			"approve DELETE /experimental/project/{projectID}/copy Remove a copy of a project",
+			"v2.projectCopy.remove", http.StatusBadRequest,
+			newNamedError("ProjectCopyError", "project copy not found"),
 		),
 		operation.NewConstant[copyQuery, operation.None](
-			"read POST /experimental/project/{projectID}/copy/refresh",
-			"v2.projectCopy.refresh",
-			http.StatusNoContent,
-			nil,
+			"read POST /experimental/project/{projectID}/copy/refresh Refresh the copies of a project",
+			"v2.projectCopy.refresh", http.StatusNoContent, nil,
 		),
-		operation.NewConstant[body[copyName], never](
-			"read POST /experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName",
-			http.StatusBadRequest, newInvalidPath("cairn cannot copy projects yet", "projectID"),
+		operation.NewConstant[body[opencode.CopyName], never](
+			"read POST /experimental/project/{projectID}/copy/generate-name Generate the name of a project copy",
+			"experimental.projectCopy.generateName", http.StatusBadRequest,
+			newNamedError("NotImplementedError", "cairn cannot copy projects yet"),
 		),
 
-		operation.New("admin POST /global/upgrade", "global.upgrade", h.refuseUpgrade),
-		operation.NewConstant[none, bool]("read POST /sync/start", "sync.start", http.StatusOK, true),
-		operation.NewConstant[body[anyJSON], never](
-			"approve POST /sync/replay", "sync.replay", http.StatusBadRequest, bareError{"BadRequest"},
-		),
-		operation.NewConstant[body[anyJSON], never](
-			"approve POST /sync/steal", "sync.steal", http.StatusBadRequest, bareError{"BadRequest"},
-		),
+		operation.New("admin POST /global/upgrade Update the server program", "global.upgrade", h.refuseUpgrade),
+		operation.NewConstant[none, bool]("read POST /sync/start Start the synchronisation of workspaces",
+			"sync.start", http.StatusOK, true),
+		operation.NewConstant[body[anyJSON], never]("approve POST /sync/replay Apply events of another server",
+			"sync.replay", http.StatusBadRequest,
+			newNamedError("NotImplementedError", "cairn does not synchronise servers yet")),
+		operation.NewConstant[body[anyJSON], never]("approve POST /sync/steal Take over a session of another server",
+			"sync.steal", http.StatusBadRequest,
+			newNamedError("NotImplementedError", "cairn does not synchronise servers yet")),
 		operation.NewConstant[body[map[string]int], emptyList](
-			"read POST /sync/history", "sync.history.list", http.StatusOK, emptyList{},
+			"read POST /sync/history List the events that other servers lack", "sync.history.list", http.StatusOK,
+			emptyList{},
 		),
 		operation.NewConstant[body[anyJSON], bool](
-			"approve POST /tui/control/response", "tui.control.response", http.StatusOK, true,
+			"approve POST /tui/control/response Answer a request to the terminal interface", "tui.control.response",
+			http.StatusOK, true,
 		),
 
-		operation.New("prompt POST /session/{sessionID}/fork", "session.fork", h.forkSession),
-		operation.New("admin POST /session/{sessionID}/share", "session.share", h.shareSession),
-		operation.New("admin DELETE /session/{sessionID}/share", "session.unshare", sessionHandlers{d}.get),
-		operation.New("prompt POST /session/{sessionID}/revert", "session.revert", h.revertSession),
-		operation.New("prompt POST /session/{sessionID}/unrevert", "session.unrevert", h.unrevertSession),
-		operation.New("prompt POST /session/{sessionID}/summarize", "session.summarize", h.summarizeSession),
+		operation.New("prompt POST /session/{sessionID}/fork Copy a session up to a message",
+			"session.fork", h.forkSession),
+		operation.New("admin POST /session/{sessionID}/share Share a session", "session.share", h.shareSession),
+		operation.New("admin DELETE /session/{sessionID}/share End the sharing of a session",
+			"session.unshare", sessionHandlers{d}.get),
+		operation.New("prompt POST /session/{sessionID}/revert Revert a session to a message",
+			"session.revert", h.revertSession).WithStatuses(http.StatusConflict),
+		operation.New("prompt POST /session/{sessionID}/unrevert Undo the revert of a session",
+			"session.unrevert", h.unrevertSession).WithStatuses(http.StatusConflict),
+		operation.New("prompt POST /session/{sessionID}/summarize Summarise a session",
+			"session.summarize", h.summarizeSession),
 	}
 }
 
@@ -166,11 +179,11 @@ type (
 	}
 	projectCopyIn struct {
 		copyQuery
-		Body projectCopy `body:"required"`
+		Body opencode.ProjectCopy `body:"required"`
 	}
 	removedCopyIn struct {
 		copyQuery
-		Body removedCopy `body:"required"`
+		Body opencode.RemovedCopy `body:"required"`
 	}
 	symbolQuery struct {
 		Query string `query:"query" required:"true"`
@@ -182,107 +195,32 @@ type (
 	}
 	mcpCodeIn struct {
 		mcpIn
-		Body mcpCode `body:"required"`
+		Body opencode.MCPCode `body:"required"`
 	}
 )
 
 // Bodies.
 type (
-	organisationChoice struct {
-		AccountID string `json:"accountID"`
-		OrgID     string `json:"orgID"`
-	}
-	newWorktree struct {
-		Name         string `json:"name"`
-		StartCommand string `json:"startCommand"`
-	}
-	worktree struct {
-		Directory string `json:"directory"`
-	}
-	sessionMove struct {
-		SessionID   session.ID                `json:"sessionID"`
-		Destination map[string]jsontext.Value `json:"destination"`
-		MoveChanges bool                      `json:"moveChanges"`
-	}
-	projectCopy struct {
-		Strategy  string `json:"strategy"`
-		Directory string `json:"directory"`
-		Name      string `json:"name"`
-	}
-	removedCopy struct {
-		Directory string `json:"directory"`
-		Force     *bool  `json:"force"`
-	}
-	copyName struct {
-		Context string `json:"context"`
-	}
 	upgradeTarget struct {
 		Target string `json:"target"`
 	}
-	workspaceType struct {
-		Type string `json:"type"`
-	}
 	workspaceMove struct {
-		ID          *string `json:"id"` // nil: out of its workspace
+		ID          *string `json:"id,omitzero"` // nil: out of its workspace
 		SessionID   *string `json:"sessionID"`
-		CopyChanges bool    `json:"copyChanges"`
-	}
-	mcpCode struct {
-		Code string `json:"code"`
-	}
-	mcpServer struct {
-		Name   string    `json:"name"`
-		Config mcpConfig `json:"config"`
-	}
-	mcpConfig struct {
-		Type        string            `json:"type" enum:"local,remote"`
-		Command     []string          `json:"command"`
-		Cwd         string            `json:"cwd"`
-		Environment map[string]string `json:"environment"`
-		URL         string            `json:"url"`
-		Headers     map[string]string `json:"headers"`
-		OAuth       jsontext.Value    `json:"oauth"`
-		Enabled     bool              `json:"enabled"`
-		Timeout     int64             `json:"timeout"` // milliseconds
-	}
-	forkPoint struct {
-		MessageID session.MessageID `json:"messageID"`
-	}
-	revertPoint struct {
-		MessageID session.MessageID `json:"messageID"`
-		PartID    session.PartID    `json:"partID"`
+		CopyChanges bool    `json:"copyChanges,omitzero"`
 	}
 	summaryRequest struct {
 		ProviderID string `json:"providerID"`
 		ModelID    string `json:"modelID"`
-		Auto       bool   `json:"auto"`
+		Auto       bool   `json:"auto,omitzero"`
 	}
 )
 
 // Responses.
 type (
-	emptyList    []struct{}
-	emptyMap     struct{}
-	never        struct{} // of an operation that only fails
-	capabilities struct {
-		Background bool `json:"backgroundSubagents"`
-	}
-	consoleState struct {
-		Providers     []string `json:"consoleManagedProviders"`
-		Active        string   `json:"activeOrgName,omitzero"`
-		Organisations int      `json:"switchableOrgCount"`
-	}
-	organisations struct {
-		Orgs []organisation `json:"orgs"`
-	}
-	organisation struct {
-		AccountID    string `json:"accountID"`
-		AccountEmail string `json:"accountEmail"`
-		AccountURL   string `json:"accountUrl"`
-		OrgID        string `json:"orgID"`
-		OrgName      string `json:"orgName"`
-		Active       bool   `json:"active"`
-	}
+	emptyList     []struct{}
+	emptyMap      struct{}
+	never         struct{} // of an operation that only fails
 	upgradeResult struct {
 		Success bool   `json:"success"`
 		Version string `json:"version,omitzero"`
@@ -297,7 +235,7 @@ type (
 // unimplementedHandlers answers where the response names something of the request.
 type unimplementedHandlers struct{ *deps }
 
-func (unimplementedHandlers) createWorkspace(_ context.Context, in body[workspaceType]) (never, error) {
+func (unimplementedHandlers) createWorkspace(_ context.Context, in body[opencode.WorkspaceType]) (never, error) {
 	message := "Unknown workspace adapter: " + in.Body.Type
 	return never{}, &statusError{http.StatusBadRequest, newNamedError("WorkspaceCreateError", message)}
 }
@@ -344,7 +282,7 @@ func (h unimplementedHandlers) listMCP(ctx context.Context, in locationIn) (map[
 // addMCP reports the failure of the added server, beside those of the configured ones.
 func (h unimplementedHandlers) addMCP(ctx context.Context, in struct {
 	locationIn
-	Body mcpServer `body:"optional"`
+	Body opencode.MCPServer `body:"optional"`
 },
 ) (map[string]mcpStatus, error) {
 	out, err := h.listMCP(ctx, in.locationIn)
@@ -388,7 +326,7 @@ func refuseMCP[In interface {
 		if _, ok := servers[in.serverName()]; err == nil && !ok {
 			err = session.NotFound("mcp", in.serverName())
 		} else if err == nil {
-			err = httpio.WithPart("params", session.Errorf(session.CodeInvalid, noMCP))
+			err = httpio.NewUnimplemented(noMCP)
 		}
 		return out, err
 	}
@@ -400,7 +338,9 @@ type sessionBody[Body any] struct {
 	Body Body `body:"optional"`
 }
 
-func (h unimplementedHandlers) forkSession(ctx context.Context, in sessionBody[forkPoint]) (opencode.Session, error) {
+func (h unimplementedHandlers) forkSession(
+	ctx context.Context, in sessionBody[opencode.ForkPoint],
+) (opencode.Session, error) {
 	return h.refuseRequest(ctx, in.SessionID, "cairn cannot fork sessions yet")
 }
 
@@ -410,7 +350,7 @@ func (h unimplementedHandlers) shareSession(ctx context.Context, in sessionIn) (
 
 func (h unimplementedHandlers) revertSession(
 	ctx context.Context,
-	in sessionBody[revertPoint],
+	in sessionBody[opencode.RevertPoint],
 ) (opencode.Session, error) {
 	return h.refuseRequest(ctx, in.SessionID, "cairn cannot revert sessions yet")
 }
@@ -434,7 +374,7 @@ func (h unimplementedHandlers) refuseRequest(
 	if _, err := h.findSession(ctx, id); err != nil {
 		return s, err
 	}
-	return s, httpio.WithPart("params", session.Errorf(session.CodeInvalid, "%s", message))
+	return s, httpio.NewUnimplemented(message)
 }
 
 // unrevertSession returns the session: it is not reverted. A session that works is a conflict.
@@ -447,15 +387,4 @@ func (h unimplementedHandlers) unrevertSession(ctx context.Context, in sessionIn
 		return opencode.Session{}, session.Conflict("session", string(s.ID), "is busy")
 	}
 	return opencode.SessionOf(s), nil
-}
-
-// newInvalidBody and newInvalidPath return the envelopes for an invalid member of a body and of a path.
-func newInvalidBody(message, field string) namedError {
-	_, e := encodeInvalid(&session.Error{Code: session.CodeInvalid, Field: field}, "body", message)
-	return e
-}
-
-func newInvalidPath(message, field string) namedError {
-	_, e := encodeInvalid(&session.Error{Code: session.CodeInvalid, Field: field}, "params", message)
-	return e
 }

@@ -21,9 +21,14 @@ func TestConfiguredButNotBuilt(t *testing.T) {
 		t.Error(a)
 	}
 	for name, status := range map[string]int{"demo": 400, "none": 404} {
-		if a := w.ask(t, http.MethodPost, "/mcp/"+name+"/connect", ""); a.status != status {
+		if a := w.ask(t, http.MethodPost, "/mcp/"+name+"/connect", ""); a.status != status ||
+			strings.Contains(a.body, `{"name":"NotImplementedError"`) != (status == 400) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
+	}
+	if a := w.ask(t, http.MethodPost, "/sync/replay", `{}`); a.status != 400 ||
+		!strings.Contains(a.body, `{"name":"NotImplementedError"`) {
+		t.Error(a)
 	}
 	if a := w.ask(t, http.MethodGet, "/config", ""); !strings.Contains(a.body, `"share":"disabled"`) {
 		t.Error(a.body)

@@ -98,7 +98,7 @@ func FuzzQueries(f *testing.F) {
 	f.Fuzz(func(t *testing.T, i int, query, last, directory string) {
 		routes := v2.ListOperations()
 		r := routes[((i%len(routes))+len(routes))%len(routes)]
-		if r.Method != http.MethodGet {
+		if r.Method != http.MethodGet || r.Unimplemented {
 			return
 		}
 		req := httptest.NewRequest(http.MethodHead, target(r, s.ID), nil) // of a stream, its beginning only
@@ -151,5 +151,47 @@ func TestBrokenTextIsRepaired(t *testing.T) {
 		if got := h.Data[i].Data.(*session.PromptAdmitted).Prompt.Text; got != want {
 			t.Errorf("%d: %q, want %q", i, got, want)
 		}
+	}
+}
+
+// A body that lacks what our document requires is refused, and no other empty body is refused for lacking something.
+func TestDocumentRequiresMembers(t *testing.T) {
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Body struct {
+				Required bool `json:"required"`
+				Content  map[string]struct {
+					Schema struct {
+						Required []string `json:"required"`
+					} `json:"schema"`
+				} `json:"content"`
+			} `json:"requestBody"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(document(t), &doc); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, says("ok"))
+	defer w.close(t)
+	s, err := w.client.Create(t.Context(), api.CreateSession{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, r := range v2.ListOperations() {
+		body := doc.Paths[r.Path][strings.ToLower(r.Method)].Body
+		required := body.Content["application/json"].Schema.Required
+		if body.Content == nil || strings.Contains(r.Path, "{requestID}") { // the request is sought first
+			continue
+		}
+		rec := w.post(r, target(r, s.ID), `{}`)
+		missing := rec.Code == http.StatusBadRequest && strings.Contains(rec.Body.String(), "missing")
+		if missing && len(required) == 0 || len(required) > 0 && rec.Code/100 != 4 {
+			t.Errorf("%s %s requires %q: %d %s", r.Method, r.Path, required, rec.Code, rec.Body)
+		}
+		count++
+	}
+	if count < 8 {
+		t.Errorf("only %d bodies were tried", count)
 	}
 }

@@ -16,11 +16,15 @@ import (
 // NewDocument returns the OpenAPI document of the contract.
 func NewDocument() ([]byte, error) {
 	errors := map[string]reflect.Type{}
-	for _, status := range []string{"400", "401", "403", "404", "409", "413", "429", "500", "503"} {
+	for _, status := range []string{"400", "401", "403", "404", "409", "413", "415", "429", "500", "503"} {
 		errors[status] = typeOf[errorEnvelope]()
 	}
 	return operation.NewDocument(ListOperations(), operation.Description{
-		Title: "cairn, the V2 contract", Version: "2", Errors: errors, Types: documentTypes(),
+		Info: openapi.Info{
+			Title: "cairn, the V2 contract", Version: "2",
+			Description: "Sessions as cairn stores them. Paths are absolute; the query names the location.",
+		},
+		Errors: errors, Types: documentTypes(),
 	})
 }
 

@@ -51,3 +51,5 @@ func TestDocumentIsServed(t *testing.T) {
 		t.Error(rec.Code, rec.Body.Len())
 	}
 }
+
+func TestDocumentDescribesOperations(t *testing.T) { contracttest.CheckDescription(t, document(t)) }

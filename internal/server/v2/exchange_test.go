@@ -40,6 +40,7 @@ func TestExchanges(t *testing.T) {
 		t.Fatal("no exchanges", err)
 	}
 	c, ours := loadContract(t), contracttest.Load(t, documentFile)
+	ours.Own = true
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			ar, err := txtar.ParseFile(file)

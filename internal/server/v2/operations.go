@@ -1,14 +1,12 @@
 package v2
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/server/operation"
 )
-
-// sessionPath is the path of one session.
-const sessionPath = "/api/session/{sessionID}"
 
 // ListOperations lists the operations of the contract: OpenCode's first, then the additional ones.
 func ListOperations() []operation.Operation { return (&deps{}).listOperations() }
@@ -22,7 +20,7 @@ func (d *deps) listOperations() []operation.Operation {
 			rows[i].ID = newOperationID(o.Method, o.Path)
 		}
 	}
-	return rows
+	return slices.Concat(rows, listUnimplemented())
 }
 
 // listOpenCodeOperations are the operations of OpenCode's document, and those that belong to them.
@@ -34,59 +32,76 @@ func (d *deps) listOpenCodeOperations() []operation.Operation {
 	permissions := permissionHandlers{d}
 	questions := questionHandlers{d}
 	return []operation.Operation{
-		operation.New("read GET /api/health", "v2.health.get", locations.getHealth),
-		operation.New("read GET /api/location", "v2.location.get", locations.get),
-		operation.New("read GET /api/agent", "v2.agent.list", locations.listAgents),
-		operation.New("read GET /api/skill", "v2.skill.list", locations.listSkills),
-		operation.New("read GET /api/command", "v2.command.list", locations.listCommands),
-		operation.New("read GET /api/model", "v2.model.list", locations.listModels),
-		operation.New("read GET /api/provider", "v2.provider.list", locations.listProviders),
-		operation.New("read GET /api/provider/{providerID}", "v2.provider.get", locations.getProvider),
-		operation.New("read GET /api/reference", "v2.reference.list", d.listNothing),
-		operation.New("read GET /api/integration", "v2.integration.list", d.listNothing),
-		operation.New("read GET /api/fs/list", "v2.fs.list", locations.listFiles),
-		operation.New("read GET /api/fs/find", "v2.fs.find", locations.findFiles),
-		operation.New("read GET /api/event", "v2.event.subscribe", events.subscribe),
+		operation.New("read GET /api/health Return the state of the server", "v2.health.get", locations.getHealth),
+		operation.New("read GET /api/location Return the location of a request and its project",
+			"v2.location.get", locations.get),
+		operation.New("read GET /api/agent List the agents of a location", "v2.agent.list", locations.listAgents),
+		operation.New("read GET /api/skill List the skills of a location", "v2.skill.list", locations.listSkills),
+		operation.New("read GET /api/command List the commands of a location",
+			"v2.command.list", locations.listCommands),
+		operation.New("read GET /api/model List the models of a location", "v2.model.list", locations.listModels),
+		operation.New("read GET /api/provider List the providers of a location",
+			"v2.provider.list", locations.listProviders),
+		operation.New("read GET /api/provider/{providerID} Return a provider",
+			"v2.provider.get", locations.getProvider),
+		operation.New("read GET /api/reference List the references to other projects",
+			"v2.reference.list", d.listNothing),
+		operation.New("read GET /api/integration List the integrations", "v2.integration.list", d.listNothing),
+		operation.New("read GET /api/fs/list List the files of a directory", "v2.fs.list", locations.listFiles),
+		operation.New("read GET /api/fs/find Search files and directories by name", "v2.fs.find", locations.findFiles),
+		operation.New("read GET /api/event Stream the events of all sessions",
+			"v2.event.subscribe", events.subscribe).WithStatuses(http.StatusConflict),
 
-		operation.New("read GET /api/session", "v2.session.list", sessions.list),
-		operation.New("prompt POST /api/session", "v2.session.create", sessions.create),
-		operation.New("read GET /api/session/active", "v2.session.active", sessions.listActive),
-		operation.New("read GET "+sessionPath, "v2.session.get", sessions.get),
-		operation.New("prompt POST "+sessionPath+"/agent", "v2.session.switchAgent", sessions.switchAgent),
-		operation.New("prompt POST "+sessionPath+"/model", "v2.session.switchModel", sessions.switchModel),
-		operation.New("prompt POST "+sessionPath+"/prompt", "v2.session.prompt", sessions.admitPrompt),
-		operation.New("read POST "+sessionPath+"/wait", "v2.session.wait", sessions.wait),
-		operation.New("prompt POST "+sessionPath+"/interrupt", "v2.session.interrupt", sessions.interrupt),
-		operation.New("read GET "+sessionPath+"/context", "v2.session.context", messages.listContext),
-		operation.New("read GET "+sessionPath+"/message", "v2.session.messages", messages.list),
-		operation.New("read GET "+sessionPath+"/message/{messageID}", "v2.session.message", messages.get),
-		operation.New("read GET "+sessionPath+"/history", "v2.session.history", events.listHistory),
-		operation.New("read GET "+sessionPath+"/event", "v2.session.events", events.subscribeSession),
+		operation.New("read GET /api/session List sessions", "v2.session.list", sessions.list),
+		operation.New("prompt POST /api/session Create a session",
+			"v2.session.create", sessions.create).WithStatuses(http.StatusConflict),
+		operation.New("read GET /api/session/active List the working sessions",
+			"v2.session.active", sessions.listActive),
+		operation.New("read GET "+sessionPath+" Return a session", "v2.session.get", sessions.get),
+		operation.New("prompt POST "+sessionPath+"/agent Select the agent of a session",
+			"v2.session.switchAgent", sessions.switchAgent),
+		operation.New("prompt POST "+sessionPath+"/model Select the model of a session",
+			"v2.session.switchModel", sessions.switchModel),
+		operation.New("prompt POST "+sessionPath+"/prompt Prompt a session",
+			"v2.session.prompt", sessions.admitPrompt).WithStatuses(http.StatusConflict),
+		operation.New("read POST "+sessionPath+"/wait Wait until a session is idle", "v2.session.wait", sessions.wait),
+		operation.New("prompt POST "+sessionPath+"/interrupt Interrupt the work of a session",
+			"v2.session.interrupt", sessions.interrupt),
+		operation.New("read GET "+sessionPath+"/context List the messages of the model's context",
+			"v2.session.context", messages.listContext),
+		operation.New("read GET "+sessionPath+"/message List the messages of a session",
+			"v2.session.messages", messages.list),
+		operation.New("read GET "+sessionPath+"/message/{messageID} Return a message",
+			"v2.session.message", messages.get),
+		operation.New("read GET "+sessionPath+"/history List the events of a session",
+			"v2.session.history", events.listHistory).WithStatuses(http.StatusConflict),
+		operation.New("read GET "+sessionPath+"/event Stream the events of a session",
+			"v2.session.events", events.subscribeSession).WithStatuses(http.StatusConflict),
 
-		operation.New("read GET "+sessionPath+"/permission", "v2.session.permission.list", permissions.list),
-		operation.New("prompt POST "+sessionPath+"/permission", "v2.session.permission.create", permissions.create),
-		operation.New("read GET "+sessionPath+"/permission/{requestID}", "v2.session.permission.get", permissions.get),
-		operation.New(
-			"approve POST "+sessionPath+"/permission/{requestID}/reply",
-			"v2.session.permission.reply",
-			permissions.reply,
-		),
-		operation.New("read GET /api/permission/request", "v2.permission.request.list", permissions.listAll),
-		operation.New("read GET /api/permission/explain", "", permissions.explain),
-		operation.New("read GET /api/permission/saved", "v2.permission.saved.list", permissions.listApprovals),
-		operation.New("approve DELETE /api/permission/saved/{id}", "v2.permission.saved.remove", permissions.revoke),
-		operation.New("read GET "+sessionPath+"/question", "v2.session.question.list", questions.list),
-		operation.New(
-			"approve POST "+sessionPath+"/question/{requestID}/reply",
-			"v2.session.question.reply",
-			questions.answerQuestions,
-		),
-		operation.New(
-			"approve POST "+sessionPath+"/question/{requestID}/reject",
-			"v2.session.question.reject",
-			questions.rejectQuestions,
-		),
-		operation.New("read GET /api/question/request", "v2.question.request.list", questions.listAll),
+		operation.New("read GET "+sessionPath+"/permission List the pending permission requests of a session",
+			"v2.session.permission.list", permissions.list),
+		operation.New("prompt POST "+sessionPath+"/permission Ask for a permission",
+			"v2.session.permission.create", permissions.create).WithStatuses(http.StatusConflict),
+		operation.New("read GET "+sessionPath+"/permission/{requestID} Return a permission request",
+			"v2.session.permission.get", permissions.get),
+		operation.New("approve POST "+sessionPath+"/permission/{requestID}/reply Answer a permission request",
+			"v2.session.permission.reply", permissions.reply),
+		operation.New("read GET /api/permission/request List the pending permission requests of a location",
+			"v2.permission.request.list", permissions.listAll),
+		operation.New("read GET /api/permission/explain Return which rule decides about an action",
+			"", permissions.explain),
+		operation.New("read GET /api/permission/saved List the saved approvals",
+			"v2.permission.saved.list", permissions.listApprovals),
+		operation.New("approve DELETE /api/permission/saved/{id} Revoke a saved approval",
+			"v2.permission.saved.remove", permissions.revoke),
+		operation.New("read GET "+sessionPath+"/question List the pending questions of a session",
+			"v2.session.question.list", questions.list),
+		operation.New("approve POST "+sessionPath+"/question/{requestID}/reply Answer a question",
+			"v2.session.question.reply", questions.answerQuestions),
+		operation.New("approve POST "+sessionPath+"/question/{requestID}/reject Reject a question",
+			"v2.session.question.reject", questions.rejectQuestions),
+		operation.New("read GET /api/question/request List the pending questions of a location",
+			"v2.question.request.list", questions.listAll),
 	}
 }
 
@@ -98,30 +113,36 @@ func (d *deps) listAdditionalOperations() []operation.Operation {
 	jobs := jobHandlers{d}
 	ledger := ledgerHandlers{d}
 	return []operation.Operation{
-		operation.New("prompt POST /api/session/import", "", sessions.importSession),
-		operation.New("prompt PATCH "+sessionPath, "", sessions.update),
-		operation.New("prompt DELETE "+sessionPath, "", sessions.delete),
-		operation.New("read GET "+sessionPath+"/children", "", sessions.listChildren),
-		operation.New("read GET "+sessionPath+"/todo", "", sessions.listTodos),
-		operation.New("read GET "+sessionPath+"/job", "", jobs.list),
-		operation.New("read GET "+sessionPath+"/job/{jobID}", "", jobs.get),
-		operation.New("read GET "+sessionPath+"/job/{jobID}/log", "", jobs.readLog),
-		operation.New("read POST "+sessionPath+"/job/{jobID}/wait", "", jobs.wait),
-		operation.New("prompt POST "+sessionPath+"/job/{jobID}/cancel", "", jobs.cancel),
-		operation.New("read GET "+sessionPath+"/status", "", sessions.getStatus),
-		operation.New("prompt POST "+sessionPath+"/resume", "", sessions.resume),
-		operation.New("read GET "+sessionPath+"/budget", "", sessions.getBudget),
-		operation.New("approve PUT "+sessionPath+"/budget", "", sessions.setBudget),
-		operation.New("read GET "+sessionPath+"/inbox", "", inbox.list),
-		operation.New("prompt PUT "+sessionPath+"/inbox", "", inbox.reorderPrompts),
-		operation.New("prompt PATCH "+sessionPath+"/inbox/{messageID}", "", inbox.update),
-		operation.New("prompt DELETE "+sessionPath+"/inbox/{messageID}", "", inbox.withdrawPrompt),
-		operation.New("read GET "+sessionPath+"/spend", "", ledger.list),
-		operation.New("prompt POST /api/command/expand", "", locations.expandCommand),
-		operation.New("read GET /api/stats", "", ledger.sum),
-		operation.New("read GET /api/config/explain", "", locations.explainConfig),
-		operation.New("read GET /api/doctor", "", locations.runDoctor),
-		operation.New("read GET /api/doc", "", d.writeDocument),
+		operation.New("prompt POST /api/session/import Import a piece of a session",
+			"", sessions.importSession).WithStatuses(http.StatusConflict),
+		operation.New("prompt PATCH "+sessionPath+" Change a session", "", sessions.update),
+		operation.New("prompt DELETE "+sessionPath+" Delete a session and its children", "", sessions.delete),
+		operation.New("read GET "+sessionPath+"/children List the children of a session", "", sessions.listChildren),
+		operation.New("read GET "+sessionPath+"/todo List the todos of a session", "", sessions.listTodos),
+		operation.New("read GET "+sessionPath+"/job List the background jobs of a session", "", jobs.list),
+		operation.New("read GET "+sessionPath+"/job/{jobID} Return a background job", "", jobs.get),
+		operation.New("read GET "+sessionPath+"/job/{jobID}/log Return output of a background job", "", jobs.readLog),
+		operation.New("read POST "+sessionPath+"/job/{jobID}/wait Wait until a background job ends", "", jobs.wait),
+		operation.New("prompt POST "+sessionPath+"/job/{jobID}/cancel Stop a background job", "", jobs.cancel),
+		operation.New("read GET "+sessionPath+"/status Return the state of a session", "", sessions.getStatus),
+		operation.New("prompt POST "+sessionPath+"/resume Continue the work of a session", "", sessions.resume),
+		operation.New("read GET "+sessionPath+"/budget Return the budget of a session", "", sessions.getBudget),
+		operation.New("approve PUT "+sessionPath+"/budget Replace the budget of a session", "", sessions.setBudget),
+		operation.New("read GET "+sessionPath+"/inbox List the pending prompts of a session", "", inbox.list),
+		operation.New("prompt PUT "+sessionPath+"/inbox Reorder the pending prompts of a session",
+			"", inbox.reorderPrompts).WithStatuses(http.StatusConflict),
+		operation.New("prompt PATCH "+sessionPath+"/inbox/{messageID} Change a pending prompt",
+			"", inbox.update).WithStatuses(http.StatusConflict),
+		operation.New("prompt DELETE "+sessionPath+"/inbox/{messageID} Withdraw a pending prompt",
+			"", inbox.withdrawPrompt).WithStatuses(http.StatusConflict),
+		operation.New("read GET "+sessionPath+"/spend List the spending of a session", "", ledger.list),
+		operation.New("prompt POST /api/command/expand Return the prompt that a command expands to",
+			"", locations.expandCommand),
+		operation.New("read GET /api/stats Return the spending of all sessions", "", ledger.sum),
+		operation.New("read GET /api/config/explain Return where the settings of a location come from",
+			"", locations.explainConfig),
+		operation.New("read GET /api/doctor Check the installation", "", locations.runDoctor),
+		operation.New("read GET /api/doc Return this document", "", d.writeDocument),
 	}
 }
 
