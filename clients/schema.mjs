@@ -2,7 +2,7 @@
 // is not known here is a mistake and not passed over.
 
 const kind = (v) => (v === null ? "null" : Array.isArray(v) ? "array" : Number.isInteger(v) ? "integer" : typeof v)
-const silent = new Set(["description", "title", "default", "examples", "format", "$schema"])
+const silent = new Set(["description", "title", "default", "examples", "format", "$schema", "discriminator"])
 
 const words = {
   type: (s, v) => [s.type].flat().some((t) => t === kind(v) || (t === "number" && kind(v) === "integer")) || `is ${kind(v)}, not ${s.type}`,
