@@ -27,8 +27,8 @@ const status = (code, params) => Object.assign(params.bind(null), { status: code
 // stream is a call whose answer does not end: its first event is the answer.
 const stream = (params) => Object.assign(params.bind(null), { stream: true })
 
-// absent is a call of an operation that is not there at all yet.
-const absent = (params) => Object.assign(params.bind(null), { status: 404, absent: true })
+// absent is a call of an operation of V2 that is not built: it refused as NotImplementedError and absent from the document.
+const absent = (params) => Object.assign(params.bind(null), { status: 501, absent: true })
 
 // waits is a call that is answered when there is something to tell, which there is not.
 const waits = (params) => Object.assign(params.bind(null), { waits: true })
