@@ -202,13 +202,17 @@ func checkMethodSets(t *Tree) []Finding {
 
 // futureEvents have no producer yet, each with the feature that will append it.
 var futureEvents = map[string]string{
-	"Moved":             "moving a session to another directory",
-	"SyntheticAdded":    "reminders of modes and plans",
-	"CompactionStarted": "compaction",
-	"CompactionEnded":   "compaction",
-	"RevertStaged":      "snapshots and revert",
-	"RevertCleared":     "snapshots and revert",
-	"RevertCommitted":   "snapshots and revert",
+	"Moved":              "moving a session to another directory",
+	"SyntheticAdded":     "reminders of modes and plans",
+	"CompactionStarted":  "compaction",
+	"CompactionEnded":    "compaction",
+	"CompactionAdmitted": "compaction",
+	"CompactionFailed":   "compaction",
+	"CompactionUndone":   "compaction",
+	"OutputsPruned":      "pruning",
+	"RevertStaged":       "snapshots and revert",
+	"RevertCleared":      "snapshots and revert",
+	"RevertCommitted":    "snapshots and revert",
 }
 
 // checkProducers: every event kind in session's table of kinds is appended somewhere. A producer is a composite literal

@@ -11,7 +11,7 @@ func (w *walk) followTurn(e session.Event) {
 		}
 		w.turns[d.AssistantMessageID] = &turnState{}
 		return
-	case *session.RevertCommitted:
+	case *session.RevertCommitted, *session.OutputsPruned:
 		return
 	}
 	id := session.ChangedTurn(e.Data)

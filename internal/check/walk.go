@@ -136,6 +136,17 @@ func (w *walk) followInbox(e session.Event) {
 			w.report(Admitted, w.id, e.Seq, "the prompt %s is admitted twice", d.MessageID)
 		}
 		w.prompts[d.MessageID] = &promptState{text: encode(d.Prompt), delivery: d.Delivery}
+	case *session.CompactionAdmitted:
+		if w.prompts[d.MessageID] != nil {
+			w.report(Admitted, w.id, e.Seq, "the request %s is admitted twice", d.MessageID)
+		}
+		w.prompts[d.MessageID] = &promptState{text: encode(d.Request), delivery: d.Delivery}
+	case *session.CompactionStarted:
+		if w.prompts[d.RequestID] != nil {
+			if p := w.pendingPrompt(e, d.RequestID); p != nil {
+				p.end = "promoted"
+			}
+		}
 	case *session.Prompted:
 		p := w.pendingPrompt(e, d.MessageID)
 		switch {

@@ -84,15 +84,17 @@ func (c *historyCache) readHistory(r store.Reader, s *session.Session) (*history
 		compaction = m.Meta().Seq
 	}
 	if h.IsStale(compaction, s.Edits) {
-		epoch, ok, err := r.Epoch(s.ID)
+		shown, err := store.ReadVisibleRange(r, s.ID)
 		if err != nil {
 			return nil, err
 		}
-		shown := store.VisibleRange{Compaction: compaction, Baseline: -1}
-		if ok {
-			shown.Baseline = epoch.BaselineSeq
+		var lead []session.Message
+		if shown.Prompt > 0 && shown.Prompt <= shown.After() {
+			if lead, err = store.ReadMessages(r, s.ID, store.MessageQuery{After: shown.Prompt - 1, Limit: 1}); err != nil {
+				return nil, err
+			}
 		}
-		h.Restart(shown, s.Edits)
+		h.Restart(shown, s.Edits, lead...)
 	}
 	fresh, err := store.ReadMessages(r, s.ID, store.MessageQuery{After: h.AfterSeq()})
 	if err != nil {

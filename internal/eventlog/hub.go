@@ -277,6 +277,8 @@ func startedItem(e session.Event) *openItem {
 		f.PartID, f.ItemID, f.Item = d.PartID, d.ReasoningID, session.FragmentReasoning
 	case *session.ToolInputStarted:
 		f.PartID, f.ItemID, f.Item = d.PartID, d.CallID, session.FragmentToolInput
+	case *session.CompactionStarted:
+		f.MessageID, f.PartID, f.Item = d.MessageID, d.TextID, session.FragmentSummary
 	default:
 		return nil
 	}
@@ -304,6 +306,10 @@ func endedFragment(d session.EventData) (part session.PartID, f session.Fragment
 		return d.PartID, session.Fragment{
 			MessageID: d.AssistantMessageID, ItemID: d.CallID, Item: session.FragmentToolInput,
 		}, d.Text
+	case *session.CompactionEnded:
+		return d.TextID, session.Fragment{MessageID: d.MessageID, Item: session.FragmentSummary}, d.Text
+	case *session.CompactionFailed:
+		return d.TextID, f, ""
 	default:
 		return "", f, ""
 	}

@@ -38,6 +38,9 @@ func applyEpoch(tx store.Tx, e session.Event) error {
 	}
 	if change.Baseline != nil {
 		next.Baseline, next.BaselineSeq = *change.Baseline, e.Seq-1
+		if change.Since != nil {
+			next.BaselineSeq = *change.Since
+		}
 	}
 	return tx.PutEpoch(e.SessionID, &next)
 }

@@ -16,6 +16,16 @@ func applyInbox(tx store.Tx, e session.Event) error {
 		return insertAdmitted(tx, e, d)
 	case *session.Prompted:
 		return promoteInput(tx, e, d)
+	case *session.CompactionAdmitted:
+		if err := checkFreeID(tx, d.MessageID); err != nil {
+			return err
+		}
+		return tx.PutInput(&session.Input{
+			AdmittedSeq: e.Seq, ID: d.MessageID, SessionID: e.SessionID, Delivery: d.Delivery, TimeCreated: d.Timestamp,
+			Order: e.Seq, Compaction: &d.Request,
+		})
+	case *session.CompactionStarted:
+		return takeRequest(tx, e, d.RequestID)
 	case *session.InputWithdrawn:
 		if _, err := pendingInput(tx, e.SessionID, d.MessageID); err != nil {
 			return err
@@ -25,7 +35,7 @@ func applyInbox(tx store.Tx, e session.Event) error {
 		}
 		return nil
 	case *session.InputEdited:
-		return changeInput(tx, e.SessionID, d.MessageID, func(in *session.Input) { in.Prompt = d.Prompt })
+		return editInput(tx, e.SessionID, d)
 	case *session.InputRedirected:
 		return changeInput(tx, e.SessionID, d.MessageID, func(in *session.Input) { in.Delivery = d.Delivery })
 	case *session.InputReordered:
@@ -82,12 +92,38 @@ func promoteInput(tx store.Tx, e session.Event, d *session.Prompted) error {
 	return tx.PutInput(in)
 }
 
+// takeRequest takes the request for a compaction out of the inbox. A compaction that begins by itself has none.
+func takeRequest(tx store.Tx, e session.Event, request session.MessageID) error {
+	in, ok, err := store.FindInput(tx, request)
+	if err != nil || !ok {
+		return err
+	}
+	if in.PromotedSeq != nil || in.SessionID != e.SessionID || in.Compaction == nil {
+		return session.Conflict("message", string(request), "is not a pending request for a compaction")
+	}
+	seq := e.Seq
+	in.PromotedSeq = &seq
+	return tx.PutInput(in)
+}
+
 func changeInput(tx store.Tx, id session.ID, m session.MessageID, f func(*session.Input)) error {
 	in, err := pendingInput(tx, id, m)
 	if err != nil {
 		return err
 	}
 	f(in)
+	return tx.PutInput(in)
+}
+
+func editInput(tx store.Tx, id session.ID, d *session.InputEdited) error {
+	in, err := pendingInput(tx, id, d.MessageID)
+	if err != nil {
+		return err
+	}
+	if in.Compaction != nil {
+		return session.Conflict("message", string(d.MessageID), "is a request for a compaction, which has no text to edit")
+	}
+	in.Prompt = d.Prompt
 	return tx.PutInput(in)
 }
 

@@ -10,6 +10,11 @@ func applyMessage(b *Batch, e session.Event) error {
 		if err := beginMessage(b, e, m); err != nil {
 			return err
 		}
+		if c, ok := m.(*session.Compaction); ok {
+			if err := addRequestSpend(b.tx, e, c.Request); err != nil {
+				return err
+			}
+		}
 		return updateMark(b, e, nil)
 	}
 	if id := session.ChangedTurn(e.Data); id != "" {
@@ -32,6 +37,12 @@ func applyMessage(b *Batch, e session.Event) error {
 		return deleteMessage(b.tx, e.SessionID, d.MessageID)
 	case *session.MessageEdited:
 		return editMessage(b.tx, e, d)
+	case *session.CompactionFailed:
+		if err := addRequestSpend(b.tx, e, d.Request); err != nil {
+			return err
+		}
+	case *session.CompactionUndone:
+		return deleteMessage(b.tx, e.SessionID, d.MessageID)
 	case *session.Renamed:
 		return addRequestSpend(b.tx, e, d.Request)
 	case *session.Retried:

@@ -49,8 +49,7 @@ func (s *Session) Apply(d EventData) bool {
 	case *Moved:
 		s.Location, s.Subpath = e.Location, e.Subdirectory
 	case *StepEnded:
-		s.Cost += e.Cost
-		s.Tokens = s.Tokens.Add(e.Tokens)
+		s.addCost(e.Cost, e.Tokens)
 	case *StepFailed:
 		s.Cost += e.Cost
 		if e.Tokens != nil {
@@ -90,7 +89,9 @@ func (s *Session) Apply(d EventData) bool {
 		}
 		s.Changes = &Changes{}
 	default:
-		return false
+		if !s.applyCompaction(d) {
+			return false
+		}
 	}
 	s.Time.Updated = max(s.Time.Updated, at)
 	return true
@@ -98,10 +99,7 @@ func (s *Session) Apply(d EventData) bool {
 
 // applyRetry charges a failed attempt without a message, and leaves out the content that it blames.
 func (s *Session) applyRetry(e *Retried) bool {
-	if e.Request != nil {
-		s.Cost += e.Request.Cost
-		s.Tokens = s.Tokens.Add(e.Request.Tokens)
-	}
+	s.addRequest(e.Request)
 	if e.Exclude != nil {
 		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), e.Exclude.isSupersetOf), *e.Exclude)
 	}
@@ -142,7 +140,7 @@ func Begin(d EventData, seq int64) Message {
 	case *ModelSwitched:
 		return &ModelSwitch{Head: head(e.MessageID, TypeModelSwitch), Model: e.Model}
 	case *CompactionEnded:
-		return &Compaction{Head: head(e.MessageID, TypeCompaction), Reason: e.Reason, Summary: e.Text, Recent: e.Recent}
+		return e.beginMessage(head(e.MessageID, TypeCompaction))
 	case *StepStarted:
 		a := &Assistant{
 			Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{},
@@ -211,6 +209,8 @@ func (a *Assistant) Apply(d EventData) bool {
 		return a.Checkpoint(e)
 	case *PartRemoved, *PartEdited:
 		return a.applyEdit(d)
+	case *OutputsPruned:
+		return a.applyPrune(e)
 	default:
 		return a.applyToolEvent(d)
 	}
@@ -358,3 +358,76 @@ func listOr(c []ToolContent) []ToolContent {
 
 // Describe returns a short name of the event for logs and traces.
 func (e Event) Describe() string { return fmt.Sprintf("%s#%d %s", e.SessionID, e.Seq, e.Data.Kind()) }
+
+// progressShare is the part of the size before that a compaction must save to count as progress, as a divisor.
+const progressShare = 5
+
+// hasProgress reports whether the compaction made the next request smaller by at least a fifth.
+func (e *CompactionEnded) hasProgress() bool {
+	return e.Before-e.After >= e.Before/progressShare && e.After < e.Before
+}
+
+// beginMessage returns the message that the event appends.
+func (e *CompactionEnded) beginMessage(h Head) *Compaction {
+	return &Compaction{
+		Head: h, Reason: e.Reason, Summary: e.Text, Recent: e.Recent, Record: e.Record, Kept: e.Kept,
+		Before: e.Before, After: e.After, Request: e.Request, SummaryAs: e.SummaryAs,
+	}
+}
+
+// applyCompaction applies an event of a compaction to the session's row: the compaction under way, the ledger of
+// compactions without progress, and the cost. It reports whether the event is one and changed something.
+func (s *Session) applyCompaction(d EventData) bool {
+	switch e := d.(type) {
+	case *CompactionStarted:
+		s.Compacting = e
+	case *CompactionEnded:
+		s.Compacting = nil
+		s.addRequest(e.Request)
+		if s.Stalled++; e.hasProgress() {
+			s.Stalled = 0
+		}
+	case *CompactionFailed:
+		s.Compacting = nil
+		s.addRequest(e.Request)
+		if e.Error.Reason == ReasonSummary {
+			s.Stalled++
+		}
+	case *CompactionUndone, *OutputsPruned:
+		s.Edits++
+	default:
+		return false
+	}
+	return true
+}
+
+// addRequest adds the cost of a request; nil cost nothing.
+func (s *Session) addRequest(r *Asked) {
+	if r != nil {
+		s.addCost(r.Cost, r.Tokens)
+	}
+}
+
+// addCost adds the cost of a turn.
+func (s *Session) addCost(cost USD, t Tokens) {
+	s.Cost += cost
+	s.Tokens = s.Tokens.Add(t)
+}
+
+// applyPrune hides the outputs of the calls from the model.
+func (a *Assistant) applyPrune(e *OutputsPruned) (changed bool) {
+	for i, id := range e.PartIDs {
+		t, ok := a.Item(id).(*Tool)
+		if !ok || t.Time.Pruned != 0 {
+			continue
+		}
+		t.Time.Pruned, changed = e.Timestamp, true
+		if i < len(e.Paths) && e.Paths[i] != "" {
+			t.State.OutputPaths = append(
+				t.State.OutputPaths[:len(t.State.OutputPaths):len(t.State.OutputPaths)],
+				e.Paths[i],
+			)
+		}
+	}
+	return changed
+}

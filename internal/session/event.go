@@ -46,6 +46,7 @@ func (*Fact) Version() int { return 1 }
 type Private struct {
 	Epoch  *Epoch  `json:"epoch,omitzero"`
 	Answer *Answer `json:"answer,omitzero"`
+	Before *Epoch  `json:"before,omitzero"` // the epoch that a compaction ends, for its undoing
 }
 
 // Answer is how the provider ended a turn whose tool calls are not settled yet. It is stored with the turn's calls, so
@@ -63,6 +64,8 @@ type Epoch struct {
 	Baseline *string        `json:"baseline,omitzero"`
 	Snapshot jsontext.Value `json:"snapshot"`
 	Revision int64          `json:"revision"` // after the change; must be the stored revision plus 1
+	// Since is the seq up to which an earlier Baseline, which comes back, covers the context; nil is the event's.
+	Since *int64 `json:"since,omitzero"`
 }
 
 // Kind is the wire name of an event type, without version.
@@ -70,35 +73,39 @@ type Kind string
 
 // The event kinds: first those of OpenCode's V2 API, then cairn's own.
 const (
-	KindCreated           Kind = "session.created"
-	KindAgentSwitched     Kind = "session.next.agent.switched"
-	KindModelSwitched     Kind = "session.next.model.switched"
-	KindMoved             Kind = "session.next.moved"
-	KindPromptAdmitted    Kind = "session.next.prompt.admitted"
-	KindPrompted          Kind = "session.next.prompted"
-	KindContextUpdated    Kind = "session.next.context.updated"
-	KindSynthetic         Kind = "session.next.synthetic"
-	KindShellStarted      Kind = "session.next.shell.started"
-	KindShellEnded        Kind = "session.next.shell.ended"
-	KindStepStarted       Kind = "session.next.step.started"
-	KindStepEnded         Kind = "session.next.step.ended"
-	KindStepFailed        Kind = "session.next.step.failed"
-	KindTextStarted       Kind = "session.next.text.started"
-	KindTextEnded         Kind = "session.next.text.ended"
-	KindReasoningStarted  Kind = "session.next.reasoning.started"
-	KindReasoningEnded    Kind = "session.next.reasoning.ended"
-	KindToolInputStarted  Kind = "session.next.tool.input.started"
-	KindToolInputEnded    Kind = "session.next.tool.input.ended"
-	KindToolCalled        Kind = "session.next.tool.called"
-	KindToolProgress      Kind = "session.next.tool.progress"
-	KindToolSuccess       Kind = "session.next.tool.success"
-	KindToolFailed        Kind = "session.next.tool.failed"
-	KindRetried           Kind = "session.next.retried"
-	KindCompactionStarted Kind = "session.next.compaction.started"
-	KindCompactionEnded   Kind = "session.next.compaction.ended"
-	KindRevertStaged      Kind = "session.next.revert.staged"
-	KindRevertCleared     Kind = "session.next.revert.cleared"
-	KindRevertCommitted   Kind = "session.next.revert.committed"
+	KindCreated            Kind = "session.created"
+	KindAgentSwitched      Kind = "session.next.agent.switched"
+	KindModelSwitched      Kind = "session.next.model.switched"
+	KindMoved              Kind = "session.next.moved"
+	KindPromptAdmitted     Kind = "session.next.prompt.admitted"
+	KindPrompted           Kind = "session.next.prompted"
+	KindContextUpdated     Kind = "session.next.context.updated"
+	KindSynthetic          Kind = "session.next.synthetic"
+	KindShellStarted       Kind = "session.next.shell.started"
+	KindShellEnded         Kind = "session.next.shell.ended"
+	KindStepStarted        Kind = "session.next.step.started"
+	KindStepEnded          Kind = "session.next.step.ended"
+	KindStepFailed         Kind = "session.next.step.failed"
+	KindTextStarted        Kind = "session.next.text.started"
+	KindTextEnded          Kind = "session.next.text.ended"
+	KindReasoningStarted   Kind = "session.next.reasoning.started"
+	KindReasoningEnded     Kind = "session.next.reasoning.ended"
+	KindToolInputStarted   Kind = "session.next.tool.input.started"
+	KindToolInputEnded     Kind = "session.next.tool.input.ended"
+	KindToolCalled         Kind = "session.next.tool.called"
+	KindToolProgress       Kind = "session.next.tool.progress"
+	KindToolSuccess        Kind = "session.next.tool.success"
+	KindToolFailed         Kind = "session.next.tool.failed"
+	KindRetried            Kind = "session.next.retried"
+	KindCompactionStarted  Kind = "session.next.compaction.started"
+	KindCompactionEnded    Kind = "session.next.compaction.ended"
+	KindCompactionAdmitted Kind = "session.next.compaction.admitted"
+	KindCompactionFailed   Kind = "session.next.compaction.failed"
+	KindCompactionUndone   Kind = "session.next.compaction.undone"
+	KindOutputsPruned      Kind = "session.next.outputs.pruned"
+	KindRevertStaged       Kind = "session.next.revert.staged"
+	KindRevertCleared      Kind = "session.next.revert.cleared"
+	KindRevertCommitted    Kind = "session.next.revert.committed"
 
 	KindRenamed           Kind = "session.next.renamed"
 	KindArchived          Kind = "session.next.archived"
@@ -317,14 +324,6 @@ type (
 		Updated  int64 `json:"updated,omitzero"`
 	}
 )
-
-// Asked is the cost of a model request without a message: for a title, which the ledger includes and the session's
-// totals do not, or a failed attempt, which both include.
-type Asked struct {
-	Model  ModelRef `json:"model"`
-	Cost   USD      `json:"cost"`
-	Tokens Tokens   `json:"tokens"`
-}
 
 // PendingAsk is a durable request for a permission, or, with Questions, for answers. Agent is the agent whose turn made
 // the call (PM-11).

@@ -218,13 +218,23 @@ type CallProvider struct {
 	Metadata jsontext.Value `json:"metadata,omitzero"`
 }
 
-// Compaction and revert.
+// A compaction replaces the model-visible past by a summary; the log keeps everything. It is requested through the
+// inbox (CompactionAdmitted) or begins by itself when the next request would not fit the model's window. A model writes
+// the summary between CompactionStarted and CompactionEnded. A compaction that fails leaves the session as it was.
 type (
-	// CompactionStarted records that a summary is being made.
+	// CompactionAdmitted puts a request for a compaction into the inbox. Prompts that follow it wait for it.
+	CompactionAdmitted struct {
+		Fact
+		MessageID MessageID         `json:"messageID"`
+		Delivery  Delivery          `json:"delivery"`
+		Request   CompactionRequest `json:"request"`
+	}
+	// CompactionStarted records that a summary is being written. It takes the request out of the inbox.
 	CompactionStarted struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
 		Reason    string    `json:"reason"`
+		SummaryAs
 	}
 	// CompactionEnded replaces the model-visible past.
 	CompactionEnded struct {
@@ -233,7 +243,42 @@ type (
 		Reason    string    `json:"reason"`
 		Text      string    `json:"text"`
 		Recent    string    `json:"recent"`
+
+		Record  string `json:"record,omitzero"`
+		Kept    Kept   `json:"kept,omitzero"`
+		Before  int64  `json:"before,omitzero"`
+		After   int64  `json:"after,omitzero"`
+		Request *Asked `json:"asked,omitzero"`
+		// Continue reports that the work goes on; a synthetic message to the model follows in the same transaction.
+		Continue bool `json:"continue,omitzero"`
+		SummaryAs
 	}
+	// CompactionFailed records that a compaction left the session as it was. Its cost, if known, is charged.
+	CompactionFailed struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Reason    string    `json:"reason"`
+		Error     Failure   `json:"error"`
+		Request   *Asked    `json:"asked,omitzero"`
+		SummaryAs
+	}
+	// CompactionUndone makes the past visible again that the compaction replaced.
+	CompactionUndone struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		SummaryAs
+	}
+	// OutputsPruned hides the outputs of calls of a turn from the model. Paths[i] is a file that holds the output of
+	// PartIDs[i], "" without one.
+	OutputsPruned struct {
+		TurnFact
+		PartIDs []PartID `json:"partIDs"`
+		Paths   []string `json:"paths,omitzero"`
+	}
+)
+
+// Revert.
+type (
 	// RevertStaged marks the message after which the session would be cut.
 	RevertStaged struct {
 		Fact

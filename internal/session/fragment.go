@@ -26,6 +26,7 @@ const (
 	FragmentText      FragmentItem = "text"
 	FragmentReasoning FragmentItem = "reasoning"
 	FragmentToolInput FragmentItem = "tool.input"
+	FragmentSummary   FragmentItem = "compaction" // MessageID is that of the compaction
 )
 
 // Kind is the wire name of the live event, e.g. session.next.text.delta.
@@ -40,25 +41,39 @@ func (f Fragment) MarshalJSON() ([]byte, error) {
 	}{string(f.PartID), f.Kind(), f.Data()}, jsontext.AllowInvalidUTF8(true))
 }
 
-// FragmentData is the payload of a live event. Exactly one of TextID, ReasoningID and CallID is set; it may be empty.
+// FragmentData is the payload of a live event. Exactly one of TextID, ReasoningID and CallID is set; it may be empty. A
+// fragment of a summary has MessageID and Text instead of AssistantMessageID and Delta.
 type FragmentData struct {
 	Timestamp          int64     `json:"timestamp"`
 	SessionID          ID        `json:"sessionID"`
-	AssistantMessageID MessageID `json:"assistantMessageID"`
+	AssistantMessageID MessageID `json:"assistantMessageID,omitzero"`
+	MessageID          MessageID `json:"messageID,omitzero"`
 	TextID             *string   `json:"textID,omitzero"`
 	ReasoningID        *string   `json:"reasoningID,omitzero"`
 	CallID             *string   `json:"callID,omitzero"`
 	PartID             PartID    `json:"partID"`
 	Offset             int       `json:"offset"`
-	Delta              string    `json:"delta"`
+	Delta              string    `json:"delta,omitzero"`
+	Text               string    `json:"text,omitzero"`
+}
+
+// SetDelta sets the new text.
+func (d *FragmentData) SetDelta(text string) {
+	if d.MessageID != "" {
+		d.Text = text
+	} else {
+		d.Delta = text
+	}
 }
 
 // Data returns the payload.
 func (f Fragment) Data() FragmentData {
-	d := FragmentData{
-		Timestamp: f.Timestamp, SessionID: f.SessionID, AssistantMessageID: f.MessageID, PartID: f.PartID,
-		Offset: f.Offset, Delta: f.Delta,
+	d := FragmentData{Timestamp: f.Timestamp, SessionID: f.SessionID, PartID: f.PartID, Offset: f.Offset}
+	if f.Item == FragmentSummary {
+		d.MessageID, d.Text = f.MessageID, f.Delta
+		return d
 	}
+	d.AssistantMessageID, d.Delta = f.MessageID, f.Delta
 	switch f.Item {
 	case FragmentText:
 		d.TextID = &f.ItemID
@@ -80,6 +95,8 @@ func ParseFragment(kind Kind, raw []byte) (f Fragment, ok bool) {
 		item = FragmentReasoning
 	case "session.next.tool.input.delta":
 		item = FragmentToolInput
+	case "session.next.compaction.delta":
+		item = FragmentSummary
 	default:
 		return f, false
 	}
@@ -88,8 +105,8 @@ func ParseFragment(kind Kind, raw []byte) (f Fragment, ok bool) {
 		return f, false
 	}
 	f = Fragment{
-		SessionID: d.SessionID, MessageID: d.AssistantMessageID, PartID: d.PartID, Item: item,
-		Offset: d.Offset, Delta: d.Delta, Timestamp: d.Timestamp,
+		SessionID: d.SessionID, MessageID: d.AssistantMessageID + d.MessageID, PartID: d.PartID, Item: item,
+		Offset: d.Offset, Delta: d.Delta + d.Text, Timestamp: d.Timestamp,
 	}
 	for _, name := range []*string{d.TextID, d.ReasoningID, d.CallID} {
 		if name != nil {

@@ -104,7 +104,8 @@ const (
 	Queue Delivery = "queue" // when the session would otherwise become idle
 )
 
-// Input is an admitted prompt: durable, in the inbox, and invisible to the model until it is promoted.
+// Input is an admitted prompt, or a request for a compaction: durable, in the inbox, and invisible to the model until
+// it is promoted.
 type Input struct {
 	AdmittedSeq int64     `json:"admittedSeq"`
 	ID          MessageID `json:"id"`
@@ -119,6 +120,14 @@ type Input struct {
 	Hold  bool      `json:"hold,omitzero"`
 
 	Recovery Recovery `json:"recovery,omitzero"`
+
+	Compaction *CompactionRequest `json:"compaction,omitzero"` // nil for a prompt; otherwise Prompt is empty
+}
+
+// CompactionRequest is what a request for a compaction says.
+type CompactionRequest struct {
+	Instructions string    `json:"instructions,omitzero"` // for the summary, in the user's words
+	Model        *ModelRef `json:"model,omitzero"`        // that writes the summary; nil selects the configured one
 }
 
 // Recovery selects what happens to the work on a prompt after its process ended before the work did.

@@ -30,6 +30,10 @@ var events = [...]func() EventData{
 	newEvent[Retried],
 	newEvent[CompactionStarted],
 	newEvent[CompactionEnded],
+	newEvent[CompactionAdmitted],
+	newEvent[CompactionFailed],
+	newEvent[CompactionUndone],
+	newEvent[OutputsPruned],
 	newEvent[RevertStaged],
 	newEvent[RevertCleared],
 	newEvent[RevertCommitted],
@@ -172,6 +176,18 @@ func (*CompactionStarted) Kind() Kind { return KindCompactionStarted }
 
 // Kind returns KindCompactionEnded.
 func (*CompactionEnded) Kind() Kind { return KindCompactionEnded }
+
+// Kind returns KindCompactionAdmitted.
+func (*CompactionAdmitted) Kind() Kind { return KindCompactionAdmitted }
+
+// Kind returns KindCompactionFailed.
+func (*CompactionFailed) Kind() Kind { return KindCompactionFailed }
+
+// Kind returns KindCompactionUndone.
+func (*CompactionUndone) Kind() Kind { return KindCompactionUndone }
+
+// Kind returns KindOutputsPruned.
+func (*OutputsPruned) Kind() Kind { return KindOutputsPruned }
 
 // Kind returns KindRevertStaged.
 func (*RevertStaged) Kind() Kind { return KindRevertStaged }

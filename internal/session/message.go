@@ -107,12 +107,56 @@ type ModelSwitch struct {
 	Model ModelRef `json:"model"`
 }
 
+// The reasons of a compaction.
+const (
+	CompactionAuto   = "auto"   // the next request would not fit, or did not
+	CompactionManual = "manual" // it was requested
+)
+
+// Asked is the cost of a model request without a message: for a title, which the ledger includes and the session's
+// totals do not, or a failed attempt, which both include.
+type Asked struct {
+	Model  ModelRef `json:"model"`
+	Cost   USD      `json:"cost"`
+	Tokens Tokens   `json:"tokens"`
+}
+
+// SummaryAs holds what V1 shows of a compaction: a prompt that asks for a summary, and an answer, the summary. The id
+// of the compaction is that of the answer.
+type SummaryAs struct {
+	RequestID MessageID `json:"requestID,omitzero"` // of the prompt; also of the inbox entry, if there was one
+	AskID     PartID    `json:"askID,omitzero"`     // of the prompt's only part
+	StartID   PartID    `json:"startID,omitzero"`   // of the answer's beginning
+	TextID    PartID    `json:"textID,omitzero"`    // of its text
+	EndID     PartID    `json:"endID,omitzero"`     // of its end
+	Agent     string    `json:"agent,omitzero"`     // of the conversation
+	Model     *ModelRef `json:"model,omitzero"`     // of the conversation
+	Writer    *ModelRef `json:"writer,omitzero"`    // the model that writes the summary
+	Overflow  bool      `json:"overflow,omitzero"`  // the provider rejected the request as too large
+	Started   int64     `json:"started,omitzero"`   // milliseconds
+}
+
+// Kept is the part of the past that stays visible beside the summary.
+type Kept struct {
+	Seq       int64     `json:"seq,omitzero"`       // messages from this one on, 0 without them
+	MessageID MessageID `json:"messageID,omitzero"` // the first of them
+	PromptID  MessageID `json:"promptID,omitzero"`  // the prompt that the work is on, if it is older than these
+	Turns     int64     `json:"turns,omitzero"`     // number of hidden turns since that prompt
+}
+
 // Compaction replaces the model-visible past by a summary.
 type Compaction struct {
 	Head
-	Reason  string `json:"reason"` // "auto" or "manual"
+	Reason  string `json:"reason"` // CompactionAuto or CompactionManual
 	Summary string `json:"summary"`
-	Recent  string `json:"recent"`
+	Recent  string `json:"recent"` // older clients keep recent messages here as text; "" if Kept names them
+
+	Record  string `json:"record,omitzero"` // facts of the session that cairn adds to the summary
+	Kept    Kept   `json:"kept,omitzero"`
+	Before  int64  `json:"before,omitzero"` // tokens of the next request without the compaction, estimated
+	After   int64  `json:"after,omitzero"`  // and with it
+	Request *Asked `json:"asked,omitzero"`  // the cost of the summary
+	SummaryAs
 }
 
 // Assistant is one provider turn: the model's output and its tool calls with their results.
@@ -185,6 +229,7 @@ const (
 	ReasonModel         Reason = "model"       // the model is unknown or has no API key
 	ReasonUnavailable   Reason = "unavailable" // the location is unusable: invalid configuration, missing directory
 	ReasonContext       Reason = "context"     // the system context cannot be read; the prompt stays pending
+	ReasonSummary       Reason = "summary"     // the summary of a compaction is unusable
 	ReasonStore         Reason = "store"       // the data cannot be read or written
 	ReasonFormat        Reason = "format"      // the model did not produce the required structured output
 	ReasonInternal      Reason = "internal"    // a bug of cairn, which is logged

@@ -147,7 +147,7 @@ func MarkAfter(d EventData, turn *Assistant) Mark {
 			return MarkKept
 		}
 		return MarkSet
-	case *Prompted, *StepStarted, *ShellStarted, *JobStarted:
+	case *Prompted, *StepStarted, *ShellStarted, *JobStarted, *CompactionAdmitted, *CompactionStarted:
 		return MarkSet
 	case *StepEnded:
 		if turn == nil {
@@ -158,7 +158,7 @@ func MarkAfter(d EventData, turn *Assistant) Mark {
 		return markFor(e.Error.Reason.Next())
 	case *Interrupted:
 		return markFor(e.Error.Reason.Next())
-	case *InputWithdrawn, *JobEnded, *ShellEnded:
+	case *InputWithdrawn, *JobEnded, *ShellEnded, *CompactionEnded, *CompactionFailed:
 		return MarkUnlessTurn
 	default:
 		return MarkKept

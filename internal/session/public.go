@@ -6,15 +6,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// IsPublic reports whether the kind is part of the V2 API: OpenCode's kinds, and the changes of the inbox, which only
-// cairn has. Streams send only these kinds unless all are requested.
+// IsPublic reports whether the kind is part of the V2 API: OpenCode's kinds, and the changes of the inbox and the
+// further events of compactions, which only cairn has. Streams send only these kinds unless all are requested.
 func (k Kind) IsPublic() bool {
 	switch k {
 	case KindAgentSwitched, KindModelSwitched, KindMoved, KindPromptAdmitted, KindPrompted, KindContextUpdated,
 		KindSynthetic, KindShellStarted, KindShellEnded, KindStepStarted, KindStepEnded, KindStepFailed,
 		KindTextStarted, KindTextEnded, KindReasoningStarted, KindReasoningEnded, KindToolInputStarted,
 		KindToolInputEnded, KindToolCalled, KindToolProgress, KindToolSuccess, KindToolFailed, KindRetried,
-		KindCompactionStarted, KindCompactionEnded, KindRevertStaged, KindRevertCleared, KindRevertCommitted,
+		KindCompactionStarted, KindCompactionEnded, KindCompactionAdmitted, KindCompactionFailed, KindCompactionUndone,
+		KindRevertStaged, KindRevertCleared, KindRevertCommitted,
 		KindInputWithdrawn, KindInputEdited, KindInputRedirected, KindInputReordered:
 		return true
 	default:

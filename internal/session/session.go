@@ -46,7 +46,10 @@ type Session struct {
 	Changes  *Changes       `json:"changes,omitzero"`  // to files; set once a turn has begun
 
 	Excluded []Exclusion `json:"excluded,omitempty"` // the newest of each kind and digest
-	Edits    int         `json:"edits,omitzero"`     // number of edits of messages
+	Edits    int         `json:"edits,omitzero"`     // number of changes to what the model sees of earlier messages
+
+	Compacting *CompactionStarted `json:"compacting,omitzero"` // the compaction under way
+	Stalled    int                `json:"stalled,omitzero"`    // compactions in a row that achieved nothing
 
 	Import *Import `json:"import,omitzero"` // nil unless imported
 

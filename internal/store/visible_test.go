@@ -16,11 +16,12 @@ func TestShown(t *testing.T) {
 		system      int64 // the first system message
 		unshownUser int64 // the newest user message that is not
 	}{
-		{"everything", VisibleRange{-1, -1}, 1, 0, -1},
-		{"a baseline", VisibleRange{-1, 5}, 1, 6, -1},
-		{"a compaction and its baseline", VisibleRange{20, 20}, 21, 22, 19},
-		{"a compaction whose baseline is blocked", VisibleRange{20, 5}, 21, 6, 19},
-		{"a compaction without epoch", VisibleRange{20, -1}, 21, 20, 19},
+		{"everything", EverythingVisible, 1, 0, -1},
+		{"a baseline", VisibleRange{Compaction: -1, Keep: -1, Baseline: 5}, 1, 6, -1},
+		{"a compaction and its baseline", VisibleRange{Compaction: 20, Keep: 20, Baseline: 20}, 21, 22, 19},
+		{"a compaction whose baseline is blocked", VisibleRange{Compaction: 20, Keep: 20, Baseline: 5}, 21, 6, 19},
+		{"a compaction that keeps a tail", VisibleRange{Compaction: 20, Keep: 15, Baseline: 20}, 15, 22, 13},
+		{"a compaction without epoch", VisibleRange{Compaction: 20, Keep: 20, Baseline: -1}, 21, 20, 19},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			user, system, unshown := int64(-1), int64(-1), int64(-1)

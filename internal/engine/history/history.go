@@ -27,13 +27,14 @@ import (
 type History struct {
 	messages []session.Message
 	shown    store.VisibleRange // as of the last Restart
+	lead     int                // 1 if messages[0] is a prompt from before the others, else 0
 	stable   int                // messages[:stable] change by edits only
 	edits    int                // the session's edit count as of the last Restart
 }
 
 // New returns an empty history.
 func New() *History {
-	return &History{shown: store.VisibleRange{Compaction: -1, Baseline: -1}}
+	return &History{shown: store.EverythingVisible}
 }
 
 // IsStale reports whether the messages must be read anew: the newest compaction (its seq, -1 without one) or the
@@ -42,14 +43,15 @@ func (h *History) IsStale(compaction int64, edits int) bool {
 	return compaction != h.shown.Compaction || edits != h.edits
 }
 
-// Restart drops all messages; ExtendMessages then adds those that shown includes.
-func (h *History) Restart(shown store.VisibleRange, edits int) {
-	h.messages, h.stable, h.edits, h.shown = nil, 0, edits, shown
+// Restart drops all messages but lead, a prompt before shown.After() that the newest compaction keeps; ExtendMessages
+// then adds those that shown includes.
+func (h *History) Restart(shown store.VisibleRange, edits int, lead ...session.Message) {
+	h.messages, h.stable, h.lead, h.edits, h.shown = lead, len(lead), len(lead), edits, shown
 }
 
 // AfterSeq returns the seq after which ExtendMessages expects the messages: everything up to it is final.
 func (h *History) AfterSeq() int64 {
-	if h.stable > 0 {
+	if h.stable > h.lead {
 		return h.messages[h.stable-1].Meta().Seq
 	}
 	return h.shown.After()
@@ -83,7 +85,8 @@ func (h *History) advanceStable() {
 	}
 }
 
-// Messages returns the messages, oldest first. The caller must not change them.
+// Messages returns the messages, oldest first: also a compaction comes after what it keeps. The caller must not change
+// them.
 func (h *History) Messages() []session.Message { return h.messages }
 
 // HasMessage reports whether the history holds the message.
@@ -117,24 +120,31 @@ func (h *History) OpenShells() []*session.Shell {
 }
 
 // VisibleMessages returns the messages that a model is shown next to a baseline that covers everything up to
-// baselineSeq. The slice is the caller's.
+// baselineSeq, in the order in which it is shown them: the compaction before what it keeps. The slice is the caller's.
 func (h *History) VisibleMessages(baselineSeq int64) []session.Message {
-	shown := store.VisibleRange{Compaction: h.shown.Compaction, Baseline: baselineSeq}
+	shown := h.shown
+	shown.Baseline = baselineSeq
 	ms := make([]session.Message, 0, len(h.messages))
 	for _, m := range h.messages {
-		if shown.Contains(m.Meta().Type, m.Meta().Seq) {
+		switch {
+		case !shown.Contains(m.Meta().Type, m.Meta().Seq):
+		case m.Meta().Type == session.TypeCompaction:
+			ms = slices.Insert(ms, 0, m)
+		default:
 			ms = append(ms, m)
 		}
 	}
 	return ms
 }
 
-// CountTurns returns the number of turns since the newest prompt.
+// CountTurns returns the number of turns since the newest prompt, hidden ones included.
 func (h *History) CountTurns() (n int64) {
 	for _, m := range slices.Backward(h.messages) {
-		switch m.(type) {
+		switch m := m.(type) {
 		case *session.User:
 			return n
+		case *session.Compaction:
+			n += m.Kept.Turns
 		case *session.Assistant:
 			n++
 		}

@@ -79,7 +79,8 @@ func newFragmentFrames(ids *session.IDs, f *session.Fragment) ([]eventFrame, err
 	d := f.Data()
 	frames := make([]eventFrame, 0, 1)
 	for rest := f.Delta; rest != ""; {
-		d.Delta = cutText(rest, maxDelta)
+		delta := cutText(rest, maxDelta)
+		d.SetDelta(delta)
 		raw, err := httpio.Encode(d)
 		if err != nil {
 			return nil, err
@@ -88,8 +89,8 @@ func newFragmentFrames(ids *session.IDs, f *session.Fragment) ([]eventFrame, err
 			frames,
 			eventFrame{id: ids.New(session.PrefixEvent), kind: f.Kind(), data: raw, ephemeral: true},
 		)
-		d.Offset += len(d.Delta)
-		rest = rest[len(d.Delta):]
+		d.Offset += len(delta)
+		rest = rest[len(delta):]
 	}
 	return frames, nil
 }

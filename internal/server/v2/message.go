@@ -176,20 +176,5 @@ func readContext(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
 	if _, err := store.FindSession(rd, id); err != nil {
 		return nil, err
 	}
-	shown := store.VisibleRange{Compaction: -1, Baseline: -1}
-	if c, ok, err := store.NewestMessage(rd, id, session.TypeCompaction); err != nil {
-		return nil, err
-	} else if ok {
-		shown.Compaction = c.Meta().Seq
-	}
-	if e, ok, err := rd.Epoch(id); err != nil {
-		return nil, err
-	} else if ok {
-		shown.Baseline = e.BaselineSeq
-	}
-	ms, err := store.ReadRawMessages(rd, id, store.MessageQuery{After: shown.After()})
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(ms, func(m store.RawMessage) bool { return !shown.Contains(m.Type, m.Seq) }), nil
+	return store.ReadVisible(rd, id)
 }
