@@ -40,7 +40,7 @@ var floors = []struct {
 	{
 		3,
 		loopKind,
-		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/slot engine/title",
+		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/slot engine/title engine/sessioncache",
 	},
 	{
 		4,
@@ -144,6 +144,9 @@ var sameFloor = []edge{
 	{"engine", "engine/retry", "a failed turn is retried within limits"},
 	{"engine", "engine/slot", "sessions and calls run within limits"},
 	{"engine", "engine/title", "a session is named beside its first turn"},
+	{"engine", "engine/sessioncache", "a turn reads new messages only"},
+	{"engine/sessioncache", "engine/ask", "the grants of a budget last for a process"},
+	{"engine/sessioncache", "engine/history", "the histories of sessions are kept between turns"},
 	{"engine/title", "engine/retry", "generating a title is retried as a turn is"},
 	{"engine/title", "engine/cause", "generating a title stops for the causes of other work"},
 	{"engine/title", "engine/command", "which titles are automatic is known once"},

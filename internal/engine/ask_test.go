@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -116,20 +115,6 @@ func TestIsAwaitingReplies(t *testing.T) {
 		w.close(t)
 		prove(t, w)
 	})
-}
-
-// An entry that was deleted and read again counts once, and as the newest one.
-func TestForgottenHistory(t *testing.T) {
-	var c historyCache
-	c.Get("ses_a")
-	c.Delete("ses_a")
-	a := c.Get("ses_a")
-	for i := range maxCachedSessions - 1 {
-		c.Get(session.ID(fmt.Sprint("ses_", i)))
-	}
-	if len(c.m) != maxCachedSessions || len(c.order) != maxCachedSessions || c.m["ses_a"] != a {
-		t.Errorf("the cache has %d entries and an order of %d", len(c.m), len(c.order))
-	}
 }
 
 // jostled is a store in which another writer changes the epoch first, once.

@@ -45,7 +45,7 @@ func (d *drain) run(ctx context.Context, f force) error {
 	if next == session.Queue && f == restarted {
 		next = "" // work that has begun comes before queued prompts
 	}
-	left := f == restarted || session.NextOf(v.history.Messages()).NeedsTurn()
+	left := f == restarted || v.history.NeedsTurn()
 	for f != unforced || next != "" {
 		if next, err = d.takeTurns(ctx, next, left); err != nil {
 			return d.exit(ctx, err)
@@ -97,7 +97,7 @@ func (d *drain) exit(ctx context.Context, err error) error {
 		return rerr
 	}
 	h, pending, readErr := d.readUnfinished(clean)
-	if readErr != nil || !session.ResumesByItself(h.Messages(), pending) {
+	if readErr != nil || !session.ResumesByItself(h.ListWork(), pending) {
 		return cmp.Or(readErr, err)
 	}
 	e := ending{state: halted, failure: session.Fail(session.ReasonAborted, "the user interrupted the session"), err: err}

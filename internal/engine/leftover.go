@@ -57,7 +57,7 @@ func (e *Engine) readLeftover(r store.Reader, id session.ID) (l Leftover, err er
 		return l, err
 	}
 	l = Leftover{SessionID: id, Directory: s.Location.Directory, Recovery: session.RecoveryResume}
-	h, err := e.histories.readHistory(r, s)
+	h, err := e.histories.ReadHistory(r, s)
 	if err != nil {
 		return l, err
 	}
@@ -65,13 +65,9 @@ func (e *Engine) readLeftover(r store.Reader, id session.ID) (l Leftover, err er
 	if err != nil {
 		return l, err
 	}
-	if session.NextOf(h.Messages()).NeedsTurn() {
-		m, ok, err := store.NewestMessage(r, id, session.TypeUser)
-		if err != nil {
-			return l, err
-		}
-		if ok {
-			in, ok, err := store.FindInput(r, m.Meta().ID)
+	if h.NeedsTurn() {
+		if prompt := h.NewestPrompt(); prompt != nil {
+			in, ok, err := store.FindInput(r, prompt.ID)
 			if err != nil {
 				return l, err
 			}

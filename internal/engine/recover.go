@@ -39,7 +39,7 @@ func (d *drain) recover(ctx context.Context, f force, v *startView) (force, erro
 			return unforced, err
 		}
 	}
-	if !session.NextOf(h.Messages()).NeedsTurn() {
+	if !h.NeedsTurn() {
 		return unforced, nil
 	}
 	if again, err := d.recordResumption(ctx, h, len(open) > 0); !again || err != nil {
@@ -179,28 +179,12 @@ func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, 
 	return t.recorder.AbandonTurn(ctx, a, d.cutFailure(), nil, replies...)
 }
 
-// progressSeq returns the seq after which nothing was achieved yet: of the newest prompt, or of the newest turn that
-// ended well.
-func progressSeq(ms []session.Message) int64 {
-	for i := len(ms) - 1; i >= 0; i-- {
-		switch m := ms[i].(type) {
-		case *session.User:
-			return m.Seq
-		case *session.Assistant:
-			if !m.Open() && m.Error == nil {
-				return m.Seq
-			}
-		}
-	}
-	return -1
-}
-
 // recordResumption counts the resumptions since the newest progress and records another one. After a bounded number it
 // gives up and reports false, so that an input which kills the process cannot do so forever. Giving up is an answer:
 // the prompts that wait behind that input are worked on.
 func (d *drain) recordResumption(ctx context.Context, h *history.History, cutOff bool) (bool, error) {
 	var times int
-	since := progressSeq(h.Messages())
+	since := max(h.PromptSeq(), h.AnswerSeq())
 	err := d.engine.journal.Store.View(ctx, func(r store.Reader) error {
 		rows, err := r.Events(d.id, since, 1000, session.KindRetried)
 		for _, row := range rows {
@@ -252,22 +236,12 @@ func (d *drain) restoreWork(ctx context.Context) error {
 		if s, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
-		h, err := d.engine.histories.readHistory(r, s)
+		h, err := d.engine.histories.ReadHistory(r, s)
 		if err != nil {
 			return err
 		}
-		input, answer := int64(-1), int64(-1)
-		for _, m := range h.Messages() {
-			switch m := m.(type) {
-			case *session.User:
-				input = m.Seq
-			case *session.Assistant:
-				if m.Error == nil {
-					answer = m.Seq
-				}
-			}
-		}
-		rows, err := r.Events(d.id, min(input, answer), 0, session.KindStepEnded, session.KindStepFailed,
+		input := h.PromptSeq()
+		rows, err := r.Events(d.id, min(input, h.AnswerSeq()), 0, session.KindStepEnded, session.KindStepFailed,
 			session.KindRetried, session.KindModelSwitched, session.KindPrompted, session.KindInterrupted)
 		if err != nil {
 			return err

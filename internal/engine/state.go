@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
 	"github.com/cairn-dev/cairn/internal/engine/slot"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -41,7 +42,7 @@ type Engine struct {
 	titles       *title.Generator
 	statuses     statusBoard
 	retryWaits   retry.Waits
-	histories    historyCache
+	histories    sessioncache.Histories
 
 	closed atomic.Bool // no new work is accepted
 }
@@ -82,7 +83,7 @@ type turnInput struct {
 	model    *location.Model
 	epoch    *store.Epoch
 	history  *history.History
-	cached   *cachedSession
+	cached   *sessioncache.Entry
 	prompt   session.MessageID     // the newest one: what the turn answers
 	policy   ask.Policy            // of the newest prompt
 	lastStep bool                  // the last of the agent's steps: text only
@@ -190,7 +191,7 @@ func (d *drain) recorderConfig(in *turnInput, sent sentRequest) record.Config {
 // keepPrefix keeps the prefix of a request whose turn has begun, and warns if the prefix changed without a known cause:
 // the provider then charges for the whole conversation again.
 func (d *drain) keepPrefix(in *turnInput, m session.MessageID, sent sentRequest) {
-	in.cached.sent = history.SentPrefix{Turn: m, Prefix: sent.prefix}
+	in.cached.Sent = history.SentPrefix{Turn: m, Prefix: sent.prefix}
 	if changed := sent.record.UnexpectedChange(); changed != "" {
 		d.engine.logger.Warn("the prefix of a request changed without a known cause, so the provider's cache does not apply",
 			"session", d.id, "turn", m, "changed", changed)

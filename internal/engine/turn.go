@@ -134,7 +134,7 @@ func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err 
 	}
 	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in}
 	err = d.engine.Asks.CheckBudget(ctx, t.newAsker(nil), ask.BudgetCheck{
-		Budget: b, Grants: &in.cached.grants, Parent: in.session.ParentID,
+		Budget: b, Grants: &in.cached.Grants, Parent: in.session.ParentID,
 		Usage: ask.BudgetUsage{
 			Turns: in.history.CountTurns(), Cost: in.session.Cost, Tokens: in.session.Tokens.Sum(),
 			Wall: d.engine.journal.Now().Sub(d.started), Unpriced: unpricedModel(in),
@@ -167,7 +167,7 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 	d.retries = d.retries.ForModel(in.model.Ref)
 	req := history.BuildRequest(ri)
 	sent := sentRequest{prefix: llm.PrefixOf(req)}
-	sent.record = ri.ComparePrefix(sent.prefix, in.cached.sent)
+	sent.record = ri.ComparePrefix(sent.prefix, in.cached.Sent)
 	t := d.newTurn(in, sent)
 	if err := fault.Point(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err

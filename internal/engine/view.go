@@ -33,7 +33,7 @@ func (d *drain) readStart(ctx context.Context, f force) (*startView, error) {
 			return err
 		}
 		v.orphanedJobs = d.engine.Jobs.HasOrphans(s.Jobs)
-		v.history, err = d.engine.histories.readHistory(r, s)
+		v.history, err = d.engine.histories.ReadHistory(r, s)
 		return err
 	})
 	return v, err
@@ -55,8 +55,8 @@ type boundaryView struct {
 	epoch       *store.Epoch     // nil before the first one
 	pending     []*session.Input // that a promotion would promote now
 	history     *history.History
-	prompt      session.MessageID // the newest one, also if a compaction hides it from the model
-	policy      session.AskPolicy // of the newest prompt in the history
+	prompt      session.MessageID // the newest one
+	policy      session.AskPolicy // of the newest prompt
 	firstPrompt *session.User     // of a session without a name, for its title; the pending one if none is promoted
 }
 
@@ -104,18 +104,13 @@ func (d *drain) fillBoundary(r store.Reader, v *boundaryView, promotion session.
 	return err
 }
 
-// readPrompts reads the history, the newest prompt, and the ask policy of that prompt if it is in the history.
+// readPrompts reads the history, the newest prompt, and the ask policy of that prompt.
 func (d *drain) readPrompts(r store.Reader, v *boundaryView) (err error) {
-	if v.history, err = d.engine.histories.readHistory(r, v.session); err != nil {
+	if v.history, err = d.engine.histories.ReadHistory(r, v.session); err != nil {
 		return err
 	}
-	m, ok, err := store.NewestMessage(r, d.id, session.TypeUser)
-	if err != nil || !ok {
-		return err
-	}
-	v.prompt = m.Meta().ID
-	if !v.history.HasMessage(v.prompt) {
-		return nil
+	if prompt := v.history.NewestPrompt(); prompt != nil {
+		v.prompt = prompt.ID
 	}
 	in, ok, err := store.FindInput(r, v.prompt)
 	if ok {
@@ -189,7 +184,7 @@ func (d *drain) readHistory(ctx context.Context) (h *history.History, err error)
 	err = d.viewSession(ctx, func(r store.Reader) error {
 		s, err := store.FindSession(r, d.id)
 		if err == nil {
-			h, err = d.engine.histories.readHistory(r, s)
+			h, err = d.engine.histories.ReadHistory(r, s)
 		}
 		return err
 	})
@@ -201,7 +196,7 @@ func (d *drain) readUnfinished(ctx context.Context) (h *history.History, pending
 	err = d.viewSession(ctx, func(r store.Reader) error {
 		s, err := store.FindSession(r, d.id)
 		if err == nil {
-			h, err = d.engine.histories.readHistory(r, s)
+			h, err = d.engine.histories.ReadHistory(r, s)
 		}
 		if err == nil {
 			pending, err = store.PendingInputs(r, d.id, "", 0)

@@ -63,7 +63,7 @@ func (in *Input) RejectedContent(e *llm.Error) *session.Exclusion {
 	text := strings.ToLower(e.Message + "\n" + e.Body)
 	text = strings.ReplaceAll(text, "either text or image_url", "no document") // OpenAI names what it accepts
 	visible := in.History.VisibleMessages(in.BaselineSeq)
-	sent := Lower(visible, in.Model, in.Session.Excluded...)
+	sent := in.lowerMessages()
 	for _, c := range complaints {
 		named := e.RejectedMedia == nil || contentKind(*e.RejectedMedia) == c.kind
 		if !named || !containsAny(text, c.names) || !containsAny(text, c.faults) || !HasContent(sent, c.kind) {

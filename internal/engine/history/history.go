@@ -20,16 +20,24 @@ import (
 // History holds the messages that the model of a session may be shown: those since the newest compaction, in order.
 // Its caller reads the rows and keeps it up to date:
 //
-//	if h.IsStale(compaction, edits) { h.Restart(shown, edits) }
+//	if h.IsStale(compaction, edits) { h.Restart(shown, edits, hidden) }
 //	h.ExtendMessages(messages of the session after h.AfterSeq())
 //
 // It is not safe for concurrent use.
 type History struct {
 	messages []session.Message
 	shown    store.VisibleRange // as of the last Restart
+	hidden   Hidden             // as of the last Restart
 	lead     int                // 1 if messages[0] is a prompt from before the others, else 0
 	stable   int                // messages[:stable] change by edits only
 	edits    int                // the session's edit count as of the last Restart
+}
+
+// Hidden is what counts of the messages before the first one that a compaction keeps, or before the compaction. The
+// settings of a prompt apply until the next prompt, also if the prompt is hidden from the model.
+type Hidden struct {
+	Prompt *session.User   // the newest prompt, nil without one; the compaction may keep it
+	Newest session.Message // the newest one that decides what the session does next, nil without one
 }
 
 // New returns an empty history.
@@ -43,10 +51,13 @@ func (h *History) IsStale(compaction int64, edits int) bool {
 	return compaction != h.shown.Compaction || edits != h.edits
 }
 
-// Restart drops all messages but lead, a prompt before shown.After() that the newest compaction keeps; ExtendMessages
-// then adds those that shown includes.
-func (h *History) Restart(shown store.VisibleRange, edits int, lead ...session.Message) {
-	h.messages, h.stable, h.lead, h.edits, h.shown = lead, len(lead), len(lead), edits, shown
+// Restart drops all messages but the prompt before shown.After() that the newest compaction keeps; ExtendMessages then
+// adds those that shown includes. hidden is what the compaction hides.
+func (h *History) Restart(shown store.VisibleRange, edits int, hidden Hidden) {
+	*h = History{shown: shown, edits: edits, hidden: hidden}
+	if p := hidden.Prompt; p != nil && p.Seq == shown.Prompt && p.Seq <= shown.After() {
+		h.messages, h.stable, h.lead = []session.Message{p}, 1, 1
+	}
 }
 
 // AfterSeq returns the seq after which ExtendMessages expects the messages: everything up to it is final.
@@ -88,11 +99,6 @@ func (h *History) advanceStable() {
 // Messages returns the messages, oldest first: also a compaction comes after what it keeps. The caller must not change
 // them.
 func (h *History) Messages() []session.Message { return h.messages }
-
-// HasMessage reports whether the history holds the message.
-func (h *History) HasMessage(id session.MessageID) bool {
-	return slices.ContainsFunc(h.messages, func(m session.Message) bool { return m.Meta().ID == id })
-}
 
 // NewestCompaction returns the seq of the newest compaction, -1 without one.
 func (h *History) NewestCompaction() int64 { return h.shown.Compaction }
@@ -137,6 +143,33 @@ func (h *History) VisibleMessages(baselineSeq int64) []session.Message {
 	return ms
 }
 
+// NewestPrompt returns the newest prompt, nil without one.
+func (h *History) NewestPrompt() *session.User {
+	for _, m := range slices.Backward(h.messages) {
+		if u, ok := m.(*session.User); ok {
+			return u
+		}
+	}
+	return h.hidden.Prompt
+}
+
+// ListWork returns the newest hidden message that decides what the session does next, and the messages after it.
+func (h *History) ListWork() []session.Message {
+	if h.hidden.Newest == nil {
+		return h.messages
+	}
+	work := []session.Message{h.hidden.Newest}
+	for _, m := range h.messages {
+		if m.Meta().Seq >= h.shown.Keep {
+			work = append(work, m)
+		}
+	}
+	return work
+}
+
+// NeedsTurn reports whether another turn follows without further input.
+func (h *History) NeedsTurn() bool { return session.NextOf(h.ListWork()).NeedsTurn() }
+
 // CountTurns returns the number of turns since the newest prompt, hidden ones included.
 func (h *History) CountTurns() (n int64) {
 	for _, m := range slices.Backward(h.messages) {
@@ -152,12 +185,28 @@ func (h *History) CountTurns() (n int64) {
 	return n
 }
 
+// AnswerSeq returns the seq of the newest turn that ended well, -1 if none is known.
+func (h *History) AnswerSeq() int64 {
+	for _, m := range slices.Backward(h.ListWork()) {
+		if a, ok := m.(*session.Assistant); ok && !a.Open() && a.Error == nil {
+			return a.Seq
+		}
+	}
+	return -1
+}
+
+// PromptSeq returns the seq of the newest prompt, -1 without one.
+func (h *History) PromptSeq() int64 {
+	if u := h.NewestPrompt(); u != nil {
+		return u.Seq
+	}
+	return -1
+}
+
 // promptSystem returns the system text of the newest prompt, "" if it has none.
 func (h *History) promptSystem() string {
-	for _, m := range slices.Backward(h.messages) {
-		if u, ok := m.(*session.User); ok {
-			return u.System
-		}
+	if u := h.NewestPrompt(); u != nil {
+		return u.System
 	}
 	return ""
 }
@@ -169,15 +218,10 @@ func (h *History) promptSystemOf(prompt session.MessageID) string {
 			return u.System
 		}
 	}
+	if u := h.hidden.Prompt; u != nil && u.ID == prompt {
+		return u.System
+	}
 	return ""
-}
-
-// hasPromptSince reports whether a prompt was promoted after seq.
-func (h *History) hasPromptSince(seq int64) bool {
-	return slices.ContainsFunc(h.messages, func(m session.Message) bool {
-		u, ok := m.(*session.User)
-		return ok && u.Seq > seq
-	})
 }
 
 // lastRequested returns the newest turn that recorded the prefix of its request, nil if no turn since the newest

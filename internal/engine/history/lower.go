@@ -18,12 +18,7 @@ import (
 // are unique, and opaque provider data goes only to the model that produced it (LO-1 to LO-8). A note takes the place
 // of excluded files.
 func Lower(ms []session.Message, m *location.Model, excluded ...session.Exclusion) []llm.Message {
-	l := lowering{model: m, excluded: excluded, used: map[string]int{}}
-	for _, msg := range ms {
-		l.seq = msg.Meta().Seq
-		l.addMessage(msg)
-	}
-	return l.out
+	return newLowering(m, excluded).lowerAll(ms)
 }
 
 // lowering is the state of one Lower.
@@ -34,6 +29,18 @@ type lowering struct {
 	format   *session.Format // of the newest prompt
 	out      []llm.Message
 	used     map[string]int // call ids, with how often each was requested
+}
+
+func newLowering(m *location.Model, excluded []session.Exclusion) *lowering {
+	return &lowering{model: m, excluded: excluded, used: map[string]int{}}
+}
+
+func (l *lowering) lowerAll(ms []session.Message) []llm.Message {
+	for _, m := range ms {
+		l.seq = m.Meta().Seq
+		l.addMessage(m)
+	}
+	return l.out
 }
 
 // isExcluded reports whether content of the kind with the data is excluded in the current message.

@@ -73,7 +73,7 @@ func (in *Input) prefixCause(before *session.Assistant, mode session.PrefixMode)
 		return session.CauseEdit
 	case in.History.promptSystemOf(before.ParentID) != in.History.promptSystem():
 		return session.CauseContext
-	case before.Prefix.Mode != mode, in.Output != nil && in.History.hasPromptSince(before.Seq):
+	case before.Prefix.Mode != mode, in.Output != nil && in.History.PromptSeq() > before.Seq:
 		return session.CauseMode
 	default:
 		return ""

@@ -41,7 +41,7 @@ func OfferTools(r *tool.Registry, m *location.Model, rights []permission.Layer) 
 func BuildRequest(in *Input) *llm.Request {
 	m := in.Model
 	req := &llm.Request{
-		Model: m.APIName, Messages: Lower(in.History.VisibleMessages(in.BaselineSeq), m, in.Session.Excluded...),
+		Model: m.APIName, Messages: in.lowerMessages(),
 		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
 		CacheKey: CacheKey(in.Session.ID), Session: string(in.Session.ID), Parent: string(in.Session.ParentID),
 	}
@@ -73,6 +73,15 @@ func BuildRequest(in *Input) *llm.Request {
 	}
 	req.Breakpoints = llm.TurnBreakpoints(req)
 	return req
+}
+
+// lowerMessages lowers the visible messages. An answer to a hidden prompt is in the format of that prompt.
+func (in *Input) lowerMessages() []llm.Message {
+	l := newLowering(in.Model, in.Session.Excluded)
+	if u := in.History.hidden.Prompt; u != nil {
+		l.format = u.Format
+	}
+	return l.lowerAll(in.History.VisibleMessages(in.BaselineSeq))
 }
 
 // supportsSchema reports whether the vendor holds the text of the answer to the output schema.

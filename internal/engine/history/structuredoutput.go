@@ -3,7 +3,6 @@ package history
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -88,26 +87,25 @@ func newOutputSchema(f *session.Format) (*OutputSchema, error) {
 
 // FindOutputSchema returns the structured output that the newest prompt asks for, nil if it asks for none.
 func (h *History) FindOutputSchema() (*OutputSchema, error) {
-	missed, cut := 0, 0
-	for _, msg := range slices.Backward(h.messages) {
-		switch m := msg.(type) {
-		case *session.Assistant:
-			n := countMissed(m)
-			if missed += n; n > 0 && (m.Finish == session.FinishCut || m.Finish == string(llm.FinishLength)) {
-				cut++
-			}
-		case *session.User:
-			if m.Format == nil {
-				return nil, nil
-			}
-			out, err := newOutputSchema(m.Format)
-			if err == nil {
-				out.missed, out.cut = missed, cut
-			}
-			return out, err
+	prompt := h.NewestPrompt()
+	if prompt == nil || prompt.Format == nil {
+		return nil, nil
+	}
+	out, err := newOutputSchema(prompt.Format)
+	if err != nil {
+		return nil, err
+	}
+	for _, msg := range h.messages {
+		m, ok := msg.(*session.Assistant)
+		if !ok || m.Seq < prompt.Seq {
+			continue
+		}
+		n := countMissed(m)
+		if out.missed += n; n > 0 && (m.Finish == session.FinishCut || m.Finish == string(llm.FinishLength)) {
+			out.cut++
 		}
 	}
-	return nil, nil
+	return out, nil
 }
 
 // countMissed counts the answers of a turn that did not fit.
