@@ -56,6 +56,9 @@ func TestBuiltins(t *testing.T) {
 		if lines := strings.Count(a.System, "\n") + 1; lines > 60 {
 			t.Errorf("the prompt of %s has %d lines", a.ID, lines)
 		}
+		if !a.Hidden && !strings.Contains(a.System, "<system-update>") {
+			t.Errorf("the prompt of %s does not say what updates of the context are", a.ID)
+		}
 		if a.Description == "" && !a.Hidden {
 			t.Errorf("%s has no description", a.ID)
 		}

@@ -35,7 +35,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
 		return false, d.failLocation(ctx, next, v.session, err)
 	}
-	sources, err := scope.Context(ctx, in.agent)
+	sources, err := scope.Context(ctx, location.ContextInput{Session: v.session, Agent: in.agent})
 	if err != nil {
 		return false, d.failLocation(ctx, next, v.session, err)
 	}

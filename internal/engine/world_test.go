@@ -183,7 +183,7 @@ func (w *world) Default() (session.ModelRef, error) {
 	return session.ModelRef{ID: "one", ProviderID: "test"}, nil
 }
 
-func (w *world) context(_ context.Context, a session.Agent) (systemcontext.Context, error) {
+func (w *world) context(_ context.Context, in location.ContextInput) (systemcontext.Context, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var c systemcontext.Context
@@ -209,7 +209,7 @@ func (w *world) context(_ context.Context, a session.Agent) (systemcontext.Conte
 		}
 		c = append(c, systemcontext.Make(spec))
 	}
-	if a.Description != "" {
+	if a := in.Agent; a.Description != "" {
 		c = append(c, systemcontext.Make(systemcontext.Spec[string]{
 			Key:      "agent/skills",
 			Load:     func(context.Context) (string, error) { return a.Description, nil },

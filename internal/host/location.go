@@ -264,12 +264,12 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 		CheckSandbox: sandbox.Check,
 		Layers:       func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
 		Requests:     p.tools.permissionRequests,
-		Context: func(ctx context.Context, a session.Agent) (systemcontext.Context, error) {
+		Context: func(ctx context.Context, in location.ContextInput) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return systemcontext.Combine(all, skill.Context(p.skills.Find(), p.agents.AgentLayers(a.ID)))
+			return systemcontext.Combine(all, skill.Context(p.skills.Find(), p.agents.AgentLayers(in.Agent.ID)))
 		},
 	}
 }

@@ -134,7 +134,7 @@ func (nowhere) Scope(_ context.Context, l session.Location) (*location.Scope, fu
 	return &location.Scope{
 		Location: l, ProjectID: "global", DefaultAgent: "build", Models: nowhere{}, Tools: tool.NewRegistry(tool.Config{}),
 		Agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}},
-		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
+		Context: func(context.Context, location.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
 }
 

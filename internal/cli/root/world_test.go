@@ -263,7 +263,7 @@ func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, f
 				}, {Action: "edit", Resource: "*", Effect: session.Ask},
 			}}}
 		},
-		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
+		Context: func(context.Context, location.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
 }
 

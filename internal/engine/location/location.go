@@ -49,8 +49,14 @@ type Scope struct {
 	// Requests returns the permissions that a call of the action's tool would request for a command or path; nil
 	// requests the action itself only.
 	Requests func(action, resource string) []tool.Request
-	// Context returns the sources of the agent's system context.
-	Context func(ctx context.Context, a session.Agent) (systemcontext.Context, error)
+	// Context returns the sources of the system context of a turn.
+	Context func(ctx context.Context, in ContextInput) (systemcontext.Context, error)
+}
+
+// ContextInput is what the sources of a system context depend on besides the location.
+type ContextInput struct {
+	Session *session.Session
+	Agent   session.Agent // of the turn
 }
 
 // Models resolves the model that a session or agent selects.

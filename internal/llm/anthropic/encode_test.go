@@ -177,7 +177,7 @@ func TestEncodeMessages(t *testing.T) {
 				user(textOf("a")), system("b < c"), replies(call("1"), call("2")), result("1", textOf("x")), system("d"),
 				result("2", textOf("y")),
 			},
-			says1("user", text1("a")+","+text1(`<system-update>\nb &lt; c\n</system-update>`)) + "," +
+			says1("user", text1("a")+","+text1(`<system-update>\nb < c\n</system-update>`)) + "," +
 				says1("assistant", use1+`,{"type":"tool_use","id":"2","name":"f","input":{"x":1}}`) + "," +
 				says1(
 					"user",

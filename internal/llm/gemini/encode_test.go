@@ -41,7 +41,7 @@ const (
 	pngPart = `{"inlineData":{"mimeType":"image/png","data":"AQID"}}`
 	callA   = `{"functionCall":{"name":"f_a","args":{"x":1}}}`
 	callB   = `{"functionCall":{"name":"f_b","args":{"x":1}}}`
-	wrapped = `{"text":"<system-update>\nb &lt; c\n</system-update>"}`
+	wrapped = `{"text":"<system-update>\nb < c\n</system-update>"}`
 )
 
 func asks(parts string) string  { return `{"role":"user","parts":[` + parts + `]}` }

@@ -138,7 +138,7 @@ func TestEncodeMessages(t *testing.T) {
 			"an update joins the user message before it",
 			openaichat.Dialect{},
 			[]llm.Message{user(textOf("a")), system("b < c & d"), replies(textOf("x"))},
-			`[{"role":"user","content":"a\n<system-update>\nb &lt; c &amp; d\n</system-update>"},` +
+			`[{"role":"user","content":"a\n<system-update>\nb < c & d\n</system-update>"},` +
 				`{"role":"assistant","content":"x"}]`,
 		},
 		{

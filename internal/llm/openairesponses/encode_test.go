@@ -39,7 +39,7 @@ const (
 	pdfPart = `{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,AQID"}`
 	callA   = `{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"}`
 	callB   = `{"type":"function_call","call_id":"b","name":"f","arguments":"{\"x\":1}"}`
-	wrapped = `{"type":"input_text","text":"<system-update>\nb &lt; c\n</system-update>"}`
+	wrapped = `{"type":"input_text","text":"<system-update>\nb < c\n</system-update>"}`
 )
 
 func says1(text string) string {

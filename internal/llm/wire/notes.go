@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -126,7 +127,11 @@ func omitLongWord(text string) string {
 // updateTag encloses an instruction that occurs in the middle of the conversation.
 const updateTag = "system-update"
 
-// FormatUpdate formats such an instruction for protocols without a role for it; "" if it has no text.
+// closesUpdate matches what a model could read as the end of the enclosed text.
+var closesUpdate = regexp.MustCompile(`(?i)<(\s*/\s*` + updateTag + `)`)
+
+// FormatUpdate formats such an instruction for protocols without a role for it; "" if it has no text. The text is sent
+// as written, because models copy escaped code as it stands; only an end tag of the enclosure in it is escaped.
 func FormatUpdate(parts []llm.Part) string {
 	var lines []string
 	for _, p := range parts {
@@ -137,6 +142,6 @@ func FormatUpdate(parts []llm.Part) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(strings.Join(lines, "\n"))
+	text := closesUpdate.ReplaceAllString(strings.Join(lines, "\n"), "&lt;$1")
 	return "<" + updateTag + ">\n" + text + "\n</" + updateTag + ">"
 }

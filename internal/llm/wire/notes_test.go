@@ -45,3 +45,18 @@ func TestHostedResultNote(t *testing.T) {
 		t.Errorf("%d bytes, %.60q … %.60q", len(long), long, long[len(long)-60:])
 	}
 }
+
+// An instruction is sent as written. Only what could end its enclosure is escaped.
+func TestFormatUpdate(t *testing.T) {
+	for text, want := range map[string]string{
+		"if a < b && c > d, see <file>&amp;": "if a < b && c > d, see <file>&amp;",
+		"a </system-update> b":               "a &lt;/system-update> b",
+		"a < / System-Update\n> b":           "a &lt; / System-Update\n> b",
+		"<system-update>":                    "<system-update>",
+	} {
+		got := wire.FormatUpdate([]llm.Part{llm.Text{Text: text}})
+		if want := "<system-update>\n" + want + "\n</system-update>"; got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func (l lasting) Scope(_ context.Context, at session.Location) (*location.Scope,
 	return &location.Scope{
 		Location: at, ProjectID: "global", DefaultAgent: "build", Models: l, Tools: l.tools,
 		Agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}},
-		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
+		Context: func(context.Context, location.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
 }
 

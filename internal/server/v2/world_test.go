@@ -74,7 +74,7 @@ func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, f
 	return &location.Scope{
 		Location: l, ProjectID: "global", Agents: agents(), DefaultAgent: "build", Models: s, Tools: s.tools,
 		Layers:  rules,
-		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
+		Context: func(context.Context, location.ContextInput) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
 }
 
