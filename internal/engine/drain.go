@@ -38,15 +38,15 @@ func (d *drain) run(ctx context.Context, f force) error {
 		_, err := d.closeOpen(ctx, v, v.history.OpenTurns())
 		return err
 	}
+	recovers := f == restarted
 	if f, err = d.recover(ctx, f, v); err != nil {
 		return d.exit(ctx, err)
 	}
-	next := v.next
-	if next == session.Queue && f == restarted {
+	next, left := v.next, f == restarted || !recovers && v.history.NeedsTurn()
+	if next == session.Queue && left {
 		next = "" // work that has begun comes before queued prompts
 	}
-	left := f == restarted || v.history.NeedsTurn()
-	for f != unforced || next != "" {
+	for left || f != unforced || next != "" {
 		if next, err = d.takeTurns(ctx, next, left); err != nil {
 			return d.exit(ctx, err)
 		}
@@ -69,6 +69,9 @@ func (d *drain) takeTurns(ctx context.Context, next session.Delivery, left bool)
 			return "", context.Cause(ctx)
 		}
 		more, err := d.takeTurn(ctx, next)
+		if errors.Is(err, errSelectionChanged) {
+			continue
+		}
 		if err != nil {
 			return "", err
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -14,7 +15,30 @@ type promotion struct {
 	mode        session.Delivery // Queue: the oldest queued prompt, then the steers; Steer: the steers only
 	first       *session.Epoch   // of a session without one; it begins even if no prompt is promoted
 	titlePrompt bool             // name an unnamed session after its prompt
+	sampled     *selection       // by the prompts that the boundary sampled; nil is any
 }
+
+// selection is the agent and the model that prompts name together: the last one that names any.
+type selection struct {
+	agent string
+	model session.ModelRef
+}
+
+func selectionOf(ins []*session.Input) (s selection) {
+	for _, in := range ins {
+		if in.Prompt.Agent != "" {
+			s.agent = in.Prompt.Agent
+		}
+		if in.Prompt.Model != nil {
+			s.model = *in.Prompt.Model
+		}
+	}
+	return s
+}
+
+// errSelectionChanged means that prompts were admitted, changed or withdrawn since the boundary was sampled, and that
+// the turn would have another agent or model. The boundary must be sampled again.
+var errSelectionChanged = errors.New("the selection of the pending prompts changed")
 
 // promote moves the eligible prompts into the history, in one transaction, and returns how many. Prompts that are
 // admitted meanwhile wait for the next boundary.
@@ -24,14 +48,13 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if p.sampled != nil && *p.sampled != selectionOf(ins) {
+			return nil, errSelectionChanged
+		}
 		n = len(ins)
 		drafts := make([]eventlog.Draft, 0, len(ins)+2)
 		for _, in := range ins {
-			e := &session.Prompted{
-				MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks, Recovery: in.Recovery,
-			}
-			e.Timestamp = in.TimeCreated
-			drafts = append(drafts, eventlog.Draft{Data: e})
+			drafts = append(drafts, eventlog.Draft{Data: promotedEvent(in)})
 		}
 		if p.titlePrompt {
 			title, err := titleFromPrompts(tx, d.id, ins)

@@ -16,9 +16,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// recover ends what the drain finds open, before anything else happens in the session. It returns f, or unforced after
-// a restart that finds no turn to make. No tool runs twice: a call that had started fails with its outcome unknown; a
-// call that still waits for a reply has done nothing, and waits on under the same id.
+// recover ends what the drain finds open, before anything else happens in the session, and brings v.history up to date.
+// It returns f, or unforced after a restart that finds no turn to make. No tool runs twice: a call that had started
+// fails with its outcome unknown; a call that still waits for a reply has done nothing, and waits on under the same id.
 //
 // ctx ends the waiting for replies only: what was cut off is ended even if the user stops the session meanwhile.
 func (d *drain) recover(ctx context.Context, f force, v *startView) (force, error) {
@@ -30,19 +30,18 @@ func (d *drain) recover(ctx context.Context, f force, v *startView) (force, erro
 	if ctx.Err() != nil {
 		return unforced, context.Cause(ctx)
 	}
-	if f != restarted {
-		return f, nil
-	}
-	h := v.history
 	if changed {
-		if h, err = d.readHistory(ctx); err != nil {
+		if v.history, err = d.readHistory(ctx); err != nil {
 			return unforced, err
 		}
 	}
-	if !h.NeedsTurn() {
+	if f != restarted {
+		return f, nil
+	}
+	if !v.history.NeedsTurn() {
 		return unforced, nil
 	}
-	if again, err := d.recordResumption(ctx, h, len(open) > 0); !again || err != nil {
+	if again, err := d.recordResumption(ctx, v.history, len(open) > 0); !again || err != nil {
 		return unforced, err
 	}
 	return f, nil

@@ -290,12 +290,17 @@ func (p *player) command(f []string) {
 		_, err := e.Commands.CreateSession(ctx, r)
 		p.report(err)
 	case "prompt": // [queue] [hold] [pause] [asks=POLICY] [id=MSG] [format=SCHEMA] [retries=N] [system=TEXT] TEXT
+		// or [agent=NAME] [model=P/M]
 		r := command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
 		for _, o := range args[:len(args)-1] {
 			k, v, _ := strings.Cut(o, "=")
 			switch k {
 			case "queue":
 				r.Delivery = session.Queue
+			case "agent":
+				r.Prompt.Agent = v
+			case "model":
+				r.Prompt.Model = modelRef(v)
 			case "hold":
 				r.Hold = true
 			case "pause":
@@ -464,6 +469,10 @@ func (p *player) command(f []string) {
 				fmt.Fprintf(&p.out, "  %s waits\n", l.SessionID)
 			}
 		}
+	case "selected": // the session's agent and model
+		s, err := e.journal.ReadSession(ctx, id)
+		p.report(err)
+		fmt.Fprintf(&p.out, "  selected agent=%s model=%v\n", s.Agent, s.Model)
 	case "spent": // the session's totals
 		s, err := e.journal.ReadSession(ctx, id)
 		p.report(err)

@@ -20,7 +20,7 @@ import (
 
 // takeTurn makes one provider turn: it samples the session, promotes prompts, sends the request, records the answer,
 // and settles its calls. It reports whether another turn must follow. An error ends the drain; the session records why,
-// unless it cannot be written.
+// unless it cannot be written, or is errSelectionChanged: then no turn was made.
 func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool, err error) {
 	v, err := d.readBoundary(ctx, next)
 	if err != nil {
@@ -39,10 +39,13 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if err != nil {
 		return false, d.failLocation(ctx, next, v.session, err)
 	}
-	titles := d.titleModel(in)
-	after, err := d.crossBoundary(
-		ctx, v, sources, promotion{mode: next, titlePrompt: titles == nil && command.IsUntitled(in.session)},
-	)
+	titles, sampled := d.titleModel(in), selectionOf(v.pending)
+	after, err := d.crossBoundary(ctx, v, sources, promotion{
+		mode: next, titlePrompt: titles == nil && command.IsUntitled(in.session), sampled: &sampled,
+	})
+	if errors.Is(err, errSelectionChanged) {
+		return false, err
+	}
 	if err == nil {
 		err = d.fillInput(in, after)
 	}
@@ -62,8 +65,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	return d.runAttempt(ctx, in)
 }
 
-// fillInput takes what the turn needs of the session after promotion. The session's choices are those from before: a
-// choice that a prompt brings counts from its admission.
+// fillInput takes what the turn needs of the session after promotion.
 func (d *drain) fillInput(in *turnInput, v *boundaryView) (err error) {
 	in.epoch, in.history, in.prompt, in.cached = v.epoch, v.history, v.prompt, d.engine.histories.Get(d.id)
 	if in.output, err = v.history.FindOutputSchema(); err != nil {
@@ -111,7 +113,7 @@ func (d *drain) promoteAndReconcile(
 		if err != nil {
 			return false, err
 		}
-		p.mode, changed = "", true
+		p.mode, p.sampled, changed = "", nil, true
 		if n > 0 {
 			d.step, d.started = 1, d.engine.journal.Now()
 		}

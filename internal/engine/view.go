@@ -51,7 +51,7 @@ func (d *drain) viewSession(ctx context.Context, f func(store.Reader) error) err
 
 // boundaryView is one consistent sample of the session at a safe boundary.
 type boundaryView struct {
-	session     *session.Session
+	session     *session.Session // with the agent and the model that the promotion of pending selects
 	epoch       *store.Epoch     // nil before the first one
 	pending     []*session.Input // that a promotion would promote now
 	history     *history.History
@@ -72,10 +72,13 @@ func (d *drain) readBoundary(ctx context.Context, promotion session.Delivery) (*
 	if err != nil {
 		return nil, err
 	}
+	for _, in := range v.pending {
+		v.session.Apply(promotedEvent(in))
+	}
 	return v, nil
 }
 
-// rereadBoundary samples what a boundary changed. The session's own row stays as it was before.
+// rereadBoundary samples what a boundary changed. The session's own row stays as it was sampled.
 func (d *drain) rereadBoundary(
 	ctx context.Context, before *boundaryView, promotion session.Delivery,
 ) (*boundaryView, error) {
@@ -151,6 +154,15 @@ func (d *drain) listPromotable(r store.Reader, promotion session.Delivery) (ins 
 	}
 	steers, err := store.PendingInputs(r, d.id, session.Steer, d.engine.limits.SteerBatch)
 	return append(ins, steers...), err
+}
+
+// promotedEvent returns the event that promotes the prompt.
+func promotedEvent(in *session.Input) *session.Prompted {
+	e := &session.Prompted{
+		MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks, Recovery: in.Recovery,
+	}
+	e.Timestamp = in.TimeCreated
+	return e
 }
 
 // readEligible returns what may be promoted at a boundary that no turn has to follow: steers first, else one queued

@@ -17,6 +17,8 @@ type Fold struct {
 	stepStarted bool            // the turn's step-start part was sent
 	shell       *session.Shell  // the newest user command
 
+	selected selection // by the session, as it was sent last
+
 	lastStatus   string // the last status sent
 	isAnswering  bool   // a turn began since the session was idle
 	busyRepeated bool   // the second "busy", which OpenCode sends before a response or failure, was sent
@@ -37,12 +39,32 @@ type Rows struct {
 
 // NewFold returns a fold that continues after the rows.
 func NewFold(r Rows) *Fold {
-	f := &Fold{Session: r.Session, turn: r.Turn, asked: r.Asked, shell: r.Shell, through: r.Through}
+	f := &Fold{
+		Session: r.Session, turn: r.Turn, asked: r.Asked, shell: r.Shell, through: r.Through,
+		selected: selectionOf(r.Session),
+	}
 	for _, in := range r.Pending {
 		f.admitPrompt(in.TimeCreated, in.ID, in.Prompt)
 	}
 	f.stepStarted = r.Turn != nil && len(r.Turn.Content) > 0
 	return f
+}
+
+// selection is the agent and the model of a session.
+type selection struct {
+	agent string
+	model session.ModelRef
+}
+
+func selectionOf(s *session.Session) selection {
+	out := selection{agent: s.Agent}
+	if s.Model != nil {
+		out.model = *s.Model
+	}
+	if out.model.Variant == "default" {
+		out.model.Variant = ""
+	}
+	return out
 }
 
 // Begin returns a fold of a session without events.
@@ -74,12 +96,11 @@ func (f *Fold) ApplyEvent(e *session.Event) []Event {
 	if fresh {
 		f.through = e.Seq
 	}
-	before := *f.Session
 	if fresh {
 		f.Session.Apply(e.Data)
 	}
 	next := f.v2Events(e)
-	if out, ok := f.lifecycleEvents(e.Data, &before); ok {
+	if out, ok := f.lifecycleEvents(e.Data); ok {
 		return append(next, out...)
 	}
 	if m, ok := session.Begin(e.Data, e.Seq).(*session.Assistant); ok && fresh {
@@ -101,21 +122,20 @@ func (f *Fold) startsTurn(d session.EventData) bool {
 }
 
 // lifecycleEvents converts events about the session, its inbox and its asks; ok is false for other events.
-func (f *Fold) lifecycleEvents(d session.EventData, before *session.Session) (out []Event, ok bool) {
+func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 	switch d := d.(type) {
 	case *session.Created:
+		f.selected = selectionOf(f.Session)
 		return []Event{{Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}}, true
 	case *session.Renamed, *session.Archived, *session.Imported, *session.PermissionSet, *session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved,
 		*session.RevertStaged, *session.RevertCleared:
 		return []Event{f.sessionUpdated()}, true
 	case *session.PromptAdmitted:
-		if before.Agent != f.Session.Agent || !sameModel(before.Model, f.Session.Model) {
-			out = append(out, f.sessionUpdated())
-		}
-		u := f.admitPrompt(d.Timestamp, d.MessageID, d.Prompt)
-		return append(append(out, f.promptEvents(u, d.Timestamp)...), f.sessionUpdated()), true
+		return f.admissionEvents(d), true
+	case *session.Prompted:
+		return f.selectionEvents(f.Session), true
 	case *session.InputWithdrawn:
-		return []Event{f.messageRemoved(d.MessageID)}, true
+		return append([]Event{f.messageRemoved(d.MessageID)}, f.selectionEvents(f.Session)...), true
 	case *session.MessageRemoved:
 		if d.AnswerID != "" {
 			out = append(out, f.messageRemoved(d.AnswerID))
@@ -139,16 +159,35 @@ func (f *Fold) lifecycleEvents(d session.EventData, before *session.Session) (ou
 	}
 }
 
+// admissionEvents announces an admitted prompt. An idle session promotes it next: then what the prompt selects is
+// announced before the prompt, as OpenCode does.
+func (f *Fold) admissionEvents(d *session.PromptAdmitted) []Event {
+	s := *f.Session
+	if works := f.turn != nil && f.turn.Next().NeedsTurn(); !works && !d.Hold && d.Delivery != session.Queue {
+		s.Apply(&session.Prompted{Prompt: d.Prompt})
+	}
+	out := f.selectionEvents(&s)
+	u := f.admitPrompt(d.Timestamp, d.MessageID, d.Prompt)
+	return append(append(out, f.promptEvents(u, d.Timestamp)...), f.sessionUpdatedAs(&s))
+}
+
+// selectionEvents announces the session if it has another agent or model than was announced last.
+func (f *Fold) selectionEvents(s *session.Session) []Event {
+	if selectionOf(s) == f.selected {
+		return nil
+	}
+	return []Event{f.sessionUpdatedAs(s)}
+}
+
 func (f *Fold) messageRemoved(m session.MessageID) Event {
 	return Event{Type: "message.removed", Properties: MessageGone{f.Session.ID, m}, Durable: true}
 }
 
-func sameModel(a, b *session.ModelRef) bool {
-	return a == b || a != nil && b != nil && a.Equal(*b)
-}
+func (f *Fold) sessionUpdated() Event { return f.sessionUpdatedAs(f.Session) }
 
-func (f *Fold) sessionUpdated() Event {
-	return Event{Type: "session.updated", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}
+func (f *Fold) sessionUpdatedAs(s *session.Session) Event {
+	f.selected = selectionOf(s)
+	return Event{Type: "session.updated", Properties: SessionInfo{s.ID, SessionOf(s)}, Durable: true}
 }
 
 // promptEvents announces a new prompt with its parts.

@@ -102,6 +102,10 @@ func admitted(id session.MessageID) session.EventData {
 	}}
 }
 
+func promoted(id session.MessageID, agent string) session.EventData {
+	return &session.Prompted{MessageID: id, Prompt: session.Prompt{Agent: agent, Model: &model}}
+}
+
 func started(id, parent session.MessageID) session.EventData {
 	return &session.StepStarted{
 		TurnFact: session.OfTurn(id),
@@ -124,13 +128,39 @@ func TestFold(t *testing.T) {
 		{
 			"a plain answer",
 			[]session.EventData{
-				created(), admitted("msg_1"), &session.Prompted{MessageID: "msg_1"}, started("msg_2", "msg_1"),
+				created(), admitted("msg_1"), promoted("msg_1", "build"), started("msg_2", "msg_1"),
 				&session.TextStarted{TurnFact: session.OfTurn("msg_2"), TextID: "t", PartID: "prt_b"},
 				&session.TextEnded{TurnFact: session.OfTurn("msg_2"), TextID: "t", PartID: "prt_b", Text: "Hello "},
 				&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop", EndID: "prt_c"},
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ |  | A S~ diff U+sum busy | [step-start] [text ""] | [text "Hello "] | ` +
 				`[step-finish=stop] A=stop A=stop. busy S~ diff U+sum`,
+			"idle IDLE",
+		},
+		{
+			"prompts for other agents while the session works",
+			[]session.EventData{
+				created(), admitted("msg_1"), promoted("msg_1", "build"), started("msg_2", "msg_1"),
+				&session.PromptAdmitted{MessageID: "msg_3", Prompt: session.Prompt{Text: "a", Agent: "plan"}},
+				&session.PromptAdmitted{MessageID: "msg_4", Prompt: session.Prompt{Text: "b", Agent: "plan"}},
+				&session.InputWithdrawn{MessageID: "msg_4"},
+				&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop", EndID: "prt_c"},
+				promoted("msg_3", "plan"),
+			},
+			`S+ | S~ U [text "hi"] [text "you"] [file] S~ |  | A S~ diff U+sum busy | U [text "a"] S~ | U [text "b"] S~ | ` +
+				`message.removed | [step-start] [step-finish=stop] A=stop A=stop. busy S~ diff U+sum | S~`,
+			"idle IDLE",
+		},
+		{
+			"prompts for other agents before the session works",
+			[]session.EventData{
+				created(),
+				&session.PromptAdmitted{MessageID: "msg_1", Prompt: session.Prompt{Text: "a", Agent: "plan"}},
+				&session.InputWithdrawn{MessageID: "msg_1"},
+				&session.PromptAdmitted{MessageID: "msg_2", Prompt: session.Prompt{Text: "b", Agent: "plan"}, Hold: true},
+				promoted("msg_2", "plan"),
+			},
+			`S+ | S~ U [text "a"] S~ | message.removed S~ | U [text "b"] S~ | S~`,
 			"idle IDLE",
 		},
 		{

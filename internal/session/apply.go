@@ -70,13 +70,13 @@ func (s *Session) Apply(d EventData) bool {
 			return false
 		}
 	case *PromptAdmitted:
+	case *Prompted:
 		if e.Prompt.Agent != "" {
 			s.Agent = e.Prompt.Agent
 		}
 		if e.Prompt.Model != nil {
 			s.Model = e.Prompt.Model
 		}
-	case *Prompted:
 	case *MessageRemoved, *MessageEdited, *PartRemoved, *PartEdited:
 		s.Edits++
 		return true

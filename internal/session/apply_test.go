@@ -62,10 +62,14 @@ func TestApplySession(t *testing.T) {
 		},
 		{"failed free", &StepFailed{TurnFact: TurnFact{Fact: at(9)}}, `"updated":9`},
 		{"staged", &RevertStaged{Fact: at(9), Revert: Revert{MessageID: "msg_1"}}, `"revert":{"messageID":"msg_1"}`},
-		{"admitted", &PromptAdmitted{Fact: at(9)}, `"updated":9`},
 		{
-			"admitted for another",
-			&PromptAdmitted{Fact: at(9), Prompt: Prompt{Agent: "plan", Model: &ModelRef{ID: "m", ProviderID: "p"}}},
+			"admitted for another agent", &PromptAdmitted{Fact: at(9), Prompt: Prompt{Agent: "plan"}},
+			`"projectID":"","cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}},` +
+				`"time":{"created":3,"updated":9}`,
+		},
+		{
+			"promoted for another",
+			&Prompted{Fact: at(9), Prompt: Prompt{Agent: "plan", Model: &ModelRef{ID: "m", ProviderID: "p"}}},
 			`"agent":"plan","model":{"id":"m","providerID":"p"}`,
 		},
 		{

@@ -13,7 +13,7 @@ type Prompt struct {
 	Files  []File         `json:"files,omitzero"`
 	Agents []AgentMention `json:"agents,omitzero"`
 
-	// Agent and Model, if set, become the session's at admission.
+	// Agent and Model, if set, become the session's at promotion.
 	Agent  string       `json:"agent,omitzero"`
 	Model  *ModelRef    `json:"model,omitzero"`
 	Format *Format      `json:"format,omitzero"` // of the answer; nil is text

@@ -51,13 +51,15 @@ func (g inboxCommands) inboxList() *cobra.Command {
 						g.inv.Err.Printf("No prompts are pending in %s.\n", s.ID)
 						return nil
 					}
-					t := g.inv.NewTable("#", "ID", "DELIVERY", "SINCE", "PROMPT")
+					t := g.inv.NewTable("#", "ID", "DELIVERY", "SINCE", "AGENT", "MODEL", "PROMPT")
 					for i, in := range ins {
 						t.AddRow(
 							strconv.Itoa(i+1),
 							string(in.ID),
 							string(in.Delivery),
 							term.FormatAge(in.TimeCreated),
+							in.Prompt.Agent,
+							modelName(in.Prompt.Model),
 							term.FirstLine(in.Prompt.Text, 80),
 						)
 					}
@@ -69,6 +71,14 @@ func (g inboxCommands) inboxList() *cobra.Command {
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// modelName returns the name of a model, "" for nil.
+func modelName(m *session.ModelRef) string {
+	if m == nil {
+		return ""
+	}
+	return m.String()
 }
 
 // changeInput finds the session and one of its waiting prompts, which f changes.

@@ -127,6 +127,7 @@ func (r *runner) openSession(ctx context.Context) (err error) {
 		if err = r.prepareSession(ctx); err == nil {
 			err = r.expandCommand(ctx)
 		}
+		r.selectForPrompt()
 	}
 	if err == nil && r.progress == nil {
 		err = r.settlePendingAsks(ctx)
@@ -232,6 +233,16 @@ func (r *runner) prepareOpenCode(ctx context.Context) error {
 	return nil
 }
 
+// selectForPrompt gives the prompt the agent and the model of the command line, which take effect with it. Those of its
+// command have precedence.
+func (r *runner) selectForPrompt() {
+	p := &r.plan.prompt
+	p.Agent = cmp.Or(p.Agent, r.plan.agent)
+	if p.Model == nil {
+		p.Model = r.plan.model
+	}
+}
+
 // chooseOpenCodeAgent replaces an unknown agent by the default one, as OpenCode does.
 func (r *runner) chooseOpenCodeAgent(ctx context.Context) error {
 	if r.plan.agent == "" {
@@ -311,16 +322,6 @@ func (r *runner) prepareSession(ctx context.Context) error {
 	}
 	if s.Open && p.asks == "" {
 		r.view.ShowNote(cli.OpenNote + "; omit --continue and --session to be asked, or use --ask")
-	}
-	if p.agent != "" {
-		if err := c.SwitchAgent(ctx, p.id, p.agent); err != nil {
-			return err
-		}
-	}
-	if p.model != nil {
-		if err := c.SwitchModel(ctx, p.id, *p.model); err != nil {
-			return err
-		}
 	}
 	if p.title != "" {
 		if err := c.Rename(ctx, p.id, p.title); err != nil {

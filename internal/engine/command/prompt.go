@@ -234,10 +234,18 @@ func (c *Commands) readFiles(ctx context.Context, r *PromptRequest) error {
 	return err
 }
 
-// readTarget returns the prompt's session, and whether the prompt was admitted before.
+// readTarget returns the prompt's session with the agent and the model that the pending prompts select, and whether the
+// prompt was admitted before.
 func (c *Commands) readTarget(ctx context.Context, r *PromptRequest) (s *session.Session, admitted bool, err error) {
 	err = c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
-		if s, err = store.FindSession(rd, r.SessionID); err == nil {
+		if s, err = store.FindSession(rd, r.SessionID); err != nil {
+			return err
+		}
+		pending, err := store.PendingInputs(rd, r.SessionID, "", 0)
+		for _, in := range pending {
+			s.Apply(&session.Prompted{Prompt: in.Prompt})
+		}
+		if err == nil {
 			_, admitted, err = store.FindInput(rd, r.ID)
 		}
 		return err
@@ -266,13 +274,13 @@ func (r *PromptRequest) resolveSelection(scope *location.Scope, s *session.Sessi
 	return scope.CheckSelection("", p.Model)
 }
 
-// checkReferences refuses an edited prompt that names files or agents that do not exist.
+// checkReferences refuses an edited prompt that names files, agents or a model that do not exist.
 func (c *Commands) checkReferences(ctx context.Context, id session.ID, p session.Prompt) error {
 	s, err := c.journal.ReadSession(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := checkFileURIs(p.Files); err != nil || len(p.Agents) == 0 {
+	if err := checkFileURIs(p.Files); err != nil || len(p.Agents) == 0 && p.Agent == "" && p.Model == nil {
 		return err
 	}
 	scope, release, err := c.locations.Scope(ctx, s.Location)
@@ -280,7 +288,7 @@ func (c *Commands) checkReferences(ctx context.Context, id session.ID, p session
 		return err
 	}
 	defer release()
-	return checkMentions(scope, p.Agents)
+	return cmp.Or(scope.CheckSelection(p.Agent, p.Model), checkMentions(scope, p.Agents))
 }
 
 func checkMentions(scope *location.Scope, mentions []session.AgentMention) error {
