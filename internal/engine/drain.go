@@ -32,6 +32,14 @@ func (d *drain) run(ctx context.Context, f force) error {
 	if err != nil || (f == unforced && v.next == "") {
 		return err
 	}
+	if v.reverted {
+		if err := d.removeReverted(ctx); err != nil {
+			return d.exit(ctx, err)
+		}
+		if v, err = d.readStart(context.WithoutCancel(ctx), f); err != nil {
+			return d.exit(ctx, err)
+		}
+	}
 	d.engine.statuses.Set(d.id, Status{Type: StatusBusy})
 	if f == repaired {
 		d.keepAsks = true

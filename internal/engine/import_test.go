@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -76,6 +78,77 @@ func TestImport(t *testing.T) {
 	piece(2, 2)
 	if n := len(allEvents(t, w.store)); n != written || n != 5 {
 		t.Errorf("%d events, then %d", written, n)
+	}
+}
+
+// What OpenCode reverted is shown after the import until the next prompt, and never sent to the model.
+func TestImportOfReverted(t *testing.T) {
+	answer := func(id string, parts ...string) *session.Assistant {
+		a := &session.Assistant{Head: session.Head{ID: session.MessageID(id), Type: session.TypeAssistant}, Finish: "stop"}
+		a.Time.Completed = 7
+		for _, p := range parts {
+			a.Content = append(a.Content, &session.Text{Type: "text", PartID: session.PartID(p), Text: p})
+		}
+		return a
+	}
+	user := func(id string) *session.User {
+		return &session.User{Head: session.Head{ID: session.MessageID(id), Type: session.TypeUser}, Text: id}
+	}
+	messages := []session.Message{
+		user("msg_1"), answer("msg_2", "prt_a", "prt_b", "prt_c"), user("msg_3"), answer("msg_4", "prt_d"),
+	}
+	for name, c := range map[string]struct {
+		revert *session.Revert
+		want   string
+	}{
+		"none":          {nil, "[msg_1 prt_a prt_b prt_c msg_3 prt_d now]"},
+		"from a prompt": {&session.Revert{MessageID: "msg_3"}, "[msg_1 prt_a prt_b prt_c now]"},
+		"from a part": {
+			&session.Revert{MessageID: "msg_2", Extra: []byte(`{"partID":"prt_b"}`)}, "[msg_1 prt_a now]",
+		},
+		"all":     {&session.Revert{MessageID: "msg_1"}, "[now]"},
+		"unknown": {&session.Revert{MessageID: "msg_9"}, "[msg_1 prt_a prt_b prt_c msg_3 prt_d now]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				turn := script.Turn{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}
+				w := newWorld(t, script.Script{Turns: []script.Turn{turn}})
+				defer w.close(t)
+				r := importOf("h", len(messages))
+				r.Session.Revert = c.revert
+				for _, m := range messages {
+					raw, err := json.Marshal(m)
+					if err != nil {
+						t.Fatal("encode:", err)
+					}
+					r.Messages = append(r.Messages, raw)
+				}
+				if _, err := w.engine.Commands.ImportSession(t.Context(), r); err != nil {
+					t.Fatal("import:", err)
+				}
+				prompt := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "now"}}
+				if _, err := w.engine.Commands.AdmitPrompt(t.Context(), prompt); err != nil {
+					t.Fatal("prompt:", err)
+				}
+				synctest.Wait()
+				var sent []string
+				for _, m := range w.player.ListRequests()[0].Messages {
+					for _, p := range m.Parts {
+						if text, ok := p.(llm.Text); ok {
+							sent = append(sent, text.Text)
+						}
+					}
+				}
+				if got := fmt.Sprint(sent); got != c.want {
+					t.Errorf("sent %s, want %s", got, c.want)
+				}
+				s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
+				if err != nil || s.Revert != nil {
+					t.Errorf("the revert of %+v is still staged: %v", s, err)
+				}
+				prove(t, w)
+			})
+		})
 	}
 }
 

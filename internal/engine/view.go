@@ -18,6 +18,7 @@ type startView struct {
 	next         session.Delivery // of the prompts that are promoted first
 	history      *history.History
 	orphanedJobs bool // jobs of an earlier process are recorded as running
+	reverted     bool // a revert is staged
 }
 
 // readStart reads what the drain starts from. Without force and with no pending prompt there is nothing to do, and the
@@ -32,7 +33,7 @@ func (d *drain) readStart(ctx context.Context, f force) (*startView, error) {
 		if err != nil {
 			return err
 		}
-		v.orphanedJobs = d.engine.Jobs.HasOrphans(s.Jobs)
+		v.orphanedJobs, v.reverted = d.engine.Jobs.HasOrphans(s.Jobs), s.Revert != nil
 		v.history, err = d.engine.histories.ReadHistory(r, s)
 		return err
 	})

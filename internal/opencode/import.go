@@ -34,6 +34,12 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 	if m := in.Model; m != nil {
 		s.Model = &session.ModelRef{ID: m.ID, ProviderID: m.ProviderID, Variant: m.Variant}
 	}
+	if r := in.Revert; r != nil {
+		s.Revert = &session.Revert{MessageID: r.MessageID}
+		if r.PartID != "" {
+			s.Revert.Extra = mustMarshal(map[string]session.PartID{"partID": r.PartID})
+		}
+	}
 	if c := in.Summary; c != nil {
 		s.Changes = &session.Changes{Additions: c.Additions, Deletions: c.Deletions, Files: c.Files}
 	}

@@ -87,6 +87,26 @@ func TestExportOfImport(t *testing.T) {
 	}
 }
 
+// A staged revert is imported, exported unchanged, and gone from the export once it is cleared.
+func TestImportOfRevert(t *testing.T) {
+	info := `{"id":"ses_1fe0ImportedElsewhere00001","slug":"s","projectID":"p",` +
+		`"directory":"/there","title":"t","version":"1",` +
+		`"time":{"created":1,"updated":2},"revert":{"messageID":"msg_1","partID":"prt_1","snapshot":"3ae3","diff":"@@ x"}}`
+	s, err := opencode.FromOpenCode(jsontext.Value(info))
+	if err != nil || s.Revert == nil || s.Revert.MessageID != "msg_1" || s.Revert.PartID() != "prt_1" {
+		t.Fatalf("%+v %v", s, err)
+	}
+	exported := func() any { return plain(t, opencode.ToOpenCode(s)).(map[string]any)["revert"] }
+	want := map[string]any{"messageID": "msg_1", "partID": "prt_1", "snapshot": "3ae3", "diff": "@@ x"}
+	if d := cmp.Diff(any(want), exported()); d != "" {
+		t.Error(d)
+	}
+	s.Revert = nil
+	if v := exported(); v != nil {
+		t.Errorf("exported %v, which was cleared", v)
+	}
+}
+
 // A message without step parts, such as the answer to a user command, is exported without them.
 func TestImportWithoutStep(t *testing.T) {
 	for name, raw := range map[string]jsontext.Value{

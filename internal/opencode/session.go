@@ -72,6 +72,7 @@ type Rule struct {
 // Revert is a staged revert.
 type Revert struct {
 	MessageID session.MessageID `json:"messageID"`
+	PartID    session.PartID    `json:"partID,omitzero"`
 }
 
 // SessionOf converts a session.
@@ -93,7 +94,7 @@ func SessionOf(s *session.Session) Session {
 		}
 	}
 	if s.Revert != nil {
-		v.Revert = &Revert{MessageID: s.Revert.MessageID}
+		v.Revert = &Revert{MessageID: s.Revert.MessageID, PartID: s.Revert.PartID()}
 	}
 	return v
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -222,6 +223,17 @@ func (b *Budget) Check(field string) error {
 type Revert struct {
 	MessageID MessageID      `json:"messageID"`
 	Extra     jsontext.Value `json:",embed"`
+}
+
+// PartID returns the first part of the message that is reverted, "" if all of it is.
+func (r *Revert) PartID() PartID {
+	var mark struct {
+		PartID PartID `json:"partID"`
+	}
+	if json.Unmarshal(r.Extra, &mark) != nil {
+		return ""
+	}
+	return mark.PartID
 }
 
 // Rule allows, denies or asks for an action on matching resources. Action and Resource are wildcard patterns (PM-1).

@@ -197,7 +197,7 @@ func buildImported(s session.Session, scope *location.Scope) session.Session {
 		Title: s.Title, TitledBy: "user",
 		Time:     session.SessionTime{Created: t.Created, Updated: t.Updated, Archived: max(t.Updated, 1)},
 		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, slugOf(string(s.ID))), Version: s.Version,
-		Metadata: s.Metadata, Changes: s.Changes,
+		Metadata: s.Metadata, Changes: s.Changes, Revert: s.Revert,
 	}
 	incomplete := *s.Import
 	incomplete.Whole = false

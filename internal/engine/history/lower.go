@@ -248,10 +248,22 @@ func (l *lowering) lowerTool(it *session.Tool, reuse bool) (llm.ToolCall, llm.To
 		}
 	}
 	result.Content, result.IsError = l.lowerOutcome(&it.State)
+	if it.Time.Pruned != 0 && !hosted && !result.IsError {
+		result.Content = TextParts(prunedText(it.State.OutputPaths))
+	}
 	if len(result.Raw) > 0 && !result.IsError && len(it.State.Content) == 0 {
 		result.Content = nil // Raw has all of it
 	}
 	return call, result
+}
+
+// prunedText takes the place of an output that was pruned.
+func prunedText(paths []string) string {
+	const pruned = "[The output of this earlier call was removed from the conversation to save space."
+	if len(paths) == 0 {
+		return pruned + " Call the tool again if you need it.]"
+	}
+	return pruned + " To see it again, read " + strings.Join(paths, " and ") + ".]"
 }
 
 // uniqueCallID returns the provider's id, made unique where a conversation repeats it.

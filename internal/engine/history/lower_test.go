@@ -1,7 +1,9 @@
 package history
 
 import (
+	stdcmp "cmp"
 	"fmt"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -424,5 +426,35 @@ func TestTurnsOfThoughtsOnly(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// The output of a pruned call is not sent again: the model reads that it was removed, and where it still is.
+func TestPrunedOutputs(t *testing.T) {
+	for name, c := range map[string]struct {
+		tool session.Tool
+		want string
+	}{
+		"without a file": {session.Tool{}, "removed from the conversation to save space. Call the tool again"},
+		"with a file": {
+			session.Tool{State: session.ToolState{OutputPaths: []string{"/out/1"}}}, "To see it again, read /out/1.]",
+		},
+		"failed": {
+			session.Tool{State: session.ToolState{Status: session.ToolError, Error: session.Fail("tool", "no such file")}},
+			"no such file",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			call := c.tool
+			call.Name, call.Time = "read", session.ToolTime{Ran: 1, Completed: 2, Pruned: 3}
+			call.State.Status = stdcmp.Or(call.State.Status, session.ToolCompleted)
+			call.State.Content = session.TextContent("the old output")
+			out := Lower([]session.Message{&session.Assistant{Content: []session.Content{&call}}}, &location.Model{})
+			r, _ := out[1].Parts[0].(llm.ToolResult)
+			text, _ := r.Content[0].(llm.Text)
+			if !strings.Contains(text.Text, c.want) || name != "failed" && len(r.Content) != 1 {
+				t.Errorf("the model reads %+v, want %q", r.Content, c.want)
+			}
+		})
 	}
 }
