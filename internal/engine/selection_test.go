@@ -55,6 +55,12 @@ func TestPromptBringsItsChoice(t *testing.T) {
 			if err != nil || in.Prompt.Model.String() != "test/one" || in.Prompt.Model.Variant != c.want {
 				t.Errorf("variant %q of %v: %v %v, want %s", c.asked, c.prompt.Model, in.Prompt.Model, err, c.want)
 			}
+			edit := command.PromptChange{Prompt: &unknown}
+			if err := w.engine.Commands.ChangePrompt(ctx, "ses_a", in.ID, edit); !errors.Is(
+				err, &session.Error{Code: session.CodeNotFound},
+			) {
+				t.Errorf("an edit that names an unknown agent: %v", err)
+			}
 			if err := w.engine.Commands.WithdrawPrompt(ctx, "ses_a", in.ID); err != nil {
 				t.Fatal(err)
 			}
