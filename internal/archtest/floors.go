@@ -35,7 +35,7 @@ var floors = []struct {
 		rulesKind,
 		"caller checkout permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire",
 	},
-	{2, rulesKind, "tool/workpath audit"},
+	{2, rulesKind, "tool/workpath audit webcache"},
 	{2, recordKind, "projection eventlog"},
 	{
 		3,

@@ -2,8 +2,8 @@ package config
 
 import "regexp"
 
-// Command is a named prompt template. A template that is only text is read from untrusted files, as instructions are; one
-// that runs a program, or replaces one of the user's own commands, needs trust (docs/adr/0009).
+// Command is a named prompt template. A template that is only text is read from untrusted files, as instructions are;
+// one that runs a program, or replaces one of the user's own commands, needs trust (docs/adr/0009).
 type Command struct {
 	Template    string    `json:"template" doc:"the prompt; $ARGUMENTS, $1 and so on are replaced by the text typed after the name"`
 	Description string    `json:"description"`

@@ -97,8 +97,8 @@ func collectSecrets(name string, n *node, isSecret func(name string) bool) (secr
 	return secrets
 }
 
-// IsFresh reports whether all files that were read are unchanged and no file that was missing has appeared. It costs one
-// stat per file.
+// IsFresh reports whether all files that were read are unchanged and no file that was missing has appeared. It costs
+// one stat per file.
 func (c *Config) IsFresh() bool {
 	return !slices.ContainsFunc(c.stamps, func(s stamp) bool { return !s.isUnchanged() })
 }

@@ -14,6 +14,7 @@ func TestEveryKey(t *testing.T) {
 		{"$schema", `{"$schema": "a"}`, `{"$schema": "b"}`, `"b"`},
 		{"logLevel", `{"logLevel": "DEBUG"}`, `{"logLevel": "ERROR"}`, `"ERROR"`},
 		{"username", `{"username": "a"}`, `{}`, `"a"`},
+		{"timezone", `{"timezone": "UTC"}`, `{"timezone": "Asia/Tokyo"}`, `"Asia/Tokyo"`},
 		{"shell", `{"shell": "/bin/sh"}`, `{"shell": "/bin/zsh"}`, `"/bin/zsh"`},
 		{
 			"server",
@@ -182,6 +183,7 @@ func TestWrongKinds(t *testing.T) {
 		`{"formatter": []}`:                                   `1:15: formatter: want true or false or an object, got a list`,
 		`{"lsp": {"x": true}}`:                                `1:15: lsp.x: want an object, got true`,
 		`{"plugin": [1]}`:                                     `1:13: plugin: want a string or a list, got 1`,
+		`{"timezone": "Mars/Base"}`:                           `1:14: timezone: want a time zone such as "Europe/Berlin", got "Mars/Base"`,
 		`{"reference": {"a": 1}}`:                             `1:21: references.a: want a string or an object, got 1`,
 		`{"mcp": {"a": {"type": "stdio", "command": ["x"]}}}`: `1:24: mcp.a.type: want "local" or "remote", got "stdio"`,
 		`{"mcp": {"a": {"oauth": true}}}`:                     `1:25: mcp.a.oauth: want false or an object, got true`,

@@ -30,6 +30,7 @@ type Settings struct {
 	Shell             string              `json:"shell" doc:"shell that runs commands: a program name, or a path relative to this file"`
 	Sandbox           Sandbox             `json:"sandbox" scope:"user" doc:"confine commands of tools with kernel features: off, writes or strict, or an object"`
 	Username          string              `json:"username" scope:"user" doc:"name of the user"`
+	Timezone          TimeZone            `json:"timezone" scope:"user" doc:"time zone of the agents' date, such as Europe/Berlin; default: of this machine"`
 	LogLevel          string              `json:"logLevel" scope:"user" doc:"log level of cairn serve on standard error: DEBUG, INFO, WARN or ERROR"`
 	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"limits of the tool output that a model receives"`
 	Compaction        Compaction          `json:"compaction" scope:"project" doc:"when the history of a session is replaced by a summary"`

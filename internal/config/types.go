@@ -104,6 +104,30 @@ func (c *Color) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
+// TimeZone is the IANA name of a time zone; "" if not set.
+type TimeZone string
+
+// UnmarshalJSONFrom reads the name from a string.
+func (z *TimeZone) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	s, err := readText(dec)
+	if err != nil {
+		return err
+	}
+	if _, err := time.LoadLocation(s); err != nil {
+		return fmt.Errorf(`want a time zone such as "Europe/Berlin"`)
+	}
+	*z = TimeZone(s)
+	return nil
+}
+
+// ConvertTime returns the time in the zone; in that of this machine if none is set.
+func (z TimeZone) ConvertTime(t time.Time) time.Time {
+	if at, err := time.LoadLocation(string(z)); err == nil && z != "" {
+		return t.In(at)
+	}
+	return t
+}
+
 // Count is a positive whole number; 0 if not set.
 type Count int
 

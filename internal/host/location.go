@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/trust"
+	"github.com/cairn-dev/cairn/internal/webcache"
 )
 
 // locationCache builds what directories offer and keeps it while their configuration stays the same. It implements
@@ -42,7 +44,7 @@ type locationCache struct {
 	files      *file.Tracker
 	trust      *trust.Judge
 	remotes    *remoteConfigs
-	pages      *instruction.Pages // nil: no instruction page is fetched
+	pages      *webcache.Pages // nil: no page of a configuration is fetched
 	logger     *slog.Logger
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
 
@@ -231,6 +233,15 @@ func (l *locationCache) logWarnings(p *locationSetup) {
 	for _, w := range slices.Concat(p.config.Warnings, p.agents.Warnings()) {
 		l.logger.Warn("a setting has no effect", "directory", p.project.Directory, "reason", w.String())
 	}
+	for _, address := range p.config.Instructions {
+		if l.pages == nil || !strings.Contains(address, "://") {
+			continue
+		}
+		if err := l.pages.Check(address); err != nil {
+			l.logger.Warn("a setting has no effect", "directory", p.project.Directory,
+				"reason", "instructions: "+webcache.ShowAddress(address)+" "+err.Error())
+		}
+	}
 }
 
 func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*config.Config, error) {
@@ -278,7 +289,8 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 func (l *locationCache) contextSources(cfg *config.Config, pr project.Project) (*systemcontext.Registry, error) {
 	r := &systemcontext.Registry{}
 	environment := instruction.Environment{Directory: pr.Directory, Worktree: pr.Worktree}
-	if _, err := instruction.RegisterBuiltins(r, environment, time.Now); err != nil {
+	now := func() time.Time { return cfg.Timezone.ConvertTime(time.Now()) }
+	if _, err := instruction.RegisterBuiltins(r, environment, now); err != nil {
 		return nil, err
 	}
 	_, err := instruction.Register(r, l.instructionOptions(cfg, pr))

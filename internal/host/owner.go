@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/eventlog"
-	"github.com/cairn-dev/cairn/internal/instruction"
+
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/replay"
 	"github.com/cairn-dev/cairn/internal/models"
@@ -31,6 +31,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/tool/web"
+	"github.com/cairn-dev/cairn/internal/webcache"
 )
 
 // owner is one process that owns a store: log, engine and surfaces around it.
@@ -124,7 +125,10 @@ func (w *owner) newLocations(
 		limit: maxLocations, slots: map[string]*locationSlot{},
 	}
 	if o.Replay == "" {
-		l.pages = &instruction.Pages{Transport: web.MarkRequests(http.DefaultTransport)}
+		l.pages = &webcache.Pages{
+			Dir: filepath.Join(w.dirs.Cache, "pages"), Transport: web.MarkRequests(http.DefaultTransport),
+			Allow: user.Webfetch.AllowedNetworks(),
+		}
 	}
 	return l
 }
@@ -200,6 +204,9 @@ func (w *owner) release() error {
 	}
 	if w.terminals != nil {
 		w.terminals.Close()
+	}
+	if w.locations != nil && w.locations.pages != nil {
+		w.locations.pages.Close()
 	}
 	var errs []error
 	w.removeScratch()

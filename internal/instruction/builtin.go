@@ -23,18 +23,20 @@ type Environment struct {
 	Platform  string // "": the current one
 }
 
-// RegisterBuiltins registers two sources: the environment, which is constant, and the host's date, which is read at
-// every boundary.
+// RegisterBuiltins registers two sources: the environment, which is constant, and the date, which is read at every
+// boundary in the time zone of now.
 func RegisterBuiltins(r *systemcontext.Registry, e Environment, now func() time.Time) (remove func(), err error) {
-	all := systemcontext.Context{environmentSource(e), dateSource(now)}
-	return r.Register(KeyBuiltins, func(context.Context) systemcontext.Context { return all })
+	environment := environmentSource(e)
+	return r.Register(KeyBuiltins, func(context.Context) systemcontext.Context {
+		return systemcontext.Context{environment, dateSource(now())}
+	})
 }
 
 func environmentSource(e Environment) systemcontext.Source {
 	block := e.render()
 	return systemcontext.Make(systemcontext.Spec[string]{
 		Key:      KeyEnvironment,
-		Load:     func(context.Context) (string, error) { return block, nil },
+		Value:    block,
 		Baseline: func(b string) string { return "You work here:\n" + b },
 		Update:   func(_, b string) string { return "You now work here:\n" + b },
 	})
@@ -58,10 +60,10 @@ func (e Environment) render() string {
 	)
 }
 
-func dateSource(now func() time.Time) systemcontext.Source {
+func dateSource(now time.Time) systemcontext.Source {
 	return systemcontext.Make(systemcontext.Spec[string]{
 		Key:      KeyDate,
-		Load:     func(context.Context) (string, error) { return now().Format("Mon Jan 2 2006"), nil },
+		Value:    now.Format("Mon Jan 2 2006"),
 		Baseline: func(d string) string { return "Today is " + d + "." },
 		Update:   func(_, d string) string { return "The date is now " + d + "." },
 	})

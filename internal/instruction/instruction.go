@@ -4,7 +4,7 @@
 // A project's files are untrusted: links that lead out of the project are not followed, only regular files are opened,
 // and the texts of one source are limited to MaxBytes. A file that exists but cannot be read, and a folder or pipe of
 // its name, makes its source unavailable, so that the previous text stays in force; without any file the source is
-// absent.
+// absent. A page that cannot be fetched is unavailable until it was fetched once; then its last text stays in force.
 package instruction
 
 import (
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/webcache"
 )
 
 // Keys of the sources.
@@ -32,10 +33,10 @@ type Options struct {
 	Directory string // the Location, symlinks resolved
 	Worktree  string // the top of its checkout, symlinks resolved
 
-	DisableProject bool     // CAIRN_DISABLE_PROJECT_CONFIG: only what is the user's
-	DisableClaude  bool     // do not read CLAUDE.md
-	Configured     []string // the configuration's instructions: paths, whose last part may be a glob, and URLs
-	Pages          *Pages   // reader of URLs; nil fetches nothing
+	DisableProject bool            // CAIRN_DISABLE_PROJECT_CONFIG: only what is the user's
+	DisableClaude  bool            // do not read CLAUDE.md
+	Configured     []string        // the configuration's instructions: paths, whose last part may be a glob, and URLs
+	Pages          *webcache.Pages // reader of URLs; nil fetches nothing
 }
 
 // Register registers the sources of a location under their keys. Calling remove unregisters them.
@@ -53,8 +54,10 @@ func Register(r *systemcontext.Registry, o Options) (remove func(), err error) {
 }
 
 func (o Options) newProducer(key string, candidates func() [][]candidate) systemcontext.Producer {
+	read := &reader{Options: o, candidates: candidates}
+	read.at.Store(&o.Directory)
 	return func(ctx context.Context) systemcontext.Context {
-		files, err := o.read(ctx, candidates())
+		files, err := read.read(ctx)
 		if err == nil && len(files) == 0 {
 			return nil
 		}

@@ -237,7 +237,7 @@ func TestUnreadableIsUnavailable(t *testing.T) {
 	}
 	_, err = systemcontext.Initialize(t.Context(), w.context())
 	if e, ok := errors.AsType[*systemcontext.BlockedError](err); !ok || e.Sources[0].Key != KeyInstructions ||
-		!strings.Contains(e.Error(), ": core/instructions: "+w.opts.Config+"/AGENTS.md: ") {
+		!strings.Contains(e.Error(), ": "+w.opts.Config+"/AGENTS.md: ") {
 		t.Errorf("got %v", err)
 	}
 }

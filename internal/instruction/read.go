@@ -9,8 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 	"unicode/utf8"
+
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/webcache"
 )
 
 // File is an instruction file as the model receives it.
@@ -19,54 +24,106 @@ type File struct {
 	Content string `json:"content"`
 }
 
-// read returns the first existing file of each group, each file once, until the limit is reached. The error names a
-// file that exists and cannot be read.
-func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, err error) {
+// maxHanging bounds the reads of one source that wait for a file system.
+const maxHanging = 16
+
+// reader reads the files of one source.
+type reader struct {
+	Options
+	candidates func() [][]candidate
+	running    atomic.Int32
+	at         atomic.Pointer[string] // the file that was opened last
+}
+
+// read returns the files, or a *systemcontext.ReadError. It does not wait for a file system that hangs longer than ctx.
+func (r *reader) read(ctx context.Context) ([]File, error) {
+	type result struct {
+		files []File
+		err   error
+	}
+	done := make(chan result, 1)
+	if r.running.Add(1) <= maxHanging {
+		go func() {
+			defer r.running.Add(-1)
+			files, err := r.readAll(ctx, r.candidates())
+			done <- result{files, err}
+		}()
+	} else {
+		r.running.Add(-1)
+	}
+	select {
+	case found := <-done:
+		return found.files, found.err
+	case <-ctx.Done():
+	}
+	select {
+	case found := <-done:
+		return found.files, found.err
+	case <-time.After(graceTime):
+		return nil, &systemcontext.ReadError{Problems: []string{*r.at.Load() + ": the file system does not answer"}}
+	}
+}
+
+// graceTime is what is left to a read that ends because ctx has ended.
+const graceTime = 100 * time.Millisecond
+
+// readAll returns the first existing file of each group, each file once, until the limit is reached. The error names
+// the files that exist and cannot be read.
+func (r *reader) readAll(ctx context.Context, groups [][]candidate) (files []File, err error) {
 	seen := map[string]bool{}
 	rest := MaxBytes
-	take := func(f File) {
-		if f.Content != "" {
+	var problems []string
+	take := func(f File, err error, c candidate) {
+		switch {
+		case err != nil:
+			problems = append(problems, c.describeError(err))
+		case f.Content != "":
 			rest = max(0, rest-len(f.Content))
 			files = append(files, f)
 		}
 	}
+	pages := r.readPages(ctx, groups)
 	for _, group := range groups {
 		for _, c := range group {
 			if c.page {
-				if !seen[c.path] && o.Pages != nil {
-					seen[c.path] = true
-					take(o.Pages.cacheFile(ctx, c.path, rest))
+				if p := pages[c.path]; p != nil {
+					delete(pages, c.path)
+					take(File{webcache.ShowAddress(c.path), clean(p.body, rest, "the page is longer")}, p.err, c)
 				}
 				break
 			}
+			r.at.Store(&c.path)
 			real, exists, err := findFile(c)
-			if err != nil {
-				return nil, unreadableError(c, err)
-			}
-			if !exists {
+			if err == nil && !exists {
 				continue
 			}
-			if seen[real] {
+			if err == nil && seen[real] {
 				break
 			}
 			seen[real] = true
-			f, err := readContent(c, real, rest)
-			if err != nil {
-				return nil, unreadableError(c, err)
+			var f File
+			if err == nil {
+				f, err = readContent(c, real, rest)
 			}
-			take(f)
+			take(f, err, c)
 			break
 		}
+	}
+	if len(problems) > 0 {
+		return nil, &systemcontext.ReadError{Problems: problems}
 	}
 	return files, nil
 }
 
-// unreadableError names the candidate by its own path, whichever path the failed operation had.
-func unreadableError(c candidate, err error) error {
+// describeError names the candidate by its own path, whichever path the failed operation had.
+func (c candidate) describeError(err error) string {
+	if c.page {
+		return webcache.ShowAddress(c.path) + ": " + err.Error()
+	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
-	return fmt.Errorf("%s: %w", c.path, err)
+	return c.path + ": " + err.Error()
 }
 
 // findFile returns the canonical path of a candidate that exists. A folder, pipe or socket is an error unless the

@@ -1,7 +1,6 @@
 package instruction
 
 import (
-	"context"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -14,8 +13,8 @@ func newSource(key string, files []File, err error) systemcontext.Source {
 		about = "instructions that the configuration names"
 	}
 	return systemcontext.Make(systemcontext.Spec[[]File]{
-		Key:      key,
-		Load:     func(context.Context) ([]File, error) { return files, err },
+		Key:   key,
+		Value: files, Err: err,
 		Baseline: render,
 		Update: func(_, cur []File) string {
 			return "The " + about + " have changed. What follows replaces all of them that you were given earlier.\n\n" + render(

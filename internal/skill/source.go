@@ -1,7 +1,6 @@
 package skill
 
 import (
-	"context"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -34,8 +33,8 @@ func Context(f Set, layers []permission.Layer) systemcontext.Context {
 		return nil
 	}
 	return systemcontext.Context{systemcontext.Make(systemcontext.Spec[[]listEntry]{
-		Key:  Key,
-		Load: func(context.Context) ([]listEntry, error) { return list, nil },
+		Key:   Key,
+		Value: list,
 		Baseline: func(l []listEntry) string {
 			return "Skills hold instructions for special tasks. When one fits what you are asked to do, load it " +
 				"with the tool skill before you begin. There are:\n" + formatList(l)

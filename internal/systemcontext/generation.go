@@ -2,6 +2,7 @@ package systemcontext
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -48,10 +49,18 @@ type Unavailable struct {
 	Err error
 }
 
+// ReadError names the files and addresses that cannot be read, which people know better than the key of a source.
+type ReadError struct{ Problems []string } // "place: reason" each
+
+func (e *ReadError) Error() string { return strings.Join(e.Problems, "; ") }
+
 func (e *BlockedError) Error() string {
 	parts := make([]string, len(e.Sources))
 	for i, s := range e.Sources {
-		parts[i] = s.Key + ": " + s.Err.Error()
+		parts[i] = s.Err.Error()
+		if _, named := errors.AsType[*ReadError](s.Err); !named {
+			parts[i] = s.Key + ": " + parts[i]
+		}
 	}
 	return "the system context cannot be read: " + strings.Join(parts, "; ")
 }
@@ -76,11 +85,11 @@ func Initialize(ctx context.Context, c Context) (Generation, error) {
 // with one text for all changes; if a stored value no longer decodes, or a source without removal text is gone, it is
 // the outcome of Replace for the same observation (SC-5). An invalid prev is a *SnapshotError.
 func Reconcile(ctx context.Context, c Context, prev jsontext.Value) (Outcome, error) {
-	stored, err := decodeSnapshot(prev)
-	if err != nil {
+	seen, err := observe(ctx, c)
+	if err != nil || isUnchanged(prev, seen) {
 		return Outcome{}, err
 	}
-	seen, err := observe(ctx, c)
+	stored, err := decodeSnapshot(prev)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -124,7 +133,7 @@ func newGeneration(seen []observation) (Generation, error) {
 		if o.unavailable != nil {
 			continue
 		}
-		part, err := renderText(o.key, "baseline", o.value.baseline)
+		part, err := renderText(o.key, "baseline", o.value.renderBaseline)
 		if err != nil {
 			return Generation{}, err
 		}
@@ -144,7 +153,7 @@ func needsReplacement(seen []observation, stored snapshot) bool {
 	for _, o := range seen {
 		present[o.key] = true
 		if e, known := stored[o.key]; known && o.unavailable == nil {
-			if _, _, ok := o.value.compare(e.Value); !ok {
+			if _, ok := o.value.compare(e.Value); !ok {
 				return true
 			}
 		}
@@ -197,13 +206,12 @@ func update(seen []observation, stored snapshot) (Outcome, error) {
 func renderChange(o observation, stored snapshot) (string, error) {
 	e, known := stored[o.key]
 	if !known {
-		return renderText(o.key, "baseline", o.value.baseline)
+		return renderText(o.key, "baseline", o.value.renderBaseline)
 	}
-	equal, render, _ := o.value.compare(e.Value)
-	if equal {
+	if equal, _ := o.value.compare(e.Value); equal {
 		return "", nil
 	}
-	return renderText(o.key, "update", render)
+	return renderText(o.key, "update", func() string { return o.value.renderUpdate(e.Value) })
 }
 
 func unavailableSources(seen []observation, counts func(observation) bool) []Unavailable {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"sync"
+	"time"
 )
 
 // observation is the result of loading one source.
@@ -12,41 +12,74 @@ type observation struct {
 	key         string
 	unavailable error // why there is no value
 	value       value
+	panicked    error
 }
 
-// observe runs all loaders concurrently, once, and keeps the order of the sources (SC-2). A panic of a loader becomes
-// an error, which ends one turn and not the process.
+// loadLimit bounds the loading of one source. A turn does not wait longer for a file system that hangs.
+const loadLimit = 2 * time.Second
+
+// observe loads all sources once, concurrently, and keeps their order (SC-2). A source without an answer after
+// loadLimit is unavailable. A panic of a loader becomes an error, which ends one turn and not the process.
 func observe(ctx context.Context, c Context) ([]observation, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	seen := make([]observation, len(c))
-	errs := make([]error, len(c))
-	var wg sync.WaitGroup
+	loading := 0
 	for i, s := range c {
-		wg.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					errs[i] = fmt.Errorf(
-						"system context source %s: its loader panicked: %v\n%s",
-						s.key,
-						p,
-						debug.Stack(),
-					)
-				}
-			}()
-			seen[i].key = s.key
-			seen[i].value, seen[i].unavailable = s.observe(ctx)
-		})
+		seen[i] = observation{key: s.key, unavailable: s.err, value: s.read}
+		if s.load != nil {
+			loading++
+		}
 	}
-	wg.Wait()
+	if loading > 0 {
+		observeLoaders(ctx, c, seen, loading)
+	}
 	if ctx.Err() != nil { // the result of a cancelled loader is invalid
 		return nil, context.Cause(ctx)
 	}
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
+	for _, o := range seen {
+		if o.panicked != nil {
+			return nil, o.panicked
 		}
 	}
 	return seen, nil
+}
+
+// observeLoaders runs the loaders. It does not wait for one that ignores the end of its ctx, such as one in a system
+// call that hangs: its goroutine ends when the call returns.
+func observeLoaders(ctx context.Context, c Context, seen []observation, loading int) {
+	ctx, cancel := context.WithTimeout(ctx, loadLimit)
+	defer cancel()
+	type result struct {
+		at int
+		observation
+	}
+	results := make(chan result, loading)
+	for i, s := range c {
+		if s.load != nil {
+			seen[i].unavailable = fmt.Errorf("no answer within %v", loadLimit)
+			go func() { results <- result{i, s.observe(ctx)} }()
+		}
+	}
+	for range loading {
+		select {
+		case r := <-results:
+			seen[r.at] = r.observation
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// observe loads one source.
+func (s Source) observe(ctx context.Context) (o observation) {
+	o.key = s.key
+	defer func() {
+		if p := recover(); p != nil {
+			o.panicked = fmt.Errorf("system context source %s: its loader panicked: %v\n%s", s.key, p, debug.Stack())
+		}
+	}()
+	o.value, o.unavailable = s.load(ctx)
+	return o
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // Producer returns the current sources of one registration; an empty Context if they are absent. It is called at every
-// boundary, concurrently with other producers, and must return soon after ctx ends.
+// boundary, concurrently with other producers, with a ctx that ends after loadLimit, and must return soon after that:
+// what it cannot know by then is unavailable.
 type Producer func(ctx context.Context) Context
 
 // Registry holds the producers of one location. The zero value is ready to use; safe for concurrent use.
@@ -22,8 +23,8 @@ type Registry struct {
 // Register adds a producer under a key with the syntax of source keys; a key in use is a *KeyError. Calling remove ends
 // the registration at the next boundary. It may be called more than once.
 func (r *Registry) Register(key string, p Producer) (remove func(), err error) {
-	if !keySyntax.MatchString(key) {
-		return nil, &KeyError{key, "is not a key: want segment/rest of lower-case letters, digits, '.', '_' and '-'"}
+	if err := CheckKey(key); err != nil {
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,6 +53,8 @@ func (r *Registry) Load(ctx context.Context) (Context, error) {
 	keys := slices.Sorted(maps.Keys(entries))
 	parts := make([]Context, len(keys))
 	errs := make([]error, len(keys))
+	limited, cancel := context.WithTimeout(ctx, loadLimit)
+	defer cancel()
 	var wg sync.WaitGroup
 	for i, key := range keys {
 		wg.Go(func() {
@@ -60,7 +63,7 @@ func (r *Registry) Load(ctx context.Context) (Context, error) {
 					errs[i] = fmt.Errorf("system context producer %s panicked: %v\n%s", key, p, debug.Stack())
 				}
 			}()
-			parts[i] = (*entries[key])(ctx)
+			parts[i] = (*entries[key])(limited)
 		})
 	}
 	wg.Wait()

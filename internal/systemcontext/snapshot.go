@@ -1,7 +1,9 @@
 package systemcontext
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,6 +40,60 @@ func decodeSnapshot(raw jsontext.Value) (snapshot, error) {
 	return s, nil
 }
 
+// isUnchanged reports whether the snapshot holds exactly the observed values, and any of unavailable sources. It reads
+// raw in place, because almost every boundary changes nothing. False means that the snapshot must be decoded.
+func isUnchanged(raw jsontext.Value, seen []observation) bool {
+	anyNames := jsontext.AllowDuplicateNames(true) // saves the memory for names
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), anyNames)
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return false
+	}
+	missing := 0
+	for _, o := range seen {
+		if o.unavailable == nil {
+			missing++
+		}
+	}
+	for d.PeekKind() == '"' {
+		key, err := d.ReadValue()
+		i := slices.IndexFunc(seen, func(o observation) bool { return isQuoted(key, o.key) })
+		if err != nil || i < 0 || !seen[i].equalsEntry(d) {
+			return false
+		}
+		if seen[i].unavailable == nil {
+			missing--
+		}
+	}
+	t, err := d.ReadToken()
+	return err == nil && t.Kind() == '}' && missing == 0
+}
+
+// isQuoted reports whether the JSON string is the text, which needs no escapes.
+func isQuoted(raw []byte, text string) bool {
+	return len(raw) == len(text)+2 && string(raw[1:len(raw)-1]) == text
+}
+
+// equalsEntry reads an entry and reports whether it holds the observed value; any does for an unavailable source.
+func (o observation) equalsEntry(d *jsontext.Decoder) bool {
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return false
+	}
+	equal := o.unavailable != nil
+	for d.PeekKind() == '"' {
+		name, err := d.ReadValue()
+		isValue := err == nil && isQuoted(name, "value")
+		v, err := d.ReadValue()
+		if err != nil {
+			return false
+		}
+		if isValue && o.unavailable == nil {
+			equal, _ = o.value.compare(v)
+		}
+	}
+	t, err := d.ReadToken()
+	return err == nil && t.Kind() == '}' && equal
+}
+
 // encode returns a deterministic encoding.
 func (s snapshot) encode() (jsontext.Value, error) {
 	b, err := json.Marshal(s, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
@@ -54,8 +110,8 @@ func (s snapshot) addEntry(o observation) error {
 		return fmt.Errorf("encode the value of system context source %s: %w", o.key, err)
 	}
 	e := entry{Value: raw}
-	if o.value.removal != nil {
-		if e.Removal, err = renderText(o.key, "removal", o.value.removal); err != nil {
+	if removal := o.value.removalRenderer(); removal != nil {
+		if e.Removal, err = renderText(o.key, "removal", removal); err != nil {
 			return err
 		}
 	}

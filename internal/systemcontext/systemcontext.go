@@ -11,9 +11,11 @@
 package systemcontext
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,8 +27,12 @@ type Spec[T any] struct {
 	// Key identifies the source across restarts, "segment/rest": lower-case letters, digits, '.', '_' and '-', in the rest
 	// also '/'; both parts start with a letter or digit.
 	Key string
-	// Load returns the current value, or why it cannot be known now, in words for the user. It is called once per
-	// observation, concurrently with other loaders, and must return soon after ctx ends.
+	// Value is the current value, and Err, if not nil, why it cannot be known now, in words for the user: of sources
+	// without Load, whose producer has read them.
+	Value T
+	Err   error
+	// Load returns the current value or why it is unavailable. It is called once per observation, concurrently with
+	// other loaders, with a ctx that ends after loadLimit; an answer that comes later is not waited for.
 	Load func(ctx context.Context) (v T, unavailable error)
 	// Baseline renders the complete value, when an epoch starts or the source is new.
 	Baseline func(v T) string
@@ -40,60 +46,94 @@ type Spec[T any] struct {
 
 // Source is a Spec with its type erased.
 type Source struct {
-	key     string
-	observe func(ctx context.Context) (value, error)
+	key  string
+	load func(ctx context.Context) (value, error) // nil: read is the value
+	read value
+	err  error
 }
 
 // Key returns the key of the source.
 func (s Source) Key() string { return s.key }
 
-// value is the observed value of a source. Its renderers are called only when needed.
-type value struct {
-	encode   func() (jsontext.Value, error)
-	baseline func() string
-	removal  func() string // nil: no removal text
-	// compare decodes the stored value; ok is false if that fails. update renders the change.
-	compare func(stored jsontext.Value) (equal bool, update func() string, ok bool)
+// value is the observed value of a source. It renders only when needed.
+type value interface {
+	encode() (jsontext.Value, error)
+	renderBaseline() string
+	removalRenderer() func() string // nil: no removal text
+	// compare decodes the stored value; ok is false if that fails.
+	compare(stored jsontext.Value) (equal, ok bool)
+	// renderUpdate renders the change from the stored value, which can be decoded.
+	renderUpdate(stored jsontext.Value) string
 }
 
 // Make returns the source of a Spec.
 func Make[T any](s Spec[T]) Source {
-	return Source{key: s.Key, observe: func(ctx context.Context) (value, error) {
+	if s.Load == nil {
+		return Source{key: s.Key, read: &specValue[T]{&s, s.Value}, err: s.Err}
+	}
+	return Source{key: s.Key, load: func(ctx context.Context) (value, error) {
 		cur, err := s.Load(ctx)
-		if err != nil {
-			return value{}, err
-		}
-		v := value{
-			encode:   func() (jsontext.Value, error) { return encodeCanonical(cur) },
-			baseline: func() string { return s.Baseline(cur) },
-			compare:  func(stored jsontext.Value) (bool, func() string, bool) { return compare(s, stored, cur) },
-		}
-		if s.Removal != nil {
-			v.removal = func() string { return s.Removal(cur) }
-		}
-		return v, nil
+		return &specValue[T]{&s, cur}, err
 	}}
 }
 
-func compare[T any](s Spec[T], stored jsontext.Value, cur T) (equal bool, update func() string, ok bool) {
+// specValue is the value of a Spec.
+type specValue[T any] struct {
+	spec *Spec[T]
+	cur  T
+}
+
+func (o *specValue[T]) encode() (jsontext.Value, error) { return encodeCanonical(&o.cur) }
+
+func (o *specValue[T]) renderBaseline() string { return o.spec.Baseline(o.cur) }
+
+func (o *specValue[T]) removalRenderer() func() string {
+	if o.spec.Removal == nil {
+		return nil
+	}
+	return func() string { return o.spec.Removal(o.cur) }
+}
+
+func (o *specValue[T]) renderUpdate(stored jsontext.Value) string {
+	var prev T
+	_ = json.Unmarshal(stored, &prev) // compare has decoded it
+	return o.spec.Update(prev, o.cur)
+}
+
+// compare compares the bytes first, which are the same as long as nothing changes.
+func (o *specValue[T]) compare(stored jsontext.Value) (equal, ok bool) {
+	buf := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(buf)
+	buf.Reset()
+	if json.MarshalWrite(buf, &o.cur, encoding) == nil {
+		raw := jsontext.Value(buf.Bytes())
+		if raw.Canonicalize(canonical) == nil && bytes.Equal(raw, stored) {
+			return true, true
+		}
+	}
 	var prev T
 	if len(stored) == 0 || json.Unmarshal(stored, &prev) != nil {
-		return false, nil, false
+		return false, false
 	}
-	a, errA := encodeCanonical(prev)
-	b, errB := encodeCanonical(cur)
-	equal = errA == nil && errB == nil && string(a) == string(b)
-	return equal, func() string { return s.Update(prev, cur) }, true
+	a, errA := encodeCanonical(&prev)
+	b, errB := encodeCanonical(&o.cur)
+	return errA == nil && errB == nil && string(a) == string(b), true
 }
+
+var (
+	encoding  = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	canonical = json.JoinOptions(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	buffers   = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+)
 
 // encodeCanonical encodes v so that equal values have equal bytes.
 func encodeCanonical[T any](v T) (jsontext.Value, error) {
-	b, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	b, err := json.Marshal(v, encoding)
 	if err != nil {
 		return nil, err
 	}
 	raw := jsontext.Value(b)
-	return raw, raw.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	return raw, raw.Canonicalize(canonical)
 }
 
 // Context is an ordered list of sources with distinct keys. It may be empty.
@@ -119,15 +159,23 @@ func (e *KeyError) Error() string { return fmt.Sprintf("system context source %q
 var keySyntax = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._/-]*$`)
 
 func (c Context) check() error {
-	seen := make(map[string]bool, len(c))
-	for _, s := range c {
-		switch {
-		case !keySyntax.MatchString(s.key):
-			return &KeyError{s.key, "is not a key: want segment/rest of lower-case letters, digits, '.', '_' and '-'"}
-		case seen[s.key]:
-			return &KeyError{s.key, "is there twice"}
+	for i, s := range c {
+		if err := CheckKey(s.key); err != nil {
+			return err
 		}
-		seen[s.key] = true
+		for _, before := range c[:i] {
+			if before.key == s.key {
+				return &KeyError{s.key, "is there twice"}
+			}
+		}
+	}
+	return nil
+}
+
+// CheckKey returns a *KeyError for an invalid key.
+func CheckKey(key string) error {
+	if !keySyntax.MatchString(key) {
+		return &KeyError{key, "is not a key: want segment/rest of lower-case letters, digits, '.', '_' and '-'"}
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -379,4 +381,22 @@ func TestLargeIntegersAreNotRounded(t *testing.T) {
 	if err != nil || !strings.Contains(string(g.Snapshot), "9007199254740993") {
 		t.Errorf("snapshot %s, %v", g.Snapshot, err)
 	}
+}
+
+// A loader that does not answer in time is unavailable, even if it ignores the end of its context.
+func TestLoadersHaveATimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		hangs := Make(Spec[string]{Key: "x/hangs", Load: func(context.Context) (string, error) {
+			<-release
+			return "late", nil
+		}})
+		began := time.Now()
+		_, err := Initialize(t.Context(), append(of(&fake{key: "x/a", value: 1}), hangs))
+		if took := time.Since(began); took != 2*time.Second || err == nil ||
+			!strings.HasSuffix(err.Error(), ": x/hangs: no answer within 2s") {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
 }
