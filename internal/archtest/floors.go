@@ -54,7 +54,7 @@ var floors = []struct {
 	{4, driverKind, "tool/file tool/search tool/exec tool/dialog tool/web"},
 	{4, proofKind, "check store/storetest llm/llmtest"},
 	{5, proofKind, "tool/tooltest"},
-	{5, viewKind, "opencode jsontree server/openapi server/broadcast"},
+	{5, viewKind, "opencode jsontree server/openapi server/broadcast server/branchwatch"},
 	{
 		6,
 		surfaceKind,

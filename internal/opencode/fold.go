@@ -17,7 +17,8 @@ type Fold struct {
 	stepStarted bool            // the turn's step-start part was sent
 	shell       *session.Shell  // the newest user command
 
-	selected selection // by the session, as it was sent last
+	selected selection                  // by the session, as it was sent last
+	requests map[session.MessageID]bool // requests for a compaction in the inbox, which were announced
 
 	lastStatus   string // the last status sent
 	isAnswering  bool   // a turn began since the session was idle
@@ -44,6 +45,10 @@ func NewFold(r Rows) *Fold {
 		selected: selectionOf(r.Session),
 	}
 	for _, in := range r.Pending {
+		if in.Compaction != nil {
+			f.announceRequest(requestMessage(r.Session, in.TimeCreated, in.ID), in.TimeCreated)
+			continue
+		}
 		f.admitPrompt(in.TimeCreated, in.ID, in.Prompt)
 	}
 	f.stepStarted = r.Turn != nil && len(r.Turn.Content) > 0
@@ -65,6 +70,12 @@ func selectionOf(s *session.Session) selection {
 		out.model.Variant = ""
 	}
 	return out
+}
+
+// ResumeFrom takes over what earlier announced beyond the rows of the same session.
+func (f *Fold) ResumeFrom(earlier *Fold) {
+	f.lastStatus, f.isAnswering, f.busyRepeated = earlier.lastStatus, earlier.isAnswering, earlier.busyRepeated
+	f.failed, f.failedFor = earlier.failed, earlier.failedFor
 }
 
 // Begin returns a fold of a session without events.
@@ -155,7 +166,7 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 	case *session.PermissionReplied:
 		return []Event{replyEvent(f.Session.ID, d)}, true
 	default:
-		return nil, false
+		return f.compactionEvents(d)
 	}
 }
 
@@ -212,8 +223,7 @@ func (f *Fold) partUpdated(p Part, at int64) Event {
 func (f *Fold) otherEvents(d session.EventData) []Event {
 	switch d := d.(type) {
 	case *session.SyntheticAdded:
-		m := syntheticMessage(f.Session, session.Begin(d, 0).(*session.Synthetic))
-		return []Event{f.messageUpdated(m.Info), f.partUpdated(m.Parts[0], d.Timestamp)}
+		return f.syntheticAdded(d)
 	case *session.ShellStarted:
 		return f.shellStarted(session.Begin(d, 0).(*session.Shell))
 	case *session.ShellEnded:
@@ -254,6 +264,12 @@ func (f *Fold) stepEvents(d session.EventData) []Event {
 		return f.itemEvents(d.PartID, at)
 	case *session.PartRemoved:
 		return []Event{f.partRemoved(d.AssistantMessageID, d.PartID)}
+	case *session.OutputsPruned:
+		var out []Event
+		for _, id := range d.PartIDs {
+			out = append(out, f.itemEvents(id, at)...)
+		}
+		return out
 	case *session.StepEnded, *session.StepFailed:
 		return f.turnEnded(at)
 	default:
@@ -296,12 +312,20 @@ func (f *Fold) selectPrompt() (first bool) {
 // summaryEvents announces the changes made for the current prompt. Like OpenCode it does so after each turn, and when
 // the first turn after an idle time starts.
 func (f *Fold) summaryEvents() []Event {
+	if f.asked == nil {
+		return f.diffEvents(nil)
+	}
+	u := userMessage(f.Session, f.asked).Info.(*User)
+	u.Summary = &UserSummary{Diffs: []FileDiff{}}
+	u.fillSelection(f.turn)
+	return f.diffEvents(u)
+}
+
+// diffEvents announces the session and the changes made for the prompt, which may be nil.
+func (f *Fold) diffEvents(prompt Info) []Event {
 	out := []Event{f.sessionUpdated(), {Type: "session.diff", Properties: Diff{f.Session.ID, []FileDiff{}}}}
-	if f.asked != nil {
-		u := userMessage(f.Session, f.asked).Info.(*User)
-		u.Summary = &UserSummary{Diffs: []FileDiff{}}
-		u.fillSelection(f.turn)
-		out = append(out, f.messageUpdated(u))
+	if prompt != nil {
+		out = append(out, f.messageUpdated(prompt))
 	}
 	return out
 }

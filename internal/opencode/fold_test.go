@@ -33,6 +33,9 @@ func brief(e Event) string {
 			return "U"
 		case *Assistant:
 			s := "A"
+			if i.Summary {
+				s = "Summary"
+			}
 			if i.Error != nil {
 				s += "!" + i.Error.Name
 			}
@@ -50,6 +53,15 @@ func brief(e Event) string {
 			return fmt.Sprintf("[text %q]", part.Text)
 		case *ToolPart:
 			return fmt.Sprintf("[%s %T]", part.Tool, part.State)
+		case *CompactionPart:
+			s := "[compaction"
+			if part.Auto {
+				s += fmt.Sprintf(" auto overflow=%t", *part.Overflow)
+			}
+			if part.TailStartID != "" {
+				s += " tail=" + string(part.TailStartID)
+			}
+			return s + "]"
 		case *StepFinishPart:
 			return "[step-finish=" + part.Reason + "]"
 		default:
@@ -58,7 +70,12 @@ func brief(e Event) string {
 	case Status:
 		return p.Status.Type
 	case SessionOnly:
+		if e.Type == "session.compacted" {
+			return "COMPACTED"
+		}
 		return "IDLE"
+	case MessageGone:
+		return "-" + string(p.MessageID)
 	case Diff:
 		return "diff"
 	case Delta:
@@ -148,7 +165,7 @@ func TestFold(t *testing.T) {
 				promoted("msg_3", "plan"),
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ |  | A S~ diff U+sum busy | U [text "a"] S~ | U [text "b"] S~ | ` +
-				`message.removed | [step-start] [step-finish=stop] A=stop A=stop. busy S~ diff U+sum | S~`,
+				`-msg_4 | [step-start] [step-finish=stop] A=stop A=stop. busy S~ diff U+sum | S~`,
 			"idle IDLE",
 		},
 		{
@@ -160,7 +177,7 @@ func TestFold(t *testing.T) {
 				&session.PromptAdmitted{MessageID: "msg_2", Prompt: session.Prompt{Text: "b", Agent: "plan"}, Hold: true},
 				promoted("msg_2", "plan"),
 			},
-			`S+ | S~ U [text "a"] S~ | message.removed S~ | U [text "b"] S~ | S~`,
+			`S+ | S~ U [text "a"] S~ | -msg_1 S~ | U [text "b"] S~ | S~`,
 			"idle IDLE",
 		},
 		{
@@ -302,6 +319,14 @@ func FuzzFold(f *testing.F) {
 				},
 				func() session.EventData { return &session.Interrupted{Error: session.Failure{Message: "no"}} },
 				func() session.EventData { return &session.TodosSet{} },
+				func() session.EventData { return &session.CompactionAdmitted{MessageID: "msg_5"} },
+				func() session.EventData { return compactionStart(session.CompactionManual) },
+				func() session.EventData { return compactionEnd("") },
+				func() session.EventData { return &session.CompactionFailed{MessageID: "msg_6"} },
+				func() session.EventData { return &session.CompactionUndone{MessageID: "msg_6"} },
+				func() session.EventData {
+					return &session.OutputsPruned{TurnFact: session.OfTurn("msg_2"), PartIDs: []session.PartID{"prt_c"}}
+				},
 			}
 			var facts []session.EventData
 			for _, p := range picks[:min(len(picks), 64)] {

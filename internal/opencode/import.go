@@ -26,7 +26,9 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 		ID: in.ID, Slug: in.Slug, ParentID: "", Title: in.Title, Agent: in.Agent, Version: in.Version, Cost: in.Cost,
 		Tokens: ourTokens(
 			in.Tokens,
-		), Time: session.SessionTime(in.Time), Permission: OurRules(in.Permission), Metadata: in.Metadata,
+		), Time: session.SessionTime{
+			Created: in.Time.Created, Updated: in.Time.Updated, Archived: in.Time.Archived,
+		}, Permission: OurRules(in.Permission), Metadata: in.Metadata,
 		Location: session.Location{Directory: in.Directory},
 	}
 	s.Tokens.Total = 0
@@ -90,12 +92,25 @@ func ourTokens(t Tokens) session.Tokens {
 	return session.Tokens{Total: t.Total, Input: t.Input, Output: t.Output, Reasoning: t.Reasoning, Cache: t.Cache}
 }
 
+// importedMessage is a message of OpenCode as it was exported.
+type importedMessage struct {
+	Info  jsontext.Value   `json:"info"`
+	Parts []jsontext.Value `json:"parts"`
+}
+
+// formOf returns the difference between the message and what this package shows of it.
+func (in *importedMessage) formOf(shown Message) *importedForm {
+	return importedFormOf(shown, asShown(shown, in.Info), in.Parts)
+}
+
+// keepImported stores the imported form with the message.
+func keepImported(m session.Message, form any) {
+	m.Meta().Extra = objectOf(map[string]jsontext.Value{importedFormKey: mustMarshal(form)})
+}
+
 // MessageFromOpenCode converts a message from OpenCode. A turn or call that was still open is ended.
 func MessageFromOpenCode(raw jsontext.Value) (session.Message, error) {
-	var in struct {
-		Info  jsontext.Value   `json:"info"`
-		Parts []jsontext.Value `json:"parts"`
-	}
+	var in importedMessage
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return nil, err
 	}
@@ -130,8 +145,8 @@ func MessageFromOpenCode(raw jsontext.Value) (session.Message, error) {
 		return nil, err
 	}
 	shown := Render(&session.Session{ID: tag.SessionID}, []session.Message{m}, true)[0]
-	if f := importedFormOf(shown, asShown(shown, in.Info), in.Parts); f != nil {
-		m.Meta().Extra = objectOf(map[string]jsontext.Value{importedFormKey: mustMarshal(f)})
+	if f := in.formOf(shown); f != nil {
+		keepImported(m, f)
 	}
 	return m, nil
 }

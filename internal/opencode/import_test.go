@@ -1,6 +1,7 @@
 package opencode_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -104,6 +105,64 @@ func TestImportOfRevert(t *testing.T) {
 	s.Revert = nil
 	if v := exported(); v != nil {
 		t.Errorf("exported %v, which was cleared", v)
+	}
+}
+
+// OpenCode's own sessions that were compacted, on request and by themselves, become compactions, and are exported
+// unchanged.
+func TestExportOfCompacted(t *testing.T) {
+	b, err := os.ReadFile("testdata/compacted.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []document
+	if err := json.Unmarshal(b, &docs); err != nil {
+		t.Fatal(err)
+	}
+	failed := docs[0] // as if a prompt had come before the first summary, and the second summary had failed
+	failed.Messages = append([]jsontext.Value(nil), failed.Messages...)
+	failed.Messages[5], failed.Messages[6] = failed.Messages[6], failed.Messages[5]
+	last := len(failed.Messages) - 1
+	failed.Messages[last] = jsontext.Value(strings.Replace(string(failed.Messages[last]), `"finish": "stop"`,
+		`"finish": "stop", "error": {"name": "UnknownError", "data": {"message": "no"}}`, 1))
+	docs = append(docs, failed)
+	place := there
+	for i, want := range []string{"auto 0 manual 2", "auto 1 manual 0", "auto 0 manual 1"} {
+		count := map[string]int{}
+		var x opencode.MessageImporter
+		var ms []session.Message
+		for _, raw := range docs[i].Messages {
+			got, err := x.Add(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ms = append(ms, got...)
+		}
+		ms = append(ms, x.Flush()...)
+		for j, m := range ms {
+			if c, ok := m.(*session.Compaction); ok {
+				count[c.Reason]++
+			}
+			stored, err := json.Marshal(m, json.Deterministic(true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ms[j], err = session.DecodeMessage(stored); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := fmt.Sprintf("auto %d manual %d", count["auto"], count["manual"]); got != want {
+			t.Errorf("document %d: %s, want %s", i, got, want)
+		}
+		shown := opencode.RenderExport(&place, ms)
+		if len(shown) != len(docs[i].Messages) {
+			t.Fatalf("document %d: %d messages were exported as %d", i, len(docs[i].Messages), len(shown))
+		}
+		for j, raw := range docs[i].Messages {
+			if diff := cmp.Diff(plain(t, raw), plain(t, shown[j])); diff != "" {
+				t.Errorf("document %d, message %d: -imported +exported\n%s", i, j, diff)
+			}
+		}
 	}
 }
 

@@ -72,6 +72,14 @@ func restoreImported(m *session.Head, v Message) Message {
 	if raw == nil || json.Unmarshal(raw, &f) != nil {
 		return v
 	}
+	return f.restore(v)
+}
+
+// restore returns the message in its original form, with the changes made since. A nil form changes nothing.
+func (f *importedForm) restore(v Message) Message {
+	if f == nil {
+		return v
+	}
 	if f.Info != nil {
 		id, created := IDAndTime(v.Info)
 		info := membersOf(v.Info)

@@ -63,6 +63,7 @@ type Assistant struct {
 	Finish     string              `json:"finish,omitzero"`
 	Error      *Error              `json:"error,omitzero"`
 	Structured jsontext.Value      `json:"structured,omitzero"`
+	Summary    bool                `json:"summary,omitzero"` // it is the summary of a compaction
 }
 
 // Path is the directory of a step.
@@ -88,60 +89,6 @@ func IDAndTime(i Info) (session.MessageID, int64) {
 	}
 }
 
-// IsVisible reports whether V1 can represent the message; Render omits the others.
-func IsVisible(m session.Message) bool {
-	switch m.(type) {
-	case *session.User, *session.Assistant, *session.Synthetic, *session.Shell:
-		return true
-	default:
-		return false
-	}
-}
-
-// Render converts messages of the session in order and omits those that V1 cannot represent. answered means that an
-// answer to the last prompt follows later in the session.
-func Render(s *session.Session, ms []session.Message, answered bool) []Message {
-	out := make([]Message, 0, len(ms))
-	asked := session.MessageID("")
-	for i, m := range ms {
-		switch m := m.(type) {
-		case *session.User:
-			asked = m.ID
-			v := userMessage(s, m)
-			answer := findAnswer(ms[i+1:], m.ID)
-			v.Info.(*User).fillSelection(answer)
-			if answered || answer != nil {
-				v.Info.(*User).Summary = &UserSummary{Diffs: []FileDiff{}}
-			}
-			out = append(out, restoreImported(&m.Head, v))
-		case *session.Assistant:
-			v := Message{Info: assistantInfo(s, m), Parts: stepParts(s.ID, m)}
-			if a := v.Info.(*Assistant); a.ParentID == "" { // of an older record
-				a.ParentID = asked
-			}
-			out = append(out, restoreImported(&m.Head, v))
-		case *session.Synthetic:
-			out = append(out, syntheticMessage(s, m))
-		case *session.Shell:
-			out = append(out, shellMessage(s, m)...)
-		}
-	}
-	return out
-}
-
-// findAnswer returns the first answer of the messages if it is to the prompt or of an older record, otherwise nil.
-func findAnswer(ms []session.Message, prompt session.MessageID) *session.Assistant {
-	for _, m := range ms {
-		if a, ok := m.(*session.Assistant); ok {
-			if a.ParentID == "" || a.ParentID == prompt {
-				return a
-			}
-			return nil
-		}
-	}
-	return nil
-}
-
 // fillSelection sets the agent and the model of a prompt that named none, as those of V2 do, to those of its answer. A
 // nil answer changes nothing.
 func (u *User) fillSelection(answer *session.Assistant) {
@@ -157,12 +104,7 @@ func (u *User) fillSelection(answer *session.Assistant) {
 	}
 }
 
-// PendingMessage shows a prompt that is not promoted yet; V1 shows prompts at once.
-func PendingMessage(s *session.Session, in *session.Input) Message {
-	return userMessage(s, InputMessage(in))
-}
-
-// InputMessage returns the message that an input becomes when it is promoted.
+// InputMessage returns the message that a prompt becomes when it is promoted.
 func InputMessage(in *session.Input) *session.User {
 	return session.Begin(&session.Prompted{
 		Fact: session.Fact{Timestamp: in.TimeCreated, SessionID: in.SessionID}, MessageID: in.ID, Prompt: in.Prompt,
@@ -180,6 +122,9 @@ func syntheticMessage(s *session.Session, m *session.Synthetic) Message {
 		Head:      Head{ID: partIDOr("", m.ID, 0), SessionID: s.ID, MessageID: m.ID, Type: "text"},
 		Text:      m.Text,
 		Synthetic: true,
+	}
+	if continuesWork(m) {
+		part.Metadata, part.Time = m.Metadata, &Time{Start: m.Time.Created, End: m.Time.Created}
 	}
 	return Message{Info: userInfo(s, m.Head, "", nil), Parts: []Part{part}}
 }
@@ -244,4 +189,12 @@ func isFiltered(m *session.Assistant) bool {
 // isDeclined reports whether the step ended because the user declined a call. V1 treats that as a normal end.
 func isDeclined(m *session.Assistant) bool {
 	return m.Error != nil && m.Error.Reason == session.ReasonDenied
+}
+
+// SyntheticPrompt returns the message as the prompt that turns answer.
+func SyntheticPrompt(m *session.Synthetic) *session.User { return &session.User{Head: m.Head} }
+
+// continuesWork reports whether the message tells the model to go on after a compaction.
+func continuesWork(m *session.Synthetic) bool {
+	return membersOfObject(m.Metadata)["compaction_continue"] != nil
 }

@@ -96,7 +96,7 @@ type (
 	CompactionPart struct {
 		Head
 		Auto        bool              `json:"auto"`
-		Overflow    bool              `json:"overflow,omitzero"`
+		Overflow    *bool             `json:"overflow,omitzero"`
 		TailStartID session.MessageID `json:"tail_start_id,omitzero"`
 	}
 	// RetryPart is a failed attempt, sent by older servers.

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -55,11 +56,12 @@ type SessionModel struct {
 	Variant    string `json:"variant"`
 }
 
-// SessionTime has the times of creation, last change and archiving.
+// SessionTime has the times of creation, last change and archiving, and since when a summary is being written.
 type SessionTime struct {
-	Created  int64 `json:"created"`
-	Updated  int64 `json:"updated"`
-	Archived int64 `json:"archived,omitzero"`
+	Created    int64 `json:"created"`
+	Updated    int64 `json:"updated"`
+	Compacting int64 `json:"compacting,omitzero"`
+	Archived   int64 `json:"archived,omitzero"`
 }
 
 // Rule is a permission rule.
@@ -81,7 +83,11 @@ func SessionOf(s *session.Session) Session {
 	v := Session{
 		ID: s.ID, Slug: s.Slug, ProjectID: s.ProjectID, Workspace: s.Location.WorkspaceID, Directory: s.Location.Directory,
 		Path: &path, ParentID: s.ParentID, Cost: s.Cost, Tokens: tokensOf(s.Tokens), Title: s.Title, Agent: s.Agent,
-		Version: s.Version, Metadata: s.Metadata, Time: SessionTime(s.Time), Permission: RulesOf(s.Permission),
+		Version: s.Version, Metadata: s.Metadata, Permission: RulesOf(s.Permission),
+		Time: SessionTime{Created: s.Time.Created, Updated: s.Time.Updated, Archived: s.Time.Archived},
+	}
+	if c := s.Compacting; c != nil {
+		v.Time.Compacting = cmp.Or(c.Started, c.Timestamp)
 	}
 	v.Tokens.Total = 0
 	if c := s.Changes; c != nil {

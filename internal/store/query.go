@@ -53,6 +53,18 @@ func FindShell(r MessageReader, id session.ID, callID string) (*session.Shell, b
 	return sh, ok && sh != nil, err
 }
 
+// FindCompaction returns the session's compaction that V1 shows as the answer to the request with the id, false if it
+// has none.
+func FindCompaction(r MessageReader, id session.ID, request session.MessageID) (*session.Compaction, bool, error) {
+	all, err := ReadMessages(r, id, MessageQuery{After: -1, Type: session.TypeCompaction, Newest: true})
+	for _, m := range all {
+		if c, ok := m.(*session.Compaction); ok && c.RequestID == request {
+			return c, true, err
+		}
+	}
+	return nil, false, err
+}
+
 func newestMessage(r MessageReader, id session.ID, q MessageQuery) (newest session.Message, ok bool, err error) {
 	q.After, q.Newest, q.Limit = -1, true, 1
 	err = r.RawMessages(id, q, func(row *RawMessage) (err error) {

@@ -100,7 +100,7 @@ func (e *Export) writeMessages(ctx context.Context, s *session.Session, give fun
 		for !last && ready > 0 && !isAssistant(held[ready-1]) {
 			ready--
 		}
-		for _, m := range opencode.Render(s, held[:ready], false) {
+		for _, m := range opencode.RenderExport(s, held[:ready]) {
 			raw, err := json.Marshal(m, jsontext.AllowInvalidUTF8(true))
 			if err != nil {
 				return err

@@ -44,7 +44,7 @@ func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker)
 		return nil, err
 	}
 	out := &ImportResult{Session: got.Session, Messages: s.Import.Messages}
-	if got.Messages == s.Import.Messages {
+	if known := got.Session.Import; got.Messages == s.Import.Messages || known != nil && known.Whole {
 		out.Known = s.Import.Messages > 0
 		return out, nil
 	}
@@ -56,21 +56,12 @@ func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker)
 // check reads all of the document: every message must be one that can be kept.
 func (d *document) check() (*session.Session, []session.MessageID, error) {
 	sum, count := sha256.New(), 0
-	ids, seen := []session.MessageID{}, map[session.MessageID]bool{}
-	c, err := d.read(func(raw jsontext.Value) error {
-		m, _, err := convertMessage(raw)
-		if err != nil {
-			return err
-		}
-		id := m.Meta().ID
-		if seen[id] {
-			return session.Errorf(session.CodeInvalid, "another message has the id %q", id).At("info.id")
-		}
-		seen[id] = true
-		ids = append(ids, id)
+	ids := []session.MessageID{}
+	c, err := d.readMessages(func(m session.Message, _ jsontext.Value) error {
 		count++
-		return add(sum, raw)
-	})
+		ids = append(ids, m.Meta().ID)
+		return nil
+	}, sum)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,17 +106,39 @@ func add(sum io.Writer, raw jsontext.Value) error {
 	return err
 }
 
-// convertMessage returns a message as cairn has it, and as it is sent.
-func convertMessage(raw jsontext.Value) (session.Message, jsontext.Value, error) {
-	m, err := opencode.MessageFromOpenCode(raw)
+// readMessages reads the document and calls give with each message as cairn stores it, and as it is sent. It adds the
+// messages of the document to the sum.
+func (d *document) readMessages(give func(session.Message, jsontext.Value) error, sum io.Writer) (*contents, error) {
+	var x opencode.MessageImporter
+	giveAll := func(ms []session.Message) error {
+		for _, m := range ms {
+			b, err := json.Marshal(m, json.Deterministic(true))
+			if err == nil && len(b) > maxMessage {
+				err = fmt.Errorf("it has %d bytes, the limit is %d", len(b), maxMessage)
+			}
+			if err == nil {
+				err = give(m, b)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	c, err := d.read(func(raw jsontext.Value) error {
+		ms, err := x.Add(raw)
+		if err == nil {
+			err = giveAll(ms)
+		}
+		if err != nil {
+			return err
+		}
+		return add(sum, raw)
+	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	b, err := json.Marshal(m, json.Deterministic(true))
-	if err == nil && len(b) > maxMessage {
-		err = fmt.Errorf("it has %d bytes, the limit is %d", len(b), maxMessage)
-	}
-	return m, b, err
+	return c, giveAll(x.Flush())
 }
 
 // sending is a piece being put together.
@@ -146,13 +159,9 @@ func (d *document) send(ctx context.Context, s sending, got *api.ImportResult) e
 		s.After, s.Messages, bytes = got.Messages, nil, 0
 		return nil
 	}
-	_, err := d.read(func(raw jsontext.Value) error {
+	_, err := d.readMessages(func(_ session.Message, b jsontext.Value) error {
 		if skip--; skip >= 0 {
 			return nil
-		}
-		_, b, err := convertMessage(raw)
-		if err != nil {
-			return err
 		}
 		if len(s.Messages) == pieceMessages || bytes+len(b) > pieceBytes {
 			if err := flush(); err != nil {
@@ -161,7 +170,7 @@ func (d *document) send(ctx context.Context, s sending, got *api.ImportResult) e
 		}
 		s.Messages, bytes = append(s.Messages, b), bytes+len(b)
 		return nil
-	})
+	}, io.Discard)
 	if err == nil {
 		err = flush()
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/pty"
+	"github.com/cairn-dev/cairn/internal/server/branchwatch"
 	"github.com/cairn-dev/cairn/internal/server/broadcast"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -43,7 +44,7 @@ type deps struct {
 
 	notices    notices
 	deliveries broadcast.DeliveryTracker
-	branches   branchWatcher
+	branches   branchwatch.Watcher
 	updates    *broadcast.Broadcaster[*encodedUpdate]
 	logins     browserLogins
 	long       httpio.LongRequests // streams, and requests that wait for a session

@@ -98,7 +98,7 @@ func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory stri
 	ctx, end := b.long.Start(r.Context(), "")
 	defer end()
 	notices, stop := b.notices.subscribe() // before the response starts, which a client in this process sees at once
-	defer b.branches.addReader(ctx, directory)()
+	defer b.branches.AddReader(ctx, directory)()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
 	defer b.out.Close()
 	b.updates.AddReader()

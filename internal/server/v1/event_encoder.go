@@ -151,12 +151,16 @@ func (x *eventEncoder) encode(s *session.Session, events []opencode.Event, e *se
 // findFold returns the fold of a session, nil if the session is deleted. turn is the turn that the fold must contain, or
 // "".
 func (x *eventEncoder) findFold(ctx context.Context, id session.ID, turn session.MessageID) (*opencode.Fold, error) {
-	if f := x.folds[id]; f != nil && !f.NeedsTurn(turn) {
-		return f, nil
+	known := x.folds[id]
+	if known != nil && !known.NeedsTurn(turn) {
+		return known, nil
 	}
 	f, err := store.Query(ctx, x.store, func(rd store.Reader) (*opencode.Fold, error) { return readFold(rd, id, turn) })
 	if err != nil || f == nil {
 		return nil, err
+	}
+	if known != nil {
+		f.ResumeFrom(known)
 	}
 	return x.addFold(id, f), nil
 }
@@ -197,6 +201,10 @@ func readFold(rd store.Reader, id session.ID, turn session.MessageID) (*opencode
 		return opencode.NewFold(rows), err
 	}
 	m, _, err = store.FindMessage(rd, id, rows.Turn.ParentID)
-	rows.Asked, _ = m.(*session.User)
+	if rows.Asked, ok = m.(*session.User); !ok {
+		if added, synthetic := m.(*session.Synthetic); synthetic {
+			rows.Asked = opencode.SyntheticPrompt(added)
+		}
+	}
 	return opencode.NewFold(rows), err
 }

@@ -114,38 +114,51 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 	if pending && in.SessionID == id && in.PromotedSeq == nil {
 		return opencode.PendingMessage(s, in), nil
 	}
-	stored, ok, err := store.FindMessage(rd, id, m)
+	for _, shown := range opencode.PendingMessages(s, nil) { // the open compaction
+		if shownID(shown) == m {
+			return shown, nil
+		}
+	}
+	row, err := findRow(rd, id, m)
 	if err != nil {
 		return v, err
 	}
-	if !ok {
-		sh, err := readShell(rd, id, m)
-		switch {
-		case err != nil:
-			return v, err
-		case sh == nil:
-			return v, session.NotFound("message", string(m))
-		}
-		return opencode.Render(s, []session.Message{sh}, false)[1], nil
-	}
-	if !opencode.IsVisible(stored) {
+	if row == nil {
 		return v, session.NotFound("message", string(m))
 	}
-	following, err := store.ReadMessages(rd, id, store.MessageQuery{After: stored.Meta().Seq, Limit: 8})
+	following, err := store.ReadMessages(rd, id, store.MessageQuery{After: row.Meta().Seq, Limit: 8})
 	if err != nil {
 		return v, err
 	}
-	return opencode.Render(s, append([]session.Message{stored}, following...), false)[0], nil
+	for _, shown := range opencode.Render(s, append([]session.Message{row}, following...), false) {
+		if shownID(shown) == m {
+			return shown, nil
+		}
+	}
+	return v, session.NotFound("message", string(m))
 }
 
-// readShell returns the user's shell command that V1 shows as an answer with the id, or nil if the id is that of
-// another message.
-func readShell(rd store.Reader, id session.ID, answer session.MessageID) (*session.Shell, error) {
-	sh, ok, err := store.FindShell(rd, id, string(answer))
-	if err != nil || !ok || !opencode.IsAnswerOf(sh, answer) {
+func shownID(m opencode.Message) session.MessageID {
+	id, _ := opencode.IDAndTime(m.Info)
+	return id
+}
+
+// findRow returns the message of the history that V1 shows under the id, nil without one. V1 shows a shell command of
+// the user and a compaction as two messages, of which the row has one id.
+func findRow(rd store.Reader, id session.ID, m session.MessageID) (session.Message, error) {
+	stored, ok, err := store.FindMessage(rd, id, m)
+	if err != nil || ok {
+		return stored, err
+	}
+	sh, ok, err := store.FindShell(rd, id, string(m))
+	if err != nil || ok && opencode.IsAnswerOf(sh, m) {
+		return sh, err
+	}
+	c, ok, err := store.FindCompaction(rd, id, m)
+	if err != nil || !ok {
 		return nil, err
 	}
-	return sh, nil
+	return c, nil
 }
 
 // messagePage is a part of a session's messages.
@@ -161,11 +174,11 @@ func readMessagePage(rd store.Reader, id session.ID, limit int, before session.M
 	if err != nil {
 		return messagePage{}, err
 	}
-	pending, err := readPending(rd, id)
+	inputs, err := readPending(rd, id)
 	if err != nil {
 		return messagePage{}, err
 	}
-	end, err := findPageEnd(rd, id, before, pending)
+	end, err := findPageEnd(rd, s, before, opencode.PendingMessages(s, inputs))
 	if err != nil {
 		return messagePage{}, err
 	}
@@ -176,45 +189,41 @@ func readMessagePage(rd store.Reader, id session.ID, limit int, before session.M
 		}
 	}
 	p := messagePage{messages: opencode.Render(s, history, end.beforeSeq > 0)}
-	if end.splitsShell && len(p.messages) > 0 {
+	if end.splitsPair && len(p.messages) > 0 {
 		p.messages = p.messages[:len(p.messages)-1]
 	}
-	for _, in := range end.pending {
-		p.messages = append(p.messages, opencode.PendingMessage(s, in))
-	}
+	p.messages = append(p.messages, end.pending...)
 	return p.keepNewest(limit), nil
 }
 
 // pageEnd is where a page ends.
 type pageEnd struct {
-	pending     []*session.Input // of the page
-	beforeSeq   int64            // messages of the history have a smaller seq; 0: all are on the page
-	splitsShell bool             // the last message is a shell command, of which the page has the prompt but not the answer
+	pending    []opencode.Message // of the page
+	beforeSeq  int64              // messages of the history have a smaller seq; 0: all are on the page
+	splitsPair bool               // the last row is shown as two messages, of which the page has the first only
 }
 
 // findPageEnd finds the end of the page before a message.
-func findPageEnd(rd store.Reader, id session.ID, before session.MessageID, pending []*session.Input) (pageEnd, error) {
+func findPageEnd(
+	rd store.Reader, s *session.Session, before session.MessageID, pending []opencode.Message,
+) (pageEnd, error) {
 	if before == "" {
 		return pageEnd{pending: pending}, nil
 	}
-	if i := slices.IndexFunc(pending, func(in *session.Input) bool { return in.ID == before }); i >= 0 {
+	if i := slices.IndexFunc(pending, func(m opencode.Message) bool { return shownID(m) == before }); i >= 0 {
 		return pageEnd{pending: pending[:i]}, nil
 	}
-	m, ok, err := store.FindMessage(rd, id, before)
+	row, err := findRow(rd, s.ID, before)
 	if err != nil {
 		return pageEnd{}, err
 	}
-	if ok {
-		return pageEnd{beforeSeq: m.Meta().Seq}, nil
+	if row == nil {
+		return pageEnd{}, errMessageCursor
 	}
-	sh, err := readShell(rd, id, before)
-	if err == nil && sh == nil {
-		err = errMessageCursor
+	if shown := opencode.Render(s, []session.Message{row}, false); len(shown) > 1 && shownID(shown[1]) == before {
+		return pageEnd{beforeSeq: row.Meta().Seq + 1, splitsPair: true}, nil
 	}
-	if err != nil {
-		return pageEnd{}, err
-	}
-	return pageEnd{beforeSeq: sh.Seq + 1, splitsShell: true}, nil
+	return pageEnd{beforeSeq: row.Meta().Seq}, nil
 }
 
 // keepNewest cuts the page to its newest limit messages.

@@ -22,14 +22,14 @@ func (h messageHandlers) delete(ctx context.Context, in messageIn) (bool, error)
 	if _, err := h.get(ctx, in); err != nil {
 		return false, err
 	}
-	sh, err := store.Query(ctx, h.Store, func(rd store.Reader) (*session.Shell, error) {
-		return readShell(rd, in.SessionID, in.MessageID)
+	row, err := store.Query(ctx, h.Store, func(rd store.Reader) (session.Message, error) {
+		return findRow(rd, in.SessionID, in.MessageID)
 	})
 	if err != nil {
 		return false, err
 	}
-	if sh != nil {
-		in.MessageID = sh.ID // a shell command is deleted with its answer
+	if row != nil {
+		in.MessageID = row.Meta().ID // a shell command is deleted with its answer, a summary with its request
 	}
 	return true, h.Commands.RemoveMessage(ctx, in.SessionID, in.MessageID)
 }
@@ -100,7 +100,7 @@ func (h messageHandlers) editPart(ctx context.Context, in partIn, p opencode.Par
 	switch p.(type) {
 	case *opencode.TextPart, *opencode.ReasoningPart, *opencode.ToolPart:
 	default:
-		return httpio.NewInvalid("params", "partID", "the start and the end of a step cannot be edited")
+		return httpio.NewInvalid("params", "partID", "this part cannot be edited: it is no text, reasoning or tool call")
 	}
 	if to == nil {
 		return h.Commands.RemovePart(ctx, in.SessionID, in.MessageID, in.PartID)
@@ -118,7 +118,7 @@ func readPrompt(rd store.Reader, id session.ID, m session.MessageID) (*session.U
 	if err != nil {
 		return nil, err
 	}
-	if ok && in.SessionID == id && in.PromotedSeq == nil {
+	if ok && in.SessionID == id && in.PromotedSeq == nil && in.Compaction == nil {
 		return opencode.InputMessage(in), nil
 	}
 	stored, _, err := store.FindMessage(rd, id, m)

@@ -80,3 +80,8 @@ func (n *notices) publishGlobalDisposed(l *Location) {
 
 // emptyObject has no members.
 type emptyObject struct{}
+
+// branchUpdated are the properties of kindBranch.
+type branchUpdated struct {
+	Branch string `json:"branch,omitzero"`
+}

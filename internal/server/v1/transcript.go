@@ -106,8 +106,7 @@ func (t transcript) renderRows(b *bytes.Buffer, chunk []store.RawMessage) error 
 }
 
 func (t transcript) renderPending(b *bytes.Buffer) (err error) {
-	for _, in := range t.pending {
-		m := opencode.PendingMessage(t.session, in)
+	for _, m := range opencode.PendingMessages(t.session, t.pending) {
 		if err = httpio.AppendElement(b, &m); err != nil {
 			break
 		}

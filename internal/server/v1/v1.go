@@ -44,7 +44,7 @@ func New(c Config) *API {
 	}
 	d.document = NewDocument
 	d.updates = newUpdates(d.Store, d.IDs)
-	d.branches.head, d.branches.changed = d.Head, d.publishBranch
+	d.branches.Head, d.branches.Changed = d.Head, d.publishBranch
 	return &API{d}
 }
 
