@@ -16,7 +16,7 @@ LONG := Attacks|Differential|Execve|OrdinaryCommands(AsUser)?|Evasions(AsUser)?|
 LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachable
 LONG_PACKAGES := ./internal/shell ./internal/tool/exec ./internal/tool/search ./internal/host ./internal/server ./internal/sandbox
 
-.PHONY: check clients differential build test crash bench soak fuzz fmt models openapi modern format vet staticcheck lint archtest generated tidy vulncheck licences sbom size help
+.PHONY: check clients differential build test crash bench soak full fuzz fmt models openapi modern format vet staticcheck lint archtest generated tidy vulncheck licences sbom size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,7 +44,10 @@ crash: ## the kill, power-cut and command-line tests with CI's full figures: the
 bench: ## benchmarks, once each; see bench/README.md for how to compare
 	go test -run='^$$' -bench=. -benchmem $(PKG)
 
-soak: ## the crash, soak and command-line tests with their full figures; takes long
+soak: ## the reliability trials for SOAK=2m or as long as you say; writes the table of docs/reliability.md
+	@tools/soak $${SOAK:-2m}
+
+full: ## the crash and command-line tests with their full figures; takes long
 	CAIRN_SOAK=1 go test -count=1 -timeout=5h -run='Crash|Kill|Cut|Mutated|Leave|Soak|Differential|Attacks' $(PKG)
 
 fuzz: ## every fuzz target for FUZZTIME each

@@ -38,7 +38,7 @@ func TestKillWhileAnswering(t *testing.T) {
 	if os.Getenv("CAIRN_SOAK") != "" {
 		rounds = 2000
 	}
-	seed := uint64(time.Now().UnixNano())
+	seed := newSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 3))
 	t.Logf("seed %d, %d rounds", seed, rounds)
 	w := newWorld(t, 0)

@@ -41,7 +41,7 @@ func TestKill(t *testing.T) {
 	if os.Getenv("CAIRN_SOAK") != "" {
 		lives = 20_000
 	}
-	seed := uint64(time.Now().UnixNano())
+	seed := newSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d, %d lives", seed, lives)
 	w := newWorld(t, time.Millisecond)
@@ -60,6 +60,7 @@ func TestKill(t *testing.T) {
 	c := w.start("")
 	w.rest(c)
 	c.leave()
+	t.Logf("soak: trials=%d failures=0", killed) // a failure fails the test
 	t.Logf("%d deaths, %d prompts acknowledged", killed, len(l.acked))
 	w.judge(l)
 }
@@ -244,7 +245,7 @@ func TestLeave(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		times = 5
 	}
-	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
+	rng := rand.New(rand.NewPCG(newSeed(t), 2))
 	w := newWorld(t, 3*time.Millisecond)
 	l := &ledger{acked: map[session.MessageID]ack{}}
 	sessions := w.sessions(2)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -104,6 +105,14 @@ func times(n int) int {
 	}
 }
 
+// seedOr returns the seed of CAIRN_SEED, else n.
+func seedOr(n uint64) uint64 {
+	if seed, err := strconv.ParseUint(os.Getenv("CAIRN_SEED"), 10, 64); err == nil {
+		return seed
+	}
+	return n
+}
+
 // Whatever was acknowledged is there after SIGKILL, Durable or Relaxed, and every transaction is whole (G1, G3).
 func TestKills(t *testing.T) {
 	kills := times(1000)
@@ -111,7 +120,7 @@ func TestKills(t *testing.T) {
 	var lanes sync.WaitGroup
 	for lane := range acks {
 		lanes.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(lane), 3))
+			rng := rand.New(rand.NewPCG(2*seedOr(0)+uint64(lane), 3))
 			var k *killed
 			for i := range kills / len(acks) {
 				if i%100 == 0 {
@@ -126,6 +135,7 @@ func TestKills(t *testing.T) {
 		})
 	}
 	lanes.Wait()
+	t.Logf("soak: trials=%d failures=0", kills) // a failure fails the test
 	t.Logf(
 		"%d kills, %d acknowledged transactions, %v", kills, acks[0]+acks[1],
 		time.Since(begun).Round(time.Millisecond),

@@ -56,7 +56,22 @@ func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.
 		}
 		want++
 	}
-	return rows, nil
+	if limit > 0 && len(rows) == limit {
+		return rows, nil
+	}
+	return rows, r.checkEnd(id, want)
+}
+
+// checkEnd returns a *store.Damage if the log goes on at or after a seq where a read came to its end: a damaged index
+// can end a scan early. The newest event is found from the other end of the index.
+func (r *Reader) checkEnd(id session.ID, next int64) error {
+	newest, err := r.Head(id)
+	if err == nil && newest >= next {
+		err = &store.Damage{
+			SessionID: id, Seq: next, Detail: fmt.Sprintf("the event is missing, the log ends at seq %d", newest),
+		}
+	}
+	return err
 }
 
 const (

@@ -1,0 +1,172 @@
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/host"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// storedSession is what a whole store answers about one session.
+type storedSession struct {
+	events   []session.EventID
+	messages []session.MessageID
+}
+
+// TestDamage damages the database of a real home at random and reads every session through the API. Each history is
+// whole or an error, never shorter or different. Transcripts and lists that are shorter, which docs/reliability.md and
+// docs/REGRETS.md tell of, are counted.
+func TestDamage(t *testing.T) {
+	trials := 40
+	if os.Getenv("CAIRN_SOAK") != "" {
+		trials = 1000
+	}
+	if testing.Short() || raceEnabled {
+		trials = 8
+	}
+	seed := newSeed(t)
+	rng := rand.New(rand.NewPCG(seed, 4))
+	w := newWorld(t, 0)
+	c := w.start("")
+	ids := w.sessions(4)
+	for i := range 12 {
+		m := session.MessageID(fmt.Sprintf("msg_damage%d", i))
+		prompt := &session.Prompt{Text: fmt.Sprintf("do tok-%d-d", i)}
+		if _, err := c.client.Prompt(t.Context(), ids[i%len(ids)], api.PromptRequest{ID: m, Prompt: prompt}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.rest(c)
+	whole := map[session.ID]storedSession{}
+	for _, id := range ids {
+		s, err := readStored(t.Context(), c.client, id)
+		if err != nil || len(s.events) == 0 || len(s.messages) == 0 {
+			t.Fatal(err, s)
+		}
+		whole[id] = s
+	}
+	c.leave()
+	file := filepath.Join(w.home, "data", "cairn.db")
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n damageCount
+	for i := range trials {
+		image := damage(rng, good)
+		if err := os.WriteFile(file, image, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range []string{"-wal", "-shm"} {
+			if err := os.Remove(file + end); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+		if err := w.readDamaged(whole, &n); err != nil {
+			t.Errorf("seed %d, trial %d: %v", seed, i, err)
+		}
+	}
+	t.Logf("soak: trials=%d failures=%d", trials, n.short)
+	t.Logf("%d stores refused, %d sessions whole, %d damaged; %d stores with a short transcript or list",
+		n.refused, n.whole, n.damaged, n.short)
+	if n.whole == 0 || n.damaged == 0 {
+		t.Error("the damage is too small or too large to show anything")
+	}
+}
+
+// damageCount counts the outcomes.
+type damageCount struct{ refused, whole, damaged, short int }
+
+// damage changes bytes of one page, or blanks or replaces a page, or cuts the end off. The header stays: a file that is
+// no database is refused as a whole.
+func damage(rng *rand.Rand, good []byte) []byte {
+	const size = 4096
+	b := bytes.Clone(good)
+	page := (1 + rng.IntN(len(b)/size-1)) * size
+	switch rng.IntN(8) {
+	case 0:
+		return b[:page+rng.IntN(size)]
+	case 1:
+		clear(b[page : page+size])
+	case 2:
+		from := rng.IntN(len(b)/size) * size
+		copy(b[page:page+size], good[from:from+size])
+	default:
+		for range 1 + rng.IntN(8) {
+			b[page+rng.IntN(size)] = byte(rng.Uint32())
+		}
+	}
+	return b
+}
+
+// readDamaged opens the home and compares what it answers with what the whole store did.
+func (w *world) readDamaged(whole map[session.ID]storedSession, n *damageCount) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	env := func(name string) string {
+		return map[string]string{"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "off"}[name]
+	}
+	c, err := host.Host{}.Open(ctx, cli.Options{Dir: w.work, Env: env, Version: "crash"})
+	if err != nil {
+		n.refused++
+		return nil
+	}
+	defer func() { _ = c.Close(context.Background()) }() // a damaged store may refuse
+	var wrong []error
+	short := false
+	for id, want := range whole {
+		got, err := readStored(ctx, c.API, id)
+		switch {
+		case err != nil:
+			n.damaged++
+		case !cmp.Equal(got.events, want.events):
+			wrong = append(wrong, fmt.Errorf("%s has %d of %d events, without an error",
+				id, len(got.events), len(want.events)))
+		case !cmp.Equal(got.messages, want.messages):
+			short = true
+		default:
+			n.whole++
+		}
+	}
+	if page, err := c.API.Sessions(ctx, api.SessionQuery{Directory: w.work}); err == nil && len(page.Data) < len(whole) {
+		short = true
+	}
+	if short {
+		n.short++
+	}
+	return errors.Join(wrong...)
+}
+
+// readStored reads a session's history and transcript.
+func readStored(ctx context.Context, c *api.Client, id session.ID) (s storedSession, err error) {
+	for after := int64(-1); ; {
+		page, err := c.History(ctx, id, after, 100)
+		if err != nil {
+			return s, err
+		}
+		for _, e := range page.Data {
+			s.events = append(s.events, e.ID)
+			after = e.Seq
+		}
+		if !page.HasMore {
+			break
+		}
+	}
+	page, err := c.Messages(ctx, id, api.MessageQuery{Limit: 200})
+	for _, m := range page.Data {
+		s.messages = append(s.messages, m.Meta().ID)
+	}
+	return s, err
+}
