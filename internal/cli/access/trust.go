@@ -20,7 +20,7 @@ type trustCommands struct{ inv *cli.Invocation }
 const trustHelp = `Settings in a project's files that run programs, choose where to connect, or allow something have no effect
 until you trust exactly that content: plugins, MCP servers, hooks, formatters, language servers, commands that
 run programs, providers, the shell, looser permissions, and programs of skills. Changed content needs trust
-again.
+again. cairn does not run plugins, MCP servers, hooks, formatters and language servers yet.
 
 Show that content and, after your confirmation, trust it in this checkout. To trust it for one process only, use
 --trust=HASH of run and serve; --trust=none trusts nothing.`
