@@ -103,13 +103,17 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 // not be hidden then.
 func (c *cells) addRepository(top string) {
 	found, ok := checkout.Find(top)
-	if !ok || found.FindLinkedRepository() == "" {
+	if !ok {
 		return
 	}
-	granted := sandbox.Policy{Write: []string{found.FindLinkedRepository()}, Hide: slices.Concat(c.Hide, c.clients)}
+	repository := found.FindLinkedRepository()
+	if repository == "" {
+		return
+	}
+	granted := sandbox.Policy{Write: []string{repository}, Hide: slices.Concat(c.Hide, c.clients)}
 	if granted.FindExposed() == "" {
-		c.repository = found.FindLinkedRepository()
-		c.Write = append(c.Write, c.repository)
+		c.repository = repository
+		c.Write = append(c.Write, repository)
 	}
 }
 

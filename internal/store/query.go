@@ -89,25 +89,11 @@ func ReadSessions(r SessionReader, q SessionQuery) ([]*session.Session, error) {
 	return out, nil
 }
 
-// maxDescent bounds how deep SumDescendants goes.
-const maxDescent = 32
-
 // SumDescendants returns the cost and the tokens of all sessions below id.
-func SumDescendants(r SessionReader, id session.ID) (session.USD, session.Tokens, error) {
-	return sumBelow(r, id, maxDescent)
-}
-
-func sumBelow(r SessionReader, id session.ID, depth int) (cost session.USD, tokens session.Tokens, err error) {
-	if depth == 0 {
-		return 0, tokens, nil
-	}
-	children, err := ReadSessions(r, SessionQuery{ParentID: &id, Archived: true})
-	for _, s := range children {
-		usd, used, err := sumBelow(r, s.ID, depth-1)
-		if err != nil {
-			return 0, tokens, err
-		}
-		cost, tokens = cost+s.Cost+usd, tokens.Add(s.Tokens).Add(used)
+func SumDescendants(r SessionReader, id session.ID) (cost session.USD, tokens session.Tokens, err error) {
+	below, err := ReadSessions(r, SessionQuery{Ancestor: id, Archived: true})
+	for _, s := range below {
+		cost, tokens = cost+s.Cost, tokens.Add(s.Tokens)
 	}
 	return cost, tokens, err
 }

@@ -158,6 +158,7 @@ type SessionQuery struct {
 	ProjectID session.ProjectID // exact; "" any
 	Subpath   string            // sessions with this Path or one below it; "" any
 	ParentID  *session.ID       // exact; nil any; pointer to "" only roots
+	Ancestor  session.ID        // sessions at any depth below this one; "" any; not with Recent
 	Search    string            // substring of the title, case-insensitive, taken literally
 	Archived  bool              // include archived sessions
 	Oldest    bool              // oldest first instead of newest first, by (created, id)

@@ -45,7 +45,9 @@ func (a *Asks) listBudgets(ctx context.Context, id session.ID, c BudgetCheck) ([
 		if err := own.addDescendants(r, id); err != nil {
 			return err
 		}
-		for depth, parent := 0, c.Parent; parent != "" && depth < maxAncestors; depth++ {
+		seen := map[session.ID]bool{"": true, id: true}
+		for parent := c.Parent; !seen[parent]; {
+			seen[parent] = true
 			s, found, err := r.Session(parent)
 			if err != nil || !found {
 				return err

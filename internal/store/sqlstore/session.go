@@ -49,12 +49,14 @@ const (
 			OR (subpath = '' AND project_id IN ('', 'global')
 			AND (directory = '/' || ?5 OR (directory >= '/' || ?5 || '/' AND directory < '/' || ?5 || '0'))))
 		AND (?7 = 1 OR time_archived = 0)`
-	titled       = ` AND (?6 = '' OR instr(title, ?6) > 0)`
-	amongTitled  = ` AND (?6 = '' OR +rowid IN (SELECT rowid FROM session WHERE instr(title, ?6) > 0))`
-	byDirectory  = `directory = ?3`
-	byProject    = `project_id = ?2`
-	byParent     = `parent_id = ?4`
-	byAny        = `1 = 1`
+	titled      = ` AND (?6 = '' OR instr(title, ?6) > 0)`
+	amongTitled = ` AND (?6 = '' OR +rowid IN (SELECT rowid FROM session WHERE instr(title, ?6) > 0))`
+	byDirectory = `directory = ?3`
+	byProject   = `project_id = ?2`
+	byParent    = `parent_id = ?4`
+	byAny       = `1 = 1`
+	byAncestor  = `id IN (WITH RECURSIVE below (id) AS (SELECT id FROM session WHERE parent_id = ?10
+		UNION SELECT s.id FROM below JOIN session s ON s.parent_id = below.id) SELECT id FROM below)`
 	newestFirst  = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1 + 0`
 	oldestFirst  = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1 + 0`
 	sessionsNew  = sessionsWhere + amongTitled + newestFirst
@@ -71,6 +73,8 @@ const (
 	sessionsProjectOld   = sessionColumns + byProject + sessionsOld
 	sessionsDirectoryNew = sessionColumns + byDirectory + sessionsNew
 	sessionsDirectoryOld = sessionColumns + byDirectory + sessionsOld
+	sessionsAncestorNew  = sessionColumns + byAncestor + sessionsNew
+	sessionsAncestorOld  = sessionColumns + byAncestor + sessionsOld
 	sessionsParentNew    = sessionColumns + byParent + sessionsNew
 	sessionsParentOld    = sessionColumns + byParent + sessionsOld
 )
@@ -78,6 +82,8 @@ const (
 func sessionsSQL(q store.SessionQuery) string {
 	newest, oldest := sessionsAnyNew, sessionsAnyOld
 	switch {
+	case q.Ancestor != "":
+		newest, oldest = sessionsAncestorNew, sessionsAncestorOld
 	case q.ParentID != nil && *q.ParentID != "":
 		newest, oldest = sessionsParentNew, sessionsParentOld
 	case q.Directory != "":
@@ -100,6 +106,9 @@ func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	c.bindLimit(q.Limit)
 	c.bindConditions(q)
 	c.bindAnchor(q)
+	if q.Ancestor != "" {
+		c.bindText(string(q.Ancestor))
+	}
 	out := []store.RawSession{}
 	var mem store.Arena
 	for c.nextRow() {

@@ -146,6 +146,39 @@ func testSessionFilters(t *testing.T, s store.Store) {
 	}
 }
 
+// The cost of all sessions below one counts, however deep they are, archived ones too; a circle of parents ends.
+func testDescendants(t *testing.T, s store.Store) {
+	const depth = 100
+	parents := map[session.ID]session.ID{"sibling": "s1", "circle": "round", "round": "circle", "apart": ""}
+	for i := range depth {
+		parents[session.ID(fmt.Sprintf("s%d", i+1))] = session.ID(fmt.Sprintf("s%d", i))
+	}
+	update(t, s, func(tx store.Tx) error {
+		for id, parent := range parents {
+			x := &session.Session{ID: id, ParentID: parent, Cost: 2, Tokens: session.Tokens{Input: 3}}
+			if id == "s50" {
+				x.Time.Archived = 9
+			}
+			if err := tx.PutSession(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for id, below := range map[session.ID]int64{
+		"s0": depth + 1, "s1": depth, "s99": 1, "s100": 0, "apart": 0, "circle": 2,
+	} {
+		got := get(t, s, func(r store.Reader) (int64, error) {
+			cost, tokens, err := store.SumDescendants(r, id)
+			if cost != session.USD(2*below) {
+				t.Errorf("below %s: cost %v", id, cost)
+			}
+			return tokens.Input, err
+		})
+		checkEqual(t, "below "+string(id), got, 3*below)
+	}
+}
+
 func idsOf(list []*session.Session) []session.ID {
 	out := []session.ID{}
 	for _, x := range list {

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"LargeRows", testLargeRows},
 		{"Session", testSession},
 		{"SessionFilters", testSessionFilters},
+		{"Descendants", testDescendants},
 		{"SessionPages", testSessionPages},
 		{"RecentSessions", testRecentSessions},
 		{"RecentChanges", testRecentChanges},
