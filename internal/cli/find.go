@@ -82,6 +82,15 @@ func SessionMark(s *session.Session) string {
 // OpenNote explains a session that does not ask.
 const OpenNote = "an OpenCode client started this session: what no rule decides runs without asking"
 
+// DescribePaused says that a session waits after a crash, and how to continue it. The directory may be empty.
+func DescribePaused(id session.ID, directory string) string {
+	if directory != "" {
+		directory = " of " + directory
+	}
+	const text = "the session %s%s was cut off and waits; to continue it, run: cairn attach -s %[1]s"
+	return fmt.Sprintf(text, id, directory)
+}
+
 // FindSessionID is FindSession for an optional name: "" stays "", which means all sessions.
 func (a *Invocation) FindSessionID(ctx context.Context, c *api.Client, name string) (session.ID, error) {
 	if name == "" {

@@ -370,6 +370,12 @@ func (h Host) Backup(ctx context.Context, o cli.Options, file string) error {
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "%v", err)
 	}
+	if hasNoStore(dirs) {
+		return session.Errorf(session.CodeInvalid, "%s has no store to copy; cairn run creates one", dirs.Data)
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return session.Errorf(session.CodeInvalid, "folder %s not found; create it first", filepath.Dir(file))
+	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
 	if err != nil {
 		return err

@@ -180,8 +180,7 @@ func (w *owner) recover(ctx context.Context, o cli.Options) error {
 			notify(o, fmt.Sprintf("%d more sessions were cut off; see cairn session list --all", len(left)-most))
 			return err
 		case l.Recovery == session.RecoveryPause:
-			notify(o, fmt.Sprintf("the session %s of %s was cut off and waits; to continue it, run: cairn attach -s %s",
-				l.SessionID, l.Directory, l.SessionID))
+			notify(o, cli.DescribePaused(l.SessionID, l.Directory))
 		default:
 			notify(o, fmt.Sprintf("resuming the session %s of %s, which was cut off", l.SessionID, l.Directory))
 		}

@@ -48,10 +48,16 @@ func compareNames(want, have string) (d int, near bool) {
 	if len(want) <= longest && len(have) <= longest {
 		d = Distance(want, have)
 	}
-	if d <= maxDistance(max(len(want), len(have))) {
+	if d <= maxDistance(max(len(want), len(have))) || d == 2 && hasSwappedLetters(want, have) {
 		return d, true
 	}
 	return d, len(want) >= 3 && len(have) >= 3 && (strings.Contains(have, want) || strings.Contains(want, have))
+}
+
+// hasSwappedLetters reports whether the names of three letters differ in two neighbours that changed places.
+func hasSwappedLetters(a, b string) bool {
+	return len(a) == 3 && len(b) == 3 &&
+		(a == b[1:2]+b[:1]+b[2:] || a == b[:1]+b[2:]+b[1:2])
 }
 
 // maxDistance is how many letters may differ in names of n letters: two, so that swapped neighbours are similar, but

@@ -17,6 +17,8 @@ func TestNearest(t *testing.T) {
 		among []string
 		want  []string
 	}{
+		{"pln", agents, []string{"plan"}},
+		{"rnu", []string{"run", "jobs"}, []string{"run"}},
 		{"biuld", agents, []string{"build"}},
 		{"Plan", agents, []string{"plan"}},
 		{"explorer", agents, []string{"explore"}},

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
-	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
@@ -100,44 +98,18 @@ func (g jobCommands) withJob(
 	})
 }
 
-// completeTime is how long a shell waits for what may be typed.
-const completeTime = 2 * time.Second
-
-// completeJobs offers the ids of jobs to shells: those that run first. Where there is no home yet, it makes none.
-func (g jobCommands) completeJobs(
-	cmd *cobra.Command,
-	args []string,
-	typed string,
-) (ids []cobra.Completion, files cobra.ShellCompDirective) {
-	files = cobra.ShellCompDirectiveNoFileComp
-	dirs, err := config.FindDirectories(g.inv.Env)
-	if err != nil || len(args) > 0 {
-		return nil, files
-	}
-	if _, err := os.Stat(dirs.Data); err != nil {
-		return nil, files
-	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
-	defer cancel()
-	var jobs []jobIn
-	_ = g.inv.WithClient(
-		ctx,
-		func(ctx context.Context, c *api.Client) (err error) { // without an answer nothing is offered
-			jobs, err = g.listJobs(ctx, c, "", true)
-			return err
-		},
-	)
+// completeJobs returns all jobs, running ones first.
+func (g jobCommands) completeJobs(ctx context.Context, c *api.Client) (ids []cobra.Completion, err error) {
+	jobs, err := g.listJobs(ctx, c, "", true)
 	for _, running := range []bool{true, false} {
 		for _, j := range jobs {
-			if strings.HasPrefix(string(j.ID), typed) && running == (j.Status == session.JobRunning) {
-				ids = append(
-					ids,
-					cobra.CompletionWithDesc(string(j.ID), jobState(j.Job)+": "+term.FirstLine(j.Command, 60)),
-				)
+			if running == (j.Status == session.JobRunning) {
+				about := jobState(j.Job) + ": " + term.FirstLine(j.Command, 60)
+				ids = append(ids, cobra.CompletionWithDesc(string(j.ID), about))
 			}
 		}
 	}
-	return ids, files | cobra.ShellCompDirectiveKeepOrder
+	return ids, err
 }
 
 func (g jobCommands) jobsList() *cobra.Command {
@@ -218,7 +190,7 @@ func (g jobCommands) jobsShow() *cobra.Command {
 			})
 		}),
 	}
-	cmd.ValidArgsFunction = g.completeJobs
+	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -242,7 +214,7 @@ func (g jobCommands) jobsLogs() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.ValidArgsFunction = g.completeJobs
+	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until the job ends")
 	cmd.Flags().Int64Var(&bytes, "tail", 0, "start this many `BYTES` before the end")
@@ -308,7 +280,7 @@ func (g jobCommands) jobsWait() *cobra.Command {
 			})
 		}),
 	}
-	cmd.ValidArgsFunction = g.completeJobs
+	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().
 		DurationVar(&timeout, "timeout", 0, "stop waiting after this `DURATION` and exit with 4; the job continues")
@@ -370,7 +342,7 @@ func (g jobCommands) jobsCancel() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.ValidArgsFunction = g.completeJobs
+	cmd.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.completeJobs))
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }

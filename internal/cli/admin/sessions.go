@@ -60,11 +60,11 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				case g.inv.IsOpenCode():
 					g.printOpenCodeSessionTable(list)
 				default:
-					active, err := c.Active(ctx)
+					states, err := describeStates(ctx, c, list)
 					if err != nil {
 						return err
 					}
-					g.listSessions(list, active, all)
+					g.listSessions(list, states, all)
 				}
 				return nil
 			})
@@ -89,7 +89,28 @@ func (g sessionCommands) sessionList() *cobra.Command {
 	return cmd
 }
 
-func (g sessionCommands) listSessions(list []*session.Session, active map[session.ID]api.Active, all bool) {
+// describeStates returns what the sessions of the list do that are not idle.
+func describeStates(
+	ctx context.Context, c *api.Client, list []*session.Session,
+) (map[session.ID]string, error) {
+	active, err := c.Active(ctx)
+	states := map[session.ID]string{}
+	for _, s := range list {
+		switch active[s.ID].Type {
+		case api.TypeUnfinished:
+			states[s.ID] = "cut off"
+		case api.TypeRunning:
+			states[s.ID] = "at work"
+			status, err := c.Status(ctx, s.ID)
+			if err == nil && strings.HasPrefix(status.Type, "awaiting-") { // else the session ended meanwhile
+				states[s.ID] = "needs an answer"
+			}
+		}
+	}
+	return states, err
+}
+
+func (g sessionCommands) listSessions(list []*session.Session, states map[session.ID]string, all bool) {
 	if len(list) == 0 {
 		where := "in " + g.inv.Dir
 		if all {
@@ -98,7 +119,6 @@ func (g sessionCommands) listSessions(list []*session.Session, active map[sessio
 		g.inv.Err.Printf("No sessions %s. Start one with: cairn run \"…\"\n", where)
 		return
 	}
-	states := map[string]string{api.TypeRunning: "at work", api.TypeUnfinished: "cut off"}
 	t := g.inv.NewTable("ID", "UPDATED", "STATE", "MODEL", "COST", "TITLE")
 	if all {
 		t.Head = append(t.Head, "DIRECTORY")
@@ -111,7 +131,7 @@ func (g sessionCommands) listSessions(list []*session.Session, active map[sessio
 		row := []string{
 			string(s.ID),
 			term.FormatAge(s.Time.Updated),
-			cmp.Or(states[active[s.ID].Type], "idle"),
+			cmp.Or(states[s.ID], "idle"),
 			model,
 			term.FormatCost(s.Cost, s.Tokens),
 			cli.SessionMark(s),

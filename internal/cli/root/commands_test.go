@@ -110,6 +110,9 @@ func TestPermissionReply(t *testing.T) {
 		for len(askedIn(t, sh)) == 0 { // the run comes to it
 		}
 		args := []string{"permission", "reply", string(askedIn(t, sh)[0].ID), "once"}
+		if list := sh.run("session", "list"); !strings.Contains(list.stdout.String(), "needs an answer") {
+			t.Error(list.stdout.String())
+		}
 		o := sh.run(append(args, strings.Fields(flag)...)...)
 		if got := unnamed(o.stdout.String() + o.stderr.String()); o.code != 0 || got != want {
 			t.Errorf("exit %d: %s", o.code, got)

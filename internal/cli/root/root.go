@@ -4,6 +4,7 @@ package root
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/access"
@@ -66,7 +67,7 @@ func (g program) newRoot() *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	describeShells(root)
-	addCompletions(root)
+	g.addCompletions(root)
 	root.AddCommand(
 		helpTopic("exit-codes", "The exit codes", cli.ExitCodesHelp()),
 		helpTopic("environment", "The environment variables", environmentHelp),
@@ -86,6 +87,14 @@ const (
 func (g program) unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	elsewhere := map[string]string{ // commands of similar programs
+		"login": "auth login", "logout": "auth logout", "providers": "auth list", "chat": "attach", "ask": "run",
+		"resume": "run --continue", "init": "run --command init", "sessions": "session list", "ls": "session list",
+		"web": "serve", "usage": "stats",
+	}
+	if meant := elsewhere[args[0]]; meant != "" && !g.inv.IsOpenCode() {
+		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], meant)
 	}
 	var names []string
 	for _, c := range root.Commands() {
@@ -128,23 +137,34 @@ func describeShells(root *cobra.Command) {
 	}
 }
 
-// addCompletions keeps shells from offering files where none are meant.
-func addCompletions(c *cobra.Command) {
+// addCompletions completes sessions, agents, models and fixed values, and keeps shells from offering files where none are
+// meant.
+func (g program) addCompletions(c *cobra.Command) {
 	switch {
+	case c.ValidArgsFunction != nil || c.Name() == "backup":
 	case c.Name() == "salvage" || c.Name() == "trust":
 		c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
-	case c.Name() != "backup" && c.ValidArgsFunction == nil:
+	case strings.Contains(c.Use, "SESSION…"):
+		c.ValidArgsFunction = g.inv.Complete(g.inv.SessionCompletions)
+	case strings.Contains(c.Use, "SESSION"):
+		c.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.inv.SessionCompletions))
+	default:
 		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
-	for name, values := range map[string][]string{"format": {"text", "json"}, "ask": {"deny", "allow", "fail", "wait:5m"}} {
+	formats := []string{"text", "json"}
+	policies := []string{"deny", "allow", "fail", "wait:5m"}
+	for name, f := range map[string]cobra.CompletionFunc{
+		"format":  cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp),
+		"ask":     cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp),
+		"session": g.inv.Complete(g.inv.SessionCompletions),
+		"agent":   g.inv.Complete(cli.AgentCompletions),
+		"model":   g.inv.Complete(cli.ModelCompletions),
+	} {
 		if c.Flags().Lookup(name) != nil {
-			_ = c.RegisterFlagCompletionFunc(
-				name,
-				cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp),
-			) // the flag exists
+			_ = c.RegisterFlagCompletionFunc(name, f) // the flag exists
 		}
 	}
 	for _, sub := range c.Commands() {
-		addCompletions(sub)
+		g.addCompletions(sub)
 	}
 }

@@ -169,7 +169,7 @@ func (r *runner) noteUnfinished(ctx context.Context) {
 		return
 	}
 	slices.Sort(ids)
-	text := fmt.Sprintf("the session %s was cut off and waits; to continue it, run: cairn attach -s %s", ids[0], ids[0])
+	text := cli.DescribePaused(ids[0], "")
 	if len(ids) > 1 {
 		text += fmt.Sprintf(" (%d more: cairn session list)", len(ids)-1)
 	}

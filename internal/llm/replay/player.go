@@ -2,8 +2,10 @@ package replay
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -28,6 +30,9 @@ type Player struct {
 // Open reads a cassette.
 func Open(path string) (*Player, error) {
 	tape, err := load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("recording %s: %w; cairn run --record writes one", path, fs.ErrNotExist)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/spf13/cobra"
+)
+
+// completeTime is how long a shell waits for candidates.
+const completeTime = 2 * time.Second
+
+// Complete returns a completion function for arguments or the value of a flag. list reads the candidates; it is not
+// called before something is stored. Errors offer nothing.
+func (a *Invocation) Complete(
+	list func(ctx context.Context, c *api.Client) ([]cobra.Completion, error),
+) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		const order = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		dirs, err := config.FindDirectories(a.Env)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		if _, err := os.Stat(dirs.Data); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+		defer cancel()
+		var all, fitting []cobra.Completion
+		_ = a.WithClient(ctx, func(ctx context.Context, c *api.Client) (err error) { // errors offer nothing
+			all, err = list(ctx, c)
+			return err
+		})
+		for _, candidate := range all {
+			if strings.HasPrefix(candidate, typed) {
+				fitting = append(fitting, candidate)
+			}
+		}
+		return fitting, order
+	}
+}
+
+// FirstOnly limits a completion function to the first argument.
+func FirstOnly(f cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return f(cmd, args, typed)
+	}
+}
+
+// SessionCompletions returns the newest sessions of the directory.
+func (a *Invocation) SessionCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	list, err := ListSessions(ctx, c, api.SessionQuery{Directory: a.Dir}, 50)
+	for _, s := range list {
+		all = append(all, cobra.CompletionWithDesc(string(s.ID), SessionTitle(s)))
+	}
+	return all, err
+}
+
+// AgentCompletions returns the agents of the directory.
+func AgentCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	list, err := c.Agents(ctx)
+	for _, one := range list.Data {
+		all = append(all, cobra.CompletionWithDesc(string(one.ID), term.FirstLine(one.Description, 60)))
+	}
+	return all, err
+}
+
+// ModelCompletions returns the usable models.
+func ModelCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	list, err := c.Models(ctx)
+	for _, m := range list.Data {
+		all = append(all, cobra.CompletionWithDesc(string(m.ProviderID)+"/"+string(m.ID), term.FirstLine(m.Name, 60)))
+	}
+	return all, err
+}
