@@ -135,6 +135,9 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 			g.inv.Out.Paint(term.Bold, term.FirstLine(f.Path, 200)),
 			g.inv.Out.Paint(term.Dim, term.FirstLine(strings.Join(f.Why, ", "), 400)),
 		)
+		if err := g.showFile(c, f.Path); err != nil {
+			return err
+		}
 	}
 	switch {
 	case c.Problem != "":
@@ -145,6 +148,25 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 		g.inv.Out.Printf("This content is trusted, with the hash %s\n", c.Hash())
 	default:
 		g.inv.Out.Printf("This content is not trusted. Its hash is %s\n", c.Hash())
+	}
+	return nil
+}
+
+// maxTrustLines bounds what is shown of a file.
+const maxTrustLines = 400
+
+// showFile prints the content that is hashed, with control characters replaced.
+func (g trustCommands) showFile(c *trust.Claim, name string) error {
+	content, err := c.Read(name)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(strings.TrimRight(term.ReplaceControls(string(content)), "\n"), "\n")
+	for _, l := range lines[:min(len(lines), maxTrustLines)] {
+		g.inv.Out.Printf("    | %s\n", l)
+	}
+	if more := len(lines) - maxTrustLines; more > 0 {
+		g.inv.Out.Printf("    … and %d lines more: read the file before you trust it\n", more)
 	}
 	return nil
 }
