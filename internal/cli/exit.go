@@ -132,7 +132,7 @@ func CodeOfReason(r session.Reason) ExitCode {
 		return ExitInterrupted
 	case session.ReasonBudget:
 		return ExitBudget
-	case session.ReasonDenied:
+	case session.ReasonDenied, session.ReasonDoomLoop:
 		return ExitDenied
 	case session.ReasonAuth,
 		session.ReasonQuota,

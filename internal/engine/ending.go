@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -87,8 +88,11 @@ func endOfCompleted(o callOutcome, out history.Output, schema *history.OutputSch
 	case o.err != nil:
 		return ending{state: failed, failure: failureFrom(o.err), err: o.err}
 	case o.declined != nil:
-		f := session.Fail(session.ReasonDenied, o.declined.Error())
-		return ending{state: failed, failure: f, err: cause.ErrDeclined}
+		reason := session.ReasonDenied
+		if o.declined.Action == ask.ActionLoop {
+			reason = session.ReasonDoomLoop // an error to clients of V1, for which a declined call is a normal end
+		}
+		return ending{state: failed, failure: session.Fail(reason, o.declined.Error()), err: cause.ErrDeclined}
 	case stopped != nil:
 		return ending{state: failed, failure: cancelFailure(stopped), settled: o.settled, err: stopped}
 	}

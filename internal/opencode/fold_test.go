@@ -247,6 +247,15 @@ func TestFold(t *testing.T) {
 				`[bash *opencode.ToolError] | [step-finish=tool-calls] A=tool-calls A=tool-calls. S~ diff U+sum`,
 			"idle IDLE",
 		},
+		{
+			"a declined repeat ends the work with an error",
+			[]session.EventData{
+				created(), admitted("msg_1"), started("msg_2", "msg_1"),
+				&session.StepFailed{TurnFact: session.OfTurn("msg_2"), Error: *session.Fail(session.ReasonDoomLoop, "no")},
+			},
+			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | A!UnknownError.`,
+			"ERROR idle IDLE idle IDLE",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := Begin()
