@@ -71,13 +71,32 @@ func (r reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 
 func (r reader) selectSessions(q store.SessionQuery) []*sessionRow {
 	var rows []*sessionRow
-	r.s.sessions.forEach(func(_ session.ID, h *home) {
-		if h.row != nil && isSelected(q, &h.row.key) {
+	below := r.findDescendants(q.Ancestor)
+	r.s.sessions.forEach(func(id session.ID, h *home) {
+		if h.row != nil && isSelected(q, &h.row.key) && (q.Ancestor == "" || below[id]) {
 			rows = append(rows, h.row)
 		}
 	})
 	slices.SortFunc(rows, func(a, b *sessionRow) int { return compareListed(q, &a.key, &b.key) })
 	return truncate(rows, q.Limit)
+}
+
+// findDescendants returns the sessions at any depth below one; nil for "".
+func (r reader) findDescendants(id session.ID) map[session.ID]bool {
+	if id == "" {
+		return nil
+	}
+	below := map[session.ID]bool{}
+	for grown := true; grown; {
+		before := len(below)
+		r.s.sessions.forEach(func(child session.ID, h *home) {
+			if h.row != nil && (h.row.key.ParentID == id || below[h.row.key.ParentID]) {
+				below[child] = true
+			}
+		})
+		grown = len(below) > before
+	}
+	return below
 }
 
 func isSelected(q store.SessionQuery, s *session.Session) bool {
