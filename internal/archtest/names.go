@@ -81,7 +81,7 @@ var verbs = map[string][]string{
 	"Replay":    {"eventlog"},
 	"Tail":      {"eventlog"},
 	"Reconcile": {"systemcontext"},
-	"Compact":   {"engine"},
+	"Compact":   {"engine/shrink"},
 	"Revert":    {"engine"},
 	"Ask":       {"store", "store/sqlstore", "store/storetest", "check"}, // the row; asking itself is tool.Call.Ask
 	"Reply":     nil,

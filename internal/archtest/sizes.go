@@ -22,6 +22,7 @@ var wideImports = map[string]string{
 	"engine":         "eight, and fault: the points at which a test may kill it",
 	"engine/title":   "a title is a small turn of its own: its request is lowered, retried and recorded",
 	"engine/command": "nine that every request needs to be validated and committed, and fault: the points at which a test may kill it",
+	"engine/shrink":  "a compaction is planned, written, priced and recorded",
 	"engine/ask":     "eight, and fault: the points at which a test may kill it",
 	"cli/access":     "keys, trust and tokens are three files of rights, and each has its words",
 	"server":         "eight, and proctable, which knows the processes of tools",

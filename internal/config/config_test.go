@@ -136,11 +136,11 @@ func TestDefaults(t *testing.T) {
 	c := newPlace(t, nil).mustLoad()
 	clocks := c.ProviderClocks("any")
 	got := []any{
-		c.Compaction.Auto, c.Compaction.Buffer, c.Compaction.Keep.Tokens, c.ToolOutput.MaxLines, c.ToolOutput.MaxBytes,
+		c.Compaction.Auto, c.Compaction.Continue, c.Compaction.Prune == nil, c.ToolOutput.MaxLines, c.ToolOutput.MaxBytes,
 		c.Snapshot, clocks.Connect, clocks.FirstByte, clocks.Silence, c.TurnTimeout("any"), c.Budget.Session() == nil,
 	}
 	want := []any{
-		true, Natural(20000), Natural(8000), Count(2000), Count(51200),
+		true, true, true, Count(2000), Count(51200),
 		true, 10 * time.Second, time.Minute, 2 * time.Minute, Duration(30 * time.Minute), true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(c.Warnings) > 0 {

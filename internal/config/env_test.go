@@ -26,9 +26,8 @@ func TestEnvironmentVariables(t *testing.T) {
 		{"PERMISSION", `{"bash": "deny"}`, "", func(_ *testPlace, c *Config) bool { return len(c.Permissions) == 1 }},
 		{"DISABLE_PROJECT_CONFIG", "True", "0", func(_ *testPlace, c *Config) bool { return c.SmallModel == "" }},
 		{"DISABLE_AUTOCOMPACT", "1", "no", func(_ *testPlace, c *Config) bool { return !c.Compaction.Auto }},
-		{"DISABLE_PRUNE", "TRUE", "false", func(p *testPlace, c *Config) bool {
-			from := c.Explain("compaction.prune")
-			return from[0].Source.File == "CAIRN_DISABLE_PRUNE"
+		{"DISABLE_PRUNE", "TRUE", "false", func(_ *testPlace, c *Config) bool {
+			return c.Compaction.Prune != nil && !*c.Compaction.Prune
 		}},
 		{
 			"DISABLE_CLAUDE_CODE",

@@ -19,7 +19,8 @@ func TestExplainMergedValues(t *testing.T) {
 		"plugin":       {`["x"] ` + userFile + `:1:40`},
 		"watcher":      {`["j","k"] CAIRN_CONFIG_CONTENT:1:24 < ["i"] ` + userFile + `:1:69`},
 		"compaction": {
-			`false ` + userFile + `:1:100 < true default`, `false default`, `2 repo/cairn.json:1:55 < 1 ` + userFile + `:1:117 < 20000 default`, `8000 default`,
+			`false ` + userFile + `:1:100 < true default`, `true default`,
+			`2 repo/cairn.json:1:55 < 1 ` + userFile + `:1:117`,
 		},
 	} {
 		var got []string

@@ -116,13 +116,13 @@ func TestEveryKey(t *testing.T) {
 		{"autoupdate", `{"autoupdate": "notify"}`, `{"autoupdate": false}`, `false`},
 		{
 			"compaction", `{"compaction": {"auto": false, "prune": true, "tail_turns": 2, "preserve_recent_tokens": 5, "reserved": 7}}`, `{}`,
-			`{"auto":false,"prune":true,"buffer":7,"keep":{"tokens":5},"tail_turns":2}`,
+			`{"auto":false,"continue":true,"prune":true,"tail_turns":2,"buffer":7,"keep":{"tokens":5}}`,
 		},
 		{
 			"compaction",
 			`{"compaction": {"auto": true, "buffer": 1, "keep": {"tokens": 2}}}`,
 			`{"compaction": {"prune": true}}`,
-			`{"auto":true,"prune":true,"buffer":1,"keep":{"tokens":2}}`,
+			`{"auto":true,"continue":true,"buffer":1,"keep":{"tokens":2},"prune":true}`,
 		},
 		{
 			"tool_output",

@@ -152,13 +152,15 @@ func (w Webfetch) AllowedNetworks() []netip.Prefix {
 	return out
 }
 
-// Compaction configures when the history is replaced by a summary. Buffer and Keep are in tokens.
+// Compaction configures when the history is replaced by a summary. Buffer and Keep are in tokens; 0 is a default that
+// depends on the model.
 type Compaction struct {
-	Auto      bool    `json:"auto"`
-	Prune     bool    `json:"prune"`
-	Buffer    Natural `json:"buffer"` // reserved for the response
-	Keep      Keep    `json:"keep"`
-	TailTurns Natural `json:"tail_turns"`
+	Auto      bool     `json:"auto"`
+	Continue  bool     `json:"continue"` // the work goes on after a compaction that began by itself
+	Prune     *bool    `json:"prune"`    // nil: when it costs no cache; true: also when work ends
+	Buffer    Natural  `json:"buffer"`   // reserved for the response
+	Keep      Keep     `json:"keep"`
+	TailTurns *Natural `json:"tail_turns"` // nil is unlimited
 }
 
 // Keep is how much of the newest history stays verbatim.

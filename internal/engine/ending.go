@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/failure"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -86,7 +87,7 @@ func endOfCompleted(o callOutcome, out history.Output, schema *history.OutputSch
 	case o.unsettled: // asks outlive the process
 		return ending{state: unrecorded, err: stopped}
 	case o.err != nil:
-		return ending{state: failed, failure: failureFrom(o.err), err: o.err}
+		return ending{state: failed, failure: failure.FromError(o.err), err: o.err}
 	case o.declined != nil:
 		reason := session.ReasonDenied
 		if o.declined.Action == ask.ActionLoop {
@@ -94,7 +95,7 @@ func endOfCompleted(o callOutcome, out history.Output, schema *history.OutputSch
 		}
 		return ending{state: failed, failure: session.Fail(reason, o.declined.Error()), err: cause.ErrDeclined}
 	case stopped != nil:
-		return ending{state: failed, failure: cancelFailure(stopped), settled: o.settled, err: stopped}
+		return ending{state: failed, failure: failure.FromCancellation(stopped), settled: o.settled, err: stopped}
 	}
 	e := ending{state: completed, step: &session.StepEnded{Finish: out.Finish}, settled: o.settled, more: out.More}
 	if schema == nil {
@@ -114,7 +115,7 @@ func endOfCancelled(stopped error, hasMessage bool) ending {
 	if !hasMessage && !errors.Is(stopped, cause.ErrInterrupted) {
 		return ending{state: unrecorded, err: stopped}
 	}
-	return ending{state: failed, failure: cancelFailure(stopped), err: stopped}
+	return ending{state: failed, failure: failure.FromCancellation(stopped), err: stopped}
 }
 
 // endOfFailed ends a turn and the drain with err.
@@ -137,7 +138,7 @@ func (d *drain) recordEnding(ctx context.Context, t *turn, e ending) (more bool,
 	case failed:
 		if len(e.settled) > 0 {
 			if err := t.recorder.Commit(ctx, store.Durable, e.settled...); err != nil {
-				e.failure, e.err = failureFrom(err), err
+				e.failure, e.err = failure.FromError(err), err
 			}
 		}
 		if err = t.recorder.StartMessage(ctx); err == nil {

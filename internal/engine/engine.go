@@ -37,6 +37,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/shrink"
+	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -71,6 +73,10 @@ func New(c Config) *Engine {
 	}
 	e.statuses.journal = e.journal
 	e.titles = title.New(e.journal, e.limits.retryLimits())
+	e.shrinker = &shrink.Shrinker{
+		Journal:   e.journal,
+		Summaries: &summary.Writer{Logger: e.logger, Limits: e.limits.retryLimits(), Now: e.journal.Now},
+	}
 	e.sessionSlots = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.toolSlots = semaphore.NewWeighted(int64(e.limits.Tools))
 	onIdle := func(id session.ID) { e.statuses.Set(id, Status{Type: StatusIdle}) }

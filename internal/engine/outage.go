@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/failure"
+
 	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -46,7 +48,7 @@ func (d *drain) waitForStore(ctx context.Context, n int) bool {
 	defer end()
 	wait := retry.Backoff(n)
 	engine.statuses.Set(d.id, Status{
-		Type: StatusRetry, Attempt: n, Message: failureFrom(store.ErrUnavailable).Message,
+		Type: StatusRetry, Attempt: n, Message: failure.FromError(store.ErrUnavailable).Message,
 		Next: engine.journal.Now().Add(wait).UnixMilli(),
 	})
 	stop := ctx.Done()

@@ -44,7 +44,7 @@ var errSelectionChanged = errors.New("the selection of the pending prompts chang
 // admitted meanwhile wait for the next boundary.
 func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 	_, err = d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		ins, err := d.listPromotable(tx, p.mode)
+		ins, _, err := d.listPromotable(tx, p.mode)
 		if err != nil {
 			return nil, err
 		}

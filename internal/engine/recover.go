@@ -56,6 +56,11 @@ func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Ass
 			return false, err
 		}
 	}
+	if v.compacting != nil {
+		if err := d.engine.shrinker.AbandonCompaction(clean, d.id, v.compacting, d.cutBy.turn); err != nil {
+			return false, err
+		}
+	}
 	shells := v.history.OpenShells()
 	for _, sh := range shells {
 		fact := &session.ShellEnded{CallID: sh.CallID, Output: command.MarkAborted(sh.Output, cause.ErrShutdown)}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -108,6 +110,7 @@ type player struct {
 //	forms beside | alone: the vendor of model one holds answers to a schema
 //	unheld KEYWORD: but refuses one with that keyword
 //	toolless: model one calls no tools
+//	window CONTEXT OUTPUT [NAME=N …]: of all models in tokens, with automatic compaction; keep=N, reserved=N, stop
 //	noagent NAME
 //	bash: there is a tool that runs commands
 func (p *player) setup(f []string) {
@@ -146,6 +149,8 @@ func (p *player) setup(f []string) {
 		) bool {
 			return !strings.Contains(string(schema), f[1])
 		}
+	case "window":
+		p.window(f[1:])
 	case "toolless":
 		p.w.models["test/one"].NoTools = true
 	case "hosted":
@@ -176,6 +181,26 @@ func (p *player) agent(name string, options []string) session.Agent {
 		}
 	}
 	return a
+}
+
+func (p *player) window(f []string) {
+	for _, m := range p.w.models {
+		m.Window = window.Limits{Context: int64(p.number(f[0])), Output: int64(p.number(f[1]))}
+	}
+	c := location.CompactionSettings{Auto: true, Turns: -1}
+	for _, o := range f[2:] {
+		switch k, v, _ := strings.Cut(o, "="); k {
+		case "keep":
+			c.Keep = int64(p.number(v))
+		case "reserved":
+			c.Reserved = int64(p.number(v))
+		case "stop":
+			c.Stop = true
+		default:
+			p.t.Fatalf("window: %q", o)
+		}
+	}
+	p.w.compaction = c
 }
 
 func modelRef(s string) *session.ModelRef {
@@ -433,6 +458,13 @@ func (p *player) command(f []string) {
 				ctx, id, &session.CompactionEnded{MessageID: e.journal.NewMessageID(), Reason: "manual", Text: args[0]},
 			),
 		)
+	case "summarize": // [INSTRUCTIONS]
+		r := command.CompactionAdmission{SessionID: id}
+		r.Request.Instructions = strings.Join(args, " ")
+		_, err := e.Commands.AdmitCompaction(ctx, r)
+		p.report(err)
+	case "uncompact":
+		p.report(e.Commands.UndoCompaction(ctx, id))
 	case "snapshot": // damage what the epoch is compared with
 		p.damaged = true
 		err := p.w.store.Update(ctx, store.Durable, func(tx store.Tx) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
+	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/engine/slot"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -40,6 +41,7 @@ type Engine struct {
 	sessionSlots *semaphore.Weighted // of drains
 	toolSlots    *semaphore.Weighted // of tool calls
 	titles       *title.Generator
+	shrinker     *shrink.Shrinker
 	statuses     statusBoard
 	retryWaits   retry.Waits
 	histories    sessioncache.Histories
@@ -55,6 +57,7 @@ type drain struct {
 	step    int          // number of the next turn within the agent's steps; 1 after a promotion
 	started time.Time    // of the work on the newest input, for wall-clock budgets
 	retries retry.State  // attempts of the current turn
+	shrunk  bool         // a compaction followed a request that was too large, and no turn has ended well since
 	pauses  int          // answers in a row that their provider paused
 	worked  bool         // it took turns: after a store failure it resumes as after a restart
 	cutBy   interruption // what left the turns open that it finds open
@@ -89,6 +92,8 @@ type turnInput struct {
 	lastStep bool                  // the last of the agent's steps: text only
 	output   *history.OutputSchema // nil without structured output
 	offered  *tool.Set
+
+	request *shrink.Request // set before it is sent
 }
 
 // setPolicy sets how asks are answered. A policy other than interactive overrides what an open session allows: it
@@ -193,7 +198,14 @@ func (d *drain) recorderConfig(in *turnInput, sent sentRequest) record.Config {
 func (d *drain) keepPrefix(in *turnInput, m session.MessageID, sent sentRequest) {
 	in.cached.Sent = history.SentPrefix{Turn: m, Prefix: sent.prefix}
 	if changed := sent.record.UnexpectedChange(); changed != "" {
-		d.engine.logger.Warn("the prefix of a request changed without a known cause, so the provider's cache does not apply",
-			"session", d.id, "turn", m, "changed", changed)
+		d.engine.logger.Warn(
+			"the prefix of a request changed without a known cause, so the provider's cache does not apply",
+			"session",
+			d.id,
+			"turn",
+			m,
+			"changed",
+			changed,
+		)
 	}
 }

@@ -21,7 +21,7 @@ type labels struct {
 	count map[string]int
 }
 
-var generated = regexp.MustCompile(`\b(msg|prt|per)_[0-9a-f]{12}[0-9A-Za-z]{14}`)
+var generated = regexp.MustCompile(`\b(msg|prt|per|tool)_[0-9a-f]{12}[0-9A-Za-z]{14}`)
 
 func (l *labels) replace(s string) string {
 	return generated.ReplaceAllStringFunc(s, func(id string) string {
@@ -33,7 +33,8 @@ func (l *labels) replace(s string) string {
 		}
 		kind, _, _ := strings.Cut(id, "_")
 		l.count[kind]++
-		l.names[id] = fmt.Sprintf("%s%d", map[string]string{"msg": "m", "prt": "p", "per": "ask"}[kind], l.count[kind])
+		short := map[string]string{"msg": "m", "prt": "p", "per": "ask", "tool": "out"}[kind]
+		l.names[id] = fmt.Sprintf("%s%d", short, l.count[kind])
 		return l.names[id]
 	})
 }
@@ -52,7 +53,8 @@ func traced(row store.EventRow) string {
 	}
 	for _, name := range []string{
 		"messageID", "messageIDs", "assistantMessageID", "partID", "callID", "askID", "agent", "model", "title", "at",
-		"delivery", "asks", "hold", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
+		"delivery", "request", "requestID", "kept", "before", "after", "continue", "overflow", "partIDs", "paths",
+		"asks", "hold", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
 		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish",
 		"cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
 	} {
@@ -88,6 +90,10 @@ func brief(name string, v jsontext.Value) string {
 	switch {
 	case len(v) == 0 || string(v) == "null" || string(v) == `{}` || string(v) == `""` || string(v) == `[]`:
 		return ""
+	case name == "kept", name == "before", name == "after", name == "continue", name == "overflow", name == "request":
+		return name + "=" + string(v)
+	case name == "requestID":
+		return "for " + s
 	case name == "model":
 		var m session.ModelRef
 		_ = json.Unmarshal(v, &m)

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/engine/failure"
+
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
-	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
@@ -61,13 +62,20 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if stop, err := d.checkBudget(ctx, in); stop || err != nil {
 		return false, err
 	}
+	if v.compaction != nil {
+		return d.compactOnRequest(ctx, in, v.compaction)
+	}
 	in.lastStep = in.agent.Steps > 0 && d.step >= in.agent.Steps
+	if again, err := d.fitWindow(ctx, in); again || err != nil {
+		return again, err
+	}
 	return d.runAttempt(ctx, in)
 }
 
 // fillInput takes what the turn needs of the session after promotion.
 func (d *drain) fillInput(in *turnInput, v *boundaryView) (err error) {
-	in.epoch, in.history, in.prompt, in.cached = v.epoch, v.history, v.prompt, d.engine.histories.Get(d.id)
+	in.epoch, in.history, in.cached = v.epoch, v.history, d.engine.histories.Get(d.id)
+	in.prompt = v.history.ContinuedID()
 	if in.output, err = v.history.FindOutputSchema(); err != nil {
 		return err
 	}
@@ -167,9 +175,10 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 			"session", d.id, "model", in.model.Ref.String(), "tools", skipped)
 	}
 	d.retries = d.retries.ForModel(in.model.Ref)
-	req := history.BuildRequest(ri)
+	req := in.request.Built
 	sent := sentRequest{prefix: llm.PrefixOf(req)}
 	sent.record = ri.ComparePrefix(sent.prefix, in.cached.Sent)
+	sent.record.Bytes, sent.record.Media = in.request.Load.Bytes, in.request.Load.Media
 	t := d.newTurn(in, sent)
 	if err := fault.Point(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
@@ -182,7 +191,10 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 	if err := fault.Point(ctx, fault.TurnFinish); err != nil {
 		return false, err
 	}
-	d.retries = retry.State{}
+	d.retries, d.shrunk = retry.State{}, false
+	if a := t.recorder.FinalAnswer(); a != nil && in.scope.ReportUsage != nil {
+		in.scope.ReportUsage(in.model.Ref, in.request.Load, a.Tokens.Input+a.Tokens.Cache.Read+a.Tokens.Cache.Write)
+	}
 	more, err = d.complete(ctx, t)
 	d.step++
 	return more, err
@@ -210,107 +222,37 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 	if ctx.Err() != nil {
 		return d.recordEnding(ctx, t, endOfCancelled(context.Cause(ctx), t.recorder.HasMessage()))
 	}
-	failure, ok := errors.AsType[*llm.Error](err)
+	refusal, ok := errors.AsType[*llm.Error](err)
 	if !ok { // not the provider's error: another request would not help
-		return d.recordEnding(ctx, t, endOfFailed(failureFrom(err), err))
+		return d.recordEnding(ctx, t, endOfFailed(failure.FromError(err), err))
 	}
-	if failure.Usage != nil && t.recorder.FinalAnswer() == nil {
-		t.recorder.SetFinish("error", *failure.Usage)
+	if refusal.Usage != nil && t.recorder.FinalAnswer() == nil {
+		t.recorder.SetFinish("error", *refusal.Usage)
 	}
 	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil {
-		if x := t.in.requestInput().RejectedContent(failure); x != nil {
-			return true, d.excludeContent(clean, x, failure)
+		if x := t.in.requestInput().RejectedContent(refusal); x != nil {
+			return true, d.excludeContent(clean, x, refusal)
 		}
 	}
-	wait, again := d.retries.Next(failure, d.engine.limits.retryLimits(), d.engine.journal.Now())
+	if refusal.Class == llm.Overflow && !t.recorder.HasMessage() && !d.shrunk && t.in.scope.Compaction.Auto {
+		d.shrunk = true
+		return d.compactOnItsOwn(ctx, t.in, true)
+	}
+	wait, again := d.retries.Next(refusal, d.engine.limits.retryLimits(), d.engine.journal.Now())
 	if !again {
-		return d.recordEnding(ctx, t, endOfFailed(failureFrom(failure), failure))
+		return d.recordEnding(ctx, t, endOfFailed(failure.FromError(refusal), refusal))
 	}
 	var used *session.Asked
 	if t.recorder.HasMessage() {
-		if _, err := d.recordEnding(ctx, t, endOfFailed(failureFrom(failure), nil)); err != nil {
+		if _, err := d.recordEnding(ctx, t, endOfFailed(failure.FromError(refusal), nil)); err != nil {
 			return false, err
 		}
 	} else if a := t.recorder.TakeAnswer(); a != nil { // it has a cost but no output
 		used = &session.Asked{Model: t.in.model.Ref, Cost: a.Cost, Tokens: a.Tokens}
 	}
-	err = d.waitForRetry(ctx, t.in, failedAttempt{failure, used, wait})
+	err = d.waitForRetry(ctx, t.in, failedAttempt{refusal, used, wait})
 	if ctx.Err() != nil && !t.recorder.HasMessage() {
 		return d.recordEnding(ctx, t, endOfCancelled(context.Cause(ctx), false))
 	}
 	return true, err
-}
-
-// emptyInput is the input of a turn whose request cannot be built.
-func emptyInput(s *session.Session) *turnInput {
-	return &turnInput{session: s, scope: &location.Scope{}, agent: session.Agent{ID: s.Agent}}
-}
-
-// failWithoutRequest ends a turn for which no request could be sent, so that its prompt has an answer.
-func (d *drain) failWithoutRequest(ctx context.Context, in *turnInput, e ending) error {
-	if in.model == nil {
-		in.model = &location.Model{Ref: selectedModel(in)}
-	}
-	if in.prompt == "" {
-		v, err := d.readBoundary(context.WithoutCancel(ctx), "")
-		if err != nil {
-			return err
-		}
-		in.prompt = v.prompt
-	}
-	_, err := d.recordEnding(ctx, d.newTurn(in, sentRequest{}), e)
-	return err
-}
-
-// selectedModel returns the model that the turn would use, as far as it can be determined.
-func selectedModel(in *turnInput) session.ModelRef {
-	switch {
-	case in.session.Model != nil:
-		return *in.session.Model
-	case in.agent.Model != nil:
-		return *in.agent.Model
-	case in.scope.Models != nil:
-		if ref, err := in.scope.Models.Default(); err == nil {
-			return ref
-		}
-	}
-	return session.ModelRef{ID: "unknown", ProviderID: "unknown"}
-}
-
-// failModel ends a turn whose model cannot be resolved.
-func (d *drain) failModel(ctx context.Context, in *turnInput, err error) error {
-	f := failureFrom(err)
-	if f.Reason == session.ReasonUnavailable {
-		f.Reason = session.ReasonModel
-	}
-	return d.failWithoutRequest(ctx, in, endOfFailed(f, err))
-}
-
-// failBoundary ends a turn whose boundary failed. An error that a retry cannot repair is the answer to the prompts. An
-// incomplete system context fails a turn while the prompts stay pending: the next prompt, or a restart, tries again.
-func (d *drain) failBoundary(
-	ctx context.Context, in *turnInput, pending []*session.Input, next session.Delivery, err error,
-) error {
-	if b, ok := errors.AsType[*systemcontext.BlockedError](err); ok {
-		f := session.Fail(session.ReasonContext, b.Error()+"; the prompt is kept and sent together with the next one")
-		if n := len(pending); n > 0 {
-			in.prompt = pending[n-1].ID
-		}
-		return d.failWithoutRequest(ctx, in, endOfFailed(f, err))
-	}
-	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, fault.ErrInjected) {
-		return err
-	}
-	return d.failLocation(ctx, next, in.session, err)
-}
-
-// failLocation answers the eligible prompts with the error of their location, such as a broken configuration.
-func (d *drain) failLocation(ctx context.Context, next session.Delivery, s *session.Session, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: command.IsUntitled(s)}); perr != nil {
-		return perr
-	}
-	return d.failWithoutRequest(ctx, emptyInput(s), endOfFailed(failureFrom(err), err))
 }

@@ -17,8 +17,9 @@ import (
 type startView struct {
 	next         session.Delivery // of the prompts that are promoted first
 	history      *history.History
-	orphanedJobs bool // jobs of an earlier process are recorded as running
-	reverted     bool // a revert is staged
+	orphanedJobs bool                       // jobs of an earlier process are recorded as running
+	reverted     bool                       // a revert is staged
+	compacting   *session.CompactionStarted // that an earlier process left open, nil without one
 }
 
 // readStart reads what the drain starts from. Without force and with no pending prompt there is nothing to do, and the
@@ -34,6 +35,7 @@ func (d *drain) readStart(ctx context.Context, f force) (*startView, error) {
 			return err
 		}
 		v.orphanedJobs, v.reverted = d.engine.Jobs.HasOrphans(s.Jobs), s.Revert != nil
+		v.compacting = s.Compacting
 		v.history, err = d.engine.histories.ReadHistory(r, s)
 		return err
 	})
@@ -55,6 +57,7 @@ type boundaryView struct {
 	session     *session.Session // with the agent and the model that the promotion of pending selects
 	epoch       *store.Epoch     // nil before the first one
 	pending     []*session.Input // that a promotion would promote now
+	compaction  *session.Input   // the request for a compaction that comes before any prompt; nil without one
 	history     *history.History
 	prompt      session.MessageID // the newest one
 	policy      session.AskPolicy // of the newest prompt
@@ -101,7 +104,7 @@ func (d *drain) fillBoundary(r store.Reader, v *boundaryView, promotion session.
 		v.epoch = epoch
 	}
 	var err error
-	if v.pending, err = d.listPromotable(r, promotion); err != nil || !command.IsUntitled(v.session) {
+	if v.pending, v.compaction, err = d.listPromotable(r, promotion); err != nil || !command.IsUntitled(v.session) {
 		return err
 	}
 	v.firstPrompt, err = d.findFirstPrompt(r, v.pending)
@@ -143,18 +146,30 @@ func (d *drain) findFirstPrompt(r store.Reader, pending []*session.Input) (*sess
 }
 
 // listPromotable returns the prompts that a promotion takes: with Queue the oldest queued one, then in any case the
-// steers.
-func (d *drain) listPromotable(r store.Reader, promotion session.Delivery) (ins []*session.Input, err error) {
+// steers, up to the first request for a compaction. It returns that request if no prompt comes before it.
+func (d *drain) listPromotable(
+	r store.Reader, promotion session.Delivery,
+) (ins []*session.Input, compaction *session.Input, err error) {
 	if promotion == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if promotion == session.Queue {
 		if ins, err = store.PendingInputs(r, d.id, session.Queue, 1); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	steers, err := store.PendingInputs(r, d.id, session.Steer, d.engine.limits.SteerBatch)
-	return append(ins, steers...), err
+	ins = append(ins, steers...)
+	for i, in := range ins {
+		if in.Compaction == nil {
+			continue
+		}
+		if i == 0 {
+			compaction = in
+		}
+		return ins[:i], compaction, err
+	}
+	return ins, nil, err
 }
 
 // promotedEvent returns the event that promotes the prompt.

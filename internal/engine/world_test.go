@@ -42,9 +42,12 @@ type world struct {
 	layers  []permission.Layer
 	sources []*source
 	tools   *tool.Registry
+	outputs *tool.Outputs
 	broken  error // what keeps the location from working
 	gates   map[string]chan struct{}
 	effects map[string]int // by token
+
+	compaction location.CompactionSettings
 
 	*process
 }
@@ -71,6 +74,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 		gates:   map[string]chan struct{}{},
 		effects: map[string]int{},
 		tools:   tool.NewRegistry(tool.Config{}),
+		outputs: &tool.Outputs{Dir: t.TempDir()},
 		layers: []permission.Layer{
 			{
 				Name: "defaults",
@@ -158,7 +162,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, f
 	}
 	s := &location.Scope{
 		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
-		Context: w.context, Budget: w.budget,
+		Context: w.context, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
 	}
 	if small := w.small; small != nil {
 		s.Small = func(session.ModelRef) (session.ModelRef, bool) { return *small, true }

@@ -222,6 +222,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 		return nil, err
 	}
 	p.scope = newScope(p, registry, sources)
+	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
 	l.logWarnings(p)
 	return p, nil
@@ -271,6 +272,8 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID, Subpath: p.project.Subpath,
 		Agents: agents, DefaultAgent: defaultAgent.ID, Models: p.models, Small: p.models.SmallModel, Tools: tools,
 		Budget:       p.config.Budget.Session(),
+		Compaction:   compactionSettings(p.config.Compaction),
+		ReportUsage:  p.models.ReportUsage,
 		Sandbox:      func(agent string) session.SandboxMode { return configuredSandbox(p.config, agent) },
 		CheckSandbox: sandbox.Check,
 		Layers:       func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
@@ -283,6 +286,23 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 			return systemcontext.Combine(all, skill.Context(p.skills.Find(), p.agents.AgentLayers(in.Agent.ID)))
 		},
 	}
+}
+
+// compactionSettings returns the engine's form of the settings.
+func compactionSettings(c config.Compaction) location.CompactionSettings {
+	out := location.CompactionSettings{
+		Auto: c.Auto, Stop: !c.Continue, Reserved: int64(c.Buffer), Keep: int64(c.Keep.Tokens), Turns: -1,
+	}
+	if c.TailTurns != nil {
+		out.Turns = int64(*c.TailTurns)
+	}
+	if c.Prune != nil {
+		out.Prune = location.PruneNever
+		if *c.Prune {
+			out.Prune = location.PruneEager
+		}
+	}
+	return out
 }
 
 // contextSources registers the sources of the system context: where the location is, the date, its instruction files.

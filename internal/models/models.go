@@ -21,6 +21,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -55,6 +57,7 @@ type Pool struct {
 	getenv       func(string) string
 	tokens       tokenCache
 	localServers localServers
+	calibration  calibration
 
 	mu          sync.Mutex // guards what follows
 	player      *script.Player
@@ -71,6 +74,7 @@ func NewPool(o Options) *Pool {
 			o.Getenv,
 		), Facts: newFactsCache(o, agent), Transport: provider.WithUserAgent(agent, o.Transport),
 		getenv: o.Getenv, tokens: tokenCache{agent: agent},
+		calibration: calibration{path: filepath.Join(o.Dirs.Cache, "tokens-per-byte.json")},
 	}
 }
 
@@ -82,6 +86,11 @@ type Set struct {
 	pool        *Pool
 	files       fileTimes // of the files that the set was built from
 	localsFound time.Time // when the models of local servers were found; zero if none were looked for
+}
+
+// ReportUsage takes what a provider reported of a request, so that estimates of later ones are better.
+func (m *Set) ReportUsage(ref session.ModelRef, size window.Load, tokens int64) {
+	m.pool.calibration.Add(ref, size, tokens)
 }
 
 // Build returns the models of a configuration.

@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -53,8 +54,10 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, e
 	return &location.Model{
 		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID),
 		Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
-		Clocks: m.Config.ProviderClocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
-		Images: model.AcceptsInput("image"), Documents: model.AcceptsInput("pdf"), NoTools: !model.Capabilities.Tools,
+		Clocks:        m.Config.ProviderClocks(ref.ProviderID),
+		Window:        window.Limits{Context: model.Limit.Context, Input: model.Limit.Input, Output: model.Limit.Output},
+		TokensPerByte: m.pool.calibration.FindRatio(ref),
+		Images:        model.AcceptsInput("image"), Documents: model.AcceptsInput("pdf"), NoTools: !model.Capabilities.Tools,
 		Forms: client.SchemaSupport(), SupportsSchema: client.SupportsSchema, Hosted: hosted, HostedExclusive: client.HostedExclusive(),
 		Cost: func(u llm.Usage) (session.USD, bool) {
 			if u.Billed != nil {

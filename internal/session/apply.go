@@ -130,7 +130,9 @@ func Begin(d EventData, seq int64) Message {
 			System: e.Prompt.System,
 		}
 	case *SyntheticAdded:
-		return &Synthetic{Head: head(e.MessageID, TypeSynthetic), SessionID: f.SessionID, Text: e.Text}
+		s := &Synthetic{Head: head(e.MessageID, TypeSynthetic), SessionID: f.SessionID, Text: e.Text}
+		s.Metadata = e.Metadata
+		return s
 	case *ContextUpdated:
 		return &System{Head: head(e.MessageID, TypeSystem), Text: e.Text}
 	case *ShellStarted:

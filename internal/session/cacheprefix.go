@@ -13,6 +13,8 @@ type CachePrefix struct {
 	Changed  string      `json:"changed,omitzero"` // the first part that differs from the previous request, as text
 	Cause    PrefixCause `json:"cause,omitzero"`   // the known reason for the change; "" if unknown
 	Edits    int         `json:"edits,omitzero"`   // Session.Edits at the time of the request
+	Bytes    int64       `json:"bytes,omitzero"`   // of the request's texts
+	Media    int64       `json:"media,omitzero"`   // estimated tokens of its images and documents
 }
 
 // PrefixMode is why the tools of a request differ from the tools of its agent.

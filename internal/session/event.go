@@ -255,8 +255,9 @@ type (
 	// SyntheticAdded appends user text that the system wrote.
 	SyntheticAdded struct {
 		Fact
-		MessageID MessageID `json:"messageID"`
-		Text      string    `json:"text"`
+		MessageID MessageID      `json:"messageID"`
+		Text      string         `json:"text"`
+		Metadata  jsontext.Value `json:"metadata,omitzero"` // of the message
 	}
 	// ShellStarted begins a command that the user runs beside the conversation.
 	ShellStarted struct {

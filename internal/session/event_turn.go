@@ -244,11 +244,11 @@ type (
 		Text      string    `json:"text"`
 		Recent    string    `json:"recent"`
 
-		Record  string `json:"record,omitzero"`
-		Kept    Kept   `json:"kept,omitzero"`
-		Before  int64  `json:"before,omitzero"`
-		After   int64  `json:"after,omitzero"`
-		Request *Asked `json:"asked,omitzero"`
+		Record  *Record `json:"record,omitzero"`
+		Kept    Kept    `json:"kept,omitzero"`
+		Before  int64   `json:"before,omitzero"`
+		After   int64   `json:"after,omitzero"`
+		Request *Asked  `json:"asked,omitzero"`
 		// Continue reports that the work goes on; a synthetic message to the model follows in the same transaction.
 		Continue bool `json:"continue,omitzero"`
 		SummaryAs

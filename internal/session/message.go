@@ -144,6 +144,21 @@ type Kept struct {
 	Turns     int64     `json:"turns,omitzero"`     // number of hidden turns since that prompt
 }
 
+// Record holds facts of the hidden past that no summary can lose.
+type Record struct {
+	Requests []string     `json:"requests,omitempty"` // texts of prompts, oldest first; long ones are cut
+	Omitted  int          `json:"omitted,omitzero"`   // prompts after the first one that Requests leaves out
+	Files    []FileRecord `json:"files,omitempty"`    // changed by the session's tools, in the order of the last change
+	Todos    []Todo       `json:"todos,omitempty"`
+	Asks     []string     `json:"asks,omitempty"` // that wait for an answer, in words
+}
+
+// FileRecord is a file as the session's tools left it.
+type FileRecord struct {
+	Path string `json:"path"`
+	Hash string `json:"hash,omitzero"` // of the content, as the tools record it; "" if the file was deleted
+}
+
 // Compaction replaces the model-visible past by a summary.
 type Compaction struct {
 	Head
@@ -151,11 +166,11 @@ type Compaction struct {
 	Summary string `json:"summary"`
 	Recent  string `json:"recent"` // older clients keep recent messages here as text; "" if Kept names them
 
-	Record  string `json:"record,omitzero"` // facts of the session that cairn adds to the summary
-	Kept    Kept   `json:"kept,omitzero"`
-	Before  int64  `json:"before,omitzero"` // tokens of the next request without the compaction, estimated
-	After   int64  `json:"after,omitzero"`  // and with it
-	Request *Asked `json:"asked,omitzero"`  // the cost of the summary
+	Record  *Record `json:"record,omitzero"` // facts of the session that cairn adds to the summary
+	Kept    Kept    `json:"kept,omitzero"`
+	Before  int64   `json:"before,omitzero"` // tokens of the next request without the compaction, estimated
+	After   int64   `json:"after,omitzero"`  // and with it
+	Request *Asked  `json:"asked,omitzero"`  // the cost of the summary
 	SummaryAs
 }
 
@@ -229,6 +244,7 @@ const (
 	ReasonModel         Reason = "model"       // the model is unknown or has no API key
 	ReasonUnavailable   Reason = "unavailable" // the location is unusable: invalid configuration, missing directory
 	ReasonContext       Reason = "context"     // the system context cannot be read; the prompt stays pending
+	ReasonCompacted     Reason = "compacted"   // the history was replaced by a summary, and the work waits for the user
 	ReasonSummary       Reason = "summary"     // the summary of a compaction is unusable
 	ReasonStore         Reason = "store"       // the data cannot be read or written
 	ReasonFormat        Reason = "format"      // the model did not produce the required structured output

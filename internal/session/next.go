@@ -90,7 +90,7 @@ func (r Reason) Next() Next {
 	switch r {
 	case ReasonInterrupted: // the process ended: no decision against the work
 		return NextRetry
-	case ReasonAborted, ReasonDenied, ReasonDoomLoop, ReasonBudget:
+	case ReasonAborted, ReasonDenied, ReasonDoomLoop, ReasonBudget, ReasonCompacted:
 		return NextStopped
 	default:
 		return NextNothing

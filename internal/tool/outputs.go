@@ -279,3 +279,18 @@ func (o *Outputs) removeFile(info fs.FileInfo) error {
 	}
 	return fmt.Errorf("sweep tool output: %w", err)
 }
+
+// Save stores the text in a managed file of the session and returns its path.
+func (o *Outputs) Save(id session.ID, text string) (path string, err error) {
+	f, err := o.createFile(id)
+	if err != nil {
+		return "", err
+	}
+	defer o.releaseFile(f.Name())
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("store an output: %w", err), os.Remove(f.Name()))
+	}
+	o.countWritten(context.Background(), int64(len(text)))
+	return f.Name(), nil
+}

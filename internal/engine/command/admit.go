@@ -71,13 +71,8 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 			earlier = in
 			return nil, checkSameAdmission(tx, in, r)
 		}
-		pending, err := store.PendingInputs(tx, r.SessionID, "", 0)
-		if err != nil {
+		if err := c.checkInboxRoom(tx, r.SessionID); err != nil {
 			return nil, err
-		}
-		if len(pending) >= c.limits.Pending {
-			return nil, session.Errorf(session.CodeTooMany,
-				"the session has %d prompts waiting already; the limit is %d", len(pending), c.limits.Pending)
 		}
 		return eventlog.NewDrafts(&session.PromptAdmitted{
 			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,

@@ -211,14 +211,32 @@ func (h *History) promptSystem() string {
 	return ""
 }
 
-// promptSystemOf returns the system text of the prompt with the id.
-func (h *History) promptSystemOf(prompt session.MessageID) string {
+// ContinuedID returns the id of what the next turn answers: the newest prompt, or the message by which a compaction
+// makes the work on it go on.
+func (h *History) ContinuedID() session.MessageID {
 	for _, m := range slices.Backward(h.messages) {
-		if u, ok := m.(*session.User); ok && u.ID == prompt {
+		switch m.(type) {
+		case *session.User, *session.Synthetic:
+			return m.Meta().ID
+		}
+	}
+	if h.hidden.Prompt != nil {
+		return h.hidden.Prompt.ID
+	}
+	return ""
+}
+
+// promptSystemOf returns the system text of the prompt with the id, or of the prompt before the synthetic message with
+// the id.
+func (h *History) promptSystemOf(id session.MessageID) string {
+	found := false
+	for _, m := range slices.Backward(h.messages) {
+		found = found || m.Meta().ID == id
+		if u, ok := m.(*session.User); ok && found {
 			return u.System
 		}
 	}
-	if u := h.hidden.Prompt; u != nil && u.ID == prompt {
+	if u := h.hidden.Prompt; u != nil && (found || u.ID == id) {
 		return u.System
 	}
 	return ""

@@ -68,20 +68,11 @@ func (l *lowering) addMessage(msg session.Message) {
 		text := "The user ran this command in the shell:\n" + m.Command + "\n\nIts output:\n" + m.Output
 		l.add(llm.RoleUser, llm.Text{Text: text})
 	case *session.Compaction:
-		l.add(llm.RoleUser, llm.Text{Text: summaryText(m)})
+		l.add(llm.RoleUser, llm.Text{Text: SummaryText(m)})
 	case *session.Assistant:
 		l.addAssistant(m)
 	case *session.AgentSwitch, *session.ModelSwitch:
 	}
-}
-
-// summaryText presents a summary as a record, not as instructions.
-func summaryText(m *session.Compaction) string {
-	s := "What follows is a record of the conversation so far, not a request.\n\n<summary>\n" + m.Summary + "\n</summary>"
-	if m.Recent != "" {
-		s += "\n\n<recent>\n" + m.Recent + "\n</recent>"
-	}
-	return s
 }
 
 func (l *lowering) addUser(m *session.User) {
@@ -142,7 +133,11 @@ func (l *lowering) lowerFile(f session.File) llm.Part {
 	case len(data) == 0:
 		return formatText("[The file %s of type %s is empty.]", name, mime)
 	case image && l.isExcluded(session.ContentImages, data), document && l.isExcluded(session.ContentDocuments, data):
-		return formatText("[The file %s of type %s is left out: the model's provider could not process it.]", name, mime)
+		return formatText(
+			"[The file %s of type %s is left out: the model's provider could not process it.]",
+			name,
+			mime,
+		)
 	case image && l.model.Images, document && l.model.Documents:
 		return llm.Media{MediaType: mime, Data: data, Name: name}
 	case strings.HasPrefix(mime, "text/") || mime == "application/json":
@@ -340,4 +335,18 @@ func decodeMetadata(v jsontext.Value, reuse bool) llm.Metadata {
 		return nil
 	}
 	return m
+}
+
+// OutputText returns the output of a call as text, without media.
+func OutputText(t *session.Tool) string {
+	var texts []string
+	for _, c := range t.State.Content {
+		if c.Type != "file" {
+			texts = append(texts, c.Text)
+		}
+	}
+	if len(texts) == 0 {
+		return structuredText(t.State.Structured)
+	}
+	return strings.Join(texts, "\n")
 }

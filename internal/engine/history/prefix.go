@@ -3,6 +3,7 @@ package history
 import (
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -91,4 +92,31 @@ func (in *Input) prefixMode() session.PrefixMode {
 	default:
 		return ""
 	}
+}
+
+// ChangesPrefix reports whether the request begins otherwise than the request before, whatever the history shows: then
+// a change of the history costs no cache. It is true if no request before is known.
+func (in *Input) ChangesPrefix() bool {
+	before := in.History.lastRequested()
+	return before == nil || in.prefixCause(before, in.prefixMode()) != ""
+}
+
+// ReportedUsage returns what the provider reported of the newest request to the model whose messages are all still
+// shown; nil without one.
+func (h *History) ReportedUsage(m session.ModelRef) *window.UsageReport {
+	for _, message := range slices.Backward(h.messages) {
+		a, ok := message.(*session.Assistant)
+		if !ok || a.Prefix == nil || a.Tokens == nil || a.Prefix.Bytes == 0 {
+			continue
+		}
+		if a.Seq < h.shown.Compaction || a.Prefix.Edits != h.edits || !a.Model.Equal(m) {
+			return nil
+		}
+		input := a.Tokens.Input + a.Tokens.Cache.Read + a.Tokens.Cache.Write
+		if input == 0 {
+			return nil
+		}
+		return &window.UsageReport{Input: input, Size: window.Load{Bytes: a.Prefix.Bytes, Media: a.Prefix.Media}}
+	}
+	return nil
 }

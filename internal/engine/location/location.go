@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -46,6 +47,13 @@ type Scope struct {
 	CheckSandbox func() error
 	// Layers returns the permission rules for an agent here, lowest first, without those of the session.
 	Layers func(a session.Agent) []permission.Layer
+	// Compaction says when the history is replaced by a summary, and what stays.
+	Compaction CompactionSettings
+	// SaveOutput stores the output of a call, so that the model can read it again with a tool, and returns the file. It
+	// is nil, or fails, where that is not possible.
+	SaveOutput func(id session.ID, text string) (path string, err error)
+	// ReportUsage takes what a provider reported of a request, to correct TokensPerByte. It may be nil.
+	ReportUsage func(m session.ModelRef, size window.Load, tokens int64)
 	// Requests returns the permissions that a call of the action's tool would request for a command or path; nil
 	// requests the action itself only.
 	Requests func(action, resource string) []tool.Request
@@ -59,6 +67,26 @@ type ContextInput struct {
 	Agent   session.Agent // of the turn
 }
 
+// CompactionSettings is the configuration of compactions. The zero value never compacts by itself and keeps no tail.
+type CompactionSettings struct {
+	Auto     bool  // before a request that would not fit, and after the provider rejected one as too large
+	Stop     bool  // a compaction stops the work, instead of going on with it
+	Reserved int64 // tokens of the window that a request leaves free; 0 is the default
+	Keep     int64 // tokens of the newest messages that stay as they are; 0 is the default
+	Turns    int64 // prompts of which messages stay, at most; negative is unlimited
+	Prune    Prune
+}
+
+// Prune says when old outputs of tools are hidden from the model.
+type Prune int
+
+// The values of Prune.
+const (
+	PruneFree  Prune = iota // when the prefix of the request changes anyway, so that it costs no cache
+	PruneNever              // not at all
+	PruneEager              // also when work ends
+)
+
 // Models resolves the model that a session or agent selects.
 type Models interface {
 	// Resolve returns the model with the options that the agent adds to its requests. An unknown model is a
@@ -71,21 +99,22 @@ type Models interface {
 
 // Model is a resolved model: its client, its request options, its capabilities and its price.
 type Model struct {
-	Ref       session.ModelRef
-	Client    llm.Model
-	APIName   string // the vendor's name for it
-	System    string // a system prompt after the agent's own
-	Generate  llm.Generation
-	Options   map[string]jsontext.Value
-	Body      map[string]jsontext.Value
-	Headers   map[string]string
-	Clocks    llm.Clocks
-	Context   int64 // size of the context window in tokens; 0 unknown
-	Output    int64 // limit of output tokens; 0 unknown
-	Images    bool  // it accepts images
-	Documents bool  // it accepts PDFs
-	NoTools   bool  // it does not support tools and rejects a request that offers some
-	Forms     llm.SchemaSupport
+	Ref      session.ModelRef
+	Client   llm.Model
+	APIName  string // the vendor's name for it
+	System   string // a system prompt after the agent's own
+	Generate llm.Generation
+	Options  map[string]jsontext.Value
+	Body     map[string]jsontext.Value
+	Headers  map[string]string
+	Clocks   llm.Clocks
+	Window   window.Limits
+	// TokensPerByte is the model's tokens per byte of text, as reported usage shows; 0 unknown.
+	TokensPerByte float64
+	Images        bool // it accepts images
+	Documents     bool // it accepts PDFs
+	NoTools       bool // it does not support tools and rejects a request that offers some
+	Forms         llm.SchemaSupport
 	// SupportsSchema reports whether the vendor accepts the schema for structured output; nil accepts every schema.
 	SupportsSchema func(schema jsontext.Value) bool
 	Hosted         []llm.ToolDefinition // tools that its vendor runs

@@ -1,4 +1,6 @@
-package engine
+// Package failure turns errors into the failures that sessions record: it chooses the reason, and a text that every
+// reader of the session may see.
+package failure
 
 import (
 	"errors"
@@ -13,9 +15,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// failureFrom returns the failure that a session records for err, with a text that every reader of the session may see:
+// FromError returns the failure that a session records for err, with a text that every reader of the session may see:
 // that of the provider's errors and of session errors. Other errors get a general text; the drain logs them.
-func failureFrom(err error) *session.Failure {
+func FromError(err error) *session.Failure {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		f := session.Fail(reasonOfClass(e.Class), failureText(e))
 		f.Provider = &session.Said{Message: e.Message, Status: e.Status, Body: e.Body, IsTransient: e.IsRetryable()}
@@ -66,8 +68,8 @@ func reasonOfClass(c llm.Class) session.Reason {
 	}
 }
 
-// cancelFailure returns the failure of a turn that was cancelled for the cause.
-func cancelFailure(stopped error) *session.Failure {
+// FromCancellation returns the failure of a turn that was cancelled for the cause.
+func FromCancellation(stopped error) *session.Failure {
 	if errors.Is(stopped, cause.ErrShutdown) {
 		return session.Fail(session.ReasonInterrupted, "cairn stopped while the model was answering")
 	}

@@ -1,0 +1,166 @@
+package command
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// CompactionAdmission asks to replace the session's past by a summary.
+type CompactionAdmission struct {
+	SessionID session.ID
+	ID        session.MessageID // the caller's idempotency key; "" makes one
+	Delivery  session.Delivery  // "" is steer: at the next boundary
+	Request   session.CompactionRequest
+}
+
+// AdmitCompaction admits the request and wakes the session. It is carried out between two turns; prompts that follow it
+// in the inbox wait for it. The same id with the same request returns the same receipt.
+func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (*session.Input, error) {
+	if err := c.checkCompaction(ctx, &a); err != nil {
+		return nil, err
+	}
+	in := &session.Input{
+		ID: a.ID, SessionID: a.SessionID, Delivery: a.Delivery, Compaction: &a.Request,
+	}
+	var earlier *session.Input
+	events, err := c.journal.Log.Append(ctx, a.SessionID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		earlier = nil
+		if _, err := store.FindSession(tx, a.SessionID); err != nil {
+			return nil, err
+		}
+		known, ok, err := store.FindInput(tx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			earlier = known
+			return nil, checkSameCompaction(known, in)
+		}
+		if err := c.checkInboxRoom(tx, a.SessionID); err != nil {
+			return nil, err
+		}
+		return eventlog.NewDrafts(&session.CompactionAdmitted{
+			MessageID: a.ID, Delivery: a.Delivery, Request: a.Request,
+		}), fault.Point(ctx, fault.AdmitPreCommit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if earlier != nil {
+		in = earlier
+	} else {
+		e := events[0]
+		in.AdmittedSeq, in.Order, in.TimeCreated = e.Seq, e.Seq, e.Data.Stamp().Timestamp
+	}
+	c.scheduler.Wake(a.SessionID, false)
+	return in, nil
+}
+
+// checkCompaction validates the request and fills in its defaults.
+func (c *Commands) checkCompaction(ctx context.Context, a *CompactionAdmission) error {
+	if err := c.checkOpen(); err != nil {
+		return err
+	}
+	if a.ID == "" {
+		a.ID = c.journal.NewMessageID()
+	} else if err := session.CheckID("id", session.PrefixMessage, string(a.ID)); err != nil {
+		return err
+	}
+	a.Delivery = cmp.Or(a.Delivery, session.Steer)
+	if err := checkDelivery(a.Delivery); err != nil {
+		return err
+	}
+	const limit = 16 << 10
+	if n := len(a.Request.Instructions); n > limit {
+		return session.Errorf(session.CodeTooLarge, "the instructions have %d bytes, the limit is %d", n, limit).
+			At("instructions")
+	}
+	if a.Request.Model == nil {
+		return nil
+	}
+	s, err := c.journal.ReadSession(ctx, a.SessionID)
+	if err != nil {
+		return err
+	}
+	scope, release, err := c.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return scope.CheckSelection("", a.Request.Model)
+}
+
+// checkSameCompaction returns a conflict if the id belongs to something else.
+func checkSameCompaction(known, in *session.Input) error {
+	same := known.SessionID == in.SessionID && known.Compaction != nil &&
+		known.Compaction.Instructions == in.Compaction.Instructions
+	if same {
+		return nil
+	}
+	return session.Conflict("message", string(in.ID), "is already used by another prompt")
+}
+
+// checkInboxRoom refuses another entry of a full inbox.
+func (c *Commands) checkInboxRoom(tx store.Tx, id session.ID) error {
+	pending, err := store.PendingInputs(tx, id, "", 0)
+	if err == nil && len(pending) >= c.limits.Pending {
+		return session.Errorf(session.CodeTooMany,
+			"the session has %d prompts waiting already; the limit is %d", len(pending), c.limits.Pending)
+	}
+	return err
+}
+
+// UndoCompaction makes visible again what the newest compaction hides, with the system context of that time. A session
+// that works, or that has no compaction, is a conflict.
+func (c *Commands) UndoCompaction(ctx context.Context, id session.ID) error {
+	if err := c.checkOpen(); err != nil {
+		return err
+	}
+	idle, err := c.scheduler.RunIdle(ctx, id, func(ctx context.Context) error {
+		_, err := c.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+			return undoNewest(tx, id)
+		})
+		return err
+	})
+	if err == nil && !idle {
+		return session.Conflict("session", string(id), "is working; undo the compaction when it is idle")
+	}
+	return err
+}
+
+// undoNewest returns the fact that undoes the session's newest compaction.
+func undoNewest(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
+	if _, err := store.FindSession(tx, id); err != nil {
+		return nil, err
+	}
+	m, ok, err := store.NewestMessage(tx, id, session.TypeCompaction)
+	if err != nil {
+		return nil, err
+	}
+	newest, isCompaction := m.(*session.Compaction)
+	if !ok || !isCompaction {
+		return nil, session.Conflict("session", string(id), "has no compaction to undo")
+	}
+	draft := eventlog.Draft{Data: &session.CompactionUndone{MessageID: newest.ID, SummaryAs: newest.SummaryAs}}
+	rows, err := tx.Events(id, newest.Seq-1, 1, session.KindCompactionEnded)
+	if err != nil || len(rows) == 0 || rows[0].Seq != newest.Seq { // an imported one
+		return []eventlog.Draft{draft}, err
+	}
+	e, err := eventlog.Decode(rows[0])
+	if err != nil || e.Private == nil || e.Private.Before == nil {
+		return []eventlog.Draft{draft}, err
+	}
+	current, ok, err := tx.Epoch(id)
+	if err != nil || !ok {
+		return []eventlog.Draft{draft}, err
+	}
+	before := *e.Private.Before
+	before.Revision = current.Revision + 1
+	draft.Private = &session.Private{Epoch: &before}
+	return []eventlog.Draft{draft}, nil
+}

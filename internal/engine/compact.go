@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/shrink"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// maxStalled is how many compactions in a row may achieve nothing before no further one begins by itself.
+const maxStalled = 2
+
+// fitWindow builds the turn's request. If that would not fit the model's window, it hides old outputs, else it replaces
+// the past by a summary, and reports that the boundary must be taken again. A request that cannot be made to fit ends
+// the turn with an error.
+func (d *drain) fitWindow(ctx context.Context, in *turnInput) (again bool, err error) {
+	ri := in.requestInput()
+	in.request = in.newRequest()
+	in.request.Build(ri)
+	c, tooLarge := in.scope.Compaction, in.request.IsTooLarge()
+	if c.Prune != location.PruneNever && (tooLarge && c.Auto || ri.ChangesPrefix()) {
+		if again, err := d.engine.shrinker.HideOutputs(ctx, in.request); again || err != nil {
+			return again, err
+		}
+	}
+	if !tooLarge || !c.Auto {
+		return false, nil
+	}
+	if err := in.request.CheckFixedSize(); err != nil {
+		return false, d.failOverflow(ctx, in, err)
+	}
+	return d.compactOnItsOwn(ctx, in, false)
+}
+
+// failOverflow ends the turn because its request does not fit.
+func (d *drain) failOverflow(ctx context.Context, in *turnInput, err error) error {
+	return d.failWithoutRequest(ctx, in, endOfFailed(session.Fail(session.ReasonOverflow, err.Error()), err))
+}
+
+// compactOnItsOwn replaces the past by a summary because the next request does not fit. If that is not possible, the
+// turn ends with the reason.
+func (d *drain) compactOnItsOwn(ctx context.Context, in *turnInput, overflow bool) (again bool, err error) {
+	if n := in.session.Stalled; n >= maxStalled {
+		return false, d.failOverflow(ctx, in, in.request.DescribeStall(n))
+	}
+	done, err := d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{IsOverflow: overflow})
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err != nil:
+		return false, d.failWithoutRequest(ctx, in, endOfFailed(d.engine.shrinker.DescribeFailure(err), err))
+	case !done:
+		return false, d.failOverflow(ctx, in, in.request.DescribeOverflow())
+	case in.scope.Compaction.Stop:
+		why := errors.New("the history was replaced by a summary; prompt the session to go on")
+		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonCompacted, why))
+		return false, err
+	}
+	return true, nil
+}
+
+// compactOnRequest carries out the request for a compaction that is the next entry of the inbox. It reports whether the
+// work before it goes on.
+func (d *drain) compactOnRequest(ctx context.Context, in *turnInput, request *session.Input) (more bool, err error) {
+	in.request = in.newRequest()
+	in.request.Build(in.requestInput())
+	more = in.history.NeedsTurn()
+	done, err := d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{Request: request})
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, fault.ErrInjected):
+		return false, err
+	case err == nil && !done: // nothing to summarise
+		return more, d.engine.journal.AppendFacts(ctx, d.id, &session.InputWithdrawn{MessageID: request.ID})
+	}
+	return more, nil // the session has the reason of a failure
+}
+
+func (in *turnInput) newRequest() *shrink.Request {
+	return &shrink.Request{
+		Session: in.session, Scope: in.scope, Agent: in.agent, Model: in.model, Epoch: in.epoch, History: in.history,
+	}
+}

@@ -1,0 +1,96 @@
+package compaction
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// outline is the form of every summary. The facts that cairn records itself go under the same headings, so that a
+// writer who copies them loses nothing.
+const outline = `Write under exactly these headings, in this order; keep a heading without entries, with "- none":
+
+## Goal
+## Constraints of the user, in their words
+## Decisions and their reasons
+## Work done
+## Files touched, with their hashes
+## Questions that wait for an answer
+## Todo list
+## Next step`
+
+// Question is what the writer of a summary is asked.
+type Question struct {
+	Previous     string // the summary that this one continues, "" for the first
+	Record       *session.Record
+	Piece        string // of the transcript
+	Instructions string // from the user
+}
+
+// Text returns the question. What it quotes is data for the writer.
+func (q Question) Text() string {
+	var b strings.Builder
+	if q.Previous == "" {
+		b.WriteString("Write notes of the conversation below.\n\n")
+	} else {
+		b.WriteString("Continue the earlier notes below with the conversation after them: one set of notes for both. " +
+			"Carry over what still holds, also what the conversation does not mention again; where both disagree, the " +
+			"conversation is right. What you leave out is lost.\n\n")
+	}
+	b.WriteString(outline)
+	if q.Instructions != "" {
+		b.WriteString("\n\nThe user asks for the notes: " + q.Instructions)
+	}
+	block := func(name, text string) {
+		if text != "" {
+			closing := "</" + name
+			b.WriteString("\n\n<" + name + ">\n" + strings.ReplaceAll(text, closing, "<\\/"+name) + "\n</" + name + ">")
+		}
+	}
+	block("earlier-notes", q.Previous)
+	block("facts", history.RecordText(q.Record))
+	block("conversation", q.Piece)
+	b.WriteString("\n\nDo not continue the conversation and do not answer it. Reply with the notes only.")
+	return b.String()
+}
+
+// Why a summary is refused.
+var (
+	errEmpty    = errors.New("the summary is empty")
+	errToolCall = errors.New("the model called a tool instead of writing a summary")
+	errRefused  = errors.New("the model refused to write a summary")
+	errCut      = errors.New("the summary reached the model's output limit before its end")
+)
+
+// SummaryAnswer is what the writer answered.
+type SummaryAnswer struct {
+	Text     string
+	ToolCall bool
+	Finish   llm.FinishReason
+}
+
+// CheckSummary returns why the answer is no summary of a head with headTokens tokens; nil if it is one.
+func CheckSummary(a SummaryAnswer, headTokens int64, tokensPerByte float64) error {
+	text := strings.TrimSpace(a.Text)
+	size := window.Load{Bytes: int64(len(text))}.EstimateTokens(tokensPerByte)
+	const small = 100 // tokens: a summary of a few sentences is no loss, whatever it replaces
+	switch {
+	case a.Finish == llm.FinishContentFilter:
+		return errRefused
+	case a.ToolCall:
+		return errToolCall
+	case text == "":
+		return errEmpty
+	case a.Finish == llm.FinishLength:
+		return errCut
+	case size > small && size >= headTokens:
+		return fmt.Errorf("the summary has about %d tokens, and what it replaces %d", size, headTokens)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cairn-dev/cairn/internal/engine/failure"
+
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+)
+
+// Turns that end before their request.
+
+// emptyInput is the input of a turn whose request cannot be built.
+func emptyInput(s *session.Session) *turnInput {
+	return &turnInput{session: s, scope: &location.Scope{}, agent: session.Agent{ID: s.Agent}}
+}
+
+// failWithoutRequest ends a turn for which no request could be sent, so that its prompt has an answer.
+func (d *drain) failWithoutRequest(ctx context.Context, in *turnInput, e ending) error {
+	if in.model == nil {
+		in.model = &location.Model{Ref: selectedModel(in)}
+	}
+	if in.prompt == "" {
+		v, err := d.readBoundary(context.WithoutCancel(ctx), "")
+		if err != nil {
+			return err
+		}
+		in.prompt = v.prompt
+	}
+	_, err := d.recordEnding(ctx, d.newTurn(in, sentRequest{}), e)
+	return err
+}
+
+// selectedModel returns the model that the turn would use, as far as it can be determined.
+func selectedModel(in *turnInput) session.ModelRef {
+	switch {
+	case in.session.Model != nil:
+		return *in.session.Model
+	case in.agent.Model != nil:
+		return *in.agent.Model
+	case in.scope.Models != nil:
+		if ref, err := in.scope.Models.Default(); err == nil {
+			return ref
+		}
+	}
+	return session.ModelRef{ID: "unknown", ProviderID: "unknown"}
+}
+
+// failModel ends a turn whose model cannot be resolved.
+func (d *drain) failModel(ctx context.Context, in *turnInput, err error) error {
+	f := failure.FromError(err)
+	if f.Reason == session.ReasonUnavailable {
+		f.Reason = session.ReasonModel
+	}
+	return d.failWithoutRequest(ctx, in, endOfFailed(f, err))
+}
+
+// failBoundary ends a turn whose boundary failed. An error that a retry cannot repair is the answer to the prompts. An
+// incomplete system context fails a turn while the prompts stay pending: the next prompt, or a restart, tries again.
+func (d *drain) failBoundary(
+	ctx context.Context, in *turnInput, pending []*session.Input, next session.Delivery, err error,
+) error {
+	if b, ok := errors.AsType[*systemcontext.BlockedError](err); ok {
+		f := session.Fail(session.ReasonContext, b.Error()+"; the prompt is kept and sent together with the next one")
+		if n := len(pending); n > 0 {
+			in.prompt = pending[n-1].ID
+		}
+		return d.failWithoutRequest(ctx, in, endOfFailed(f, err))
+	}
+	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, fault.ErrInjected) {
+		return err
+	}
+	return d.failLocation(ctx, next, in.session, err)
+}
+
+// failLocation answers the eligible prompts with the error of their location, such as a broken configuration.
+func (d *drain) failLocation(ctx context.Context, next session.Delivery, s *session.Session, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: command.IsUntitled(s)}); perr != nil {
+		return perr
+	}
+	return d.failWithoutRequest(ctx, emptyInput(s), endOfFailed(failure.FromError(err), err))
+}

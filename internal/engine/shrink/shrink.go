@@ -1,0 +1,208 @@
+// Package shrink makes the next request of a session smaller: it hides old outputs of tools, or replaces the past by a
+// summary, and records either in the log. What is hidden and what is kept is decided in package compaction; package
+// summary asks the model.
+package shrink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
+	"github.com/cairn-dev/cairn/internal/engine/failure"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/summary"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// compactionAgent is the agent whose prompt and model write summaries.
+const compactionAgent = "compaction"
+
+// Shrinker shrinks requests. It is safe for concurrent use by different sessions.
+type Shrinker struct {
+	Journal   *journal.Journal
+	Summaries *summary.Writer
+}
+
+// Cause is why a compaction begins.
+type Cause struct {
+	Request    *session.Input // nil: it begins by itself
+	IsOverflow bool           // the provider rejected the request as too large
+}
+
+// Compact replaces the past by a summary. done is false if there is nothing to summarise. After an error the session is
+// as it was, and has recorded the reason.
+func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done bool, err error) {
+	working := q.History.NeedsTurn()
+	choice := compaction.Select(q.History.VisibleMessages(q.Epoch.BaselineSeq), working, q.keepLimits())
+	if choice.IsEmpty() {
+		return false, nil
+	}
+	writer, err := q.findWriter(why.Request)
+	if err != nil {
+		return false, k.recordRefusal(ctx, q, why, err)
+	}
+	record, err := k.readRecord(ctx, q, choice)
+	if err != nil {
+		return false, err
+	}
+	start := k.newCompaction(q, why, writer.Ref)
+	if err := k.Journal.AppendFacts(ctx, q.Session.ID, start); err != nil {
+		return false, err
+	}
+	if err := fault.Point(ctx, fault.CompactStart); err != nil {
+		return false, err
+	}
+	order := summary.Request{
+		SessionID: q.Session.ID, Model: writer, System: q.Scope.Agents[compactionAgent].System, Record: record,
+		Transcript: compaction.WriteTranscript(choice.Head), HeadTokens: q.measureMessages(choice.Head...),
+		Publish: func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) },
+	}
+	if choice.Previous != nil {
+		order.Previous = choice.Previous.Summary
+	}
+	if why.Request != nil {
+		order.Instructions = why.Request.Compaction.Instructions
+	}
+	text, used, err := k.Summaries.Write(ctx, order)
+	clean := context.WithoutCancel(ctx)
+	if err != nil {
+		f := &session.CompactionFailed{
+			MessageID: start.MessageID, Reason: start.Reason, Error: *k.DescribeFailure(err), Request: used,
+			SummaryAs: start.SummaryAs,
+		}
+		return false, errors.Join(err, k.Journal.AppendFacts(clean, q.Session.ID, f))
+	}
+	if err := fault.Point(ctx, fault.CompactSummary); err != nil {
+		return false, err
+	}
+	end := &session.CompactionEnded{
+		MessageID: start.MessageID, Reason: start.Reason, Text: text, Record: record, Request: used,
+		Kept: choice.DescribeKept(q.History.CountTurns()), Before: q.Tokens, SummaryAs: start.SummaryAs,
+	}
+	end.After = q.estimateAfter(choice, end)
+	end.Continue = working && !q.Scope.Compaction.Stop && choice.EndsInTurn()
+	return true, k.recordCompaction(clean, q, end)
+}
+
+// recordRefusal records that the compaction cannot begin, so that its request leaves the inbox, and returns err.
+func (k *Shrinker) recordRefusal(ctx context.Context, q *Request, why Cause, err error) error {
+	start := k.newCompaction(q, why, q.Model.Ref)
+	return errors.Join(err, k.Journal.AppendFacts(ctx, q.Session.ID, start, &session.CompactionFailed{
+		MessageID: start.MessageID, Reason: start.Reason, Error: *k.DescribeFailure(err), SummaryAs: start.SummaryAs,
+	}))
+}
+
+// DescribeFailure returns what the session records of a compaction that failed.
+func (k *Shrinker) DescribeFailure(err error) *session.Failure {
+	if e, ok := errors.AsType[*summary.UnusableError](err); ok {
+		return session.Fail(session.ReasonSummary, e.Error())
+	}
+	if errors.Is(err, cause.ErrShutdown) || errors.Is(err, cause.ErrInterrupted) || errors.Is(err, cause.ErrCancelled) {
+		return failure.FromCancellation(err)
+	}
+	return failure.FromError(err)
+}
+
+// recordCompaction makes the compaction durable, with the epoch that it ends. If the work goes on, a message to the
+// model says so.
+func (k *Shrinker) recordCompaction(ctx context.Context, q *Request, end *session.CompactionEnded) error {
+	since := q.Epoch.BaselineSeq
+	drafts := []eventlog.Draft{{Data: end, Private: &session.Private{
+		Before: &session.Epoch{Baseline: &q.Epoch.Baseline, Snapshot: q.Epoch.Snapshot, Since: &since},
+	}}}
+	if end.Continue {
+		drafts = append(drafts, eventlog.Draft{Data: &session.SyntheticAdded{
+			MessageID: k.Journal.NewMessageID(), Text: continueText,
+			Metadata: jsontext.Value(`{"compaction_continue":true}`),
+		}})
+	}
+	if _, err := k.Journal.AppendDrafts(ctx, q.Session.ID, store.Durable, drafts...); err != nil {
+		return err
+	}
+	return fault.Point(ctx, fault.CompactSwitched)
+}
+
+// AbandonCompaction ends a compaction that an earlier process left open: the session is as it was before. cut says what
+// happened.
+func (k *Shrinker) AbandonCompaction(
+	ctx context.Context,
+	id session.ID,
+	c *session.CompactionStarted,
+	cut string,
+) error {
+	return k.Journal.AppendFacts(ctx, id, &session.CompactionFailed{
+		MessageID: c.MessageID, Reason: c.Reason, SummaryAs: c.SummaryAs,
+		Error: *session.Fail(session.ReasonInterrupted, cut+" while the history was being summarised"),
+	})
+}
+
+// newCompaction returns the event that begins a compaction.
+func (k *Shrinker) newCompaction(
+	q *Request, why Cause, writer session.ModelRef,
+) *session.CompactionStarted {
+	j := k.Journal
+	reason, request := session.CompactionAuto, session.MessageID("")
+	if why.Request != nil {
+		reason, request = session.CompactionManual, why.Request.ID
+	} else {
+		request = j.NewMessageID()
+	}
+	return &session.CompactionStarted{MessageID: j.NewMessageID(), Reason: reason, SummaryAs: session.SummaryAs{
+		RequestID: request, AskID: j.NewPartID(), StartID: j.NewPartID(), TextID: j.NewPartID(), EndID: j.NewPartID(),
+		Agent: q.Agent.ID, Model: &q.Model.Ref, Writer: &writer, Overflow: why.IsOverflow, Started: j.Now().UnixMilli(),
+	}}
+}
+
+// findWriter returns the model that writes the summary: the requested one, else that of the agent for compactions,
+// else the conversation's own.
+func (q *Request) findWriter(request *session.Input) (*location.Model, error) {
+	a := q.Scope.Agents[compactionAgent]
+	ref := q.Model.Ref
+	if a.Model != nil {
+		ref = *a.Model
+	}
+	if request != nil && request.Compaction.Model != nil {
+		ref = *request.Compaction.Model
+	}
+	return q.Scope.Models.Resolve(ref, a)
+}
+
+// readRecord returns the facts of the hidden past.
+func (k *Shrinker) readRecord(
+	ctx context.Context, q *Request, c *compaction.Choice,
+) (record *session.Record, err error) {
+	err = k.Journal.Store.View(ctx, func(r store.Reader) error {
+		rows, err := r.Asks(store.AskQuery{SessionID: q.Session.ID, Pending: true})
+		var asks []string
+		for _, row := range rows {
+			asks = append(asks, describeAsk(row.PendingAsk))
+		}
+		record = compaction.NewRecord(c, q.Session.Todos, asks, q.recordBytes())
+		return err
+	})
+	return record, err
+}
+
+func describeAsk(a session.PendingAsk) string {
+	if a.IsQuestion() {
+		var texts []string
+		for _, q := range a.Questions {
+			texts = append(texts, q.Question)
+		}
+		return strings.Join(texts, " ")
+	}
+	return fmt.Sprintf("may it %s %s", a.Action, strings.Join(a.Resources, ", "))
+}
+
+// continueText follows the summary where the work goes on.
+const continueText = "The conversation up to here was replaced by the record above. Go on with the next step of the " +
+	"work. If no step is left, or the next one is not clear, say so and ask."

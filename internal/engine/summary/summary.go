@@ -1,0 +1,228 @@
+// Package summary lets a model write the summary of a compaction: it asks for the summary piece by piece where the
+// conversation does not fit the model's window, repeats failed attempts within limits, and refuses answers that are no
+// summary. It records nothing.
+package summary
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
+	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/engine/retry"
+	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Bounds of writing one summary.
+const (
+	maxText     = 256 << 10 // bytes of an answer that are read
+	maxUnusable = 2         // answers to one question that are no summary
+	maxHalvings = 4         // of the pieces, after the provider found one too large
+	unknownRoom = 100_000   // tokens of a request to a model whose window is unknown
+)
+
+// Writer asks models for summaries. It is safe for concurrent use.
+type Writer struct {
+	Logger *slog.Logger
+	Limits retry.Limits // of the attempts to get one answer
+	Now    func() time.Time
+}
+
+// Request asks for the summary of a conversation.
+type Request struct {
+	SessionID    session.ID
+	Model        *location.Model
+	System       string   // of the agent that writes summaries
+	Transcript   []string // see compaction.Transcript
+	HeadTokens   int64    // of what the summary replaces, as the conversation's model reads it
+	Previous     string   // the summary that this one continues
+	Record       *session.Record
+	Instructions string
+	// Publish receives the text of the first attempt at the last piece as it comes; nil is allowed.
+	Publish func(delta string)
+}
+
+// UnusableError means that the model's answers are no summary.
+type UnusableError struct{ Why error }
+
+func (e *UnusableError) Error() string {
+	return fmt.Sprintf("the history could not be summarised: %v", e.Why)
+}
+
+// Unwrap returns why the last answer was refused.
+func (e *UnusableError) Unwrap() error { return e.Why }
+
+// Write returns the summary, and what all requests for it used; used is nil if that is unknown. An error is an
+// *UnusableError, the *llm.Error of the last attempt, or the cause of ctx's end.
+func (w *Writer) Write(ctx context.Context, q Request) (text string, used *session.Asked, err error) {
+	room := q.pieceBytes()
+	for halved := 0; ; halved++ {
+		text, err = w.writePieces(ctx, &q, compaction.SplitTranscript(q.Transcript, room), &used)
+		failure, ok := errors.AsType[*llm.Error](err)
+		if !ok || failure.Class != llm.Overflow || halved == maxHalvings {
+			return text, used, err
+		}
+		room /= 2
+	}
+}
+
+// pieceBytes returns how much of the transcript one request may have.
+func (q *Request) pieceBytes() int {
+	m := q.Model
+	room := m.Window.RequestLimit(0)
+	if room == 0 {
+		room = unknownRoom
+	}
+	empty := compaction.Question{Previous: q.Previous, Record: q.Record, Instructions: q.Instructions}
+	fixed := window.Load{
+		Bytes: int64(len(q.System) + len(m.System) + len(empty.Text())),
+	}.EstimateTokens(
+		m.TokensPerByte,
+	)
+	const least = 2000 // tokens: a window that has no more cannot be worked with anyway
+	return int(float64(max(room-fixed, least)) / window.ClampRatio(m.TokensPerByte) * 0.9)
+}
+
+// writePieces summarises piece by piece, each together with the summary of those before it.
+func (w *Writer) writePieces(
+	ctx context.Context, q *Request, pieces []string, used **session.Asked,
+) (text string, err error) {
+	text = q.Previous
+	for i, piece := range pieces {
+		question := compaction.Question{Previous: text, Record: q.Record, Piece: piece, Instructions: q.Instructions}
+		publish := q.Publish
+		if i < len(pieces)-1 {
+			publish = nil
+		}
+		for unusable := 1; ; unusable++ {
+			answer, err := w.askModel(ctx, q, question, publish, used)
+			if err != nil {
+				return "", err
+			}
+			publish = nil
+			why := compaction.CheckSummary(answer, q.HeadTokens, q.Model.TokensPerByte)
+			if why == nil {
+				text = strings.TrimSpace(strings.ToValidUTF8(answer.Text, "\uFFFD"))
+				break
+			}
+			w.Logger.Warn("a summary was refused", "session", q.SessionID, "model", q.Model.Ref.String(), "error", why)
+			if unusable == maxUnusable {
+				return "", &UnusableError{why}
+			}
+		}
+	}
+	return text, nil
+}
+
+// askModel asks until the model answers, within the limits.
+func (w *Writer) askModel(
+	ctx context.Context, q *Request, question compaction.Question, publish func(string), used **session.Asked,
+) (compaction.SummaryAnswer, error) {
+	var retries retry.State
+	for {
+		answer, usage, err := w.streamAnswer(ctx, q, question, publish)
+		*used = q.addUsage(*used, usage)
+		if err == nil {
+			return answer, nil
+		}
+		if ctx.Err() != nil {
+			return answer, context.Cause(ctx)
+		}
+		publish = nil
+		failure := llm.AsError(ctx, err)
+		wait, again := retries.Next(failure, w.Limits, w.Now())
+		if !again {
+			return answer, failure
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return answer, context.Cause(ctx)
+		case <-timer.C:
+		}
+	}
+}
+
+// streamAnswer makes one attempt. A panic of the client is its failure.
+func (w *Writer) streamAnswer(
+	ctx context.Context, q *Request, question compaction.Question, publish func(string),
+) (answer compaction.SummaryAnswer, used *llm.Usage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.Logger.Error(
+				"a model's client panicked",
+				"session",
+				q.SessionID,
+				"panic",
+				p,
+				"stack",
+				string(debug.Stack()),
+			)
+			err = fmt.Errorf("the model's client panicked: %v", p)
+		}
+	}()
+	var b strings.Builder
+	for ev, err := range q.Model.Client.Stream(ctx, q.build(question)) {
+		if err != nil {
+			return answer, llm.AsError(ctx, err).Usage, err
+		}
+		switch ev := ev.(type) {
+		case llm.TextDelta:
+			delta := ev.Delta[:min(len(ev.Delta), maxText-b.Len())]
+			b.WriteString(delta)
+			if publish != nil && delta != "" {
+				publish(delta)
+			}
+		case llm.ToolCallEvent:
+			answer.ToolCall = true
+		case llm.Finish:
+			used, answer.Finish = &ev.Usage, ev.Reason
+		}
+	}
+	if ctx.Err() != nil {
+		return answer, used, context.Cause(ctx)
+	}
+	if answer.Finish == "" {
+		return answer, used, &llm.Error{
+			Class:   llm.Incomplete,
+			Message: "the model's answer ended before it was complete",
+		}
+	}
+	answer.Text = b.String()
+	return answer, used, nil
+}
+
+func (q *Request) build(question compaction.Question) *llm.Request {
+	m := q.Model
+	req := &llm.Request{
+		Model: m.APIName, Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
+		CacheKey: history.CacheKey(q.SessionID), Session: string(q.SessionID),
+	}
+	if system := history.JoinParagraphs(q.System, m.System); system != "" {
+		req.System = []string{system}
+	}
+	req.Messages = []llm.Message{{Role: llm.RoleUser, Parts: history.TextParts(question.Text())}}
+	return req
+}
+
+// addUsage adds the tokens and the cost of an attempt.
+func (q *Request) addUsage(a *session.Asked, u *llm.Usage) *session.Asked {
+	if u == nil {
+		return a
+	}
+	sum := cmp.Or(a, &session.Asked{Model: q.Model.Ref})
+	cost, tokens := record.PriceOf(q.Model.Cost, *u)
+	sum.Cost, sum.Tokens = sum.Cost+cost, sum.Tokens.Add(tokens)
+	return sum
+}

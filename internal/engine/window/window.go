@@ -1,0 +1,149 @@
+// Package window decides how much of a model's context window a request takes: it measures the request, estimates its
+// tokens, and compares them with the model's limits. It is pure.
+package window
+
+import (
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// Load is the size of a request, or of a part of it.
+type Load struct {
+	Bytes int64 // of texts: prompts, answers, calls, results, and definitions of tools
+	Media int64 // tokens of images and documents, estimated
+}
+
+// Add returns the sum of both.
+func (s Load) Add(o Load) Load { return Load{s.Bytes + o.Bytes, s.Media + o.Media} }
+
+// Estimated tokens of media, whatever the model: vendors charge images by their area, up to about this many, and
+// documents by their pages.
+const (
+	imageTokens       = 1600
+	documentTokens    = 3000
+	documentPageBytes = 100 << 10
+)
+
+// messageBytes is what a message adds to the texts in it: its role and its frame.
+const messageBytes = 16
+
+// MeasureRequest returns the size of all that the model reads.
+func MeasureRequest(req *llm.Request) Load {
+	size := MeasureMessages(req.Messages).Add(MeasureTools(req.Tools))
+	for _, text := range req.System {
+		size.Bytes += int64(len(text))
+	}
+	size.Bytes += int64(len(req.OutputSchema))
+	return size
+}
+
+// MeasureTools returns the size of the definitions.
+func MeasureTools(tools []llm.ToolDefinition) (size Load) {
+	for _, t := range tools {
+		size.Bytes += int64(len(t.Name) + len(t.Description) + len(t.Schema) + len(t.Hosted))
+	}
+	return size
+}
+
+// MeasureMessages returns the size of the messages.
+func MeasureMessages(ms []llm.Message) (size Load) {
+	for _, m := range ms {
+		size.Bytes += messageBytes
+		size = size.Add(measureParts(m.Parts))
+	}
+	return size
+}
+
+func measureParts(parts []llm.Part) (size Load) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			size.Bytes += int64(len(p.Text))
+		case llm.Reasoning:
+			size.Bytes += int64(len(p.Text))
+		case llm.ToolCall:
+			size.Bytes += int64(len(p.Name) + len(p.Input))
+		case llm.ToolResult:
+			size = size.Add(measureParts(p.Content))
+			size.Bytes += int64(len(p.Raw))
+		case llm.Media:
+			size.Media += mediaTokens(p)
+		}
+	}
+	return size
+}
+
+func mediaTokens(m llm.Media) int64 {
+	if m.MediaType == "application/pdf" {
+		return documentTokens * (1 + int64(len(m.Data))/documentPageBytes)
+	}
+	return imageTokens
+}
+
+// DefaultRatio is the number of tokens per byte of a model that no provider has reported usage for: vendors name four
+// characters per token for English text.
+const DefaultRatio = 0.25
+
+// ClampRatio returns the tokens per byte within the bounds of real tokenizers; 0 is DefaultRatio.
+func ClampRatio(tokensPerByte float64) float64 {
+	const low, high = 0.1, 1
+	if tokensPerByte <= 0 {
+		return DefaultRatio
+	}
+	return min(max(tokensPerByte, low), high)
+}
+
+// EstimateTokens returns the estimated number of tokens.
+func (s Load) EstimateTokens(tokensPerByte float64) int64 {
+	return int64(float64(s.Bytes)*ClampRatio(tokensPerByte)+0.5) + s.Media
+}
+
+// UsageReport is what a provider reported of an earlier request of the session that began like the next one.
+type UsageReport struct {
+	Input int64 // tokens of the request, cached ones included
+	Size  Load  // of the request
+}
+
+// EstimateNext returns the tokens of a request. What is known of an earlier request counts as reported, and only the
+// rest is estimated; nil estimates all of it.
+func EstimateNext(next Load, earlier *UsageReport, tokensPerByte float64) int64 {
+	if earlier == nil || earlier.Size.Bytes > next.Bytes || earlier.Size.Media > next.Media {
+		return next.EstimateTokens(tokensPerByte)
+	}
+	rest := Load{next.Bytes - earlier.Size.Bytes, next.Media - earlier.Size.Media}
+	return earlier.Input + int64(float64(rest.Bytes)*ClampRatio(tokensPerByte)+0.5) + rest.Media
+}
+
+// Limits are a model's limits in tokens; 0 is unknown.
+type Limits struct {
+	Context int64 // of request and answer together
+	Input   int64 // of the request, if the vendor limits it by itself
+	Output  int64 // of the answer
+}
+
+// InputLimit returns the largest request that the model accepts, without room for an answer; 0 if that is unknown.
+func (l Limits) InputLimit() int64 {
+	if l.Input > 0 {
+		return l.Input
+	}
+	return max(l.Context, 0)
+}
+
+// RequestLimit returns the largest request that leaves room for the answer, 0 if the window is unknown. reserved is the
+// configured reserve in tokens, 0 for the default. A small window keeps at least half of itself for the request.
+func (l Limits) RequestLimit(reserved int64) int64 {
+	const (
+		maxReserve = 20_000 // of a model with an input limit
+		maxOutput  = 32_000 // what cairn asks for at most
+	)
+	output := l.Output
+	if output <= 0 || output > maxOutput {
+		output = maxOutput
+	}
+	reserve := max(output, reserved)
+	if l.Input > 0 {
+		if reserve = reserved; reserve == 0 {
+			reserve = min(output, maxReserve)
+		}
+	}
+	return max(l.InputLimit()-reserve, l.InputLimit()/2)
+}
