@@ -63,6 +63,14 @@ func (d *drain) compactOnItsOwn(ctx context.Context, in *turnInput, overflow boo
 	return true, nil
 }
 
+// hideOutputsAfterWork hides old outputs although the next request might have found the others in the provider's cache.
+func (d *drain) hideOutputsAfterWork(ctx context.Context, in *turnInput) (err error) {
+	if in.request.History, err = d.readHistory(ctx); err == nil {
+		_, err = d.engine.shrinker.HideOutputs(ctx, in.request)
+	}
+	return err
+}
+
 // compactOnRequest carries out the request for a compaction that is the next entry of the inbox. It reports whether the
 // work before it goes on.
 func (d *drain) compactOnRequest(ctx context.Context, in *turnInput, request *session.Input) (more bool, err error) {

@@ -110,7 +110,7 @@ type player struct {
 //	forms beside | alone: the vendor of model one holds answers to a schema
 //	unheld KEYWORD: but refuses one with that keyword
 //	toolless: model one calls no tools
-//	window CONTEXT OUTPUT [NAME=N …]: of all models in tokens, with automatic compaction; keep=N, reserved=N, stop
+//	window CONTEXT OUTPUT [NAME=N …]: of all models in tokens, with automatic compaction; keep=N, reserved=N, stop, eager
 //	noagent NAME
 //	bash: there is a tool that runs commands
 func (p *player) setup(f []string) {
@@ -196,6 +196,8 @@ func (p *player) window(f []string) {
 			c.Reserved = int64(p.number(v))
 		case "stop":
 			c.Stop = true
+		case "eager":
+			c.Prune = location.PruneEager
 		default:
 			p.t.Fatalf("window: %q", o)
 		}

@@ -69,7 +69,10 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if again, err := d.fitWindow(ctx, in); again || err != nil {
 		return again, err
 	}
-	return d.runAttempt(ctx, in)
+	if more, err = d.runAttempt(ctx, in); more || err != nil || scope.Compaction.Prune != location.PruneEager {
+		return more, err
+	}
+	return false, d.hideOutputsAfterWork(ctx, in)
 }
 
 // fillInput takes what the turn needs of the session after promotion.

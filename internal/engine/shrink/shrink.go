@@ -125,6 +125,9 @@ func (k *Shrinker) recordCompaction(ctx context.Context, q *Request, end *sessio
 			Metadata: jsontext.Value(`{"compaction_continue":true}`),
 		}})
 	}
+	if err := fault.Point(ctx, fault.CompactPreSwitch); err != nil {
+		return err
+	}
 	if _, err := k.Journal.AppendDrafts(ctx, q.Session.ID, store.Durable, drafts...); err != nil {
 		return err
 	}

@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// outgrowing returns a world whose model has a small window and answers every prompt with as many bytes as told.
+func newSmallWindow(t *testing.T, answer func(*llm.Request) string) *world {
+	t.Helper()
+	w := newWorld(t, script.Script{})
+	m := w.models["test/one"]
+	m.Window = window.Limits{Context: 4000, Output: 1000}
+	m.Client = modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+		return func(yield func(llm.Event, error) bool) {
+			_ = yield(llm.TextStart{ID: "t"}, nil) && yield(llm.TextDelta{ID: "t", Delta: answer(req)}, nil) &&
+				yield(llm.TextEnd{ID: "t"}, nil) && yield(llm.Finish{Reason: llm.FinishStop}, nil)
+		}
+	})
+	w.compaction = location.CompactionSettings{Auto: true, Turns: -1, Keep: 300}
+	if _, err := w.engine.Commands.CreateSession(
+		t.Context(), command.CreateRequest{ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}},
+	); err != nil {
+		t.Fatal("create the session:", err)
+	}
+	return w
+}
+
+func isForSummary(req *llm.Request) bool {
+	return len(req.Tools) == 0 && strings.Contains(textOf(req), "## Goal")
+}
+
+func textOf(req *llm.Request) string {
+	var b strings.Builder
+	for _, text := range req.System {
+		b.WriteString(text + "\n")
+	}
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			if text, ok := p.(llm.Text); ok {
+				b.WriteString(text.Text + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// sendPrompt sends a prompt and waits until the session is idle.
+func sendPrompt(t *testing.T, w *world, text string) {
+	t.Helper()
+	r := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: text}}
+	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), r); err != nil {
+		t.Fatal("admit the prompt:", err)
+	}
+	synctest.Wait()
+}
+
+func countCompactions(t *testing.T, w *world) (ended, failed int) {
+	t.Helper()
+	for _, row := range allEvents(t, w.store) {
+		switch row.Kind {
+		case session.KindCompactionEnded:
+			ended++
+		case session.KindCompactionFailed:
+			failed++
+		}
+	}
+	return ended, failed
+}
+
+// What the user asked for, changed files, todos and open questions are in the request after five compactions, even if
+// the model that writes the summaries forgets everything.
+func TestCompactionsKeepFacts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last string
+		w := newSmallWindow(t, func(req *llm.Request) string {
+			if isForSummary(req) {
+				return "## Goal\n- none"
+			}
+			last = textOf(req)
+			return strings.Repeat("word ", 400)
+		})
+		facts := []session.EventData{&session.TodosSet{Todos: []session.Todo{
+			{Content: "NEEDLE-TODO", Status: session.TodoPending}, {Content: "done already", Status: session.TodoCompleted},
+		}}}
+		if err := w.engine.journal.AppendFacts(t.Context(), "ses_a", facts...); err != nil {
+			t.Fatal("set the todos:", err)
+		}
+		sendPrompt(t, w, "NEEDLE-FIRST: build the parser")
+		sendPrompt(t, w, "NEEDLE-CONSTRAINT: never touch vendor/")
+		for n := 0; n < 60; n++ {
+			if ended, _ := countCompactions(t, w); ended >= 5 {
+				break
+			}
+			sendPrompt(t, w, fmt.Sprintf("step %d", n))
+		}
+		sendPrompt(t, w, "NEEDLE-NOW")
+		ended, failed := countCompactions(t, w)
+		if ended < 5 || failed > 0 {
+			t.Fatalf("%d compactions, %d failed", ended, failed)
+		}
+		for _, needle := range []string{"NEEDLE-FIRST", "NEEDLE-CONSTRAINT", "NEEDLE-TODO", "NEEDLE-NOW"} {
+			if !strings.Contains(last, needle) {
+				t.Errorf("the request has no %s:\n%s", needle, last)
+			}
+		}
+		if strings.Contains(last, "done already") {
+			t.Error("a todo that is done is still listed")
+		}
+		w.close(t)
+		prove(t, w)
+	})
+}
+
+// A provider that rejects every request as too large is asked a bounded number of times, also by later prompts and
+// after restarts.
+func TestOverflowForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var requests, summaries atomic.Int64
+		w := newSmallWindow(t, func(req *llm.Request) string { return "fine" })
+		w.models["test/one"].Window = window.Limits{}
+		sendPrompt(t, w, strings.Repeat("word ", 200))
+		w.models["test/one"].Client = modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+			return func(yield func(llm.Event, error) bool) {
+				if isForSummary(req) {
+					summaries.Add(1)
+					text := llm.TextDelta{ID: "t", Delta: "## Goal\n- none"}
+					_ = yield(llm.TextStart{ID: "t"}, nil) && yield(text, nil) && yield(llm.TextEnd{ID: "t"}, nil) &&
+						yield(llm.Finish{Reason: llm.FinishStop}, nil)
+					return
+				}
+				requests.Add(1)
+				yield(nil, &llm.Error{Class: llm.Overflow, Status: 400, Message: "too long"})
+			}
+		})
+		for n := range 6 {
+			sendPrompt(t, w, fmt.Sprintf("again %d", n))
+			w.kill(false)
+			if _, err := w.engine.Recover(t.Context()); err != nil {
+				t.Fatal("recover:", err)
+			}
+			synctest.Wait()
+		}
+		if requests.Load() > 6+maxStalled || summaries.Load() > maxStalled {
+			t.Errorf("%d requests and %d summaries for 6 prompts", requests.Load(), summaries.Load())
+		}
+		w.close(t)
+		prove(t, w)
+	})
+}
+
+// A process that dies at any point of a compaction leaves the session as it was before, or compacted; the next prompt is
+// answered.
+func TestCompactionCrashes(t *testing.T) {
+	for _, point := range []fault.Name{fault.CompactStart, fault.CompactSummary, fault.CompactPreSwitch, fault.CompactSwitched} {
+		for _, action := range []string{"delay:100000h", "error"} {
+			for _, power := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%.5s/power=%v", point, action, power), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { crashCompaction(t, point, action, power) })
+				})
+			}
+		}
+	}
+}
+
+func crashCompaction(t *testing.T, point fault.Name, action string, power bool) {
+	restore, err := fault.Set(fmt.Sprintf("%s#1=%s", point, action))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restore()
+	w := newSmallWindow(t, func(req *llm.Request) string {
+		if isForSummary(req) {
+			return "## Goal\n- Words."
+		}
+		return strings.Repeat("word ", 400)
+	})
+	for n := range 8 {
+		sendPrompt(t, w, fmt.Sprintf("step %d", n))
+	}
+	time.Sleep(20 * time.Second)
+	synctest.Wait()
+	if fault.HitCounts()[point] == 0 {
+		t.Fatalf("the fault point %s was never passed", point)
+	}
+	restoreAll, _ := fault.Set("")
+	w.kill(power)
+	restoreAll()
+	quiet, _ := fault.Set("")
+	defer quiet()
+	if _, err := w.engine.Recover(t.Context()); err != nil {
+		t.Fatal("recover:", err)
+	}
+	synctest.Wait()
+	sendPrompt(t, w, "after all")
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	err = w.store.View(t.Context(), func(r store.Reader) error {
+		s, err := store.FindSession(r, "ses_a")
+		if err == nil && s.Compacting != nil {
+			t.Error("a compaction is still under way")
+		}
+		m, ok, err := store.NewestMessage(r, "ses_a", session.TypeAssistant)
+		if a, isTurn := m.(*session.Assistant); err == nil && (!ok || !isTurn || a.Error != nil || a.Open()) {
+			t.Errorf("the last prompt has no answer: %+v", m)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	w.close(t)
+	prove(t, w)
+	time.Sleep(200_000 * time.Hour) // the killed process can no longer reach the store
+}
