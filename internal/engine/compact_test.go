@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,7 +21,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// outgrowing returns a world whose model has a small window and answers every prompt with as many bytes as told.
+// newSmallWindow returns a world whose model has a small window, and a session. The model answers with what answer
+// returns.
 func newSmallWindow(t *testing.T, answer func(*llm.Request) string) *world {
 	t.Helper()
 	w := newWorld(t, script.Script{})
@@ -96,7 +98,10 @@ func TestCompactionsKeepFacts(t *testing.T) {
 			return strings.Repeat("word ", 400)
 		})
 		facts := []session.EventData{&session.TodosSet{Todos: []session.Todo{
-			{Content: "NEEDLE-TODO", Status: session.TodoPending}, {Content: "done already", Status: session.TodoCompleted},
+			{
+				Content: "NEEDLE-TODO",
+				Status:  session.TodoPending,
+			}, {Content: "done already", Status: session.TodoCompleted},
 		}}}
 		if err := w.engine.journal.AppendFacts(t.Context(), "ses_a", facts...); err != nil {
 			t.Fatal("set the todos:", err)
@@ -164,10 +169,11 @@ func TestOverflowForever(t *testing.T) {
 	})
 }
 
-// A process that dies at any point of a compaction leaves the session as it was before, or compacted; the next prompt is
-// answered.
+// A process that dies at any point of a compaction leaves the session as it was before, or compacted; the next prompt
+// is answered.
 func TestCompactionCrashes(t *testing.T) {
-	for _, point := range []fault.Name{fault.CompactStart, fault.CompactSummary, fault.CompactPreSwitch, fault.CompactSwitched} {
+	points := []fault.Name{fault.CompactStart, fault.CompactSummary, fault.CompactPreSwitch, fault.CompactSwitched}
+	for _, point := range points {
 		for _, action := range []string{"delay:100000h", "error"} {
 			for _, power := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%.5s/power=%v", point, action, power), func(t *testing.T) {
@@ -227,4 +233,90 @@ func crashCompaction(t *testing.T, point fault.Name, action string, power bool) 
 	w.close(t)
 	prove(t, w)
 	time.Sleep(200_000 * time.Hour) // the killed process can no longer reach the store
+}
+
+// Old outputs are hidden from the model when the prefix of its request changes anyway, and not before; the model reads
+// where they are. If the configuration asks for it, they are hidden whenever work ends.
+func TestOldOutputsAreHidden(t *testing.T) {
+	output := strings.Repeat("0123456789", 4800)
+	for _, c := range []struct {
+		name   string
+		prune  location.Prune
+		change bool // another model answers the last prompt
+		hidden int  // outputs in the last request
+	}{
+		{"same prefix", location.PruneFree, false, 0},
+		{"another model", location.PruneFree, true, 4},
+		{"never", location.PruneNever, true, 0},
+		{"whenever work ends", location.PruneEager, false, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var last *llm.Request
+				w := newSmallWindow(t, nil)
+				client := modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+					last = req
+					call := llm.ToolCallEvent{
+						ID: "c" + fmt.Sprint(
+							len(req.Messages),
+						), Name: "echo", Input: []byte(`{"text":"` + output + `"}`),
+					}
+					return func(yield func(llm.Event, error) bool) {
+						if req.Messages[len(req.Messages)-1].Role != llm.RoleUser {
+							_ = yield(llm.TextStart{ID: "t"}, nil) && yield(llm.TextDelta{ID: "t", Delta: "ok"}, nil) &&
+								yield(llm.TextEnd{ID: "t"}, nil) && yield(llm.Finish{Reason: llm.FinishStop}, nil)
+							return
+						}
+						_ = yield(call, nil) && yield(llm.Finish{Reason: llm.FinishToolCalls}, nil)
+					}
+				})
+				for _, id := range []string{"test/one", "test/two"} {
+					w.models[id].Client, w.models[id].Window = client, window.Limits{}
+				}
+				w.compaction.Prune = c.prune
+				for n := range 8 {
+					sendPrompt(t, w, fmt.Sprintf("step %d", n))
+				}
+				if c.change {
+					ref := session.ModelRef{ProviderID: "test", ID: "two"}
+					if err := w.engine.Commands.SwitchModel(t.Context(), "ses_a", ref); err != nil {
+						t.Fatal("switch the model:", err)
+					}
+				}
+				sendPrompt(t, w, "last")
+				hidden, shown := readOutputs(t, w, last, output)
+				if hidden != c.hidden || shown != 9-hidden {
+					t.Errorf("%d outputs are hidden, %d shown; want %d hidden", hidden, shown, c.hidden)
+				}
+				w.close(t)
+				prove(t, w)
+			})
+		})
+	}
+}
+
+// readOutputs counts the outputs of the request that are hidden, each in a file that holds it, and those that are
+// shown.
+func readOutputs(t *testing.T, w *world, req *llm.Request, output string) (hidden, shown int) {
+	t.Helper()
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			r, ok := p.(llm.ToolResult)
+			if !ok {
+				continue
+			}
+			text := r.Content[0].(llm.Text).Text
+			if text == output {
+				shown++
+				continue
+			}
+			hidden++
+			_, rest, _ := strings.Cut(text, w.outputs.Dir)
+			name := strings.TrimRight(strings.Fields(rest)[0], ".]),")
+			if b, err := os.ReadFile(w.outputs.Dir + name); err != nil || string(b) != output {
+				t.Errorf("the file that %q names has %d bytes: %v", text, len(b), err)
+			}
+		}
+	}
+	return hidden, shown
 }

@@ -39,8 +39,8 @@ func (q Question) Text() string {
 		b.WriteString("Write notes of the conversation below.\n\n")
 	} else {
 		b.WriteString("Continue the earlier notes below with the conversation after them: one set of notes for both. " +
-			"Carry over what still holds, also what the conversation does not mention again; where both disagree, the " +
-			"conversation is right. What you leave out is lost.\n\n")
+			"Carry over what still holds, also what the conversation does not mention again; where both disagree, " +
+			"the conversation is right. What you leave out is lost.\n\n")
 	}
 	b.WriteString(outline)
 	if q.Instructions != "" {
