@@ -58,7 +58,7 @@ var floors = []struct {
 	{
 		6,
 		surfaceKind,
-		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer server/attachment cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root",
+		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer server/attachment server/nextrequest cli cli/term cli/view cli/run cli/access cli/admin cli/inspect cli/root",
 	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
@@ -108,6 +108,7 @@ var sameFloor = []edge{
 	{"cli/access", "cli/term", "keys and trust are listed and asked for through the terminal kit"},
 	{"cli/root", "cli/term", "help and errors are printed through the terminal kit"},
 	{"transfer", "api", "sessions are given away and taken in by a client of the API"},
+	{"server/nextrequest", "api", "a request is shown in the types of the wire"},
 	{"server/v2", "api", "server and client share one set of wire types"},
 	{"server/httpio", "api", "errors that have a meaning of their own on the wire have one name"},
 	{"server/v1", "api", "errors that have a meaning of their own on the wire have one name"},

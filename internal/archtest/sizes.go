@@ -26,8 +26,11 @@ var wideImports = map[string]string{
 	"engine/ask":     "eight, and fault: the points at which a test may kill it",
 	"cli/access":     "keys, trust and tokens are three files of rights, and each has its words",
 	"server":         "eight, and proctable, which knows the processes of tools",
-	"server/v1":      "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which describes the rest",
-	"server/v2":      "eight, and openapi, which describes the rest",
+
+	"server/nextrequest": "it builds the request of a turn from what a turn reads, and shows it in the words of the API",
+
+	"server/v1": "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which describes the rest",
+	"server/v2": "eight, and openapi, which describes the rest",
 }
 
 // checkSizes watches the tails. Tests and generated files are excepted; tables in tests are long.

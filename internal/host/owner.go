@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/pty"
+	"github.com/cairn-dev/cairn/internal/server/nextrequest"
 	"github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -102,6 +103,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		Commands: w.engine.Commands, Inbox: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs,
 		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Files: w.locations, Explainer: w.locations,
+		Requests:  nextrequest.Inspector{Store: watched, Scopes: w.locations, Rules: w.engine.Asks},
 		Doctor:    ownerDoctor{watched, w.store.WriteError, dirs, o},
 		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox},
 		Condition: w.store.WriteError, Logger: w.logger,

@@ -16,6 +16,7 @@ func newSource(key string, files []File, err error) systemcontext.Source {
 		Key:   key,
 		Value: files, Err: err,
 		Baseline: render,
+		Parts:    listParts,
 		Update: func(_, cur []File) string {
 			return "The " + about + " have changed. What follows replaces all of them that you were given earlier.\n\n" + render(
 				cur,
@@ -33,9 +34,17 @@ func newSource(key string, files []File, err error) systemcontext.Source {
 
 // render formats each file below its path.
 func render(files []File) string {
-	parts := make([]string, len(files))
-	for i, f := range files {
-		parts[i] = "Instructions from: " + f.Path + "\n" + f.Content
+	var texts []string
+	for _, p := range listParts(files) {
+		texts = append(texts, p.Text)
 	}
-	return strings.Join(parts, "\n\n")
+	return strings.Join(texts, "\n\n")
+}
+
+func listParts(files []File) []systemcontext.SourcePart {
+	parts := make([]systemcontext.SourcePart, len(files))
+	for i, f := range files {
+		parts[i] = systemcontext.SourcePart{Name: f.Path, Text: "Instructions from: " + f.Path + "\n" + f.Content}
+	}
+	return parts
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -25,7 +26,8 @@ func (t *Pool) offlineModel(ref session.ModelRef) (*location.Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &location.Model{Ref: ref, Client: player, APIName: ref.ID}, nil
+		limits := window.Limits{Context: player.ContextWindow()}
+		return &location.Model{Ref: ref, Client: player, APIName: ref.ID, Window: limits}, nil
 	default:
 		offered := []string{script.ProviderID + "/" + guide.ModelID, script.ProviderID + "/" + script.ScriptModel}
 		return nil, session.NotFound("model", ref.String(), offered...).At("model")

@@ -42,7 +42,12 @@ type Spec[T any] struct {
 	// Removal renders, while v is in force, the text that announces the removal of the source. If it is nil, a removal
 	// needs a new generation.
 	Removal func(v T) string
+	// Parts names the parts of the baseline of v, which blank lines join; nil if it is one text.
+	Parts func(v T) []SourcePart
 }
+
+// SourcePart is a named part of a source's text, such as one of its files.
+type SourcePart struct{ Name, Text string }
 
 // Source is a Spec with its type erased.
 type Source struct {
@@ -64,6 +69,8 @@ type value interface {
 	compare(stored jsontext.Value) (equal, ok bool)
 	// renderUpdate renders the change from the stored value, which can be decoded.
 	renderUpdate(stored jsontext.Value) string
+	// listParts returns the parts of the baseline of the stored value, nil of the observed one.
+	listParts(stored jsontext.Value) []SourcePart
 }
 
 // Make returns the source of a Spec.
@@ -98,6 +105,17 @@ func (o *specValue[T]) renderUpdate(stored jsontext.Value) string {
 	var prev T
 	_ = json.Unmarshal(stored, &prev) // compare has decoded it
 	return o.spec.Update(prev, o.cur)
+}
+
+func (o *specValue[T]) listParts(stored jsontext.Value) []SourcePart {
+	v := o.cur
+	if stored != nil && json.Unmarshal(stored, &v) != nil {
+		return nil
+	}
+	if o.spec.Parts != nil {
+		return o.spec.Parts(v)
+	}
+	return []SourcePart{{Text: o.spec.Baseline(v)}}
 }
 
 // compare compares the bytes first, which are the same as long as nothing changes.

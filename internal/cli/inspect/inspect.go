@@ -10,7 +10,8 @@ import (
 // Commands are the commands that show what there is.
 func Commands(inv *cli.Invocation) []*cobra.Command {
 	return []*cobra.Command{
-		eventCommands{inv}.eventsCommand(), modelCommands{inv}.modelsCommand(), agentCommands{inv}.agentCommand(),
+		eventCommands{inv}.eventsCommand(), contextCommands{inv}.contextCommand(),
+		modelCommands{inv}.modelsCommand(), agentCommands{inv}.agentCommand(),
 		promptCommands{inv}.skillCommand(), promptCommands{inv}.commandCommand(), statsCommand{inv}.statsCommand(),
 	}
 }

@@ -164,3 +164,19 @@ func CacheNote(changed string) string {
 		200,
 	)
 }
+
+// FormatPercent formats a share in percent without decimals.
+func FormatPercent(p float64) string {
+	if p > 0 && p < 1 {
+		return "<1%"
+	}
+	return strconv.Itoa(int(p+0.5)) + "%"
+}
+
+// FormatPlural formats a count with its noun.
+func FormatPlural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return FormatCount(int64(n)) + " " + noun + "s"
+}

@@ -168,19 +168,19 @@ func FirstLine(text string, n int) string {
 }
 
 // Marks are the signs at the beginning of lines.
-type Marks struct{ Call, Good, Bad, Ask, Dot string }
+type Marks struct{ Call, Good, Bad, Ask, Dot, Bar string }
 
 // NewMarks returns the marks for the environment: ASCII unless it promises UTF-8.
 func NewMarks(env func(string) string) Marks {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := env(name); v != "" {
 			if v = strings.ToLower(v); strings.Contains(v, "utf-8") || strings.Contains(v, "utf8") {
-				return Marks{"→", "✓", "✗", "?", "·"}
+				return Marks{"→", "✓", "✗", "?", "·", "█"}
 			}
 			break
 		}
 	}
-	return Marks{"->", "ok", "x", "?", "-"}
+	return Marks{"->", "ok", "x", "?", "-", "#"}
 }
 
 var ErrNoTerminal = errors.New("no terminal is available")

@@ -2,6 +2,7 @@ package shrink
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,11 +10,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
+
+// compactionAgent is the agent whose prompt and model write summaries.
+const compactionAgent = "compaction"
 
 // Request is the next request of a session, with what it was built from and its size.
 type Request struct {
@@ -144,4 +149,65 @@ func (q *Request) recordBytes() int {
 		return int(float64(room) / 8 / window.ClampRatio(q.Model.TokensPerByte))
 	}
 	return unknown
+}
+
+// selectMessages chooses what a compaction replaces.
+func (q *Request) selectMessages() *compaction.Choice {
+	visible := q.History.VisibleMessages(q.Epoch.BaselineSeq)
+	return compaction.Select(visible, q.History.NeedsTurn(), q.keepLimits())
+}
+
+// newOrder returns what the writer of the summary is asked.
+func (q *Request) newOrder(
+	writer *location.Model, c *compaction.Choice, record *session.Record,
+) summary.Request {
+	order := summary.Request{
+		SessionID: q.Session.ID, Model: writer, System: q.Scope.Agents[compactionAgent].System, Record: record,
+		Transcript: compaction.WriteTranscript(c.Head), HeadTokens: q.measureMessages(c.Head...),
+	}
+	if c.Previous != nil {
+		order.Previous = c.Previous.Summary
+	}
+	return order
+}
+
+// findWriter returns the model that writes the summary: the requested one, else that of the agent for compactions,
+// else the conversation's own.
+func (q *Request) findWriter(request *session.Input) (*location.Model, error) {
+	a := q.Scope.Agents[compactionAgent]
+	ref := q.Model.Ref
+	if a.Model != nil {
+		ref = *a.Model
+	}
+	if request != nil && request.Compaction.Model != nil {
+		ref = *request.Compaction.Model
+	}
+	return q.Scope.Models.Resolve(ref, a)
+}
+
+// readRecord returns the facts of the hidden past.
+func (q *Request) readRecord(
+	ctx context.Context, s store.Viewer, c *compaction.Choice,
+) (record *session.Record, err error) {
+	err = s.View(ctx, func(r store.Reader) error {
+		rows, err := r.Asks(store.AskQuery{SessionID: q.Session.ID, Pending: true})
+		var asks []string
+		for _, row := range rows {
+			asks = append(asks, describeAsk(row.PendingAsk))
+		}
+		record = compaction.NewRecord(c, q.Session.Todos, asks, q.recordBytes())
+		return err
+	})
+	return record, err
+}
+
+func describeAsk(a session.PendingAsk) string {
+	if a.IsQuestion() {
+		var texts []string
+		for _, q := range a.Questions {
+			texts = append(texts, q.Question)
+		}
+		return strings.Join(texts, " ")
+	}
+	return fmt.Sprintf("may it %s %s", a.Action, strings.Join(a.Resources, ", "))
 }

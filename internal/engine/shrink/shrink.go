@@ -6,25 +6,18 @@ package shrink
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/failure"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
-
-// compactionAgent is the agent whose prompt and model write summaries.
-const compactionAgent = "compaction"
 
 // Shrinker shrinks requests. It is safe for concurrent use by different sessions.
 type Shrinker struct {
@@ -42,7 +35,7 @@ type Cause struct {
 // as it was, and has recorded the reason.
 func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done bool, err error) {
 	working := q.History.NeedsTurn()
-	choice := compaction.Select(q.History.VisibleMessages(q.Epoch.BaselineSeq), working, q.keepLimits())
+	choice := q.selectMessages()
 	if choice.IsEmpty() {
 		return false, nil
 	}
@@ -50,7 +43,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 	if err != nil {
 		return false, k.recordRefusal(ctx, q, why, err)
 	}
-	record, err := k.readRecord(ctx, q, choice)
+	record, err := q.readRecord(ctx, k.Journal.Store, choice)
 	if err != nil {
 		return false, err
 	}
@@ -61,14 +54,8 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 	if err := fault.Point(ctx, fault.CompactStart); err != nil {
 		return false, err
 	}
-	order := summary.Request{
-		SessionID: q.Session.ID, Model: writer, System: q.Scope.Agents[compactionAgent].System, Record: record,
-		Transcript: compaction.WriteTranscript(choice.Head), HeadTokens: q.measureMessages(choice.Head...),
-		Publish: func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) },
-	}
-	if choice.Previous != nil {
-		order.Previous = choice.Previous.Summary
-	}
+	order := q.newOrder(writer, choice, record)
+	order.Publish = func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) }
 	if why.Request != nil {
 		order.Instructions = why.Request.Compaction.Instructions
 	}
@@ -163,47 +150,6 @@ func (k *Shrinker) newCompaction(
 		RequestID: request, AskID: j.NewPartID(), StartID: j.NewPartID(), TextID: j.NewPartID(), EndID: j.NewPartID(),
 		Agent: q.Agent.ID, Model: &q.Model.Ref, Writer: &writer, Overflow: why.IsOverflow, Started: j.Now().UnixMilli(),
 	}}
-}
-
-// findWriter returns the model that writes the summary: the requested one, else that of the agent for compactions,
-// else the conversation's own.
-func (q *Request) findWriter(request *session.Input) (*location.Model, error) {
-	a := q.Scope.Agents[compactionAgent]
-	ref := q.Model.Ref
-	if a.Model != nil {
-		ref = *a.Model
-	}
-	if request != nil && request.Compaction.Model != nil {
-		ref = *request.Compaction.Model
-	}
-	return q.Scope.Models.Resolve(ref, a)
-}
-
-// readRecord returns the facts of the hidden past.
-func (k *Shrinker) readRecord(
-	ctx context.Context, q *Request, c *compaction.Choice,
-) (record *session.Record, err error) {
-	err = k.Journal.Store.View(ctx, func(r store.Reader) error {
-		rows, err := r.Asks(store.AskQuery{SessionID: q.Session.ID, Pending: true})
-		var asks []string
-		for _, row := range rows {
-			asks = append(asks, describeAsk(row.PendingAsk))
-		}
-		record = compaction.NewRecord(c, q.Session.Todos, asks, q.recordBytes())
-		return err
-	})
-	return record, err
-}
-
-func describeAsk(a session.PendingAsk) string {
-	if a.IsQuestion() {
-		var texts []string
-		for _, q := range a.Questions {
-			texts = append(texts, q.Question)
-		}
-		return strings.Join(texts, " ")
-	}
-	return fmt.Sprintf("may it %s %s", a.Action, strings.Join(a.Resources, ", "))
 }
 
 // continueText follows the summary where the work goes on.

@@ -76,6 +76,16 @@ func (w *Writer) Write(ctx context.Context, q Request) (text string, used *sessi
 	}
 }
 
+// ListQuestions returns the questions that the writer gets; all but the first one without the summary of those before.
+func (q *Request) ListQuestions() (out []compaction.Question) {
+	for _, piece := range compaction.SplitTranscript(q.Transcript, q.pieceBytes()) {
+		out = append(out, compaction.Question{
+			Previous: q.Previous, Record: q.Record, Piece: piece, Instructions: q.Instructions,
+		})
+	}
+	return out
+}
+
 // pieceBytes returns how much of the transcript one request may have.
 func (q *Request) pieceBytes() int {
 	m := q.Model

@@ -46,6 +46,9 @@ func New(s Script) *Player {
 	return p
 }
 
+// ContextWindow returns the size of the model's context window in tokens, 0 if it is unknown.
+func (p *Player) ContextWindow() int64 { return p.script.Window }
+
 // Stream plays the turn that answers req. A turn is used up when its stream begins.
 func (p *Player) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {

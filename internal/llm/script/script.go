@@ -38,6 +38,7 @@ const (
 // Script is what a Player plays. Its JSON form is the file format.
 type Script struct {
 	Description string `json:"description,omitzero"`
+	Window      int64  `json:"window,omitzero"` // the model's context window in tokens; 0 is unknown
 	Turns       []Turn `json:"turns"`
 }
 

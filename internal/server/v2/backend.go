@@ -38,6 +38,16 @@ type Files interface {
 // Explainer says where the settings of a key, and of the keys below it, come from; "" is all keys.
 type Explainer interface {
 	Explain(ctx context.Context, l session.Location, key string) (jsontext.Value, error)
+	// ExplainInstruction says whether the file, an absolute path or one below the location, is in the system context.
+	ExplainInstruction(ctx context.Context, l session.Location, file string) (api.InstructionVerdict, error)
+}
+
+// RequestInspector shows the next requests of sessions. Nothing is sent or stored.
+type RequestInspector interface {
+	NextRequest(ctx context.Context, id session.ID, full bool) (api.ContextRequest, error)
+	PreviewCompaction(
+		ctx context.Context, id session.ID, r session.CompactionRequest, full bool,
+	) (api.CompactionPreview, error)
 }
 
 // Doctor reports the state of the process and of its data.

@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Config of an API. All fields but Files, Explainer, Doctor, Condition and Logger are required.
+// Config of an API. All fields but Files, Explainer, Requests, Doctor, Condition and Logger are required.
 type Config struct {
 	Commands  SessionCommands
 	Inbox     InboxCommands
@@ -26,6 +26,7 @@ type Config struct {
 	Locations Locations
 	Files     Files // nil: locations have no files
 	Explainer Explainer
+	Requests  RequestInspector
 	Doctor    Doctor
 	Directory string // the location of requests that name none
 	Health    api.Health

@@ -112,6 +112,7 @@ func (d *deps) listAdditionalOperations() []operation.Operation {
 	inbox := inboxHandlers{d}
 	jobs := jobHandlers{d}
 	ledger := ledgerHandlers{d}
+	contexts := contextHandlers{d}
 	return []operation.Operation{
 		operation.New("prompt POST /api/session/import Import a piece of a session",
 			"", sessions.importSession).WithStatuses(http.StatusConflict),
@@ -135,6 +136,12 @@ func (d *deps) listAdditionalOperations() []operation.Operation {
 			"", inbox.update).WithStatuses(http.StatusConflict),
 		operation.New("prompt DELETE "+sessionPath+"/inbox/{messageID} Withdraw a pending prompt",
 			"", inbox.withdrawPrompt).WithStatuses(http.StatusConflict),
+		operation.New("read GET "+sessionPath+"/context/request Return the next request of a session by its sources",
+			"", contexts.nextRequest),
+		operation.New("read GET "+sessionPath+"/compact/preview Return what a compaction of a session would do",
+			"", contexts.previewCompaction).WithStatuses(http.StatusConflict),
+		operation.New("read GET /api/context/explain Return why a file is in the system context or not",
+			"", contexts.explainInstruction),
 		operation.New("read GET "+sessionPath+"/spend List the spending of a session", "", ledger.list),
 		operation.New("prompt POST /api/command/expand Return the prompt that a command expands to",
 			"", locations.expandCommand),

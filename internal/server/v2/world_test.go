@@ -171,6 +171,12 @@ func (places) Providers(context.Context, session.Location) ([]api.Provider, erro
 	return []api.Provider{{ID: "mock", Name: "Mock", API: api.ModelAPI{Type: "native"}}}, nil
 }
 
+func (places) ExplainInstruction(
+	_ context.Context, _ session.Location, file string,
+) (api.InstructionVerdict, error) {
+	return api.InstructionVerdict{Path: file, Files: []string{}}, nil
+}
+
 func (places) Explain(_ context.Context, _ session.Location, key string) (jsontext.Value, error) {
 	b, err := json.Marshal(map[string]string{"key": key})
 	return b, err

@@ -1,0 +1,265 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/spf13/cobra"
+)
+
+// contextCommands are `cairn context …`.
+type contextCommands struct{ inv *cli.Invocation }
+
+func (g contextCommands) contextCommand() *cobra.Command {
+	var asJSON, full bool
+	cmd := &cobra.Command{
+		Use: "context [SESSION]", Short: "Show the next request of a session by its sources",
+		Long: "Show the request that the session's next turn would send, by its sources: tokens, bytes,\n" +
+			"and how much of each the last request began with, so that the provider's cache applies.\n" +
+			"Nothing is sent. Tokens are estimated from what providers reported. Without SESSION it is\n" +
+			"the newest session of this directory.",
+		Args:    cobra.MaximumNArgs(1),
+		Example: "  cairn context\n  cairn context last --full\n  cairn context ses_… --json",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			name := cli.FirstArg(args, "last")
+			return g.inv.WithSession(ctx, name,
+				func(ctx context.Context, c *api.Client, s *session.Session) error {
+					r, err := api.Contexts{Client: c}.NextRequest(ctx, s.ID, full)
+					if err != nil {
+						return err
+					}
+					if err := g.maskSecrets(ctx, r.Request); err != nil {
+						return err
+					}
+					if asJSON {
+						return g.inv.PrintJSON(r)
+					}
+					g.printRequest(s, r)
+					return nil
+				})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&full, "full", false, "print the texts of the request, without secrets")
+	cmd.AddCommand(g.explainCommand())
+	return cmd
+}
+
+// maskSecrets removes the secrets that this computer stores from the texts.
+func (g contextCommands) maskSecrets(ctx context.Context, t *api.ContextText) error {
+	if t == nil {
+		return nil
+	}
+	known, err := g.inv.CollectSecrets(ctx)
+	if err != nil {
+		return err
+	}
+	mask := func(s *string) { *s = string(redact.MaskValues([]byte(*s), known)) }
+	for i := range t.System {
+		mask(&t.System[i])
+	}
+	for _, m := range t.Messages {
+		for i := range m.Parts {
+			mask(&m.Parts[i].Text)
+		}
+	}
+	return nil
+}
+
+func (g contextCommands) printRequest(s *session.Session, r api.ContextRequest) {
+	out := g.inv.Out
+	out.Printf("%s\n", out.Paint(term.Bold, cli.SessionTitle(s)))
+	for _, l := range describeRequest(r) {
+		out.Printf("%s\n", l)
+	}
+	out.Printf("\n")
+	g.printSources(r)
+	if r.Update != "" {
+		out.Printf("\nSources have changed; the next turn begins with this message:\n")
+		out.WriteText(strings.TrimRight(r.Update, "\n") + "\n")
+	}
+	for _, w := range r.Waiting {
+		g.inv.Note("cannot be read now: " + term.FirstLine(w, 200))
+	}
+	if r.Request != nil {
+		g.printTexts(r.Request)
+	}
+}
+
+// describeRequest says what the request takes of the window, and how it begins, in lines of at most 80 columns.
+func describeRequest(r api.ContextRequest) []string {
+	size := term.FormatCount(r.Tokens) + " tokens"
+	if r.Window.Size > 0 {
+		size += fmt.Sprintf(" of %s (%s)", term.FormatCount(r.Window.Size), term.FormatPercent(r.Window.Fill))
+	}
+	lines := []string{
+		term.FirstLine(fmt.Sprintf("%s, %s, agent %s", r.SessionID, r.Model, r.Agent), 80),
+		fmt.Sprintf(
+			"next request: %s, %s bytes, %s",
+			size,
+			term.FormatCount(r.Bytes),
+			term.FormatPlural(r.Messages, "message"),
+		),
+	}
+	switch {
+	case r.Window.Size == 0:
+		lines = append(lines, "window: unknown for this model")
+	case r.Compacts:
+		lines = append(lines, "the history is summarised before it: the request leaves no room for an answer")
+	case r.Window.Compact > 0:
+		lines = append(lines, fmt.Sprintf("compaction begins at %s tokens; room for the answer: %s",
+			term.FormatCount(r.Window.Compact), term.FormatCount(r.Window.Room)))
+	default:
+		lines = append(lines, "no compaction begins by itself (compaction.auto is false)")
+	}
+	if r.Prompts > 0 {
+		lines = append(lines, "with "+term.FormatPlural(r.Prompts, "pending prompt"))
+	}
+	return append(lines, describePrefix(r)...)
+}
+
+// describePrefix says how the request begins compared with the last one.
+func describePrefix(r api.ContextRequest) []string {
+	if r.Last == nil && r.Prefix.Changed == "" {
+		return []string{"cache: no request before it, prefix " + r.Prefix.Hash}
+	}
+	shared := int64(0)
+	for _, s := range r.Sources {
+		shared += s.Cached
+	}
+	lines := []string{fmt.Sprintf("cache: begins like the last request for %s tokens, prefix %s",
+		term.FormatCount(shared), r.Prefix.Hash)}
+	if r.Last != nil && r.Last.Tokens.Sum() > 0 {
+		lines = append(lines, fmt.Sprintf("last request: %s tokens, %s of them from the provider's cache",
+			term.FormatCount(r.Last.Tokens.Input+r.Last.Tokens.Cache.Read+r.Last.Tokens.Cache.Write),
+			term.FormatCount(r.Last.Tokens.Cache.Read)))
+	}
+	if r.Prefix.Changed != "" {
+		why := "without a known cause"
+		if r.Prefix.Cause != "" {
+			why = "because of: " + string(r.Prefix.Cause)
+		}
+		lines = append(lines, term.FirstLine("changed since then: "+r.Prefix.Changed+", "+why, 80))
+	}
+	return lines
+}
+
+// printSources prints the sources, the largest first.
+func (g contextCommands) printSources(r api.ContextRequest) {
+	const nameWidth, barWidth = 34, 10
+	t := g.inv.NewTable(" TOKENS", "SHARE", "", "CACHED", "  BYTES", "SOURCE")
+	for _, s := range r.Sources {
+		share := 0.0
+		if r.Tokens > 0 {
+			share = float64(s.Tokens) * 100 / float64(r.Tokens)
+		}
+		cached := "-"
+		if s.Tokens > 0 && s.Cached > 0 {
+			cached = strconv.Itoa(int(s.Cached*100/s.Tokens)) + "%"
+		}
+		name := s.Name
+		if s.Kind == "tool" {
+			name = "tool " + name
+		}
+		state := ""
+		if s.State != "" {
+			state = "(" + s.State + ") "
+		}
+		name = state + shortenPath(name, nameWidth-len(state))
+		t.AddRow(fmt.Sprintf("%7s", term.FormatCount(s.Tokens)), fmt.Sprintf("%5s", term.FormatPercent(share)),
+			strings.Repeat(g.inv.Marks.Bar, int(share*barWidth/100+0.5)), fmt.Sprintf("%6s", cached),
+			fmt.Sprintf("%7s", term.FormatCount(s.Bytes)), name)
+	}
+	t.Print()
+}
+
+// shortenPath returns the name with its beginning left out where it is longer than width.
+func shortenPath(name string, width int) string {
+	name = term.FirstLine(name, 4096)
+	if n := utf8.RuneCountInString(name); n > width {
+		return "…" + string([]rune(name)[n-width+1:])
+	}
+	return name
+}
+
+// printTexts prints the texts of the request.
+func (g contextCommands) printTexts(t *api.ContextText) {
+	out := g.inv.Out
+	section := func(name, text string) {
+		out.Printf("\n%s\n", out.Paint(term.Cyan, "--- "+name))
+		out.WriteText(strings.TrimRight(text, "\n") + "\n")
+	}
+	for i, text := range t.System {
+		section(fmt.Sprintf("system %d", i+1), text)
+	}
+	for _, tool := range t.Tools {
+		section("tool "+term.FirstLine(tool.Name, 60), tool.Description+"\n"+string(tool.Schema))
+	}
+	for i, m := range t.Messages {
+		for _, p := range m.Parts {
+			section(fmt.Sprintf("message %d: %s", i+1, strings.Join(strings.Fields(
+				strings.Join([]string{m.Role, p.Type, term.FirstLine(p.Name, 60), p.Mime}, " "),
+			), " ")), p.Text)
+		}
+	}
+}
+
+func (g contextCommands) explainCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "explain FILE", Short: "Show whether a file is in the model's context here, and why",
+		Args:    cobra.ExactArgs(1),
+		Example: "  cairn context explain AGENTS.md\n  cairn context explain ~/.claude/CLAUDE.md",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			file := args[0]
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(g.inv.Dir, file)
+			}
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				v, err := api.Contexts{Client: c}.ExplainInstruction(ctx, file)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(v)
+				}
+				g.printVerdict(v)
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g contextCommands) printVerdict(v api.InstructionVerdict) {
+	out := g.inv.Out
+	path := term.FirstLine(v.Path, 400)
+	if v.Included {
+		out.Printf("%s %s is in the context, with %s bytes\n", out.Paint(term.Green, g.inv.Marks.Good), path,
+			term.FormatCount(v.Bytes))
+	} else {
+		out.Printf("%s %s is not in the context\n", out.Paint(term.Red, g.inv.Marks.Bad), path)
+	}
+	if v.Rule != "" {
+		out.Printf("rule: %s\n", term.FirstLine(v.Rule, 400))
+	}
+	if v.Reason != "" {
+		out.Printf("reason: %s\n", term.FirstLine(v.Reason, 600))
+	}
+	if len(v.Files) > 0 {
+		out.Printf("\nfiles in the context here, in their order:\n")
+	}
+	for _, f := range v.Files {
+		out.Printf("  %s\n", term.FirstLine(f, 400))
+	}
+}

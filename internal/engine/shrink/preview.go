@@ -1,0 +1,52 @@
+package shrink
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/engine/compaction"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/summary"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Preview is what a compaction would do.
+type Preview struct {
+	*compaction.Choice
+	Record *session.Record
+	Writer *location.Model
+	Order  summary.Request
+}
+
+// PreviewCompaction returns what a compaction would do for the request now. It is nil if there is nothing to summarise.
+// It asks no model and changes nothing.
+func (q *Request) PreviewCompaction(
+	ctx context.Context, s store.Viewer, request *session.CompactionRequest,
+) (*Preview, error) {
+	choice := q.selectMessages()
+	if choice.IsEmpty() {
+		return nil, nil
+	}
+	writer, err := q.findWriter(&session.Input{Compaction: request})
+	if err != nil {
+		return nil, err
+	}
+	record, err := q.readRecord(ctx, s, choice)
+	if err != nil {
+		return nil, err
+	}
+	order := q.newOrder(writer, choice, record)
+	order.Instructions = request.Instructions
+	return &Preview{Choice: choice, Record: record, Writer: writer, Order: order}, nil
+}
+
+// EstimateMessages estimates the tokens of messages as the turn's model reads them.
+func (q *Request) EstimateMessages(ms ...session.Message) int64 { return q.measureMessages(ms...) }
+
+// CompactionLimit returns the size of a request from which on a compaction comes first, 0 if it never does.
+func (q *Request) CompactionLimit() int64 {
+	if !q.Scope.Compaction.Auto {
+		return 0
+	}
+	return q.Model.Window.RequestLimit(q.Scope.Compaction.Reserved)
+}

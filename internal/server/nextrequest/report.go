@@ -1,0 +1,274 @@
+package nextrequest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+)
+
+// The kinds of sources.
+const (
+	kindSystem  = "system"
+	kindContext = "context"
+	kindTool    = "tool"
+	kindMessage = "message"
+)
+
+// tally sums up the sources of a request.
+type tally struct {
+	rows  []*tallyRow
+	ratio float64
+	scale float64 // of estimates, so that they add up to the estimate of the request
+}
+
+type tallyRow struct {
+	api.ContextSource
+	load, cached window.Load
+}
+
+// add counts a part of the request under a name.
+func (t *tally) add(kind, name string, load window.Load, cached bool) *tallyRow {
+	i := slices.IndexFunc(t.rows, func(r *tallyRow) bool { return r.Kind == kind && r.Name == name })
+	if i < 0 {
+		i = len(t.rows)
+		t.rows = append(t.rows, &tallyRow{ContextSource: api.ContextSource{Kind: kind, Name: name}})
+	}
+	r := t.rows[i]
+	r.Count++
+	r.load = r.load.Add(load)
+	if cached {
+		r.cached = r.cached.Add(load)
+	}
+	return r
+}
+
+// list returns the sources, the largest first.
+func (t *tally) list() []api.ContextSource {
+	out := make([]api.ContextSource, len(t.rows))
+	for i, r := range t.rows {
+		r.Bytes = r.load.Bytes
+		r.Tokens = int64(float64(r.load.EstimateTokens(t.ratio))*t.scale + 0.5)
+		r.Cached = int64(float64(r.cached.EstimateTokens(t.ratio))*t.scale + 0.5)
+		out[i] = r.ContextSource
+	}
+	slices.SortStableFunc(out, func(a, b api.ContextSource) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	return out
+}
+
+func textLoad(text string) window.Load { return window.Load{Bytes: int64(len(text))} }
+
+// describeRequest describes the request.
+func (d *draft) describeRequest() api.ContextRequest {
+	now := llm.PrefixOf(d.Built)
+	prefix := d.input.ComparePrefix(now, history.SentPrefix{})
+	prefix.Bytes, prefix.Media = d.Load.Bytes, d.Load.Media
+	last := d.lastRequest()
+	t := &tally{ratio: d.Model.TokensPerByte, scale: 1}
+	if n := d.Load.EstimateTokens(t.ratio); n > 0 {
+		t.scale = float64(d.Tokens) / float64(n)
+	}
+	shared := compareWithLast(last, prefix, now)
+	d.addSystem(t, shared.system)
+	for _, tool := range d.Built.Tools {
+		t.add(kindTool, tool.Name, window.MeasureTools([]llm.ToolDefinition{tool}), shared.tools)
+	}
+	d.addMessages(t, shared.messages)
+	out := api.ContextRequest{
+		SessionID: d.Session.ID, Agent: d.Agent.ID, Model: d.Model.Ref, Bytes: d.Load.Bytes, Tokens: d.Tokens,
+		Messages: len(
+			d.Built.Messages,
+		), Sources: t.list(), Prefix: *prefix, Prompts: d.prompts, Update: maskText(d.update),
+		Waiting: d.waiting, Compacts: d.Scope.Compaction.Auto && d.IsTooLarge(), Window: d.measureWindow(),
+	}
+	if last != nil {
+		out.Last = &api.ContextTurn{MessageID: last.ID, Hash: last.Prefix.Hash}
+		if last.Tokens != nil {
+			out.Last.Tokens = *last.Tokens
+		}
+	}
+	return out
+}
+
+func (d *draft) measureWindow() (w api.ContextWindow) {
+	w.Size, w.Compact = d.Model.Window.InputLimit(), d.CompactionLimit()
+	if w.Size > 0 {
+		w.Room = w.Size - d.Model.Window.RequestLimit(d.Scope.Compaction.Reserved)
+		w.Fill = float64(d.Tokens*1000/w.Size) / 10
+	}
+	return w
+}
+
+// lastRequest returns the newest turn that sent a request which the history still shows.
+func (d *draft) lastRequest() *session.Assistant {
+	for _, m := range slices.Backward(d.History.Messages()) {
+		if a, ok := m.(*session.Assistant); ok && a.Prefix != nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// sharedPrefix is what a request has in common with the last one, in the order in which providers cache it.
+type sharedPrefix struct {
+	tools, system bool
+	messages      int
+}
+
+func compareWithLast(last *session.Assistant, now *session.CachePrefix, p llm.Prefix) (s sharedPrefix) {
+	if last == nil || last.Prefix.Model != now.Model {
+		return s
+	}
+	before := last.Prefix
+	s.tools = before.Tools == now.Tools
+	s.system = s.tools && before.System == now.System
+	if s.system && before.Messages <= now.Messages && p.MessagesSum(before.Messages).String() == before.Hash {
+		s.messages = before.Messages
+	}
+	return s
+}
+
+// addSystem counts the system texts: those of the agent and the model, of the context, and of the prompt.
+func (d *draft) addSystem(t *tally, cached bool) {
+	texts := d.Built.System
+	if d.Agent.System != "" {
+		t.add(kindSystem, "prompt of the agent "+d.Agent.ID, textLoad(d.Agent.System), cached)
+	}
+	if d.Model.System != "" {
+		t.add(kindSystem, "prompt of the model", textLoad(d.Model.System), cached)
+	}
+	if d.Agent.System+d.Model.System != "" {
+		texts = texts[1:]
+	}
+	if d.input.Baseline != "" {
+		texts = texts[1:]
+		d.addContext(t, cached)
+	}
+	for _, text := range texts {
+		t.add(kindSystem, "system text of the prompt", textLoad(text), cached)
+	}
+	if len(d.Built.OutputSchema) > 0 {
+		t.add(kindSystem, "schema of the answer", textLoad(string(d.Built.OutputSchema)), cached)
+	}
+}
+
+// addContext divides the baseline by its sources. What no source accounts for, because the source has changed since the
+// baseline was rendered, counts for the sources that lie there.
+func (d *draft) addContext(t *tally, cached bool) {
+	rest := d.input.Baseline
+	var unmatched []systemcontext.SourceDescription
+	settle := func(text string) {
+		if text = strings.TrimSpace(text); text == "" && len(unmatched) == 0 {
+			return
+		}
+		var keys []string
+		for _, u := range unmatched {
+			keys = append(keys, u.Key)
+		}
+		name := cmp.Or(strings.Join(keys, ", "), "sources that are gone")
+		r := t.add(kindContext, name, textLoad(text), cached)
+		if len(unmatched) > 0 {
+			r.State = string(unmatched[0].State)
+		}
+		unmatched = nil
+	}
+	for _, s := range d.sources {
+		whole := joinParts(s.Parts)
+		at := strings.Index(rest, whole)
+		if whole == "" || at < 0 {
+			if s.State != systemcontext.StateNew { // a message announces a new one
+				unmatched = append(unmatched, s)
+			}
+			continue
+		}
+		settle(rest[:at])
+		for _, p := range s.Parts {
+			r := t.add(kindContext, cmp.Or(p.Name, s.Key), textLoad(p.Text), cached)
+			r.State = string(s.State)
+		}
+		rest = rest[at+len(whole):]
+	}
+	settle(rest)
+}
+
+func joinParts(parts []systemcontext.SourcePart) string {
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = p.Text
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// addMessages counts the messages; the first shared ones of the request are cached.
+func (d *draft) addMessages(t *tally, shared int) {
+	seen := 0
+	compacted := d.History.NewestCompaction()
+	for _, m := range d.History.VisibleMessages(d.input.BaselineSeq) {
+		kept := m.Meta().Seq < compacted && m.Meta().Type != session.TypeSystem
+		for _, lowered := range history.Lower([]session.Message{m}, d.Model, d.Session.Excluded...) {
+			seen++
+			d.addMessage(t, m, lowered, messageState{kept: kept, cached: seen <= shared})
+		}
+	}
+	for _, extra := range d.Built.Messages[min(seen, len(d.Built.Messages)):] {
+		t.add(kindMessage, "notes of cairn", window.MeasureMessages([]llm.Message{extra}), false)
+	}
+}
+
+type messageState struct{ kept, cached bool }
+
+func (d *draft) addMessage(t *tally, m session.Message, lowered llm.Message, s messageState) {
+	if s.kept {
+		t.add(kindMessage, "kept beside the summary", window.MeasureMessages([]llm.Message{lowered}), s.cached)
+		return
+	}
+	frame := window.MeasureMessages([]llm.Message{{}})
+	if c, ok := m.(*session.Compaction); ok {
+		facts := textLoad(history.RecordText(c.Record))
+		all := window.MeasureMessages([]llm.Message{lowered})
+		t.add(kindMessage, "summary", window.Load{Bytes: all.Bytes - facts.Bytes}, s.cached)
+		if facts.Bytes > 0 {
+			t.add(kindMessage, "facts beside the summary", facts, s.cached)
+		}
+		return
+	}
+	for i, p := range lowered.Parts {
+		load := window.MeasureMessages([]llm.Message{{Parts: []llm.Part{p}}})
+		if i > 0 {
+			load.Bytes -= frame.Bytes
+		}
+		t.add(kindMessage, namePart(m, p), load, s.cached)
+	}
+}
+
+// namePart names the source of a part of a message.
+func namePart(m session.Message, p llm.Part) string {
+	switch p := p.(type) {
+	case llm.Media:
+		return "images and documents"
+	case llm.Reasoning:
+		return "reasoning"
+	case llm.ToolCall:
+		return "calls of tools"
+	case llm.ToolResult:
+		return "output of " + p.Name
+	}
+	switch m.Meta().Type {
+	case session.TypeUser:
+		return "prompts"
+	case session.TypeAssistant:
+		return "answers"
+	case session.TypeSystem:
+		return "changes of the context"
+	case session.TypeShell:
+		return "commands of the user"
+	default:
+		return "notes of cairn"
+	}
+}
