@@ -83,13 +83,18 @@ func mediaTokens(m llm.Media) int64 {
 // characters per token for English text.
 const DefaultRatio = 0.25
 
+// The bounds of real tokenizers, in tokens per byte.
+const (
+	lowestRatio  = 0.1
+	highestRatio = 1
+)
+
 // ClampRatio returns the tokens per byte within the bounds of real tokenizers; 0 is DefaultRatio.
 func ClampRatio(tokensPerByte float64) float64 {
-	const low, high = 0.1, 1
 	if tokensPerByte <= 0 {
 		return DefaultRatio
 	}
-	return min(max(tokensPerByte, low), high)
+	return min(max(tokensPerByte, lowestRatio), highestRatio)
 }
 
 // EstimateTokens returns the estimated number of tokens.
@@ -104,13 +109,15 @@ type UsageReport struct {
 }
 
 // EstimateNext returns the tokens of a request. What is known of an earlier request counts as reported, and only the
-// rest is estimated; nil estimates all of it.
+// rest is estimated; nil estimates all of it. A report that no tokenizer can have counted, such as that of a server
+// which reports only what it did not find in its cache, is corrected.
 func EstimateNext(next Load, earlier *UsageReport, tokensPerByte float64) int64 {
 	if earlier == nil || earlier.Size.Bytes > next.Bytes || earlier.Size.Media > next.Media {
 		return next.EstimateTokens(tokensPerByte)
 	}
 	rest := Load{next.Bytes - earlier.Size.Bytes, next.Media - earlier.Size.Media}
-	return earlier.Input + int64(float64(rest.Bytes)*ClampRatio(tokensPerByte)+0.5) + rest.Media
+	reported := earlier.Input + rest.EstimateTokens(tokensPerByte)
+	return max(reported, next.EstimateTokens(lowestRatio))
 }
 
 // Limits are a model's limits in tokens; 0 is unknown.

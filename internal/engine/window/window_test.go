@@ -41,6 +41,7 @@ func TestEstimateNext(t *testing.T) {
 		{"a ratio that no tokenizer has", nil, 7, 11_600},
 		{"reported", &UsageReport{Input: 90_000, Size: Load{Bytes: 8000, Media: 1600}}, 0, 90_500},
 		{"reported without the image", &UsageReport{Input: 90_000, Size: Load{Bytes: 10_000}}, 0, 91_600},
+		{"reported less than any tokenizer counts", &UsageReport{Input: 3, Size: Load{Bytes: 10_000, Media: 1600}}, 0, 2600},
 		{"the earlier request was larger", &UsageReport{Input: 90_000, Size: Load{Bytes: 20_000}}, 0, 4100},
 	} {
 		if got := EstimateNext(next, c.earlier, c.ratio); got != c.want {
