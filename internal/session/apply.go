@@ -45,7 +45,7 @@ func (s *Session) Apply(d EventData) bool {
 	case *AgentSwitched:
 		s.Agent = e.Agent
 	case *ModelSwitched:
-		s.Model = &e.Model
+		s.selectModel(e.Model)
 	case *Moved:
 		s.Location, s.Subpath = e.Location, e.Subdirectory
 	case *StepEnded:
@@ -75,7 +75,7 @@ func (s *Session) Apply(d EventData) bool {
 			s.Agent = e.Prompt.Agent
 		}
 		if e.Prompt.Model != nil {
-			s.Model = e.Prompt.Model
+			s.selectModel(*e.Prompt.Model)
 		}
 	case *MessageRemoved, *MessageEdited, *PartRemoved, *PartEdited:
 		s.Edits++
@@ -401,6 +401,14 @@ func (s *Session) applyCompaction(d EventData) bool {
 		return false
 	}
 	return true
+}
+
+// selectModel selects the model. Another one has another window, which compactions may be able to serve.
+func (s *Session) selectModel(m ModelRef) {
+	if s.Model == nil || s.Model.ID != m.ID || s.Model.ProviderID != m.ProviderID {
+		s.Stalled = 0
+	}
+	s.Model = &m
 }
 
 // addRequest adds the cost of a request; nil cost nothing.
