@@ -74,6 +74,11 @@ type BudgetRequest struct {
 // RefusesUnknownMembers makes requests fail that misspell or omit the budget: ignoring that would lift the limits.
 func (BudgetRequest) RefusesUnknownMembers() {}
 
+// ContextEntryRequest sets an entry of the system context of a session.
+type ContextEntryRequest struct {
+	Value jsontext.Value `json:"value"`
+}
+
 // InputPatch changes a pending prompt.
 type InputPatch struct {
 	Prompt   *session.Prompt  `json:"prompt,omitzero"`

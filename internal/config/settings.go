@@ -38,6 +38,7 @@ type Settings struct {
 	Experimental      Experimental        `json:"experimental" doc:"keys that may change or be removed"`
 	Snapshot          bool                `json:"snapshot" scope:"project" doc:"no effect yet: store the working tree at each step"`
 	Skills            Skills              `json:"skills" doc:"additional sources of skills"`
+	References        References          `json:"references" doc:"directories with further material, by name: a path, or an object with path and description"`
 	Webfetch          Webfetch            `json:"webfetch" scope:"user" doc:"networks beside the public web that may be fetched"`
 	Timeouts          Timeouts            `json:"timeouts" scope:"user" doc:"time limits of a turn; a provider's own limits take precedence"`
 	Budget            Budget              `json:"budget" scope:"user" doc:"budget of new sessions"`
@@ -137,6 +138,9 @@ type Skills struct {
 	Paths []string `json:"paths"`
 	URLs  []string `json:"urls"`
 }
+
+// References are directories with further material by name: paths, or objects with path and description.
+type References map[string]jsontext.Value
 
 // Webfetch lists networks beside the public web that may be fetched.
 type Webfetch struct {

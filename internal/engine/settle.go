@@ -95,6 +95,9 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if s.Error == nil && s.Output.Todos != nil {
 		drafts = eventlog.NewDrafts(&session.TodosSet{Todos: s.Output.Todos}, drafts[0].Data)
 	}
+	if s.Error == nil {
+		drafts = append(drafts, t.discoverInstructions(s.Output.Visited)...)
+	}
 	if t.reopened {
 		replies, err := t.engine.Asks.PendingReplies(context.WithoutCancel(ctx), t.newAsker(c))
 		if err != nil {
@@ -155,6 +158,20 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 		s.Error = stoppedFailure(ctx, s)
 	}
 	return s
+}
+
+// discoverInstructions records the instruction files beside what a call has visited. The model receives them at the
+// next boundary.
+func (t *turn) discoverInstructions(visited []string) (drafts []eventlog.Draft) {
+	if t.in.scope.FindInstructions == nil || len(visited) == 0 {
+		return nil
+	}
+	for _, n := range t.in.scope.FindInstructions(visited) {
+		if !t.in.session.HasNested(n.Path) {
+			drafts = append(drafts, eventlog.Draft{Data: &session.InstructionDiscovered{NestedInstruction: n}})
+		}
+	}
+	return drafts
 }
 
 // toolCall returns the call as its tool gets it.

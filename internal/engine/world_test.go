@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -163,6 +164,12 @@ func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, f
 	s := &location.Scope{
 		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
 		Context: w.context, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
+		FindInstructions: func(visited []string) (found []session.NestedInstruction) {
+			for _, path := range visited {
+				found = append(found, session.NestedInstruction{Path: path + "/AGENTS.md", Root: l.Directory})
+			}
+			return found
+		},
 	}
 	if small := w.small; small != nil {
 		s.Small = func(session.ModelRef) (session.ModelRef, bool) { return *small, true }
@@ -213,6 +220,13 @@ func (w *world) context(_ context.Context, in location.ContextInput) (systemcont
 		}
 		c = append(c, systemcontext.Make(spec))
 	}
+	for _, n := range in.Session.Nested {
+		c = append(c, systemcontext.Make(systemcontext.Spec[string]{
+			Key: "nested/" + strings.ToLower(n.Path), Value: n.Path,
+			Baseline: func(path string) string { return path + " applies" },
+			Update:   func(_, path string) string { return path + " applies now" },
+		}))
+	}
 	if a := in.Agent; a.Description != "" {
 		c = append(c, systemcontext.Make(systemcontext.Spec[string]{
 			Key:      "agent/skills",
@@ -258,7 +272,13 @@ func (w *world) testTools() []tool.Tool {
 		return &testTool{tool.Definition{Name: name, Description: name, Schema: jsontext.Value(`{"type":"object"}`)}, run}
 	}
 	return []tool.Tool{
-		make("echo", func(_ context.Context, _ tool.Call, in toolInput) (tool.Output, error) { return says(in.Text) }),
+		make("echo", func(_ context.Context, _ tool.Call, in toolInput) (tool.Output, error) {
+			out, err := says(in.Text)
+			if in.Path != "" {
+				out.Visited = []string{in.Path}
+			}
+			return out, err
+		}),
 		make("slow", w.slow),
 		make("edit", w.edit),
 		make("write", w.write),

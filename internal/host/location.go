@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,8 +73,11 @@ type locationSetup struct {
 	agents  *agent.Set
 	scope   *location.Scope
 	skills  *skill.Cache
-	models  *models.Set
-	tools   toolConfig
+	plans   string // the directory of plans outside of repositories
+	// instructions find the instruction files.
+	instructions instruction.Options
+	models       *models.Set
+	tools        toolConfig
 }
 
 const (
@@ -204,10 +208,11 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	}
 	p := &locationSetup{config: cfg, project: pr}
 	skillOptions := l.skillOptions(cfg, pr)
-	p.skills = skill.NewCache(skillOptions)
+	p.skills, p.plans = skill.NewCache(skillOptions), filepath.Join(l.dirs.Data, "plans")
+	p.instructions = l.instructionOptions(cfg, pr)
 	p.agents = agent.New(cfg, agent.Options{
 		Allowed: append([]string{l.outputs.Dir, l.scratchDir()}, skillOptions.UserFolders()...),
-		Plans:   filepath.Join(l.dirs.Data, "plans"),
+		Plans:   p.plans,
 	})
 	if p.models, err = l.models.Build(cfg); err != nil {
 		return nil, err
@@ -271,19 +276,21 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 	return &location.Scope{
 		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID, Subpath: p.project.Subpath,
 		Agents: agents, DefaultAgent: defaultAgent.ID, Models: p.models, Small: p.models.SmallModel, Tools: tools,
-		Budget:       p.config.Budget.Session(),
-		Compaction:   compactionSettings(p.config.Compaction),
-		ReportUsage:  p.models.ReportUsage,
-		Sandbox:      func(agent string) session.SandboxMode { return configuredSandbox(p.config, agent) },
-		CheckSandbox: sandbox.Check,
-		Layers:       func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
-		Requests:     p.tools.permissionRequests,
+		Budget:           p.config.Budget.Session(),
+		Compaction:       compactionSettings(p.config.Compaction),
+		ReportUsage:      p.models.ReportUsage,
+		Sandbox:          func(agent string) session.SandboxMode { return configuredSandbox(p.config, agent) },
+		CheckSandbox:     sandbox.Check,
+		Layers:           func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
+		Requests:         p.tools.permissionRequests,
+		FindInstructions: p.instructions.FindNested,
 		Context: func(ctx context.Context, in location.ContextInput) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return systemcontext.Combine(all, skill.Context(p.skills.Find(), p.agents.AgentLayers(in.Agent.ID)))
+			skills := skill.Context(p.skills.Find(), p.agents.AgentLayers(in.Agent.ID))
+			return systemcontext.Combine(all, skills, turnSources(ctx, p, in))
 		},
 	}
 }
@@ -301,6 +308,39 @@ func compactionSettings(c config.Compaction) location.CompactionSettings {
 		if *c.Prune {
 			out.Prune = location.PruneEager
 		}
+	}
+	return out
+}
+
+// turnSources returns the sources that depend on the session and its turn.
+func turnSources(ctx context.Context, p *locationSetup, in location.ContextInput) systemcontext.Context {
+	plan := instruction.PlanPath(in.Session, p.project.Worktree, p.plans)
+	return slices.Concat(
+		p.instructions.NestedContext(ctx, in.Session.Nested),
+		instruction.ModeContext(in.Agent.ID, plan),
+		instruction.ReferenceContext(listReferences(p)),
+		instruction.EntryContext(in.Session.Entries),
+	)
+}
+
+// listReferences returns the references with a description. A relative path starts at the top of the project.
+func listReferences(p *locationSetup) (out []instruction.Reference) {
+	for _, name := range slices.Sorted(maps.Keys(p.config.References)) {
+		var r struct {
+			Path        string `json:"path"`
+			Description string `json:"description"`
+			Hidden      bool   `json:"hidden"`
+		}
+		if json.Unmarshal(p.config.References[name], &r) != nil || r.Path == "" || r.Description == "" || r.Hidden {
+			continue
+		}
+		if rest, atHome := strings.CutPrefix(r.Path, "~/"); atHome {
+			r.Path = filepath.Join(p.instructions.Home, rest)
+		}
+		if !filepath.IsAbs(r.Path) {
+			r.Path = filepath.Join(cmp.Or(p.project.Worktree, p.project.Directory), r.Path)
+		}
+		out = append(out, instruction.Reference{Name: name, Path: r.Path, Description: r.Description})
 	}
 	return out
 }

@@ -20,6 +20,7 @@ import (
 const (
 	KeyInstructions = "core/instructions"
 	KeyConfigured   = "core/instructions-configured"
+	KeyNested       = "core/instructions-nested"
 )
 
 // MaxBytes limits the texts of one source.

@@ -9,14 +9,22 @@ import (
 // newSource returns a source with the observed files, or the error of one that could not be read.
 func newSource(key string, files []File, err error) systemcontext.Source {
 	about := "instructions"
-	if key == KeyConfigured {
+	switch key {
+	case KeyConfigured:
 		about = "instructions that the configuration names"
+	case KeyNested:
+		about = "instructions for single directories"
 	}
 	return systemcontext.Make(systemcontext.Spec[[]File]{
 		Key:   key,
 		Value: files, Err: err,
-		Baseline: render,
-		Parts:    listParts,
+		Parts: listParts,
+		Baseline: func(files []File) string {
+			if key == KeyNested {
+				return "These instructions apply to the files below the directory of each.\n\n" + render(files)
+			}
+			return render(files)
+		},
 		Update: func(_, cur []File) string {
 			return "The " + about + " have changed. What follows replaces all of them that you were given earlier.\n\n" + render(
 				cur,

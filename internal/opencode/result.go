@@ -15,6 +15,7 @@ var ownMetadata = map[string][]string{
 	"":      {"seen"},
 	"bash":  {"description", "timeout"},
 	"edit":  {"exists", "filepath"},
+	"read":  {"reminder"},
 	"write": {"diff", "filediff"},
 }
 
@@ -65,9 +66,16 @@ func readDisplay(m map[string]jsontext.Value, s session.ToolState) {
 }
 
 // outputOf returns a call's output. The exit code of a failed command, which the model reads in the text, is in the
-// metadata here.
+// metadata here; the instruction files beside a file, which the model reads in its system context, are in the output.
 func outputOf(name string, s session.ToolState) string {
 	text := textOf(s.Content)
+	if name == "read" {
+		var nearby struct {
+			Reminder string `json:"reminder"`
+		}
+		_ = json.Unmarshal(objectOr(s.Structured, emptyObject), &nearby) // "" if it has none
+		return text + nearby.Reminder
+	}
 	if name != "bash" {
 		return text
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -89,7 +90,7 @@ func (s *Session) Apply(d EventData) bool {
 		}
 		s.Changes = &Changes{}
 	default:
-		if !s.applyCompaction(d) {
+		if !s.applyContext(d) && !s.applyCompaction(d) {
 			return false
 		}
 	}
@@ -114,6 +115,37 @@ func (s *Session) completeImport(e *Imported) {
 		whole.Whole = true
 		s.Import = &whole
 	}
+}
+
+// applyContext applies an event about the sources of the session's system context. It reports whether the event is one
+// and changed something.
+func (s *Session) applyContext(d EventData) bool {
+	switch e := d.(type) {
+	case *InstructionDiscovered:
+		if len(s.Nested) >= MaxNested || s.HasNested(e.Path) {
+			return false
+		}
+		s.Nested = append(slices.Clip(s.Nested), e.NestedInstruction)
+	case *ContextEntrySet:
+		at, found := slices.BinarySearchFunc(s.Entries, e.Key, func(have ContextEntry, key string) int {
+			return cmp.Compare(have.Key, key)
+		})
+		next := slices.Clone(s.Entries)
+		switch {
+		case len(e.Value) == 0 && !found:
+			return false
+		case len(e.Value) == 0:
+			next = slices.Delete(next, at, at+1)
+		case found:
+			next[at] = e.ContextEntry
+		default:
+			next = slices.Insert(next, at, e.ContextEntry)
+		}
+		s.Entries = next
+	default:
+		return false
+	}
+	return true
 }
 
 // Begin returns the message that the event appends, nil if it appends none. Its Seq is the event's.

@@ -45,6 +45,14 @@ func TestApplySession(t *testing.T) {
 		{"metadata", &MetadataSet{Fact: at(9), Metadata: jsontext.Value(`{"a":1}`)}, `"metadata":{"a":1}`},
 		{"agent", &AgentSwitched{Fact: at(9), Agent: "plan"}, `"agent":"plan"`},
 		{
+			"instruction", &InstructionDiscovered{at(9), NestedInstruction{"/w/a/AGENTS.md", "/w"}},
+			`"nested":[{"path":"/w/a/AGENTS.md","root":"/w"}]`,
+		},
+		{
+			"entry", &ContextEntrySet{Fact: at(9), ContextEntry: ContextEntry{"k", jsontext.Value(`"v"`)}},
+			`"entries":[{"key":"k","value":"v"}]`,
+		},
+		{
 			"model", &ModelSwitched{Fact: at(9), Model: ModelRef{ID: "m", ProviderID: "p"}},
 			`"model":{"id":"m","providerID":"p"}`,
 		},

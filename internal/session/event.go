@@ -113,6 +113,8 @@ const (
 	KindBudgetSet         Kind = "session.next.budget.set"
 	KindTodosSet          Kind = "session.next.todos.set"
 	KindMetadataSet       Kind = "session.next.metadata.set"
+	KindInstructionFound  Kind = "session.next.instruction.discovered"
+	KindContextEntrySet   Kind = "session.next.context.entry.set"
 	KindInputWithdrawn    Kind = "session.next.input.withdrawn"
 	KindInputEdited       Kind = "session.next.input.edited"
 	KindInputRedirected   Kind = "session.next.input.redirected"
@@ -176,6 +178,16 @@ type (
 	MetadataSet struct {
 		Fact
 		Metadata jsontext.Value `json:"metadata"`
+	}
+	// InstructionDiscovered adds an instruction file to those of the session.
+	InstructionDiscovered struct {
+		Fact
+		NestedInstruction
+	}
+	// ContextEntrySet sets an entry of the system context; without a value it removes the entry.
+	ContextEntrySet struct {
+		Fact
+		ContextEntry
 	}
 	// AgentSwitched selects the agent of the next turn.
 	AgentSwitched struct {

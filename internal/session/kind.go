@@ -43,6 +43,8 @@ var events = [...]func() EventData{
 	newEvent[BudgetSet],
 	newEvent[TodosSet],
 	newEvent[MetadataSet],
+	newEvent[InstructionDiscovered],
+	newEvent[ContextEntrySet],
 	newEvent[InputWithdrawn],
 	newEvent[InputEdited],
 	newEvent[InputRedirected],
@@ -101,6 +103,12 @@ func (*Created) Kind() Kind { return KindCreated }
 
 // Kind returns KindMetadataSet.
 func (*MetadataSet) Kind() Kind { return KindMetadataSet }
+
+// Kind returns KindInstructionFound.
+func (*InstructionDiscovered) Kind() Kind { return KindInstructionFound }
+
+// Kind returns KindContextEntrySet.
+func (*ContextEntrySet) Kind() Kind { return KindContextEntrySet }
 
 // Kind returns KindAgentSwitched.
 func (*AgentSwitched) Kind() Kind { return KindAgentSwitched }

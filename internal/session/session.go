@@ -11,6 +11,7 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -56,7 +57,15 @@ type Session struct {
 
 	Jobs []Job `json:"jobs,omitzero"` // running and recent background jobs
 
+	Nested  []NestedInstruction `json:"nested,omitempty"`  // instruction files below the location, as discovered
+	Entries []ContextEntry      `json:"entries,omitempty"` // of clients for the system context, sorted by key
+
 	Extra jsontext.Value `json:",embed"`
+}
+
+// HasNested reports whether the session has discovered the instruction file.
+func (s *Session) HasNested(path string) bool {
+	return slices.ContainsFunc(s.Nested, func(n NestedInstruction) bool { return n.Path == path })
 }
 
 // ContractV2 is the contract of open sessions that OpenCode's clients create over V2. Those of V1 name none.

@@ -15,11 +15,11 @@ type observation struct {
 	panicked    error
 }
 
-// loadLimit bounds the loading of one source. A turn does not wait longer for a file system that hangs.
-const loadLimit = 2 * time.Second
+// LoadLimit bounds the loading of one source. A turn does not wait longer for a file system that hangs.
+const LoadLimit = 2 * time.Second
 
 // observe loads all sources once, concurrently, and keeps their order (SC-2). A source without an answer after
-// loadLimit is unavailable. A panic of a loader becomes an error, which ends one turn and not the process.
+// LoadLimit is unavailable. A panic of a loader becomes an error, which ends one turn and not the process.
 func observe(ctx context.Context, c Context) ([]observation, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func observe(ctx context.Context, c Context) ([]observation, error) {
 // observeLoaders runs the loaders. It does not wait for one that ignores the end of its ctx, such as one in a system
 // call that hangs: its goroutine ends when the call returns.
 func observeLoaders(ctx context.Context, c Context, seen []observation, loading int) {
-	ctx, cancel := context.WithTimeout(ctx, loadLimit)
+	ctx, cancel := context.WithTimeout(ctx, LoadLimit)
 	defer cancel()
 	type result struct {
 		at int
@@ -58,7 +58,7 @@ func observeLoaders(ctx context.Context, c Context, seen []observation, loading 
 	results := make(chan result, loading)
 	for i, s := range c {
 		if s.load != nil {
-			seen[i].unavailable = fmt.Errorf("no answer within %v", loadLimit)
+			seen[i].unavailable = fmt.Errorf("no answer within %v", LoadLimit)
 			go func() { results <- result{i, s.observe(ctx)} }()
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Producer returns the current sources of one registration; an empty Context if they are absent. It is called at every
-// boundary, concurrently with other producers, with a ctx that ends after loadLimit, and must return soon after that:
+// boundary, concurrently with other producers, with a ctx that ends after LoadLimit, and must return soon after that:
 // what it cannot know by then is unavailable.
 type Producer func(ctx context.Context) Context
 
@@ -53,7 +53,7 @@ func (r *Registry) Load(ctx context.Context) (Context, error) {
 	keys := slices.Sorted(maps.Keys(entries))
 	parts := make([]Context, len(keys))
 	errs := make([]error, len(keys))
-	limited, cancel := context.WithTimeout(ctx, loadLimit)
+	limited, cancel := context.WithTimeout(ctx, LoadLimit)
 	defer cancel()
 	var wg sync.WaitGroup
 	for i, key := range keys {

@@ -32,7 +32,7 @@ type Spec[T any] struct {
 	Value T
 	Err   error
 	// Load returns the current value or why it is unavailable. It is called once per observation, concurrently with
-	// other loaders, with a ctx that ends after loadLimit; an answer that comes later is not waited for.
+	// other loaders, with a ctx that ends after LoadLimit; an answer that comes later is not waited for.
 	Load func(ctx context.Context) (v T, unavailable error)
 	// Baseline renders the complete value, when an epoch starts or the source is new.
 	Baseline func(v T) string

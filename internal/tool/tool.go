@@ -95,6 +95,9 @@ type Output struct {
 	Structured  jsontext.Value // an object for programs; may be nil
 	OutputPaths []string       // files with more output
 	Attachments []session.File
+	// Visited are the files and directories that the call has read or changed, links resolved. Instruction files beside
+	// them begin to apply.
+	Visited []string
 	// Todos replaces the todo list of the session in the same commit as the settlement, if the call succeeds; nil leaves
 	// the list unchanged.
 	Todos []session.Todo

@@ -57,6 +57,9 @@ type Scope struct {
 	// Requests returns the permissions that a call of the action's tool would request for a command or path; nil
 	// requests the action itself only.
 	Requests func(action, resource string) []tool.Request
+	// FindInstructions returns the instruction files below the location that apply to the files and directories; nil
+	// finds none.
+	FindInstructions func(paths []string) []session.NestedInstruction
 	// Context returns the sources of the system context of a turn.
 	Context func(ctx context.Context, in ContextInput) (systemcontext.Context, error)
 }

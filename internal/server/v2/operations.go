@@ -113,7 +113,7 @@ func (d *deps) listAdditionalOperations() []operation.Operation {
 	jobs := jobHandlers{d}
 	ledger := ledgerHandlers{d}
 	contexts := contextHandlers{d}
-	return []operation.Operation{
+	return append([]operation.Operation{
 		operation.New("prompt POST /api/session/import Import a piece of a session",
 			"", sessions.importSession).WithStatuses(http.StatusConflict),
 		operation.New("prompt PATCH "+sessionPath+" Change a session", "", sessions.update),
@@ -150,7 +150,7 @@ func (d *deps) listAdditionalOperations() []operation.Operation {
 			"", locations.explainConfig),
 		operation.New("read GET /api/doctor Check the installation", "", locations.runDoctor),
 		operation.New("read GET /api/doc Return this document", "", d.writeDocument),
-	}
+	}, sessions.entryOperations()...)
 }
 
 // newOperationID returns the id of an additional operation, such as get.session.sessionID.children.

@@ -32,6 +32,7 @@ func publicSession(s *session.Session, all allFields) session.Session {
 		c.Slug, c.Version, c.TitledBy, c.Sandbox, c.Metadata, c.Extra = "", "", "", "", nil, nil
 		c.Open, c.Contract = false, ""
 		c.Permission, c.Budget, c.Todos, c.Changes, c.Import = nil, nil, nil, nil, nil
+		c.Nested, c.Entries = nil, nil
 		c.Tokens.Total, c.Tokens.Unpriced = 0, 0
 	}
 	return c

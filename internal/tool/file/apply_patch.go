@@ -80,10 +80,14 @@ func (t *patchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if len(done.files) == 1 {
 		title = done.files[0].RelativePath
 	}
-	return tool.TextOutput(
+	out := tool.TextOutput(
 		title, done.message,
 		patchInfo{Diff: truncateDiff(done.diff), Files: done.files, Diagnostics: map[string][]string{}, Seen: done.seen},
-	), nil
+	)
+	for _, changed := range p.paths {
+		out.Visited = append(out.Visited, changed.Real)
+	}
+	return out, nil
 }
 
 // failPatch adds to an error about the patch that no file was changed.

@@ -53,10 +53,12 @@ func (c change) formatOutput() tool.Output {
 	p := c.steps[0].path
 	added, removed := countLines(c.diff)
 	diff := truncateDiff(c.diff)
-	return tool.TextOutput(p.Title(), c.message, changeInfo{
+	out := tool.TextOutput(p.Title(), c.message, changeInfo{
 		Diff: diff, FileDiff: fileDiff{p.Abs, diff, added, removed}, Diagnostics: map[string][]string{},
 		FilePath: p.Abs, Exists: c.steps[0].before.info != nil, Seen: c.seen,
 	})
+	out.Visited = []string{p.Real}
+	return out
 }
 
 // Definition describes the tool.

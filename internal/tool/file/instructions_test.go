@@ -14,8 +14,9 @@ func readSince(b *tooltest.Bench, since int64, path string) string {
 	return tooltest.TextOf(s) + "\n" + string(s.Output.Structured)
 }
 
-// A read shows the instruction files between the file and the Location, each text once, nearest first.
-func TestReadShowsNearbyInstructions(t *testing.T) {
+// A read reports the instruction files between the file and the Location for OpenCode's clients, each text once, nearest
+// first. They are not in the text for the model.
+func TestReadReportsNearbyInstructions(t *testing.T) {
 	b := tooltest.New(t, func(c *tooltest.Config) { c.File.InstructionFiles = []string{"AGENTS.md", "CLAUDE.md"} })
 	b.WriteFile("AGENTS.md", "of the top")
 	outer := b.WriteFile("a/AGENTS.md", "outer rule")
@@ -24,9 +25,10 @@ func TestReadShowsNearbyInstructions(t *testing.T) {
 	b.WriteFile("a/b/f.txt", "text")
 	b.WriteFile("a/g.txt", "text")
 	got := readSince(b, 0, "a/b/f.txt")
-	tooltest.MustContain(t, got, "</content>\n\n<system-reminder>\nInstructions from: "+inner+"\ninner rule\n\nInstructions from: "+outer+"\nouter rule\n</system-reminder>\n",
-		`"loaded":["`+inner+`","`+outer+`"]`)
-	for _, wrong := range []string{"of the top", "not this one"} {
+	reminder := `"\n\n<system-reminder>\nInstructions from: ` + inner + `\ninner rule\n\nInstructions from: ` + outer +
+		`\nouter rule\n</system-reminder>"`
+	tooltest.MustContain(t, got, `"reminder":`+reminder, `"loaded":["`+inner+`","`+outer+`"]`)
+	for _, wrong := range []string{"of the top", "not this one", "</content>\n\n<system"} {
 		if strings.Contains(got, wrong) {
 			t.Fatal(got)
 		}

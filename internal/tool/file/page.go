@@ -154,7 +154,8 @@ func formatLine(line []byte, first bool) string {
 	return text
 }
 
-// formatOutput returns the page as a result, followed by the reminder.
+// formatOutput returns the page as a result. The model receives the instruction files of the reminder with its system
+// context, since it obeys nothing that stands in the result of a tool.
 func (p page) formatOutput(at workpath.Path, reminder string, loaded []string) tool.Output {
 	last := p.first + len(p.lines) - 1
 	text := strings.Join(p.lines, "\n")
@@ -165,14 +166,17 @@ func (p page) formatOutput(at workpath.Path, reminder string, loaded []string) t
 		fmt.Fprintf(&b, "%d: %s\n", p.first+i, l)
 	}
 	more := p.total < 0 || int64(last) < p.total
-	b.WriteString("\n" + p.formatFooter(last, more) + "\n</content>" + reminder)
-	return tool.TextOutput(at.Title(), b.String(), readInfo{
+	b.WriteString("\n" + p.formatFooter(last, more) + "\n</content>")
+	out := tool.TextOutput(at.Title(), b.String(), readInfo{
 		Preview: strings.Join(p.lines[:min(len(p.lines), previewLines)], "\n"), Truncated: more, Loaded: loaded,
-		Seen: fingerprints{at.Real: p.fingerprint.String()},
+		Reminder: reminder,
+		Seen:     fingerprints{at.Real: p.fingerprint.String()},
 		Display: pageDisplay{
 			Type: "file", Path: at.Abs, LineStart: p.first, LineEnd: last, TotalLines: max(p.total, 0), Truncated: more,
 		},
 	})
+	out.Visited = []string{at.Real}
+	return out
 }
 
 func (p page) formatFooter(last int, more bool) string {

@@ -44,7 +44,8 @@ type readInfo struct {
 	Preview   string       `json:"preview"`
 	Truncated bool         `json:"truncated"`
 	Loaded    []string     `json:"loaded"`
-	Display   any          `json:"display,omitzero"` // pageDisplay or listDisplay; absent for an image or a PDF
+	Reminder  string       `json:"reminder,omitzero"` // the texts of Loaded, for OpenCode's clients
+	Display   any          `json:"display,omitzero"`  // pageDisplay or listDisplay; absent for an image or a PDF
 	Seen      fingerprints `json:"seen,omitzero"`
 }
 

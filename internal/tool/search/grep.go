@@ -97,7 +97,13 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 			workpath.Plural(hidden, "file", "files"), workpath.Plural(hidden, "it", "them"),
 		)
 	}
-	return tool.TextOutput(in.Pattern, text, grepResult{len(matches), cut}), nil
+	out := tool.TextOutput(in.Pattern, text, grepResult{len(matches), cut})
+	for _, m := range matches {
+		if f := p.Join(m.path).Real; !slices.Contains(out.Visited, f) {
+			out.Visited = append(out.Visited, f)
+		}
+	}
+	return out, nil
 }
 
 // askReadable removes the matches in files that may not be read. It asks for all files at once; if a rule refuses that,

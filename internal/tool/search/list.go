@@ -72,7 +72,9 @@ func (t *listTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if cut {
 		fmt.Fprintf(&b, "\n(%d entries shown, there are more. List a directory below, or use glob.)\n", count)
 	}
-	return tool.TextOutput(p.Title(), b.String(), map[string]any{"count": count, "truncated": cut}), nil
+	out := tool.TextOutput(p.Title(), b.String(), map[string]any{"count": count, "truncated": cut})
+	out.Visited = []string{p.Real}
+	return out, nil
 }
 
 // listEntry is an entry of the listing. The name of a directory ends with a slash.
