@@ -60,11 +60,11 @@ func TestRulesKeepTheirOrder(t *testing.T) {
 func TestConfigIsChanged(t *testing.T) {
 	w := newWorld(
 		t,
-		`, "sandbox": {"enabled": false}, "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow", "webfetch": "deny"}`,
+		`, "sandbox": {"enabled": false}, "compaction": {"buffer": 7000}, "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow", "webfetch": "deny"}`,
 		nil,
 	)
 	a := w.ask(t, http.MethodGet, "/config", "")
-	for _, want := range []string{`"command":{}`, `"agent":{}`, `"mode":{}`, `"plugin":[]`, `"permission":{"bash":{"*":"ask","git *":"allow"},"edit":"allow","webfetch":"deny"}`, `"reserved":`} {
+	for _, want := range []string{`"command":{}`, `"agent":{}`, `"mode":{}`, `"plugin":[]`, `"permission":{"bash":{"*":"ask","git *":"allow"},"edit":"allow","webfetch":"deny"}`, `"reserved":7000`} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("no %s in %s", want, a.body)
 		}
@@ -121,9 +121,12 @@ func TestConfigIsChanged(t *testing.T) {
 
 // What GET shows can be sent back whole: the file stays byte for byte, and with one member changed gains only that.
 func TestConfigRoundTrip(t *testing.T) {
-	w := newWorld(t, `, "compaction": {"keep": {"tokens": 900}}, "permission": {"bash": {"*": "ask", "ls": "allow"}},
+	w := newWorld(
+		t,
+		`, "compaction": {"keep": {"tokens": 900}, "buffer": 800}, "permission": {"bash": {"*": "ask", "ls": "allow"}},
   "mcp": {"a": {"type": "remote", "url": "https://mcp.example", "headers": {"X-Key": "s-e-c", "X-Env": "{env:HOME}"}}}`,
-		map[string]string{"opencode.json": `{"username": "ours"}`})
+		map[string]string{"opencode.json": `{"username": "ours"}`},
+	)
 	file := w.home + "/config/cairn.json"
 	before, err := os.ReadFile(file)
 	if err != nil {
@@ -131,7 +134,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 	for _, path := range []string{"/config", "/global/config"} {
 		shown := w.ask(t, http.MethodGet, path, "").body
-		if !strings.Contains(shown, `"apiKey":"(hidden)"`) || !strings.Contains(shown, `"reserved":`) {
+		if !strings.Contains(shown, `"apiKey":"(hidden)"`) || !strings.Contains(shown, `"reserved":800`) {
 			t.Fatal(shown)
 		}
 		if a := w.ask(t, http.MethodPatch, path, shown); a.status != 200 {
