@@ -8,6 +8,7 @@
 //	drain.run            close what was left open, then take turns until idle            drain.go, recover.go
 //	drain.takeTurn       sample the session, promote prompts, tell what changed          turn.go, view.go, promote.go
 //	history.BuildRequest stored messages become one request                              history/
+//	drain.fitWindow      what would not fit the window is made smaller first             compact.go, shrink/
 //	turn.streamAnswer    the model's events become durable events and live text          stream.go, record/
 //	turn.settleCalls     calls are authorised, run, and get exactly one outcome each     settle.go, ask/
 //	drain.recordEnding   the turn ends; another one follows if the model must see more   ending.go, finish.go
@@ -18,8 +19,8 @@
 // (outage.go).
 //
 // The packages below know nothing of the loop: location is what a turn takes from its directory; history is pure;
-// record turns a stream into events; ask carries permissions; command is what callers ask of a session; job runs what
-// outlives its turn; journal is the store, log, ids and clock that all of them share.
+// shrink makes requests smaller; record turns a stream into events; ask carries permissions; command is what callers
+// ask of a session; job runs what outlives its turn; journal is the store, log, ids and clock that all of them share.
 package engine
 
 import (
