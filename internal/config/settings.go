@@ -133,7 +133,7 @@ type ToolOutput struct {
 	MaxBytes Count `json:"max_bytes"`
 }
 
-// Skills are additional sources of skills. URLs are not used yet.
+// Skills are additional sources of skills.
 type Skills struct {
 	Paths []string `json:"paths"`
 	URLs  []string `json:"urls"`

@@ -374,7 +374,7 @@ func (l *locationCache) skillOptions(cfg *config.Config, pr project.Project) ski
 	return skill.Options{
 		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home,
 		Directory: pr.Directory, Worktree: pr.Worktree,
-		Paths: cfg.Skills.Paths, Trusted: cfg.Trusted,
+		Paths: cfg.Skills.Paths, URLs: cfg.Skills.URLs, Pages: l.pages, Trusted: cfg.Trusted,
 		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"),
 		DisableClaude:  disabled.Claude, DisableExternal: disabled.External,
 	}

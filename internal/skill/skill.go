@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/cairn-dev/cairn/internal/webcache"
 )
 
 // Options say where to search. All paths are absolute; "" is skipped.
@@ -23,11 +25,13 @@ type Options struct {
 	Directory string // the Location, links resolved
 	Worktree  string // the top of its worktree, links resolved; "" outside of a worktree
 
-	Paths           []string // further folders from the configuration
-	DisableProject  bool     // only the user's skills
-	DisableClaude   bool     // skip .claude
-	DisableExternal bool     // skip .claude and .agents
-	Trusted         bool     // the project is trusted
+	Paths           []string        // further folders from the configuration
+	URLs            []string        // further collections from the configuration
+	Pages           *webcache.Pages // reader of URLs; nil fetches nothing
+	DisableProject  bool            // only the user's skills
+	DisableClaude   bool            // skip .claude
+	DisableExternal bool            // skip .claude and .agents
+	Trusted         bool            // the project is trusted
 }
 
 // Skill is a skill.
@@ -38,6 +42,7 @@ type Skill struct {
 	Content     string `json:"content"`
 
 	untrusted bool // from a project that is not trusted
+	remote    bool // Location is a URL
 }
 
 // Dir returns the folder that relative paths in the skill start from.

@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/webcache"
 )
 
 //go:embed skill.md
@@ -74,6 +75,10 @@ func failUnknown(name string, names []string) error {
 // formatContent returns the skill as the model gets it.
 func (s *Skill) formatContent() string {
 	var b strings.Builder
+	if s.remote {
+		return fmt.Sprintf("<skill_content name=%q>\n%s\n\nThis skill is the page %s. Its other files are not here.\n"+
+			"</skill_content>", s.Name, s.Content, webcache.ShowAddress(s.Location))
+	}
 	fmt.Fprintf(
 		&b, "<skill_content name=%q>\n%s\n\nBase directory: %s\nRelative paths in this skill start there.\n", s.Name,
 		s.Content, s.Dir(),

@@ -19,6 +19,7 @@ import (
 const (
 	fetchTimeout = 5 * time.Second
 	freshTime    = 5 * time.Minute // after which a page is fetched again
+	retryTime    = 5 * time.Second // after which a page that was never fetched is tried again
 	staleTime    = 24 * time.Hour  // after which a page is waited for
 	maxETag      = 1 << 10         // bytes; a longer one is not used
 )
@@ -81,7 +82,11 @@ func (c *Pages) Read(ctx context.Context, address string) ([]byte, error) {
 	p.load.Do(func() { p.entry = entryDir(c.Dir).read(address) })
 	p.mu.Lock()
 	known, age := p.entry.FetchedAt != 0, time.Since(time.UnixMilli(p.entry.FetchedAt))
-	if p.running == nil && (!known || age > freshTime && time.Since(p.triedAt) > freshTime) {
+	pause := freshTime
+	if !known {
+		pause = retryTime
+	}
+	if p.running == nil && (!known || age > freshTime) && time.Since(p.triedAt) > pause {
 		c.startFetch(ctx, p, address)
 	}
 	running, body := p.running, p.entry.Body
