@@ -64,11 +64,13 @@ func (a *Invocation) SessionCompletions(ctx context.Context, c *api.Client) (all
 	return all, err
 }
 
-// AgentCompletions returns the agents of the directory.
+// AgentCompletions returns the agents of the directory that users can select or mention.
 func AgentCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
 	list, err := c.Agents(ctx)
 	for _, one := range list.Data {
-		all = append(all, cobra.CompletionWithDesc(string(one.ID), term.FirstLine(one.Description, 60)))
+		if !one.Hidden {
+			all = append(all, cobra.CompletionWithDesc(string(one.ID), term.FirstLine(one.Description, 60)))
+		}
 	}
 	return all, err
 }
