@@ -69,6 +69,30 @@ type Health struct {
 	Directory string              `json:"directory,omitzero"` // where sessions are made when a request names no location
 }
 
+// CompactionItem is a request for a compaction in the inbox, in the shape of OpenCode 2.0.
+type CompactionItem struct {
+	ID        session.MessageID `json:"id"`
+	SessionID session.ID        `json:"sessionID"`
+	Time      struct {
+		Created int64 `json:"created"`
+	} `json:"time"`
+	Type     string                    `json:"type"` // TypeCompaction
+	Payload  session.CompactionRequest `json:"payload"`
+	Delivery session.Delivery          `json:"delivery"`
+}
+
+// TypeCompaction is the type of a CompactionItem.
+const TypeCompaction = "compaction"
+
+// NewCompactionItem returns the item of an input that requests a compaction.
+func NewCompactionItem(in *session.Input) CompactionItem {
+	out := CompactionItem{
+		ID: in.ID, SessionID: in.SessionID, Type: TypeCompaction, Payload: *in.Compaction, Delivery: in.Delivery,
+	}
+	out.Time.Created = in.TimeCreated
+	return out
+}
+
 // Active is a session that is at work or, with all=1, that waits with work which a process left unfinished.
 type Active struct {
 	Type      string `json:"type"`               // TypeRunning or TypeUnfinished

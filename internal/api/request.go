@@ -49,6 +49,15 @@ type PromptRequest struct {
 	Recovery session.Recovery  `json:"recovery,omitzero"` // likewise
 }
 
+// CompactRequest asks to replace the history that the model sees by a summary. The same id with the same content gives
+// the same receipt. Instructions and Model are additive.
+type CompactRequest struct {
+	ID           session.MessageID `json:"id,omitzero"`
+	Delivery     session.Delivery  `json:"delivery,omitzero"`     // steer by default
+	Instructions string            `json:"instructions,omitzero"` // for the summary
+	Model        *session.ModelRef `json:"model,omitzero"`        // that writes it
+}
+
 // AgentRequest selects an agent.
 type AgentRequest struct {
 	Agent string `json:"agent"`

@@ -133,6 +133,18 @@ func (c *Client) Prompt(ctx context.Context, id session.ID, r PromptRequest) (*s
 	return out.Data, err
 }
 
+// Compact admits a request for a compaction. It is carried out between two turns.
+func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (CompactionItem, error) {
+	var out Data[CompactionItem]
+	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "compact"), in: r, out: &out})
+	return out.Data, err
+}
+
+// Uncompact makes visible to the model again what the newest compaction hides.
+func (c *Client) Uncompact(ctx context.Context, id session.ID) error {
+	return c.change(ctx, http.MethodPost, path("session", string(id), "uncompact"), nil)
+}
+
 // Interrupt stops the session's work and returns when that is recorded.
 func (c *Client) Interrupt(ctx context.Context, id session.ID) error {
 	return c.change(ctx, http.MethodPost, path("session", string(id), "interrupt"), nil)

@@ -17,7 +17,7 @@ const knownVerbs = `
 	resize resolve respond restart restore result resume retry return revert revoke rewrite rollback rotate round route run
 	sample save scan score search seek select send serve set setenv settle shorten show shuffle shutdown sign signal skip sleep
 	sort spawn split start stat stop store stream strip submit subscribe sum suspend swap switch sync tail terminate
-	test tick toggle touch trace track transform translate trim truncate try unescape uninstall unlock unmarshal
+	test tick toggle touch trace track transform translate trim truncate try uncompact unescape uninstall unlock unmarshal
 	unpack unquote unregister unsubscribe unwrap update upgrade use validate verify view visit wait wake walk watch wrap
 	write yield`
 

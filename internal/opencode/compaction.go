@@ -55,7 +55,7 @@ func compactionMessages(s *session.Session, m *session.Compaction, failure *sess
 
 func compactionPart(id session.ID, m *session.Compaction) Part {
 	p := &CompactionPart{
-		Head: Head{ID: partIDOr(m.AskID, m.RequestID, 0), SessionID: id, MessageID: m.RequestID, Type: "compaction"},
+		Head: Head{ID: derivePartID(string(m.RequestID), 0), SessionID: id, MessageID: m.RequestID, Type: "compaction"},
 		Auto: m.Reason == session.CompactionAuto, TailStartID: m.Kept.MessageID,
 	}
 	if p.Auto {

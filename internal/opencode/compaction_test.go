@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 var summaryAs = session.SummaryAs{
-	RequestID: "msg_5", AskID: "prt_5", StartID: "prt_6", TextID: "prt_7", EndID: "prt_8", Agent: "build", Model: &model,
+	RequestID: "msg_5", StartID: "prt_6", TextID: "prt_7", EndID: "prt_8", Agent: "build", Model: &model,
 	Writer: &model, Started: 7,
 }
 
@@ -30,6 +31,8 @@ func compactionEnd(tail session.MessageID) *session.CompactionEnded {
 func TestFoldCompaction(t *testing.T) {
 	auto := compactionEnd("msg_2")
 	auto.Reason = session.CompactionAuto
+	continued := compactionEnd("")
+	continued.Reason, continued.Continue = session.CompactionAuto, true
 	start := []session.EventData{created(), admitted("msg_1"), started("msg_2", "msg_1")}
 	const before = `S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | `
 	const open = `Summary S~ busy [step-start] [text ""]`
@@ -58,6 +61,24 @@ func TestFoldCompaction(t *testing.T) {
 			`[step-start] [step-finish=stop] A=stop A=stop. busy S~ diff U+sum | U [compaction auto overflow=false] ` + open +
 				` | [text "All."] [step-finish=stop] Summary=stop Summary=stop. [compaction auto overflow=false tail=msg_2] ` +
 				`COMPACTED busy S~ diff U+sum`,
+			"idle IDLE",
+		},
+		{
+			"in the middle of work, which goes on",
+			[]session.EventData{
+				admitted("msg_4"), &session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "tool-calls"},
+				compactionStart(session.CompactionAuto), continued,
+				&session.SyntheticAdded{
+					MessageID: "msg_7", Text: "Go on.", Metadata: jsontext.Value(`{"compaction_continue":true}`),
+				},
+				started("msg_8", "msg_7"), &session.StepEnded{TurnFact: session.OfTurn("msg_8"), Finish: "stop"},
+				started("msg_9", "msg_4"),
+			},
+			`U [text "hi"] [text "you"] [file] S~ | [step-start] [step-finish=tool-calls] A=tool-calls A=tool-calls. ` +
+				`busy S~ diff U+sum | U [compaction auto overflow=false] ` + open +
+				` | [text "All."] [step-finish=stop] Summary=stop Summary=stop. S~ diff U+sum | ` +
+				`U [text "Go on."] COMPACTED busy | A busy | ` +
+				`[step-start] [step-finish=stop] A=stop A=stop. busy S~ diff U+sum | A busy`,
 			"idle IDLE",
 		},
 		{
@@ -135,7 +156,8 @@ func TestFoldOfOpenCompaction(t *testing.T) {
 	}
 	shown := PendingMessages(s, nil)
 	b, err := json.Marshal(shown, json.Deterministic(true))
-	want := `{"id":"prt_5","sessionID":"ses_1","messageID":"msg_5","type":"compaction","auto":false}`
+	want := `{"id":"` + string(derivePartID("msg_5", 0)) +
+		`","sessionID":"ses_1","messageID":"msg_5","type":"compaction","auto":false}`
 	if err != nil || len(shown) != 2 || !strings.Contains(string(b), want) {
 		t.Errorf("%s, %v", b, err)
 	}

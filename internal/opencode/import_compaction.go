@@ -111,7 +111,7 @@ func (x *MessageImporter) compactionOf(m session.Message, form *importedMessage)
 		Reason:  session.CompactionManual,
 		Summary: textOfTurn(a),
 		SummaryAs: session.SummaryAs{
-			RequestID: a.ParentID, AskID: part.ID, StartID: a.StartID, EndID: a.EndID, Writer: &a.Model,
+			RequestID: a.ParentID, StartID: a.StartID, EndID: a.EndID, Writer: &a.Model,
 			Overflow: part.Overflow != nil && *part.Overflow, Started: a.Time.Created,
 		},
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -122,6 +123,14 @@ type Input struct {
 	Recovery Recovery `json:"recovery,omitzero"`
 
 	Compaction *CompactionRequest `json:"compaction,omitzero"` // nil for a prompt; otherwise Prompt is empty
+}
+
+// Text returns what the input says: the prompt's text, or the command that requests the compaction.
+func (in *Input) Text() string {
+	if in.Compaction == nil {
+		return in.Prompt.Text
+	}
+	return strings.TrimSpace("/compact " + in.Compaction.Instructions)
 }
 
 // CompactionRequest is what a request for a compaction says.

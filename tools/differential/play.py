@@ -41,9 +41,10 @@ def rows():
 
 
 def pruned(v):
-    """Without what only snapshots know, which cairn does not take yet."""
+    """Without what only snapshots know, which cairn does not take yet, and V2's compactions, which OpenCode does not make."""
     if isinstance(v, list):
-        return keyed([pruned(x) for x in v if not (isinstance(x, dict) and x.get("type") == "patch")])
+        return keyed([pruned(x) for x in v if not (isinstance(x, dict) and (
+            x.get("type") == "patch" or x.get("type") == "compaction" and "reason" in x))])
     if not isinstance(v, dict):
         return v
     out = {k: pruned(x) for k, x in v.items() if k not in ("snapshot", "transfer-encoding", "vary")}

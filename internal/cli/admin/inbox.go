@@ -60,7 +60,7 @@ func (g inboxCommands) inboxList() *cobra.Command {
 							term.FormatAge(in.TimeCreated),
 							in.Prompt.Agent,
 							modelName(in.Prompt.Model),
-							term.FirstLine(in.Prompt.Text, 80),
+							term.FirstLine(in.Text(), 80),
 						)
 					}
 					t.Print()

@@ -351,7 +351,7 @@ func (r *runner) notePendingPrompts(ctx context.Context) error {
 	if len(pending) > 1 {
 		waits = fmt.Sprintf("%d prompts wait", len(pending))
 	}
-	first := term.FirstLine(pending[0].Prompt.Text, 80)
+	first := term.FirstLine(pending[0].Text(), 80)
 	r.view.ShowNote(fmt.Sprintf("%s in the session and will be sent too: %q; to take one back, run "+
 		"cairn inbox withdraw %s 1", waits, first, r.plan.id))
 	return nil

@@ -19,8 +19,11 @@ func (c *Commands) RemoveMessage(ctx context.Context, id session.ID, m session.M
 			return &session.InputWithdrawn{MessageID: m}, nil
 		}
 		d := &session.MessageRemoved{MessageID: m}
-		if sh, ok := found.(*session.Shell); ok {
-			d.AnswerID = sh.AnswerID
+		switch found := found.(type) {
+		case *session.Shell:
+			d.AnswerID = found.AnswerID
+		case *session.Compaction:
+			d.AnswerID = found.RequestID
 		}
 		return d, nil
 	})

@@ -2,10 +2,15 @@ package v1_test
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -98,8 +103,8 @@ func randomDocument(r *rand.Rand, id string) string {
 	}
 	answer := func(id, parent, more string) {
 		add(id, fmt.Sprintf(`"role":"assistant","time":{"created":%d,"completed":%[1]d},"parentID":%q,"mode":"m",
-			"agent":"m","modelID":"main","providerID":"mock","path":{"cwd":"/","root":"/"},"cost":0,"tokens":{"input":1,"output":1,
-			"reasoning":0,"cache":{"read":0,"write":0}}%s`, n, parent, more), `"type":"text","text":"t"`)
+			"agent":"m","modelID":"main","providerID":"mock","path":{"cwd":"/","root":"/"},"cost":0,
+			"tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}%s`, n, parent, more), `"type":"text","text":"t"`)
 	}
 	for range 4 + r.IntN(12) {
 		u, a := newID(), newID()
@@ -169,5 +174,198 @@ func TestImportedCompactions(t *testing.T) {
 	}
 	if compacted < 10 {
 		t.Errorf("only %d sessions are compacted", compacted)
+	}
+}
+
+// summaryModel is a provider that answers prompts, and requests for a summary as the test says.
+type summaryModel struct {
+	mode atomic.Value // "ok", "refuse" or "hang"
+}
+
+func (m *summaryModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if !strings.Contains(string(body), "context summarization agent") {
+		w.Header().Set("Content-Type", "text/event-stream")
+		say(w, map[string]any{"content": "Answered. " + strings.Repeat("more ", 2000)}, "stop")
+		return
+	}
+	switch m.mode.Load() {
+	case "refuse":
+		http.Error(w, `{"error":{"message":"no summaries today"}}`, http.StatusBadRequest)
+	case "hang":
+		w.Header().Set("Content-Type", "text/event-stream")
+		say(w, map[string]any{"content": "## Goal"}, nil)
+		<-r.Context().Done()
+	default:
+		w.Header().Set("Content-Type", "text/event-stream")
+		say(w, map[string]any{"content": "## Goal\n- All."}, "stop")
+	}
+}
+
+// compactionWorld is a world with a session of two answered prompts.
+func compactionWorld(t *testing.T) (w *world, m *summaryModel, id string) {
+	t.Helper()
+	m = &summaryModel{}
+	m.mode.Store("ok")
+	srv := httptest.NewServer(m)
+	t.Cleanup(srv.Close)
+	w = newWorldOf(t, srv.URL, "", nil)
+	id = newSession(t, w, `{"title":"T"}`)
+	for _, text := range []string{"one", "two"} {
+		a := w.ask(t, http.MethodPost, "/session/"+id+"/message", `{"parts":[{"type":"text","text":"`+text+`"}]}`)
+		if a.status != 200 {
+			t.Fatal(a.body)
+		}
+	}
+	return w, m, id
+}
+
+const summarizeBody = `{"providerID":"mock","modelID":"main"}`
+
+// kinds lists the messages of a session: p for a prompt, a for an answer, R for a request for a summary, S for a
+// summary.
+func kinds(ms []shownMessage) (s string) {
+	for i := range ms {
+		_, compacts := ms[i].tail()
+		switch {
+		case compacts:
+			s += "R"
+		case ms[i].Info.Role == "user":
+			s += "p"
+		case ms[i].Info.Summary == true:
+			s += "S"
+		default:
+			s += "a"
+		}
+	}
+	return s
+}
+
+// A summary is shown as a request and an answer, in lists of every size and alone, until it is undone.
+func TestSummarize(t *testing.T) {
+	w, _, id := compactionWorld(t)
+	at := "/session/" + id
+	unknown := w.ask(t, http.MethodPost, at+"/summarize", `{"providerID":"mock","modelID":"mian"}`)
+	if unknown.status != 400 || !strings.Contains(unknown.body, "mock/main") {
+		t.Errorf("an unknown model: %v", unknown)
+	}
+	if a := w.ask(t, http.MethodPost, at+"/summarize", summarizeBody); a.status != 200 || a.body != "true" {
+		t.Fatalf("%v", a)
+	}
+	all := get[[]shownMessage](t, w, at+"/message")
+	if got := kinds(all); got != "papaRS" || all[5].Info.ParentID != all[4].Info.ID {
+		t.Fatalf("%s: %+v", got, all)
+	}
+	for i := range all {
+		if one := get[shownMessage](t, w, at+"/message/"+all[i].Info.ID); !reflect.DeepEqual(one, all[i]) {
+			t.Errorf("message %d is %+v", i, one.Info)
+		}
+	}
+	for size := 1; size <= 3; size++ {
+		var ids []string
+		for cursor := ""; ; {
+			a := w.ask(t, http.MethodGet, fmt.Sprintf("%s/message?limit=%d%s", at, size, cursor), "")
+			var page []shownMessage
+			if err := json.Unmarshal([]byte(a.body), &page); err != nil || len(page) == 0 {
+				t.Fatalf("%v: %s", err, a.body)
+			}
+			for _, m := range slices.Backward(page) {
+				ids = append(ids, m.Info.ID)
+			}
+			next := a.header.Get("X-Next-Cursor")
+			if next == "" {
+				break
+			}
+			cursor = "&before=" + next
+		}
+		slices.Reverse(ids)
+		if !slices.EqualFunc(ids, all, func(id string, m shownMessage) bool { return id == m.Info.ID }) {
+			t.Errorf("pages of %d have %v", size, ids)
+		}
+	}
+	if a := w.ask(t, http.MethodPost, "/api"+at+"/uncompact", ""); a.status != http.StatusNoContent {
+		t.Fatalf("%v", a)
+	}
+	if got := kinds(get[[]shownMessage](t, w, at+"/message")); got != "papa" {
+		t.Errorf("after the undoing there are %s", got)
+	}
+	if a := w.ask(t, http.MethodPost, "/api"+at+"/uncompact", ""); a.status != http.StatusConflict {
+		t.Errorf("undoing nothing: %v", a)
+	}
+}
+
+// Deleting either message of a compaction deletes both.
+func TestDeletedSummary(t *testing.T) {
+	w, _, id := compactionWorld(t)
+	next := w.follow(t, "/event")
+	for i := range 2 {
+		if a := w.ask(t, http.MethodPost, "/session/"+id+"/summarize", summarizeBody); a.status != 200 {
+			t.Fatalf("%v", a)
+		}
+		ms := get[[]shownMessage](t, w, "/session/"+id+"/message")
+		if a := w.ask(t, http.MethodDelete, "/session/"+id+"/message/"+ms[4+i].Info.ID, ""); a.status != 200 {
+			t.Fatalf("%v", a)
+		}
+		if got := kinds(get[[]shownMessage](t, w, "/session/"+id+"/message")); got != "papa" {
+			t.Errorf("there are %s", got)
+		}
+		for _, m := range ms[4:] {
+			for !strings.Contains(next(), `message.removed {"sessionID":"`+id+`","messageID":"`+m.Info.ID) {
+			}
+		}
+	}
+}
+
+// A summary that fails, or that is interrupted, leaves the session as it was; the streams show why.
+func TestFailedSummary(t *testing.T) {
+	w, m, id := compactionWorld(t)
+	at := "/session/" + id
+	next := w.follow(t, "/event")
+	m.mode.Store("refuse")
+	if a := w.ask(t, http.MethodPost, at+"/summarize", summarizeBody); a.status != 200 || a.body != "true" {
+		t.Fatalf("%v", a)
+	}
+	for _, want := range []string{
+		`"summary":true`, "session.updated", "no summaries today", "session.error", "session.idle",
+	} {
+		for got := next(); !strings.Contains(got, want); got = next() {
+			if strings.HasPrefix(got, "session.compacted") || strings.HasPrefix(got, "session.idle") {
+				t.Fatalf("%s before %s", got, want)
+			}
+		}
+	}
+	if got := kinds(get[[]shownMessage](t, w, at+"/message")); got != "papa" {
+		t.Errorf("after the failure there are %s", got)
+	}
+
+	m.mode.Store("hang")
+	var waits sync.WaitGroup
+	waits.Go(func() { w.ask(t, http.MethodPost, at+"/summarize", summarizeBody) })
+	for !strings.Contains(next(), `"delta":"## Goal"`) {
+	}
+	open := get[[]shownMessage](t, w, at+"/message")
+	if got := kinds(open); got != "papaRS" || open[5].Info.Finish != "" {
+		t.Errorf("while the summary is written there are %s: %+v", got, open[4:])
+	}
+	if one := get[shownMessage](t, w, at+"/message/"+open[4].Info.ID); kinds([]shownMessage{one}) != "R" {
+		t.Errorf("the request is %+v", one)
+	}
+	if a := w.ask(t, http.MethodGet, at, ""); !strings.Contains(a.body, `"compacting":`) {
+		t.Errorf("the session is %s", a.body)
+	}
+	if a := w.ask(t, http.MethodPost, at+"/abort", ""); a.status != 200 {
+		t.Fatalf("%v", a)
+	}
+	waits.Wait()
+	for !strings.Contains(next(), `"error":{"name":"MessageAbortedError"`) {
+	}
+	if a := w.ask(t, http.MethodGet, at, ""); strings.Contains(a.body, `"compacting":`) {
+		t.Errorf("the session is %s", a.body)
+	}
+	if got := kinds(get[[]shownMessage](t, w, at+"/message")); got != "papa" {
+		t.Errorf("after the interruption there are %s", got)
 	}
 }

@@ -15,6 +15,7 @@ type SessionCommands interface {
 	ChangeSession(ctx context.Context, id session.ID, c command.SessionChange) error
 	DeleteSession(ctx context.Context, id session.ID) error
 	AdmitPrompt(ctx context.Context, r command.PromptRequest) (*session.Input, error)
+	AdmitCompaction(ctx context.Context, a command.CompactionAdmission) (*session.Input, error)
 	RunShell(ctx context.Context, r command.ShellRequest) (*session.Shell, error)
 	EditPrompt(ctx context.Context, id session.ID, m session.MessageID, p session.PartID, to session.Prompt) error
 	EditPart(ctx context.Context, id session.ID, m session.MessageID, p session.PartID, text string) error

@@ -202,6 +202,7 @@ var required = map[string]string{
 	"POST /session/{sessionID}/message":                            `parts=[]`,
 	"POST /session/{sessionID}/prompt_async":                       `parts=[]`,
 	"POST /session/{sessionID}/init":                               `modelID=x providerID=x messageID=msg_x`,
+	"POST /session/{sessionID}/summarize":                          `providerID=mock modelID=main`,
 	"POST /session/{sessionID}/command":                            `command=init arguments=x`,
 	"POST /session/{sessionID}/shell":                              `agent=build command=x`,
 	"POST /session/{sessionID}/permissions/{permissionID}":         `response=once`,

@@ -96,6 +96,8 @@ func (d *deps) listSessionOperations() []operation.Operation {
 			"session.command", prompts.runCommand).WithStatuses(http.StatusConflict),
 		operation.New("prompt POST /session/{sessionID}/init Let the model write AGENTS.md and wait for the answer",
 			"session.init", prompts.runInit).WithStatuses(http.StatusConflict),
+		operation.New("prompt POST /session/{sessionID}/summarize Replace the history of a session by a summary",
+			"session.summarize", prompts.summarizeSession).WithStatuses(http.StatusConflict),
 		operation.New("approve POST /session/{sessionID}/shell Run a shell command of the user in a session",
 			"session.shell", prompts.runShell).WithStatuses(http.StatusConflict),
 

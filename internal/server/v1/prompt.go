@@ -75,21 +75,25 @@ func (h promptHandlers) admitPrompt(ctx context.Context, in promptIn) (*session.
 // so. OpenCode's "run --attach" reads the events on another connection and exits as soon as its prompt is answered, with
 // what it has printed by then.
 func (h promptHandlers) waitForAnswer(ctx context.Context, in *session.Input) (m opencode.Message, err error) {
+	if err := h.waitUntilIdle(ctx, in.SessionID); err != nil {
+		return m, err
+	}
+	return store.Query(ctx, h.Store, func(rd store.Reader) (opencode.Message, error) { return readNewestAnswer(rd, in) })
+}
+
+// waitUntilIdle returns once the session is idle and the open streams have said so.
+func (h promptHandlers) waitUntilIdle(ctx context.Context, id session.ID) error {
 	long, end := h.long.Start(ctx, "")
 	defer end()
-	if err := h.Runs.Wait(long, in.SessionID); err != nil {
+	if err := h.Runs.Wait(long, id); err != nil {
 		if isShutdown(ctx, long, err) {
 			err = session.Errorf(session.CodeUnavailable,
 				"cairn is shutting down; the prompt is stored and continues when cairn starts again")
 		}
-		return m, err
+		return err
 	}
 	h.deliveries.Wait(long, h.Log.NewestMark())
-	return store.Query(
-		long,
-		h.Store,
-		func(rd store.Reader) (opencode.Message, error) { return readNewestAnswer(rd, in) },
-	)
+	return nil
 }
 
 // isShutdown reports whether a long request ended because the server shuts down, and not because the client left.

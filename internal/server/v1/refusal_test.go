@@ -26,7 +26,7 @@ func TestRefusalsAreOnTheStream(t *testing.T) {
 		{"message", `{}`, "Missing key at parts"},
 		{"command", `{"command":"nope","arguments":""}`, `\"nope\"`},
 		{"shell", `{"agent":"biuld","command":"ls"}`, "biuld"},
-		{"summarize", `{"providerID":"mock","modelID":"main"}`, "summarise"},
+		{"summarize", `{"providerID":"mock","modelID":"mian"}`, "mian"},
 		{"revert", `{"messageID":"msg_1"}`, "revert"},
 		{"fork", `{}`, "fork"},
 		{"share", ``, "sharing is disabled"},

@@ -162,8 +162,6 @@ func (d *deps) listUnimplementedSharing() []operation.Operation {
 			"session.revert", h.revertSession).WithStatuses(http.StatusConflict),
 		operation.New("prompt POST /session/{sessionID}/unrevert Undo the revert of a session",
 			"session.unrevert", h.unrevertSession).WithStatuses(http.StatusConflict),
-		operation.New("prompt POST /session/{sessionID}/summarize Summarise a session",
-			"session.summarize", h.summarizeSession),
 	}
 }
 
@@ -208,11 +206,6 @@ type (
 		ID          *string `json:"id,omitzero"` // nil: out of its workspace
 		SessionID   *string `json:"sessionID"`
 		CopyChanges bool    `json:"copyChanges,omitzero"`
-	}
-	summaryRequest struct {
-		ProviderID string `json:"providerID"`
-		ModelID    string `json:"modelID"`
-		Auto       bool   `json:"auto,omitzero"`
 	}
 )
 
@@ -292,11 +285,6 @@ func (h unimplementedHandlers) addMCP(ctx context.Context, in struct {
 	return out, err
 }
 
-// Validate implements operation.Validator.
-func (b *summaryRequest) Validate() error {
-	return requireMembers("providerID", b.ProviderID, "modelID", b.ModelID)
-}
-
 // Validate requires the members that OpenCode requires.
 func (b *upgradeTarget) Validate() error { return requireMembers("target", b.Target) }
 
@@ -353,16 +341,6 @@ func (h unimplementedHandlers) revertSession(
 	in sessionBody[opencode.RevertPoint],
 ) (opencode.Session, error) {
 	return h.refuseRequest(ctx, in.SessionID, "cairn cannot revert sessions yet")
-}
-
-// summarizeSession refuses incomplete requests like OpenCode, whose clients rely on the error.
-func (h unimplementedHandlers) summarizeSession(ctx context.Context, in struct {
-	sessionIn
-	Body summaryRequest `body:"required"`
-},
-) (bool, error) {
-	_, err := h.refuseRequest(ctx, in.SessionID, "cairn cannot summarise sessions yet")
-	return false, err
 }
 
 // refuseRequest refuses an operation on a session that exists.

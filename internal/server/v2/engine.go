@@ -27,12 +27,14 @@ type SessionCommands interface {
 	SetContextEntry(ctx context.Context, id session.ID, key string, value jsontext.Value) error
 }
 
-// InboxCommands changes the prompts that wait for their promotion.
+// InboxCommands changes the prompts that wait for their promotion, and admits and undoes compactions.
 type InboxCommands interface {
 	ListPending(ctx context.Context, id session.ID) ([]*session.Input, error)
 	ReorderPrompts(ctx context.Context, id session.ID, ms []session.MessageID) error
 	ChangePrompt(ctx context.Context, id session.ID, m session.MessageID, c command.PromptChange) error
 	WithdrawPrompt(ctx context.Context, id session.ID, m session.MessageID) error
+	AdmitCompaction(ctx context.Context, a command.CompactionAdmission) (*session.Input, error)
+	UndoCompaction(ctx context.Context, id session.ID) error
 }
 
 // AskService lists pending permission asks and questions, and replies to them.

@@ -14,7 +14,7 @@ func ListOperations() []operation.Operation { return (&deps{}).listOperations() 
 // listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for additional
 // operations, and the handler, whose types give the parameters, the body and the response.
 func (d *deps) listOperations() []operation.Operation {
-	rows := slices.Concat(d.listOpenCodeOperations(), d.listAdditionalOperations())
+	rows := slices.Concat(d.listOpenCodeOperations(), d.listCompactionOperations(), d.listAdditionalOperations())
 	for i, o := range rows {
 		if o.ID == "" {
 			rows[i].ID = newOperationID(o.Method, o.Path)
@@ -102,6 +102,17 @@ func (d *deps) listOpenCodeOperations() []operation.Operation {
 			"v2.session.question.reject", questions.rejectQuestions),
 		operation.New("read GET /api/question/request List the pending questions of a location",
 			"v2.question.request.list", questions.listAll),
+	}
+}
+
+// listCompactionOperations are about compactions. OpenCode cannot undo them.
+func (d *deps) listCompactionOperations() []operation.Operation {
+	sessions := sessionHandlers{d}
+	return []operation.Operation{
+		operation.New("prompt POST "+sessionPath+"/compact Request a summary that replaces the history of a session",
+			"v2.session.compact", sessions.compact).WithStatuses(http.StatusConflict),
+		operation.New("prompt POST "+sessionPath+"/uncompact Undo the newest compaction of a session",
+			"", sessions.undoCompaction).WithStatuses(http.StatusConflict),
 	}
 }
 

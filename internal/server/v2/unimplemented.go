@@ -13,7 +13,6 @@ func listUnimplemented() (out []operation.Operation) {
 			out = append(out, operation.NewUnimplemented(route, message))
 		}
 	}
-	add("cairn cannot compact sessions yet", "prompt POST "+sessionPath+"/compact")
 	add("cairn cannot revert sessions yet",
 		"prompt POST "+sessionPath+"/revert/stage", "prompt POST "+sessionPath+"/revert/clear",
 		"prompt POST "+sessionPath+"/revert/commit")
