@@ -220,11 +220,15 @@ func (w *world) context(_ context.Context, in location.ContextInput) (systemcont
 		}
 		c = append(c, systemcontext.Make(spec))
 	}
-	for _, n := range in.Session.Nested {
+	if nested := in.Session.Nested; len(nested) > 0 {
+		paths := make([]string, len(nested))
+		for i, n := range nested {
+			paths[i] = n.Path
+		}
 		c = append(c, systemcontext.Make(systemcontext.Spec[string]{
-			Key: "nested/" + strings.ToLower(n.Path), Value: n.Path,
-			Baseline: func(path string) string { return path + " applies" },
-			Update:   func(_, path string) string { return path + " applies now" },
+			Key: "core/nested", Value: strings.Join(paths, ", "),
+			Baseline: func(all string) string { return all + " applies" },
+			Update:   func(_, all string) string { return all + " applies now" },
 		}))
 	}
 	if a := in.Agent; a.Description != "" {
@@ -274,7 +278,7 @@ func (w *world) testTools() []tool.Tool {
 	return []tool.Tool{
 		make("echo", func(_ context.Context, _ tool.Call, in toolInput) (tool.Output, error) {
 			out, err := says(in.Text)
-			if in.Path != "" {
+			if strings.HasPrefix(in.Path, "src") {
 				out.Visited = []string{in.Path}
 			}
 			return out, err
