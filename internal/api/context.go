@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -156,4 +157,19 @@ func fullQuery(full bool) url.Values {
 		q.Set("full", "true")
 	}
 	return q
+}
+
+// ListEntries lists what clients have added to the system context of the session, sorted by key.
+func (x Contexts) ListEntries(ctx context.Context, id session.ID) ([]session.ContextEntry, error) {
+	out, err := get[Data[[]session.ContextEntry]](ctx, x.Client, path("session", string(id), "context-entry"), nil)
+	return out.Data, err
+}
+
+// SetEntry sets an entry of the system context of the session; no value removes it.
+func (x Contexts) SetEntry(ctx context.Context, id session.ID, e session.ContextEntry) error {
+	p := path("session", string(id), "context-entry", e.Key)
+	if len(e.Value) == 0 {
+		return x.Client.change(ctx, http.MethodDelete, p, nil)
+	}
+	return x.Client.change(ctx, http.MethodPut, p, ContextEntryRequest{Value: e.Value})
 }

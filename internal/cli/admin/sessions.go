@@ -19,10 +19,12 @@ type sessionCommands struct{ inv *cli.Invocation }
 
 func (g sessionCommands) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "session", Short: "List, show, rename, archive and delete sessions", Args: cobra.NoArgs,
+		Use: "session", Short: "List, show, rename, archive, compact and delete sessions", Args: cobra.NoArgs,
 		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this directory.",
 	}
-	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionRename(), g.sessionArchive(), g.sessionDelete())
+	compact, pins := compactCommands(g), pinCommands(g)
+	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionRename(), g.sessionArchive(), g.sessionDelete(),
+		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin())
 	return cli.GroupCommand(cmd)
 }
 
@@ -54,7 +56,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				}
 				switch {
 				case asJSON:
-					return g.inv.PrintJSON(list)
+					return g.inv.PrintJSON(addFills(ctx, c, list))
 				case format == "json":
 					return g.printOpenCodeSessionJSON(list)
 				case g.inv.IsOpenCode():
@@ -170,7 +172,10 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 					return err
 				}
 				atWork := active[s.ID].Type == api.TypeRunning
-				(&transcript{out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork}).print(
+				(&transcript{
+					out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork,
+					fill: readFill(ctx, c, s.ID),
+				}).print(
 					s,
 					ms,
 				)
@@ -182,6 +187,29 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 	cmd.Flags().BoolVar(&thinking, "thinking", false, "show the model's reasoning")
 	cmd.Flags().BoolVar(&full, "full", false, "show the results of tools")
 	return cmd
+}
+
+// listedSession is a session with the share of its model's window that its next request takes, in percent.
+type listedSession struct {
+	*session.Session
+	Fill float64 `json:"windowFill,omitzero"` // 0 is unknown
+}
+
+func addFills(ctx context.Context, c *api.Client, list []*session.Session) []listedSession {
+	out := make([]listedSession, len(list))
+	for i, s := range list {
+		out[i] = listedSession{s, readFill(ctx, c, s.ID)}
+	}
+	return out
+}
+
+// readFill returns what the session's next request takes of its model's window, in percent; 0 if that is unknown.
+func readFill(ctx context.Context, c *api.Client, id session.ID) float64 {
+	r, err := api.Contexts{Client: c}.NextRequest(ctx, id, false)
+	if err != nil {
+		return 0
+	}
+	return r.Window.Fill
 }
 
 // readMessages reads the whole history, oldest first.

@@ -14,9 +14,10 @@ import (
 type transcript struct {
 	out      *term.Stream
 	marks    term.Marks
-	thinking bool // with reasoning
-	full     bool // with the tools' output
-	working  bool // the session is working now
+	thinking bool    // with reasoning
+	full     bool    // with the tools' output
+	working  bool    // the session is working now
+	fill     float64 // of the model's window by the next request, in percent; 0 is unknown
 }
 
 func (t *transcript) print(s *session.Session, ms []session.Message) {
@@ -31,6 +32,9 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 	}
 	if n := s.Tokens.Sum(); n > 0 {
 		about = append(about, term.FormatCount(n)+" tokens", "cost "+term.FormatCost(s.Cost, s.Tokens))
+	}
+	if t.fill > 0 {
+		about = append(about, term.FormatPercent(t.fill)+" of the window")
 	}
 	if hit := term.FormatCacheHit(s.Tokens); hit != "" {
 		about = append(about, hit+" of the input from the cache")
@@ -81,7 +85,11 @@ func (t *transcript) printMessage(m session.Message) {
 	case *session.ModelSwitch:
 		t.printNote("model: " + term.FirstLine(m.Model.String(), 80))
 	case *session.Compaction:
-		t.printHeading(term.Yellow, "summary of the history", "")
+		about := ""
+		if m.Before > 0 {
+			about = fmt.Sprintf("%s -> %s tokens", term.FormatCount(m.Before), term.FormatCount(m.After))
+		}
+		t.printHeading(term.Yellow, "summary of the history", about)
 		t.printBlock(m.Summary)
 	}
 }

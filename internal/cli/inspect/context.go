@@ -78,7 +78,7 @@ func (g contextCommands) maskSecrets(ctx context.Context, t *api.ContextText) er
 func (g contextCommands) printRequest(s *session.Session, r api.ContextRequest) {
 	out := g.inv.Out
 	out.Printf("%s\n", out.Paint(term.Bold, cli.SessionTitle(s)))
-	for _, l := range describeRequest(r) {
+	for _, l := range cli.DescribeNextRequest(r) {
 		out.Printf("%s\n", l)
 	}
 	out.Printf("\n")
@@ -93,64 +93,6 @@ func (g contextCommands) printRequest(s *session.Session, r api.ContextRequest) 
 	if r.Request != nil {
 		g.printTexts(r.Request)
 	}
-}
-
-// describeRequest says what the request takes of the window, and how it begins, in lines of at most 80 columns.
-func describeRequest(r api.ContextRequest) []string {
-	size := term.FormatCount(r.Tokens) + " tokens"
-	if r.Window.Size > 0 {
-		size += fmt.Sprintf(" of %s (%s)", term.FormatCount(r.Window.Size), term.FormatPercent(r.Window.Fill))
-	}
-	lines := []string{
-		term.FirstLine(fmt.Sprintf("%s, %s, agent %s", r.SessionID, r.Model, r.Agent), 80),
-		fmt.Sprintf(
-			"next request: %s, %s bytes, %s",
-			size,
-			term.FormatCount(r.Bytes),
-			term.FormatPlural(r.Messages, "message"),
-		),
-	}
-	switch {
-	case r.Window.Size == 0:
-		lines = append(lines, "window: unknown for this model")
-	case r.Compacts:
-		lines = append(lines, "the history is summarised before it: the request leaves no room for an answer")
-	case r.Window.Compact > 0:
-		lines = append(lines, fmt.Sprintf("compaction begins at %s tokens; room for the answer: %s",
-			term.FormatCount(r.Window.Compact), term.FormatCount(r.Window.Room)))
-	default:
-		lines = append(lines, "no compaction begins by itself (compaction.auto is false)")
-	}
-	if r.Prompts > 0 {
-		lines = append(lines, "with "+term.FormatPlural(r.Prompts, "pending prompt"))
-	}
-	return append(lines, describePrefix(r)...)
-}
-
-// describePrefix says how the request begins compared with the last one.
-func describePrefix(r api.ContextRequest) []string {
-	if r.Last == nil && r.Prefix.Changed == "" {
-		return []string{"cache: no request before it, prefix " + r.Prefix.Hash}
-	}
-	shared := int64(0)
-	for _, s := range r.Sources {
-		shared += s.Cached
-	}
-	lines := []string{fmt.Sprintf("cache: begins like the last request for %s tokens, prefix %s",
-		term.FormatCount(shared), r.Prefix.Hash)}
-	if r.Last != nil && r.Last.Tokens.Sum() > 0 {
-		lines = append(lines, fmt.Sprintf("last request: %s tokens, %s of them from the provider's cache",
-			term.FormatCount(r.Last.Tokens.Input+r.Last.Tokens.Cache.Read+r.Last.Tokens.Cache.Write),
-			term.FormatCount(r.Last.Tokens.Cache.Read)))
-	}
-	if r.Prefix.Changed != "" {
-		why := "without a known cause"
-		if r.Prefix.Cause != "" {
-			why = "because of: " + string(r.Prefix.Cause)
-		}
-		lines = append(lines, term.FirstLine("changed since then: "+r.Prefix.Changed+", "+why, 80))
-	}
-	return lines
 }
 
 // printSources prints the sources, the largest first.

@@ -389,7 +389,7 @@ func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 			t.view.ShowPrompt(d.Prompt.Text)
 		}
 		t.expectIdle(ctx)
-	case *session.StepStarted:
+	case *session.StepStarted, *session.CompactionStarted:
 		t.prompting = false
 		t.expectIdle(ctx)
 	case *session.TextEnded, *session.ToolCalled, *session.ToolSuccess, *session.ToolFailed:

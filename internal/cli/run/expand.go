@@ -50,7 +50,7 @@ func (g runCommand) embedFile(f session.File) session.File {
 	if err != nil || u.Scheme != "file" {
 		return f
 	}
-	with, err := g.readAttachment(filepath.FromSlash(u.Path))
+	with, err := g.inv.ReadAttachment(filepath.FromSlash(u.Path))
 	if err != nil {
 		return f
 	}

@@ -156,10 +156,10 @@ func (g runCommand) readRunPrompt(f *runFlags, args []string) (p session.Prompt,
 	if p.Text, err = read(args); err != nil {
 		return p, err
 	}
-	if p.Files, err = g.readAttachments(f.files); err != nil {
+	if p.Files, err = g.inv.ReadAttachments(f.files); err != nil {
 		return p, err
 	}
-	if p.Format, err = g.readAnswerSchema(f.schema); err != nil {
+	if p.Format, err = g.inv.ReadAnswerSchema(f.schema); err != nil {
 		return p, err
 	}
 	if strings.TrimSpace(p.Text) == "" && f.command == "" && len(p.Files) == 0 {

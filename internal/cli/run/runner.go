@@ -42,7 +42,8 @@ type runner struct {
 	noted       map[string]bool     // notes that are said once
 	settledAsks map[session.AskID]bool
 
-	notedUnfinished bool // noteUnfinished was successful
+	fill            float64 // of the model's window in percent, after the work; 0 is unknown
+	notedUnfinished bool    // noteUnfinished was successful
 }
 
 // errTimeout is the cause with which --timeout ends waiting.
@@ -62,6 +63,7 @@ func (r *runner) run(ctx context.Context) error {
 		}
 		switch {
 		case err == nil || !cli.IsConnectionLost(err) || !reached:
+			r.readFill(ctx)
 			return r.describeLoss(err)
 		case time.Since(since) > cli.ReconnectTimeout:
 			return fmt.Errorf("the connection to cairn was lost and could not be restored: %w", err)
@@ -70,6 +72,16 @@ func (r *runner) run(ctx context.Context) error {
 		if err := r.waitToRetry(ctx, wait); err != nil {
 			return err
 		}
+	}
+}
+
+// readFill reads what the session's next request takes of the model's window. Without an answer it stays unknown.
+func (r *runner) readFill(ctx context.Context) {
+	if r.conn == nil || r.progress == nil || r.plan.openCode {
+		return
+	}
+	if next, err := (api.Contexts{Client: r.conn.API}).NextRequest(ctx, r.plan.id, false); err == nil {
+		r.fill = next.Window.Fill
 	}
 }
 
@@ -417,7 +429,7 @@ func (r *runner) noteOnce(text string) {
 // result says how the run came out.
 func (r *runner) result(err error) view.Result {
 	out := view.Result{
-		SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []view.Denial{}, Sandbox: r.sandbox,
+		SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []view.Denial{}, Sandbox: r.sandbox, Fill: r.fill,
 	}
 	out.Continue = r.continueCommand(out.SessionID)
 	var why string

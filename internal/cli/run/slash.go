@@ -17,13 +17,18 @@ const slashHelp = `/new               begin another session
 /sessions [N]      list the sessions of this directory, or continue one
 /agents [NAME]     list the agents, or choose the one for the next prompts
 /models [MODEL]    list the models, or choose the one for the next prompts
+/compact [TEXT]    summarise the history that the model sees; TEXT says what to keep
+/context           show what the next request takes of the model's window
 /abort             interrupt the work, also that of other clients
 /quit              leave, like Ctrl-D
 /NAME ARGUMENTS    run a command of this directory; cairn command list shows them
 Any other line is a prompt. While the session works, prompts are queued.`
 
 // conversationCommands are the commands that runCommand handles itself.
-var conversationCommands = []string{"help", "?", "quit", "exit", "q", "abort", "new", "sessions", "agents", "models"}
+var conversationCommands = []string{
+	"help", "?", "quit", "exit", "q", "abort", "new", "sessions", "agents", "models",
+	"compact", "context",
+}
 
 // slashCommand is a typed line that begins with a slash.
 type slashCommand struct{ name, arguments string }
@@ -49,6 +54,10 @@ func (t *conversation) runCommand(ctx context.Context, c slashCommand) {
 		t.chooseAgent(ctx, c.arguments)
 	case "models":
 		t.chooseModel(ctx, c.arguments)
+	case "compact":
+		t.compactHistory(ctx, c.arguments)
+	case "context":
+		t.showContext(ctx)
 	default:
 		t.expandCommand(ctx, c)
 	}

@@ -157,6 +157,9 @@ func (v *JSONLines) writePart(kind string, e session.Event, p jsonPart) {
 }
 
 func (v *JSONLines) ShowEvent(e session.Event) {
+	if text := term.DescribeCompactionEvent(e.Data); text != "" {
+		v.ShowNote(text)
+	}
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		v.provider, v.pending = d.Model.ProviderID, nil

@@ -144,8 +144,10 @@ func (v *Text) ShowEvent(e session.Event) {
 		if d.By == "cascade" {
 			v.ShowNote("another request of this session was settled by the same answer: " + string(d.Reply))
 		}
-	case *session.CompactionStarted:
-		v.ShowNote("the session is long; compacting its history")
+	default:
+		if text := term.DescribeCompactionEvent(d); text != "" {
+			v.ShowNote(text)
+		}
 	}
 }
 
@@ -292,6 +294,9 @@ func (v *Text) ShowResult(r Result) {
 			cost = "cost " + cost
 		}
 		parts = append(parts, cost)
+	}
+	if r.Fill > 0 {
+		parts = append(parts, term.FormatPercent(r.Fill)+" of the window")
 	}
 	if r.Sandbox != "" {
 		parts = append(parts, "sandbox "+string(r.Sandbox))

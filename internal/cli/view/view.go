@@ -34,8 +34,9 @@ type Result struct {
 	Finish   string              `json:"finish,omitzero"` // why the last answer ended: "stop", "length", …
 	ExitCode cli.ExitCode        `json:"exit_code"`
 	Error    *ResultError        `json:"error,omitzero"`
-	Time     int64               `json:"timestamp"` // milliseconds
-	Continue string              `json:"-"`         // the command that continues the session; "" if it is damaged
+	Time     int64               `json:"timestamp"`            // milliseconds
+	Fill     float64             `json:"window_fill,omitzero"` // of the model's window by the next request, in percent
+	Continue string              `json:"-"`                    // the command that continues the session; "" if it is damaged
 }
 
 // ResultError says why a run failed.

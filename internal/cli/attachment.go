@@ -1,4 +1,4 @@
-package run
+package cli
 
 import (
 	"encoding/base64"
@@ -13,17 +13,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // maxAttachment bounds one attached file. Base64 and the prompt's other parts must fit into the engine's 16 MiB.
 const maxAttachment = 10 << 20
 
-func (g runCommand) readAttachments(names []string) ([]session.File, error) {
+// ReadAttachments reads the files of --file.
+func (a *Invocation) ReadAttachments(names []string) ([]session.File, error) {
 	var files []session.File
 	for _, name := range names {
-		f, err := g.readAttachment(name)
+		f, err := a.ReadAttachment(name)
 		if err != nil {
 			return nil, err
 		}
@@ -32,24 +32,24 @@ func (g runCommand) readAttachments(names []string) ([]session.File, error) {
 	return files, nil
 }
 
-// readAttachment carries the content of text, images and PDFs. A directory is only named: the model looks at it with
+// ReadAttachment carries the content of text, images and PDFs. A directory is only named: the model looks at it with
 // tools.
-func (g runCommand) readAttachment(name string) (session.File, error) {
-	path, err := g.inv.ResolvePath(name)
+func (a *Invocation) ReadAttachment(name string) (session.File, error) {
+	path, err := a.ResolvePath(name)
 	if err != nil {
 		return session.File{}, err
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return session.File{}, cli.UsageErrorf("--file: %s not found", path)
+		return session.File{}, UsageErrorf("--file: %s not found", path)
 	case err != nil:
-		return session.File{}, cli.UsageErrorf("--file: %v", err)
+		return session.File{}, UsageErrorf("--file: %v", err)
 	case info.IsDir():
 		u := url.URL{Scheme: "file", Path: filepath.ToSlash(path) + "/"}
 		return session.File{URI: u.String(), Mime: "application/x-directory", Name: filepath.Base(path)}, nil
 	case !info.Mode().IsRegular():
-		return session.File{}, cli.UsageErrorf("--file: %s is not a regular file", path)
+		return session.File{}, UsageErrorf("--file: %s is not a regular file", path)
 	}
 	data, err := readAtMost(path, maxAttachment)
 	if err != nil {
@@ -57,7 +57,7 @@ func (g runCommand) readAttachment(name string) (session.File, error) {
 	}
 	mime := mimeOf(data)
 	if mime == "" {
-		return session.File{}, cli.UsageErrorf(
+		return session.File{}, UsageErrorf(
 			"--file: %s is binary and neither an image nor a PDF; name it in the prompt instead",
 			path,
 		)
@@ -71,7 +71,7 @@ func (g runCommand) readAttachment(name string) (session.File, error) {
 func readAtMost(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, cli.UsageErrorf("--file: %v", err)
+		return nil, UsageErrorf("--file: %v", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
@@ -79,7 +79,7 @@ func readAtMost(path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, cli.UsageErrorf(
+		return nil, UsageErrorf(
 			"--file: %s is larger than %d MiB, the limit; name it in the prompt instead, so that the model reads what it needs",
 			path,
 			limit>>20,

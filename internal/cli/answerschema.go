@@ -1,11 +1,10 @@
-package run
+package cli
 
 import (
 	"errors"
 	"io/fs"
 	"os"
 
-	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -16,31 +15,31 @@ const maxSchema = 256 << 10
 // answerRetries is how often the model may try again for the form of its answer.
 const answerRetries = 2
 
-// readAnswerSchema reads the schema that the answer must fit; nil for none.
-func (g runCommand) readAnswerSchema(name string) (*session.Format, error) {
+// ReadAnswerSchema reads the schema that the answer must fit; nil for none.
+func (a *Invocation) ReadAnswerSchema(name string) (*session.Format, error) {
 	if name == "" {
 		return nil, nil
 	}
-	path, err := g.inv.ResolvePath(name)
+	path, err := a.ResolvePath(name)
 	if err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, cli.UsageErrorf("--format-schema: %s not found", path)
+		return nil, UsageErrorf("--format-schema: %s not found", path)
 	case err != nil:
-		return nil, cli.UsageErrorf("--format-schema: %v", err)
+		return nil, UsageErrorf("--format-schema: %v", err)
 	case !info.Mode().IsRegular() || info.Size() > maxSchema:
-		return nil, cli.UsageErrorf("--format-schema: %s is not a regular file of at most %d KiB", path, maxSchema>>10)
+		return nil, UsageErrorf("--format-schema: %s is not a regular file of at most %d KiB", path, maxSchema>>10)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, cli.UsageErrorf("--format-schema: %v", err)
+		return nil, UsageErrorf("--format-schema: %v", err)
 	}
 	schema := jsontext.Value(data)
 	if schema.Compact() != nil || schema.Kind() != '{' {
-		return nil, cli.UsageErrorf("--format-schema: %s is not a JSON object", path)
+		return nil, UsageErrorf("--format-schema: %s is not a JSON object", path)
 	}
 	return &session.Format{Schema: schema, Retries: answerRetries}, nil
 }

@@ -1,0 +1,261 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/spf13/cobra"
+)
+
+// CompactionResult is what `session compact --json` prints.
+type CompactionResult struct {
+	OK        bool              `json:"ok"` // false if there is nothing to summarise
+	SessionID session.ID        `json:"sessionID"`
+	MessageID session.MessageID `json:"messageID,omitzero"` // of the summary
+	Before    int64             `json:"before,omitzero"`    // tokens of the next request, estimated
+	After     int64             `json:"after,omitzero"`
+	Model     string            `json:"model,omitzero"` // that wrote the summary
+	Cost      session.USD       `json:"cost"`
+	Tokens    session.Tokens    `json:"tokens"`
+}
+
+// compactCommands are `cairn session compact` and `uncompact`.
+type compactCommands struct{ inv *cli.Invocation }
+
+func (g compactCommands) sessionCompact() *cobra.Command {
+	var asJSON, preview, full bool
+	var instructions, model string
+	cmd := &cobra.Command{
+		Use: "compact [SESSION]", Short: "Replace what the model sees of the history by a summary",
+		Long: "Replace what the model sees of a session's history by a summary that a model writes. The newest\n" +
+			"messages stay as they are, and the log keeps everything: cairn session uncompact undoes it. Of a\n" +
+			"session at work, the history is summarised before its next request. --preview asks no model: it\n" +
+			"shows what would be summarised, what stays, and the facts that cairn adds to the summary.",
+		Args: cobra.MaximumNArgs(1),
+		Example: "  cairn session compact\n  cairn session compact last --instructions \"Keep the measurements\"\n" +
+			"  cairn session compact last --preview --full",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			r := api.CompactRequest{Instructions: instructions}
+			if model != "" {
+				ref, err := cli.ParseModel(model)
+				if err != nil {
+					return err
+				}
+				r.Model = ref
+			}
+			if full && !preview {
+				return cli.UsageErrorf("--full goes with --preview")
+			}
+			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
+				func(ctx context.Context, c *api.Client, s *session.Session) error {
+					if preview {
+						return g.previewCompaction(ctx, c, s, compactOptions{r, full, asJSON})
+					}
+					return g.compact(ctx, c, s, compactOptions{r, full, asJSON})
+				})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().StringVar(&instructions, "instructions", "", "tell the writer of the summary what to keep: `TEXT`")
+	cmd.Flags().StringVarP(&model, "model", "m", "", "let `PROVIDER/MODEL` write the summary")
+	cmd.Flags().BoolVar(&preview, "preview", false, "show what would be summarised; no model is asked")
+	cmd.Flags().BoolVar(&full, "full", false, "with --preview, show the question to the writer, too")
+	return cmd
+}
+
+// compactOptions are the flags of session compact.
+type compactOptions struct {
+	request api.CompactRequest
+	full    bool
+	asJSON  bool
+}
+
+func (g compactCommands) previewCompaction(
+	ctx context.Context, c *api.Client, s *session.Session, o compactOptions,
+) error {
+	request := session.CompactionRequest{Instructions: o.request.Instructions, Model: o.request.Model}
+	p, err := api.Contexts{Client: c}.PreviewCompaction(ctx, s.ID, request, o.full)
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return g.inv.PrintJSON(p)
+	}
+	out := g.inv.Out
+	out.Printf("next request:      %s tokens\n", term.FormatCount(p.Before))
+	out.Printf("summarised:        %s\n", formatShare(p.Summarised))
+	out.Printf("kept as it is:     %s\n", formatShare(p.Kept))
+	writer := term.FirstLine(p.Writer.String(), 60)
+	out.Printf("summary:           %s of %s\n", term.FormatPlural(p.Requests, "request"), writer)
+	if p.Record != "" {
+		out.Printf("\n%s\n", out.Paint(term.Cyan, "--- facts that cairn adds to the summary"))
+		out.WriteText(p.Record + "\n")
+	}
+	for _, text := range []struct{ name, text string }{{"system", p.System}, {"question", p.Question}} {
+		if text.text != "" {
+			out.Printf("\n%s\n", out.Paint(term.Cyan, "--- "+text.name))
+			out.WriteText(strings.TrimRight(text.text, "\n") + "\n")
+		}
+	}
+	return nil
+}
+
+func formatShare(s api.ContextShare) string {
+	return fmt.Sprintf("%s, %s tokens", term.FormatPlural(s.Messages, "message"), term.FormatCount(s.Tokens))
+}
+
+// compact requests the compaction and shows it until it has ended. A signal withdraws the request, or interrupts the
+// summary.
+func (g compactCommands) compact(ctx context.Context, c *api.Client, s *session.Session, o compactOptions) error {
+	newest, err := c.Messages(ctx, s.ID, api.MessageQuery{Limit: 1})
+	if err != nil {
+		return err
+	}
+	after := int64(-1)
+	for _, m := range newest.Data {
+		after = m.Meta().Seq
+	}
+	item, err := c.Compact(ctx, s.ID, o.request)
+	if err != nil {
+		return err
+	}
+	w := &compactionWatch{inv: g.inv, id: item.ID, quiet: o.asJSON}
+	for {
+		err := w.follow(ctx, c, s.ID, after)
+		switch {
+		case ctx.Err() != nil:
+			return errors.Join(context.Cause(ctx), w.cancel(context.WithoutCancel(ctx), c, s.ID))
+		case err == nil:
+			return g.reportCompaction(s, w, o.asJSON)
+		case !cli.IsConnectionLost(err) && !errors.Is(err, api.ErrEnded):
+			return err
+		}
+		after = max(after, w.seen)
+	}
+}
+
+// compactionWatch follows one requested compaction.
+type compactionWatch struct {
+	inv   *cli.Invocation
+	id    session.MessageID // of the request
+	quiet bool
+	seen  int64 // seq of the newest event
+
+	started   bool
+	ended     *session.CompactionEnded
+	failed    *session.CompactionFailed
+	withdrawn bool
+}
+
+// follow shows events until the compaction has ended.
+func (w *compactionWatch) follow(ctx context.Context, c *api.Client, id session.ID, after int64) error {
+	for u, err := range c.Tail(ctx, id, after) {
+		if err != nil {
+			return err
+		}
+		if u.Event == nil {
+			continue
+		}
+		w.seen = u.Event.Seq
+		if w.observe(*u.Event) {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// observe takes an event and reports whether the compaction has ended.
+func (w *compactionWatch) observe(e session.Event) (done bool) {
+	switch d := e.Data.(type) {
+	case *session.CompactionStarted:
+		if d.RequestID == w.id && !w.started {
+			w.started = true
+			if !w.quiet {
+				w.inv.Err.Printf("summarising the history with %s\n", writerName(d.SummaryAs))
+			}
+		}
+	case *session.CompactionEnded:
+		if d.RequestID == w.id {
+			w.ended = d
+		}
+	case *session.CompactionFailed:
+		if d.RequestID == w.id {
+			w.failed = d
+		}
+	case *session.InputWithdrawn:
+		w.withdrawn = w.withdrawn || d.MessageID == w.id
+	}
+	return w.ended != nil || w.failed != nil || w.withdrawn
+}
+
+func writerName(as session.SummaryAs) string {
+	if as.Writer == nil {
+		return "the model"
+	}
+	return term.FirstLine(as.Writer.String(), 80)
+}
+
+// cancel withdraws the request or, once it is carried out, interrupts the summary.
+func (w *compactionWatch) cancel(ctx context.Context, c *api.Client, id session.ID) error {
+	const limit = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := c.Inbox().Withdraw(ctx, id, w.id)
+	if err == nil || !w.started {
+		return nil
+	}
+	return c.Interrupt(ctx, id)
+}
+
+// reportCompaction prints how the compaction came out.
+func (g compactCommands) reportCompaction(s *session.Session, w *compactionWatch, asJSON bool) error {
+	if w.failed != nil {
+		err := errors.New(term.DescribeCompactionFailure(w.failed))
+		return cli.NewExitError(cli.CodeOfReason(w.failed.Error.Reason), err, "the session is as it was before")
+	}
+	r := CompactionResult{SessionID: s.ID}
+	text := "there is nothing to summarise"
+	if e := w.ended; e != nil {
+		r.OK, r.MessageID, r.Before, r.After = true, e.MessageID, e.Before, e.After
+		if e.Request != nil {
+			r.Model, r.Cost, r.Tokens = e.Request.Model.String(), e.Request.Cost, e.Request.Tokens
+		}
+		text = term.DescribeCompaction(e)
+	}
+	if asJSON {
+		g.inv.PrintJSONLine(r)
+		return nil
+	}
+	g.inv.Err.Printf("%s\n", text)
+	return nil
+}
+
+func (g compactCommands) sessionUncompact() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "uncompact [SESSION]", Short: "Undo the newest summary of a session's history",
+		Args: cobra.MaximumNArgs(1),
+		Long: "Undo the newest compaction of a session: the model reads again what the summary replaced, with the\n" +
+			"system context of that time. If that does not fit the model's window, the next turn summarises it again.",
+		Example: "  cairn session uncompact last",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
+				func(ctx context.Context, c *api.Client, s *session.Session) error {
+					if err := c.Uncompact(ctx, s.ID); err != nil {
+						return err
+					}
+					g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, term.CompactionUndone)
+					return nil
+				})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}

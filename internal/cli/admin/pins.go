@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+)
+
+// pinCommands are `cairn session pin`, `pins` and `unpin`.
+type pinCommands struct{ inv *cli.Invocation }
+
+// pinPrefix is the beginning of the keys of pinned texts among the entries of the system context.
+const pinPrefix = "pin."
+
+// Pin is a pinned text of a session. Number is that of session unpin.
+type Pin struct {
+	Number int    `json:"number"`
+	Text   string `json:"text"`
+}
+
+// listPins returns the pinned texts in their order.
+func listPins(ctx context.Context, c *api.Client, id session.ID) ([]Pin, error) {
+	entries, err := api.Contexts{Client: c}.ListEntries(ctx, id)
+	pins := []Pin{}
+	for _, e := range entries {
+		digits, ok := strings.CutPrefix(e.Key, pinPrefix)
+		n, nerr := strconv.Atoi(digits)
+		if !ok || nerr != nil {
+			continue
+		}
+		p := Pin{Number: n, Text: string(e.Value)}
+		_ = json.Unmarshal(e.Value, &p.Text) // a value of another client stays as it is
+		pins = append(pins, p)
+	}
+	return pins, err
+}
+
+func pinKey(n int) string { return fmt.Sprintf("%s%03d", pinPrefix, n) }
+
+// sessionArgument splits off the session that the first of several arguments names; without one it is the newest.
+func sessionArgument(args []string) (name string, rest []string) {
+	if len(args) > 1 && (args[0] == "last" || strings.HasPrefix(args[0], string(session.PrefixSession))) {
+		return args[0], args[1:]
+	}
+	return "last", args
+}
+
+func (g pinCommands) sessionPin() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "pin [SESSION] TEXT… | -", Short: "Pin a text: the model keeps it however long the session gets",
+		Long: "Pin a text to a session: it becomes part of the system context with the next turn, is never\n" +
+			"summarised, and stays until cairn session unpin removes it.",
+		Args:    cobra.MinimumNArgs(1),
+		Example: "  cairn session pin \"The API must stay compatible\"\n  cairn session pin last - < constraints.md",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			name, words := sessionArgument(args)
+			text, err := g.inv.ReadPrompt(words)
+			if err != nil {
+				return err
+			}
+			if strings.TrimSpace(text) == "" {
+				return cli.UsageErrorf("the text is empty")
+			}
+			return g.inv.WithSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
+				pins, err := listPins(ctx, c, s.ID)
+				if err != nil {
+					return err
+				}
+				next := 1
+				for _, p := range pins {
+					next = max(next, p.Number+1)
+				}
+				value, err := json.Marshal(text, jsontext.AllowInvalidUTF8(true))
+				if err != nil {
+					return err
+				}
+				if err := (api.Contexts{Client: c}).SetEntry(ctx, s.ID, session.ContextEntry{
+					Key: pinKey(next), Value: value,
+				}); err != nil {
+					return err
+				}
+				change := cli.Change{SessionID: s.ID, Key: strconv.Itoa(next)}
+				text := fmt.Sprintf("pinned as %d; the model gets it with the next turn", next)
+				g.inv.ReportChange(asJSON, change, text)
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g pinCommands) sessionPins() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "pins [SESSION]", Short: "List the pinned texts of a session", Args: cobra.MaximumNArgs(1),
+		Example: "  cairn session pins last",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
+				func(ctx context.Context, c *api.Client, s *session.Session) error {
+					pins, err := listPins(ctx, c, s.ID)
+					switch {
+					case err != nil:
+						return err
+					case asJSON:
+						return g.inv.PrintJSON(pins)
+					case len(pins) == 0:
+						g.inv.Err.Printf("No texts are pinned to %s.\n", s.ID)
+						return nil
+					}
+					t := g.inv.NewTable("#", "TEXT")
+					for _, p := range pins {
+						t.AddRow(strconv.Itoa(p.Number), term.FirstLine(p.Text, 75))
+					}
+					t.Print()
+					return nil
+				})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g pinCommands) sessionUnpin() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "unpin [SESSION] NUMBER", Short: "Remove a pinned text", Args: cobra.RangeArgs(1, 2),
+		Example: "  cairn session unpin 1",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			name, rest := sessionArgument(args)
+			n, err := strconv.Atoi(rest[0])
+			if err != nil || len(rest) != 1 {
+				return cli.UsageErrorf("NUMBER must be one of cairn session pins, got %q", term.FirstLine(rest[0], 40))
+			}
+			return g.inv.WithSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
+				pins, err := listPins(ctx, c, s.ID)
+				if err != nil {
+					return err
+				}
+				for _, p := range pins {
+					if p.Number != n {
+						continue
+					}
+					err := api.Contexts{Client: c}.SetEntry(ctx, s.ID, session.ContextEntry{Key: pinKey(n)})
+					if err == nil {
+						g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID, Key: rest[0]}, "unpinned "+rest[0])
+					}
+					return err
+				}
+				return session.NotFound("pinned text", rest[0])
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
