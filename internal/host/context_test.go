@@ -48,8 +48,19 @@ func TestNextRequest(t *testing.T) {
 			before: func() { write(t, filepath.Join(home, "project", "AGENTS.md"), "Use blanks.\n") },
 			want:   []string{"Use tabs.", "Use blanks."}, state: "changed",
 		},
+		{
+			name: "compaction", prompt: "third", want: []string{"Use blanks.", "<summary>\nHello.", "1. first", "third"},
+			before: func() {
+				if _, err := c.API.Compact(t.Context(), id, api.CompactRequest{}); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.API.Wait(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
 	}
-	for n, step := range steps {
+	for _, step := range steps {
 		if step.before != nil {
 			step.before()
 		}
@@ -58,12 +69,12 @@ func TestNextRequest(t *testing.T) {
 		if _, err := c.API.Prompt(t.Context(), id, request); err != nil {
 			t.Fatal(err)
 		}
-		events := countEvents(t, c, id)
+		events, asked := countEvents(t, c, id), v.asked.Load()
 		r, err := contexts.NextRequest(t.Context(), id, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v.asked.Load() != int64(n) || countEvents(t, c, id) != events {
+		if v.asked.Load() != asked || countEvents(t, c, id) != events {
 			t.Errorf("%s: the model was asked, or something was stored", step.name)
 		}
 		checkReport(t, r)

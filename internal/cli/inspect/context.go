@@ -171,6 +171,7 @@ func (g contextCommands) explainCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				g.addNested(ctx, c, &v)
 				if asJSON {
 					return g.inv.PrintJSON(v)
 				}
@@ -183,12 +184,28 @@ func (g contextCommands) explainCommand() *cobra.Command {
 	return cmd
 }
 
+// addNested changes the verdict about a file below the directory if the newest session here has discovered it.
+func (g contextCommands) addNested(ctx context.Context, c *api.Client, v *api.InstructionVerdict) {
+	if v.Included {
+		return
+	}
+	s, err := cli.NewestSession(ctx, c, g.inv.Dir, "")
+	if err != nil || !s.HasNested(v.Path) {
+		return
+	}
+	v.Included, v.Reason = true, ""
+	v.Rule = "nested: the agent of session " + string(s.ID) + " has worked beside it"
+}
+
 func (g contextCommands) printVerdict(v api.InstructionVerdict) {
 	out := g.inv.Out
 	path := term.FirstLine(v.Path, 400)
 	if v.Included {
-		out.Printf("%s %s is in the context, with %s bytes\n", out.Paint(term.Green, g.inv.Marks.Good), path,
-			term.FormatCount(v.Bytes))
+		size := ""
+		if v.Bytes > 0 {
+			size = ", with " + term.FormatCount(v.Bytes) + " bytes"
+		}
+		out.Printf("%s %s is in the context%s\n", out.Paint(term.Green, g.inv.Marks.Good), path, size)
 	} else {
 		out.Printf("%s %s is not in the context\n", out.Paint(term.Red, g.inv.Marks.Bad), path)
 	}

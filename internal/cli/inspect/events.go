@@ -207,6 +207,6 @@ func summarizeEvent(d session.EventData) string {
 	case *session.JobEnded:
 		return string(d.Status) + " " + string(d.JobID)
 	default:
-		return ""
+		return term.DescribeCompactionEvent(d)
 	}
 }
