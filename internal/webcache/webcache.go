@@ -89,7 +89,7 @@ func (c *Pages) Read(ctx context.Context, address string) ([]byte, error) {
 	if p.running == nil && (!known || age > freshTime) && time.Since(p.triedAt) > pause {
 		c.startFetch(ctx, p, address)
 	}
-	running, body := p.running, p.entry.Body
+	running := p.running
 	p.mu.Unlock()
 	if running != nil && (!known || age > staleTime) {
 		select {
@@ -99,9 +99,9 @@ func (c *Pages) Read(ctx context.Context, address string) ([]byte, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch body = p.entry.Body; {
+	switch {
 	case p.entry.FetchedAt != 0:
-		return body, nil
+		return p.entry.Body, nil
 	case ctx.Err() != nil:
 		return nil, errors.New("no answer yet; it is still being fetched")
 	default:

@@ -156,10 +156,8 @@ func TestImportedCompactions(t *testing.T) {
 				t.Fatalf("%s: %v", path, a)
 			}
 		}
-		var want, got []string
-		for _, m := range filterCompacted(shown) {
-			want = append(want, m)
-		}
+		var got []string
+		want := filterCompacted(shown)
 		for _, m := range seen.Data {
 			if m.Type == "compaction" { // shown as two messages
 				compacted++
