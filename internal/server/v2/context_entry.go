@@ -11,15 +11,15 @@ import (
 
 // entryOperations set what clients add to the system context of a session, below cairn's path and OpenCode 2.0's.
 func (h sessionHandlers) entryOperations() (out []operation.Operation) {
-	for path, name := range map[string]string{
-		sessionPath + "/context-entry":                               "context entry",
-		"/api/experimental/session/{sessionID}/instructions/entries": "instruction entry",
+	for _, at := range []struct{ path, name string }{
+		{sessionPath + "/context-entry", "context entry"},
+		{"/api/experimental/session/{sessionID}/instructions/entries", "instruction entry"},
 	} {
 		out = append(
 			out,
-			operation.New("read GET "+path+" List each "+name+" of a session", "", h.listEntries),
-			operation.New("prompt PUT "+path+"/{key} Set one "+name+" of a session", "", h.putEntry),
-			operation.New("prompt DELETE "+path+"/{key} Remove one "+name+" of a session", "", h.deleteEntry),
+			operation.New("read GET "+at.path+" List each "+at.name+" of a session", "", h.listEntries),
+			operation.New("prompt PUT "+at.path+"/{key} Set one "+at.name+" of a session", "", h.putEntry),
+			operation.New("prompt DELETE "+at.path+"/{key} Remove one "+at.name+" of a session", "", h.deleteEntry),
 		)
 	}
 	return out
