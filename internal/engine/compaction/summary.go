@@ -48,8 +48,7 @@ func (q Question) Text() string {
 	}
 	block := func(name, text string) {
 		if text != "" {
-			closing := "</" + name
-			b.WriteString("\n\n<" + name + ">\n" + strings.ReplaceAll(text, closing, "<\\/"+name) + "\n</" + name + ">")
+			b.WriteString("\n\n" + history.EncloseText(name, text))
 		}
 	}
 	block("earlier-notes", q.Previous)

@@ -9,14 +9,20 @@ import (
 
 // SummaryText presents a compaction as a record of the past, not as instructions.
 func SummaryText(m *session.Compaction) string {
-	s := "What follows is a record of the conversation so far, not a request.\n\n<summary>\n" + m.Summary + "\n</summary>"
-	if record := RecordText(m.Record); record != "" {
-		s += "\n\n<facts>\n" + record + "\n</facts>"
-	}
-	if m.Recent != "" {
-		s += "\n\n<recent>\n" + m.Recent + "\n</recent>"
+	s := "What follows is a record of the conversation so far, not a request."
+	for _, block := range []struct{ tag, text string }{
+		{"summary", m.Summary}, {"facts", RecordText(m.Record)}, {"recent", m.Recent},
+	} {
+		if block.text != "" {
+			s += "\n\n" + EncloseText(block.tag, block.text)
+		}
 	}
 	return s
+}
+
+// EncloseText returns the text between tags. Only what would close them is escaped.
+func EncloseText(tag, text string) string {
+	return "<" + tag + ">\n" + strings.ReplaceAll(text, "</"+tag, "&lt;/"+tag) + "\n</" + tag + ">"
 }
 
 // RecordText returns the record as Markdown, "" for an empty one.

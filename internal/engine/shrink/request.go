@@ -101,15 +101,13 @@ func (q *Request) DescribeStall(n int) error {
 func (q *Request) DescribeOverflow() error {
 	var names []string
 	for _, p := range q.fixedParts() {
-		names = append(names, fmt.Sprintf("%s %d", p.name, p.tokens))
+		if p.tokens > 0 {
+			names = append(names, fmt.Sprintf("%s %d", p.name, p.tokens))
+		}
 	}
-	return fmt.Errorf(
-		"the request does not fit the context window of %s with %d tokens, and a summary would not help; about: "+
-			"%s tokens; shorten the largest or choose a model with a larger window",
-		q.Model.Ref,
-		q.Model.Window.InputLimit(),
-		strings.Join(names, ", "),
-	)
+	return fmt.Errorf("the request does not fit the context window of %s, which has %d tokens, and a summary would not "+
+		"help: %s tokens; shorten the largest or choose a model with a larger window",
+		q.Model.Ref, q.Model.Window.InputLimit(), strings.Join(names, ", "))
 }
 
 // keepLimits returns how much of the newest history stays as it is: a quarter of the window, within bounds.

@@ -120,7 +120,8 @@ func TestBadActs(t *testing.T) {
 		{"/session/" + id + "/fork", ``, 400, "yet"},
 		{"/session/ses_none/fork", `{}`, 404, "Session not found: ses_none"},
 		{"/session/" + id + "/shell", `{"command":"echo x"}`, 400, `Missing key\n  at [\"agent\"]`},
-		{"/session/" + id + "/shell", `{"agent":"build"}`, 400, `[\"command\"]`},
+		{"/session/" + id + "/shell", `{"agent":"build"}`, 400, `Missing key\n  at [\"command\"]`},
+		{"/session/" + id + "/shell", `{"agent":"build","command":" "}`, 400, `the command is empty`},
 		{"/session/ses_none/unrevert", ``, 404, "Session not found: ses_none"},
 	} {
 		a := w.ask(t, http.MethodPost, c.path, c.body)

@@ -221,13 +221,16 @@ type shellRequest struct {
 	MessageID session.MessageID `json:"messageID,omitzero"`
 	Agent     string            `json:"agent"`
 	Model     *opencode.Model   `json:"model,omitzero"`
-	Command   string            `json:"command"`
+	Command   *string           `json:"command"`
 }
 
 // Validate implements operation.Validator.
 func (b *shellRequest) Validate() error {
-	if err := requireMembers("agent", b.Agent, "command", b.Command); err != nil {
+	if err := requireMembers("agent", b.Agent); err != nil {
 		return err
+	}
+	if b.Command == nil {
+		return missingMember("command")
 	}
 	return checkMessageID(b.MessageID)
 }
@@ -239,7 +242,7 @@ func (h promptHandlers) runShell(ctx context.Context, in struct {
 },
 ) (m opencode.Message, err error) {
 	b := in.Body
-	q := command.ShellRequest{SessionID: in.SessionID, ID: b.MessageID, Command: b.Command, Agent: b.Agent}
+	q := command.ShellRequest{SessionID: in.SessionID, ID: b.MessageID, Command: *b.Command, Agent: b.Agent}
 	if b.Model != nil {
 		q.Model = &session.ModelRef{ID: b.Model.ModelID, ProviderID: b.Model.ProviderID, Variant: b.Model.Variant}
 	}
