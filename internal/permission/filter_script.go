@@ -21,25 +21,26 @@ func FindFilterScripts(c shell.Command) map[int]bool {
 	return nil
 }
 
-var (
-	// sedOptions are options of sed without effect outside of its input. A script follows one that ends in e.
-	sedOptions = regexp.MustCompile(
-		`^(-[nErsuz]*(i[A-Za-z0-9._]*|e)?|--(quiet|silent|regexp-extended|in-place|null-data))$`,
-	)
-	// awkOptions are the options of awk that set a variable. If they are one letter, the value follows.
-	awkOptions = regexp.MustCompile(`^-[Fv]`)
-)
+// sedOptions match the options of sed without effect outside of its input. A script follows one that ends in e.
+var sedOptions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(-[nErsuz]*(i[A-Za-z0-9._]*|e)?|--(quiet|silent|regexp-extended|in-place|null-data))$`)
+})
+
+// setsVariable reports whether the option of awk sets a variable. If it is one letter, the value follows.
+func setsVariable(option string) bool {
+	return strings.HasPrefix(option, "-F") || strings.HasPrefix(option, "-v")
+}
 
 // findSedScripts returns the words after -e, or else the first operand.
 func findSedScripts(words []shell.Word) map[int]bool {
 	found, operand := map[int]bool{}, 0
 	for i, w := range words[1:] {
 		before := words[i].Text // the word before
-		switch isScript := i > 0 && strings.HasSuffix(before, "e") && sedOptions.MatchString(before) &&
+		switch isScript := i > 0 && strings.HasSuffix(before, "e") && sedOptions().MatchString(before) &&
 			!strings.HasPrefix(before, "--") && !strings.Contains(before, "i"); {
 		case isScript:
 			found[i+1] = true
-		case strings.HasPrefix(w.Text, "-") && !sedOptions.MatchString(w.Text), strings.HasPrefix(w.Text, shell.Hole):
+		case strings.HasPrefix(w.Text, "-") && !sedOptions().MatchString(w.Text), strings.HasPrefix(w.Text, shell.Hole):
 			return nil
 		case !strings.HasPrefix(w.Text, "-") && operand == 0:
 			operand = i + 1
@@ -60,7 +61,7 @@ func findSedScripts(words []shell.Word) map[int]bool {
 func findAwkScript(words []shell.Word) map[int]bool {
 	for i := 1; i < len(words); i++ {
 		switch text := words[i].Text; {
-		case awkOptions.MatchString(text) && words[i].Literal:
+		case setsVariable(text) && words[i].Literal:
 			if len(text) == 2 {
 				i++
 			}
