@@ -11,10 +11,11 @@ RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
 BUDGET_MIB := 34
 BUDGET_INIT_MS := 4
 PKG ?= ./...
-# Tests that mostly start processes: the race detector learns nothing from them, so make crash runs them without it.
+# Tests that mostly start processes, or make one request after another: the race detector learns nothing from them, so make crash runs them without it.
 LONG := Attacks|Differential|Execve|OrdinaryCommands(AsUser)?|Evasions(AsUser)?|ReadOnlyAsUser|HiddenPathsAreConfined|RipgrepChangesNothing
-LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachable
+LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachable|ManyDirectories|IDsInPaths|NumbersInQueries
 LONG_PACKAGES := ./internal/shell ./internal/tool/exec ./internal/tool/search ./internal/host ./internal/server ./internal/sandbox
+LONG_PACKAGES := $(LONG_PACKAGES) ./internal/server/v1
 
 .PHONY: check clients differential build test crash bench soak full fuzz fmt models openapi modern format vet staticcheck lint archtest generated tidy vulncheck licences sbom size help
 
