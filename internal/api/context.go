@@ -27,8 +27,10 @@ type ContextRequest struct {
 	Update  string              `json:"update,omitzero"`   // the message about sources that have changed
 	Waiting []string            `json:"waiting,omitempty"` // sources that cannot be read now: their last text stays
 
-	Compacts bool         `json:"compacts,omitzero"` // a compaction comes before the request
-	Request  *ContextText `json:"request,omitzero"`  // with full
+	Hides    ContextHiding `json:"hides,omitzero"`    // old outputs that are hidden before the request
+	Compacts bool          `json:"compacts,omitzero"` // a compaction comes before the request
+	Problem  string        `json:"problem,omitzero"`  // why the turn will fail without sending the request
+	Request  *ContextText  `json:"request,omitzero"`  // with full
 }
 
 // ContextWindow is a model's context window and what the request takes of it, in tokens; 0 is unknown.
@@ -37,6 +39,12 @@ type ContextWindow struct {
 	Room    int64   `json:"room"`    // that is left to the answer
 	Compact int64   `json:"compact"` // the size of a request from which on a compaction comes first
 	Fill    float64 `json:"fill"`    // the request's share of Size in percent
+}
+
+// ContextHiding is what hiding old outputs of tools does to a request.
+type ContextHiding struct {
+	Outputs int   `json:"outputs"`
+	Tokens  int64 `json:"tokens"` // of the outputs
 }
 
 // ContextSource is a part of the request.

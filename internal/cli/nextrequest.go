@@ -26,6 +26,8 @@ func DescribeNextRequest(r api.ContextRequest) []string {
 	switch {
 	case r.Window.Size == 0:
 		lines = append(lines, "window: unknown for this model")
+	case r.Problem != "":
+		lines = append(lines, "the next turn will fail: the request does not fit")
 	case r.Compacts:
 		lines = append(lines, "the history is summarised before it: the request leaves no room for an answer")
 	case r.Window.Compact > 0:
@@ -33,6 +35,10 @@ func DescribeNextRequest(r api.ContextRequest) []string {
 			term.FormatCount(r.Window.Compact), term.FormatCount(r.Window.Room)))
 	default:
 		lines = append(lines, "no compaction begins by itself (compaction.auto is false)")
+	}
+	if n := r.Hides.Outputs; n > 0 {
+		lines = append(lines, fmt.Sprintf("hidden before it: %s of tools, %s tokens",
+			term.FormatPlural(n, "old output"), term.FormatCount(r.Hides.Tokens)))
 	}
 	if r.Prompts > 0 {
 		lines = append(lines, "with "+term.FormatPlural(r.Prompts, "pending prompt"))

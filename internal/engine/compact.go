@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
-
-// maxStalled is how many compactions in a row may achieve nothing before no further one begins by itself.
-const maxStalled = 2
 
 // fitWindow builds the turn's request. If that would not fit the model's window, it hides old outputs, else it replaces
 // the past by a summary, and reports that the boundary must be taken again. A request that cannot be made to fit ends
@@ -21,17 +17,13 @@ func (d *drain) fitWindow(ctx context.Context, in *turnInput) (again bool, err e
 	ri := in.requestInput()
 	in.request = in.newRequest()
 	in.request.Build(ri)
-	c, tooLarge := in.scope.Compaction, in.request.IsTooLarge()
-	if c.Prune != location.PruneNever && (tooLarge && c.Auto || ri.ChangesPrefix()) {
+	if in.request.HidesOutputs(ri) {
 		if again, err := d.engine.shrinker.HideOutputs(ctx, in.request); again || err != nil {
 			return again, err
 		}
 	}
-	if !tooLarge || !c.Auto {
+	if !in.request.NeedsCompaction() {
 		return false, nil
-	}
-	if err := in.request.CheckFixedSize(); err != nil {
-		return false, d.failOverflow(ctx, in, err)
 	}
 	return d.compactOnItsOwn(ctx, in, false)
 }
@@ -44,17 +36,15 @@ func (d *drain) failOverflow(ctx context.Context, in *turnInput, err error) erro
 // compactOnItsOwn replaces the past by a summary because the next request does not fit. If that is not possible, the
 // turn ends with the reason.
 func (d *drain) compactOnItsOwn(ctx context.Context, in *turnInput, overflow bool) (again bool, err error) {
-	if n := in.session.Stalled; n >= maxStalled {
-		return false, d.failOverflow(ctx, in, in.request.DescribeStall(n))
+	if err := in.request.CheckCompaction(overflow); err != nil {
+		return false, d.failOverflow(ctx, in, err)
 	}
-	done, err := d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{IsOverflow: overflow})
+	_, err = d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{IsOverflow: overflow})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case err != nil:
 		return false, d.failWithoutRequest(ctx, in, endOfFailed(d.engine.shrinker.DescribeFailure(err), err))
-	case !done:
-		return false, d.failOverflow(ctx, in, in.request.DescribeOverflow())
 	case in.scope.Compaction.Stop:
 		why := errors.New("the history was replaced by a summary; prompt the session to go on")
 		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonCompacted, why))
@@ -91,6 +81,7 @@ func (d *drain) compactOnRequest(ctx context.Context, in *turnInput, request *se
 
 func (in *turnInput) newRequest() *shrink.Request {
 	return &shrink.Request{
-		Session: in.session, Scope: in.scope, Agent: in.agent, Model: in.model, Epoch: in.epoch, History: in.history,
+		Session: in.session, Scope: in.scope, Sources: in.sources, Agent: in.agent, Model: in.model, Epoch: in.epoch,
+		History: in.history,
 	}
 }

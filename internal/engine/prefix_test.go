@@ -2,9 +2,12 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -28,6 +31,7 @@ import (
 // bodies of its requests.
 type thinker struct {
 	encode func(*llm.Request) ([]byte, error)
+	echoes string // what its calls have the tool return
 	bodies [][]byte
 }
 
@@ -56,7 +60,8 @@ func (m *thinker) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Even
 			llm.ReasoningDelta{ID: "r", Delta: "hm"},
 			llm.ReasoningEnd{ID: "r", Metadata: meta},
 			llm.ToolCallEvent{
-				ID: fmt.Sprint("call_", len(req.Messages)), Name: "echo", Input: jsontext.Value(`{"text":"a < b", "path":"é"}`),
+				ID: fmt.Sprint("call_", len(req.Messages)), Name: "echo",
+				Input: jsontext.Value(`{"text":"` + cmp.Or(m.echoes, "a < b") + `", "path":"é"}`),
 			},
 			llm.Finish{Reason: llm.FinishToolCalls},
 		}
@@ -120,6 +125,9 @@ func TestFiftyTurnsKeepTheirPrefix(t *testing.T) {
 					}
 					promptImage(t, w, fmt.Sprintf("Do part %d of it, <b> & \"é\".", i))
 				}
+				if len(m.bodies) != 50 {
+					t.Fatalf("%d requests", len(m.bodies))
+				}
 				stable(t, m.bodies)
 				for _, a := range turnsOf(t, w) {
 					if a.Error != nil || a.Prefix == nil || a.Prefix.Changed != "" {
@@ -134,9 +142,6 @@ func TestFiftyTurnsKeepTheirPrefix(t *testing.T) {
 
 func stable(t *testing.T, bodies [][]byte) {
 	t.Helper()
-	if len(bodies) != 50 {
-		t.Fatalf("%d requests", len(bodies))
-	}
 	before, err := grows(bodies[0])
 	if err != nil || len(before["messages"]) == 0 || len(before) < 2 {
 		t.Fatalf("%v, %v in %s", before, err, bodies[0])
@@ -158,6 +163,82 @@ func stable(t *testing.T, bodies [][]byte) {
 		}
 		before = now
 	}
+}
+
+// Over fifty turns with a change of the date, two edits of an instruction file, a switch of the agent and a prune, each
+// request begins with all of the one before, but for one: the first of the other agent. The prune comes with it.
+func TestFiftyTurnsOfChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{})
+		m := &thinker{encode: openaichat.Dialect{}.Encode, echoes: strings.Repeat("0123456789", 2400)}
+		w.models["test/one"].Client = m
+		w.agents["plan"] = session.Agent{ID: "plan", Mode: session.ModePrimary, System: "You plan."}
+		date, file := &source{key: "core/date", value: "monday"}, &source{key: "core/instructions", value: "Use tabs."}
+		w.sources = []*source{date, file}
+		create(t, w)
+		for i := range 25 {
+			switch i {
+			case 4:
+				date.value = "tuesday"
+			case 8, 20:
+				file.value += " Never sleep."
+			case 16:
+				if err := w.engine.Commands.SwitchAgent(t.Context(), "ses_a", "plan"); err != nil {
+					t.Fatal("switch the agent:", err)
+				}
+			}
+			promptImage(t, w, fmt.Sprintf("Do part %d of it.", i))
+		}
+		w.close(t)
+		if len(m.bodies) != 50 {
+			t.Fatalf("%d requests", len(m.bodies))
+		}
+		stable(t, m.bodies[:32])
+		stable(t, m.bodies[32:])
+		for i, a := range turnsOf(t, w) {
+			want := session.PrefixCause("")
+			if i == 32 {
+				want = session.CauseAgent
+			}
+			if a.Prefix.Cause != want || a.Prefix.UnexpectedChange() != "" {
+				t.Errorf("turn %d: %+v, want the cause %q", i+1, a.Prefix, want)
+			}
+		}
+		hidden := func(body []byte) int { return bytes.Count(body, []byte("was removed from the conversation")) }
+		if n := hidden(m.bodies[31]); n != 0 {
+			t.Errorf("%d outputs are hidden before the switch", n)
+		}
+		if first, last := hidden(m.bodies[32]), hidden(m.bodies[49]); first == 0 || first != last {
+			t.Errorf("%d outputs are hidden with the switch, and %d in the end", first, last)
+		}
+		kept, sent := countKept(t, m.bodies)
+		t.Logf("%d of %d bytes of the requests began the next one", kept, sent)
+	})
+}
+
+// countKept returns how many bytes of all requests but the last began the next one, in the order in which providers
+// cache them, and how many there are.
+func countKept(t *testing.T, bodies [][]byte) (kept, sent int) {
+	t.Helper()
+	members := []string{"tools", "messages"}
+	before, err := grows(bodies[0])
+	for _, body := range bodies[1:] {
+		now, nowErr := grows(body)
+		if err = errors.Join(err, nowErr); err != nil {
+			t.Fatal(err)
+		}
+		same := true
+		for _, member := range members {
+			for i, item := range before[member] {
+				sent += len(item)
+				if same = same && i < len(now[member]) && bytes.Equal(item, now[member][i]); same {
+					kept += len(item)
+				}
+			}
+		}
+		before = now
+	}
+	return kept, sent
 }
 
 func create(t *testing.T, w *world) {

@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -81,6 +82,7 @@ var (
 type turnInput struct {
 	session  *session.Session
 	scope    *location.Scope
+	sources  systemcontext.Context
 	agent    session.Agent
 	rights   []permission.Layer // permission rules, lowest precedence first
 	model    *location.Model

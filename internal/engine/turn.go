@@ -36,12 +36,11 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
 		return false, d.failLocation(ctx, next, v.session, err)
 	}
-	sources, err := scope.Context(ctx, location.ContextInput{Session: v.session, Agent: in.agent})
-	if err != nil {
+	if in.sources, err = scope.Context(ctx, location.ContextInput{Session: v.session, Agent: in.agent}); err != nil {
 		return false, d.failLocation(ctx, next, v.session, err)
 	}
 	titles, sampled := d.titleModel(in), selectionOf(v.pending)
-	after, err := d.crossBoundary(ctx, v, sources, promotion{
+	after, err := d.crossBoundary(ctx, v, in.sources, promotion{
 		mode: next, titlePrompt: titles == nil && command.IsUntitled(in.session), sampled: &sampled,
 	})
 	if errors.Is(err, errSelectionChanged) {

@@ -165,7 +165,10 @@ func TestExplainInstruction(t *testing.T) {
 	project := filepath.Join(home, "project")
 	for name, text := range map[string]string{
 		"project/CLAUDE.md": "x", "project/sub/AGENTS.md": "x", "project/notes.md": "x", "elsewhere/AGENTS.md": "x",
-		"config/AGENTS.md": "Global.", ".claude/CLAUDE.md": "x",
+		"config/AGENTS.md": "Global.", ".claude/CLAUDE.md": "x", "library/x.c": "x",
+		"config/skill/bake/SKILL.md": "---\nname: bake\ndescription: bakes\n---\nBake.\n",
+		"config/cairn.jsonc":         `{"references": {"lib": {"path": "~/library", "description": "code"}}}`,
+		"config/agent/review.md":     "---\ndescription: reviews\n---\nReview.\n",
 	} {
 		write(t, filepath.Join(home, name), text)
 	}
@@ -186,6 +189,10 @@ func TestExplainInstruction(t *testing.T) {
 		{filepath.Join(home, "elsewhere", "AGENTS.md"), false, "outside of the project"},
 		{"notes.md", false, "no rule"},
 		{"../project/none/CONTEXT.md", false, "does not exist"},
+		{filepath.Join(home, "config", "skill", "bake", "SKILL.md"), false, "the skill bake"},
+		{filepath.Join(home, "config", "agent", "review.md"), false, "the prompt of the agent review"},
+		{filepath.Join(home, "library", "x.c"), false, "the reference lib"},
+		{"https://127.0.0.1:1/rules.md", false, "does not name this address"},
 	}
 	for _, test := range tests {
 		v, err := contexts.ExplainInstruction(t.Context(), test.file)

@@ -443,27 +443,3 @@ func (l *locationCache) Explain(ctx context.Context, at session.Location, key st
 	}
 	return json.Marshal(p.config.Explain(key), json.Deterministic(true))
 }
-
-// ExplainInstruction implements v2.Explainer.
-func (l *locationCache) ExplainInstruction(
-	ctx context.Context, at session.Location, file string,
-) (v api.InstructionVerdict, err error) {
-	p, err := l.load(ctx, at.Directory)
-	if err != nil {
-		return v, err
-	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(p.project.Directory, file)
-	}
-	found := l.instructionOptions(p.config, p.project).Explain(ctx, filepath.Clean(file))
-	v = api.InstructionVerdict{
-		Path: filepath.Clean(file), Included: found.Key != "", Source: found.Key, Rule: found.Rule, Reason: found.Reason,
-		Bytes: found.Bytes, Files: append([]string{}, found.Files...),
-	}
-	untrusted := !p.config.Trusted && p.config.Claim != nil &&
-		slices.ContainsFunc(p.config.Claim.Files, func(f trust.File) bool { return slices.Contains(f.Why, "instructions") })
-	if !v.Included && v.Rule == "" && untrusted {
-		v.Reason += "; the project is not trusted, so its setting instructions does not count (cairn trust)"
-	}
-	return v, nil
-}

@@ -18,7 +18,7 @@ type Explanation struct {
 	Files  []string
 }
 
-// Explain says whether the file with the absolute path is among the instructions.
+// Explain says whether the file with the absolute path, or the page with the URL, is among the instructions.
 func (o Options) Explain(ctx context.Context, path string) (v Explanation) {
 	sources := []struct {
 		key        string
@@ -81,6 +81,12 @@ func (o Options) describeRule(key string, c candidate) string {
 // explainAbsence says why a candidate is not used.
 func explainAbsence(group []candidate, at int, used []File, err error) string {
 	c := group[at]
+	if c.page {
+		if err != nil {
+			return "its source cannot be read: " + err.Error()
+		}
+		return "the page is empty, or the limit of its source is reached"
+	}
 	_, exists, found := findFile(c)
 	switch {
 	case found != nil:
@@ -103,6 +109,9 @@ func explainAbsence(group []candidate, at int, used []File, err error) string {
 
 // explainUnknown says why no rule finds the file.
 func (o Options) explainUnknown(path string) string {
+	if strings.Contains(path, "://") {
+		return "the setting instructions does not name this address"
+	}
 	name, dir := filepath.Base(path), filepath.Dir(path)
 	isName := slices.Contains([]string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"}, name)
 	within := func(root string) bool {

@@ -409,8 +409,9 @@ func (e *CompactionEnded) beginMessage(h Head) *Compaction {
 	}
 }
 
-// applyCompaction applies an event of a compaction to the session's row: the compaction under way, the ledger of
-// compactions without progress, and the cost. It reports whether the event is one and changed something.
+// applyCompaction applies an event of a compaction to the session's row: the compaction under way, the count of
+// automatic compactions without progress, and the cost. A requested compaction never adds to the count: it may be of a
+// short history. It reports whether the event is one and changed something.
 func (s *Session) applyCompaction(d EventData) bool {
 	switch e := d.(type) {
 	case *CompactionStarted:
@@ -418,13 +419,15 @@ func (s *Session) applyCompaction(d EventData) bool {
 	case *CompactionEnded:
 		s.Compacting = nil
 		s.addRequest(e.Request)
-		if s.Stalled++; e.hasProgress() {
+		if e.hasProgress() {
 			s.Stalled = 0
+		} else if e.Reason == CompactionAuto {
+			s.Stalled++
 		}
 	case *CompactionFailed:
 		s.Compacting = nil
 		s.addRequest(e.Request)
-		if e.Error.Reason == ReasonSummary {
+		if e.Error.Reason == ReasonSummary && e.Reason == CompactionAuto {
 			s.Stalled++
 		}
 	case *CompactionUndone, *OutputsPruned:

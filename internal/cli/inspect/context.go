@@ -85,7 +85,10 @@ func (g contextCommands) printRequest(s *session.Session, r api.ContextRequest) 
 	g.printSources(r)
 	if r.Update != "" {
 		out.Printf("\nSources have changed; the next turn begins with this message:\n")
-		out.WriteText(strings.TrimRight(r.Update, "\n") + "\n")
+		out.WriteText(shortenUpdate(r) + "\n")
+	}
+	if r.Problem != "" {
+		g.inv.Note(term.FirstLine(r.Problem, 600))
 	}
 	for _, w := range r.Waiting {
 		g.inv.Note("cannot be read now: " + term.FirstLine(w, 200))
@@ -93,6 +96,21 @@ func (g contextCommands) printRequest(s *session.Session, r api.ContextRequest) 
 	if r.Request != nil {
 		g.printTexts(r.Request)
 	}
+}
+
+// shortenUpdate returns the beginning of the message about changed sources, and all of it beside the texts of the
+// request.
+func shortenUpdate(r api.ContextRequest) string {
+	const maxBytes = 2000
+	text := strings.TrimRight(r.Update, "\n")
+	if r.Request != nil || len(text) <= maxBytes {
+		return text
+	}
+	shown := strings.ToValidUTF8(text[:maxBytes], "")
+	return shown + "\n" + fmt.Sprintf(
+		"… and %s more bytes; --full shows all",
+		term.FormatCount(int64(len(text)-len(shown))),
+	)
 }
 
 // printSources prints the sources, the largest first.
@@ -163,7 +181,7 @@ func (g contextCommands) explainCommand() *cobra.Command {
 		Example: "  cairn context explain AGENTS.md\n  cairn context explain ~/.claude/CLAUDE.md",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			file := args[0]
-			if !filepath.IsAbs(file) {
+			if !filepath.IsAbs(file) && !strings.Contains(file, "://") {
 				file = filepath.Join(g.inv.Dir, file)
 			}
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {

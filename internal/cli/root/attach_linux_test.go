@@ -83,9 +83,14 @@ func TestAttachOnTerminal(t *testing.T) {
 			t.Errorf("exit %d, want 0 and %q, screen:\n%s", code, text, screen)
 		}
 	}
-	screen, code = onTerminal(t, home, dir, []dialogue{{"\n> ", "\x04"}}, "attach", "-c", "--replay-limit", "1")
-	if code != 0 || !strings.Contains(screen, "Anything.") || strings.Contains(screen, "> what now") {
-		t.Errorf("exit %d, want 0 and the answer alone, screen:\n%s", code, screen)
+	screen, code = onTerminal(t, home, dir, []dialogue{
+		{"\n> ", "/context\n"},
+		{"shows it by source", "/compact the answer\n"},
+		{"the history was summarised", "\x04"},
+	}, "attach", "-c", "--replay-limit", "1")
+	if code != 0 || !strings.Contains(screen, "Anything.") || strings.Contains(screen, "> what now") ||
+		!strings.Contains(screen, "next request: ") {
+		t.Errorf("exit %d, want 0, the answer alone, and the next request, screen:\n%s", code, screen)
 	}
 	opencode := exec.Command("opencode", "run", "what now")
 	opencode.Dir, opencode.Env = dir, append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, "GORACE="+quick)

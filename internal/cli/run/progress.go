@@ -118,6 +118,19 @@ func (s *promptProgress) applyTurn(d session.EventData) {
 		}
 	case *session.Interrupted:
 		s.failure = &d.Error
+	case *session.CompactionEnded:
+		s.addRequest(d.Request)
+	case *session.CompactionFailed:
+		s.addRequest(d.Request)
+	case *session.Retried:
+		s.addRequest(d.Request)
+	}
+}
+
+// addRequest adds the cost of a request that is no turn; nil is unknown.
+func (s *promptProgress) addRequest(r *session.Asked) {
+	if r != nil {
+		s.cost, s.tokens = s.cost+r.Cost, s.tokens.Add(r.Tokens)
 	}
 }
 

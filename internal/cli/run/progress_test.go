@@ -317,12 +317,18 @@ func TestSpanOutcome(t *testing.T) {
 }
 
 func TestSpanCountsOnce(t *testing.T) {
-	events := story(mine(), begin("msg_a"), text("msg_a", "hi"), end("stop"))
+	used := func(cents session.USD) *session.Asked {
+		return &session.Asked{Cost: cents * session.Dollar / 100, Tokens: session.Tokens{Input: 3, Output: 1}}
+	}
+	events := story(
+		&session.CompactionEnded{Request: used(9)}, mine(), &session.CompactionFailed{Request: used(1)},
+		&session.CompactionEnded{Request: used(2)}, begin("msg_a"), text("msg_a", "hi"), end("stop"),
+	)
 	s := newPromptProgress("msg_mine", 0)
 	for _, e := range slices.Concat(events, events) { // a reconnected stream may repeat itself
 		s.apply(e)
 	}
-	if want := (session.Tokens{Input: 10, Output: 5}); s.tokens != want || s.cost != session.Dollar/100 ||
+	if want := (session.Tokens{Input: 16, Output: 7}); s.tokens != want || s.cost != session.Dollar*4/100 ||
 		s.turns != 1 {
 		t.Errorf("tokens %+v, cost %s, turns %d", s.tokens, s.cost, s.turns)
 	}

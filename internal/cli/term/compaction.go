@@ -34,8 +34,11 @@ const CompactionUndone = "the summary was undone: the model reads the whole hist
 func DescribeCompactionEvent(d session.EventData) string {
 	switch d := d.(type) {
 	case *session.CompactionStarted:
-		if d.Reason == session.CompactionManual {
+		switch {
+		case d.Reason == session.CompactionManual:
 			return "the history is being summarised, as requested"
+		case d.Overflow:
+			return "the history is being summarised, because the provider rejected the request as too large"
 		}
 		return "the history is being summarised, because the next request would not fit the model's window"
 	case *session.CompactionEnded:

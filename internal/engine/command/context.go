@@ -6,7 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
@@ -19,36 +21,49 @@ func (c *Commands) SetContextEntry(ctx context.Context, id session.ID, key strin
 			"'.', '_', '-' and '/', beginning with a letter or digit", key).At("key")
 	}
 	if value.Kind() == 'n' || len(value) > 0 && value.Canonicalize() != nil {
-		return session.Errorf(session.CodeInvalid, "the value of %q must be a JSON value other than null", key).At("value")
+		return session.Errorf(session.CodeInvalid, "the value of %q must be a JSON value other than null", key).
+			At("value")
 	}
 	if len(value) > session.MaxEntry {
 		return session.Errorf(session.CodeInvalid, "the value of %q has %d bytes, the limit is %d", key, len(value),
 			session.MaxEntry).At("value")
 	}
-	s, err := c.journal.ReadSession(ctx, id)
-	if err != nil {
-		return err
-	}
-	others, size := 0, len(value)
+	_, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable,
+		func(tx store.Tx) ([]eventlog.Draft, error) {
+			s, err := store.FindSession(tx, id)
+			if err != nil {
+				return nil, err
+			}
+			entry := session.ContextEntry{Key: key, Value: value}
+			changed, err := checkEntry(s.Entries, entry)
+			if err != nil || !changed {
+				return nil, err
+			}
+			return eventlog.NewDrafts(&session.ContextEntrySet{ContextEntry: entry}), nil
+		})
+	return err
+}
+
+// checkEntry reports whether the entry changes the session's entries. It returns an error if they would be too many or
+// too large.
+func checkEntry(entries []session.ContextEntry, e session.ContextEntry) (changed bool, err error) {
+	others, size := 0, len(e.Value)
 	var before jsontext.Value
-	for _, e := range s.Entries {
-		if e.Key == key {
-			before = e.Value
+	for _, other := range entries {
+		if other.Key == e.Key {
+			before = other.Value
 			continue
 		}
-		others, size = others+1, size+len(e.Value)
+		others, size = others+1, size+len(other.Value)
 	}
 	switch {
-	case bytes.Equal(before, value):
-		return nil
-	case len(value) > 0 && others >= session.MaxEntries:
-		return session.Errorf(session.CodeInvalid, "%q would be entry %d, the limit is %d", key, others+1,
+	case len(e.Value) > 0 && others >= session.MaxEntries:
+		return false, session.Errorf(session.CodeInvalid, "%q would be entry %d, the limit is %d", e.Key, others+1,
 			session.MaxEntries).At("key")
-	case len(value) > 0 && size > session.MaxEntryBytes:
-		return session.Errorf(session.CodeInvalid, "with %q the entries have %d bytes, the limit is %d", key, size,
-			session.MaxEntryBytes).At("value")
+	case len(e.Value) > 0 && size > session.MaxEntryBytes:
+		return false, session.Errorf(session.CodeInvalid, "with %q the entries have %d bytes, the limit is %d", e.Key, size,
+			session.MaxEntryBytes).
+			At("value")
 	}
-	return c.journal.AppendFacts(ctx, id, &session.ContextEntrySet{
-		ContextEntry: session.ContextEntry{Key: key, Value: value},
-	})
+	return !bytes.Equal(before, e.Value), nil
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -15,9 +13,7 @@ import (
 // HideOutputs hides old outputs of tools from the model, and reports whether it hid some. Each is stored in a file
 // that the model can read; without such a file the output stays visible.
 func (k *Shrinker) HideOutputs(ctx context.Context, q *Request) (pruned bool, err error) {
-	turns, _ := compaction.ListPrunable(q.History.VisibleMessages(q.Epoch.BaselineSeq), func(t *session.Tool) int64 {
-		return window.Load{Bytes: int64(len(history.OutputText(t)))}.EstimateTokens(q.Model.TokensPerByte)
-	})
+	turns, _ := q.ListPrunable()
 	var drafts []eventlog.Draft
 	for _, turn := range turns {
 		fact := &session.OutputsPruned{TurnFact: session.OfTurn(turn.MessageID)}

@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
 // compactionAgent is the agent whose prompt and model write summaries.
@@ -24,6 +25,7 @@ const compactionAgent = "compaction"
 type Request struct {
 	Session *session.Session
 	Scope   *location.Scope
+	Sources systemcontext.Context // what the next epoch is rendered from
 	Agent   session.Agent
 	Model   *location.Model
 	Epoch   *store.Epoch
@@ -47,16 +49,42 @@ func (q *Request) IsTooLarge() bool {
 	return limit > 0 && q.Tokens >= limit
 }
 
-// CheckFixedSize returns an error if what every request of the turn has is larger than the window.
-func (q *Request) CheckFixedSize() error {
+// NeedsCompaction reports whether the request is replaced by a compaction instead of being sent.
+func (q *Request) NeedsCompaction() bool { return q.Scope.Compaction.Auto && q.IsTooLarge() }
+
+// HidesOutputs reports whether old outputs are hidden before the request of in is sent: if it would not fit, or if
+// hiding them costs no cache because its beginning changes anyway.
+func (q *Request) HidesOutputs(in *history.Input) bool {
+	return q.Scope.Compaction.Prune != location.PruneNever && (q.NeedsCompaction() || in.ChangesPrefix())
+}
+
+// ListPrunable returns the outputs that can be hidden, and their tokens.
+func (q *Request) ListPrunable() (turns []compaction.PrunedTurn, freed int64) {
+	return compaction.ListPrunable(q.History.VisibleMessages(q.Epoch.BaselineSeq), func(t *session.Tool) int64 {
+		return window.Load{Bytes: int64(len(history.OutputText(t)))}.EstimateTokens(q.Model.TokensPerByte)
+	})
+}
+
+// maxStalled is how many automatic compactions in a row may achieve nothing before no further one begins.
+const maxStalled = 2
+
+// CheckCompaction returns why no automatic compaction can make the request fit; nil if one may. rejected reports that
+// the provider found the request too large, whatever the estimate.
+func (q *Request) CheckCompaction(rejected bool) error {
 	fixed := int64(0)
 	for _, part := range q.fixedParts() {
 		fixed += part.tokens
 	}
-	if fixed <= q.Model.Window.InputLimit() {
+	switch {
+	case !rejected && fixed > q.Model.Window.InputLimit():
+		return q.describeOverflow()
+	case q.Session.Stalled >= maxStalled:
+		return q.describeStall(rejected)
+	case q.selectMessages().IsEmpty():
+		return q.describeOverflow()
+	default:
 		return nil
 	}
-	return q.DescribeOverflow()
 }
 
 // requestPart is a part of every request of a turn.
@@ -65,7 +93,7 @@ type requestPart struct {
 	tokens int64
 }
 
-// fixedParts returns the parts that no compaction makes smaller, the largest first.
+// fixedParts returns the parts that no compaction makes smaller.
 func (q *Request) fixedParts() []requestPart {
 	ratio := q.Model.TokensPerByte
 	textSize := func(text string) int64 { return window.Load{Bytes: int64(len(text))}.EstimateTokens(ratio) }
@@ -81,33 +109,56 @@ func (q *Request) fixedParts() []requestPart {
 			requestPart{"the prompt with its attachments", window.MeasureMessages(lowered).EstimateTokens(ratio)},
 		)
 	}
-	slices.SortFunc(parts, func(a, b requestPart) int { return cmp.Compare(b.tokens, a.tokens) })
 	return parts
 }
 
-// DescribeStall returns the error for a request that does not fit although the past was summarised n times.
-func (q *Request) DescribeStall(n int) error {
-	return fmt.Errorf(
-		"the history does not fit the context window of %s (about %d of %d tokens), and %d summaries of it "+
-			"did not help: choose a model with a larger window, compact it by hand, or start a new session",
-		q.Model.Ref,
-		q.Tokens,
-		q.Model.Window.InputLimit(),
-		n,
-	)
+// describeStall returns the error for a request that does not fit although the past was summarised.
+func (q *Request) describeStall(rejected bool) error {
+	problem := fmt.Sprintf("the history does not fit the context window of %s (%s)", q.Model.Ref, q.describeSize())
+	if rejected {
+		problem = fmt.Sprintf(
+			"the provider of %s rejects the request of about %d tokens as too large",
+			q.Model.Ref,
+			q.Tokens,
+		)
+	}
+	return fmt.Errorf("%s, and %d summaries of the history did not help: choose a model with a larger window, compact "+
+		"it by hand, or start a new session", problem, q.Session.Stalled)
 }
 
-// DescribeOverflow returns the error for a request that cannot be made to fit, with its largest parts.
-func (q *Request) DescribeOverflow() error {
+// describeOverflow returns the error for a request that cannot be made to fit, with its largest parts.
+func (q *Request) describeOverflow() error {
+	parts := q.fixedParts()
+	if c := q.selectMessages().Previous; c != nil {
+		parts = append(parts, requestPart{"the summary with its facts", q.measureMessages(c)})
+	}
+	slices.SortStableFunc(parts, func(a, b requestPart) int { return cmp.Compare(b.tokens, a.tokens) })
 	var names []string
-	for _, p := range q.fixedParts() {
+	for _, p := range parts {
 		if p.tokens > 0 {
 			names = append(names, fmt.Sprintf("%s %d", p.name, p.tokens))
 		}
 	}
-	return fmt.Errorf("the request does not fit the context window of %s, which has %d tokens, and a summary would not "+
-		"help: %s tokens; shorten the largest or choose a model with a larger window",
-		q.Model.Ref, q.Model.Window.InputLimit(), strings.Join(names, ", "))
+	return fmt.Errorf(
+		"the request does not fit the context window of %s (%s), and a summary would not help: %s tokens; "+
+			"shorten the largest or choose a model with a larger window",
+		q.Model.Ref,
+		q.describeSize(),
+		strings.Join(names, ", "),
+	)
+}
+
+// describeSize compares the estimated size of the request with the model's window.
+func (q *Request) describeSize() string {
+	limit, room := q.Model.Window.InputLimit(), q.Model.Window.RequestLimit(q.Scope.Compaction.Reserved)
+	switch {
+	case limit == 0:
+		return fmt.Sprintf("about %d tokens", q.Tokens)
+	case q.Tokens > limit:
+		return fmt.Sprintf("about %d of %d tokens", q.Tokens, limit)
+	default:
+		return fmt.Sprintf("about %d of %d tokens, %d of them for the answer", q.Tokens, limit, limit-room)
+	}
 }
 
 // keepLimits returns how much of the newest history stays as it is: a quarter of the window, within bounds.
@@ -129,15 +180,20 @@ func (q *Request) measureMessages(ms ...session.Message) int64 {
 	return window.MeasureMessages(lowered).EstimateTokens(q.Model.TokensPerByte)
 }
 
-// estimateAfter estimates the tokens of the next request with the compaction.
-func (q *Request) estimateAfter(c *compaction.Choice, end *session.CompactionEnded) int64 {
+// estimateAfter estimates the tokens of the next request with the compaction, whose epoch is rendered anew.
+func (q *Request) estimateAfter(ctx context.Context, c *compaction.Choice, end *session.CompactionEnded) int64 {
 	rest := window.Load{Bytes: q.Load.Bytes - window.MeasureMessages(q.Built.Messages).Bytes}
-	summarised, _ := session.Begin(end, 0).(*session.Compaction)
-	shown := []session.Message{summarised}
+	shown := []session.Message{session.Begin(end, 0)}
 	if c.Prompt != nil {
 		shown = append(shown, c.Prompt)
 	}
-	return rest.EstimateTokens(q.Model.TokensPerByte) + q.measureMessages(append(shown, c.Tail...)...)
+	shown = append(shown, c.Tail...)
+	o, err := systemcontext.Replace(ctx, q.Sources, q.Epoch.Snapshot)
+	if err == nil && o.Kind == systemcontext.OutcomeReady {
+		rest.Bytes += int64(len(o.Generation.Baseline) - len(q.Epoch.Baseline))
+		shown = slices.DeleteFunc(shown, func(m session.Message) bool { return m.Meta().Type == session.TypeSystem })
+	}
+	return rest.EstimateTokens(q.Model.TokensPerByte) + q.measureMessages(shown...)
 }
 
 // recordBytes returns how many bytes of prompts a record may have: about an eighth of the window.
@@ -173,14 +229,17 @@ func (q *Request) newOrder(
 // else the conversation's own.
 func (q *Request) findWriter(request *session.Input) (*location.Model, error) {
 	a := q.Scope.Agents[compactionAgent]
-	ref := q.Model.Ref
-	if a.Model != nil {
-		ref = *a.Model
+	switch {
+	case request != nil && request.Compaction.Model != nil:
+		return q.Scope.Models.Resolve(*request.Compaction.Model, a)
+	case a.Model == nil:
+		return q.Scope.Models.Resolve(q.Model.Ref, a)
 	}
-	if request != nil && request.Compaction.Model != nil {
-		ref = *request.Compaction.Model
+	m, err := q.Scope.Models.Resolve(*a.Model, a)
+	if err != nil {
+		return nil, fmt.Errorf("find the model of the agent %s: %w", compactionAgent, err)
 	}
-	return q.Scope.Models.Resolve(ref, a)
+	return m, nil
 }
 
 // readRecord returns the facts of the hidden past.

@@ -75,7 +75,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 		MessageID: start.MessageID, Reason: start.Reason, Text: text, Record: record, Request: used,
 		Kept: choice.DescribeKept(q.History.CountTurns()), Before: q.Tokens, SummaryAs: start.SummaryAs,
 	}
-	end.After = q.estimateAfter(choice, end)
+	end.After = q.estimateAfter(clean, choice, end)
 	end.Continue = working && !q.Scope.Compaction.Stop && choice.EndsInTurn()
 	return true, k.recordCompaction(clean, q, end)
 }

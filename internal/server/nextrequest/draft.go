@@ -22,6 +22,7 @@ type draft struct {
 	fresh   bool                              // the turn begins a context epoch
 	update  string                            // what the turn tells the model of changed sources
 	waiting []string                          // keys of sources that cannot be read
+	hidden  *session.Assistant                // the newest turn before the newest compaction, nil without one
 }
 
 // storedState is what the store holds for the next turn.
@@ -29,7 +30,8 @@ type storedState struct {
 	session *session.Session
 	epoch   *store.Epoch
 	history *history.History
-	fresh   []session.Message // after history.AfterSeq
+	fresh   []session.Message  // after history.AfterSeq
+	hidden  *session.Assistant // see draft
 	policy  session.AskPolicy
 	prompts int
 	seq     int64 // after the newest message
@@ -55,6 +57,11 @@ func readState(r store.Reader, id session.ID) (v *storedState, err error) {
 	}
 	if ms := v.history.Messages(); len(ms) > 0 {
 		v.seq = max(v.seq, ms[len(ms)-1].Meta().Seq+1)
+	}
+	if newest, ok, err := store.NewestMessage(r, id, session.TypeAssistant); err != nil {
+		return nil, err
+	} else if a, isTurn := newest.(*session.Assistant); ok && isTurn && a.Prefix != nil {
+		v.hidden = a
 	}
 	if u := v.history.NewestPrompt(); u != nil {
 		in, ok, err := store.FindInput(r, u.ID)

@@ -91,7 +91,7 @@ func (i Inspector) buildDraft(ctx context.Context, id session.ID) (d *draft, rel
 			release()
 		}
 	}()
-	d = &draft{prompts: v.prompts}
+	d = &draft{prompts: v.prompts, hidden: v.hidden}
 	agent := scope.FindAgent(v.session.Agent)
 	rights, err := i.Rules.CollectRules(ctx, scope, v.session, agent)
 	if err != nil {

@@ -85,8 +85,9 @@ func (d *draft) describeRequest() api.ContextRequest {
 		Messages: len(
 			d.Built.Messages,
 		), Sources: t.list(), Prefix: *prefix, Prompts: d.prompts, Update: maskText(d.update),
-		Waiting: d.waiting, Compacts: d.Scope.Compaction.Auto && d.IsTooLarge(), Window: d.measureWindow(),
+		Waiting: d.waiting, Window: d.measureWindow(),
 	}
+	d.foreseeShrinking(&out)
 	if last != nil {
 		out.Last = &api.ContextTurn{MessageID: last.ID, Hash: last.Prefix.Hash}
 		if last.Tokens != nil {
@@ -94,6 +95,26 @@ func (d *draft) describeRequest() api.ContextRequest {
 		}
 	}
 	return out
+}
+
+// foreseeShrinking says what the next turn does to the history before it sends a request.
+func (d *draft) foreseeShrinking(out *api.ContextRequest) {
+	tokens := d.Tokens
+	if d.HidesOutputs(d.input) {
+		turns, freed := d.ListPrunable()
+		for _, t := range turns {
+			out.Hides.Outputs += len(t.Calls)
+		}
+		out.Hides.Tokens, tokens = freed, tokens-freed
+	}
+	if !d.NeedsCompaction() || tokens < d.CompactionLimit() {
+		return
+	}
+	if err := d.CheckCompaction(false); err != nil {
+		out.Problem = err.Error()
+		return
+	}
+	out.Compacts = true
 }
 
 func (d *draft) measureWindow() (w api.ContextWindow) {
@@ -105,14 +126,14 @@ func (d *draft) measureWindow() (w api.ContextWindow) {
 	return w
 }
 
-// lastRequest returns the newest turn that sent a request which the history still shows.
+// lastRequest returns the newest turn that sent a request, nil without one. A compaction may hide it.
 func (d *draft) lastRequest() *session.Assistant {
 	for _, m := range slices.Backward(d.History.Messages()) {
 		if a, ok := m.(*session.Assistant); ok && a.Prefix != nil {
 			return a
 		}
 	}
-	return nil
+	return d.hidden
 }
 
 // sharedPrefix is what a request has in common with the last one, in the order in which providers cache it.
