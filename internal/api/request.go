@@ -58,6 +58,19 @@ type CompactRequest struct {
 	Model        *session.ModelRef `json:"model,omitzero"`        // that writes it
 }
 
+// RevertRequest asks to take a session back to after a message. The fields behind Files are additive.
+type RevertRequest struct {
+	MessageID session.MessageID `json:"messageID"`
+	Files     *bool             `json:"files,omitzero"`    // false: no file is restored
+	Messages  *bool             `json:"messages,omitzero"` // false: no message goes
+	PartID    session.PartID    `json:"partID,omitzero"`   // the first part of the message that goes
+	// Before goes back to before the prompt that the message belongs to; with "" to before the newest prompt,
+	// or the one before the staged revert.
+	Before  bool `json:"before,omitzero"`
+	Force   bool `json:"force,omitzero"`   // also files that are not as the session left them; copies are kept
+	Preview bool `json:"preview,omitzero"` // says what would happen, and does nothing
+}
+
 // AgentRequest selects an agent.
 type AgentRequest struct {
 	Agent string `json:"agent"`

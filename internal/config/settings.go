@@ -36,7 +36,7 @@ type Settings struct {
 	Compaction        Compaction          `json:"compaction" scope:"project" doc:"when the history of a session is replaced by a summary"`
 	Attachment        Attachment          `json:"attachment" scope:"project" doc:"processing of attached files"`
 	Experimental      Experimental        `json:"experimental" doc:"keys that may change or be removed"`
-	Snapshot          bool                `json:"snapshot" scope:"project" doc:"no effect yet: store the working tree at each step"`
+	Snapshot          bool                `json:"snapshot" scope:"project" doc:"keep what calls change in files, so that it can be shown and undone"`
 	Skills            Skills              `json:"skills" doc:"additional sources of skills"`
 	References        References          `json:"references" doc:"directories with further material, by name: a path, or an object with path and description"`
 	Webfetch          Webfetch            `json:"webfetch" scope:"user" doc:"networks beside the public web that may be fetched"`

@@ -75,11 +75,11 @@ func (s scheduler) EndPause(id session.ID) { s.engine.retryWaits.Cut(id) }
 
 // RunIdle implements command.Scheduler.
 func (s scheduler) RunIdle(ctx context.Context, id session.ID, f func(context.Context) error) (bool, error) {
-	return s.engine.coordinator.runIdle(ctx, id, func(ctx context.Context) error {
-		s.engine.statuses.Set(id, Status{Type: StatusBusy})
-		return f(ctx)
-	})
+	return s.engine.coordinator.runIdle(ctx, id, f)
 }
+
+// ShowBusy implements command.Scheduler.
+func (s scheduler) ShowBusy(id session.ID) { s.engine.statuses.Set(id, Status{Type: StatusBusy}) }
 
 // IsIdle implements command.Scheduler.
 func (s scheduler) IsIdle(id session.ID) bool { return s.engine.Status(id).Type == StatusIdle }

@@ -32,8 +32,8 @@ func (d *drain) run(ctx context.Context, f force) error {
 	if err != nil || (f == unforced && v.next == "") {
 		return err
 	}
-	if v.reverted {
-		if err := d.removeReverted(ctx); err != nil {
+	if v.revert != nil {
+		if err := d.settleRevert(ctx, v, f); err != nil {
 			return d.exit(ctx, err)
 		}
 		if v, err = d.readStart(context.WithoutCancel(ctx), f); err != nil {
@@ -54,6 +54,7 @@ func (d *drain) run(ctx context.Context, f force) error {
 	if next == session.Queue && left {
 		next = "" // work that has begun comes before queued prompts
 	}
+	defer func() { _ = d.engine.changes.AwaitSession(ctx, d.id) }() // clients see what changed before the session is idle
 	for left || f != unforced || next != "" {
 		if next, err = d.takeTurns(ctx, next, left); err != nil {
 			return d.exit(ctx, err)

@@ -34,6 +34,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
@@ -74,6 +75,7 @@ func New(c Config) *Engine {
 	}
 	e.statuses.journal = e.journal
 	e.titles = title.New(e.journal, e.limits.retryLimits())
+	e.changes = changes.NewChangeRecorder(e.journal)
 	e.shrinker = &shrink.Shrinker{
 		Journal:   e.journal,
 		Summaries: &summary.Writer{Logger: e.logger, Limits: e.limits.retryLimits(), Now: e.journal.Now},
@@ -85,6 +87,7 @@ func New(c Config) *Engine {
 	e.Jobs = job.New(e.journal, c.Outputs)
 	e.Commands = command.New(command.Config{
 		Journal: e.journal, Locations: e.locations, Scheduler: scheduler{e}, Outputs: c.Outputs, Tools: e.toolSlots,
+		Changes: e.changes,
 		Limits: command.Limits{
 			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
 			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
@@ -104,7 +107,7 @@ func New(c Config) *Engine {
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
 	return errors.Join(
-		e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.Close(ctx),
+		e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.Close(ctx), e.changes.Close(ctx),
 	)
 }
 

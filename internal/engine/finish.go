@@ -32,7 +32,11 @@ func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*record.Call) (
 	}
 	out.More = (len(t.calls) > 0 && !t.in.lastStep) || out.Finish == session.FinishPaused
 	e := endOfCompleted(o, out, t.in.output, context.Cause(ctx))
+	if e.step != nil {
+		t.changes.FillEnd(e.step)
+	}
 	more, err = d.recordEnding(ctx, t, e)
+	t.changes.UpdateDiff(ctx)
 	if err == nil && e.state == completed && len(e.settled) > 0 {
 		err = fault.Point(context.WithoutCancel(ctx), fault.ToolSettled)
 	}

@@ -102,12 +102,12 @@ func TestImportOfReverted(t *testing.T) {
 		want   string
 	}{
 		"none":          {nil, "[msg_1 prt_a prt_b prt_c msg_3 prt_d now]"},
-		"from a prompt": {&session.Revert{MessageID: "msg_3"}, "[msg_1 prt_a prt_b prt_c now]"},
+		"from a prompt": {&session.Revert{MessageID: "msg_3", Exclusive: true}, "[msg_1 prt_a prt_b prt_c now]"},
 		"from a part": {
-			&session.Revert{MessageID: "msg_2", Extra: []byte(`{"partID":"prt_b"}`)}, "[msg_1 prt_a now]",
+			&session.Revert{MessageID: "msg_2", PartID: "prt_b"}, "[msg_1 prt_a now]",
 		},
-		"all":     {&session.Revert{MessageID: "msg_1"}, "[now]"},
-		"unknown": {&session.Revert{MessageID: "msg_9"}, "[msg_1 prt_a prt_b prt_c msg_3 prt_d now]"},
+		"all":     {&session.Revert{MessageID: "msg_1", Exclusive: true}, "[now]"},
+		"unknown": {&session.Revert{MessageID: "msg_9", Exclusive: true}, "[msg_1 prt_a prt_b prt_c msg_3 prt_d now]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

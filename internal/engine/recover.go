@@ -101,6 +101,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	}
 	defer release()
 	in.scope, in.agent = scope, scope.FindAgent(a.Agent)
+	t.changes = d.engine.changes.NewStep(scope.Files, d.id, in.prompt)
 	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
 		return d.abandonTurn(clean, t, a, v)
 	}

@@ -176,7 +176,7 @@ func (t *turn) discoverInstructions(visited []string) (drafts []eventlog.Draft) 
 
 // toolCall returns the call as its tool gets it.
 func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
-	return tool.Call{
+	call := tool.Call{
 		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,
 		Agent: t.in.agent.ID, Name: c.call.Name, Input: c.call.Input, Since: t.in.baselineSeq(),
 		Ask: func(ctx context.Context, r tool.Request) error {
@@ -193,6 +193,10 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 		Progress: p.Show,
 		Jobs:     t.engine.Jobs.ForSession(t.id),
 	}
+	if t.changes != nil {
+		call.Files = t.changes.ForCall(call.MessageID, call.PartID, call.CallID)
+	}
+	return call
 }
 
 // stoppedFailure returns the failure of a call that was stopped. It is nil if the user stopped it and the tool has

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/job"
@@ -42,6 +43,7 @@ type Engine struct {
 	sessionSlots *semaphore.Weighted // of drains
 	toolSlots    *semaphore.Weighted // of tool calls
 	titles       *title.Generator
+	changes      *changes.ChangeRecorder
 	shrinker     *shrink.Shrinker
 	statuses     statusBoard
 	retryWaits   retry.Waits
@@ -144,7 +146,8 @@ type turn struct {
 	in       *turnInput
 	recorder *record.Recorder
 	calls    []*toolCall
-	reopened bool // an earlier process left it open
+	changes  *changes.Step // of files; nil where they are not recorded
+	reopened bool          // an earlier process left it open
 }
 
 // toolCall is one local call of a turn while it settles.
@@ -166,7 +169,10 @@ type sentRequest struct {
 
 // newTurn returns a turn that has not begun.
 func (d *drain) newTurn(in *turnInput, sent sentRequest) *turn {
-	return &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: record.New(d.recorderConfig(in, sent))}
+	return &turn{
+		engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: record.New(d.recorderConfig(in, sent)),
+		changes: d.engine.changes.NewStep(in.scope.Files, d.id, in.prompt),
+	}
 }
 
 // reopenTurn returns a turn that was left open, with its answer if that was complete.
@@ -174,6 +180,7 @@ func (d *drain) reopenTurn(in *turnInput, m session.MessageID, answer *session.A
 	c := d.recorderConfig(in, sentRequest{})
 	return &turn{
 		engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: record.ReopenTurn(c, m, answer), reopened: true,
+		changes: d.engine.changes.NewStep(in.scope.Files, d.id, in.prompt),
 	}
 }
 

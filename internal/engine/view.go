@@ -18,7 +18,7 @@ type startView struct {
 	next         session.Delivery // of the prompts that are promoted first
 	history      *history.History
 	orphanedJobs bool                       // jobs of an earlier process are recorded as running
-	reverted     bool                       // a revert is staged
+	revert       *session.Revert            // that is staged, nil without one
 	compacting   *session.CompactionStarted // that an earlier process left open, nil without one
 }
 
@@ -34,7 +34,7 @@ func (d *drain) readStart(ctx context.Context, f force) (*startView, error) {
 		if err != nil {
 			return err
 		}
-		v.orphanedJobs, v.reverted = d.engine.Jobs.HasOrphans(s.Jobs), s.Revert != nil
+		v.orphanedJobs, v.revert = d.engine.Jobs.HasOrphans(s.Jobs), s.Revert
 		v.compacting = s.Compacting
 		v.history, err = d.engine.histories.ReadHistory(r, s)
 		return err

@@ -43,6 +43,7 @@ type locationCache struct {
 	models     *models.Pool
 	outputs    *tool.Outputs
 	files      *file.Tracker
+	snapshots  *snapshots
 	trust      *trust.Judge
 	remotes    *remoteConfigs
 	pages      *webcache.Pages // nil: no page of a configuration is fetched
@@ -229,6 +230,9 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	p.scope = newScope(p, registry, sources)
 	p.scope.SaveOutput = l.outputs.Save
 	p.scope.NewSandbox = l.newSandbox
+	if cfg.Snapshot {
+		p.scope.Files = l.snapshots.findWorktree(pr)
+	}
 	l.logWarnings(p)
 	return p, nil
 }

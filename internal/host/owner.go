@@ -90,17 +90,20 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	w.removeScratch()
 	w.removeUnusedCaches(time.Now())
 	w.engine = engine.New(engine.Config{
-		Store: watched, Log: log, IDs: ids, Locations: w.locations, Outputs: w.locations.outputs,
-		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
+		Store: watched, Log: log, IDs: ids, Locations: w.locations,
+		Outputs: sessionFiles{w.locations.outputs, w.locations.snapshots.blobs},
+		Limits:  engineLimits(user.Limits), Logger: w.logger, Version: o.Version, Audit: audit.New(dirs.Data),
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.v1 = v1.New(v1.Config{
-		Commands: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine, Store: watched, Log: log, IDs: ids,
+		Commands: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine,
+		Store: watched, Log: log, IDs: ids,
 		Backend: v1Backend{w.locations}, Credentials: v1Backend{w.locations}, Terminals: w.terminals,
 		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.WriteError, Logger: w.logger,
 	})
 	w.v2 = v2.New(v2.Config{
-		Commands: w.engine.Commands, Inbox: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs,
+		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands, Asks: w.engine.Asks,
+		Runs: w.engine, Jobs: w.engine.Jobs,
 		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Files: w.locations, Explainer: w.locations,
 		Requests:  nextrequest.Inspector{Store: watched, Scopes: w.locations, Rules: w.engine.Asks},
@@ -122,7 +125,8 @@ func (w *owner) newLocations(
 		outputs: &tool.Outputs{
 			Dir: filepath.Join(w.dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output),
 		},
-		files: file.NewTracker(), remotes: newRemoteConfigs(w.dirs, o, w.logger), trust: newTrustJudge(w.dirs, o),
+		files: file.NewTracker(), snapshots: newSnapshots(w.dirs.Data, w.logger),
+		remotes: newRemoteConfigs(w.dirs, o, w.logger), trust: newTrustJudge(w.dirs, o),
 		logger: w.logger, newSandbox: o.Sandbox,
 		limit: maxLocations, slots: map[string]*locationSlot{},
 	}

@@ -29,6 +29,7 @@ func (w *owner) startSweeps(ctx context.Context, serving bool) context.Context {
 		defer tick.Stop()
 		for {
 			if serving || w.isSweepDue(time.Now()) {
+				w.sweepSnapshots(ctx, time.Now())
 				w.sweepOutputs(ctx)
 			}
 			select {
@@ -71,6 +72,17 @@ func (w *owner) sessionDeletedCheck(ctx context.Context) func(session.ID) (bool,
 			return err
 		})
 		return gone && err == nil, err
+	}
+}
+
+// sweepSnapshots removes kept contents of files that no session needs. It does nothing if the store is damaged.
+func (w *owner) sweepSnapshots(ctx context.Context, now time.Time) {
+	if w.store.DegradedError() != nil {
+		return
+	}
+	err := w.locations.snapshots.collect(ctx, now, w.sessionDeletedCheck(ctx))
+	if err != nil && ctx.Err() == nil {
+		w.logger.Warn("old contents of files could not be removed", "error", err)
 	}
 }
 

@@ -40,10 +40,13 @@ func TestTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	logger := slog.New(slog.DiscardHandler)
 	w := &owner{
-		store:     s,
-		locations: &locationCache{outputs: &tool.Outputs{Dir: dir}},
-		logger:    slog.New(slog.DiscardHandler),
+		store: s,
+		locations: &locationCache{
+			outputs: &tool.Outputs{Dir: dir}, snapshots: newSnapshots(filepath.Join(home, "data"), logger),
+		},
+		logger: logger,
 	}
 	if w.isSweepDue(time.Now()) {
 		t.Error("there is nothing to sweep")

@@ -90,3 +90,37 @@ func (f *Fold) diffShown(t *session.Tool, at int64) []Event {
 	}
 	return nil
 }
+
+// revertEvents converts events about what the session changed and about its revert; ok is false for other events.
+func (f *Fold) revertEvents(d session.EventData) (out []Event, ok bool) {
+	switch d := d.(type) {
+	case *session.DiffUpdated:
+		f.diffs = FileDiffsOf(d.Session)
+		if f.asked != nil {
+			f.asked.Apply(d)
+		}
+		if f.turn != nil && (f.turn.Open() || f.turn.Next().NeedsTurn()) { // announced with the next turn
+			return nil, true
+		}
+		return f.summaryEvents(), true
+	case *session.RevertStaged, *session.RevertAdvanced:
+		r := f.Session.Revert
+		if r == nil || r.Phase != session.RevertDone { // announced when its files are restored
+			return nil, true
+		}
+		return []Event{f.sessionDiff(revertedDiffs(r)), f.sessionUpdated()}, true
+	case *session.RevertCleared:
+		return []Event{f.sessionUpdated()}, true
+	case *session.RevertCommitted:
+		for _, m := range d.Removed {
+			out = append(out, f.messageRemoved(m))
+		}
+		return append(out, f.sessionUpdated()), true
+	default:
+		return nil, false
+	}
+}
+
+func (f *Fold) sessionDiff(diffs []FileDiff) Event {
+	return Event{Type: "session.diff", Properties: Diff{f.Session.ID, diffs}}
+}

@@ -25,7 +25,8 @@ type Fold struct {
 	busyRepeated bool   // the second "busy", which OpenCode sends before a response or failure, was sent
 	failed       *Error // error of the last turn, until it is sent
 	failedFor    session.MessageID
-	through      int64 // seq that the state includes; events up to it are converted but change nothing
+	diffs        []FileDiff // of the session, as of the newest event that has them
+	through      int64      // seq that the state includes; events up to it are converted but change nothing
 }
 
 // Rows is the initial state of a Fold: the stored rows, which include all events up to Through.
@@ -138,8 +139,7 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 	case *session.Created:
 		f.selected = selectionOf(f.Session)
 		return []Event{{Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}}, true
-	case *session.Renamed, *session.Archived, *session.Imported, *session.PermissionSet, *session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved,
-		*session.RevertStaged, *session.RevertCleared:
+	case *session.Renamed, *session.Archived, *session.Imported, *session.PermissionSet, *session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved:
 		return []Event{f.sessionUpdated()}, true
 	case *session.PromptAdmitted:
 		return f.admissionEvents(d), true
@@ -166,6 +166,9 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 	case *session.PermissionReplied:
 		return []Event{replyEvent(f.Session.ID, d)}, true
 	default:
+		if out, ok := f.revertEvents(d); ok {
+			return out, true
+		}
 		return f.compactionEvents(d)
 	}
 }
@@ -316,14 +319,17 @@ func (f *Fold) summaryEvents() []Event {
 		return f.diffEvents(nil)
 	}
 	u := userMessage(f.Session, f.asked).Info.(*User)
-	u.Summary = &UserSummary{Diffs: []FileDiff{}}
+	u.Summary = summaryOf(f.asked)
 	u.fillSelection(f.turn)
 	return f.diffEvents(u)
 }
 
 // diffEvents announces the session and the changes made for the prompt, which may be nil.
 func (f *Fold) diffEvents(prompt Info) []Event {
-	out := []Event{f.sessionUpdated(), {Type: "session.diff", Properties: Diff{f.Session.ID, []FileDiff{}}}}
+	out := []Event{f.sessionUpdated()}
+	if f.diffs != nil || f.Session.Changes == nil || f.Session.Changes.Files == 0 { // else they are not known here
+		out = append(out, f.sessionDiff(append([]FileDiff{}, f.diffs...)))
+	}
 	if prompt != nil {
 		out = append(out, f.messageUpdated(prompt))
 	}
@@ -372,7 +378,7 @@ func (f *Fold) turnEnded(at int64) (out []Event) {
 	unended := *whole
 	unended.Time.Completed, unended.Error = 0, nil
 	out = append(out, f.messageUpdated(&unended))
-	if p := patchPart(f.Session.ID, f.turn); p != nil {
+	if p := patchPart(f.Session, f.turn); p != nil {
 		out = append(out, f.partUpdated(p, at))
 	}
 	out = append(out, f.messageUpdated(whole))

@@ -37,9 +37,8 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 		s.Model = &session.ModelRef{ID: m.ID, ProviderID: m.ProviderID, Variant: m.Variant}
 	}
 	if r := in.Revert; r != nil {
-		s.Revert = &session.Revert{MessageID: r.MessageID}
-		if r.PartID != "" {
-			s.Revert.Extra = mustMarshal(map[string]session.PartID{"partID": r.PartID})
+		s.Revert = &session.Revert{
+			MessageID: r.MessageID, PartID: r.PartID, Exclusive: r.PartID == "", Snapshot: r.Snapshot, Diff: r.Diff,
 		}
 	}
 	if c := in.Summary; c != nil {

@@ -94,7 +94,7 @@ func TestImportOfRevert(t *testing.T) {
 		`"directory":"/there","title":"t","version":"1",` +
 		`"time":{"created":1,"updated":2},"revert":{"messageID":"msg_1","partID":"prt_1","snapshot":"3ae3","diff":"@@ x"}}`
 	s, err := opencode.FromOpenCode(jsontext.Value(info))
-	if err != nil || s.Revert == nil || s.Revert.MessageID != "msg_1" || s.Revert.PartID() != "prt_1" {
+	if err != nil || s.Revert == nil || s.Revert.MessageID != "msg_1" || s.Revert.PartID != "prt_1" {
 		t.Fatalf("%+v %v", s, err)
 	}
 	exported := func() any { return plain(t, opencode.ToOpenCode(s)).(map[string]any)["revert"] }

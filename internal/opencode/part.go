@@ -1,6 +1,8 @@
 package opencode
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -203,8 +205,8 @@ func partsOfPiece(m *session.User, p session.PromptPart, head Head) []Part {
 }
 
 // stepParts returns the parts of a step: its start, its items, and its end.
-func stepParts(id session.ID, m *session.Assistant) []Part {
-	out := []Part{}
+func stepParts(s *session.Session, m *session.Assistant) []Part {
+	id, out := s.ID, []Part{}
 	if start := stepStart(id, m); start != nil {
 		out = append(out, start)
 	}
@@ -214,7 +216,7 @@ func stepParts(id session.ID, m *session.Assistant) []Part {
 	if end := stepFinish(id, m); end != nil {
 		out = append(out, end)
 	}
-	if p := patchPart(id, m); p != nil {
+	if p := patchPart(s, m); p != nil {
 		out = append(out, p)
 	}
 	return out
@@ -264,15 +266,19 @@ func stepFinish(id session.ID, m *session.Assistant) Part {
 }
 
 // patchPart returns nil for a step that changed no files.
-func patchPart(id session.ID, m *session.Assistant) Part {
+func patchPart(s *session.Session, m *session.Assistant) Part {
 	if m.Snapshot == nil || len(m.Snapshot.Files) == 0 {
 		return nil
 	}
 	end := partIDOr(m.EndID, m.ID, len(m.Content)+1)
-	return &PatchPart{
-		Head: Head{ID: end + "p", SessionID: id, MessageID: m.ID, Type: "patch"},
-		Hash: m.Snapshot.Start, Files: m.Snapshot.Files,
+	p := &PatchPart{
+		Head: Head{ID: end + "p", SessionID: s.ID, MessageID: m.ID, Type: "patch"},
+		Hash: m.Snapshot.Start, Files: slices.Clone(m.Snapshot.Files),
 	}
+	for i, file := range p.Files {
+		p.Files[i] = s.ResolveFile(file)
+	}
+	return p
 }
 
 // itemPart converts the n-th item of a step.

@@ -30,11 +30,11 @@ func Render(s *session.Session, ms []session.Message, answered bool) []Message {
 			answer, found := findAnswer(ms[i+1:], m.ID)
 			v.Info.(*User).fillSelection(answer)
 			if answered || found {
-				v.Info.(*User).Summary = &UserSummary{Diffs: []FileDiff{}}
+				v.Info.(*User).Summary = summaryOf(m)
 			}
 			out = append(out, restoreImported(&m.Head, v))
 		case *session.Assistant:
-			v := Message{Info: assistantInfo(s, m), Parts: stepParts(s.ID, m)}
+			v := Message{Info: assistantInfo(s, m), Parts: stepParts(s, m)}
 			if a := v.Info.(*Assistant); a.ParentID == "" { // of an older record
 				a.ParentID = asked
 			}

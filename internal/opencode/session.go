@@ -75,6 +75,8 @@ type Rule struct {
 type Revert struct {
 	MessageID session.MessageID `json:"messageID"`
 	PartID    session.PartID    `json:"partID,omitzero"`
+	Snapshot  string            `json:"snapshot,omitzero"`
+	Diff      string            `json:"diff,omitzero"`
 }
 
 // SessionOf converts a session.
@@ -99,8 +101,8 @@ func SessionOf(s *session.Session) Session {
 			v.Model.Variant = "default"
 		}
 	}
-	if s.Revert != nil {
-		v.Revert = &Revert{MessageID: s.Revert.MessageID, PartID: s.Revert.PartID()}
+	if r := s.Revert; r != nil && !r.FilesOnly {
+		v.Revert = &Revert{r.MessageID, r.PartID, r.Snapshot, r.Diff}
 	}
 	return v
 }

@@ -32,11 +32,15 @@ func applyMessage(b *Batch, e session.Event) error {
 		}
 		return updateMark(b, e, nil)
 	case *session.RevertCommitted:
-		return cutHistory(b.tx, e.SessionID, d.MessageID)
+		if err := cutHistory(b.tx, e, d); err != nil {
+			return err
+		}
 	case *session.MessageRemoved:
 		return deleteMessage(b.tx, e.SessionID, d.MessageID)
 	case *session.MessageEdited:
-		return editMessage(b.tx, e, d)
+		return editPrompt(b.tx, e, d.MessageID)
+	case *session.DiffUpdated:
+		return editPrompt(b.tx, e, d.MessageID)
 	case *session.CompactionFailed:
 		if err := addRequestSpend(b.tx, e, d.Request); err != nil {
 			return err
@@ -110,10 +114,10 @@ func addRequestSpend(tx store.Tx, e session.Event, used *session.Asked) error {
 	})
 }
 
-// editMessage rewrites a prompt of the history.
-func editMessage(tx store.Tx, e session.Event, d *session.MessageEdited) error {
-	m, _, err := store.FindMessage(tx, e.SessionID, d.MessageID)
-	if u, ok := m.(*session.User); ok && err == nil && u.Apply(d) {
+// editPrompt applies the event to a prompt of the history.
+func editPrompt(tx store.Tx, e session.Event, prompt session.MessageID) error {
+	m, _, err := store.FindMessage(tx, e.SessionID, prompt)
+	if u, ok := m.(*session.User); ok && err == nil && u.Apply(e.Data) {
 		return tx.PutMessage(e.SessionID, u, e.Seq)
 	}
 	return err
@@ -128,26 +132,24 @@ func deleteMessage(tx store.Tx, id session.ID, m session.MessageID) error {
 	return tx.DeleteMessages(id, seq-1, seq+1)
 }
 
-// cutHistory removes what follows the boundary message of a committed revert: messages, and prompts admitted after
-// it.
-func cutHistory(tx store.Tx, id session.ID, boundary session.MessageID) error {
-	m, ok, err := store.FindMessage(tx, id, boundary)
-	if err != nil || !ok {
+// cutHistory removes the messages of a committed revert. The next turn begins a new context epoch, because
+// messages with changes of the context may be among them.
+func cutHistory(tx store.Tx, e session.Event, d *session.RevertCommitted) error {
+	id := e.SessionID
+	m, ok, err := store.FindMessage(tx, id, d.MessageID)
+	if err != nil || !ok || d.FilesOnly {
 		return err
 	}
-	seq := m.Meta().Seq
-	pending, err := store.PendingInputs(tx, id, "", 0)
-	if err != nil {
-		return err
-	}
-	for _, in := range pending {
-		if in.AdmittedSeq > seq {
-			if err := tx.DeleteInput(in.ID); err != nil {
-				return err
-			}
+	after := m.Meta().Seq
+	if u, ok := m.(*session.User); d.Exclusive {
+		after--
+	} else if ok && len(u.Diffs) > 0 { // its answers go
+		u.Diffs = nil
+		if err := tx.PutMessage(id, u, e.Seq); err != nil {
+			return err
 		}
 	}
-	if err := tx.DeleteMessages(id, seq, 0); err != nil {
+	if err := tx.DeleteMessages(id, after, 0); err != nil {
 		return err
 	}
 	return tx.PutEpoch(id, nil)

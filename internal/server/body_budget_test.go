@@ -34,6 +34,7 @@ func inProcess(t *testing.T, c server.Config) http.Handler {
 		v2.Config{
 			Commands:  e.Commands,
 			Inbox:     e.Commands,
+			Reverts:   e.Commands,
 			Asks:      e.Asks,
 			Runs:      e,
 			Jobs:      e.Jobs,

@@ -65,6 +65,7 @@ func start(t testing.TB, c server.Config) *house {
 		v2.Config{
 			Commands:  h.engine.Commands,
 			Inbox:     h.engine.Commands,
+			Reverts:   h.engine.Commands,
 			Asks:      h.engine.Asks,
 			Runs:      h.engine,
 			Jobs:      h.engine.Jobs,

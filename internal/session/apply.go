@@ -60,10 +60,6 @@ func (s *Session) Apply(d EventData) bool {
 		if !s.applyRetry(e) {
 			return false
 		}
-	case *RevertStaged:
-		s.Revert = &e.Revert
-	case *RevertCleared, *RevertCommitted:
-		s.Revert = nil
 	case *JobStarted:
 		s.startJob(e)
 	case *JobEnded:
@@ -90,11 +86,40 @@ func (s *Session) Apply(d EventData) bool {
 		}
 		s.Changes = &Changes{}
 	default:
-		if !s.applyContext(d) && !s.applyCompaction(d) {
+		if !s.applyContext(d) && !s.applyCompaction(d) && !s.applyRevert(d) {
 			return false
 		}
 	}
 	s.Time.Updated = max(s.Time.Updated, at)
+	return true
+}
+
+// applyRevert applies an event about what the session changed, and about its revert. It reports whether the event is
+// one and changed something.
+func (s *Session) applyRevert(d EventData) bool {
+	switch e := d.(type) {
+	case *DiffUpdated:
+		s.Changes = &e.Total
+	case *RevertStaged:
+		s.Revert = &e.Revert
+	case *RevertAdvanced:
+		if s.Revert == nil {
+			return false
+		}
+		next := *s.Revert
+		next.Phase = e.Phase
+		next.keepAll(e.Kept)
+		s.Revert = &next
+		s.Changes = cmp.Or(e.Total, s.Changes)
+	case *RevertCleared:
+		s.Revert = nil
+		s.Changes = cmp.Or(e.Total, s.Changes)
+	case *RevertCommitted:
+		s.Revert = nil
+		s.Edits++
+	default:
+		return false
+	}
 	return true
 }
 
@@ -314,6 +339,9 @@ func (a *Assistant) applyEnd(e *StepEnded) bool {
 			a.Snapshot = &StepSnapshot{}
 		}
 		a.Snapshot.End, a.Snapshot.Files = e.Snapshot, e.Files
+		if e.Before != "" {
+			a.Snapshot.Start = e.Before
+		}
 	}
 	return true
 }

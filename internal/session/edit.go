@@ -38,11 +38,20 @@ type (
 
 // Apply applies the event to the prompt. It reports whether anything changed.
 func (u *User) Apply(d EventData) bool {
-	e, ok := d.(*MessageEdited)
-	if !ok || e.MessageID != u.ID {
+	switch e := d.(type) {
+	case *MessageEdited:
+		if e.MessageID != u.ID {
+			return false
+		}
+		u.Text, u.Files, u.Agents, u.Parts = e.Prompt.Text, e.Prompt.Files, e.Prompt.Agents, e.Prompt.Parts
+	case *DiffUpdated:
+		if e.MessageID != u.ID {
+			return false
+		}
+		u.Diffs = e.Diffs
+	default:
 		return false
 	}
-	u.Text, u.Files, u.Agents, u.Parts = e.Prompt.Text, e.Prompt.Files, e.Prompt.Agents, e.Prompt.Parts
 	return true
 }
 

@@ -105,7 +105,12 @@ const (
 	KindOutputsPruned      Kind = "session.next.outputs.pruned"
 	KindRevertStaged       Kind = "session.next.revert.staged"
 	KindRevertCleared      Kind = "session.next.revert.cleared"
+	KindRevertAdvanced     Kind = "session.next.revert.advanced"
 	KindRevertCommitted    Kind = "session.next.revert.committed"
+	KindFilesWriting       Kind = "session.next.files.writing"
+	KindTreeCaptured       Kind = "session.next.tree.captured"
+	KindTreeChanged        Kind = "session.next.tree.changed"
+	KindDiffUpdated        Kind = "session.next.diff.updated"
 
 	KindRenamed           Kind = "session.next.renamed"
 	KindArchived          Kind = "session.next.archived"

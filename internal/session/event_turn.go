@@ -51,6 +51,7 @@ type (
 		Tokens     Tokens         `json:"tokens"`
 		Snapshot   string         `json:"snapshot,omitzero"`
 		Files      []string       `json:"files,omitzero"`
+		Before     string         `json:"before,omitzero"`     // names the state of Files before, as Snapshot after
 		Structured jsontext.Value `json:"structured,omitzero"` // the structured output
 		Usage      jsontext.Value `json:"usage,omitzero"`      // the provider's own usage object, verbatim
 		EndID      PartID         `json:"endID,omitzero"`      // item id of the end; sorts after the other items
@@ -274,22 +275,6 @@ type (
 		TurnFact
 		PartIDs []PartID `json:"partIDs"`
 		Paths   []string `json:"paths,omitzero"`
-	}
-)
-
-// Revert.
-type (
-	// RevertStaged marks the message after which the session would be cut.
-	RevertStaged struct {
-		Fact
-		Revert Revert `json:"revert"`
-	}
-	// RevertCleared removes the mark.
-	RevertCleared struct{ Fact }
-	// RevertCommitted cuts the session after MessageID.
-	RevertCommitted struct {
-		Fact
-		MessageID MessageID `json:"messageID"`
 	}
 )
 

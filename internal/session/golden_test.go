@@ -37,6 +37,8 @@ func fill(v reflect.Value, name string) {
 		}
 	case reflect.Int, reflect.Int64:
 		v.SetInt(int64(len(name)) + 40)
+	case reflect.Uint32:
+		v.SetUint(uint64(len(name)) + 40)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Pointer:

@@ -36,7 +36,12 @@ var events = [...]func() EventData{
 	newEvent[OutputsPruned],
 	newEvent[RevertStaged],
 	newEvent[RevertCleared],
+	newEvent[RevertAdvanced],
 	newEvent[RevertCommitted],
+	newEvent[FilesWriting],
+	newEvent[TreeCaptured],
+	newEvent[TreeChanged],
+	newEvent[DiffUpdated],
 	newEvent[Renamed],
 	newEvent[Archived],
 	newEvent[PermissionSet],
@@ -202,6 +207,21 @@ func (*RevertStaged) Kind() Kind { return KindRevertStaged }
 
 // Kind returns KindRevertCleared.
 func (*RevertCleared) Kind() Kind { return KindRevertCleared }
+
+// Kind returns KindRevertAdvanced.
+func (*RevertAdvanced) Kind() Kind { return KindRevertAdvanced }
+
+// Kind returns KindFilesWriting.
+func (*FilesWriting) Kind() Kind { return KindFilesWriting }
+
+// Kind returns KindTreeCaptured.
+func (*TreeCaptured) Kind() Kind { return KindTreeCaptured }
+
+// Kind returns KindTreeChanged.
+func (*TreeChanged) Kind() Kind { return KindTreeChanged }
+
+// Kind returns KindDiffUpdated.
+func (*DiffUpdated) Kind() Kind { return KindDiffUpdated }
 
 // Kind returns KindRevertCommitted.
 func (*RevertCommitted) Kind() Kind { return KindRevertCommitted }

@@ -61,6 +61,8 @@ type User struct {
 
 	Format *Format `json:"format,omitzero"` // of the answer
 	System string  `json:"system,omitzero"` // appended to the system texts of the turns that answer it
+
+	Diffs []ChangedFile `json:"diffs,omitempty"` // what the answers to the prompt changed in files
 }
 
 // Synthetic is a user message that the system wrote.

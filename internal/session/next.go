@@ -158,6 +158,18 @@ func MarkAfter(d EventData, turn *Assistant) Mark {
 		return markFor(e.Error.Reason.Next())
 	case *Interrupted:
 		return markFor(e.Error.Reason.Next())
+	case *RevertStaged:
+		if e.Revert.Phase == RevertDone {
+			return MarkKept
+		}
+		return MarkSet
+	case *RevertAdvanced:
+		if e.Phase == RevertDone {
+			return MarkUnlessTurn
+		}
+		return MarkSet
+	case *RevertCleared, *RevertCommitted:
+		return MarkUnlessTurn
 	case *InputWithdrawn, *JobEnded, *ShellEnded, *CompactionEnded, *CompactionFailed:
 		return MarkUnlessTurn
 	default:

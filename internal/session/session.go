@@ -11,10 +11,10 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -84,13 +84,6 @@ type Import struct {
 	Beside   jsontext.Value `json:"beside,omitzero"` // data beside the session and its messages
 }
 
-// Changes counts what a session has changed in its files.
-type Changes struct {
-	Additions int `json:"additions"` // lines
-	Deletions int `json:"deletions"`
-	Files     int `json:"files"`
-}
-
 // Path returns the session's directory relative to its project, "" for the project's root. Outside of a repository
 // it is relative to the file system's root.
 func (s *Session) Path() string {
@@ -98,6 +91,14 @@ func (s *Session) Path() string {
 		return s.Subpath
 	}
 	return strings.TrimPrefix(s.Location.Directory, "/")
+}
+
+// ResolveFile returns the absolute path of a file that a record names relative to the worktree.
+func (s *Session) ResolveFile(name string) string {
+	if path.IsAbs(name) {
+		return name
+	}
+	return path.Join(strings.TrimSuffix(s.Location.Directory, s.Subpath), name)
 }
 
 // isOutside reports whether the id is the project of directories outside of a repository.
@@ -226,23 +227,6 @@ func (b *Budget) Check(field string) error {
 		}
 	}
 	return nil
-}
-
-// Revert is a staged revert: the session would be cut after MessageID.
-type Revert struct {
-	MessageID MessageID      `json:"messageID"`
-	Extra     jsontext.Value `json:",embed"`
-}
-
-// PartID returns the first part of the message that is reverted, "" if all of it is.
-func (r *Revert) PartID() PartID {
-	var mark struct {
-		PartID PartID `json:"partID"`
-	}
-	if json.Unmarshal(r.Extra, &mark) != nil {
-		return ""
-	}
-	return mark.PartID
 }
 
 // Rule allows, denies or asks for an action on matching resources. Action and Resource are wildcard patterns (PM-1).

@@ -68,6 +68,26 @@ type Call struct {
 	// Progress reports the state of the call. It never blocks and may drop reports.
 	Progress func(o Output)
 	Jobs     Jobs // nil if background jobs are not available
+	// Files records what the call does to files. Nil: nothing is recorded.
+	Files FileRecorder
+}
+
+// FileRecorder records what a call does to files before it does it, so that it can be shown and taken back.
+type FileRecorder interface {
+	// RecordWrites records changes that the call is about to make. It returns when they are durable.
+	RecordWrites(ctx context.Context, writes []FileWrite) error
+	// WatchTree records the state of the worktree before a command, which can change any file. The caller calls done
+	// when the command has ended.
+	WatchTree(ctx context.Context) (done func())
+	// RecordUnknown records that the call may change files and that these changes are not known.
+	RecordUnknown(ctx context.Context, reason string)
+}
+
+// FileWrite is the change of a regular file. Nil content: there is no file.
+type FileWrite struct {
+	Path          string // absolute, links resolved
+	Before, After []byte
+	Executable    bool // the file is, or was, executable
 }
 
 // Confinement says how the commands of a call are confined.

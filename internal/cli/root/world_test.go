@@ -76,6 +76,7 @@ func (w *world) own() {
 		v2.Config{
 			Commands:  w.engine.Commands,
 			Inbox:     w.engine.Commands,
+			Reverts:   w.engine.Commands,
 			Asks:      w.engine.Asks,
 			Runs:      w.engine,
 			Jobs:      w.engine.Jobs,

@@ -74,15 +74,19 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 		if err := c.checkInboxRoom(tx, r.SessionID); err != nil {
 			return nil, err
 		}
-		return eventlog.NewDrafts(&session.PromptAdmitted{
+		drafts, err := commitReverted(tx, r.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		return append(drafts, eventlog.Draft{Data: &session.PromptAdmitted{
 			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,
 			Recovery: r.Recovery,
-		}), fault.Point(ctx, fault.AdmitPreCommit)
+		}}), fault.Point(ctx, fault.AdmitPreCommit)
 	})
 	if err != nil || earlier != nil {
 		return earlier, err
 	}
-	ev := events[0]
+	ev := events[len(events)-1]
 	return &session.Input{
 		AdmittedSeq: ev.Seq, ID: r.ID, SessionID: r.SessionID, Prompt: r.Prompt, Delivery: r.Delivery,
 		TimeCreated: ev.Data.Stamp().Timestamp, Order: ev.Seq, Asks: r.Asks, Hold: r.Hold,

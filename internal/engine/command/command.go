@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -25,6 +26,8 @@ type Scheduler interface {
 	// RunIdle runs f as the session's work and returns its error. It returns false if the session is not idle. If ctx
 	// ends, only the wait for f does.
 	RunIdle(ctx context.Context, id session.ID, f func(context.Context) error) (idle bool, err error)
+	// ShowBusy shows the session as busy, until the function that RunIdle runs for it has returned.
+	ShowBusy(id session.ID)
 	// IsIdle reports whether the session has no work in this process.
 	IsIdle(id session.ID) bool
 	// Stop ends all work of a session, in the foreground and background, and waits until that is recorded.
@@ -54,6 +57,7 @@ type Config struct {
 	Locations location.Scopes
 	Scheduler Scheduler
 	Outputs   OutputRemover
+	Changes   *changes.ChangeRecorder
 	Limits    Limits
 	Tools     *semaphore.Weighted // one unit per tool call of the process
 	Version   string              // of cairn, stored with each session
@@ -67,6 +71,7 @@ type Commands struct {
 	locations location.Scopes
 	scheduler Scheduler
 	outputs   OutputRemover // may be nil
+	changes   *changes.ChangeRecorder
 	limits    Limits
 	tools     *semaphore.Weighted
 	version   string
@@ -77,6 +82,6 @@ type Commands struct {
 func New(c Config) *Commands {
 	return &Commands{
 		journal: c.Journal, locations: c.Locations, scheduler: c.Scheduler, outputs: c.Outputs, limits: c.Limits,
-		tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,
+		changes: c.Changes, tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,
 	}
 }

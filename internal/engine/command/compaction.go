@@ -44,9 +44,13 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 		if err := c.checkInboxRoom(tx, a.SessionID); err != nil {
 			return nil, err
 		}
-		return eventlog.NewDrafts(&session.CompactionAdmitted{
+		drafts, err := commitReverted(tx, a.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		return append(drafts, eventlog.Draft{Data: &session.CompactionAdmitted{
 			MessageID: a.ID, Delivery: a.Delivery, Request: a.Request,
-		}), fault.Point(ctx, fault.AdmitPreCommit)
+		}}), fault.Point(ctx, fault.AdmitPreCommit)
 	})
 	if err != nil {
 		return nil, err
@@ -54,7 +58,7 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 	if earlier != nil {
 		in = earlier
 	} else {
-		e := events[0]
+		e := events[len(events)-1]
 		in.AdmittedSeq, in.Order, in.TimeCreated = e.Seq, e.Seq, e.Data.Stamp().Timestamp
 	}
 	c.scheduler.Wake(a.SessionID, false)

@@ -58,7 +58,8 @@ func (c *Commands) EditPart(
 ) error {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if limit := c.limits.AnswerBytes; len(text) > limit {
-		return session.Errorf(session.CodeTooLarge, "the text has %d bytes, the limit is %d", len(text), limit).At("text")
+		return session.Errorf(session.CodeTooLarge, "the text has %d bytes, the limit is %d", len(text), limit).
+			At("text")
 	}
 	return c.edit(ctx, id, m, func(found session.Message) (session.EventData, error) {
 		item, err := findItem(found, part)

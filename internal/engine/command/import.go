@@ -73,7 +73,8 @@ func checkImport(r *ImportRequest) error {
 	}
 	switch {
 	case s.Import == nil || s.Import.Hash == "" || s.Import.From == "":
-		return session.Errorf(session.CodeInvalid, "import metadata is missing: it needs from and hash").At("session.import")
+		return session.Errorf(session.CodeInvalid, "import metadata is missing: it needs from and hash").
+			At("session.import")
 	case r.After < 0 || r.After+len(r.Messages) > s.Import.Messages:
 		return session.Errorf(session.CodeInvalid,
 			"the import contains more messages than the announced %d", s.Import.Messages).At("after")

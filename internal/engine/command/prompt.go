@@ -65,7 +65,8 @@ func (c *Commands) checkPrompt(r *PromptRequest) error {
 	p := &r.Prompt
 	hasText := strings.TrimSpace(p.Text) != ""
 	if p.Empty() || !hasText && len(p.Files) == 0 && len(p.Agents) == 0 {
-		return session.Errorf(session.CodeInvalid, "the prompt is empty: it needs text, a file or an agent").At("prompt.text")
+		return session.Errorf(session.CodeInvalid, "the prompt is empty: it needs text, a file or an agent").
+			At("prompt.text")
 	}
 	p.Files = append([]session.File(nil), p.Files...) // the caller's stay as they are; an empty list is nil
 	if len(p.Agents) == 0 {
@@ -118,7 +119,9 @@ func (l Limits) checkContent(p *session.Prompt) error {
 // checkEncoding refuses a prompt that cannot be stored.
 func checkEncoding(p *session.Prompt) error {
 	if _, err := json.Marshal(p); err != nil {
-		return session.Errorf(session.CodeInvalid, "the prompt contains text that is not valid UTF-8").At("prompt").Because(err)
+		return session.Errorf(session.CodeInvalid, "the prompt contains text that is not valid UTF-8").
+			At("prompt").
+			Because(err)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -70,6 +69,7 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	}
 	var sh *session.Shell
 	idle, err := c.scheduler.RunIdle(ctx, s.ID, func(ctx context.Context) (err error) {
+		c.scheduler.ShowBusy(s.ID)
 		sh, err = c.runShell(ctx, s, scope, facts)
 		return err
 	})
@@ -130,7 +130,8 @@ func (c *Commands) runShell(
 			if err := checkFreeID(tx, started.MessageID); err != nil {
 				return nil, err
 			}
-			return journal.RequireSession(id, facts...)(tx)
+			drafts, err := commitReverted(tx, id)
+			return append(drafts, eventlog.NewDrafts(facts...)...), err
 		})
 	if err != nil {
 		return nil, err

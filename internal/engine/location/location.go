@@ -49,6 +49,8 @@ type Scope struct {
 	Layers func(a session.Agent) []permission.Layer
 	// Compaction says when the history is replaced by a summary, and what stays.
 	Compaction CompactionSettings
+	// Files keeps the contents of files that calls change. It is nil where snapshots are disabled.
+	Files Worktree
 	// SaveOutput stores the output of a call, so that the model can read it again with a tool, and returns the file. It
 	// is nil, or fails, where that is not possible.
 	SaveOutput func(id session.ID, text string) (path string, err error)

@@ -18,6 +18,7 @@ import (
 // Config of an API. All fields but Head, Condition and Logger are required.
 type Config struct {
 	Commands    SessionCommands
+	Reverts     RevertCommands
 	Asks        AskReplier
 	Runs        SessionRuns
 	Store       store.Viewer

@@ -6,6 +6,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -21,6 +22,13 @@ type SessionCommands interface {
 	EditPart(ctx context.Context, id session.ID, m session.MessageID, p session.PartID, text string) error
 	RemoveMessage(ctx context.Context, id session.ID, m session.MessageID) error
 	RemovePart(ctx context.Context, id session.ID, m session.MessageID, p session.PartID) error
+}
+
+// RevertCommands takes back what a session did, and shows it.
+type RevertCommands interface {
+	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
+	ClearRevert(ctx context.Context, id session.ID) error
+	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) ([]session.ChangedFile, error)
 }
 
 // AskReplier replies to pending permission asks and questions.

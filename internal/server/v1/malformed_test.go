@@ -205,6 +205,7 @@ var required = map[string]string{
 	"POST /session/{sessionID}/summarize":                          `providerID=mock modelID=main`,
 	"POST /session/{sessionID}/command":                            `command=init arguments=x`,
 	"POST /session/{sessionID}/shell":                              `agent=build command=x`,
+	"POST /session/{sessionID}/revert":                             `messageID=msg_x`,
 	"POST /session/{sessionID}/permissions/{permissionID}":         `response=once`,
 	"POST /tui/append-prompt":                                      `text=x`,
 	"POST /tui/execute-command":                                    `command=x`,

@@ -27,7 +27,7 @@ func TestRefusalsAreOnTheStream(t *testing.T) {
 		{"command", `{"command":"nope","arguments":""}`, `\"nope\"`},
 		{"shell", `{"agent":"biuld","command":"ls"}`, "biuld"},
 		{"summarize", `{"providerID":"mock","modelID":"mian"}`, "mian"},
-		{"revert", `{"messageID":"msg_1"}`, "revert"},
+		{"revert", `{"messageID":"msg_1"}`, "msg_1"},
 		{"fork", `{}`, "fork"},
 		{"share", ``, "sharing is disabled"},
 	} {

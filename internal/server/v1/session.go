@@ -132,15 +132,6 @@ func (h sessionHandlers) listTodos(ctx context.Context, in sessionIn) ([]session
 	return append([]session.Todo{}, s.Todos...), nil
 }
 
-// listDiffs lists what the answers to a prompt changed: nothing, because there are no snapshots yet.
-func (h sessionHandlers) listDiffs(_ context.Context, _ struct {
-	sessionIn
-	MessageID session.MessageID `query:"messageID"`
-},
-) ([]opencode.FileDiff, error) {
-	return []opencode.FileDiff{}, nil
-}
-
 // abortSession interrupts a session. A session that is idle or missing has nothing to interrupt, as in OpenCode.
 func (h sessionHandlers) abortSession(ctx context.Context, in sessionIn) (bool, error) {
 	err := h.Runs.Interrupt(ctx, in.SessionID)

@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
@@ -158,10 +157,6 @@ func (d *deps) listUnimplementedSharing() []operation.Operation {
 		operation.New("admin POST /session/{sessionID}/share Share a session", "session.share", h.shareSession),
 		operation.New("admin DELETE /session/{sessionID}/share End the sharing of a session",
 			"session.unshare", sessionHandlers{d}.get),
-		operation.New("prompt POST /session/{sessionID}/revert Revert a session to a message",
-			"session.revert", h.revertSession).WithStatuses(http.StatusConflict),
-		operation.New("prompt POST /session/{sessionID}/unrevert Undo the revert of a session",
-			"session.unrevert", h.unrevertSession).WithStatuses(http.StatusConflict),
 	}
 }
 
@@ -336,13 +331,6 @@ func (h unimplementedHandlers) shareSession(ctx context.Context, in sessionIn) (
 	return h.refuseRequest(ctx, in.SessionID, "sharing is disabled: cairn does not share sessions")
 }
 
-func (h unimplementedHandlers) revertSession(
-	ctx context.Context,
-	in sessionBody[opencode.RevertPoint],
-) (opencode.Session, error) {
-	return h.refuseRequest(ctx, in.SessionID, "cairn cannot revert sessions yet")
-}
-
 // refuseRequest refuses an operation on a session that exists.
 func (h unimplementedHandlers) refuseRequest(
 	ctx context.Context,
@@ -353,16 +341,4 @@ func (h unimplementedHandlers) refuseRequest(
 		return s, err
 	}
 	return s, httpio.NewUnimplemented(message)
-}
-
-// unrevertSession returns the session: it is not reverted. A session that works is a conflict.
-func (h unimplementedHandlers) unrevertSession(ctx context.Context, in sessionIn) (opencode.Session, error) {
-	s, err := h.findSession(ctx, in.SessionID)
-	switch {
-	case err != nil:
-		return opencode.Session{}, err
-	case h.Runs.Status(s.ID).Type != engine.StatusIdle:
-		return opencode.Session{}, session.Conflict("session", string(s.ID), "is busy")
-	}
-	return opencode.SessionOf(s), nil
 }

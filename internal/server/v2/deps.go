@@ -17,6 +17,7 @@ import (
 type Config struct {
 	Commands  SessionCommands
 	Inbox     InboxCommands
+	Reverts   RevertCommands
 	Asks      AskService
 	Runs      SessionRuns
 	Jobs      JobService

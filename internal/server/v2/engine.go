@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/job"
+	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -35,6 +36,15 @@ type InboxCommands interface {
 	WithdrawPrompt(ctx context.Context, id session.ID, m session.MessageID) error
 	AdmitCompaction(ctx context.Context, a command.CompactionAdmission) (*session.Input, error)
 	UndoCompaction(ctx context.Context, id session.ID) error
+}
+
+// RevertCommands take sessions back, and say what they changed in files.
+type RevertCommands interface {
+	PlanRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
+	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
+	ClearRevert(ctx context.Context, id session.ID) error
+	CommitRevert(ctx context.Context, id session.ID) error
+	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) ([]session.ChangedFile, error)
 }
 
 // AskService lists pending permission asks and questions, and replies to them.

@@ -14,7 +14,12 @@ func ListOperations() []operation.Operation { return (&deps{}).listOperations() 
 // listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for additional
 // operations, and the handler, whose types give the parameters, the body and the response.
 func (d *deps) listOperations() []operation.Operation {
-	rows := slices.Concat(d.listOpenCodeOperations(), d.listCompactionOperations(), d.listAdditionalOperations())
+	rows := slices.Concat(
+		d.listOpenCodeOperations(),
+		d.listCompactionOperations(),
+		d.listRevertOperations(),
+		d.listAdditionalOperations(),
+	)
 	for i, o := range rows {
 		if o.ID == "" {
 			rows[i].ID = newOperationID(o.Method, o.Path)
@@ -113,6 +118,22 @@ func (d *deps) listCompactionOperations() []operation.Operation {
 			"v2.session.compact", sessions.compact).WithStatuses(http.StatusConflict),
 		operation.New("prompt POST "+sessionPath+"/uncompact Undo the newest compaction of a session",
 			"", sessions.undoCompaction).WithStatuses(http.StatusConflict),
+	}
+}
+
+// listRevertOperations are about what a session changed, and about going back. DELETE and GET are as in OpenCode 2.0.
+func (d *deps) listRevertOperations() []operation.Operation {
+	reverts := revertHandlers{d}
+	return []operation.Operation{
+		operation.New("prompt POST "+sessionPath+"/revert/stage Take a session back to after a message",
+			"v2.session.revert.stage", reverts.stageRevert).WithStatuses(http.StatusConflict),
+		operation.New("prompt POST "+sessionPath+"/revert/clear Take the staged revert back",
+			"v2.session.revert.clear", reverts.clearRevert).WithStatuses(http.StatusConflict),
+		operation.New("prompt DELETE "+sessionPath+"/revert Take the staged revert back",
+			"", reverts.clearRevert).WithStatuses(http.StatusConflict),
+		operation.New("prompt POST "+sessionPath+"/revert/commit Remove the messages of the staged revert",
+			"v2.session.revert.commit", reverts.commitRevert).WithStatuses(http.StatusConflict),
+		operation.New("read GET "+sessionPath+"/diff List what a session changed in files", "", reverts.listDiffs),
 	}
 }
 

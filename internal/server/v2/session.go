@@ -28,6 +28,7 @@ func publicSession(s *session.Session, all allFields) session.Session {
 		m.Variant = "default"
 		c.Model = &m
 	}
+	c.Revert = publicRevert(s.Revert, all)
 	if !all {
 		c.Slug, c.Version, c.TitledBy, c.Sandbox, c.Metadata, c.Extra = "", "", "", "", nil, nil
 		c.Open, c.Contract = false, ""

@@ -13,17 +13,21 @@ func listUnimplemented() (out []operation.Operation) {
 			out = append(out, operation.NewUnimplemented(route, message))
 		}
 	}
-	add("cairn cannot revert sessions yet",
-		"prompt POST "+sessionPath+"/revert/stage", "prompt POST "+sessionPath+"/revert/clear",
-		"prompt POST "+sessionPath+"/revert/commit")
 	add("providers are connected with cairn auth login or PUT /auth/{providerID}",
 		"read GET /api/integration/{integrationID}", "admin POST /api/integration/{integrationID}/connect/key",
 		"admin POST /api/integration/{integrationID}/connect/oauth", "read GET /api/integration/attempt/{attemptID}",
 		"admin DELETE /api/integration/attempt/{attemptID}", "admin POST /api/integration/attempt/{attemptID}/complete",
 		"admin PATCH /api/credential/{credentialID}", "admin DELETE /api/credential/{credentialID}")
 	add("files are served by GET /file/content", "read GET /api/fs/read/{path...}")
-	add("terminals are served below /pty",
-		"read GET /api/pty", "admin POST /api/pty", "read GET /api/pty/{ptyID}", "admin PUT /api/pty/{ptyID}",
-		"admin DELETE /api/pty/{ptyID}", "admin GET /api/pty/{ptyID}/connect", "admin POST /api/pty/{ptyID}/connect-token")
+	add(
+		"terminals are served below /pty",
+		"read GET /api/pty",
+		"admin POST /api/pty",
+		"read GET /api/pty/{ptyID}",
+		"admin PUT /api/pty/{ptyID}",
+		"admin DELETE /api/pty/{ptyID}",
+		"admin GET /api/pty/{ptyID}/connect",
+		"admin POST /api/pty/{ptyID}/connect-token",
+	)
 	return out
 }

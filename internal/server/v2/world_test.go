@@ -50,7 +50,9 @@ func newWorld(t testing.TB, s script.Script) *world {
 	w.log = eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
 	w.engine = engine.New(engine.Config{Store: w.store, Log: w.log, IDs: ids, Locations: scopes{w}, Version: "test"})
 	w.api = v2.New(v2.Config{
-		Commands: w.engine.Commands, Inbox: w.engine.Commands, Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Store: w.store, Log: w.log, IDs: ids, Locations: places{}, Explainer: places{}, Doctor: places{},
+		Commands: w.engine.Commands, Inbox: w.engine.Commands, Reverts: w.engine.Commands,
+		Asks: w.engine.Asks, Runs: w.engine, Jobs: w.engine.Jobs, Store: w.store, Log: w.log, IDs: ids,
+		Locations: places{}, Explainer: places{}, Doctor: places{},
 		Directory: work, Health: api.Health{Version: "test"},
 	})
 	w.handler = w.api.NewHandler()

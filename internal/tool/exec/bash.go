@@ -121,7 +121,13 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond
 	}
 	if in.Background {
+		if call.Files != nil {
+			call.Files.RecordUnknown(ctx, "the command runs in the background")
+		}
 		return startJob(ctx, call, r, in)
+	}
+	if call.Files != nil {
+		defer call.Files.WatchTree(ctx)()
 	}
 	done, err := r.execute(ctx, func(recent string) {
 		call.Progress(

@@ -93,7 +93,7 @@ func (s *fileTools) changeAll(ctx context.Context, call tool.Call, in changePlan
 		return change{}, err
 	}
 	err = s.withLocks(ctx, in.paths, func() (err error) {
-		done, err = s.commitChange(call.SessionID, in, shown)
+		done, err = s.commitChange(ctx, call, in, shown)
 		return err
 	})
 	if err != nil {
@@ -193,8 +193,10 @@ func (s *fileTools) withLocks(ctx context.Context, files []workpath.Path, f func
 }
 
 // commitChange plans the change again and writes it if it is the one that the permission request showed.
-func (s *fileTools) commitChange(id session.ID, in changePlan, shown change) (change, error) {
-	now := changePlan{apply: in.apply}
+func (s *fileTools) commitChange(
+	ctx context.Context, call tool.Call, in changePlan, shown change,
+) (change, error) {
+	id, now := call.SessionID, changePlan{apply: in.apply}
 	for _, p := range in.paths {
 		again, err := s.config.Paths.Resolve(p.Abs)
 		if err != nil || again.Real != p.Real {
@@ -215,6 +217,9 @@ func (s *fileTools) commitChange(id session.ID, in changePlan, shown change) (ch
 			)
 		}
 	}
+	if err := done.recordWrites(ctx, call.Files); err != nil {
+		return change{}, err
+	}
 	infos, err := saveAll(done.steps)
 	if err != nil {
 		return change{}, err
@@ -231,6 +236,31 @@ func (s *fileTools) commitChange(id session.ID, in changePlan, shown change) (ch
 		done.seen[st.path.Real] = now.String()
 	}
 	return done, nil
+}
+
+// recordWrites records the change before it is made.
+func (c change) recordWrites(ctx context.Context, files tool.FileRecorder) error {
+	if files == nil {
+		return nil
+	}
+	var writes []tool.FileWrite
+	for _, st := range c.steps {
+		w := tool.FileWrite{Path: st.path.Real}
+		mode := st.template
+		if st.before.info != nil {
+			mode = st.before.info
+			w.Before = append([]byte{}, st.before.data...)
+		}
+		if !st.removed {
+			w.After = append([]byte{}, st.after...)
+		}
+		w.Executable = mode != nil && mode.Mode()&0o111 != 0
+		writes = append(writes, w)
+	}
+	if err := files.RecordWrites(ctx, writes); err != nil {
+		return tool.Failf("nothing was written: the change could not be recorded: %v", err)
+	}
+	return nil
 }
 
 // planChange reads the files and plans the change. It fails if a file is not as the session saw it last.

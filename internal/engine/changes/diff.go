@@ -1,0 +1,118 @@
+package changes
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/linediff"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The bounds of the diffs that are stored. Beyond them files are counted, and shown without their lines.
+const (
+	maxDiffs   = 1000      // files
+	maxPatch   = 64 << 10  // bytes of one file
+	maxPatches = 256 << 10 // bytes altogether
+)
+
+// DiffFormat is how changes in lines are shown. The zero value: as OpenCode does, with the whole file.
+type DiffFormat struct {
+	Git     bool // as git does
+	Context *int // lines around a change; nil for the whole file
+	Limits  Limits
+}
+
+// Limits are the most bytes of patches. 0 stands for the limits of what is stored.
+type Limits struct{ File, All int }
+
+// ReadSides returns the contents of a change; nil for no file, and for one that is too large to be compared.
+func ReadSides(ctx context.Context, files location.Worktree, c session.FileChange) (before, after []byte, ok bool) {
+	ok = files != nil
+	read := func(s session.PathState) []byte {
+		if !ok || s.IsAbsent() || s.Mode == session.ModeSubmodule {
+			return nil
+		}
+		content, err := files.Read(ctx, s.Blob, linediff.MaxText)
+		ok = err == nil
+		return content
+	}
+	before, after = read(c.Before), read(c.After)
+	return before, after, ok
+}
+
+// DescribeFiles returns the changes in lines, within the bounds.
+func (f DiffFormat) DescribeFiles(
+	ctx context.Context, files location.Worktree, changes []session.FileChange,
+) []session.ChangedFile {
+	context, limits := -1, Limits{cmp.Or(f.Limits.File, maxPatch), cmp.Or(f.Limits.All, maxPatches)}
+	if f.Context != nil {
+		context = *f.Context
+	}
+	out := make([]session.ChangedFile, 0, len(changes))
+	size := 0
+	for _, c := range changes {
+		changed := session.ChangedFile{Path: c.Path, Status: c.Status()}
+		if len(out) < maxDiffs {
+			if before, after, ok := ReadSides(ctx, files, c); ok {
+				d := linediff.Compare(before, after, context)
+				changed.Additions, changed.Deletions = d.Additions, d.Deletions
+				if n := len(d.Hunks); n <= limits.File && size+n <= limits.All {
+					changed.Patch = f.formatPatch(c, d)
+					size += n
+				}
+			}
+		}
+		out = append(out, changed)
+	}
+	return out
+}
+
+func (f DiffFormat) formatPatch(c session.FileChange, d linediff.Diff) string {
+	if f.Git {
+		return FormatGit(c, d)
+	}
+	return d.FormatPatch(string(c.Path))
+}
+
+// FormatGit returns the difference that a change made, as git shows it.
+func FormatGit(c session.FileChange, d linediff.Diff) string {
+	return d.FormatGit(
+		string(c.Path),
+		linediff.File{Blob: c.Before.Blob, Mode: c.Before.Mode},
+		linediff.File{Blob: c.After.Blob, Mode: c.After.Mode},
+	)
+}
+
+// countChanges returns the size of the selected changes, altogether and, within the bounds, of each file.
+func (l *Ledger) countChanges(
+	ctx context.Context, files location.Worktree, selected func(CallChange) bool,
+) (total session.Changes, each []session.ChangedFile) {
+	for _, c := range l.SumChanges(selected) {
+		n := l.countLines(ctx, files, c)
+		if len(each) < maxDiffs {
+			each = append(each, session.ChangedFile{
+				Path: c.Path, Status: c.Status(), Additions: n.additions, Deletions: n.deletions,
+			})
+		}
+		total.Additions += n.additions
+		total.Deletions += n.deletions
+		total.Files++
+	}
+	return total, each
+}
+
+// countLines returns the lines that a change adds and removes.
+func (l *Ledger) countLines(ctx context.Context, files location.Worktree, c session.FileChange) lines {
+	key := [2]string{c.Before.Blob, c.After.Blob}
+	if n, ok := l.counts[key]; ok {
+		return n
+	}
+	before, after, ok := ReadSides(ctx, files, c)
+	if !ok {
+		return lines{}
+	}
+	d := linediff.Compare(before, after, 0)
+	l.counts[key] = lines{d.Additions, d.Deletions}
+	return l.counts[key]
+}

@@ -1,0 +1,156 @@
+package changes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Call is the call of a turn whose changes are recorded.
+type Call struct {
+	SessionID session.ID
+	MessageID session.MessageID // of the turn
+	PromptID  session.MessageID // which the turn answers
+	PartID    session.PartID
+	CallID    string
+}
+
+// CallChange is the recorded change of one file by a call.
+type CallChange struct {
+	Call
+	session.FileChange
+	Beside []session.ID // sessions whose commands ran at the same time
+	Failed bool         // the call failed, so it need not have made the change
+}
+
+// Gap is a call whose changes are not known.
+type Gap struct {
+	Call
+	Reason string
+}
+
+// Ledger is what the calls of a session changed, in order.
+type Ledger struct {
+	Changes []CallChange
+	Gaps    []Gap
+
+	edits  int                 // of the session, as of the last time that removed messages were left out
+	seq    int64               // of the newest event that is read
+	open   map[string]Gap      // captures before commands that have not ended, by call
+	counts map[[2]string]lines // of differences between two contents
+}
+
+type lines struct{ additions, deletions int }
+
+// ReadLedger returns what is recorded of the session after the seq.
+func ReadLedger(ctx context.Context, st store.Store, id session.ID, after int64) (*Ledger, error) {
+	l := &Ledger{seq: after, open: map[string]Gap{}, counts: map[[2]string]lines{}}
+	if err := l.readNew(ctx, st, id); err != nil {
+		return nil, err
+	}
+	for _, call := range slices.Sorted(maps.Keys(l.open)) {
+		g := l.open[call]
+		g.Reason = "it was interrupted"
+		l.Gaps = append(l.Gaps, g)
+	}
+	return l, nil
+}
+
+// readNew reads what was recorded since.
+func (l *Ledger) readNew(ctx context.Context, st store.Store, id session.ID) error {
+	var events []session.Event
+	err := st.View(ctx, func(r store.Reader) error {
+		rows, err := r.Events(id, l.seq, 0, session.KindFilesWriting, session.KindTreeCaptured, session.KindTreeChanged,
+			session.KindToolFailed)
+		if err != nil {
+			return err
+		}
+		events = events[:0]
+		for _, row := range rows {
+			e, err := eventlog.Decode(row)
+			if err != nil {
+				return err
+			}
+			events = append(events, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the changes of session %s: %w", id, err)
+	}
+	for _, e := range events {
+		l.seq = e.Seq
+		l.add(id, e.Data)
+	}
+	return nil
+}
+
+func (l *Ledger) add(id session.ID, d session.EventData) {
+	switch d := d.(type) {
+	case *session.FilesWriting:
+		for _, f := range d.Files {
+			l.Changes = append(l.Changes, CallChange{Call: Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}, FileChange: f})
+		}
+	case *session.ToolFailed:
+		for i := len(l.Changes) - 1; i >= 0 && l.Changes[i].MessageID == d.AssistantMessageID; i-- {
+			if l.Changes[i].CallID == d.CallID {
+				l.Changes[i].Failed = true
+			}
+		}
+	case *session.TreeCaptured:
+		g := Gap{Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}, d.Error}
+		if d.Error != "" {
+			l.Gaps = append(l.Gaps, g)
+			return
+		}
+		l.open[d.CallID] = g
+	case *session.TreeChanged:
+		delete(l.open, d.CallID)
+		c := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
+		if d.Error != "" {
+			l.Gaps = append(l.Gaps, Gap{c, d.Error})
+		}
+		for _, f := range d.Files {
+			l.Changes = append(l.Changes, CallChange{Call: c, FileChange: f, Beside: d.Beside})
+		}
+	}
+}
+
+// SumChanges returns the change of each file from before the first to after the last of the selected changes, by path.
+// Files that are as before are left out.
+func (l *Ledger) SumChanges(selected func(CallChange) bool) []session.FileChange {
+	byPath := map[session.FilePath]session.FileChange{}
+	for _, c := range l.Changes {
+		if c.Failed || !selected(c) {
+			continue
+		}
+		net, ok := byPath[c.Path]
+		if !ok {
+			net = c.FileChange
+		}
+		net.After = c.After
+		byPath[c.Path] = net
+	}
+	var out []session.FileChange
+	for _, path := range slices.Sorted(maps.Keys(byPath)) {
+		if net := byPath[path]; net.Before != net.After {
+			out = append(out, net)
+		}
+	}
+	return out
+}
+
+// LastLeft reports whether the newest recorded change of the path left the state.
+func (l *Ledger) LastLeft(path session.FilePath, state session.PathState) bool {
+	for _, c := range slices.Backward(l.Changes) {
+		if c.Path == path && !c.Failed {
+			return c.After == state
+		}
+	}
+	return false
+}

@@ -1,0 +1,224 @@
+package changes
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // names a list of states as git would, and protects nothing
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Step records the changes of the calls of one turn. A nil Step records nothing.
+type Step struct {
+	recorder *ChangeRecorder
+	files    location.Worktree
+	session  session.ID
+	prompt   session.MessageID
+
+	mu      sync.Mutex // guards the rest
+	written []session.FileChange
+	watched bool
+}
+
+// NewStep returns a step of the session that answers the prompt; nil if files is nil.
+func (r *ChangeRecorder) NewStep(files location.Worktree, id session.ID, prompt session.MessageID) *Step {
+	if files == nil {
+		return nil
+	}
+	return &Step{recorder: r, files: files, session: id, prompt: prompt}
+}
+
+// ForCall returns the recorder of a call of the turn m.
+func (s *Step) ForCall(m session.MessageID, part session.PartID, call string) *CallRecorder {
+	return &CallRecorder{s, Call{SessionID: s.session, MessageID: m, PromptID: s.prompt, PartID: part, CallID: call}}
+}
+
+// UpdateDiff records in the background what the session changed until now, if a call of the step may have changed
+// something.
+func (s *Step) UpdateDiff(ctx context.Context) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	changed := s.watched || len(s.written) > 0
+	s.mu.Unlock()
+	if changed {
+		s.recorder.UpdateDiff(ctx, s.session, s.prompt, s.files)
+	}
+}
+
+// FillEnd names the files that file tools wrote in the step, and their states before and after, in the turn's end.
+func (s *Step) FillEnd(end *session.StepEnded) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.written) == 0 {
+		return
+	}
+	before, after := sha1.New(), sha1.New() //nolint:gosec // see above
+	for _, c := range s.written {
+		fmt.Fprintf(before, "%s\x00%o %s\n", c.Path, c.Before.Mode, c.Before.Blob)
+		fmt.Fprintf(after, "%s\x00%o %s\n", c.Path, c.After.Mode, c.After.Blob)
+		end.Files = append(end.Files, string(c.Path))
+	}
+	slices.Sort(end.Files)
+	end.Files = slices.Compact(end.Files)
+	end.Before, end.Snapshot = hex.EncodeToString(before.Sum(nil)), hex.EncodeToString(after.Sum(nil))
+}
+
+// captureTime bounds the time that capturing a worktree after a command takes.
+const captureTime = 2 * time.Minute
+
+// maxChanged bounds the files that one command changes.
+const maxChanged = 5000
+
+// CallRecorder records the changes of one call. It implements tool.FileRecorder.
+type CallRecorder struct {
+	step *Step
+	call Call
+}
+
+// RecordWrites keeps the contents before and after the changes and records them.
+func (c *CallRecorder) RecordWrites(ctx context.Context, writes []tool.FileWrite) error {
+	fact := &session.FilesWriting{
+		MessageID: c.call.MessageID,
+		PromptID:  c.call.PromptID,
+		CallID:    c.call.CallID,
+		PartID:    c.call.PartID,
+	}
+	for _, w := range writes {
+		change := session.FileChange{Path: relativePath(c.step.files.Root(), w.Path)}
+		for _, side := range []struct {
+			content []byte
+			state   *session.PathState
+		}{{w.Before, &change.Before}, {w.After, &change.After}} {
+			if side.content == nil {
+				continue
+			}
+			mode := session.ModeFile
+			if w.Executable {
+				mode = session.ModeExecutable
+			}
+			state, err := c.step.files.Put(ctx, side.content, mode)
+			if err != nil {
+				return err
+			}
+			*side.state = state
+		}
+		fact.Files = append(fact.Files, change)
+	}
+	if err := c.step.files.PinBlobs(ctx, c.call.SessionID, blobsOf(fact.Files)); err != nil {
+		return err
+	}
+	if err := c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, fact); err != nil {
+		return err
+	}
+	c.step.recorder.watches.excludeWrites(c.step.files.Root(), fact.Files)
+	c.step.mu.Lock()
+	defer c.step.mu.Unlock()
+	c.step.written = append(c.step.written, fact.Files...)
+	return nil
+}
+
+// relativePath returns the path as the record names it: relative to root, or absolute outside of it.
+func relativePath(root, path string) session.FilePath {
+	rel, err := filepath.Rel(root, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return session.FilePath(filepath.ToSlash(path))
+	}
+	return session.FilePath(filepath.ToSlash(rel))
+}
+
+// WatchTree captures the worktree before a command, and after it in the background. Without a capture the command runs
+// all the same, and its changes are recorded as unknown.
+func (c *CallRecorder) WatchTree(ctx context.Context) (done func()) {
+	recorder, files := c.step.recorder, c.step.files
+	if err := recorder.AwaitSession(ctx, c.call.SessionID); err != nil {
+		return func() {}
+	}
+	c.step.mu.Lock()
+	c.step.watched = true
+	c.step.mu.Unlock()
+	w := recorder.watches.startWatch(files.Root(), c.call.SessionID)
+	before, err := files.CaptureTree(ctx)
+	fact := &session.TreeCaptured{
+		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
+	}
+	if err != nil {
+		fact.Error = err.Error()
+	}
+	if err := recorder.journal.AppendFacts(ctx, c.call.SessionID, fact); err != nil || fact.Error != "" {
+		recorder.watches.endWatch(w)
+		c.logFailure(err)
+		return func() {}
+	}
+	return func() {
+		recorder.StartTask(c.call.SessionID, func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), captureTime)
+			defer cancel()
+			c.recordTree(ctx, w, before)
+		})
+	}
+}
+
+// recordTree records what a command changed.
+func (c *CallRecorder) recordTree(ctx context.Context, w *watch, before string) {
+	fact := &session.TreeChanged{
+		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
+	}
+	after, err := c.step.files.CaptureTree(ctx)
+	others, beside := c.step.recorder.watches.endWatch(w)
+	if err == nil {
+		fact.Files, err = c.step.files.Compare(ctx, before, after, maxChanged)
+	}
+	fact.Files = slices.DeleteFunc(fact.Files, func(f session.FileChange) bool {
+		_, byOthers := slices.BinarySearch(others, f.Path)
+		return byOthers
+	})
+	if len(fact.Files) > 0 {
+		fact.Beside = beside
+	}
+	if err == nil {
+		err = c.step.files.PinBlobs(ctx, c.call.SessionID, blobsOf(fact.Files))
+	}
+	if err != nil {
+		fact.Files, fact.Error = nil, err.Error()
+	}
+	c.logFailure(c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, fact))
+}
+
+// blobsOf returns the contents of both sides of the changes.
+func blobsOf(changes []session.FileChange) (out []string) {
+	for _, c := range changes {
+		for _, s := range []session.PathState{c.Before, c.After} {
+			if s.Blob != "" && s.Mode != session.ModeSubmodule {
+				out = append(out, s.Blob)
+			}
+		}
+	}
+	return out
+}
+
+// RecordUnknown records that the changes of the call are not known.
+func (c *CallRecorder) RecordUnknown(ctx context.Context, reason string) {
+	c.logFailure(c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, &session.TreeCaptured{
+		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID, Error: reason,
+	}))
+}
+
+func (c *CallRecorder) logFailure(err error) {
+	if err != nil {
+		c.step.recorder.journal.Logger.Warn("what a call changes in files could not be recorded",
+			"session", c.call.SessionID, "call", c.call.CallID, "error", err)
+	}
+}

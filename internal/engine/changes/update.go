@@ -1,0 +1,149 @@
+package changes
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// maxLedgers bounds the sessions whose ledgers are kept.
+const maxLedgers = 64
+
+// UpdateDiff records what the answers to the prompt and the whole session have changed until now, in the background.
+func (r *ChangeRecorder) UpdateDiff(
+	ctx context.Context,
+	id session.ID,
+	prompt session.MessageID,
+	files location.Worktree,
+) {
+	ctx = context.WithoutCancel(ctx)
+	r.StartTask(id, func() {
+		if err := r.recordDiff(ctx, id, prompt, files); err != nil {
+			r.journal.Logger.Warn("what a session changed could not be recorded", "session", id, "error", err)
+		}
+	})
+}
+
+// DiffQuery selects changes of a session, and says how they are shown.
+type DiffQuery struct {
+	Files    location.Worktree // of the session
+	Format   DiffFormat
+	Selected func(CallChange) bool
+}
+
+// ReadDiff returns what the selected changes of the session made of its files until now.
+func (r *ChangeRecorder) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) ([]session.ChangedFile, error) {
+	l, err := r.readLedger(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return q.Format.DescribeFiles(ctx, q.Files, l.SumChanges(q.Selected)), nil
+}
+
+// CountChanges returns the size of what the selected changes of the session made of its files until now.
+func (r *ChangeRecorder) CountChanges(
+	ctx context.Context, id session.ID, selected func(CallChange) bool, files location.Worktree,
+) (session.Changes, error) {
+	l, err := r.readLedger(ctx, id)
+	if err != nil {
+		return session.Changes{}, err
+	}
+	total, _ := l.countChanges(ctx, files, selected)
+	return total, nil
+}
+
+// readLedger returns the session's ledger when everything is recorded.
+func (r *ChangeRecorder) readLedger(ctx context.Context, id session.ID) (*Ledger, error) {
+	if err := r.AwaitSession(ctx, id); err != nil {
+		return nil, err
+	}
+	return r.updateLedger(ctx, id)
+}
+
+func (r *ChangeRecorder) recordDiff(
+	ctx context.Context, id session.ID, prompt session.MessageID, files location.Worktree,
+) error {
+	l, err := r.updateLedger(ctx, id)
+	if err != nil {
+		return err
+	}
+	fact := &session.DiffUpdated{MessageID: prompt}
+	fact.Diffs = DiffFormat{}.DescribeFiles(
+		ctx,
+		files,
+		l.SumChanges(func(c CallChange) bool { return c.PromptID == prompt }),
+	)
+	fact.Total, fact.Session = l.countChanges(ctx, files, func(CallChange) bool { return true })
+	var same bool
+	err = r.journal.Store.View(ctx, func(rd store.Reader) error {
+		s, err := store.FindSession(rd, id)
+		if err != nil {
+			return err
+		}
+		m, _, err := store.FindMessage(rd, id, prompt)
+		u, isPrompt := m.(*session.User)
+		same = !isPrompt || slices.Equal(u.Diffs, fact.Diffs) && s.Changes != nil && *s.Changes == fact.Total
+		return err
+	})
+	if err != nil || same {
+		return err
+	}
+	return r.journal.AppendFacts(ctx, id, fact)
+}
+
+// updateLedger returns the session's ledger as it is now. Changes of messages that were removed are not part of it.
+func (r *ChangeRecorder) updateLedger(ctx context.Context, id session.ID) (*Ledger, error) {
+	r.mu.Lock()
+	l := r.ledgers[id]
+	delete(r.ledgers, id) // another update would read its own
+	r.mu.Unlock()
+	var err error
+	if l == nil {
+		l, err = ReadLedger(ctx, r.journal.Store, id, -1)
+	} else {
+		err = l.readNew(ctx, r.journal.Store, id)
+	}
+	if err == nil {
+		err = r.dropRemoved(ctx, id, l)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for other := range r.ledgers {
+		if len(r.ledgers) < maxLedgers {
+			break
+		}
+		delete(r.ledgers, other)
+	}
+	r.ledgers[id] = l
+	return l, nil
+}
+
+// dropRemoved takes the changes of removed messages out of the ledger.
+func (r *ChangeRecorder) dropRemoved(ctx context.Context, id session.ID, l *Ledger) error {
+	kept := map[session.MessageID]bool{}
+	return r.journal.Store.View(ctx, func(rd store.Reader) error {
+		s, err := store.FindSession(rd, id)
+		if err != nil || s.Edits == l.edits {
+			return err
+		}
+		l.edits = s.Edits
+		for _, c := range l.Changes {
+			if _, known := kept[c.MessageID]; known {
+				continue
+			}
+			_, ok, err := store.FindMessage(rd, id, c.MessageID)
+			if err != nil {
+				return err
+			}
+			kept[c.MessageID] = ok
+		}
+		l.Changes = slices.DeleteFunc(l.Changes, func(c CallChange) bool { return !kept[c.MessageID] })
+		return nil
+	})
+}

@@ -1,0 +1,123 @@
+package command
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// PlanRevert returns what StageRevert would do, without doing it.
+func (c *Commands) PlanRevert(
+	ctx context.Context, id session.ID, t revert.Target,
+) (planned *session.Revert, err error) {
+	err = c.withReverter(ctx, id, func(r revert.Reverter) error {
+		planned, err = r.Plan(ctx, id, t)
+		return err
+	})
+	return planned, err
+}
+
+// StageRevert stages the revert of the session to the target, and returns it. It replaces a staged one. An unknown
+// message is a *session.Error of code not-found, and changes nothing; a session that works is a conflict.
+func (c *Commands) StageRevert(
+	ctx context.Context, id session.ID, t revert.Target,
+) (staged *session.Revert, err error) {
+	err = c.withReverter(ctx, id, func(r revert.Reverter) error { return r.CheckTarget(ctx, id, t) })
+	if err != nil {
+		return nil, err
+	}
+	err = c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
+		staged, err = r.StageRevert(ctx, id, t)
+		return err
+	})
+	return staged, err
+}
+
+// ClearRevert takes the session's staged revert back. Without one it does nothing. A session that works is a conflict.
+func (c *Commands) ClearRevert(ctx context.Context, id session.ID) error {
+	s, err := c.journal.ReadSession(ctx, id)
+	if err != nil || s.Revert == nil {
+		return err
+	}
+	return c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error { return r.Clear(ctx, id) })
+}
+
+// CommitRevert commits the session's staged revert. Without one it does nothing. A session that works is a conflict.
+func (c *Commands) CommitRevert(ctx context.Context, id session.ID) error {
+	s, err := c.journal.ReadSession(ctx, id)
+	if err != nil || s.Revert == nil {
+		return err
+	}
+	return c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
+		if err := r.Resume(ctx, id); err != nil {
+			return err
+		}
+		_, err := c.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+			return commitReverted(tx, id)
+		})
+		return err
+	})
+}
+
+// CompleteRevert completes what is under way with the session's staged revert. The session's own work calls it.
+func (c *Commands) CompleteRevert(ctx context.Context, id session.ID) error {
+	return c.withReverter(ctx, id, func(r revert.Reverter) error { return r.Resume(ctx, id) })
+}
+
+// commitReverted returns the events that commit the session's staged revert, for a transaction that adds to the
+// session.
+func commitReverted(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
+	s, err := store.FindSession(tx, id)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := revert.CommitFacts(tx, s)
+	return eventlog.NewDrafts(facts...), err
+}
+
+// runReverter runs f as the work of the session.
+func (c *Commands) runReverter(
+	ctx context.Context, id session.ID, f func(context.Context, revert.Reverter) error,
+) error {
+	if err := c.checkOpen(); err != nil {
+		return err
+	}
+	if _, err := c.journal.ReadSession(ctx, id); err != nil {
+		return err
+	}
+	idle, err := c.scheduler.RunIdle(ctx, id, func(ctx context.Context) error {
+		return c.withReverter(ctx, id, func(r revert.Reverter) error { return f(ctx, r) })
+	})
+	if err == nil && !idle {
+		return session.Conflict("session", string(id), "is working; wait until it is idle, or interrupt it")
+	}
+	return err
+}
+
+// withReverter runs f with the reverter of the session's location.
+func (c *Commands) withReverter(ctx context.Context, id session.ID, f func(revert.Reverter) error) error {
+	s, err := c.journal.ReadSession(ctx, id)
+	if err != nil {
+		return err
+	}
+	scope, release, err := c.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return f(revert.Reverter{Journal: c.journal, Changes: c.changes, Files: scope.Files})
+}
+
+// ReadDiff returns what the session changed in files. What a staged revert took back is left out.
+func (c *Commands) ReadDiff(
+	ctx context.Context, id session.ID, q revert.DiffQuery,
+) (diffs []session.ChangedFile, err error) {
+	err = c.withReverter(ctx, id, func(r revert.Reverter) error {
+		diffs, err = r.ReadDiff(ctx, id, q)
+		return err
+	})
+	return diffs, err
+}

@@ -1,0 +1,35 @@
+package location
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Worktree keeps contents of the files of a directory, so that they can be shown and restored. A path is relative to
+// Root. Safe for concurrent use, also by several processes.
+type Worktree interface {
+	// Root returns the real path of the directory.
+	Root() string
+	// CaptureTree finds out what the files contain, except for ignored and large ones, and returns a name for it.
+	CaptureTree(ctx context.Context) (tree string, err error)
+	// Compare returns the differences between two captures of this process, by path, and keeps the contents of both
+	// sides. More than limit are an error.
+	Compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error)
+	// ReadStates returns what the paths hold now.
+	ReadStates(ctx context.Context, paths []session.FilePath) ([]session.PathState, error)
+	// Save keeps what the path holds now, and returns it.
+	Save(ctx context.Context, path session.FilePath) (session.PathState, error)
+	// Put keeps a content.
+	Put(ctx context.Context, content []byte, mode uint32) (session.PathState, error)
+	// Read returns a content that is kept, of at most limit bytes.
+	Read(ctx context.Context, blob string, limit int64) ([]byte, error)
+	// PinBlobs protects contents from removal until the session is deleted. What was kept lately is protected for a day
+	// without it.
+	PinBlobs(ctx context.Context, id session.ID, blobs []string) error
+	// BackupFile copies the file to a place of its own, which stays, and returns it.
+	BackupFile(ctx context.Context, path session.FilePath) (place string, err error)
+	// Restore makes the changes, each atomically. It changes a file only if it is in the state Before. It returns an
+	// error for each change, nil if the file is in the state After.
+	Restore(ctx context.Context, changes []session.FileChange) []error
+}

@@ -1,0 +1,123 @@
+package revert
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/engine/changes"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Reasons why a file stays as it is, for people.
+const (
+	reasonChanged = "it is not as the session left it"
+	reasonBetween = "it was changed before the last change of the session, and returns to that"
+	reasonBeside  = "a command of another session ran at the same time and may have changed it"
+	reasonOutside = "it is outside of the worktree"
+	reasonModule  = "it is a submodule"
+)
+
+// copyWanted marks a file of which a copy must be kept, until there is one.
+const copyWanted = "(a copy is kept)"
+
+// planFiles fills in the files of the changes, which come in order, as the revert finds them: now is what the paths
+// hold. A file that is already as before the changes is left out.
+func planFiles(
+	out *session.Revert, found []changes.CallChange, now map[session.FilePath]session.PathState, force bool,
+) {
+	chains := map[session.FilePath][]changes.CallChange{}
+	for _, c := range found {
+		chains[c.Path] = append(chains[c.Path], c)
+	}
+	for _, path := range slices.Sorted(maps.Keys(chains)) {
+		state, known := now[path]
+		if !known {
+			out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonOutside})
+			continue
+		}
+		planFile(out, path, state, plan(chains[path], state, force))
+	}
+}
+
+// planFile adds the file to those that the revert changes, or that stay.
+func planFile(out *session.Revert, path session.FilePath, now session.PathState, p filePlan) {
+	switch {
+	case p.conflict != "":
+		out.Kept = append(out.Kept, session.KeptFile{Path: path, Conflict: true, Reason: p.conflict, State: now})
+	case now == p.to:
+	case now.Mode == session.ModeSubmodule || p.to.Mode == session.ModeSubmodule:
+		out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonModule, State: now})
+	default:
+		f := session.RevertedFile{Path: path, From: now, To: p.to, Reason: p.reason}
+		change := f.AsChange()
+		f.Status = change.Status()
+		if p.copies {
+			f.Copy = copyWanted
+		}
+		out.Files = append(out.Files, f)
+	}
+}
+
+// filePlan is what a revert makes of a file.
+type filePlan struct {
+	to       session.PathState
+	reason   string // why it does not return to before the first change
+	conflict string // why it stays
+	copies   bool   // a copy of what it holds must be kept
+}
+
+// plan finds out what a file returns to.
+//
+// The chain is followed from the change that left the file as it is now, backwards as long as each change began with
+// what the one before left: where it did not, the file was changed in between, and that content is the last one that is
+// not ours.
+func plan(chain []changes.CallChange, now session.PathState, force bool) filePlan {
+	first := chain[0].Before
+	out := filePlan{to: first}
+	switch at := newestApplied(chain, now); {
+	case at == 0:
+		return filePlan{to: now}
+	case at < 0:
+		out.conflict = reasonChanged
+	case len(chain[at-1].Beside) > 0:
+		out.conflict = reasonBeside
+	default:
+		for i := at - 1; i > 0; i-- {
+			if !endsWith(chain[:i], chain[i].Before) {
+				out.to, out.reason = chain[i].Before, reasonBetween
+				break
+			}
+		}
+	}
+	if force && out != (filePlan{to: first}) {
+		return filePlan{to: first, copies: true}
+	}
+	return out
+}
+
+// newestApplied returns the number of changes that have left the file in a state: of all changes the newest one whose
+// result it is. 0: the file is as before the first change. -1: no change left it so.
+func newestApplied(chain []changes.CallChange, state session.PathState) int {
+	for i := len(chain) - 1; i >= 0; i-- {
+		if chain[i].After == state && (!chain[i].Failed || chain[i].Before != state) {
+			return i + 1
+		}
+		if chain[i].Before == state && i == 0 {
+			return 0
+		}
+	}
+	return -1
+}
+
+// endsWith reports whether a change that began with the state follows the changes: the newest that was made left it so.
+func endsWith(earlier []changes.CallChange, state session.PathState) bool {
+	for _, c := range slices.Backward(earlier) {
+		if c.After == state {
+			return true
+		}
+		if !c.Failed {
+			return false
+		}
+	}
+	return earlier[0].Before == state
+}

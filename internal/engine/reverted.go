@@ -1,0 +1,32 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// settleRevert completes what an earlier process left of the staged revert, and commits it if work follows.
+func (d *drain) settleRevert(ctx context.Context, v *startView, f force) error {
+	ctx = context.WithoutCancel(ctx)
+	if v.revert.Phase != session.RevertDone {
+		if err := d.engine.Commands.CompleteRevert(ctx, d.id); err != nil {
+			return err
+		}
+	}
+	if f != forced && v.next == "" {
+		return nil
+	}
+	_, err := d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		s, err := store.FindSession(tx, d.id)
+		if err != nil {
+			return nil, err
+		}
+		facts, err := revert.CommitFacts(tx, s)
+		return eventlog.NewDrafts(facts...), err
+	})
+	return err
+}

@@ -1,0 +1,111 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/snapshot"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// The bounds of what is kept of the files that calls change.
+const (
+	maxSnapshots = 5 << 30             // bytes of contents
+	worktreeAge  = 30 * 24 * time.Hour // after which the captures of an unused worktree are removed
+)
+
+// snapshots are the worktrees whose files are kept, and their contents.
+type snapshots struct {
+	dir    string
+	blobs  *snapshot.Blobs
+	logger *slog.Logger
+
+	mu   sync.Mutex // guards open
+	open map[string]*snapshot.KeptTree
+}
+
+func newSnapshots(data string, logger *slog.Logger) *snapshots {
+	dir := filepath.Join(data, "snapshot")
+	return &snapshots{dir: dir, blobs: snapshot.NewBlobs(dir), logger: logger, open: map[string]*snapshot.KeptTree{}}
+}
+
+// findWorktree returns the worktree of a directory, the same for every call.
+func (s *snapshots) findWorktree(p project.Project) location.Worktree {
+	root, scope := p.Worktree, p.Subpath
+	if root == "" {
+		root, scope = p.Directory, ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := root + "\x00" + scope
+	if w := s.open[key]; w != nil {
+		return w
+	}
+	sum := sha256.Sum256([]byte(key))
+	git, err := exec.LookPath("git")
+	if err != nil || !filepath.IsAbs(git) {
+		git = ""
+	}
+	w := snapshot.Open(snapshot.Options{
+		Blobs: s.blobs, Dir: filepath.Join(s.dir, "worktrees", hex.EncodeToString(sum[:12])), Root: root, Scope: scope,
+		Git: git, Logger: s.logger,
+	})
+	s.open[key] = w
+	return w
+}
+
+// collect removes what no session needs, and the captures of worktrees that were not used for long.
+func (s *snapshots) collect(ctx context.Context, now time.Time, deleted func(session.ID) (bool, error)) error {
+	owners, err := s.blobs.ListOwners()
+	if err != nil {
+		return err
+	}
+	for _, id := range owners {
+		gone, err := deleted(session.ID(id))
+		if err == nil && gone {
+			err = s.blobs.UnpinAll(id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := s.blobs.Collect(ctx, maxSnapshots); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Join(s.dir, "worktrees"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && now.Sub(info.ModTime()) > worktreeAge {
+			err = os.RemoveAll(filepath.Join(s.dir, "worktrees", e.Name()))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionFiles are the files outside of the store that belong to sessions.
+type sessionFiles struct {
+	*tool.Outputs
+	blobs *snapshot.Blobs
+}
+
+// Remove implements command.OutputRemover.
+func (f sessionFiles) Remove(id session.ID, paths []string) error {
+	return errors.Join(f.Outputs.Remove(id, paths), f.blobs.UnpinAll(string(id)))
+}

@@ -1,0 +1,123 @@
+// Package linediff shows the difference between two contents of a file in lines.
+package linediff
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"znkr.io/diff"
+	"znkr.io/diff/textdiff"
+)
+
+// MaxText bounds the contents that are compared in lines, together. Larger ones count as binary.
+const MaxText = 4 << 20
+
+// probed is how much of a content is searched for a zero byte, as git does.
+const probed = 8000
+
+// IsBinary reports whether a content is shown without lines.
+func IsBinary(content []byte) bool {
+	return bytes.IndexByte(content[:min(len(content), probed)], 0) >= 0
+}
+
+// Diff is the difference between two contents. The zero value is that of binary contents.
+type Diff struct {
+	Additions, Deletions int
+	Hunks                string // in unified form, without a header; "" if nothing differs
+}
+
+// Compare compares two contents, with that many lines around each change; negative shows the whole text.
+func Compare(before, after []byte, context int) Diff {
+	if IsBinary(before) || IsBinary(after) || len(before)+len(after) > MaxText || bytes.Equal(before, after) {
+		return Diff{}
+	}
+	if context < 0 {
+		context = bytes.Count(before, []byte("\n")) + bytes.Count(after, []byte("\n")) + 2
+	}
+	text := string(textdiff.Unified(before, after, diff.Context(context)))
+	d := Diff{Hunks: strings.ToValidUTF8(zeroEmptyRanges(text), "\uFFFD")}
+	for line := range strings.Lines(text) {
+		switch line[0] {
+		case '+':
+			d.Additions++
+		case '-':
+			d.Deletions++
+		}
+	}
+	return d
+}
+
+// zeroEmptyRanges lets an empty range begin at line 0, as patch(1) and git write it. Only the first hunk can have one,
+// for an empty text.
+func zeroEmptyRanges(hunks string) string {
+	header, rest, _ := strings.Cut(hunks, "\n")
+	header = strings.Replace(header, "@@ -1,0 +", "@@ -0,0 +", 1)
+	header = strings.Replace(header, " +1,0 @@", " +0,0 @@", 1)
+	return header + "\n" + rest
+}
+
+// FormatPatch returns the difference with the header of OpenCode's patches.
+func (d Diff) FormatPatch(path string) string {
+	if d.Hunks == "" {
+		return ""
+	}
+	return fmt.Sprintf("Index: %s\n%s\n--- %s\t\n+++ %s\t\n%s", path, strings.Repeat("=", 67), path, path, d.Hunks)
+}
+
+// File is one side of a difference in git's form. A zero mode: there is no file.
+type File struct {
+	Blob string // 40 hexadecimal digits
+	Mode uint32
+}
+
+// FormatGit returns the difference in git's form; of binary contents that they differ.
+func (d Diff) FormatGit(path string, before, after File) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "diff --git a/%s b/%s\n", path, path)
+	from, to := "a/"+path, "b/"+path
+	mode := ""
+	switch {
+	case before.Mode == 0:
+		fmt.Fprintf(&b, "new file mode %06o\n", after.Mode)
+		from = "/dev/null"
+	case after.Mode == 0:
+		fmt.Fprintf(&b, "deleted file mode %06o\n", before.Mode)
+		to = "/dev/null"
+	case before.Mode != after.Mode:
+		fmt.Fprintf(&b, "old mode %06o\nnew mode %06o\n", before.Mode, after.Mode)
+	default:
+		mode = fmt.Sprintf(" %06o", after.Mode)
+	}
+	if before.Blob == after.Blob {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "index %s..%s%s\n", shortenID(before.Blob), shortenID(after.Blob), mode)
+	if d.Hunks == "" {
+		fmt.Fprintf(&b, "Binary files %s and %s differ\n", from, to)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n%s", from, to, omitSingleCounts(d.Hunks))
+	return b.String()
+}
+
+// shortenID returns the beginning of a blob's id, zeros for no blob.
+func shortenID(blob string) string {
+	const digits = 7
+	if len(blob) < digits {
+		return strings.Repeat("0", digits)
+	}
+	return blob[:digits]
+}
+
+// omitSingleCounts omits the count of a range of one line, as git does.
+func omitSingleCounts(hunks string) string {
+	var b strings.Builder
+	for line := range strings.Lines(hunks) {
+		if strings.HasPrefix(line, "@@ ") {
+			line = strings.ReplaceAll(line, ",1 ", " ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

@@ -1,0 +1,55 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// listDiffs lists what the answers to a prompt changed, as it was recorded with the prompt; without a prompt what the
+// session changed until now. As in OpenCode an unknown session or
+// message changed nothing.
+func (h sessionHandlers) listDiffs(ctx context.Context, in struct {
+	sessionIn
+	MessageID session.MessageID `query:"messageID"`
+},
+) ([]opencode.FileDiff, error) {
+	diffs, err := h.Reverts.ReadDiff(ctx, in.SessionID, revert.DiffQuery{From: in.MessageID})
+	if isNotFound(err) {
+		return []opencode.FileDiff{}, nil
+	}
+	return opencode.FileDiffsOf(diffs), err
+}
+
+// revertSession takes the session back to before a message, with its files.
+func (h sessionHandlers) revertSession(ctx context.Context, in struct {
+	sessionIn
+	Body opencode.RevertPoint `body:"required"`
+},
+) (opencode.Session, error) {
+	if in.Body.MessageID == "" {
+		return opencode.Session{}, missingMember("messageID")
+	}
+	_, err := h.Reverts.StageRevert(ctx, in.SessionID, revert.Target{Before: true, Point: revert.Point{
+		MessageID: in.Body.MessageID, PartID: in.Body.PartID, Messages: true, Files: true,
+	}})
+	if err != nil {
+		return opencode.Session{}, err
+	}
+	return h.get(ctx, in.sessionIn)
+}
+
+func isNotFound(err error) bool {
+	return err != nil && httpio.PublicError(err).Code == session.CodeNotFound
+}
+
+// unrevertSession takes the revert back. A session that is not reverted stays as it is.
+func (h sessionHandlers) unrevertSession(ctx context.Context, in sessionIn) (opencode.Session, error) {
+	if err := h.Reverts.ClearRevert(ctx, in.SessionID); err != nil {
+		return opencode.Session{}, err
+	}
+	return h.get(ctx, in)
+}

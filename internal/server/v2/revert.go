@@ -1,0 +1,104 @@
+package v2
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine/changes"
+	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/server/operation"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// revertHandlers take sessions back, and say what they changed in files.
+type revertHandlers struct{ *deps }
+
+// stageRevert takes a session back to after a message, and restores the files that it wrote later.
+func (h revertHandlers) stageRevert(ctx context.Context, in struct {
+	sessionIn
+	All  allFields
+	Body api.RevertRequest `body:"required"`
+},
+) (out api.Data[session.Revert], err error) {
+	b := in.Body
+	if b.MessageID == "" && !b.Before {
+		return out, httpio.NewInvalid("body", "messageID", "messageID is missing")
+	}
+	t := revert.Target{Before: b.Before, Point: revert.Point{
+		MessageID: b.MessageID, PartID: b.PartID, Force: b.Force,
+		Files: b.Files == nil || *b.Files, Messages: b.Messages == nil || *b.Messages,
+	}}
+	run := h.Reverts.StageRevert
+	if b.Preview {
+		run = h.Reverts.PlanRevert
+	}
+	staged, err := run(ctx, in.SessionID, t)
+	if err != nil {
+		return out, httpio.WithPart("body", err)
+	}
+	return newData(*publicRevert(staged, in.All)), nil
+}
+
+// publicRevert returns a revert as a client sees it.
+func publicRevert(r *session.Revert, all allFields) *session.Revert {
+	if r == nil || all {
+		return r
+	}
+	c := *r
+	c.Exclusive, c.Phase, c.FilesOnly = false, "", false
+	c.Files = make([]session.RevertedFile, len(r.Files))
+	for i, f := range r.Files {
+		f.Undone, f.From, f.To = "", session.PathState{}, session.PathState{}
+		c.Files[i] = f
+	}
+	return &c
+}
+
+// clearRevert takes the staged revert back.
+func (h revertHandlers) clearRevert(ctx context.Context, in sessionIn) (operation.None, error) {
+	return operation.None{}, h.Reverts.ClearRevert(ctx, in.SessionID)
+}
+
+// commitRevert removes the messages of the staged revert.
+func (h revertHandlers) commitRevert(ctx context.Context, in sessionIn) (operation.None, error) {
+	return operation.None{}, h.Reverts.CommitRevert(ctx, in.SessionID)
+}
+
+// maxDiffBytes bounds the patches of a response, and of each file in it.
+const maxDiffBytes = 4 << 20
+
+// wholeSession is whether a client asks about the whole session, and not about one prompt.
+type wholeSession bool
+
+// DecodeRequest implements operation.Decoder.
+func (s *wholeSession) DecodeRequest(r *http.Request) error {
+	v := r.URL.Query().Get("whole")
+	*s = v == "1" || v == "true"
+	return nil
+}
+
+// listDiffs lists what the answers to a prompt changed, by default to the newest one. Patches beyond 4 MiB are left out.
+func (h revertHandlers) listDiffs(ctx context.Context, in struct {
+	sessionIn
+	From    session.MessageID `query:"from"`
+	To      session.MessageID `query:"to"`
+	Context string            `query:"context"`
+	Whole   wholeSession      `query:"whole"`
+},
+) (out api.Data[[]session.ChangedFile], err error) {
+	f := changes.DiffFormat{Git: true, Limits: changes.Limits{File: maxDiffBytes, All: maxDiffBytes}}
+	if in.Context != "" {
+		n, err := strconv.ParseUint(in.Context, 10, 31)
+		if err != nil {
+			return out, httpio.NewInvalid("query", "context", "context must be a number of lines")
+		}
+		f.Context = new(int(n))
+	}
+	diffs, err := h.Reverts.ReadDiff(ctx, in.SessionID, revert.DiffQuery{
+		From: in.From, To: in.To, Newest: !bool(in.Whole), Format: f,
+	})
+	return newData(diffs), httpio.WithPart("query", err)
+}

@@ -1,0 +1,292 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha1" //nolint:gosec // names a list of files
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-pkgs/gitignore"
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/statefile"
+)
+
+// The bounds of a directory that is captured without git.
+const (
+	maxFiles    = 20_000    // unless Options say otherwise
+	maxTotal    = 512 << 20 // bytes
+	captureTime = 5 * time.Second
+	retryTime   = 10 * time.Minute // after a directory was found too large
+	maxCaptures = 8                // that can be compared
+	maxList     = 64 << 20         // bytes of the list of files
+)
+
+// notCaptured are the names of directories that hold no work of a user.
+var notCaptured = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_modules": true}
+
+// dirTree captures a directory without git: all contents are kept in Blobs. A list of the files with their metadata
+// lets the next capture read only what changed.
+type dirTree struct {
+	options Options
+	root    string
+
+	files    map[string]listedFile // as of the newest capture; nil before the first one
+	trees    map[string]map[string]listedFile
+	order    []string // of trees, oldest first
+	tooLarge time.Time
+}
+
+// listedFile is a file of a capture.
+type listedFile struct {
+	State   session.PathState `json:"state"`
+	Size    int64             `json:"size"`
+	ModTime int64             `json:"modTime"` // nanoseconds
+}
+
+// captureTree implements captures. A directory that is too large is an error, at once for some minutes after it was
+// found.
+func (d *dirTree) captureTree(ctx context.Context) (string, error) {
+	if home, err := os.UserHomeDir(); err == nil && isWithin(home, d.root) {
+		return "", fmt.Errorf("the directory is %w: it contains the home directory", ErrTooLarge)
+	}
+	if time.Since(d.tooLarge) < retryTime {
+		return "", fmt.Errorf("the directory is %w", ErrTooLarge)
+	}
+	if d.files == nil {
+		d.files = d.readList()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, captureTime, fmt.Errorf("the directory is %w", ErrTooLarge))
+	defer cancel()
+	found, err := d.walk(ctx)
+	if errors.Is(err, ErrTooLarge) {
+		d.tooLarge = time.Now()
+	}
+	if err != nil {
+		return "", err
+	}
+	changed := !maps.Equal(d.files, found)
+	d.files = found
+	name := nameTree(found)
+	if _, known := d.trees[name]; !known {
+		d.addTree(name, found)
+	}
+	if changed {
+		d.writeList()
+	}
+	return name, nil
+}
+
+// isWithin reports whether a path is the directory or below it.
+func isWithin(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func (d *dirTree) addTree(name string, files map[string]listedFile) {
+	if d.trees == nil {
+		d.trees = map[string]map[string]listedFile{}
+	}
+	if len(d.order) == maxCaptures {
+		delete(d.trees, d.order[0])
+		d.order = d.order[1:]
+	}
+	d.trees[name] = files
+	d.order = append(d.order, name)
+}
+
+func nameTree(files map[string]listedFile) string {
+	h := sha1.New() //nolint:gosec // see above
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(h, "%o %s %s\x00", files[name].State.Mode, files[name].State.Blob, name)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (d *dirTree) listFile() string { return filepath.Join(d.options.Dir, "files.json") }
+
+// readList returns the stored list. Without one that can be read, all files are read anew.
+func (d *dirTree) readList() map[string]listedFile {
+	files := map[string]listedFile{}
+	raw, err := statefile.Read(d.listFile(), maxList)
+	if err == nil && json.Unmarshal(raw, &files) != nil {
+		files = map[string]listedFile{}
+	}
+	return files
+}
+
+// writeList stores the list. Failing to do so costs time only.
+func (d *dirTree) writeList() {
+	raw, err := json.Marshal(d.files)
+	if err == nil {
+		err = os.MkdirAll(d.options.Dir, 0o700)
+	}
+	if err == nil {
+		err = statefile.Replace(d.listFile(), raw, 0o600)
+	}
+	if err != nil {
+		d.options.Logger.Debug("the list of a worktree's files could not be stored", "error", err)
+	}
+}
+
+// walk returns the files of the directory, and keeps their contents.
+func (d *dirTree) walk(ctx context.Context) (map[string]listedFile, error) {
+	root, err := os.OpenRoot(d.root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	w := &dirWalk{options: d.options, root: root, rules: gitignore.New("")}
+	began := time.Now()
+	if err := w.visit(ctx, cmp.Or(filepath.ToSlash(d.options.Scope), ".")); err != nil {
+		return nil, err
+	}
+	found := make(map[string]listedFile, len(w.files))
+	for _, c := range w.files {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		f, err := d.captureFile(root, c.name, c.info, began)
+		if err == nil {
+			found[c.name] = f
+		} else if err = ignoreUnreadable(err); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// dirWalk is one walk of a directory.
+type dirWalk struct {
+	options Options
+	root    *os.Root
+	rules   *gitignore.Matcher
+	files   []walkedFile
+	total   int64 // bytes
+}
+
+// walkedFile is a file that is captured.
+type walkedFile struct {
+	name string
+	info fs.FileInfo
+}
+
+// visit finds the files below a directory. One that cannot be read, or that is gone, has none.
+func (w *dirWalk) visit(ctx context.Context, dir string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	f, err := w.root.Open(dir)
+	if err != nil {
+		return nil
+	}
+	entries, err := f.ReadDir(-1)
+	_ = f.Close()
+	if err != nil {
+		return nil
+	}
+	if raw, err := w.root.ReadFile(path.Join(dir, ".gitignore")); err == nil {
+		w.rules.AddPatterns(raw, strings.TrimPrefix(dir, "."))
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		switch {
+		case w.rules.MatchPath(name, e.IsDir()):
+		case e.IsDir() && !notCaptured[e.Name()]:
+			err = w.visit(ctx, name)
+		case e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
+			err = w.addFile(name, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addFile adds a file that is not too large itself.
+func (w *dirWalk) addFile(name string, e fs.DirEntry) error {
+	info, err := e.Info()
+	if err != nil || info.Size() > maxUntracked {
+		return nil
+	}
+	most := cmp.Or(w.options.MaxFiles, maxFiles)
+	if w.total += info.Size(); len(w.files) == most || w.total > maxTotal {
+		return fmt.Errorf("the directory is %w: more than %d files or %d MiB", ErrTooLarge, most, maxTotal>>20)
+	}
+	w.files = append(w.files, walkedFile{name, info})
+	return nil
+}
+
+// ignoreUnreadable returns nil for what a capture leaves out: files that vanished, change, or cannot be read.
+func ignoreUnreadable(err error) error {
+	var full *fs.PathError
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || !errors.As(err, &full) {
+		return nil
+	}
+	return err
+}
+
+// captureFile keeps a file, unless the list shows that it is unchanged. A file that was changed just now may change
+// again without a sign in its metadata, so it is read the next time as well.
+func (d *dirTree) captureFile(
+	root *os.Root, name string, info fs.FileInfo, began time.Time,
+) (f listedFile, err error) {
+	f = listedFile{Size: info.Size(), ModTime: info.ModTime().UnixNano()}
+	known, ok := d.files[name]
+	mode := session.ModeLink
+	if info.Mode().IsRegular() {
+		mode = modeOf(info)
+	}
+	if ok && known.Size == f.Size && known.ModTime == f.ModTime && known.State.Mode == mode &&
+		d.options.Blobs.HasBlob(known.State.Blob) {
+		return known, nil
+	}
+	if f.State, err = saveFile(root, d.options.Blobs, name); err != nil {
+		return f, err
+	}
+	const tick = 50 * time.Millisecond // file systems count time in steps
+	if info.ModTime().After(began.Add(-tick)) {
+		f.ModTime = 0
+	}
+	return f, nil
+}
+
+// compare implements captures.
+func (d *dirTree) compare(_ context.Context, from, to string, limit int) ([]session.FileChange, error) {
+	before, known := d.trees[from]
+	after, alsoKnown := d.trees[to]
+	if !known || !alsoKnown {
+		return nil, errors.New("the captures are no longer known")
+	}
+	var out []session.FileChange
+	for name, f := range before {
+		if after[name].State != f.State {
+			out = append(
+				out,
+				session.FileChange{Path: session.FilePath(name), Before: f.State, After: after[name].State},
+			)
+		}
+	}
+	for name, f := range after {
+		if _, existed := before[name]; !existed {
+			out = append(out, session.FileChange{Path: session.FilePath(name), After: f.State})
+		}
+	}
+	if len(out) > limit {
+		return nil, fmt.Errorf("more than %d files were changed", limit)
+	}
+	slices.SortFunc(out, func(x, y session.FileChange) int { return cmp.Compare(x.Path, y.Path) })
+	return out, nil
+}

@@ -1,0 +1,299 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cairn-dev/cairn/internal/checkout"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// gitTree captures a git repository with an index of its own. Its git directory has no references and no history:
+// what it needs to last is in Blobs.
+type gitTree struct {
+	gitDir
+	options    Options
+	repository checkout.Checkout
+
+	ready bool
+	last  string // the newest capture
+}
+
+func newGitTree(o Options, root string, repository checkout.Checkout) *gitTree {
+	own := gitDir{program: o.Git, dir: filepath.Join(o.Dir, "git"), root: root}
+	return &gitTree{gitDir: own, options: o, repository: repository}
+}
+
+// usesSHA256 reports whether the repository names contents otherwise than we do.
+func usesSHA256(c checkout.Checkout) bool {
+	return strings.Contains(strings.ToLower(c.ReadSettings()), "objectformat = sha256")
+}
+
+// gitConfig is the whole configuration of our git directory.
+const gitConfig = `[core]
+	repositoryFormatVersion = 0
+	bare = false
+	autocrlf = false
+	safecrlf = false
+	symlinks = true
+	quotePath = false
+	fsmonitor = false
+	untrackedCache = false
+	hooksPath = /dev/null
+	excludesFile = /dev/null
+	attributesFile = /dev/null
+	alternateRefsCommand = false
+[gc]
+	auto = 0
+[index]
+	version = 2
+`
+
+// noFilters is our info/attributes. It takes precedence over what files in the worktree say: no program of the
+// repository converts a content.
+const noFilters = "* -text -filter -ident -working-tree-encoding -eol\n"
+
+// prepare makes the git directory, or makes it usable after a crash. Its index begins as a copy of the repository's, so
+// that a large worktree is not read as a whole.
+func (g *gitTree) prepare(ctx context.Context) error {
+	if g.ready {
+		return nil
+	}
+	for _, dir := range []string{"objects/info", "refs", "info"} {
+		if err := os.MkdirAll(filepath.Join(g.dir, filepath.FromSlash(dir)), 0o700); err != nil {
+			return err
+		}
+	}
+	exclude, err := os.ReadFile(filepath.Join(g.repository.Common, "info", "exclude"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for name, text := range map[string]string{
+		"HEAD": "ref: refs/heads/none\n", "config": gitConfig, "info/attributes": noFilters,
+		"info/exclude": string(exclude), "objects/info/alternates": filepath.Join(g.repository.Common, "objects") + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(g.dir, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(g.index() + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := g.seedIndex(ctx); err != nil {
+		return err
+	}
+	g.ready = true
+	return nil
+}
+
+func (g *gitTree) index() string { return filepath.Join(g.dir, "index") }
+
+// seedIndex copies the repository's index, unless there is one that git can read. A copy that git cannot read, as of an
+// index that is split, is dropped: then the first capture reads all files.
+func (g *gitTree) seedIndex(ctx context.Context) error {
+	check := func() bool {
+		_, err := g.run(ctx, nil, "ls-files", "-z", "--unmerged")
+		return err == nil
+	}
+	if _, err := os.Stat(g.index()); err == nil && check() {
+		return nil
+	}
+	from, err := os.Open(filepath.Join(g.repository.GitDir, "index"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(g.index(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err != nil || !check() {
+		return errors.Join(err, os.Remove(g.index()))
+	}
+	return nil
+}
+
+// captureTree implements captures. Without a change since the last one it costs one git process, else three or four.
+func (g *gitTree) captureTree(ctx context.Context) (string, error) {
+	if err := g.prepare(ctx); err != nil {
+		return "", err
+	}
+	listed, err := g.run(ctx, nil, "ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard",
+		"--", g.scopePath())
+	if err != nil {
+		return "", err
+	}
+	changed, gone, err := g.selectPaths(listed)
+	if err != nil {
+		return "", err
+	}
+	if g.last != "" && changed.Len()+gone.Len() == 0 {
+		return g.last, nil
+	}
+	for _, update := range []struct {
+		paths *bytes.Buffer
+		how   string
+	}{{&gone, "--force-remove"}, {&changed, "--replace"}} {
+		if update.paths.Len() == 0 {
+			continue
+		}
+		if _, err := g.run(ctx, update.paths, "update-index", "-z", "--add", "--remove", update.how, "--stdin"); err != nil {
+			return "", err
+		}
+	}
+	tree, err := g.run(ctx, nil, "write-tree")
+	g.last = strings.TrimSpace(string(tree))
+	return g.last, err
+}
+
+func (g *gitTree) scopePath() string {
+	if g.options.Scope == "" {
+		return "."
+	}
+	return filepath.ToSlash(g.options.Scope)
+}
+
+// selectPaths returns the listed paths that are captured and those that are gone, each ended by a zero byte. Large
+// untracked files, repositories inside of this one and files that cannot be read are left out.
+func (g *gitTree) selectPaths(listed []byte) (changed, gone bytes.Buffer, err error) {
+	root, err := os.OpenRoot(g.root)
+	if err != nil {
+		return changed, gone, err
+	}
+	defer root.Close()
+	seen := map[string]bool{}
+	for entry := range bytes.SplitSeq(listed, []byte{0}) {
+		tag, name, ok := strings.Cut(string(entry), " ")
+		if !ok || seen[name] || strings.HasSuffix(name, "/") {
+			continue
+		}
+		seen[name] = true
+		info, err := root.Lstat(name)
+		switch {
+		case err != nil, info.IsDir():
+			gone.WriteString(name + "\x00")
+		case info.Mode().IsRegular() && (tag == "?" && info.Size() > maxUntracked || !canRead(root, name)):
+		case info.Mode().IsRegular(), info.Mode()&fs.ModeSymlink != 0:
+			changed.WriteString(name + "\x00")
+		}
+	}
+	return changed, gone, nil
+}
+
+func canRead(root *os.Root, name string) bool {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}
+
+// compare implements captures.
+func (g *gitTree) compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error) {
+	if err := g.prepare(ctx); err != nil {
+		return nil, err
+	}
+	raw, err := g.run(ctx, nil, "diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", from, to, "--")
+	if err != nil {
+		return nil, err
+	}
+	changes, err := parseRawDiff(raw, limit)
+	if err != nil {
+		return nil, err
+	}
+	return changes, g.keepContents(ctx, changes)
+}
+
+// parseRawDiff reads git's raw format of differences.
+func parseRawDiff(raw []byte, limit int) (out []session.FileChange, err error) {
+	fields := strings.Split(string(raw), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		f := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(f) != 5 {
+			return nil, fmt.Errorf("git's difference cannot be read: %q", fields[i])
+		}
+		c := session.FileChange{Path: session.FilePath(fields[i+1])}
+		for _, side := range []struct {
+			mode, blob string
+			state      *session.PathState
+		}{{f[0], f[2], &c.Before}, {f[1], f[3], &c.After}} {
+			mode, err := strconv.ParseUint(side.mode, 8, 32)
+			if err != nil {
+				return nil, fmt.Errorf("git's difference cannot be read: %q", fields[i])
+			}
+			if mode != 0 {
+				*side.state = session.PathState{Blob: side.blob, Mode: uint32(mode)}
+			}
+		}
+		if out = append(out, c); len(out) > limit {
+			return nil, fmt.Errorf("more than %d files were changed", limit)
+		}
+	}
+	return out, nil
+}
+
+// keepContents puts the contents of both sides into Blobs. One that is too large is not kept.
+func (g *gitTree) keepContents(ctx context.Context, changes []session.FileChange) error {
+	var wanted bytes.Buffer
+	asked := map[string]bool{}
+	for _, c := range changes {
+		for _, s := range []session.PathState{c.Before, c.After} {
+			if s.Blob != "" && s.Mode != session.ModeSubmodule && !asked[s.Blob] && !g.options.Blobs.HasBlob(s.Blob) {
+				asked[s.Blob] = true
+				wanted.WriteString(s.Blob + "\n")
+			}
+		}
+	}
+	if wanted.Len() == 0 {
+		return nil
+	}
+	return g.stream(ctx, &wanted, g.keepBatch, "cat-file", "--batch")
+}
+
+// keepBatch reads the output of cat-file --batch: for each object a line with its id, type and size, the content, and a
+// line end.
+func (g *gitTree) keepBatch(r *batchReader) error {
+	for {
+		line, err := r.ReadString('\n')
+		if errors.Is(err, io.EOF) && line == "" {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		f := strings.Fields(line)
+		if len(f) != 3 || f[1] != "blob" {
+			return fmt.Errorf("git does not have a content that it captured: %s", strings.TrimSpace(line))
+		}
+		size, err := strconv.ParseInt(f[2], 10, 64)
+		if err != nil {
+			return err
+		}
+		if size > MaxBlob {
+			if _, err := io.CopyN(io.Discard, r, size+1); err != nil {
+				return err
+			}
+			continue
+		}
+		content := make([]byte, size+1)
+		if _, err := io.ReadFull(r, content); err != nil {
+			return err
+		}
+		if _, err := g.options.Blobs.Put(content[:size]); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,456 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// place is a directory with its Worktree.
+type place struct {
+	t    *testing.T
+	root string
+	git  string // "" captures without git
+	home string
+	*KeptTree
+}
+
+// eachStore runs the test in a git repository and in a plain directory.
+func eachStore(t *testing.T, test func(t *testing.T, p *place)) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is missing")
+	}
+	for name, program := range map[string]string{"git": git, "directory": ""} {
+		t.Run(name, func(t *testing.T) {
+			p := &place{t: t, root: t.TempDir(), git: program, home: t.TempDir()}
+			if program != "" {
+				p.command("git", "init", "-q")
+			}
+			p.reopen("")
+			test(t, p)
+		})
+	}
+}
+
+// reopen opens the worktree as another process would.
+func (p *place) reopen(scope string) {
+	p.KeptTree = Open(Options{
+		Blobs: NewBlobs(p.home), Dir: filepath.Join(p.home, "tree"), Root: p.root, Scope: scope, Git: p.git,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+func (p *place) command(argv ...string) {
+	p.t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = p.root
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.t.Fatalf("%v: %v\n%s", argv, err, out)
+	}
+}
+
+func (p *place) write(name, content string) {
+	p.t.Helper()
+	path := filepath.Join(p.root, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) read(name string) string {
+	raw, err := os.ReadFile(filepath.Join(p.root, filepath.FromSlash(name)))
+	if errors.Is(err, os.ErrNotExist) {
+		return "(none)"
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func (p *place) mustCapture() string {
+	p.t.Helper()
+	tree, err := p.CaptureTree(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return tree
+}
+
+// changes returns what f changes, as "A path" for a new file, "D path" for a deleted and "M path" for a changed one,
+// and checks that both sides of each are kept.
+func (p *place) changes(f func()) []string {
+	p.t.Helper()
+	before := p.mustCapture()
+	f()
+	found, err := p.Compare(p.t.Context(), before, p.mustCapture(), 100)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	out := []string{}
+	for _, c := range found {
+		for _, s := range []session.PathState{c.Before, c.After} {
+			if s.Blob == "" || s.Mode == session.ModeSubmodule {
+				continue
+			}
+			if _, err := p.Read(p.t.Context(), s.Blob, MaxBlob); err != nil {
+				p.t.Errorf("%s: a side of the change is not kept: %v", c.Path, err)
+			}
+		}
+		out = append(out, strings.ToUpper(c.Status()[:1])+" "+string(c.Path))
+	}
+	return out
+}
+
+func expect(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+// SN-1: what differs between two captures is what was changed, whatever the files are.
+func TestCompare(t *testing.T) {
+	eachStore(t, func(t *testing.T, p *place) {
+		p.write("a.txt", "a\n")
+		p.write("dir/b", "b\n")
+		p.write("gone", "x")
+		expect(t, "nothing", p.changes(func() {}), nil)
+		expect(t, "files", p.changes(func() {
+			p.write("a.txt", "A\n")
+			p.write("new file", "n")
+			p.write("weird \"name\n", "w")
+			p.write("caf\xe9", "latin1")
+			p.write("binary", "\x00\x01")
+			_ = os.Remove(filepath.Join(p.root, "gone"))
+		}), []string{"M a.txt", "A binary", "A caf\xe9", "D gone", "A new file", "A weird \"name\n"})
+		expect(t, "mode and links", p.changes(func() {
+			if err := os.Chmod(filepath.Join(p.root, "a.txt"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink("/etc/hostname", filepath.Join(p.root, "link")); err != nil {
+				t.Fatal(err)
+			}
+		}), []string{"M a.txt", "A link"})
+		expect(t, "same size within a tick", p.changes(func() { p.write("dir/b", "c\n") }), []string{"M dir/b"})
+		expect(t, "a file becomes a directory", p.changes(func() {
+			_ = os.Remove(filepath.Join(p.root, "new file"))
+			p.write("new file/inner", "i")
+		}), []string{"D new file", "A new file/inner"})
+		p.reopen("")
+		expect(t, "another process", p.changes(func() { p.write("dir/b", "d\n") }), []string{"M dir/b"})
+	})
+}
+
+// SN-2: ignored files, files over 2 MiB that are not tracked, and other repositories are not captured.
+func TestIgnored(t *testing.T) {
+	eachStore(t, func(t *testing.T, p *place) {
+		p.write(".gitignore", "*.log\n/build/\n")
+		p.write("sub/.gitignore", "secret\n")
+		expect(t, "ignored", p.changes(func() {
+			p.write("x.log", "l")
+			p.write("build/out", "o")
+			p.write("sub/secret", "s")
+			p.write("sub/seen", "s")
+			p.write("secret", "s")
+			p.write("large", strings.Repeat("x", maxUntracked+1))
+			p.write("node_modules/.keep", "")
+			_ = os.RemoveAll(filepath.Join(p.root, "node_modules"))
+		}), []string{"A secret", "A sub/seen"})
+	})
+}
+
+// SN-3: a session below the top of a worktree captures its part only.
+func TestScope(t *testing.T) {
+	eachStore(t, func(t *testing.T, p *place) {
+		p.write("ours/a", "1")
+		p.write("theirs/b", "1")
+		p.reopen("ours")
+		expect(t, "scope", p.changes(func() { p.write("ours/a", "2"); p.write("theirs/b", "2") }), []string{"M ours/a"})
+	})
+}
+
+// SN-4: a file is restored only from the state that is expected, with its mode, and never through a link.
+func TestRestore(t *testing.T) {
+	eachStore(t, func(t *testing.T, p *place) {
+		ctx := t.Context()
+		p.write("a", "old\n")
+		p.write("sub/b", "old\n")
+		if err := os.Chmod(filepath.Join(p.root, "a"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		paths := []session.FilePath{"a", "sub/b", "c"}
+		before := p.states(paths)
+		for _, path := range paths[:2] {
+			if _, err := p.Save(ctx, path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.write("a", "new\n")
+		p.write("c", "new\n")
+		_ = os.RemoveAll(filepath.Join(p.root, "sub"))
+		after := p.states(paths)
+		steps := make([]session.FileChange, len(paths))
+		for i := range paths {
+			steps[i] = session.FileChange{Path: paths[i], Before: after[i], After: before[i]}
+		}
+		for i, err := range p.Restore(ctx, steps) {
+			if err != nil {
+				t.Errorf("%s: %v", paths[i], err)
+			}
+		}
+		if got := []string{p.read("a"), p.read("sub/b"), p.read("c")}; !slices.Equal(
+			got,
+			[]string{"old\n", "old\n", "(none)"},
+		) {
+			t.Errorf("restored: %q", got)
+		}
+		if info, err := os.Stat(filepath.Join(p.root, "a")); err != nil || info.Mode().Perm() != 0o750 {
+			t.Errorf("the mode of a is %v, %v", info.Mode(), err)
+		}
+		p.write("a", "the user's\n")
+		if err := p.Restore(ctx, []session.FileChange{{Path: "a", Before: after[0], After: before[0]}})[0]; !errors.Is(
+			err,
+			ErrConflict,
+		) ||
+			p.read("a") != "the user's\n" {
+			t.Errorf("a file of the user: %v, %q", err, p.read("a"))
+		}
+		outside := t.TempDir()
+		_ = os.RemoveAll(filepath.Join(p.root, "sub"))
+		if err := os.Symlink(outside, filepath.Join(p.root, "sub")); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []session.FilePath{"sub/b", "../x", "/etc/x"} {
+			if err := p.Restore(ctx, []session.FileChange{{Path: path, After: before[1]}})[0]; err == nil {
+				t.Errorf("%s was restored through a link or outside", path)
+			}
+		}
+		if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+			t.Errorf("files outside: %v, %v", entries, err)
+		}
+	})
+}
+
+func (p *place) states(paths []session.FilePath) []session.PathState {
+	p.t.Helper()
+	out, err := p.ReadStates(p.t.Context(), paths)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return out
+}
+
+// SN-5: nothing that a repository configures runs, and its own git directory stays as it is.
+func TestHostileRepository(t *testing.T) {
+	eachStore(t, func(t *testing.T, p *place) {
+		if p.git == "" {
+			t.Skip("it is about git")
+		}
+		mark := filepath.Join(t.TempDir(), "ran")
+		p.write(".gitattributes", "* filter=evil diff=evil text eol=crlf working-tree-encoding=UTF-16 ident\n")
+		p.write("a", "1\n$Id$\n")
+		p.command("git", "config", "filter.evil.clean", "touch "+mark)
+		p.command("git", "config", "filter.evil.required", "true")
+		p.command("git", "config", "core.fsmonitor", "touch "+mark)
+		p.command("git", "config", "core.hooksPath", p.root)
+		p.command("git", "config", "diff.external", "touch "+mark)
+		p.write("post-index-change", "#!/bin/sh\ntouch "+mark+"\n")
+		if err := os.Chmod(filepath.Join(p.root, "post-index-change"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		before := listTree(t, filepath.Join(p.root, ".git"))
+		expect(t, "changes", p.changes(func() { p.write("a", "2\r\n$Id$\n") }), []string{"M a"})
+		if _, err := os.Stat(mark); err == nil {
+			t.Error("a program of the repository ran")
+		}
+		if s := p.states([]session.FilePath{"a"})[0]; s.Blob != blobID([]byte("2\r\n$Id$\n")) {
+			t.Errorf("the content was converted: %v", s)
+		}
+		expect(t, "the repository's git directory", listTree(t, filepath.Join(p.root, ".git")), before)
+	})
+}
+
+func listTree(t *testing.T, dir string) (out []string) {
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		info, infoErr := e.Info()
+		if err == nil && infoErr == nil && !e.IsDir() {
+			out = append(out, fmt.Sprint(path, info.Size(), info.ModTime()))
+		}
+		return errors.Join(err, infoErr)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// SN-6: what was captured is kept through the garbage collection of the repository, and in states that git is left in.
+func TestRepositoryStates(t *testing.T) {
+	eachStore(t, func(t *testing.T, p *place) {
+		if p.git == "" {
+			t.Skip("it is about git")
+		}
+		p.write("a", "one\n")
+		p.command("git", "add", ".")
+		p.command("git", "commit", "-qm", "one")
+		p.reopen("") // the index is copied
+		before := p.mustCapture()
+		p.write("a", "two\n")
+		found, err := p.Compare(t.Context(), before, p.mustCapture(), 10)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%v, %v", found, err)
+		}
+		p.command("git", "checkout", "-q", "--orphan", "other")
+		p.command("git", "rm", "-qrf", "--cached", ".")
+		p.command("git", "branch", "-D", "-q", "master", "-f")
+		p.command("git", "reflog", "expire", "--expire=now", "--all")
+		p.command("git", "gc", "-q", "--prune=now")
+		if raw, err := p.Read(t.Context(), found[0].Before.Blob, 100); err != nil || string(raw) != "one\n" {
+			t.Errorf("after the collection: %q, %v", raw, err)
+		}
+		p.command("git", "add", "a")
+		p.command("git", "commit", "-qm", "two")
+		p.command("git", "checkout", "-q", "-b", "third")
+		p.write("a", "three\n")
+		p.command("git", "commit", "-qam", "three")
+		p.command("git", "checkout", "-q", "other")
+		p.write("a", "four\n")
+		p.command("git", "commit", "-qam", "four")
+		merge := exec.Command("git", "merge", "-q", "third")
+		merge.Dir = p.root
+		_ = merge.Run() // a conflict
+		_ = os.RemoveAll(filepath.Join(p.home, "tree"))
+		p.reopen("")
+		expect(t, "within a conflict", p.changes(func() { p.write("a", "solved\n") }), []string{"M a"})
+		if err := os.WriteFile(filepath.Join(p.home, "tree", "git", "index.lock"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.reopen("")
+		expect(t, "after a crash", p.changes(func() { p.write("b", "b\n") }), []string{"A b"})
+		if err := os.WriteFile(filepath.Join(p.home, "tree", "git", "index"), []byte("junk"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.reopen("")
+		expect(t, "with a damaged index", p.changes(func() { p.write("b", "c\n") }), []string{"M b"})
+	})
+}
+
+// SN-7: a directory that is too large is refused, at once when it is asked again; files of it can still be kept.
+func TestTooLarge(t *testing.T) {
+	p := &place{t: t, root: t.TempDir(), home: t.TempDir()}
+	p.reopen("")
+	p.trees.(*dirTree).options.MaxFiles = 2
+	for i := range 3 {
+		p.write(fmt.Sprint(i), "x")
+	}
+	for range 2 {
+		if _, err := p.CaptureTree(t.Context()); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("got %v", err)
+		}
+	}
+	p.write("a", "a")
+	if s, err := p.Save(t.Context(), "a"); err != nil || s.Blob != blobID([]byte("a")) {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// SN-8: pinned contents stay; others go after a day; over the limit, those of the session that was quiet longest go.
+func TestCollect(t *testing.T) {
+	b := NewBlobs(t.TempDir())
+	ids := map[string]string{}
+	for _, name := range []string{"old", "pinned", "new", "quiet"} {
+		id, err := b.Put([]byte(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = id
+		if name != "new" {
+			age(t, b.blobPath(id))
+		}
+	}
+	for owner, name := range map[string]string{"ses_quiet": "quiet", "ses_busy": "pinned"} {
+		if err := b.PinBlobs(owner, []string{ids[name]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	age(t, b.pinFile("ses_quiet"))
+	left := func(limit int64) string {
+		if _, err := b.Collect(context.Background(), limit); err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, name := range []string{"old", "pinned", "new", "quiet"} {
+			if b.HasBlob(ids[name]) {
+				out = append(out, name)
+			}
+		}
+		return strings.Join(out, " ")
+	}
+	if got := left(0); got != "pinned new quiet" {
+		t.Errorf("without a limit: %s", got)
+	}
+	if got := left(1); got != "pinned new" {
+		t.Errorf("over the limit: %s", got)
+	}
+	if err := b.UnpinAll("ses_busy"); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(0); got != "new" {
+		t.Errorf("after the session was deleted: %s", got)
+	}
+}
+
+func age(t *testing.T, path string) {
+	old := unpinnedTime + 1
+	info, err := os.Stat(path)
+	if err == nil {
+		err = os.Chtimes(path, info.ModTime().Add(-old), info.ModTime().Add(-old))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SN-9: a damaged content is an error, never another content.
+func TestDamagedBlob(t *testing.T) {
+	b := NewBlobs(t.TempDir())
+	id, err := b.Put([]byte("content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := b.Put([]byte("another"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(b.blobPath(other))
+	if err == nil {
+		err = os.WriteFile(b.blobPath(id), raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Read(id, 100); err == nil {
+		t.Errorf("got %q", got)
+	}
+	for _, bad := range []string{"", "../../../../etc/passwd", strings.Repeat("z", 40)} {
+		if _, err := b.Read(bad, 100); err == nil || b.HasBlob(bad) {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
