@@ -460,8 +460,11 @@ func (p *player) command(f []string) {
 				ctx, id, &session.CompactionEnded{MessageID: e.journal.NewMessageID(), Reason: "manual", Text: args[0]},
 			),
 		)
-	case "summarize": // [INSTRUCTIONS]
+	case "summarize": // [id=MSG] [INSTRUCTIONS]
 		r := command.CompactionAdmission{SessionID: id}
+		if len(args) > 0 && strings.HasPrefix(args[0], "id=") {
+			r.ID, args = session.MessageID(strings.TrimPrefix(args[0], "id=")), args[1:]
+		}
 		r.Request.Instructions = strings.Join(args, " ")
 		_, err := e.Commands.AdmitCompaction(ctx, r)
 		p.report(err)

@@ -180,7 +180,7 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 	req := in.request.Built
 	sent := sentRequest{prefix: llm.PrefixOf(req)}
 	sent.record = ri.ComparePrefix(sent.prefix, in.cached.Sent)
-	sent.record.Bytes, sent.record.Media = in.request.Load.Bytes, in.request.Load.Media
+	sent.record.Bytes, sent.record.Media = in.request.Size.Bytes, in.request.Size.Media
 	t := d.newTurn(in, sent)
 	if err := fault.Point(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
@@ -195,7 +195,7 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 	}
 	d.retries, d.shrunk = retry.State{}, false
 	if a := t.recorder.FinalAnswer(); a != nil && in.scope.ReportUsage != nil {
-		in.scope.ReportUsage(in.model.Ref, in.request.Load, a.Tokens.Input+a.Tokens.Cache.Read+a.Tokens.Cache.Write)
+		in.scope.ReportUsage(in.model.Ref, in.request.Size, a.Tokens.Input+a.Tokens.Cache.Read+a.Tokens.Cache.Write)
 	}
 	more, err = d.complete(ctx, t)
 	d.step++

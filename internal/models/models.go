@@ -89,7 +89,7 @@ type Set struct {
 }
 
 // ReportUsage takes what a provider reported of a request, so that estimates of later ones are better.
-func (m *Set) ReportUsage(ref session.ModelRef, size window.Load, tokens int64) {
+func (m *Set) ReportUsage(ref session.ModelRef, size window.RequestSize, tokens int64) {
 	m.pool.calibration.Add(ref, size, tokens)
 }
 

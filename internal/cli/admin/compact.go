@@ -138,6 +138,10 @@ func (g compactCommands) compact(ctx context.Context, c *api.Client, s *session.
 			return err
 		}
 		after = max(after, w.seen)
+		o.request.ID = item.ID // the next owner may have to end what the last one left open
+		if _, err := c.Compact(ctx, s.ID, o.request); err != nil && !cli.IsConnectionLost(err) {
+			return err
+		}
 	}
 }
 

@@ -19,7 +19,8 @@ type CompactionAdmission struct {
 }
 
 // AdmitCompaction admits the request and wakes the session. It is carried out between two turns; prompts that follow it
-// in the inbox wait for it. The same id with the same request returns the same receipt.
+// in the inbox wait for it. The same id with the same request returns the same receipt, and ends what an earlier
+// process left open, as a restart does.
 func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (*session.Input, error) {
 	if err := c.checkCompaction(ctx, &a); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 		e := events[len(events)-1]
 		in.AdmittedSeq, in.Order, in.TimeCreated = e.Seq, e.Seq, e.Data.Stamp().Timestamp
 	}
-	c.scheduler.Wake(a.SessionID, false)
+	c.scheduler.Wake(a.SessionID, in.PromotedSeq != nil)
 	return in, nil
 }
 

@@ -2,11 +2,11 @@
 // the model that writes the summary is asked, and whether its answer is of use. It is pure; the engine sends the
 // requests and records the outcome.
 //
-//	Select      the visible messages -> head (summarised) and tail (kept)        this file
-//	Transcript  the head as text, in pieces that fit the writer's window         transcript.go
-//	NewRecord   the facts that no summary may lose                               record.go
-//	Question    what the writer is asked, CheckSummary what it may answer        summary.go
-//	Prunable    old outputs of tools that the model can read again               prune.go
+//	Select           the visible messages -> head (summarised) and tail (kept)                    this file
+//	WriteTranscript  the head as text; SplitTranscript: in pieces that fit the writer's window    transcript.go
+//	NewRecord        the facts that no summary may lose                                           record.go
+//	Question         what the writer is asked; CheckSummary: whether its answer is a summary      summary.go
+//	ListPrunable     old outputs of tools that the model can read again                           prune.go
 package compaction
 
 import (
@@ -71,9 +71,9 @@ type Limits struct {
 // Select chooses from the messages that the model sees, oldest first, a compaction before them. working reports that
 // the newest prompt is still being worked on: it is kept then, and with it every prompt that no turn has answered.
 //
-// The tail takes whole turns, a prompt and all that follows it, from the newest on, as long as they fit the limits; of
-// the first turn that does not fit, the newest messages; its prompt does not stay. If everything
-// fits, nothing is kept: then the size of the request does not come from its messages, or the user asked for a summary.
+// The tail has the newest turns (a prompt and all that follows it) that fit the limits together, and of the turn before
+// them the newest messages that fit, without its prompt. If everything fits, nothing is kept: then the size of the
+// request does not come from its messages, or the user asked for a summary.
 func Select(visible []session.Message, working bool, lim Limits) *Choice {
 	c := &Choice{}
 	ms := make([]session.Message, 0, len(visible))

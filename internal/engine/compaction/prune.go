@@ -6,12 +6,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The figures of pruning, those of OpenCode (protected outputs, the least that is worth it, and prompts whose outputs
-// stay).
+// The limits of pruning, those of OpenCode.
 const (
-	protectedTokens = 40_000
-	leastTokens     = 20_000
-	protectedTurns  = 2
+	protectedTokens = 40_000 // of the newest outputs, which stay
+	leastTokens     = 20_000 // that pruning must free
+	protectedTurns  = 2      // the newest prompts, whose outputs stay
 )
 
 // PrunedTurn are the outputs of one turn that can be hidden.

@@ -73,11 +73,11 @@ type SummaryAnswer struct {
 	Finish   llm.FinishReason
 }
 
-// CheckSummary returns why the answer is no summary of a head with headTokens tokens; nil if it is one.
+// CheckSummary returns an error if the answer cannot replace a head of headTokens tokens.
 func CheckSummary(a SummaryAnswer, headTokens int64, tokensPerByte float64) error {
 	text := strings.TrimSpace(a.Text)
-	size := window.Load{Bytes: int64(len(text))}.EstimateTokens(tokensPerByte)
-	const small = 100 // tokens: a summary of a few sentences is no loss, whatever it replaces
+	size := window.RequestSize{Bytes: int64(len(text))}.EstimateTokens(tokensPerByte)
+	const small = 100 // tokens: a summary of a few sentences is accepted whatever it replaces
 	switch {
 	case a.Finish == llm.FinishContentFilter:
 		return errRefused

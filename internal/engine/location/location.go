@@ -55,7 +55,7 @@ type Scope struct {
 	// is nil, or fails, where that is not possible.
 	SaveOutput func(id session.ID, text string) (path string, err error)
 	// ReportUsage takes what a provider reported of a request, to correct TokensPerByte. It may be nil.
-	ReportUsage func(m session.ModelRef, size window.Load, tokens int64)
+	ReportUsage func(m session.ModelRef, size window.RequestSize, tokens int64)
 	// Requests returns the permissions that a call of the action's tool would request for a command or path; nil
 	// requests the action itself only.
 	Requests func(action, resource string) []tool.Request

@@ -13,9 +13,9 @@ import (
 // Preview is what a compaction would do.
 type Preview struct {
 	*compaction.Choice
-	Record *session.Record
-	Writer *location.Model
-	Order  summary.Request
+	Record         *session.Record
+	Writer         *location.Model
+	SummaryRequest summary.Request
 }
 
 // PreviewCompaction returns what a compaction would do for the request now. It is nil if there is nothing to summarise.
@@ -35,9 +35,9 @@ func (q *Request) PreviewCompaction(
 	if err != nil {
 		return nil, err
 	}
-	order := q.newOrder(writer, choice, record)
-	order.Instructions = request.Instructions
-	return &Preview{Choice: choice, Record: record, Writer: writer, Order: order}, nil
+	toWriter := q.newSummaryRequest(writer, choice, record)
+	toWriter.Instructions = request.Instructions
+	return &Preview{Choice: choice, Record: record, Writer: writer, SummaryRequest: toWriter}, nil
 }
 
 // EstimateMessages estimates the tokens of messages as the turn's model reads them.

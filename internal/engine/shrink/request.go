@@ -32,15 +32,15 @@ type Request struct {
 	History *history.History
 
 	Built  *llm.Request // set by Build, as the rest
-	Load   window.Load
+	Size   window.RequestSize
 	Tokens int64 // estimated
 }
 
 // Build builds the request from in and estimates its tokens.
 func (q *Request) Build(in *history.Input) {
 	q.Built = history.BuildRequest(in)
-	q.Load = window.MeasureRequest(q.Built)
-	q.Tokens = window.EstimateNext(q.Load, q.History.ReportedUsage(q.Model.Ref), q.Model.TokensPerByte)
+	q.Size = window.MeasureRequest(q.Built)
+	q.Tokens = window.EstimateNext(q.Size, q.History.ReportedUsage(q.Model.Ref), q.Model.TokensPerByte)
 }
 
 // IsTooLarge reports whether the request leaves no room for an answer. It is false if the model's window is unknown.
@@ -61,7 +61,7 @@ func (q *Request) HidesOutputs(in *history.Input) bool {
 // ListPrunable returns the outputs that can be hidden, and their tokens.
 func (q *Request) ListPrunable() (turns []compaction.PrunedTurn, freed int64) {
 	return compaction.ListPrunable(q.History.VisibleMessages(q.Epoch.BaselineSeq), func(t *session.Tool) int64 {
-		return window.Load{Bytes: int64(len(history.OutputText(t)))}.EstimateTokens(q.Model.TokensPerByte)
+		return window.RequestSize{Bytes: int64(len(history.OutputText(t)))}.EstimateTokens(q.Model.TokensPerByte)
 	})
 }
 
@@ -96,7 +96,7 @@ type requestPart struct {
 // fixedParts returns the parts that no compaction makes smaller.
 func (q *Request) fixedParts() []requestPart {
 	ratio := q.Model.TokensPerByte
-	textSize := func(text string) int64 { return window.Load{Bytes: int64(len(text))}.EstimateTokens(ratio) }
+	textSize := func(text string) int64 { return window.RequestSize{Bytes: int64(len(text))}.EstimateTokens(ratio) }
 	parts := []requestPart{
 		{"the prompt of the agent " + q.Agent.ID, textSize(q.Agent.System + q.Model.System)},
 		{"the system context (instructions, skills)", textSize(q.Epoch.Baseline)},
@@ -104,10 +104,8 @@ func (q *Request) fixedParts() []requestPart {
 	}
 	if u := q.History.NewestPrompt(); u != nil {
 		lowered := history.Lower([]session.Message{u}, q.Model, q.Session.Excluded...)
-		parts = append(
-			parts,
-			requestPart{"the prompt with its attachments", window.MeasureMessages(lowered).EstimateTokens(ratio)},
-		)
+		tokens := window.MeasureMessages(lowered).EstimateTokens(ratio)
+		parts = append(parts, requestPart{"the prompt with its attachments", tokens})
 	}
 	return parts
 }
@@ -182,7 +180,7 @@ func (q *Request) measureMessages(ms ...session.Message) int64 {
 
 // estimateAfter estimates the tokens of the next request with the compaction, whose epoch is rendered anew.
 func (q *Request) estimateAfter(ctx context.Context, c *compaction.Choice, end *session.CompactionEnded) int64 {
-	rest := window.Load{Bytes: q.Load.Bytes - window.MeasureMessages(q.Built.Messages).Bytes}
+	rest := window.RequestSize{Bytes: q.Size.Bytes - window.MeasureMessages(q.Built.Messages).Bytes}
 	shown := []session.Message{session.Begin(end, 0)}
 	if c.Prompt != nil {
 		shown = append(shown, c.Prompt)
@@ -211,18 +209,18 @@ func (q *Request) selectMessages() *compaction.Choice {
 	return compaction.Select(visible, q.History.NeedsTurn(), q.keepLimits())
 }
 
-// newOrder returns what the writer of the summary is asked.
-func (q *Request) newOrder(
+// newSummaryRequest returns what the writer of the summary is asked.
+func (q *Request) newSummaryRequest(
 	writer *location.Model, c *compaction.Choice, record *session.Record,
 ) summary.Request {
-	order := summary.Request{
+	request := summary.Request{
 		SessionID: q.Session.ID, Model: writer, System: q.Scope.Agents[compactionAgent].System, Record: record,
 		Transcript: compaction.WriteTranscript(c.Head), HeadTokens: q.measureMessages(c.Head...),
 	}
 	if c.Previous != nil {
-		order.Previous = c.Previous.Summary
+		request.Previous = c.Previous.Summary
 	}
-	return order
+	return request
 }
 
 // findWriter returns the model that writes the summary: the requested one, else that of the agent for compactions,

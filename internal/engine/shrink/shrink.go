@@ -54,12 +54,12 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 	if err := fault.Point(ctx, fault.CompactStart); err != nil {
 		return false, err
 	}
-	order := q.newOrder(writer, choice, record)
-	order.Publish = func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) }
+	request := q.newSummaryRequest(writer, choice, record)
+	request.Publish = func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) }
 	if why.Request != nil {
-		order.Instructions = why.Request.Compaction.Instructions
+		request.Instructions = why.Request.Compaction.Instructions
 	}
-	text, used, err := k.Summaries.Write(ctx, order)
+	text, used, err := k.Summaries.Write(ctx, request)
 	clean := context.WithoutCancel(ctx)
 	if err != nil {
 		f := &session.CompactionFailed{
@@ -121,17 +121,14 @@ func (k *Shrinker) recordCompaction(ctx context.Context, q *Request, end *sessio
 	return fault.Point(ctx, fault.CompactSwitched)
 }
 
-// AbandonCompaction ends a compaction that an earlier process left open: the session is as it was before. cut says what
-// happened.
+// AbandonCompaction ends a compaction that an earlier process left open: the session is as it was before. event says
+// how that process ended.
 func (k *Shrinker) AbandonCompaction(
-	ctx context.Context,
-	id session.ID,
-	c *session.CompactionStarted,
-	cut string,
+	ctx context.Context, id session.ID, c *session.CompactionStarted, event string,
 ) error {
 	return k.Journal.AppendFacts(ctx, id, &session.CompactionFailed{
 		MessageID: c.MessageID, Reason: c.Reason, SummaryAs: c.SummaryAs,
-		Error: *session.Fail(session.ReasonInterrupted, cut+" while the history was being summarised"),
+		Error: *session.Fail(session.ReasonInterrupted, event+" while the history was being summarised"),
 	})
 }
 

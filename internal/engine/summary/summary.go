@@ -43,7 +43,7 @@ type Request struct {
 	SessionID    session.ID
 	Model        *location.Model
 	System       string   // of the agent that writes summaries
-	Transcript   []string // see compaction.Transcript
+	Transcript   []string // of compaction.WriteTranscript
 	HeadTokens   int64    // of what the summary replaces, as the conversation's model reads it
 	Previous     string   // the summary that this one continues
 	Record       *session.Record
@@ -94,13 +94,9 @@ func (q *Request) pieceBytes() int {
 		room = unknownRoom
 	}
 	empty := compaction.Question{Previous: q.Previous, Record: q.Record, Instructions: q.Instructions}
-	fixed := window.Load{
-		Bytes: int64(len(q.System) + len(m.System) + len(empty.Text())),
-	}.EstimateTokens(
-		m.TokensPerByte,
-	)
-	const least = 2000 // tokens: a window that has no more cannot be worked with anyway
-	return int(float64(max(room-fixed, least)) / window.ClampRatio(m.TokensPerByte) * 0.9)
+	fixed := window.RequestSize{Bytes: int64(len(q.System) + len(m.System) + len(empty.Text()))}
+	const least = 2000 // tokens: no summary can be written in a window that has fewer
+	return int(float64(max(room-fixed.EstimateTokens(m.TokensPerByte), least)) / window.ClampRatio(m.TokensPerByte) * 0.9)
 }
 
 // writePieces summarises piece by piece, each together with the summary of those before it.
@@ -170,15 +166,7 @@ func (w *Writer) streamAnswer(
 ) (answer compaction.SummaryAnswer, used *llm.Usage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.Logger.Error(
-				"a model's client panicked",
-				"session",
-				q.SessionID,
-				"panic",
-				p,
-				"stack",
-				string(debug.Stack()),
-			)
+			w.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the model's client panicked: %v", p)
 		}
 	}()

@@ -6,14 +6,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Load is the size of a request, or of a part of it.
-type Load struct {
+// RequestSize is the size of a request, or of a part of it.
+type RequestSize struct {
 	Bytes int64 // of texts: prompts, answers, calls, results, and definitions of tools
 	Media int64 // tokens of images and documents, estimated
 }
 
-// Add returns the sum of both.
-func (s Load) Add(o Load) Load { return Load{s.Bytes + o.Bytes, s.Media + o.Media} }
+// Add returns the sum.
+func (s RequestSize) Add(o RequestSize) RequestSize {
+	return RequestSize{s.Bytes + o.Bytes, s.Media + o.Media}
+}
 
 // Estimated tokens of media, whatever the model: vendors charge images by their area, up to about this many, and
 // documents by their pages.
@@ -27,7 +29,7 @@ const (
 const messageBytes = 16
 
 // MeasureRequest returns the size of all that the model reads.
-func MeasureRequest(req *llm.Request) Load {
+func MeasureRequest(req *llm.Request) RequestSize {
 	size := MeasureMessages(req.Messages).Add(MeasureTools(req.Tools))
 	for _, text := range req.System {
 		size.Bytes += int64(len(text))
@@ -37,7 +39,7 @@ func MeasureRequest(req *llm.Request) Load {
 }
 
 // MeasureTools returns the size of the definitions.
-func MeasureTools(tools []llm.ToolDefinition) (size Load) {
+func MeasureTools(tools []llm.ToolDefinition) (size RequestSize) {
 	for _, t := range tools {
 		size.Bytes += int64(len(t.Name) + len(t.Description) + len(t.Schema) + len(t.Hosted))
 	}
@@ -45,7 +47,7 @@ func MeasureTools(tools []llm.ToolDefinition) (size Load) {
 }
 
 // MeasureMessages returns the size of the messages.
-func MeasureMessages(ms []llm.Message) (size Load) {
+func MeasureMessages(ms []llm.Message) (size RequestSize) {
 	for _, m := range ms {
 		size.Bytes += messageBytes
 		size = size.Add(measureParts(m.Parts))
@@ -53,7 +55,7 @@ func MeasureMessages(ms []llm.Message) (size Load) {
 	return size
 }
 
-func measureParts(parts []llm.Part) (size Load) {
+func measureParts(parts []llm.Part) (size RequestSize) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
@@ -98,24 +100,24 @@ func ClampRatio(tokensPerByte float64) float64 {
 }
 
 // EstimateTokens returns the estimated number of tokens.
-func (s Load) EstimateTokens(tokensPerByte float64) int64 {
+func (s RequestSize) EstimateTokens(tokensPerByte float64) int64 {
 	return int64(float64(s.Bytes)*ClampRatio(tokensPerByte)+0.5) + s.Media
 }
 
-// UsageReport is what a provider reported of an earlier request of the session that began like the next one.
+// UsageReport is the usage that a provider reported of an earlier request, which is a prefix of the next one.
 type UsageReport struct {
-	Input int64 // tokens of the request, cached ones included
-	Size  Load  // of the request
+	Input int64       // tokens of the request, cached ones included
+	Size  RequestSize // of the request
 }
 
-// EstimateNext returns the tokens of a request. What is known of an earlier request counts as reported, and only the
-// rest is estimated; nil estimates all of it. A report that no tokenizer can have counted, such as that of a server
-// which reports only what it did not find in its cache, is corrected.
-func EstimateNext(next Load, earlier *UsageReport, tokensPerByte float64) int64 {
+// EstimateNext returns the estimated tokens of a request: those reported of the earlier request, and an estimate of
+// what the request adds to it; without an earlier one, an estimate of all. A report below what any tokenizer counts,
+// such as that of a server which reports only what it did not find in its cache, is raised to that.
+func EstimateNext(next RequestSize, earlier *UsageReport, tokensPerByte float64) int64 {
 	if earlier == nil || earlier.Size.Bytes > next.Bytes || earlier.Size.Media > next.Media {
 		return next.EstimateTokens(tokensPerByte)
 	}
-	rest := Load{next.Bytes - earlier.Size.Bytes, next.Media - earlier.Size.Media}
+	rest := RequestSize{next.Bytes - earlier.Size.Bytes, next.Media - earlier.Size.Media}
 	reported := earlier.Input + rest.EstimateTokens(tokensPerByte)
 	return max(reported, next.EstimateTokens(lowestRatio))
 }

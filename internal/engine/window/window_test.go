@@ -29,7 +29,7 @@ func TestRequestLimit(t *testing.T) {
 }
 
 func TestEstimateNext(t *testing.T) {
-	next := Load{Bytes: 10_000, Media: 1600}
+	next := RequestSize{Bytes: 10_000, Media: 1600}
 	for _, c := range []struct {
 		name    string
 		earlier *UsageReport
@@ -39,10 +39,13 @@ func TestEstimateNext(t *testing.T) {
 		{"nothing known", nil, 0, 4100},
 		{"calibrated", nil, 0.4, 5600},
 		{"a ratio that no tokenizer has", nil, 7, 11_600},
-		{"reported", &UsageReport{Input: 90_000, Size: Load{Bytes: 8000, Media: 1600}}, 0, 90_500},
-		{"reported without the image", &UsageReport{Input: 90_000, Size: Load{Bytes: 10_000}}, 0, 91_600},
-		{"reported less than any tokenizer counts", &UsageReport{Input: 3, Size: Load{Bytes: 10_000, Media: 1600}}, 0, 2600},
-		{"the earlier request was larger", &UsageReport{Input: 90_000, Size: Load{Bytes: 20_000}}, 0, 4100},
+		{"reported", &UsageReport{Input: 90_000, Size: RequestSize{Bytes: 8000, Media: 1600}}, 0, 90_500},
+		{"reported without the image", &UsageReport{Input: 90_000, Size: RequestSize{Bytes: 10_000}}, 0, 91_600},
+		{
+			"reported less than any tokenizer counts",
+			&UsageReport{Input: 3, Size: RequestSize{Bytes: 10_000, Media: 1600}}, 0, 2600,
+		},
+		{"the earlier request was larger", &UsageReport{Input: 90_000, Size: RequestSize{Bytes: 20_000}}, 0, 4100},
 	} {
 		if got := EstimateNext(next, c.earlier, c.ratio); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
@@ -59,7 +62,8 @@ func TestMeasureRequest(t *testing.T) {
 			{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{Content: []llm.Part{text}}}},
 		},
 	}
-	if got, want := MeasureRequest(req), (Load{Bytes: 3 + 6 + 2*messageBytes + 10, Media: imageTokens}); got != want {
+	want := RequestSize{Bytes: 3 + 6 + 2*messageBytes + 10, Media: imageTokens}
+	if got := MeasureRequest(req); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -59,19 +59,19 @@ func (i Inspector) PreviewCompaction(
 	if p == nil {
 		return out, session.Conflict("session", string(id), "has nothing to summarise")
 	}
-	questions := p.Order.ListQuestions()
+	questions := p.SummaryRequest.ListQuestions()
 	kept := p.Tail
 	if p.Prompt != nil {
 		kept = append([]session.Message{p.Prompt}, kept...)
 	}
 	out = api.CompactionPreview{
 		SessionID: id, Writer: p.Writer.Ref, Before: d.Tokens, Requests: len(questions),
-		Summarised: api.ContextShare{Messages: len(p.Head), Tokens: p.Order.HeadTokens},
+		Summarised: api.ContextShare{Messages: len(p.Head), Tokens: p.SummaryRequest.HeadTokens},
 		Kept:       api.ContextShare{Messages: len(kept), Tokens: d.EstimateMessages(kept...)},
 		Record:     maskText(history.RecordText(p.Record)),
 	}
 	if full && len(questions) > 0 {
-		out.System, out.Question = maskText(p.Order.System), maskText(questions[0].Text())
+		out.System, out.Question = maskText(p.SummaryRequest.System), maskText(questions[0].Text())
 	}
 	return out, nil
 }

@@ -30,11 +30,11 @@ type tally struct {
 
 type tallyRow struct {
 	api.ContextSource
-	load, cached window.Load
+	size, cached window.RequestSize
 }
 
 // add counts a part of the request under a name.
-func (t *tally) add(kind, name string, load window.Load, cached bool) *tallyRow {
+func (t *tally) add(kind, name string, size window.RequestSize, cached bool) *tallyRow {
 	i := slices.IndexFunc(t.rows, func(r *tallyRow) bool { return r.Kind == kind && r.Name == name })
 	if i < 0 {
 		i = len(t.rows)
@@ -42,9 +42,9 @@ func (t *tally) add(kind, name string, load window.Load, cached bool) *tallyRow 
 	}
 	r := t.rows[i]
 	r.Count++
-	r.load = r.load.Add(load)
+	r.size = r.size.Add(size)
 	if cached {
-		r.cached = r.cached.Add(load)
+		r.cached = r.cached.Add(size)
 	}
 	return r
 }
@@ -53,8 +53,8 @@ func (t *tally) add(kind, name string, load window.Load, cached bool) *tallyRow 
 func (t *tally) list() []api.ContextSource {
 	out := make([]api.ContextSource, len(t.rows))
 	for i, r := range t.rows {
-		r.Bytes = r.load.Bytes
-		r.Tokens = int64(float64(r.load.EstimateTokens(t.ratio))*t.scale + 0.5)
+		r.Bytes = r.size.Bytes
+		r.Tokens = int64(float64(r.size.EstimateTokens(t.ratio))*t.scale + 0.5)
 		r.Cached = int64(float64(r.cached.EstimateTokens(t.ratio))*t.scale + 0.5)
 		out[i] = r.ContextSource
 	}
@@ -62,16 +62,16 @@ func (t *tally) list() []api.ContextSource {
 	return out
 }
 
-func textLoad(text string) window.Load { return window.Load{Bytes: int64(len(text))} }
+func textSize(text string) window.RequestSize { return window.RequestSize{Bytes: int64(len(text))} }
 
 // describeRequest describes the request.
 func (d *draft) describeRequest() api.ContextRequest {
 	now := llm.PrefixOf(d.Built)
 	prefix := d.input.ComparePrefix(now, history.SentPrefix{})
-	prefix.Bytes, prefix.Media = d.Load.Bytes, d.Load.Media
+	prefix.Bytes, prefix.Media = d.Size.Bytes, d.Size.Media
 	last := d.lastRequest()
 	t := &tally{ratio: d.Model.TokensPerByte, scale: 1}
-	if n := d.Load.EstimateTokens(t.ratio); n > 0 {
+	if n := d.Size.EstimateTokens(t.ratio); n > 0 {
 		t.scale = float64(d.Tokens) / float64(n)
 	}
 	shared := compareWithLast(last, prefix, now)
@@ -81,11 +81,9 @@ func (d *draft) describeRequest() api.ContextRequest {
 	}
 	d.addMessages(t, shared.messages)
 	out := api.ContextRequest{
-		SessionID: d.Session.ID, Agent: d.Agent.ID, Model: d.Model.Ref, Bytes: d.Load.Bytes, Tokens: d.Tokens,
-		Messages: len(
-			d.Built.Messages,
-		), Sources: t.list(), Prefix: *prefix, Prompts: d.prompts, Update: maskText(d.update),
-		Waiting: d.waiting, Window: d.measureWindow(),
+		SessionID: d.Session.ID, Agent: d.Agent.ID, Model: d.Model.Ref, Bytes: d.Size.Bytes, Tokens: d.Tokens,
+		Messages: len(d.Built.Messages), Sources: t.list(), Prefix: *prefix, Prompts: d.prompts,
+		Update: maskText(d.update), Waiting: d.waiting, Window: d.measureWindow(),
 	}
 	d.foreseeShrinking(&out)
 	if last != nil {
@@ -159,10 +157,10 @@ func compareWithLast(last *session.Assistant, now *session.CachePrefix, p llm.Pr
 func (d *draft) addSystem(t *tally, cached bool) {
 	texts := d.Built.System
 	if d.Agent.System != "" {
-		t.add(kindSystem, "prompt of the agent "+d.Agent.ID, textLoad(d.Agent.System), cached)
+		t.add(kindSystem, "prompt of the agent "+d.Agent.ID, textSize(d.Agent.System), cached)
 	}
 	if d.Model.System != "" {
-		t.add(kindSystem, "prompt of the model", textLoad(d.Model.System), cached)
+		t.add(kindSystem, "prompt of the model", textSize(d.Model.System), cached)
 	}
 	if d.Agent.System+d.Model.System != "" {
 		texts = texts[1:]
@@ -172,10 +170,10 @@ func (d *draft) addSystem(t *tally, cached bool) {
 		d.addContext(t, cached)
 	}
 	for _, text := range texts {
-		t.add(kindSystem, "system text of the prompt", textLoad(text), cached)
+		t.add(kindSystem, "system text of the prompt", textSize(text), cached)
 	}
 	if len(d.Built.OutputSchema) > 0 {
-		t.add(kindSystem, "schema of the answer", textLoad(string(d.Built.OutputSchema)), cached)
+		t.add(kindSystem, "schema of the answer", textSize(string(d.Built.OutputSchema)), cached)
 	}
 }
 
@@ -193,7 +191,7 @@ func (d *draft) addContext(t *tally, cached bool) {
 			keys = append(keys, u.Key)
 		}
 		name := cmp.Or(strings.Join(keys, ", "), "sources that are gone")
-		r := t.add(kindContext, name, textLoad(text), cached)
+		r := t.add(kindContext, name, textSize(text), cached)
 		if len(unmatched) > 0 {
 			r.State = string(unmatched[0].State)
 		}
@@ -210,7 +208,7 @@ func (d *draft) addContext(t *tally, cached bool) {
 		}
 		settle(rest[:at])
 		for _, p := range s.Parts {
-			r := t.add(kindContext, cmp.Or(p.Name, s.Key), textLoad(p.Text), cached)
+			r := t.add(kindContext, cmp.Or(p.Name, s.Key), textSize(p.Text), cached)
 			r.State = string(s.State)
 		}
 		rest = rest[at+len(whole):]
@@ -251,20 +249,20 @@ func (d *draft) addMessage(t *tally, m session.Message, lowered llm.Message, s m
 	}
 	frame := window.MeasureMessages([]llm.Message{{}})
 	if c, ok := m.(*session.Compaction); ok {
-		facts := textLoad(history.RecordText(c.Record))
+		facts := textSize(history.RecordText(c.Record))
 		all := window.MeasureMessages([]llm.Message{lowered})
-		t.add(kindMessage, "summary", window.Load{Bytes: all.Bytes - facts.Bytes}, s.cached)
+		t.add(kindMessage, "summary", window.RequestSize{Bytes: all.Bytes - facts.Bytes}, s.cached)
 		if facts.Bytes > 0 {
 			t.add(kindMessage, "facts beside the summary", facts, s.cached)
 		}
 		return
 	}
 	for i, p := range lowered.Parts {
-		load := window.MeasureMessages([]llm.Message{{Parts: []llm.Part{p}}})
+		size := window.MeasureMessages([]llm.Message{{Parts: []llm.Part{p}}})
 		if i > 0 {
-			load.Bytes -= frame.Bytes
+			size.Bytes -= frame.Bytes
 		}
-		t.add(kindMessage, namePart(m, p), load, s.cached)
+		t.add(kindMessage, namePart(m, p), size, s.cached)
 	}
 }
 
