@@ -85,8 +85,8 @@ func countCompactions(t *testing.T, w *world) (ended, failed int) {
 	return ended, failed
 }
 
-// What the user asked for, changed files, todos and open questions are in the request after five compactions, even if
-// the model that writes the summaries forgets everything.
+// What the user asked for and pinned, changed files, todos and open questions are in the request after five
+// compactions, even if the model that writes the summaries forgets everything.
 func TestCompactionsKeepFacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last string
@@ -97,16 +97,27 @@ func TestCompactionsKeepFacts(t *testing.T) {
 			last = textOf(req)
 			return strings.Repeat("word ", 400)
 		})
-		facts := []session.EventData{&session.TodosSet{Todos: []session.Todo{
-			{
-				Content: "NEEDLE-TODO",
-				Status:  session.TodoPending,
-			}, {Content: "done already", Status: session.TodoCompleted},
-		}}}
-		if err := w.engine.journal.AppendFacts(t.Context(), "ses_a", facts...); err != nil {
-			t.Fatal("set the todos:", err)
-		}
 		sendPrompt(t, w, "NEEDLE-FIRST: build the parser")
+		turn := session.OfTurn("msg_edit")
+		ask := session.PendingAsk{ID: "per_1", SessionID: "ses_a", Action: "bash", Resources: []string{"NEEDLE-ASK"}}
+		facts := []session.EventData{
+			&session.TodosSet{Todos: []session.Todo{
+				{Content: "NEEDLE-TODO", Status: session.TodoPending},
+				{Content: "done already", Status: session.TodoCompleted},
+			}},
+			&session.ContextEntrySet{ContextEntry: session.ContextEntry{Key: "pin.001", Value: []byte(`"NEEDLE-PIN"`)}},
+			&session.StepStarted{TurnFact: turn, Agent: "build"},
+			&session.ToolInputStarted{TurnFact: turn, CallID: "c", PartID: "prt_c", Name: "edit"},
+			&session.ToolCalled{TurnFact: turn, CallID: "c", PartID: "prt_c", Tool: "edit", Input: []byte(`{}`)},
+			&session.ToolSuccess{
+				TurnFact: turn, CallID: "c", PartID: "prt_c", Structured: []byte(`{"seen":{"/w/NEEDLE-FILE":"abc"}}`),
+			},
+			&session.StepEnded{TurnFact: turn, Finish: "stop"},
+			&session.PermissionAsked{Ask: ask},
+		}
+		if err := w.engine.journal.AppendFacts(t.Context(), "ses_a", facts...); err != nil {
+			t.Fatal("append the facts:", err)
+		}
 		sendPrompt(t, w, "NEEDLE-CONSTRAINT: never touch vendor/")
 		for n := 0; n < 60; n++ {
 			if ended, _ := countCompactions(t, w); ended >= 5 {
@@ -119,7 +130,9 @@ func TestCompactionsKeepFacts(t *testing.T) {
 		if ended < 5 || failed > 0 {
 			t.Fatalf("%d compactions, %d failed", ended, failed)
 		}
-		for _, needle := range []string{"NEEDLE-FIRST", "NEEDLE-CONSTRAINT", "NEEDLE-TODO", "NEEDLE-NOW"} {
+		for _, needle := range []string{
+			"NEEDLE-FIRST", "NEEDLE-CONSTRAINT", "NEEDLE-PIN", "NEEDLE-FILE", "NEEDLE-TODO", "NEEDLE-ASK", "NEEDLE-NOW",
+		} {
 			if !strings.Contains(last, needle) {
 				t.Errorf("the request has no %s:\n%s", needle, last)
 			}

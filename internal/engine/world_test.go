@@ -231,6 +231,13 @@ func (w *world) context(_ context.Context, in location.ContextInput) (systemcont
 			Update:   func(_, all string) string { return all + " applies now" },
 		}))
 	}
+	for _, e := range in.Session.Entries {
+		c = append(c, systemcontext.Make(systemcontext.Spec[string]{
+			Key: "entry/" + e.Key, Value: e.Value.String(),
+			Baseline: func(v string) string { return "entry " + v },
+			Update:   func(_, v string) string { return "entry " + v },
+		}))
+	}
 	if a := in.Agent; a.Description != "" {
 		c = append(c, systemcontext.Make(systemcontext.Spec[string]{
 			Key:      "agent/skills",

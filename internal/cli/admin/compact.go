@@ -122,9 +122,16 @@ func (g compactCommands) compact(ctx context.Context, c *api.Client, s *session.
 	for _, m := range newest.Data {
 		after = m.Meta().Seq
 	}
+	before, err := c.Status(ctx, s.ID)
+	if err != nil {
+		return err
+	}
 	item, err := c.Compact(ctx, s.ID, o.request)
 	if err != nil {
 		return err
+	}
+	if before.Type != api.StatusIdle && !o.asJSON {
+		g.inv.Note("the session is at work; its history is summarised before its next request")
 	}
 	w := &compactionWatch{inv: g.inv, id: item.ID, quiet: o.asJSON}
 	for {
@@ -211,10 +218,14 @@ func (w *compactionWatch) cancel(ctx context.Context, c *api.Client, id session.
 	const limit = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := c.Inbox().Withdraw(ctx, id, w.id)
-	if err == nil || !w.started {
+	if err := c.Inbox().Withdraw(ctx, id, w.id); err == nil {
+		w.inv.Note("the request was withdrawn; the history is as it was before")
 		return nil
 	}
+	if !w.started {
+		return nil
+	}
+	w.inv.Note("interrupting the summary; the history is as it was before")
 	return c.Interrupt(ctx, id)
 }
 

@@ -24,6 +24,9 @@ func DescribeCompaction(e *session.CompactionEnded) string {
 
 // DescribeCompactionFailure says why the history was not summarised.
 func DescribeCompactionFailure(e *session.CompactionFailed) string {
+	if e.Error.Reason == session.ReasonAborted {
+		return "the history was not summarised: the summary was interrupted"
+	}
 	return "the history was not summarised: " + FirstLine(e.Error.Message, 300)
 }
 
