@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"net"
+	"os"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -54,6 +55,7 @@ func listenerConfig(o cli.ServeOptions, at *listenAddress) server.Config {
 	c := server.Config{
 		OpenLocal: o.OpenLocal,
 		User:      config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"),
+		ToolProcess: func(pid int) bool { return pid == os.Getpid() }, // its own requests are of pages and tools
 	}
 	if at != nil {
 		c.TCP, c.Hostname, c.Port, c.Listener = true, at.hostname, at.port, at.listener

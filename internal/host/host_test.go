@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
@@ -229,7 +229,14 @@ func TestServeTwice(t *testing.T) {
 	if note := <-notes; first.URL == second.URL || !strings.Contains(note, fmt.Sprintf("process %d owns", first.PID)) {
 		t.Errorf("%s and %s; %q", first.URL, second.URL, note)
 	}
-	client := api.Client{HTTP: http.DefaultClient, Base: second.URL, Directory: o.Dir}
+	secret, err := server.LoadSecret(filepath.Join(home, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := api.Client{Auth: api.Auth{Secret: secret}, Base: second.URL, Directory: o.Dir} // this process is the server
+	if _, err := (&api.Client{Base: second.URL}).Health(t.Context()); err == nil {
+		t.Error("a request of the server to itself needs no credential")
+	}
 	made, err := client.Create(t.Context(), api.CreateSession{Title: "by the second"})
 	if err != nil {
 		t.Fatal(err)

@@ -125,8 +125,8 @@ func TestACommandCannotApproveTheNext(t *testing.T) {
 	}
 	s := serve(t, o)
 	defer func() { s.end(); <-s.ended }()
-	c := &api.Client{HTTP: http.DefaultClient, Base: s.URL, Directory: o.Dir}
-	leaveCredentials(t, dir, filepath.Join(home, "data"), s)
+	token := leaveCredentials(t, dir, filepath.Join(home, "data"), s)
+	c := &api.Client{Auth: api.Auth{Secret: token}, Base: s.URL, Directory: o.Dir} // this process is the server
 
 	info, err := c.Create(t.Context(), api.CreateSession{})
 	if err != nil {
@@ -162,8 +162,9 @@ func TestACommandCannotApproveTheNext(t *testing.T) {
 	}
 }
 
-// leaveCredentials writes where the server is and everything that identifies its user into dir.
-func leaveCredentials(t *testing.T, dir, data string, s *serving) {
+// leaveCredentials writes where the server is and everything that identifies its user into dir. It returns a token for
+// everything.
+func leaveCredentials(t *testing.T, dir, data string, s *serving) string {
 	t.Helper()
 	secret, err := server.LoadSecret(data)
 	if err != nil {
@@ -194,6 +195,7 @@ func leaveCredentials(t *testing.T, dir, data string, s *serving) {
 	} {
 		write(t, filepath.Join(dir, name), text)
 	}
+	return token
 }
 
 // replyUntil allows what the session asks for, and returns the first ask for a command with the word.

@@ -146,7 +146,8 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	if err := protectProcess(); err != nil {
 		return nil, err
 	}
-	c.ToolProcess = func(pid int) bool { return int64(pid) == s.ownerPIDHere.Load() } // its children are tools
+	isSelf := c.ToolProcess
+	c.ToolProcess = func(pid int) bool { return isSelf(pid) || int64(pid) == s.ownerPIDHere.Load() } // its children are tools
 	return server.New(c)
 }
 

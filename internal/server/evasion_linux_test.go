@@ -131,6 +131,11 @@ func (e evader) evade(mode string) string {
 			_, err = l.Accept()
 		}
 		return err.Error()
+	case "other user": // as newuidmap(1) and su(1) lend one
+		if err := syscall.Setresuid(otherUser, otherUser, otherUser); err != nil {
+			return unsupported
+		}
+		return e.call(e.dial())
 	case "not dumpable":
 		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 		return e.call(e.dial())
@@ -272,11 +277,12 @@ func TestEvasions(t *testing.T) {
 	if _, err := os.Stat(setgidProgram()); err == nil {
 		modes = append(modes, "setgid", "sg")
 	}
-	daemons := []string{"nohup", "setsid", "unshare", "chain 8"} // one target each: they differ in how they start
+	daemons := []string{"nohup", "setsid", "unshare", "chain 8", "other user"} // one target each: they differ in how they start
 	for _, mode := range slices.Concat(modes, daemons) {
 		for name, to := range targets {
 			for _, bearer := range []string{"", secret} {
-				if slices.Contains(daemons, mode) && (name != "socket" || bearer == "") {
+				target := map[bool]string{true: "loopback", false: "socket"}[mode == "other user"]
+				if slices.Contains(daemons, mode) && (name != target || bearer == "") {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/bearer=%t", mode, name, bearer != ""), func(t *testing.T) {
@@ -340,6 +346,7 @@ func ownAddress() string {
 
 const (
 	evadeUser  = 12345
+	otherUser  = 23456
 	otherGroup = 54321
 )
 

@@ -64,7 +64,7 @@ type Config struct {
 	BodyLimit   int64 // bytes of one body; 16 MiB by default. All at once have three times that
 	Streams     int   // event streams of one client at the same time; 64 by default
 	Connections int   // of known callers, over TCP and over the socket; 2,000 each by default
-	// ToolProcess reports whether the process is one of a tool's; nil: the marks in /proc decide alone.
+	// ToolProcess reports whether the requests of a process are a tool's; nil: the marks in /proc decide alone.
 	ToolProcess func(pid int) bool
 	Logger      *slog.Logger
 }

@@ -76,12 +76,9 @@ func (p procFS) listSocketHolders() socketHolders {
 // exit during a scan make it say nothing.
 const markScans = 8
 
-// identifyHiddenHolder returns the identity of a peer whose socket no process is seen to hold: remote, so that a
-// credential decides, if it can be a process of the user that is not dumpable, and two scans find no process that may
-// be one of a tool.
-func (p procFS) identifyHiddenHolder() Identity { return classifyHidden(p.scanMarks) }
-
-// classifyHidden returns the identity that scans of all marks give (see scanMarks).
+// classifyHidden returns the identity of a peer whose socket no process is seen to hold, from scans of the processes of
+// the socket's user (see scanMarks): remote, so that a credential decides, if one of them can be it, and two scans find
+// none that may be one of a tool.
 func classifyHidden(scan func() (hidden, tools, exited bool)) Identity {
 	clean := 0
 	for range markScans {
@@ -99,9 +96,10 @@ func classifyHidden(scan func() (hidden, tools, exited bool)) Identity {
 	return Unknown
 }
 
-// scanMarks reads the marks of all processes. hidden: the files of a process of the user cannot be read, because it is
-// not dumpable; never for root, who reads all. tools: the user has processes with a mark. exited: marks are unknown.
-func (p procFS) scanMarks() (hidden, tools, exited bool) {
+// scanMarks reads the marks of all processes of a user. hidden: the files of one cannot be read, because the user is
+// another one, or because it is not dumpable; never for root, who reads all of its own. tools: one has a mark. exited:
+// marks are unknown.
+func (p procFS) scanMarks(uid int) (hidden, tools, exited bool) {
 	root, err := os.Open(p.root)
 	if err != nil {
 		return false, true, true
@@ -109,18 +107,21 @@ func (p procFS) scanMarks() (hidden, tools, exited bool) {
 	defer root.Close()
 	all, err := root.Readdirnames(-1)
 	exited = err != nil
+	foreign := uid != os.Getuid()
 	for _, name := range all {
 		pid, err := strconv.Atoi(name)
-		if err != nil || pid == p.self {
+		switch {
+		case err != nil || pid == p.self:
 			continue
-		}
-		if err := unix.Kill(pid, 0); errors.Is(err, unix.EPERM) {
-			continue // another user's
+		case foreign && !p.isProcessOf(pid, uid):
+			continue
+		case !foreign && errors.Is(unix.Kill(pid, 0), unix.EPERM): // another user's
+			continue
 		}
 		mark, ok := p.callMark(pid)
 		exited = exited || !ok
 		tools = tools || ok && mark < p.own
-		hidden = hidden || os.Getuid() != 0 && ok && !isOwnProcess(int(root.Fd()), name)
+		hidden = hidden || ok && (foreign || os.Getuid() != 0 && !isOwnProcess(int(root.Fd()), name))
 	}
 	return hidden, tools, exited
 }

@@ -81,7 +81,7 @@ func TestWhoHoldsASocket(t *testing.T) {
 			inode,
 		)
 	}
-	me, other := os.Getuid(), os.Getuid()+1
+	me, other, lent := os.Getuid(), os.Getuid()+1, os.Getuid()+2
 	server := "0100007F:1000"
 	tr.write("net/tcp", "  sl  local_address rem_address   st\n"+
 		line("0100007F:0001", server, "01", me, "101")+
@@ -98,7 +98,10 @@ func TestWhoHoldsASocket(t *testing.T) {
 		line("0100007F:000D", server, "01", me, "113")+
 		line("0100007F:000E", server, "01", me, "114")+
 		line("0100007F:000F", server, "01", me, "115")+
-		line("0100007F:0010", server, "01", me, "116"))
+		line("0100007F:0010", server, "01", me, "116")+
+		line("0100007F:0011", server, "01", lent, "117")+
+		line("0100007F:0012", server, "01", other, "118")+
+		line("0100007F:0013", server, "01", other+9, "119"))
 	tr.process(10, 1, "101")
 	tr.process(11, 1, "104")
 	tr.process(12, 11, "105")
@@ -114,12 +117,16 @@ func TestWhoHoldsASocket(t *testing.T) {
 	tr.process(21, 1, "115")
 	tr.process(22, 21, "115") // forked, has it until it executes a program
 	tr.process(23, 1, "116")
+	tr.process(26, 1, "118") // a tool's, with the socket of another user
+	for pid, uid := range map[int]int{30: other, 31: lent, 32: lent} {
+		tr.write(fmt.Sprintf("%d/status", pid), fmt.Sprintf("Name:\tx\nUid:\t%d\t%[1]d\t%[1]d\t%[1]d\nGid:\t0", uid))
+	}
 	tr.process(25, 1)
 	if err := os.RemoveAll(filepath.Join(tr.root, "25", "fd")); err != nil {
 		t.Fatal(err)
 	}
-	tr.process(24, 1, "116")                                 // passes it on whenever it is looked at
-	marks := map[int]uint64{11: 70, 12: 70, 14: 100, 16: 60} // 100 is the server's own
+	tr.process(24, 1, "116")                                                 // passes it on whenever it is looked at
+	marks := map[int]uint64{11: 70, 12: 70, 14: 100, 16: 60, 26: 70, 32: 70} // 100 is the server's own
 	p := newProcFS()
 	p.root, p.self, p.own = tr.root, 50, 100
 	p.callMark = func(pid int) (uint64, bool) {
@@ -139,6 +146,7 @@ func TestWhoHoldsASocket(t *testing.T) {
 		1: User, 2: Remote, 3: Unknown, 4: Tool, 5: Tool, 6: Tool,
 		7: User, 8: Tool, 9: Unknown, 10: User, 11: Unknown, 12: Unknown,
 		13: Tool, 14: Unknown, 15: User, 16: Unknown,
+		17: Unknown, 18: Tool, 19: Unknown, // a tool runs as that user; has its socket; no process of that user
 	} {
 		p := &Peer{
 			Loopback:   true,
@@ -357,6 +365,15 @@ func TestAnotherUsersSocket(t *testing.T) {
 	}
 	p := &Peer{Loopback: true, RemoteAddr: server.RemoteAddr(), LocalAddr: server.LocalAddr()}
 	if got := ps.FindIdentity(p); got != Remote {
+		t.Errorf("%d", got)
+	}
+}
+
+// A process that counts itself among those of tools, because its tools make requests, is not its own user over TCP.
+func TestOwnRequestsNeedCredentials(t *testing.T) {
+	client, server := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
+	p := &Peer{Loopback: true, RemoteAddr: client.LocalAddr(), LocalAddr: server.LocalAddr()}
+	if got := NewResolver(func(pid int) bool { return pid == os.Getpid() }).FindIdentity(p); got != Remote {
 		t.Errorf("%d", got)
 	}
 }

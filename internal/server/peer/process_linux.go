@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -127,24 +128,29 @@ func (p procFS) identifyProcess(h ConnectedProcess, toolProcess func(int) bool) 
 
 // identifyHolder returns the identity of the processes that hold the socket at addr, which is connected to peer. One
 // process of a tool makes it a tool's. If no process is seen to hold the socket, it can be on its way between two
-// processes, or with one that cannot be inspected: then the peer is unknown as long as any process of a tool runs.
+// processes, or with one that cannot be inspected: then the peer is unknown as long as any process of a tool runs as
+// the socket's user. The socket of another user, whose processes cannot be inspected, is remote at most: a tool can
+// become other users that the system lends to this one (newuidmap(1), su(1)).
 func (p procFS) identifyHolder(addr, peer net.Addr, toolProcess func(int) bool) Identity {
 	s, ok := p.findPeerSocket(addr, peer)
-	switch {
-	case !ok:
+	if !ok {
 		return Unknown
-	case s.uid != os.Getuid():
-		return Remote
 	}
 	for range holderScans {
 		pids := p.holders.Run(p.listSocketHolders)[s.inode]
-		if len(pids) == 0 && p.holdsSocket(p.self, s.inode) {
+		isSelf := len(pids) == 0 && p.holdsSocket(p.self, s.inode)
+		switch {
+		case isSelf && toolProcess(p.self):
+			return Remote
+		case isSelf:
 			pids = []int{p.self}
+		case len(pids) == 0:
+			return classifyHidden(func() (hidden, tools, exited bool) { return p.scanMarks(s.uid) })
 		}
-		if len(pids) == 0 {
-			return p.identifyHiddenHolder()
-		}
-		if who := p.classifyHolders(pids, s.inode, toolProcess); who != Unknown {
+		switch who := p.classifyHolders(pids, s.inode, toolProcess); {
+		case who == User && s.uid != os.Getuid():
+			return Remote
+		case who != Unknown:
 			return who
 		}
 	}
@@ -241,6 +247,14 @@ func (p procFS) parentPID(pid int) (int, bool) {
 	}
 	parent, err := strconv.Atoi(fields[1])
 	return parent, err == nil
+}
+
+// isProcessOf reports whether the process has the user id, real, effective or saved.
+func (p procFS) isProcessOf(pid, uid int) bool {
+	text, _ := os.ReadFile(fmt.Sprintf("%s/%d/status", p.root, pid))
+	_, line, _ := strings.Cut(string(text), "\nUid:")
+	line, _, _ = strings.Cut(line, "\n")
+	return slices.Contains(strings.Fields(line), strconv.Itoa(uid))
 }
 
 // readStartTime returns when a process started, as text; "" if it does not exist.
