@@ -145,6 +145,18 @@ func decideBelow(layers []Layer, approvals []session.Rule, action string, guard 
 	return below
 }
 
+// AllowsEdit reports whether rules and approvals allow changing a protected file without an ask: for a name that ends
+// with a slash, the directory and everything that may be below it.
+func AllowsEdit(layers []Layer, approvals []session.Rule, name string) bool {
+	dir, isTree := strings.CutSuffix(name, "/")
+	if Evaluate(layers, approvals, Edit, dir).Effect != session.Allow {
+		return false
+	}
+	below := decide(layers, approvals, Edit, target{text: path.Join(dir, string(rune(hole))), open: true})
+	return !isTree || below.Effect == session.Allow || below.Layer == Protected || below.Rule == nil ||
+		matchesAll(below.Rule.Resource)
+}
+
 // namesProtected reports whether the pattern of a rule contains the protected name.
 func namesProtected(r *session.Rule, guard *Decision) bool {
 	return r != nil && strings.Contains(normalizePath(r.Resource), guard.Rule.Resource)

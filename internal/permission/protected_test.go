@@ -62,6 +62,8 @@ func TestProtected(t *testing.T) {
 		{path: ".git", rules: []string{"edit | .git/* | allow"}, want: session.Allow},
 		{path: ".git", approvals: rules("edit | .git/* | allow"), want: session.Allow},
 		{path: ".git", rules: []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, want: session.Ask},
+		{path: ".git/hooks/x", rules: []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, want: session.Deny},
+		{path: ".git/config", rules: []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, want: session.Allow},
 		{path: ".git", rules: []string{"edit | .git/config | allow"}, want: session.Ask},
 		{path: ".git", rules: []string{"edit | .git/* | allow", "edit | .git | ask"}, want: session.Ask},
 		{path: ".git/hooks", rules: []string{"edit | .git/hooks/* | allow"}, want: session.Allow},
@@ -93,6 +95,31 @@ func TestProtected(t *testing.T) {
 	d := permission.Evaluate([]permission.Layer{all}, nil, "edit", ".git/config")
 	if d.Layer != permission.Protected || d.Source == "" || d.Rule == nil || d.Rule.Resource != ".git" {
 		t.Errorf("%+v", d)
+	}
+}
+
+// A directory whose rules deny some files below it is not writable as a whole.
+func TestAllowsEdit(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rules []string
+		want  bool
+	}{
+		{".git/hooks/", []string{"edit | .git/* | allow"}, true},
+		{".git/hooks/", []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, false},
+		{".git/hooks/", []string{"edit | .git/* | allow", "edit | .git/hooks/pre-commit | deny"}, false},
+		{".git/hooks/", []string{"edit | .git/* | allow", "edit | */pre-commit | deny"}, false},
+		{".git/config", []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, true},
+		{".git/config", []string{"edit | * | ask", "edit | .git/config | allow"}, true},
+		{".envrc/", []string{"edit | * | ask", "edit | .envrc | allow"}, true}, // which does not exist yet
+		{".envrc", nil, false},
+		{".vscode/", []string{"edit | .vscode/* | allow"}, true},
+		{".vscode/", []string{"edit | .vscode/* | allow", "edit | .vscode/tasks.json | deny"}, false},
+	} {
+		layers := []permission.Layer{layer("user", "* | * | allow"), layer("project", c.rules...)}
+		if got := permission.AllowsEdit(layers, nil, c.name); got != c.want {
+			t.Errorf("%s under %v: %t", c.name, c.rules, got)
+		}
 	}
 }
 

@@ -95,7 +95,8 @@ type Confinement struct {
 	Mode session.SandboxMode
 	// IfPossible: without a kernel that can do it, commands run unconfined. Else they do not run then.
 	IfPossible bool
-	// AllowsEdit reports whether a protected file can be changed without an ask, by its resource. Nil: none can be.
+	// AllowsEdit reports whether a protected file can be changed without an ask, by its resource; with a slash at its
+	// end, also everything below it. Nil: none can be.
 	AllowsEdit func(resource string) bool
 }
 

@@ -50,9 +50,9 @@ func DecideAnyCommand(layers []permission.Layer, saved []session.Rule) permissio
 	)
 }
 
-// AllowEdits returns what reports whether a file can be changed without an ask, by its resource.
+// AllowEdits returns what reports whether a file can be changed without an ask, by its resource (permission.AllowsEdit).
 func AllowEdits(layers []permission.Layer, saved []session.Rule) func(resource string) bool {
 	return func(resource string) bool {
-		return permission.Evaluate(layers, saved, permission.Edit, resource).Effect == session.Allow
+		return permission.AllowsEdit(layers, saved, resource)
 	}
 }

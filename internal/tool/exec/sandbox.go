@@ -79,10 +79,11 @@ func (s *execTools) listProtected(c confinement, answered []tool.Request) (kept 
 			approved = append(approved, r.Resources...)
 		}
 	}
-	isLifted := func(name string) bool { return isApproved(name, approved) || c.isEditAllowed(name) }
 	for _, path := range c.cell.Policy.ReadOnly {
 		info, err := os.Lstat(path)
 		isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
+		isFile := err == nil && info.Mode().IsRegular()
+		isLifted := func(name string) bool { return isApproved(name, approved) || c.isEditAllowed(name, isFile) }
 		// resolving links is the slowest step, and few paths are lifted
 		if !isLink && !isLifted(nameLexically(s.config.Paths, s.config.Repository, path)) ||
 			!isLifted(nameResource(s.config.Paths, s.config.Repository, path)) {
@@ -99,9 +100,13 @@ func isApproved(name string, approved []string) bool {
 	})
 }
 
-// isEditAllowed reports whether the rules allow changing a file, or any file in the directory, of this name.
-func (c confinement) isEditAllowed(name string) bool {
-	return c.allowsEdit != nil && (c.allowsEdit(name) || c.allowsEdit(name+"/some-file"))
+// isEditAllowed reports whether the rules allow changing the file of this name; of what is no file, or not there, every
+// file below it as well.
+func (c confinement) isEditAllowed(name string, isFile bool) bool {
+	if !isFile {
+		name += "/"
+	}
+	return c.allowsEdit != nil && c.allowsEdit(name)
 }
 
 // ConfinePrefix returns the words before a command line, and the environment, with which it runs in a mode. The
