@@ -233,7 +233,7 @@ func TestServeTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := api.Client{Auth: api.Auth{Secret: secret}, Base: second.URL, Directory: o.Dir} // this process is the server
+	client := api.Client{Auth: api.Auth{Secret: secret}, Base: second.URL, Directory: o.Dir}
 	if _, err := (&api.Client{Base: second.URL}).Health(t.Context()); err == nil {
 		t.Error("a request of the server to itself needs no credential")
 	}

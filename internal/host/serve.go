@@ -147,7 +147,9 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 		return nil, err
 	}
 	isSelf := c.ToolProcess
-	c.ToolProcess = func(pid int) bool { return isSelf(pid) || int64(pid) == s.ownerPIDHere.Load() } // its children are tools
+	c.ToolProcess = func(pid int) bool { // the children of the owner are tools
+		return isSelf(pid) || int64(pid) == s.ownerPIDHere.Load()
+	}
 	return server.New(c)
 }
 

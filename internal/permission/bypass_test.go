@@ -62,11 +62,32 @@ func TestRunningOptionsAsk(t *testing.T) {
 		"npm version patch", "npm audit fix", "npm help x", "npm ls --script-shell=./x", "git grep -nOsh hi", "wait -np 'a'",
 		"fd -Hx cmd", "fd -IX cmd", "install -s a b", "install --strip-program=./x a b", "gh repo clone a/b", "cloc --vcs=x",
 		"hg status", "kubectl get pods --kubeconfig=./k.yaml", "go env -w X=Y",
+		"git pull -s d/x origin main", "git pull --rebase -sd/x", "git pull -vs d/x", "git rebase -s d/x main",
+		"git rebase -x ls main", "git rebase -qi main", "git rebase --inter main", "git -C d rebase --exec ls main",
+		"git -C $X status", "git --no-pager -c core.pager=x log", "git -C d --git-dir=x log", "git -C d",
+		"git --no-pager",
 	} {
 		name, _, _ := strings.Cut(text, " ")
 		layers := []permission.Layer{layer("user", "* | * | allow", "bash | * | ask", "bash | "+name+" * | allow")}
 		if d := permission.Evaluate(layers, nil, "bash", text); d.Effect != session.Ask {
 			t.Errorf("%s is %s by %+v", text, d.Effect, d.Rule)
+		}
+	}
+}
+
+// Options that change where git runs and how it shows its output are not what rules are about.
+func TestGitOptionsBeforeTheCommand(t *testing.T) {
+	layers := []permission.Layer{layer("user", "bash | * | ask", "bash | git log * | allow", "bash | git status | allow",
+		"bash | git rebase * | allow", "bash | git push * | deny", "bash | git -C s diff * | allow")}
+	for text, want := range map[string]session.Effect{
+		"git --no-pager log": session.Allow, "git -P log -3": session.Allow, "git -C d status": session.Allow,
+		"git -C d -C e --no-pager log": session.Allow, "git rebase main": session.Allow,
+		"git rebase --continue": session.Allow,
+		"git -C s diff":         session.Allow, "git -C d diff": session.Ask, "git --no-pager show": session.Ask,
+		"git -C d push": session.Deny, "git --no-pager push x": session.Deny, "git -C push status": session.Allow,
+	} {
+		if d := permission.Evaluate(layers, nil, "bash", text); d.Effect != want {
+			t.Errorf("%s is %s by %+v, want %s", text, d.Effect, d.Rule, want)
 		}
 	}
 }
@@ -138,7 +159,7 @@ func TestEverydayCommandsThatAsk(t *testing.T) {
 		"(cd a; ls)": "parenthesis", "bash -c 'ls; git status'": "runs bash", "find . -type f -exec cat {} +": "runs find",
 		"echo \"$(git status)\"": "command substitution", "n=1; ls": "assignment of n", "time ls": "keyword time",
 		"! ls": "keyword !", "echo a\\\nb": "backslash", "{ ls; git status; }": "brace", "tar tf a.tar": "runs tar",
-		"git -c core.pager=cat log": "runs git", "git -C a status": "runs git", "git lg": "runs git",
+		"git -c core.pager=cat log": "runs git", "git -C $A status": "runs git", "git lg": "runs git",
 		"cat <<E\na\nE": "here-document", "./build.sh": "of a path", "npm test -- -u": "runs npm", "ls ${X}": "expansion",
 		"git cherry-pick --strategy=d/x HEAD~1": "option", "git revert --strategy d/x HEAD": "option",
 		"git pull ./evil main": "hooks", "git fetch ../evil": "hooks",

@@ -361,7 +361,7 @@ func FuzzMatch(f *testing.F) {
 		f.Add(c[0], c[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		if len(pattern) > 24 || len(text) > 24 {
+		if len(pattern) > 24 || len(text) > 24 || strings.Count(pattern, "*") > 5 { // slow is exponential in stars
 			return
 		}
 		want := slow(pattern, text)

@@ -45,7 +45,7 @@ var subcommands = map[string]map[string]bool{
 	"git": wordSet(
 		`status diff log show ls-files ls-tree blame branch tag add rm mv commit reset restore checkout switch
 		stash merge cherry-pick revert rev-parse rev-list describe shortlog reflog remote fetch pull push cat-file grep
-		worktree init clean show-ref name-rev merge-base diff-tree diff-files diff-index for-each-ref symbolic-ref
+		worktree init clean rebase show-ref name-rev merge-base diff-tree diff-files diff-index for-each-ref symbolic-ref
 		check-ignore count-objects version help var`,
 	),
 	"go":      wordSet(`build test vet fmt list mod doc version env`),
@@ -88,6 +88,8 @@ var runningOptions = map[string][]string{
 		"--filters", "--strategy", // which runs git-NAME, also of a path
 		"--output", "--work-tree", "--git-dir", "--config", "ext::", "fd::", "--template", "--paginate", "--html-path",
 	},
+	// -s runs git-NAME, also of a path; -x and -i run what the list of steps says.
+	"git pull": {"-s"}, "git rebase": {"-s", "-x", "-i", "--interactive", "--edit-todo"},
 	"go": {
 		"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-ldflags", "--ldflags", "-gccgoflags",
 		"--gccgoflags", "-compiler", "--compiler", "-overlay", "--overlay", "-modfile", "--modfile", "-w", "-C",
@@ -129,6 +131,31 @@ func isBuilder(name string) bool {
 	return builders[name] || builders[strings.TrimRight(name, "0123456789.-")]
 }
 
+// SplitGitOptions returns the command without the leading options of git that change only where it runs and how it
+// shows its output, and the directories of -C. It returns a command with other leading options as it is.
+func SplitGitOptions(c shell.Command) (plain shell.Command, dirs []shell.Word) {
+	if programName(c) != "git" {
+		return c, nil
+	}
+	for i := 1; i < len(c.Words); i++ {
+		switch w := c.Words[i]; {
+		case !w.Literal:
+			return c, nil
+		case w.Text == "--no-pager" || w.Text == "-P" || w.Text == "--no-optional-locks":
+		case w.Text == "-C" && i+1 < len(c.Words) && c.Words[i+1].Literal:
+			i++
+			dirs = append(dirs, c.Words[i])
+		case strings.HasPrefix(w.Text, "-"):
+			return c, nil
+		default:
+			plain = c
+			plain.Words = slices.Concat(c.Words[:1], c.Words[i:])
+			return plain, dirs
+		}
+	}
+	return c, nil
+}
+
 // exactReason says why only a rule with the exact text, or *, may allow the command; "" if a pattern may.
 func exactReason(c shell.Command) string {
 	name := programName(c)
@@ -140,13 +167,15 @@ func exactReason(c shell.Command) string {
 	case isRunner(name), isBuilder(name):
 		return "runs " + name + ", which runs other commands or code of the repository"
 	}
+	c, _ = SplitGitOptions(c)
+	options := runningOptions[name]
 	if known, ok := subcommands[name]; ok {
 		if len(c.Words) < 2 || !c.Words[1].Literal || !known[c.Words[1].Text] {
 			return "runs " + name + " with a subcommand or option that may run other programs"
 		}
+		options = slices.Concat(options, runningOptions[name+" "+c.Words[1].Text])
 	}
-	options, ok := runningOptions[name]
-	if ok && slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
+	if slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
 		return mayBeOption(w, options) || name != "go" && isBundledOption(w.Text, options) // whose options are words
 	}) {
 		return "runs " + name + " with an option that may run other programs"

@@ -7,6 +7,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// hooksDenied allows the folder of a repository except its hooks.
+var hooksDenied = []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}
+
 func TestProtected(t *testing.T) {
 	all := layer("user", "* | * | allow", "edit | * | allow")
 	for _, c := range []struct {
@@ -61,9 +64,9 @@ func TestProtected(t *testing.T) {
 		{path: "cairn.json", rules: []string{"edit | cairn.json | deny"}, want: session.Deny},
 		{path: ".git", rules: []string{"edit | .git/* | allow"}, want: session.Allow},
 		{path: ".git", approvals: rules("edit | .git/* | allow"), want: session.Allow},
-		{path: ".git", rules: []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, want: session.Ask},
-		{path: ".git/hooks/x", rules: []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, want: session.Deny},
-		{path: ".git/config", rules: []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, want: session.Allow},
+		{path: ".git", rules: hooksDenied, want: session.Ask},
+		{path: ".git/hooks/x", rules: hooksDenied, want: session.Deny},
+		{path: ".git/config", rules: hooksDenied, want: session.Allow},
 		{path: ".git", rules: []string{"edit | .git/config | allow"}, want: session.Ask},
 		{path: ".git", rules: []string{"edit | .git/* | allow", "edit | .git | ask"}, want: session.Ask},
 		{path: ".git/hooks", rules: []string{"edit | .git/hooks/* | allow"}, want: session.Allow},
@@ -106,10 +109,10 @@ func TestAllowsEdit(t *testing.T) {
 		want  bool
 	}{
 		{".git/hooks/", []string{"edit | .git/* | allow"}, true},
-		{".git/hooks/", []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, false},
+		{".git/hooks/", hooksDenied, false},
 		{".git/hooks/", []string{"edit | .git/* | allow", "edit | .git/hooks/pre-commit | deny"}, false},
 		{".git/hooks/", []string{"edit | .git/* | allow", "edit | */pre-commit | deny"}, false},
-		{".git/config", []string{"edit | .git/* | allow", "edit | .git/hooks/* | deny"}, true},
+		{".git/config", hooksDenied, true},
 		{".git/config", []string{"edit | * | ask", "edit | .git/config | allow"}, true},
 		{".envrc/", []string{"edit | * | ask", "edit | .envrc | allow"}, true}, // which does not exist yet
 		{".envrc", nil, false},

@@ -14,6 +14,7 @@ const Shell = "bash"
 // target is a text that rules are matched against.
 type target struct {
 	text     string   // with holes for unknown text, if open
+	plain    string   // the text without options that no rule is about, for rules that allow
 	raw      string   // what was written, for rules without wildcards
 	readings []string // further texts for rules that deny or ask
 	open     bool     // the text is of a command
@@ -58,6 +59,10 @@ func commandTarget(c shell.Command) target {
 	t := target{text: commandText(c), raw: c.Text, open: true, reason: exactReason(c)}
 	bare := withoutDirectory(t.text)
 	t.readings = []string{bare, strings.ToLower(bare), c.Text}
+	if plain, _ := SplitGitOptions(c); len(plain.Words) < len(c.Words) {
+		t.plain = commandText(plain)
+		t.readings = append(t.readings, withoutDirectory(t.plain))
+	}
 	if t.exact = t.reason != ""; !t.exact {
 		return t
 	}
@@ -101,12 +106,17 @@ func (t target) matchRule(r *session.Rule, action string) certainty {
 		return sure
 	}
 	if effectOf(r) == session.Allow {
-		if t.matchesExactly(r) || !t.exact && coversText(r.Resource, t.text) {
+		if t.matchesExactly(r) || !t.exact && t.isCovered(r.Resource) {
 			return sure
 		}
 		return no
 	}
 	return t.matchRestriction(r.Resource)
+}
+
+// isCovered reports whether the pattern matches the text for every value of its holes.
+func (t target) isCovered(pattern string) bool {
+	return coversText(pattern, t.text) || t.plain != "" && coversText(pattern, t.plain)
 }
 
 // matchRestriction matches the pattern of a rule that denies or asks.

@@ -277,7 +277,8 @@ func TestEvasions(t *testing.T) {
 	if _, err := os.Stat(setgidProgram()); err == nil {
 		modes = append(modes, "setgid", "sg")
 	}
-	daemons := []string{"nohup", "setsid", "unshare", "chain 8", "other user"} // one target each: they differ in how they start
+	// One target each: they differ in how they start.
+	daemons := []string{"nohup", "setsid", "unshare", "chain 8", "other user"}
 	for _, mode := range slices.Concat(modes, daemons) {
 		for name, to := range targets {
 			for _, bearer := range []string{"", secret} {

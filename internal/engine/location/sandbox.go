@@ -50,7 +50,7 @@ func DecideAnyCommand(layers []permission.Layer, saved []session.Rule) permissio
 	)
 }
 
-// AllowEdits returns what reports whether a file can be changed without an ask, by its resource (permission.AllowsEdit).
+// AllowEdits returns what reports whether a file can be changed without an ask, as permission.AllowsEdit does.
 func AllowEdits(layers []permission.Layer, saved []session.Rule) func(resource string) bool {
 	return func(resource string) bool {
 		return permission.AllowsEdit(layers, saved, resource)

@@ -2,9 +2,11 @@ package peer
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -124,6 +126,14 @@ func (p procFS) scanMarks(uid int) (hidden, tools, exited bool) {
 		hidden = hidden || ok && (foreign || os.Getuid() != 0 && !isOwnProcess(int(root.Fd()), name))
 	}
 	return hidden, tools, exited
+}
+
+// isProcessOf reports whether the process has the user id, real, effective or saved.
+func (p procFS) isProcessOf(pid, uid int) bool {
+	text, _ := os.ReadFile(fmt.Sprintf("%s/%d/status", p.root, pid))
+	_, line, _ := strings.Cut(string(text), "\nUid:")
+	line, _, _ = strings.Cut(line, "\n")
+	return slices.Contains(strings.Fields(line), strconv.Itoa(uid))
 }
 
 // holdsSocket reports whether the process holds the socket. This process is its own client at times.

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -247,14 +246,6 @@ func (p procFS) parentPID(pid int) (int, bool) {
 	}
 	parent, err := strconv.Atoi(fields[1])
 	return parent, err == nil
-}
-
-// isProcessOf reports whether the process has the user id, real, effective or saved.
-func (p procFS) isProcessOf(pid, uid int) bool {
-	text, _ := os.ReadFile(fmt.Sprintf("%s/%d/status", p.root, pid))
-	_, line, _ := strings.Cut(string(text), "\nUid:")
-	line, _, _ = strings.Cut(line, "\n")
-	return slices.Contains(strings.Fields(line), strconv.Itoa(uid))
 }
 
 // readStartTime returns when a process started, as text; "" if it does not exist.

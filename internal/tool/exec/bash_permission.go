@@ -94,8 +94,14 @@ const (
 	maxGlobbed = 1000 // files of one pattern
 )
 
-// addCommand adds the paths of one command, and follows cd. piped: its input is the output of another.
+// addCommand adds the paths of one command, and follows cd and git -C. piped: its input is the output of another.
 func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
+	written := c
+	c, dirs := permission.SplitGitOptions(c)
+	for _, w := range dirs {
+		p.addWord(w, pathUse{keeps: true, harmless: true})
+		p.changeDir(shell.Command{Words: []shell.Word{{Text: "cd", Literal: true}, w}})
+	}
 	use := useOf(c)
 	for _, r := range c.Redirections {
 		kind := redirectionUse
@@ -124,7 +130,7 @@ func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
 		p.addUnknown("external_directory", "read")
 	}
 	if filepath.Base(c.Words[0].Text) == "git" {
-		p.addGitSettings(c)
+		p.addGitSettings(written)
 		if namesDirectoryAsRemote(p.dirs, c) {
 			p.outside = appendNew(p.outside, ".") // where its hooks may do anything
 			p.addUnknown("read", permission.Edit)

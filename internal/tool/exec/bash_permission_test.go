@@ -41,6 +41,8 @@ func TestBashReaches(t *testing.T) {
 		{"cat ../other/secret.txt", []string{outside, "read OTHER/secret.txt", "bash cat ../other/secret.txt"}},
 		{"cd sub && cat inner/secret.txt", []string{outside, "read OTHER/secret.txt", "bash cat inner/secret.txt"}},
 		{"cd link && pwd", []string{outside, "bash pwd"}},
+		{"git -C sub log b.txt", []string{"read sub/b.txt", "bash git -C sub log b.txt"}},
+		{"git -C link --no-pager log", []string{outside, "bash git -C link --no-pager log"}},
 		{"ls OTHER/s*", []string{outside, "bash ls OTHER/s*"}},
 		{"grep s OTHER/secret.txt", []string{outside, "read OTHER/secret.txt", "bash grep s OTHER/secret.txt"}},
 		{"wc < OTHER/secret.txt", []string{outside, "read OTHER/secret.txt", "bash wc < OTHER/secret.txt"}},

@@ -32,10 +32,13 @@ func TestEmbeddedRepositoryRunsNothing(t *testing.T) {
 		"\tfsmonitor = touch "+b.Path("PWNED")+"\n")
 	run("cd evil && git status; test -e ../PWNED && rm ../PWNED") // the attack works with git alone
 	b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
-	for _, command := range []string{"status", "diff", "ls-files", "blame HEAD"} {
-		b.Call("bash", tooltest.Input{"command": "cd evil && git " + command})
+	for _, command := range []string{
+		"cd evil && git status", "cd evil && git diff", "cd evil && git ls-files", "cd evil && git blame HEAD",
+		"git -C evil status",
+	} {
+		b.Call("bash", tooltest.Input{"command": command})
 		if _, err := os.Stat(b.Path("PWNED")); err == nil {
-			t.Fatalf("git %s ran the program of the embedded repository", command)
+			t.Fatalf("%s ran the program of the embedded repository", command)
 		}
 	}
 }
