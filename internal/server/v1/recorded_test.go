@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,6 +79,7 @@ func replay(t *testing.T, rec *recording) {
 	var prompts sync.WaitGroup
 	cut := false // the prompt that runs will be aborted
 	for _, s := range rec.Steps {
+		passMillisecond()
 		if !strings.Contains(s.Path, "permission") && !strings.Contains(s.Path, "question") && !cut {
 			prompts.Wait() // the client that was recorded waited too
 		}
@@ -108,6 +110,13 @@ func replay(t *testing.T, rec *recording) {
 		c.same("todo", f["todo"], get[any](t, w, "/session/"+id+"/todo"))
 	}
 	c.lanes(rec.Events, b.events)
+}
+
+// passMillisecond returns in another millisecond: lists order what changed in the same one by id, not as was recorded.
+func passMillisecond() {
+	for begun := time.Now().UnixMilli(); time.Now().UnixMilli() == begun; {
+		runtime.Gosched()
+	}
 }
 
 func query(q map[string]any) string {
