@@ -33,7 +33,7 @@ type answered struct {
 func TestKillWhileAnswering(t *testing.T) {
 	rounds := 40
 	if testing.Short() || raceEnabled {
-		rounds = 8
+		rounds = 4
 	}
 	if os.Getenv("CAIRN_SOAK") != "" {
 		rounds = 2000

@@ -36,7 +36,7 @@ type ack struct {
 func TestKill(t *testing.T) {
 	lives := 300
 	if testing.Short() || raceEnabled {
-		lives = 25
+		lives = 10
 	}
 	if os.Getenv("CAIRN_SOAK") != "" {
 		lives = 20_000

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -77,7 +78,10 @@ func (c *client) live(ctx context.Context, e *Engine) {
 // another one: acknowledged prompts are answered, no effect happens twice, nothing stays open.
 func TestCrashMatrix(t *testing.T) {
 	inTransaction := []fault.Name{fault.AdmitPreCommit, fault.PromotePreCommit}
-	hit := map[fault.Name]bool{}
+	hit, passes := map[fault.Name]bool{}, []int{1, 2, 3, 5, 8, 12}
+	if raceEnabled && os.Getenv("CAIRN_SOAK") == "" {
+		passes = []int{1, 3}
+	}
 	for _, point := range []fault.Name{
 		fault.AdmitBegin, fault.AdmitPreCommit, fault.AdmitPostCommit, fault.AdmitPreAck,
 		fault.PromotePreCommit, fault.PromotePostCommit,
@@ -88,7 +92,7 @@ func TestCrashMatrix(t *testing.T) {
 			if action != "error" && slices.Contains(inTransaction, point) {
 				continue
 			}
-			for _, n := range []int{1, 2, 3, 5, 8, 12} {
+			for _, n := range passes {
 				for _, power := range []bool{false, true} {
 					name := fmt.Sprintf("%s/%.5s/%d/power=%v", point, action, n, power)
 					t.Run(name, func(t *testing.T) {

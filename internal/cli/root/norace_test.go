@@ -1,0 +1,5 @@
+//go:build !race
+
+package root_test
+
+const raceEnabled = false
