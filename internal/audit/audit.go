@@ -42,7 +42,7 @@ const (
 	KindTrust    Kind = "trust"
 	KindToken    Kind = "token"
 	KindLogin    Kind = "login"
-	KindSettings Kind = "settings" // configuration, keys, terminals, projects and patches, over HTTP
+	KindSettings Kind = "settings" // configuration and keys; terminals, projects and patches over HTTP
 	KindRefused  Kind = "refused"  // how many callers were refused
 )
 

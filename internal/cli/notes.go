@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -18,6 +19,16 @@ func (a *Invocation) OpenKeys() (*auth.Store, error) {
 		return nil, err
 	}
 	return auth.New(dirs.Data, a.Env), nil
+}
+
+// RecordSettings records a change of the configuration or of keys in the audit log. It comes before the change: one
+// that cannot be recorded is not made.
+func (a *Invocation) RecordSettings(ctx context.Context, what string) error {
+	dirs, err := config.FindDirectories(a.Env)
+	if err != nil {
+		return err
+	}
+	return audit.New(dirs.Data).AddEntry(ctx, audit.KindSettings, what)
 }
 
 // remotesNote says which organisations' configurations wait for trust; "" if all are trusted.

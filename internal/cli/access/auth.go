@@ -64,6 +64,9 @@ func (g authCommands) authLogin() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := g.inv.RecordSettings(ctx, "store the key of "+args[0]); err != nil {
+				return err
+			}
 			if err := g.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
 				return classifyStoreError(err)
 			}
@@ -143,6 +146,9 @@ func loginChange(store *auth.Store, provider string) cli.Change {
 func (g authCommands) loginWithBrowser(ctx context.Context, id string, asJSON bool) error {
 	o, err := g.inv.HostOptions("")
 	if err != nil {
+		return err
+	}
+	if err := g.inv.RecordSettings(ctx, "log in at "+id+" with a browser"); err != nil {
 		return err
 	}
 	err = g.inv.Host.Models().Login(ctx, o, id, func(url, code string) {

@@ -33,6 +33,9 @@ func (g authCommands) authLogout() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := g.inv.RecordSettings(ctx, "remove the key of "+args[0]); err != nil {
+				return err
+			}
 			had, err := store.Remove(ctx, args[0])
 			if err != nil {
 				return err

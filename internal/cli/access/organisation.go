@@ -47,6 +47,9 @@ func (g authCommands) loginOrganisation(ctx context.Context, org organisation) e
 			return err
 		}
 	}
+	if err := g.inv.RecordSettings(ctx, "store the login at "+login.Address); err != nil {
+		return err
+	}
 	if err := g.whileKeyring(func() error { return store.SetLogin(ctx, login) }); err != nil {
 		return classifyStoreError(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
@@ -64,6 +65,18 @@ type configEdit struct {
 	project, asJSON bool
 }
 
+// describe returns what the audit log has of the change: of values only those of rules, because others may be secrets.
+func (e configEdit) describe() string {
+	verb, value := "set", ""
+	if e.values[0] == nil {
+		verb = "unset"
+	} else if strings.Contains(e.key, "permission") {
+		value = " = " + string(e.values[0])
+	}
+	return fmt.Sprintf("%s %s%s in the configuration of the %s", verb, e.key, value,
+		map[bool]string{true: "project", false: "user"}[e.project])
+}
+
 func (g configCommands) configSetCommand() *cobra.Command {
 	var e configEdit
 	cmd := &cobra.Command{
@@ -116,6 +129,9 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 		if err := config.CheckKey(e.key); err != nil {
 			return cli.NewExitError(cli.ExitUsage, err, "Nothing was changed. cairn config schema lists all keys.")
 		}
+	}
+	if err := g.inv.RecordSettings(ctx, e.describe()); err != nil {
+		return err
 	}
 	file, err := c.ChangeValue(ctx, e.project, e.key, e.values)
 	if err != nil {

@@ -89,6 +89,9 @@ func TestCommands(t *testing.T) {
 		{"session delete ses_nope", cli.ExitUsage, `session "ses_nope" not found`},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
+			if sh.dir = ""; strings.HasPrefix(tt.args, "auth login") { // which the audit log has
+				sh.dir = t.TempDir()
+			}
 			o := sh.run(strings.Fields(tt.args)...)
 			got := o.stdout.String() + o.stderr.String()
 			if o.code != int(tt.code) || !regexp.MustCompile(tt.want).MatchString(got) {
