@@ -71,6 +71,12 @@ type RevertRequest struct {
 	Preview bool `json:"preview,omitzero"` // says what would happen, and does nothing
 }
 
+// ForkRequest asks for a copy of a session, in the shape of OpenCode 2.0. PartID is additive.
+type ForkRequest struct {
+	Before session.MessageID `json:"before,omitzero"` // the first message that is not copied; "" copies all
+	PartID session.PartID    `json:"partID,omitzero"` // of that message: the parts before it are copied
+}
+
 // AgentRequest selects an agent.
 type AgentRequest struct {
 	Agent string `json:"agent"`

@@ -40,7 +40,7 @@ var floors = []struct {
 	{
 		3,
 		loopKind,
-		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/slot engine/title engine/sessioncache engine/window engine/compaction engine/summary engine/shrink engine/failure engine/changes engine/revert",
+		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/slot engine/title engine/sessioncache engine/window engine/compaction engine/summary engine/shrink engine/failure engine/changes engine/revert engine/fork",
 	},
 	{
 		4,
@@ -138,6 +138,8 @@ var sameFloor = []edge{
 	{"engine/changes", "engine/location", "the contents of files are kept by their worktree"},
 	{"engine/command", "engine/changes", "what a session changed is shown on request"},
 	{"engine/command", "engine/revert", "reverts are staged, cleared and committed on request"},
+	{"engine/command", "engine/fork", "sessions are copied on request"},
+	{"engine/fork", "engine/revert", "what a staged revert hides is not copied"},
 	{"engine/revert", "engine/changes", "a revert takes back what was recorded"},
 	{"engine/revert", "engine/journal", "a revert is a fact of a session"},
 	{"engine/revert", "engine/location", "files are restored by their worktree"},

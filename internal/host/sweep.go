@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -57,7 +58,17 @@ func (w *owner) removeOrphans(ctx context.Context, start time.Time) {
 	if w.store.DegradedError() != nil {
 		return
 	}
-	err := w.locations.outputs.RemoveOrphans(ctx, start, w.sessionDeletedCheck(ctx))
+	deleted := w.sessionDeletedCheck(ctx)
+	err := w.locations.outputs.RemoveOrphans(ctx, start, func(id session.ID) (gone bool, err error) {
+		if gone, err = deleted(id); err == nil && gone {
+			err = w.store.View(ctx, func(r store.Reader) error {
+				used, err := fork.IsSource(r, id)
+				gone = !used
+				return err
+			})
+		}
+		return gone && err == nil, err
+	})
 	if err != nil && ctx.Err() == nil {
 		w.logger.Warn("tool output of deleted sessions could not be removed", "error", err)
 	}

@@ -141,6 +141,8 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 		return []Event{{Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}}, true
 	case *session.Renamed, *session.Archived, *session.Imported, *session.PermissionSet, *session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved:
 		return []Event{f.sessionUpdated()}, true
+	case *session.MessageImported:
+		return f.copiedMessage(d), true
 	case *session.PromptAdmitted:
 		return f.admissionEvents(d), true
 	case *session.Prompted:
@@ -456,4 +458,38 @@ func (f *Fold) pendingError(tried session.MessageID) (out []Event) {
 // DeletedEvent announces the deletion of a session with its last state.
 func DeletedEvent(s *session.Session) Event {
 	return Event{Type: "session.deleted", Properties: SessionInfo{s.ID, SessionOf(s)}, Durable: true}
+}
+
+// copiedMessage announces a message of a fork. Those of an import are not announced.
+func (f *Fold) copiedMessage(d *session.MessageImported) (out []Event) {
+	m := session.Begin(d, 0)
+	if f.Session.Fork == nil || m == nil {
+		return nil
+	}
+	for _, v := range Render(f.Session, []session.Message{m}, true) {
+		out = append(out, f.messageUpdated(v.Info))
+		for _, p := range v.Parts {
+			out = append(out, f.partUpdated(p, d.Timestamp))
+		}
+	}
+	return out
+}
+
+// shellStarted announces the start of a user command.
+func (f *Fold) shellStarted(m *session.Shell) (out []Event) {
+	f.shell = m
+	for _, v := range shellMessage(f.Session, m) {
+		out = append(out, f.messageUpdated(v.Info), f.partUpdated(v.Parts[0], m.Time.Created))
+	}
+	return out
+}
+
+// shellEnded announces the end of a user command.
+func (f *Fold) shellEnded(d *session.ShellEnded) []Event {
+	if f.shell == nil || f.shell.CallID != d.CallID {
+		return nil
+	}
+	f.shell.Output, f.shell.Time.Completed = d.Output, d.Timestamp
+	v := shellMessage(f.Session, f.shell)[1]
+	return []Event{f.messageUpdated(v.Info), f.partUpdated(v.Parts[0], d.Timestamp)}
 }

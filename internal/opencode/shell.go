@@ -60,25 +60,6 @@ func shellCall(id session.ID, m *session.Shell, soFar string) Part {
 	return p
 }
 
-// shellStarted announces the start of a user command.
-func (f *Fold) shellStarted(m *session.Shell) (out []Event) {
-	f.shell = m
-	for _, v := range shellMessage(f.Session, m) {
-		out = append(out, f.messageUpdated(v.Info), f.partUpdated(v.Parts[0], m.Time.Created))
-	}
-	return out
-}
-
-// shellEnded announces the end of a user command.
-func (f *Fold) shellEnded(d *session.ShellEnded) []Event {
-	if f.shell == nil || f.shell.CallID != d.CallID {
-		return nil
-	}
-	f.shell.Output, f.shell.Time.Completed = d.Output, d.Timestamp
-	v := shellMessage(f.Session, f.shell)[1]
-	return []Event{f.messageUpdated(v.Info), f.partUpdated(v.Parts[0], d.Timestamp)}
-}
-
 // outputSoFar returns the output so far of a running command.
 func outputSoFar(p *session.ToolProgress) string {
 	var said struct {

@@ -210,7 +210,7 @@ func Begin(d EventData, seq int64) Message {
 		}
 		return a
 	case *MessageImported:
-		m, err := DecodeMessage(e.Message)
+		m, err := e.decode()
 		if err != nil {
 			return nil
 		}
@@ -503,4 +503,11 @@ func (a *Assistant) applyPrune(e *OutputsPruned) (changed bool) {
 		}
 	}
 	return changed
+}
+
+func (e *MessageImported) decode() (Message, error) {
+	if e.decoded != nil {
+		return e.decoded, nil
+	}
+	return DecodeMessage(e.Message)
 }

@@ -330,10 +330,12 @@ type (
 
 // Import.
 type (
-	// MessageImported appends a message, in its stored form, to a session that is being imported.
+	// MessageImported appends a message, in its stored form, to a session that is being imported or forked.
 	MessageImported struct {
 		Fact
 		Message jsontext.Value `json:"message"`
+
+		decoded Message // Message, if its creator has it
 	}
 	// Imported completes an import. Until then the session is hidden from lists.
 	Imported struct {
@@ -408,4 +410,9 @@ type Unknown struct {
 	UnknownVersion int
 	Raw            jsontext.Value
 	head           Fact
+}
+
+// NewMessageImported returns the event that appends m, whose stored form is raw. The event owns m.
+func NewMessageImported(m Message, raw jsontext.Value, at int64) *MessageImported {
+	return &MessageImported{Fact: Fact{Timestamp: at}, Message: raw, decoded: m}
 }

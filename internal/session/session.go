@@ -54,6 +54,7 @@ type Session struct {
 	Stalled    int                `json:"stalled,omitzero"`    // compactions in a row that achieved nothing
 
 	Import *Import `json:"import,omitzero"` // nil unless imported
+	Fork   *Fork   `json:"fork,omitzero"`   // nil unless it is a copy
 
 	Jobs []Job `json:"jobs,omitzero"` // running and recent background jobs
 
@@ -82,6 +83,15 @@ type Import struct {
 	Whole    bool           `json:"whole,omitzero"`  // the import is complete
 	Info     jsontext.Value `json:"info,omitzero"`   // session fields without a counterpart in Session
 	Beside   jsontext.Value `json:"beside,omitzero"` // data beside the session and its messages
+}
+
+// Fork says which session a session was copied from, and how far.
+type Fork struct {
+	From ID `json:"from"`
+	Root ID `json:"root,omitzero"` // of forks of a fork: the session that the first one was copied from
+	// Before is the first message that was not copied, or of which only the parts before PartID were; "" if all were.
+	Before MessageID `json:"before,omitzero"`
+	PartID PartID    `json:"partID,omitzero"`
 }
 
 // Path returns the session's directory relative to its project, "" for the project's root. Outside of a repository

@@ -84,8 +84,8 @@ func FormatGit(c session.FileChange, d linediff.Diff) string {
 	)
 }
 
-// countChanges returns the size of the selected changes, altogether and, within the bounds, of each file.
-func (l *Ledger) countChanges(
+// CountChanges returns the size of the selected changes, altogether and, within the bounds, of each file.
+func (l *Ledger) CountChanges(
 	ctx context.Context, files location.Worktree, selected func(CallChange) bool,
 ) (total session.Changes, each []session.ChangedFile) {
 	for _, c := range l.SumChanges(selected) {

@@ -47,9 +47,15 @@ type Ledger struct {
 
 type lines struct{ additions, deletions int }
 
+// NewLedger returns a ledger without entries.
+func NewLedger() *Ledger {
+	return &Ledger{seq: -1, open: map[string]Gap{}, counts: map[[2]string]lines{}}
+}
+
 // ReadLedger returns what is recorded of the session after the seq.
 func ReadLedger(ctx context.Context, st store.Store, id session.ID, after int64) (*Ledger, error) {
-	l := &Ledger{seq: after, open: map[string]Gap{}, counts: map[[2]string]lines{}}
+	l := NewLedger()
+	l.seq = after
 	if err := l.readNew(ctx, st, id); err != nil {
 		return nil, err
 	}
@@ -85,16 +91,18 @@ func (l *Ledger) readNew(ctx context.Context, st store.Store, id session.ID) err
 	}
 	for _, e := range events {
 		l.seq = e.Seq
-		l.add(id, e.Data)
+		l.AddEvent(id, e.Data)
 	}
 	return nil
 }
 
-func (l *Ledger) add(id session.ID, d session.EventData) {
+// AddEvent adds what the event records of the session; nothing for other events.
+func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
 	switch d := d.(type) {
 	case *session.FilesWriting:
 		for _, f := range d.Files {
-			l.Changes = append(l.Changes, CallChange{Call: Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}, FileChange: f})
+			call := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
+			l.Changes = append(l.Changes, CallChange{Call: call, FileChange: f, Failed: d.Failed})
 		}
 	case *session.ToolFailed:
 		for i := len(l.Changes) - 1; i >= 0 && l.Changes[i].MessageID == d.AssistantMessageID; i-- {
@@ -140,6 +148,27 @@ func (l *Ledger) SumChanges(selected func(CallChange) bool) []session.FileChange
 	for _, path := range slices.Sorted(maps.Keys(byPath)) {
 		if net := byPath[path]; net.Before != net.After {
 			out = append(out, net)
+		}
+	}
+	return out
+}
+
+// ListBlobs returns the contents of both sides of all changes.
+func (l *Ledger) ListBlobs() []string {
+	var all []session.FileChange
+	for _, c := range l.Changes {
+		all = append(all, c.FileChange)
+	}
+	return blobsOf(all)
+}
+
+// blobsOf returns the contents of both sides of the changes.
+func blobsOf(changes []session.FileChange) (out []string) {
+	for _, c := range changes {
+		for _, s := range []session.PathState{c.Before, c.After} {
+			if s.Blob != "" && s.Mode != session.ModeSubmodule {
+				out = append(out, s.Blob)
+			}
 		}
 	}
 	return out

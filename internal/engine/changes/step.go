@@ -197,18 +197,6 @@ func (c *CallRecorder) recordTree(ctx context.Context, w *watch, before string) 
 	c.logFailure(c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, fact))
 }
 
-// blobsOf returns the contents of both sides of the changes.
-func blobsOf(changes []session.FileChange) (out []string) {
-	for _, c := range changes {
-		for _, s := range []session.PathState{c.Before, c.After} {
-			if s.Blob != "" && s.Mode != session.ModeSubmodule {
-				out = append(out, s.Blob)
-			}
-		}
-	}
-	return out
-}
-
 // RecordUnknown records that the changes of the call are not known.
 func (c *CallRecorder) RecordUnknown(ctx context.Context, reason string) {
 	c.logFailure(c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, &session.TreeCaptured{

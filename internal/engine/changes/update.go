@@ -51,7 +51,7 @@ func (r *ChangeRecorder) CountChanges(
 	if err != nil {
 		return session.Changes{}, err
 	}
-	total, _ := l.countChanges(ctx, files, selected)
+	total, _ := l.CountChanges(ctx, files, selected)
 	return total, nil
 }
 
@@ -76,7 +76,7 @@ func (r *ChangeRecorder) recordDiff(
 		files,
 		l.SumChanges(func(c CallChange) bool { return c.PromptID == prompt }),
 	)
-	fact.Total, fact.Session = l.countChanges(ctx, files, func(CallChange) bool { return true })
+	fact.Total, fact.Session = l.CountChanges(ctx, files, func(CallChange) bool { return true })
 	var same bool
 	err = r.journal.Store.View(ctx, func(rd store.Reader) error {
 		s, err := store.FindSession(rd, id)

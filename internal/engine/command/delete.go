@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -30,9 +31,15 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 		remains = last.Tombstone()
 	}
 	var outputs []string
+	shared := last != nil && last.Fork != nil
 	err = c.journal.Log.AppendDeleted(context.WithoutCancel(ctx), id, remains, func(tx store.Tx) (err error) {
 		if outputs, err = listOutputs(tx, id); err != nil {
 			return err
+		}
+		if !shared {
+			if shared, err = fork.IsSource(tx, id); err != nil {
+				return err
+			}
 		}
 		return tx.DeleteSession(id)
 	})
@@ -42,7 +49,9 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	if err := fault.Point(ctx, fault.DeletePostCommit); err != nil {
 		return err
 	}
-	c.removeOutputs(id, outputs)
+	if !shared { // else the host removes them when they are old
+		c.removeOutputs(id, outputs)
+	}
 	return c.scheduler.Forget(context.WithoutCancel(ctx), id)
 }
 

@@ -49,7 +49,7 @@ func findPoint(r store.Reader, s *session.Session, p Point) (Point, error) {
 			before++
 		}
 	} else if m != "" {
-		found, err := findMessage(r, s.ID, m)
+		found, err := FindMessage(r, s.ID, m)
 		if err != nil || found == nil {
 			return p, err
 		}
@@ -66,8 +66,8 @@ func findPoint(r store.Reader, s *session.Session, p Point) (Point, error) {
 	return p, err
 }
 
-// findMessage returns the message with the id, which V1 may show as the second one of a command; nil without one.
-func findMessage(r store.Reader, id session.ID, m session.MessageID) (session.Message, error) {
+// FindMessage returns the message with the id, which V1 may show as the second one of a command; nil without one.
+func FindMessage(r store.Reader, id session.ID, m session.MessageID) (session.Message, error) {
 	found, ok, err := store.FindMessage(r, id, m)
 	if err != nil || ok {
 		return found, err

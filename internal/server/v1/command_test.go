@@ -117,7 +117,7 @@ func TestBadActs(t *testing.T) {
 		{"/session/" + id + "/summarize", `{"providerID":"mock","modelID":"mian"}`, 400, `[\"modelID\"]`},
 		{"/session/" + id + "/summarize", `{"providerID":"mock"}`, 400, `[\"modelID\"]`},
 		{"/session/ses_none/summarize", `{"providerID":"mock","modelID":"main"}`, 404, "Session not found: ses_none"},
-		{"/session/" + id + "/fork", ``, 400, "yet"},
+		{"/session/" + id + "/fork", `{"messageID":"msg_1"}`, 404, "msg_1"},
 		{"/session/ses_none/fork", `{}`, 404, "Session not found: ses_none"},
 		{"/session/" + id + "/shell", `{"command":"echo x"}`, 400, `Missing key\n  at [\"agent\"]`},
 		{"/session/" + id + "/shell", `{"agent":"build"}`, 400, `Missing key\n  at [\"command\"]`},

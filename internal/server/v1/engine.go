@@ -6,6 +6,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -24,8 +25,9 @@ type SessionCommands interface {
 	RemovePart(ctx context.Context, id session.ID, m session.MessageID, p session.PartID) error
 }
 
-// RevertCommands takes back what a session did, and shows it.
+// RevertCommands takes back what a session did, shows it, and copies sessions.
 type RevertCommands interface {
+	ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error)
 	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
 	ClearRevert(ctx context.Context, id session.ID) error
 	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) ([]session.ChangedFile, error)

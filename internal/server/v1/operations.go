@@ -76,6 +76,8 @@ func (d *deps) listSessionOperations() []operation.Operation {
 			"session.revert", sessions.revertSession).WithStatuses(http.StatusConflict),
 		operation.New("prompt POST /session/{sessionID}/unrevert Undo the revert of a session",
 			"session.unrevert", sessions.unrevertSession).WithStatuses(http.StatusConflict),
+		operation.New("prompt POST /session/{sessionID}/fork Copy a session up to a message",
+			"session.fork", sessions.forkSession),
 		operation.New("prompt POST /session/{sessionID}/abort Interrupt the work of a session",
 			"session.abort", sessions.abortSession),
 		operation.New("read GET /experimental/session List the sessions of all projects",

@@ -28,7 +28,7 @@ func TestRefusalsAreOnTheStream(t *testing.T) {
 		{"shell", `{"agent":"biuld","command":"ls"}`, "biuld"},
 		{"summarize", `{"providerID":"mock","modelID":"mian"}`, "mian"},
 		{"revert", `{"messageID":"msg_1"}`, "msg_1"},
-		{"fork", `{}`, "fork"},
+		{"fork", `{"messageID":"msg_1"}`, "msg_1"},
 		{"share", ``, "sharing is disabled"},
 	} {
 		if a := w.ask(t, http.MethodPost, "/session/"+id+"/"+c.operation, c.body); a.status/100 != 4 {

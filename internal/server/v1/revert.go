@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
@@ -40,6 +41,19 @@ func (h sessionHandlers) revertSession(ctx context.Context, in struct {
 		return opencode.Session{}, err
 	}
 	return h.get(ctx, in.sessionIn)
+}
+
+// forkSession copies the session up to a message, which is not copied.
+func (h sessionHandlers) forkSession(ctx context.Context, in struct {
+	sessionIn
+	Body opencode.ForkPoint `body:"optional"`
+},
+) (opencode.Session, error) {
+	s, err := h.Reverts.ForkSession(ctx, in.SessionID, fork.End{Before: in.Body.MessageID})
+	if err != nil {
+		return opencode.Session{}, err
+	}
+	return opencode.SessionOf(s), nil
 }
 
 func isNotFound(err error) bool {

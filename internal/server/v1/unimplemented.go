@@ -152,8 +152,6 @@ func (d *deps) listUnimplementedSharing() []operation.Operation {
 			http.StatusOK, true,
 		),
 
-		operation.New("prompt POST /session/{sessionID}/fork Copy a session up to a message",
-			"session.fork", h.forkSession),
 		operation.New("admin POST /session/{sessionID}/share Share a session", "session.share", h.shareSession),
 		operation.New("admin DELETE /session/{sessionID}/share End the sharing of a session",
 			"session.unshare", sessionHandlers{d}.get),
@@ -313,18 +311,6 @@ func refuseMCP[In interface {
 		}
 		return out, err
 	}
-}
-
-// sessionBody is a request about a session with an optional body.
-type sessionBody[Body any] struct {
-	sessionIn
-	Body Body `body:"optional"`
-}
-
-func (h unimplementedHandlers) forkSession(
-	ctx context.Context, in sessionBody[opencode.ForkPoint],
-) (opencode.Session, error) {
-	return h.refuseRequest(ctx, in.SessionID, "cairn cannot fork sessions yet")
 }
 
 func (h unimplementedHandlers) shareSession(ctx context.Context, in sessionIn) (opencode.Session, error) {

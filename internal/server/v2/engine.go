@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -38,8 +39,9 @@ type InboxCommands interface {
 	UndoCompaction(ctx context.Context, id session.ID) error
 }
 
-// RevertCommands take sessions back, and say what they changed in files.
+// RevertCommands take sessions back, copy them, and say what they changed in files.
 type RevertCommands interface {
+	ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error)
 	PlanRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
 	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
 	ClearRevert(ctx context.Context, id session.ID) error

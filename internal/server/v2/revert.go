@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
+	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
@@ -42,19 +43,18 @@ func (h revertHandlers) stageRevert(ctx context.Context, in struct {
 	return newData(*publicRevert(staged, in.All)), nil
 }
 
-// publicRevert returns a revert as a client sees it.
-func publicRevert(r *session.Revert, all allFields) *session.Revert {
-	if r == nil || all {
-		return r
+// forkSession copies the session up to a message, which is not copied.
+func (h revertHandlers) forkSession(ctx context.Context, in struct {
+	sessionIn
+	All  allFields
+	Body api.ForkRequest `body:"optional"`
+},
+) (out api.Data[session.Session], err error) {
+	s, err := h.Reverts.ForkSession(ctx, in.SessionID, fork.End{Before: in.Body.Before, PartID: in.Body.PartID})
+	if err != nil {
+		return out, httpio.WithPart("body", err)
 	}
-	c := *r
-	c.Exclusive, c.Phase, c.FilesOnly = false, "", false
-	c.Files = make([]session.RevertedFile, len(r.Files))
-	for i, f := range r.Files {
-		f.Undone, f.From, f.To = "", session.PathState{}, session.PathState{}
-		c.Files[i] = f
-	}
-	return &c
+	return newData(publicSession(s, in.All)), nil
 }
 
 // clearRevert takes the staged revert back.

@@ -33,10 +33,26 @@ func publicSession(s *session.Session, all allFields) session.Session {
 		c.Slug, c.Version, c.TitledBy, c.Sandbox, c.Metadata, c.Extra = "", "", "", "", nil, nil
 		c.Open, c.Contract = false, ""
 		c.Permission, c.Budget, c.Todos, c.Changes, c.Import = nil, nil, nil, nil, nil
+		c.Fork = nil
 		c.Nested, c.Entries = nil, nil
 		c.Tokens.Total, c.Tokens.Unpriced = 0, 0
 	}
 	return c
+}
+
+// publicRevert returns a revert as a client sees it.
+func publicRevert(r *session.Revert, all allFields) *session.Revert {
+	if r == nil || all {
+		return r
+	}
+	c := *r
+	c.Exclusive, c.Phase, c.FilesOnly = false, "", false
+	c.Files = make([]session.RevertedFile, len(r.Files))
+	for i, f := range r.Files {
+		f.Undone, f.From, f.To = "", session.PathState{}, session.PathState{}
+		c.Files[i] = f
+	}
+	return &c
 }
 
 func (h sessionHandlers) create(ctx context.Context, in struct {

@@ -122,7 +122,8 @@ const updateMessage = `UPDATE message SET call_id = ?5, through = ?6, crc = ?7, 
 const ownerOfMessage = `SELECT session_id FROM message JOIN numbered ON number = place >> 32 WHERE id = ?1`
 
 const insertMessage = `INSERT INTO message (place, id, type, call_id, through, crc, data)
-	VALUES ((?1 << 32) + ?2, ?3, ?4, ?5, ?6, ?7, ?8)`
+	VALUES ((?1 << 32) + ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+	ON CONFLICT DO NOTHING RETURNING 1`
 
 // messageRow is a message with the columns that select it.
 type messageRow struct {
@@ -152,19 +153,25 @@ func (t *Tx) PutMessage(id session.ID, m session.Message, through int64) error {
 	if err != nil {
 		return err
 	}
+	if through == row.Seq { // it is likely new
+		if inserted, err := t.putMessage(insertMessage, id, row); err != nil || inserted {
+			return err
+		}
+	}
 	updated, err := t.putMessage(updateMessage, id, row)
 	if err != nil || updated {
 		return err
 	}
-	if err := t.freeMessageID(id, m.Meta()); err != nil {
+	inserted, err := t.putMessage(insertMessage, id, row)
+	if err != nil || inserted {
 		return err
 	}
-	_, err = t.putMessage(insertMessage, id, row)
-	return err
+	return t.checkMessageID(id, m.Meta())
 }
 
-// freeMessageID returns an error if the id is used, by another session or in this one with another seq or type.
-func (t *Tx) freeMessageID(id session.ID, head *session.Head) error {
+// checkMessageID returns why a message cannot be inserted: its id is used, by another session or in this one with
+// another seq or type, or its seq.
+func (t *Tx) checkMessageID(id session.ID, head *session.Head) error {
 	c := t.prepare(ownerOfMessage)
 	c.bindText(string(head.ID))
 	var owner session.ID
@@ -172,10 +179,10 @@ func (t *Tx) freeMessageID(id session.ID, head *session.Head) error {
 	if used {
 		owner = session.ID(c.st.Text(0))
 	}
-	if err := c.endCall("put message", head.ID); err != nil || !used {
+	if err := c.endCall("put message", head.ID); err != nil {
 		return err
 	}
-	if owner != id {
+	if used && owner != id {
 		return session.Conflict("message", string(head.ID), "is used by another session")
 	}
 	return fmt.Errorf(

@@ -1,0 +1,90 @@
+package command
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/engine/changes"
+	"github.com/cairn-dev/cairn/internal/engine/fork"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// ForkSession copies the session up to the point to a new session, which it returns. The source may be working: what
+// goes on in it is copied as interrupted. An unknown message or part is a *session.Error of code not-found.
+func (c *Commands) ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error) {
+	if err := c.checkOpen(); err != nil {
+		return nil, err
+	}
+	to := session.ID(c.journal.IDs.New(session.PrefixSession))
+	var copied *fork.Copy
+	err := c.journal.Store.View(ctx, func(r store.Reader) (err error) {
+		copied, err = fork.ReadCopy(r, fork.Request{From: from, To: to, IDs: c.journal.IDs, End: p})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	info := copied.Info
+	now := c.journal.Now().UnixMilli()
+	info.Slug, info.Version = slugOf(string(to)), c.version
+	info.Time = session.SessionTime{Created: now, Updated: now}
+	scope, release, err := c.locations.Scope(ctx, info.Location)
+	if err == nil { // else the fork has no contents of files to share
+		defer release()
+		if err := c.shareFiles(ctx, scope, copied, &info); err != nil {
+			return nil, err
+		}
+	}
+	drafts := append(eventlog.NewDrafts(&session.Created{Info: info}), copied.Drafts...)
+	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), to, store.Durable,
+		func(tx store.Tx) ([]eventlog.Draft, error) {
+			return drafts, copyApprovals(tx, c.journal.IDs, copied, to)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return c.journal.ReadSession(ctx, to)
+}
+
+// shareFiles pins for the fork the contents of files that it can restore, and counts what it has changed.
+func (c *Commands) shareFiles(
+	ctx context.Context, scope *location.Scope, copied *fork.Copy, info *session.Session,
+) error {
+	if scope.Files == nil {
+		return nil
+	}
+	ledger := changes.NewLedger()
+	for _, d := range copied.Drafts {
+		ledger.AddEvent(info.ID, d.Data)
+	}
+	if len(ledger.Changes) == 0 {
+		return nil
+	}
+	if err := scope.Files.PinBlobs(ctx, info.ID, ledger.ListBlobs()); err != nil {
+		return err
+	}
+	total, _ := ledger.CountChanges(ctx, scope.Files, func(changes.CallChange) bool { return true })
+	info.Changes = &total
+	return nil
+}
+
+// copyApprovals copies the approvals that end with the source, if they were given before the copy ends.
+func copyApprovals(tx store.Tx, ids *session.IDs, copied *fork.Copy, to session.ID) error {
+	approvals, err := tx.Approvals(copied.Source.ProjectID)
+	if err != nil {
+		return err
+	}
+	for _, a := range approvals {
+		if a.Lifetime != session.LifetimeSession || a.Holder != string(copied.Source.ID) ||
+			copied.Until > 0 && a.Time >= copied.Until {
+			continue
+		}
+		a.ID, a.Holder = ids.New(session.PrefixSaved), string(to)
+		if err := tx.PutApproval(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package fork
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// copier gives the messages of a fork, and their parts, ids of their own.
+type copier struct {
+	ids      *session.IDs
+	to       session.ID
+	messages map[session.MessageID]session.MessageID // also those under which V1 shows a message a second time
+	parts    map[session.PartID]session.PartID
+	seqs     []int64 // of the copied messages in the source, ascending; the copy of the i-th has the seq i+1
+}
+
+func newCopier(ids *session.IDs, to session.ID, ms []session.Message) *copier {
+	c := &copier{
+		ids: ids, to: to, messages: map[session.MessageID]session.MessageID{},
+		parts: map[session.PartID]session.PartID{},
+	}
+	for _, m := range ms {
+		if compaction, ok := m.(*session.Compaction); ok {
+			c.addMessage(compaction.RequestID)
+		}
+		c.addMessage(m.Meta().ID)
+		if sh, ok := m.(*session.Shell); ok {
+			c.addMessage(sh.AnswerID)
+		}
+		c.seqs = append(c.seqs, m.Meta().Seq)
+	}
+	return c
+}
+
+func (c *copier) addMessage(id session.MessageID) {
+	if id != "" {
+		c.messages[id] = session.MessageID(c.ids.New(session.PrefixMessage))
+	}
+}
+
+// renameMessage replaces a reference to a message; one to a message that is not copied becomes empty.
+func (c *copier) renameMessage(id *session.MessageID) { *id = c.messages[*id] }
+
+func (c *copier) renamePart(id *session.PartID) {
+	if *id == "" {
+		return
+	}
+	fresh := session.PartID(c.ids.New(session.PrefixPart))
+	c.parts[*id] = fresh
+	*id = fresh
+}
+
+// mapSeq returns the seq in the fork of the first copied message from the seq on.
+func (c *copier) mapSeq(seq int64) int64 {
+	i, _ := slices.BinarySearch(c.seqs, seq)
+	return int64(i) + 1
+}
+
+// renameIDs gives the message, its parts and its references the ids that they have in the fork. Parts get theirs in
+// the order in which they are shown, as OpenCode's clients sort by id.
+func (c *copier) renameIDs(m session.Message) {
+	head := m.Meta()
+	old := head.ID
+	c.renameMessage(&head.ID)
+	switch m := m.(type) {
+	case *session.User:
+		for i := range m.Parts {
+			c.renamePart(&m.Parts[i].ID)
+		}
+	case *session.Synthetic:
+		m.SessionID = c.to
+	case *session.Shell:
+		if m.CallID == string(m.AnswerID) {
+			m.CallID = string(c.messages[m.AnswerID])
+		}
+		c.renameMessage(&m.AnswerID)
+		c.renamePart(&m.NoteID)
+		c.renamePart(&m.PartID)
+	case *session.Compaction:
+		c.renameMessage(&m.RequestID)
+		for _, id := range []*session.PartID{&m.AskID, &m.StartID, &m.TextID, &m.EndID} {
+			c.renamePart(id)
+		}
+		c.renameMessage(&m.Kept.MessageID)
+		c.renameMessage(&m.Kept.PromptID)
+		if m.Kept.Seq > 0 {
+			m.Kept.Seq = c.mapSeq(m.Kept.Seq)
+		}
+	case *session.Assistant:
+		c.renameMessage(&m.ParentID)
+		c.renamePart(&m.StartID)
+		for _, item := range m.Content {
+			switch item := item.(type) {
+			case *session.Text:
+				c.renamePart(&item.PartID)
+			case *session.Reasoning:
+				c.renamePart(&item.PartID)
+			case *session.Tool:
+				c.renamePart(&item.PartID)
+			}
+		}
+		c.renamePart(&m.EndID)
+	}
+	if len(head.Extra) > 0 {
+		head.Extra = c.renameExtra(head.Extra, old)
+	}
+}
+
+// renameExtra replaces the ids in what an imported message keeps of its original form.
+func (c *copier) renameExtra(extra []byte, message session.MessageID) []byte {
+	const length = 30 // of an id
+	out := bytes.Clone(extra)
+	for from := 0; ; {
+		i := bytes.Index(out[from:], []byte(`"prt_`))
+		if i < 0 {
+			break
+		}
+		from += i + 1
+		if end := from + length; end < len(out) && out[end] == '"' {
+			id := session.PartID(out[from:end])
+			if c.parts[id] == "" {
+				c.parts[id] = session.PartID(c.ids.New(session.PrefixPart))
+			}
+			copy(out[from:end], c.parts[id])
+		}
+	}
+	return bytes.ReplaceAll(out, []byte(message), []byte(c.messages[message]))
+}
+
+// cut removes the part of a turn, and what follows it, and ends what was going on: it is a turn that was interrupted.
+// An empty part removes nothing, and leaves a turn that has ended as it is.
+func cut(a *session.Assistant, part session.PartID) {
+	if part == "" && !a.Open() {
+		return
+	}
+	if i := slices.IndexFunc(a.Content, func(item session.Content) bool { return item.ItemID() == part }); i >= 0 {
+		a.Content = a.Content[:i]
+	}
+	at := cmp.Or(a.Time.Completed, a.Time.Created)
+	fact := session.TurnFact{Fact: session.Fact{Timestamp: at}, AssistantMessageID: a.ID}
+	for _, item := range slices.Clone(a.Content) {
+		switch item := item.(type) {
+		case *session.Text:
+			if item.Time != nil && item.Time.Completed == 0 {
+				item.Partial, item.Time.Completed = true, at
+			}
+		case *session.Reasoning:
+			if item.Time != nil && item.Time.Completed == 0 {
+				item.Partial, item.Time.Completed = true, at
+			}
+		case *session.Tool:
+			if item.Time.Completed == 0 {
+				a.Apply(&session.ToolFailed{TurnFact: fact, CallID: item.ID, PartID: item.PartID, Error: *newInterruption()})
+			}
+		}
+	}
+	a.Time.Completed, a.Finish, a.Structured = at, "", nil
+	a.Error = newInterruption()
+}
+
+func newInterruption() *session.Failure {
+	return session.Fail(session.ReasonAborted, "the session was forked here")
+}
