@@ -208,3 +208,13 @@ func (g InboxClient) Redirect(ctx context.Context, id session.ID, m session.Mess
 func (g InboxClient) Reorder(ctx context.Context, id session.ID, ms []session.MessageID) error {
 	return g.client.change(ctx, http.MethodPut, path("session", string(id), "inbox"), InboxOrder{ms})
 }
+
+// Forks copies sessions.
+type Forks struct{ Client *Client }
+
+// ForkSession copies the session to a new one.
+func (f Forks) ForkSession(ctx context.Context, id session.ID, r ForkRequest) (*session.Session, error) {
+	var out Data[*session.Session]
+	err := f.Client.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "fork"), in: r, out: &out})
+	return out.Data, err
+}

@@ -19,12 +19,13 @@ type sessionCommands struct{ inv *cli.Invocation }
 
 func (g sessionCommands) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "session", Short: "List, show, rename, archive, compact and delete sessions", Args: cobra.NoArgs,
+		Use: "session", Short: "List, show, rename, archive, compact, fork and delete sessions", Args: cobra.NoArgs,
 		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this directory.",
 	}
-	compact, pins := compactCommands(g), pinCommands(g)
+	compact, pins, forks := compactCommands(g), pinCommands(g), forkCommands(g)
 	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionRename(), g.sessionArchive(), g.sessionDelete(),
-		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin())
+		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin(),
+		forks.sessionFork(), forks.sessionTree())
 	return cli.GroupCommand(cmd)
 }
 

@@ -132,6 +132,18 @@ func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
 // SumChanges returns the change of each file from before the first to after the last of the selected changes, by path.
 // Files that are as before are left out.
 func (l *Ledger) SumChanges(selected func(CallChange) bool) []session.FileChange {
+	byPath := l.sumSelected(selected)
+	var out []session.FileChange
+	for _, path := range slices.Sorted(maps.Keys(byPath)) {
+		if net := byPath[path]; net.Before != net.After {
+			out = append(out, net)
+		}
+	}
+	return out
+}
+
+// sumSelected returns the change of each file from before the first to after the last of the selected changes.
+func (l *Ledger) sumSelected(selected func(CallChange) bool) map[session.FilePath]session.FileChange {
 	byPath := map[session.FilePath]session.FileChange{}
 	for _, c := range l.Changes {
 		if c.Failed || !selected(c) {
@@ -144,13 +156,39 @@ func (l *Ledger) SumChanges(selected func(CallChange) bool) []session.FileChange
 		net.After = c.After
 		byPath[c.Path] = net
 	}
+	return byPath
+}
+
+// CompareTo returns what differs between the files as two sessions left them, from the base's to those of l. A file
+// that only one of them changed was before that as the other one knows it.
+func (l *Ledger) CompareTo(base *Ledger) []session.FileChange {
+	sides := [2]map[session.FilePath]session.FileChange{base.sumPaths(), l.sumPaths()}
+	paths := map[session.FilePath]bool{}
+	for _, side := range sides {
+		for p := range side {
+			paths[p] = true
+		}
+	}
 	var out []session.FileChange
-	for _, path := range slices.Sorted(maps.Keys(byPath)) {
-		if net := byPath[path]; net.Before != net.After {
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		from, inBase := sides[0][path]
+		to, changed := sides[1][path]
+		net := session.FileChange{Path: path, Before: from.After, After: to.After}
+		if !inBase {
+			net.Before = to.Before
+		}
+		if !changed {
+			net.After = from.Before
+		}
+		if net.Before != net.After {
 			out = append(out, net)
 		}
 	}
 	return out
+}
+
+func (l *Ledger) sumPaths() map[session.FilePath]session.FileChange {
+	return l.sumSelected(func(CallChange) bool { return true })
 }
 
 // ListBlobs returns the contents of both sides of all changes.

@@ -43,6 +43,27 @@ func (r *ChangeRecorder) ReadDiff(ctx context.Context, id session.ID, q DiffQuer
 	return q.Format.DescribeFiles(ctx, q.Files, l.SumChanges(q.Selected)), nil
 }
 
+// CompareSessions returns what differs between the files as two sessions left them, from those of base to those of id.
+func (r *ChangeRecorder) CompareSessions(
+	ctx context.Context, id, base session.ID, q DiffQuery,
+) ([]session.ChangedFile, error) {
+	var ledgers [2]*Ledger
+	for i, s := range []session.ID{id, base} {
+		if err := r.AwaitSession(ctx, s); err != nil {
+			return nil, err
+		}
+		l, err := ReadLedger(ctx, r.journal.Store, s, -1)
+		if err == nil {
+			err = r.dropRemoved(ctx, s, l)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ledgers[i] = l
+	}
+	return q.Format.DescribeFiles(ctx, q.Files, ledgers[0].CompareTo(ledgers[1])), nil
+}
+
 // CountChanges returns the size of what the selected changes of the session made of its files until now.
 func (r *ChangeRecorder) CountChanges(
 	ctx context.Context, id session.ID, selected func(CallChange) bool, files location.Worktree,

@@ -15,7 +15,9 @@ type DiffQuery struct {
 	To   session.MessageID // with the answers to the later prompts, through this one; "" for those of From alone
 	// Newest is as the newest prompt as From.
 	Newest bool
-	Format changes.DiffFormat
+	// Against compares with another session instead, such as a fork: from its files to those of this session.
+	Against session.ID
+	Format  changes.DiffFormat
 }
 
 // ReadDiff returns what the session changed in files until now. What a staged revert took back is left out. An unknown
@@ -24,6 +26,9 @@ func (r Reverter) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) ([]s
 	s, err := r.Journal.ReadSession(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if q.Against != "" {
+		return r.compareSessions(ctx, s, q)
 	}
 	prompts, err := r.selectPrompts(ctx, id, q)
 	if err != nil {
@@ -37,6 +42,20 @@ func (r Reverter) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) ([]s
 		return (prompts == nil || prompts[c.PromptID]) && remains(c)
 	}
 	return r.Changes.ReadDiff(ctx, id, changes.DiffQuery{Files: r.Files, Format: q.Format, Selected: selected})
+}
+
+func (r Reverter) compareSessions(
+	ctx context.Context, s *session.Session, q DiffQuery,
+) ([]session.ChangedFile, error) {
+	other, err := r.Journal.ReadSession(ctx, q.Against)
+	if err != nil {
+		return nil, err
+	}
+	if other.ProjectID != s.ProjectID {
+		return nil, session.Errorf(session.CodeInvalid,
+			"session %q belongs to another project; only sessions of one project can be compared", other.ID).At("against")
+	}
+	return r.Changes.CompareSessions(ctx, s.ID, other.ID, changes.DiffQuery{Files: r.Files, Format: q.Format})
 }
 
 // selectPrompts returns the prompts of the query; nil for all.

@@ -80,13 +80,15 @@ func (s *wholeSession) DecodeRequest(r *http.Request) error {
 	return nil
 }
 
-// listDiffs lists what the answers to a prompt changed, by default to the newest one. Patches beyond 4 MiB are left out.
+// listDiffs lists what the answers to a prompt changed, by default to the newest one; or what differs
+// from the files of another session. Patches beyond 4 MiB are left out.
 func (h revertHandlers) listDiffs(ctx context.Context, in struct {
 	sessionIn
 	From    session.MessageID `query:"from"`
 	To      session.MessageID `query:"to"`
 	Context string            `query:"context"`
 	Whole   wholeSession      `query:"whole"`
+	Against session.ID        `query:"against"`
 },
 ) (out api.Data[[]session.ChangedFile], err error) {
 	f := changes.DiffFormat{Git: true, Limits: changes.Limits{File: maxDiffBytes, All: maxDiffBytes}}
@@ -98,7 +100,7 @@ func (h revertHandlers) listDiffs(ctx context.Context, in struct {
 		f.Context = new(int(n))
 	}
 	diffs, err := h.Reverts.ReadDiff(ctx, in.SessionID, revert.DiffQuery{
-		From: in.From, To: in.To, Newest: !bool(in.Whole), Format: f,
+		From: in.From, To: in.To, Newest: !bool(in.Whole), Against: in.Against, Format: f,
 	})
 	return newData(diffs), httpio.WithPart("query", err)
 }
