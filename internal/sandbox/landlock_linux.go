@@ -116,7 +116,7 @@ func (r ruleset) addPolicy(p Policy) error {
 
 // allowAround allows reading everything below the directory called name in parent except the hidden paths, which are
 // relative to it. Landlock rules only grant rights, so it adds a rule for every path that is not hidden. It runs at the
-// start of every command, and directories such as a home have hundreds of entries.
+// start of every command, and a home has hundreds of entries, so a file gets the rights of files at once.
 func (r ruleset) allowAround(parent int, name string, hidden []string) error {
 	if len(hidden) == 0 {
 		return r.allowEntry(parent, name, reading, unix.O_NOFOLLOW)
@@ -137,10 +137,15 @@ func (r ruleset) allowAround(parent int, name string, hidden []string) error {
 	defer func() { _ = dir.Close() }()
 	entries, _ := dir.ReadDir(-1) // what cannot be listed is not granted
 	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink != 0 { // the target has a rule of its own
-			continue
+		var err error
+		switch {
+		case e.Type()&fs.ModeSymlink != 0: // the target has a rule of its own
+		case e.IsDir():
+			err = r.allowAround(fd, e.Name(), below[e.Name()])
+		case below[e.Name()] == nil:
+			err = r.allowEntry(fd, e.Name(), reading&fileRights, unix.O_NOFOLLOW)
 		}
-		if err := r.allowAround(fd, e.Name(), below[e.Name()]); err != nil {
+		if err != nil {
 			return err
 		}
 	}
