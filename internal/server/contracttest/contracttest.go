@@ -60,8 +60,6 @@ func Load(t testing.TB, file string) *Contract {
 	return &Contract{paths: doc.Paths, defs: doc.Components.Schemas, resolved: map[string]*jsonschema.Resolved{}}
 }
 
-var placeholder = regexp.MustCompile(`\{[^}]+\}`)
-
 // find returns the operation of a concrete path.
 func (c *Contract) find(method, path string) (contractOperation, bool) {
 	if exact, ok := c.paths[path]; ok {
@@ -69,12 +67,18 @@ func (c *Contract) find(method, path string) (contractOperation, bool) {
 		return op, ok
 	}
 	for pattern, ops := range c.paths {
-		re := regexp.MustCompile("^" + placeholder.ReplaceAllString(pattern, "[^/]+") + "$")
-		if op, ok := ops[strings.ToLower(method)]; ok && re.MatchString(path) {
+		if op, ok := ops[strings.ToLower(method)]; ok && MatchPath(pattern, path) {
 			return op, true
 		}
 	}
 	return contractOperation{}, false
+}
+
+// MatchPath reports whether a concrete path is one of the pattern, whose placeholders are whole elements, not empty.
+func MatchPath(pattern, path string) bool {
+	return slices.EqualFunc(strings.Split(pattern, "/"), strings.Split(path, "/"), func(want, got string) bool {
+		return want == got || got != "" && strings.HasPrefix(want, "{")
+	})
 }
 
 // HTTPExchange is a request and its response.

@@ -92,9 +92,7 @@ func holdField(t testing.TB, r *http.Request, body string) {
 	var has []string
 	for path, methods := range operations(t) {
 		op, ok := methods[strings.ToLower(r.Method)]
-		if !ok ||
-			!regexp.MustCompile("^"+regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "[^/]+")+"$").
-				MatchString(r.URL.EscapedPath()) {
+		if !ok || !contracttest.MatchPath(path, r.URL.EscapedPath()) {
 			continue
 		}
 		at := map[string]string{"query": "Query", "path": "Params"}

@@ -1,10 +1,12 @@
 package v1_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -42,23 +44,33 @@ type operation struct {
 
 func operations(t testing.TB) map[string]map[string]operation {
 	t.Helper()
-	text, err := v1.NewDocument()
+	all, err := readOperations()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return all
+}
+
+// readOperations reads them once; nobody changes what it returns.
+var readOperations = sync.OnceValues(func() (map[string]map[string]operation, error) {
+	text, err := v1.NewDocument()
+	if err != nil {
+		return nil, err
 	}
 	var doc struct {
 		Paths map[string]map[string]operation `json:"paths"`
 	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		t.Fatal(err)
-	}
-	return doc.Paths
-}
+	err = json.Unmarshal(text, &doc)
+	return doc.Paths, err
+})
 
 // implemented returns the operations of the document that do something.
 func implemented(t testing.TB) map[string]map[string]operation {
 	t.Helper()
-	all := operations(t)
+	all := map[string]map[string]operation{}
+	for path, methods := range operations(t) {
+		all[path] = maps.Clone(methods)
+	}
 	for _, o := range v1.ListOperations() {
 		if o.Unimplemented {
 			delete(all[o.Path], strings.ToLower(o.Method))
