@@ -22,9 +22,11 @@ TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering)?|Leave|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
 SLOW := ./internal/server/v1 ./internal/cli/root ./internal/store/sqlite ./internal/engine ./internal/crashtest ./internal/host
 LONG_PACKAGES := $(SLOW) ./internal/shell ./internal/tool/exec ./internal/tool/search ./internal/server ./internal/sandbox
+# No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
+SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it
 # knows nothing: only its callers are looked at.
-RACE_SPARED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
+RACE_SPARED := -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='zombiezen.com/...=-d=checkptr=0'
 
 .PHONY: check clients differential build test crash bench soak full fuzz fmt models openapi modern format staticcheck lint archtest generated tidy vulncheck licences sbom size help
 
@@ -45,10 +47,11 @@ build: ## the static binary, ./cairn
 
 test: ## tests, with the race detector, in random order
 	@$(if $(RACE),:,echo "test: no C compiler: WITHOUT the race detector")
-	$(if $(RACE),GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 )go test $(RACE) $(if $(RACE),$(RACE_SPARED)) -vet=off -shuffle=on -timeout=10m \
-		-skip='^Test($(LONG))$$' $(if $(filter ./...,$(PKG)),$(SLOW)) $$(go list $(PKG) | grep -v /archtest) # which make archtest runs
+	$(if $(RACE),GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 )go test $(RACE) $(if $(RACE),$(RACE_SPARED)) -vet=off -p=3 -shuffle=on -timeout=10m \
+		-skip='^Test($(LONG))$$' $(if $(filter ./...,$(PKG)),$(SLOW)) $$(go list $(PKG) | grep -vE '/archtest|/llm/($(subst $(eval ) ,|,$(SINGLE)))$$')
 
 crash: ## the kill, power-cut and command-line tests with CI's full figures: the race detector is too slow for them
+	go test -vet=off -shuffle=on $(SINGLE:%=./internal/llm/%)
 	CAIRN_MUTANTS=1 go test -count=1 -vet=off -timeout=10m -run='^Test($(LONG)|$(TRIALS)|MutatedRecognisers)$$' $(LONG_PACKAGES)
 
 bench: ## benchmarks, once each; see bench/README.md for how to compare

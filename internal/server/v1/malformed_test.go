@@ -51,7 +51,7 @@ func operations(t testing.TB) map[string]map[string]operation {
 	return all
 }
 
-// readOperations reads them once; nobody changes what it returns.
+// readOperations reads them once, and callers change nothing of them.
 var readOperations = sync.OnceValues(func() (map[string]map[string]operation, error) {
 	text, err := v1.NewDocument()
 	if err != nil {
