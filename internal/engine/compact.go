@@ -28,16 +28,12 @@ func (d *drain) fitWindow(ctx context.Context, in *turnInput) (again bool, err e
 	return d.compactOnItsOwn(ctx, in, false)
 }
 
-// failOverflow ends the turn because its request does not fit.
-func (d *drain) failOverflow(ctx context.Context, in *turnInput, err error) error {
-	return d.failWithoutRequest(ctx, in, endOfFailed(session.Fail(session.ReasonOverflow, err.Error()), err))
-}
-
 // compactOnItsOwn replaces the past by a summary because the next request does not fit. If that is not possible, the
 // turn ends with the reason.
 func (d *drain) compactOnItsOwn(ctx context.Context, in *turnInput, overflow bool) (again bool, err error) {
 	if err := in.request.CheckCompaction(overflow); err != nil {
-		return false, d.failOverflow(ctx, in, err)
+		f := session.Fail(session.ReasonOverflow, err.Error())
+		return false, d.failWithoutRequest(ctx, in, endOfFailed(f, err))
 	}
 	_, err = d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{IsOverflow: overflow})
 	switch {
@@ -63,18 +59,18 @@ func (d *drain) hideOutputsAfterWork(ctx context.Context, in *turnInput) (err er
 
 // compactOnRequest carries out the request for a compaction that is the next entry of the inbox. It reports whether the
 // work before it goes on.
-func (d *drain) compactOnRequest(ctx context.Context, in *turnInput, request *session.Input) (more bool, err error) {
+func (d *drain) compactOnRequest(ctx context.Context, in *turnInput) (more bool, err error) {
 	in.request = in.newRequest()
 	in.request.Build(in.requestInput())
 	more = in.history.NeedsTurn()
-	done, err := d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{Request: request})
+	done, err := d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{Request: in.compaction})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, fault.ErrInjected):
 		return false, err
 	case err == nil && !done: // nothing to summarise
-		return more, d.engine.journal.AppendFacts(ctx, d.id, &session.InputWithdrawn{MessageID: request.ID})
+		return more, d.engine.journal.AppendFacts(ctx, d.id, &session.InputWithdrawn{MessageID: in.compaction.ID})
 	}
 	return more, nil // the session has the reason of a failure
 }

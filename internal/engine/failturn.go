@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -54,6 +55,9 @@ func selectedModel(in *turnInput) session.ModelRef {
 
 // failModel ends a turn whose model cannot be resolved.
 func (d *drain) failModel(ctx context.Context, in *turnInput, err error) error {
+	if in.compaction != nil {
+		return d.refuseCompaction(ctx, in, err)
+	}
 	f := failure.FromError(err)
 	if f.Reason == session.ReasonUnavailable {
 		f.Reason = session.ReasonModel
@@ -66,6 +70,9 @@ func (d *drain) failModel(ctx context.Context, in *turnInput, err error) error {
 func (d *drain) failBoundary(
 	ctx context.Context, in *turnInput, pending []*session.Input, next session.Delivery, err error,
 ) error {
+	if _, blocked := errors.AsType[*systemcontext.BlockedError](err); blocked && in.compaction != nil {
+		return d.refuseCompaction(ctx, in, err)
+	}
 	if b, ok := errors.AsType[*systemcontext.BlockedError](err); ok {
 		f := session.Fail(session.ReasonContext, b.Error()+"; the prompt is kept and sent together with the next one")
 		if n := len(pending); n > 0 {
@@ -76,16 +83,30 @@ func (d *drain) failBoundary(
 	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, fault.ErrInjected) {
 		return err
 	}
-	return d.failLocation(ctx, next, in.session, err)
+	return d.failLocation(ctx, next, in, err)
 }
 
-// failLocation answers the eligible prompts with the error of their location, such as a broken configuration.
-func (d *drain) failLocation(ctx context.Context, next session.Delivery, s *session.Session, err error) error {
+// failLocation answers the eligible prompts, or the request for a compaction, with the error of their location, such as
+// a broken configuration.
+func (d *drain) failLocation(ctx context.Context, next session.Delivery, in *turnInput, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: command.IsUntitled(s)}); perr != nil {
+	if in.compaction != nil {
+		return d.refuseCompaction(ctx, in, err)
+	}
+	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: command.IsUntitled(in.session)}); perr != nil {
 		return perr
 	}
-	return d.failWithoutRequest(ctx, emptyInput(s), endOfFailed(failure.FromError(err), err))
+	return d.failWithoutRequest(ctx, emptyInput(in.session), endOfFailed(failure.FromError(err), err))
+}
+
+// refuseCompaction ends the request for a compaction with the reason why the session cannot work: its client and the
+// prompts behind it do not wait.
+func (d *drain) refuseCompaction(ctx context.Context, in *turnInput, why error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	q := &shrink.Request{Session: in.session, Agent: in.agent, Model: &location.Model{Ref: selectedModel(in)}}
+	return d.engine.shrinker.Refuse(ctx, q, shrink.Cause{Request: in.compaction}, why)
 }

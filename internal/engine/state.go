@@ -97,6 +97,8 @@ type turnInput struct {
 	output   *history.OutputSchema // nil without structured output
 	offered  *tool.Set
 
+	compaction *session.Input // the request for a compaction that comes first, nil without one
+
 	request *shrink.Request // set before it is sent
 }
 

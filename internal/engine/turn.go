@@ -27,17 +27,19 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if err != nil {
 		return false, err
 	}
+	in := emptyInput(v.session)
+	in.compaction = v.compaction
 	scope, release, err := d.engine.locations.Scope(ctx, v.session.Location)
 	if err != nil {
-		return false, d.failLocation(ctx, next, v.session, err)
+		return false, d.failLocation(ctx, next, in, err)
 	}
 	defer release()
-	in := &turnInput{session: v.session, scope: scope, agent: scope.FindAgent(v.session.Agent)}
+	in.scope, in.agent = scope, scope.FindAgent(v.session.Agent)
 	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
-		return false, d.failLocation(ctx, next, v.session, err)
+		return false, d.failLocation(ctx, next, in, err)
 	}
 	if in.sources, err = scope.Context(ctx, location.ContextInput{Session: v.session, Agent: in.agent}); err != nil {
-		return false, d.failLocation(ctx, next, v.session, err)
+		return false, d.failLocation(ctx, next, in, err)
 	}
 	titles, sampled := d.titleModel(in), selectionOf(v.pending)
 	after, err := d.crossBoundary(ctx, v, in.sources, promotion{
@@ -61,8 +63,8 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if stop, err := d.checkBudget(ctx, in); stop || err != nil {
 		return false, err
 	}
-	if v.compaction != nil {
-		return d.compactOnRequest(ctx, in, v.compaction)
+	if in.compaction != nil {
+		return d.compactOnRequest(ctx, in)
 	}
 	in.lastStep = in.agent.Steps > 0 && d.step >= in.agent.Steps
 	if again, err := d.fitWindow(ctx, in); again || err != nil {
@@ -153,6 +155,9 @@ func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err 
 		},
 	})
 	if exceeded, ok := errors.AsType[*ask.BudgetError](err); ok {
+		if in.compaction != nil {
+			return true, d.refuseCompaction(ctx, in, exceeded)
+		}
 		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonBudget, exceeded))
 		return true, err
 	}

@@ -41,7 +41,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 	}
 	writer, err := q.findWriter(why.Request)
 	if err != nil {
-		return false, k.recordRefusal(ctx, q, why, err)
+		return false, errors.Join(err, k.Refuse(ctx, q, why, err))
 	}
 	record, err := q.readRecord(ctx, k.Journal.Store, choice)
 	if err != nil {
@@ -80,12 +80,12 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 	return true, k.recordCompaction(clean, q, end)
 }
 
-// recordRefusal records that the compaction cannot begin, so that its request leaves the inbox, and returns err.
-func (k *Shrinker) recordRefusal(ctx context.Context, q *Request, why Cause, err error) error {
+// Refuse records that the compaction cannot begin because of err: its request leaves the inbox.
+func (k *Shrinker) Refuse(ctx context.Context, q *Request, why Cause, err error) error {
 	start := k.newCompaction(q, why, q.Model.Ref)
-	return errors.Join(err, k.Journal.AppendFacts(ctx, q.Session.ID, start, &session.CompactionFailed{
+	return k.Journal.AppendFacts(ctx, q.Session.ID, start, &session.CompactionFailed{
 		MessageID: start.MessageID, Reason: start.Reason, Error: *k.DescribeFailure(err), SummaryAs: start.SummaryAs,
-	}))
+	})
 }
 
 // DescribeFailure returns what the session records of a compaction that failed.

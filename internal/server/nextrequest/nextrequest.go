@@ -82,13 +82,13 @@ func (i Inspector) buildDraft(ctx context.Context, id session.ID) (d *draft, rel
 	if err != nil {
 		return nil, nil, err
 	}
-	scope, release, err := i.Scopes.Scope(ctx, v.session.Location)
+	scope, leave, err := i.Scopes.Scope(ctx, v.session.Location)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
-			release()
+			leave()
 		}
 	}()
 	d = &draft{prompts: v.prompts, hidden: v.hidden}
@@ -124,5 +124,5 @@ func (i Inspector) buildDraft(ctx context.Context, id session.ID) (d *draft, rel
 		return nil, nil, err
 	}
 	d.Build(d.input)
-	return d, release, nil
+	return d, leave, nil
 }
