@@ -218,3 +218,47 @@ func (f Forks) ForkSession(ctx context.Context, id session.ID, r ForkRequest) (*
 	err := f.Client.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "fork"), in: r, out: &out})
 	return out.Data, err
 }
+
+// Reverts calls the operations that take sessions back and show what they changed in files.
+type Reverts struct{ Client *Client }
+
+// StageRevert takes the session back as far as the request says, in place of an earlier revert that is staged. With
+// Preview it only returns what would happen.
+func (g Reverts) StageRevert(ctx context.Context, id session.ID, r RevertRequest) (*session.Revert, error) {
+	var out Data[*session.Revert]
+	p := path("session", string(id), "revert", "stage")
+	err := g.Client.do(ctx, call{method: http.MethodPost, path: p, in: r, out: &out})
+	return out.Data, err
+}
+
+// ClearRevert takes the staged revert back.
+func (g Reverts) ClearRevert(ctx context.Context, id session.ID) error {
+	return g.Client.change(ctx, http.MethodDelete, path("session", string(id), "revert"), nil)
+}
+
+// CommitRevert removes the messages of the staged revert.
+func (g Reverts) CommitRevert(ctx context.Context, id session.ID) error {
+	return g.Client.change(ctx, http.MethodPost, path("session", string(id), "revert", "commit"), nil)
+}
+
+// DiffSelection selects what a session changed in files. The zero value selects all of it.
+type DiffSelection struct {
+	From    session.MessageID // only what the answers to this prompt changed
+	Against session.ID        // what differs from the files of this session instead
+	Context int               // lines around a change
+}
+
+// ReadDiff returns what the session changed in files, in git's form.
+func (g Reverts) ReadDiff(ctx context.Context, id session.ID, q DiffSelection) ([]session.ChangedFile, error) {
+	v := url.Values{"context": {strconv.Itoa(q.Context)}}
+	switch {
+	case q.Against != "":
+		v.Set("against", string(q.Against))
+	case q.From != "":
+		v.Set("from", string(q.From))
+	default:
+		v.Set("whole", "1")
+	}
+	out, err := get[Data[[]session.ChangedFile]](ctx, g.Client, path("session", string(id), "diff"), v)
+	return out.Data, err
+}

@@ -25,6 +25,7 @@ var wideImports = map[string]string{
 	"engine/shrink":  "a compaction is planned, written, priced and recorded",
 	"engine/ask":     "eight, and fault: the points at which a test may kill it",
 	"cli/access":     "keys, trust and tokens are three files of rights, and each has its words",
+	"cli/root":       "one tree of commands, whose groups are packages of their own",
 	"server":         "eight, and proctable, which knows the processes of tools",
 
 	"server/nextrequest": "it builds the request of a turn from what a turn reads, and shows it in the words of the API",

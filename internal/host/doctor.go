@@ -65,6 +65,7 @@ func (e ownerDoctor) Examine(ctx context.Context) (jsontext.Value, error) {
 func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o cli.Options) []cli.Finding {
 	found := append(examineModes(dirs), examineSecret(dirs)...)
 	found = append(found, examineAudit(ctx, dirs)...)
+	found = append(found, examineSnapshots(dirs)...)
 	found = append(found, h.examineLocation(ctx, dirs, o)...)
 	return append(found, examineTools()...)
 }

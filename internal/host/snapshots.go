@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -12,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -22,7 +26,7 @@ import (
 // The bounds of what is kept of the files that calls change.
 const (
 	maxSnapshots = 5 << 30             // bytes of contents
-	worktreeAge  = 30 * 24 * time.Hour // after which the captures of an unused worktree are removed
+	worktreeAge  = 30 * 24 * time.Hour // after which the captures of an unused worktree are removed, but not the copies
 )
 
 // snapshots are the worktrees whose files are kept, and their contents.
@@ -90,13 +94,56 @@ func (s *snapshots) collect(ctx context.Context, now time.Time, deleted func(ses
 	for _, e := range entries {
 		info, err := e.Info()
 		if err == nil && now.Sub(info.ModTime()) > worktreeAge {
-			err = os.RemoveAll(filepath.Join(s.dir, "worktrees", e.Name()))
+			err = removeCaptures(filepath.Join(s.dir, "worktrees", e.Name()))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// removeCaptures removes what is kept of a worktree but the copies that forced reverts made: those are the only place
+// of what their files held.
+func removeCaptures(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != "copies" {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	if err == nil {
+		_ = os.Remove(dir) // fails if there are copies
+	}
+	return err
+}
+
+// examineSnapshots says how much is kept of the files that calls changed.
+func examineSnapshots(dirs config.Directories) []cli.Finding {
+	dir, size := filepath.Join(dirs.Data, "snapshot"), int64(0)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		if err == nil && e.Type().IsRegular() {
+			if info, err = e.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return []cli.Finding{{Level: cli.LevelWarning, What: "snapshots", Detail: err.Error()}}
+	}
+	return []cli.Finding{{
+		Level: cli.LevelOK, What: "snapshots",
+		Detail: fmt.Sprintf("%.1f MiB of files as sessions found them, for cairn undo; the limit is %d MiB",
+			float64(size)/(1<<20), maxSnapshots>>20),
+	}}
 }
 
 // sessionFiles are the files outside of the store that belong to sessions.

@@ -82,6 +82,29 @@ func TestTidy(t *testing.T) {
 	w.sweeps.Wait()
 }
 
+// TestCopiesOutliveCaptures: what is kept of an unused worktree is removed, but not the copies of forced reverts.
+func TestCopiesOutliveCaptures(t *testing.T) {
+	data := t.TempDir()
+	s := newSnapshots(data, slog.New(slog.DiscardHandler))
+	of := func(name string) string { return filepath.Join(data, "snapshot", "worktrees", name) }
+	kept := filepath.Join(of("one"), "copies", "X", "a.txt")
+	write(t, kept, "mine")
+	write(t, filepath.Join(of("one"), "index"), "x")
+	write(t, filepath.Join(of("two"), "index"), "x")
+	none := func(session.ID) (bool, error) { return false, nil }
+	if err := s.collect(t.Context(), time.Now().Add(2*worktreeAge), none); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(kept); string(b) != "mine" {
+		t.Errorf("the copy is gone: %v", err)
+	}
+	for _, gone := range []string{filepath.Join(of("one"), "index"), of("two")} {
+		if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", gone, err)
+		}
+	}
+}
+
 const dyingHome = "HOST_TEST_DYING"
 
 // deleteAndDie is a process that is killed between the deletion of a session and the removal of its files.

@@ -11,6 +11,8 @@ happens, so that a session continues after a crash, a restart or Ctrl-C.
 
   cairn session list                         list the sessions of this directory
   cairn session show last                    show the newest one
+  cairn diff                                 show what it changed in files
+  cairn undo                                 take its newest prompt back, with the files
   cairn models                               list the models that can be used
   cairn auth login openai                    store the API key of a provider
   cairn serve                                serve the HTTP API (OpenCode's V1 and V2)
@@ -75,6 +77,7 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
   CAIRN_LOG             the level of logs on standard error: debug, info, warn or error (default)
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
                         the parents of cairn's directories if CAIRN_HOME is not set
+  PAGER                 the program that shows cairn diff on a terminal (default less; cat shows it as it is)
   NO_COLOR              any value disables colours on a terminal
   OPENAI_API_KEY, …     a provider's API key; cairn auth list shows the ones that are set
 `

@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/inspect"
 	"github.com/cairn-dev/cairn/internal/cli/run"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/cli/undo"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
 )
@@ -60,6 +61,7 @@ func (g program) newRoot() *cobra.Command {
 		}
 	}
 	add(groupWork, run.NewRunCommand(g.inv), run.NewAttachCommand(g.inv))
+	add(groupWork, undo.NewCommands(g.inv)...)
 	add(groupWork, admin.SessionCommands(g.inv)...)
 	add(groupLook, inspect.Commands(g.inv)...)
 	add(groupCare, access.Commands(g.inv)...)

@@ -1,0 +1,162 @@
+package undo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/spf13/cobra"
+)
+
+// diffFlags are the flags of `cairn diff`.
+type diffFlags struct {
+	stat, json bool
+	turn       int
+	against    string
+}
+
+func (g commands) diffCommand() *cobra.Command {
+	var f diffFlags
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
+		Use: "diff [SESSION]", Short: "Show what a session changed in files",
+		Long: "Show what a session's tools and commands changed in files until now, without what was taken back, in git's\n" +
+			"form. On a terminal it is coloured and shown by the program that PAGER names, else by less.\n" +
+			"Changes that others made to the files are not included.",
+		Args: cobra.MaximumNArgs(1),
+		Example: "  cairn diff\n  cairn diff last --stat\n" +
+			"  cairn diff --turn -1                   only what the newest prompt led to\n" +
+			"  cairn diff --against ses_…             between a session and its fork",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			byTurn := cmd.Flags().Changed("turn")
+			if byTurn && f.against != "" {
+				return cli.UsageErrorf("--turn and --against exclude each other")
+			}
+			var files []session.ChangedFile
+			err := g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
+				func(ctx context.Context, c *api.Client, s *session.Session) (err error) {
+					const linesOfContext = 3
+					q := api.DiffSelection{Context: linesOfContext}
+					if byTurn {
+						if q.From, err = findPrompt(ctx, c, s, f.turn); err != nil {
+							return err
+						}
+					}
+					if q.Against, err = g.inv.FindSessionID(ctx, c, f.against); err != nil {
+						return err
+					}
+					files, err = api.Reverts{Client: c}.ReadDiff(ctx, s.ID, q)
+					return err
+				})
+			if err != nil {
+				return err
+			}
+			return g.printDiff(files, f) // the store is closed while a person reads
+		}),
+	}
+	cli.AddJSONFlag(cmd, &f.json)
+	cmd.Flags().BoolVar(&f.stat, "stat", false, "list the files with the numbers of lines")
+	cmd.Flags().IntVar(&f.turn, "turn", 0, "only what the answers to prompt `N` changed: 1 is the first, -1 the newest")
+	cmd.Flags().StringVar(&f.against, "against", "", "what differs from the files of this `SESSION`")
+	_ = cmd.RegisterFlagCompletionFunc("against", g.inv.Complete(g.inv.SessionCompletions)) // the flag exists
+	return cmd
+}
+
+// printDiff prints the files of a diff.
+func (g commands) printDiff(files []session.ChangedFile, f diffFlags) error {
+	switch {
+	case f.json:
+		if f.stat {
+			for i := range files {
+				files[i].Patch = ""
+			}
+		}
+		return g.inv.PrintJSON(append([]session.ChangedFile{}, files...))
+	case len(files) == 0:
+		g.inv.Err.Printf("no files were changed\n")
+	case f.stat:
+		g.printStat(files)
+	default:
+		var b strings.Builder
+		for _, file := range files {
+			b.WriteString(g.formatPatch(file))
+		}
+		g.inv.Out.Page(b.String(), g.inv.Env)
+	}
+	return nil
+}
+
+// printStat prints a line for each file, and the sum.
+func (g commands) printStat(files []session.ChangedFile) {
+	t, additions, deletions := g.inv.NewTable("STATUS", "LINES", "FILE"), 0, 0
+	for _, f := range files {
+		lines := g.formatLines(f.Additions, f.Deletions)
+		if f.Additions+f.Deletions == 0 {
+			lines = describeOmission(f)
+		}
+		t.AddRow(f.Status, lines, term.FirstLine(string(f.Path), 400))
+		additions, deletions = additions+f.Additions, deletions+f.Deletions
+	}
+	t.Print()
+	g.inv.Out.Printf("%s, %s\n", term.FormatPlural(len(files), "file"), g.formatLines(additions, deletions))
+}
+
+// describeOmission says why a change has no lines.
+func describeOmission(f session.ChangedFile) string {
+	switch {
+	case f.Patch == "":
+		return "not shown"
+	case strings.Contains(f.Patch, "\nBinary files "):
+		return "binary"
+	default:
+		return "-"
+	}
+}
+
+// formatPatch returns the patch of a file, coloured for a terminal; of a file whose patch was left out, a line that
+// says so.
+func (g commands) formatPatch(f session.ChangedFile) string {
+	out := g.inv.Out
+	if f.Patch == "" {
+		about := ""
+		if f.Additions+f.Deletions > 0 {
+			about = ", " + g.formatLines(f.Additions, f.Deletions)
+		}
+		head := out.Paint(term.Bold, term.FirstLine(string(f.Path), 400))
+		return fmt.Sprintf("%s: %s%s; too large to be shown\n", head, f.Status, about)
+	}
+	if !out.Terminal {
+		return f.Patch
+	}
+	var b strings.Builder
+	inHunks := false
+	for line := range strings.Lines(term.ReplaceControls(f.Patch)) {
+		text, end := strings.TrimSuffix(line, "\n"), ""
+		if text != line {
+			end = "\n"
+		}
+		inHunks = inHunks || strings.HasPrefix(text, "@@")
+		b.WriteString(out.Paint(styleOf(text, inHunks), text) + end)
+	}
+	return b.String()
+}
+
+// styleOf returns the style of a line of a patch.
+func styleOf(line string, inHunks bool) string {
+	switch {
+	case !inHunks:
+		return term.Bold
+	case strings.HasPrefix(line, "@@"):
+		return term.Cyan
+	case strings.HasPrefix(line, "+"):
+		return term.Green
+	case strings.HasPrefix(line, "-"):
+		return term.Red
+	default:
+		return ""
+	}
+}

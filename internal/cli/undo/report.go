@@ -1,0 +1,170 @@
+package undo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// describeRevert returns the beginning of the first message that a revert takes back.
+func describeRevert(ctx context.Context, c *api.Client, id session.ID, r *session.Revert) (string, error) {
+	m, err := c.Message(ctx, id, r.MessageID)
+	if err != nil {
+		return "", err
+	}
+	text := describeMessage(m)
+	if r.PartID != "" {
+		text = "from the part " + term.FirstLine(string(r.PartID), 60) + " of: " + text
+	}
+	return text, nil
+}
+
+func (g commands) reportRevert(ctx context.Context, c *api.Client, asJSON bool, res Result) error {
+	title, err := describeRevert(ctx, c, res.SessionID, res.Revert)
+	if err != nil {
+		return err
+	}
+	return g.printRevert(asJSON, title, res)
+}
+
+// printRevert prints what a revert did, or would do. Files in conflict make the exit code 1.
+func (g commands) printRevert(asJSON bool, title string, res Result) error {
+	r := res.Revert
+	res.MessageID = r.MessageID
+	res.OK = !hasConflict(r.Kept)
+	if asJSON {
+		for i := range r.Files {
+			r.Files[i].Undone = "" // the patch the other way round
+		}
+		g.inv.PrintJSONLine(res)
+		return g.exitOf(res)
+	}
+	out := g.inv.Out
+	head := "taken back"
+	if res.Preview {
+		head = "would be taken back"
+	}
+	if r.FilesOnly {
+		head += " (files only)"
+	}
+	out.Printf("%s: %s\n", out.Paint(term.Bold, head), title)
+	for _, f := range r.Files {
+		g.printFile(f)
+	}
+	g.printKept("stays as it is", r.Kept)
+	if len(r.Unknown) > 0 {
+		out.Printf("%s\n", out.Paint(term.Yellow, "may have changed files that cannot be restored:"))
+	}
+	for _, text := range r.Unknown {
+		out.Printf("  %s\n", term.FirstLine(text, 400))
+	}
+	g.printNextSteps(res)
+	return g.exitOf(res)
+}
+
+// printFile prints what a revert does to a file.
+func (g commands) printFile(f session.RevertedFile) {
+	out := g.inv.Out
+	verbs := map[string]string{"added": "brought back", "deleted": "removed", "modified": "restored"}
+	out.Printf("  %-12s  %s", verbs[f.Status], term.FirstLine(string(f.Path), 400))
+	if f.Additions+f.Deletions > 0 {
+		out.Printf("  %s", g.formatLines(f.Additions, f.Deletions))
+	}
+	if f.Reason != "" {
+		out.Printf("  (%s)", term.FirstLine(f.Reason, 400))
+	}
+	out.Printf("\n")
+	if f.Copy != "" {
+		out.Printf("    what it held: %s\n", term.FirstLine(f.Copy, 4096))
+	}
+}
+
+func (g commands) printKept(head string, kept []session.KeptFile) {
+	if len(kept) > 0 {
+		g.inv.Out.Printf("%s\n", g.inv.Out.Paint(term.Yellow, head+":"))
+	}
+	for _, k := range kept {
+		g.inv.Out.Printf("  %s: %s\n", term.FirstLine(string(k.Path), 400), term.FirstLine(k.Reason, 400))
+	}
+}
+
+// printNextSteps says on standard error what can be done about a revert.
+func (g commands) printNextSteps(res Result) {
+	r, name := res.Revert, string(res.SessionID)
+	again := "cairn revert " + name + " " + string(r.MessageID)
+	if r.PartID != "" {
+		again += " --part " + string(r.PartID)
+	}
+	if r.FilesOnly {
+		again += " --files-only"
+	}
+	switch {
+	case res.Committed:
+	case hasConflict(r.Kept):
+		g.inv.Note("to restore these files as well, with copies of what they hold: " + again + " --force")
+	}
+	switch {
+	case res.Preview:
+		g.inv.Err.Printf("nothing was changed; without --preview it is done\n")
+	case res.Committed:
+		g.inv.Err.Printf("this is final\n")
+	default:
+		g.inv.Err.Printf("cairn redo %s brings it back; the next prompt makes it final\n", name)
+	}
+}
+
+// reportRedo prints what a redo brought back.
+func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, res Result) error {
+	res.OK = !hasConflict(res.Kept)
+	if asJSON {
+		g.inv.PrintJSONLine(res)
+		return g.exitOf(res)
+	}
+	text := "everything"
+	if res.MessageID != "" {
+		m, err := c.Message(ctx, res.SessionID, res.MessageID)
+		if err != nil {
+			return err
+		}
+		text = describeMessage(m)
+	}
+	out := g.inv.Out
+	out.Printf("%s: %s\n", out.Paint(term.Bold, "brought back"), text)
+	for _, p := range res.Restored {
+		out.Printf("  %-12s  %s\n", "restored", term.FirstLine(string(p), 400))
+	}
+	g.printKept("stays as it is", res.Kept)
+	if res.Revert == nil {
+		g.inv.Err.Printf("nothing is taken back any more\n")
+		return g.exitOf(res)
+	}
+	title, err := describeRevert(ctx, c, res.SessionID, res.Revert)
+	if err != nil {
+		return err
+	}
+	g.inv.Err.Printf("still taken back: %s\n", title)
+	return g.exitOf(res)
+}
+
+func hasConflict(kept []session.KeptFile) bool {
+	return slices.ContainsFunc(kept, func(k session.KeptFile) bool { return k.Conflict })
+}
+
+// exitOf returns the error that gives the exit code; what it is about was printed.
+func (g commands) exitOf(res Result) error {
+	if res.OK {
+		return nil
+	}
+	return &cli.ExitError{Code: cli.ExitFailure}
+}
+
+func (g commands) formatLines(additions, deletions int) string {
+	out := g.inv.Out
+	added, deleted := fmt.Sprintf("+%d", additions), fmt.Sprintf("-%d", deletions)
+	return out.Paint(term.Green, added) + " " + out.Paint(term.Red, deleted)
+}
