@@ -20,8 +20,9 @@ LONG := $(LONG)|StoreFailures|StoreOutages|CompactionCrashes|FormsHeld|Headless
 # Tests whose figures are smaller with the race detector; make crash runs them with all.
 TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering)?|Leave|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
-SLOW := ./internal/server/v1 ./internal/cli/root ./internal/store/sqlite ./internal/engine ./internal/crashtest ./internal/host
-LONG_PACKAGES := $(SLOW) ./internal/shell ./internal/tool/exec ./internal/tool/search ./internal/server ./internal/sandbox
+SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/crashtest ./internal/tool/exec ./internal/engine
+SLOW := $(SLOW) ./internal/cli/root ./internal/store/sqlite
+LONG_PACKAGES := ./internal/shell ./internal/store/sqlite $(SLOW) ./internal/tool/search ./internal/sandbox
 # No goroutine runs in these packages or their tests beside the test's own: they are tested without the race detector.
 SINGLE := anthropic bedrock gemini openaichat openairesponses
 # The detector need not wait a second at the end of each process, and need not follow SQLite in C's memory, of which it
@@ -52,7 +53,7 @@ test: ## tests, with the race detector, in random order
 
 crash: ## the kill, power-cut and command-line tests with CI's full figures: the race detector is too slow for them
 	go test -vet=off -shuffle=on $(SINGLE:%=./internal/llm/%)
-	CAIRN_MUTANTS=1 go test -count=1 -vet=off -timeout=10m -run='^Test($(LONG)|$(TRIALS)|MutatedRecognisers)$$' $(LONG_PACKAGES)
+	CAIRN_MUTANTS=1 go test -count=1 -vet=off -p=3 -timeout=10m -run='^Test($(LONG)|$(TRIALS)|MutatedRecognisers)$$' $(LONG_PACKAGES)
 
 bench: ## benchmarks, once each; see bench/README.md for how to compare
 	go test -run='^$$' -bench=. -benchmem $(PKG)

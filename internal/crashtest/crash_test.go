@@ -34,7 +34,7 @@ type ack struct {
 
 // TestKill kills the server at random moments and at every fault point that it passes, compound deaths included.
 func TestKill(t *testing.T) {
-	lives := 300
+	lives := 150
 	if testing.Short() || raceEnabled {
 		lives = 10
 	}

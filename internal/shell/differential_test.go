@@ -21,7 +21,7 @@ type judge func(o *oracle, line string) (readable bool, fault string, err error)
 // locales are those of the oracles: what is a blank or a letter depends on them.
 var locales = []string{"C", "C.UTF-8"}
 
-// count is the number of generated lines: 100,000 in CI, ten million where CAIRN_SOAK asks for it.
+// count is the number of generated lines: 50,000 in CI, ten million where CAIRN_SOAK asks for it.
 func count() int {
 	switch {
 	case testing.Short():
@@ -31,7 +31,7 @@ func count() int {
 	case raceEnabled:
 		return 20_000
 	default:
-		return 100_000
+		return 50_000
 	}
 }
 
