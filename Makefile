@@ -51,8 +51,9 @@ test: ## tests, with the race detector, in random order
 	$(if $(RACE),GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 )go test $(RACE) $(if $(RACE),$(RACE_SPARED)) -vet=off -p=3 -shuffle=on -timeout=10m \
 		-skip='^Test($(LONG))$$' $(if $(filter ./...,$(PKG)),$(SLOW)) $$(go list $(PKG) | grep -vE '/archtest|/llm/($(subst $(eval ) ,|,$(SINGLE)))$$')
 
-crash: ## the kill, power-cut and command-line tests with CI's full figures: the race detector is too slow for them
+crash: ## the kill, power-cut, revert and command-line tests with CI's full figures: the race detector is too slow for them
 	go test -vet=off -shuffle=on $(SINGLE:%=./internal/llm/%)
+	go test -count=1 -vet=off ./internal/engine/revert -args -interleavings=10000
 	CAIRN_MUTANTS=1 go test -count=1 -vet=off -p=3 -timeout=10m -run='^Test($(LONG)|$(TRIALS)|MutatedRecognisers)$$' $(LONG_PACKAGES)
 
 bench: ## benchmarks, once each; see bench/README.md for how to compare
@@ -60,6 +61,7 @@ bench: ## benchmarks, once each; see bench/README.md for how to compare
 
 soak: ## the reliability trials for SOAK=2m or as long as you say; writes the table of docs/reliability.md
 	@tools/soak $${SOAK:-2m}
+	go test -timeout=5h -run=Interleavings ./internal/engine/revert -args -interleavings=$${INTERLEAVINGS:-1000000}
 
 full: ## the crash and command-line tests with their full figures, what make test leaves out with the race detector; takes long
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout=2h -run='^Test($(LONG))$$' $(LONG_PACKAGES)

@@ -37,6 +37,8 @@ type Blobs struct {
 	dir string
 
 	mu sync.Mutex // guards files of pins
+
+	writers sync.Pool // of *flate.Writer
 }
 
 // NewBlobs returns the store in dir, which need not exist.
@@ -76,7 +78,7 @@ func (b *Blobs) Put(content []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = errors.Join(compress(f, content), f.Sync(), f.Close())
+	err = errors.Join(b.compress(f, content), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
@@ -86,12 +88,18 @@ func (b *Blobs) Put(content []byte) (string, error) {
 	return id, nil
 }
 
-func compress(w io.Writer, content []byte) error {
-	z, err := flate.NewWriter(w, flate.BestSpeed)
-	if err != nil {
-		return err
+func (b *Blobs) compress(w io.Writer, content []byte) error {
+	z, ok := b.writers.Get().(*flate.Writer)
+	if ok {
+		z.Reset(w)
+	} else {
+		var err error
+		if z, err = flate.NewWriter(w, flate.BestSpeed); err != nil {
+			return err
+		}
 	}
-	_, err = z.Write(content)
+	defer b.writers.Put(z)
+	_, err := z.Write(content)
 	return errors.Join(err, z.Close())
 }
 

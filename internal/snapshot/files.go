@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
@@ -17,7 +18,7 @@ import (
 // ErrConflict means that a file is not in the state that it was expected in.
 var ErrConflict = errors.New("the file is not as expected")
 
-// ReadStates implements location.Worktree.
+// ReadStates implements location.Worktree. A directory holds nothing: what is in it has paths of its own.
 func (w *KeptTree) ReadStates(ctx context.Context, paths []session.FilePath) ([]session.PathState, error) {
 	root, err := os.OpenRoot(w.root)
 	if err != nil {
@@ -31,6 +32,9 @@ func (w *KeptTree) ReadStates(ctx context.Context, paths []session.FilePath) ([]
 		}
 		if out[i], err = readState(root, string(p)); err != nil {
 			return nil, err
+		}
+		if out[i].Mode == modeDirectory {
+			out[i] = session.PathState{}
 		}
 	}
 	return out, nil
@@ -77,8 +81,12 @@ func (w *KeptTree) restoreFile(root *os.Root, s session.FileChange) error {
 	switch {
 	case err != nil:
 		return err
-	case now == s.After:
+	case now == s.After || now.Mode == modeDirectory && s.After.IsAbsent():
 		return nil
+	case now.Mode == modeDirectory && s.Before.IsAbsent():
+		if removeEmpty(root, name) != nil {
+			return ErrConflict
+		}
 	case now != s.Before:
 		return ErrConflict
 	case s.After.IsAbsent():
@@ -113,6 +121,23 @@ func (w *KeptTree) restoreFile(root *os.Root, s session.FileChange) error {
 	return nil
 }
 
+// removeEmpty removes a directory that has no files in it.
+func removeEmpty(root *os.Root, name string) error {
+	entries, err := fs.ReadDir(root.FS(), name)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			return ErrConflict
+		}
+		if err := removeEmpty(root, path.Join(name, e.Name())); err != nil {
+			return err
+		}
+	}
+	return root.Remove(name)
+}
+
 // BackupFile implements location.Worktree. The copy of a link is a file with its target.
 func (w *KeptTree) BackupFile(_ context.Context, p session.FilePath) (string, error) {
 	root, err := os.OpenRoot(w.root)
@@ -128,7 +153,8 @@ func (w *KeptTree) BackupFile(_ context.Context, p session.FilePath) (string, er
 	if err != nil {
 		return "", err
 	}
-	place := filepath.Join(w.options.Dir, "copies", rand.Text(), filepath.FromSlash(string(p)))
+	name := strings.ToValidUTF8(string(p), "_") // the place is shown and stored as text
+	place := filepath.Join(w.options.Dir, "copies", rand.Text(), filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
 		return "", err
 	}

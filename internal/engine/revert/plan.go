@@ -1,6 +1,7 @@
 package revert
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -15,16 +16,23 @@ const (
 	reasonBeside  = "a command of another session ran at the same time and may have changed it"
 	reasonOutside = "it is outside of the worktree"
 	reasonModule  = "it is a submodule"
+	reasonSpecial = "it is neither a file nor a link"
 )
 
 // copyWanted marks a file of which a copy must be kept, until there is one.
 const copyWanted = "(a copy is kept)"
 
-// planFiles fills in the files of the changes, which come in order, as the revert finds them: now is what the paths
+// rule decides about a file, which has changes. A nil rule is planFile.
+type rule func(chain []changes.CallChange, now session.PathState, force bool) filePlan
+
+// addFiles fills in the files of the changes, which come in order, as the revert finds them: now is what the paths
 // hold. A file that is already as before the changes is left out.
-func planFiles(
+func (rule rule) addFiles(
 	out *session.Revert, found []changes.CallChange, now map[session.FilePath]session.PathState, force bool,
 ) {
+	if rule == nil {
+		rule = planFile
+	}
 	chains := map[session.FilePath][]changes.CallChange{}
 	for _, c := range found {
 		chains[c.Path] = append(chains[c.Path], c)
@@ -35,16 +43,46 @@ func planFiles(
 			out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonOutside})
 			continue
 		}
-		planFile(out, path, state, plan(chains[path], state, force))
+		addFile(out, path, state, rule(chains[path], state, force))
+	}
+	protectMoved(out, found, force)
+}
+
+// protectMoved keeps files whose content the session found at another path, to which the revert does not return it: it
+// may be the only copy.
+func protectMoved(out *session.Revert, found []changes.CallChange, force bool) {
+	origin := originsOf(found)
+	for again := true; again; {
+		again = false
+		returned := map[string]bool{"": true}
+		for _, f := range out.Files {
+			returned[f.To.Blob] = true
+		}
+		for i, f := range out.Files {
+			from := origin[f.From.Blob]
+			if returned[f.From.Blob] || from == "" || from == f.Path || f.Copy != "" {
+				continue
+			}
+			if force {
+				out.Files[i].Copy = copyWanted
+				continue
+			}
+			reason := fmt.Sprintf("it holds what was at %s, and that is not reverted", from)
+			out.Kept = append(out.Kept, session.KeptFile{Path: f.Path, Conflict: true, Reason: reason, State: f.From})
+			out.Files, again = slices.Delete(out.Files, i, i+1), true
+			break
+		}
 	}
 }
 
-// planFile adds the file to those that the revert changes, or that stay.
-func planFile(out *session.Revert, path session.FilePath, now session.PathState, p filePlan) {
+// addFile adds the file to those that the revert changes, or that stay.
+func addFile(out *session.Revert, path session.FilePath, now session.PathState, p filePlan) {
 	switch {
 	case p.conflict != "":
 		out.Kept = append(out.Kept, session.KeptFile{Path: path, Conflict: true, Reason: p.conflict, State: now})
 	case now == p.to:
+	case now.Blob == "" && !now.IsAbsent() && now.Mode != session.ModeSubmodule:
+		out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonSpecial, State: now})
 	case now.Mode == session.ModeSubmodule || p.to.Mode == session.ModeSubmodule:
 		out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonModule, State: now})
 	default:
@@ -58,6 +96,30 @@ func planFile(out *session.Revert, path session.FilePath, now session.PathState,
 	}
 }
 
+// originsOf returns where the session found contents; "" for those that it made.
+func originsOf(found []changes.CallChange) map[string]session.FilePath {
+	out := map[string]session.FilePath{}
+	note := func(blob string, path session.FilePath) {
+		if _, known := out[blob]; !known {
+			out[blob] = path
+		}
+	}
+	for len(found) > 0 {
+		n := 1
+		for n < len(found) && found[n].Call == found[0].Call {
+			n++
+		}
+		for _, c := range found[:n] { // a call can move a content: it was there before it is there
+			note(c.Before.Blob, c.Path)
+		}
+		for _, c := range found[:n] {
+			note(c.After.Blob, "")
+		}
+		found = found[n:]
+	}
+	return out
+}
+
 // filePlan is what a revert makes of a file.
 type filePlan struct {
 	to       session.PathState
@@ -66,12 +128,12 @@ type filePlan struct {
 	copies   bool   // a copy of what it holds must be kept
 }
 
-// plan finds out what a file returns to.
+// planFile finds out what a file returns to.
 //
 // The chain is followed from the change that left the file as it is now, backwards as long as each change began with
 // what the one before left: where it did not, the file was changed in between, and that content is the last one that is
 // not ours.
-func plan(chain []changes.CallChange, now session.PathState, force bool) filePlan {
+func planFile(chain []changes.CallChange, now session.PathState, force bool) filePlan {
 	first := chain[0].Before
 	out := filePlan{to: first}
 	switch at := newestApplied(chain, now); {
@@ -115,7 +177,7 @@ func endsWith(earlier []changes.CallChange, state session.PathState) bool {
 		if c.After == state {
 			return true
 		}
-		if !c.Failed {
+		if !c.Failed && c.Before != state { // else it was not made
 			return false
 		}
 	}

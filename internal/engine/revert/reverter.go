@@ -11,4 +11,6 @@ type Reverter struct {
 	Journal *journal.Journal
 	Changes *changes.ChangeRecorder
 	Files   location.Worktree // nil: no file is restored
+
+	rule rule // nil except in tests
 }

@@ -116,7 +116,7 @@ func (r Reverter) planFiles(ctx context.Context, out *session.Revert, found []ch
 	for i, p := range paths {
 		now[p] = states[i]
 	}
-	planFiles(out, found, now, force)
+	r.rule.addFiles(out, found, now, force)
 	r.describe(ctx, out)
 	return nil
 }

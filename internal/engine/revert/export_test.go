@@ -1,0 +1,50 @@
+package revert
+
+import (
+	"github.com/cairn-dev/cairn/internal/engine/changes"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Mutants are wrong rules, by what is wrong. A test of the rule must fail with each.
+func Mutants() map[string]func(Reverter) Reverter {
+	mutants := map[string]func(chain []changes.CallChange, p filePlan) filePlan{
+		"conflicts are overwritten": func(chain []changes.CallChange, p filePlan) filePlan {
+			if p.conflict != "" {
+				return filePlan{to: chain[0].Before}
+			}
+			return p
+		},
+		"changes in between are ignored": func(chain []changes.CallChange, p filePlan) filePlan {
+			if p.reason != "" {
+				p.to = chain[0].Before
+			}
+			return p
+		},
+		"no copies are kept": func(_ []changes.CallChange, p filePlan) filePlan {
+			p.copies = false
+			return p
+		},
+		"only the last change is taken back": func(chain []changes.CallChange, p filePlan) filePlan {
+			if p.conflict == "" && p.to == chain[0].Before {
+				p.to = chain[len(chain)-1].Before
+			}
+			return p
+		},
+		"new files stay": func(_ []changes.CallChange, p filePlan) filePlan {
+			if p.to.IsAbsent() {
+				p.conflict = "mutant"
+			}
+			return p
+		},
+	}
+	out := map[string]func(Reverter) Reverter{}
+	for name, mutant := range mutants {
+		out[name] = func(r Reverter) Reverter {
+			r.rule = func(chain []changes.CallChange, now session.PathState, force bool) filePlan {
+				return mutant(chain, planFile(chain, now, force))
+			}
+			return r
+		}
+	}
+	return out
+}

@@ -1,0 +1,587 @@
+package revert_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/engine/changes"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/revert"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/snapshot"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+var (
+	interleavings = flag.Int("interleavings", 200, "random interleavings of TestInterleavings")
+	firstSeed     = flag.Uint64("seed", 0, "the seed of the first interleaving")
+)
+
+// TestInterleavings plays random interleavings of what sessions, commands, people and reverts do to a directory, and
+// of deaths in the middle of them. What it holds:
+//
+//   - a revert replaces or removes no content that a person wrote, unless it is forced; then a copy is kept;
+//   - a revert that is taken back with nothing in between changes nothing;
+//   - a path that the session did not write is never touched;
+//   - without people and other sessions, a revert to the beginning brings back the beginning.
+func TestInterleavings(t *testing.T) {
+	const parts = 4
+	for part := range uint64(parts) {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			for seed := *firstSeed + part; seed < *firstSeed+uint64(*interleavings); seed += parts {
+				if err := newModel(t, seed).play(); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
+		})
+	}
+}
+
+// TestMutatedRules holds that TestInterleavings finds wrong rules.
+func TestMutatedRules(t *testing.T) {
+	for name, mutate := range revert.Mutants() {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(3000) {
+				m := newModel(t, seed)
+				m.mutate = mutate
+				if m.play() != nil {
+					return
+				}
+			}
+			t.Error("it is not found")
+		})
+	}
+}
+
+// entry is what a path holds: a file with its content, or a link with its target.
+type entry struct {
+	mode    fs.FileMode
+	content string
+}
+
+type tree map[string]entry
+
+// model is one directory with two sessions.
+type model struct {
+	ctx   context.Context
+	rand  *rand.Rand
+	dir   string
+	root  string
+	files *crashing
+	trace []string
+
+	journal  *journal.Journal
+	recorder *changes.ChangeRecorder
+	prompts  []session.MessageID // of ses_a that are still there
+
+	written map[string]bool // paths that ses_a wrote
+	restart tree            // at the beginning, as long as only ses_a changes files
+	counter int
+	staged  tree                                  // after the staged revert; nil: none is staged
+	before  tree                                  // before it
+	calm    bool                                  // nothing but ses_a's revert happened since it was staged
+	mutate  func(revert.Reverter) revert.Reverter // nil: the rule is right
+}
+
+// crashing dies in the middle of a revert: it restores some of the files, and panics.
+type crashing struct {
+	location.Worktree
+	after int // files; -1 never dies
+}
+
+var errDeath = errors.New("the process dies")
+
+func (c *crashing) Restore(ctx context.Context, steps []session.FileChange) []error {
+	if c.after < 0 {
+		return c.Worktree.Restore(ctx, steps)
+	}
+	c.Worktree.Restore(ctx, steps[:min(c.after, len(steps))])
+	c.after = -1
+	panic(errDeath)
+}
+
+func newModel(t *testing.T, seed uint64) *model {
+	t.Helper()
+	base := "/dev/shm" // its files need no disk
+	if _, err := os.Stat(base); err != nil {
+		base = ""
+	}
+	dir, err := os.MkdirTemp(base, "cairn-model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &model{
+		ctx: t.Context(), rand: rand.New(rand.NewPCG(seed, 1)), dir: dir, root: filepath.Join(dir, "w"),
+		written: map[string]bool{},
+	}
+	m.check(os.Mkdir(m.root, 0o755))
+	st := storetest.NewMemory()
+	ids := &session.IDs{Now: time.Now}
+	m.journal = &journal.Journal{
+		Store: st, Log: eventlog.New(eventlog.Config{Store: st, IDs: ids}), IDs: ids, Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	m.recorder = changes.NewChangeRecorder(m.journal)
+	m.files = &crashing{snapshot.Open(snapshot.Options{
+		Blobs: snapshot.NewBlobs(filepath.Join(dir, "kept")), Dir: filepath.Join(dir, "tree"), Root: m.root,
+		Logger: m.journal.Logger,
+	}), -1}
+	for _, id := range []session.ID{"ses_a", "ses_b"} {
+		m.append(id, &session.Created{Info: session.Session{ID: id, ProjectID: "p"}})
+	}
+	for _, p := range []string{"a", "dir/b", "c d\n\xff"} {
+		m.write(p, entry{0, "start " + p})
+	}
+	m.restart = m.read()
+	return m
+}
+
+func (m *model) check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (m *model) append(id session.ID, facts ...session.EventData) {
+	_, err := m.journal.Log.Append(m.ctx, id, store.Durable, func(store.Tx) ([]eventlog.Draft, error) {
+		return eventlog.NewDrafts(facts...), nil
+	})
+	m.check(err)
+}
+
+// read returns what the directory holds.
+func (m *model) read() tree {
+	out := tree{}
+	m.check(filepath.WalkDir(m.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		e := entry{mode: d.Type()}
+		if d.Type() == fs.ModeSymlink {
+			e.content, err = os.Readlink(path)
+		} else {
+			var content []byte
+			content, err = os.ReadFile(path)
+			e.content = string(content)
+			if info, infoErr := d.Info(); infoErr == nil && info.Mode()&0o100 != 0 {
+				e.mode = 0o100
+			}
+		}
+		rel, _ := filepath.Rel(m.root, path)
+		out[rel] = e
+		return err
+	}))
+	return out
+}
+
+// write makes the path hold the entry; what is in the way goes.
+func (m *model) write(p string, e entry) {
+	full := filepath.Join(m.root, p)
+	for dir := filepath.Dir(full); dir != m.root; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+			m.check(os.Remove(dir))
+		}
+	}
+	m.check(errors.Join(os.RemoveAll(full), os.MkdirAll(filepath.Dir(full), 0o755)))
+	if e.mode == fs.ModeSymlink {
+		m.check(os.Symlink(e.content, full))
+		return
+	}
+	m.check(os.WriteFile(full, []byte(e.content), 0o644|e.mode))
+}
+
+func (m *model) choosePath() string {
+	return []string{"a", "dir/b", "c d\n\xff", "dir", "new", "deep/er/x"}[m.rand.IntN(6)]
+}
+
+// newEntry returns content that nothing else has: its author is its first letter.
+func (m *model) newEntry(author string) entry {
+	m.counter++
+	e := entry{0, fmt.Sprintf("%s%d\nline\n", author, m.counter)}
+	switch m.rand.IntN(8) {
+	case 0:
+		e.mode = 0o100
+	case 1:
+		e.content = author + fmt.Sprint(m.counter) + "\x00\xff"
+	case 2:
+		e = entry{fs.ModeSymlink, author + fmt.Sprint(m.counter)}
+	}
+	return e
+}
+
+// turn begins a turn of the session with one call, and returns its recorder.
+func (m *model) turn(id session.ID) (*changes.CallRecorder, *session.Tool, session.MessageID) {
+	prompt := &session.User{Head: session.Head{ID: m.journal.NewMessageID(), Type: session.TypeUser}, Text: "x"}
+	call := &session.Tool{
+		Type: "tool", ID: "call", PartID: m.journal.NewPartID(), Name: "t", Time: session.ToolTime{Completed: 1},
+		State: session.ToolState{Status: session.ToolCompleted},
+	}
+	answer := &session.Assistant{
+		Head:     session.Head{ID: m.journal.NewMessageID(), Type: session.TypeAssistant},
+		ParentID: prompt.ID, Finish: "stop", Content: []session.Content{call},
+	}
+	answer.Time.Completed = 1
+	for _, msg := range []session.Message{prompt, answer} {
+		raw, err := json.Marshal(msg)
+		m.check(err)
+		m.append(id, session.NewMessageImported(msg, raw, 1))
+	}
+	if id == "ses_a" {
+		m.prompts = append(m.prompts, prompt.ID)
+	}
+	return m.recorder.NewStep(m.files, id, prompt.ID).ForCall(answer.ID, call.PartID, call.ID), call, answer.ID
+}
+
+// changed notes that the session wrote the paths.
+func (m *model) changed(id session.ID, paths ...string) {
+	m.calm = false
+	for _, p := range paths {
+		if id == "ses_a" {
+			m.written[p] = true
+		} else {
+			m.restart = nil
+		}
+	}
+}
+
+// writeFile is a call of a file tool. It may fail, or die, between its record and its effect.
+func (m *model) writeFile(id session.ID) {
+	p, now := m.choosePath(), m.read()
+	old, exists := now[p]
+	if exists && old.mode == fs.ModeSymlink || m.isBlocked(p) {
+		return // the tools write no links, and nothing below files
+	}
+	m.commitStaged(id)
+	recorder, call, answer := m.turn(id)
+	e := m.newEntry("A")
+	if e.mode == fs.ModeSymlink {
+		e.mode = 0
+	}
+	w := tool.FileWrite{Path: filepath.Join(m.root, p), After: []byte(e.content), Executable: old.mode == 0o100}
+	e.mode = old.mode
+	if exists {
+		w.Before = []byte(old.content)
+		if m.rand.IntN(4) == 0 {
+			w.After = nil
+		}
+	}
+	if m.rand.IntN(8) == 0 {
+		m.logf("%s records a write of %q, and dies", id, p)
+		m.check(recorder.RecordWrites(m.ctx, []tool.FileWrite{w}))
+		if m.rand.IntN(2) == 0 {
+			m.append(id, &session.ToolFailed{
+				TurnFact: session.OfTurn(answer), CallID: call.ID, PartID: call.PartID, Error: *session.Fail("tool", "x"),
+			})
+		}
+		m.changed(id, p)
+		return
+	}
+	m.check(recorder.RecordWrites(m.ctx, []tool.FileWrite{w}))
+	m.changed(id, p)
+	if w.After == nil {
+		m.logf("%s deletes %q", id, p)
+		m.check(os.Remove(filepath.Join(m.root, p)))
+		return
+	}
+	m.logf("%s writes %q: %q", id, p, e.content)
+	m.write(p, e)
+}
+
+// isBlocked reports whether the path is a directory, or a file is where one of its directories must be.
+func (m *model) isBlocked(p string) bool {
+	full := filepath.Join(m.root, p)
+	if info, err := os.Lstat(full); err == nil && info.IsDir() {
+		return true
+	}
+	for dir := filepath.Dir(full); dir != m.root; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// runCommand is a call of a shell: it changes anything.
+func (m *model) runCommand(id session.ID) {
+	m.commitStaged(id)
+	recorder, _, _ := m.turn(id)
+	done := recorder.WatchTree(m.ctx)
+	before := m.read()
+	for range 1 + m.rand.IntN(3) {
+		m.changeAnything(string(id[4]-'a'+'A'), string(id))
+	}
+	after := m.read()
+	for p := range union(before, after) {
+		if before[p] != after[p] {
+			m.changed(id, p)
+		}
+	}
+	done()
+	m.check(m.recorder.AwaitSession(m.ctx, id))
+}
+
+// changeAnything writes, removes or renames a path.
+func (m *model) changeAnything(author, who string) {
+	p := m.choosePath()
+	full := filepath.Join(m.root, p)
+	switch m.rand.IntN(6) {
+	case 0:
+		m.logf("%s removes %q", who, p)
+		_ = os.RemoveAll(full) // fails below a file, where nothing is
+	case 1:
+		q := m.choosePath()
+		if info, err := os.Lstat(full); err == nil && info.Mode().IsRegular() && !m.isBlocked(q) && q != p {
+			m.logf("%s renames %q to %q", who, p, q)
+			to := filepath.Join(m.root, q)
+			m.check(errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(full, to)))
+		}
+	case 2:
+		if info, err := os.Lstat(full); err == nil && info.Mode().IsRegular() {
+			m.logf("%s changes the mode of %q", who, p)
+			m.check(os.Chmod(full, info.Mode().Perm()^0o111))
+		}
+	default:
+		e := m.newEntry(author)
+		m.logf("%s puts %q: %v %q", who, p, e.mode, e.content)
+		m.write(p, e)
+	}
+}
+
+func (m *model) editByHand() {
+	before := m.read()
+	m.changeAnything("U", "the user")
+	if !maps.Equal(before, m.read()) {
+		m.calm, m.restart = false, nil
+	}
+}
+
+func (m *model) reverter() revert.Reverter {
+	r := revert.Reverter{Journal: m.journal, Changes: m.recorder, Files: m.files}
+	if m.mutate != nil {
+		r = m.mutate(r)
+	}
+	return r
+}
+
+// commitStaged commits the staged revert, as new work of the session does.
+func (m *model) commitStaged(id session.ID) {
+	if id != "ses_a" || m.staged == nil {
+		return
+	}
+	m.logf("the revert is committed")
+	_, err := m.journal.Log.Append(m.ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		s, err := store.FindSession(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		facts, err := revert.CommitFacts(tx, s)
+		return eventlog.NewDrafts(facts...), err
+	})
+	m.check(err)
+	m.staged = nil
+	m.check(m.journal.Store.View(m.ctx, func(r store.Reader) error {
+		m.prompts = slices.DeleteFunc(m.prompts, func(p session.MessageID) bool {
+			_, ok, err := store.FindMessage(r, id, p)
+			m.check(err)
+			return !ok
+		})
+		return nil
+	}))
+}
+
+// survive runs f, which may die; then another process completes what it began.
+func (m *model) survive(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if r != errDeath { //nolint:errorlint // the value that was thrown
+				panic(r)
+			}
+			m.logf("  the process dies; another one completes it")
+			err = m.reverter().Resume(m.ctx, "ses_a")
+		}
+	}()
+	if m.rand.IntN(4) == 0 {
+		m.files.after = m.rand.IntN(4)
+	}
+	defer func() { m.files.after = -1 }()
+	return f()
+}
+
+// stage stages a revert and holds what may not be lost.
+func (m *model) stage() error {
+	if len(m.prompts) == 0 {
+		return nil
+	}
+	if m.staged != nil && !m.calm { // StageRevert would do so unseen
+		if err := m.takeBack(); err != nil {
+			return err
+		}
+	}
+	i := m.rand.IntN(len(m.prompts))
+	force := m.rand.IntN(5) == 0
+	before := m.read()
+	if m.staged != nil {
+		before = m.before // the staged one is taken back first
+	}
+	p := revert.Point{MessageID: m.prompts[i], Messages: true, Files: true, Force: force}
+	t := revert.Target{Before: true, Point: p}
+	m.logf("revert to prompt %d of %d, force %v", i+1, len(m.prompts), force)
+	present := m.read()
+	wasStaged := m.staged
+	err := m.survive(func() error {
+		_, err := m.reverter().StageRevert(m.ctx, "ses_a", t)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s, err := m.journal.ReadSession(m.ctx, "ses_a")
+	if err != nil {
+		return err
+	}
+	if s.Revert == nil { // it died while the earlier one was taken back
+		m.staged, m.calm = nil, false
+		return nil
+	}
+	after := m.read()
+	copies := map[string]string{}
+	for _, f := range s.Revert.Files {
+		if f.Copy != "" {
+			content, err := os.ReadFile(f.Copy)
+			if err != nil {
+				return fmt.Errorf("the copy of %q: %w", f.Path, err)
+			}
+			copies[string(f.Path)] = string(content)
+		}
+	}
+	for p := range union(present, after) {
+		old := present[p]
+		switch {
+		case old == after[p]:
+		case !m.written[p]:
+			return fmt.Errorf("%q was touched, which the session never wrote", p)
+		case wasStaged != nil && wasStaged[p] == old: // what the earlier revert left
+		case isByPerson(old.content) && copies[p] != old.content && !after.has(old.content):
+			return fmt.Errorf("%q lost %q of the user", p, old.content)
+		}
+	}
+	if i == 0 && m.restart != nil && !force && len(s.Revert.Unknown) == 0 {
+		if err := compare(m.restart, after); err != nil {
+			return fmt.Errorf("a revert to the beginning: %w", err)
+		}
+	}
+	m.staged, m.before, m.calm = after, before, true
+	return nil
+}
+
+func (t tree) has(content string) bool {
+	for _, e := range t {
+		if e.content == content {
+			return true
+		}
+	}
+	return false
+}
+
+func isByPerson(content string) bool { return strings.HasPrefix(content, "U") }
+
+// takeBack clears the staged revert.
+func (m *model) takeBack() error {
+	if m.staged == nil {
+		return nil
+	}
+	m.logf("the revert is taken back")
+	present := m.read()
+	if err := m.survive(func() error { return m.reverter().Clear(m.ctx, "ses_a") }); err != nil {
+		return err
+	}
+	after := m.read()
+	if m.calm {
+		if err := compare(m.before, after); err != nil {
+			return fmt.Errorf("the revert and its reversal: %w", err)
+		}
+	}
+	for p := range union(present, after) {
+		if present[p] != after[p] && present[p] != m.staged[p] {
+			return fmt.Errorf("%q was %q, which the revert did not leave there", p, present[p].content)
+		}
+	}
+	m.staged = nil
+	return nil
+}
+
+// play plays one interleaving, and removes the directory. The error has the trace.
+func (m *model) play() (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w\n%s", err, strings.Join(m.trace, "\n"))
+		}
+		err = errors.Join(err, os.RemoveAll(m.dir))
+	}()
+	for range 6 + m.rand.IntN(10) {
+		switch m.rand.IntN(11) {
+		case 0, 1, 2:
+			m.writeFile("ses_a")
+		case 3, 4:
+			m.runCommand("ses_a")
+		case 5:
+			m.writeFile("ses_b")
+		case 6:
+			m.editByHand()
+		case 7, 8:
+			err = m.stage()
+		case 9:
+			err = m.takeBack()
+		case 10:
+			m.commitStaged("ses_a")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *model) logf(format string, args ...any) {
+	m.trace = append(m.trace, fmt.Sprintf(format, args...))
+}
+
+func union(a, b tree) map[string]bool {
+	out := map[string]bool{}
+	for p := range a {
+		out[p] = true
+	}
+	for p := range b {
+		out[p] = true
+	}
+	return out
+}
+
+// compare returns the first difference.
+func compare(want, got tree) error {
+	for _, p := range slices.Sorted(maps.Keys(union(want, got))) {
+		if want[p] != got[p] {
+			return fmt.Errorf("%q is %v %q, want %v %q", p, got[p].mode, got[p].content, want[p].mode, want[p].content)
+		}
+	}
+	return nil
+}
