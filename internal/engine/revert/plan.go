@@ -131,8 +131,8 @@ type filePlan struct {
 // planFile finds out what a file returns to.
 //
 // The chain is followed from the change that left the file as it is now, backwards as long as each change began with
-// what the one before left: where it did not, the file was changed in between, and that content is the last one that is
-// not ours.
+// what the one before left: where it did not, or where another session may have left it, the file was changed in
+// between, and that content is the last one that is not ours.
 func planFile(chain []changes.CallChange, now session.PathState, force bool) filePlan {
 	first := chain[0].Before
 	out := filePlan{to: first}
@@ -145,7 +145,9 @@ func planFile(chain []changes.CallChange, now session.PathState, force bool) fil
 		out.conflict = reasonBeside
 	default:
 		for i := at - 1; i > 0; i-- {
-			if !endsWith(chain[:i], chain[i].Before) {
+			last := chain[i-1]
+			theirs := len(last.Beside) > 0 && last.After == chain[i].Before
+			if theirs || !endsWith(chain[:i], chain[i].Before) {
 				out.to, out.reason = chain[i].Before, reasonBetween
 				break
 			}

@@ -1,0 +1,56 @@
+package revert
+
+import (
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/engine/changes"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// What the command of another session may have written is not ours, also below a later change of the session.
+func TestPlanBeside(t *testing.T) {
+	state := func(blob string) session.PathState { return session.PathState{Blob: blob, Mode: session.ModeFile} }
+	change := func(from, to string, beside ...session.ID) changes.CallChange {
+		return changes.CallChange{
+			FileChange: session.FileChange{Path: "f", Before: state(from), After: state(to)}, Beside: beside,
+		}
+	}
+	both := change("user", "theirs", "ses_b")
+	for _, c := range []struct {
+		name  string
+		chain []changes.CallChange
+		now   string
+		force bool
+		want  filePlan
+	}{
+		{"newest", []changes.CallChange{both}, "theirs", false, filePlan{to: state("user"), conflict: reasonBeside}},
+		{
+			"below an edit",
+			[]changes.CallChange{both, change("theirs", "ours")},
+			"ours", false,
+			filePlan{to: state("theirs"), reason: reasonBetween},
+		},
+		{
+			"below two edits",
+			[]changes.CallChange{both, change("theirs", "ours"), change("ours", "again")},
+			"again", false,
+			filePlan{to: state("theirs"), reason: reasonBetween},
+		},
+		{
+			"above an edit",
+			[]changes.CallChange{change("user", "ours"), change("ours", "theirs", "ses_b")},
+			"ours", false,
+			filePlan{to: state("user")},
+		},
+		{
+			"forced",
+			[]changes.CallChange{both, change("theirs", "ours")},
+			"ours", true,
+			filePlan{to: state("user"), copies: true},
+		},
+	} {
+		if got := planFile(c.chain, state(c.now), c.force); got != c.want {
+			t.Errorf("%s: %+v instead of %+v", c.name, got, c.want)
+		}
+	}
+}
