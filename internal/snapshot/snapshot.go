@@ -9,8 +9,13 @@ package snapshot
 
 import (
 	"context"
+	"maps"
+	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -21,8 +26,9 @@ type KeptTree struct {
 	options Options
 	root    string // without links
 
-	mu    sync.Mutex // guards trees and their files
+	mu    sync.Mutex // guards trees and their files, and began
 	trees captures
+	began map[string]time.Time // of the newest captures, by name
 }
 
 // captures finds out what a worktree contains.
@@ -36,7 +42,7 @@ type captures interface {
 
 // Open returns a worktree. It touches no file: what cannot be used fails when it is used.
 func Open(o Options) *KeptTree {
-	w := &KeptTree{options: o, root: o.Root}
+	w := &KeptTree{options: o, root: o.Root, began: map[string]time.Time{}}
 	if real, err := filepath.EvalSymlinks(o.Root); err == nil {
 		w.root = real
 	}
@@ -56,7 +62,13 @@ func (w *KeptTree) Root() string { return w.root }
 func (w *KeptTree) CaptureTree(ctx context.Context) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.trees.captureTree(ctx)
+	began := time.Now()
+	name, err := w.trees.captureTree(ctx)
+	if err == nil {
+		maps.DeleteFunc(w.began, func(_ string, t time.Time) bool { return began.Sub(t) > time.Hour })
+		w.began[name] = began
+	}
+	return name, err
 }
 
 // Compare implements location.Worktree.
@@ -66,7 +78,22 @@ func (w *KeptTree) Compare(ctx context.Context, from, to string, limit int) ([]s
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.trees.compare(ctx, from, to, limit)
+	found, err := w.trees.compare(ctx, from, to, limit)
+	if slices.ContainsFunc(found, func(c session.FileChange) bool { return path.Base(string(c.Path)) == ".gitignore" }) {
+		found = slices.DeleteFunc(found, func(c session.FileChange) bool { return w.wasIgnored(c, w.began[from]) })
+	}
+	return found, err
+}
+
+// wasIgnored reports whether a file that was added is older than the capture, so that it was there and ignored: the
+// command did not write it. Its removal would not be a restoration.
+func (w *KeptTree) wasIgnored(c session.FileChange, captured time.Time) bool {
+	if !c.Before.IsAbsent() {
+		return false
+	}
+	const tick = 50 * time.Millisecond // file systems count time in steps
+	info, err := os.Lstat(filepath.Join(w.root, filepath.FromSlash(string(c.Path))))
+	return err == nil && info.ModTime().Before(captured.Add(-tick))
 }
 
 // Put implements location.Worktree.

@@ -172,6 +172,11 @@ func TestIgnored(t *testing.T) {
 			p.write("node_modules/.keep", "")
 			_ = os.RemoveAll(filepath.Join(p.root, "node_modules"))
 		}), []string{"A secret", "A sub/seen"})
+		age(t, filepath.Join(p.root, "sub", "secret"))
+		expect(t, "no longer ignored", p.changes(func() {
+			p.write("sub/.gitignore", "")
+			p.write("sub/new", "n")
+		}), []string{"M sub/.gitignore", "A sub/new"})
 	})
 }
 
