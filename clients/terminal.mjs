@@ -52,6 +52,13 @@ export class Terminal {
     this.press("Enter")
   }
 
+  // choose runs a slash command once the list of commands shows it.
+  async choose(command) {
+    await this.type(command)
+    await this.sees(new RegExp(`${command}\\s+[A-Z]`))
+    this.press("Enter")
+  }
+
   close() {
     spawnSync("tmux", ["-L", this.socket, "kill-server"], { env: { ...process.env, TMUX_TMPDIR: this.w.root } })
   }

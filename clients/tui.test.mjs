@@ -1,5 +1,7 @@
 // The real TUI, `opencode attach`, against cairn. One story on one screen: each test goes on where the last one ended.
 import assert from "node:assert/strict"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import { Terminal } from "./terminal.mjs"
 import { World, call, say, until } from "./world.mjs"
@@ -71,6 +73,21 @@ describe("the TUI", () => {
     await t.sees(/\+ BETA/)
     t.press("Enter")
     await t.sees(/It is changed\./)
+  })
+
+  test("takes a prompt back with its change, and brings both back", async () => {
+    const content = () => readFile(join(w.work, "a.txt"), "utf8")
+    const changed = await content()
+    assert.match(changed, /BETA/)
+    await t.choose("/undo")
+    await until("the file to return", async () => !(await content()).includes("BETA"))
+    await t.sees(/1 message reverted/)
+    t.press("C-c") // the prompt is in the editor again
+    await t.loses(/change it/)
+    await t.choose("/redo")
+    await until("the change to return", async () => (await content()) === changed)
+    await t.sees(/It is changed\./)
+    assert.equal((await messages(await newest())).length > 6, true)
   })
 
   test("puts a question", async () => {
@@ -151,5 +168,16 @@ describe("the TUI", () => {
     t.press("Enter")
     await t.loses(/Sessions/)
     await t.sees(/which one are you/)
+  })
+
+  test("forks the session at a message", async () => {
+    const source = (await sessions()).find((s) => s.title === "The first one")
+    await t.choose("/fork")
+    await t.sees(/Fork/)
+    t.press("Down", "Enter")
+    const forked = await until("the fork", async () => (await sessions()).find((s) => s.title === "The first one (fork #1)"))
+    const [before, copied] = [await messages(source.id), await messages(forked.id)]
+    assert.equal(copied.length > 0 && copied.length < before.length, true)
+    assert.deepEqual(copied[0].parts.map((p) => p.text), before[0].parts.map((p) => p.text))
   })
 })
