@@ -219,3 +219,39 @@ func TestForkIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// An unknown point changes nothing, and neither does a revert of a working session.
+func TestRevertIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newForkWorld(t, script.Turn{Steps: []script.Step{{Gate: "g"}}})
+		defer w.close(t)
+		stage := func(p revert.Point, before bool) session.Code {
+			p.Messages, p.Files = true, true
+			_, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", revert.Target{Point: p, Before: before})
+			e, _ := errors.AsType[*session.Error](err)
+			if e == nil {
+				t.Fatalf("%+v: %v", p, err)
+			}
+			return e.Code
+		}
+		turn := w.messages[1].Meta().ID
+		for _, before := range []bool{false, true} {
+			for _, p := range []revert.Point{{MessageID: "msg_none"}, {MessageID: turn, PartID: "prt_none"}} {
+				if got := stage(p, before); got != session.CodeNotFound {
+					t.Errorf("%+v, before %v: %s", p, before, got)
+				}
+			}
+		}
+		w.player.Gates = map[string]chan struct{}{"g": make(chan struct{})}
+		w.prompt(t, "ses_a", "three")
+		if got := stage(revert.Point{MessageID: turn}, true); got != session.CodeConflict {
+			t.Errorf("at work: %s", got)
+		}
+		if s, err := w.engine.journal.ReadSession(t.Context(), "ses_a"); err != nil || s.Revert != nil {
+			t.Errorf("a revert is staged: %+v, %v", s.Revert, err)
+		}
+		if err := w.engine.Interrupt(t.Context(), "ses_a"); err != nil {
+			t.Error(err)
+		}
+	})
+}

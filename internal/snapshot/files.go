@@ -16,7 +16,7 @@ import (
 )
 
 // ErrConflict means that a file is not in the state that it was expected in.
-var ErrConflict = errors.New("the file is not as expected")
+var ErrConflict = errors.New("it was changed meanwhile")
 
 // ReadStates implements location.Worktree. A directory holds nothing: what is in it has paths of its own.
 func (w *KeptTree) ReadStates(ctx context.Context, paths []session.FilePath) ([]session.PathState, error) {

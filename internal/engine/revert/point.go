@@ -53,9 +53,14 @@ func findPoint(r store.Reader, s *session.Session, p Point) (Point, error) {
 		if err != nil || found == nil {
 			return p, err
 		}
-		if a, isTurn := found.(*session.Assistant); isTurn && part != "" && hasEarlier(a, part) {
-			p.MessageID, p.PartID, p.Exclusive = a.ID, part, false
-			return p, nil
+		if a, isTurn := found.(*session.Assistant); isTurn && part != "" {
+			if partsFrom(a, part) == nil && part != a.StartID && part != a.EndID {
+				return p, session.NotFound("part", string(part))
+			}
+			if hasEarlier(a, part) {
+				p.MessageID, p.PartID, p.Exclusive = a.ID, part, false
+				return p, nil
+			}
 		}
 		before = found.Meta().Seq + 1
 	}

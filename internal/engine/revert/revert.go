@@ -80,6 +80,14 @@ func partsFrom(m session.Message, from session.PartID) (out []session.PartID) {
 	return out
 }
 
+// hasCalls reports whether a tool was called after the point.
+func (s revertRange) hasCalls() bool {
+	return len(s.parts) > 0 || slices.ContainsFunc(s.messages, func(m session.Message) bool {
+		a, ok := m.(*session.Assistant)
+		return ok && len(a.Tools()) > 0
+	})
+}
+
 // contains reports whether a call is among what goes.
 func (s revertRange) contains(c changes.Call) bool {
 	if c.MessageID == s.point && s.parts != nil {

@@ -64,6 +64,9 @@ func (r Reverter) planRange(
 	if !p.Files {
 		return out, nil
 	}
+	if r.Files == nil && sc.hasCalls() {
+		out.Unknown = append(out.Unknown, "snapshots are disabled here: what the calls changed is not known")
+	}
 	ledger, err := changes.ReadLedger(ctx, r.Journal.Store, id, max(sc.after-1, -1))
 	if err != nil {
 		return nil, err
@@ -86,9 +89,6 @@ func (r Reverter) planRange(
 // planFiles fills in the files of the revert.
 func (r Reverter) planFiles(ctx context.Context, out *session.Revert, found []changes.CallChange, force bool) error {
 	if r.Files == nil {
-		if len(found) > 0 {
-			out.Unknown = append(out.Unknown, "snapshots are disabled here: no file is restored")
-		}
 		return nil
 	}
 	var paths []session.FilePath
