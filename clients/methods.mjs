@@ -147,8 +147,8 @@ export const methods = {
   "session.shell": async (g) => ({ ...(await session(g)), agent: "build", model: g.model, command: "echo out" }),
   "session.init": async (g) => ({ ...(await session(g)), ...g.model, messageID: id("msg") }),
   "session.abort": async (g) => ({ sessionID: await g.slow() }),
-  "session.fork": status(400, message),
-  "session.revert": status(400, message),
+  "session.fork": message,
+  "session.revert": message,
   "session.unrevert": session,
   "session.summarize": async (g) => ({ sessionID: (await g.said()).sessionID, ...g.model, auto: false }),
   "session.share": status(400, session),
@@ -192,12 +192,12 @@ export const methods = {
   "v2.session.interrupt": async (g) => ({ sessionID: await g.slow() }),
   "v2.session.message": message,
   "v2.session.messages": async (g) => ({ sessionID: (await g.said()).sessionID, limit: 5, order: "asc" }),
-  "v2.session.revert.stage": absent(async (g) => {
+  "v2.session.revert.stage": async (g) => {
     const { sessionID, user } = await g.said()
     return { sessionID, messageID: user.info.id }
-  }),
-  "v2.session.revert.clear": absent(session),
-  "v2.session.revert.commit": absent(session),
+  },
+  "v2.session.revert.clear": session,
+  "v2.session.revert.commit": session,
   "v2.session.permission.list": session,
   "v2.session.permission.create": async (g) => ({ ...(await session(g)), action: "bash", resources: ["echo hi"] }),
   "v2.session.permission.get": (g) => g.permission(),

@@ -35,7 +35,8 @@ type (
 		PartID    PartID       `json:"partID,omitzero"`
 		Files     []FileChange `json:"files,omitzero"`
 		Beside    []ID         `json:"beside,omitzero"`
-		Error     string       `json:"error,omitzero"` // why Files are not known
+		Omitted   []FilePath   `json:"omitted,omitempty"` // changed as well; they are large or cannot be read
+		Error     string       `json:"error,omitzero"`    // why Files are not known
 	}
 	// DiffUpdated records what the answers to a prompt, and the whole session, have changed until now. The diffs of the
 	// session have no patches.

@@ -57,35 +57,35 @@ type listedFile struct {
 
 // captureTree implements captures. A directory that is too large is an error, at once for some minutes after it was
 // found.
-func (d *dirTree) captureTree(ctx context.Context) (string, error) {
+func (d *dirTree) captureTree(ctx context.Context) (name string, left leftFiles, err error) {
 	if home, err := os.UserHomeDir(); err == nil && isWithin(home, d.root) {
-		return "", fmt.Errorf("the directory is %w: it contains the home directory", ErrTooLarge)
+		return "", nil, fmt.Errorf("the directory is %w: it contains the home directory", ErrTooLarge)
 	}
 	if time.Since(d.tooLarge) < retryTime {
-		return "", fmt.Errorf("the directory is %w", ErrTooLarge)
+		return "", nil, fmt.Errorf("the directory is %w", ErrTooLarge)
 	}
 	if d.files == nil {
 		d.files = d.readList()
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, captureTime, fmt.Errorf("the directory is %w", ErrTooLarge))
 	defer cancel()
-	found, err := d.walk(ctx)
+	found, left, err := d.walk(ctx)
 	if errors.Is(err, ErrTooLarge) {
 		d.tooLarge = time.Now()
 	}
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	changed := !maps.Equal(d.files, found)
 	d.files = found
-	name := nameTree(found)
+	name = nameTree(found)
 	if _, known := d.trees[name]; !known {
 		d.addTree(name, found)
 	}
 	if changed {
 		d.writeList()
 	}
-	return name, nil
+	return name, left, nil
 }
 
 // isWithin reports whether a path is the directory or below it.
@@ -109,7 +109,7 @@ func (d *dirTree) addTree(name string, files map[string]listedFile) {
 func nameTree(files map[string]listedFile) string {
 	h := sha1.New() //nolint:gosec // see above
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(h, "%o %s %s\x00", files[name].State.Mode, files[name].State.Blob, name)
+		_, _ = fmt.Fprintf(h, "%o %s %s\x00", files[name].State.Mode, files[name].State.Blob, name)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -140,31 +140,33 @@ func (d *dirTree) writeList() {
 	}
 }
 
-// walk returns the files of the directory, and keeps their contents.
-func (d *dirTree) walk(ctx context.Context) (map[string]listedFile, error) {
+// walk returns the files of the directory, and keeps their contents. Large and unreadable files are left.
+func (d *dirTree) walk(ctx context.Context) (map[string]listedFile, leftFiles, error) {
 	root, err := os.OpenRoot(d.root)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer root.Close()
-	w := &dirWalk{options: d.options, root: root, rules: gitignore.New("")}
+	w := &dirWalk{options: d.options, root: root, rules: gitignore.New(""), left: leftFiles{}}
 	began := time.Now()
 	if err := w.visit(ctx, cmp.Or(filepath.ToSlash(d.options.Scope), ".")); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	found := make(map[string]listedFile, len(w.files))
 	for _, c := range w.files {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 		f, err := d.captureFile(root, c.name, c.info, began)
 		if err == nil {
 			found[c.name] = f
 		} else if err = ignoreUnreadable(err); err != nil {
-			return nil, err
+			return nil, nil, err
+		} else {
+			w.left.add(c.name, c.info)
 		}
 	}
-	return found, nil
+	return found, w.left, nil
 }
 
 // dirWalk is one walk of a directory.
@@ -174,6 +176,7 @@ type dirWalk struct {
 	rules   *gitignore.Matcher
 	files   []walkedFile
 	total   int64 // bytes
+	left    leftFiles
 }
 
 // walkedFile is a file that is captured.
@@ -218,7 +221,11 @@ func (w *dirWalk) visit(ctx context.Context, dir string) error {
 // addFile adds a file that is not too large itself.
 func (w *dirWalk) addFile(name string, e fs.DirEntry) error {
 	info, err := e.Info()
-	if err != nil || info.Size() > maxUntracked {
+	if err != nil {
+		return nil
+	}
+	if info.Size() > maxUntracked {
+		w.left.add(name, info)
 		return nil
 	}
 	most := cmp.Or(w.options.MaxFiles, maxFiles)

@@ -127,21 +127,21 @@ func (g *gitTree) seedIndex(ctx context.Context) error {
 }
 
 // captureTree implements captures. Without a change since the last one it costs one git process, else three or four.
-func (g *gitTree) captureTree(ctx context.Context) (string, error) {
+func (g *gitTree) captureTree(ctx context.Context) (name string, left leftFiles, err error) {
 	if err := g.prepare(ctx); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	listed, err := g.run(ctx, nil, "ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard",
 		"--", g.scopePath())
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	changed, gone, err := g.selectPaths(listed)
+	changed, gone, left, err := g.selectPaths(listed)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if g.last != "" && changed.Len()+gone.Len() == 0 {
-		return g.last, nil
+		return g.last, left, nil
 	}
 	for _, update := range []struct {
 		paths *bytes.Buffer
@@ -151,12 +151,12 @@ func (g *gitTree) captureTree(ctx context.Context) (string, error) {
 			continue
 		}
 		if _, err := g.run(ctx, update.paths, "update-index", "-z", "--add", "--remove", update.how, "--stdin"); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	tree, err := g.run(ctx, nil, "write-tree")
 	g.last = strings.TrimSpace(string(tree))
-	return g.last, err
+	return g.last, left, err
 }
 
 func (g *gitTree) scopePath() string {
@@ -167,13 +167,14 @@ func (g *gitTree) scopePath() string {
 }
 
 // selectPaths returns the listed paths that are captured and those that are gone, each ended by a zero byte. Large
-// untracked files, repositories inside of this one and files that cannot be read are left out.
-func (g *gitTree) selectPaths(listed []byte) (changed, gone bytes.Buffer, err error) {
+// untracked files and files that cannot be read are left; repositories inside of this one are no files of it.
+func (g *gitTree) selectPaths(listed []byte) (changed, gone bytes.Buffer, left leftFiles, err error) {
 	root, err := os.OpenRoot(g.root)
 	if err != nil {
-		return changed, gone, err
+		return changed, gone, nil, err
 	}
 	defer root.Close()
+	left = leftFiles{}
 	seen := map[string]bool{}
 	for entry := range bytes.SplitSeq(listed, []byte{0}) {
 		tag, name, ok := strings.Cut(string(entry), " ")
@@ -186,11 +187,12 @@ func (g *gitTree) selectPaths(listed []byte) (changed, gone bytes.Buffer, err er
 		case err != nil, info.IsDir():
 			gone.WriteString(name + "\x00")
 		case info.Mode().IsRegular() && (tag == "?" && info.Size() > maxUntracked || !canRead(root, name)):
+			left.add(name, info)
 		case info.Mode().IsRegular(), info.Mode()&fs.ModeSymlink != 0:
 			changed.WriteString(name + "\x00")
 		}
 	}
-	return changed, gone, nil
+	return changed, gone, left, nil
 }
 
 func canRead(root *os.Root, name string) bool {

@@ -9,6 +9,7 @@ package snapshot
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path"
@@ -26,15 +27,22 @@ type KeptTree struct {
 	options Options
 	root    string // without links
 
-	mu    sync.Mutex // guards trees and their files, and began
-	trees captures
-	began map[string]time.Time // of the newest captures, by name
+	mu       sync.Mutex // guards the rest, and the files of trees
+	trees    captures
+	captured map[string]capture // the newest ones, by name
+}
+
+// capture is what is known of a capture besides its files.
+type capture struct {
+	tree  string // its name for captures
+	began time.Time
+	left  leftFiles
 }
 
 // captures finds out what a worktree contains.
 type captures interface {
-	// captureTree returns the name of what the worktree contains now.
-	captureTree(ctx context.Context) (string, error)
+	// captureTree returns a name for what the worktree contains now, and the files that it leaves out.
+	captureTree(ctx context.Context) (name string, left leftFiles, err error)
 	// compare returns the differences between two captures, by path, at most limit, and keeps the contents of both
 	// sides.
 	compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error)
@@ -42,7 +50,7 @@ type captures interface {
 
 // Open returns a worktree. It touches no file: what cannot be used fails when it is used.
 func Open(o Options) *KeptTree {
-	w := &KeptTree{options: o, root: o.Root, began: map[string]time.Time{}}
+	w := &KeptTree{options: o, root: o.Root, captured: map[string]capture{}}
 	if real, err := filepath.EvalSymlinks(o.Root); err == nil {
 		w.root = real
 	}
@@ -62,27 +70,54 @@ func (w *KeptTree) Root() string { return w.root }
 func (w *KeptTree) CaptureTree(ctx context.Context) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	began := time.Now()
-	name, err := w.trees.captureTree(ctx)
-	if err == nil {
-		maps.DeleteFunc(w.began, func(_ string, t time.Time) bool { return began.Sub(t) > time.Hour })
-		w.began[name] = began
+	c := capture{began: time.Now()}
+	var err error
+	if c.tree, c.left, err = w.trees.captureTree(ctx); err != nil {
+		return "", err
 	}
-	return name, err
+	maps.DeleteFunc(w.captured, func(_ string, old capture) bool { return c.began.Sub(old.began) > time.Hour })
+	name := c.left.nameCapture(c.tree)
+	w.captured[name] = c
+	return name, nil
 }
 
 // Compare implements location.Worktree.
-func (w *KeptTree) Compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error) {
+func (w *KeptTree) Compare(
+	ctx context.Context, from, to string, limit int,
+) (found []session.FileChange, omitted []session.FilePath, err error) {
 	if from == to {
-		return nil, nil
+		return nil, nil, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	found, err := w.trees.compare(ctx, from, to, limit)
-	if slices.ContainsFunc(found, func(c session.FileChange) bool { return path.Base(string(c.Path)) == ".gitignore" }) {
-		found = slices.DeleteFunc(found, func(c session.FileChange) bool { return w.wasIgnored(c, w.began[from]) })
+	before, known := w.captured[from]
+	after, alsoKnown := w.captured[to]
+	if !known || !alsoKnown {
+		return nil, nil, errors.New("the captures are no longer known")
 	}
-	return found, err
+	if before.tree != after.tree {
+		if found, err = w.trees.compare(ctx, before.tree, after.tree, limit); err != nil {
+			return nil, nil, err
+		}
+	}
+	if slices.ContainsFunc(found, func(c session.FileChange) bool { return path.Base(string(c.Path)) == ".gitignore" }) {
+		found = slices.DeleteFunc(found, func(c session.FileChange) bool { return w.wasIgnored(c, before.began) })
+	}
+	for name := range before.left {
+		if before.left[name] != after.left[name] {
+			omitted = append(omitted, session.FilePath(name))
+		}
+	}
+	for name := range after.left {
+		if _, both := before.left[name]; !both {
+			omitted = append(omitted, session.FilePath(name))
+		}
+	}
+	slices.Sort(omitted)
+	return slices.DeleteFunc(found, func(c session.FileChange) bool {
+		_, isOmitted := slices.BinarySearch(omitted, c.Path)
+		return isOmitted
+	}), omitted, nil
 }
 
 // wasIgnored reports whether a file that was added is older than the capture, so that it was there and ignored: the

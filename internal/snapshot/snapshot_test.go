@@ -98,7 +98,7 @@ func (p *place) changes(f func()) []string {
 	p.t.Helper()
 	before := p.mustCapture()
 	f()
-	found, err := p.Compare(p.t.Context(), before, p.mustCapture(), 100)
+	found, _, err := p.Compare(p.t.Context(), before, p.mustCapture(), 100)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestRepositoryStates(t *testing.T) {
 		p.reopen("") // the index is copied
 		before := p.mustCapture()
 		p.write("a", "two\n")
-		found, err := p.Compare(t.Context(), before, p.mustCapture(), 10)
+		found, _, err := p.Compare(t.Context(), before, p.mustCapture(), 10)
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%v, %v", found, err)
 		}
@@ -458,4 +458,37 @@ func TestDamagedBlob(t *testing.T) {
 			t.Errorf("%q was read", bad)
 		}
 	}
+}
+
+// SN-2: files that a capture leaves out are named when they changed, and are never held to be new or removed.
+func TestOmitted(t *testing.T) {
+	eachStore(t, func(t *testing.T, p *place) {
+		big := strings.Repeat("x", maxUntracked+1)
+		p.write("shrinks", big)
+		p.write("grows", "small")
+		p.write("stays", big)
+		p.write("changes", big)
+		p.write("goes", big)
+		before := p.mustCapture()
+		for name, content := range map[string]string{
+			"shrinks": "small", "grows": big, "changes": big + "y", "comes": big, "new": "small",
+		} {
+			p.write(name, content)
+		}
+		if err := os.Remove(filepath.Join(p.root, "goes")); err != nil {
+			t.Fatal(err)
+		}
+		found, omitted, err := p.Compare(t.Context(), before, p.mustCapture(), 10)
+		var names []string
+		for _, c := range found {
+			names = append(names, string(c.Path))
+		}
+		want := "[new] [changes comes goes grows shrinks]"
+		if p.git != "" { // what was captured once is captured again
+			want = "[grows new] [changes comes goes shrinks]"
+		}
+		if got := fmt.Sprint(names, omitted); err != nil || got != want {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package term
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -29,7 +30,7 @@ func runPager(command string, to *os.File, text string, env func(string) string)
 		cmd.Env = append(cmd.Env, "LESS=FRX") // leave at once what fits on the screen, show colours
 	}
 	err := cmd.Run()
-	exit, exited := err.(*exec.ExitError) //nolint:errorlint // returned as it is
-	const notStarted = 126                // or 127: the shell has not found it
+	exit, exited := errors.AsType[*exec.ExitError](err)
+	const notStarted = 126 // or 127: the shell has not found it
 	return err == nil || exited && exit.ExitCode() < notStarted
 }

@@ -123,6 +123,9 @@ func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
 		if d.Error != "" {
 			l.Gaps = append(l.Gaps, Gap{c, d.Error})
 		}
+		for _, name := range d.Omitted {
+			l.Gaps = append(l.Gaps, Gap{c, fmt.Sprintf("it changed %s, which is too large or cannot be read", name)})
+		}
 		for _, f := range d.Files {
 			l.Changes = append(l.Changes, CallChange{Call: c, FileChange: f, Beside: d.Beside})
 		}

@@ -67,8 +67,8 @@ func (s *Step) FillEnd(end *session.StepEnded) {
 	}
 	before, after := sha1.New(), sha1.New() //nolint:gosec // see above
 	for _, c := range s.written {
-		fmt.Fprintf(before, "%s\x00%o %s\n", c.Path, c.Before.Mode, c.Before.Blob)
-		fmt.Fprintf(after, "%s\x00%o %s\n", c.Path, c.After.Mode, c.After.Blob)
+		_, _ = fmt.Fprintf(before, "%s\x00%o %s\n", c.Path, c.Before.Mode, c.Before.Blob)
+		_, _ = fmt.Fprintf(after, "%s\x00%o %s\n", c.Path, c.After.Mode, c.After.Blob)
 		end.Files = append(end.Files, string(c.Path))
 	}
 	slices.Sort(end.Files)
@@ -79,8 +79,11 @@ func (s *Step) FillEnd(end *session.StepEnded) {
 // captureTime bounds the time that capturing a worktree after a command takes.
 const captureTime = 2 * time.Minute
 
-// maxChanged bounds the files that one command changes.
-const maxChanged = 5000
+// The bounds of the files that one command changes.
+const (
+	maxChanged = 5000
+	maxOmitted = 50 // that are named
+)
 
 // CallRecorder records the changes of one call. It implements tool.FileRecorder.
 type CallRecorder struct {
@@ -179,7 +182,8 @@ func (c *CallRecorder) recordTree(ctx context.Context, w *watch, before string) 
 	after, err := c.step.files.CaptureTree(ctx)
 	others, beside := c.step.recorder.watches.endWatch(w)
 	if err == nil {
-		fact.Files, err = c.step.files.Compare(ctx, before, after, maxChanged)
+		fact.Files, fact.Omitted, err = c.step.files.Compare(ctx, before, after, maxChanged)
+		fact.Omitted = fact.Omitted[:min(len(fact.Omitted), maxOmitted)]
 	}
 	fact.Files = slices.DeleteFunc(fact.Files, func(f session.FileChange) bool {
 		_, byOthers := slices.BinarySearch(others, f.Path)

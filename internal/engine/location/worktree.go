@@ -14,8 +14,11 @@ type Worktree interface {
 	// CaptureTree finds out what the files contain, except for ignored and large ones, and returns a name for it.
 	CaptureTree(ctx context.Context) (tree string, err error)
 	// Compare returns the differences between two captures of this process, by path, and keeps the contents of both
-	// sides. More than limit are an error.
-	Compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error)
+	// sides. More than limit are an error. Omitted are files that changed and that the captures leave out, because
+	// they are large or cannot be read.
+	Compare(
+		ctx context.Context, from, to string, limit int,
+	) (found []session.FileChange, omitted []session.FilePath, err error)
 	// ReadStates returns what the paths hold now.
 	ReadStates(ctx context.Context, paths []session.FilePath) ([]session.PathState, error)
 	// Save keeps what the path holds now, and returns it.

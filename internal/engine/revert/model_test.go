@@ -412,7 +412,7 @@ func (m *model) commitStaged(id session.ID) {
 func (m *model) survive(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			if r != errDeath { //nolint:errorlint // the value that was thrown
+			if thrown, ok := r.(error); !ok || !errors.Is(thrown, errDeath) {
 				panic(r)
 			}
 			m.logf("  the process dies; another one completes it")

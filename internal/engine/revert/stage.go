@@ -130,7 +130,7 @@ func (r Reverter) describe(ctx context.Context, out *session.Revert) {
 	planned := out.Files
 	out.Files = nil
 	for _, f := range planned {
-		fmt.Fprintf(before, "%o %s %s\x00", f.From.Mode, f.From.Blob, f.Path)
+		_, _ = fmt.Fprintf(before, "%o %s %s\x00", f.From.Mode, f.From.Blob, f.Path)
 		from, to, err := r.readSides(ctx, &f)
 		if err != nil {
 			out.Kept = append(out.Kept, session.KeptFile{Path: f.Path, Reason: err.Error(), State: f.From})
