@@ -45,6 +45,8 @@ const (
 
 	// Deletion of a session.
 	DeletePostCommit Name = "delete.post_commit" // its rows are deleted, the files with its tools' output are not
+	RevertPlanned    Name = "revert.planned"     // a revert or its reversal is durable, no file is changed
+	RevertRestored   Name = "revert.restored"    // its files are changed, and that is not durable
 
 	// Compaction.
 	CompactStart     Name = "compact.start"
@@ -67,7 +69,7 @@ func AllNames() []Name {
 		TurnPreDispatch, TurnHeaders, TurnDelta, TurnFinish, TurnPreSettle,
 		ToolPreStarted, ToolStarted, ToolExec, ToolExit, ToolBounded, ToolPreSettle, ToolSettled,
 		PermAsked, PermReplied,
-		DeletePostCommit,
+		DeletePostCommit, RevertPlanned, RevertRestored,
 		CompactStart, CompactSummary, CompactPreSwitch, CompactSwitched,
 		SSEReplay, SSELive, SSEFlush,
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -131,12 +133,11 @@ func (g *gitTree) captureTree(ctx context.Context) (name string, left leftFiles,
 	if err := g.prepare(ctx); err != nil {
 		return "", nil, err
 	}
-	listed, err := g.run(ctx, nil, "ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard",
-		"--", g.scopePath())
+	modified, others, err := g.listPaths(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	changed, gone, left, err := g.selectPaths(listed)
+	changed, gone, left, err := g.selectPaths(modified, others)
 	if err != nil {
 		return "", nil, err
 	}
@@ -159,6 +160,21 @@ func (g *gitTree) captureTree(ctx context.Context) (name string, left leftFiles,
 	return g.last, left, err
 }
 
+// listPaths returns the paths that differ from the index, and those that it does not have, each ended by a zero byte.
+// Both searches read the whole worktree, so they run at the same time.
+func (g *gitTree) listPaths(ctx context.Context) (modified, others []byte, err error) {
+	var search errgroup.Group
+	search.Go(func() (err error) {
+		modified, err = g.run(ctx, nil, "diff-files", "-z", "--name-only", "--ignore-submodules=all", "--", g.scopePath())
+		return err
+	})
+	search.Go(func() (err error) {
+		others, err = g.run(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--", g.scopePath())
+		return err
+	})
+	return modified, others, search.Wait()
+}
+
 func (g *gitTree) scopePath() string {
 	if g.options.Scope == "" {
 		return "."
@@ -168,25 +184,24 @@ func (g *gitTree) scopePath() string {
 
 // selectPaths returns the listed paths that are captured and those that are gone, each ended by a zero byte. Large
 // untracked files and files that cannot be read are left; repositories inside of this one are no files of it.
-func (g *gitTree) selectPaths(listed []byte) (changed, gone bytes.Buffer, left leftFiles, err error) {
+func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buffer, left leftFiles, err error) {
 	root, err := os.OpenRoot(g.root)
 	if err != nil {
 		return changed, gone, nil, err
 	}
 	defer root.Close()
 	left = leftFiles{}
-	seen := map[string]bool{}
-	for entry := range bytes.SplitSeq(listed, []byte{0}) {
-		tag, name, ok := strings.Cut(string(entry), " ")
-		if !ok || seen[name] || strings.HasSuffix(name, "/") {
+	untracked := len(bytes.Split(modified, []byte{0})) - 1 // the index of the first one
+	names := strings.Split(string(modified)+string(others), "\x00")
+	for i, name := range names {
+		if name == "" || strings.HasSuffix(name, "/") {
 			continue
 		}
-		seen[name] = true
 		info, err := root.Lstat(name)
 		switch {
 		case err != nil, info.IsDir():
 			gone.WriteString(name + "\x00")
-		case info.Mode().IsRegular() && (tag == "?" && info.Size() > maxUntracked || !canRead(root, name)):
+		case info.Mode().IsRegular() && (i >= untracked && info.Size() > maxUntracked || !canRead(root, name)):
 			left.add(name, info)
 		case info.Mode().IsRegular(), info.Mode()&fs.ModeSymlink != 0:
 			changed.WriteString(name + "\x00")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
+	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/linediff"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -254,8 +255,14 @@ func (r Reverter) Resume(ctx context.Context, id session.ID) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
+	if err := fault.Point(ctx, fault.RevertPlanned); err != nil {
+		return err
+	}
 	back := s.Revert.Phase == session.RevertRestoring
 	kept := r.restoreFiles(ctx, s.Revert.Files, back)
+	if err := fault.Point(ctx, fault.RevertRestored); err != nil {
+		return err
+	}
 	if back {
 		return r.Journal.AppendFacts(ctx, id, &session.RevertCleared{Kept: kept, Total: r.countRemaining(ctx, id, nil)})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -41,6 +42,9 @@ type storedState struct {
 func readState(r store.Reader, id session.ID) (v *storedState, err error) {
 	v = &storedState{}
 	if v.session, err = store.FindSession(r, id); err != nil {
+		return nil, err
+	}
+	if r, err = revert.HideStaged(r, v.session); err != nil {
 		return nil, err
 	}
 	if e, ok, err := r.Epoch(id); err != nil {

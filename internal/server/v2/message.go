@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -173,7 +174,11 @@ func (h messageHandlers) listContext(
 }
 
 func readContext(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
-	if _, err := store.FindSession(rd, id); err != nil {
+	s, err := store.FindSession(rd, id)
+	if err != nil {
+		return nil, err
+	}
+	if rd, err = revert.HideStaged(rd, s); err != nil {
 		return nil, err
 	}
 	return store.ReadVisible(rd, id)
