@@ -62,13 +62,23 @@ func BenchmarkCapture(b *testing.B) {
 		}
 	})
 	n := 0
+	change := func() {
+		n++
+		content := fmt.Appendf(nil, "change %d\n", n)
+		if err := os.WriteFile(filepath.Join(root, "dir1", "file1"), content, 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
 	b.Run("changed", func(b *testing.B) {
+		for b.Loop() {
+			change()
+			capture()
+		}
+	})
+	b.Run("compared", func(b *testing.B) {
 		before := capture()
 		for b.Loop() {
-			n++
-			if err := os.WriteFile(filepath.Join(root, "dir1", "file1"), fmt.Appendf(nil, "change %d\n", n), 0o600); err != nil {
-				b.Fatal(err)
-			}
+			change()
 			after := capture()
 			if _, _, err := w.Compare(b.Context(), before, after, 10); err != nil {
 				b.Fatal(err)
