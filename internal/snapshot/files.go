@@ -105,7 +105,11 @@ func (w *KeptTree) restoreFile(root *os.Root, s session.FileChange) error {
 	if err := checkParents(root, name); err != nil {
 		return err
 	}
-	temp := path.Join(dir, ".cairn-"+rand.Text()+".tmp")
+	// The name is the same every time, so that a process that goes on with what another began leaves none.
+	temp := path.Join(dir, ".cairn-"+blobID([]byte(name))+".tmp")
+	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := writeFile(root, temp, content, s.After.Mode); err != nil {
 		return errors.Join(err, root.Remove(temp))
 	}

@@ -2,7 +2,9 @@ package command
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -36,6 +38,10 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, p fork.End)
 		if err := c.shareFiles(ctx, scope, copied, &info); err != nil {
 			return nil, err
 		}
+	}
+	what := fmt.Sprintf("rules and approvals of %s for its fork %s", from, to)
+	if err := c.journal.Audit.AddEntry(ctx, audit.KindRules, what); err != nil {
+		return nil, err
 	}
 	drafts := append(eventlog.NewDrafts(&session.Created{Info: info}), copied.Drafts...)
 	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), to, store.Durable,
