@@ -55,10 +55,13 @@ func FirstOnly(f cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// SessionCompletions returns the newest sessions of the directory.
+// SessionCompletions returns the newest sessions of the directory, by id and as last.
 func (a *Invocation) SessionCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
 	list, err := ListSessions(ctx, c, api.SessionQuery{Directory: a.Dir}, 50)
-	for _, s := range list {
+	for i, s := range list {
+		if i == 0 {
+			all = append(all, cobra.CompletionWithDesc("last", SessionTitle(s)))
+		}
 		all = append(all, cobra.CompletionWithDesc(string(s.ID), SessionTitle(s)))
 	}
 	return all, err
