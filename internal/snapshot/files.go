@@ -150,7 +150,7 @@ func (w *KeptTree) BackupFile(_ context.Context, p session.FilePath) (string, er
 	}
 	defer root.Close()
 	state, err := readState(root, string(p))
-	if err != nil || state.IsAbsent() {
+	if err != nil || state.IsAbsent() || state.Mode == modeDirectory {
 		return "", err
 	}
 	content, err := readContent(root, string(p), state.Mode)

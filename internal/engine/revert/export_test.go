@@ -37,7 +37,15 @@ func Mutants() map[string]func(Reverter) Reverter {
 			return p
 		},
 	}
-	out := map[string]func(Reverter) Reverter{}
+	out := map[string]func(Reverter) Reverter{"others at the same time are ignored": func(r Reverter) Reverter {
+		r.rule = func(chain []changes.CallChange, now session.PathState, force bool) filePlan {
+			for i := range chain {
+				chain[i].Beside = nil
+			}
+			return planFile(chain, now, force)
+		}
+		return r
+	}}
 	for name, mutant := range mutants {
 		out[name] = func(r Reverter) Reverter {
 			r.rule = func(chain []changes.CallChange, now session.PathState, force bool) filePlan {

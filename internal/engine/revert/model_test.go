@@ -38,7 +38,7 @@ var (
 // TestInterleavings plays random interleavings of what sessions, commands, people and reverts do to a directory, and
 // of deaths in the middle of them. What it holds:
 //
-//   - a revert replaces or removes no content that a person wrote, unless it is forced; then a copy is kept;
+//   - a revert replaces or removes no content of a person or another session, unless it is forced; then a copy is kept;
 //   - a revert that is taken back with nothing in between changes nothing;
 //   - a path that the session did not write is never touched;
 //   - without people and other sessions, a revert to the beginning brings back the beginning.
@@ -272,7 +272,7 @@ func (m *model) writeFile(id session.ID) {
 	}
 	m.commitStaged(id)
 	recorder, call, answer := m.turn(id)
-	e := m.newEntry("A")
+	e := m.newEntry(string(id[4] - 'a' + 'A'))
 	if e.mode == fs.ModeSymlink {
 		e.mode = 0
 	}
@@ -337,6 +337,30 @@ func (m *model) runCommand(id session.ID) {
 	}
 	done()
 	m.check(m.recorder.AwaitSession(m.ctx, id))
+}
+
+// runTogether runs commands of both sessions at the same time.
+func (m *model) runTogether() {
+	m.commitStaged("ses_a")
+	var ends []func()
+	before := m.read()
+	for _, id := range []session.ID{"ses_a", "ses_b"} {
+		recorder, _, _ := m.turn(id)
+		ends = append(ends, recorder.WatchTree(m.ctx))
+	}
+	m.changeAnything("B", "ses_b, at the same time,")
+	m.changeAnything("A", "ses_a, at the same time,")
+	m.calm, m.restart = false, nil
+	after := m.read()
+	for p := range union(before, after) {
+		if before[p] != after[p] {
+			m.written[p] = true // who it was cannot be known
+		}
+	}
+	for i, id := range []session.ID{"ses_a", "ses_b"} {
+		ends[i]()
+		m.check(m.recorder.AwaitSession(m.ctx, id))
+	}
 }
 
 // changeAnything writes, removes or renames a path.
@@ -480,8 +504,8 @@ func (m *model) stage() error {
 		case !m.written[p]:
 			return fmt.Errorf("%q was touched, which the session never wrote", p)
 		case wasStaged != nil && wasStaged[p] == old: // what the earlier revert left
-		case isByPerson(old.content) && copies[p] != old.content && !after.has(old.content):
-			return fmt.Errorf("%q lost %q of the user", p, old.content)
+		case isByOther(old.content) && copies[p] != old.content && !after.has(old.content):
+			return fmt.Errorf("%q lost %q", p, old.content)
 		}
 	}
 	if i == 0 && m.restart != nil && !force && len(s.Revert.Unknown) == 0 {
@@ -502,7 +526,10 @@ func (t tree) has(content string) bool {
 	return false
 }
 
-func isByPerson(content string) bool { return strings.HasPrefix(content, "U") }
+// isByOther reports whether the user or the other session wrote the content.
+func isByOther(content string) bool {
+	return strings.HasPrefix(content, "U") || strings.HasPrefix(content, "B")
+}
 
 // takeBack clears the staged revert.
 func (m *model) takeBack() error {
@@ -538,7 +565,7 @@ func (m *model) play() (err error) {
 		err = errors.Join(err, os.RemoveAll(m.dir))
 	}()
 	for range 6 + m.rand.IntN(10) {
-		switch m.rand.IntN(11) {
+		switch m.rand.IntN(12) {
 		case 0, 1, 2:
 			m.writeFile("ses_a")
 		case 3, 4:
@@ -553,6 +580,8 @@ func (m *model) play() (err error) {
 			err = m.takeBack()
 		case 10:
 			m.commitStaged("ses_a")
+		case 11:
+			m.runTogether()
 		}
 		if err != nil {
 			return err

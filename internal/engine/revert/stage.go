@@ -284,6 +284,7 @@ func (r Reverter) restoreFiles(ctx context.Context, files []session.RevertedFile
 	failed := make([]error, len(steps))
 	if r.Files != nil {
 		failed = r.Files.Restore(ctx, steps)
+		r.putBack(ctx, steps, failed)
 	}
 	for i, step := range steps {
 		switch err := failed[i]; {
@@ -295,6 +296,27 @@ func (r Reverter) restoreFiles(ctx context.Context, files []session.RevertedFile
 		}
 	}
 	return kept
+}
+
+// putBack reverses the steps that took away a content which another step could not bring to its place: it may have been
+// the only copy.
+func (r Reverter) putBack(ctx context.Context, steps []session.FileChange, failed []error) {
+	for i := range steps {
+		lost := steps[i].After.Blob
+		if failed[i] == nil || lost == "" {
+			continue
+		}
+		for j, other := range steps {
+			if failed[j] != nil || other.Before.Blob != lost {
+				continue
+			}
+			back := session.FileChange{Path: other.Path, Before: other.After, After: other.Before}
+			failed[j] = fmt.Errorf("it holds what could not be brought back to %s", steps[i].Path)
+			if err := r.Files.Restore(ctx, []session.FileChange{back})[0]; err != nil {
+				failed[j] = fmt.Errorf("%w, and cannot return: %w", failed[j], err)
+			}
+		}
+	}
 }
 
 // Clear takes the staged revert back. Without one it does nothing.
