@@ -113,7 +113,10 @@ func originsOf(found []changes.CallChange) map[string]session.FilePath {
 			note(c.Before.Blob, c.Path)
 		}
 		for _, c := range found[:n] {
-			note(c.After.Blob, "")
+			if len(c.Beside) == 0 {
+				note(c.After.Blob, "")
+			}
+			note(c.After.Blob, c.Path) // another session may have made it
 		}
 		found = found[n:]
 	}
