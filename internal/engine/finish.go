@@ -33,7 +33,7 @@ func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*record.Call) (
 	out.More = (len(t.calls) > 0 && !t.in.lastStep) || out.Finish == session.FinishPaused
 	e := endOfCompleted(o, out, t.in.output, context.Cause(ctx))
 	if e.step != nil {
-		t.changes.FillEnd(e.step)
+		t.changes.FillEnd(ctx, e.step)
 	}
 	more, err = d.recordEnding(ctx, t, e)
 	t.changes.UpdateDiff(ctx)

@@ -23,8 +23,8 @@ type Step struct {
 	session  session.ID
 	prompt   session.MessageID
 
-	mu      sync.Mutex // guards the rest
-	written []session.FileChange
+	mu      sync.Mutex           // guards the rest
+	changed []session.FileChange // by the calls of the step, as far as it is known
 	watched bool
 }
 
@@ -48,25 +48,37 @@ func (s *Step) UpdateDiff(ctx context.Context) {
 		return
 	}
 	s.mu.Lock()
-	changed := s.watched || len(s.written) > 0
+	mayDiffer := s.watched || len(s.changed) > 0
 	s.mu.Unlock()
-	if changed {
+	if mayDiffer {
 		s.recorder.UpdateDiff(ctx, s.session, s.prompt, s.files)
 	}
 }
 
-// FillEnd names the files that file tools wrote in the step, and their states before and after, in the turn's end.
-func (s *Step) FillEnd(end *session.StepEnded) {
+// endTime bounds the time for which the end of a step waits for what its commands changed.
+const endTime = 250 * time.Millisecond
+
+// FillEnd names the files that the calls of the step changed, and their states before and after, in the turn's end.
+// What a command changed in a worktree that takes longer to capture is in the diffs only.
+func (s *Step) FillEnd(ctx context.Context, end *session.StepEnded) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
+	watched := s.watched
+	s.mu.Unlock()
+	if watched {
+		ctx, cancel := context.WithTimeout(ctx, endTime)
+		defer cancel()
+		_ = s.recorder.AwaitSession(ctx, s.session) // an error is the end of the time
+	}
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.written) == 0 {
+	if len(s.changed) == 0 {
 		return
 	}
 	before, after := sha1.New(), sha1.New() //nolint:gosec // see above
-	for _, c := range s.written {
+	for _, c := range s.changed {
 		_, _ = fmt.Fprintf(before, "%s\x00%o %s\n", c.Path, c.Before.Mode, c.Before.Blob)
 		_, _ = fmt.Fprintf(after, "%s\x00%o %s\n", c.Path, c.After.Mode, c.After.Blob)
 		end.Files = append(end.Files, string(c.Path))
@@ -127,10 +139,14 @@ func (c *CallRecorder) RecordWrites(ctx context.Context, writes []tool.FileWrite
 		return err
 	}
 	c.step.recorder.watches.excludeWrites(c.step.files.Root(), fact.Files)
-	c.step.mu.Lock()
-	defer c.step.mu.Unlock()
-	c.step.written = append(c.step.written, fact.Files...)
+	c.step.addChanges(fact.Files)
 	return nil
+}
+
+func (s *Step) addChanges(files []session.FileChange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = append(s.changed, files...)
 }
 
 // relativePath returns the path as the record names it: relative to root, or absolute outside of it.
@@ -198,6 +214,7 @@ func (c *CallRecorder) recordTree(ctx context.Context, w *watch, before string) 
 	if err != nil {
 		fact.Files, fact.Error = nil, err.Error()
 	}
+	c.step.addChanges(fact.Files)
 	c.logFailure(c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, fact))
 }
 
