@@ -57,16 +57,21 @@ func (s *snapshots) findWorktree(p project.Project) location.Worktree {
 		return w
 	}
 	sum := sha256.Sum256([]byte(key))
-	git, err := exec.LookPath("git")
-	if err != nil || !filepath.IsAbs(git) {
-		git = ""
-	}
 	w := snapshot.Open(snapshot.Options{
 		Blobs: s.blobs, Dir: filepath.Join(s.dir, "worktrees", hex.EncodeToString(sum[:12])), Root: root, Scope: scope,
-		Git: git, Logger: s.logger,
+		Git: findGit(), Logger: s.logger,
 	})
 	s.open[key] = w
 	return w
+}
+
+// findGit returns the git program; "" without one that no worktree can replace.
+func findGit() string {
+	git, err := exec.LookPath("git")
+	if err != nil || !filepath.IsAbs(git) {
+		return ""
+	}
+	return git
 }
 
 // collect removes what no session needs, and the captures of worktrees that were not used for long.
@@ -91,16 +96,20 @@ func (s *snapshots) collect(ctx context.Context, now time.Time, deleted func(ses
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	err = nil
 	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && now.Sub(info.ModTime()) > worktreeAge {
-			err = removeCaptures(filepath.Join(s.dir, "worktrees", e.Name()))
-		}
-		if err != nil {
-			return err
+		dir := filepath.Join(s.dir, "worktrees", e.Name())
+		info, infoErr := e.Info()
+		switch {
+		case infoErr != nil:
+			err = errors.Join(err, infoErr)
+		case now.Sub(info.ModTime()) > worktreeAge:
+			err = errors.Join(err, removeCaptures(dir))
+		default:
+			err = errors.Join(err, snapshot.PruneObjects(ctx, findGit(), dir))
 		}
 	}
-	return nil
+	return err
 }
 
 // removeCaptures removes what is kept of a worktree but the copies that forced reverts made: those are the only place

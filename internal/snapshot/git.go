@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -23,6 +26,17 @@ type batchReader = bufio.Reader
 
 // gitDir is our git directory of a worktree.
 type gitDir struct{ program, dir, root string }
+
+// PruneObjects removes what the captures in dir, the Options.Dir of a worktree, wrote and no longer need: objects that
+// are older than a day and do not belong to the newest capture.
+func PruneObjects(ctx context.Context, git, dir string) error {
+	dir = filepath.Join(dir, "git")
+	if _, err := os.Stat(dir); git == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, err := gitDir{program: git, dir: dir, root: dir}.run(ctx, nil, "prune", "--expire=1.day.ago")
+	return err
+}
 
 // run calls git on our git directory and returns its output.
 func (g gitDir) run(ctx context.Context, stdin *bytes.Buffer, args ...string) (out []byte, err error) {

@@ -26,8 +26,9 @@ type gitTree struct {
 	options    Options
 	repository checkout.Checkout
 
-	ready bool
-	last  string // the newest capture
+	ready   bool
+	rebuilt bool   // the index, for the capture that goes on
+	last    string // the newest capture
 }
 
 func newGitTree(o Options, root string, repository checkout.Checkout) *gitTree {
@@ -64,12 +65,13 @@ const gitConfig = `[core]
 // repository converts a content.
 const noFilters = "* -text -filter -ident -working-tree-encoding -eol\n"
 
-// prepare makes the git directory, or makes it usable after a crash. Its index begins as a copy of the repository's, so
-// that a large worktree is not read as a whole.
+// prepare makes the git directory, also if it was removed meanwhile, or makes it usable after a crash. Its index begins
+// as a copy of the repository's, so that a large worktree is not read as a whole.
 func (g *gitTree) prepare(ctx context.Context) error {
-	if g.ready {
+	if _, err := os.Stat(filepath.Join(g.dir, "HEAD")); g.ready && err == nil {
 		return nil
 	}
+	g.last = ""
 	for _, dir := range []string{"objects/info", "refs", "info"} {
 		if err := os.MkdirAll(filepath.Join(g.dir, filepath.FromSlash(dir)), 0o700); err != nil {
 			return err
@@ -156,6 +158,15 @@ func (g *gitTree) captureTree(ctx context.Context) (name string, left leftFiles,
 		}
 	}
 	tree, err := g.run(ctx, nil, "write-tree")
+	if err != nil && ctx.Err() == nil && !g.rebuilt {
+		// The repository's garbage collection may have taken contents that our index names.
+		g.rebuilt, g.ready = true, false
+		defer func() { g.rebuilt = false }()
+		if err := os.Remove(g.index()); err != nil {
+			return "", nil, err
+		}
+		return g.captureTree(ctx)
+	}
 	g.last = strings.TrimSpace(string(tree))
 	return g.last, left, err
 }
@@ -262,7 +273,8 @@ func parseRawDiff(raw []byte, limit int) (out []session.FileChange, err error) {
 	return out, nil
 }
 
-// keepContents puts the contents of both sides into Blobs. One that is too large is not kept.
+// keepContents puts the contents of both sides into Blobs. One that is too large, or that git no longer has, is not
+// kept.
 func (g *gitTree) keepContents(ctx context.Context, changes []session.FileChange) error {
 	var wanted bytes.Buffer
 	asked := map[string]bool{}
@@ -292,8 +304,11 @@ func (g *gitTree) keepBatch(r *batchReader) error {
 			return err
 		}
 		f := strings.Fields(line)
+		if len(f) == 2 && f[1] == "missing" { // the repository's garbage collection took it
+			continue
+		}
 		if len(f) != 3 || f[1] != "blob" {
-			return fmt.Errorf("git does not have a content that it captured: %s", strings.TrimSpace(line))
+			return fmt.Errorf("git's object cannot be read: %s", strings.TrimSpace(line))
 		}
 		size, err := strconv.ParseInt(f[2], 10, 64)
 		if err != nil {

@@ -5,7 +5,7 @@ import "log/slog"
 // Options describe a worktree. All fields but Scope, Git and MaxFiles are required.
 type Options struct {
 	Blobs  *Blobs
-	Dir    string // in which captures are kept, of this worktree alone
+	Dir    string // in which captures are kept, of this worktree alone; its time is that of the newest one
 	Root   string // the directory; of a repository its top
 	Scope  string // the part of the worktree that is captured, relative to Root; "" is all of it
 	Git    string // the program; "" captures without it

@@ -75,6 +75,7 @@ func (w *KeptTree) CaptureTree(ctx context.Context) (string, error) {
 	if c.tree, c.left, err = w.trees.captureTree(ctx); err != nil {
 		return "", err
 	}
+	_ = os.Chtimes(w.options.Dir, c.began, c.began) // fails if there is no capture yet
 	maps.DeleteFunc(w.captured, func(_ string, old capture) bool { return c.began.Sub(old.began) > time.Hour })
 	name := c.left.nameCapture(c.tree)
 	w.captured[name] = c

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -305,6 +306,29 @@ func listTree(t *testing.T, dir string) (out []string) {
 	return out
 }
 
+// SN-6: a file whose content the repository's collection took, and that did not change since, is captured again.
+func TestCollectedObjects(t *testing.T) {
+	eachStore(t, func(t *testing.T, p *place) {
+		if p.git == "" {
+			t.Skip("it is about git")
+		}
+		p.write("a", "one\n")
+		p.write("sub/b", "one\n")
+		p.command("git", "add", ".")
+		p.command("git", "commit", "-qm", "one")
+		p.reopen("")
+		p.mustCapture()
+		p.command("git", "rm", "-qr", "--cached", ".")
+		p.command("git", "commit", "-qm", "none", "--amend", "--allow-empty")
+		p.command("git", "reflog", "expire", "--expire=now", "--all")
+		p.command("git", "gc", "-q", "--prune=now")
+		p.reopen("")
+		expect(t, "after the collection", p.changes(func() { p.write("c", "new\n"); p.write("sub/d", "new\n") }),
+			[]string{"A c", "A sub/d"})
+		expect(t, "of a file whose content was taken", p.changes(func() { p.write("a", "two\n") }), []string{"M a"})
+	})
+}
+
 // SN-6: what was captured is kept through the garbage collection of the repository, and in states that git is left in.
 func TestRepositoryStates(t *testing.T) {
 	eachStore(t, func(t *testing.T, p *place) {
@@ -353,6 +377,52 @@ func TestRepositoryStates(t *testing.T) {
 		}
 		p.reopen("")
 		expect(t, "with a damaged index", p.changes(func() { p.write("b", "c\n") }), []string{"M b"})
+	})
+}
+
+// SN-8: what captures wrote and no longer need is removed, below a worktree that is in use as well.
+func TestPruneObjects(t *testing.T) {
+	eachStore(t, func(t *testing.T, p *place) {
+		if p.git == "" {
+			t.Skip("it is about git")
+		}
+		dir := filepath.Join(p.home, "tree")
+		for _, content := range []string{"one", "two", "three"} {
+			p.write("a", content)
+			p.mustCapture()
+		}
+		p.write("b", "young")
+		count := func() (n int) {
+			objects := filepath.Join(dir, "git", "objects")
+			err := filepath.WalkDir(objects, func(path string, e os.DirEntry, err error) error {
+				if err == nil && e.Type().IsRegular() {
+					n++
+					age(t, path)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		age(t, dir)
+		p.mustCapture()
+		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) > time.Hour {
+			t.Errorf("the directory's time is not that of the capture: %v, %v", info, err)
+		}
+		before := count()
+		if err := PruneObjects(t.Context(), p.git, dir); err != nil {
+			t.Fatal(err)
+		}
+		if after := count(); after >= before-3 || after == 0 {
+			t.Errorf("%d objects, then %d", before, after)
+		}
+		expect(t, "after it", p.changes(func() { p.write("a", "four") }), []string{"M a"})
+		if err := os.RemoveAll(filepath.Join(dir, "git")); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "without the directory", p.changes(func() { p.write("a", "five") }), []string{"M a"})
 	})
 }
 
