@@ -180,4 +180,23 @@ describe("the TUI", () => {
     assert.equal(copied.length > 0 && copied.length < before.length, true)
     assert.deepEqual(copied[0].parts.map((p) => p.text), before[0].parts.map((p) => p.text))
   })
+
+  test("takes a prompt back from the timeline", async () => {
+    await t.sees(/fork #1[^]*which one are you/)
+    t.press("C-c") // the prompt at which the session was forked is in the editor
+    await t.loses(/which one are you/)
+    const source = await newest()
+    const prompts = (await messages(source)).filter((m) => m.info.role === "user")
+    await t.choose("/timeline")
+    await t.sees(/Timeline/)
+    t.press("Enter")
+    await t.sees(/Revert/)
+    t.press("Enter")
+    await t.sees(/messages? reverted/)
+    const at = await until("the revert", async () => (await sessions()).find((s) => s.id === source).revert?.messageID)
+    assert.equal(prompts.some((m) => m.info.id === at), true)
+    t.press("C-c")
+    await t.choose("/redo")
+    await until("the end of the revert", async () => !(await sessions()).find((s) => s.id === source).revert)
+  })
 })
