@@ -36,12 +36,12 @@ type snapshots struct {
 	logger *slog.Logger
 
 	mu   sync.Mutex // guards open
-	open map[string]*snapshot.KeptTree
+	open map[string]*snapshot.DiskWorktree
 }
 
 func newSnapshots(data string, logger *slog.Logger) *snapshots {
 	dir := filepath.Join(data, "snapshot")
-	return &snapshots{dir: dir, blobs: snapshot.NewBlobs(dir), logger: logger, open: map[string]*snapshot.KeptTree{}}
+	return &snapshots{dir: dir, blobs: snapshot.NewBlobs(dir), logger: logger, open: map[string]*snapshot.DiskWorktree{}}
 }
 
 // findWorktree returns the worktree of a directory, the same for every call.
@@ -89,7 +89,7 @@ func (s *snapshots) collect(ctx context.Context, now time.Time, deleted func(ses
 			return err
 		}
 	}
-	if _, err := s.blobs.Collect(ctx, maxSnapshots); err != nil {
+	if err := s.blobs.Collect(ctx, maxSnapshots); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(filepath.Join(s.dir, "worktrees"))

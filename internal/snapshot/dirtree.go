@@ -25,27 +25,27 @@ import (
 
 // The bounds of a directory that is captured without git.
 const (
-	maxFiles    = 20_000    // unless Options say otherwise
-	maxTotal    = 512 << 20 // bytes
-	captureTime = 5 * time.Second
-	retryTime   = 10 * time.Minute // after a directory was found too large
+	maxFiles    = 20_000           // unless Options say otherwise
+	maxTotal    = 512 << 20        // bytes
+	captureTime = 5 * time.Second  // for one capture
+	retryTime   = 10 * time.Minute // until a directory that was too large is captured again
 	maxCaptures = 8                // that can be compared
 	maxList     = 64 << 20         // bytes of the list of files
 )
 
-// notCaptured are the names of directories that hold no work of a user.
-var notCaptured = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_modules": true}
+// skippedDirs are the names of directories whose files are not written by users.
+var skippedDirs = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_modules": true}
 
-// dirTree captures a directory without git: all contents are kept in Blobs. A list of the files with their metadata
-// lets the next capture read only what changed.
+// dirTree captures a directory without git: all contents are stored in Blobs. A list of the files with their metadata,
+// which lasts, lets the next capture read only what changed.
 type dirTree struct {
 	options Options
 	root    string
 
-	files    map[string]listedFile // as of the newest capture; nil before the first one
-	trees    map[string]map[string]listedFile
-	order    []string // of trees, oldest first
-	tooLarge time.Time
+	files    map[string]listedFile            // as of the newest capture; nil before the first one
+	trees    map[string]map[string]listedFile // the captures that can be compared, by name
+	order    []string                         // of trees, oldest first
+	tooLarge time.Time                        // when the directory was too large; zero if never
 }
 
 // listedFile is a file of a capture.
@@ -55,9 +55,9 @@ type listedFile struct {
 	ModTime int64             `json:"modTime"` // nanoseconds
 }
 
-// captureTree implements captures. A directory that is too large is an error, at once for some minutes after it was
-// found.
-func (d *dirTree) captureTree(ctx context.Context) (name string, left leftFiles, err error) {
+// captureTree implements capturer. A directory that is too large is ErrTooLarge; for retryTime it is not
+// read again.
+func (d *dirTree) captureTree(ctx context.Context) (name string, omitted omittedFiles, err error) {
 	if home, err := os.UserHomeDir(); err == nil && isWithin(home, d.root) {
 		return "", nil, fmt.Errorf("the directory is %w: it contains the home directory", ErrTooLarge)
 	}
@@ -69,7 +69,7 @@ func (d *dirTree) captureTree(ctx context.Context) (name string, left leftFiles,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, captureTime, fmt.Errorf("the directory is %w", ErrTooLarge))
 	defer cancel()
-	found, left, err := d.walk(ctx)
+	found, omitted, err := d.walk(ctx)
 	if errors.Is(err, ErrTooLarge) {
 		d.tooLarge = time.Now()
 	}
@@ -85,7 +85,7 @@ func (d *dirTree) captureTree(ctx context.Context) (name string, left leftFiles,
 	if changed {
 		d.writeList()
 	}
-	return name, left, nil
+	return name, omitted, nil
 }
 
 // isWithin reports whether a path is the directory or below it.
@@ -94,6 +94,7 @@ func isWithin(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// addTree makes a capture one of those that can be compared, in place of the oldest one.
 func (d *dirTree) addTree(name string, files map[string]listedFile) {
 	if d.trees == nil {
 		d.trees = map[string]map[string]listedFile{}
@@ -116,7 +117,7 @@ func nameTree(files map[string]listedFile) string {
 
 func (d *dirTree) listFile() string { return filepath.Join(d.options.Dir, "files.json") }
 
-// readList returns the stored list. Without one that can be read, all files are read anew.
+// readList returns the stored list. An empty list, if none can be read, makes the next capture read every file.
 func (d *dirTree) readList() map[string]listedFile {
 	files := map[string]listedFile{}
 	raw, err := statefile.Read(d.listFile(), maxList)
@@ -126,7 +127,7 @@ func (d *dirTree) readList() map[string]listedFile {
 	return files
 }
 
-// writeList stores the list. Failing to do so costs time only.
+// writeList stores the list. A failure is logged only: the next process reads every file.
 func (d *dirTree) writeList() {
 	raw, err := json.Marshal(d.files)
 	if err == nil {
@@ -136,18 +137,18 @@ func (d *dirTree) writeList() {
 		err = statefile.Replace(d.listFile(), raw, 0o600)
 	}
 	if err != nil {
-		d.options.Logger.Debug("the list of a worktree's files could not be stored", "error", err)
+		d.options.Logger.Debug("cannot store the list of a worktree's files; the next process reads them all", "error", err)
 	}
 }
 
-// walk returns the files of the directory, and keeps their contents. Large and unreadable files are left.
-func (d *dirTree) walk(ctx context.Context) (map[string]listedFile, leftFiles, error) {
+// walk returns the files of the directory and stores their contents. Large and unreadable files are omitted.
+func (d *dirTree) walk(ctx context.Context) (map[string]listedFile, omittedFiles, error) {
 	root, err := os.OpenRoot(d.root)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer root.Close()
-	w := &dirWalk{options: d.options, root: root, rules: gitignore.New(""), left: leftFiles{}}
+	w := &dirWalk{options: d.options, root: root, rules: gitignore.New(""), omitted: omittedFiles{}}
 	began := time.Now()
 	if err := w.visit(ctx, cmp.Or(filepath.ToSlash(d.options.Scope), ".")); err != nil {
 		return nil, nil, err
@@ -158,15 +159,16 @@ func (d *dirTree) walk(ctx context.Context) (map[string]listedFile, leftFiles, e
 			return nil, nil, context.Cause(ctx)
 		}
 		f, err := d.captureFile(root, c.name, c.info, began)
-		if err == nil {
+		switch {
+		case err == nil:
 			found[c.name] = f
-		} else if err = ignoreUnreadable(err); err != nil {
+		case isUnreadable(err):
+			w.omitted.add(c.name, c.info)
+		default:
 			return nil, nil, err
-		} else {
-			w.left.add(c.name, c.info)
 		}
 	}
-	return found, w.left, nil
+	return found, w.omitted, nil
 }
 
 // dirWalk is one walk of a directory.
@@ -176,7 +178,7 @@ type dirWalk struct {
 	rules   *gitignore.Matcher
 	files   []walkedFile
 	total   int64 // bytes
-	left    leftFiles
+	omitted omittedFiles
 }
 
 // walkedFile is a file that is captured.
@@ -185,7 +187,7 @@ type walkedFile struct {
 	info fs.FileInfo
 }
 
-// visit finds the files below a directory. One that cannot be read, or that is gone, has none.
+// visit finds the files below a directory. A directory that is gone or cannot be read counts as empty.
 func (w *dirWalk) visit(ctx context.Context, dir string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -206,7 +208,7 @@ func (w *dirWalk) visit(ctx context.Context, dir string) error {
 		name := path.Join(dir, e.Name())
 		switch {
 		case w.rules.MatchPath(name, e.IsDir()):
-		case e.IsDir() && !notCaptured[e.Name()]:
+		case e.IsDir() && !skippedDirs[e.Name()]:
 			err = w.visit(ctx, name)
 		case e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
 			err = w.addFile(name, e)
@@ -218,14 +220,15 @@ func (w *dirWalk) visit(ctx context.Context, dir string) error {
 	return nil
 }
 
-// addFile adds a file that is not too large itself.
+// addFile adds a file to those that are captured or, if it is too large, to those that are omitted. More or larger
+// files than a capture can have are ErrTooLarge.
 func (w *dirWalk) addFile(name string, e fs.DirEntry) error {
 	info, err := e.Info()
 	if err != nil {
 		return nil
 	}
 	if info.Size() > maxUntracked {
-		w.left.add(name, info)
+		w.omitted.add(name, info)
 		return nil
 	}
 	most := cmp.Or(w.options.MaxFiles, maxFiles)
@@ -236,17 +239,15 @@ func (w *dirWalk) addFile(name string, e fs.DirEntry) error {
 	return nil
 }
 
-// ignoreUnreadable returns nil for what a capture leaves out: files that vanished, change, or cannot be read.
-func ignoreUnreadable(err error) error {
+// isUnreadable reports whether the error is that of a file which vanished, changes, or must not be read. The file
+// system's other errors end a capture.
+func isUnreadable(err error) bool {
 	var full *fs.PathError
-	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || !errors.As(err, &full) {
-		return nil
-	}
-	return err
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || !errors.As(err, &full)
 }
 
-// captureFile keeps a file, unless the list shows that it is unchanged. A file that was changed just now may change
-// again without a sign in its metadata, so it is read the next time as well.
+// captureFile stores a file, unless the list shows that it is unchanged. A file that was changed just now can change
+// again within the same file time, so the list makes the next capture read it again.
 func (d *dirTree) captureFile(
 	root *os.Root, name string, info fs.FileInfo, began time.Time,
 ) (f listedFile, err error) {
@@ -263,19 +264,18 @@ func (d *dirTree) captureFile(
 	if f.State, err = saveFile(root, d.options.Blobs, name); err != nil {
 		return f, err
 	}
-	const tick = 50 * time.Millisecond // file systems count time in steps
-	if info.ModTime().After(began.Add(-tick)) {
+	if info.ModTime().After(began.Add(-fileTimeStep)) {
 		f.ModTime = 0
 	}
 	return f, nil
 }
 
-// compare implements captures.
+// compare implements capturer.
 func (d *dirTree) compare(_ context.Context, from, to string, limit int) ([]session.FileChange, error) {
 	before, known := d.trees[from]
 	after, alsoKnown := d.trees[to]
 	if !known || !alsoKnown {
-		return nil, errors.New("the captures are no longer known")
+		return nil, errNoCapture
 	}
 	var out []session.FileChange
 	for name, f := range before {

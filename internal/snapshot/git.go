@@ -17,18 +17,20 @@ import (
 
 // The bounds of a call of git.
 const (
-	gitTime   = 2 * time.Minute
-	maxOutput = 256 << 20 // bytes
+	gitTimeout = 2 * time.Minute
+	maxOutput  = 256 << 20 // bytes
 )
 
-// batchReader reads what git writes.
-type batchReader = bufio.Reader
+// gitDir is cairn's own git directory for a worktree.
+type gitDir struct {
+	program string // git
+	dir     string // GIT_DIR
+	root    string // the worktree
+}
 
-// gitDir is our git directory of a worktree.
-type gitDir struct{ program, dir, root string }
-
-// PruneObjects removes what the captures in dir, the Options.Dir of a worktree, wrote and no longer need: objects that
-// are older than a day and do not belong to the newest capture.
+// PruneObjects removes git objects that captures wrote to dir, the Options.Dir of a worktree, more than a day ago and
+// that the newest capture does not contain. Git is the path of the program; without it, and without captures of a git
+// repository, nothing is done.
 func PruneObjects(ctx context.Context, git, dir string) error {
 	dir = filepath.Join(dir, "git")
 	if _, err := os.Stat(dir); git == "" || errors.Is(err, fs.ErrNotExist) {
@@ -38,21 +40,21 @@ func PruneObjects(ctx context.Context, git, dir string) error {
 	return err
 }
 
-// run calls git on our git directory and returns its output.
+// run calls git on the git directory and returns its output.
 func (g gitDir) run(ctx context.Context, stdin *bytes.Buffer, args ...string) (out []byte, err error) {
-	err = g.stream(ctx, stdin, func(r *batchReader) (err error) {
+	err = g.stream(ctx, stdin, func(r *bufio.Reader) (err error) {
 		out, err = io.ReadAll(r)
 		return err
 	}, args...)
 	return out, err
 }
 
-// stream calls git and passes its output to read. Neither the user's configuration and variables apply, nor those of
-// the repository.
+// stream calls git and passes its output to read, whose error ends the call. The configuration and environment
+// variables of the user and of the repository do not apply.
 func (g gitDir) stream(
-	ctx context.Context, stdin *bytes.Buffer, read func(*batchReader) error, args ...string,
+	ctx context.Context, stdin *bytes.Buffer, read func(*bufio.Reader) error, args ...string,
 ) error {
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, append([]string{"--literal-pathspecs"}, args...)...)
 	cmd.Dir = g.root

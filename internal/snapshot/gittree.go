@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -26,9 +27,9 @@ type gitTree struct {
 	options    Options
 	repository checkout.Checkout
 
-	ready   bool
-	rebuilt bool   // the index, for the capture that goes on
-	last    string // the newest capture
+	ready   bool   // prepare succeeded
+	rebuilt bool   // captureTree has removed the index and repeats itself
+	last    string // the tree of the newest capture, "" before the first one
 }
 
 func newGitTree(o Options, root string, repository checkout.Checkout) *gitTree {
@@ -36,12 +37,12 @@ func newGitTree(o Options, root string, repository checkout.Checkout) *gitTree {
 	return &gitTree{gitDir: own, options: o, repository: repository}
 }
 
-// usesSHA256 reports whether the repository names contents otherwise than we do.
+// usesSHA256 reports whether the repository's object ids are SHA-256: those of Blobs are SHA-1.
 func usesSHA256(c checkout.Checkout) bool {
 	return strings.Contains(strings.ToLower(c.ReadSettings()), "objectformat = sha256")
 }
 
-// gitConfig is the whole configuration of our git directory.
+// gitConfig is the whole configuration of the git directory.
 const gitConfig = `[core]
 	repositoryFormatVersion = 0
 	bare = false
@@ -61,12 +62,12 @@ const gitConfig = `[core]
 	version = 2
 `
 
-// noFilters is our info/attributes. It takes precedence over what files in the worktree say: no program of the
-// repository converts a content.
+// noFilters is the content of info/attributes. It takes precedence over .gitattributes in the worktree, so that no
+// filter converts contents.
 const noFilters = "* -text -filter -ident -working-tree-encoding -eol\n"
 
-// prepare makes the git directory, also if it was removed meanwhile, or makes it usable after a crash. Its index begins
-// as a copy of the repository's, so that a large worktree is not read as a whole.
+// prepare creates the git directory, again if it was removed meanwhile, and makes it usable after a crash. Its index
+// begins as a copy of the repository's, so that the first capture does not read every file.
 func (g *gitTree) prepare(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(g.dir, "HEAD")); g.ready && err == nil {
 		return nil
@@ -101,14 +102,14 @@ func (g *gitTree) prepare(ctx context.Context) error {
 
 func (g *gitTree) index() string { return filepath.Join(g.dir, "index") }
 
-// seedIndex copies the repository's index, unless there is one that git can read. A copy that git cannot read, as of an
-// index that is split, is dropped: then the first capture reads all files.
+// seedIndex copies the repository's index, unless the git directory has one that git can read. A copy that git cannot
+// read, such as one of a split index, is removed: then the first capture reads every file.
 func (g *gitTree) seedIndex(ctx context.Context) error {
-	check := func() bool {
+	isReadable := func() bool {
 		_, err := g.run(ctx, nil, "ls-files", "-z", "--unmerged")
 		return err == nil
 	}
-	if _, err := os.Stat(g.index()); err == nil && check() {
+	if _, err := os.Stat(g.index()); err == nil && isReadable() {
 		return nil
 	}
 	from, err := os.Open(filepath.Join(g.repository.GitDir, "index"))
@@ -124,14 +125,14 @@ func (g *gitTree) seedIndex(ctx context.Context) error {
 		return err
 	}
 	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close()); err != nil || !check() {
+	if err = errors.Join(err, to.Close()); err != nil || !isReadable() {
 		return errors.Join(err, os.Remove(g.index()))
 	}
 	return nil
 }
 
-// captureTree implements captures. Without a change since the last one it costs one git process, else three or four.
-func (g *gitTree) captureTree(ctx context.Context) (name string, left leftFiles, err error) {
+// captureTree implements capturer. Without a change since the last one it runs two git processes, else four or five.
+func (g *gitTree) captureTree(ctx context.Context) (name string, omitted omittedFiles, err error) {
 	if err := g.prepare(ctx); err != nil {
 		return "", nil, err
 	}
@@ -139,12 +140,12 @@ func (g *gitTree) captureTree(ctx context.Context) (name string, left leftFiles,
 	if err != nil {
 		return "", nil, err
 	}
-	changed, gone, left, err := g.selectPaths(modified, others)
+	changed, gone, omitted, err := g.selectPaths(modified, others)
 	if err != nil {
 		return "", nil, err
 	}
 	if g.last != "" && changed.Len()+gone.Len() == 0 {
-		return g.last, left, nil
+		return g.last, omitted, nil
 	}
 	for _, update := range []struct {
 		paths *bytes.Buffer
@@ -159,7 +160,7 @@ func (g *gitTree) captureTree(ctx context.Context) (name string, left leftFiles,
 	}
 	tree, err := g.run(ctx, nil, "write-tree")
 	if err != nil && ctx.Err() == nil && !g.rebuilt {
-		// The repository's garbage collection may have taken contents that our index names.
+		// The garbage collection of the repository may have removed objects that the index names: build it anew, once.
 		g.rebuilt, g.ready = true, false
 		defer func() { g.rebuilt = false }()
 		if err := os.Remove(g.index()); err != nil {
@@ -168,7 +169,7 @@ func (g *gitTree) captureTree(ctx context.Context) (name string, left leftFiles,
 		return g.captureTree(ctx)
 	}
 	g.last = strings.TrimSpace(string(tree))
-	return g.last, left, err
+	return g.last, omitted, err
 }
 
 // listPaths returns the paths that differ from the index, and those that it does not have, each ended by a zero byte.
@@ -194,15 +195,16 @@ func (g *gitTree) scopePath() string {
 }
 
 // selectPaths returns the listed paths that are captured and those that are gone, each ended by a zero byte. Large
-// untracked files and files that cannot be read are left; repositories inside of this one are no files of it.
-func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buffer, left leftFiles, err error) {
+// untracked files and files that cannot be read are omitted. Directories, which are repositories of their own, are
+// skipped.
+func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buffer, omitted omittedFiles, err error) {
 	root, err := os.OpenRoot(g.root)
 	if err != nil {
 		return changed, gone, nil, err
 	}
 	defer root.Close()
-	left = leftFiles{}
-	untracked := len(bytes.Split(modified, []byte{0})) - 1 // the index of the first one
+	omitted = omittedFiles{}
+	untracked := len(bytes.Split(modified, []byte{0})) - 1 // the index of the first untracked name
 	names := strings.Split(string(modified)+string(others), "\x00")
 	for i, name := range names {
 		if name == "" || strings.HasSuffix(name, "/") {
@@ -213,14 +215,15 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 		case err != nil, info.IsDir():
 			gone.WriteString(name + "\x00")
 		case info.Mode().IsRegular() && (i >= untracked && info.Size() > maxUntracked || !canRead(root, name)):
-			left.add(name, info)
+			omitted.add(name, info)
 		case info.Mode().IsRegular(), info.Mode()&fs.ModeSymlink != 0:
 			changed.WriteString(name + "\x00")
 		}
 	}
-	return changed, gone, left, nil
+	return changed, gone, omitted, nil
 }
 
+// canRead reports whether the file can be opened. It does not block on a pipe.
 func canRead(root *os.Root, name string) bool {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -229,7 +232,7 @@ func canRead(root *os.Root, name string) bool {
 	return f.Close() == nil
 }
 
-// compare implements captures.
+// compare implements capturer.
 func (g *gitTree) compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error) {
 	if err := g.prepare(ctx); err != nil {
 		return nil, err
@@ -242,16 +245,17 @@ func (g *gitTree) compare(ctx context.Context, from, to string, limit int) ([]se
 	if err != nil {
 		return nil, err
 	}
-	return changes, g.keepContents(ctx, changes)
+	return changes, g.storeContents(ctx, changes)
 }
 
-// parseRawDiff reads git's raw format of differences.
+// parseRawDiff parses the output of git diff-tree -z: for each file ":MODE MODE BLOB BLOB STATUS", then its path. More
+// than limit files are an error.
 func parseRawDiff(raw []byte, limit int) (out []session.FileChange, err error) {
 	fields := strings.Split(string(raw), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		f := strings.Fields(strings.TrimPrefix(fields[i], ":"))
 		if len(f) != 5 {
-			return nil, fmt.Errorf("git's difference cannot be read: %q", fields[i])
+			return nil, fmt.Errorf("git diff-tree printed an unknown line: %q", fields[i])
 		}
 		c := session.FileChange{Path: session.FilePath(fields[i+1])}
 		for _, side := range []struct {
@@ -260,7 +264,7 @@ func parseRawDiff(raw []byte, limit int) (out []session.FileChange, err error) {
 		}{{f[0], f[2], &c.Before}, {f[1], f[3], &c.After}} {
 			mode, err := strconv.ParseUint(side.mode, 8, 32)
 			if err != nil {
-				return nil, fmt.Errorf("git's difference cannot be read: %q", fields[i])
+				return nil, fmt.Errorf("git diff-tree printed an unknown line: %q", fields[i])
 			}
 			if mode != 0 {
 				*side.state = session.PathState{Blob: side.blob, Mode: uint32(mode)}
@@ -273,9 +277,9 @@ func parseRawDiff(raw []byte, limit int) (out []session.FileChange, err error) {
 	return out, nil
 }
 
-// keepContents puts the contents of both sides into Blobs. One that is too large, or that git no longer has, is not
-// kept.
-func (g *gitTree) keepContents(ctx context.Context, changes []session.FileChange) error {
+// storeContents copies the contents of both sides from git to Blobs, except those of more than MaxBlob bytes and those
+// that git no longer has.
+func (g *gitTree) storeContents(ctx context.Context, changes []session.FileChange) error {
 	var wanted bytes.Buffer
 	asked := map[string]bool{}
 	for _, c := range changes {
@@ -289,12 +293,12 @@ func (g *gitTree) keepContents(ctx context.Context, changes []session.FileChange
 	if wanted.Len() == 0 {
 		return nil
 	}
-	return g.stream(ctx, &wanted, g.keepBatch, "cat-file", "--batch")
+	return g.stream(ctx, &wanted, g.storeBatch, "cat-file", "--batch")
 }
 
-// keepBatch reads the output of cat-file --batch: for each object a line with its id, type and size, the content, and a
-// line end.
-func (g *gitTree) keepBatch(r *batchReader) error {
+// storeBatch stores the contents in the output of cat-file --batch: for each object a line with its id, type and size,
+// the content, and a line end.
+func (g *gitTree) storeBatch(r *bufio.Reader) error {
 	for {
 		line, err := r.ReadString('\n')
 		if errors.Is(err, io.EOF) && line == "" {
@@ -304,11 +308,11 @@ func (g *gitTree) keepBatch(r *batchReader) error {
 			return err
 		}
 		f := strings.Fields(line)
-		if len(f) == 2 && f[1] == "missing" { // the repository's garbage collection took it
+		if len(f) == 2 && f[1] == "missing" { // the repository's garbage collection removed it
 			continue
 		}
 		if len(f) != 3 || f[1] != "blob" {
-			return fmt.Errorf("git's object cannot be read: %s", strings.TrimSpace(line))
+			return fmt.Errorf("git cat-file printed an unknown line: %q", strings.TrimSpace(line))
 		}
 		size, err := strconv.ParseInt(f[2], 10, 64)
 		if err != nil {

@@ -14,13 +14,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// modeDirectory is the mode of a directory, and modeOther of what is no file: neither is ever kept or restored.
+// The modes of what is not stored or restored, besides submodules. modeOther is that of pipes, sockets and devices.
 const (
 	modeDirectory uint32 = 0o040000
 	modeOther     uint32 = 0o010000
 )
 
-// readState returns what a path holds. A path below something that is no directory holds nothing.
+// readState returns what a path holds. A path below a file or a link holds nothing. A path outside of the root is an
+// error.
 func readState(root *os.Root, name string) (session.PathState, error) {
 	if !filepath.IsLocal(name) {
 		return session.PathState{}, fmt.Errorf("the path %q is outside of the worktree", name)
@@ -61,7 +62,8 @@ func readState(root *os.Root, name string) (session.PathState, error) {
 	return session.PathState{Blob: hex.EncodeToString(h.Sum(nil)), Mode: modeOf(info)}, nil
 }
 
-// checkParents returns an error unless every directory above the name is one, and no link.
+// checkParents returns an error unless everything above the name is a directory. A link is refused, so that no file is
+// read or written through it.
 func checkParents(root *os.Root, name string) error {
 	for i, c := range name {
 		if c != '/' {
@@ -78,13 +80,14 @@ func checkParents(root *os.Root, name string) error {
 	return nil
 }
 
+// openRegular opens a regular file for reading. It does not block on a pipe.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, f.Close(), fmt.Errorf("%s is no regular file", name))
+		return nil, errors.Join(err, f.Close(), fmt.Errorf("%s is not a regular file", name))
 	}
 	return f, nil
 }
@@ -96,7 +99,7 @@ func modeOf(info fs.FileInfo) uint32 {
 	return session.ModeFile
 }
 
-// readContent returns the content of a file, or the target of a link.
+// readContent returns the content of a file, at most MaxBlob bytes, or the target of a link.
 func readContent(root *os.Root, name string, mode uint32) ([]byte, error) {
 	if mode == session.ModeLink {
 		target, err := root.Readlink(name)
@@ -114,7 +117,7 @@ func readContent(root *os.Root, name string, mode uint32) ([]byte, error) {
 	return content, err
 }
 
-// saveFile keeps what a path holds, and returns it.
+// saveFile stores the content that a path holds, and returns its state. Without a file or link it stores nothing.
 func saveFile(root *os.Root, blobs *Blobs, name string) (session.PathState, error) {
 	state, err := readState(root, name)
 	if err != nil || state.Blob == "" {

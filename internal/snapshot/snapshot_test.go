@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,42 +15,47 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// place is a directory with its Worktree.
-type place struct {
+// testTree is a directory on disk with the worktree under test.
+type testTree struct {
 	t    *testing.T
-	root string
+	root string // the directory
 	git  string // "" captures without git
-	home string
-	*KeptTree
+	home string // where contents and captures are stored
+	*DiskWorktree
 }
 
-// eachStore runs the test in a git repository and in a plain directory.
-func eachStore(t *testing.T, test func(t *testing.T, p *place)) {
+// inEachTree runs the test in a git repository and in a plain directory.
+func inEachTree(t *testing.T, test func(t *testing.T, p *testTree)) {
+	t.Run("git", func(t *testing.T) { test(t, newRepository(t)) })
+	t.Run("directory", func(t *testing.T) { test(t, newDirectory(t)) })
+}
+
+func newDirectory(t *testing.T) *testTree {
+	p := &testTree{t: t, root: t.TempDir(), home: t.TempDir()}
+	p.reopen("")
+	return p
+}
+
+func newRepository(t *testing.T) *testTree {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("git is missing")
 	}
-	for name, program := range map[string]string{"git": git, "directory": ""} {
-		t.Run(name, func(t *testing.T) {
-			p := &place{t: t, root: t.TempDir(), git: program, home: t.TempDir()}
-			if program != "" {
-				p.command("git", "init", "-q")
-			}
-			p.reopen("")
-			test(t, p)
-		})
-	}
+	p := &testTree{t: t, root: t.TempDir(), git: git, home: t.TempDir()}
+	p.command("git", "init", "-q")
+	p.reopen("")
+	return p
 }
 
 // reopen opens the worktree as another process would.
-func (p *place) reopen(scope string) {
-	p.KeptTree = Open(Options{
+func (p *testTree) reopen(scope string) {
+	p.DiskWorktree = Open(Options{
 		Blobs: NewBlobs(p.home), Dir: filepath.Join(p.home, "tree"), Root: p.root, Scope: scope, Git: p.git,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 }
 
-func (p *place) command(argv ...string) {
+func (p *testTree) command(argv ...string) {
 	p.t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = p.root
@@ -62,7 +66,7 @@ func (p *place) command(argv ...string) {
 	}
 }
 
-func (p *place) write(name, content string) {
+func (p *testTree) write(name, content string) {
 	p.t.Helper()
 	path := filepath.Join(p.root, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -73,7 +77,7 @@ func (p *place) write(name, content string) {
 	}
 }
 
-func (p *place) read(name string) string {
+func (p *testTree) read(name string) string {
 	raw, err := os.ReadFile(filepath.Join(p.root, filepath.FromSlash(name)))
 	if errors.Is(err, os.ErrNotExist) {
 		return "(none)"
@@ -84,7 +88,7 @@ func (p *place) read(name string) string {
 	return string(raw)
 }
 
-func (p *place) mustCapture() string {
+func (p *testTree) mustCapture() string {
 	p.t.Helper()
 	tree, err := p.CaptureTree(p.t.Context())
 	if err != nil {
@@ -94,8 +98,8 @@ func (p *place) mustCapture() string {
 }
 
 // changes returns what f changes, as "A path" for a new file, "D path" for a deleted and "M path" for a changed one,
-// and checks that both sides of each are kept.
-func (p *place) changes(f func()) []string {
+// and checks that the contents of both sides are stored.
+func (p *testTree) changes(f func()) []string {
 	p.t.Helper()
 	before := p.mustCapture()
 	f()
@@ -110,7 +114,7 @@ func (p *place) changes(f func()) []string {
 				continue
 			}
 			if _, err := p.Read(p.t.Context(), s.Blob, MaxBlob); err != nil {
-				p.t.Errorf("%s: a side of the change is not kept: %v", c.Path, err)
+				p.t.Errorf("%s: a side of the change is not stored: %v", c.Path, err)
 			}
 		}
 		out = append(out, strings.ToUpper(c.Status()[:1])+" "+string(c.Path))
@@ -127,7 +131,7 @@ func expect(t *testing.T, what string, got, want []string) {
 
 // SN-1: what differs between two captures is what was changed, whatever the files are.
 func TestCompare(t *testing.T) {
-	eachStore(t, func(t *testing.T, p *place) {
+	inEachTree(t, func(t *testing.T, p *testTree) {
 		p.write("a.txt", "a\n")
 		p.write("dir/b", "b\n")
 		p.write("gone", "x")
@@ -160,7 +164,7 @@ func TestCompare(t *testing.T) {
 
 // SN-2: ignored files, files over 2 MiB that are not tracked, and other repositories are not captured.
 func TestIgnored(t *testing.T) {
-	eachStore(t, func(t *testing.T, p *place) {
+	inEachTree(t, func(t *testing.T, p *testTree) {
 		p.write(".gitignore", "*.log\n/build/\n")
 		p.write("sub/.gitignore", "secret\n")
 		expect(t, "ignored", p.changes(func() {
@@ -173,7 +177,7 @@ func TestIgnored(t *testing.T) {
 			p.write("node_modules/.keep", "")
 			_ = os.RemoveAll(filepath.Join(p.root, "node_modules"))
 		}), []string{"A secret", "A sub/seen"})
-		age(t, filepath.Join(p.root, "sub", "secret"))
+		makeOld(t, filepath.Join(p.root, "sub", "secret"))
 		expect(t, "no longer ignored", p.changes(func() {
 			p.write("sub/.gitignore", "")
 			p.write("sub/new", "n")
@@ -183,7 +187,7 @@ func TestIgnored(t *testing.T) {
 
 // SN-3: a session below the top of a worktree captures its part only.
 func TestScope(t *testing.T) {
-	eachStore(t, func(t *testing.T, p *place) {
+	inEachTree(t, func(t *testing.T, p *testTree) {
 		p.write("ours/a", "1")
 		p.write("theirs/b", "1")
 		p.reopen("ours")
@@ -193,7 +197,7 @@ func TestScope(t *testing.T) {
 
 // SN-4: a file is restored only from the state that is expected, with its mode, and never through a link.
 func TestRestore(t *testing.T) {
-	eachStore(t, func(t *testing.T, p *place) {
+	inEachTree(t, func(t *testing.T, p *testTree) {
 		ctx := t.Context()
 		p.write("a", "old\n")
 		p.write("sub/b", "old\n")
@@ -253,7 +257,7 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-func (p *place) states(paths []session.FilePath) []session.PathState {
+func (p *testTree) states(paths []session.FilePath) []session.PathState {
 	p.t.Helper()
 	out, err := p.ReadStates(p.t.Context(), paths)
 	if err != nil {
@@ -264,32 +268,28 @@ func (p *place) states(paths []session.FilePath) []session.PathState {
 
 // SN-5: nothing that a repository configures runs, and its own git directory stays as it is.
 func TestHostileRepository(t *testing.T) {
-	eachStore(t, func(t *testing.T, p *place) {
-		if p.git == "" {
-			t.Skip("it is about git")
-		}
-		mark := filepath.Join(t.TempDir(), "ran")
-		p.write(".gitattributes", "* filter=evil diff=evil text eol=crlf working-tree-encoding=UTF-16 ident\n")
-		p.write("a", "1\n$Id$\n")
-		p.command("git", "config", "filter.evil.clean", "touch "+mark)
-		p.command("git", "config", "filter.evil.required", "true")
-		p.command("git", "config", "core.fsmonitor", "touch "+mark)
-		p.command("git", "config", "core.hooksPath", p.root)
-		p.command("git", "config", "diff.external", "touch "+mark)
-		p.write("post-index-change", "#!/bin/sh\ntouch "+mark+"\n")
-		if err := os.Chmod(filepath.Join(p.root, "post-index-change"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		before := listTree(t, filepath.Join(p.root, ".git"))
-		expect(t, "changes", p.changes(func() { p.write("a", "2\r\n$Id$\n") }), []string{"M a"})
-		if _, err := os.Stat(mark); err == nil {
-			t.Error("a program of the repository ran")
-		}
-		if s := p.states([]session.FilePath{"a"})[0]; s.Blob != blobID([]byte("2\r\n$Id$\n")) {
-			t.Errorf("the content was converted: %v", s)
-		}
-		expect(t, "the repository's git directory", listTree(t, filepath.Join(p.root, ".git")), before)
-	})
+	p := newRepository(t)
+	mark := filepath.Join(t.TempDir(), "ran")
+	p.write(".gitattributes", "* filter=evil diff=evil text eol=crlf working-tree-encoding=UTF-16 ident\n")
+	p.write("a", "1\n$Id$\n")
+	p.command("git", "config", "filter.evil.clean", "touch "+mark)
+	p.command("git", "config", "filter.evil.required", "true")
+	p.command("git", "config", "core.fsmonitor", "touch "+mark)
+	p.command("git", "config", "core.hooksPath", p.root)
+	p.command("git", "config", "diff.external", "touch "+mark)
+	p.write("post-index-change", "#!/bin/sh\ntouch "+mark+"\n")
+	if err := os.Chmod(filepath.Join(p.root, "post-index-change"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := listTree(t, filepath.Join(p.root, ".git"))
+	expect(t, "changes", p.changes(func() { p.write("a", "2\r\n$Id$\n") }), []string{"M a"})
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a program of the repository ran")
+	}
+	if s := p.states([]session.FilePath{"a"})[0]; s.Blob != blobID([]byte("2\r\n$Id$\n")) {
+		t.Errorf("the content was converted: %v", s)
+	}
+	expect(t, "the repository's git directory", listTree(t, filepath.Join(p.root, ".git")), before)
 }
 
 func listTree(t *testing.T, dir string) (out []string) {
@@ -308,136 +308,127 @@ func listTree(t *testing.T, dir string) (out []string) {
 
 // SN-6: a file whose content the repository's collection took, and that did not change since, is captured again.
 func TestCollectedObjects(t *testing.T) {
-	eachStore(t, func(t *testing.T, p *place) {
-		if p.git == "" {
-			t.Skip("it is about git")
-		}
-		p.write("a", "one\n")
-		p.write("sub/b", "one\n")
-		p.command("git", "add", ".")
-		p.command("git", "commit", "-qm", "one")
-		p.reopen("")
-		p.mustCapture()
-		p.command("git", "rm", "-qr", "--cached", ".")
-		p.command("git", "commit", "-qm", "none", "--amend", "--allow-empty")
-		p.command("git", "reflog", "expire", "--expire=now", "--all")
-		p.command("git", "gc", "-q", "--prune=now")
-		p.reopen("")
-		expect(t, "after the collection", p.changes(func() { p.write("c", "new\n"); p.write("sub/d", "new\n") }),
-			[]string{"A c", "A sub/d"})
-		expect(t, "of a file whose content was taken", p.changes(func() { p.write("a", "two\n") }), []string{"M a"})
-	})
+	p := newRepository(t)
+	p.write("a", "one\n")
+	p.write("sub/b", "one\n")
+	p.command("git", "add", ".")
+	p.command("git", "commit", "-qm", "one")
+	p.reopen("")
+	p.mustCapture()
+	p.command("git", "rm", "-qr", "--cached", ".")
+	p.command("git", "commit", "-qm", "none", "--amend", "--allow-empty")
+	p.command("git", "reflog", "expire", "--expire=now", "--all")
+	p.command("git", "gc", "-q", "--prune=now")
+	p.reopen("")
+	expect(t, "after the collection", p.changes(func() { p.write("c", "new\n"); p.write("sub/d", "new\n") }),
+		[]string{"A c", "A sub/d"})
+	expect(t, "of a file whose content was taken", p.changes(func() { p.write("a", "two\n") }), []string{"M a"})
 }
 
 // SN-6: what was captured is kept through the garbage collection of the repository, and in states that git is left in.
 func TestRepositoryStates(t *testing.T) {
-	eachStore(t, func(t *testing.T, p *place) {
-		if p.git == "" {
-			t.Skip("it is about git")
-		}
-		p.write("a", "one\n")
-		p.command("git", "add", ".")
-		p.command("git", "commit", "-qm", "one")
-		p.reopen("") // the index is copied
-		before := p.mustCapture()
-		p.write("a", "two\n")
-		found, _, err := p.Compare(t.Context(), before, p.mustCapture(), 10)
-		if err != nil || len(found) != 1 {
-			t.Fatalf("%v, %v", found, err)
-		}
-		p.command("git", "checkout", "-q", "--orphan", "other")
-		p.command("git", "rm", "-qrf", "--cached", ".")
-		p.command("git", "branch", "-D", "-q", "master", "-f")
-		p.command("git", "reflog", "expire", "--expire=now", "--all")
-		p.command("git", "gc", "-q", "--prune=now")
-		if raw, err := p.Read(t.Context(), found[0].Before.Blob, 100); err != nil || string(raw) != "one\n" {
-			t.Errorf("after the collection: %q, %v", raw, err)
-		}
-		p.command("git", "add", "a")
-		p.command("git", "commit", "-qm", "two")
-		p.command("git", "checkout", "-q", "-b", "third")
-		p.write("a", "three\n")
-		p.command("git", "commit", "-qam", "three")
-		p.command("git", "checkout", "-q", "other")
-		p.write("a", "four\n")
-		p.command("git", "commit", "-qam", "four")
-		merge := exec.Command("git", "merge", "-q", "third")
-		merge.Dir = p.root
-		_ = merge.Run() // a conflict
-		_ = os.RemoveAll(filepath.Join(p.home, "tree"))
-		p.reopen("")
-		expect(t, "within a conflict", p.changes(func() { p.write("a", "solved\n") }), []string{"M a"})
-		if err := os.WriteFile(filepath.Join(p.home, "tree", "git", "index.lock"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		p.reopen("")
-		expect(t, "after a crash", p.changes(func() { p.write("b", "b\n") }), []string{"A b"})
-		if err := os.WriteFile(filepath.Join(p.home, "tree", "git", "index"), []byte("junk"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		p.reopen("")
-		expect(t, "with a damaged index", p.changes(func() { p.write("b", "c\n") }), []string{"M b"})
-	})
+	p := newRepository(t)
+	p.write("a", "one\n")
+	p.command("git", "add", ".")
+	p.command("git", "commit", "-qm", "one")
+	p.reopen("") // the index is copied
+	before := p.mustCapture()
+	p.write("a", "two\n")
+	found, _, err := p.Compare(t.Context(), before, p.mustCapture(), 10)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	p.command("git", "checkout", "-q", "--orphan", "other")
+	p.command("git", "rm", "-qrf", "--cached", ".")
+	p.command("git", "branch", "-D", "-q", "master", "-f")
+	p.command("git", "reflog", "expire", "--expire=now", "--all")
+	p.command("git", "gc", "-q", "--prune=now")
+	if raw, err := p.Read(t.Context(), found[0].Before.Blob, 100); err != nil || string(raw) != "one\n" {
+		t.Errorf("after the collection: %q, %v", raw, err)
+	}
+	p.command("git", "add", "a")
+	p.command("git", "commit", "-qm", "two")
+	p.command("git", "checkout", "-q", "-b", "third")
+	p.write("a", "three\n")
+	p.command("git", "commit", "-qam", "three")
+	p.command("git", "checkout", "-q", "other")
+	p.write("a", "four\n")
+	p.command("git", "commit", "-qam", "four")
+	merge := exec.Command("git", "merge", "-q", "third")
+	merge.Dir = p.root
+	_ = merge.Run() // a conflict
+	_ = os.RemoveAll(filepath.Join(p.home, "tree"))
+	p.reopen("")
+	expect(t, "within a conflict", p.changes(func() { p.write("a", "solved\n") }), []string{"M a"})
+	if err := os.WriteFile(filepath.Join(p.home, "tree", "git", "index.lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.reopen("")
+	expect(t, "after a crash", p.changes(func() { p.write("b", "b\n") }), []string{"A b"})
+	if err := os.WriteFile(filepath.Join(p.home, "tree", "git", "index"), []byte("junk"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.reopen("")
+	expect(t, "with a damaged index", p.changes(func() { p.write("b", "c\n") }), []string{"M b"})
 }
 
 // SN-8: what captures wrote and no longer need is removed, below a worktree that is in use as well.
 func TestPruneObjects(t *testing.T) {
-	eachStore(t, func(t *testing.T, p *place) {
-		if p.git == "" {
-			t.Skip("it is about git")
-		}
-		dir := filepath.Join(p.home, "tree")
-		for _, content := range []string{"one", "two", "three"} {
-			p.write("a", content)
-			p.mustCapture()
-		}
-		p.write("b", "young")
-		count := func() (n int) {
-			objects := filepath.Join(dir, "git", "objects")
-			err := filepath.WalkDir(objects, func(path string, e os.DirEntry, err error) error {
-				if err == nil && e.Type().IsRegular() {
-					n++
-					age(t, path)
-				}
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		age(t, dir)
+	p := newRepository(t)
+	dir := filepath.Join(p.home, "tree")
+	for _, content := range []string{"one", "two", "three"} {
+		p.write("a", content)
 		p.mustCapture()
-		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) > time.Hour {
-			t.Errorf("the directory's time is not that of the capture: %v, %v", info, err)
-		}
-		before := count()
-		if err := PruneObjects(t.Context(), p.git, dir); err != nil {
+	}
+	p.write("b", "young")
+	count := func() (n int) {
+		objects := filepath.Join(dir, "git", "objects")
+		err := filepath.WalkDir(objects, func(path string, e os.DirEntry, err error) error {
+			if err == nil && e.Type().IsRegular() {
+				n++
+				makeOld(t, path)
+			}
+			return err
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if after := count(); after >= before-3 || after == 0 {
-			t.Errorf("%d objects, then %d", before, after)
-		}
-		expect(t, "after it", p.changes(func() { p.write("a", "four") }), []string{"M a"})
-		if err := os.RemoveAll(filepath.Join(dir, "git")); err != nil {
-			t.Fatal(err)
-		}
-		expect(t, "without the directory", p.changes(func() { p.write("a", "five") }), []string{"M a"})
-	})
+		return n
+	}
+	makeOld(t, dir)
+	p.mustCapture()
+	if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) > time.Hour {
+		t.Errorf("the directory's time is not that of the capture: %v, %v", info, err)
+	}
+	before := count()
+	if err := PruneObjects(t.Context(), p.git, dir); err != nil {
+		t.Fatal(err)
+	}
+	if after := count(); after >= before-3 || after == 0 {
+		t.Errorf("%d objects, then %d", before, after)
+	}
+	expect(t, "after it", p.changes(func() { p.write("a", "four") }), []string{"M a"})
+	if err := os.RemoveAll(filepath.Join(dir, "git")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "without the directory", p.changes(func() { p.write("a", "five") }), []string{"M a"})
 }
 
-// SN-7: a directory that is too large is refused, at once when it is asked again; files of it can still be kept.
+// SN-7: a directory that is too large is refused, later without reading it again; files of it can still be stored.
 func TestTooLarge(t *testing.T) {
-	p := &place{t: t, root: t.TempDir(), home: t.TempDir()}
-	p.reopen("")
-	p.trees.(*dirTree).options.MaxFiles = 2
+	p := newDirectory(t)
+	p.capturer.(*dirTree).options.MaxFiles = 2
 	for i := range 3 {
 		p.write(fmt.Sprint(i), "x")
 	}
-	for range 2 {
-		if _, err := p.CaptureTree(t.Context()); !errors.Is(err, ErrTooLarge) {
-			t.Errorf("got %v", err)
-		}
+	if _, err := p.CaptureTree(t.Context()); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("the capture of three files: %v", err)
+	}
+	if err := os.Remove(filepath.Join(p.root, "0")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.CaptureTree(t.Context()); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("the directory was read again: %v", err)
 	}
 	p.write("a", "a")
 	if s, err := p.Save(t.Context(), "a"); err != nil || s.Blob != blobID([]byte("a")) {
@@ -456,7 +447,7 @@ func TestCollect(t *testing.T) {
 		}
 		ids[name] = id
 		if name != "new" {
-			age(t, b.blobPath(id))
+			makeOld(t, b.blobPath(id))
 		}
 	}
 	for owner, name := range map[string]string{"ses_quiet": "quiet", "ses_busy": "pinned"} {
@@ -464,9 +455,9 @@ func TestCollect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	age(t, b.pinFile("ses_quiet"))
-	left := func(limit int64) string {
-		if _, err := b.Collect(context.Background(), limit); err != nil {
+	makeOld(t, b.pinFile("ses_quiet"))
+	collect := func(limit int64) string {
+		if err := b.Collect(t.Context(), limit); err != nil {
 			t.Fatal(err)
 		}
 		var out []string
@@ -477,21 +468,22 @@ func TestCollect(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	if got := left(0); got != "pinned new quiet" {
+	if got := collect(0); got != "pinned new quiet" {
 		t.Errorf("without a limit: %s", got)
 	}
-	if got := left(1); got != "pinned new" {
+	if got := collect(1); got != "pinned new" {
 		t.Errorf("over the limit: %s", got)
 	}
 	if err := b.UnpinAll("ses_busy"); err != nil {
 		t.Fatal(err)
 	}
-	if got := left(0); got != "new" {
+	if got := collect(0); got != "new" {
 		t.Errorf("after the session was deleted: %s", got)
 	}
 }
 
-func age(t *testing.T, path string) {
+// makeOld makes a file older than the time for which a content without a pin stays.
+func makeOld(t *testing.T, path string) {
 	old := unpinnedTime + 1
 	info, err := os.Stat(path)
 	if err == nil {
@@ -532,7 +524,7 @@ func TestDamagedBlob(t *testing.T) {
 
 // SN-2: files that a capture leaves out are named when they changed, and are never held to be new or removed.
 func TestOmitted(t *testing.T) {
-	eachStore(t, func(t *testing.T, p *place) {
+	inEachTree(t, func(t *testing.T, p *testTree) {
 		big := strings.Repeat("x", maxUntracked+1)
 		p.write("shrinks", big)
 		p.write("grows", "small")

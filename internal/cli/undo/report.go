@@ -42,7 +42,7 @@ func (g commands) printRevert(asJSON bool, title string, res Result) error {
 			r.Files[i].Undone = "" // the patch the other way round
 		}
 		g.inv.PrintJSONLine(res)
-		return g.exitOf(res)
+		return g.exitError(res)
 	}
 	out := g.inv.Out
 	head := "taken back"
@@ -64,7 +64,7 @@ func (g commands) printRevert(asJSON bool, title string, res Result) error {
 		out.Printf("  %s\n", term.FirstLine(text, 400))
 	}
 	g.printNextSteps(res)
-	return g.exitOf(res)
+	return g.exitError(res)
 }
 
 // printFile prints what a revert does to a file.
@@ -123,7 +123,7 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 	res.OK = !hasConflict(res.Kept)
 	if asJSON {
 		g.inv.PrintJSONLine(res)
-		return g.exitOf(res)
+		return g.exitError(res)
 	}
 	text := "everything"
 	if res.MessageID != "" {
@@ -141,22 +141,22 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 	g.printKept("stays as it is", res.Kept)
 	if res.Revert == nil {
 		g.inv.Err.Printf("nothing is taken back any more\n")
-		return g.exitOf(res)
+		return g.exitError(res)
 	}
 	title, err := describeRevert(ctx, c, res.SessionID, res.Revert)
 	if err != nil {
 		return err
 	}
 	g.inv.Err.Printf("still taken back: %s\n", title)
-	return g.exitOf(res)
+	return g.exitError(res)
 }
 
 func hasConflict(kept []session.KeptFile) bool {
 	return slices.ContainsFunc(kept, func(k session.KeptFile) bool { return k.Conflict })
 }
 
-// exitOf returns the error that gives the exit code; what it is about was printed.
-func (g commands) exitOf(res Result) error {
+// exitError returns the error that gives the exit code; what it is about was printed.
+func (g commands) exitError(res Result) error {
 	if res.OK {
 		return nil
 	}

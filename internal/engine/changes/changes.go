@@ -1,8 +1,9 @@
-// Package changes records what the calls of a session do to files, and computes what a session has changed: for each
-// prompt, and altogether.
+// Package changes records what the calls of a session do to files, and computes from that what each prompt and the
+// whole session changed.
 //
-// A file tool changes files exactly as it says before. A command can change anything: what it changed is the difference
-// between the worktree before and after it, less what other calls wrote meanwhile.
+// A file tool announces each write before it makes it, with both contents ([CallRecorder.RecordWrites]). A command can
+// change any file: what it changed is the difference between the worktree before and after it, without the files that
+// calls of file tools wrote meanwhile ([CallRecorder.WatchTree]).
 package changes
 
 import (
@@ -12,9 +13,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ChangeRecorder records the changes of all sessions of the process. Safe for concurrent use.
+// ChangeRecorder records the changes of all sessions of the process. Safe for concurrent use. Close waits for what it
+// does in the background.
 type ChangeRecorder struct {
-	tasks
+	taskQueues
 	watches watches
 	journal *journal.Journal
 
@@ -22,10 +24,12 @@ type ChangeRecorder struct {
 	ledgers map[session.ID]*Ledger
 }
 
-// NewChangeRecorder returns a recorder.
+// NewChangeRecorder returns a recorder that appends to the journal.
 func NewChangeRecorder(j *journal.Journal) *ChangeRecorder {
 	return &ChangeRecorder{
-		journal: j, tasks: tasks{work: map[session.ID]*background{}}, watches: watches{byRoot: map[string][]*watch{}},
-		ledgers: map[session.ID]*Ledger{},
+		journal:    j,
+		taskQueues: taskQueues{bySession: map[session.ID]*taskQueue{}},
+		watches:    watches{byRoot: map[string][]*watch{}},
+		ledgers:    map[session.ID]*Ledger{},
 	}
 }

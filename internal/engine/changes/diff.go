@@ -9,24 +9,25 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The bounds of the diffs that are stored. Beyond them files are counted, and shown without their lines.
+// The default bounds of diffs. Beyond maxDiffs files have neither lines nor patches, beyond the others no patch.
 const (
 	maxDiffs   = 1000      // files
-	maxPatch   = 64 << 10  // bytes of one file
-	maxPatches = 256 << 10 // bytes altogether
+	maxPatch   = 64 << 10  // bytes of the patch of one file
+	maxPatches = 256 << 10 // bytes of all patches
 )
 
-// DiffFormat is how changes in lines are shown. The zero value: as OpenCode does, with the whole file.
+// DiffFormat selects the form of patches. The zero value is OpenCode's: unified, with the whole file as context.
 type DiffFormat struct {
-	Git     bool // as git does
+	Git     bool // in git's form
 	Context *int // lines around a change; nil for the whole file
 	Limits  Limits
 }
 
-// Limits are the most bytes of patches. 0 stands for the limits of what is stored.
+// Limits bound patches, in bytes: of one file, and of all. 0 is the default.
 type Limits struct{ File, All int }
 
-// ReadSides returns the contents of a change; nil for no file, and for one that is too large to be compared.
+// ReadSides returns the contents before and after a change, nil where there is no file. It is not ok if a content is no
+// longer stored, or larger than linediff.MaxText, or if files is nil.
 func ReadSides(ctx context.Context, files location.Worktree, c session.FileChange) (before, after []byte, ok bool) {
 	ok = files != nil
 	read := func(s session.PathState) []byte {
@@ -41,13 +42,13 @@ func ReadSides(ctx context.Context, files location.Worktree, c session.FileChang
 	return before, after, ok
 }
 
-// DescribeFiles returns the changes in lines, within the bounds.
+// DescribeFiles returns the changes with the numbers of lines and, within the limits, the patches.
 func (f DiffFormat) DescribeFiles(
 	ctx context.Context, files location.Worktree, changes []session.FileChange,
 ) []session.ChangedFile {
-	context, limits := -1, Limits{cmp.Or(f.Limits.File, maxPatch), cmp.Or(f.Limits.All, maxPatches)}
+	around, limits := -1, Limits{cmp.Or(f.Limits.File, maxPatch), cmp.Or(f.Limits.All, maxPatches)}
 	if f.Context != nil {
-		context = *f.Context
+		around = *f.Context
 	}
 	out := make([]session.ChangedFile, 0, len(changes))
 	size := 0
@@ -55,7 +56,7 @@ func (f DiffFormat) DescribeFiles(
 		changed := session.ChangedFile{Path: c.Path, Status: c.Status()}
 		if len(out) < maxDiffs {
 			if before, after, ok := ReadSides(ctx, files, c); ok {
-				d := linediff.Compare(before, after, context)
+				d := linediff.Compare(before, after, around)
 				changed.Additions, changed.Deletions = d.Additions, d.Deletions
 				if n := len(d.Hunks); n <= limits.File && size+n <= limits.All {
 					changed.Patch = f.formatPatch(c, d)
@@ -75,7 +76,7 @@ func (f DiffFormat) formatPatch(c session.FileChange, d linediff.Diff) string {
 	return d.FormatPatch(string(c.Path))
 }
 
-// FormatGit returns the difference that a change made, as git shows it.
+// FormatGit returns the patch of a change in git's form.
 func FormatGit(c session.FileChange, d linediff.Diff) string {
 	return d.FormatGit(
 		string(c.Path),
@@ -84,7 +85,8 @@ func FormatGit(c session.FileChange, d linediff.Diff) string {
 	)
 }
 
-// CountChanges returns the size of the selected changes, altogether and, within the bounds, of each file.
+// CountChanges returns the number of lines and files of the selected changes, and those of each file for the first
+// maxDiffs.
 func (l *Ledger) CountChanges(
 	ctx context.Context, files location.Worktree, selected func(CallChange) bool,
 ) (total session.Changes, each []session.ChangedFile) {
@@ -102,7 +104,7 @@ func (l *Ledger) CountChanges(
 	return total, each
 }
 
-// countLines returns the lines that a change adds and removes.
+// countLines returns the lines that a change adds and removes, none if they cannot be read. It stores them in l.counts.
 func (l *Ledger) countLines(ctx context.Context, files location.Worktree, c session.FileChange) lines {
 	key := [2]string{c.Before.Blob, c.After.Blob}
 	if n, ok := l.counts[key]; ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Call is the call of a turn whose changes are recorded.
+// Call names a call of a tool, or a command of the user, whose changes are recorded.
 type Call struct {
 	SessionID session.ID
 	MessageID session.MessageID // of the turn
@@ -24,27 +24,29 @@ type Call struct {
 type CallChange struct {
 	Call
 	session.FileChange
-	Beside []session.ID // sessions whose commands ran at the same time
-	Failed bool         // the call failed, so it need not have made the change
+	Beside []session.ID // other sessions whose commands ran at the same time and may have made the change
+	Failed bool         // the call failed, before or after it made the change
 }
 
-// Gap is a call whose changes are not known.
+// Gap is a call some of whose changes are not known.
 type Gap struct {
 	Call
-	Reason string
+	Reason string // for people, about the call: "it was interrupted"
 }
 
-// Ledger is what the calls of a session changed, in order.
+// Ledger holds what the calls of a session changed, in the order of the log. It is a cache: the events have all of it.
+// Not safe for concurrent use.
 type Ledger struct {
 	Changes []CallChange
 	Gaps    []Gap
 
-	edits  int                 // of the session, as of the last time that removed messages were left out
-	seq    int64               // of the newest event that is read
-	open   map[string]Gap      // captures before commands that have not ended, by call
-	counts map[[2]string]lines // of differences between two contents
+	edits  int                 // Session.Edits when the changes of removed messages were removed last
+	seq    int64               // of the newest event that was read
+	open   map[string]Gap      // commands that were captured before and not yet after, by call
+	counts map[[2]string]lines // of the difference between two contents, by their blobs
 }
 
+// lines are the numbers of lines of a difference.
 type lines struct{ additions, deletions int }
 
 // NewLedger returns a ledger without entries.
@@ -52,7 +54,8 @@ func NewLedger() *Ledger {
 	return &Ledger{seq: -1, open: map[string]Gap{}, counts: map[[2]string]lines{}}
 }
 
-// ReadLedger returns what is recorded of the session after the seq.
+// ReadLedger reads what is recorded of the session after the seq, -1 for all. Commands whose end is not recorded are
+// gaps.
 func ReadLedger(ctx context.Context, st store.Store, id session.ID, after int64) (*Ledger, error) {
 	l := NewLedger()
 	l.seq = after
@@ -67,7 +70,7 @@ func ReadLedger(ctx context.Context, st store.Store, id session.ID, after int64)
 	return l, nil
 }
 
-// readNew reads what was recorded since.
+// readNew adds what was recorded since the ledger was read.
 func (l *Ledger) readNew(ctx context.Context, st store.Store, id session.ID) error {
 	var events []session.Event
 	err := st.View(ctx, func(r store.Reader) error {
@@ -96,7 +99,7 @@ func (l *Ledger) readNew(ctx context.Context, st store.Store, id session.ID) err
 	return nil
 }
 
-// AddEvent adds what the event records of the session; nothing for other events.
+// AddEvent adds what an event of the session records. Events of other kinds add nothing.
 func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
 	switch d := d.(type) {
 	case *session.FilesWriting:
@@ -124,7 +127,8 @@ func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
 			l.Gaps = append(l.Gaps, Gap{c, d.Error})
 		}
 		for _, name := range d.Omitted {
-			l.Gaps = append(l.Gaps, Gap{c, fmt.Sprintf("it changed %s, which is too large or cannot be read", name)})
+			reason := fmt.Sprintf("it changed %s, which is too large for a snapshot or cannot be read", name)
+			l.Gaps = append(l.Gaps, Gap{c, reason})
 		}
 		for _, f := range d.Files {
 			l.Changes = append(l.Changes, CallChange{Call: c, FileChange: f, Beside: d.Beside})
@@ -162,10 +166,10 @@ func (l *Ledger) sumSelected(selected func(CallChange) bool) map[session.FilePat
 	return byPath
 }
 
-// CompareTo returns what differs between the files as two sessions left them, from the base's to those of l. A file
-// that only one of them changed was before that as the other one knows it.
+// CompareTo returns the changes that lead from the files as the base's session left them to those of the session of l,
+// by path. A file that one of them did not change is in the state in which the other one found it.
 func (l *Ledger) CompareTo(base *Ledger) []session.FileChange {
-	sides := [2]map[session.FilePath]session.FileChange{base.sumPaths(), l.sumPaths()}
+	sides := [2]map[session.FilePath]session.FileChange{base.sumAll(), l.sumAll()}
 	paths := map[session.FilePath]bool{}
 	for _, side := range sides {
 		for p := range side {
@@ -190,11 +194,11 @@ func (l *Ledger) CompareTo(base *Ledger) []session.FileChange {
 	return out
 }
 
-func (l *Ledger) sumPaths() map[session.FilePath]session.FileChange {
+func (l *Ledger) sumAll() map[session.FilePath]session.FileChange {
 	return l.sumSelected(func(CallChange) bool { return true })
 }
 
-// ListBlobs returns the contents of both sides of all changes.
+// ListBlobs returns the blobs of both sides of all changes, some of them repeatedly.
 func (l *Ledger) ListBlobs() []string {
 	var all []session.FileChange
 	for _, c := range l.Changes {
@@ -203,7 +207,7 @@ func (l *Ledger) ListBlobs() []string {
 	return blobsOf(all)
 }
 
-// blobsOf returns the contents of both sides of the changes.
+// blobsOf returns the blobs of both sides of the changes.
 func blobsOf(changes []session.FileChange) (out []string) {
 	for _, c := range changes {
 		for _, s := range []session.PathState{c.Before, c.After} {
@@ -215,8 +219,8 @@ func blobsOf(changes []session.FileChange) (out []string) {
 	return out
 }
 
-// LastLeft reports whether the newest recorded change of the path left the state.
-func (l *Ledger) LastLeft(path session.FilePath, state session.PathState) bool {
+// IsLastState reports whether the newest change of the path that did not fail made the state.
+func (l *Ledger) IsLastState(path session.FilePath, state session.PathState) bool {
 	for _, c := range slices.Backward(l.Changes) {
 		if c.Path == path && !c.Failed {
 			return c.After == state

@@ -9,70 +9,71 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// tasks are what is recorded while the work of sessions goes on, for each session one after the other.
-type tasks struct {
-	mu   sync.Mutex // guards work and the queues in it
-	work map[session.ID]*background
+// taskQueues run tasks in the background, those of one session one after the other.
+type taskQueues struct {
+	mu        sync.Mutex // guards bySession and the queues in it
+	bySession map[session.ID]*taskQueue
 }
 
-// background is what is recorded for a session while its work goes on.
-type background struct {
-	queue []func()
-	done  chan struct{} // closed when nothing is left
+// taskQueue holds the tasks of a session that wait, while one of them runs.
+type taskQueue struct {
+	waiting []func()
+	done    chan struct{} // closed when no task is left
 }
 
-// StartTask runs f concurrently, after what was started for the session before.
-func (r *tasks) StartTask(id session.ID, f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if b := r.work[id]; b != nil {
-		b.queue = append(b.queue, f)
+// StartTask runs f in the background, after the tasks that were started for the session before.
+func (t *taskQueues) StartTask(id session.ID, f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if q := t.bySession[id]; q != nil {
+		q.waiting = append(q.waiting, f)
 		return
 	}
-	b := &background{queue: []func(){f}, done: make(chan struct{})}
-	r.work[id] = b
-	go r.runQueue(id, b)
+	q := &taskQueue{waiting: []func(){f}, done: make(chan struct{})}
+	t.bySession[id] = q
+	go t.runQueue(id, q)
 }
 
-func (r *tasks) runQueue(id session.ID, b *background) {
+// runQueue runs the tasks of a session until none is left.
+func (t *taskQueues) runQueue(id session.ID, q *taskQueue) {
 	for {
-		r.mu.Lock()
-		if len(b.queue) == 0 {
-			delete(r.work, id)
-			close(b.done)
-			r.mu.Unlock()
+		t.mu.Lock()
+		if len(q.waiting) == 0 {
+			delete(t.bySession, id)
+			close(q.done)
+			t.mu.Unlock()
 			return
 		}
-		next := b.queue[0]
-		b.queue = b.queue[1:]
-		r.mu.Unlock()
+		next := q.waiting[0]
+		q.waiting = q.waiting[1:]
+		t.mu.Unlock()
 		next()
 	}
 }
 
-// AwaitSession waits until everything of the session is recorded, or ctx ends.
-func (r *tasks) AwaitSession(ctx context.Context, id session.ID) error {
-	r.mu.Lock()
-	b := r.work[id]
-	r.mu.Unlock()
-	if b == nil {
+// AwaitSession waits until no task of the session is left. Its error is the cause of ctx's end.
+func (t *taskQueues) AwaitSession(ctx context.Context, id session.ID) error {
+	t.mu.Lock()
+	q := t.bySession[id]
+	t.mu.Unlock()
+	if q == nil {
 		return nil
 	}
 	select {
-	case <-b.done:
+	case <-q.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// Close waits until everything is recorded, or ctx ends.
-func (r *tasks) Close(ctx context.Context) error {
-	r.mu.Lock()
-	ids := slices.Collect(maps.Keys(r.work))
-	r.mu.Unlock()
+// Close waits until the tasks that were started are done. Its error is the cause of ctx's end.
+func (t *taskQueues) Close(ctx context.Context) error {
+	t.mu.Lock()
+	ids := slices.Collect(maps.Keys(t.bySession))
+	t.mu.Unlock()
 	for _, id := range ids {
-		if err := r.AwaitSession(ctx, id); err != nil {
+		if err := t.AwaitSession(ctx, id); err != nil {
 			return err
 		}
 	}

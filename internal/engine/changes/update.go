@@ -9,10 +9,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// maxLedgers bounds the sessions whose ledgers are kept.
+// maxLedgers bounds the ledgers in memory.
 const maxLedgers = 64
 
-// UpdateDiff records what the answers to the prompt and the whole session have changed until now, in the background.
+// UpdateDiff records in the background the diff of the prompt, and the number of lines that the session changed. A
+// failure is logged only.
 func (r *ChangeRecorder) UpdateDiff(
 	ctx context.Context,
 	id session.ID,
@@ -22,19 +23,20 @@ func (r *ChangeRecorder) UpdateDiff(
 	ctx = context.WithoutCancel(ctx)
 	r.StartTask(id, func() {
 		if err := r.recordDiff(ctx, id, prompt, files); err != nil {
-			r.journal.Logger.Warn("what a session changed could not be recorded", "session", id, "error", err)
+			r.journal.Logger.Warn("cannot record the diff of a session", "session", id, "error", err)
 		}
 	})
 }
 
-// DiffQuery selects changes of a session, and says how they are shown.
+// DiffQuery selects changes of a session and the form of their patches.
 type DiffQuery struct {
-	Files    location.Worktree // of the session
+	Files    location.Worktree // of the session; nil: the files have no lines
 	Format   DiffFormat
-	Selected func(CallChange) bool
+	Selected func(CallChange) bool // not used by CompareSessions
 }
 
-// ReadDiff returns what the selected changes of the session made of its files until now.
+// ReadDiff returns the sum of the selected changes for each file, by path. It waits until commands that have ended are
+// recorded.
 func (r *ChangeRecorder) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) ([]session.ChangedFile, error) {
 	l, err := r.readLedger(ctx, id)
 	if err != nil {
@@ -43,7 +45,8 @@ func (r *ChangeRecorder) ReadDiff(ctx context.Context, id session.ID, q DiffQuer
 	return q.Format.DescribeFiles(ctx, q.Files, l.SumChanges(q.Selected)), nil
 }
 
-// CompareSessions returns what differs between the files as two sessions left them, from those of base to those of id.
+// CompareSessions returns what leads from the files as the session base left them to those of id, as Ledger.CompareTo.
+// It waits like ReadDiff.
 func (r *ChangeRecorder) CompareSessions(
 	ctx context.Context, id, base session.ID, q DiffQuery,
 ) ([]session.ChangedFile, error) {
@@ -64,7 +67,7 @@ func (r *ChangeRecorder) CompareSessions(
 	return q.Format.DescribeFiles(ctx, q.Files, ledgers[0].CompareTo(ledgers[1])), nil
 }
 
-// CountChanges returns the size of what the selected changes of the session made of its files until now.
+// CountChanges returns the numbers of lines and files of the selected changes. It waits like ReadDiff.
 func (r *ChangeRecorder) CountChanges(
 	ctx context.Context, id session.ID, selected func(CallChange) bool, files location.Worktree,
 ) (session.Changes, error) {
@@ -76,7 +79,7 @@ func (r *ChangeRecorder) CountChanges(
 	return total, nil
 }
 
-// readLedger returns the session's ledger when everything is recorded.
+// readLedger returns the session's ledger when the tasks of the session are done.
 func (r *ChangeRecorder) readLedger(ctx context.Context, id session.ID) (*Ledger, error) {
 	if err := r.AwaitSession(ctx, id); err != nil {
 		return nil, err
@@ -84,6 +87,7 @@ func (r *ChangeRecorder) readLedger(ctx context.Context, id session.ID) (*Ledger
 	return r.updateLedger(ctx, id)
 }
 
+// recordDiff appends the diff of the prompt, unless it is already stored or the prompt is not that of a user.
 func (r *ChangeRecorder) recordDiff(
 	ctx context.Context, id session.ID, prompt session.MessageID, files location.Worktree,
 ) error {
@@ -115,11 +119,11 @@ func (r *ChangeRecorder) recordDiff(
 	return r.journal.AppendFacts(ctx, id, fact)
 }
 
-// updateLedger returns the session's ledger as it is now. Changes of messages that were removed are not part of it.
+// updateLedger returns the session's ledger with what was recorded until now, without the changes of removed messages.
 func (r *ChangeRecorder) updateLedger(ctx context.Context, id session.ID) (*Ledger, error) {
 	r.mu.Lock()
 	l := r.ledgers[id]
-	delete(r.ledgers, id) // another update would read its own
+	delete(r.ledgers, id) // a concurrent update reads a ledger of its own
 	r.mu.Unlock()
 	var err error
 	if l == nil {
@@ -145,7 +149,7 @@ func (r *ChangeRecorder) updateLedger(ctx context.Context, id session.ID) (*Ledg
 	return l, nil
 }
 
-// dropRemoved takes the changes of removed messages out of the ledger.
+// dropRemoved removes the changes of removed messages from the ledger, if messages were removed since the last time.
 func (r *ChangeRecorder) dropRemoved(ctx context.Context, id session.ID, l *Ledger) error {
 	kept := map[session.MessageID]bool{}
 	return r.journal.Store.View(ctx, func(rd store.Reader) error {

@@ -15,24 +15,25 @@ type watches struct {
 
 // watch is the time from the capture before a command to the capture after it.
 type watch struct {
-	root   string
-	id     session.ID
-	others []session.FilePath
-	beside []session.ID
+	root    string
+	id      session.ID
+	written []session.FilePath // by file tools of all sessions during the watch
+	beside  []session.ID       // other sessions whose commands ran during it
 }
 
-// startWatch begins a watch. Watches of other sessions at the same time may see its changes, and it theirs.
-func (r *watches) startWatch(root string, id session.ID) *watch {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// startWatch begins a watch. The command may be blamed for changes of other sessions' commands that run at the same
+// time, and theirs for its changes, so each watch notes the other session.
+func (s *watches) startWatch(root string, id session.ID) *watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	w := &watch{root: root, id: id}
-	for _, other := range r.byRoot[root] {
+	for _, other := range s.byRoot[root] {
 		if other.id != id {
 			w.addBeside(other.id)
 			other.addBeside(id)
 		}
 	}
-	r.byRoot[root] = append(r.byRoot[root], w)
+	s.byRoot[root] = append(s.byRoot[root], w)
 	return w
 }
 
@@ -42,26 +43,26 @@ func (w *watch) addBeside(id session.ID) {
 	}
 }
 
-// endWatch ends the watch and returns the paths that other calls wrote during it, and the sessions whose commands ran
-// at the same time.
-func (r *watches) endWatch(w *watch) (others []session.FilePath, beside []session.ID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.byRoot[w.root] = slices.DeleteFunc(r.byRoot[w.root], func(o *watch) bool { return o == w })
-	if len(r.byRoot[w.root]) == 0 {
-		delete(r.byRoot, w.root)
+// endWatch ends the watch. It returns the paths, sorted, that file tools wrote during it, and the other sessions whose
+// commands ran during it.
+func (s *watches) endWatch(w *watch) (written []session.FilePath, beside []session.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byRoot[w.root] = slices.DeleteFunc(s.byRoot[w.root], func(o *watch) bool { return o == w })
+	if len(s.byRoot[w.root]) == 0 {
+		delete(s.byRoot, w.root)
 	}
-	slices.Sort(w.others)
-	return slices.Compact(w.others), w.beside
+	slices.Sort(w.written)
+	return slices.Compact(w.written), w.beside
 }
 
-// excludeWrites takes the files out of what the commands that run now are held to have changed.
-func (r *watches) excludeWrites(root string, files []session.FileChange) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, w := range r.byRoot[root] {
+// excludeWrites notes files that a file tool writes, so that they are not recorded as changes of commands that run now.
+func (s *watches) excludeWrites(root string, files []session.FileChange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.byRoot[root] {
 		for _, f := range files {
-			w.others = append(w.others, f.Path)
+			w.written = append(w.written, f.Path)
 		}
 	}
 }

@@ -130,9 +130,9 @@ func (c *copier) renameExtra(extra []byte, message session.MessageID) []byte {
 	return bytes.ReplaceAll(out, []byte(message), []byte(c.messages[message]))
 }
 
-// cut removes the part of a turn, and what follows it, and ends what was going on: it is a turn that was interrupted.
-// An empty part removes nothing, and leaves a turn that has ended as it is.
-func cut(a *session.Assistant, part session.PartID) {
+// cutTurn removes the part and those after it, and makes the turn one that was interrupted: what had not ended fails.
+// With an empty part no part is removed, and a turn that has ended stays as it is.
+func cutTurn(a *session.Assistant, part session.PartID) {
 	if part == "" && !a.Open() {
 		return
 	}
@@ -153,14 +153,14 @@ func cut(a *session.Assistant, part session.PartID) {
 			}
 		case *session.Tool:
 			if item.Time.Completed == 0 {
-				a.Apply(&session.ToolFailed{TurnFact: fact, CallID: item.ID, PartID: item.PartID, Error: *newInterruption()})
+				a.Apply(&session.ToolFailed{TurnFact: fact, CallID: item.ID, PartID: item.PartID, Error: *forkFailure()})
 			}
 		}
 	}
 	a.Time.Completed, a.Finish, a.Structured = at, "", nil
-	a.Error = newInterruption()
+	a.Error = forkFailure()
 }
 
-func newInterruption() *session.Failure {
+func forkFailure() *session.Failure {
 	return session.Fail(session.ReasonAborted, "the session was forked here")
 }

@@ -63,7 +63,7 @@ func ReadCopy(r store.Reader, q Request) (*Copy, error) {
 	if err := c.copyChanges(r, from, out); err != nil {
 		return nil, err
 	}
-	out.Info = c.describe(s, p)
+	out.Info = c.describeFork(s, p)
 	return out, nil
 }
 
@@ -99,7 +99,7 @@ func (out *Copy) readMessages(r store.Reader, p End) ([]session.Message, error) 
 			if m.Meta().Seq == before {
 				at = part
 			}
-			cut(a, at)
+			cutTurn(a, at)
 		}
 	}
 	if before > 0 {
@@ -194,8 +194,8 @@ func (c *copier) renameChange(d session.EventData) (*session.FilesWriting, bool)
 	}
 }
 
-// describe returns the fork of s.
-func (c *copier) describe(s *session.Session, p End) session.Session {
+// describeFork returns the fork of s.
+func (c *copier) describeFork(s *session.Session, p End) session.Session {
 	out := session.Session{
 		ID: c.to, ProjectID: s.ProjectID, Agent: s.Agent, Model: s.Model, Title: NumberTitle(s.Title), TitledBy: "user",
 		Location: s.Location, Subpath: s.Subpath, Permission: s.Permission, Open: s.Open, Contract: s.Contract,

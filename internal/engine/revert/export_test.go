@@ -21,7 +21,7 @@ func Mutants() map[string]func(Reverter) Reverter {
 			return p
 		},
 		"no copies are kept": func(_ []changes.CallChange, p filePlan) filePlan {
-			p.copies = false
+			p.backup = false
 			return p
 		},
 		"only the last change is taken back": func(chain []changes.CallChange, p filePlan) filePlan {

@@ -13,8 +13,8 @@ import (
 // maxOthers bounds the sessions that are searched for the author of a file.
 const maxOthers = 50
 
-// nameSessions names the session that left a file of a conflict as it is now, if one of the project did.
-func nameSessions(ctx context.Context, j *journal.Journal, id session.ID, out *session.Revert) error {
+// attributeConflicts names the session that left a file of a conflict as it is now, if one of the project did.
+func attributeConflicts(ctx context.Context, j *journal.Journal, id session.ID, out *session.Revert) error {
 	if !slices.ContainsFunc(out.Kept, func(f session.KeptFile) bool { return f.Reason == reasonChanged }) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func nameSessions(ctx context.Context, j *journal.Journal, id session.ID, out *s
 		}
 		for i := range out.Kept {
 			f := &out.Kept[i]
-			if f.Reason == reasonChanged && l.LastLeft(f.Path, f.State) {
+			if f.Reason == reasonChanged && l.IsLastState(f.Path, f.State) {
 				f.Reason = "the session " + string(other.ID) + " changed it later: " + other.Title
 			}
 		}

@@ -19,8 +19,8 @@ const (
 	reasonSpecial = "it is neither a file nor a link"
 )
 
-// copyWanted marks a file of which a copy must be kept, until there is one.
-const copyWanted = "(a copy is kept)"
+// copyPending marks a file of which a copy must be kept, until there is one.
+const copyPending = "(a copy is kept)"
 
 // rule decides about a file, which has changes. A nil rule is planFile.
 type rule func(chain []changes.CallChange, now session.PathState, force bool) filePlan
@@ -64,7 +64,7 @@ func protectMoved(out *session.Revert, found []changes.CallChange, force bool) {
 				continue
 			}
 			if force {
-				out.Files[i].Copy = copyWanted
+				out.Files[i].Copy = copyPending
 				continue
 			}
 			reason := fmt.Sprintf("it holds what was at %s, and that is not reverted", from)
@@ -89,8 +89,8 @@ func addFile(out *session.Revert, path session.FilePath, now session.PathState, 
 		f := session.RevertedFile{Path: path, From: now, To: p.to, Reason: p.reason}
 		change := f.AsChange()
 		f.Status = change.Status()
-		if p.copies {
-			f.Copy = copyWanted
+		if p.backup {
+			f.Copy = copyPending
 		}
 		out.Files = append(out.Files, f)
 	}
@@ -128,7 +128,7 @@ type filePlan struct {
 	to       session.PathState
 	reason   string // why it does not return to before the first change
 	conflict string // why it stays
-	copies   bool   // a copy of what it holds must be kept
+	backup   bool   // a copy of what it holds must be kept
 }
 
 // planFile finds out what a file returns to.
@@ -150,14 +150,14 @@ func planFile(chain []changes.CallChange, now session.PathState, force bool) fil
 		for i := at - 1; i > 0; i-- {
 			last := chain[i-1]
 			theirs := len(last.Beside) > 0 && last.After == chain[i].Before
-			if theirs || !endsWith(chain[:i], chain[i].Before) {
+			if theirs || !leadsTo(chain[:i], chain[i].Before) {
 				out.to, out.reason = chain[i].Before, reasonBetween
 				break
 			}
 		}
 	}
 	if force && out != (filePlan{to: first}) {
-		return filePlan{to: first, copies: true}
+		return filePlan{to: first, backup: true}
 	}
 	return out
 }
@@ -176,8 +176,8 @@ func newestApplied(chain []changes.CallChange, state session.PathState) int {
 	return -1
 }
 
-// endsWith reports whether a change that began with the state follows the changes: the newest that was made left it so.
-func endsWith(earlier []changes.CallChange, state session.PathState) bool {
+// leadsTo reports whether a change that began with the state follows the changes: the newest that was made left it so.
+func leadsTo(earlier []changes.CallChange, state session.PathState) bool {
 	for _, c := range slices.Backward(earlier) {
 		if c.After == state {
 			return true

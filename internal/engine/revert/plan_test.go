@@ -46,7 +46,7 @@ func TestPlanBeside(t *testing.T) {
 			"forced",
 			[]changes.CallChange{both, change("theirs", "ours")},
 			"ours", true,
-			filePlan{to: state("user"), copies: true},
+			filePlan{to: state("user"), backup: true},
 		},
 	} {
 		if got := planFile(c.chain, state(c.now), c.force); got != c.want {

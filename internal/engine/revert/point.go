@@ -13,14 +13,14 @@ type Target struct {
 	Before bool
 }
 
-// resolve finds the point of the target. An unknown message or part is a *session.Error of code not-found.
-func (t Target) resolve(r store.Reader, s *session.Session) (Point, error) {
+// findPromptPoint finds the point of the target. An unknown message or part is a *session.Error of code not-found.
+func (t Target) findPoint(r store.Reader, s *session.Session) (Point, error) {
 	if !t.Before {
 		p := t.Point
 		p.Exclusive = false
 		return p, nil
 	}
-	p, err := findPoint(r, s, t.Point)
+	p, err := findPromptPoint(r, s, t.Point)
 	if err != nil {
 		return p, err
 	}
@@ -33,9 +33,9 @@ func (t Target) resolve(r store.Reader, s *session.Session) (Point, error) {
 	return p, nil
 }
 
-// findPoint returns the point that takes back a part of a message, or a message, with the prompt that it answers,
+// findPromptPoint returns the point that takes back a part of a message, or a message, with the prompt that it answers,
 // unless something of the same answer stays before the part. Its message is empty if the session has none such.
-func findPoint(r store.Reader, s *session.Session, p Point) (Point, error) {
+func findPromptPoint(r store.Reader, s *session.Session, p Point) (Point, error) {
 	m, part, before := p.MessageID, p.PartID, int64(0)
 	p.MessageID, p.PartID, p.Exclusive = "", "", true
 	if m == "" && s.Revert != nil {
@@ -64,7 +64,7 @@ func findPoint(r store.Reader, s *session.Session, p Point) (Point, error) {
 		}
 		before = found.Meta().Seq + 1
 	}
-	asked, err := newestAsked(r, s.ID, before)
+	asked, err := newestPrompt(r, s.ID, before)
 	if err == nil && asked != nil {
 		p.MessageID = asked.Meta().ID
 	}
@@ -86,8 +86,8 @@ func FindMessage(r store.Reader, id session.ID, m session.MessageID) (session.Me
 	return nil, err
 }
 
-// newestAsked returns the newest prompt or command of the user with a seq below before, 0 for any; nil without one.
-func newestAsked(r store.Reader, id session.ID, before int64) (newest session.Message, err error) {
+// newestPrompt returns the newest prompt or command of the user with a seq below before, 0 for any; nil without one.
+func newestPrompt(r store.Reader, id session.ID, before int64) (newest session.Message, err error) {
 	for _, t := range []session.MessageType{session.TypeUser, session.TypeShell} {
 		ms, err := store.ReadMessages(
 			r,

@@ -120,7 +120,7 @@ func (r Reverter) selectRemaining(
 	}
 	var scope revertRange
 	err := r.Journal.Store.View(ctx, func(rd store.Reader) (err error) {
-		scope, err = readScope(rd, id, pointOf(staged))
+		scope, err = readRange(rd, id, pointOf(staged))
 		return err
 	})
 	return func(c changes.CallChange) bool { return !restored[c.Path] || !scope.contains(c.Call) }, err

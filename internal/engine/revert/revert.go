@@ -36,14 +36,14 @@ func pointOf(staged *session.Revert) Point {
 // revertRange is what comes after a point.
 type revertRange struct {
 	after    int64 // seq of the last message that stays whole
-	point    session.MessageID
+	message  session.MessageID
 	parts    []session.PartID // of the point's message
 	messages []session.Message
 	ids      map[session.MessageID]bool // of messages
 }
 
-// readScope finds the point in the session. An unknown message or part is a *session.Error of code not-found.
-func readScope(r store.Reader, id session.ID, p Point) (s revertRange, err error) {
+// readRange finds the point in the session. An unknown message or part is a *session.Error of code not-found.
+func readRange(r store.Reader, id session.ID, p Point) (s revertRange, err error) {
 	first, ok, err := store.FindMessage(r, id, p.MessageID)
 	if err != nil {
 		return s, err
@@ -51,7 +51,7 @@ func readScope(r store.Reader, id session.ID, p Point) (s revertRange, err error
 	if !ok {
 		return s, session.NotFound("message", string(p.MessageID))
 	}
-	s.point, s.after, s.ids = p.MessageID, first.Meta().Seq, map[session.MessageID]bool{}
+	s.message, s.after, s.ids = p.MessageID, first.Meta().Seq, map[session.MessageID]bool{}
 	if p.PartID != "" {
 		if s.parts = partsFrom(first, p.PartID); s.parts == nil {
 			return s, session.NotFound("part", string(p.PartID))
@@ -90,7 +90,7 @@ func (s revertRange) hasCalls() bool {
 
 // contains reports whether a call is among what goes.
 func (s revertRange) contains(c changes.Call) bool {
-	if c.MessageID == s.point && s.parts != nil {
+	if c.MessageID == s.message && s.parts != nil {
 		return slices.Contains(s.parts, c.PartID)
 	}
 	return s.ids[c.MessageID]
@@ -106,7 +106,7 @@ func CommitFacts(r store.Reader, s *session.Session) (facts []session.EventData,
 	case staged.Phase != session.RevertDone:
 		return nil, session.Conflict("session", string(s.ID), "is restoring files; try again when that is done")
 	}
-	sc, err := readScope(r, s.ID, pointOf(staged))
+	sc, err := readRange(r, s.ID, pointOf(staged))
 	if missing, ok := errors.AsType[*session.Error](err); ok &&
 		missing.Code == session.CodeNotFound { // it was removed meanwhile
 		return []session.EventData{&session.RevertCommitted{MessageID: staged.MessageID, FilesOnly: true}}, nil

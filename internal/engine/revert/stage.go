@@ -28,7 +28,7 @@ const (
 
 // Plan returns what StageRevert would do with the files as they are, without doing it.
 func (r Reverter) Plan(ctx context.Context, id session.ID, t Target) (*session.Revert, error) {
-	p, sc, err := r.find(ctx, id, t)
+	p, sc, err := r.findTarget(ctx, id, t)
 	if err != nil {
 		return nil, err
 	}
@@ -37,19 +37,19 @@ func (r Reverter) Plan(ctx context.Context, id session.ID, t Target) (*session.R
 
 // CheckTarget returns a *session.Error of code not-found if the session does not have the target.
 func (r Reverter) CheckTarget(ctx context.Context, id session.ID, t Target) error {
-	_, _, err := r.find(ctx, id, t)
+	_, _, err := r.findTarget(ctx, id, t)
 	return err
 }
 
-// find finds the target and what comes after it.
-func (r Reverter) find(ctx context.Context, id session.ID, t Target) (p Point, sc revertRange, err error) {
+// findTarget finds the target and what comes after it.
+func (r Reverter) findTarget(ctx context.Context, id session.ID, t Target) (p Point, sc revertRange, err error) {
 	err = r.Journal.Store.View(ctx, func(rd store.Reader) error {
 		s, err := store.FindSession(rd, id)
 		if err != nil {
 			return err
 		}
-		if p, err = t.resolve(rd, s); err == nil {
-			sc, err = readScope(rd, id, p)
+		if p, err = t.findPoint(rd, s); err == nil {
+			sc, err = readRange(rd, id, p)
 		}
 		return err
 	})
@@ -84,7 +84,7 @@ func (r Reverter) planRange(
 	if err := r.planFiles(ctx, out, ledger.Changes, p.Force); err != nil {
 		return nil, err
 	}
-	return out, nameSessions(ctx, r.Journal, id, out)
+	return out, attributeConflicts(ctx, r.Journal, id, out)
 }
 
 // planFiles fills in the files of the revert.
@@ -118,13 +118,13 @@ func (r Reverter) planFiles(ctx context.Context, out *session.Revert, found []ch
 		now[p] = states[i]
 	}
 	r.rule.addFiles(out, found, now, force)
-	r.describe(ctx, out)
+	r.describeFiles(ctx, out)
 	return nil
 }
 
-// describe keeps the contents that the revert replaces, and shows the differences. A file whose contents are not
+// describeFiles keeps the contents that the revert replaces, and shows the differences. A file whose contents are not
 // available stays as it is.
-func (r Reverter) describe(ctx context.Context, out *session.Revert) {
+func (r Reverter) describeFiles(ctx context.Context, out *session.Revert) {
 	var whole strings.Builder
 	var size int
 	before := sha1.New() //nolint:gosec // see above
@@ -186,7 +186,7 @@ func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*se
 	if err := r.Resume(ctx, id); err != nil {
 		return nil, err
 	}
-	p, sc, err := r.find(ctx, id, t)
+	p, sc, err := r.findTarget(ctx, id, t)
 	if err != nil {
 		return nil, err
 	}

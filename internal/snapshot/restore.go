@@ -2,56 +2,22 @@ package snapshot
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// ErrConflict means that a file is not in the state that it was expected in.
+// ErrConflict is the error of Restore for a file that is not in the expected state. Reports of reverts show it after
+// the name of the file.
 var ErrConflict = errors.New("it was changed meanwhile")
 
-// ReadStates implements location.Worktree. A directory holds nothing: what is in it has paths of its own.
-func (w *KeptTree) ReadStates(ctx context.Context, paths []session.FilePath) ([]session.PathState, error) {
-	root, err := os.OpenRoot(w.root)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	out := make([]session.PathState, len(paths))
-	for i, p := range paths {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if out[i], err = readState(root, string(p)); err != nil {
-			return nil, err
-		}
-		if out[i].Mode == modeDirectory {
-			out[i] = session.PathState{}
-		}
-	}
-	return out, nil
-}
-
-// Save implements location.Worktree.
-func (w *KeptTree) Save(_ context.Context, p session.FilePath) (session.PathState, error) {
-	root, err := os.OpenRoot(w.root)
-	if err != nil {
-		return session.PathState{}, err
-	}
-	defer root.Close()
-	return saveFile(root, w.options.Blobs, string(p))
-}
-
-// Restore implements location.Worktree. Directories that become empty stay.
-func (w *KeptTree) Restore(ctx context.Context, steps []session.FileChange) []error {
+// Restore implements location.Worktree. Files are removed before others are written, as a directory of the same name
+// may follow. Directories that become empty stay.
+func (w *DiskWorktree) Restore(ctx context.Context, steps []session.FileChange) []error {
 	out := make([]error, len(steps))
 	root, err := os.OpenRoot(w.root)
 	if err != nil {
@@ -61,7 +27,7 @@ func (w *KeptTree) Restore(ctx context.Context, steps []session.FileChange) []er
 		return out
 	}
 	defer root.Close()
-	for _, removals := range []bool{true, false} { // a directory can take the place of a file
+	for _, removals := range []bool{true, false} {
 		for i, s := range steps {
 			if s.After.IsAbsent() != removals {
 				continue
@@ -74,8 +40,9 @@ func (w *KeptTree) Restore(ctx context.Context, steps []session.FileChange) []er
 	return out
 }
 
-// restoreFile makes one step. The file is checked again immediately before it is replaced.
-func (w *KeptTree) restoreFile(root *os.Root, s session.FileChange) error {
+// restoreFile makes one change. A file in the state After, and a directory where nothing is to be, stay as they are; a
+// directory without files makes way for a file.
+func (w *DiskWorktree) restoreFile(root *os.Root, s session.FileChange) error {
 	name := string(s.Path)
 	now, err := readState(root, name)
 	switch {
@@ -92,21 +59,27 @@ func (w *KeptTree) restoreFile(root *os.Root, s session.FileChange) error {
 	case s.After.IsAbsent():
 		return root.Remove(name)
 	case s.After.Blob == "" || s.After.Mode == session.ModeSubmodule:
-		return fmt.Errorf("the path %s was no file", name)
+		return fmt.Errorf("%s cannot be restored: it was neither a file nor a link", name)
 	}
 	content, err := w.options.Blobs.Read(s.After.Blob, MaxBlob)
 	if err != nil {
 		return err
 	}
-	dir := path.Dir(name)
-	if err := root.MkdirAll(dir, 0o777); err != nil {
+	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return err
 	}
 	if err := checkParents(root, name); err != nil {
 		return err
 	}
-	// The name is the same every time, so that a process that goes on with what another began leaves none.
-	temp := path.Join(dir, ".cairn-"+blobID([]byte(name))+".tmp")
+	return replaceFile(root, s, content)
+}
+
+// replaceFile writes the content to a temporary file and renames it to the path. The state of the path is checked again
+// immediately before; the permissions of the file that was there are kept.
+func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
+	name := string(s.Path)
+	// A fixed name: a process that repeats what another one began replaces its temporary file.
+	temp := path.Join(path.Dir(name), ".cairn-"+blobID([]byte(name))+".tmp")
 	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -125,7 +98,7 @@ func (w *KeptTree) restoreFile(root *os.Root, s session.FileChange) error {
 	return nil
 }
 
-// removeEmpty removes a directory that has no files in it.
+// removeEmpty removes a directory and the empty directories in it. ErrConflict: there is a file.
 func removeEmpty(root *os.Root, name string) error {
 	entries, err := fs.ReadDir(root.FS(), name)
 	if err != nil {
@@ -142,30 +115,7 @@ func removeEmpty(root *os.Root, name string) error {
 	return root.Remove(name)
 }
 
-// BackupFile implements location.Worktree. The copy of a link is a file with its target.
-func (w *KeptTree) BackupFile(_ context.Context, p session.FilePath) (string, error) {
-	root, err := os.OpenRoot(w.root)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	state, err := readState(root, string(p))
-	if err != nil || state.IsAbsent() || state.Mode == modeDirectory {
-		return "", err
-	}
-	content, err := readContent(root, string(p), state.Mode)
-	if err != nil {
-		return "", err
-	}
-	name := strings.ToValidUTF8(string(p), "_") // the place is shown and stored as text
-	place := filepath.Join(w.options.Dir, "copies", rand.Text(), filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
-		return "", err
-	}
-	return place, statefile.Replace(place, content, 0o600)
-}
-
-// executableBits lets everybody execute who can read, if the mode says so.
+// executableBits returns execute permission for all that can read, if the mode is that of a program; else 0.
 func executableBits(perm fs.FileMode, mode uint32) fs.FileMode {
 	if mode != session.ModeExecutable {
 		return 0
@@ -173,6 +123,7 @@ func executableBits(perm fs.FileMode, mode uint32) fs.FileMode {
 	return perm >> 2 & 0o111
 }
 
+// writeFile creates a file or link, which must not exist, and syncs it.
 func writeFile(root *os.Root, name string, content []byte, mode uint32) error {
 	if mode == session.ModeLink {
 		return root.Symlink(string(content), name)

@@ -1,0 +1,32 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// fileTimeStep is the step in which file systems count time: a modification this close to a capture may be before or
+// after it.
+const fileTimeStep = 50 * time.Millisecond
+
+// errNoCapture is the error of a comparison with a capture of another process, or one that was dropped.
+var errNoCapture = errors.New("the capture before the command is no longer available")
+
+// capture is what is known of a capture besides its files.
+type capture struct {
+	tree    string // the capturer's name for the files
+	began   time.Time
+	omitted omittedFiles
+}
+
+// capturer finds out what a worktree contains. It is implemented by gitTree and dirTree.
+type capturer interface {
+	// captureTree returns a name for what the worktree contains now, and the files that it leaves out.
+	captureTree(ctx context.Context) (name string, omitted omittedFiles, err error)
+	// compare returns the differences between two captures, by path, and stores the contents of both sides. More than
+	// limit differences are an error.
+	compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error)
+}

@@ -1,0 +1,102 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// unpinnedTime is how long a content without a pin stays.
+const unpinnedTime = 24 * time.Hour
+
+// Collect removes contents that no owner pins and that were stored more than unpinnedTime ago. If the others take more
+// than limit bytes, it removes the pins of owners, beginning with the one whose last pin is oldest, until they fit;
+// owners that pinned within unpinnedTime keep theirs. The limit 0 means no limit.
+func (b *Blobs) Collect(ctx context.Context, limit int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	files, err := b.listFiles(ctx)
+	if err != nil {
+		return err
+	}
+	owners, err := b.readPins()
+	if err != nil {
+		return err
+	}
+	for {
+		pinned := map[string]bool{}
+		for _, o := range owners {
+			for _, id := range o.ids {
+				pinned[id] = true
+			}
+		}
+		var size int64
+		for _, f := range files {
+			if f.mustStay(pinned) {
+				size += f.size
+			}
+		}
+		if limit == 0 || size <= limit || len(owners) == 0 || time.Since(owners[0].time) < unpinnedTime {
+			return removeUnpinned(files, pinned)
+		}
+		if err := os.Remove(b.pinFile(owners[0].name)); err != nil {
+			return err
+		}
+		owners = owners[1:]
+	}
+}
+
+// removeUnpinned removes the old contents that no owner pins.
+func removeUnpinned(files []blobFile, pinned map[string]bool) error {
+	for _, f := range files {
+		if f.mustStay(pinned) {
+			continue
+		}
+		if err := os.Remove(f.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blobFile is the file of a content, or of an interrupted Put: then its id is that of no content.
+type blobFile struct {
+	path, id string
+	size     int64     // compressed bytes
+	time     time.Time // when the content was stored last
+}
+
+// mustStay reports whether the content is pinned, or was stored within unpinnedTime.
+func (f blobFile) mustStay(pinned map[string]bool) bool {
+	return pinned[f.id] || time.Since(f.time) < unpinnedTime
+}
+
+// listFiles returns the files of contents, also those of interrupted Puts.
+func (b *Blobs) listFiles(ctx context.Context) (out []blobFile, err error) {
+	top := filepath.Join(b.dir, "blobs")
+	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case e.IsDir():
+			return nil
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			id := filepath.Base(filepath.Dir(path)) + e.Name()
+			out = append(out, blobFile{path, id, info.Size(), info.ModTime()})
+		}
+		return err
+	})
+	return out, err
+}
