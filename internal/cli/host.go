@@ -55,12 +55,24 @@ type Models interface {
 type Maintenance interface {
 	// Doctor checks everything that a user may have to repair. An error means that the check itself failed.
 	Doctor(ctx context.Context, o Options) ([]Finding, error)
+	// MeasureStorage returns what is stored, by kind.
+	MeasureStorage(ctx context.Context, o Options) ([]StorageUse, error)
 	// Fsck checks the store against its invariants.
 	Fsck(ctx context.Context, o Options) ([]Finding, error)
 	// Backup writes a verified copy of the store to the file, which must not exist.
 	Backup(ctx context.Context, o Options, file string) error
 	// Salvage copies what can be read of the store into a new home, which must be empty or missing.
 	Salvage(ctx context.Context, o Options, home string) (*Salvage, error)
+}
+
+// StorageUse is what one kind of stored files takes.
+type StorageUse struct {
+	What  string `json:"what"`
+	Path  string `json:"path"` // the directory, or the beginning of the files' names
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+	Limit int64  `json:"limit,omitzero"` // bytes
+	Kept  string `json:"kept,omitzero"`  // how long
 }
 
 // KnownModel is a model of which there may be no more than facts.

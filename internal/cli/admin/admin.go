@@ -22,7 +22,7 @@ func MaintenanceCommands(inv *cli.Invocation) []*cobra.Command {
 	store, transfer := storeCommands{inv}, transferCommands{inv}
 	return []*cobra.Command{
 		configCommands{inv}.configCommand(),
-		store.doctorCommand(), store.fsckCommand(), store.backupCommand(), store.salvageCommand(),
+		store.doctorCommand(), store.storageCommand(), store.fsckCommand(), store.backupCommand(), store.salvageCommand(),
 		transfer.exportCommand(), transfer.importCommand(), versionCommand{inv}.versionCommand(),
 	}
 }

@@ -234,6 +234,10 @@ func (w *world) Fsck(context.Context, cli.Options) ([]cli.Finding, error) {
 
 func (w *world) Public([]netip.Prefix) http.RoundTripper { return http.DefaultTransport }
 
+func (w *world) MeasureStorage(context.Context, cli.Options) ([]cli.StorageUse, error) {
+	return nil, nil
+}
+
 func (w *world) Backup(context.Context, cli.Options, string) error { return nil }
 
 func (w *world) Salvage(_ context.Context, _ cli.Options, home string) (*cli.Salvage, error) {

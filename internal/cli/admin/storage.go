@@ -1,0 +1,45 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/spf13/cobra"
+)
+
+func (g storeCommands) storageCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "storage", Short: "Show how much is stored, where, and how long it is kept", Args: cobra.NoArgs,
+		Example: "  cairn storage\n  cairn storage --json",
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			o, err := g.inv.HostOptions("")
+			if err != nil {
+				return err
+			}
+			uses, err := g.inv.Host.Maintenance().MeasureStorage(ctx, o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(append([]cli.StorageUse{}, uses...))
+			}
+			table := term.NewTable(g.inv.Out, "WHAT", "SIZE", "FILES", "KEPT", "PATH")
+			for _, u := range uses {
+				size := formatMiB(u.Bytes)
+				if u.Limit > 0 {
+					size += " of " + formatMiB(u.Limit)
+				}
+				table.AddRow(u.What, size, fmt.Sprint(u.Files), u.Kept, u.Path)
+			}
+			table.Print()
+			return nil
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func formatMiB(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

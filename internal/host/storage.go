@@ -1,0 +1,114 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// storageKind is one kind of what cairn stores below one of its directories.
+type storageKind struct {
+	what    string
+	pattern string // of the beginning of the path below the directory, by component as filepath.Match
+	kept    string
+	limit   int64 // bytes; 0: none
+}
+
+// dataKinds are the kinds below the data directory. The first one that matches counts a file.
+var dataKinds = []storageKind{
+	{"sessions", "cairn.db*", "until cairn session delete", 0},
+	{"backups of sessions", "backup", "made before an upgrade; never removed", 0},
+	{"tool output", "tool-output", "7 days, less beyond its limit", 0},
+	{"copies", "snapshot/worktrees/*/copies", "what a forced revert replaced; never removed", 0},
+	{"captures", "snapshot/worktrees", "1 day; of an unused worktree 30 days", 0},
+	{"file contents", "snapshot", "for cairn undo; those of quiet sessions go first", maxSnapshots},
+	{"audit log", "audit", "never removed", 0},
+	{"other data", "", "", 0},
+}
+
+// The kinds below the other directories.
+var (
+	stateKinds = []storageKind{{"logs and locks", "", "", 0}}
+	cacheKinds = []storageKind{{"caches", "", "can be removed when no cairn works", 0}}
+)
+
+// MeasureStorage implements cli.Maintenance.
+func (h Host) MeasureStorage(ctx context.Context, o cli.Options) ([]cli.StorageUse, error) {
+	dirs, err := config.FindDirectories(o.Env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	var out []cli.StorageUse
+	for _, d := range []struct {
+		dir   string
+		kinds []storageKind
+	}{{dirs.Data, dataKinds}, {dirs.State, stateKinds}, {dirs.Cache, cacheKinds}} {
+		uses, err := measureDirectory(ctx, d.dir, d.kinds)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, uses...)
+	}
+	return out, nil
+}
+
+// measureDirectory counts the files below a directory, which need not exist, by kind. Kinds without files are left out.
+func measureDirectory(ctx context.Context, dir string, kinds []storageKind) ([]cli.StorageUse, error) {
+	uses := make([]cli.StorageUse, len(kinds))
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !e.Type().IsRegular():
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil // as above
+		}
+		rel := strings.TrimPrefix(path, dir+string(os.PathSeparator))
+		for i, k := range kinds {
+			if matchesStart(k.pattern, filepath.ToSlash(rel)) {
+				uses[i].Files++
+				uses[i].Bytes += info.Size()
+				break
+			}
+		}
+		return nil
+	})
+	var out []cli.StorageUse
+	for i, k := range kinds {
+		if uses[i].Files == 0 {
+			continue
+		}
+		start, _, _ := strings.Cut(k.pattern, "*")
+		uses[i].What, uses[i].Kept, uses[i].Limit, uses[i].Path = k.what, k.kept, k.limit, filepath.Join(dir, start)
+		out = append(out, uses[i])
+	}
+	return out, err
+}
+
+// matchesStart reports whether the pattern matches the path's first components.
+func matchesStart(pattern, path string) bool {
+	if pattern == "" {
+		return true
+	}
+	parts := strings.Split(path, "/")
+	n := strings.Count(pattern, "/") + 1
+	if len(parts) < n {
+		return false
+	}
+	matched, err := filepath.Match(pattern, strings.Join(parts[:n], "/"))
+	return err == nil && matched
+}
