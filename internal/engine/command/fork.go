@@ -13,16 +13,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// ForkSession copies the session up to the point to a new session, which it returns. The source may be working: what
-// goes on in it is copied as interrupted. An unknown message or part is a *session.Error of code not-found.
-func (c *Commands) ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error) {
+// ForkSession copies the session up to the end to a new session, which it returns, with the session's rules and
+// approvals. The source may be working: what has not ended is copied as interrupted. An unknown session, message or
+// part is a *session.Error of code not-found.
+func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.End) (*session.Session, error) {
 	if err := c.checkOpen(); err != nil {
 		return nil, err
 	}
 	to := session.ID(c.journal.IDs.New(session.PrefixSession))
 	var copied *fork.Copy
 	err := c.journal.Store.View(ctx, func(r store.Reader) (err error) {
-		copied, err = fork.ReadCopy(r, fork.Request{From: from, To: to, IDs: c.journal.IDs, End: p})
+		copied, err = fork.ReadCopy(r, fork.Request{From: from, To: to, IDs: c.journal.IDs, End: end})
 		return err
 	})
 	if err != nil {
@@ -33,7 +34,7 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, p fork.End)
 	info.Slug, info.Version = slugOf(string(to)), c.version
 	info.Time = session.SessionTime{Created: now, Updated: now}
 	scope, release, err := c.locations.Scope(ctx, info.Location)
-	if err == nil { // else the fork has no contents of files to share
+	if err == nil { // without its location the fork cannot restore files
 		defer release()
 		if err := c.shareFiles(ctx, scope, copied, &info); err != nil {
 			return nil, err
@@ -54,7 +55,7 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, p fork.End)
 	return c.journal.ReadSession(ctx, to)
 }
 
-// shareFiles pins for the fork the contents of files that it can restore, and counts what it has changed.
+// shareFiles pins the contents that a revert of the fork restores, and sets the numbers of its changes in info.
 func (c *Commands) shareFiles(
 	ctx context.Context, scope *location.Scope, copied *fork.Copy, info *session.Session,
 ) error {
@@ -76,7 +77,7 @@ func (c *Commands) shareFiles(
 	return nil
 }
 
-// copyApprovals copies the approvals that end with the source, if they were given before the copy ends.
+// copyApprovals gives the fork the approvals that last as long as the source and were given before copied.Until.
 func copyApprovals(tx store.Tx, ids *session.IDs, copied *fork.Copy, to session.ID) error {
 	approvals, err := tx.Approvals(copied.Source.ProjectID)
 	if err != nil {

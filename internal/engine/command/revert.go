@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// PlanRevert returns what StageRevert would do, without doing it.
+// PlanRevert returns the revert that StageRevert would stage with the files as they are. The session may be working.
 func (c *Commands) PlanRevert(
 	ctx context.Context, id session.ID, t revert.Target,
 ) (planned *session.Revert, err error) {
@@ -20,8 +20,8 @@ func (c *Commands) PlanRevert(
 	return planned, err
 }
 
-// StageRevert stages the revert of the session to the target, and returns it. It replaces a staged one. An unknown
-// message is a *session.Error of code not-found, and changes nothing; a session that works is a conflict.
+// StageRevert stages the revert of the session to the target in place of a staged one, and returns it. An unknown
+// message is a *session.Error of code not-found, a session that works one of code conflict; neither changes anything.
 func (c *Commands) StageRevert(
 	ctx context.Context, id session.ID, t revert.Target,
 ) (staged *session.Revert, err error) {
@@ -36,7 +36,8 @@ func (c *Commands) StageRevert(
 	return staged, err
 }
 
-// ClearRevert takes the session's staged revert back. Without one it does nothing. A session that works is a conflict.
+// ClearRevert brings back what the session's staged revert took back. Without one it does nothing. A session that works
+// is a *session.Error of code conflict.
 func (c *Commands) ClearRevert(ctx context.Context, id session.ID) error {
 	s, err := c.journal.ReadSession(ctx, id)
 	if err != nil || s.Revert == nil {
@@ -45,7 +46,8 @@ func (c *Commands) ClearRevert(ctx context.Context, id session.ID) error {
 	return c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error { return r.Clear(ctx, id) })
 }
 
-// CommitRevert commits the session's staged revert. Without one it does nothing. A session that works is a conflict.
+// CommitRevert makes the session's staged revert final. Without one it does nothing. A session that works is a
+// *session.Error of code conflict.
 func (c *Commands) CommitRevert(ctx context.Context, id session.ID) error {
 	s, err := c.journal.ReadSession(ctx, id)
 	if err != nil || s.Revert == nil {
@@ -62,7 +64,8 @@ func (c *Commands) CommitRevert(ctx context.Context, id session.ID) error {
 	})
 }
 
-// CompleteRevert completes what is under way with the session's staged revert. The session's own work calls it.
+// CompleteRevert completes the staging or clearing of a revert that a crash interrupted. It runs as work of the
+// session.
 func (c *Commands) CompleteRevert(ctx context.Context, id session.ID) error {
 	return c.withReverter(ctx, id, func(r revert.Reverter) error { return r.Resume(ctx, id) })
 }
@@ -78,7 +81,7 @@ func commitReverted(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
 	return eventlog.NewDrafts(facts...), err
 }
 
-// runReverter runs f as the work of the session.
+// runReverter runs f as the work of the session, which must be idle.
 func (c *Commands) runReverter(
 	ctx context.Context, id session.ID, f func(context.Context, revert.Reverter) error,
 ) error {
@@ -111,7 +114,7 @@ func (c *Commands) withReverter(ctx context.Context, id session.ID, f func(rever
 	return f(revert.Reverter{Journal: c.journal, Changes: c.changes, Files: scope.Files})
 }
 
-// ReadDiff returns what the session changed in files. What a staged revert took back is left out.
+// ReadDiff returns what the session changed in files, as revert.Reverter.ReadDiff.
 func (c *Commands) ReadDiff(
 	ctx context.Context, id session.ID, q revert.DiffQuery,
 ) (diffs []session.ChangedFile, err error) {

@@ -12,11 +12,13 @@ import (
 type copier struct {
 	ids      *session.IDs
 	to       session.ID
-	messages map[session.MessageID]session.MessageID // also those under which V1 shows a message a second time
-	parts    map[session.PartID]session.PartID
-	seqs     []int64 // of the copied messages in the source, ascending; the copy of the i-th has the seq i+1
+	messages map[session.MessageID]session.MessageID // of the fork, by those of the source; with the second ids of V1
+	parts    map[session.PartID]session.PartID       // likewise
+	// seqs are those of the copied messages in the source, ascending. The copy of the message i has the seq i+1.
+	seqs []int64
 }
 
+// newCopier returns a copier for the messages ms of the source, to the session to.
 func newCopier(ids *session.IDs, to session.ID, ms []session.Message) *copier {
 	c := &copier{
 		ids: ids, to: to, messages: map[session.MessageID]session.MessageID{},
@@ -35,6 +37,7 @@ func newCopier(ids *session.IDs, to session.ID, ms []session.Message) *copier {
 	return c
 }
 
+// addMessage chooses the id of a copied message.
 func (c *copier) addMessage(id session.MessageID) {
 	if id != "" {
 		c.messages[id] = session.MessageID(c.ids.New(session.PrefixMessage))
@@ -44,6 +47,7 @@ func (c *copier) addMessage(id session.MessageID) {
 // renameMessage replaces a reference to a message; one to a message that is not copied becomes empty.
 func (c *copier) renameMessage(id *session.MessageID) { *id = c.messages[*id] }
 
+// renamePart gives a part a new id and remembers it.
 func (c *copier) renamePart(id *session.PartID) {
 	if *id == "" {
 		return
@@ -53,7 +57,7 @@ func (c *copier) renamePart(id *session.PartID) {
 	*id = fresh
 }
 
-// mapSeq returns the seq in the fork of the first copied message from the seq on.
+// mapSeq returns the seq in the fork of the first copied message whose seq in the source is at least seq.
 func (c *copier) mapSeq(seq int64) int64 {
 	i, _ := slices.BinarySearch(c.seqs, seq)
 	return int64(i) + 1
@@ -109,9 +113,10 @@ func (c *copier) renameIDs(m session.Message) {
 	}
 }
 
-// renameExtra replaces the ids in what an imported message keeps of its original form.
+// renameExtra replaces the ids of the message and of parts in the JSON that an imported message has of its original
+// form.
 func (c *copier) renameExtra(extra []byte, message session.MessageID) []byte {
-	const length = 30 // of an id
+	const length = 30 // of every id
 	out := bytes.Clone(extra)
 	for from := 0; ; {
 		i := bytes.Index(out[from:], []byte(`"prt_`))

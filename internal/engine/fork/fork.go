@@ -1,6 +1,7 @@
-// Package fork copies sessions. A fork has the messages of its source up to a point, under ids of its own, and what
-// the source's calls changed in files; what a staged revert hides is not copied. Files that messages name, such as
-// long outputs of tools, are shared. A fork costs nothing: the ledger has what its messages cost under the source.
+// Package fork copies sessions. A fork has the messages of its source up to a point, under ids of its own, and the
+// recorded changes of files by their calls; messages that a staged revert hides are not copied. Files that messages
+// name, such as long outputs of tools, are shared with the source. Copied messages cost nothing: their costs are
+// entered for the source.
 package fork
 
 import (
@@ -15,38 +16,37 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// End says where a copy ends.
+// End says where a copy ends. The zero value copies everything.
 type End struct {
 	Before session.MessageID // the first message that is not copied; "" for all
-	PartID session.PartID    // of Before: the parts before it are copied as an interrupted turn
+	PartID session.PartID    // a part of Before, a turn: the parts before it are copied as an interrupted turn
 }
 
 // Copy is what a fork consists of.
 type Copy struct {
 	Source *session.Session
-	Info   session.Session  // of the fork, without what its creator decides
-	Drafts []eventlog.Draft // that follow its creation
-	Until  int64            // when the first thing that was not copied happened, in milliseconds; 0: everything was copied
+	Info   session.Session  // of the fork; the caller sets Slug, Version, Time and Changes
+	Drafts []eventlog.Draft // the events that follow its creation
+	Until  int64            // when the first message that is not copied was created, Unix milliseconds; 0 without one
 }
 
 // Request asks for a copy of the session From.
 type Request struct {
 	From session.ID
-	To   session.ID // of the fork
-	IDs  *session.IDs
+	To   session.ID   // of the fork
+	IDs  *session.IDs // for the messages and parts of the fork
 	End  End
 }
 
-// ReadCopy reads the session up to the end and returns the copy. An unknown message or part is a *session.Error of
-// code not-found.
+// ReadCopy reads the session up to the end and returns the copy, which it does not store. An unknown session, message
+// or part is a *session.Error of code not-found.
 func ReadCopy(r store.Reader, q Request) (*Copy, error) {
-	from, p := q.From, q.End
-	s, err := store.FindSession(r, from)
+	s, err := store.FindSession(r, q.From)
 	if err != nil {
 		return nil, err
 	}
 	out := &Copy{Source: s}
-	ms, err := out.readMessages(r, p)
+	ms, err := out.readMessages(r, q.End)
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +60,17 @@ func ReadCopy(r store.Reader, q Request) (*Copy, error) {
 		}
 		out.Drafts = append(out.Drafts, eventlog.Draft{Data: session.NewMessageImported(m, raw, created)})
 	}
-	if err := c.copyChanges(r, from, out); err != nil {
+	if err := c.copyChanges(r, q.From, out); err != nil {
 		return nil, err
 	}
-	out.Info = c.describeFork(s, p)
+	out.Info = c.describeFork(s, q.End)
 	return out, nil
 }
 
-// readMessages reads the messages before the point, and the turn that it cuts.
-func (out *Copy) readMessages(r store.Reader, p End) ([]session.Message, error) {
-	before, part, err := findEnd(r, out.Source.ID, p)
+// readMessages reads the messages before the end, or before those that a staged revert hides if they come first, with
+// the turn that is cut there. It sets Until.
+func (out *Copy) readMessages(r store.Reader, end End) ([]session.Message, error) {
+	before, part, err := findEnd(r, out.Source.ID, end)
 	if err != nil {
 		return nil, err
 	}
@@ -85,21 +86,21 @@ func (out *Copy) readMessages(r store.Reader, p End) ([]session.Message, error) 
 			before, part = staged, first
 		}
 	}
-	end := before
+	limit := before
 	if part != "" {
-		end++
+		limit++
 	}
-	ms, err := store.ReadMessages(r, out.Source.ID, store.MessageQuery{After: -1, Before: end})
+	ms, err := store.ReadMessages(r, out.Source.ID, store.MessageQuery{After: -1, Before: limit})
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range ms {
 		if a, isTurn := m.(*session.Assistant); isTurn {
-			at := session.PartID("")
+			first := session.PartID("")
 			if m.Meta().Seq == before {
-				at = part
+				first = part
 			}
-			cutTurn(a, at)
+			cutTurn(a, first)
 		}
 	}
 	if before > 0 {
@@ -114,32 +115,34 @@ func (out *Copy) readMessages(r store.Reader, p End) ([]session.Message, error) 
 	return ms, nil
 }
 
-// findEnd returns the seq of the point's message, 0 without one, and the part at which a turn is cut.
-func findEnd(r store.Reader, id session.ID, p End) (seq int64, part session.PartID, err error) {
-	if p.Before == "" {
+// findEnd returns the seq of the first message that is not copied whole, 0 if all are, and the part at which it is cut;
+// "" if nothing of it is copied.
+func findEnd(r store.Reader, id session.ID, end End) (seq int64, part session.PartID, err error) {
+	if end.Before == "" {
 		return 0, "", nil
 	}
-	m, err := revert.FindMessage(r, id, p.Before)
+	m, err := revert.FindMessage(r, id, end.Before)
 	if err != nil {
 		return 0, "", err
 	}
 	if m == nil {
-		return 0, "", session.NotFound("message", string(p.Before))
+		return 0, "", session.NotFound("message", string(end.Before))
 	}
-	if p.PartID == "" {
+	if end.PartID == "" {
 		return m.Meta().Seq, "", nil
 	}
 	a, ok := m.(*session.Assistant)
-	if !ok || !slices.ContainsFunc(a.Content, func(c session.Content) bool { return c.ItemID() == p.PartID }) {
-		return 0, "", session.NotFound("part", string(p.PartID))
+	if !ok || !slices.ContainsFunc(a.Content, func(c session.Content) bool { return c.ItemID() == end.PartID }) {
+		return 0, "", session.NotFound("part", string(end.PartID))
 	}
-	if a.Content[0].ItemID() == p.PartID {
-		return m.Meta().Seq, "", nil // nothing of the turn stays
+	if a.Content[0].ItemID() == end.PartID {
+		return m.Meta().Seq, "", nil // the turn would be empty
 	}
-	return m.Meta().Seq, p.PartID, nil
+	return m.Meta().Seq, end.PartID, nil
 }
 
-// copyChanges copies what the calls of the copied messages changed in files.
+// copyChanges adds the events that record what the calls of the copied messages changed in files. A failed call has no
+// event of its own in a fork, so its changes are marked instead.
 func (c *copier) copyChanges(r store.Reader, from session.ID, out *Copy) error {
 	rows, err := r.Events(from, -1, 0, session.KindFilesWriting, session.KindTreeCaptured, session.KindTreeChanged,
 		session.KindToolFailed)
@@ -169,8 +172,8 @@ func (c *copier) copyChanges(r store.Reader, from session.ID, out *Copy) error {
 	return nil
 }
 
-// renameChange gives what a call changed the ids of the fork. It reports whether the call is copied, and returns the
-// exact changes.
+// renameChange gives an event that records changes of a call the ids of the fork. It reports whether the call is
+// copied, and returns the event if it is a FilesWriting.
 func (c *copier) renameChange(d session.EventData) (*session.FilesWriting, bool) {
 	rename := func(m, prompt *session.MessageID, part *session.PartID) bool {
 		fresh, ok := c.parts[*part]
@@ -194,13 +197,13 @@ func (c *copier) renameChange(d session.EventData) (*session.FilesWriting, bool)
 	}
 }
 
-// describeFork returns the fork of s.
-func (c *copier) describeFork(s *session.Session, p End) session.Session {
+// describeFork returns the session of the fork of s.
+func (c *copier) describeFork(s *session.Session, end End) session.Session {
 	out := session.Session{
 		ID: c.to, ProjectID: s.ProjectID, Agent: s.Agent, Model: s.Model, Title: NumberTitle(s.Title), TitledBy: "user",
 		Location: s.Location, Subpath: s.Subpath, Permission: s.Permission, Open: s.Open, Contract: s.Contract,
 		Budget: s.Budget, Sandbox: s.Sandbox, Metadata: s.Metadata, Nested: s.Nested, Entries: s.Entries,
-		Fork: &session.Fork{From: s.ID, Before: p.Before, PartID: p.PartID},
+		Fork: &session.Fork{From: s.ID, Before: end.Before, PartID: end.PartID},
 	}
 	if s.Fork != nil {
 		out.Fork.Root = cmp.Or(s.Fork.Root, s.Fork.From)

@@ -7,7 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// IsSource reports whether a fork of the session, or of a fork of it, exists: it may name the session's files.
+// IsSource reports whether the session was forked, or is where a chain of forks began, and such a fork exists. Messages
+// of the fork may name the session's files, which must then stay when it is deleted.
 func IsSource(r store.Reader, id session.ID) (bool, error) {
 	rows, err := r.RawSessions(store.SessionQuery{Archived: true})
 	if err != nil {

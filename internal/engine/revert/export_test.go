@@ -5,7 +5,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Mutants are wrong rules, by what is wrong. A test of the rule must fail with each.
+// Mutants returns reverters with a wrong rule, by what is wrong with it. TestMutatedRules proves that TestInterleavings
+// finds each.
 func Mutants() map[string]func(Reverter) Reverter {
 	mutants := map[string]func(chain []changes.CallChange, p filePlan) filePlan{
 		"conflicts are overwritten": func(chain []changes.CallChange, p filePlan) filePlan {

@@ -5,20 +5,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// HideStaged returns a reader that does not have the messages that the session's staged revert hides, as if it were
-// committed. A turn of which only parts go is shown whole.
+// HideStaged returns a reader without the messages that the staged revert of s hides, as if it were committed. A turn
+// of which only parts are taken back is shown whole.
 func HideStaged(r store.Reader, s *session.Session) (store.Reader, error) {
-	staged := s.Revert
-	if staged == nil || staged.FilesOnly {
+	if s.Revert == nil || s.Revert.FilesOnly {
 		return r, nil
 	}
-	m, ok, err := store.FindMessage(r, s.ID, staged.MessageID)
+	before, ok, err := firstHidden(r, s)
 	if err != nil || !ok {
 		return r, err
-	}
-	before := m.Meta().Seq
-	if !staged.Exclusive {
-		before++
 	}
 	return &hidingReader{r, s.ID, before}, nil
 }

@@ -35,8 +35,8 @@ var (
 	firstSeed     = flag.Uint64("seed", 0, "the seed of the first interleaving")
 )
 
-// TestInterleavings plays random interleavings of what sessions, commands, people and reverts do to a directory, and
-// of deaths in the middle of them. What it holds:
+// RV-2, RV-7: TestInterleavings runs random interleavings of what sessions, commands, people and reverts do to a
+// directory, with deaths of the process in the middle of them. It checks that
 //
 //   - a revert replaces or removes no content of a person or another session, unless it is forced; then a copy is kept;
 //   - a revert that is taken back with nothing in between changes nothing;
@@ -48,7 +48,7 @@ func TestInterleavings(t *testing.T) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
 			for seed := *firstSeed + part; seed < *firstSeed+uint64(*interleavings); seed += parts {
-				if err := newModel(t, seed).play(); err != nil {
+				if err := newModel(t, seed).run(); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 			}
@@ -56,18 +56,18 @@ func TestInterleavings(t *testing.T) {
 	}
 }
 
-// TestMutatedRules holds that TestInterleavings finds wrong rules.
+// TestMutatedRules checks that TestInterleavings fails with each wrong rule.
 func TestMutatedRules(t *testing.T) {
 	for name, mutate := range revert.Mutants() {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(3000) {
 				m := newModel(t, seed)
 				m.mutate = mutate
-				if m.play() != nil {
+				if m.run() != nil {
 					return
 				}
 			}
-			t.Error("it is not found")
+			t.Error("no interleaving fails with this rule")
 		})
 	}
 }
@@ -80,37 +80,37 @@ type entry struct {
 
 type tree map[string]entry
 
-// model is one directory with two sessions.
+// model is one directory with two sessions, ses_a and ses_b. Reverts are those of ses_a.
 type model struct {
 	ctx   context.Context
 	rand  *rand.Rand
 	dir   string
 	root  string
-	files *crashing
+	files *crashingTree
 	trace []string
 
 	journal  *journal.Journal
 	recorder *changes.ChangeRecorder
 	prompts  []session.MessageID // of ses_a that are still there
 
-	written map[string]bool // paths that ses_a wrote
-	restart tree            // at the beginning, as long as only ses_a changes files
-	counter int
-	staged  tree                                  // after the staged revert; nil: none is staged
-	before  tree                                  // before it
-	calm    bool                                  // nothing but ses_a's revert happened since it was staged
-	mutate  func(revert.Reverter) revert.Reverter // nil: the rule is right
+	written   map[string]bool // paths that ses_a wrote
+	start     tree            // what the directory held at first; nil when others than ses_a have changed it
+	counter   int
+	staged    tree                                  // what the staged revert left; nil without a staged revert
+	before    tree                                  // what the directory held before it
+	unchanged bool                                  // nothing was written since the revert was staged
+	mutate    func(revert.Reverter) revert.Reverter // sets a wrong rule; nil for the right one
 }
 
-// crashing dies in the middle of a revert: it restores some of the files, and panics.
-type crashing struct {
+// crashingTree is a worktree whose Restore restores some of the files and panics with errDeath, as if the process died.
+type crashingTree struct {
 	location.Worktree
 	after int // files; -1 never dies
 }
 
 var errDeath = errors.New("the process dies")
 
-func (c *crashing) Restore(ctx context.Context, steps []session.FileChange) []error {
+func (c *crashingTree) Restore(ctx context.Context, steps []session.FileChange) []error {
 	if c.after < 0 {
 		return c.Worktree.Restore(ctx, steps)
 	}
@@ -141,7 +141,7 @@ func newModel(t *testing.T, seed uint64) *model {
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	m.recorder = changes.NewChangeRecorder(m.journal)
-	m.files = &crashing{snapshot.Open(snapshot.Options{
+	m.files = &crashingTree{snapshot.Open(snapshot.Options{
 		Blobs: snapshot.NewBlobs(filepath.Join(dir, "kept")), Dir: filepath.Join(dir, "tree"), Root: m.root,
 		Logger: m.journal.Logger,
 	}), -1}
@@ -151,7 +151,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	for _, p := range []string{"a", "dir/b", "c d\n\xff"} {
 		m.write(p, entry{0, "start " + p})
 	}
-	m.restart = m.read()
+	m.start = m.read()
 	return m
 }
 
@@ -228,8 +228,8 @@ func (m *model) newEntry(author string) entry {
 	return e
 }
 
-// turn begins a turn of the session with one call, and returns its recorder.
-func (m *model) turn(id session.ID) (*changes.CallRecorder, *session.Tool, session.MessageID) {
+// beginTurn begins a turn of the session with one call, and returns its recorder.
+func (m *model) beginTurn(id session.ID) (*changes.CallRecorder, *session.Tool, session.MessageID) {
 	prompt := &session.User{Head: session.Head{ID: m.journal.NewMessageID(), Type: session.TypeUser}, Text: "x"}
 	call := &session.Tool{
 		Type: "tool", ID: "call", PartID: m.journal.NewPartID(), Name: "t", Time: session.ToolTime{Completed: 1},
@@ -251,14 +251,14 @@ func (m *model) turn(id session.ID) (*changes.CallRecorder, *session.Tool, sessi
 	return m.recorder.NewStep(m.files, id, prompt.ID).ForCall(answer.ID, call.PartID, call.ID), call, answer.ID
 }
 
-// changed notes that the session wrote the paths.
-func (m *model) changed(id session.ID, paths ...string) {
-	m.calm = false
+// noteWrites notes that the session wrote the paths.
+func (m *model) noteWrites(id session.ID, paths ...string) {
+	m.unchanged = false
 	for _, p := range paths {
 		if id == "ses_a" {
 			m.written[p] = true
 		} else {
-			m.restart = nil
+			m.start = nil
 		}
 	}
 }
@@ -268,10 +268,10 @@ func (m *model) writeFile(id session.ID) {
 	p, now := m.choosePath(), m.read()
 	old, exists := now[p]
 	if exists && old.mode == fs.ModeSymlink || m.isBlocked(p) {
-		return // the tools write no links, and nothing below files
+		return // file tools do not write links, or below files
 	}
 	m.commitStaged(id)
-	recorder, call, answer := m.turn(id)
+	recorder, call, answer := m.beginTurn(id)
 	e := m.newEntry(string(id[4] - 'a' + 'A'))
 	if e.mode == fs.ModeSymlink {
 		e.mode = 0
@@ -292,11 +292,11 @@ func (m *model) writeFile(id session.ID) {
 				TurnFact: session.OfTurn(answer), CallID: call.ID, PartID: call.PartID, Error: *session.Fail("tool", "x"),
 			})
 		}
-		m.changed(id, p)
+		m.noteWrites(id, p)
 		return
 	}
 	m.check(recorder.RecordWrites(m.ctx, []tool.FileWrite{w}))
-	m.changed(id, p)
+	m.noteWrites(id, p)
 	if w.After == nil {
 		m.logf("%s deletes %q", id, p)
 		m.check(os.Remove(filepath.Join(m.root, p)))
@@ -320,10 +320,10 @@ func (m *model) isBlocked(p string) bool {
 	return false
 }
 
-// runCommand is a call of a shell: it changes anything.
+// runCommand is a call of a shell, which may change any path.
 func (m *model) runCommand(id session.ID) {
 	m.commitStaged(id)
-	recorder, _, _ := m.turn(id)
+	recorder, _, _ := m.beginTurn(id)
 	done := recorder.WatchTree(m.ctx)
 	before := m.read()
 	for range 1 + m.rand.IntN(3) {
@@ -332,7 +332,7 @@ func (m *model) runCommand(id session.ID) {
 	after := m.read()
 	for p := range union(before, after) {
 		if before[p] != after[p] {
-			m.changed(id, p)
+			m.noteWrites(id, p)
 		}
 	}
 	done()
@@ -345,16 +345,16 @@ func (m *model) runTogether() {
 	var ends []func()
 	before := m.read()
 	for _, id := range []session.ID{"ses_a", "ses_b"} {
-		recorder, _, _ := m.turn(id)
+		recorder, _, _ := m.beginTurn(id)
 		ends = append(ends, recorder.WatchTree(m.ctx))
 	}
 	m.changeAnything("B", "ses_b, at the same time,")
 	m.changeAnything("A", "ses_a, at the same time,")
-	m.calm, m.restart = false, nil
+	m.unchanged, m.start = false, nil
 	after := m.read()
 	for p := range union(before, after) {
 		if before[p] != after[p] {
-			m.written[p] = true // who it was cannot be known
+			m.written[p] = true // either of them may have written it
 		}
 	}
 	for i, id := range []session.ID{"ses_a", "ses_b"} {
@@ -394,7 +394,7 @@ func (m *model) editByHand() {
 	before := m.read()
 	m.changeAnything("U", "the user")
 	if !maps.Equal(before, m.read()) {
-		m.calm, m.restart = false, nil
+		m.unchanged, m.start = false, nil
 	}
 }
 
@@ -432,8 +432,8 @@ func (m *model) commitStaged(id session.ID) {
 	}))
 }
 
-// survive runs f, which may die; then another process completes what it began.
-func (m *model) survive(f func() error) (err error) {
+// runWithDeath runs f, in which the process may die; then another process completes what f began.
+func (m *model) runWithDeath(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			if thrown, ok := r.(error); !ok || !errors.Is(thrown, errDeath) {
@@ -450,13 +450,13 @@ func (m *model) survive(f func() error) (err error) {
 	return f()
 }
 
-// stage stages a revert and holds what may not be lost.
-func (m *model) stage() error {
+// stageRevert stages a revert to a random prompt and checks what it did to each file.
+func (m *model) stageRevert() error {
 	if len(m.prompts) == 0 {
 		return nil
 	}
-	if m.staged != nil && !m.calm { // StageRevert would do so unseen
-		if err := m.takeBack(); err != nil {
+	if m.staged != nil && !m.unchanged { // StageRevert would clear it, unchecked
+		if err := m.clearRevert(); err != nil {
 			return err
 		}
 	}
@@ -471,7 +471,7 @@ func (m *model) stage() error {
 	m.logf("revert to prompt %d of %d, force %v", i+1, len(m.prompts), force)
 	present := m.read()
 	wasStaged := m.staged
-	err := m.survive(func() error {
+	err := m.runWithDeath(func() error {
 		_, err := m.reverter().StageRevert(m.ctx, "ses_a", t)
 		return err
 	})
@@ -483,7 +483,7 @@ func (m *model) stage() error {
 		return err
 	}
 	if s.Revert == nil { // it died while the earlier one was taken back
-		m.staged, m.calm = nil, false
+		m.staged, m.unchanged = nil, false
 		return nil
 	}
 	after := m.read()
@@ -508,12 +508,12 @@ func (m *model) stage() error {
 			return fmt.Errorf("%q lost %q", p, old.content)
 		}
 	}
-	if i == 0 && m.restart != nil && !force && len(s.Revert.Unknown) == 0 {
-		if err := compare(m.restart, after); err != nil {
+	if i == 0 && m.start != nil && !force && len(s.Revert.Unknown) == 0 {
+		if err := compare(m.start, after); err != nil {
 			return fmt.Errorf("a revert to the beginning: %w", err)
 		}
 	}
-	m.staged, m.before, m.calm = after, before, true
+	m.staged, m.before, m.unchanged = after, before, true
 	return nil
 }
 
@@ -531,18 +531,18 @@ func isByOther(content string) bool {
 	return strings.HasPrefix(content, "U") || strings.HasPrefix(content, "B")
 }
 
-// takeBack clears the staged revert.
-func (m *model) takeBack() error {
+// clearRevert clears the staged revert and checks what that did to each file.
+func (m *model) clearRevert() error {
 	if m.staged == nil {
 		return nil
 	}
 	m.logf("the revert is taken back")
 	present := m.read()
-	if err := m.survive(func() error { return m.reverter().Clear(m.ctx, "ses_a") }); err != nil {
+	if err := m.runWithDeath(func() error { return m.reverter().Clear(m.ctx, "ses_a") }); err != nil {
 		return err
 	}
 	after := m.read()
-	if m.calm {
+	if m.unchanged {
 		if err := compare(m.before, after); err != nil {
 			return fmt.Errorf("the revert and its reversal: %w", err)
 		}
@@ -556,8 +556,8 @@ func (m *model) takeBack() error {
 	return nil
 }
 
-// play plays one interleaving, and removes the directory. The error has the trace.
-func (m *model) play() (err error) {
+// run runs one interleaving, and removes the directory. The error contains the trace.
+func (m *model) run() (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%w\n%s", err, strings.Join(m.trace, "\n"))
@@ -575,9 +575,9 @@ func (m *model) play() (err error) {
 		case 6:
 			m.editByHand()
 		case 7, 8:
-			err = m.stage()
+			err = m.stageRevert()
 		case 9:
-			err = m.takeBack()
+			err = m.clearRevert()
 		case 10:
 			m.commitStaged("ses_a")
 		case 11:

@@ -1,190 +1,184 @@
 package revert
 
 import (
+	"context"
+	"crypto/sha1" //nolint:gosec // names a list of states
+	"encoding/hex"
 	"fmt"
-	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
+	"github.com/cairn-dev/cairn/internal/linediff"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Reasons why a file stays as it is, for people.
+// The bounds of a revert, and of the differences that it has.
 const (
-	reasonChanged = "it is not as the session left it"
-	reasonBetween = "it was changed before the last change of the session, and returns to that"
-	reasonBeside  = "a command of another session ran at the same time and may have changed it"
-	reasonOutside = "it is outside of the worktree"
-	reasonModule  = "it is a submodule"
-	reasonSpecial = "it is neither a file nor a link"
+	maxDiff    = 128 << 10 // bytes of the whole difference
+	maxPatch   = 64 << 10  // bytes of one file
+	maxPatches = 256 << 10 // bytes of all files
+	maxFiles   = 5000      // of which a state is read: more are an error
+
+	linesOfContext = 3
 )
 
-// copyPending marks a file of which a copy must be kept, until there is one.
-const copyPending = "(a copy is kept)"
-
-// rule decides about a file, which has changes. A nil rule is planFile.
-type rule func(chain []changes.CallChange, now session.PathState, force bool) filePlan
-
-// addFiles fills in the files of the changes, which come in order, as the revert finds them: now is what the paths
-// hold. A file that is already as before the changes is left out.
-func (rule rule) addFiles(
-	out *session.Revert, found []changes.CallChange, now map[session.FilePath]session.PathState, force bool,
-) {
-	if rule == nil {
-		rule = planFile
+// Plan returns the revert that StageRevert would stage with the files as they are now. It changes no file and no
+// message, but stores contents. An unknown target is a *session.Error of code not-found.
+func (r Reverter) Plan(ctx context.Context, id session.ID, t Target) (*session.Revert, error) {
+	p, taken, err := r.findTarget(ctx, id, t)
+	if err != nil {
+		return nil, err
 	}
-	chains := map[session.FilePath][]changes.CallChange{}
+	return r.planRange(ctx, id, p, taken)
+}
+
+// CheckTarget returns a *session.Error of code not-found if the session does not have the target.
+func (r Reverter) CheckTarget(ctx context.Context, id session.ID, t Target) error {
+	_, _, err := r.findTarget(ctx, id, t)
+	return err
+}
+
+// findTarget returns the point of the target and what a revert to it takes back.
+func (r Reverter) findTarget(ctx context.Context, id session.ID, t Target) (p Point, taken revertRange, err error) {
+	err = r.Journal.Store.View(ctx, func(rd store.Reader) error {
+		s, err := store.FindSession(rd, id)
+		if err != nil {
+			return err
+		}
+		if p, err = t.findPoint(rd, s); err == nil {
+			taken, err = readRange(rd, id, p)
+		}
+		return err
+	})
+	return p, taken, err
+}
+
+// planRange plans the revert of the range, whose point is p.
+func (r Reverter) planRange(
+	ctx context.Context, id session.ID, p Point, taken revertRange,
+) (*session.Revert, error) {
+	out := &session.Revert{
+		MessageID: p.MessageID, PartID: p.PartID, Exclusive: p.Exclusive, FilesOnly: !p.Messages,
+	}
+	if !p.Files {
+		return out, nil
+	}
+	if r.Files == nil && taken.hasCalls() {
+		out.Unknown = append(out.Unknown, "snapshots are disabled here: what the calls changed is not known")
+	}
+	ledger, err := changes.ReadLedger(ctx, r.Journal.Store, id, max(taken.after-1, -1))
+	if err != nil {
+		return nil, err
+	}
+	ledger.Changes = slices.DeleteFunc(
+		ledger.Changes,
+		func(c changes.CallChange) bool { return !taken.contains(c.Call) },
+	)
+	for _, g := range ledger.Gaps {
+		if taken.contains(g.Call) {
+			out.Unknown = append(out.Unknown, fmt.Sprintf("the call %s: %s", g.CallID, g.Reason))
+		}
+	}
+	if err := r.planFiles(ctx, out, ledger.Changes, p.Force); err != nil {
+		return nil, err
+	}
+	return out, attributeConflicts(ctx, r.Journal, id, out)
+}
+
+// planFiles fills in the files of the revert, those that change and those that stay, from the changes to be taken back.
+func (r Reverter) planFiles(ctx context.Context, out *session.Revert, found []changes.CallChange, force bool) error {
+	if r.Files == nil {
+		return nil
+	}
+	var paths []session.FilePath
 	for _, c := range found {
-		chains[c.Path] = append(chains[c.Path], c)
+		if !path.IsAbs(string(c.Path)) {
+			paths = append(paths, c.Path)
+		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(chains)) {
-		state, known := now[path]
-		if !known {
-			out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonOutside})
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	if len(paths) > maxFiles {
+		return session.Errorf(
+			session.CodeTooLarge,
+			"the session changed %d files after that point, more than the %d that a revert restores; use git for the files "+
+				"and revert the messages alone",
+			len(paths),
+			maxFiles,
+		)
+	}
+	states, err := r.Files.ReadStates(ctx, paths)
+	if err != nil {
+		return err
+	}
+	now := map[session.FilePath]session.PathState{}
+	for i, p := range paths {
+		now[p] = states[i]
+	}
+	r.rule.addFiles(out, found, now, force)
+	r.describeFiles(ctx, out)
+	return nil
+}
+
+// describeFiles stores the contents that the revert replaces, and fills in the differences. A file whose contents
+// cannot be stored or read becomes one that stays as it is.
+func (r Reverter) describeFiles(ctx context.Context, out *session.Revert) {
+	var whole strings.Builder
+	var size int
+	before := sha1.New() //nolint:gosec // see above
+	planned := out.Files
+	out.Files = nil
+	for _, f := range planned {
+		_, _ = fmt.Fprintf(before, "%o %s %s\x00", f.From.Mode, f.From.Blob, f.Path)
+		from, to, err := r.readSides(ctx, &f)
+		if err != nil {
+			out.Kept = append(out.Kept, session.KeptFile{Path: f.Path, Reason: err.Error(), State: f.From})
 			continue
 		}
-		addFile(out, path, state, rule(chains[path], state, force))
-	}
-	protectMoved(out, found, force)
-}
-
-// protectMoved keeps files whose content the session found at another path, to which the revert does not return it: it
-// may be the only copy.
-func protectMoved(out *session.Revert, found []changes.CallChange, force bool) {
-	origin := originsOf(found)
-	for again := true; again; {
-		again = false
-		returned := map[string]bool{"": true}
-		for _, f := range out.Files {
-			returned[f.To.Blob] = true
+		d := linediff.Compare(from, to, linesOfContext)
+		f.Additions, f.Deletions = d.Additions, d.Deletions
+		patch := changes.FormatGit(f.AsChange(), d)
+		if size += len(patch); len(patch) <= maxPatch && size <= maxPatches {
+			f.Patch = patch
+			f.Undone = linediff.Compare(to, from, linesOfContext).FormatPatch(string(f.Path))
 		}
-		for i, f := range out.Files {
-			from := origin[f.From.Blob]
-			if returned[f.From.Blob] || from == "" || from == f.Path || f.Copy != "" {
-				continue
-			}
-			if force {
-				out.Files[i].Copy = copyPending
-				continue
-			}
-			reason := fmt.Sprintf("it holds what was at %s, and that is not reverted", from)
-			out.Kept = append(out.Kept, session.KeptFile{Path: f.Path, Conflict: true, Reason: reason, State: f.From})
-			out.Files, again = slices.Delete(out.Files, i, i+1), true
-			break
-		}
-	}
-}
-
-// addFile adds the file to those that the revert changes, or that stay.
-func addFile(out *session.Revert, path session.FilePath, now session.PathState, p filePlan) {
-	switch {
-	case p.conflict != "":
-		out.Kept = append(out.Kept, session.KeptFile{Path: path, Conflict: true, Reason: p.conflict, State: now})
-	case now == p.to:
-	case now.Blob == "" && !now.IsAbsent() && now.Mode != session.ModeSubmodule:
-		out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonSpecial, State: now})
-	case now.Mode == session.ModeSubmodule || p.to.Mode == session.ModeSubmodule:
-		out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonModule, State: now})
-	default:
-		f := session.RevertedFile{Path: path, From: now, To: p.to, Reason: p.reason}
-		change := f.AsChange()
-		f.Status = change.Status()
-		if p.backup {
-			f.Copy = copyPending
+		if whole.Len() <= maxDiff {
+			whole.WriteString(patch)
 		}
 		out.Files = append(out.Files, f)
 	}
+	if len(out.Files) > 0 {
+		out.Snapshot = hex.EncodeToString(before.Sum(nil))
+	}
+	out.Diff = strings.TrimSuffix(whole.String(), "\n")
+	if len(out.Diff) > maxDiff {
+		cut := strings.LastIndexByte(out.Diff[:maxDiff], '\n')
+		out.Diff = out.Diff[:max(cut, 0)] + "\n(shortened)"
+	}
 }
 
-// originsOf returns where the session found contents; "" for those that it made.
-func originsOf(found []changes.CallChange) map[string]session.FilePath {
-	out := map[string]session.FilePath{}
-	note := func(blob string, path session.FilePath) {
-		if _, known := out[blob]; !known {
-			out[blob] = path
-		}
+// readSides stores the content that the revert replaces, and returns it and the content that it restores; nil for no
+// file. The errors are reasons for people.
+func (r Reverter) readSides(ctx context.Context, f *session.RevertedFile) (from, to []byte, err error) {
+	const limit = 64 << 20 // the most that is stored
+	if _, err := r.Files.Save(ctx, f.Path); err != nil {
+		return nil, nil, fmt.Errorf("its present content cannot be stored: %w", err)
 	}
-	for len(found) > 0 {
-		n := 1
-		for n < len(found) && found[n].Call == found[0].Call {
-			n++
+	for _, side := range []struct {
+		state session.PathState
+		into  *[]byte
+	}{{f.From, &from}, {f.To, &to}} {
+		if side.state.Blob == "" {
+			continue
 		}
-		for _, c := range found[:n] { // a call can move a content: it was there before it is there
-			note(c.Before.Blob, c.Path)
+		content, err := r.Files.Read(ctx, side.state.Blob, limit)
+		if err != nil {
+			return nil, nil, fmt.Errorf("a content that it had is not available: %w", err)
 		}
-		for _, c := range found[:n] {
-			if len(c.Beside) == 0 {
-				note(c.After.Blob, "")
-			}
-			note(c.After.Blob, c.Path) // another session may have made it
-		}
-		found = found[n:]
+		*side.into = content
 	}
-	return out
-}
-
-// filePlan is what a revert makes of a file.
-type filePlan struct {
-	to       session.PathState
-	reason   string // why it does not return to before the first change
-	conflict string // why it stays
-	backup   bool   // a copy of what it holds must be kept
-}
-
-// planFile finds out what a file returns to.
-//
-// The chain is followed from the change that left the file as it is now, backwards as long as each change began with
-// what the one before left: where it did not, or where another session may have left it, the file was changed in
-// between, and that content is the last one that is not ours.
-func planFile(chain []changes.CallChange, now session.PathState, force bool) filePlan {
-	first := chain[0].Before
-	out := filePlan{to: first}
-	switch at := newestApplied(chain, now); {
-	case at == 0:
-		return filePlan{to: now}
-	case at < 0:
-		out.conflict = reasonChanged
-	case len(chain[at-1].Beside) > 0:
-		out.conflict = reasonBeside
-	default:
-		for i := at - 1; i > 0; i-- {
-			last := chain[i-1]
-			theirs := len(last.Beside) > 0 && last.After == chain[i].Before
-			if theirs || !leadsTo(chain[:i], chain[i].Before) {
-				out.to, out.reason = chain[i].Before, reasonBetween
-				break
-			}
-		}
-	}
-	if force && out != (filePlan{to: first}) {
-		return filePlan{to: first, backup: true}
-	}
-	return out
-}
-
-// newestApplied returns the number of changes that have left the file in a state: of all changes the newest one whose
-// result it is. 0: the file is as before the first change. -1: no change left it so.
-func newestApplied(chain []changes.CallChange, state session.PathState) int {
-	for i := len(chain) - 1; i >= 0; i-- {
-		if chain[i].After == state && (!chain[i].Failed || chain[i].Before != state) {
-			return i + 1
-		}
-		if chain[i].Before == state && i == 0 {
-			return 0
-		}
-	}
-	return -1
-}
-
-// leadsTo reports whether a change that began with the state follows the changes: the newest that was made left it so.
-func leadsTo(earlier []changes.CallChange, state session.PathState) bool {
-	for _, c := range slices.Backward(earlier) {
-		if c.After == state {
-			return true
-		}
-		if !c.Failed && c.Before != state { // else it was not made
-			return false
-		}
-	}
-	return earlier[0].Before == state
+	return from, to, nil
 }

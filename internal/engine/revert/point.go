@@ -5,15 +5,30 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Target is a point as a client names it.
+// Point says from where on a revert takes back a session, and what it takes back.
+type Point struct {
+	MessageID session.MessageID
+	PartID    session.PartID // the first part that is taken back; "" for the whole message
+	Exclusive bool           // the message itself is taken back, not only what follows it
+	Messages  bool           // take back messages
+	Files     bool           // restore files
+	Force     bool           // restore files that are not as the session left them, too
+}
+
+// pointOf returns the point of a staged revert.
+func pointOf(staged *session.Revert) Point {
+	return Point{MessageID: staged.MessageID, PartID: staged.PartID, Exclusive: staged.Exclusive}
+}
+
+// Target is a point as a client names it. Its Exclusive is ignored.
 type Target struct {
 	Point
-	// Before goes back to before the prompt that the message or part belongs to, as V1 and people do. An empty message
-	// is the newest prompt, or the one before the staged revert.
+	// Before extends the revert to the prompt that the message or part belongs to, as V1 and people expect. An empty
+	// MessageID is then the newest prompt, or the newest one that a staged revert does not take back.
 	Before bool
 }
 
-// findPromptPoint finds the point of the target. An unknown message or part is a *session.Error of code not-found.
+// findPoint returns the point of the target. An unknown message or part is a *session.Error of code not-found.
 func (t Target) findPoint(r store.Reader, s *session.Session) (Point, error) {
 	if !t.Before {
 		p := t.Point
@@ -33,21 +48,17 @@ func (t Target) findPoint(r store.Reader, s *session.Session) (Point, error) {
 	return p, nil
 }
 
-// findPromptPoint returns the point that takes back a part of a message, or a message, with the prompt that it answers,
-// unless something of the same answer stays before the part. Its message is empty if the session has none such.
+// findPromptPoint returns the point p with the prompt to which its message belongs as its message. If a text or call of
+// the same answer precedes its part, that part is the point. The MessageID of the result is "" without such a prompt.
 func findPromptPoint(r store.Reader, s *session.Session, p Point) (Point, error) {
 	m, part, before := p.MessageID, p.PartID, int64(0)
 	p.MessageID, p.PartID, p.Exclusive = "", "", true
 	if m == "" && s.Revert != nil {
-		m, part = s.Revert.MessageID, ""
-		at, ok, err := store.FindMessage(r, s.ID, m)
+		hidden, ok, err := firstHidden(r, s)
 		if err != nil || !ok {
 			return p, err
 		}
-		before = at.Meta().Seq
-		if !s.Revert.Exclusive { // the prompt itself stayed
-			before++
-		}
+		before = hidden
 	} else if m != "" {
 		found, err := FindMessage(r, s.ID, m)
 		if err != nil || found == nil {
@@ -64,14 +75,29 @@ func findPromptPoint(r store.Reader, s *session.Session, p Point) (Point, error)
 		}
 		before = found.Meta().Seq + 1
 	}
-	asked, err := newestPrompt(r, s.ID, before)
-	if err == nil && asked != nil {
-		p.MessageID = asked.Meta().ID
+	prompt, err := newestPrompt(r, s.ID, before)
+	if err == nil && prompt != nil {
+		p.MessageID = prompt.Meta().ID
 	}
 	return p, err
 }
 
-// FindMessage returns the message with the id, which V1 may show as the second one of a command; nil without one.
+// firstHidden returns the seq from which on the session's staged revert takes back whole messages; not ok if its
+// message was removed.
+func firstHidden(r store.Reader, s *session.Session) (seq int64, ok bool, err error) {
+	m, ok, err := store.FindMessage(r, s.ID, s.Revert.MessageID)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	seq = m.Meta().Seq
+	if !s.Revert.Exclusive {
+		seq++
+	}
+	return seq, true, nil
+}
+
+// FindMessage returns the message with the id, nil without one. The id can be that of the answer under which V1 shows
+// the output of a command of the user.
 func FindMessage(r store.Reader, id session.ID, m session.MessageID) (session.Message, error) {
 	found, ok, err := store.FindMessage(r, id, m)
 	if err != nil || ok {
@@ -86,7 +112,8 @@ func FindMessage(r store.Reader, id session.ID, m session.MessageID) (session.Me
 	return nil, err
 }
 
-// newestPrompt returns the newest prompt or command of the user with a seq below before, 0 for any; nil without one.
+// newestPrompt returns the newest prompt, or command of the user, with a seq below before; 0 is no bound. It is nil
+// without one.
 func newestPrompt(r store.Reader, id session.ID, before int64) (newest session.Message, err error) {
 	for _, t := range []session.MessageType{session.TypeUser, session.TypeShell} {
 		ms, err := store.ReadMessages(
@@ -116,4 +143,18 @@ func hasEarlier(a *session.Assistant, part session.PartID) (earlier bool) {
 		}
 	}
 	return false
+}
+
+// partsFrom returns the ids of the part of a turn and of those after it; nil if the message does not have the part.
+func partsFrom(m session.Message, from session.PartID) (out []session.PartID) {
+	a, ok := m.(*session.Assistant)
+	if !ok {
+		return nil
+	}
+	for _, c := range a.Content {
+		if len(out) > 0 || c.ItemID() == from {
+			out = append(out, c.ItemID())
+		}
+	}
+	return out
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What the command of another session may have written is not ours, also below a later change of the session.
+// RV-2: a revert does not remove what the command of another session may have written, also where the session changed
+// the file later.
 func TestPlanBeside(t *testing.T) {
 	state := func(blob string) session.PathState { return session.PathState{Blob: blob, Mode: session.ModeFile} }
 	change := func(from, to string, beside ...session.ID) changes.CallChange {
@@ -15,7 +16,7 @@ func TestPlanBeside(t *testing.T) {
 			FileChange: session.FileChange{Path: "f", Before: state(from), After: state(to)}, Beside: beside,
 		}
 	}
-	both := change("user", "theirs", "ses_b")
+	both := change("user", "theirs", "ses_b") // by a command of either session
 	for _, c := range []struct {
 		name  string
 		chain []changes.CallChange
@@ -50,7 +51,7 @@ func TestPlanBeside(t *testing.T) {
 		},
 	} {
 		if got := planFile(c.chain, state(c.now), c.force); got != c.want {
-			t.Errorf("%s: %+v instead of %+v", c.name, got, c.want)
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}
 }

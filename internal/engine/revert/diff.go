@@ -9,19 +9,19 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// DiffQuery selects changes of a session.
+// DiffQuery selects changes of a session. The zero value selects all of them.
 type DiffQuery struct {
-	From session.MessageID // a prompt: what its answers changed; "" for the whole session
-	To   session.MessageID // with the answers to the later prompts, through this one; "" for those of From alone
-	// Newest is as the newest prompt as From.
-	Newest bool
-	// Against compares with another session instead, such as a fork: from its files to those of this session.
+	From   session.MessageID // the first prompt whose answers' changes are selected; "" for all prompts
+	To     session.MessageID // the last such prompt; "" for From
+	Newest bool              // select the newest prompt; From and To must be ""
+	// Against compares with another session of the project, such as a fork, instead of selecting prompts: from its
+	// files to those of this session.
 	Against session.ID
 	Format  changes.DiffFormat
 }
 
-// ReadDiff returns what the session changed in files until now. What a staged revert took back is left out. An unknown
-// message is a *session.Error of code not-found.
+// ReadDiff returns what the selected prompts, or all, changed in files until now, without what a staged revert took
+// back. With Against it includes that. An unknown message or session is a *session.Error of code not-found.
 func (r Reverter) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) ([]session.ChangedFile, error) {
 	s, err := r.Journal.ReadSession(ctx, id)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r Reverter) compareSessions(
 	return r.Changes.CompareSessions(ctx, s.ID, other.ID, changes.DiffQuery{Files: r.Files, Format: q.Format})
 }
 
-// selectPrompts returns the prompts of the query; nil for all.
+// selectPrompts returns the prompts that the query selects; nil for all.
 func (r Reverter) selectPrompts(
 	ctx context.Context, id session.ID, q DiffQuery,
 ) (out map[session.MessageID]bool, err error) {
@@ -71,18 +71,11 @@ func (r Reverter) selectPrompts(
 		if q.From == "" {
 			prompts.Newest, prompts.Limit = true, 1
 		} else {
-			var bounds [2]int64
-			for i, m := range []session.MessageID{q.From, cmp.Or(q.To, q.From)} {
-				found, ok, err := store.FindMessage(rd, id, m)
-				if err != nil {
-					return err
-				}
-				if !ok {
-					return session.NotFound("message", string(m))
-				}
-				bounds[i] = found.Meta().Seq
+			first, last, err := findBounds(rd, id, q)
+			if err != nil {
+				return err
 			}
-			prompts.After, prompts.Before = bounds[0]-1, bounds[1]+1
+			prompts.After, prompts.Before = first-1, last+1
 		}
 		ms, err := store.ReadMessages(rd, id, prompts)
 		for _, m := range ms {
@@ -93,8 +86,24 @@ func (r Reverter) selectPrompts(
 	return out, err
 }
 
-// countRemaining returns the size of what the session changed, without what the revert, if any, took back; nil if that
-// cannot be read.
+// findBounds returns the seqs of From and To.
+func findBounds(r store.Reader, id session.ID, q DiffQuery) (first, last int64, err error) {
+	var bounds [2]int64
+	for i, m := range []session.MessageID{q.From, cmp.Or(q.To, q.From)} {
+		found, ok, err := store.FindMessage(r, id, m)
+		if err != nil {
+			return 0, 0, err
+		}
+		if !ok {
+			return 0, 0, session.NotFound("message", string(m))
+		}
+		bounds[i] = found.Meta().Seq
+	}
+	return bounds[0], bounds[1], nil
+}
+
+// countRemaining returns the numbers of lines and files that the session changed, without those that the revert, if not
+// nil, took back. It is nil, and a warning is logged, if that cannot be read.
 func (r Reverter) countRemaining(ctx context.Context, id session.ID, staged *session.Revert) *session.Changes {
 	remains, err := r.selectRemaining(ctx, id, staged)
 	if err == nil {
@@ -103,11 +112,11 @@ func (r Reverter) countRemaining(ctx context.Context, id session.ID, staged *ses
 			return &total
 		}
 	}
-	r.Journal.Logger.Warn("what a session changed could not be counted", "session", id, "error", err)
+	r.Journal.Logger.Warn("cannot count what a session changed", "session", id, "error", err)
 	return nil
 }
 
-// selectRemaining selects the changes that the revert, if any, did not take back.
+// selectRemaining returns a filter for the changes that the revert, if not nil, did not take back.
 func (r Reverter) selectRemaining(
 	ctx context.Context, id session.ID, staged *session.Revert,
 ) (func(changes.CallChange) bool, error) {
@@ -118,10 +127,10 @@ func (r Reverter) selectRemaining(
 	for _, f := range staged.Files {
 		restored[f.Path] = true
 	}
-	var scope revertRange
+	var taken revertRange
 	err := r.Journal.Store.View(ctx, func(rd store.Reader) (err error) {
-		scope, err = readRange(rd, id, pointOf(staged))
+		taken, err = readRange(rd, id, pointOf(staged))
 		return err
 	})
-	return func(c changes.CallChange) bool { return !restored[c.Path] || !scope.contains(c.Call) }, err
+	return func(c changes.CallChange) bool { return !restored[c.Path] || !taken.contains(c.Call) }, err
 }

@@ -2,6 +2,7 @@ package revert
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
@@ -10,10 +11,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// maxOthers bounds the sessions that are searched for the author of a file.
+// maxOthers bounds the sessions in which the author of a file is searched.
 const maxOthers = 50
 
-// attributeConflicts names the session that left a file of a conflict as it is now, if one of the project did.
+// attributeConflicts names in the reason of each conflict the session of the project whose newest change made the
+// present state of the file, if there is one among the newest maxOthers.
 func attributeConflicts(ctx context.Context, j *journal.Journal, id session.ID, out *session.Revert) error {
 	if !slices.ContainsFunc(out.Kept, func(f session.KeptFile) bool { return f.Reason == reasonChanged }) {
 		return nil
@@ -44,7 +46,7 @@ func attributeConflicts(ctx context.Context, j *journal.Journal, id session.ID, 
 		for i := range out.Kept {
 			f := &out.Kept[i]
 			if f.Reason == reasonChanged && l.IsLastState(f.Path, f.State) {
-				f.Reason = "the session " + string(other.ID) + " changed it later: " + other.Title
+				f.Reason = fmt.Sprintf("the session %s (%s) changed it later", other.ID, other.Title)
 			}
 		}
 	}

@@ -1,0 +1,81 @@
+package revert
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Resume completes the staging or clearing of the session's revert that is under way, also one that a process which
+// died began. Without one it does nothing. It does not end with ctx: files would be left between two states.
+func (r Reverter) Resume(ctx context.Context, id session.ID) error {
+	s, err := r.Journal.ReadSession(ctx, id)
+	if err != nil || s.Revert == nil || s.Revert.Phase == session.RevertDone {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := fault.Point(ctx, fault.RevertPlanned); err != nil {
+		return err
+	}
+	back := s.Revert.Phase == session.RevertRestoring
+	kept := r.restoreFiles(ctx, s.Revert.Files, back)
+	if err := fault.Point(ctx, fault.RevertRestored); err != nil {
+		return err
+	}
+	if back {
+		return r.Journal.AppendFacts(ctx, id, &session.RevertCleared{Kept: kept, Total: r.countRemaining(ctx, id, nil)})
+	}
+	done := &session.RevertAdvanced{Phase: session.RevertDone, Kept: kept}
+	s.Apply(done)
+	done.Total = r.countRemaining(ctx, id, s.Revert)
+	return r.Journal.AppendFacts(ctx, id, done)
+}
+
+// restoreFiles brings the files to their state after the revert or, if back, to that before it. It returns those that
+// stay as they are.
+func (r Reverter) restoreFiles(ctx context.Context, files []session.RevertedFile, back bool) (kept []session.KeptFile) {
+	steps := make([]session.FileChange, len(files))
+	for i, f := range files {
+		if steps[i] = f.AsChange(); back {
+			steps[i].Before, steps[i].After = f.To, f.From
+		}
+	}
+	failed := make([]error, len(steps))
+	if r.Files != nil {
+		failed = r.Files.Restore(ctx, steps)
+		r.putBack(ctx, steps, failed)
+	}
+	for i, step := range steps {
+		switch err := failed[i]; {
+		case r.Files == nil:
+			kept = append(kept, session.KeptFile{Path: step.Path, Reason: "snapshots are disabled here"})
+		case err != nil:
+			kept = append(kept, session.KeptFile{Path: step.Path, Conflict: true, Reason: err.Error()})
+			r.Journal.Logger.Warn("a revert leaves a file as it is", "file", step.Path, "error", err)
+		}
+	}
+	return kept
+}
+
+// putBack reverses the steps that removed a content from its path, where another step failed to write it to a path: it
+// may have been the only copy.
+func (r Reverter) putBack(ctx context.Context, steps []session.FileChange, failed []error) {
+	for i := range steps {
+		lost := steps[i].After.Blob
+		if failed[i] == nil || lost == "" {
+			continue
+		}
+		for j, other := range steps {
+			if failed[j] != nil || other.Before.Blob != lost {
+				continue
+			}
+			back := session.FileChange{Path: other.Path, Before: other.After, After: other.Before}
+			failed[j] = fmt.Errorf("it holds the content of %s, which could not be restored", steps[i].Path)
+			if err := r.Files.Restore(ctx, []session.FileChange{back})[0]; err != nil {
+				failed[j] = fmt.Errorf("%w; putting it back failed: %w", failed[j], err)
+			}
+		}
+	}
+}
