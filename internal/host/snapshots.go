@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -44,11 +45,15 @@ func newSnapshots(data string, logger *slog.Logger) *snapshots {
 	return &snapshots{dir: dir, blobs: snapshot.NewBlobs(dir), logger: logger, open: map[string]*snapshot.DiskWorktree{}}
 }
 
-// findWorktree returns the worktree of a directory, the same for every call.
+// findWorktree returns the worktree of a directory, the same for every call. A session below the top of a repository
+// captures all of it, unless that takes long.
 func (s *snapshots) findWorktree(p project.Project) location.Worktree {
 	root, scope := p.Worktree, p.Subpath
 	if root == "" {
-		root, scope = p.Directory, ""
+		root = p.Directory
+	}
+	if !hasLargeIndex(root) {
+		scope = ""
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,6 +68,18 @@ func (s *snapshots) findWorktree(p project.Project) location.Worktree {
 	})
 	s.open[key] = w
 	return w
+}
+
+// hasLargeIndex reports whether the repository at root has more than about 150,000 files, which take 0.2 seconds to
+// search.
+func hasLargeIndex(root string) bool {
+	const large = 16 << 20 // bytes
+	repository, ok := checkout.Find(root)
+	if !ok {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(repository.GitDir, "index"))
+	return err == nil && info.Size() > large
 }
 
 // findGit returns the git program; "" without one that no worktree can replace.

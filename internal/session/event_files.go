@@ -35,7 +35,7 @@ type (
 		PartID    PartID       `json:"partID,omitzero"`
 		Files     []FileChange `json:"files,omitzero"`
 		Beside    []ID         `json:"beside,omitzero"`
-		Omitted   []FilePath   `json:"omitted,omitempty"` // changed as well; they are large or cannot be read
+		Omitted   []FilePath   `json:"omitted,omitempty"` // changed as well; no snapshot has them
 		Error     string       `json:"error,omitzero"`    // why Files are not known
 	}
 	// DiffUpdated records what the answers to a prompt, and the whole session, have changed until now. The diffs of the

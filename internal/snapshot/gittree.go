@@ -195,8 +195,7 @@ func (g *gitTree) scopePath() string {
 }
 
 // selectPaths returns the listed paths that are captured and those that are gone, each ended by a zero byte. Large
-// untracked files and files that cannot be read are omitted. Directories, which are repositories of their own, are
-// skipped.
+// untracked files, files that cannot be read, and repositories inside of this one are omitted.
 func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buffer, omitted omittedFiles, err error) {
 	root, err := os.OpenRoot(g.root)
 	if err != nil {
@@ -206,8 +205,10 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 	omitted = omittedFiles{}
 	untracked := len(bytes.Split(modified, []byte{0})) - 1 // the index of the first untracked name
 	names := strings.Split(string(modified)+string(others), "\x00")
+	var repositories []string
 	for i, name := range names {
 		if name == "" || strings.HasSuffix(name, "/") {
+			repositories = append(repositories, name)
 			continue
 		}
 		info, err := root.Lstat(name)
@@ -220,6 +221,7 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 			changed.WriteString(name + "\x00")
 		}
 	}
+	omitted.addRepositories(root, repositories)
 	return changed, gone, omitted, nil
 }
 

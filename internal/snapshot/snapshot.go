@@ -13,7 +13,6 @@ import (
 	"context"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -91,24 +90,22 @@ func (w *DiskWorktree) Compare(
 			return nil, nil, err
 		}
 	}
-	if slices.ContainsFunc(found, func(c session.FileChange) bool { return path.Base(string(c.Path)) == ".gitignore" }) {
-		found = slices.DeleteFunc(found, func(c session.FileChange) bool { return w.wasIgnored(c, before.began) })
-	}
 	omitted = before.omitted.listChanged(after.omitted)
+	if rules := readOldRules(w.options.Blobs, found); rules != nil {
+		found = slices.DeleteFunc(found, func(c session.FileChange) bool {
+			return c.Before.IsAbsent() && isOlder(w.root, c.Path, before.began)
+		})
+		for _, c := range found {
+			if c.Before.IsAbsent() && isIgnored(rules, string(c.Path)) {
+				omitted = append(omitted, c.Path)
+			}
+		}
+		slices.Sort(omitted)
+	}
 	return slices.DeleteFunc(found, func(c session.FileChange) bool {
 		_, isOmitted := slices.BinarySearch(omitted, c.Path)
 		return isOmitted
 	}), omitted, nil
-}
-
-// wasIgnored reports whether a file that seems to be new is older than the first capture: it existed and was ignored,
-// and the command changed only the rules. A revert must not remove it.
-func (w *DiskWorktree) wasIgnored(c session.FileChange, captured time.Time) bool {
-	if !c.Before.IsAbsent() {
-		return false
-	}
-	info, err := os.Lstat(filepath.Join(w.root, filepath.FromSlash(string(c.Path))))
-	return err == nil && info.ModTime().Before(captured.Add(-fileTimeStep))
 }
 
 // ReadStates implements location.Worktree. The state of a directory is that of no

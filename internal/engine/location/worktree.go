@@ -15,7 +15,7 @@ type Worktree interface {
 	CaptureTree(ctx context.Context) (tree string, err error)
 	// Compare returns the differences between two captures of this process, by path, and keeps the contents of both
 	// sides. More than limit are an error. Omitted are files that changed and that the captures leave out, because
-	// they are large or cannot be read.
+	// they are large, were ignored or cannot be read, and repositories inside of this one.
 	Compare(
 		ctx context.Context, from, to string, limit int,
 	) (found []session.FileChange, omitted []session.FilePath, err error)
