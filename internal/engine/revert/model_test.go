@@ -548,7 +548,9 @@ func (m *model) clearRevert() error {
 		}
 	}
 	for p := range union(present, after) {
-		if present[p] != after[p] && present[p] != m.staged[p] {
+		// A content that cannot return to where the session moved it comes back to where the revert had put it.
+		putBack := present[p] == entry{} && after[p] == m.staged[p]
+		if present[p] != after[p] && present[p] != m.staged[p] && !putBack {
 			return fmt.Errorf("%q was %q, which the revert did not leave there", p, present[p].content)
 		}
 	}
