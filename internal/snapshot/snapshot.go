@@ -108,8 +108,7 @@ func (w *DiskWorktree) Compare(
 	}), omitted, nil
 }
 
-// ReadStates implements location.Worktree. The state of a directory is that of no
-// file.
+// ReadStates implements location.Worktree. The state of a directory is that of no file.
 func (w *DiskWorktree) ReadStates(ctx context.Context, paths []session.FilePath) ([]session.PathState, error) {
 	root, err := os.OpenRoot(w.root)
 	if err != nil {

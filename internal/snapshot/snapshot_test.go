@@ -194,34 +194,30 @@ func TestIgnored(t *testing.T) {
 	})
 }
 
-// SN-2: repositories inside of the worktree are named if their files changed.
+// SN-2: repositories inside of a git repository are named if their files changed. Without git their files are captured.
 func TestRepositoriesInside(t *testing.T) {
-	inEachTree(t, func(t *testing.T, p *testTree) {
-		if p.git == "" {
-			t.Skip("without git their files are captured")
+	p := newRepository(t)
+	p.write(".gitmodules", "[submodule \"s\"]\n\tpath = sub module\n\turl = ../x\n[submodule \"o\"]\n\tpath = ../..\n")
+	p.write("sub module/.git", "gitdir: elsewhere")
+	p.write("sub module/a", "1")
+	p.command("git", "init", "-q", "inner")
+	p.command("git", "-C", "inner", "commit", "-q", "--allow-empty", "-m", "x")
+	p.write("inner/b/c", "1")
+	p.command("git", "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub module")
+	p.reopen("")
+	for what, change := range map[string]func(){
+		"[]":                 func() { p.write("inner/.git/description", "d") },
+		"[inner]":            func() { p.write("inner/b/c", "22") },
+		"[sub module]":       func() { p.write("sub module/new", "n") },
+		"[inner sub module]": func() { _ = os.Remove(filepath.Join(p.root, "inner/b/c")); p.write("sub module/a", "22") },
+	} {
+		before := p.mustCapture()
+		change()
+		found, omitted, err := p.Compare(t.Context(), before, p.mustCapture(), 10)
+		if err != nil || len(found) != 0 || fmt.Sprint(omitted) != what {
+			t.Errorf("%v, %v, %v, want %s", found, omitted, err, what)
 		}
-		p.write(".gitmodules", "[submodule \"s\"]\n\tpath = sub module\n\turl = ../x\n[submodule \"o\"]\n\tpath = ../..\n")
-		p.write("sub module/.git", "gitdir: elsewhere")
-		p.write("sub module/a", "1")
-		p.command("git", "init", "-q", "inner")
-		p.command("git", "-C", "inner", "commit", "-q", "--allow-empty", "-m", "x")
-		p.write("inner/b/c", "1")
-		p.command("git", "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub module")
-		p.reopen("")
-		for what, change := range map[string]func(){
-			"[]":                 func() { p.write("inner/.git/description", "d") },
-			"[inner]":            func() { p.write("inner/b/c", "22") },
-			"[sub module]":       func() { p.write("sub module/new", "n") },
-			"[inner sub module]": func() { _ = os.Remove(filepath.Join(p.root, "inner/b/c")); p.write("sub module/a", "22") },
-		} {
-			before := p.mustCapture()
-			change()
-			found, omitted, err := p.Compare(t.Context(), before, p.mustCapture(), 10)
-			if err != nil || len(found) != 0 || fmt.Sprint(omitted) != what {
-				t.Errorf("%v, %v, %v, want %s", found, omitted, err, what)
-			}
-		}
-	})
+	}
 }
 
 // SN-3: a session below the top of a worktree captures its part only.

@@ -75,7 +75,7 @@ func (g commands) printDiff(files []session.ChangedFile, f diffFlags) error {
 				files[i].Patch = ""
 			}
 		}
-		return g.inv.PrintJSON(append([]session.ChangedFile{}, files...))
+		return g.inv.PrintJSON(append([]session.ChangedFile{}, files...)) // [], not null, without files
 	case len(files) == 0:
 		g.inv.Err.Printf("no files were changed\n")
 	case f.stat:
@@ -90,7 +90,7 @@ func (g commands) printDiff(files []session.ChangedFile, f diffFlags) error {
 	return nil
 }
 
-// printStat prints a line for each file, and the sum.
+// printStat prints a line for each file, with the numbers of lines, and their sums.
 func (g commands) printStat(files []session.ChangedFile) {
 	t, additions, deletions := g.inv.NewTable("STATUS", "LINES", "FILE"), 0, 0
 	for _, f := range files {
@@ -105,7 +105,7 @@ func (g commands) printStat(files []session.ChangedFile) {
 	g.inv.Out.Printf("%s, %s\n", term.FormatPlural(len(files), "file"), g.formatLines(additions, deletions))
 }
 
-// describeOmission says why a change has no lines.
+// describeOmission returns what the table shows for a change without lines.
 func describeOmission(f session.ChangedFile) string {
 	switch {
 	case f.Patch == "":
@@ -145,7 +145,7 @@ func (g commands) formatPatch(f session.ChangedFile) string {
 	return b.String()
 }
 
-// styleOf returns the style of a line of a patch.
+// styleOf returns the style of a line of a patch. Lines before the first hunk are bold.
 func styleOf(line string, inHunks bool) string {
 	switch {
 	case !inHunks:

@@ -8,7 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// TestFormatPatch: a terminal gets colours, and nothing of a file's content that would drive it.
+// TestFormatPatch checks that only a terminal gets colours, that it gets no control characters of file contents, and
+// what replaces a patch that was left out.
 func TestFormatPatch(t *testing.T) {
 	var out strings.Builder
 	inv := cli.NewInvocation(nil, cli.Process{Stdout: &out, Env: func(string) string { return "" }})

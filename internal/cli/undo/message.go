@@ -2,7 +2,6 @@ package undo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -14,10 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
-	"github.com/spf13/cobra"
 )
-
-var errNoRevert = errors.New("nothing is taken back")
 
 // newestMessages yields the messages of a session, newest first, those of a staged revert included.
 func newestMessages(ctx context.Context, c *api.Client, id session.ID) iter.Seq2[session.Message, error] {
@@ -41,7 +37,7 @@ func newestMessages(ctx context.Context, c *api.Client, id session.ID) iter.Seq2
 	}
 }
 
-// isPrompt reports whether the message is what a user asked, or a command that the user ran.
+// isPrompt reports whether the message is a prompt, or a command that the user ran.
 func isPrompt(m session.Message) bool {
 	switch m.(type) {
 	case *session.User, *session.Shell:
@@ -50,7 +46,7 @@ func isPrompt(m session.Message) bool {
 	return false
 }
 
-// describeMessage returns the beginning of a message for people.
+// describeMessage returns the beginning of a message for people; "" if it has no text, command or call.
 func describeMessage(m session.Message) string {
 	const width = 70
 	switch m := m.(type) {
@@ -73,13 +69,15 @@ func describeMessage(m session.Message) string {
 	return ""
 }
 
-// findMessage returns the message that an id, the beginning of one, or the number of a prompt names.
+// findMessage returns the message that name stands for: an id, the beginning of one with at least minBeginning bytes,
+// or the number of a prompt. If it stands for no message or several, the error suggests ids and has the exit code for
+// usage.
 func findMessage(ctx context.Context, c *api.Client, s *session.Session, name string) (session.MessageID, error) {
 	if n, err := strconv.Atoi(name); err == nil {
 		return findPrompt(ctx, c, s, n)
 	}
 	const minBeginning = 8
-	var ids, begin []string
+	var ids, matches []string
 	for m, err := range newestMessages(ctx, c, s.ID) {
 		if err != nil {
 			return "", err
@@ -90,11 +88,11 @@ func findMessage(ctx context.Context, c *api.Client, s *session.Session, name st
 		}
 		ids = append(ids, id)
 		if len(name) >= minBeginning && strings.HasPrefix(id, name) {
-			begin = append(begin, id)
+			matches = append(matches, id)
 		}
 	}
-	if len(begin) == 1 {
-		return session.MessageID(begin[0]), nil
+	if len(matches) == 1 {
+		return session.MessageID(matches[0]), nil
 	}
 	missing := *session.NotFound("message", name)
 	missing.Nearest = spelling.Nearest(name, ids, 3)
@@ -102,7 +100,8 @@ func findMessage(ctx context.Context, c *api.Client, s *session.Session, name st
 		"name a message of "+string(s.ID)+" by its id (cairn session show --json), or a prompt by its number")
 }
 
-// findPrompt returns the prompt with the number: 1 is the first one, -1 the newest.
+// findPrompt returns the prompt with the number: 1 is the first one, -1 the newest. Prompts that a staged revert hides
+// count; commands of the user do not.
 func findPrompt(ctx context.Context, c *api.Client, s *session.Session, n int) (session.MessageID, error) {
 	var prompts []session.MessageID
 	for m, err := range newestMessages(ctx, c, s.ID) {
@@ -125,7 +124,7 @@ func findPrompt(ctx context.Context, c *api.Client, s *session.Session, n int) (
 	return prompts[at], nil
 }
 
-// findPart returns the part of an answer that its id, or the id of its text or call, names.
+// findPart returns the part of an answer that name stands for: its id, or the id of its text or call.
 func findPart(
 	ctx context.Context, c *api.Client, id session.ID, m session.MessageID, name string,
 ) (session.PartID, error) {
@@ -167,54 +166,6 @@ func listParts(m session.Message) iter.Seq2[session.PartID, string] {
 			}
 		}
 	}
-}
-
-// completePart completes the parts of the message that the arguments name.
-func (g commands) completePart(
-	cmd *cobra.Command, args []string, typed string,
-) ([]cobra.Completion, cobra.ShellCompDirective) {
-	name := "last"
-	if len(args) > 1 {
-		name, args = args[0], args[1:]
-	}
-	return g.inv.Complete(func(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
-		s, err := g.inv.FindSession(ctx, c, name)
-		if err != nil {
-			return nil, err
-		}
-		m, err := c.Message(ctx, s.ID, session.MessageID(cli.FirstArg(args, "")))
-		for part, id := range listParts(m) {
-			all = append(all, cobra.CompletionWithDesc(string(part), id))
-		}
-		return all, err
-	})(cmd, args, typed)
-}
-
-// completeArguments completes a session and one of its messages, or a message of the newest session.
-func (g commands) completeArguments(
-	cmd *cobra.Command, args []string, typed string,
-) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 1 || len(args) == 1 && !isSession(args[0]) {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return g.inv.Complete(func(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
-		if len(args) == 0 && !strings.HasPrefix(typed, "msg_") {
-			if all, err = g.inv.SessionCompletions(ctx, c); err != nil {
-				return nil, err
-			}
-		}
-		s, err := g.inv.FindSession(ctx, c, cli.FirstArg(args, "last"))
-		if err != nil {
-			return all, err
-		}
-		page, err := c.Messages(ctx, s.ID, api.MessageQuery{})
-		for _, m := range page.Data {
-			if text := describeMessage(m); text != "" {
-				all = append(all, cobra.CompletionWithDesc(string(m.Meta().ID), text))
-			}
-		}
-		return all, err
-	})(cmd, args, typed)
 }
 
 // isSession reports whether an argument names a session rather than a message.

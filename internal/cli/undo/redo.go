@@ -2,6 +2,7 @@ package undo
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -9,30 +10,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
-
-func (g commands) undoCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "undo [SESSION]", Short: "Take back the newest prompt, with the files that its answer changed",
-		Long: "Take back the newest prompt of a session, its answer, and what that changed in files. Again, it goes one\n" +
-			"prompt further. cairn redo goes forward; the next prompt makes it final. Files that are not as the\n" +
-			"session left them stay as they are, and are named: the exit code is then 1.",
-		Args:    cobra.MaximumNArgs(1),
-		Example: "  cairn undo\n  cairn undo last --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
-				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					r, err := api.Reverts{Client: c}.StageRevert(ctx, s.ID, api.RevertRequest{Before: true})
-					if err != nil {
-						return err
-					}
-					return g.reportRevert(ctx, c, asJSON, Result{SessionID: s.ID, Revert: r})
-				})
-		}),
-	}
-	cli.AddJSONFlag(cmd, &asJSON)
-	return cmd
-}
 
 func (g commands) redoCommand() *cobra.Command {
 	var asJSON bool
@@ -47,7 +24,8 @@ func (g commands) redoCommand() *cobra.Command {
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
 					if s.Revert == nil {
-						return cli.NewExitError(cli.ExitUsage, errNoRevert, "cairn undo takes the newest prompt back")
+						err := fmt.Errorf("nothing to redo: the session %s has no undo or revert", s.ID)
+						return cli.NewExitError(cli.ExitUsage, err, "cairn undo takes the newest prompt back")
 					}
 					res, err := g.stageNext(ctx, c, s)
 					if err != nil {
@@ -61,7 +39,8 @@ func (g commands) redoCommand() *cobra.Command {
 	return cmd
 }
 
-// stageNext stages the revert to the next prompt in place of the staged one; without a next prompt it takes that back.
+// stageNext brings back the first hidden prompt: it stages the revert to the hidden prompt after it in place of the
+// staged revert or, without one, clears that.
 func (g commands) stageNext(ctx context.Context, c *api.Client, s *session.Session) (Result, error) {
 	res, reverts := Result{SessionID: s.ID}, api.Reverts{Client: c}
 	head, err := c.Head(ctx, s.ID)
@@ -89,7 +68,8 @@ func (g commands) stageNext(ctx context.Context, c *api.Client, s *session.Sessi
 	return res, err
 }
 
-// narrowRevert returns the request for what the staged revert takes back, from the prompt on: messages, files or both.
+// narrowRevert returns the request for a revert from a later prompt on, of what the staged one takes back: messages,
+// files or both.
 func (g commands) narrowRevert(
 	ctx context.Context, c *api.Client, s *session.Session, from session.MessageID,
 ) (*api.RevertRequest, error) {
@@ -97,9 +77,11 @@ func (g commands) narrowRevert(
 	if len(s.Revert.Files)+len(s.Revert.Kept)+len(s.Revert.Unknown) > 0 {
 		return r, nil
 	}
-	// A revert of messages alone has no files, although there are some to restore.
-	same := api.RevertRequest{MessageID: s.Revert.MessageID, PartID: s.Revert.PartID, Preview: true}
-	same.Before = s.Revert.Exclusive
+	// The staged revert does not record whether it is one of messages alone. It is if it has no files, and the same
+	// revert of files would have some.
+	same := api.RevertRequest{
+		MessageID: s.Revert.MessageID, PartID: s.Revert.PartID, Before: s.Revert.Exclusive, Preview: true,
+	}
 	p, err := api.Reverts{Client: c}.StageRevert(ctx, s.ID, same)
 	if err == nil && len(p.Files) > 0 {
 		r.Files = new(false)
@@ -107,8 +89,8 @@ func (g commands) narrowRevert(
 	return r, err
 }
 
-// findHiddenPrompts returns the first prompt that the staged revert takes back, and the first one that stays taken
-// back after a redo; "" for none.
+// findHiddenPrompts returns the first prompt that the staged revert takes back, "" if it begins within an answer, and
+// the next one, "" without one.
 func findHiddenPrompts(
 	ctx context.Context, c *api.Client, s *session.Session,
 ) (first, next session.MessageID, err error) {
@@ -128,7 +110,7 @@ func findHiddenPrompts(
 		hidden = append(hidden, m)
 	}
 	if !found {
-		return "", "", nil // the message was removed: there is nothing to go forward to
+		return "", "", nil // the message was removed: the whole revert is cleared
 	}
 	for i, m := range slices.Backward(hidden) {
 		if !isPrompt(m) {
@@ -143,7 +125,7 @@ func findHiddenPrompts(
 	return first, "", nil
 }
 
-// readNotRestored returns the files that were to be brought back since the event and stayed as they are.
+// readNotRestored returns the files that clearing the revert did not bring back, from the events after the seq.
 func readNotRestored(
 	ctx context.Context, c *api.Client, id session.ID, after int64,
 ) (kept []session.KeptFile, err error) {
@@ -157,7 +139,8 @@ func readNotRestored(
 	return kept, err
 }
 
-// listRestored returns the files of the earlier revert that it no longer changes.
+// listRestored returns the files of the earlier revert that the redo changed: those that are neither kept nor in the
+// same state in the revert that is staged now.
 func listRestored(earlier *session.Revert, res Result) (out []session.FilePath) {
 	for _, f := range earlier.Files {
 		isKept := slices.ContainsFunc(res.Kept, func(k session.KeptFile) bool { return k.Path == f.Path })

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// describeRevert returns the beginning of the first message that a revert takes back.
+// describeRevert returns the beginning of the first message that a revert takes back, and its part, for people.
 func describeRevert(ctx context.Context, c *api.Client, id session.ID, r *session.Revert) (string, error) {
 	m, err := c.Message(ctx, id, r.MessageID)
 	if err != nil {
@@ -24,6 +24,7 @@ func describeRevert(ctx context.Context, c *api.Client, id session.ID, r *sessio
 	return text, nil
 }
 
+// reportRevert prints what a staged or planned revert did, or would do.
 func (g commands) reportRevert(ctx context.Context, c *api.Client, asJSON bool, res Result) error {
 	title, err := describeRevert(ctx, c, res.SessionID, res.Revert)
 	if err != nil {
@@ -32,14 +33,14 @@ func (g commands) reportRevert(ctx context.Context, c *api.Client, asJSON bool, 
 	return g.printRevert(asJSON, title, res)
 }
 
-// printRevert prints what a revert did, or would do. Files in conflict make the exit code 1.
+// printRevert prints what a revert did, or would do; title is from describeRevert. Its error has the exit code.
 func (g commands) printRevert(asJSON bool, title string, res Result) error {
 	r := res.Revert
 	res.MessageID = r.MessageID
 	res.OK = !hasConflict(r.Kept)
 	if asJSON {
 		for i := range r.Files {
-			r.Files[i].Undone = "" // the patch the other way round
+			r.Files[i].Undone = "" // Patch has the same lines
 		}
 		g.inv.PrintJSONLine(res)
 		return g.exitError(res)
@@ -84,6 +85,7 @@ func (g commands) printFile(f session.RevertedFile) {
 	}
 }
 
+// printKept prints the files that stay below the head, with the reasons; nothing without files.
 func (g commands) printKept(head string, kept []session.KeptFile) {
 	if len(kept) > 0 {
 		g.inv.Out.Printf("%s\n", g.inv.Out.Paint(term.Yellow, head+":"))
@@ -103,22 +105,20 @@ func (g commands) printNextSteps(res Result) {
 	if r.FilesOnly {
 		again += " --files-only"
 	}
-	switch {
-	case res.Committed:
-	case hasConflict(r.Kept):
+	if !res.Committed && hasConflict(r.Kept) {
 		g.inv.Note("to restore these files as well, with copies of what they hold: " + again + " --force")
 	}
 	switch {
 	case res.Preview:
-		g.inv.Err.Printf("nothing was changed; without --preview it is done\n")
+		g.inv.Err.Printf("nothing was changed; run it without --preview to take this back\n")
 	case res.Committed:
-		g.inv.Err.Printf("this is final\n")
+		g.inv.Err.Printf("the revert is committed; cairn redo cannot bring this back\n")
 	default:
 		g.inv.Err.Printf("cairn redo %s brings it back; the next prompt makes it final\n", name)
 	}
 }
 
-// reportRedo prints what a redo brought back.
+// reportRedo prints what a redo brought back. Its error has the exit code.
 func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, res Result) error {
 	res.OK = !hasConflict(res.Kept)
 	if asJSON {
@@ -140,7 +140,7 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 	}
 	g.printKept("stays as it is", res.Kept)
 	if res.Revert == nil {
-		g.inv.Err.Printf("nothing is taken back any more\n")
+		g.inv.Err.Printf("nothing is left to redo\n")
 		return g.exitError(res)
 	}
 	title, err := describeRevert(ctx, c, res.SessionID, res.Revert)
@@ -151,11 +151,12 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 	return g.exitError(res)
 }
 
+// hasConflict reports whether a file stays because it is not as the session left it.
 func hasConflict(kept []session.KeptFile) bool {
 	return slices.ContainsFunc(kept, func(k session.KeptFile) bool { return k.Conflict })
 }
 
-// exitError returns the error that gives the exit code; what it is about was printed.
+// exitError returns an error without a text, whose exit code is 1, if a file in conflict stays; else nil.
 func (g commands) exitError(res Result) error {
 	if res.OK {
 		return nil
@@ -163,6 +164,7 @@ func (g commands) exitError(res Result) error {
 	return &cli.ExitError{Code: cli.ExitFailure}
 }
 
+// formatLines returns the numbers of lines, such as "+2 -1", coloured for a terminal.
 func (g commands) formatLines(additions, deletions int) string {
 	out := g.inv.Out
 	added, deleted := fmt.Sprintf("+%d", additions), fmt.Sprintf("-%d", deletions)

@@ -5,18 +5,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// commands are `cairn undo`, `redo`, `revert` and `diff`.
+// commands has the commands of this package as methods.
 type commands struct{ inv *cli.Invocation }
 
 // Result is what `undo`, `redo` and `revert` print with --json, on one line.
 type Result struct {
-	// OK is false if a file that is not as the session left it stays as it is. Everything else was done.
+	// OK is false, and the exit code 1, if a file stays that is not as the session left it. Everything else was done.
 	OK        bool               `json:"ok"`
 	SessionID session.ID         `json:"sessionID"`
-	Preview   bool               `json:"preview,omitzero"`    // nothing was changed
-	Committed bool               `json:"committed,omitzero"`  // redo is not possible
-	Revert    *session.Revert    `json:"revert,omitzero"`     // that is staged now, or would be, or was committed
-	Restored  []session.FilePath `json:"restored,omitempty"`  // by redo
-	Kept      []session.KeptFile `json:"kept,omitempty"`      // that redo did not restore
+	Preview   bool               `json:"preview,omitzero"`    // the revert was only planned
+	Committed bool               `json:"committed,omitzero"`  // the revert is final
+	Revert    *session.Revert    `json:"revert,omitzero"`     // the staged, planned or committed revert
+	Restored  []session.FilePath `json:"restored,omitempty"`  // files that redo brought back
+	Kept      []session.KeptFile `json:"kept,omitempty"`      // files that redo did not bring back
 	MessageID session.MessageID  `json:"messageID,omitempty"` // the prompt that undo takes back, or redo brings back
 }

@@ -3,6 +3,7 @@ package undo
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -17,14 +18,15 @@ type revertFlags struct {
 	filesOnly, messagesOnly, json bool
 }
 
+// check returns an error for flags that contradict each other or the message, "" without one.
 func (f *revertFlags) check(message string) error {
 	switch {
 	case f.filesOnly && f.messagesOnly:
 		return cli.UsageErrorf("--files-only and --messages-only exclude each other; without them both are taken back")
 	case f.preview && f.commit:
-		return cli.UsageErrorf("--preview changes nothing, and --commit makes it final; use one of them")
+		return cli.UsageErrorf("--preview and --commit exclude each other: a preview changes nothing")
 	case f.force && f.messagesOnly:
-		return cli.UsageErrorf("--force is about files; it does not go with --messages-only")
+		return cli.UsageErrorf("--force and --messages-only exclude each other: --force restores files")
 	case message == "" && (!f.commit || f.part != "" || f.force || f.filesOnly || f.messagesOnly):
 		return cli.NewExitError(cli.ExitUsage, errors.New("the message is missing: cairn revert [SESSION] MESSAGE"),
 			"name the first message to take back by its id, or a prompt by its number; cairn undo takes the newest one back")
@@ -37,11 +39,11 @@ func (g commands) revertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revert [SESSION] MESSAGE", Short: "Take a session back to before a message, with its files",
 		Long: "Take back a prompt and everything after it: messages, and what the session's tools and commands changed in\n" +
-			"files. MESSAGE is an id, the beginning of one, or the number of a prompt: 1 is the first. For\n" +
-			"another message it is the prompt that it belongs to. cairn redo brings it back until the next\n" +
-			"prompt, or --commit, makes it final.\n\n" +
+			"files. MESSAGE is an id, the beginning of one, or the number of a prompt: 1 is the first. If it is not\n" +
+			"a prompt, the prompt that it answers is taken back as well. cairn redo brings it back, prompt by\n" +
+			"prompt, until a new prompt, or --commit, makes the revert final.\n\n" +
 			"Files that are not as the session left them stay as they are, and are named: the exit code is then\n" +
-			"1. --force restores them as well; copies of what they held are kept, and their places printed.",
+			"1. --force restores them as well; copies of what they held are made, and their paths printed.",
 		Args: cobra.MaximumNArgs(2),
 		Example: "  cairn revert 3 --preview\n  cairn revert last msg_… --files-only\n  cairn revert msg_… --part prt_…\n" +
 			"  cairn revert --commit                  make the staged revert final",
@@ -72,13 +74,17 @@ func (g commands) revertCommand() *cobra.Command {
 	return cmd
 }
 
+// runRevert stages or previews the revert to the message, if there is one, commits the staged revert if f says so, and
+// reports.
 func (g commands) runRevert(
 	ctx context.Context, c *api.Client, s *session.Session, message string, f revertFlags,
 ) error {
 	reverts := api.Reverts{Client: c}
 	res := Result{SessionID: s.ID, Preview: f.preview, Committed: f.commit, Revert: s.Revert}
 	if message == "" && s.Revert == nil {
-		return cli.NewExitError(cli.ExitUsage, errNoRevert, "cairn revert MESSAGE --commit takes back and makes it final")
+		return cli.NewExitError(cli.ExitUsage,
+			fmt.Errorf("nothing to commit: the session %s has no undo or revert", s.ID),
+			"cairn revert MESSAGE --commit takes back from a message on and makes that final")
 	}
 	if message != "" {
 		id, err := findMessage(ctx, c, s, message)
