@@ -3,7 +3,6 @@ package changes
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +63,7 @@ func (c *CallRecorder) RecordWrites(ctx context.Context, writes []tool.FileWrite
 	if err := c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, fact); err != nil {
 		return err
 	}
-	c.step.recorder.watches.excludeWrites(c.step.files.Root(), fact.Files)
+	c.step.recorder.watches.excludeWrites(c.call.SessionID, c.step.files.Root(), fact.Files)
 	c.step.addChanges(fact.Files)
 	return nil
 }
@@ -119,17 +118,13 @@ func (c *CallRecorder) recordTree(ctx context.Context, w *watch, before string) 
 		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
 	}
 	after, err := c.step.files.CaptureTree(ctx)
-	written, beside := c.step.recorder.watches.endWatch(w)
+	c.step.recorder.watches.endWatch(w)
 	if err == nil {
 		fact.Files, fact.Omitted, err = c.step.files.Compare(ctx, before, after, maxChanged)
 		fact.Omitted = fact.Omitted[:min(len(fact.Omitted), maxOmitted)]
 	}
-	fact.Files = slices.DeleteFunc(fact.Files, func(f session.FileChange) bool {
-		_, byTool := slices.BinarySearch(written, f.Path)
-		return byTool
-	})
-	if len(fact.Files) > 0 {
-		fact.Beside = beside
+	if fact.Files = w.dropWritten(fact.Files); len(fact.Files) > 0 {
+		fact.Beside = w.beside
 	}
 	if err == nil {
 		err = c.step.files.PinBlobs(ctx, c.call.SessionID, blobsOf(fact.Files))

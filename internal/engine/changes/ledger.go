@@ -167,36 +167,25 @@ func (l *Ledger) sumSelected(selected func(CallChange) bool) map[session.FilePat
 	return byPath
 }
 
-// CompareTo returns the changes that lead from the files as the base's session left them to those of the session of l,
-// by path. A file that one of them did not change is in the state in which the other one found it.
-func (l *Ledger) CompareTo(base *Ledger) []session.FileChange {
-	sides := [2]map[session.FilePath]session.FileChange{base.sumAll(), l.sumAll()}
-	paths := map[session.FilePath]bool{}
-	for _, side := range sides {
-		for p := range side {
-			paths[p] = true
-		}
-	}
-	var out []session.FileChange
+// compareSums returns the changes that lead from the files as base left them to those that to left, by path.
+func compareSums(base, to map[session.FilePath]session.FileChange) (out []session.FileChange) {
+	paths := maps.Clone(base)
+	maps.Copy(paths, to)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		from, inBase := sides[0][path]
-		to, changed := sides[1][path]
-		net := session.FileChange{Path: path, Before: from.After, After: to.After}
+		before, inBase := base[path]
+		after, inOther := to[path]
+		net := session.FileChange{Path: path, Before: before.After, After: after.After}
 		if !inBase {
-			net.Before = to.Before
+			net.Before = after.Before
 		}
-		if !changed {
-			net.After = from.Before
+		if !inOther {
+			net.After = before.Before
 		}
 		if net.Before != net.After {
 			out = append(out, net)
 		}
 	}
 	return out
-}
-
-func (l *Ledger) sumAll() map[session.FilePath]session.FileChange {
-	return l.sumSelected(func(CallChange) bool { return true })
 }
 
 // ListBlobs returns the blobs of both sides of all changes, some of them repeatedly.

@@ -32,76 +32,73 @@ func (r *ChangeRecorder) UpdateDiff(
 type DiffQuery struct {
 	Files    location.Worktree // of the session; nil: the files have no lines
 	Format   DiffFormat
-	Selected func(CallChange) bool // not used by CompareSessions
+	Selected func(CallChange) bool
 }
 
 // ReadDiff returns the sum of the selected changes for each file, by path. It waits until commands that have ended are
 // recorded.
 func (r *ChangeRecorder) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) ([]session.ChangedFile, error) {
-	l, err := r.readLedger(ctx, id)
+	if err := r.AwaitSession(ctx, id); err != nil {
+		return nil, err
+	}
+	var sum []session.FileChange
+	err := r.useLedger(ctx, id, func(l *Ledger) { sum = l.SumChanges(q.Selected) })
 	if err != nil {
 		return nil, err
 	}
-	return q.Format.DescribeFiles(ctx, q.Files, l.SumChanges(q.Selected)), nil
+	return q.Format.DescribeFiles(ctx, q.Files, sum), nil
 }
 
-// CompareSessions returns what leads from the files as the session base left them to those of id, as Ledger.CompareTo.
-// It waits like ReadDiff.
+// SessionChanges selects changes of a session.
+type SessionChanges struct {
+	ID       session.ID
+	Selected func(CallChange) bool
+}
+
+// CompareSessions returns what leads from the files as the selected changes of base left them to those of to. A file
+// that one of them did not change is in the state in which the other one found it. It waits like ReadDiff. Selected of
+// the query is not used.
 func (r *ChangeRecorder) CompareSessions(
-	ctx context.Context, id, base session.ID, q DiffQuery,
+	ctx context.Context, base, to SessionChanges, q DiffQuery,
 ) ([]session.ChangedFile, error) {
-	var ledgers [2]*Ledger
-	for i, s := range []session.ID{id, base} {
-		if err := r.AwaitSession(ctx, s); err != nil {
+	var sums [2]map[session.FilePath]session.FileChange
+	for i, s := range []SessionChanges{base, to} {
+		if err := r.AwaitSession(ctx, s.ID); err != nil {
 			return nil, err
 		}
-		l, err := ReadLedger(ctx, r.journal.Store, s, -1)
-		if err == nil {
-			err = r.dropRemoved(ctx, s, l)
-		}
+		err := r.useLedger(ctx, s.ID, func(l *Ledger) { sums[i] = l.sumSelected(s.Selected) })
 		if err != nil {
 			return nil, err
 		}
-		ledgers[i] = l
 	}
-	return q.Format.DescribeFiles(ctx, q.Files, ledgers[0].CompareTo(ledgers[1])), nil
+	return q.Format.DescribeFiles(ctx, q.Files, compareSums(sums[0], sums[1])), nil
 }
 
 // CountChanges returns the numbers of lines and files of the selected changes. It waits like ReadDiff.
 func (r *ChangeRecorder) CountChanges(
 	ctx context.Context, id session.ID, selected func(CallChange) bool, files location.Worktree,
 ) (session.Changes, error) {
-	l, err := r.readLedger(ctx, id)
-	if err != nil {
+	if err := r.AwaitSession(ctx, id); err != nil {
 		return session.Changes{}, err
 	}
-	total, _ := l.CountChanges(ctx, files, selected)
-	return total, nil
-}
-
-// readLedger returns the session's ledger when the tasks of the session are done.
-func (r *ChangeRecorder) readLedger(ctx context.Context, id session.ID) (*Ledger, error) {
-	if err := r.AwaitSession(ctx, id); err != nil {
-		return nil, err
-	}
-	return r.updateLedger(ctx, id)
+	var total session.Changes
+	err := r.useLedger(ctx, id, func(l *Ledger) { total, _ = l.CountChanges(ctx, files, selected) })
+	return total, err
 }
 
 // recordDiff appends the diff of the prompt, unless it is already stored or the prompt is not that of a user.
 func (r *ChangeRecorder) recordDiff(
 	ctx context.Context, id session.ID, prompt session.MessageID, files location.Worktree,
 ) error {
-	l, err := r.updateLedger(ctx, id)
+	fact := &session.DiffUpdated{MessageID: prompt}
+	err := r.useLedger(ctx, id, func(l *Ledger) {
+		answers := l.SumChanges(func(c CallChange) bool { return c.PromptID == prompt })
+		fact.Diffs = DiffFormat{}.DescribeFiles(ctx, files, answers)
+		fact.Total, fact.Session = l.CountChanges(ctx, files, func(CallChange) bool { return true })
+	})
 	if err != nil {
 		return err
 	}
-	fact := &session.DiffUpdated{MessageID: prompt}
-	fact.Diffs = DiffFormat{}.DescribeFiles(
-		ctx,
-		files,
-		l.SumChanges(func(c CallChange) bool { return c.PromptID == prompt }),
-	)
-	fact.Total, fact.Session = l.CountChanges(ctx, files, func(CallChange) bool { return true })
 	var same bool
 	err = r.journal.Store.View(ctx, func(rd store.Reader) error {
 		s, err := store.FindSession(rd, id)
@@ -119,11 +116,12 @@ func (r *ChangeRecorder) recordDiff(
 	return r.journal.AppendFacts(ctx, id, fact)
 }
 
-// updateLedger returns the session's ledger with what was recorded until now, without the changes of removed messages.
-func (r *ChangeRecorder) updateLedger(ctx context.Context, id session.ID) (*Ledger, error) {
+// useLedger calls use with the session's ledger, which has what was recorded until now, without the changes of removed
+// messages and parts. use must not hold on to the ledger.
+func (r *ChangeRecorder) useLedger(ctx context.Context, id session.ID, use func(*Ledger)) error {
 	r.mu.Lock()
 	l := r.ledgers[id]
-	delete(r.ledgers, id) // a concurrent update reads a ledger of its own
+	delete(r.ledgers, id) // a concurrent use reads a ledger of its own
 	r.mu.Unlock()
 	var err error
 	if l == nil {
@@ -135,8 +133,9 @@ func (r *ChangeRecorder) updateLedger(ctx context.Context, id session.ID) (*Ledg
 		err = r.dropRemoved(ctx, id, l)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
+	use(l)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for other := range r.ledgers {
@@ -146,12 +145,13 @@ func (r *ChangeRecorder) updateLedger(ctx context.Context, id session.ID) (*Ledg
 		delete(r.ledgers, other)
 	}
 	r.ledgers[id] = l
-	return l, nil
+	return nil
 }
 
-// dropRemoved removes the changes of removed messages from the ledger, if messages were removed since the last time.
+// dropRemoved removes the changes of removed messages and parts from the ledger, if messages were edited since the last
+// time.
 func (r *ChangeRecorder) dropRemoved(ctx context.Context, id session.ID, l *Ledger) error {
-	kept := map[session.MessageID]bool{}
+	kept := map[session.MessageID]session.Message{}
 	return r.journal.Store.View(ctx, func(rd store.Reader) error {
 		s, err := store.FindSession(rd, id)
 		if err != nil || s.Edits == l.edits {
@@ -162,13 +162,21 @@ func (r *ChangeRecorder) dropRemoved(ctx context.Context, id session.ID, l *Ledg
 			if _, known := kept[c.MessageID]; known {
 				continue
 			}
-			_, ok, err := store.FindMessage(rd, id, c.MessageID)
-			if err != nil {
+			if kept[c.MessageID], _, err = store.FindMessage(rd, id, c.MessageID); err != nil {
 				return err
 			}
-			kept[c.MessageID] = ok
 		}
-		l.Changes = slices.DeleteFunc(l.Changes, func(c CallChange) bool { return !kept[c.MessageID] })
+		l.Changes = slices.DeleteFunc(l.Changes, func(c CallChange) bool { return !hasPart(kept[c.MessageID], c.PartID) })
 		return nil
 	})
+}
+
+// hasPart reports whether the message, nil if it was removed, has the part. The "" of changes that no call made is a
+// part of every message.
+func hasPart(m session.Message, part session.PartID) bool {
+	a, isTurn := m.(*session.Assistant)
+	if !isTurn || part == "" {
+		return m != nil
+	}
+	return slices.ContainsFunc(a.Content, func(c session.Content) bool { return c.ItemID() == part })
 }

@@ -3,15 +3,27 @@ package changes
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // watches are the commands that run now, by the root of their worktree.
 type watches struct {
-	mu     sync.Mutex // guards byRoot and the watches in it
+	mu     sync.Mutex // guards the rest, and the watches in byRoot
 	byRoot map[string][]*watch
+	recent []recentWrite // oldest first
 }
+
+// recentWrite is a write that a file tool has announced less than writeTime ago. It may not have made it yet.
+type recentWrite struct {
+	id     session.ID
+	root   string
+	change session.FileChange
+	at     time.Time
+}
+
+const writeTime = 2 * time.Second
 
 // watch is the time from the capture before a command to the capture after it.
 type watch struct {
@@ -19,6 +31,8 @@ type watch struct {
 	id      session.ID
 	written []session.FilePath // by file tools of all sessions during the watch
 	beside  []session.ID       // other sessions whose commands ran during it
+	// announced are writes of other sessions that may be made during the watch, just as they are.
+	announced []session.FileChange
 }
 
 // startWatch begins a watch. The command may be blamed for changes of other sessions' commands that run at the same
@@ -33,8 +47,18 @@ func (s *watches) startWatch(root string, id session.ID) *watch {
 			other.addBeside(id)
 		}
 	}
+	s.forgetOldWrites()
+	for _, r := range s.recent {
+		if r.root == root && r.id != id { // a later call of the same session begins when the write is made
+			w.announced = append(w.announced, r.change)
+		}
+	}
 	s.byRoot[root] = append(s.byRoot[root], w)
 	return w
+}
+
+func (s *watches) forgetOldWrites() {
+	s.recent = slices.DeleteFunc(s.recent, func(r recentWrite) bool { return time.Since(r.at) > writeTime })
 }
 
 func (w *watch) addBeside(id session.ID) {
@@ -43,23 +67,32 @@ func (w *watch) addBeside(id session.ID) {
 	}
 }
 
-// endWatch ends the watch. It returns the paths, sorted, that file tools wrote during it, and the other sessions whose
-// commands ran during it.
-func (s *watches) endWatch(w *watch) (written []session.FilePath, beside []session.ID) {
+// endWatch ends the watch: w does not change afterwards.
+func (s *watches) endWatch(w *watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.byRoot[w.root] = slices.DeleteFunc(s.byRoot[w.root], func(o *watch) bool { return o == w })
 	if len(s.byRoot[w.root]) == 0 {
 		delete(s.byRoot, w.root)
 	}
-	slices.Sort(w.written)
-	return slices.Compact(w.written), w.beside
 }
 
-// excludeWrites notes files that a file tool writes, so that they are not recorded as changes of commands that run now.
-func (s *watches) excludeWrites(root string, files []session.FileChange) {
+// dropWritten returns the changes without those that file tools made during the watch, which has ended.
+func (w *watch) dropWritten(found []session.FileChange) []session.FileChange {
+	return slices.DeleteFunc(found, func(f session.FileChange) bool {
+		return slices.Contains(w.written, f.Path) || slices.Contains(w.announced, f)
+	})
+}
+
+// excludeWrites notes files that a file tool is going to write, so that they are not recorded as changes of commands
+// that run meanwhile.
+func (s *watches) excludeWrites(id session.ID, root string, files []session.FileChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forgetOldWrites()
+	for _, f := range files {
+		s.recent = append(s.recent, recentWrite{id, root, f, time.Now()})
+	}
 	for _, w := range s.byRoot[root] {
 		for _, f := range files {
 			w.written = append(w.written, f.Path)

@@ -55,7 +55,14 @@ func (r Reverter) compareSessions(
 		return nil, session.Errorf(session.CodeInvalid,
 			"session %q belongs to another project; only sessions of one project can be compared", other.ID).At("against")
 	}
-	return r.Changes.CompareSessions(ctx, s.ID, other.ID, changes.DiffQuery{Files: r.Files, Format: q.Format})
+	var sides [2]changes.SessionChanges
+	for i, side := range []*session.Session{other, s} {
+		sides[i].ID = side.ID
+		if sides[i].Selected, err = r.selectRemaining(ctx, side.ID, side.Revert); err != nil {
+			return nil, err
+		}
+	}
+	return r.Changes.CompareSessions(ctx, sides[0], sides[1], changes.DiffQuery{Files: r.Files, Format: q.Format})
 }
 
 // selectPrompts returns the prompts that the query selects; nil for all.

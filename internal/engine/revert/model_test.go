@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -615,4 +616,24 @@ func compare(want, got tree) error {
 		}
 	}
 	return nil
+}
+
+// TestConcurrentDiffs reads the diff of a session while its calls change files.
+func TestConcurrentDiffs(t *testing.T) {
+	m := newModel(t, 1)
+	defer os.RemoveAll(m.dir)
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for range 20 {
+				if _, err := m.reverter().ReadDiff(m.ctx, "ses_a", revert.DiffQuery{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 20 {
+		m.writeFile("ses_a")
+	}
+	readers.Wait()
 }
