@@ -173,11 +173,14 @@ func (x Contexts) ListEntries(ctx context.Context, id session.ID) ([]session.Con
 	return out.Data, err
 }
 
-// SetEntry sets an entry of the system context of the session; no value removes it.
-func (x Contexts) SetEntry(ctx context.Context, id session.ID, e session.ContextEntry) error {
+// AddEntry sets an entry of the system context of the session that has no value yet, else it returns an error of
+// CodeConflict.
+func (x Contexts) AddEntry(ctx context.Context, id session.ID, e session.ContextEntry) error {
 	p := path("session", string(id), "context-entry", e.Key)
-	if len(e.Value) == 0 {
-		return x.Client.change(ctx, http.MethodDelete, p, nil)
-	}
-	return x.Client.change(ctx, http.MethodPut, p, ContextEntryRequest{Value: e.Value})
+	return x.Client.change(ctx, http.MethodPut, p, ContextEntryRequest{Value: e.Value, New: true})
+}
+
+// RemoveEntry removes an entry of the system context of the session.
+func (x Contexts) RemoveEntry(ctx context.Context, id session.ID, key string) error {
+	return x.Client.change(ctx, http.MethodDelete, path("session", string(id), "context-entry", key), nil)
 }

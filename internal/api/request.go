@@ -105,6 +105,7 @@ func (BudgetRequest) RefusesUnknownMembers() {}
 // ContextEntryRequest sets an entry of the system context of a session.
 type ContextEntryRequest struct {
 	Value jsontext.Value `json:"value"`
+	New   bool           `json:"new,omitzero"` // a conflict if the entry has a value already
 }
 
 // InputPatch changes a pending prompt.

@@ -57,7 +57,11 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if titles != nil && v.firstPrompt != nil {
 		d.startTitle(in, titles, v.firstPrompt)
 	}
-	if in.model, err = scope.ResolveModel(in.session.Model, in.agent); err != nil {
+	in.model, err = scope.ResolveModel(in.session.Model, in.agent)
+	if err != nil && in.compaction != nil && in.compaction.Compaction.Model != nil { // which stands in for a lost one
+		in.model, err = scope.ResolveModel(in.compaction.Compaction.Model, in.agent)
+	}
+	if err != nil {
 		return false, d.failModel(ctx, in, err)
 	}
 	if stop, err := d.checkBudget(ctx, in); stop || err != nil {

@@ -152,9 +152,7 @@ func (s *Session) applyContext(d EventData) bool {
 		}
 		s.Nested = append(slices.Clip(s.Nested), e.NestedInstruction)
 	case *ContextEntrySet:
-		at, found := slices.BinarySearchFunc(s.Entries, e.Key, func(have ContextEntry, key string) int {
-			return cmp.Compare(have.Key, key)
-		})
+		at, found := s.FindEntry(e.Key)
 		next := slices.Clone(s.Entries)
 		switch {
 		case len(e.Value) == 0 && !found:

@@ -69,6 +69,13 @@ func (s *Session) HasNested(path string) bool {
 	return slices.ContainsFunc(s.Nested, func(n NestedInstruction) bool { return n.Path == path })
 }
 
+// FindEntry returns the position of the context entry with the key, or where it would be.
+func (s *Session) FindEntry(key string) (at int, found bool) {
+	return slices.BinarySearchFunc(s.Entries, key, func(have ContextEntry, key string) int {
+		return cmp.Compare(have.Key, key)
+	})
+}
+
 // ContractV2 is the contract of open sessions that OpenCode's clients create over V2. Those of V1 name none.
 const ContractV2 = "v2"
 

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,6 +45,31 @@ func listPins(ctx context.Context, c *api.Client, id session.ID) ([]Pin, error) 
 	return pins, err
 }
 
+// addPin pins the text behind the others and returns its number. Another client may take the same number at the same
+// time: then the text gets the next one.
+func addPin(ctx context.Context, c *api.Client, id session.ID, text string) (n int, err error) {
+	pins, err := listPins(ctx, c, id)
+	if err != nil {
+		return 0, err
+	}
+	value, err := json.Marshal(text, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range pins {
+		n = max(n, p.Number)
+	}
+	for range session.MaxEntries + 1 { // the entry after the last possible one is refused for another reason
+		n++
+		entry := session.ContextEntry{Key: pinKey(n), Value: value}
+		err = api.Contexts{Client: c}.AddEntry(ctx, id, entry)
+		if !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			break
+		}
+	}
+	return n, err
+}
+
 func pinKey(n int) string { return fmt.Sprintf("%s%03d", pinPrefix, n) }
 
 // sessionArgument splits off the session that the first of several arguments names; without one it is the newest.
@@ -72,25 +98,12 @@ func (g pinCommands) sessionPin() *cobra.Command {
 				return cli.UsageErrorf("the text is empty")
 			}
 			return g.inv.WithSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
-				pins, err := listPins(ctx, c, s.ID)
+				n, err := addPin(ctx, c, s.ID, text)
 				if err != nil {
 					return err
 				}
-				next := 1
-				for _, p := range pins {
-					next = max(next, p.Number+1)
-				}
-				value, err := json.Marshal(text, jsontext.AllowInvalidUTF8(true))
-				if err != nil {
-					return err
-				}
-				if err := (api.Contexts{Client: c}).SetEntry(ctx, s.ID, session.ContextEntry{
-					Key: pinKey(next), Value: value,
-				}); err != nil {
-					return err
-				}
-				change := cli.Change{SessionID: s.ID, Key: strconv.Itoa(next)}
-				text := fmt.Sprintf("pinned as %d; the model gets it with the next turn", next)
+				change := cli.Change{SessionID: s.ID, Key: strconv.Itoa(n)}
+				text := fmt.Sprintf("pinned as %d; the model gets it with the next turn", n)
 				g.inv.ReportChange(asJSON, change, text)
 				return nil
 			})
@@ -151,7 +164,7 @@ func (g pinCommands) sessionUnpin() *cobra.Command {
 					if p.Number != n {
 						continue
 					}
-					err := api.Contexts{Client: c}.SetEntry(ctx, s.ID, session.ContextEntry{Key: pinKey(n)})
+					err := api.Contexts{Client: c}.RemoveEntry(ctx, s.ID, pinKey(n))
 					if err == nil {
 						g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID, Key: rest[0]}, "unpinned "+rest[0])
 					}

@@ -13,9 +13,10 @@ import (
 )
 
 // SetContextEntry sets an entry of the session's system context; no value removes it. The model receives the change at
-// the next boundary. A value that is set already commits no event. An invalid key, and a value beyond the limits, are
-// errors of CodeInvalid.
-func (c *Commands) SetContextEntry(ctx context.Context, id session.ID, key string, value jsontext.Value) error {
+// the next boundary. A value that is set already commits no event, and is an error of CodeConflict with isNew. An
+// invalid key, and a value beyond the limits, are errors of CodeInvalid.
+func (c *Commands) SetContextEntry(ctx context.Context, id session.ID, entry session.ContextEntry, isNew bool) error {
+	key, value := entry.Key, entry.Value
 	if err := systemcontext.CheckKey("entry/" + key); err != nil {
 		return session.Errorf(session.CodeInvalid, "the key %q is invalid: want lower-case letters, digits, "+
 			"'.', '_', '-' and '/', beginning with a letter or digit", key).At("key")
@@ -34,7 +35,9 @@ func (c *Commands) SetContextEntry(ctx context.Context, id session.ID, key strin
 			if err != nil {
 				return nil, err
 			}
-			entry := session.ContextEntry{Key: key, Value: value}
+			if _, taken := s.FindEntry(key); isNew && taken {
+				return nil, session.Conflict("context entry", key, "is set already")
+			}
 			changed, err := checkEntry(s.Entries, entry)
 			if err != nil || !changed {
 				return nil, err

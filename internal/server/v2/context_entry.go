@@ -49,9 +49,14 @@ func (h sessionHandlers) putEntry(ctx context.Context, in struct {
 	if len(in.Body.Value) == 0 {
 		return out, httpio.NewInvalid("body", "value", "value is missing: it must be a JSON value other than null")
 	}
-	return out, h.Commands.SetContextEntry(ctx, in.SessionID, in.Key, in.Body.Value)
+	return out, h.Commands.SetContextEntry(
+		ctx,
+		in.SessionID,
+		session.ContextEntry{Key: in.Key, Value: in.Body.Value},
+		in.Body.New,
+	)
 }
 
 func (h sessionHandlers) deleteEntry(ctx context.Context, in entryIn) (operation.None, error) {
-	return operation.None{}, h.Commands.SetContextEntry(ctx, in.SessionID, in.Key, nil)
+	return operation.None{}, h.Commands.SetContextEntry(ctx, in.SessionID, session.ContextEntry{Key: in.Key}, false)
 }

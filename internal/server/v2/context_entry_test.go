@@ -29,6 +29,7 @@ func TestContextEntries(t *testing.T) {
 		{"PUT " + ours + "/team.rules", `{"value":{"b":1,"a":"<x>"}}`, 204, ""},
 		{"PUT " + theirs + "/kimaki", `{"value":"Be brief."}`, 204, ""},
 		{"GET " + theirs, "", 200, `{"key":"kimaki","value":"Be brief."},{"key":"team.rules","value":{"a":"<x>","b":1}}]}`},
+		{"PUT " + ours + "/kimaki", `{"value":"Be brief.","new":true}`, 409, `\"kimaki\" is set already`},
 		{"PUT " + ours + "/Bad", `{"value":1}`, 400, `the key \"Bad\" is invalid`},
 		{"PUT " + ours + "/-x", `{"value":1}`, 400, `\"-x\"`},
 		{"PUT " + ours + "/a", `{"value":null}`, 400, `value`},

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
@@ -26,7 +24,7 @@ type SessionCommands interface {
 	SwitchAgent(ctx context.Context, id session.ID, agent string) error
 	SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error
 	SetBudget(ctx context.Context, id session.ID, b *session.Budget) error
-	SetContextEntry(ctx context.Context, id session.ID, key string, value jsontext.Value) error
+	SetContextEntry(ctx context.Context, id session.ID, entry session.ContextEntry, isNew bool) error
 }
 
 // InboxCommands changes the prompts that wait for their promotion, and admits and undoes compactions.

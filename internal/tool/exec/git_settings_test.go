@@ -31,10 +31,12 @@ func TestEmbeddedRepositoryRunsNothing(t *testing.T) {
 	b.WriteFile("evil/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n"+
 		"\tfsmonitor = touch "+b.Path("PWNED")+"\n")
 	run("cd evil && git status; test -e ../PWNED && rm ../PWNED") // the attack works with git alone
+	run(`git init -q part && git -C part commit -q --allow-empty -m a && git add part 2>&1
+		git -C part config core.fsmonitor "touch $PWD/PWNED" && git status && rm PWNED`)
 	b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
 	for _, command := range []string{
 		"cd evil && git status", "cd evil && git diff", "cd evil && git ls-files", "cd evil && git blame HEAD",
-		"git -C evil status",
+		"git -C evil status", "git status", "git diff", "git submodule status", "git -C part status", "git add .",
 	} {
 		b.Call("bash", tooltest.Input{"command": command})
 		if _, err := os.Stat(b.Path("PWNED")); err == nil {
