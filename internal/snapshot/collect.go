@@ -42,7 +42,7 @@ func (b *Blobs) Collect(ctx context.Context, limit int64) error {
 		if limit == 0 || size <= limit || len(owners) == 0 || time.Since(owners[0].time) < unpinnedTime {
 			return removeUnpinned(files, pinned)
 		}
-		if err := os.Remove(b.pinFile(owners[0].name)); err != nil {
+		if err := os.Remove(b.pinFile(owners[0].name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		owners = owners[1:]
@@ -55,7 +55,11 @@ func removeUnpinned(files []blobFile, pinned map[string]bool) error {
 		if f.mustStay(pinned) {
 			continue
 		}
-		if err := os.Remove(f.path); err != nil {
+		info, err := os.Stat(f.path)
+		if err == nil && time.Since(info.ModTime()) >= unpinnedTime { // else it was stored again meanwhile
+			err = os.Remove(f.path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process collects as well
 			return err
 		}
 	}

@@ -77,7 +77,11 @@ func (g gitDir) stream(
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("git cannot be run: %w", err)
 	}
-	readErr := read(bufio.NewReader(io.LimitReader(stdout, maxOutput)))
+	limited := &io.LimitedReader{R: stdout, N: maxOutput}
+	readErr := read(bufio.NewReader(limited))
+	if limited.N == 0 {
+		readErr = fmt.Errorf("git %s printed more than %d MiB", args[0], maxOutput>>20)
+	}
 	if readErr != nil {
 		cancel()
 	}

@@ -147,6 +147,7 @@ func (g *gitTree) captureTree(ctx context.Context) (name string, omitted omitted
 	if g.last != "" && changed.Len()+gone.Len() == 0 {
 		return g.last, omitted, nil
 	}
+	g.last = "" // until the tree of the index is known
 	for _, update := range []struct {
 		paths *bytes.Buffer
 		how   string
@@ -213,6 +214,8 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 		}
 		info, err := root.Lstat(name)
 		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			omitted.addUnreadable(name)
 		case err != nil, info.IsDir():
 			gone.WriteString(name + "\x00")
 		case info.Mode().IsRegular() && (i >= untracked && info.Size() > maxUntracked || !canRead(root, name)):

@@ -23,6 +23,9 @@ func (o omittedFiles) add(name string, info fs.FileInfo) {
 	o[name] = [2]int64{info.Size(), info.ModTime().UnixNano()}
 }
 
+// addUnreadable adds a file of which nothing is known.
+func (o omittedFiles) addUnreadable(name string) { o[name] = [2]int64{-1, -1} }
+
 // nameCapture returns a name for captures of the tree that leave out these files.
 func (o omittedFiles) nameCapture(tree string) string {
 	if len(o) == 0 {

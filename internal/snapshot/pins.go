@@ -68,6 +68,9 @@ func (b *Blobs) readPins() (out []pinOwner, err error) {
 	for _, e := range entries {
 		info, infoErr := e.Info()
 		raw, readErr := os.ReadFile(b.pinFile(e.Name()))
+		if errors.Is(infoErr, fs.ErrNotExist) || errors.Is(readErr, fs.ErrNotExist) { // they were removed meanwhile
+			continue
+		}
 		if infoErr != nil || readErr != nil {
 			return nil, errors.Join(err, infoErr, readErr)
 		}

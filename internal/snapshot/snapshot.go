@@ -14,7 +14,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -91,21 +90,9 @@ func (w *DiskWorktree) Compare(
 		}
 	}
 	omitted = before.omitted.listChanged(after.omitted)
-	if rules := readOldRules(w.options.Blobs, found); rules != nil {
-		found = slices.DeleteFunc(found, func(c session.FileChange) bool {
-			return c.Before.IsAbsent() && isOlder(w.root, c.Path, before.began)
-		})
-		for _, c := range found {
-			if c.Before.IsAbsent() && isIgnored(rules, string(c.Path)) {
-				omitted = append(omitted, c.Path)
-			}
-		}
-		slices.Sort(omitted)
-	}
-	return slices.DeleteFunc(found, func(c session.FileChange) bool {
-		_, isOmitted := slices.BinarySearch(omitted, c.Path)
-		return isOmitted
-	}), omitted, nil
+	diff := captureDiff{w.root, before, found, omitted, readOldRules(w.options.Blobs, found)}
+	found, omitted = diff.dropForeign()
+	return found, omitted, nil
 }
 
 // ReadStates implements location.Worktree. The state of a directory is that of no file.
@@ -120,10 +107,10 @@ func (w *DiskWorktree) ReadStates(ctx context.Context, paths []session.FilePath)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if out[i], err = readState(root, string(p)); err != nil {
-			return nil, err
-		}
-		if out[i].Mode == modeDirectory {
+		switch out[i], err = readState(root, string(p)); {
+		case err != nil:
+			out[i] = session.PathState{Mode: modeOther} // no call left it so
+		case out[i].Mode == modeDirectory:
 			out[i] = session.PathState{}
 		}
 	}

@@ -1,0 +1,119 @@
+package snapshot
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-pkgs/gitignore"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// maxRules bounds a .gitignore file that is read, in bytes.
+const maxRules = 1 << 20
+
+// captureDiff is the difference between two captures of the worktree at root. Its methods find the files that a command
+// seems to have created, although they are a person's or hold what was a person's: no capture before the command has
+// them, so a revert would remove the only copy.
+type captureDiff struct {
+	root    string
+	before  capture
+	found   []session.FileChange
+	omitted []session.FilePath // sorted
+	rules   *gitignore.Matcher // what changed .gitignore files ignored before; nil if no such file changed
+}
+
+// dropForeign returns the changes without these files, and the omitted files with those that the command changed.
+func (c *captureDiff) dropForeign() (found []session.FileChange, omitted []session.FilePath) {
+	known := map[string]bool{} // contents that were captured before: a file that has one was moved
+	for _, f := range c.found {
+		known[f.Before.Blob] = true
+	}
+	packed := c.hasVanished()
+	omitted = slices.Clone(c.omitted)
+	for _, f := range c.found {
+		switch {
+		case !f.Before.IsAbsent():
+		case c.isBelowOmitted(f.Path), c.rules != nil && c.isUntouched(f.Path):
+			continue
+		case packed, c.rules != nil && isIgnored(c.rules, string(f.Path)), !known[f.After.Blob] && c.isOlder(f.Path):
+			omitted = append(omitted, f.Path)
+			continue
+		}
+		found = append(found, f)
+	}
+	slices.Sort(omitted)
+	omitted = slices.Compact(omitted)
+	return slices.DeleteFunc(found, func(f session.FileChange) bool {
+		_, isOmitted := slices.BinarySearch(omitted, f.Path)
+		return isOmitted
+	}), omitted
+}
+
+// hasVanished reports whether a file that no capture has was removed: a file that was created may be made from it, such
+// as an archive.
+func (c *captureDiff) hasVanished() bool {
+	for name := range c.before.omitted {
+		if _, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(name))); err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// isBelowOmitted reports whether the file is below a directory that is named as a whole, such as a repository.
+func (c *captureDiff) isBelowOmitted(name session.FilePath) bool {
+	for i, char := range name {
+		if _, isOmitted := slices.BinarySearch(c.omitted, name[:i]); char == '/' && isOmitted {
+			return true
+		}
+	}
+	return false
+}
+
+// isUntouched reports whether the file was last changed before the command.
+func (c *captureDiff) isUntouched(name session.FilePath) bool {
+	info, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(string(name))))
+	return err == nil && c.isEarlier(info.ModTime())
+}
+
+// isOlder reports whether the file was made before the command.
+func (c *captureDiff) isOlder(name session.FilePath) bool {
+	made, err := readBirthTime(filepath.Join(c.root, filepath.FromSlash(string(name))))
+	return err == nil && c.isEarlier(made)
+}
+
+func (c *captureDiff) isEarlier(at time.Time) bool {
+	return at.Before(c.before.began.Add(-fileTimeStep))
+}
+
+// readOldRules returns what the .gitignore files among the changes ignored before; nil if no such file changed.
+func readOldRules(blobs *Blobs, changes []session.FileChange) *gitignore.Matcher {
+	var rules *gitignore.Matcher
+	for _, c := range changes {
+		if path.Base(string(c.Path)) != ".gitignore" {
+			continue
+		}
+		if rules == nil {
+			rules = gitignore.New("")
+		}
+		if raw, err := blobs.Read(c.Before.Blob, maxRules); err == nil {
+			rules.AddPatterns(raw, strings.TrimPrefix(path.Dir(string(c.Path)), "."))
+		}
+	}
+	return rules
+}
+
+// isIgnored reports whether the rules ignore the file or a directory above it.
+func isIgnored(rules *gitignore.Matcher, name string) bool {
+	for i, c := range name {
+		if c == '/' && rules.MatchPath(name[:i], true) {
+			return true
+		}
+	}
+	return rules.MatchPath(name, false)
+}
