@@ -131,6 +131,10 @@ func hostileRepository(t *testing.T, dir, canaries, address string) {
 	)
 	write(t, filepath.Join(dir, ".mcp.json"), `{"mcpServers": {"x": {"command": "./evil.sh"}}}`)
 
+	git("init", "-q", "part") // as a submodule without its entry in .gitmodules
+	git("-C", "part", "commit", "-q", "--allow-empty", "-m", "one")
+	git("add", "part")
+	git("-C", "part", "config", "core.fsmonitor", canary("partmonitor")+" #")
 	for _, hook := range []string{"post-checkout", "post-index-change", "pre-commit", "reference-transaction", "fsmonitor-watchman"} {
 		script(".git/hooks/"+hook, "hook")
 	}

@@ -368,6 +368,10 @@ func (p *testTree) states(paths []session.FilePath) []session.PathState {
 func TestHostileRepository(t *testing.T) {
 	p := newRepository(t)
 	mark := filepath.Join(t.TempDir(), "ran")
+	p.command("git", "init", "-q", "part")
+	p.command("git", "-C", "part", "commit", "-q", "--allow-empty", "-m", "one")
+	p.command("git", "add", "part")
+	p.command("git", "-C", "part", "config", "core.fsmonitor", "touch "+mark)
 	p.write(".gitattributes", "* filter=evil diff=evil text eol=crlf working-tree-encoding=UTF-16 ident\n")
 	p.write("a", "1\n$Id$\n")
 	p.command("git", "config", "filter.evil.clean", "touch "+mark)
