@@ -62,6 +62,7 @@ bench: ## benchmarks, once each; see bench/README.md for how to compare
 soak: ## the reliability trials for SOAK=2m or as long as you say; writes the table of docs/reliability.md
 	@tools/soak $${SOAK:-2m}
 	go test -timeout=5h -run=Interleavings ./internal/engine/revert -args -interleavings=$${INTERLEAVINGS:-1000000}
+	CAIRN_SOAK=1 go test -timeout=5h -run='^TestDifferential$$' -v ./internal/shell
 
 full: ## the crash and command-line tests with their full figures, what make test leaves out with the race detector; takes long
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout=2h -run='^Test($(LONG))$$' $(LONG_PACKAGES)
