@@ -255,3 +255,41 @@ func TestRevertIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// What a process left of a revert when it died is completed before a prompt or another revert is accepted.
+func TestHalfRevertIsCompleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newForkWorld(t, script.Turn{Steps: []script.Step{{Text: script.Chunks{"Next."}}}})
+		defer w.close(t)
+		half := session.Revert{MessageID: w.messages[2].Meta().ID, Exclusive: true, Phase: session.RevertApplying}
+		read := func() *session.Revert {
+			s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Revert
+		}
+		for what, act := range []func(){
+			func() {
+				target := revert.Target{Before: true, Point: revert.Point{Messages: true, Files: true}}
+				if _, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", target); err != nil {
+					t.Error("revert:", err)
+				}
+			},
+			func() { w.prompt(t, "ses_a", "three") },
+		} {
+			err := w.engine.journal.AppendFacts(t.Context(), "ses_a", &session.RevertStaged{Revert: half})
+			if err != nil {
+				t.Fatal(err)
+			}
+			act()
+			synctest.Wait()
+			if r := read(); r != nil && r.Phase != session.RevertDone {
+				t.Errorf("after step %d the revert is %s", what, r.Phase)
+			}
+			if err := w.engine.Commands.ClearRevert(t.Context(), "ses_a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

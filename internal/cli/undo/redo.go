@@ -2,27 +2,33 @@ package undo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
 
 func (g commands) redoCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, filesOnly bool
 	cmd := &cobra.Command{
 		Use: "redo [SESSION]", Short: "Bring back the next prompt that was taken back, with its files",
 		Long: "Bring back the next prompt that cairn undo or cairn revert took back, with its answer and its files. After\n" +
 			"the last one the session is as it was before. Files that were changed since stay as they are, and\n" +
-			"are named: the exit code is then 1.",
+			"are named: the exit code is then 1.\n\n" +
+			"--files brings back the files of the newest revert that a prompt or --commit made final.",
 		Args:    cobra.MaximumNArgs(1),
-		Example: "  cairn redo\n  cairn redo last --json",
+		Example: "  cairn redo\n  cairn redo last --json\n  cairn redo --files",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
+					if filesOnly {
+						return g.recoverFiles(ctx, c, asJSON, s.ID)
+					}
 					if s.Revert == nil {
 						err := fmt.Errorf("nothing to redo: the session %s has no undo or revert", s.ID)
 						return cli.NewExitError(cli.ExitUsage, err, "cairn undo takes the newest prompt back")
@@ -36,7 +42,30 @@ func (g commands) redoCommand() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&filesOnly, "files", false, "bring back the files of the newest revert that is final")
 	return cmd
+}
+
+// recoverFiles brings back the files of the newest committed revert.
+func (g commands) recoverFiles(ctx context.Context, c *api.Client, asJSON bool, id session.ID) error {
+	found, err := api.Reverts{Client: c}.RecoverFiles(ctx, id)
+	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		err = fmt.Errorf("no final revert of the session %s has changed files", id)
+		return cli.NewExitError(cli.ExitUsage, err, "cairn redo brings back what an undo took back until the next prompt")
+	}
+	if err != nil {
+		return err
+	}
+	res := Result{SessionID: id, OK: !hasConflict(found.Kept), Restored: found.Files, Kept: found.Kept}
+	if asJSON {
+		g.inv.PrintJSONLine(res)
+		return g.exitError(res)
+	}
+	for _, p := range res.Restored {
+		g.inv.Out.Printf("%-12s  %s\n", "restored", term.FirstLine(string(p), 400))
+	}
+	g.printKept("stays as it is", res.Kept)
+	return g.exitError(res)
 }
 
 // stageNext brings back the first hidden prompt: it stages the revert to the hidden prompt after it in place of the

@@ -112,7 +112,7 @@ func (g commands) printNextSteps(res Result) {
 	case res.Preview:
 		g.inv.Err.Printf("nothing was changed; run it without --preview to take this back\n")
 	case res.Committed:
-		g.inv.Err.Printf("the revert is committed; cairn redo cannot bring this back\n")
+		g.inv.Err.Printf("the revert is committed; cairn redo --files can still bring back the files\n")
 	default:
 		g.inv.Err.Printf("cairn redo %s brings it back; the next prompt makes it final\n", name)
 	}

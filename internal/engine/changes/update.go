@@ -86,7 +86,8 @@ func (r *ChangeRecorder) CountChanges(
 	return total, err
 }
 
-// recordDiff appends the diff of the prompt, unless it is already stored or the prompt is not that of a user.
+// recordDiff appends the diff of the prompt, or of the command of the user, unless it is already stored. Only prompts
+// store theirs; the totals of the session are stored with both.
 func (r *ChangeRecorder) recordDiff(
 	ctx context.Context, id session.ID, prompt session.MessageID, files location.Worktree,
 ) error {
@@ -107,7 +108,7 @@ func (r *ChangeRecorder) recordDiff(
 		}
 		m, _, err := store.FindMessage(rd, id, prompt)
 		u, isPrompt := m.(*session.User)
-		same = !isPrompt || slices.Equal(u.Diffs, fact.Diffs) && s.Changes != nil && *s.Changes == fact.Total
+		same = (!isPrompt || slices.Equal(u.Diffs, fact.Diffs)) && s.Changes != nil && *s.Changes == fact.Total
 		return err
 	})
 	if err != nil || same {

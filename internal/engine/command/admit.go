@@ -41,7 +41,11 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	if err := fault.Point(ctx, fault.AdmitBegin); err != nil {
 		return nil, err
 	}
-	in, err := c.commitPrompt(context.WithoutCancel(ctx), r)
+	var in *session.Input
+	err := c.withoutHalfRevert(ctx, r.SessionID, func() (err error) {
+		in, err = c.commitPrompt(context.WithoutCancel(ctx), r)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

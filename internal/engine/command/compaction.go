@@ -25,6 +25,9 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 	if err := c.checkCompaction(ctx, &a); err != nil {
 		return nil, err
 	}
+	if err := c.resumeRevert(ctx, a.SessionID); err != nil {
+		return nil, err
+	}
 	in := &session.Input{
 		ID: a.ID, SessionID: a.SessionID, Delivery: a.Delivery, Compaction: &a.Request,
 	}

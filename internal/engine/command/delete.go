@@ -37,7 +37,7 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 			return err
 		}
 		if !shared {
-			if shared, err = fork.IsSource(tx, id); err != nil {
+			if shared, err = fork.IsSource(tx, id, false); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -25,6 +26,9 @@ func (c *Commands) PlanRevert(
 func (c *Commands) StageRevert(
 	ctx context.Context, id session.ID, t revert.Target,
 ) (staged *session.Revert, err error) {
+	if err := c.resumeRevert(ctx, id); err != nil {
+		return nil, err
+	}
 	err = c.withReverter(ctx, id, func(r revert.Reverter) error { return r.CheckTarget(ctx, id, t) })
 	if err != nil {
 		return nil, err
@@ -64,10 +68,47 @@ func (c *Commands) CommitRevert(ctx context.Context, id session.ID) error {
 	})
 }
 
+// RecoverFiles brings back the files of the session's newest committed revert, as revert.Reverter.RecoverFiles. A
+// session that works is a *session.Error of code conflict.
+func (c *Commands) RecoverFiles(ctx context.Context, id session.ID) (out *revert.Recovered, err error) {
+	err = c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
+		out, err = r.RecoverFiles(ctx, id)
+		return err
+	})
+	return out, err
+}
+
 // CompleteRevert completes the staging or clearing of a revert that a crash interrupted. It runs as work of the
 // session.
 func (c *Commands) CompleteRevert(ctx context.Context, id session.ID) error {
 	return c.withReverter(ctx, id, func(r revert.Reverter) error { return r.Resume(ctx, id) })
+}
+
+// resumeRevert completes a revert of the session that a process which died left half done. A session that works, also one
+// that is restoring files, is a *session.Error of code conflict.
+func (c *Commands) resumeRevert(ctx context.Context, id session.ID) error {
+	s, err := c.journal.ReadSession(ctx, id)
+	if err != nil || s.Revert == nil || s.Revert.Phase == session.RevertDone {
+		return err
+	}
+	return c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error { return r.Resume(ctx, id) })
+}
+
+// withoutHalfRevert runs f, which adds to the session. If f is a conflict it completes a revert that is half done, which
+// may be the reason, and runs f again.
+func (c *Commands) withoutHalfRevert(ctx context.Context, id session.ID, f func() error) error {
+	err := f()
+	if !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		return err
+	}
+	s, readErr := c.journal.ReadSession(ctx, id)
+	if readErr != nil || s.Revert == nil || s.Revert.Phase == session.RevertDone {
+		return err
+	}
+	if err := c.resumeRevert(ctx, id); err != nil {
+		return err
+	}
+	return f()
 }
 
 // commitReverted returns the events that commit the session's staged revert, for a transaction that adds to the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -124,6 +125,11 @@ func (c *Commands) runShell(
 	ctx context.Context, s *session.Session, scope *location.Scope, facts []session.EventData,
 ) (*session.Shell, error) {
 	id := s.ID
+	if s.Revert != nil && s.Revert.Phase != session.RevertDone {
+		if err := c.CompleteRevert(ctx, id); err != nil {
+			return nil, err
+		}
+	}
 	started := facts[len(facts)-1].(*session.ShellStarted)
 	events, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable,
 		func(tx store.Tx) ([]eventlog.Draft, error) {
@@ -137,10 +143,12 @@ func (c *Commands) runShell(
 		return nil, err
 	}
 	sh := session.Begin(started, events[len(events)-1].Seq).(*session.Shell)
-	ended := &session.ShellEnded{CallID: sh.CallID, Output: c.runBash(ctx, s, scope, sh)}
+	step := c.changes.NewStep(scope.Files, id, sh.ID)
+	ended := &session.ShellEnded{CallID: sh.CallID, Output: c.runBash(ctx, s, scope, sh, step)}
 	if err := c.journal.AppendFacts(ctx, id, ended); err != nil {
 		return nil, err
 	}
+	step.UpdateDiff(ctx)
 	sh.Output, sh.Time.Completed = ended.Output, ended.Timestamp
 	return sh, nil
 }
@@ -166,7 +174,9 @@ func checkFreeID(tx store.Tx, m session.MessageID) error {
 
 // runBash runs the command with the tool bash, in a slot of a tool call, and returns what it printed. It is confined
 // as the commands of the model are.
-func (c *Commands) runBash(ctx context.Context, in *session.Session, scope *location.Scope, sh *session.Shell) string {
+func (c *Commands) runBash(
+	ctx context.Context, in *session.Session, scope *location.Scope, sh *session.Shell, step *changes.Step,
+) string {
 	id, agent := in.ID, scope.FindAgent(sh.Agent)
 	if !c.tools.TryAcquire(1) {
 		if err := c.tools.Acquire(ctx, 1); err != nil {
@@ -181,9 +191,14 @@ func (c *Commands) runBash(ctx context.Context, in *session.Session, scope *loca
 	progress := c.journal.NewProgress(id, session.ToolProgress{
 		TurnFact: session.OfTurn(sh.AnswerID), CallID: sh.CallID, PartID: sh.PartID,
 	})
+	var files tool.FileRecorder
+	if step != nil {
+		files = step.ForCall(sh.ID, sh.PartID, sh.CallID)
+	}
 	s := scope.Tools.TakeSnapshot(nil).Settle(ctx, tool.Call{
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash",
 		Input: input, Ask: func(context.Context, tool.Request) error { return nil }, Progress: progress.Show,
+		Files: files,
 		Confine: func(context.Context) (tool.Confinement, error) {
 			layers := scope.RulesFor(agent, in)
 			c := scope.ChooseConfinement(agent, in, location.DecideAnyCommand(layers, nil))

@@ -7,9 +7,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// IsSource reports whether the session was forked, or is where a chain of forks began, and such a fork exists. Messages
-// of the fork may name the session's files, which must then stay when it is deleted.
-func IsSource(r store.Reader, id session.ID) (bool, error) {
+// IsSource reports whether messages of a fork may name files of the session, which must then stay when it is deleted:
+// the session was forked, or a chain of forks began with it. If the session may itself be a fork, it may be part of any
+// chain whose links were deleted, so every fork of a fork counts.
+func IsSource(r store.Reader, id session.ID, mayBeFork bool) (bool, error) {
 	rows, err := r.RawSessions(store.SessionQuery{Archived: true})
 	if err != nil {
 		return false, err
@@ -19,11 +20,12 @@ func IsSource(r store.Reader, id session.ID) (bool, error) {
 		if i < 0 {
 			continue
 		}
-		s, err := row.Session()
+		other, err := row.Session()
 		if err != nil {
 			return false, err
 		}
-		if s.Fork != nil && (s.Fork.From == id || s.Fork.Root == id) {
+		f := other.Fork
+		if f != nil && (f.From == id || f.Root == id || mayBeFork && f.Root != "") {
 			return true, nil
 		}
 	}

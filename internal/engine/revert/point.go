@@ -1,6 +1,8 @@
 package revert
 
 import (
+	"slices"
+
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -64,9 +66,18 @@ func findPromptPoint(r store.Reader, s *session.Session, p Point) (Point, error)
 		if err != nil || found == nil {
 			return p, err
 		}
-		if a, isTurn := found.(*session.Assistant); isTurn && part != "" {
-			if partsFrom(a, part) == nil && part != a.StartID && part != a.EndID {
+		a, isTurn := found.(*session.Assistant)
+		if !isTurn && part != "" && !hasPromptPart(found, part) {
+			return p, session.NotFound("part", string(part))
+		}
+		if isTurn && part != "" {
+			atEnd := part == a.EndID || part == a.EndID+"p" // V1's patch part
+			if partsFrom(a, part) == nil && part != a.StartID && !atEnd {
 				return p, session.NotFound("part", string(part))
+			}
+			if atEnd && len(a.Content) > 0 { // all of the answer stays
+				p.MessageID, p.Exclusive = a.ID, false
+				return p, nil
 			}
 			if hasEarlier(a, part) {
 				p.MessageID, p.PartID, p.Exclusive = a.ID, part, false
@@ -80,6 +91,21 @@ func findPromptPoint(r store.Reader, s *session.Session, p Point) (Point, error)
 		p.MessageID = prompt.Meta().ID
 	}
 	return p, err
+}
+
+// hasPromptPart reports whether a message that is no answer has the part.
+func hasPromptPart(m session.Message, part session.PartID) bool {
+	switch m := m.(type) {
+	case *session.User:
+		// Parts without an id have one that clients derive from the message's.
+		return len(m.Parts) == 0 || slices.ContainsFunc(m.Parts, func(p session.PromptPart) bool {
+			return p.ID == part || p.ID == ""
+		})
+	case *session.Shell:
+		return part == m.PartID || part == m.NoteID
+	default:
+		return true
+	}
 }
 
 // firstHidden returns the seq from which on the session's staged revert takes back whole messages; not ok if its

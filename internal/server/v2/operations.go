@@ -133,6 +133,8 @@ func (d *deps) listRevertOperations() []operation.Operation {
 			"", reverts.clearRevert).WithStatuses(http.StatusConflict),
 		operation.New("prompt POST "+sessionPath+"/revert/commit Remove the messages of the staged revert",
 			"v2.session.revert.commit", reverts.commitRevert).WithStatuses(http.StatusConflict),
+		operation.New("prompt POST "+sessionPath+"/revert/recover Bring back the files of the newest committed revert",
+			"", reverts.recoverFiles).WithStatuses(http.StatusConflict),
 		operation.New("prompt POST "+sessionPath+"/fork Copy a session up to a message", "", reverts.forkSession),
 		operation.New("read GET "+sessionPath+"/diff List what a session changed in files", "", reverts.listDiffs),
 	}

@@ -28,6 +28,9 @@ func (h revertHandlers) stageRevert(ctx context.Context, in struct {
 	if b.MessageID == "" && !b.Before {
 		return out, httpio.NewInvalid("body", "messageID", "messageID is missing")
 	}
+	if b.Files != nil && !*b.Files && b.Messages != nil && !*b.Messages {
+		return out, httpio.NewInvalid("body", "files", "files and messages cannot both be false")
+	}
 	t := revert.Target{Before: b.Before, Point: revert.Point{
 		MessageID: b.MessageID, PartID: b.PartID, Force: b.Force,
 		Files: b.Files == nil || *b.Files, Messages: b.Messages == nil || *b.Messages,
@@ -50,6 +53,9 @@ func (h revertHandlers) forkSession(ctx context.Context, in struct {
 	Body api.ForkRequest `body:"optional"`
 },
 ) (out api.Data[session.Session], err error) {
+	if in.Body.Before == "" && in.Body.PartID != "" {
+		return out, httpio.NewInvalid("body", "before", "before is missing: the message of partID")
+	}
 	s, err := h.Reverts.ForkSession(ctx, in.SessionID, fork.End{Before: in.Body.Before, PartID: in.Body.PartID})
 	if err != nil {
 		return out, httpio.WithPart("body", err)
@@ -65,6 +71,15 @@ func (h revertHandlers) clearRevert(ctx context.Context, in sessionIn) (operatio
 // commitRevert removes the messages of the staged revert.
 func (h revertHandlers) commitRevert(ctx context.Context, in sessionIn) (operation.None, error) {
 	return operation.None{}, h.Reverts.CommitRevert(ctx, in.SessionID)
+}
+
+// recoverFiles brings back the files of the newest committed revert.
+func (h revertHandlers) recoverFiles(ctx context.Context, in sessionIn) (out api.Data[revert.Recovered], err error) {
+	recovered, err := h.Reverts.RecoverFiles(ctx, in.SessionID)
+	if err != nil {
+		return out, err
+	}
+	return newData(*recovered), nil
 }
 
 // maxDiffBytes bounds the patches of a response, and of each file in it.
