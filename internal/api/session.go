@@ -241,16 +241,16 @@ func (g Reverts) CommitRevert(ctx context.Context, id session.ID) error {
 	return g.Client.change(ctx, http.MethodPost, path("session", string(id), "revert", "commit"), nil)
 }
 
-// RecoveredFiles are the files of the newest committed revert that hold what they held before it, and those that stay.
-type RecoveredFiles struct {
+// FileRecovery are the files of the newest committed revert that hold what they held before it, and those that stay.
+type FileRecovery struct {
 	MessageID session.MessageID  `json:"messageID"` // from which the revert took back
 	Files     []session.FilePath `json:"files"`
 	Kept      []session.KeptFile `json:"kept,omitempty"`
 }
 
 // RecoverFiles brings back the files of the newest committed revert.
-func (g Reverts) RecoverFiles(ctx context.Context, id session.ID) (*RecoveredFiles, error) {
-	var out Data[*RecoveredFiles]
+func (g Reverts) RecoverFiles(ctx context.Context, id session.ID) (*FileRecovery, error) {
+	var out Data[*FileRecovery]
 	p := path("session", string(id), "revert", "recover")
 	err := g.Client.do(ctx, call{method: http.MethodPost, path: p, out: &out})
 	return out.Data, err

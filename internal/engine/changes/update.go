@@ -108,7 +108,11 @@ func (r *ChangeRecorder) recordDiff(
 		}
 		m, _, err := store.FindMessage(rd, id, prompt)
 		u, isPrompt := m.(*session.User)
-		same = (!isPrompt || slices.Equal(u.Diffs, fact.Diffs)) && s.Changes != nil && *s.Changes == fact.Total
+		if isPrompt {
+			same = slices.Equal(u.Diffs, fact.Diffs) && s.Changes != nil && *s.Changes == fact.Total
+		} else {
+			same = s.Changes == nil && fact.Total == session.Changes{} || s.Changes != nil && *s.Changes == fact.Total
+		}
 		return err
 	})
 	if err != nil || same {
@@ -167,7 +171,9 @@ func (r *ChangeRecorder) dropRemoved(ctx context.Context, id session.ID, l *Ledg
 				return err
 			}
 		}
-		l.Changes = slices.DeleteFunc(l.Changes, func(c CallChange) bool { return !hasPart(kept[c.MessageID], c.PartID) })
+		l.Changes = slices.DeleteFunc(l.Changes, func(c CallChange) bool {
+			return !hasPart(kept[c.MessageID], c.PartID)
+		})
 		return nil
 	})
 }

@@ -70,7 +70,7 @@ func (c *Commands) CommitRevert(ctx context.Context, id session.ID) error {
 
 // RecoverFiles brings back the files of the session's newest committed revert, as revert.Reverter.RecoverFiles. A
 // session that works is a *session.Error of code conflict.
-func (c *Commands) RecoverFiles(ctx context.Context, id session.ID) (out *revert.Recovered, err error) {
+func (c *Commands) RecoverFiles(ctx context.Context, id session.ID) (out *revert.Recovery, err error) {
 	err = c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
 		out, err = r.RecoverFiles(ctx, id)
 		return err
@@ -84,8 +84,8 @@ func (c *Commands) CompleteRevert(ctx context.Context, id session.ID) error {
 	return c.withReverter(ctx, id, func(r revert.Reverter) error { return r.Resume(ctx, id) })
 }
 
-// resumeRevert completes a revert of the session that a process which died left half done. A session that works, also one
-// that is restoring files, is a *session.Error of code conflict.
+// resumeRevert completes a revert of the session that a process which died left half done. A session that works, also
+// one that is restoring files, is a *session.Error of code conflict.
 func (c *Commands) resumeRevert(ctx context.Context, id session.ID) error {
 	s, err := c.journal.ReadSession(ctx, id)
 	if err != nil || s.Revert == nil || s.Revert.Phase == session.RevertDone {
@@ -94,8 +94,8 @@ func (c *Commands) resumeRevert(ctx context.Context, id session.ID) error {
 	return c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error { return r.Resume(ctx, id) })
 }
 
-// withoutHalfRevert runs f, which adds to the session. If f is a conflict it completes a revert that is half done, which
-// may be the reason, and runs f again.
+// withoutHalfRevert runs f, which adds to the session. If f is a conflict it completes a revert that is half done,
+// which may be the reason, and runs f again.
 func (c *Commands) withoutHalfRevert(ctx context.Context, id session.ID, f func() error) error {
 	err := f()
 	if !errors.Is(err, &session.Error{Code: session.CodeConflict}) {

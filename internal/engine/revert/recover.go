@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Recovered says what RecoverFiles did.
-type Recovered struct {
+// Recovery says what RecoverFiles did.
+type Recovery struct {
 	MessageID session.MessageID  `json:"messageID"` // from which the revert took back
 	Files     []session.FilePath `json:"files"`     // that hold what they held before the revert
 	Kept      []session.KeptFile `json:"kept,omitempty"`
@@ -19,7 +19,7 @@ type Recovered struct {
 // RecoverFiles brings back the files that the newest committed revert of the session restored or removed, if they are
 // still as it left them and their contents are still stored. The messages stay removed, and what the files hold counts
 // as the user's. Without such a revert it is a *session.Error of code not-found.
-func (r Reverter) RecoverFiles(ctx context.Context, id session.ID) (*Recovered, error) {
+func (r Reverter) RecoverFiles(ctx context.Context, id session.ID) (*Recovery, error) {
 	if err := r.Resume(ctx, id); err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (r Reverter) RecoverFiles(ctx context.Context, id session.ID) (*Recovered, 
 	if err != nil {
 		return nil, err
 	}
-	out := &Recovered{MessageID: committed.MessageID, Files: []session.FilePath{}}
+	out := &Recovery{MessageID: committed.MessageID, Files: []session.FilePath{}}
 	kept := map[session.FilePath]bool{}
 	out.Kept = r.restoreFiles(context.WithoutCancel(ctx), committed.Files, true)
 	for _, k := range out.Kept {

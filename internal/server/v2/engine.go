@@ -44,7 +44,7 @@ type RevertCommands interface {
 	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
 	ClearRevert(ctx context.Context, id session.ID) error
 	CommitRevert(ctx context.Context, id session.ID) error
-	RecoverFiles(ctx context.Context, id session.ID) (*revert.Recovered, error)
+	RecoverFiles(ctx context.Context, id session.ID) (*revert.Recovery, error)
 	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) ([]session.ChangedFile, error)
 }
 

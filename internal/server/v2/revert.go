@@ -74,7 +74,7 @@ func (h revertHandlers) commitRevert(ctx context.Context, in sessionIn) (operati
 }
 
 // recoverFiles brings back the files of the newest committed revert.
-func (h revertHandlers) recoverFiles(ctx context.Context, in sessionIn) (out api.Data[revert.Recovered], err error) {
+func (h revertHandlers) recoverFiles(ctx context.Context, in sessionIn) (out api.Data[revert.Recovery], err error) {
 	recovered, err := h.Reverts.RecoverFiles(ctx, in.SessionID)
 	if err != nil {
 		return out, err
