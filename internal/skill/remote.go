@@ -42,7 +42,7 @@ func (o Options) addRemote(f Set) Set {
 				err = errors.New("is not used: there is another skill of the name " + name)
 			}
 			if err != nil {
-				f.Problems = append(f.Problems, Problem{webcache.ShowAddress(s.Location), err.Error()})
+				f.Problems = append(f.Problems, Problem{s.Location, err.Error()})
 				continue
 			}
 			f.Skills = append(f.Skills, s)
@@ -81,13 +81,13 @@ func (o Options) readIndex(ctx context.Context, base string) (names []string, er
 func (o Options) readRemote(ctx context.Context, address string) (Skill, error) {
 	raw, err := o.readPage(ctx, address)
 	if err != nil {
-		return Skill{Location: address}, err
+		return Skill{Location: webcache.ShowAddress(address)}, err
 	}
 	s, err := parseSkill(raw)
 	if err != nil {
 		err = errors.New("is not used: " + err.Error())
 	}
-	s.Location, s.remote = address, true
+	s.Location, s.remote = webcache.ShowAddress(address), true
 	return s, err
 }
 

@@ -35,7 +35,8 @@ func TestSkillsOfURLs(t *testing.T) {
 		cache := &webcache.Pages{Dir: dir}
 		defer cache.Close()
 		local := Set{Skills: []Skill{{Name: "mine", Description: "Mine."}}}
-		return Options{URLs: []string{server.URL + "/s/", "http://example.org"}, Pages: cache}.addRemote(local)
+		address := strings.Replace(server.URL, "//", "//u:secret@", 1) + "/s/"
+		return Options{URLs: []string{address, "http://example.org"}, Pages: cache}.addRemote(local)
 	}
 	for ; ; down.Store(true) {
 		f := find()
@@ -48,6 +49,9 @@ func TestSkillsOfURLs(t *testing.T) {
 		s, _ := f.Get("deploy")
 		if text := s.formatContent(); !strings.Contains(text, "Push the button.\n\nThis skill is the page "+server.URL) {
 			t.Error(text)
+		}
+		if want := server.URL + "/s/deploy"; s.Location != want+"/SKILL.md" || s.Dir() != want {
+			t.Errorf("the skill is at %s, in %s", s.Location, s.Dir())
 		}
 		if len(f.Problems) != 3 {
 			t.Errorf("problems %+v", f.Problems)

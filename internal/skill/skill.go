@@ -38,15 +38,20 @@ type Options struct {
 type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitzero"`
-	Location    string `json:"location"` // of its SKILL.md
+	Location    string `json:"location"` // of its SKILL.md; a URL is shown without what may be a secret
 	Content     string `json:"content"`
 
 	untrusted bool // from a project that is not trusted
 	remote    bool // Location is a URL
 }
 
-// Dir returns the folder that relative paths in the skill start from.
-func (s *Skill) Dir() string { return filepath.Dir(s.Location) }
+// Dir returns the folder, or the URL, that relative paths in the skill start from.
+func (s *Skill) Dir() string {
+	if s.remote {
+		return strings.TrimSuffix(s.Location, "/"+file)
+	}
+	return filepath.Dir(s.Location)
+}
 
 // Problem reports a skill that is missing or not the expected one.
 type Problem struct{ Path, Message string }

@@ -15,7 +15,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/webcache"
 )
 
 //go:embed skill.md
@@ -77,7 +76,7 @@ func (s *Skill) formatContent() string {
 	var b strings.Builder
 	if s.remote {
 		return fmt.Sprintf("<skill_content name=%q>\n%s\n\nThis skill is the page %s. Its other files are not here.\n"+
-			"</skill_content>", s.Name, s.Content, webcache.ShowAddress(s.Location))
+			"</skill_content>", s.Name, s.Content, s.Location)
 	}
 	fmt.Fprintf(
 		&b, "<skill_content name=%q>\n%s\n\nBase directory: %s\nRelative paths in this skill start there.\n", s.Name,
