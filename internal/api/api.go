@@ -28,9 +28,12 @@ type AtLocation[T any] struct {
 
 // Page is a part of a list. A cursor is opaque; both are there whenever the page is not empty, so that a caller can
 // look for what was added since.
+//
+// Damaged is how many elements are left out because their stored rows are damaged: cairn's own field.
 type Page[T any] struct {
-	Data   []T    `json:"data"`
-	Cursor Cursor `json:"cursor"`
+	Data    []T    `json:"data"`
+	Cursor  Cursor `json:"cursor"`
+	Damaged int    `json:"damaged,omitzero"`
 }
 
 // Cursor leads to the neighbouring pages.

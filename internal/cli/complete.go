@@ -57,7 +57,7 @@ func FirstOnly(f cobra.CompletionFunc) cobra.CompletionFunc {
 
 // SessionCompletions returns the newest sessions of the directory, by id and as last.
 func (a *Invocation) SessionCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
-	list, err := ListSessions(ctx, c, api.SessionQuery{Directory: a.Dir}, 50)
+	list, _, err := listSessions(ctx, c, api.SessionQuery{Directory: a.Dir}, 50)
 	for i, s := range list {
 		if i == 0 {
 			all = append(all, cobra.CompletionWithDesc("last", SessionTitle(s)))

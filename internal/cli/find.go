@@ -45,22 +45,34 @@ func NewestSession(ctx context.Context, c *api.Client, dir, hint string) (*sessi
 	return page.Data[0], nil
 }
 
-// ListSessions reads as many pages as it takes.
-func ListSessions(ctx context.Context, c *api.Client, q api.SessionQuery, limit int) ([]*session.Session, error) {
-	list := []*session.Session{}
+// ListSessions reads as many pages as it takes, and notes how many sessions are damaged and left out.
+func (a *Invocation) ListSessions(
+	ctx context.Context, c *api.Client, q api.SessionQuery, limit int,
+) ([]*session.Session, error) {
+	list, damaged, err := listSessions(ctx, c, q, limit)
+	if damaged > 0 {
+		a.Note(fmt.Sprintf("the list is not complete: %d stored sessions are damaged; see cairn fsck", damaged))
+	}
+	return list, err
+}
+
+func listSessions(
+	ctx context.Context, c *api.Client, q api.SessionQuery, limit int,
+) (list []*session.Session, damaged int, err error) {
+	list = []*session.Session{}
 	for len(list) < limit {
 		q.Limit = min(limit-len(list), 100)
 		page, err := c.Sessions(ctx, q)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		list = append(list, page.Data...)
-		if len(page.Data) < q.Limit || page.Cursor.Next == "" {
+		list, damaged = append(list, page.Data...), damaged+page.Damaged
+		if len(page.Data)+page.Damaged < q.Limit || page.Cursor.Next == "" {
 			break
 		}
 		q.Cursor = page.Cursor.Next
 	}
-	return list, nil
+	return list, damaged, nil
 }
 
 func SessionTitle(s *session.Session) string {
@@ -124,7 +136,7 @@ func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string
 	if err == nil || !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return s, err
 	}
-	list, lerr := ListSessions(ctx, c, api.SessionQuery{Archived: true}, 500)
+	list, _, lerr := listSessions(ctx, c, api.SessionQuery{Archived: true}, 500)
 	if lerr != nil {
 		return nil, err
 	}

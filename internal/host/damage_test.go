@@ -64,6 +64,11 @@ func TestDamagedSession(t *testing.T) {
 				strings.Contains(said, "go on with") {
 				t.Errorf("run: exit %d: %s", code, said)
 			}
+			const incomplete = "1 stored sessions are damaged"
+			if code, said := typed(t, o, "session", "list", "--all"); code != 0 || !strings.Contains(said, string(good)) ||
+				strings.Contains(said, incomplete) != (tt.name == "row changed") {
+				t.Errorf("list: exit %d: %s", code, said)
+			}
 			if code, said := typed(t, o, "session", "delete", string(bad)); code != 0 ||
 				!strings.Contains(said, string(bad)) {
 				t.Errorf("delete: exit %d: %s", code, said)

@@ -1,6 +1,10 @@
 package store
 
-import "github.com/cairn-dev/cairn/internal/session"
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
 
 // FindMessage returns the message if it is the session's; false if it is not, or does not exist.
 func FindMessage(r MessageReader, id session.ID, m session.MessageID) (session.Message, bool, error) {
@@ -74,12 +78,19 @@ func newestMessage(r MessageReader, id session.ID, q MessageQuery) (newest sessi
 	return newest, newest != nil && err == nil, err
 }
 
-// ReadSessions returns the decoded sessions.
+// WithoutDamaged returns the rows that are whole, and how many are damaged. It changes rows.
+func WithoutDamaged(rows []RawSession) (whole []RawSession, damaged int) {
+	whole = slices.DeleteFunc(rows, func(r RawSession) bool { return r.Data == nil })
+	return whole, len(rows) - len(whole)
+}
+
+// ReadSessions returns the decoded sessions, without the damaged ones.
 func ReadSessions(r SessionReader, q SessionQuery) ([]*session.Session, error) {
 	rows, err := r.RawSessions(q)
 	if err != nil {
 		return nil, err
 	}
+	rows, _ = WithoutDamaged(rows)
 	out := make([]*session.Session, len(rows))
 	for i := range rows {
 		if out[i], err = rows[i].Session(); err != nil {

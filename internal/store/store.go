@@ -11,8 +11,8 @@
 //   - The store decides how rows are kept, never what they mean. Stored JSON is deterministic; unknown fields survive
 //     a round trip.
 //   - Bytes that differ from the ones that were written are never returned: reading them is an ErrDamaged that names
-//     the session. Reads of all sessions (RawSessions; Events, Asks and Spent with an empty session id; Approvals)
-//     leave damaged rows out, so that damage in one session does not stop the others.
+//     the session. Reads of all sessions leave damaged rows out (Events, Asks and Spent with an empty session id;
+//     Approvals) or return them without data (RawSessions), so that damage in one session does not stop the others.
 //
 // A limit of 0 means no limit. The function of an Update or a View must not call the store again.
 package store
@@ -175,7 +175,8 @@ type SessionAnchor struct {
 	ID      session.ID
 }
 
-// RawSession is a stored session. Data is its wire form.
+// RawSession is a stored session. Data is its wire form, nil if the row is damaged: only its ID, or not even that, is
+// right then.
 type RawSession struct {
 	ID      session.ID
 	Created int64
@@ -196,7 +197,8 @@ func (r RawSession) Session() (*session.Session, error) {
 type SessionReader interface {
 	// Session returns the session, false if it does not exist.
 	Session(id session.ID) (*session.Session, bool, error)
-	// RawSessions returns the stored bytes of sessions, for views that list many and decode few.
+	// RawSessions returns the stored bytes of sessions, for views that list many and decode few. Damaged rows have no
+	// data.
 	RawSessions(q SessionQuery) ([]RawSession, error)
 	// Unfinished returns the sessions marked by SetUnfinished, least recently changed first, by (updated, id).
 	Unfinished(limit int) ([]session.ID, error)

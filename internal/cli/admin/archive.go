@@ -55,7 +55,7 @@ const archivedHint = "cairn session list --archived shows the archived ones"
 
 func (g sessionCommands) lastArchived(ctx context.Context, c *api.Client) (*session.Session, error) {
 	root := session.ID("")
-	list, err := cli.ListSessions(
+	list, err := g.inv.ListSessions(
 		ctx,
 		c,
 		api.SessionQuery{Directory: g.inv.Dir, Archived: true, Parent: &root},

@@ -49,7 +49,7 @@ func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, e
 		if everywhere {
 			q.Directory = ""
 		}
-		of, err = cli.ListSessions(ctx, c, q, maxJobSessions)
+		of, err = g.inv.ListSessions(ctx, c, q, maxJobSessions)
 	}
 	out := []jobIn{}
 	for i := 0; err == nil && i < len(of); i++ {

@@ -51,7 +51,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				if all {
 					q.Directory = ""
 				}
-				list, err := cli.ListSessions(ctx, c, q, limit)
+				list, err := g.inv.ListSessions(ctx, c, q, limit)
 				if err != nil {
 					return err
 				}

@@ -139,7 +139,11 @@ func (h sessionHandlers) readSessions(ctx context.Context, q store.SessionQuery)
 
 // sessionList answers with the rows, each converted by convert.
 func sessionList[T any](rows []store.RawSession, convert func(*session.Session) T) operation.Func[[]T] {
+	rows, damaged := store.WithoutDamaged(rows)
 	return func(w http.ResponseWriter, _ *http.Request) error {
+		if damaged > 0 {
+			w.Header().Set("Cairn-Damaged", strconv.Itoa(damaged))
+		}
 		list := httpio.List{Prefix: "[", Suffix: "]"}
 		for i := range rows {
 			list.SizeHint += len(rows[i].Data) * 5 / 4

@@ -2,6 +2,7 @@ package v2
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -64,20 +65,22 @@ func (h sessionHandlers) list(
 	if c.Anchor != nil && c.Anchor.Direction == previousPage {
 		slices.Reverse(rows)
 	}
-	p := sessionPage{rows: rows, all: in.All}
+	p := sessionPage{all: in.All}
 	if len(rows) > 0 {
 		p.cursor = api.Cursor{
 			Previous: c.encodeAt(rows[0], previousPage), Next: c.encodeAt(rows[len(rows)-1], nextPage),
 		}
 	}
+	p.rows, p.damaged = store.WithoutDamaged(rows)
 	return p.write, nil
 }
 
 // sessionPage is an api.Page of sessions, which are decoded while it is written.
 type sessionPage struct {
-	rows   []store.RawSession
-	cursor api.Cursor
-	all    allFields
+	rows    []store.RawSession
+	damaged int // rows that are left out
+	cursor  api.Cursor
+	all     allFields
 }
 
 func (p sessionPage) write(w http.ResponseWriter, _ *http.Request) error {
@@ -86,6 +89,9 @@ func (p sessionPage) write(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	l := httpio.List{Prefix: `{"data":[`, Suffix: `],"cursor":` + string(cursor) + `}`}
+	if p.damaged > 0 {
+		l.Suffix = fmt.Sprintf(`],"cursor":%s,"damaged":%d}`, cursor, p.damaged)
+	}
 	for i := range p.rows {
 		l.SizeHint += len(p.rows[i].Data) * 5 / 4
 	}

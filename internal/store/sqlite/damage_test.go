@@ -70,13 +70,41 @@ func TestChangedProjectionIsDamage(t *testing.T) {
 			t.Errorf("the list is %v", list)
 		}
 		raw, rawErr := r.RawSessions(store.SessionQuery{Recent: true})
-		if len(raw) != 1 || raw[0].ID != "ses_0" {
-			t.Errorf("the list of what changed last is %v", raw)
+		raw, damaged := store.WithoutDamaged(raw)
+		if len(raw) != 1 || raw[0].ID != "ses_0" || damaged != 1 {
+			t.Errorf("the list of what changed last is %v, and %d damaged", raw, damaged)
 		}
 		return errors.Join(err, rawErr)
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// A transcript is never shorter without an error where the table lost prompts: the index still has them.
+func TestLostMessagesAreDamage(t *testing.T) {
+	s := open(t, t.TempDir())
+	fill(t, s, 3, 1)
+	// without the index in the schema, a deletion leaves its rows
+	tamper(t, s, `PRAGMA writable_schema = ON;
+		CREATE TEMP TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'message_by_type';
+		DELETE FROM sqlite_schema WHERE name = 'message_by_type';
+		PRAGMA writable_schema = RESET;
+		DELETE FROM message WHERE place >> 32 = (SELECT number FROM numbered WHERE session_id = 'ses_1');
+		PRAGMA writable_schema = ON;
+		INSERT INTO sqlite_schema SELECT * FROM kept;
+		PRAGMA writable_schema = RESET`)
+	for _, q := range []store.MessageQuery{{After: -1}, {After: -1, Newest: true, Limit: 5}, {After: -1, Before: 9}} {
+		err := s.View(t.Context(), func(r store.Reader) error {
+			if _, err := store.ReadRawMessages(r, "ses_0", q); err != nil {
+				t.Errorf("%+v of the other session: %v", q, err)
+			}
+			_, err := store.ReadRawMessages(r, "ses_1", q)
+			return err
+		})
+		if d, ok := errors.AsType[*store.Damage](err); !ok || d.SessionID != "ses_1" {
+			t.Errorf("%+v: %v, want damage", q, err)
+		}
 	}
 }
 

@@ -82,12 +82,71 @@ func (r *Reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.
 		c.bindText(q.CallID)
 	}
 	var row store.RawMessage
+	read := messageScan{after: q.After, before: before}
 	for c.nextRow() {
 		if c.err = r.readMessage(&c, id, &row); c.err == nil {
+			read.add(&row)
 			c.err = f(&row)
 		}
 	}
-	return c.endCall("read messages of", id)
+	if err := c.endCall("read messages of", id); err != nil || q.Type != "" {
+		return err
+	}
+	if q.Limit > 0 && read.rows == q.Limit {
+		read.endAt(row.Seq, q.Newest)
+	}
+	return r.checkMessages(id, read)
+}
+
+// messageScan is what a scan of a session's messages found between two seqs.
+type messageScan struct {
+	after, before int64
+	rows          int
+	indexed       int64 // rows that message_by_type holds too
+}
+
+func (m *messageScan) add(row *store.RawMessage) {
+	m.rows++
+	if row.Type != session.TypeAssistant {
+		m.indexed++
+	}
+}
+
+// endAt ends the range at the last row, where the limit ended the scan.
+func (m *messageScan) endAt(seq int64, newest bool) {
+	if newest {
+		m.after = seq - 1
+	} else {
+		m.before = seq + 1
+	}
+}
+
+const countIndexed = `SELECT count(*) FROM message INDEXED BY message_by_type
+	WHERE place >> 32 = ?1 AND type IN (SELECT value FROM json_each(?4)) AND type <> 'assistant'
+		AND place > (?1 << 32) + ?2 AND place < (?1 << 32) + ?3`
+
+// indexedTypes are the types of messages in message_by_type.
+const indexedTypes = `["user","synthetic","system","shell","agent-switched","model-switched","compaction"]`
+
+// checkMessages returns a *store.Damage if the index has another number of messages in the range than the table: SQLite
+// skips the rows of a damaged page without an error. Answers are in no index, and their loss alone is not noticed.
+func (r *Reader) checkMessages(id session.ID, read messageScan) error {
+	c := r.prepareFor(countIndexed, id)
+	c.bindSeq(read.after)
+	c.bindSeq(read.before)
+	c.bindText(indexedTypes)
+	var want int64
+	if c.nextRow() {
+		want = c.st.Int(0)
+	}
+	err := c.endCall("count messages of", id)
+	if err == nil && want != read.indexed {
+		err = &store.Damage{
+			SessionID: id, Seq: max(read.after, -1) + 1,
+			Detail: fmt.Sprintf("the index has %d messages that are no answers, the table %d", want, read.indexed),
+		}
+	}
+	return err
 }
 
 // readMessage reads a row of messageColumns and applies the checkpoints that belong to it. The data is valid until

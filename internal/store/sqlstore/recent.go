@@ -46,9 +46,8 @@ func (r *Reader) recentSessions(q store.SessionQuery) ([]store.RawSession, error
 		if !found.isCandidate(c.st.Int(4)) {
 			continue
 		}
-		if row, whole := r.readSession(&c); whole {
-			found.add(row)
-		}
+		row, _ := r.readSession(&c)
+		found.add(row)
 	}
 	if err := c.endCall("list", "sessions"); err != nil {
 		return nil, err
@@ -73,7 +72,9 @@ func (l *latest) isCandidate(updated int64) bool { return !l.full || updated >= 
 
 // add adds a session. Whenever it holds twice the limit, it drops the older half.
 func (l *latest) add(s store.RawSession) {
-	s.Data = l.mem.Clone(s.Data)
+	if s.Data != nil {
+		s.Data = l.mem.Clone(s.Data)
+	}
 	l.sessions = append(l.sessions, s)
 	switch {
 	case l.limit <= 0, len(l.sessions) < l.limit, l.full && len(l.sessions) < 2*l.limit:

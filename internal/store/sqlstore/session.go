@@ -32,12 +32,16 @@ func (r *Reader) Session(id session.ID) (found *session.Session, ok bool, err er
 }
 
 // readSession reads a row of sessionColumns and reports whether its checksum matches. The data is valid until the
-// next row.
+// next row, and nil if the checksum does not match.
 func (r *Reader) readSession(c *stmtCall) (store.RawSession, bool) {
 	row := store.RawSession{
 		ID: session.ID(c.st.Text(0)), Created: c.st.Int(3), Updated: c.st.Int(4), Data: r.copyScratch(c, 2),
 	}
-	return row, c.st.Int(1) == r.sumSession(row.ID, row.Data)
+	whole := c.st.Int(1) == r.sumSession(row.ID, row.Data)
+	if !whole {
+		row.Data = nil
+	}
+	return row, whole
 }
 
 // The lists differ in the index that they read; all other conditions are tested row by row. A search tests the
@@ -112,10 +116,11 @@ func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	out := []store.RawSession{}
 	var mem store.Arena
 	for c.nextRow() {
-		if row, whole := r.readSession(&c); whole {
+		row, whole := r.readSession(&c)
+		if whole {
 			row.Data = mem.Clone(row.Data)
-			out = append(out, row)
 		}
+		out = append(out, row)
 	}
 	if err := c.endCall("list", "sessions"); err != nil {
 		return nil, err
