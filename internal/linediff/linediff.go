@@ -74,8 +74,8 @@ type File struct {
 // FormatGit returns the difference in git's form; of binary contents that they differ.
 func (d Diff) FormatGit(path string, before, after File) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "diff --git a/%s b/%s\n", path, path)
-	from, to := "a/"+path, "b/"+path
+	from, to := quoteName("a/"+path), quoteName("b/"+path)
+	fmt.Fprintf(&b, "diff --git %s %s\n", from, to)
 	mode := ""
 	switch {
 	case before.Mode == 0:
@@ -93,12 +93,47 @@ func (d Diff) FormatGit(path string, before, after File) string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "index %s..%s%s\n", shortenID(before.Blob), shortenID(after.Blob), mode)
-	if d.Hunks == "" {
+	switch {
+	case before.Mode == 0 && after.Blob == emptyBlob, after.Mode == 0 && before.Blob == emptyBlob:
+		return b.String() // it has no lines
+	case d.Hunks == "":
 		fmt.Fprintf(&b, "Binary files %s and %s differ\n", from, to)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "--- %s\n+++ %s\n%s", from, to, omitSingleCounts(d.Hunks))
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n%s", endName(from), endName(to), omitSingleCounts(d.Hunks))
 	return b.String()
+}
+
+// emptyBlob is the id of an empty content.
+const emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
+// quoteName quotes a name with control characters, quotes or backslashes as git does: as in C, with octal numbers.
+// Other bytes stay as they are (core.quotePath=false).
+func quoteName(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		switch i := strings.IndexByte("\a\b\t\n\v\f\r\"\\", c); {
+		case i >= 0:
+			b.WriteByte('\\')
+			b.WriteByte(`abtnvfr"\`[i])
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(&b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	if b.Len() == len(name) {
+		return name
+	}
+	return `"` + b.String() + `"`
+}
+
+// endName ends a name with a space in a header line, as git does: patch(1) cuts names at a space.
+func endName(name string) string {
+	if strings.Contains(name, " ") && name[0] != '"' {
+		return name + "\t"
+	}
+	return name
 }
 
 // shortenID returns the beginning of a blob's id, zeros for no blob.

@@ -75,3 +75,24 @@ func TestBinary(t *testing.T) {
 		}
 	}
 }
+
+// TestNames compares the names of a patch with those that git writes (core.quotePath=false).
+func TestNames(t *testing.T) {
+	const between = "\nnew file mode 100644\nindex 0000000..ce01362\n--- /dev/null\n+++ "
+	for name, want := range map[string]string{
+		"plain":      "diff --git a/plain b/plain" + between + "b/plain\n",
+		"sp ace":     "diff --git a/sp ace b/sp ace" + between + "b/sp ace\t\n",
+		"nl\n\t\"\\": `diff --git "a/nl\n\t\"\\" "b/nl\n\t\"\\"` + between + `"b/nl\n\t\"\\"` + "\n",
+		"esc\x1bé":   `diff --git "a/esc\033é" "b/esc\033é"` + between + `"b/esc\033é"` + "\n",
+	} {
+		after := File{"ce013625030ba8dba906f756967f9e9ca394464a", 0o100644}
+		got := Compare(nil, []byte("hello\n"), 3).FormatGit(name, File{}, after)
+		if head, _, _ := strings.Cut(got, "@@"); head != want {
+			t.Errorf("%q: got %s, want %s", name, head, want)
+		}
+	}
+	empty := File{emptyBlob, 0o100644}
+	if got := Compare(nil, nil, 3).FormatGit("e", File{}, empty); strings.Contains(got, "Binary") {
+		t.Errorf("an empty file: %s", got)
+	}
+}

@@ -53,6 +53,7 @@ type listedFile struct {
 	State   session.PathState `json:"state"`
 	Size    int64             `json:"size"`
 	ModTime int64             `json:"modTime"` // nanoseconds
+	Changed int64             `json:"changed"` // nanoseconds: when its content or metadata changed last
 }
 
 // captureTree implements capturer. A directory that is too large is ErrTooLarge; for retryTime it is not
@@ -251,13 +252,14 @@ func isUnreadable(err error) bool {
 func (d *dirTree) captureFile(
 	root *os.Root, name string, info fs.FileInfo, began time.Time,
 ) (f listedFile, err error) {
-	f = listedFile{Size: info.Size(), ModTime: info.ModTime().UnixNano()}
+	f = listedFile{Size: info.Size(), ModTime: info.ModTime().UnixNano(), Changed: changeTime(info)}
 	known, ok := d.files[name]
 	mode := session.ModeLink
 	if info.Mode().IsRegular() {
 		mode = modeOf(info)
 	}
-	if ok && known.Size == f.Size && known.ModTime == f.ModTime && known.State.Mode == mode &&
+	isSame := known.Size == f.Size && known.ModTime == f.ModTime && known.Changed == f.Changed
+	if ok && isSame && known.State.Mode == mode &&
 		d.options.Blobs.HasBlob(known.State.Blob) {
 		return known, nil
 	}

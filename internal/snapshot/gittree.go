@@ -128,6 +128,32 @@ func (g *gitTree) seedIndex(ctx context.Context) error {
 	if err = errors.Join(err, to.Close()); err != nil || !isReadable() {
 		return errors.Join(err, os.Remove(g.index()))
 	}
+	return g.clearMarks(ctx)
+}
+
+// clearMarks removes assume-unchanged and skip-worktree, which keep git from looking at a file, from the index: a
+// command can change these files as well.
+func (g *gitTree) clearMarks(ctx context.Context) error {
+	listed, err := g.run(ctx, nil, "ls-files", "-z", "-v")
+	if err != nil {
+		return err
+	}
+	var marked bytes.Buffer
+	for line := range strings.SplitSeq(string(listed), "\x00") {
+		tag, name, _ := strings.Cut(line, " ")
+		if tag == "S" || tag == "h" || tag == "s" { // skip-worktree, assume-unchanged, both
+			marked.WriteString(name + "\x00")
+		}
+	}
+	for _, mark := range []string{"--no-skip-worktree", "--no-assume-unchanged"} {
+		if marked.Len() == 0 {
+			break
+		}
+		names := bytes.NewBuffer(marked.Bytes())
+		if _, err := g.run(ctx, names, "update-index", "-z", mark, "--stdin"); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

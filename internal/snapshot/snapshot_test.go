@@ -408,6 +408,37 @@ func listTree(t *testing.T, dir string) (out []string) {
 	return out
 }
 
+// SN-1: files that git is to ignore the worktree for are captured as well.
+func TestMarkedFiles(t *testing.T) {
+	inEachTree(t, func(t *testing.T, p *testTree) {
+		p.write("skipped", "1")
+		p.write("assumed", "1")
+		if p.git != "" {
+			p.command("git", "add", ".")
+			p.command("git", "update-index", "--skip-worktree", "skipped")
+			p.command("git", "update-index", "--assume-unchanged", "assumed")
+		}
+		p.reopen("")
+		expect(t, "marked files", p.changes(func() { p.write("skipped", "22"); p.write("assumed", "22") }),
+			[]string{"M assumed", "M skipped"})
+		if p.git != "" {
+			return // git compares the seconds of the change time
+		}
+		at := time.Unix(1, 0)
+		p.write("dated", "aaaa")
+		if err := os.Chtimes(filepath.Join(p.root, "dated"), at, at); err != nil {
+			t.Fatal(err)
+		}
+		p.mustCapture()
+		expect(t, "a file with the same size and time", p.changes(func() {
+			p.write("dated", "bbbb")
+			if err := os.Chtimes(filepath.Join(p.root, "dated"), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}), []string{"M dated"})
+	})
+}
+
 // SN-6: a file whose content the repository's collection took, and that did not change since, is captured again.
 func TestCollectedObjects(t *testing.T) {
 	p := newRepository(t)

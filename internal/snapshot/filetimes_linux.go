@@ -1,7 +1,9 @@
 package snapshot
 
 import (
+	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,4 +22,13 @@ func readBirthTime(path string) (time.Time, error) {
 		at = st.Btime
 	}
 	return time.Unix(at.Sec, int64(at.Nsec)), nil
+}
+
+// changeTime returns when the content or the metadata of the file changed last, in nanoseconds. Programs cannot set it.
+func changeTime(info fs.FileInfo) int64 {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return time.Unix(st.Ctim.Unix()).UnixNano()
 }
