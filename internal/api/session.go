@@ -263,8 +263,14 @@ type DiffSelection struct {
 	Context int               // lines around a change
 }
 
+// SessionDiff is what a session, or a part of it, changed in files.
+type SessionDiff struct {
+	Data    []session.ChangedFile `json:"data"`
+	Unknown []string              `json:"unknown,omitempty"` // for people: what else it may have changed
+}
+
 // ReadDiff returns what the session changed in files, in git's form.
-func (g Reverts) ReadDiff(ctx context.Context, id session.ID, q DiffSelection) ([]session.ChangedFile, error) {
+func (g Reverts) ReadDiff(ctx context.Context, id session.ID, q DiffSelection) (SessionDiff, error) {
 	v := url.Values{"context": {strconv.Itoa(q.Context)}}
 	switch {
 	case q.Against != "":
@@ -274,6 +280,5 @@ func (g Reverts) ReadDiff(ctx context.Context, id session.ID, q DiffSelection) (
 	default:
 		v.Set("whole", "1")
 	}
-	out, err := get[Data[[]session.ChangedFile]](ctx, g.Client, path("session", string(id), "diff"), v)
-	return out.Data, err
+	return get[SessionDiff](ctx, g.Client, path("session", string(id), "diff"), v)
 }

@@ -216,6 +216,13 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	for _, w := range append(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings()...) {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "configuration", Detail: w.String()})
 	}
+	if !cfg.Snapshot {
+		found = append(found, cli.Finding{
+			Level: cli.LevelNote, What: "snapshots",
+			Detail: "disabled here: cairn undo takes back messages, but no files",
+			Fix:    "remove \"snapshot\": false from the configuration",
+		})
+	}
 	pool, err := newPool(o)
 	var set *models.Set
 	if err == nil {
@@ -420,5 +427,6 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 		}
 		found = append(found, f)
 	}
-	return append(found, examineAudit(ctx, dirs)...), nil
+	found = append(found, examineAudit(ctx, dirs)...)
+	return append(found, examineBlobs(ctx, dirs)...), nil
 }

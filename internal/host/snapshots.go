@@ -144,6 +144,28 @@ func removeCaptures(dir string) error {
 	return err
 }
 
+// examineBlobs reads all contents that are kept of files, and says which are damaged. An undo does not use those.
+func examineBlobs(ctx context.Context, dirs config.Directories) []cli.Finding {
+	read, damaged, err := snapshot.NewBlobs(filepath.Join(dirs.Data, "snapshot")).ListDamaged(ctx)
+	if err != nil {
+		return []cli.Finding{{Level: cli.LevelWarning, What: "snapshots", Detail: err.Error()}}
+	}
+	if len(damaged) > 0 {
+		return []cli.Finding{{
+			Level: cli.LevelError, What: "snapshots",
+			Detail: fmt.Sprintf("%d of %d contents of files are damaged; cairn undo cannot restore them",
+				len(damaged), read),
+			Fix: "check the disk, and remove the damaged files, such as " + damaged[0],
+		}}
+	}
+	if read == 0 {
+		return nil
+	}
+	return []cli.Finding{{
+		Level: cli.LevelOK, What: "snapshots", Detail: fmt.Sprintf("%d contents of files read", read),
+	}}
+}
+
 // examineSnapshots says how much is kept of the files that calls changed.
 func examineSnapshots(dirs config.Directories) []cli.Finding {
 	dir, size := filepath.Join(dirs.Data, "snapshot"), int64(0)

@@ -1,6 +1,9 @@
 package session
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // Revert is a staged revert: the session goes back to before MessageID, or to before a part of it. Its files are
 // restored when it is staged; its messages are hidden, and removed when it is committed.
@@ -46,6 +49,8 @@ type RevertedFile struct {
 	To     PathState `json:"to,omitzero"`     // which the revert restores
 	Reason string    `json:"reason,omitzero"` // for people: why it does not return to before the session's first change
 	Copy   string    `json:"copy,omitzero"`   // where a copy of the overwritten content is
+	// Others are copies of versions that others made between the session's changes, and that a forced revert skips.
+	Others []string `json:"others,omitempty"`
 }
 
 // AsChange returns what the revert does to the file.
@@ -53,10 +58,14 @@ func (f *RevertedFile) AsChange() FileChange {
 	return FileChange{Path: f.Path, Before: f.From, After: f.To}
 }
 
+// ErrFileChanged is the error of restoring a file that is not in the expected state. People read it after the name of
+// the file.
+var ErrFileChanged = errors.New("it was changed meanwhile")
+
 // KeptFile is a file that a revert leaves as it is.
 type KeptFile struct {
 	Path     FilePath  `json:"path"`
-	Conflict bool      `json:"conflict,omitzero"` // it is not as the session left it; a forced revert changes it
+	Conflict bool      `json:"conflict,omitzero"` // it is not as the session left it: a forced revert changes it
 	Reason   string    `json:"reason"`            // for people: why it stays
 	State    PathState `json:"state,omitzero"`    // as it is
 }

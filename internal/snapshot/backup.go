@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -11,23 +12,19 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// BackupFile implements location.Worktree. The copy of a link is a file with its target. Without a file the path of the
-// copy is "".
-func (w *DiskWorktree) BackupFile(_ context.Context, p session.FilePath) (string, error) {
-	root, err := os.OpenRoot(w.root)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	state, err := readState(root, string(p))
-	if err != nil || state.IsAbsent() || state.Mode == modeDirectory {
-		return "", err
-	}
-	content, err := readContent(root, string(p), state.Mode)
+// maxBase bounds the name of a copy, in bytes: it is written under a longer one first, and file systems allow 255.
+const maxBase = 200
+
+// CopyBlob implements location.Worktree. The copy of a link is a file with its target.
+func (w *DiskWorktree) CopyBlob(_ context.Context, p session.FilePath, blob string) (string, error) {
+	content, err := w.options.Blobs.Read(blob, MaxBlob)
 	if err != nil {
 		return "", err
 	}
 	name := strings.ToValidUTF8(string(p), "_") // the path of the copy is shown and stored as text
+	if base := path.Base(name); len(base) > maxBase {
+		name = path.Join(path.Dir(name), strings.ToValidUTF8(base[:maxBase], ""))
+	}
 	copyPath := filepath.Join(w.options.Dir, "copies", rand.Text(), filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(copyPath), 0o700); err != nil {
 		return "", err

@@ -19,7 +19,7 @@ import (
 const MaxBlob = 64 << 20
 
 // ErrNoBlob is the error of a content that is not stored, or no longer.
-var ErrNoBlob = errors.New("the content is not stored, or was removed to free space")
+var ErrNoBlob = errors.New("it is not stored: it was larger than 64 MiB, or was removed to free space")
 
 // ErrTooLarge is the error of a content or a directory that is too large to be stored.
 var ErrTooLarge = errors.New("too large for a snapshot")

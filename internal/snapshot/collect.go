@@ -49,6 +49,27 @@ func (b *Blobs) Collect(ctx context.Context, limit int64) error {
 	}
 }
 
+// ListDamaged reads all contents. It returns how many there are and the files of those that are damaged.
+func (b *Blobs) ListDamaged(ctx context.Context) (read int, damaged []string, err error) {
+	files, err := b.listFiles(ctx)
+	for _, f := range files {
+		if !isBlobID(f.id) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return read, damaged, context.Cause(ctx)
+		}
+		switch _, err := b.Read(f.id, MaxBlob); {
+		case errors.Is(err, ErrNoBlob): // it was removed meanwhile
+			continue
+		case err != nil:
+			damaged = append(damaged, f.path)
+		}
+		read++
+	}
+	return read, damaged, err
+}
+
 // removeUnpinned removes the old contents that no owner pins.
 func removeUnpinned(files []blobFile, pinned map[string]bool) error {
 	for _, f := range files {

@@ -11,9 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ErrConflict is the error of Restore for a file that is not in the expected state. Reports of reverts show it after
-// the name of the file.
-var ErrConflict = errors.New("it was changed meanwhile")
+// errDirectory is the error of Restore where a directory with other files is in the way. Force does not help.
+var errDirectory = errors.New("a directory with other files is there; move them away first")
 
 // Restore implements location.Worktree. Files are removed before others are written, as a directory of the same name
 // may follow. Directories that become empty stay.
@@ -51,11 +50,11 @@ func (w *DiskWorktree) restoreFile(root *os.Root, s session.FileChange) error {
 	case now == s.After || now.Mode == modeDirectory && s.After.IsAbsent():
 		return nil
 	case now.Mode == modeDirectory && s.Before.IsAbsent():
-		if removeEmpty(root, name) != nil {
-			return ErrConflict
+		if err := removeEmpty(root, name); err != nil {
+			return err
 		}
 	case now != s.Before:
-		return ErrConflict
+		return session.ErrFileChanged
 	case s.After.IsAbsent():
 		return root.Remove(name)
 	case s.After.Blob == "" || s.After.Mode == session.ModeSubmodule:
@@ -83,14 +82,24 @@ func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := writeFile(root, temp, content, s.After.Mode); err != nil {
+	perm, replaces := fs.FileMode(0o666), false
+	if s.After.Mode == session.ModeExecutable {
+		perm = 0o777
+	}
+	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
+		perm, replaces = info.Mode().Perm()&^0o111|executableBits(info.Mode().Perm(), s.After.Mode), true
+	}
+	if s.After.Mode == session.ModeLink {
+		perm, replaces = fs.ModeSymlink, false
+	}
+	if err := writeFile(root, temp, content, perm|0o200); err != nil {
 		return errors.Join(err, root.Remove(temp))
 	}
-	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() && s.After.Mode != session.ModeLink {
-		_ = root.Chmod(temp, info.Mode().Perm()&^0o111|executableBits(info.Mode().Perm(), s.After.Mode))
+	if replaces {
+		_ = root.Chmod(temp, perm) // without the umask
 	}
 	if again, err := readState(root, name); err != nil || again != s.Before {
-		return errors.Join(ErrConflict, err, root.Remove(temp))
+		return errors.Join(session.ErrFileChanged, err, root.Remove(temp))
 	}
 	if err := root.Rename(temp, name); err != nil {
 		return errors.Join(err, root.Remove(temp))
@@ -98,7 +107,7 @@ func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	return nil
 }
 
-// removeEmpty removes a directory and the empty directories in it. ErrConflict: there is a file.
+// removeEmpty removes a directory and the empty directories in it. errDirectory: there is a file.
 func removeEmpty(root *os.Root, name string) error {
 	entries, err := fs.ReadDir(root.FS(), name)
 	if err != nil {
@@ -106,7 +115,7 @@ func removeEmpty(root *os.Root, name string) error {
 	}
 	for _, e := range entries {
 		if !e.IsDir() {
-			return ErrConflict
+			return errDirectory
 		}
 		if err := removeEmpty(root, path.Join(name, e.Name())); err != nil {
 			return err
@@ -123,16 +132,12 @@ func executableBits(perm fs.FileMode, mode uint32) fs.FileMode {
 	return perm >> 2 & 0o111
 }
 
-// writeFile creates a file or link, which must not exist, and syncs it.
-func writeFile(root *os.Root, name string, content []byte, mode uint32) error {
-	if mode == session.ModeLink {
+// writeFile creates a file with at most the permissions of mode, or a link, which must not exist, and syncs it.
+func writeFile(root *os.Root, name string, content []byte, mode fs.FileMode) error {
+	if mode&fs.ModeSymlink != 0 {
 		return root.Symlink(string(content), name)
 	}
-	perm := fs.FileMode(0o666)
-	if mode == session.ModeExecutable {
-		perm = 0o777
-	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}

@@ -334,7 +334,7 @@ func TestRestore(t *testing.T) {
 		p.write("a", "the user's\n")
 		if err := p.Restore(ctx, []session.FileChange{{Path: "a", Before: after[0], After: before[0]}})[0]; !errors.Is(
 			err,
-			ErrConflict,
+			session.ErrFileChanged,
 		) ||
 			p.read("a") != "the user's\n" {
 			t.Errorf("a file of the user: %v, %q", err, p.read("a"))
@@ -647,6 +647,11 @@ func TestDamagedBlob(t *testing.T) {
 	}
 	if got, err := b.Read(id, 100); err == nil {
 		t.Errorf("got %q", got)
+	}
+	if read, damaged, err := b.ListDamaged(t.Context()); read != 2 || err != nil || !slices.Equal(
+		damaged, []string{b.blobPath(id)},
+	) {
+		t.Errorf("read %d, damaged %q, error %v", read, damaged, err)
 	}
 	for _, bad := range []string{"", "../../../../etc/passwd", strings.Repeat("z", 40)} {
 		if _, err := b.Read(bad, 100); err == nil || b.HasBlob(bad) {

@@ -17,20 +17,24 @@ type forkCommands struct{ inv *cli.Invocation }
 
 func (g forkCommands) sessionFork() *cobra.Command {
 	var asJSON bool
-	var r api.ForkRequest
+	var before, part string
 	cmd := &cobra.Command{
 		Use: "fork [SESSION]", Short: "Copy a session, to go on in another direction",
 		Long: "Copy a session to a new one, which has the same history up to a message. Both work on the same files.\n" +
 			"What is open in the session is copied as interrupted, and goes on there. The copy costs nothing.",
 		Args: cobra.MaximumNArgs(1),
-		Example: "  cairn session fork\n  cairn session fork last --before msg_…\n" +
+		Example: "  cairn session fork\n  cairn session fork last --before 3\n" +
 			"  cairn run -s \"$(cairn session fork last --json | jq -r .id)\" \"Try it with a queue\"",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			if r.PartID != "" && r.Before == "" {
+			if part != "" && before == "" {
 				return cli.UsageErrorf("--part goes with --before, which names the message of the part")
 			}
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
+					r, err := findForkPoint(ctx, c, s, before, part)
+					if err != nil {
+						return err
+					}
 					forked, err := api.Forks{Client: c}.ForkSession(ctx, s.ID, r)
 					if err != nil {
 						return err
@@ -45,9 +49,24 @@ func (g forkCommands) sessionFork() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().StringVar((*string)(&r.Before), "before", "", "copy only what comes before this `MESSAGE`")
-	cmd.Flags().StringVar((*string)(&r.PartID), "part", "", "with --before: copy its parts before this `PART`")
+	cmd.Flags().StringVar(&before, "before", "", "copy only what comes before this `MESSAGE`, or prompt by its number")
+	cmd.Flags().StringVar(&part, "part", "", "with --before: copy its parts before this `PART`")
 	return cmd
+}
+
+// findForkPoint returns the request for a fork before the message and part that the names stand for, "" for none.
+func findForkPoint(
+	ctx context.Context, c *api.Client, s *session.Session, message, part string,
+) (r api.ForkRequest, err error) {
+	if message != "" {
+		if r.Before, err = cli.FindMessage(ctx, c, s, message); err != nil {
+			return r, err
+		}
+	}
+	if part != "" {
+		r.PartID, err = cli.FindPart(ctx, c, s.ID, r.Before, part)
+	}
+	return r, err
 }
 
 func (g forkCommands) sessionTree() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -17,6 +18,9 @@ func Main(h cli.Host) int {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "cairn: cannot find the working directory: %v\n", err)
 		return int(cli.ExitFailure)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil { // sessions are listed by the real directory
+		dir = real
 	}
 	signals := make(chan os.Signal, 4) // more than a person types before the first is read
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)

@@ -24,7 +24,7 @@ func (g commands) completePart(
 			return nil, err
 		}
 		m, err := c.Message(ctx, s.ID, session.MessageID(cli.FirstArg(args, "")))
-		for part, id := range listParts(m) {
+		for part, id := range cli.ListParts(m) {
 			all = append(all, cobra.CompletionWithDesc(string(part), id))
 		}
 		return all, err

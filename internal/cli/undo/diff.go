@@ -36,26 +36,26 @@ func (g commands) diffCommand() *cobra.Command {
 			if byTurn && f.against != "" {
 				return cli.UsageErrorf("--turn and --against exclude each other")
 			}
-			var files []session.ChangedFile
+			var diff api.SessionDiff
 			err := g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) (err error) {
 					const linesOfContext = 3
 					q := api.DiffSelection{Context: linesOfContext}
 					if byTurn {
-						if q.From, err = findPrompt(ctx, c, s, f.turn); err != nil {
+						if q.From, err = cli.FindPrompt(ctx, c, s, f.turn); err != nil {
 							return err
 						}
 					}
 					if q.Against, err = g.inv.FindSessionID(ctx, c, f.against); err != nil {
 						return err
 					}
-					files, err = api.Reverts{Client: c}.ReadDiff(ctx, s.ID, q)
+					diff, err = api.Reverts{Client: c}.ReadDiff(ctx, s.ID, q)
 					return err
 				})
 			if err != nil {
 				return err
 			}
-			return g.printDiff(files, f) // the store is closed while a person reads
+			return g.printDiff(diff, f) // the store is closed while a person reads
 		}),
 	}
 	cli.AddJSONFlag(cmd, &f.json)
@@ -66,8 +66,14 @@ func (g commands) diffCommand() *cobra.Command {
 	return cmd
 }
 
-// printDiff prints the files of a diff.
-func (g commands) printDiff(files []session.ChangedFile, f diffFlags) error {
+// printDiff prints the files of a diff, and on standard error what is not known.
+func (g commands) printDiff(d api.SessionDiff, f diffFlags) error {
+	files := d.Data
+	defer func() {
+		for _, text := range d.Unknown {
+			g.inv.Err.Printf("there may be further changes: %s\n", term.FirstLine(text, 400))
+		}
+	}()
 	switch {
 	case f.json:
 		if f.stat {
@@ -77,7 +83,11 @@ func (g commands) printDiff(files []session.ChangedFile, f diffFlags) error {
 		}
 		return g.inv.PrintJSON(append([]session.ChangedFile{}, files...)) // [], not null, without files
 	case len(files) == 0:
-		g.inv.Err.Printf("no files were changed\n")
+		known := ""
+		if len(d.Unknown) > 0 {
+			known = " as far as is known"
+		}
+		g.inv.Err.Printf("no files were changed%s\n", known)
 	case f.stat:
 		g.printStat(files)
 	default:

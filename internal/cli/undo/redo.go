@@ -56,7 +56,7 @@ func (g commands) recoverFiles(ctx context.Context, c *api.Client, asJSON bool, 
 	if err != nil {
 		return err
 	}
-	res := Result{SessionID: id, OK: !hasConflict(found.Kept), Restored: found.Files, Kept: found.Kept}
+	res := Result{SessionID: id, OK: len(found.Kept) == 0, Restored: found.Files, Kept: found.Kept}
 	if asJSON {
 		g.inv.PrintJSONLine(res)
 		return g.exitError(res)
@@ -125,7 +125,7 @@ func findHiddenPrompts(
 ) (first, next session.MessageID, err error) {
 	var hidden []session.Message // newest first
 	found := false
-	for m, err := range newestMessages(ctx, c, s.ID) {
+	for m, err := range cli.NewestMessages(ctx, c, s.ID) {
 		if err != nil {
 			return "", "", err
 		}

@@ -37,7 +37,7 @@ func (g commands) reportRevert(ctx context.Context, c *api.Client, asJSON bool, 
 func (g commands) printRevert(asJSON bool, title string, res Result) error {
 	r := res.Revert
 	res.MessageID = r.MessageID
-	res.OK = !hasConflict(r.Kept)
+	res.OK = len(r.Kept)+len(r.Unknown) == 0
 	if asJSON {
 		for i := range r.Files {
 			r.Files[i].Undone = "" // Patch has the same lines
@@ -83,6 +83,9 @@ func (g commands) printFile(f session.RevertedFile) {
 	if f.Copy != "" {
 		out.Printf("    what it held: %s\n", term.FirstLine(f.Copy, 4096))
 	}
+	for _, c := range f.Others {
+		out.Printf("    what others wrote between: %s\n", term.FirstLine(c, 4096))
+	}
 }
 
 // printKept prints the files that stay below the head, with the reasons; nothing without files.
@@ -120,7 +123,7 @@ func (g commands) printNextSteps(res Result) {
 
 // reportRedo prints what a redo brought back. Its error has the exit code.
 func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, res Result) error {
-	res.OK = !hasConflict(res.Kept)
+	res.OK = len(res.Kept) == 0
 	if asJSON {
 		g.inv.PrintJSONLine(res)
 		return g.exitError(res)
@@ -151,12 +154,12 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 	return g.exitError(res)
 }
 
-// hasConflict reports whether a file stays because it is not as the session left it.
+// hasConflict reports whether a file stays that a forced revert would change.
 func hasConflict(kept []session.KeptFile) bool {
 	return slices.ContainsFunc(kept, func(k session.KeptFile) bool { return k.Conflict })
 }
 
-// exitError returns an error without a text, whose exit code is 1, if a file in conflict stays; else nil.
+// exitError returns an error without a text, whose exit code is 1, if not everything was done; else nil.
 func (g commands) exitError(res Result) error {
 	if res.OK {
 		return nil

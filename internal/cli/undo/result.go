@@ -10,7 +10,7 @@ type commands struct{ inv *cli.Invocation }
 
 // Result is what `undo`, `redo` and `revert` print with --json, on one line.
 type Result struct {
-	// OK is false, and the exit code 1, if a file stays that is not as the session left it. Everything else was done.
+	// OK is false, and the exit code 1, if a file stays as it is, or may. Everything else was done.
 	OK        bool               `json:"ok"`
 	SessionID session.ID         `json:"sessionID"`
 	Preview   bool               `json:"preview,omitzero"`    // the revert was only planned

@@ -87,13 +87,13 @@ func (g commands) runRevert(
 			"cairn revert MESSAGE --commit takes back from a message on and makes that final")
 	}
 	if message != "" {
-		id, err := findMessage(ctx, c, s, message)
+		id, err := cli.FindMessage(ctx, c, s, message)
 		if err != nil {
 			return err
 		}
 		var part session.PartID
 		if f.part != "" {
-			if part, err = findPart(ctx, c, s.ID, id, f.part); err != nil {
+			if part, err = cli.FindPart(ctx, c, s.ID, id, f.part); err != nil {
 				return err
 			}
 		}

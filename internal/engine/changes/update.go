@@ -35,18 +35,22 @@ type DiffQuery struct {
 	Selected func(CallChange) bool
 }
 
-// ReadDiff returns the sum of the selected changes for each file, by path. It waits until commands that have ended are
-// recorded.
-func (r *ChangeRecorder) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) ([]session.ChangedFile, error) {
+// ReadDiff returns the sum of the selected changes for each file, by path, and the calls some of whose changes are not
+// known. It waits until commands that have ended are recorded.
+func (r *ChangeRecorder) ReadDiff(
+	ctx context.Context, id session.ID, q DiffQuery,
+) (files []session.ChangedFile, gaps []Gap, err error) {
 	if err := r.AwaitSession(ctx, id); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var sum []session.FileChange
-	err := r.useLedger(ctx, id, func(l *Ledger) { sum = l.SumChanges(q.Selected) })
+	err = r.useLedger(ctx, id, func(l *Ledger) {
+		sum, gaps = l.SumChanges(q.Selected), slices.Clone(l.Gaps)
+	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return q.Format.DescribeFiles(ctx, q.Files, sum), nil
+	return q.Format.DescribeFiles(ctx, q.Files, sum), gaps, nil
 }
 
 // SessionChanges selects changes of a session.

@@ -158,10 +158,10 @@ func (c *Commands) withReverter(ctx context.Context, id session.ID, f func(rever
 // ReadDiff returns what the session changed in files, as revert.Reverter.ReadDiff.
 func (c *Commands) ReadDiff(
 	ctx context.Context, id session.ID, q revert.DiffQuery,
-) (diffs []session.ChangedFile, err error) {
+) (d revert.SessionDiff, err error) {
 	err = c.withReverter(ctx, id, func(r revert.Reverter) error {
-		diffs, err = r.ReadDiff(ctx, id, q)
+		d, err = r.ReadDiff(ctx, id, q)
 		return err
 	})
-	return diffs, err
+	return d, err
 }

@@ -30,9 +30,10 @@ type Worktree interface {
 	// PinBlobs protects contents from removal until the session is deleted. What was kept lately is protected for a day
 	// without it.
 	PinBlobs(ctx context.Context, id session.ID, blobs []string) error
-	// BackupFile copies the file to a place of its own, which stays, and returns it.
-	BackupFile(ctx context.Context, path session.FilePath) (place string, err error)
-	// Restore makes the changes, each atomically. It changes a file only if it is in the state Before. It returns an
-	// error for each change, nil if the file is in the state After.
+	// CopyBlob writes a content that is kept to a file of its own, which stays, and returns the path of that. The file
+	// is named for the path whose content it was.
+	CopyBlob(ctx context.Context, path session.FilePath, blob string) (copyPath string, err error)
+	// Restore makes the changes, each atomically. It changes a file only if it is in the state Before, else the
+	// error is session.ErrFileChanged. It returns an error for each change, nil if the file is in the state After.
 	Restore(ctx context.Context, changes []session.FileChange) []error
 }

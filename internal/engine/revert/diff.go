@@ -3,6 +3,7 @@ package revert
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -20,28 +21,58 @@ type DiffQuery struct {
 	Format  changes.DiffFormat
 }
 
+// SessionDiff is what prompts of a session changed in files.
+type SessionDiff struct {
+	Files   []session.ChangedFile
+	Unknown []string // for people: what else they may have changed
+}
+
 // ReadDiff returns what the selected prompts, or all, changed in files until now, without what a staged revert took
-// back. With Against it includes that. An unknown message or session is a *session.Error of code not-found.
-func (r Reverter) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) ([]session.ChangedFile, error) {
+// back. With Against nothing is unknown. An unknown message or session is a *session.Error of code not-found.
+func (r Reverter) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) (out SessionDiff, err error) {
 	s, err := r.Journal.ReadSession(ctx, id)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if q.Against != "" {
-		return r.compareSessions(ctx, s, q)
+		out.Files, err = r.compareSessions(ctx, s, q)
+		return out, err
 	}
 	prompts, err := r.selectPrompts(ctx, id, q)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	remains, err := r.selectRemaining(ctx, id, s.Revert)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	selected := func(c changes.CallChange) bool {
-		return (prompts == nil || prompts[c.PromptID]) && remains(c)
+	selected := func(c changes.Call) bool { return prompts == nil || prompts[c.PromptID] }
+	files, gaps, err := r.Changes.ReadDiff(ctx, id, changes.DiffQuery{
+		Files: r.Files, Format: q.Format,
+		Selected: func(c changes.CallChange) bool { return selected(c.Call) && remains(c) },
+	})
+	if err != nil {
+		return out, err
 	}
-	return r.Changes.ReadDiff(ctx, id, changes.DiffQuery{Files: r.Files, Format: q.Format, Selected: selected})
+	imported := s.Import != nil && prompts == nil
+	return SessionDiff{Files: files, Unknown: r.describeGaps(gaps, selected, imported)}, nil
+}
+
+// describeGaps returns what the selected calls may have changed in files and is not known, for people. If imported is
+// set, some of them ran before the session was imported.
+func (r Reverter) describeGaps(gaps []changes.Gap, selected func(changes.Call) bool, imported bool) (out []string) {
+	if r.Files == nil {
+		out = append(out, "snapshots are disabled here: what the calls changed is not known")
+	}
+	if imported {
+		out = append(out, "the session was imported: what its calls changed before is not known here")
+	}
+	for _, g := range gaps {
+		if selected(g.Call) {
+			out = append(out, fmt.Sprintf("the call %s: %s", g.CallID, g.Reason))
+		}
+	}
+	return out
 }
 
 func (r Reverter) compareSessions(

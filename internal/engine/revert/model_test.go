@@ -490,12 +490,15 @@ func (m *model) stageRevert() error {
 	after := m.read()
 	copies := map[string]string{}
 	for _, f := range s.Revert.Files {
-		if f.Copy != "" {
-			content, err := os.ReadFile(f.Copy)
+		for _, c := range append([]string{f.Copy}, f.Others...) {
+			if c == "" {
+				continue
+			}
+			content, err := os.ReadFile(c)
 			if err != nil {
 				return fmt.Errorf("the copy of %q: %w", f.Path, err)
 			}
-			copies[string(f.Path)] = string(content)
+			copies[string(f.Path)] += string(content)
 		}
 	}
 	for p := range union(present, after) {
@@ -505,7 +508,7 @@ func (m *model) stageRevert() error {
 		case !m.written[p]:
 			return fmt.Errorf("%q was touched, which the session never wrote", p)
 		case wasStaged != nil && wasStaged[p] == old: // what the earlier revert left
-		case isByOther(old.content) && copies[p] != old.content && !after.has(old.content):
+		case isByOther(old.content) && !strings.Contains(copies[p], old.content) && !after.has(old.content):
 			return fmt.Errorf("%q lost %q", p, old.content)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1" //nolint:gosec // names a list of states
 	"encoding/hex"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ const (
 	maxDiff    = 128 << 10 // bytes of the whole difference
 	maxPatch   = 64 << 10  // bytes of one file
 	maxPatches = 256 << 10 // bytes of all files
+	maxStored  = 64 << 20  // bytes of a content that is stored
 	maxFiles   = 5000      // of which a state is read: more are an error
 
 	linesOfContext = 3
@@ -32,7 +34,16 @@ func (r Reverter) Plan(ctx context.Context, id session.ID, t Target) (*session.R
 	if err != nil {
 		return nil, err
 	}
-	return r.planRange(ctx, id, p, taken)
+	planned, err := r.planRange(ctx, id, p, taken)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range planned.Files {
+		for i := range f.Others {
+			f.Others[i] = copyPending
+		}
+	}
+	return planned, nil
 }
 
 // CheckTarget returns a *session.Error of code not-found if the session does not have the target.
@@ -66,9 +77,6 @@ func (r Reverter) planRange(
 	if !p.Files {
 		return out, nil
 	}
-	if r.Files == nil && taken.hasCalls() {
-		out.Unknown = append(out.Unknown, "snapshots are disabled here: what the calls changed is not known")
-	}
 	ledger, err := changes.ReadLedger(ctx, r.Journal.Store, id, max(taken.after-1, -1))
 	if err != nil {
 		return nil, err
@@ -77,10 +85,8 @@ func (r Reverter) planRange(
 		ledger.Changes,
 		func(c changes.CallChange) bool { return !taken.contains(c.Call) },
 	)
-	for _, g := range ledger.Gaps {
-		if taken.contains(g.Call) {
-			out.Unknown = append(out.Unknown, fmt.Sprintf("the call %s: %s", g.CallID, g.Reason))
-		}
+	if taken.hasCalls(math.MaxInt64) {
+		out.Unknown = r.describeGaps(ledger.Gaps, taken.contains, taken.hasCalls(taken.imported))
 	}
 	if err := r.planFiles(ctx, out, ledger.Changes, p.Force); err != nil {
 		return nil, err
@@ -138,6 +144,10 @@ func (r Reverter) describeFiles(ctx context.Context, out *session.Revert) {
 			out.Kept = append(out.Kept, session.KeptFile{Path: f.Path, Reason: err.Error(), State: f.From})
 			continue
 		}
+		f.Others = slices.DeleteFunc(f.Others, func(blob string) bool { // what is no longer stored cannot be copied
+			_, err := r.Files.Read(ctx, blob, maxStored)
+			return err != nil
+		})
 		d := linediff.Compare(from, to, linesOfContext)
 		f.Additions, f.Deletions = d.Additions, d.Deletions
 		patch := changes.FormatGit(f.AsChange(), d)
@@ -163,7 +173,6 @@ func (r Reverter) describeFiles(ctx context.Context, out *session.Revert) {
 // readSides stores the content that the revert replaces, and returns it and the content that it restores; nil for no
 // file. The errors are reasons for people.
 func (r Reverter) readSides(ctx context.Context, f *session.RevertedFile) (from, to []byte, err error) {
-	const limit = 64 << 20 // the most that is stored
 	if _, err := r.Files.Save(ctx, f.Path); err != nil {
 		return nil, nil, fmt.Errorf("its present content cannot be stored: %w", err)
 	}
@@ -174,9 +183,9 @@ func (r Reverter) readSides(ctx context.Context, f *session.RevertedFile) (from,
 		if side.state.Blob == "" {
 			continue
 		}
-		content, err := r.Files.Read(ctx, side.state.Blob, limit)
+		content, err := r.Files.Read(ctx, side.state.Blob, maxStored)
 		if err != nil {
-			return nil, nil, fmt.Errorf("a content that it had is not available: %w", err)
+			return nil, nil, fmt.Errorf("a content that it had cannot be read: %w", err)
 		}
 		*side.into = content
 	}

@@ -15,11 +15,19 @@ type revertRange struct {
 	parts    []session.PartID           // those of the message; nil if none of them, or the whole message, is taken back
 	messages []session.Message          // that are taken back whole
 	ids      map[session.MessageID]bool // of messages
+	imported int64                      // the seq of the last imported message, 0 without one
 }
 
 // readRange reads what a revert of the session to the point takes back. An unknown message or part is a *session.Error
 // of code not-found.
 func readRange(r store.Reader, id session.ID, p Point) (s revertRange, err error) {
+	owner, err := store.FindSession(r, id)
+	if err != nil {
+		return s, err
+	}
+	if owner.Import != nil {
+		s.imported = int64(owner.Import.Messages) // they follow the event that creates the session, whose seq is 0
+	}
 	first, ok, err := store.FindMessage(r, id, p.MessageID)
 	if err != nil {
 		return s, err
@@ -42,11 +50,16 @@ func readRange(r store.Reader, id session.ID, p Point) (s revertRange, err error
 	return s, err
 }
 
-// hasCalls reports whether a call may be in the range.
-func (s revertRange) hasCalls() bool {
-	return len(s.parts) > 0 || slices.ContainsFunc(s.messages, func(m session.Message) bool {
-		a, ok := m.(*session.Assistant)
-		return ok && len(a.Tools()) > 0
+// hasCalls reports whether a call, or a command of the user, may be in the messages of the range up to the seq.
+func (s revertRange) hasCalls(until int64) bool {
+	return len(s.parts) > 0 && s.after <= until || slices.ContainsFunc(s.messages, func(m session.Message) bool {
+		switch m := m.(type) {
+		case *session.Assistant:
+			return m.Seq <= until && len(m.Tools()) > 0
+		case *session.Shell:
+			return m.Seq <= until
+		}
+		return false
 	})
 }
 

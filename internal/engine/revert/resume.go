@@ -2,7 +2,10 @@ package revert
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -52,11 +55,23 @@ func (r Reverter) restoreFiles(ctx context.Context, files []session.RevertedFile
 		case r.Files == nil:
 			kept = append(kept, session.KeptFile{Path: step.Path, Reason: "snapshots are disabled here"})
 		case err != nil:
-			kept = append(kept, session.KeptFile{Path: step.Path, Conflict: true, Reason: err.Error()})
+			changed := errors.Is(err, session.ErrFileChanged)
+			kept = append(kept, session.KeptFile{Path: step.Path, Conflict: changed, Reason: explainError(err)})
 			r.Journal.Logger.Warn("a revert leaves a file as it is", "file", step.Path, "error", err)
 		}
 	}
 	return kept
+}
+
+// explainError returns the text of an error of the file system for people, who see the name of the file before it.
+func explainError(err error) string {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err.Error()
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return l.Err.Error()
+	}
+	return err.Error()
 }
 
 // putBack reverses the steps that removed a content from its path, where another step failed to write it to a path: it

@@ -95,7 +95,7 @@ func addFile(out *session.Revert, path session.FilePath, now session.PathState, 
 		change := f.AsChange()
 		f.Status = change.Status()
 		if p.backup {
-			f.Copy = copyPending
+			f.Copy, f.Others = copyPending, p.others
 		}
 		out.Files = append(out.Files, f)
 	}
@@ -131,9 +131,10 @@ func originsOf(found []changes.CallChange) map[string]session.FilePath {
 // filePlan is what a revert makes of a file.
 type filePlan struct {
 	to       session.PathState
-	reason   string // why to is not the state before the first change; "" if it is
-	conflict string // why the file stays as it is; "" if it does not
-	backup   bool   // what the file holds must be copied first
+	reason   string   // why to is not the state before the first change; "" if it is
+	conflict string   // why the file stays as it is; "" if it does not
+	backup   bool     // what the file holds must be copied first
+	others   []string // the blobs of versions that others made between the changes, to be copied first; no duplicates
 }
 
 // planFile returns the state to which a file returns.
@@ -162,8 +163,21 @@ func planFile(chain []changes.CallChange, now session.PathState, force bool) fil
 			}
 		}
 	}
-	if force && out != (filePlan{to: first}) {
-		return filePlan{to: first, backup: true}
+	if force && (out.to != first || out.conflict != "") {
+		return filePlan{to: first, backup: true, others: listOthers(chain, now)}
+	}
+	return out
+}
+
+// listOthers returns the blobs of versions that others made between the changes of the chain, without what the file
+// holds now.
+func listOthers(chain []changes.CallChange, now session.PathState) (out []string) {
+	for i, c := range chain[1:] {
+		blob := c.Before.Blob
+		byOthers := len(chain[i].Beside) > 0 || !leadsTo(chain[:i+1], c.Before)
+		if blob != "" && blob != now.Blob && blob != chain[0].Before.Blob && byOthers && !slices.Contains(out, blob) {
+			out = append(out, blob)
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package revert
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
@@ -47,10 +48,16 @@ func TestPlanBeside(t *testing.T) {
 			"forced",
 			[]changes.CallChange{both, change("theirs", "ours")},
 			"ours", true,
-			filePlan{to: state("user"), backup: true},
+			filePlan{to: state("user"), backup: true, others: []string{"theirs"}},
+		},
+		{
+			"forced over a version between",
+			[]changes.CallChange{change("user", "ours"), change("edited", "again")},
+			"again", true,
+			filePlan{to: state("user"), backup: true, others: []string{"edited"}},
 		},
 	} {
-		if got := planFile(c.chain, state(c.now), c.force); got != c.want {
+		if got := planFile(c.chain, state(c.now), c.force); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}

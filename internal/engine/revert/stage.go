@@ -2,7 +2,6 @@ package revert
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -59,19 +58,25 @@ func (r Reverter) stagePlan(ctx context.Context, id session.ID, planned *session
 	return r.Resume(ctx, id)
 }
 
-// keepCopies copies each file whose content the forced revert would lose, and replaces copyPending by the path of the
-// copy.
+// keepCopies copies the contents that the forced revert would lose, and replaces copyPending, and the blobs of the
+// versions of others, by the paths of the copies.
 func (r Reverter) keepCopies(ctx context.Context, planned *session.Revert) error {
 	for i := range planned.Files {
 		f := &planned.Files[i]
 		if f.Copy == "" {
 			continue
 		}
-		copied, err := r.Files.BackupFile(ctx, f.Path)
-		if err != nil {
-			return fmt.Errorf("no file was changed: cannot copy %s: %w", f.Path, err)
+		copies := append([]string{f.From.Blob}, f.Others...) // blobs, then paths
+		for j, blob := range copies {
+			if blob == "" { // there is no file
+				continue
+			}
+			var err error
+			if copies[j], err = r.Files.CopyBlob(ctx, f.Path, blob); err != nil {
+				return session.Errorf(session.CodeConflict, "no file was changed: cannot copy %s: %v", f.Path, err)
+			}
 		}
-		f.Copy = copied
+		f.Copy, f.Others = copies[0], copies[1:]
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type RevertCommands interface {
 	ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error)
 	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
 	ClearRevert(ctx context.Context, id session.ID) error
-	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) ([]session.ChangedFile, error)
+	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) (revert.SessionDiff, error)
 }
 
 // AskReplier replies to pending permission asks and questions.

@@ -18,11 +18,11 @@ func (h sessionHandlers) listDiffs(ctx context.Context, in struct {
 	MessageID session.MessageID `query:"messageID"`
 },
 ) ([]opencode.FileDiff, error) {
-	diffs, err := h.Reverts.ReadDiff(ctx, in.SessionID, revert.DiffQuery{From: in.MessageID})
+	diff, err := h.Reverts.ReadDiff(ctx, in.SessionID, revert.DiffQuery{From: in.MessageID})
 	if isNotFound(err) {
 		return []opencode.FileDiff{}, nil
 	}
-	return opencode.FileDiffsOf(diffs), err
+	return opencode.FileDiffsOf(diff.Files), err
 }
 
 // revertSession takes the session back to before a message, with its files.

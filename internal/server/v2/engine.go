@@ -45,7 +45,7 @@ type RevertCommands interface {
 	ClearRevert(ctx context.Context, id session.ID) error
 	CommitRevert(ctx context.Context, id session.ID) error
 	RecoverFiles(ctx context.Context, id session.ID) (*revert.Recovery, error)
-	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) ([]session.ChangedFile, error)
+	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) (revert.SessionDiff, error)
 }
 
 // AskService lists pending permission asks and questions, and replies to them.

@@ -105,7 +105,7 @@ func (h revertHandlers) listDiffs(ctx context.Context, in struct {
 	Whole   wholeSession      `query:"whole"`
 	Against session.ID        `query:"against"`
 },
-) (out api.Data[[]session.ChangedFile], err error) {
+) (out api.SessionDiff, err error) {
 	f := changes.DiffFormat{Git: true, Limits: changes.Limits{File: maxDiffBytes, All: maxDiffBytes}}
 	if in.Context != "" {
 		n, err := strconv.ParseUint(in.Context, 10, 31)
@@ -114,8 +114,9 @@ func (h revertHandlers) listDiffs(ctx context.Context, in struct {
 		}
 		f.Context = new(int(n))
 	}
-	diffs, err := h.Reverts.ReadDiff(ctx, in.SessionID, revert.DiffQuery{
+	diff, err := h.Reverts.ReadDiff(ctx, in.SessionID, revert.DiffQuery{
 		From: in.From, To: in.To, Newest: !bool(in.Whole), Against: in.Against, Format: f,
 	})
-	return newData(diffs), httpio.WithPart("query", err)
+	out = api.SessionDiff{Data: append([]session.ChangedFile{}, diff.Files...), Unknown: diff.Unknown}
+	return out, httpio.WithPart("query", err)
 }

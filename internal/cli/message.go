@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+)
+
+// NewestMessages yields the messages of a session, newest first, those of a staged revert included.
+func NewestMessages(ctx context.Context, c *api.Client, id session.ID) iter.Seq2[session.Message, error] {
+	return func(yield func(session.Message, error) bool) {
+		q := api.MessageQuery{Limit: 200}
+		for {
+			page, err := c.Messages(ctx, id, q)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, m := range page.Data {
+				if !yield(m, nil) {
+					return
+				}
+			}
+			if q.Cursor = page.Cursor.Next; q.Cursor == "" || len(page.Data) < q.Limit {
+				return
+			}
+		}
+	}
+}
+
+// FindMessage returns the message that name stands for: an id, the beginning of one with at least minBeginning bytes,
+// or the number of a prompt. If it stands for no message or several, the error suggests ids and has the exit code for
+// usage.
+func FindMessage(ctx context.Context, c *api.Client, s *session.Session, name string) (session.MessageID, error) {
+	if n, err := strconv.Atoi(name); err == nil {
+		return FindPrompt(ctx, c, s, n)
+	}
+	const minBeginning = 8
+	var ids, matches []string
+	for m, err := range NewestMessages(ctx, c, s.ID) {
+		if err != nil {
+			return "", err
+		}
+		id := string(m.Meta().ID)
+		if id == name {
+			return m.Meta().ID, nil
+		}
+		ids = append(ids, id)
+		if len(name) >= minBeginning && strings.HasPrefix(id, name) {
+			matches = append(matches, id)
+		}
+	}
+	if len(matches) == 1 {
+		return session.MessageID(matches[0]), nil
+	}
+	missing := *session.NotFound("message", name)
+	missing.Nearest = spelling.Nearest(name, ids, 3)
+	return "", NewExitError(ExitUsage, &missing,
+		"name a message of "+string(s.ID)+" by its id (cairn session show --json), or a prompt by its number")
+}
+
+// FindPrompt returns the prompt with the number: 1 is the first one, -1 the newest. Prompts that a staged revert hides
+// count; commands of the user do not.
+func FindPrompt(ctx context.Context, c *api.Client, s *session.Session, n int) (session.MessageID, error) {
+	var prompts []session.MessageID
+	for m, err := range NewestMessages(ctx, c, s.ID) {
+		if err != nil {
+			return "", err
+		}
+		if _, ok := m.(*session.User); ok {
+			prompts = append(prompts, m.Meta().ID)
+		}
+	}
+	slices.Reverse(prompts)
+	at := n - 1
+	if n < 0 {
+		at = len(prompts) + n
+	}
+	if n == 0 || at < 0 || at >= len(prompts) {
+		return "", NewExitError(ExitUsage, fmt.Errorf("prompt %d not found: the session has %s", n,
+			term.FormatPlural(len(prompts), "prompt")), "1 is the first prompt, -1 the newest one")
+	}
+	return prompts[at], nil
+}
+
+// FindPart returns the part of an answer that name stands for: its id, or the id of its text or call.
+func FindPart(
+	ctx context.Context, c *api.Client, id session.ID, m session.MessageID, name string,
+) (session.PartID, error) {
+	found, err := c.Message(ctx, id, m)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for part, other := range ListParts(found) {
+		if string(part) == name || other == name {
+			return part, nil
+		}
+		names = append(names, string(part), other)
+	}
+	missing := *session.NotFound("part", name)
+	missing.Nearest = spelling.Nearest(name, names, 3)
+	return "", &missing
+}
+
+// ListParts yields the parts of an answer that can be taken back, with the ids of their texts and calls.
+func ListParts(m session.Message) iter.Seq2[session.PartID, string] {
+	return func(yield func(session.PartID, string) bool) {
+		a, ok := m.(*session.Assistant)
+		if !ok {
+			return
+		}
+		for _, item := range a.Content {
+			id := ""
+			switch item := item.(type) {
+			case *session.Text:
+				id = item.ID
+			case *session.Tool:
+				id = item.ID
+			default:
+				continue
+			}
+			if !yield(item.ItemID(), id) {
+				return
+			}
+		}
+	}
+}
