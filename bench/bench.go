@@ -100,7 +100,8 @@ func makeProject(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte(strings.Repeat("hello performance\n", 60)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte(strings.Repeat("hello performance\n", 60)),
+		0o644); err != nil {
 		return err
 	}
 	for _, args := range [][]string{

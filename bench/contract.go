@@ -76,9 +76,12 @@ func (b *bench) openCodeHome(dir string) (env []string, err error) {
 		}
 	}
 	return []string{
-		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "XDG_CONFIG_HOME=" + dir + "/.config", "XDG_DATA_HOME=" + dir + "/.local/share",
-		"XDG_CACHE_HOME=" + dir + "/.cache", "XDG_STATE_HOME=" + dir + "/.local/state", "NO_COLOR=1", "npm_config_registry=http://127.0.0.1:1/",
-		"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "XDG_CONFIG_HOME=" + dir + "/.config",
+		"XDG_DATA_HOME=" + dir + "/.local/share",
+		"XDG_CACHE_HOME=" + dir + "/.cache", "XDG_STATE_HOME=" + dir + "/.local/state", "NO_COLOR=1",
+		"npm_config_registry=http://127.0.0.1:1/",
+		"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 	}, err
 }
 

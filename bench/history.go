@@ -279,7 +279,10 @@ func (w *historyWriter) turnEvents(reads bool) []session.EventData {
 	} else {
 		facts = append(facts,
 			&session.TextStarted{TurnFact: session.OfTurn(m), TextID: "0", PartID: p},
-			&session.TextEnded{TurnFact: session.OfTurn(m), TextID: "0", PartID: p, Text: strings.Repeat("an answer ", 60)})
+			&session.TextEnded{
+				TurnFact: session.OfTurn(m), TextID: "0", PartID: p,
+				Text: strings.Repeat("an answer ", 60),
+			})
 	}
 	return append(
 		facts,

@@ -125,7 +125,7 @@ func (s *server) stop() {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	late := time.AfterFunc(10*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
-	_ = s.cmd.Wait() // a server that was told to stop may say so in its status
+	_ = s.cmd.Wait() // the status of a server that was stopped may not be 0
 }
 
 // begin creates a session. It has a title, so that no turn generates one.

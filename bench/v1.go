@@ -216,13 +216,31 @@ func (b *bench) measureV1Readers(ctx context.Context) error {
 		row
 		of func(crowdFigures) []float64
 	}{
-		{row{ID: "P12", What: "delivered to each", Unit: "/s", Target: 5000, AtLeast: true}, func(f crowdFigures) []float64 { return f.rate }},
+		{
+			row{ID: "P12", What: "delivered to each", Unit: "/s", Target: 5000, AtLeast: true},
+			func(f crowdFigures) []float64 { return f.rate },
+		},
 		{row{ID: "P12", What: "CPU per delta", Unit: "us"}, func(f crowdFigures) []float64 { return f.cpu }},
-		{row{ID: "P12", What: "readers that missed something", Unit: ""}, func(f crowdFigures) []float64 { return f.missed }},
-		{row{ID: "P13", What: "one delta per 10 ms, added to it, p50", Unit: "ms"}, func(f crowdFigures) []float64 { return f.p50 }},
-		{row{ID: "P13", What: "one delta per 10 ms, added to it, p99", Unit: "ms"}, func(f crowdFigures) []float64 { return f.p99 }},
-		{row{ID: "P13", What: "one delta per 10 ms, CPU per delta", Unit: "us"}, func(f crowdFigures) []float64 { return f.pacedCPU }},
-		{row{ID: "P12", What: "peak RSS", Unit: "MiB", Target: 200}, func(f crowdFigures) []float64 { return f.memory }},
+		{
+			row{ID: "P12", What: "readers that missed something", Unit: ""},
+			func(f crowdFigures) []float64 { return f.missed },
+		},
+		{
+			row{ID: "P13", What: "one delta per 10 ms, added to it, p50", Unit: "ms"},
+			func(f crowdFigures) []float64 { return f.p50 },
+		},
+		{
+			row{ID: "P13", What: "one delta per 10 ms, added to it, p99", Unit: "ms"},
+			func(f crowdFigures) []float64 { return f.p99 },
+		},
+		{
+			row{ID: "P13", What: "one delta per 10 ms, CPU per delta", Unit: "us"},
+			func(f crowdFigures) []float64 { return f.pacedCPU },
+		},
+		{
+			row{ID: "P12", What: "peak RSS", Unit: "MiB", Target: 200},
+			func(f crowdFigures) []float64 { return f.memory },
+		},
 	} {
 		f.What, f.Foreign = fmt.Sprintf("V1: %d readers of /event: %s", readers, f.What), foreign
 		b.addBoth(f.row, f.of(found[0]), f.of(found[1]))
@@ -284,7 +302,7 @@ func (b *bench) readersOf(
 // streamTo streams one response to the readers and returns what they received and the server's CPU time per delta, in
 // microseconds. A reader without the whole response in time counts as incomplete.
 func (s *v1Server) streamTo(ctx context.Context, readers int, o order) (*readerGroup, float64, error) {
-	id, err := s.create(ctx, "told")
+	id, err := s.create(ctx, "events")
 	if err == nil {
 		err = s.prompt(ctx, id, order{n: 1, size: 5}) // exclude what the first prompt opens
 	}

@@ -160,7 +160,7 @@ func TestEffects(t *testing.T) {
 		{"explore runs nothing", "", "", "explore", "bash", "ls", deny},
 		{"explore asks before the web", "", "", "explore", "webfetch", "u", ask},
 		{"title does nothing", "", "", "title", "read", "a", deny},
-		{"an unknown agent does nothing", "", "", "nobody", "read", "a", deny},
+		{"an unknown agent does nothing", "", "", "unknown", "read", "a", deny},
 		{"a custom agent has the defaults", `{"agent": {"mine": {}}}`, "", "mine", "edit", "a", ask},
 
 		{"the user allows", `{"permission": {"edit": "allow"}}`, "", "build", "edit", "a", allow},

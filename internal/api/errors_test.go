@@ -91,7 +91,7 @@ func FuzzDecodeError(f *testing.F) {
 		if err == nil {
 			t.Fatal("an error answer is no error")
 		}
-		if e, ok := errors.AsType[*session.Error](err); ok { // what we understood can be told again
+		if e, ok := errors.AsType[*session.Error](err); ok { // an error that was understood is encoded again
 			if _, b := EncodeError(e, ErrorContext{}); len(b) == 0 {
 				t.Fatal("no body")
 			}

@@ -3,9 +3,9 @@
 //
 // Load parses the sources; it needs neither type information nor the network, so all rules together take about two
 // seconds. A rule is a pure function from a Tree to Findings. For every rule testdata/violations has a change that the
-// rule must find, so no rule can pass by accident. Exceptions are listed in tables of this package, each with its reason,
-// and an exception that is no longer needed is a finding, too. Rules that existing code still breaks have limits in
-// counts.txt that may only fall.
+// rule must find, so no rule can pass by accident. Exceptions are listed in tables of this package, each with its
+// reason, and an exception that is no longer needed is a finding, too. Rules that existing code still breaks have
+// limits in counts.txt that may only fall.
 //
 // No package imports this one.
 package archtest

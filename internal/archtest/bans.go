@@ -83,8 +83,9 @@ func checkLinked(deps []string) []Finding {
 	for _, dep := range deps {
 		for _, b := range linkedBans {
 			if isWithin(dep, b) {
-				out = append(out, newFinding(dep, "is linked into the binary and must not be; go list -deps shows who pulls it, "+
-					"docs/adr/0001 says what it costs"))
+				out = append(out,
+					newFinding(dep, "is linked into the binary and must not be; go list -deps shows who pulls it, "+
+						"docs/adr/0001 says what it costs"))
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // is recorded (go test ./internal/archtest -update) and cannot be lost again.
 const countsFile = "internal/archtest/counts.txt"
 
-// countedRule is a rule that existing code may break a limited number of times. Occurrences are grouped by key, which is a
-// package or a word.
+// countedRule is a rule that existing code may break a limited number of times. Occurrences are grouped by key, which
+// is a package or a word.
 type countedRule struct {
 	name   string
 	advice string

@@ -19,7 +19,8 @@ const maxColumns = 120 // runes per line of Go, a tab counted as one
 // privateWords are words and phrases that hide the subject of a sentence or that are used for "invalid" and
 // "missing". They are counted in Go sources and documents; package archtest, which lists them, is left out.
 var privateWords = []string{
-	"nobody", "somebody", "whoever", "told", "is none", "are none", "behind which", "what is said", "who has", "of ours",
+	"nobody", "somebody", "whoever", "told", "is none", "are none", "behind which", "what is said", "who has",
+	"of ours",
 	"no word", "heed", "heeds", "heeded", "where it stands",
 }
 
@@ -30,7 +31,7 @@ func listPrivateWords(t *Tree) map[string][]Finding {
 	out := map[string][]Finding{}
 	search := func(name string, src []byte) {
 		for i, line := range bytes.Split(src, []byte("\n")) {
-			for _, m := range privateWord.FindAll(line, -1) {
+			for _, m := range privateWord.FindAll(bytes.ReplaceAll(line, []byte("http.NoBody"), nil), -1) {
 				word := strings.ToLower(string(m))
 				out[word] = append(out[word], Finding{At: fmt.Sprintf("%s:%d", name, i+1), Text: shortenLine(line)})
 			}
@@ -60,8 +61,8 @@ func shortenLine(line []byte) string {
 	return text
 }
 
-// listLongLines finds lines of more than maxColumns runes in Go files, keyed by package. Lines that cannot be wrapped are
-// left out: those of generated files, struct tags, raw strings of several lines, and single words such as a URL.
+// listLongLines finds lines of more than maxColumns runes in Go files, keyed by package. Lines that cannot be wrapped
+// are left out: those of generated files, struct tags, raw strings of several lines, and single words such as a URL.
 func listLongLines(t *Tree) map[string][]Finding {
 	out := map[string][]Finding{}
 	for _, p := range t.sorted() {
@@ -73,7 +74,8 @@ func listLongLines(t *Tree) map[string][]Finding {
 			for i, line := range bytes.Split(f.Source, []byte("\n")) {
 				wrappable := bytes.ContainsRune(bytes.TrimSpace(line), ' ') && !structTag.Match(line) && !raw[i+1]
 				if utf8.RuneCount(line) > maxColumns && wrappable {
-					out[p.Name] = append(out[p.Name], Finding{At: fmt.Sprintf("%s:%d", f.Path, i+1), Text: shortenLine(line)})
+					out[p.Name] = append(out[p.Name],
+						Finding{At: fmt.Sprintf("%s:%d", f.Path, i+1), Text: shortenLine(line)})
 				}
 			}
 		}
@@ -167,7 +169,8 @@ func listSharedTypeNames(t *Tree) map[string][]Finding {
 				}
 				if !homes[name][family] {
 					homes[name][family] = true
-					places[name] = append(places[name], Finding{At: t.position(spec.Pos()), Text: p.Name + "." + spec.Name.Name})
+					places[name] = append(places[name],
+						Finding{At: t.position(spec.Pos()), Text: p.Name + "." + spec.Name.Name})
 				}
 			}
 		}
@@ -183,9 +186,11 @@ func listSharedTypeNames(t *Tree) map[string][]Finding {
 // commonTypeNames mean the same in every package that declares them: technical terms, and terms of the domain in the
 // forms that the log, the configuration, the APIs and the protocols give them.
 var commonTypeNames = []string{
-	"api", "client", "config", "options", "error", "decoder", "encoder", "parser", "reader", "writer", "server", "entry",
+	"api", "client", "config", "options", "error", "decoder", "encoder", "parser", "reader", "writer", "server",
+	"entry",
 	"request", "response", "result", "event", "message", "state", "kind", "node", "row", "query", "status", "info",
-	"agent", "call", "command", "failure", "file", "limits", "model", "project", "prompt", "provider", "question", "rule",
+	"agent", "call", "command", "failure", "file", "limits", "model", "project", "prompt", "provider", "question",
+	"rule",
 	"schema", "session", "skill", "text", "todo", "tool", "toolcall", "usage",
 }
 
@@ -209,8 +214,10 @@ func checkTypeNames(t *Tree) []Finding {
 			}
 			for _, spec := range typeSpecs(f) {
 				name := spec.Name.Name
-				if isOneWord(name) && participle.MatchString(name) && !slices.Contains(nounsLikeParticiples, strings.ToLower(name)) {
-					out = append(out, newFinding(t.position(spec.Pos()), "type %s is named by a participle; name it by a noun", name))
+				if isOneWord(name) && participle.MatchString(name) &&
+					!slices.Contains(nounsLikeParticiples, strings.ToLower(name)) {
+					out = append(out, newFinding(t.position(spec.Pos()),
+						"type %s is named by a participle; name it by a noun", name))
 				}
 			}
 		}
@@ -227,8 +234,9 @@ func checkCitations(t *Tree) []Finding {
 	search := func(name string, src []byte) {
 		for i, line := range bytes.Split(src, []byte("\n")) {
 			if m := foreignCitation.Find(line); m != nil {
-				out = append(out, newFinding(fmt.Sprintf("%s:%d", name, i+1), "cites %q, which is not in the repository; "+
-					"state the rule, or cite a rule of docs/spec", m))
+				out = append(out, newFinding(fmt.Sprintf("%s:%d", name, i+1),
+					"cites %q, which is not in the repository; "+
+						"state the rule, or cite a rule of docs/spec", m))
 			}
 		}
 	}

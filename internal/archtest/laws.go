@@ -41,8 +41,9 @@ func checkViews(t *Tree) []Finding {
 		for _, to := range stranger[name] {
 			for _, test := range []bool{false, true} {
 				if file := t.importEdges(p, test)[to]; file != "" {
-					out = append(out, newFinding(file, "%s knows %s; the contracts do not know each other and the engine "+
-						"knows neither: put the word into session and let each translate", p.Name, to))
+					out = append(out, newFinding(file,
+						"%s knows %s; the contracts do not know each other and the engine "+
+							"knows neither: put the word into session and let each translate", p.Name, to))
 				}
 			}
 		}
@@ -85,14 +86,16 @@ func (t *Tree) findAppends(f *File, knows bool) []Finding {
 		case *ast.SelectorExpr:
 			x, isIdent := n.X.(*ast.Ident)
 			if knows && n.Sel.Name == "Append" && (!isIdent || !importsAs(f, x.Name)) {
-				out = append(out, newFinding(t.position(n.Sel.Pos()), "Append is the engine's; a session changes through an engine "+
-					"method (surfaces get Tail and Live)"))
+				out = append(out, newFinding(t.position(n.Sel.Pos()),
+					"Append is the engine's; a session changes through an engine "+
+						"method (surfaces get Tail and Live)"))
 			}
 		case *ast.InterfaceType:
 			for _, m := range n.Methods.List {
 				if len(m.Names) == 1 && m.Names[0].Name == "Append" {
-					out = append(out, newFinding(t.position(m.Pos()), "an interface with Append would let a log in by the back "+
-						"door; ask the engine for the change you want"))
+					out = append(out, newFinding(t.position(m.Pos()),
+						"an interface with Append would let a log in by the back "+
+							"door; ask the engine for the change you want"))
 				}
 			}
 		}
@@ -112,8 +115,9 @@ func checkBelowLoop(t *Tree) []Finding {
 		imports := t.importEdges(p, false)
 		for _, to := range sortedKeys(imports) {
 			if file := imports[to]; inEngine(to) || to == "eventlog" {
-				out = append(out, newFinding(file, "%s is a %s and imports %s; satisfy an interface declared there, or "+
-					"take a one-method interface from host", p.Name, at.kind, to))
+				out = append(out, newFinding(file,
+					"%s is a %s and imports %s; satisfy an interface declared there, or "+
+						"take a one-method interface from host", p.Name, at.kind, to))
 			}
 		}
 	}
@@ -132,8 +136,9 @@ func checkWords(t *Tree) []Finding {
 		for _, f := range p.Files {
 			for _, imp := range f.Imports {
 				if !wordsMayImport(t, f, name, imp) {
-					out = append(out, newFinding(f.Path, "%s imports %s; words stand on the standard library and the JSON "+
-						"module only, and session and llm do not know each other (the engine translates)", name, imp))
+					out = append(out, newFinding(f.Path,
+						"%s imports %s; words stand on the standard library and the JSON "+
+							"module only, and session and llm do not know each other (the engine translates)", name, imp))
 				}
 			}
 		}

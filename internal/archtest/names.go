@@ -12,7 +12,10 @@ var (
 	packageName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
 	// emptyNames say nothing about what is inside.
-	emptyNames = []string{"util", "utils", "common", "base", "helper", "helpers", "manager", "service", "impl", "core", "misc", "types", "shared"}
+	emptyNames = []string{
+		"util", "utils", "common", "base", "helper", "helpers", "manager", "service", "impl", "core",
+		"misc", "types", "shared",
+	}
 )
 
 // checkPackageNames: a package is named by one lower-case word, equal to its folder, that describes its content.
@@ -30,7 +33,8 @@ func checkPackageNames(t *Tree) []Finding {
 			case !packageName.MatchString(name):
 				out = append(out, newFinding(f.Path, "package name %s is not one lower-case word", name))
 			case slices.Contains(emptyNames, name):
-				out = append(out, newFinding(f.Path, "package name %s says nothing; name it after the thing inside", name))
+				out = append(out, newFinding(f.Path, "package name %s says nothing; name it after the thing inside",
+					name))
 			}
 		}
 	}
@@ -55,7 +59,8 @@ func checkPackageDocs(t *Tree) []Finding {
 			}
 			has = has || f.Path == home
 			if f.Path != home {
-				out = append(out, newFinding(f.Path, "a package has one doc comment, in the file of its own name: %s", home))
+				out = append(out, newFinding(f.Path, "a package has one doc comment, in the file of its own name: %s",
+					home))
 			}
 		}
 		if !has {
@@ -115,8 +120,9 @@ func checkVerbs(t *Tree) []Finding {
 					homes = []string{first[verb]}
 				}
 				if !slices.Contains(homes, p.Name) {
-					out = append(out, newFinding(t.position(fn.Pos()), "%s is a reserved verb and means what %s does; choose another "+
-						"name, or add the home with its reason to verbs (internal/archtest/names.go)",
+					out = append(out, newFinding(t.position(fn.Pos()),
+						"%s is a reserved verb and means what %s does; choose another "+
+							"name, or add the home with its reason to verbs (internal/archtest/names.go)",
 						verb, strings.Join(homes, " and ")))
 				}
 			}

@@ -60,7 +60,8 @@ func (t *Tree) checkFunction(fn *ast.FuncDecl) []Finding {
 		}
 	}
 	if n > maxParams {
-		out = append(out, newFinding(t.position(fn.Pos()), "%s takes %d parameters after ctx; make them a struct", funcName(fn), n))
+		out = append(out, newFinding(t.position(fn.Pos()), "%s takes %d parameters after ctx; make them a struct",
+			funcName(fn), n))
 	}
 	return out
 }
@@ -73,8 +74,9 @@ func (t *Tree) checkDeclaration(p *Package, d *ast.GenDecl) []Finding {
 			out = append(out, t.checkType(p, s)...)
 		case *ast.ValueSpec:
 			if holdsState(s) && statefulGlobals[p.Name] == "" {
-				out = append(out, newFinding(t.position(s.Pos()), "state at package level has no owner; put it into the struct that "+
-					"uses it"))
+				out = append(out, newFinding(t.position(s.Pos()),
+					"state at package level has no owner; put it into the struct that "+
+						"uses it"))
 			}
 		}
 	}
@@ -88,7 +90,8 @@ func (t *Tree) checkType(p *Package, s *ast.TypeSpec) []Finding {
 		case *ast.StructType:
 			for _, field := range n.Fields.List {
 				if isSelector(field.Type, "context", "Context") && storedContexts[p.Name+"."+s.Name.Name] == "" {
-					out = append(out, newFinding(t.position(field.Pos()), "%s keeps a context; pass it as the first parameter",
+					out = append(out, newFinding(t.position(field.Pos()),
+						"%s keeps a context; pass it as the first parameter",
 						s.Name.Name))
 				}
 			}
@@ -110,7 +113,8 @@ func holdsState(s *ast.ValueSpec) bool {
 			return false
 		}
 		return pkg.Name == "atomic" ||
-			pkg.Name == "sync" && slices.Contains([]string{"Mutex", "RWMutex", "Map", "WaitGroup", "Once", "Cond"}, sel.Sel.Name)
+			pkg.Name == "sync" && slices.Contains([]string{"Mutex", "RWMutex", "Map", "WaitGroup", "Once", "Cond"},
+				sel.Sel.Name)
 	}
 	typ := s.Type
 	if index, ok := typ.(*ast.IndexExpr); ok {
@@ -144,13 +148,15 @@ func (t *Tree) findSleeps(f *File) []Finding {
 		case *ast.UnaryExpr:
 			call, ok := n.X.(*ast.CallExpr)
 			if ok && n.Op == token.ARROW && isSelector(call.Fun, "time", "After") && !limits[n] {
-				out = append(out, newFinding(t.position(n.Pos()), "a test waits for <-time.After; wait for a signal, or use "+
-					"testing/synctest"))
+				out = append(out, newFinding(t.position(n.Pos()),
+					"a test waits for <-time.After; wait for a signal, or use "+
+						"testing/synctest"))
 			}
 		case *ast.SelectorExpr:
 			if isSelector(n, "time", "Sleep") {
-				out = append(out, newFinding(t.position(n.Pos()), "a test sleeps on the real clock; wait for a signal, or use "+
-					"testing/synctest"))
+				out = append(out, newFinding(t.position(n.Pos()),
+					"a test sleeps on the real clock; wait for a signal, or use "+
+						"testing/synctest"))
 			}
 		}
 		return true

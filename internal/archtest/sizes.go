@@ -43,14 +43,16 @@ func checkSizes(t *Tree) []Finding {
 				continue
 			}
 			if f.Lines > maxFile {
-				out = append(out, newFinding(f.Path, "has %d lines, more than %d; find the second concept in it and give that "+
-					"a file", f.Lines, maxFile))
+				out = append(out, newFinding(f.Path,
+					"has %d lines, more than %d; find the second concept in it and give that "+
+						"a file", f.Lines, maxFile))
 			}
 			out = append(out, t.findLongFunctions(p, f)...)
 		}
 		if n := len(t.importEdges(p, false)); n > maxImports && wideImports[p.Name] == "" {
-			out = append(out, newFinding(p.Name, "imports %d of our packages, more than %d; it knows too much, or it needs a "+
-				"reason in wideImports (internal/archtest/sizes.go)", n, maxImports))
+			out = append(out,
+				newFinding(p.Name, "imports %d of our packages, more than %d; it knows too much, or it needs a "+
+					"reason in wideImports (internal/archtest/sizes.go)", n, maxImports))
 		}
 	}
 	return out
@@ -64,8 +66,9 @@ func (t *Tree) findLongFunctions(p *Package, f *File) []Finding {
 			continue
 		}
 		if n := t.functionLength(fn); n > maxFunction {
-			out = append(out, newFinding(t.position(fn.Pos()), "%s has %d lines, more than %d; find the second concept in it, or list "+
-				"it with a reason in longFunctions (internal/archtest/sizes.go)", funcName(fn), n, maxFunction))
+			out = append(out, newFinding(t.position(fn.Pos()),
+				"%s has %d lines, more than %d; find the second concept in it, or list "+
+					"it with a reason in longFunctions (internal/archtest/sizes.go)", funcName(fn), n, maxFunction))
 		}
 	}
 	return out
@@ -91,7 +94,8 @@ func checkStale(t *Tree, list map[string]string) []Finding {
 	for _, name := range sortedKeys(list) {
 		pkg, _, _ := strings.Cut(name, ".")
 		if t.Packages[pkg] != nil && !still[name] {
-			out = append(out, newFinding(name, "is not long any more; take it out of longFunctions (internal/archtest/sizes.go)"))
+			out = append(out,
+				newFinding(name, "is not long any more; take it out of longFunctions (internal/archtest/sizes.go)"))
 		}
 	}
 	return out

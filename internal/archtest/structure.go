@@ -44,10 +44,12 @@ func checkPackageSize(t *Tree) []Finding {
 		n := p.countLines()
 		switch {
 		case n > maxPackage:
-			out = append(out, newFinding(p.Name, "has %d lines, more than %d; it has become two packages", n, maxPackage))
+			out = append(out, newFinding(p.Name, "has %d lines, more than %d; it has become two packages", n,
+				maxPackage))
 		case n > largePackage && largePackages[p.Name] == "":
-			out = append(out, newFinding(p.Name, "has %d lines, more than %d; split it, or give a reason in largePackages "+
-				"(internal/archtest/structure.go)", n, largePackage))
+			out = append(out,
+				newFinding(p.Name, "has %d lines, more than %d; split it, or give a reason in largePackages "+
+					"(internal/archtest/structure.go)", n, largePackage))
 		}
 	}
 	return out
@@ -186,18 +188,21 @@ func checkMethodSets(t *Tree) []Finding {
 		at := t.position(x.specs[key].Pos())
 		if _, ok := x.specs[key].Type.(*ast.InterfaceType); !ok {
 			if n > maxTypeMethods {
-				out = append(out, newFinding(at, "%s has %d methods, embedded ones included, more than %d; give parts of it "+
-					"types of their own", key, n, maxTypeMethods))
+				out = append(out,
+					newFinding(at, "%s has %d methods, embedded ones included, more than %d; give parts of it "+
+						"types of their own", key, n, maxTypeMethods))
 			}
 			continue
 		}
 		if limit := max(maxMethods, wideInterfaces[key]); n > limit {
-			out = append(out, newFinding(at, "interface %s has %d methods, embedded ones included, more than %d; ask for less, "+
-				"or list it in wideInterfaces (internal/archtest/structure.go)", key, n, limit))
+			out = append(out,
+				newFinding(at, "interface %s has %d methods, embedded ones included, more than %d; ask for less, "+
+					"or list it in wideInterfaces (internal/archtest/structure.go)", key, n, limit))
 		}
 		if limit, ok := wideInterfaces[key]; ok && n <= maxMethods {
-			out = append(out, newFinding(at, "interface %s has %d methods and needs no limit of %d; remove it from wideInterfaces "+
-				"(internal/archtest/structure.go)", key, n, limit))
+			out = append(out,
+				newFinding(at, "interface %s has %d methods and needs no limit of %d; remove it from wideInterfaces "+
+					"(internal/archtest/structure.go)", key, n, limit))
 		}
 	}
 	return out
@@ -247,8 +252,9 @@ func checkProducers(t *Tree) []Finding {
 	for _, name := range sortedKeys(events) {
 		switch _, future := futureEvents[name]; {
 		case !appended[name] && !future:
-			out = append(out, newFinding(events[name], "event %s has no producer; append it, delete it, or name its feature in "+
-				"futureEvents (internal/archtest/structure.go)", name))
+			out = append(out, newFinding(events[name],
+				"event %s has no producer; append it, delete it, or name its feature in "+
+					"futureEvents (internal/archtest/structure.go)", name))
 		case appended[name] && future:
 			out = append(out, newFinding(events[name], "event %s has a producer; remove it from futureEvents "+
 				"(internal/archtest/structure.go)", name))
@@ -266,7 +272,8 @@ func listFileCycles(t *Tree) map[string][]Finding {
 		for _, from := range sortedKeys(edges) {
 			for _, to := range sortedKeys(edges[from]) {
 				if hasPath(edges, to, from) {
-					out[p.Name] = append(out[p.Name], Finding{At: edges[from][to], Text: "refers to " + to + ", which depends on " + from})
+					out[p.Name] = append(out[p.Name],
+						Finding{At: edges[from][to], Text: "refers to " + to + ", which depends on " + from})
 				}
 			}
 		}
@@ -287,7 +294,8 @@ func (t *Tree) fileEdges(p *Package) map[string]map[string]string {
 			continue
 		}
 		for _, name := range declaredNames(f) {
-			if homes[name] = append(homes[name], f.Path); strings.HasPrefix(name, ".") && std[strings.ToLower(name[1:])] {
+			if homes[name] = append(homes[name], f.Path); strings.HasPrefix(name, ".") &&
+				std[strings.ToLower(name[1:])] {
 				fields[name] = true
 			}
 		}
@@ -309,7 +317,8 @@ func (t *Tree) fileEdges(p *Package) map[string]map[string]string {
 		}
 		for _, use := range listUses(f) {
 			home := slices.Compact(homes[use.name])
-			if fields[use.name] || len(home) != 1 || home[0] == f.Path { // a field, per platform, or not of this package
+			if fields[use.name] || len(home) != 1 ||
+				home[0] == f.Path { // a field, per platform, or not of this package
 				continue
 			}
 			if edges[f.Path] == nil {

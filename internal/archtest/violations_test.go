@@ -73,7 +73,8 @@ var longViolations = []violation{
 		"internal/session/x.go": "package session\n\nfunc long() {" + blankLines(80) + "}\n",
 	}},
 	{"sizes", "long method", "(*T).long has 81 lines", sources{
-		"internal/session/x.go": "package session\n\ntype T[A any] struct{}\n\nfunc (t *T[A]) long() {" + blankLines(80) + "}\n",
+		"internal/session/x.go": "package session\n\ntype T[A any] struct{}\n\nfunc (t *T[A]) long() {" +
+			blankLines(80) + "}\n",
 	}},
 	{"sizes", "long file", "has 601 lines", sources{"internal/session/x.go": "package session\n" + blankLines(600)}},
 	{"package size", "two packages", "it has become two packages", sources{

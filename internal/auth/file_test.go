@@ -82,7 +82,7 @@ func TestRowsThatAreThereTwice(t *testing.T) {
 		!strings.Contains(troubles[0].Err.Error(), "twice") {
 		t.Errorf("%v %v", troubles, err)
 	}
-	if err := s.CheckEntry("openai"); err == nil || s.CheckEntry("groq") != nil || s.CheckEntry("nobody") != nil {
+	if err := s.CheckEntry("openai"); err == nil || s.CheckEntry("groq") != nil || s.CheckEntry("unknown") != nil {
 		t.Errorf("%v", err)
 	}
 	if err := s.Set(t.Context(), "xai", NewSecret("x")); err != nil {

@@ -193,7 +193,11 @@ func TestExamine(t *testing.T) {
 func TestReadFacts(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.json")
-	for _, tt := range []struct{ text, want string }{{facts, ""}, {"x", "not a list of models"}, {"{}", "not a list of models"}} {
+	for _, tt := range []struct{ text, want string }{
+		{facts, ""},
+		{"x", "not a list of models"},
+		{"{}", "not a list of models"},
+	} {
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}

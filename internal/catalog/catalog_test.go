@@ -140,7 +140,8 @@ func TestOverlay(t *testing.T) {
 		},
 	})
 	mine := model(t, c, "mine", "a/b")
-	if mine.API.ID != "wire-name" || mine.API.URL != "http://127.0.0.1:9/v1" || mine.API.Package != defaultPackage || !mine.Available ||
+	if mine.API.ID != "wire-name" || mine.API.URL != "http://127.0.0.1:9/v1" || mine.API.Package != defaultPackage ||
+		!mine.Available ||
 		!mine.Capabilities.Tools ||
 		!mine.AcceptsInput("image") ||
 		mine.ReasoningField != "reasoning" ||
@@ -166,7 +167,10 @@ func TestOverlay(t *testing.T) {
 	for _, p := range c.Providers() {
 		available[p.ID] = p.Available
 	}
-	for id, want := range map[string]bool{"mine": true, "openai": true, "groq": true, "deepseek": true, "cerebras": false, "xai": false, "mistral": false, "keyed": false} {
+	for id, want := range map[string]bool{
+		"mine": true, "openai": true, "groq": true, "deepseek": true,
+		"cerebras": false, "xai": false, "mistral": false, "keyed": false,
+	} {
 		if available[id] != want {
 			t.Errorf("provider %s available: %v", id, available[id])
 		}
@@ -461,7 +465,8 @@ func FuzzNew(f *testing.F) {
 			return
 		}
 		for _, m := range c.Models() {
-			if _, err := json.Marshal(m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+			if _, err := json.Marshal(m, jsontext.AllowInvalidUTF8(true),
+				jsontext.AllowDuplicateNames(true)); err != nil {
 				t.Errorf("%s: %v", m.Name(), err)
 			}
 		}
@@ -520,7 +525,10 @@ func TestVariantsOfTheConfiguration(t *testing.T) {
 	}
 	for _, name := range []string{"", "default", "deep"} {
 		v, ok := m.Variant(name)
-		if want := (Variant{ID: "deep", Headers: map[string]string{"X-A": "b"}, Body: map[string]jsontext.Value{"reasoningEffort": jsontext.Value(`"high"`)}}); !ok ||
+		if want := (Variant{
+			ID: "deep", Headers: map[string]string{"X-A": "b"},
+			Body: map[string]jsontext.Value{"reasoningEffort": jsontext.Value(`"high"`)},
+		}); !ok ||
 			!cmp.Equal(want, v) {
 			t.Errorf("%q: got %+v", name, v)
 		}

@@ -47,7 +47,8 @@ func (m Model) addThinking(id string, out map[string]jsontext.Value) {
 		out["enable_thinking"] = jsontext.Value("true")
 	case messages && strings.Contains(id, "minimax-m3"):
 		out["thinking"] = jsontext.Value(`{"type":"adaptive"}`)
-	case messages && (strings.Contains(id, "k2p") || strings.Contains(id, "kimi-k2.") || strings.Contains(id, "kimi-k2p")):
+	case messages && (strings.Contains(id, "k2p") || strings.Contains(id, "kimi-k2.") ||
+		strings.Contains(id, "kimi-k2p")):
 		high, _ := clampBudgets(0, m.Limit.Output)
 		out["thinking"] = m.budgetOptions(high)["thinking"]
 	}

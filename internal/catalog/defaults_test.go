@@ -13,7 +13,8 @@ import (
 // one builds a catalog of one model and returns it.
 func one(tb testing.TB, provider, npm, id, fields string) Model {
 	tb.Helper()
-	source := `{"` + provider + `":{"name":"P","npm":"` + npm + `","api":"https://p","env":["K"],"models":{"` + id + `":{` + fields + `}}}}`
+	source := `{"` + provider + `":{"name":"P","npm":"` + npm + `","api":"https://p","env":["K"],"models":{"` + id +
+		`":{` + fields + `}}}}`
 	return model(tb, build(tb, Overlay{Facts: parsed(tb, source)}), provider, id)
 }
 
@@ -221,7 +222,8 @@ func TestVariantsOfEachPackage(t *testing.T) {
 
 // Models that think and whose source lists no presets have those of their family.
 func TestVariantsOfFamilies(t *testing.T) {
-	const thinks, compatible, openai, claude = `"reasoning":true,"limit":{"output":64000}`, "@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic"
+	const thinks, compatible, openai, claude = `"reasoning":true,"limit":{"output":64000}`, "@ai-sdk/openai-compatible",
+		"@ai-sdk/openai", "@ai-sdk/anthropic"
 	tests := []struct{ provider, npm, id, fields, want string }{
 		{"p", compatible, "some", `"limit":{"output":64000}`, ""},
 		{"p", compatible, "some", thinks, "low medium high"},

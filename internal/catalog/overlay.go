@@ -105,7 +105,8 @@ func (f *Facts) confinedJSON(id string) jsontext.Value {
 	}
 	var models map[string]jsontext.Value
 	var fields map[string]jsontext.Value
-	if json.Unmarshal(raw, &fields, lenientJSON) != nil || json.Unmarshal(fields["models"], &models, lenientJSON) != nil {
+	if json.Unmarshal(raw, &fields, lenientJSON) != nil ||
+		json.Unmarshal(fields["models"], &models, lenientJSON) != nil {
 		return nil // cannot happen: Parse has read it
 	}
 	for key := range models {

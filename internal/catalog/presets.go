@@ -31,7 +31,10 @@ func (m Model) familyPresets() map[string]map[string]jsontext.Value {
 
 // hasNoPresets reports whether a family always reasons in the same way.
 func hasNoPresets(id string) bool {
-	for _, name := range []string{"deepseek-chat", "deepseek-reasoner", "deepseek-r1", "deepseek-v3", "kimi", "k2p", "qwen", "big-pickle"} {
+	for _, name := range []string{
+		"deepseek-chat", "deepseek-reasoner", "deepseek-r1", "deepseek-v3", "kimi", "k2p",
+		"qwen", "big-pickle",
+	} {
 		if strings.Contains(id, name) {
 			return true
 		}

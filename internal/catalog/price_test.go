@@ -46,7 +46,10 @@ func TestParsePrice(t *testing.T) {
 }
 
 func TestPriceString(t *testing.T) {
-	for p, want := range map[Price]string{0: "0", 1: "0.000001", 37_500: "0.0375", 1_000_000: "1", 12_500_000: "12.5", math.MaxInt64: "9223372036854.775807"} {
+	for p, want := range map[Price]string{
+		0: "0", 1: "0.000001", 37_500: "0.0375", 1_000_000: "1", 12_500_000: "12.5",
+		math.MaxInt64: "9223372036854.775807",
+	} {
 		if got := p.String(); got != want {
 			t.Errorf("%d: %s, want %s", int64(p), got, want)
 		}
@@ -112,7 +115,11 @@ func TestCost(t *testing.T) {
 		{"at the tier's size", "tiers", usage(100_000, 0), 100_000 * 1_000_000},
 		{"above it", "tiers", usage(100_001, 0), 100_001 * 2_000_000},
 		{"largest tier", "tiers", usage(300_001, 1), 300_002 * 3_000_000},
-		{"cached input counts for the tier", "tiers", llm.Usage{Input: 200_000, CacheRead: 199_999}, 200_000 * 2_000_000},
+		{
+			"cached input counts for the tier", "tiers",
+			llm.Usage{Input: 200_000, CacheRead: 199_999},
+			200_000 * 2_000_000,
+		},
 		{"a tier goes before the rate over 200k", "tiers", usage(250_000, 0), 250_000 * 2_000_000},
 		{"cached input without a price", "two", llm.Usage{Input: 9, CacheRead: 4, CacheWrite: 3}, 9 * 2_147_483_648},
 		{"a listed price of 0 is free", "free", llm.Usage{Input: 9, CacheRead: 4, CacheWrite: 3}, 2 * 1_000_000},

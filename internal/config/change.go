@@ -26,8 +26,8 @@ func (c *Config) ChangeValue(ctx context.Context, project bool, key string, valu
 	)
 }
 
-// MergeUser merges members into the user's file: objects are merged, other values replaced, null removes a key. Either all
-// members are written or none.
+// MergeUser merges members into the user's file: objects are merged, other values replaced, null removes a key. Either
+// all members are written or none.
 func (c *Config) MergeUser(ctx context.Context, members map[string]jsontext.Value) error {
 	object, err := json.Marshal(members, json.Deterministic(true)) // the order of top-level members has no meaning
 	if err != nil {
@@ -49,7 +49,8 @@ func mergeInto(file string, text []byte, path string, object jsontext.Value) (ou
 	for _, name := range memberNames(object) {
 		value, key := members[name], `"`+name+`"`
 		if strings.Contains(name, `"`) || name == "" {
-			return nil, session.Errorf(session.CodeInvalid, "invalid key %q: a key must not be empty or contain quotes", name)
+			return nil, session.Errorf(session.CodeInvalid, "invalid key %q: a key must not be empty or contain quotes",
+				name)
 		}
 		if path != "" {
 			key = path + "." + key
@@ -143,8 +144,8 @@ func changeError(err error) error {
 	return session.Errorf(session.CodeInvalid, "%v", err)
 }
 
-// targetFile returns the file to change and its mode: the existing one of the two names, cairn.jsonc first because it is
-// read last.
+// targetFile returns the file to change and its mode: the existing one of the two names, cairn.jsonc first because it
+// is read last.
 func (c *Config) targetFile(project bool) (string, fs.FileMode) {
 	dir, mode := c.Dirs.Config, fs.FileMode(0o600)
 	if project {

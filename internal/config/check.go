@@ -151,8 +151,8 @@ func (c *checker) checkNode(n *node, t reflect.Type, path string, above reach) {
 	})
 }
 
-// suggestKey returns the known key that key probably misspells, or "". Only structs with the tag known list enough keys to
-// tell a misspelling from a foreign key.
+// suggestKey returns the known key that key probably misspells, or "". Only structs with the tag known list enough keys
+// to tell a misspelling from a foreign key.
 func suggestKey(key string, t reflect.Type) string {
 	if t.Kind() != reflect.Struct {
 		return ""
@@ -193,8 +193,8 @@ func (c *checker) refuses(m member, key string, may reach) bool {
 	return true
 }
 
-// decode turns the tree into settings. An error has the position of the invalid value and what is expected there; bad is
-// that value.
+// decode turns the tree into settings. An error has the position of the invalid value and what is expected there; bad
+// is that value.
 func decode(root *node) (s Settings, bad *node, err error) {
 	err = json.Unmarshal(root.encode(nil, substituted), &s)
 	if err == nil {

@@ -11,7 +11,8 @@ import (
 
 // executing are the folders of a project, below .cairn and .opencode, whose files are programs or come with some.
 var executableFolders = map[string]string{
-	"plugin": "a plugin", "plugins": "a plugin", "tool": "a tool", "tools": "a tool", "hook": "a hook", "hooks": "a hook",
+	"plugin": "a plugin", "plugins": "a plugin", "tool": "a tool", "tools": "a tool", "hook": "a hook",
+	"hooks": "a hook",
 	"skill": "a file of a skill", "skills": "a file of a skill",
 }
 

@@ -72,7 +72,8 @@ func (c *Config) AgentRules(agent string) []RuleList { return c.agentRules[agent
 func (c *Config) RevealSecrets(isSecret func(name string) bool) []string {
 	secrets := collectSecrets("", c.root, isSecret)
 	for _, r := range c.references {
-		if isSecret(r.path) || strings.HasSuffix(strings.ToLower(r.path), "key") || strings.Contains(r.path, "headers.") ||
+		if isSecret(r.path) || strings.HasSuffix(strings.ToLower(r.path), "key") ||
+			strings.Contains(r.path, "headers.") ||
 			strings.Contains(r.path, "environment.") {
 			secrets = append(secrets, r.value)
 		}

@@ -136,7 +136,8 @@ func TestDefaults(t *testing.T) {
 	c := newPlace(t, nil).mustLoad()
 	clocks := c.ProviderClocks("any")
 	got := []any{
-		c.Compaction.Auto, c.Compaction.Continue, c.Compaction.Prune == nil, c.ToolOutput.MaxLines, c.ToolOutput.MaxBytes,
+		c.Compaction.Auto, c.Compaction.Continue, c.Compaction.Prune == nil, c.ToolOutput.MaxLines,
+		c.ToolOutput.MaxBytes,
 		c.Snapshot, clocks.Connect, clocks.FirstByte, clocks.Silence, c.TurnTimeout("any"), c.Budget.Session() == nil,
 	}
 	want := []any{
@@ -150,10 +151,13 @@ func TestDefaults(t *testing.T) {
 
 func TestLayersInOrder(t *testing.T) {
 	layers := []string{ // the lowest first
-		"home/.config/opencode/config.json", "home/.config/opencode/opencode.json", "home/.config/opencode/opencode.jsonc",
+		"home/.config/opencode/config.json", "home/.config/opencode/opencode.json",
+		"home/.config/opencode/opencode.jsonc",
 		userFile, userFile + "c", "named.json",
-		"repo/opencode.json", "repo/opencode.jsonc", "repo/cairn.json", "repo/cairn.jsonc", "repo/sub/opencode.json", "repo/sub/cairn.json",
-		"repo/.opencode/opencode.json", "repo/.cairn/cairn.json", "repo/sub/.opencode/opencode.jsonc", "repo/sub/.cairn/cairn.jsonc",
+		"repo/opencode.json", "repo/opencode.jsonc", "repo/cairn.json", "repo/cairn.jsonc", "repo/sub/opencode.json",
+		"repo/sub/cairn.json",
+		"repo/.opencode/opencode.json", "repo/.cairn/cairn.json", "repo/sub/.opencode/opencode.jsonc",
+		"repo/sub/.cairn/cairn.jsonc",
 		"dir/cairn.json",
 	}
 	files := map[string]string{}
@@ -256,7 +260,8 @@ func TestPermissions(t *testing.T) {
 			func(*testPlace) []session.Rule { return []session.Rule{rule("*", "*", session.Ask)} },
 		},
 		{
-			"V1 keeps file order", `{"permission": {"bash": {"*": "ask", "git *": "allow", "git push *": "deny"}, "edit": "deny", "*": "ask"}}`,
+			"V1 keeps file order",
+			`{"permission": {"bash": {"*": "ask", "git *": "allow", "git push *": "deny"}, "edit": "deny", "*": "ask"}}`,
 			func(*testPlace) []session.Rule {
 				return []session.Rule{
 					rule("bash", "*", session.Ask),
@@ -268,13 +273,15 @@ func TestPermissions(t *testing.T) {
 			},
 		},
 		{
-			"V2", `{"permissions": [{"action": "write", "resource": "x", "effect": "deny"}, {"action": "bash", "resource": "ls *", "effect": "allow"}]}`,
+			"V2",
+			`{"permissions": [{"action": "write", "resource": "x", "effect": "deny"}, {"action": "bash", "resource": "ls *", "effect": "allow"}]}`,
 			func(*testPlace) []session.Rule {
 				return []session.Rule{rule("edit", "x", session.Deny), rule("bash", "ls *", session.Allow)}
 			},
 		},
 		{
-			"home is expanded for files only", `{"permission": {"read": {"~/a": "deny", "$HOME/b": "deny", "~x": "deny"}, "bash": {"~/run *": "deny"}, "external_directory": {"~": "allow"}}}`,
+			"home is expanded for files only",
+			`{"permission": {"read": {"~/a": "deny", "$HOME/b": "deny", "~x": "deny"}, "bash": {"~/run *": "deny"}, "external_directory": {"~": "allow"}}}`,
 			func(p *testPlace) []session.Rule {
 				return []session.Rule{
 					rule(
@@ -287,7 +294,8 @@ func TestPermissions(t *testing.T) {
 			},
 		},
 		{
-			"tools are the weaker and older way", `{"permission": {"edit": "ask"}, "tools": {"write": false, "bash": true}}`,
+			"tools are the weaker and older way",
+			`{"permission": {"edit": "ask"}, "tools": {"write": false, "bash": true}}`,
 			func(*testPlace) []session.Rule {
 				return []session.Rule{
 					rule("edit", "*", session.Deny),
@@ -393,7 +401,7 @@ func TestProjectFilesAreInert(t *testing.T) {
 func TestSubstitution(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		userFile: `{
-  "username": "{env:WHO} and {env:NOBODY}",
+  "username": "{env:WHO} and {env:UNSET}",
   "agent": {"build": {"prompt": "{file:prompt.md}"}, "plan": {"prompt": "{file:~/p.md}"}},
   "provider": {"a": {"options": {"apiKey": "{env:KEY}"}}}
 }`,
@@ -528,7 +536,8 @@ func TestErrorsHavePositions(t *testing.T) {
 
 func TestLenientInput(t *testing.T) {
 	for _, text := range []string{
-		"", "  \n", "// nothing\n", "\xef\xbb\xbf{}", "{}", "{/* c */}", "{\"model\": \"a/b\",}", "{\"a\": \"// no comment [[\", /* [[[ */ }",
+		"", "  \n", "// nothing\n", "\xef\xbb\xbf{}", "{}", "{/* c */}", "{\"model\": \"a/b\",}",
+		"{\"a\": \"// no comment [[\", /* [[[ */ }",
 		`{"compaction": {}, "agent": {}, "permission": {}, "tools": {}}`,
 	} {
 		if _, err := newPlace(t, map[string]string{userFile: text}).load(); err != nil {
@@ -566,15 +575,19 @@ func TestUnknownKeysAreReported(t *testing.T) {
 	}
 }
 
-// Unreadable files of a project, and entries of the user's agent folders that are not files, do not stop loading. A user's file
-// that is too long does, because it may hold rules.
+// Unreadable files of a project, and entries of the user's agent folders that are not files, do not stop loading. A
+// user's file that is too long does, because it may hold rules.
 func TestUnreadableFilesAreSkipped(t *testing.T) {
 	long := strings.Repeat(" ", maxFile+1)
 	p := newPlace(t, map[string]string{
-		"repo/cairn.json": long, "repo/sub/opencode.json/x": "", "repo/.cairn/agent/big.md": long, "repo/.cairn/agent/good.md": "Good.",
+		"repo/cairn.json": long, "repo/sub/opencode.json/x": "", "repo/.cairn/agent/big.md": long,
+		"repo/.cairn/agent/good.md":        "Good.",
 		"home/.config/cairn/agent/mine.md": "Mine.",
 	})
-	for _, name := range []string{"repo/.cairn/agent/pipe.md", "repo/sub/cairn.json", "repo/.cairn/command/pipe.md", "home/.config/cairn/agent/pipe.md"} {
+	for _, name := range []string{
+		"repo/.cairn/agent/pipe.md", "repo/sub/cairn.json", "repo/.cairn/command/pipe.md",
+		"home/.config/cairn/agent/pipe.md",
+	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(p.root, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -589,8 +602,10 @@ func TestUnreadableFilesAreSkipped(t *testing.T) {
 	defer socket.Close()
 	c := p.mustLoad()
 	want := []string{
-		"unread home/.config/cairn/agent/pipe.md", "unread repo/.cairn/agent/big.md", "unread repo/.cairn/agent/pipe.md", "unread repo/.cairn/agent/s.md",
-		"unread repo/.cairn/command/pipe.md", "unread repo/cairn.json", "unread repo/sub/cairn.json", "unread repo/sub/opencode.json",
+		"unread home/.config/cairn/agent/pipe.md", "unread repo/.cairn/agent/big.md",
+		"unread repo/.cairn/agent/pipe.md", "unread repo/.cairn/agent/s.md",
+		"unread repo/.cairn/command/pipe.md", "unread repo/cairn.json", "unread repo/sub/cairn.json",
+		"unread repo/sub/opencode.json",
 	}
 	var got []string
 	for _, w := range p.warnings(c) {
@@ -630,7 +645,10 @@ func TestRelativeShell(t *testing.T) {
 			t.Errorf("%s: %s %+v", file, c.Shell, from)
 		}
 	}
-	for text, want := range map[string]string{"~/bin/fish": "home/bin/fish", "fish": "fish", "/bin/fish": "/bin/fish", "../x": "home/.config/x", "{env:S}": "home/.config/cairn/bin/sh"} {
+	for text, want := range map[string]string{
+		"~/bin/fish": "home/bin/fish", "fish": "fish", "/bin/fish": "/bin/fish",
+		"../x": "home/.config/x", "{env:S}": "home/.config/cairn/bin/sh",
+	} {
 		p := newPlace(t, map[string]string{userFile: `{"shell": "` + text + `"}`})
 		p.env["S"] = "bin/sh"
 		if c := p.mustLoad(); p.short(c.Shell) != want {
@@ -758,7 +776,8 @@ func FuzzLoad(f *testing.F) {
 		`{"permissions": [{"action": "edit", "resource": "~/x", "effect": "deny"}], "tools": {"a": true}}`,
 		`{"provider": {"p": {"api": {"url": "u", "settings": {"a": 1}}, "request": {"body": {"b": 2}}}}}`,
 		`{"mode": {"m": {}}, "compaction": {"preserve_recent_tokens": 1}, "username": "{env:A}{file:x}"}`,
-		"{\"a\":\"\\ud83d\"}", "[[", "\xff", "// x", `{"instructions": ["a", ""]}`, `{"agent": null, "provider": {"p": null}, "mode": []}`,
+		"{\"a\":\"\\ud83d\"}", "[[", "\xff", "// x", `{"instructions": ["a", ""]}`,
+		`{"agent": null, "provider": {"p": null}, "mode": []}`,
 	} {
 		f.Add(seed)
 	}

@@ -19,9 +19,9 @@ type Directories struct {
 	Managed []string // the administrator's configuration, read as the highest layer
 }
 
-// FindDirectories derives the directories from the environment: below CAIRN_HOME if it is set (config, data, state, cache,
-// run), else from the XDG base directories, each with /cairn. Relative paths in XDG variables are ignored, as the XDG
-// specification requires.
+// FindDirectories derives the directories from the environment: below CAIRN_HOME if it is set (config, data, state,
+// cache, run), else from the XDG base directories, each with /cairn. Relative paths in XDG variables are ignored, as
+// the XDG specification requires.
 func FindDirectories(getenv func(string) string) (Directories, error) {
 	home := getenv("HOME")
 	if home == "" {

@@ -14,9 +14,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 )
 
-// Edit returns the text of a configuration file with the key set to the value, or removed if the value is nil. Comments,
-// order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be invalid, or
-// would hold auth.Hidden in place of a secret.
+// Edit returns the text of a configuration file with the key set to the value, or removed if the value is nil.
+// Comments, order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be
+// invalid, or would hold auth.Hidden in place of a secret.
 func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, error) {
 	d := &document{name: name, scope: scopeUser, text: text}
 	if err := d.parse(); err != nil {
@@ -57,8 +57,8 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 	return out, nil
 }
 
-// editPath splits a key at its dots into the path of members. Existing members whose names contain dots are matched first,
-// and a quoted part is one name. A key that the file writes in another spelling keeps that spelling.
+// editPath splits a key at its dots into the path of members. Existing members whose names contain dots are matched
+// first, and a quoted part is one name. A key that the file writes in another spelling keeps that spelling.
 func editPath(root *node, key string) ([]string, error) {
 	words, err := splitKey(key)
 	if err != nil {
@@ -234,8 +234,8 @@ func removeAt(v *hujson.Value, path []string) error {
 
 var errNotSet = errors.New("is not set in this file")
 
-// firstLine splits extra at its first line break. The part before it belongs to the preceding token's line; rest is nil if
-// there is no line break.
+// firstLine splits extra at its first line break. The part before it belongs to the preceding token's line; rest is nil
+// if there is no line break.
 func firstLine(extra hujson.Extra) (line, rest hujson.Extra) {
 	i := bytes.IndexByte(extra, '\n')
 	if i < 0 {

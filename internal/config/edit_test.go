@@ -105,7 +105,10 @@ func TestEditRefuses(t *testing.T) {
 	for _, tt := range []struct{ text, key, value, want string }{
 		{"{\n}", "model", `5`, "cairn.json:2:12: model: want a string, got 5"},
 		{`{"model": "a/b"}`, "model.x", `5`, "model.x: its parent is not an object"},
-		{`{"a": `, "model", `"a/b"`, "cairn.json:1:7: invalid JSON (comments and trailing commas are allowed): unexpected end of file"},
+		{
+			`{"a": `, "model", `"a/b"`,
+			"cairn.json:1:7: invalid JSON (comments and trailing commas are allowed): unexpected end of file",
+		},
 		{"{\n}", "username", `5`, "cairn.json:2:15: username: want a string, got a number"},
 		{`{}`, "a..b", `1`, "the key has an empty part"},
 		{`{}`, `a."b`, `1`, "a quote in the key is not closed"},
@@ -114,7 +117,10 @@ func TestEditRefuses(t *testing.T) {
 			"{}", "provider.a.options", `{"apiKey": "(hidden)"}`,
 			`provider.a.options: "(hidden)" stands for a secret in what cairn shows; give the secret, or leave it out`,
 		},
-		{"{\n}", "permission.bash", `"maybe"`, `cairn.json:3:13: permission.bash: want "allow", "ask" or "deny", got "maybe"`},
+		{
+			"{\n}", "permission.bash", `"maybe"`,
+			`cairn.json:3:13: permission.bash: want "allow", "ask" or "deny", got "maybe"`,
+		},
 	} {
 		var value jsontext.Value
 		if tt.value != "" {

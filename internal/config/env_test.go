@@ -8,7 +8,8 @@ import (
 // Every environment variable of the configuration has its effect under both of its names.
 func TestEnvironmentVariables(t *testing.T) {
 	files := map[string]string{
-		"named.json": `{"shell": "/named"}`, "dir/command/c.md": "Do it.", "repo/cairn.json": `{"small_model": "a/project"}`,
+		"named.json": `{"shell": "/named"}`, "dir/command/c.md": "Do it.",
+		"repo/cairn.json": `{"small_model": "a/project"}`,
 	}
 	tests := []struct {
 		name, value string

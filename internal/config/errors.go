@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Position is a position in a file or environment variable. Line and Column count from 1, columns in characters; both are 0
-// for the file as a whole.
+// Position is a position in a file or environment variable. Line and Column count from 1, columns in characters; both
+// are 0 for the file as a whole.
 type Position struct {
 	File   string `json:"file"`
 	Line   int    `json:"line,omitzero"`

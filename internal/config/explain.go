@@ -18,9 +18,9 @@ type Origin struct {
 	Overrode []Origin       `json:"overrode,omitzero"`
 }
 
-// Explain returns the origins of the key's value, or of every value below it; "" means all keys. Permission rules, and the
-// items of lists that several layers extend, are returned one by one in the order in which they are read. A key that is
-// not set has no origins.
+// Explain returns the origins of the key's value, or of every value below it; "" means all keys. Permission rules, and
+// the items of lists that several layers extend, are returned one by one in the order in which they are read. A key
+// that is not set has no origins.
 func (c *Config) Explain(key string) []Origin {
 	var path []string
 	if key != "" {
@@ -108,8 +108,8 @@ var (
 	userInfo   = regexp.MustCompile(`://[^/@]*@`)
 )
 
-// maskValue returns the value for display. Headers, values of keys that are named like secrets, and URLs with credentials
-// are hidden, unless the text is only a reference to a variable or file.
+// maskValue returns the value for display. Headers, values of keys that are named like secrets, and URLs with
+// credentials are hidden, unless the text is only a reference to a variable or file.
 func maskValue(n *node, key string) jsontext.Value {
 	sensitive := strings.Contains(key, ".headers.") || strings.Contains(key, ".environment.") ||
 		secretName.MatchString(key) ||

@@ -24,8 +24,8 @@ type source struct {
 	entry    string // what the Markdown file defines; "" while it is a folder
 }
 
-// listSources returns the sources of the user and the project, lowest layer first. The administrator's sources are added
-// later, above the environment variables.
+// listSources returns the sources of the user and the project, lowest layer first. The administrator's sources are
+// added later, above the environment variables.
 func (l *loader) listSources() []source {
 	var s sourceList
 	s.addFiles(scopeUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
@@ -164,14 +164,14 @@ func (s stamp) isUnchanged() bool {
 // errNoFile means that the path is a directory, a device, a pipe or a socket.
 var errNoFile = errors.New("not a regular file")
 
-// isOptional reports whether loading continues without a source that cannot be read. A project's unreadable file must not
-// stop cairn. A user's file must: it may contain permission rules.
+// isOptional reports whether loading continues without a source that cannot be read. A project's unreadable file must
+// not stop cairn. A user's file must: it may contain permission rules.
 func (s source) isOptional(err error) bool {
 	return !s.required && (s.scope == scopeProject || s.part != "" && errors.Is(err, errNoFile))
 }
 
-// readFile returns the content of a regular file of limited size and records its state. Opening never blocks, also not on
-// a pipe.
+// readFile returns the content of a regular file of limited size and records its state. Opening never blocks, also not
+// on a pipe.
 func (l *loader) readFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -2,8 +2,8 @@ package config
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Foreign are keys of OpenCode that are read, checked and explained but not used. A key moves to Settings with the first
-// feature that uses it.
+// Foreign are keys of OpenCode that are read, checked and explained but not used. A key moves to Settings with the
+// first feature that uses it.
 type Foreign struct {
 	MCP           map[string]MCP   `json:"mcp" doc:"no effect yet: MCP servers by name"`
 	Plugin        []jsontext.Value `json:"plugin" doc:"no effect yet: names, or lists of a name and options"`

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEveryKey merges two layers for every key in every spelling. Scalars and lists of the higher layer replace the lower
-// ones, objects are merged member by member.
+// TestEveryKey merges two layers for every key in every spelling. Scalars and lists of the higher layer replace the
+// lower ones, objects are merged member by member.
 func TestEveryKey(t *testing.T) {
 	tests := []struct{ key, low, high, want string }{
 		{"$schema", `{"$schema": "a"}`, `{"$schema": "b"}`, `"b"`},
@@ -26,16 +26,19 @@ func TestEveryKey(t *testing.T) {
 		{"small_model", `{"small_model": "a/b"}`, `{}`, `"a/b"`},
 		{"default_agent", `{"default_agent": "plan"}`, `{}`, `"plan"`},
 		{
-			"agent", `{"agent": {"x": {"model": "a/b", "variant": "v", "prompt": "p", "temperature": 1, "tools": {"bash": false}, "permission": "ask"}}}`,
+			"agent",
+			`{"agent": {"x": {"model": "a/b", "variant": "v", "prompt": "p", "temperature": 1, "tools": {"bash": false}, "permission": "ask"}}}`,
 			`{"agent": {"x": {"top_p": 0.5, "mode": "all", "hidden": true, "color": "#00ff00", "maxSteps": 3, "options": {"o": 1}, "disable": false, "other": 1}}}`,
 			`{"x":{"model":"a/b","variant":"v","prompt":"p","temperature":1,"top_p":0.5,"mode":"all","hidden":true,"color":"#00ff00","steps":3,"options":{"o":1},"disable":false,"other":1}}`,
 		},
 		{
-			"agent", `{"mode": {"x": {"prompt": "p"}}}`, `{"agents": {"x": {"system": "q", "disabled": true, "permissions": [], "request": {"headers": {"a": "b"}, "body": {"c": 1}}}}}`,
+			"agent", `{"mode": {"x": {"prompt": "p"}}}`,
+			`{"agents": {"x": {"system": "q", "disabled": true, "permissions": [], "request": {"headers": {"a": "b"}, "body": {"c": 1}}}}}`,
 			`{"x":{"prompt":"q","mode":"primary","disable":true,"request":{"headers":{"a":"b"},"body":{"c":1}}}}`,
 		},
 		{
-			"command", `{"command": {"c": {"template": "t", "description": "d", "agent": "a"}}}`, `{"commands": {"c": {"model": "a/b", "variant": "v", "subtask": true}, "d": {"template": "u"}}}`,
+			"command", `{"command": {"c": {"template": "t", "description": "d", "agent": "a"}}}`,
+			`{"commands": {"c": {"model": "a/b", "variant": "v", "subtask": true}, "d": {"template": "u"}}}`,
 			`{"c":{"template":"t","description":"d","agent":"a","model":"a/b","variant":"v","subtask":true},"d":{"template":"u"}}`,
 		},
 		{
@@ -55,7 +58,8 @@ func TestEveryKey(t *testing.T) {
 				`"modalities":{"input":["text","pdf"],"output":["text"]},"status":"beta","provider":{"npm":"n","api":"u"},"options":{"o":1},"headers":{"h":"v"},"variants":{"v":{"disabled":true}},"experimental":true}}`,
 		},
 		{
-			"provider", `{"providers": {"p": {"name": "P", "api": {"type": "aisdk", "package": "n", "url": "u", "settings": {"region": "r"}}, "request": {"headers": {"h": "v"}, "body": {"apiKey": "k"}}}}}`, `{}`,
+			"provider",
+			`{"providers": {"p": {"name": "P", "api": {"type": "aisdk", "package": "n", "url": "u", "settings": {"region": "r"}}, "request": {"headers": {"h": "v"}, "body": {"apiKey": "k"}}}}}`, `{}`,
 			`{"p":{"name":"P","options":{"baseURL":"u","region":"r","headers":{"h":"v"},"apiKey":"k"},"npm":"n"}}`,
 		},
 		{
@@ -71,11 +75,13 @@ func TestEveryKey(t *testing.T) {
 		{"enabled_providers", `{"enabled_providers": ["a", "b"]}`, `{"enabled_providers": ["c"]}`, `["c"]`},
 		{"disabled_providers", `{"disabled_providers": ["a"]}`, `{}`, `["a"]`},
 		{
-			"mcp", `{"mcp": {"l": {"type": "local", "command": ["x"], "cwd": ".", "environment": {"A": "b"}, "enabled": true, "timeout": 5}}}`, `{"mcp": {"l": {"enabled": false}}}`,
+			"mcp",
+			`{"mcp": {"l": {"type": "local", "command": ["x"], "cwd": ".", "environment": {"A": "b"}, "enabled": true, "timeout": 5}}}`, `{"mcp": {"l": {"enabled": false}}}`,
 			`{"l":{"type":"local","command":["x"],"cwd":".","environment":{"A":"b"},"enabled":false,"timeout":5}}`,
 		},
 		{
-			"mcp", `{"mcp": {"servers": {"r": {"type": "remote", "url": "u", "headers": {"h": "v"}, "oauth": {"clientId": "c", "scope": "s"}}}}}`, `{"mcp": {"r": {"oauth": false}}}`,
+			"mcp",
+			`{"mcp": {"servers": {"r": {"type": "remote", "url": "u", "headers": {"h": "v"}, "oauth": {"clientId": "c", "scope": "s"}}}}}`, `{"mcp": {"r": {"oauth": false}}}`,
 			`{"r":{"type":"remote","url":"u","headers":{"h":"v"},"oauth":false}}`,
 		},
 		{
@@ -115,7 +121,8 @@ func TestEveryKey(t *testing.T) {
 		{"watcher", `{"watcher": {"ignore": ["a"]}}`, `{"watcher": {"ignore": ["b"]}}`, `{"ignore":["b"]}`},
 		{"autoupdate", `{"autoupdate": "notify"}`, `{"autoupdate": false}`, `false`},
 		{
-			"compaction", `{"compaction": {"auto": false, "prune": true, "tail_turns": 2, "preserve_recent_tokens": 5, "reserved": 7}}`, `{}`,
+			"compaction",
+			`{"compaction": {"auto": false, "prune": true, "tail_turns": 2, "preserve_recent_tokens": 5, "reserved": 7}}`, `{}`,
 			`{"auto":false,"continue":true,"prune":true,"tail_turns":2,"buffer":7,"keep":{"tokens":5}}`,
 		},
 		{
@@ -131,16 +138,19 @@ func TestEveryKey(t *testing.T) {
 			`{"max_lines":5,"max_bytes":6}`,
 		},
 		{
-			"attachment", `{"attachment": {"image": {"auto_resize": false, "max_width": 1}}}`, `{"attachments": {"image": {"max_height": 2, "max_base64_bytes": 3}}}`,
+			"attachment", `{"attachment": {"image": {"auto_resize": false, "max_width": 1}}}`,
+			`{"attachments": {"image": {"max_height": 2, "max_base64_bytes": 3}}}`,
 			`{"image":{"auto_resize":false,"max_width":1,"max_height":2,"max_base64_bytes":3}}`,
 		},
 		{"enterprise", `{"enterprise": {"url": "u"}}`, `{}`, `{"url":"u"}`},
 		{
-			"experimental", `{"experimental": {"continue_loop_on_deny": true, "primary_tools": ["a"], "mcp_timeout": 5, "openTelemetry": true, "batch_tool": true, "disable_paste_summary": true}}`, `{}`,
+			"experimental",
+			`{"experimental": {"continue_loop_on_deny": true, "primary_tools": ["a"], "mcp_timeout": 5, "openTelemetry": true, "batch_tool": true, "disable_paste_summary": true}}`, `{}`,
 			`{"continue_loop_on_deny":true,"primary_tools":["a"],"mcp_timeout":5,"openTelemetry":true,"batch_tool":true,"disable_paste_summary":true}`,
 		},
 		{
-			"experimental", `{"experimental": {"policies": [{"action": "provider.use", "effect": "deny", "resource": "*"}]}}`, `{"experimental": {"policies": [{"action": "provider.use", "effect": "allow", "resource": "a"}]}}`,
+			"experimental",
+			`{"experimental": {"policies": [{"action": "provider.use", "effect": "deny", "resource": "*"}]}}`, `{"experimental": {"policies": [{"action": "provider.use", "effect": "allow", "resource": "a"}]}}`,
 			`{"policies":[{"action":"provider.use","effect":"allow","resource":"a"},{"action":"provider.use","effect":"deny","resource":"*"}]}`,
 		},
 		{"subagent_depth", `{"subagent_depth": 2}`, `{"subagent_depth": 0}`, `0`},
@@ -188,14 +198,16 @@ func TestWrongKinds(t *testing.T) {
 		`{"mcp": {"a": {"type": "stdio", "command": ["x"]}}}`: `1:24: mcp.a.type: want "local" or "remote", got "stdio"`,
 		`{"mcp": {"a": {"oauth": true}}}`:                     `1:25: mcp.a.oauth: want false or an object, got true`,
 		`{"experimental": {"policies": [{"effect": "ask"}]}}`: `1:43: experimental.policies.effect: want "allow" or "deny", got "ask"`,
-		`{"provider": {"p": {"models": {"m": {"limit": {"context": "` + strings.Repeat("9", 50) + `"}}}}}}`: `1:59: provider.p.models.m.limit.context: want a whole number, 0 or more, got "` + strings.Repeat("9", 39) + `…"`,
-		`{"provider": {"p": {"models": {"m": {"status": "new"}}}}}`:                                         `1:48: provider.p.models.m.status: want "alpha", "beta", "deprecated" or "active", got "new"`,
-		`{"provider": {"p": {"models": {"m": {"modalities": {"input": ["smell"]}}}}}}`:                      `1:63: provider.p.models.m.modalities.input: want "text", "audio", "image", "video" or "pdf", got "smell"`,
-		`{"provider": {"p": {"models": {"m": {"limit": {"context": 1.5}}}}}}`:                               `1:59: provider.p.models.m.limit.context: want a whole number, 0 or more, got 1.5`,
-		`{"provider": {"p": {"models": {"m": {"cost": {"output": -1}}}}}}`:                                  `1:57: provider.p.models.m.cost.output: want a price, 0 or more, got -1`,
-		`{"provider": {"p": {"models": {"m": {"cost": {"tiers": [{"tier": {"size": "x"}}]}}}}}}`:            `1:75: provider.p.models.m.cost.tiers.tier.size: want a whole number, 0 or more, got "x"`,
-		`{"provider": {"p": {"models": {"m": {"structured_output": "yes"}}}}}`:                              `1:59: provider.p.models.m.structured_output: want true or false, got "yes"`,
-		`{"provider": {"p": {"models": {"m": {"variants": {"v": {"headers": 1}}}}}}}`:                       `1:68: provider.p.models.m.variants.v.headers: want an object, got 1`,
+		`{"provider": {"p": {"models": {"m": {"limit": {"context": "` + strings.Repeat("9", 50) +
+			`"}}}}}}`: `1:59: provider.p.models.m.limit.context: want a whole number, 0 or more, got "` +
+			strings.Repeat("9", 39) + `…"`,
+		`{"provider": {"p": {"models": {"m": {"status": "new"}}}}}`:                              `1:48: provider.p.models.m.status: want "alpha", "beta", "deprecated" or "active", got "new"`,
+		`{"provider": {"p": {"models": {"m": {"modalities": {"input": ["smell"]}}}}}}`:           `1:63: provider.p.models.m.modalities.input: want "text", "audio", "image", "video" or "pdf", got "smell"`,
+		`{"provider": {"p": {"models": {"m": {"limit": {"context": 1.5}}}}}}`:                    `1:59: provider.p.models.m.limit.context: want a whole number, 0 or more, got 1.5`,
+		`{"provider": {"p": {"models": {"m": {"cost": {"output": -1}}}}}}`:                       `1:57: provider.p.models.m.cost.output: want a price, 0 or more, got -1`,
+		`{"provider": {"p": {"models": {"m": {"cost": {"tiers": [{"tier": {"size": "x"}}]}}}}}}`: `1:75: provider.p.models.m.cost.tiers.tier.size: want a whole number, 0 or more, got "x"`,
+		`{"provider": {"p": {"models": {"m": {"structured_output": "yes"}}}}}`:                   `1:59: provider.p.models.m.structured_output: want true or false, got "yes"`,
+		`{"provider": {"p": {"models": {"m": {"variants": {"v": {"headers": 1}}}}}}}`:            `1:68: provider.p.models.m.variants.v.headers: want an object, got 1`,
 		`{"model": "{env:SECRET}"}`: `1:11: model: want "provider/model", such as "openai/gpt-5"; cairn models lists them, got "{env:SECRET}"`,
 	} {
 		p := newPlace(t, map[string]string{userFile: text})
@@ -230,7 +242,8 @@ func TestMisspelledProviderKeys(t *testing.T) {
 
 func TestPolicies(t *testing.T) {
 	say := func(effect, resource string) string {
-		return `{"experimental": {"policies": [{"action": "provider.use", "effect": "` + effect + `", "resource": "` + resource + `"}]}}`
+		return `{"experimental": {"policies": [{"action": "provider.use", "effect": "` + effect + `", "resource": "` +
+			resource + `"}]}}`
 	}
 	p := newPlace(
 		t,
@@ -251,7 +264,10 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestModelVariant(t *testing.T) {
-	for name, want := range map[ModelName]string{"a/b": "a/b ", "a/b/c#high": "a/b/c high", "a/#x": "a/#x ", "a/b#": "a/b# "} {
+	for name, want := range map[ModelName]string{
+		"a/b": "a/b ", "a/b/c#high": "a/b/c high", "a/#x": "a/#x ",
+		"a/b#": "a/b# ",
+	} {
 		ref := name.Ref()
 		if got := ref.String() + " " + ref.Variant; got != want {
 			t.Errorf("%s: %q", name, got)

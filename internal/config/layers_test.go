@@ -26,7 +26,8 @@ func TestMarkdown(t *testing.T) {
 	})
 	c := p.mustLoad()
 	old := c.Agent["old"]
-	if diff := cmp.Diff(Agent{Prompt: "Nearest.", Description: "From JSON.", Color: "#ff0000", Mode: "subagent"}, old); diff != "" {
+	if diff := cmp.Diff(Agent{Prompt: "Nearest.", Description: "From JSON.", Color: "#ff0000", Mode: "subagent"},
+		old); diff != "" {
 		t.Error(diff)
 	}
 	ab := c.Agent["a/b"]
@@ -42,7 +43,10 @@ func TestMarkdown(t *testing.T) {
 		c.Agent["nested/very/inside"].Prompt != "Inside." {
 		t.Errorf("got %+v", c.Agent)
 	}
-	if diff := cmp.Diff(map[string]Command{"ship": {Template: "Ship $1.", Agent: "build", Subtask: new(true)}, "sub/deep": {Template: "Deep."}}, c.Command); diff != "" {
+	if diff := cmp.Diff(map[string]Command{
+		"ship":     {Template: "Ship $1.", Agent: "build", Subtask: new(true)},
+		"sub/deep": {Template: "Deep."},
+	}, c.Command); diff != "" {
 		t.Error(diff)
 	}
 	from := c.Explain("agent.old.prompt")
@@ -80,7 +84,10 @@ func TestMarkdownErrorsHavePositions(t *testing.T) {
 // New, changed and removed Markdown files make a configuration stale.
 func TestMarkdownIsFresh(t *testing.T) {
 	p := newPlace(t, map[string]string{"repo/.cairn/agent/x.md": "one"})
-	for name, text := range map[string]string{"repo/.cairn/agent/x.md": "three", "repo/.cairn/agent/y.md": "y", "repo/sub/.opencode/mode/z.md": "z", "home/.config/cairn/command/c.md": "c"} {
+	for name, text := range map[string]string{
+		"repo/.cairn/agent/x.md": "three", "repo/.cairn/agent/y.md": "y",
+		"repo/sub/.opencode/mode/z.md": "z", "home/.config/cairn/command/c.md": "c",
+	} {
 		c := p.mustLoad()
 		if !c.IsFresh() {
 			t.Fatal("stale at once")
@@ -135,7 +142,8 @@ func TestBothShapes(t *testing.T) {
 
 func TestPluginsAreMerged(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		"home/.config/opencode/opencode.json": `{"plugin": ["a", ["b", {"x": 1}]]}`, userFile: `{"plugin": [["b", {"x": 2}], "c"]}`,
+		"home/.config/opencode/opencode.json": `{"plugin": ["a", ["b", {"x": 1}]]}`,
+		userFile:                              `{"plugin": [["b", {"x": 2}], "c"]}`,
 	})
 	var got []string
 	for _, v := range p.mustLoad().Plugin {

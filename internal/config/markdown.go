@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/frontmatter"
 )
 
-// The parts of a configuration that can be Markdown files. A file's frontmatter has the fields of an agent or command; its
-// body is the prompt or template.
+// The parts of a configuration that can be Markdown files. A file's frontmatter has the fields of an agent or command;
+// its body is the prompt or template.
 const (
 	partAgent   = "agent"
 	partMode    = "mode" // the older form of a primary agent
@@ -73,8 +73,8 @@ func (d *document) offsetOf(line, column int) int {
 	return at
 }
 
-// listMarkdown returns the Markdown files of a part below a folder, sorted. Each defines an entry named by its path below the
-// folder without the extension.
+// listMarkdown returns the Markdown files of a part below a folder, sorted. Each defines an entry named by its path
+// below the folder without the extension.
 func (l *loader) listMarkdown(s source) []source {
 	var out []source
 	folders := 0

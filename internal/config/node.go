@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
-// node is a JSON value with its position in a document. Nodes of a document may be changed until the document is merged;
-// merging creates new nodes and leaves those of documents unchanged.
+// node is a JSON value with its position in a document. Nodes of a document may be changed until the document is
+// merged; merging creates new nodes and leaves those of documents unchanged.
 type node struct {
 	kind    jsontext.Kind
 	raw     jsontext.Value // of scalars, as written
@@ -216,8 +216,8 @@ func mergeNodes(low, high *node) *node {
 	}
 }
 
-// mergeLists returns the items of both lists without duplicates: each at its first position with its last value. An item
-// that is a list itself, a plugin with options, is identified by its first element.
+// mergeLists returns the items of both lists without duplicates: each at its first position with its last value. An
+// item that is a list itself, a plugin with options, is identified by its first element.
 func mergeLists(low, high *node) *node {
 	switch {
 	case high == nil:

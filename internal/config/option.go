@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
-// checkOptions reports request options and provider settings that have no effect, each once at its effective position. The
-// catalog leaves them out of requests.
+// checkOptions reports request options and provider settings that have no effect, each once at its effective position.
+// The catalog leaves them out of requests.
 func (l *loader) checkOptions() {
 	for _, p := range l.config.root.get("provider").allMembers() {
 		l.providerOptions(p)

@@ -20,14 +20,16 @@ func TestAgentOptions(t *testing.T) {
 		got = append(got, string(w.Kind)+" "+w.Key)
 	}
 	want := []string{
-		"unused provider.mine.options.thinkingConfig", "unused provider.mine.models.m.options.include", "unsent agent.a.reasoningEffort", "unsent agent.c.reasoningEffort",
+		"unused provider.mine.options.thinkingConfig", "unused provider.mine.models.m.options.include",
+		"unsent agent.a.reasoningEffort", "unsent agent.c.reasoningEffort",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// An option with an invalid value is reported once with its position and the accepted values; unknown options are passed on.
+// An option with an invalid value is reported once with its position and the accepted values; unknown options are
+// passed on.
 func TestInvalidOptions(t *testing.T) {
 	p := newPlace(t, map[string]string{userFile: `{
   "provider": {

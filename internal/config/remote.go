@@ -8,8 +8,8 @@ import (
 )
 
 // Remote is the last fetched configuration of an organisation that the user logged in to: its document, or further
-// configuration that the document names. It is treated like a project's file: until exactly that content is trusted, only
-// inert keys apply, and the user's own keys never do.
+// configuration that the document names. It is treated like a project's file: until exactly that content is trusted,
+// only inert keys apply, and the user's own keys never do.
 type Remote struct {
 	Address string
 	Source  string      // its name in explanations
@@ -33,7 +33,8 @@ const remoteKey = "remote_config"
 // NewClaim returns an empty claim for the document.
 func (r Remote) NewClaim() *trust.Claim { return &trust.Claim{Root: r.Address, Project: "remote"} }
 
-// MayLead reports whether a document with this text is trusted, so that the token may be sent to the origin that it names.
+// MayLead reports whether a document with this text is trusted, so that the token may be sent to the origin that it
+// names.
 func (r Remote) MayLead(judge *trust.Judge, text []byte) bool {
 	c := r.NewClaim()
 	c.Add(r.Source, text, remoteKey)

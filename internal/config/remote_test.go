@@ -39,7 +39,8 @@ func TestUntrustedRemoteIsInert(t *testing.T) {
 		t.Error("the user's own files do not see the token")
 	}
 	want := []string{
-		"untrusted https://team/.well-known/opencode:2:118 permission.bash", "ignored https://team/.well-known/opencode:2:34 username",
+		"untrusted https://team/.well-known/opencode:2:118 permission.bash",
+		"ignored https://team/.well-known/opencode:2:34 username",
 		"untrusted https://team/.well-known/opencode:3:3 provider",
 	}
 	if diff := cmp.Diff(want, p.warnings(c)); diff != "" {
@@ -73,7 +74,8 @@ func TestTrustedRemote(t *testing.T) {
 	if !c.Remotes[0].Trusted || team.BaseURL() != "https://llm.team" || !c.Permissions[0].Trusted || c.Username != "" {
 		t.Errorf("got %+v", c.Settings)
 	}
-	if diff := cmp.Diff(map[string]string{"a": "sk-canary", "b": "{env:HOME}", "c": "{file:~/x}"}, team.Options.Headers); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "sk-canary", "b": "{env:HOME}", "c": "{file:~/x}"},
+		team.Options.Headers); diff != "" {
 		t.Error(diff)
 	}
 	p.write("cache/a.json", strings.Replace(remoteText, "llm.team", "evil", 1))
@@ -100,7 +102,10 @@ func TestUnfetchedRemote(t *testing.T) {
 
 func TestInvalidRemoteIsSkipped(t *testing.T) {
 	p := remotePlace(t)
-	for _, text := range []string{`{"config": {"model": 5, "permission": "deny"}}`, `{`, `[]`, `{"config": {"permission": 1}}`} {
+	for _, text := range []string{
+		`{"config": {"model": 5, "permission": "deny"}}`, `{`, `[]`,
+		`{"config": {"permission": 1}}`,
+	} {
 		p.write("cache/a.json", text)
 		if c := p.mustLoad(); len(c.Warnings) != 1 || len(c.Permissions) > 0 || len(c.Remotes) > 0 ||
 			!strings.Contains(c.Warnings[0].Message, "is not used: https://team/") {

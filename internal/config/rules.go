@@ -18,8 +18,8 @@ type RuleList struct {
 	Positions []Position // of each rule
 }
 
-// takePermissions removes the rules from an object's members tools and permission, in that order: the older member tools is
-// the weaker one. It returns nil if there are no rules.
+// takePermissions removes the rules from an object's members tools and permission, in that order: the older member
+// tools is the weaker one. It returns nil if there are no rules.
 func (l *loader) takePermissions(n *node, path string) (*RuleList, error) {
 	list := &RuleList{Source: n.doc.name, Project: n.doc.isProject(), Trusted: n.doc.scope == scopeTrusted}
 	if tools := n.removeMember("tools"); tools != nil {
@@ -74,7 +74,8 @@ func (l *loader) actionRules(list *RuleList, m member, path string) error {
 		return l.addRule(list, m.value, path, session.Rule{Action: ActionName(m.key), Resource: "*"})
 	case '{':
 		for _, p := range m.value.members {
-			if err := l.addRule(list, p.value, path+"["+p.key+"]", session.Rule{Action: ActionName(m.key), Resource: p.key}); err != nil {
+			if err := l.addRule(list, p.value, path+"["+p.key+"]",
+				session.Rule{Action: ActionName(m.key), Resource: p.key}); err != nil {
 				return err
 			}
 		}
@@ -95,7 +96,8 @@ func (l *loader) actionRules(list *RuleList, m member, path string) error {
 func (l *loader) readRuleList(list *RuleList, n *node, path string) error {
 	for _, item := range n.items {
 		if item.kind != '{' {
-			if err := l.keepError(item.doc.newError(item.offset, path, "want rules {action, resource, effect}, got %s", item.kindName())); err != nil {
+			if err := l.keepError(item.doc.newError(item.offset, path, "want rules {action, resource, effect}, got %s",
+				item.kindName())); err != nil {
 				return err
 			}
 			continue
@@ -115,12 +117,14 @@ func (l *loader) readRuleList(list *RuleList, n *node, path string) error {
 			*to = v.text
 		}
 		if item.get("action") == nil || item.get("effect") == nil {
-			if err := l.keepError(item.doc.newError(item.offset, path, "want rules {action, resource, effect}; action or effect is missing")); err != nil {
+			if err := l.keepError(item.doc.newError(item.offset, path,
+				"want rules {action, resource, effect}; action or effect is missing")); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := l.addRule(list, item.get("effect"), join(path, "effect"), session.Rule{Action: ActionName(act), Resource: resource}); err != nil {
+		if err := l.addRule(list, item.get("effect"), join(path, "effect"),
+			session.Rule{Action: ActionName(act), Resource: resource}); err != nil {
 			return err
 		}
 	}
@@ -136,7 +140,8 @@ func (l *loader) readToolRules(list *RuleList, n *node, path string) error {
 	}
 	for _, m := range n.members {
 		if m.value.kind != 't' && m.value.kind != 'f' {
-			if err := l.keepError(n.doc.newError(m.value.offset, join(path, m.key), "want true or false, got %s", m.value.kindName())); err != nil {
+			if err := l.keepError(n.doc.newError(m.value.offset, join(path, m.key), "want true or false, got %s",
+				m.value.kindName())); err != nil {
 				return err
 			}
 			continue
@@ -167,8 +172,8 @@ func (r *RuleList) add(n *node, rule session.Rule) {
 	r.Positions = append(r.Positions, n.position())
 }
 
-// ActionName returns the permission action of a tool: several tools share the action edit, and OpenCode's newer names map
-// to the older ones.
+// ActionName returns the permission action of a tool: several tools share the action edit, and OpenCode's newer names
+// map to the older ones.
 func ActionName(name string) string {
 	switch name {
 	case "write", "patch", "apply_patch", "multiedit":
@@ -208,8 +213,8 @@ func (l *loader) warnIdleRules(d *document, list *RuleList, path string) {
 	}
 }
 
-// IdleRules returns the indexes of the rules that have no effect while the project is untrusted: those that allow what no
-// earlier rule of the list denies or asks about.
+// IdleRules returns the indexes of the rules that have no effect while the project is untrusted: those that allow what
+// no earlier rule of the list denies or asks about.
 func (r *RuleList) IdleRules() (idle []int) {
 	limited := map[string]bool{}
 	for i, rule := range r.Rules {

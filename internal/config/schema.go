@@ -67,7 +67,8 @@ func Schema() ([]byte, error) {
 		f.addTo(root, strings.Split(f.path, "."))
 	}
 	addSpellings(keys, renamed[""])
-	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema", SchemaURL, "The configuration of cairn"
+	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema", SchemaURL,
+		"The configuration of cairn"
 	root["$defs"] = schema{"agent": agent, "rules": rulesSchema()}
 	return json.Marshal(root, json.Deterministic(true), jsontext.Multiline(true), jsontext.WithIndent("  "))
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Settings are the merged keys. Names are those of OpenCode's V1 configuration; V2's spellings are converted (spelling.go).
+// Settings are the merged keys. Names are those of OpenCode's V1 configuration; V2's spellings are converted
+// (spelling.go).
 //
-// The tag scope says which files may set a key and the keys below it: "project" any file, "trusted" also files of trusted
-// projects, "user" only the user's own. Without a tag a key inherits from its parent; at the top the default is "trusted".
-// Structs with an Extra member accept keys that they do not declare; all other unknown keys are reported. The tag doc is the
-// description in the JSON Schema.
+// The tag scope says which files may set a key and the keys below it: "project" any file, "trusted" also files of
+// trusted projects, "user" only the user's own. Without a tag a key inherits from its parent; at the top the default is
+// "trusted". Structs with an Extra member accept keys that they do not declare; all other unknown keys are reported.
+// The tag doc is the description in the JSON Schema.
 type Settings struct {
 	Schema            string              `json:"$schema" scope:"project" doc:"address of this file's JSON Schema"`
 	Model             ModelName           `json:"model" scope:"project" doc:"default model, as provider/model"`
@@ -172,7 +173,8 @@ type Keep struct {
 	Tokens Natural `json:"tokens"`
 }
 
-// Timeouts are the time limits of every provider turn; a provider's own options take precedence. Zero means llm's default.
+// Timeouts are the time limits of every provider turn; a provider's own options take precedence. Zero means llm's
+// default.
 type Timeouts struct {
 	Connect   Duration `json:"connect"`
 	FirstByte Duration `json:"first_byte"`

@@ -8,9 +8,9 @@ import (
 
 var reference = regexp.MustCompile(`\{(env|file):([^{}]*)\}`)
 
-// substituteReferences replaces {env:NAME} in the texts below n by the variable and {file:path} by the trimmed content of the
-// file. It is called for the user's own documents, and for trusted documents of organisations, which may name their own
-// token only. A project's references are never expanded: a repository could read any secret.
+// substituteReferences replaces {env:NAME} in the texts below n by the variable and {file:path} by the trimmed content
+// of the file. It is called for the user's own documents, and for trusted documents of organisations, which may name
+// their own token only. A project's references are never expanded: a repository could read any secret.
 func (l *loader) substituteReferences(n *node, path string) error {
 	for _, m := range n.members {
 		if err := l.substituteReferences(m.value, join(path, m.key)); err != nil {

@@ -69,7 +69,8 @@ func TestUntrustedProjectHasNoEffect(t *testing.T) {
 // An untrusted project's text-only command is read without its agent and does not replace the user's.
 func TestUntrustedCommands(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		"home/.config/cairn/cairn.json": `{"command": {"ship": {"template": "Mine !` + "`git push`" + `", "agent": "loose"}, "half": {"agent": "loose"}}}`,
+		"home/.config/cairn/cairn.json": `{"command": {"ship": {"template": "Mine !` + "`git push`" +
+			`", "agent": "loose"}, "half": {"agent": "loose"}}}`,
 		"repo/opencode.json": `{"command": {
 			"say": {"template": "Say {env:HOME} {file:/etc/passwd} $1", "agent": "loose", "model": "a/b", "description": "d"},
 			"ship": {"template": "Theirs"}, "half": {"template": "Theirs"}, "runs": {"template": "See !` + "`date`" + `"}, "none": {"description": "d"}}}`,
@@ -125,7 +126,8 @@ func TestTrustedProject(t *testing.T) {
 		t.Errorf("rules: %+v", c.Permissions)
 	}
 	if got := p.warnings(c); !cmp.Equal(got, []string{
-		"unused repo/opencode.json:5:3 mcp", "unused repo/opencode.json:6:3 formatter", "ignored repo/opencode.json:8:3 budget",
+		"unused repo/opencode.json:5:3 mcp", "unused repo/opencode.json:6:3 formatter",
+		"ignored repo/opencode.json:8:3 budget",
 		"ignored repo/opencode.json:3:75 provider.openai.options.apiKey",
 	}) {
 		t.Errorf("got %q", got)
@@ -187,7 +189,10 @@ func TestRevokedTrust(t *testing.T) {
 
 func TestMarkdownLinksStayInProject(t *testing.T) {
 	p := newPlace(t, map[string]string{"home/secret.md": "my key", "repo/.cairn/agent/real.md": "words"})
-	for name, to := range map[string]string{"leak.md": p.root + "/home/secret.md", "alias.md": "real.md", "gone.md": "nowhere"} {
+	for name, to := range map[string]string{
+		"leak.md": p.root + "/home/secret.md", "alias.md": "real.md",
+		"gone.md": "nowhere",
+	} {
 		if err := os.Symlink(to, filepath.Join(p.root, "repo/.cairn/agent", name)); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +209,8 @@ func TestMarkdownLinksStayInProject(t *testing.T) {
 // Files in the user's home are the user's, also if the home is the project.
 func TestHomeAsProject(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		"repo/.claude/skills/x/run": "1", "repo/.agents/skills/x/run": "1", "repo/.opencode/plugin/p.js": "1", "repo/.opencode/opencode.json": `{"shell": "/bin/zsh"}`,
+		"repo/.claude/skills/x/run": "1", "repo/.agents/skills/x/run": "1", "repo/.opencode/plugin/p.js": "1",
+		"repo/.opencode/opencode.json": `{"shell": "/bin/zsh"}`,
 	})
 	p.env["HOME"] = filepath.Join(p.root, "repo")
 	c := p.mustLoad()

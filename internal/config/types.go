@@ -228,8 +228,8 @@ func (n *Network) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Duration is a time span, written as milliseconds, as text such as "90s" or "2m", or as false for no limit (Unlimited). 0
-// means not set.
+// Duration is a time span, written as milliseconds, as text such as "90s" or "2m", or as false for no limit
+// (Unlimited). 0 means not set.
 type Duration time.Duration
 
 // Unlimited is the Duration of false.

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// flattenProvider converts V2's form of a provider, {api: {package, url, settings}, request: {headers, body}}, and of its
-// models to V1's.
+// flattenProvider converts V2's form of a provider, {api: {package, url, settings}, request: {headers, body}}, and of
+// its models to V1's.
 func (d *document) flattenProvider(p *node) {
 	if p.kind != '{' {
 		return
@@ -159,8 +159,8 @@ func (d *document) setOptions(n, from *node) {
 	}
 }
 
-// AllowsProvider reports whether the policies allow a provider. The last matching policy decides; without one the provider
-// is allowed. match reports whether an id matches a pattern.
+// AllowsProvider reports whether the policies allow a provider. The last matching policy decides; without one the
+// provider is allowed. match reports whether an id matches a pattern.
 func (e Experimental) AllowsProvider(provider string, match func(pattern, id string) bool) bool {
 	use := true
 	for _, p := range e.Policies {

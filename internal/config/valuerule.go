@@ -8,7 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// valueRule restricts the value at a path where the Go type accepts more: several JSON kinds, or one of a list of words.
+// valueRule restricts the value at a path where the Go type accepts more: several JSON kinds, or one of a list of
+// words.
 type valueRule struct {
 	path  string   // dotted; * is every member, or every item of a list
 	kinds string   // of the values: " text, 0 number, t true and false, f false only, { object, [ list

@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// View returns the members of the whole configuration as written in its documents, with secrets hidden. Permission rules
-// are returned by Rules.
+// View returns the members of the whole configuration as written in its documents, with secrets hidden. Permission
+// rules are returned by Rules.
 func (c *Config) View() map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	for _, m := range c.root.members {

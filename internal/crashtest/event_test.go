@@ -128,7 +128,7 @@ func (e *ear) same(what string, ids []int64) {
 	}
 }
 
-// What other processes do is told on V1's streams: what runs through the server at once, also to a reader that stalled; what
+// V1's streams have the events of other processes: what runs through the server at once, also to a reader that stalled; what
 // happened while the server was dead, to those who come again with the id of what they got last. Each once, in order.
 func TestEventsOfOtherProcesses(t *testing.T) {
 	w := newWorld(t, 0)

@@ -45,7 +45,10 @@ func TestEditsHoldAtTheNextBoundary(t *testing.T) {
 		{agent, "You are the first.", "You are the first."},
 		{agent, "You are the second, and longer.", "You are the second, and longer."},
 		{config, `{"provider": {"mock": {"options": {"headers": {"X-Team": "blue"}}}}}`, "X-Team: blue"},
-		{config, `{"provider": {"mock": {"options": {"headers": {"X-Team": "green"}}}}, "agent": {"build": {"temperature": 0.25}}}`, "X-Team: green"},
+		{
+			config,
+			`{"provider": {"mock": {"options": {"headers": {"X-Team": "green"}}}}, "agent": {"build": {"temperature": 0.25}}}`, "X-Team: green",
+		},
 		{filepath.Join(home, "project", "AGENTS.md"), "Speak of badgers.", "Speak of badgers."},
 	} {
 		write(t, step.file, step.text)

@@ -49,7 +49,10 @@ func TestNextRequest(t *testing.T) {
 			want:   []string{"Use tabs.", "Use blanks."}, state: "changed",
 		},
 		{
-			name: "compaction", prompt: "third", want: []string{"Use blanks.", "<summary>\nHello.", "1. first", "third"},
+			name: "compaction", prompt: "third", want: []string{
+				"Use blanks.", "<summary>\nHello.", "1. first",
+				"third",
+			},
 			before: func() {
 				if _, err := c.API.Compact(t.Context(), id, api.CompactRequest{}); err != nil {
 					t.Fatal(err)

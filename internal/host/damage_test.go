@@ -65,7 +65,8 @@ func TestDamagedSession(t *testing.T) {
 				t.Errorf("run: exit %d: %s", code, said)
 			}
 			const incomplete = "1 stored sessions are damaged"
-			if code, said := typed(t, o, "session", "list", "--all"); code != 0 || !strings.Contains(said, string(good)) ||
+			if code, said := typed(t, o, "session", "list", "--all"); code != 0 ||
+				!strings.Contains(said, string(good)) ||
 				strings.Contains(said, incomplete) != (tt.name == "row changed") {
 				t.Errorf("list: exit %d: %s", code, said)
 			}

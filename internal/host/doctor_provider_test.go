@@ -66,7 +66,9 @@ func vendorOf(status int, body string, clock time.Duration) http.HandlerFunc {
 }
 
 func TestProbe(t *testing.T) {
-	const good = `data: {"choices":[{"delta":{"content":"ok"}}]}` + "\n\n" + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":4,"completion_tokens":1}}` + "\n\ndata: [DONE]\n\n"
+	const good = `data: {"choices":[{"delta":{"content":"ok"}}]}` + "\n\n" +
+		`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":4,"completion_tokens":1}}` +
+		"\n\ndata: [DONE]\n\n"
 	const key = `, "apiKey": "` + probeKey + `"`
 	tests := []struct {
 		name, options string

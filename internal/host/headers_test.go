@@ -31,7 +31,10 @@ func TestRequestsSayWhoAsks(t *testing.T) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	id := string(s.ID)
-	for _, want := range []string{"User-Agent: cairn/test\r\n", "X-Session-Affinity: " + id + "\r\n", "X-Session-Id: " + id + "\r\n"} {
+	for _, want := range []string{
+		"User-Agent: cairn/test\r\n", "X-Session-Affinity: " + id + "\r\n",
+		"X-Session-Id: " + id + "\r\n",
+	} {
 		if !strings.Contains(v.said[0], want) {
 			t.Errorf("no %q in\n%s", want, v.said[0])
 		}

@@ -207,7 +207,8 @@ func serve(t *testing.T, o cli.Options) *serving {
 	s := &serving{end: cancel, ended: make(chan error, 1)}
 	ready := make(chan cli.Listening, 1)
 	go func() {
-		s.ended <- Host{}.Serve(ctx, cli.ServeOptions{Options: o, Hostname: "127.0.0.1"}, func(l cli.Listening) { ready <- l })
+		s.ended <- Host{}.Serve(ctx, cli.ServeOptions{Options: o, Hostname: "127.0.0.1"},
+			func(l cli.Listening) { ready <- l })
 	}()
 	select {
 	case s.Listening = <-ready:

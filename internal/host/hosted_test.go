@@ -79,25 +79,35 @@ func TestHostedTools(t *testing.T) {
 		missing                           string // what must not be sent
 	}{
 		{
-			"anthropic", messagesSearch, `"anthropic": {"hosted_tools": ["web_search", "code_execution"], "options": {"baseURL": %q, "apiKey": "k"}}`, "anthropic/claude-sonnet-4-5", "/messages",
-			[]string{`{"type":"web_search_20250305","name":"web_search"}`, `{"type":"code_execution_20250825","name":"code_execution"}`, "code-execution-2025-08-25"},
-			[]string{`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"q"}}`, `"encrypted_content":"sealed"`},
+			"anthropic", messagesSearch,
+			`"anthropic": {"hosted_tools": ["web_search", "code_execution"], "options": {"baseURL": %q, "apiKey": "k"}}`, "anthropic/claude-sonnet-4-5", "/messages",
+			[]string{
+				`{"type":"web_search_20250305","name":"web_search"}`,
+				`{"type":"code_execution_20250825","name":"code_execution"}`, "code-execution-2025-08-25",
+			},
+			[]string{
+				`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"q"}}`,
+				`"encrypted_content":"sealed"`,
+			},
 			"",
 		},
 		{
-			"openai", responsesSearch, `"openai": {"options": {"baseURL": %q, "apiKey": "k"}, "models": {"gpt-5.5": {"hosted_tools": ["web_search", {"type": "file_search", "vector_store_ids": ["v"]}]}}}`, "openai/gpt-5.5", "/responses",
+			"openai", responsesSearch,
+			`"openai": {"options": {"baseURL": %q, "apiKey": "k"}, "models": {"gpt-5.5": {"hosted_tools": ["web_search", {"type": "file_search", "vector_store_ids": ["v"]}]}}}`, "openai/gpt-5.5", "/responses",
 			[]string{`{"type":"web_search"}`, `{"type":"file_search","vector_store_ids":["v"]}`},
 			[]string{`"text":"Found."`},
 			"ws_1",
 		},
 		{
-			"xai", responsesSearch, `"xai": {"hosted_tools": ["x_search", "web_search", "code_execution"], "options": {"baseURL": %q, "apiKey": "k"}}`, "xai/grok-4.3", "/responses",
+			"xai", responsesSearch,
+			`"xai": {"hosted_tools": ["x_search", "web_search", "code_execution"], "options": {"baseURL": %q, "apiKey": "k"}}`, "xai/grok-4.3", "/responses",
 			[]string{`{"type":"web_search"}`, `{"type":"x_search"}`, `{"type":"code_interpreter"}`},
 			[]string{`"text":"Found."`},
 			"ws_1",
 		},
 		{
-			"google", geminiSearch, `"google": {"hosted_tools": ["web_search"], "options": {"baseURL": %q, "apiKey": "k"}}`, "google/gemini-3.1-pro-preview", ":streamGenerateContent",
+			"google", geminiSearch,
+			`"google": {"hosted_tools": ["web_search"], "options": {"baseURL": %q, "apiKey": "k"}}`, "google/gemini-3.1-pro-preview", ":streamGenerateContent",
 			[]string{`{"googleSearch":{}}`, `"includeServerSideToolInvocations":true`, "functionDeclarations"},
 			[]string{`"thoughtSignature":"c2ln","toolCall":{"toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["q"]},"id":"s1"}`, `"toolResponse":{"toolType":"GOOGLE_SEARCH_WEB","response":{"found":1},"id":"s1"}`},
 			"",

@@ -82,9 +82,13 @@ func hostileRepository(t *testing.T, dir, canaries, address string) {
 		),
 	)
 	write(t, filepath.Join(dir, "..", "secret.txt"), hostSecret)
-	for _, link := range []string{"CLAUDE.md", ".cairn/agent/link.md", ".opencode/skill/link/SKILL.md", ".cairn/command/link.md"} {
+	for _, link := range []string{
+		"CLAUDE.md", ".cairn/agent/link.md", ".opencode/skill/link/SKILL.md",
+		".cairn/command/link.md",
+	} {
 		path := filepath.Join(dir, link)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(filepath.Join(dir, "..", "secret.txt"), path)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.Symlink(filepath.Join(dir, "..", "secret.txt"), path)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,7 +117,10 @@ func hostileRepository(t *testing.T, dir, canaries, address string) {
 		filepath.Join(dir, ".opencode", "package.json"),
 		`{"scripts": {"postinstall": "`+canary("postinstall")+`"}, "dependencies": {"evil": "1"}}`,
 	)
-	for _, path := range []string{"plugin/e.js", "plugins/e.ts", "tool/e.ts", "hooks/start.sh", "skill/s/scripts/e.sh"} {
+	for _, path := range []string{
+		"plugin/e.js", "plugins/e.ts", "tool/e.ts", "hooks/start.sh",
+		"skill/s/scripts/e.sh",
+	} {
 		script(".opencode/"+path, "opencode")
 		script(".cairn/"+path, "cairn")
 	}
@@ -135,14 +142,20 @@ func hostileRepository(t *testing.T, dir, canaries, address string) {
 	git("-C", "part", "commit", "-q", "--allow-empty", "-m", "one")
 	git("add", "part")
 	git("-C", "part", "config", "core.fsmonitor", canary("partmonitor")+" #")
-	for _, hook := range []string{"post-checkout", "post-index-change", "pre-commit", "reference-transaction", "fsmonitor-watchman"} {
+	for _, hook := range []string{
+		"post-checkout", "post-index-change", "pre-commit", "reference-transaction",
+		"fsmonitor-watchman",
+	} {
 		script(".git/hooks/"+hook, "hook")
 	}
 	for key, name := range map[string]string{
-		"core.fsmonitor": "fsmonitor", "core.pager": "pager", "core.sshCommand": "ssh", "core.editor": "editor", "core.alternateRefsCommand": "refs",
-		"diff.external": "diff", "diff.evil.textconv": "textconv", "diff.evil.command": "diffcommand", "filter.evil.clean": "clean",
-		"filter.evil.smudge": "smudge", "filter.evil.process": "process", "merge.evil.driver": "merge", "credential.helper": "!credential",
-		"gpg.program": "gpg", "alias.rev-list": "!alias", "remote.origin.uploadpack": "uploadpack",
+		"core.fsmonitor": "fsmonitor", "core.pager": "pager", "core.sshCommand": "ssh", "core.editor": "editor",
+		"core.alternateRefsCommand": "refs",
+		"diff.external":             "diff", "diff.evil.textconv": "textconv", "diff.evil.command": "diffcommand",
+		"filter.evil.clean":  "clean",
+		"filter.evil.smudge": "smudge", "filter.evil.process": "process", "merge.evil.driver": "merge",
+		"credential.helper": "!credential",
+		"gpg.program":       "gpg", "alias.rev-list": "!alias", "remote.origin.uploadpack": "uploadpack",
 	} {
 		prefix := ""
 		if strings.HasPrefix(name, "!") {
@@ -160,7 +173,10 @@ func hostileRepository(t *testing.T, dir, canaries, address string) {
 func stubs(t *testing.T, canaries string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"node", "bun", "npm", "npx", "deno", "python", "python3", "uv", "uvx", "sh", "bash", "zsh", "env", "ssh", "gpg", "less", "curl", "wget"} {
+	for _, name := range []string{
+		"node", "bun", "npm", "npx", "deno", "python", "python3", "uv", "uvx", "sh", "bash",
+		"zsh", "env", "ssh", "gpg", "less", "curl", "wget",
+	} {
 		path := filepath.Join(dir, name)
 		write(t, path, "#!/bin/sh\n/usr/bin/touch "+filepath.Join(canaries, "stub-"+name)+"\n")
 		if err := os.Chmod(path, 0o755); err != nil {

@@ -51,8 +51,8 @@ func startOwnerServer(
 	if err := r.listen(ctx, o, at); err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
-	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work. A command
-	// resumes none: it would cut it off again when it ends.
+	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work. A
+	// command resumes none: it would cut it off again when it ends.
 	if at != nil {
 		err = w.recover(ctx, o.Options)
 	}
@@ -168,7 +168,8 @@ func connectToOwner(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cl
 		health, err := client.Health(ctx)
 		if err == nil && !health.Sandbox.IsAtLeast(o.Sandbox) {
 			err = session.Errorf(session.CodeConflict, "process %d begins sessions without the sandbox %q; "+
-				"stop it, start it with --sandbox, or set CAIRN_HOME to another directory", owner.PID, string(o.Sandbox)).
+				"stop it, start it with --sandbox, or set CAIRN_HOME to another directory", owner.PID,
+				string(o.Sandbox)).
 				Because(errNoSandbox)
 		}
 		if err != nil {

@@ -23,7 +23,8 @@ func startPrivateHome(t *testing.T) (home string, r *ownerServer) {
 	t.Helper()
 	home, _ = newHome(t)
 	for _, name := range []string{
-		"data/auth.json", "data/tool-output/tool_1", "data/plans/p.md", "state/log/x.log", "config/secret.md", "cache/c.json",
+		"data/auth.json", "data/tool-output/tool_1", "data/plans/p.md", "state/log/x.log", "config/secret.md",
+		"cache/c.json",
 	} {
 		write(t, filepath.Join(home, name), `{"planted": {"type": "api", "key": "`+plantedKey+`"}}`)
 	}
@@ -73,9 +74,12 @@ func TestClientsReadNoPrivateFiles(t *testing.T) {
 	}
 	base := filepath.Base(home)
 	paths := []string{
-		"server.secret", "auth.json", "data/server.secret", "data/auth.json", "data/tool-output/tool_1", "data/plans/p.md",
-		"state/log/x.log", "config/cairn.json", "config/secret.md", "cache/c.json", "link/auth.json", "up/data/auth.json",
-		"key", "../data/auth.json", base + "/data/auth.json", filepath.Join(home, "data/auth.json"), "cairn.json", "x.log",
+		"server.secret", "auth.json", "data/server.secret", "data/auth.json", "data/tool-output/tool_1",
+		"data/plans/p.md",
+		"state/log/x.log", "config/cairn.json", "config/secret.md", "cache/c.json", "link/auth.json",
+		"up/data/auth.json",
+		"key", "../data/auth.json", base + "/data/auth.json", filepath.Join(home, "data/auth.json"), "cairn.json",
+		"x.log",
 		strings.TrimPrefix(filepath.Join(home, "data/auth.json"), "/"), "data", "tool_1",
 	}
 	for _, place := range places {

@@ -53,7 +53,10 @@ func TestListProtectedPaths(t *testing.T) {
 				main + "/deep/part/.git", main + "/nested/.git/config", main + "/.envrc",
 				main + "/.github/workflows", main + "/cairn.json", main + "/.claude",
 			},
-			[]string{main + "/.git", main + "/deep/new/.git/config", home + "/.bashrc", main + "/.bashrc", home + "/.claude"},
+			[]string{
+				main + "/.git", main + "/deep/new/.git/config", home + "/.bashrc", main + "/.bashrc",
+				home + "/.claude",
+			},
 		},
 		"linked worktree": {
 			[]string{linked},

@@ -37,7 +37,10 @@ func TestDoctorSaysRefusals(t *testing.T) {
 		{"foreign", "bring back the right one", func(data string) error {
 			return os.WriteFile(filepath.Join(data, "store-id"), []byte("0123\n"), 0o600)
 		}, true},
-		{"missing", "to start with an empty store, remove", func(data string) error { return os.Remove(filepath.Join(data, "cairn.db")) }, true},
+		{
+			"missing", "to start with an empty store, remove",
+			func(data string) error { return os.Remove(filepath.Join(data, "cairn.db")) }, true,
+		},
 		{"secret", "is damaged: remove it", func(data string) error {
 			return os.WriteFile(filepath.Join(data, "server.secret"), []byte("short"), 0o600)
 		}, false},
@@ -60,7 +63,8 @@ func TestDoctorSaysRefusals(t *testing.T) {
 			if err != nil || !said {
 				t.Errorf("doctor: %v, %v", found, err)
 			}
-			if _, err := (Host{}).Fsck(t.Context(), o); tt.store != (err != nil && strings.Contains(err.Error(), tt.say)) {
+			if _, err := (Host{}).Fsck(t.Context(), o); tt.store != (err != nil &&
+				strings.Contains(err.Error(), tt.say)) {
 				t.Errorf("fsck: %v", err)
 			}
 		})

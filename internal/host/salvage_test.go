@@ -123,7 +123,10 @@ func TestSalvageLedger(t *testing.T) {
 		{"cut", `DELETE FROM event WHERE seq = 12`, 1, "[]"},
 		{"not in the ledger", `DELETE FROM spend`, 3, ""},
 		{"gone", gone, 3, ""},
-		{"gone with the ledger", gone + `DROP TABLE spend`, 0, "[the ledger cannot be read; the costs of deleted sessions are lost]"},
+		{
+			"gone with the ledger", gone + `DROP TABLE spend`, 0,
+			"[the ledger cannot be read; the costs of deleted sessions are lost]",
+		},
 		{"earlier", earlier, 3, ""},
 		{"earlier, gone", gone + earlier, 0, "[the ledger cannot be read; the costs of deleted sessions are lost]"},
 	} {

@@ -24,7 +24,10 @@ import (
 )
 
 func TestPatience(t *testing.T) {
-	for value, want := range map[string]time.Duration{"": 0, "1500": 1500 * time.Millisecond, "0": 0, "-1": 0, "2m": 0, "9000000000": longestTimeout} {
+	for value, want := range map[string]time.Duration{
+		"": 0, "1500": 1500 * time.Millisecond, "0": 0, "-1": 0, "2m": 0,
+		"9000000000": longestTimeout,
+	} {
 		getenv := func(name string) string {
 			if name == "OPENCODE_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS" {
 				return value

@@ -42,7 +42,10 @@ type snapshots struct {
 
 func newSnapshots(data string, logger *slog.Logger) *snapshots {
 	dir := filepath.Join(data, "snapshot")
-	return &snapshots{dir: dir, blobs: snapshot.NewBlobs(dir), logger: logger, open: map[string]*snapshot.DiskWorktree{}}
+	return &snapshots{
+		dir: dir, blobs: snapshot.NewBlobs(dir), logger: logger,
+		open: map[string]*snapshot.DiskWorktree{},
+	}
 }
 
 // findWorktree returns the worktree of a directory, the same for every call. A session below the top of a repository

@@ -78,7 +78,8 @@ func listNamed(names ...string) []string {
 func (l *locationCache) checkLocation(dir string) error {
 	private := workpath.Private{Dirs: listNamed(l.dirs.Data, l.dirs.State, l.dirs.Runtime)}
 	if real, err := workpath.ResolveLinks(dir); err == nil && private.Contains(real) {
-		return session.Errorf(session.CodeInvalid, "%s belongs to cairn's own data; choose a directory of a project", dir).
+		return session.Errorf(session.CodeInvalid, "%s belongs to cairn's own data; choose a directory of a project",
+			dir).
 			At("location.directory")
 	}
 	return nil

@@ -24,8 +24,12 @@ func TestSmall(t *testing.T) {
 		"configured":     {`{` + mock + `, "small_model": "mock/small"}`, main, small},
 		"not configured": {`{` + mock + `}`, main, least},
 		"not there":      {`{` + mock + `, "small_model": "mock/smal"}`, main, least},
-		"offline":        {`{` + mock + `, "small_model": "mock/small"}`, session.ModelRef{ProviderID: "cairn", ID: "guide"}, session.ModelRef{}},
-		"unknown":        {`{` + mock + `}`, session.ModelRef{ProviderID: "mock", ID: "none"}, session.ModelRef{}},
+		"offline": {
+			`{` + mock + `, "small_model": "mock/small"}`,
+			session.ModelRef{ProviderID: "cairn", ID: "guide"},
+			session.ModelRef{},
+		},
+		"unknown": {`{` + mock + `}`, session.ModelRef{ProviderID: "mock", ID: "none"}, session.ModelRef{}},
 	} {
 		m := newTestSet(t, nil, c.config, nil)
 		if got, ok := m.SmallModel(c.beside); got != c.want || ok != (c.want.ID != "") {

@@ -96,7 +96,8 @@ func TestPackagesOfProviders(t *testing.T) {
 			`"usage":{"include":true}`,
 		},
 		{
-			"@ai-sdk/openai-compatible", `"baseURL": "https://p.example/v1", "reasoning": {"enabled": true}, "provider": {"order": ["a"]}, "usage": {"include": true}, "transforms": ["t"], "thinking": {"type": "auto"}`,
+			"@ai-sdk/openai-compatible",
+			`"baseURL": "https://p.example/v1", "reasoning": {"enabled": true}, "provider": {"order": ["a"]}, "usage": {"include": true}, "transforms": ["t"], "thinking": {"type": "auto"}`,
 			"https://p.example/v1/chat/completions", "Authorization: Bearer K",
 			`"provider":{"order":["a"]},"reasoning":{"enabled":true},"thinking":{"type":"auto"},"transforms":["t"],"usage":{"include":true}`,
 		},
@@ -178,7 +179,8 @@ func TestEveryVendorHasModels(t *testing.T) {
 		map[string]string{"AZURE_API_KEY": "k"},
 	)
 	for id, want := range map[string]string{
-		"groq": "disabled by the configuration", "mine": "provider.mine.models", "together": "togetherai", "nobody": "", "azure": "AZURE_RESOURCE_NAME", "openai": "cairn auth login openai",
+		"groq": "disabled by the configuration", "mine": "provider.mine.models", "together": "togetherai", "unknown": "",
+		"azure": "AZURE_RESOURCE_NAME", "openai": "cairn auth login openai",
 	} {
 		if got := m.WhyUnusable(id); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %s", id, got)

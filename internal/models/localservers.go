@@ -103,7 +103,8 @@ func (m *Set) addLocalServers(o *catalog.Overlay) {
 // describeLocalModel returns a model in the shape of models.dev. Whether it can call tools is unknown until it is used.
 func describeLocalModel(f provider.LocalModel) jsontext.Value {
 	description := map[string]any{
-		"name": f.ID, "limit": map[string]int64{"context": f.Context}, "cost": map[string]int64{"input": 0, "output": 0},
+		"name": f.ID, "limit": map[string]int64{"context": f.Context},
+		"cost": map[string]int64{"input": 0, "output": 0},
 	}
 	raw, err := json.Marshal(description, json.Deterministic(true))
 	if err != nil {

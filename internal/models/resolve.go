@@ -54,8 +54,11 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, e
 	return &location.Model{
 		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID),
 		Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
-		Clocks:        m.Config.ProviderClocks(ref.ProviderID),
-		Window:        window.Limits{Context: model.Limit.Context, Input: model.Limit.Input, Output: model.Limit.Output},
+		Clocks: m.Config.ProviderClocks(ref.ProviderID),
+		Window: window.Limits{
+			Context: model.Limit.Context, Input: model.Limit.Input,
+			Output: model.Limit.Output,
+		},
 		TokensPerByte: m.pool.calibration.FindRatio(ref),
 		Images:        model.AcceptsInput("image"), Documents: model.AcceptsInput("pdf"), NoTools: !model.Capabilities.Tools,
 		Forms: client.SchemaSupport(), SupportsSchema: client.SupportsSchema, Hosted: hosted, HostedExclusive: client.HostedExclusive(),

@@ -133,7 +133,8 @@ func TestSettingsOfProviders(t *testing.T) {
 			"!useCompletion",
 		},
 		{
-			"OpenAI's organisation", `"openai": {"options": {"apiKey": "K", "organization": "org", "project": "proj"}}`, "openai/gpt-4.1", "https://api.openai.com/v1/responses",
+			"OpenAI's organisation", `"openai": {"options": {"apiKey": "K", "organization": "org", "project": "proj"}}`,
+			"openai/gpt-4.1", "https://api.openai.com/v1/responses",
 			"Authorization: Bearer K\nOpenai-Organization: org\nOpenai-Project: proj", `"prompt_cache_key":"ses_1"`,
 		},
 		{
@@ -185,8 +186,10 @@ func TestSettingsOfProviders(t *testing.T) {
 			"",
 		},
 		{
-			"Bedrock's keys and its endpoint", `"amazon-bedrock": {"options": {"accessKeyId": "AKIA", "secretAccessKey": "S", "sessionToken": "ST", "region": "eu-west-3", "endpoint": "https://vpce.example"}}`,
-			"amazon-bedrock/d", "https://vpce.example/model/d/converse-stream", "Authorization: AWS4-HMAC-SHA256 Credential=AKIA/\nX-Amz-Security-Token: ST", "",
+			"Bedrock's keys and its endpoint",
+			`"amazon-bedrock": {"options": {"accessKeyId": "AKIA", "secretAccessKey": "S", "sessionToken": "ST", "region": "eu-west-3", "endpoint": "https://vpce.example"}}`,
+			"amazon-bedrock/d", "https://vpce.example/model/d/converse-stream",
+			"Authorization: AWS4-HMAC-SHA256 Credential=AKIA/\nX-Amz-Security-Token: ST", "",
 		},
 		{
 			"Vertex by a key alone",
@@ -197,7 +200,8 @@ func TestSettingsOfProviders(t *testing.T) {
 			"",
 		},
 		{
-			"a model of others at Azure", azure(`"resourceName": "r"`), "azure/kimi-k2.5", "https://r.services.ai.azure.com/models/chat/completions",
+			"a model of others at Azure", azure(`"resourceName": "r"`), "azure/kimi-k2.5",
+			"https://r.services.ai.azure.com/models/chat/completions",
 			"Api-Key: K", "\"max_tokens\"\n!prompt_cache_key",
 		},
 		{
@@ -209,8 +213,10 @@ func TestSettingsOfProviders(t *testing.T) {
 			"\"max_tokens\"",
 		},
 		{
-			"every model behind Cloudflare's gateway", `"cloudflare-ai-gateway": {"options": {"apiKey": "K", "accountId": "acc", "reasoningEffort": "low"}}`, "cloudflare-ai-gateway/anthropic/claude-opus-4-7",
-			"https://gateway.ai.cloudflare.com/v1/acc/default/compat/chat/completions", "Cf-Aig-Authorization: Bearer K", `"reasoning_effort":"low"`,
+			"every model behind Cloudflare's gateway",
+			`"cloudflare-ai-gateway": {"options": {"apiKey": "K", "accountId": "acc", "reasoningEffort": "low"}}`, "cloudflare-ai-gateway/anthropic/claude-opus-4-7",
+			"https://gateway.ai.cloudflare.com/v1/acc/default/compat/chat/completions",
+			"Cf-Aig-Authorization: Bearer K", `"reasoning_effort":"low"`,
 		},
 		{
 			"what a server of anybody's may know",
@@ -229,8 +235,10 @@ func TestSettingsOfProviders(t *testing.T) {
 			"!reasoning",
 		},
 		{
-			"Claude's options as its SDK has them", `"anthropic": {"options": {"apiKey": "K", "taskBudget": {"type": "tokens", "total": 20000}, "metadata": {"userId": "u"}}}`, "anthropic/claude-opus-4-7",
-			"https://api.anthropic.com/v1/messages", "Anthropic-Beta: interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14,task-budgets-2026-03-13", `"metadata":{"user_id":"u"}`,
+			"Claude's options as its SDK has them",
+			`"anthropic": {"options": {"apiKey": "K", "taskBudget": {"type": "tokens", "total": 20000}, "metadata": {"userId": "u"}}}`, "anthropic/claude-opus-4-7",
+			"https://api.anthropic.com/v1/messages",
+			"Anthropic-Beta: interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14,task-budgets-2026-03-13", `"metadata":{"user_id":"u"}`,
 		},
 		{
 			"Bedrock's tier",
@@ -241,7 +249,8 @@ func TestSettingsOfProviders(t *testing.T) {
 			`"serviceTier":{"type":"priority"}`,
 		},
 		{
-			"a company's GitHub", `"github-copilot": {"options": {"enterpriseUrl": "https://corp.ghe.com/"}}`, "github-copilot/gpt-4.1", "https://copilot-api.corp.ghe.com/chat/completions", "", "",
+			"a company's GitHub", `"github-copilot": {"options": {"enterpriseUrl": "https://corp.ghe.com/"}}`,
+			"github-copilot/gpt-4.1", "https://copilot-api.corp.ghe.com/chat/completions", "", "",
 		},
 	}
 	for _, tt := range tests {
@@ -276,7 +285,10 @@ func TestSettingsOfProviders(t *testing.T) {
 
 // What models.dev lists of Vertex's variables holds no key.
 func TestVertexSendsNoProjectAsKey(t *testing.T) {
-	for _, name := range []string{"google-vertex/gemini-2.5-flash", "google-vertex-anthropic/claude-haiku-4-5@20251001"} {
+	for _, name := range []string{
+		"google-vertex/gemini-2.5-flash",
+		"google-vertex-anthropic/claude-haiku-4-5@20251001",
+	} {
 		heard, err := ask(
 			t,
 			`{}`,

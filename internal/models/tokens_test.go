@@ -28,7 +28,13 @@ func TestTokensAreShared(t *testing.T) {
 		fetched++
 		return "token-" + string(rune('0'+fetched)), time.Now().Add(30 * time.Minute), nil
 	}
-	for i, step := range []struct{ refused, want string }{{"", "token-1"}, {"", "token-1"}, {"token-1", "token-2"}, {"token-1", "token-2"}, {"", "token-2"}} {
+	for i, step := range []struct{ refused, want string }{
+		{"", "token-1"},
+		{"", "token-1"},
+		{"token-1", "token-2"},
+		{"token-1", "token-2"},
+		{"", "token-2"},
+	} {
 		process := shareWithLogin(auth.New(dir, os.Getenv), copilotID)
 		got, expires, err := process(t.Context(), "", step.refused, fetch)
 		if err != nil || got != step.want || time.Until(expires) < 29*time.Minute {
@@ -91,7 +97,8 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 		}
 		before := n
 		for range 2 {
-			if _, _, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil ||
+			if _, _, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), "gho", "",
+				fetch); err != nil ||
 				n != before+1 {
 				t.Errorf("%q: fetched %d times, %v", broken, n-before, err)
 			}
@@ -100,7 +107,8 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := shareInFile(auth.New(filepath.Join(dir, "file"), os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil ||
+	if got, _, err := shareInFile(auth.New(filepath.Join(dir, "file"), os.Getenv), copilotID)(t.Context(), "gho", "",
+		fetch); err != nil ||
 		got == "" {
 		t.Errorf("where nothing can be kept: %q %v", got, err)
 	}
@@ -133,7 +141,8 @@ func TestProcessesShareTokensOfTheirEnvironment(t *testing.T) {
 		{"", "ghp", "token-4"},
 		{"", "gho", "token-3"},
 	} {
-		if err := os.WriteFile(file, fmt.Appendf(nil, `{"type":"authorized_user","refresh_token":%q,"token_uri":%q}`, step.google, s.URL), 0o600); err != nil {
+		if err := os.WriteFile(file, fmt.Appendf(nil, `{"type":"authorized_user","refresh_token":%q,"token_uri":%q}`,
+			step.google, s.URL), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		process, store := &tokenCache{}, auth.New(dir, getenv)

@@ -64,8 +64,10 @@ func TestTextBeforeFile(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		"look", `Called the Read tool with the following input: {"filePath":"p.txt"}`, "hello", "data:text/plain;base64,aGVsbG8=",
-		"file:///w/named.txt", `Called the Read tool with the following input: {"filePath":"/w/a.txt","offset":2}`, "2: beta", "file:///w/a.txt?start=2",
+		"look", `Called the Read tool with the following input: {"filePath":"p.txt"}`, "hello",
+		"data:text/plain;base64,aGVsbG8=",
+		"file:///w/named.txt", `Called the Read tool with the following input: {"filePath":"/w/a.txt","offset":2}`,
+		"2: beta", "file:///w/a.txt?start=2",
 		`Called the Read tool with the following input: {"filePath":"/w/a.png"}`, "data:image/png;base64,AA==",
 	}, got); diff != "" {
 		t.Error(diff)

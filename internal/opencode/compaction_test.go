@@ -58,7 +58,8 @@ func TestFoldCompaction(t *testing.T) {
 				&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop"},
 				compactionStart(session.CompactionAuto), auto,
 			},
-			`[step-start] [step-finish=stop] A=stop A=stop. busy S~ diff U+sum | U [compaction auto overflow=false] ` + open +
+			`[step-start] [step-finish=stop] A=stop A=stop. busy S~ diff U+sum | U [compaction auto overflow=false] ` +
+				open +
 				` | [text "All."] [step-finish=stop] Summary=stop Summary=stop. [compaction auto overflow=false tail=msg_2] ` +
 				`COMPACTED busy S~ diff U+sum`,
 			"idle IDLE",
@@ -111,7 +112,10 @@ func TestFoldCompaction(t *testing.T) {
 		{
 			"outputs pruned",
 			[]session.EventData{
-				&session.ToolInputStarted{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Name: "read"},
+				&session.ToolInputStarted{
+					TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b",
+					Name: "read",
+				},
 				&session.ToolCalled{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Tool: "read"},
 				&session.ToolSuccess{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b"},
 				&session.OutputsPruned{TurnFact: session.OfTurn("msg_2"), PartIDs: []session.PartID{"prt_b"}},

@@ -11,9 +11,12 @@ import (
 
 // configKeys are the members of OpenCode's configuration. cairn has more, which OpenCode's clients would reject.
 var configKeys = []string{
-	"$schema", "shell", "logLevel", "server", "command", "skills", "references", "reference", "watcher", "snapshot", "plugin",
-	"share", "autoshare", "autoupdate", "disabled_providers", "enabled_providers", "model", "small_model", "default_agent",
-	"subagent_depth", "username", "mode", "agent", "provider", "mcp", "formatter", "lsp", "instructions", "layout", "tools",
+	"$schema", "shell", "logLevel", "server", "command", "skills", "references", "reference", "watcher", "snapshot",
+	"plugin",
+	"share", "autoshare", "autoupdate", "disabled_providers", "enabled_providers", "model", "small_model",
+	"default_agent",
+	"subagent_depth", "username", "mode", "agent", "provider", "mcp", "formatter", "lsp", "instructions", "layout",
+	"tools",
 	"attachment", "enterprise", "tool_output", "experimental",
 }
 

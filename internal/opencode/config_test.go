@@ -17,12 +17,27 @@ func TestPermissionOrder(t *testing.T) {
 		rules []session.Rule
 		want  string
 	}{
-		{[]session.Rule{rule("bash", "*", "ask"), rule("bash", "git *", "allow")}, `{"bash":{"*":"ask","git *":"allow"}}`},
-		{[]session.Rule{rule("bash", "git *", "allow"), rule("bash", "*", "ask")}, `{"bash":{"git *":"allow","*":"ask"}}`},
-		{[]session.Rule{rule("bash", "*", "allow"), rule("bash", "git *", "allow"), rule("bash", "*", "ask")}, `{"bash":{"git *":"allow","*":"ask"}}`},
+		{
+			[]session.Rule{rule("bash", "*", "ask"), rule("bash", "git *", "allow")},
+			`{"bash":{"*":"ask","git *":"allow"}}`,
+		},
+		{
+			[]session.Rule{rule("bash", "git *", "allow"), rule("bash", "*", "ask")},
+			`{"bash":{"git *":"allow","*":"ask"}}`,
+		},
+		{
+			[]session.Rule{rule("bash", "*", "allow"), rule("bash", "git *", "allow"), rule("bash", "*", "ask")},
+			`{"bash":{"git *":"allow","*":"ask"}}`,
+		},
 		{[]session.Rule{rule("edit", "*", "deny"), rule("edit", "*", "ask")}, `{"edit":"ask"}`},
-		{[]session.Rule{rule("*", "*", "allow"), rule("bash", "*", "ask"), rule("*", "*", "deny")}, `{"bash":"ask","*":"deny"}`},
-		{[]session.Rule{rule("bash", "ls", "ask"), rule("edit", "*", "ask"), rule("bash", "pwd", "deny")}, `{"bash":{"ls":"ask","pwd":"deny"},"edit":"ask"}`},
+		{
+			[]session.Rule{rule("*", "*", "allow"), rule("bash", "*", "ask"), rule("*", "*", "deny")},
+			`{"bash":"ask","*":"deny"}`,
+		},
+		{
+			[]session.Rule{rule("bash", "ls", "ask"), rule("edit", "*", "ask"), rule("bash", "pwd", "deny")},
+			`{"bash":{"ls":"ask","pwd":"deny"},"edit":"ask"}`,
+		},
 	} {
 		if got := string(opencode.ConfigOf(nil, c.rules, false)["permission"]); got != c.want {
 			t.Errorf("%v: %s, want %s", c.rules, got, c.want)

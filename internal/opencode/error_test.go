@@ -19,7 +19,10 @@ func TestErrorOf(t *testing.T) {
 		want    string
 	}{
 		{session.Fail(session.ReasonAborted, "x"), `{"name":"MessageAbortedError","data":{"message":"Aborted"}}`},
-		{session.Fail(session.ReasonAuth, "no key"), `{"name":"ProviderAuthError","data":{"providerID":"p","message":"no key"}}`},
+		{
+			session.Fail(session.ReasonAuth, "no key"),
+			`{"name":"ProviderAuthError","data":{"providerID":"p","message":"no key"}}`,
+		},
 		{
 			said(session.ReasonAPI, session.Said{Message: "theirs", Status: 400, Body: "{}"}),
 			`{"name":"APIError","data":{"message":"theirs","statusCode":400,"isRetryable":false,"responseBody":"{}"}}`,
@@ -32,8 +35,14 @@ func TestErrorOf(t *testing.T) {
 			said(session.ReasonAPI, session.Said{Message: "theirs", Status: 503, IsTransient: true}),
 			`{"name":"APIError","data":{"message":"theirs","statusCode":503,"isRetryable":true}}`,
 		},
-		{said(session.ReasonOverflow, session.Said{Message: "long", Status: 400, Body: "{}"}), `{"name":"ContextOverflowError","data":{"message":"long","responseBody":"{}"}}`},
-		{said(session.ReasonContentFilter, session.Said{Message: "bad"}), `{"name":"ContentFilterError","data":{"message":"bad"}}`},
+		{
+			said(session.ReasonOverflow, session.Said{Message: "long", Status: 400, Body: "{}"}),
+			`{"name":"ContextOverflowError","data":{"message":"long","responseBody":"{}"}}`,
+		},
+		{
+			said(session.ReasonContentFilter, session.Said{Message: "bad"}),
+			`{"name":"ContentFilterError","data":{"message":"bad"}}`,
+		},
 		{session.Fail(session.ReasonInternal, "x"), `{"name":"UnknownError","data":{"message":"x"}}`},
 	} {
 		b, err := json.Marshal(c.failure.PublicForm("p"))

@@ -13,11 +13,21 @@ import (
 // Changed files are announced before their calls are completed; an edit is announced with its diff before that.
 func TestChangedFiles(t *testing.T) {
 	for _, c := range []struct{ tool, says, want string }{
-		{"edit", `{"filepath":"/w/a","exists":true,"diff":"d","truncated":false}`, `edited /w/a, change /w/a, running {"diff":"d"}, completed {"diff":"d","truncated":false}`},
-		{"write", `{"filepath":"/w/a","exists":false,"diff":"d"}`, `edited /w/a, add /w/a, completed {"exists":false,"filepath":"/w/a","truncated":false}`},
-		{"read", `{"filepath":"/w/a","seen":{"/w/a":"x"},"truncated":false}`, `completed {"filepath":"/w/a","truncated":false}`},
 		{
-			"apply_patch", `{"truncated":false,"files":[{"filePath":"/w/a","type":"add"},{"filePath":"/w/b","type":"delete"},{"filePath":"/w/c","type":"update"},{"filePath":"/w/d","movePath":"/w/e","type":"move"}]}`,
+			"edit", `{"filepath":"/w/a","exists":true,"diff":"d","truncated":false}`,
+			`edited /w/a, change /w/a, running {"diff":"d"}, completed {"diff":"d","truncated":false}`,
+		},
+		{
+			"write", `{"filepath":"/w/a","exists":false,"diff":"d"}`,
+			`edited /w/a, add /w/a, completed {"exists":false,"filepath":"/w/a","truncated":false}`,
+		},
+		{
+			"read", `{"filepath":"/w/a","seen":{"/w/a":"x"},"truncated":false}`,
+			`completed {"filepath":"/w/a","truncated":false}`,
+		},
+		{
+			"apply_patch",
+			`{"truncated":false,"files":[{"filePath":"/w/a","type":"add"},{"filePath":"/w/b","type":"delete"},{"filePath":"/w/c","type":"update"},{"filePath":"/w/d","movePath":"/w/e","type":"move"}]}`,
 			`edited /w/a, add /w/a, unlink /w/b, edited /w/c, change /w/c, edited /w/e, add /w/e, unlink /w/d, completed`,
 		},
 	} {
@@ -27,8 +37,14 @@ func TestChangedFiles(t *testing.T) {
 			&session.Created{Info: session.Session{ID: "ses_1", Open: true}},
 			&session.StepStarted{TurnFact: session.OfTurn("msg_1")},
 			&session.ToolInputStarted{TurnFact: session.OfTurn("msg_1"), CallID: "c", PartID: "prt_1", Name: c.tool},
-			&session.ToolCalled{TurnFact: session.OfTurn("msg_1"), CallID: "c", PartID: "prt_1", Tool: c.tool, Input: jsontext.Value(`{}`)},
-			&session.ToolSuccess{TurnFact: session.OfTurn("msg_1"), CallID: "c", PartID: "prt_1", Structured: jsontext.Value(c.says)},
+			&session.ToolCalled{
+				TurnFact: session.OfTurn("msg_1"), CallID: "c", PartID: "prt_1", Tool: c.tool,
+				Input: jsontext.Value(`{}`),
+			},
+			&session.ToolSuccess{
+				TurnFact: session.OfTurn("msg_1"), CallID: "c", PartID: "prt_1",
+				Structured: jsontext.Value(c.says),
+			},
 		) {
 			got = nil
 			for _, e := range f.ApplyEvent(e) {

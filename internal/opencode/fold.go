@@ -138,8 +138,12 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 	switch d := d.(type) {
 	case *session.Created:
 		f.selected = selectionOf(f.Session)
-		return []Event{{Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}}, true
-	case *session.Renamed, *session.Archived, *session.Imported, *session.PermissionSet, *session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved:
+		return []Event{{
+			Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)},
+			Durable: true,
+		}}, true
+	case *session.Renamed, *session.Archived, *session.Imported, *session.PermissionSet, *session.MetadataSet,
+		*session.AgentSwitched, *session.ModelSwitched, *session.Moved:
 		return []Event{f.sessionUpdated()}, true
 	case *session.MessageImported:
 		return f.copiedMessage(d), true

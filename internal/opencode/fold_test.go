@@ -174,7 +174,10 @@ func TestFold(t *testing.T) {
 				created(),
 				&session.PromptAdmitted{MessageID: "msg_1", Prompt: session.Prompt{Text: "a", Agent: "plan"}},
 				&session.InputWithdrawn{MessageID: "msg_1"},
-				&session.PromptAdmitted{MessageID: "msg_2", Prompt: session.Prompt{Text: "b", Agent: "plan"}, Hold: true},
+				&session.PromptAdmitted{
+					MessageID: "msg_2", Prompt: session.Prompt{Text: "b", Agent: "plan"},
+					Hold: true,
+				},
 				promoted("msg_2", "plan"),
 			},
 			`S+ | S~ U [text "a"] S~ | -msg_1 S~ | U [text "b"] S~ | S~`,
@@ -184,9 +187,15 @@ func TestFold(t *testing.T) {
 			"a call, and the step behind it",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),
-				&session.ToolInputStarted{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Name: "read"},
+				&session.ToolInputStarted{
+					TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b",
+					Name: "read",
+				},
 				&session.ToolInputEnded{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b"},
-				&session.ToolCalled{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Tool: "read", Input: jsontext.Value(`{}`)},
+				&session.ToolCalled{
+					TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Tool: "read",
+					Input: jsontext.Value(`{}`),
+				},
 				&session.ToolSuccess{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b"},
 				&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "tool-calls"},
 				started("msg_3", "msg_1"),
@@ -239,9 +248,18 @@ func TestFold(t *testing.T) {
 			"a declined call ends the work, not badly",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),
-				&session.ToolInputStarted{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Name: "bash"},
-				&session.ToolFailed{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Error: *session.Fail(session.ReasonDenied, "no")},
-				&session.StepFailed{TurnFact: session.OfTurn("msg_2"), Error: *session.Fail(session.ReasonDenied, "no")},
+				&session.ToolInputStarted{
+					TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b",
+					Name: "bash",
+				},
+				&session.ToolFailed{
+					TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b",
+					Error: *session.Fail(session.ReasonDenied, "no"),
+				},
+				&session.StepFailed{
+					TurnFact: session.OfTurn("msg_2"),
+					Error:    *session.Fail(session.ReasonDenied, "no"),
+				},
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | [step-start] [bash *opencode.ToolPending] | ` +
 				`[bash *opencode.ToolError] | [step-finish=tool-calls] A=tool-calls A=tool-calls. S~ diff U+sum`,
@@ -251,7 +269,10 @@ func TestFold(t *testing.T) {
 			"a declined repeat ends the work with an error",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),
-				&session.StepFailed{TurnFact: session.OfTurn("msg_2"), Error: *session.Fail(session.ReasonDoomLoop, "no")},
+				&session.StepFailed{
+					TurnFact: session.OfTurn("msg_2"),
+					Error:    *session.Fail(session.ReasonDoomLoop, "no"),
+				},
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | A!UnknownError.`,
 			"ERROR idle IDLE idle IDLE",
@@ -345,7 +366,8 @@ func FuzzFold(f *testing.F) {
 			var out []string
 			for i, e := range log(facts...) {
 				e.Seq = int64(picks[i] % 16)
-				out = append(out, describeEvents(fold.ApplyEvent(e)), describeEvents(fold.ApplyStatus(State{Type: "idle"})))
+				out = append(out, describeEvents(fold.ApplyEvent(e)),
+					describeEvents(fold.ApplyStatus(State{Type: "idle"})))
 			}
 			return strings.Join(out, "\n")
 		}
@@ -441,8 +463,10 @@ func TestBothContracts(t *testing.T) {
 		t.Errorf("V1's words are\n%v and\n%v in a session of V2's,\nand there are %v", ofV1, both, none)
 	}
 	want := []string{
-		"session.next.agent.switched.1 true", "session.next.prompt.admitted.1 true", "session.next.step.started.1 true", "session.next.tool.input.started.1 true",
-		"permission.v2.asked.1 false", "permission.v2.replied.1 false", "question.v2.asked.1 false", "question.v2.rejected.1 false", "question.v2.replied.1 false",
+		"session.next.agent.switched.1 true", "session.next.prompt.admitted.1 true", "session.next.step.started.1 true",
+		"session.next.tool.input.started.1 true",
+		"permission.v2.asked.1 false", "permission.v2.replied.1 false", "question.v2.asked.1 false",
+		"question.v2.rejected.1 false", "question.v2.replied.1 false",
 		"session.next.step.ended.2 true", "session.next.tool.input.delta.0 false", "session.next.tool.progress.0 false",
 	}
 	if strings.Join(next, "\n") != strings.Join(want, "\n") {

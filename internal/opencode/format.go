@@ -22,7 +22,8 @@ func (f *Format) toFormat() (*session.Format, error) {
 	case f == nil, f.Type == "text":
 		return nil, nil
 	case f.Type != "json_schema":
-		return nil, session.Errorf(session.CodeInvalid, "the type of a format must be text or json_schema, got %.40q", f.Type).
+		return nil, session.Errorf(session.CodeInvalid, "the type of a format must be text or json_schema, got %.40q",
+			f.Type).
 			At("format.type")
 	}
 	out := &session.Format{Schema: f.Schema, Retries: defaultRetries}

@@ -45,7 +45,10 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 		s.Changes = &session.Changes{Additions: c.Additions, Deletions: c.Deletions, Files: c.Files}
 	}
 	beside := membersOfObject(info)
-	for _, at := range []string{"projectID", "workspaceID", "directory", "path"} { // replaced by this installation's values
+	for _, at := range []string{
+		"projectID", "workspaceID", "directory",
+		"path",
+	} { // replaced by this installation's values
 		delete(beside, at)
 	}
 	s.Import = &session.Import{From: importedFormKey}

@@ -130,7 +130,8 @@ func importTool(raw jsontext.Value) (*session.Tool, error) {
 			"it had not ended when the session was exported; its outcome is unknown",
 		)
 	default:
-		return nil, session.Errorf(session.CodeInvalid, "the status of a call must be pending, running, completed or error, got %.40q", s.Status).
+		return nil, session.Errorf(session.CodeInvalid,
+			"the status of a call must be pending, running, completed or error, got %.40q", s.Status).
 			At("state.status")
 	}
 	return t, nil

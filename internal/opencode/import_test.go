@@ -233,9 +233,9 @@ func TestImport(t *testing.T) {
 
 func TestImportErrors(t *testing.T) {
 	for in, want := range map[string]string{
-		`[]`:                         "",
-		`{"parts":[]}`:               "info must be an object",
-		`{"info":{"role":"nobody"}}`: `role must be user or assistant, got "nobody"`,
+		`[]`:                          "",
+		`{"parts":[]}`:                "info must be an object",
+		`{"info":{"role":"unknown"}}`: `role must be user or assistant, got "unknown"`,
 		`{"info":{"role":"user","id":"msg_1","time":"x"}}`:                                              "time",
 		`{"info":{"role":"user","id":"msg_1"},"parts":[{"type":"text"}]}`:                               "Missing key",
 		`{"info":{"role":"assistant","id":"msg_1"},"parts":[{"type":"tool","state":{"status":"odd"}}]}`: "the status of a call",

@@ -55,8 +55,9 @@ func TestSessionPath(t *testing.T) {
 // An error in a rule names V1's member.
 func TestCheckRules(t *testing.T) {
 	for want, r := range map[string]Rule{
-		"permission[0].permission": {Pattern: "*", Action: session.Deny}, "permission[0].pattern": {Permission: "bash", Action: session.Deny},
-		"permission[0].action": {Permission: "bash", Pattern: "*", Action: "maybe"},
+		"permission[0].permission": {Pattern: "*", Action: session.Deny},
+		"permission[0].pattern":    {Permission: "bash", Action: session.Deny},
+		"permission[0].action":     {Permission: "bash", Pattern: "*", Action: "maybe"},
 	} {
 		if e, ok := errors.AsType[*session.Error](CheckRules([]Rule{r})); !ok || e.Field != want {
 			t.Errorf("%v: %v, want it at %s", r, e, want)

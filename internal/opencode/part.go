@@ -27,7 +27,8 @@ func PartID(p Part) session.PartID { return p.asHead().ID }
 
 // The parts of conversations.
 type (
-	// TextPart is text of the user, of the model, or, if Synthetic, of the system. Ignored text is not sent to the model.
+	// TextPart is text of the user, of the model, or, if Synthetic, of the system. Ignored text is not sent to the
+	// model.
 	TextPart struct {
 		Head
 		Text      string         `json:"text"`

@@ -150,7 +150,8 @@ func (in PartInput) appendTo(p *session.Prompt, at string) error {
 			return session.Errorf(session.CodeInvalid, "a file requires mime and url").At(at)
 		}
 		if u, err := url.Parse(in.URL); err == nil && u.Scheme == "" {
-			return session.Errorf(session.CodeInvalid, "the URL of a file must begin with data:, file: or the like, got %.40q", in.URL).
+			return session.Errorf(session.CodeInvalid,
+				"the URL of a file must begin with data:, file: or the like, got %.40q", in.URL).
 				At(at + ".url")
 		}
 		part.Index = len(p.Files)

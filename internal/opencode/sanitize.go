@@ -165,7 +165,10 @@ func cleanState(s cleaner) {
 	s.keepMembers("status", "input", "raw", "output", "title", "error", "metadata", "time", "attachments")
 	s.redactObject("input", "tool-input")
 	s.redactObject("metadata", "tool-state-metadata")
-	for name, kind := range map[string]string{"raw": "tool-raw", "output": "tool-output", "title": "tool-title", "error": "tool-error"} {
+	for name, kind := range map[string]string{
+		"raw": "tool-raw", "output": "tool-output", "title": "tool-title",
+		"error": "tool-error",
+	} {
 		s.redactText(name, kind)
 	}
 	s.redactEach("attachments", func(_ int, f cleaner) {

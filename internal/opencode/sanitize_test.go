@@ -26,7 +26,8 @@ func TestSanitizeAsOpenCode(t *testing.T) {
 		t.Errorf("session: -OpenCode +ours\n%s", diff)
 	}
 	for i := range got.Messages {
-		if diff := cmp.Diff(removeLeaks(plain(t, want.Messages[i])), plain(t, opencode.SanitizeMessage(got.Messages[i]))); diff != "" {
+		if diff := cmp.Diff(removeLeaks(plain(t, want.Messages[i])),
+			plain(t, opencode.SanitizeMessage(got.Messages[i]))); diff != "" {
 			t.Errorf("message %d: -OpenCode +ours\n%s", i, diff)
 		}
 	}
@@ -70,8 +71,10 @@ func TestSanitizeRemovesText(t *testing.T) {
 		out += string(opencode.SanitizeMessage(raw))
 	}
 	for _, secret := range []string{
-		"Mock title", "/there", "Look at", "Called the tool", "not for the model", "a.txt", "Find", "Hm.", "Running", "echo", "AAAA", "There is none",
-		"busy", "3ae3", "Objective", "Go on", "Aborted by me", "sleep", "xUnknown", "of-the-future\",\"what", "Be brief", "opncd", "A title", "sig",
+		"Mock title", "/there", "Look at", "Called the tool", "not for the model", "a.txt", "Find", "Hm.", "Running",
+		"echo", "AAAA", "There is nothing",
+		"busy", "3ae3", "Objective", "Go on", "Aborted by me", "sleep", "xUnknown", "of-the-future\",\"what",
+		"Be brief", "opncd", "A title", "sig",
 	} {
 		if strings.Contains(out, secret) {
 			t.Errorf("%q is left in\n%s", secret, out)

@@ -124,7 +124,8 @@ func CheckRules(rules []Rule) error {
 	}
 	at, member, _ := strings.Cut(e.Field, "].")
 	theirs := map[string]string{"action": "permission", "resource": "pattern", "effect": "action"}[member]
-	return session.Errorf(session.CodeInvalid, "a rule needs a permission, a pattern, and for its action allow, deny or ask").
+	return session.Errorf(session.CodeInvalid,
+		"a rule needs a permission, a pattern, and for its action allow, deny or ask").
 		At(at + "]." + theirs)
 }
 

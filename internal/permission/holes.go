@@ -32,7 +32,7 @@ func coversHoles(p, s string) bool {
 	}, false)
 }
 
-// mayMatch reports whether pattern matches text for some values of its holes. A hole may also stand for no word,
+// mayMatch reports whether pattern matches text for some values of its holes. A hole may also be empty,
 // together with the blank beside it.
 func mayMatch(pattern, text string) bool {
 	if strings.IndexByte(text, hole) < 0 {

@@ -180,7 +180,8 @@ func TestNothingOutlivesATerminal(t *testing.T) {
 // When a shell ends, its background processes are ended, and the terminal does not wait for them.
 func TestLeftoversEndWithTheProgram(t *testing.T) {
 	d := newDesk(t)
-	i := d.sh(t, `set -m; sh -c 'trap "" HUP TERM; echo $$ ready; while :; do sleep 100; done' & read x; echo bye; exit 4`)
+	i := d.sh(t,
+		`set -m; sh -c 'trap "" HUP TERM; echo $$ ready; while :; do sleep 100; done' & read x; echo bye; exit 4`)
 	a := d.attach(t, i.ID, 0)
 	child, err := strconv.Atoi(strings.Fields(until(t, a, " ready"))[0])
 	if err != nil {

@@ -37,7 +37,8 @@ func TestAuditedRequests(t *testing.T) {
 		t.Fatal(r.Problem, err)
 	}
 	want := []string{
-		"refused admin own refused credential_missing 1; the last from 127.0.0.1:", "login admin login login from 127.0.0.1:",
+		"refused admin own refused credential_missing 1; the last from 127.0.0.1:",
+		"login admin login login from 127.0.0.1:",
 		"settings admin login PUT /auth/openai", "settings admin login PATCH /config",
 		"settings admin login POST /vcs/apply", "settings admin login POST /pty",
 		"login admin login logout from 127.0.0.1:",

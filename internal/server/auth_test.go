@@ -32,7 +32,8 @@ func authorization(v string) func(*http.Request) {
 // With a password, every operation refuses callers without it.
 func TestEveryRouteNeedsCredentials(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
-	for _, r := range append(v2.ListOperations(), operation.Operation{Method: "GET", Path: "/api/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/api/session"}) {
+	for _, r := range append(v2.ListOperations(), operation.Operation{Method: "GET", Path: "/api/nonsense"},
+		operation.Operation{Method: "OPTIONS", Path: "/api/session"}) {
 		code, body := h.ask(t, r.Method, target(r), nil)
 		if code != http.StatusUnauthorized || !strings.Contains(body, `"_tag":"UnauthorizedError"`) {
 			t.Errorf("%s %s: %d %s", r.Method, r.Path, code, body)
@@ -43,7 +44,8 @@ func TestEveryRouteNeedsCredentials(t *testing.T) {
 // V1 refuses unknown callers like OpenCode: with an empty body.
 func TestEveryV1RouteNeedsCredentials(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
-	for _, r := range append(v1.ListOperations(), operation.Operation{Method: "GET", Path: "/"}, operation.Operation{Method: "GET", Path: "/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/session"}) {
+	for _, r := range append(v1.ListOperations(), operation.Operation{Method: "GET", Path: "/"},
+		operation.Operation{Method: "GET", Path: "/nonsense"}, operation.Operation{Method: "OPTIONS", Path: "/session"}) {
 		code, body := h.ask(t, r.Method, target(operation.Operation{Method: r.Method, Path: r.Path}), nil)
 		if code != http.StatusUnauthorized || body != "" {
 			t.Errorf("%s %s: %d %s", r.Method, r.Path, code, body)
@@ -74,7 +76,12 @@ func TestCredentials(t *testing.T) {
 		"other scheme":      {"", authorization("Digest x"), 401},
 		"secret as basic":   {"", authorization("Basic " + secret), 401},
 		"not base64":        {"", authorization("Basic ***"), 401},
-		"two headers":       {"", func(r *http.Request) { r.Header["Authorization"] = []string{"Bearer " + secret, "Bearer x"} }, 401},
+		"two headers": {"", func(r *http.Request) {
+			r.Header["Authorization"] = []string{
+				"Bearer " + secret,
+				"Bearer x",
+			}
+		}, 401},
 		"secret in a query": {"?auth_token=" + secret, nil, 401},
 		"two tokens":        {"?auth_token=" + token + "&auth_token=" + token, nil, 401},
 		"wrong beside good": {"?auth_token=" + token, authorization("Bearer x"), 401},
@@ -224,7 +231,10 @@ func TestTheKernelKnowsTheCaller(t *testing.T) {
 func TestBrowsersNeedCredentials(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		h := start(t, server.Config{OpenLocal: open})
-		for name, value := range map[string]string{"Origin": h.url, "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"} {
+		for name, value := range map[string]string{
+			"Origin": h.url, "Sec-Fetch-Site": "none",
+			"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document",
+		} {
 			code, _ := h.ask(t, http.MethodGet, "/api/health", func(r *http.Request) { r.Header.Set(name, value) })
 			if code != http.StatusUnauthorized {
 				t.Errorf("open %t, with %s: %d", open, name, code)

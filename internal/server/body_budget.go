@@ -165,7 +165,10 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Han
 	b := &limitedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit)}
 	defer b.Close() //nolint:errcheck // the reader has the error
 	if size := r.ContentLength; size < 0 || size > smallBody {
-		b.acquire = func() (func(), error) { return s.bodies.acquire(r.Context(), clientOf(r), maxBodySize(size, limit)) }
+		b.acquire = func() (func(), error) {
+			return s.bodies.acquire(r.Context(), clientOf(r),
+				maxBodySize(size, limit))
+		}
 	}
 	if r.ContentLength > 0 && b.acquire != nil {
 		if err := b.acquireBudget(); err != nil {

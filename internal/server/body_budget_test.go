@@ -131,7 +131,8 @@ func TestBodiesShareABudget(t *testing.T) {
 			w := post(h, &taken, nil, known)
 			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
 				!strings.Contains(w.Body.String(), "try again") {
-				t.Errorf("length known %t: a request that waits in vain got %d %v %s", known, w.Code, w.Header(), w.Body)
+				t.Errorf("length known %t: a request that waits in vain got %d %v %s", known, w.Code, w.Header(),
+					w.Body)
 			}
 			small := httptest.NewRecorder()
 			r := httptest.NewRequest(http.MethodPost, "/log", strings.NewReader(beginning+`"}`))

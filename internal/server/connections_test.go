@@ -54,7 +54,8 @@ func isClosed(t *testing.T, c net.Conn) bool {
 func TestRefusedConnectionsAreClosed(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
 	for what, lines := range map[string]string{
-		"without a credential": "", "a wrong one": "Authorization: Bearer x\r\n", "another host": "Host: evil.example\r\n",
+		"without a credential": "", "a wrong one": "Authorization: Bearer x\r\n",
+		"another host": "Host: evil.example\r\n",
 		"another page": "Origin: https://evil.example\r\n", "a browser": "Accept: text/html\r\n",
 	} {
 		c, resp := h.dialAndAsk(t, "tcp", lines)
@@ -77,7 +78,8 @@ func TestStrangersLockNobodyOut(t *testing.T) {
 		strangers = append(strangers, h.connect(t, "tcp"))
 	}
 	for _, network := range []string{"tcp", "unix"} {
-		if _, resp := h.dialAndAsk(t, network, "Authorization: Bearer "+secret+"\r\n"); resp.StatusCode != http.StatusOK {
+		if _,
+			resp := h.dialAndAsk(t, network, "Authorization: Bearer "+secret+"\r\n"); resp.StatusCode != http.StatusOK {
 			t.Errorf("%s beside strangers: %s", network, resp.Status)
 		}
 	}

@@ -18,7 +18,10 @@ import (
 func everyRoute() (out [][2]string) {
 	add := func(method, path string) {
 		path = regexp.MustCompile(`\{[a-zA-Z]+\}`).ReplaceAllStringFunc(path, func(name string) string {
-			return map[string]string{"{sessionID}": "ses_1", "{messageID}": "msg_1", "{partID}": "prt_1", "{requestID}": "per_1", "{permissionID}": "per_1", "{ptyID}": "pty_1"}[name] + "x"
+			return map[string]string{
+				"{sessionID}": "ses_1", "{messageID}": "msg_1", "{partID}": "prt_1",
+				"{requestID}": "per_1", "{permissionID}": "per_1", "{ptyID}": "pty_1",
+			}[name] + "x"
 		})
 		out = append(out, [2]string{method, path}, [2]string{http.MethodOptions, path})
 	}
@@ -28,7 +31,10 @@ func everyRoute() (out [][2]string) {
 	for _, r := range v2.ListOperations() {
 		add(r.Method, r.Path)
 	}
-	for _, path := range []string{"/", "/nonsense", "/api/nonsense", "/api", "/login", "/logout", "/favicon.ico", "/assets/x.js"} {
+	for _, path := range []string{
+		"/", "/nonsense", "/api/nonsense", "/api", "/login", "/logout", "/favicon.ico",
+		"/assets/x.js",
+	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 			add(method, path)
 		}
@@ -84,8 +90,8 @@ func (h *house) rawHead(t *testing.T, request string) string {
 	return head
 }
 
-// Every operation, of either contract or of none, streams and WebSockets among them, refuses whom it was not meant for: by the
-// name that was asked for, by the page that asks, by who asks. Good credentials do not help the first two.
+// Every operation, of either contract or of none, streams and WebSockets among them, refuses whom it was not meant for:
+// by the name that was asked for, by the page that asks, by who asks. Good credentials do not help the first two.
 func TestEveryRouteRefuses(t *testing.T) {
 	h := start(t, server.Config{Password: "pw", Origins: []string{"https://app.example.com"}})
 	good, json := "Authorization: Bearer "+secret, "Content-Type: application/json"
@@ -96,31 +102,40 @@ func TestEveryRouteRefuses(t *testing.T) {
 	}
 	host := "Host: " + h.host
 	for what, headers := range map[string][]string{
-		"another name":            {"Host: evil.example", good, json},
-		"another name's port":     {"Host: evil.example:" + h.host[strings.Index(h.host, ":")+1:], good, json},
-		"page of a third port":    {"Host: 127.0.0.1:1", good, json, "Origin: http://127.0.0.1:2"},
-		"page of others":          {host, good, json, "Origin: https://evil.example"},
-		"page of no origin":       {host, good, json, "Origin: null"},
-		"page of another port":    {host, good, json, "Origin: http://localhost:1"},
-		"page of OpenCode's":      {host, good, json, "Origin: https://x.opencode.ai"},
-		"two pages":               {host, good, json, "Origin: https://app.example.com", "Origin: https://evil.example"},
+		"another name":         {"Host: evil.example", good, json},
+		"another name's port":  {"Host: evil.example:" + h.host[strings.Index(h.host, ":")+1:], good, json},
+		"page of a third port": {"Host: 127.0.0.1:1", good, json, "Origin: http://127.0.0.1:2"},
+		"page of others":       {host, good, json, "Origin: https://evil.example"},
+		"page of no origin":    {host, good, json, "Origin: null"},
+		"page of another port": {host, good, json, "Origin: http://localhost:1"},
+		"page of OpenCode's":   {host, good, json, "Origin: https://x.opencode.ai"},
+		"two pages": {
+			host, good, json, "Origin: https://app.example.com",
+			"Origin: https://evil.example",
+		},
 		"another site, no origin": {host, good, json, "Sec-Fetch-Site: cross-site"},
 		"another port, no origin": {host, good, json, "Sec-Fetch-Site: same-site"},
 		"WebSocket of others":     append([]string{host, good, json, "Origin: https://evil.example"}, upgrade...),
-		"preflight of others":     {host, good, json, "Origin: https://evil.example", "Access-Control-Request-Method: POST"},
+		"preflight of others": {
+			host, good, json, "Origin: https://evil.example",
+			"Access-Control-Request-Method: POST",
+		},
 	} {
 		h.refusedAll(t, what, headers, "403 400")
 	}
 	// What the login takes is a form: as JSON it is nothing. Who logs out without a login is sent to it.
 	for what, headers := range map[string][]string{
-		"nobody":                      {host, json},
+		"no credentials":              {host, json},
 		"browser without credentials": {host, json, "Accept: text/html", "Sec-Fetch-Site: none"},
 		"a WebSocket":                 append([]string{host, json}, upgrade...),
 		"no preflight":                {host, json, "Access-Control-Request-Method: POST"},
 	} {
 		h.refusedAll(t, what, headers, "401 415 303")
 	}
-	for _, path := range []string{"//session", "/./session", "/session/..;/config", "/%2e%2e/session", "/session%2f", "/SESSION", "/doc/..", "/api/../session", "/api%2fsession", "/login/../session", "/login%2f..%2fsession"} {
+	for _, path := range []string{
+		"//session", "/./session", "/session/..;/config", "/%2e%2e/session", "/session%2f",
+		"/SESSION", "/doc/..", "/api/../session", "/api%2fsession", "/login/../session", "/login%2f..%2fsession",
+	} {
 		if got := h.rawHead(t, "GET "+path+" HTTP/1.1\r\n"+host+"\r\nConnection: close\r\n\r\n"); !strings.Contains(
 			got,
 			" 401 ",
@@ -139,11 +154,14 @@ func TestRequestsOfToolsAreRefused(t *testing.T) {
 	}, "403")
 }
 
-// A page of others can have a browser send forms, text, and nothing at all without asking: none of it changes anything, in
-// either contract, also where everybody local is trusted.
+// A page of others can have a browser send forms, text, and nothing at all without asking: none of it changes anything,
+// in either contract, also where everybody local is trusted.
 func TestForgedRequestsToEveryRoute(t *testing.T) {
 	h := start(t, server.Config{OpenLocal: true})
-	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain; charset=application/json"} {
+	for _, kind := range []string{
+		"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+		"text/plain; charset=application/json",
+	} {
 		for _, r := range everyRoute() {
 			if r[0] == http.MethodGet || r[0] == http.MethodOptions || r[1] == "/login" || r[1] == "/logout" {
 				continue

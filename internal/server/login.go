@@ -151,7 +151,8 @@ func (s *Server) newLoginCookie(r *http.Request, word string, life time.Duration
 // localTarget returns where to redirect a browser after the login: its target if that is on this server.
 func localTarget(next string) string {
 	u, err := url.Parse(next)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") ||
+		strings.HasPrefix(u.Path, "//") ||
 		strings.ContainsAny(next, "\\\r\n\t") || u.Path == "/" ||
 		u.Path == loginPath ||
 		u.Path == logoutPath {

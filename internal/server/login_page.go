@@ -18,7 +18,8 @@ func wantsHTML(r *http.Request) bool {
 // writeLoginPage answers 401 with the login page. It sends no challenge, for which browsers would open a dialog of
 // their own.
 func (s *Server) writeLoginPage(w http.ResponseWriter, why, next string) {
-	user, field, hint := "", "Secret", "The secret is the content of <code>server.secret</code> in cairn’s data directory; <code>cairn doctor</code> shows its path."
+	user, field, hint := "", "Secret",
+		"The secret is the content of <code>server.secret</code> in cairn’s data directory; <code>cairn doctor</code> shows its path."
 	if s.config.Password != "" {
 		user = `<label>User <input name="user" autocomplete="username" required></label>`
 		field, hint = "Password", "The password is that of <code>CAIRN_SERVER_PASSWORD</code>."

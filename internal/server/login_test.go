@@ -54,9 +54,15 @@ func (h *house) logIn(t testing.TB, form url.Values, change ...func(*http.Reques
 
 // Browsers without a login get the login page for every path; programs get an error.
 func TestBrowsersAreShownALogin(t *testing.T) {
-	for name, c := range map[string]server.Config{"secret": {}, "password": {Password: "pw", User: "me"}, "open": {OpenLocal: true}} {
+	for name, c := range map[string]server.Config{
+		"secret": {}, "password": {Password: "pw", User: "me"},
+		"open": {OpenLocal: true},
+	} {
 		h := start(t, c)
-		for _, path := range []string{"/", "/doc", "/session?auth_token=d3Jvbmc6d3Jvbmc=&x=1", "/api/session", "/event", "/login", `/"><script>alert(1)</script>`} {
+		for _, path := range []string{
+			"/", "/doc", "/session?auth_token=d3Jvbmc6d3Jvbmc=&x=1", "/api/session", "/event",
+			"/login", `/"><script>alert(1)</script>`,
+		} {
 			resp := h.fetch(
 				t,
 				http.MethodGet,
@@ -110,15 +116,19 @@ func TestLoggingIn(t *testing.T) {
 		change func(*http.Request)
 		want   int
 	}{
-		"password":           {url.Values{"user": {"me"}, "password": {"pw:with colon"}}, nil, 303},
-		"secret":             {url.Values{"password": {secret}}, nil, 303},
-		"wrong":              {url.Values{"user": {"me"}, "password": {"pw"}}, nil, 401},
-		"nothing":            {nil, nil, 401},
-		"wrong user":         {url.Values{"user": {"opencode"}, "password": {"pw:with colon"}}, nil, 401},
-		"page of others":     {url.Values{"password": {secret}}, page("Origin", "https://evil.example"), 403},
-		"page of a port":     {url.Values{"password": {secret}}, page("Origin", "http://localhost:1"), 403},
-		"no page":            {url.Values{"password": {secret}}, page("Origin", "null"), 403},
-		"another name":       {url.Values{"password": {secret}}, func(r *http.Request) { r.Host = "evil.example" }, 403},
+		"password":       {url.Values{"user": {"me"}, "password": {"pw:with colon"}}, nil, 303},
+		"secret":         {url.Values{"password": {secret}}, nil, 303},
+		"wrong":          {url.Values{"user": {"me"}, "password": {"pw"}}, nil, 401},
+		"nothing":        {nil, nil, 401},
+		"wrong user":     {url.Values{"user": {"opencode"}, "password": {"pw:with colon"}}, nil, 401},
+		"page of others": {url.Values{"password": {secret}}, page("Origin", "https://evil.example"), 403},
+		"page of a port": {url.Values{"password": {secret}}, page("Origin", "http://localhost:1"), 403},
+		"no page":        {url.Values{"password": {secret}}, page("Origin", "null"), 403},
+		"another name": {
+			url.Values{"password": {secret}},
+			func(r *http.Request) { r.Host = "evil.example" },
+			403,
+		},
 		"text":               {url.Values{"password": {secret}}, page("Content-Type", "text/plain"), 415},
 		"too long":           {url.Values{"password": {secret}, "x": {strings.Repeat("x", 9000)}}, nil, 413},
 		"in the query":       {nil, func(r *http.Request) { r.URL.RawQuery = "password=" + secret }, 401},
@@ -140,7 +150,8 @@ func TestLoggingIn(t *testing.T) {
 		if c.want != 303 {
 			continue
 		}
-		if k := cookies[0]; k.Name != "cairn-"+strings.Split(h.host, ":")[1] || !k.HttpOnly || k.SameSite != http.SameSiteStrictMode || k.Path != "/" || k.MaxAge <= 0 ||
+		if k := cookies[0]; k.Name != "cairn-"+strings.Split(h.host, ":")[1] || !k.HttpOnly ||
+			k.SameSite != http.SameSiteStrictMode || k.Path != "/" || k.MaxAge <= 0 ||
 			k.Domain != "" ||
 			strings.Contains(k.Value, secret) ||
 			len(k.Value) < 64 {
@@ -189,7 +200,8 @@ func TestACookieAdmits(t *testing.T) {
 	for _, v := range []string{"", "x", cookie.Value[:63], cookie.Value + "0", secret} {
 		other := *cookie
 		other.Value = v
-		if resp := h.fetch(t, http.MethodGet, "/global/health", "", func(r *http.Request) { r.AddCookie(&other) }); resp.StatusCode != 401 {
+		if resp := h.fetch(t, http.MethodGet, "/global/health", "",
+			func(r *http.Request) { r.AddCookie(&other) }); resp.StatusCode != 401 {
 			t.Errorf("cookie %q: %d", v, resp.StatusCode)
 		}
 	}
@@ -207,7 +219,8 @@ func TestACookieAdmits(t *testing.T) {
 	if _, _ = io.Copy(io.Discard, events.Body); events.StatusCode != 200 { // ends with the login
 		t.Errorf("an event stream: %d", events.StatusCode)
 	}
-	if resp := h.fetch(t, http.MethodGet, "/global/health", "", func(r *http.Request) { r.AddCookie(another) }); resp.StatusCode != 200 {
+	if resp := h.fetch(t, http.MethodGet, "/global/health", "",
+		func(r *http.Request) { r.AddCookie(another) }); resp.StatusCode != 200 {
 		t.Errorf("another login: %d", resp.StatusCode)
 	}
 }
@@ -216,10 +229,14 @@ func TestACookieAdmits(t *testing.T) {
 func TestWhereALoginLeads(t *testing.T) {
 	h := start(t, server.Config{})
 	for next, want := range map[string]string{
-		"/doc": "/doc", "/session?directory=/a%20b&auth_token=x&ticket=y": "/session?directory=%2Fa+b", "/session/a%2Fb": "/session/a%2Fb",
-		"": "/login", "/": "/login", "/logout": "/login", "//evil.example": "/login", "https://evil.example": "/login", "/\\evil.example": "/login",
-		"\\\\evil.example": "/login", "javascript:alert(1)": "/login", "/%2F/evil.example": "/login", "///evil.example": "/login", "http:/doc": "/login",
-		"/x\r\nSet-Cookie: a=b": "/login", "/\tevil": "/login", "x": "/login", "/doc#x": "/doc", "//user@evil.example/": "/login", "/\x00": "/login",
+		"/doc": "/doc", "/session?directory=/a%20b&auth_token=x&ticket=y": "/session?directory=%2Fa+b",
+		"/session/a%2Fb": "/session/a%2Fb",
+		"":               "/login", "/": "/login", "/logout": "/login", "//evil.example": "/login", "https://evil.example": "/login",
+		"/\\evil.example":  "/login",
+		"\\\\evil.example": "/login", "javascript:alert(1)": "/login", "/%2F/evil.example": "/login",
+		"///evil.example": "/login", "http:/doc": "/login",
+		"/x\r\nSet-Cookie: a=b": "/login", "/\tevil": "/login", "x": "/login", "/doc#x": "/doc",
+		"//user@evil.example/": "/login", "/\x00": "/login",
 	} {
 		resp := h.logIn(t, url.Values{"password": {secret}, "next": {next}})
 		if got := resp.Header.Get("Location"); resp.StatusCode != 303 || got != want {
@@ -256,7 +273,10 @@ func TestToolsCannotLogIn(t *testing.T) {
 	}
 	h := start(t, server.Config{})
 	cookie := h.logIn(t, url.Values{"password": {secret}}).Cookies()[0]
-	for name, env := range map[string]string{"the form": "CAIRN_TEST_FORM=password=" + secret, "the cookie": "CAIRN_TEST_COOKIE=" + cookie.String()} {
+	for name, env := range map[string]string{
+		"the form":   "CAIRN_TEST_FORM=password=" + secret,
+		"the cookie": "CAIRN_TEST_COOKIE=" + cookie.String(),
+	} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = []string{child + "=" + h.url, "CAIRN_CALL=1", env}
 		out, err := cmd.Output()

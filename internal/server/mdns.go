@@ -21,12 +21,14 @@ func checkMDNSName(domain string) error {
 	for _, l := range labels {
 		if l == "" || len(l) > 63 ||
 			strings.Trim(l, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
-			return session.Errorf(session.CodeInvalid, "%q is not a valid name for the local network; use a name like %s", clip(domain, 80), MDNSDomain).
+			return session.Errorf(session.CodeInvalid,
+				"%q is not a valid name for the local network; use a name like %s", clip(domain, 80), MDNSDomain).
 				At("mdnsDomain")
 		}
 	}
 	if len(labels) < 2 || labels[len(labels)-1] != "local" || len(domain) > 253 {
-		return session.Errorf(session.CodeInvalid, "%q is not below .local; write it like %s", clip(domain, 80), MDNSDomain).
+		return session.Errorf(session.CodeInvalid, "%q is not below .local; write it like %s", clip(domain, 80),
+			MDNSDomain).
 			At("mdnsDomain")
 	}
 	return nil

@@ -12,15 +12,18 @@ func TestAnnounceable(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, name := range []string{"", "local", ".local", "a.local.", "example.com", "a b.local", "a..local", "ä.local", "a.local:80", "a\n.local"} {
+	for _, name := range []string{
+		"", "local", ".local", "a.local.", "example.com", "a b.local", "a..local", "ä.local",
+		"a.local:80", "a\n.local",
+	} {
 		if checkMDNSName(name) == nil {
 			t.Errorf("%q is taken", name)
 		}
 	}
 }
 
-// What the network learns: the service by the kind that OpenCode's clients browse for, its port, and addresses at which it
-// answers.
+// What the network learns: the service by the kind that OpenCode's clients browse for, its port, and addresses at which
+// it answers.
 func TestZone(t *testing.T) {
 	zone, err := newMDNSZone(MDNSDomain, "192.0.2.7", 4096)
 	if err != nil {
@@ -43,7 +46,10 @@ func TestZone(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"names opencode-4096._http._tcp.local.", "serves opencode.local.", "at 192.0.2.7", "path"} {
+	for _, want := range []string{
+		"names opencode-4096._http._tcp.local.", "serves opencode.local.", "at 192.0.2.7",
+		"path",
+	} {
 		if !found[want] {
 			t.Errorf("%s is not said: %v", want, found)
 		}

@@ -53,7 +53,8 @@ func newOriginPolicy(c Config, port int) (*originPolicy, error) {
 	for _, page := range o.pages {
 		u, err := url.Parse(page)
 		if err != nil || u.Host == "" || u.Path != "" {
-			return nil, session.Errorf(session.CodeInvalid, "%q is not an origin; write it like https://app.example.com", page).
+			return nil, session.Errorf(session.CodeInvalid,
+				"%q is not an origin; write it like https://app.example.com", page).
 				At("origins")
 		}
 		if err := o.protect.AddTrustedOrigin(page); err != nil {
@@ -148,7 +149,8 @@ func (o *originPolicy) allowedOrigin(r *http.Request) (string, bool) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		return "", site == "" || site == "none" || site == "same-origin"
 	case 1:
-		return values[0], slices.Contains(o.pages, values[0]) || !peer.FromRequest(r).Unix && values[0] == "http://"+r.Host
+		return values[0], slices.Contains(o.pages, values[0]) || !peer.FromRequest(r).Unix &&
+			values[0] == "http://"+r.Host
 	default:
 		return "", false
 	}

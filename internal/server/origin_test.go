@@ -24,29 +24,43 @@ func TestHosts(t *testing.T) {
 			"GET /api/health HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+secret+"\r\nConnection: close\r\n\r\n",
 		)
 	}
-	for _, good := range []string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port, "cairn.internal:8443", "127.0.0.1", "localhost", "[::1]", "127.0.0.1:1", "localhost:80", "[::1]:65535"} {
+	for _, good := range []string{
+		"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port, "cairn.internal:8443",
+		"127.0.0.1", "localhost", "[::1]", "127.0.0.1:1", "localhost:80", "[::1]:65535",
+	} {
 		if got := raw(good); !strings.Contains(got, "200") {
 			t.Errorf("%s: %s", good, got)
 		}
 	}
 	for _, bad := range []string{
-		"", " ", "evil.example", "evil.example:" + port, "127.0.0.1:", "localhost:", "127.0.0.1:0", "localhost:65536", "localhost:-1", "localhost:+80", "localhost:http", "localhost:80:80", "::1", "[::1", "[::1]1", "localhost80", "LOCALHOST:" + port, "LocalHost:" + port,
-		"localhost.:" + port, "127.0.0.1.:" + port, "127.1:" + port, "127.0.0.2:" + port, "0.0.0.0:" + port, "2130706433:" + port, "0x7f000001:" + port,
-		"0177.0.0.1:" + port, "[::ffff:127.0.0.1]:" + port, "[::]:" + port, "::1:" + port, "[0:0:0:0:0:0:0:1]:" + port, "[::1%lo]:" + port, "localhost.evil.example:" + port,
-		"evil-localhost:" + port, "127.0.0.1.evil.example:" + port, "127.0.0.1.nip.io:" + port, "user@127.0.0.1:" + port, "127.0.0.1:" + port + "@evil.example",
-		"127.0.0.1:" + port + "/x", "127.0.0.1:" + port + "?x", "127.0.0.1:" + port + "#x", "127.0.0.1:0" + port, "127.0.0.1:" + port + "000", "127.0.0.1: " + port, "[127.0.0.1]:" + port, "[localhost]:" + port,
-		"localhost:" + port + ",evil.example", "cairn.internal", "cairn.internal:443", "CAIRN.internal:8443", "x.cairn.internal:8443", "cairn", "localhost\t:" + port,
+		"", " ", "evil.example", "evil.example:" + port, "127.0.0.1:", "localhost:", "127.0.0.1:0", "localhost:65536",
+		"localhost:-1", "localhost:+80", "localhost:http", "localhost:80:80", "::1", "[::1", "[::1]1",
+		"localhost80", "LOCALHOST:" + port, "LocalHost:" + port,
+		"localhost.:" + port, "127.0.0.1.:" + port, "127.1:" + port, "127.0.0.2:" + port, "0.0.0.0:" + port,
+		"2130706433:" + port, "0x7f000001:" + port,
+		"0177.0.0.1:" + port, "[::ffff:127.0.0.1]:" + port, "[::]:" + port, "::1:" + port, "[0:0:0:0:0:0:0:1]:" + port,
+		"[::1%lo]:" + port, "localhost.evil.example:" + port,
+		"evil-localhost:" + port, "127.0.0.1.evil.example:" + port, "127.0.0.1.nip.io:" + port,
+		"user@127.0.0.1:" + port, "127.0.0.1:" + port + "@evil.example",
+		"127.0.0.1:" + port + "/x", "127.0.0.1:" + port + "?x", "127.0.0.1:" + port + "#x", "127.0.0.1:0" + port,
+		"127.0.0.1:" + port + "000", "127.0.0.1: " + port, "[127.0.0.1]:" + port, "[localhost]:" + port,
+		"localhost:" + port + ",evil.example", "cairn.internal", "cairn.internal:443", "CAIRN.internal:8443",
+		"x.cairn.internal:8443", "cairn", "localhost\t:" + port,
 	} {
 		if got := raw(bad); !strings.Contains(got, " 403 ") && !strings.Contains(got, " 400 ") {
 			t.Errorf("%q: %s", bad, got)
 		}
 	}
 	for name, request := range map[string]string{
-		"no host":       "GET /api/health HTTP/1.1\r\nAuthorization: Bearer " + secret + "\r\nConnection: close\r\n\r\n",
-		"two hosts":     "GET /api/health HTTP/1.1\r\nHost: " + h.host + "\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
-		"absolute":      "GET http://evil.example/api/health HTTP/1.1\r\nHost: " + h.host + "\r\nConnection: close\r\n\r\n",
-		"absolute ours": "GET http://" + h.host + "/api/health HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
-		"http 1.0":      "GET /api/health HTTP/1.0\r\n\r\n",
+		"no host": "GET /api/health HTTP/1.1\r\nAuthorization: Bearer " + secret +
+			"\r\nConnection: close\r\n\r\n",
+		"two hosts": "GET /api/health HTTP/1.1\r\nHost: " + h.host +
+			"\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+		"absolute": "GET http://evil.example/api/health HTTP/1.1\r\nHost: " + h.host +
+			"\r\nConnection: close\r\n\r\n",
+		"absolute ours": "GET http://" + h.host +
+			"/api/health HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+		"http 1.0": "GET /api/health HTTP/1.0\r\n\r\n",
 	} {
 		if got := h.rawAnswer(t, request); !strings.Contains(got, " 403 ") && !strings.Contains(got, " 400 ") {
 			t.Errorf("%s: %s", name, got)
@@ -58,7 +72,10 @@ func TestHosts(t *testing.T) {
 func TestAnnouncedHost(t *testing.T) {
 	h := start(t, server.Config{Hostname: "0.0.0.0", Password: "a password of the test", MDNS: "cairn-test.local"})
 	_, port, _ := strings.Cut(h.host, ":")
-	for host, want := range map[string]string{"cairn-test.local:" + port: " 200 ", "cairn-test.local:1": " 200 ", "opencode.local:" + port: " 403 ", "cairn-test.local.evil.example:" + port: " 403 "} {
+	for host, want := range map[string]string{
+		"cairn-test.local:" + port: " 200 ", "cairn-test.local:1": " 200 ",
+		"opencode.local:" + port: " 403 ", "cairn-test.local.evil.example:" + port: " 403 ",
+	} {
 		got := h.rawAnswer(
 			t,
 			"GET /api/health HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+secret+"\r\nConnection: close\r\n\r\n",
@@ -75,14 +92,17 @@ func TestHostOriginPeer(t *testing.T) {
 	open := start(t, server.Config{})
 	_, port, _ := strings.Cut(h.host, ":")
 	for host, known := range map[string]bool{
-		"localhost:" + port: true, "localhost:5000": true, "localhost": true, "127.0.0.1:5000": true, "[::1]:5000": true,
-		"evil.example:" + port: false, "evil.example:5000": false, "127.0.0.2:5000": false, "localhost.evil.example:5000": false,
+		"localhost:" + port: true, "localhost:5000": true, "localhost": true, "127.0.0.1:5000": true,
+		"[::1]:5000":           true,
+		"evil.example:" + port: false, "evil.example:5000": false, "127.0.0.2:5000": false,
+		"localhost.evil.example:5000": false,
 	} {
 		for origin, same := range map[string]bool{
 			"": true, "http://" + host: true,
-			"http://localhost:9999": false, "https://" + host: false, "http://" + host + "0": false, "http://evil.example": false, "null": false, "http://" + host + "/": false,
+			"http://localhost:9999": false, "https://" + host: false, "http://" + host + "0": false,
+			"http://evil.example": false, "null": false, "http://" + host + "/": false,
 		} {
-			for peer, served := range map[string]string{"bearer": " 200 ", "nobody": " 401 ", "own process": " 200 "} {
+			for peer, served := range map[string]string{"bearer": " 200 ", "no credentials": " 401 ", "own process": " 200 "} {
 				head, to := "GET /api/session HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n", h
 				switch peer {
 				case "bearer":
@@ -108,7 +128,8 @@ func TestHostOriginPeer(t *testing.T) {
 	}
 }
 
-// Over the socket there are no pages, but those that are listed: a browser does not reach it, and what does for one must say so.
+// Over the socket there are no pages, but those that are listed: a browser does not reach it, and what does for one
+// must say so.
 func TestNoPageOfTheSocket(t *testing.T) {
 	h := start(t, server.Config{})
 	for _, host := range []string{"localhost", "localhost:5000", "cairn"} {
@@ -117,7 +138,10 @@ func TestNoPageOfTheSocket(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if _, err := fmt.Fprintf(c, "GET /api/session HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nConnection: close\r\n\r\n", host, host); err != nil {
+		if _,
+			err := fmt.Fprintf(c,
+			"GET /api/session HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nConnection: close\r\n\r\n", host,
+			host); err != nil {
 			t.Fatal(err)
 		}
 		if answer, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 403 ") {
@@ -145,10 +169,15 @@ func TestOrigins(t *testing.T) {
 	h := start(t, server.Config{Origins: []string{"https://app.example.com", "tauri://localhost"}})
 	_, port, _ := strings.Cut(h.host, ":")
 	bad := []string{
-		"null", "", "http://localhost:9999", "http://localhost", "http://127.0.0.1", "https://x.evil", "https://evil.example", "https://app.example.com.evil", "https://app.example.co",
-		"https://APP.example.com", "http://app.example.com", "https://app.example.com:443", "https://app.example.com/", "https://x.app.example.com", "app.example.com",
-		"tauri://localhost:1", "http://tauri.localhost", "https://app.example.com https://evil.example", "https://evil.example, https://app.example.com", "file://", "http://[::1]", "chrome-extension://abc",
-		"https://" + h.host, "http://127.0.0.1:" + port + "0", "http://localhost:" + port + ".evil.example", "http://evil.example:" + port, "http://0.0.0.0:" + port, "http://127.0.0.2:" + port, "*", "https://app.example.com\x00",
+		"null", "", "http://localhost:9999", "http://localhost", "http://127.0.0.1", "https://x.evil",
+		"https://evil.example", "https://app.example.com.evil", "https://app.example.co",
+		"https://APP.example.com", "http://app.example.com", "https://app.example.com:443", "https://app.example.com/",
+		"https://x.app.example.com", "app.example.com",
+		"tauri://localhost:1", "http://tauri.localhost", "https://app.example.com https://evil.example",
+		"https://evil.example, https://app.example.com", "file://", "http://[::1]", "chrome-extension://abc",
+		"https://" + h.host, "http://127.0.0.1:" + port + "0", "http://localhost:" + port + ".evil.example",
+		"http://evil.example:" + port, "http://0.0.0.0:" + port, "http://127.0.0.2:" + port, "*",
+		"https://app.example.com\x00",
 	}
 	for _, origin := range bad {
 		for _, route := range []string{"GET /api/session", "POST /api/session"} {
@@ -169,7 +198,10 @@ func TestOrigins(t *testing.T) {
 	if _, body := h.ask(t, http.MethodGet, "/api/session", bearer); !strings.Contains(body, `"data":[]`) {
 		t.Errorf("something was done all the same: %s", body)
 	}
-	for _, origin := range []string{"https://app.example.com", "tauri://localhost", "http://" + h.host, "http://localhost:" + port} {
+	for _, origin := range []string{
+		"https://app.example.com", "tauri://localhost", "http://" + h.host,
+		"http://localhost:" + port,
+	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			code, body := h.ask(t, method, "/api/session", func(r *http.Request) {
 				bearer(r)
@@ -186,7 +218,10 @@ func TestOrigins(t *testing.T) {
 // What a browser sends without naming its page is served only if it says that the user asked for it.
 func TestSecFetchSite(t *testing.T) {
 	h := start(t, server.Config{})
-	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "anything": 403, "none": 200, "same-origin": 200} {
+	for site, want := range map[string]int{
+		"cross-site": 403, "same-site": 403, "anything": 403, "none": 200,
+		"same-origin": 200,
+	} {
 		code, _ := h.ask(t, http.MethodGet, "/api/session", func(r *http.Request) {
 			bearer(r)
 			r.Header.Set("Sec-Fetch-Site", site)
@@ -258,11 +293,13 @@ func TestForgedRequests(t *testing.T) {
 			}
 		}
 	}
-	twice := "POST /api/session HTTP/1.1\r\nHost: " + h.host + "\r\nContent-Type: application/json\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+	twice := "POST /api/session HTTP/1.1\r\nHost: " + h.host +
+		"\r\nContent-Type: application/json\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 	if got := h.rawAnswer(t, twice); !strings.Contains(got, " 415 ") {
 		t.Errorf("two types: %s", got)
 	}
-	chunked := "POST /api/session HTTP/1.1\r\nHost: " + h.host + "\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+	chunked := "POST /api/session HTTP/1.1\r\nHost: " + h.host +
+		"\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
 	if got := h.rawAnswer(t, chunked); !strings.Contains(got, " 415 ") {
 		t.Errorf("chunked without a type: %s", got)
 	}
@@ -274,7 +311,8 @@ func TestForgedRequests(t *testing.T) {
 
 // target replaces the placeholders of a route's path.
 func target(r operation.Operation) string {
-	return strings.NewReplacer("{sessionID}", "ses_1", "{messageID}", "msg_1", "{requestID}", "per_1", "{providerID}", "p", "{id}", "psv_1").
+	return strings.NewReplacer("{sessionID}", "ses_1", "{messageID}", "msg_1", "{requestID}", "per_1", "{providerID}",
+		"p", "{id}", "psv_1").
 		Replace(r.Path)
 }
 
@@ -292,8 +330,10 @@ func TestSecurityHeaders(t *testing.T) {
 		}
 		resp.Body.Close()
 		for name, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "X-Frame-Options": "DENY",
-			"Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer", "Access-Control-Allow-Origin": "",
+			"X-Content-Type-Options":  "nosniff",
+			"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "X-Frame-Options": "DENY",
+			"Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer",
+			"Access-Control-Allow-Origin": "",
 		} {
 			if got := resp.Header.Get(name); got != want {
 				t.Errorf("%s: %s is %q", path, name, got)

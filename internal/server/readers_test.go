@@ -113,8 +113,8 @@ func TestASlowReaderCatchesUp(t *testing.T) {
 	}
 }
 
-// OpenCode's clients come again when a stream breaks, and never when it ends. One in Node takes for an end whatever closes
-// a connection that was announced to be closed.
+// OpenCode's clients come again when a stream breaks, and never when it ends. One in Node takes for an end whatever
+// closes a connection that was announced to be closed.
 func TestAStreamOfV1BreaksAndDoesNotEnd(t *testing.T) {
 	for _, path := range []string{"/event", "/global/event"} {
 		h := start(t, server.Config{})

@@ -58,7 +58,8 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 			} else if ok {
 				err = untrusted
 			} else {
-				err = session.Errorf(session.CodeUnavailable, "the process that owns the data does not respond; another takes over in a moment, so try again").Because(err)
+				err = session.Errorf(session.CodeUnavailable,
+					"the process that owns the data does not respond; another takes over in a moment, so try again").Because(err)
 			}
 			setSecurityHeaders(w)
 			fail(w, req, err)

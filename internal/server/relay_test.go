@@ -68,12 +68,16 @@ func TestRelayAnswersAsTheOwner(t *testing.T) {
 	}
 	page := func(req *http.Request) { bearer(req); req.Header.Set("Origin", r.url) }
 	resp := r.fetch(t, http.MethodGet, "/session", "", page)
-	for _, name := range []string{"Vary", "Cache-Control", "X-Content-Type-Options", "Access-Control-Allow-Origin", "Content-Type"} {
+	for _, name := range []string{
+		"Vary", "Cache-Control", "X-Content-Type-Options", "Access-Control-Allow-Origin",
+		"Content-Type",
+	} {
 		if got := resp.Header.Values(name); len(got) != 1 {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if got := r.fetch(t, http.MethodGet, "/event", "", bearer).Header.Get("Cache-Control"); got != "no-cache, no-transform" {
+	if got := r.fetch(t, http.MethodGet, "/event", "",
+		bearer).Header.Get("Cache-Control"); got != "no-cache, no-transform" {
 		t.Errorf("a stream bears %q", got)
 	}
 	small := h.relay(t, server.Config{BodyLimit: 10})
@@ -135,7 +139,7 @@ func TestRelayRefuses(t *testing.T) {
 	} {
 		r.refusedAll(t, what, headers, "403 400")
 	}
-	r.refusedAll(t, "nobody", []string{host, json}, "401 415 303")
+	r.refusedAll(t, "no credentials", []string{host, json}, "401 415 303")
 }
 
 // A relay refuses to forward to another process at the owner's socket until it is allowed.

@@ -92,7 +92,8 @@ func TestEveryRouteRefusesWrongCredentials(t *testing.T) {
 	var all sync.WaitGroup
 	for _, o := range append(v1.ListOperations(), v2.ListOperations()...) {
 		all.Go(func() {
-			status, reason := h.callRoute(t.Context(), t, o, "Bearer "+accesstoken.Prefix+"00000000_"+strings.Repeat("0", 64))
+			status, reason := h.callRoute(t.Context(), t, o,
+				"Bearer "+accesstoken.Prefix+"00000000_"+strings.Repeat("0", 64))
 			if status != http.StatusTooManyRequests && (status != 401 || reason != caller.ReasonWrong) {
 				t.Errorf("%s %s: %d %s", o.Method, o.Path, status, reason)
 			}
@@ -236,7 +237,10 @@ func TestOnlyApproversLoosenRules(t *testing.T) {
 		{"POST", "/session", `{"permission":[{"permission":"bash","pattern":"*","action":"deny"}]}`, 200},
 		{"PATCH", "/session/" + id, `{"permission":[{"permission":"bash","pattern":"*","action":"deny"}]}`, 403},
 		{"PATCH", "/session/" + id, `{"title":"x"}`, 200},
-		{"POST", "/session/" + id + "/prompt_async", `{"tools":{"bash":true},"parts":[{"type":"text","text":"x"}]}`, 403},
+		{
+			"POST", "/session/" + id + "/prompt_async", `{"tools":{"bash":true},"parts":[{"type":"text","text":"x"}]}`,
+			403,
+		},
 		{"POST", "/api/session", `{"permission":[{"action":"bash","resource":"*","effect":"allow"}]}`, 403},
 		{"POST", "/api/session", `{"permission":[{"action":"bash","resource":"*","effect":"ask"}]}`, 200},
 		{"PATCH", "/api/session/" + id, `{"permission":[]}`, 403},

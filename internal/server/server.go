@@ -1,8 +1,8 @@
-// Package server is the listener: it decides who may call, and within which bounds. The packages v1 and v2 serve the calls,
-// one for each contract: paths below /api belong to V2, all others to V1. Each contract encodes its own errors.
+// Package server is the listener: it decides who may call, and within which bounds. The packages v1 and v2 serve the
+// calls, one for each contract: paths below /api belong to V2, all others to V1. Each contract encodes its own errors.
 //
-// The server listens on a unix socket of mode 0600 and on TCP. The same stages run before every operation, in the order of
-// the table in stages.go. They promise:
+// The server listens on a unix socket of mode 0600 and on TCP. The same stages run before every operation, in the order
+// of the table in stages.go. They promise:
 //
 //   - Every request has a known caller: the same user by the word of the kernel (unix socket, or loopback TCP without
 //     browser headers), a bearer of the installation's secret, the user with the configured password, or a browser that
@@ -141,11 +141,13 @@ func New(c Config) (*Server, error) {
 	case len(c.Secret) < 32:
 		return nil, errors.New("a server needs a secret of at least 32 characters")
 	case c.TCP && !IsLoopback(c.Hostname) && c.Password == "":
-		return nil, session.Errorf(session.CodeInvalid, "%s can be reached from other machines, so a password is needed: "+
-			"set CAIRN_SERVER_PASSWORD, or listen on 127.0.0.1", c.Hostname).
+		return nil, session.Errorf(session.CodeInvalid,
+			"%s can be reached from other machines, so a password is needed: "+
+				"set CAIRN_SERVER_PASSWORD, or listen on 127.0.0.1", c.Hostname).
 			At("hostname")
 	case c.MDNS != "" && (!c.TCP || IsLoopback(c.Hostname)):
-		return nil, session.Errorf(session.CodeInvalid, "no other machine reaches %s; to announce the server, listen on 0.0.0.0", c.Hostname).
+		return nil, session.Errorf(session.CodeInvalid,
+			"no other machine reaches %s; to announce the server, listen on 0.0.0.0", c.Hostname).
 			At("mdns")
 	case !c.TCP && c.Socket == "":
 		return nil, errors.New("a server needs a socket or TCP")
@@ -247,7 +249,8 @@ func listenTCP(ctx context.Context, host string, port int) (net.Listener, error)
 	if port != 0 {
 		l, err := try(port)
 		if err != nil {
-			return nil, session.Errorf(session.CodeUnavailable, "cannot listen on %s port %d; choose another --port", host, port).
+			return nil, session.Errorf(session.CodeUnavailable, "cannot listen on %s port %d; choose another --port",
+				host, port).
 				Because(err)
 		}
 		return l, nil

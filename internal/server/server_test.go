@@ -240,7 +240,8 @@ func TestTheSameClientOverEveryWay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.Prompt(t.Context(), s.ID, api.PromptRequest{Prompt: &session.Prompt{Text: "hi"}, Resume: new(false)}); err != nil {
+			if _, err := c.Prompt(t.Context(), s.ID,
+				api.PromptRequest{Prompt: &session.Prompt{Text: "hi"}, Resume: new(false)}); err != nil {
 				t.Fatal(err)
 			}
 			n := 0

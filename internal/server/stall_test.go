@@ -30,8 +30,8 @@ func (l piped) Accept() (net.Conn, error) {
 func (l piped) Close() error   { return nil }
 func (l piped) Addr() net.Addr { return &net.TCPAddr{} }
 
-// converse sends what a client says, and returns what it hears until it is cut off, and how long that took: an hour if it
-// is not. It is called in a bubble.
+// converse sends what a client says, and returns what it hears until it is cut off, and how long that took: an hour if
+// it is not. It is called in a bubble.
 func converse(t *testing.T, request string) (heard string, took time.Duration) {
 	t.Helper()
 	s := &http.Server{Handler: inProcess(t, server.Config{})}
@@ -72,9 +72,12 @@ func TestStalledBodiesAreCut(t *testing.T) {
 func TestABodyIsNoRequest(t *testing.T) {
 	inner := strings.Repeat("GET /path"+requestLine+"\r\n", 10_000)
 	for name, request := range map[string]string{
-		"without credentials": "GET /path" + requestLine + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(inner)) + inner,
-		"is no JSON":          "POST /log" + requestLine + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(inner)) + inner,
-		"is chunked":          "GET /path" + requestLine + fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", len(inner)) + inner,
+		"without credentials": "GET /path" + requestLine + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(inner)) +
+			inner,
+		"is no JSON": "POST /log" + requestLine + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(inner)) +
+			inner,
+		"is chunked": "GET /path" + requestLine +
+			fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", len(inner)) + inner,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 func (h *house) terminal(t *testing.T, script string) (id, path string) {
 	t.Helper()
 	i, err := h.terms.Open(pty.Order{
-		Directory: "/work", Cwd: t.TempDir(), Command: "sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Directory: "/work", Cwd: t.TempDir(), Command: "sh", Args: []string{"-c", script},
+		Env: []string{"PATH=" + os.Getenv("PATH")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +101,10 @@ func TestTerminalOverWebSocket(t *testing.T) {
 	if got := until(t, tail, "]"); got != "[\x00{\"cursor\":7}]" {
 		t.Errorf("%q", got)
 	}
-	for kind, words := range map[websocket.MessageType]string{websocket.MessageText: "a text", websocket.MessageBinary: "some bytes"} {
+	for kind, words := range map[websocket.MessageType]string{
+		websocket.MessageText:   "a text",
+		websocket.MessageBinary: "some bytes",
+	} {
 		if err := c.Write(t.Context(), kind, []byte(words+"\n")); err != nil {
 			t.Fatal(err)
 		}
@@ -120,8 +124,8 @@ func TestTerminalOverWebSocket(t *testing.T) {
 	}
 }
 
-// Nobody connects whom no other operation would answer (GHSA-vxw4-wv6m-9hhh): not the pages of others, whatever browsers let
-// them do with WebSockets, and not under another name.
+// A terminal refuses callers that every other operation refuses (GHSA-vxw4-wv6m-9hhh): not the pages of others, whatever
+// browsers let them do with WebSockets, and not under another name.
 func TestTerminalsAreForTheirUser(t *testing.T) {
 	h := start(t, server.Config{})
 	id, path := h.terminal(t, "read x")
@@ -178,7 +182,8 @@ func TestATicketAdmitsOnce(t *testing.T) {
 		}
 		return word[:36]
 	}
-	if status, _ := h.ask(t, http.MethodPost, "/pty/"+id+"/connect-token", func(r *http.Request) { r.Header.Set("X-Opencode-Ticket", "1") }); status != 401 {
+	if status, _ := h.ask(t, http.MethodPost, "/pty/"+id+"/connect-token",
+		func(r *http.Request) { r.Header.Set("X-Opencode-Ticket", "1") }); status != 401 {
 		t.Error("a ticket without credentials:", status)
 	}
 	word := ticket()

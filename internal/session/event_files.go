@@ -11,8 +11,8 @@ type (
 		CallID    string       `json:"callID"`
 		PartID    PartID       `json:"partID,omitzero"`
 		Files     []FileChange `json:"files"`
-		// Failed says that the call failed, so that it need not have made the changes. It is set in forks; otherwise the
-		// failure of the call says so.
+		// Failed says that the call failed, so that it need not have made the changes. It is set in forks; otherwise
+		// the failure of the call says so.
 		Failed bool `json:"failed,omitzero"`
 	}
 	// TreeCaptured records that a command of a call may change any file from now on. If Error is set, its changes will

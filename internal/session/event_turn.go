@@ -64,8 +64,8 @@ type (
 		Tokens *Tokens `json:"tokens,omitzero"`
 		EndID  PartID  `json:"endID,omitzero"`
 	}
-	// Retried records that an attempt failed and that another is made at Next (milliseconds). Request is what the attempt
-	// used, if it is known and no message of the attempt has it.
+	// Retried records that an attempt failed and that another is made at Next (milliseconds). Request is what the
+	// attempt used, if it is known and no message of the attempt has it.
 	Retried struct {
 		Fact
 		Attempt int        `json:"attempt"`

@@ -126,7 +126,7 @@ func TestRemoveOrphans(t *testing.T) {
 		}
 		return f.Name()
 	}
-	a, again, other, nobody, odd, young := made("ses_a"), made("ses_a"), made("ses_a-b"), made(""), made("ses_:"), made("ses_a")
+	a, again, other, unowned, odd, young := made("ses_a"), made("ses_a"), made("ses_a-b"), made(""), made("ses_:"), made("ses_a")
 	foreign := filepath.Join(o.Dir, "my-ses_a")
 	dir := filepath.Join(o.Dir, "tool_x-ses_a")
 	start := time.Now().Add(time.Hour)
@@ -145,7 +145,7 @@ func TestRemoveOrphans(t *testing.T) {
 		t.Errorf("%v, asked for %v", err, asked)
 	}
 	for path, want := range map[string]bool{
-		a: false, again: false, other: true, nobody: true, odd: true, young: true, foreign: true, dir: true,
+		a: false, again: false, other: true, unowned: true, odd: true, young: true, foreign: true, dir: true,
 	} {
 		if _, err := os.Lstat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)

@@ -279,7 +279,7 @@ func TestSettleErrorsFit(t *testing.T) {
 	long := "a\xff\x00" + strings.Repeat("x", 1<<20)
 	for name, err := range map[string]error{
 		"for the model": tool.Failf("%s", long),
-		"of ours":       errors.New(long),
+		"ours":          errors.New(long),
 		"denied":        &tool.Denial{Action: "read", Resources: []string{long}},
 	} {
 		t.Run(name, func(t *testing.T) {

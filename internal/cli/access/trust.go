@@ -194,7 +194,10 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 	}
 	if !r.yes {
 		what := fmt.Sprintf("trust this content of %s", c.Root)
-		if err := g.inv.Confirm(ctx, r.asJSON, cli.Confirmation{What: what, Hint: "Look at it with cairn trust --show, then repeat with --yes."}); err != nil {
+		if err := g.inv.Confirm(ctx, r.asJSON, cli.Confirmation{
+			What: what,
+			Hint: "Look at it with cairn trust --show, then repeat with --yes.",
+		}); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,8 @@ func (g transferCommands) importCommand() *cobra.Command {
 		Long: "Add a session from cairn export or opencode export to this directory, with the same id. Importing the same\n" +
 			"file again changes nothing. An invalid file is rejected with the line and field of the error, and nothing\n" +
 			"is written. Rules of the session that allow something are not imported.\n\n" +
-			"With the URL of a share, https://" + transfer.ShareHost + "/share/…, import the session that is published there.",
+			"With the URL of a share, https://" + transfer.ShareHost +
+			"/share/…, import the session that is published there.",
 		Example: "  cairn import session.json\n  cairn import https://" + transfer.ShareHost + "/share/AbC123",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if cli.IsURL(args[0]) {

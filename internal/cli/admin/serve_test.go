@@ -29,7 +29,10 @@ func TestServeReportsUnreachableKeys(t *testing.T) {
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"listening on http://127.0.0.1:1\n! the key of groq is stored in the keyring", "the key of openai is stored in the keyring"} {
+	for _, want := range []string{
+		"listening on http://127.0.0.1:1\n! the key of groq is stored in the keyring",
+		"the key of openai is stored in the keyring",
+	} {
 		if !strings.Contains(shown.String(), want) {
 			t.Errorf("%q is not in the output: %s", want, shown)
 		}

@@ -264,7 +264,11 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 						return err
 					}
 					if !yes && name != string(s.ID) {
-						if err := g.inv.Confirm(ctx, asJSON, cli.Confirmation{What: fmt.Sprintf("delete %s %s permanently", s.ID, cli.SessionTitle(s)), Hint: "Use --yes, or name the session by its full id."}); err != nil {
+						if err := g.inv.Confirm(ctx, asJSON,
+							cli.Confirmation{
+								What: fmt.Sprintf("delete %s %s permanently", s.ID, cli.SessionTitle(s)),
+								Hint: "Use --yes, or name the session by its full id.",
+							}); err != nil {
 							return err
 						}
 					}

@@ -20,7 +20,8 @@ func TestTranscriptCacheNote(t *testing.T) {
 			&session.Session{},
 			[]session.Message{&session.Assistant{Prefix: prefix}},
 		)
-		if n := strings.Count(b.String(), "so the whole conversation is charged at full price: the tool zoom was added\n"); n != want {
+		if n := strings.Count(b.String(),
+			"so the whole conversation is charged at full price: the tool zoom was added\n"); n != want {
 			t.Errorf("%+v is reported %d times, want %d, in\n%s", prefix, n, want, b)
 		}
 	}

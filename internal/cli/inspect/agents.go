@@ -166,7 +166,11 @@ func (g agentCommands) showAgent(x shownAgent) {
 		x.Mode,
 		term.FirstLine(x.Description, 300),
 	)
-	for _, f := range []struct{ name, value string }{{"model", modelOf(x.Agent)}, {"turns", turnsOf(x.Agent)}, {"colour", term.FirstLine(x.Color, 40)}} {
+	for _, f := range []struct{ name, value string }{
+		{"model", modelOf(x.Agent)},
+		{"turns", turnsOf(x.Agent)},
+		{"colour", term.FirstLine(x.Color, 40)},
+	} {
 		if f.value != "" && f.value != "-" {
 			g.inv.Out.Printf("%s: %s\n", f.name, f.value)
 		}

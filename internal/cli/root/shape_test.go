@@ -16,7 +16,7 @@ import (
 )
 
 // shaped FILE looks whether the JSON that the last command printed has what the JSON in FILE has, which was recorded
-// from OpenCode: the same members, of the same kinds, in documents of the same number and order. Members of ours beside
+// from OpenCode: the same members, of the same kinds, in documents of the same number and order. Further members beside
 // them are no difference; lists are as their first items.
 func shaped(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {

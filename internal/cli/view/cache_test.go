@@ -26,7 +26,8 @@ func TestCacheNote(t *testing.T) {
 		if tt.want {
 			want = 2
 		}
-		if n := strings.Count(b.String(), "so the whole conversation is charged at full price: the tool zoom was added\n"); n != want {
+		if n := strings.Count(b.String(),
+			"so the whole conversation is charged at full price: the tool zoom was added\n"); n != want {
 			t.Errorf("%+v is reported %d times, want %d, in\n%s", tt.prefix, n, want, b)
 		}
 	}

@@ -174,17 +174,24 @@ func (v *JSONLines) ShowEvent(e session.Event) {
 	case *session.ReasoningStarted:
 		v.begun[d.PartID] = d.Timestamp
 	case *session.TextEnded:
-		v.writeBlock("text", e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, Text: &d.Text, Metadata: d.ProviderMetadata})
+		v.writeBlock("text", e, jsonPart{
+			ID: d.PartID, MessageID: d.AssistantMessageID, Text: &d.Text,
+			Metadata: d.ProviderMetadata,
+		})
 	case *session.ReasoningEnded:
 		if v.thinking {
-			v.writeBlock("reasoning", e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, Text: &d.Text, Metadata: d.ProviderMetadata})
+			v.writeBlock("reasoning", e, jsonPart{
+				ID: d.PartID, MessageID: d.AssistantMessageID, Text: &d.Text,
+				Metadata: d.ProviderMetadata,
+			})
 		}
 	case *session.ToolCalled:
 		v.calls[d.PartID] = toolCall{d.Tool, d.Input, d.Timestamp}
 	case *session.ToolSuccess:
 		v.writeSuccess(e, d)
 	case *session.ToolFailed:
-		v.writeCall(e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, CallID: d.CallID}, jsonState{Status: "error", Error: &d.Error.Message})
+		v.writeCall(e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, CallID: d.CallID},
+			jsonState{Status: "error", Error: &d.Error.Message})
 	case *session.StepEnded:
 		tokens := d.Tokens
 		if tokens.Total == 0 {

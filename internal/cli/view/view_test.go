@@ -87,9 +87,15 @@ func TestLineView(t *testing.T) {
 		&session.TextStarted{TurnFact: session.OfTurn("msg_a"), PartID: "prt_t"},
 		text("msg_a", "a <b>\n"),
 		called("prt_1", "read", `{"filePath":"x"}`),
-		&session.ToolSuccess{TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_1", Title: "x", Content: session.TextContent("1: hi"), Structured: jsontext.Value(`{"n":1}`)},
+		&session.ToolSuccess{
+			TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_1", Title: "x",
+			Content: session.TextContent("1: hi"), Structured: jsontext.Value(`{"n":1}`),
+		},
 		called("prt_2", "bash", `{}`),
-		&session.ToolFailed{TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_2", Error: *session.Fail(session.ReasonTool, "no")},
+		&session.ToolFailed{
+			TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_2",
+			Error: *session.Fail(session.ReasonTool, "no"),
+		},
 		end("tool-calls"),
 		begin("msg_b"),
 		failed(session.ReasonAPI, "overloaded"),

@@ -1,8 +1,9 @@
-// Package broadcast shares the work of event streams. A Broadcaster encodes each update of the log once for all readers, a
-// RecentCache keeps what was encoded last, and a DeliveryTracker knows how far each stream has come.
+// Package broadcast shares the work of event streams. A Broadcaster encodes each update of the log once for all
+// readers, a RecentCache keeps what was encoded last, and a DeliveryTracker knows how far each stream has come.
 //
-// Nothing is pushed: every reader follows the log at its own pace and asks the Broadcaster for each update that it meets.
-// A slow reader therefore loses nothing and delays no other reader. A reader that falls behind the cache encodes for itself.
+// Nothing is pushed: every reader follows the log at its own pace and asks the Broadcaster for each update that it
+// meets. A slow reader therefore loses nothing and delays no other reader. A reader that falls behind the cache encodes
+// for itself.
 package broadcast
 
 import (
@@ -23,8 +24,8 @@ type Log interface {
 	VerifyTail(r store.Reader, id session.ID) error
 }
 
-// Encoder encodes updates for a Broadcaster, which calls it from one goroutine at a time. It may keep state of sessions:
-// the events of one session come in order and without gaps, but may begin anywhere.
+// Encoder encodes updates for a Broadcaster, which calls it from one goroutine at a time. It may keep state of
+// sessions: the events of one session come in order and without gaps, but may begin anywhere.
 type Encoder[T any] interface {
 	EncodeEvent(ctx context.Context, e *session.Event) (T, error)
 	EncodeFragment(ctx context.Context, f *session.Fragment) (T, error)
@@ -44,8 +45,8 @@ const (
 	maxGap      = 256  // events that are encoded to close a gap between readers
 )
 
-// Broadcaster encodes each update once. The reader that meets an update first encodes it, the others get the same value. It
-// is safe for concurrent use.
+// Broadcaster encodes each update once. The reader that meets an update first encodes it, the others get the same
+// value. It is safe for concurrent use.
 type Broadcaster[T any] struct {
 	lock chan struct{} // capacity 1; guards the fields below, and can be waited for with a context
 
@@ -72,8 +73,8 @@ func New[T any](e Encoder[T], size func(T) int) *Broadcaster[T] {
 	}
 }
 
-// AddReader and RemoveReader count the readers. When the last one leaves, the Broadcaster drops its state, because without readers
-// updates pass unseen.
+// AddReader and RemoveReader count the readers. When the last one leaves, the Broadcaster drops its state, because
+// without readers updates pass unseen.
 func (b *Broadcaster[T]) AddReader() { b.addReaders(1) }
 
 // RemoveReader removes a reader that AddReader added.
@@ -165,8 +166,8 @@ func (b *Broadcaster[T]) encodeEvent(ctx context.Context, e *session.Event) (t T
 	return t, nil
 }
 
-// closeGap encodes the events between the last one and e. A reader that opened later begins with e; slower readers still
-// have to come to the events in between.
+// closeGap encodes the events between the last one and e. A reader that opened later begins with e; slower readers
+// still have to come to the events in between.
 func (b *Broadcaster[T]) closeGap(ctx context.Context, e *session.Event, last int64) error {
 	if e.Seq-last > maxGap {
 		b.encoder.Forget(e.SessionID)

@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/eventlog"
 )
 
-// DeliveryTracker knows how far each open stream has come, so that a response can wait for the streams. The zero value is
-// ready for use. It is safe for concurrent use.
+// DeliveryTracker knows how far each open stream has come, so that a response can wait for the streams. The zero value
+// is ready for use. It is safe for concurrent use.
 type DeliveryTracker struct {
 	mu      sync.Mutex // guards the fields below
 	streams map[*Delivery]struct{}

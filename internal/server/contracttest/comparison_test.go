@@ -27,7 +27,10 @@ func TestLacks(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`"/b":{"post"`, `"/c":{"post"`, "POST /b"},
 		{`"operationId":"b"`, `"operationId":"c"`, "POST /b operationId b"},
-		{`{"name":"q","in":"query","schema":{"enum":["x","y"]}}`, `{"name":"r","in":"query"}`, "GET /a/{id} query parameter q"},
+		{
+			`{"name":"q","in":"query","schema":{"enum":["x","y"]}}`, `{"name":"r","in":"query"}`,
+			"GET /a/{id} query parameter q",
+		},
 		{`"in":"query","schema"`, `"in":"query","required":true,"schema"`, "GET /a/{id} query parameter q: optional"},
 		{`["x","y"]`, `["x"]`, "GET /a/{id} query parameter q = y"},
 		{`{"text":{"type":"string"}}`, `{"words":{"type":"string"}}`, "GET /a/{id} body.text"},

@@ -101,8 +101,8 @@ func BodyError(err error) error {
 	return nil
 }
 
-// replaceInvalidText replaces invalid UTF-8 and unpaired surrogates, which JavaScript produces when it cuts strings, so that they
-// are never stored.
+// replaceInvalidText replaces invalid UTF-8 and unpaired surrogates, which JavaScript produces when it cuts strings, so
+// that they are never stored.
 func replaceInvalidText(body []byte) ([]byte, error) {
 	if utf8.Valid(body) && !bytes.Contains(body, []byte(`\ud`)) && !bytes.Contains(body, []byte(`\uD`)) {
 		return body, nil

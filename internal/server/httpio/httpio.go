@@ -1,6 +1,6 @@
-// Package httpio reads requests and writes responses for the operations of every HTTP contract: bodies, query parameters
-// and locations, strictly; errors that name the wrong part of a request; and requests that last until the server stops. It
-// knows no operation, and not how a contract encodes its errors.
+// Package httpio reads requests and writes responses for the operations of every HTTP contract: bodies, query
+// parameters and locations, strictly; errors that name the wrong part of a request; and requests that last until the
+// server stops. It knows no operation, and not how a contract encodes its errors.
 package httpio
 
 import (

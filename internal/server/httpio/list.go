@@ -61,7 +61,8 @@ func (l List) Write(w http.ResponseWriter, chunks iter.Seq2[[]byte, error]) erro
 // encodeAhead is how many chunks are encoded at the same time: a few thousand rows take a tenth of a second of one CPU.
 const encodeAhead = 2
 
-// EncodeOrdered encodes all items in their order, several at the same time. The bytes are valid until the next iteration.
+// EncodeOrdered encodes all items in their order, several at the same time. The bytes are valid until the next
+// iteration.
 func EncodeOrdered[T any](items []T, encode func(*bytes.Buffer, T) error) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var buffers [encodeAhead + 1]bytes.Buffer

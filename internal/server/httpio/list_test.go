@@ -80,7 +80,8 @@ func TestListLeavesWhileItIsMade(t *testing.T) {
 	}
 }
 
-// What cannot be shown is an error, or, behind what has left already, the end of the connection; never the end of the process.
+// What cannot be shown is an error, or, behind what has left already, the end of the connection; never the end of the
+// process.
 func TestListThatCannotBeShown(t *testing.T) {
 	for name, trouble := range map[string]func() error{
 		"an error": func() error { return errors.New("no") },

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CheckDuplicates refuses a request that gives one of the query parameters more than once. Which value counts would be a
-// guess, and a proxy in front of the server may guess differently. It calls names only if there can be a duplicate.
+// CheckDuplicates refuses a request that gives one of the query parameters more than once. Which value counts would be
+// a guess, and a proxy in front of the server may guess differently. It calls names only if there can be a duplicate.
 func CheckDuplicates(r *http.Request, names func() []string) error {
 	if !strings.Contains(r.URL.RawQuery, "&") {
 		return nil

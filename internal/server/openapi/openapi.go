@@ -1,5 +1,5 @@
-// Package openapi generates the OpenAPI document of a contract from its Go types, so that the document and the code cannot
-// differ.
+// Package openapi generates the OpenAPI document of a contract from its Go types, so that the document and the code
+// cannot differ.
 //
 //   - A struct is an object. Responses are closed: they have these members and no others. Requests are open, because
 //     unknown members are ignored.

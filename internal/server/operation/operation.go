@@ -1,6 +1,6 @@
 // Package operation declares the operations of an HTTP contract. One row gives everything about an operation: New takes
-// the method and the path, the id in the OpenAPI document and a function from a request to a response. What the function
-// reads, and what the document says about that, follows from the types of its parameter and its result.
+// the method and the path, the id in the OpenAPI document and a function from a request to a response. What the
+// function reads, and what the document says about that, follows from the types of its parameter and its result.
 //
 // A request type is a struct. The tags of its fields say where their values come from:
 //
@@ -75,8 +75,8 @@ type None struct{}
 // Response is a response that writes itself.
 type Response interface {
 	Respond(w http.ResponseWriter, r *http.Request) error
-	// Document returns what the document says of the response: the type, and its media type, "" for JSON. It is called for
-	// the zero value.
+	// Document returns what the document says of the response: the type, and its media type, "" for JSON. It is called
+	// for the zero value.
 	DescribeResponse() (t reflect.Type, media string)
 }
 
@@ -119,8 +119,8 @@ func New[In, Out any](route, id string, handle func(context.Context, In) (Out, e
 	return o
 }
 
-// NewConstant returns an operation that reads nothing and answers every request with the status and the JSON of body, or
-// without a body if that is nil. The document describes it as an operation from In to Out.
+// NewConstant returns an operation that reads nothing and answers every request with the status and the JSON of body,
+// or without a body if that is nil. The document describes it as an operation from In to Out.
 func NewConstant[In, Out any](route, id string, status int, body any) Operation {
 	o := newOperation[In, Out](route, id)
 	o.serve = func(c *requestCall) error { return httpio.WriteJSON(c.w, status, body) }

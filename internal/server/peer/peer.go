@@ -12,8 +12,8 @@ import (
 
 // Peer is the other end of a connection.
 type Peer struct {
-	// Unix: the connection is one of a unix socket. SameUser and Process are of those only; SameUser holds by the kernel,
-	// or by the mode of the socket where the kernel does not tell.
+	// Unix: the connection is one of a unix socket. SameUser and Process are of those only; SameUser holds by the
+	// kernel, or by the mode of the socket where the kernel does not tell.
 	Unix       bool
 	SameUser   bool
 	Process    ConnectedProcess

@@ -287,7 +287,7 @@ func TestNobodyHasTheOtherEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	listens, nobody := l.Addr(), tcpAddr("127.0.0.1:1")
+	listens, unused := l.Addr(), tcpAddr("127.0.0.1:1")
 	gone, left := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
 	if err := gone.Close(); err != nil {
 		t.Fatal(err)
@@ -303,8 +303,8 @@ func TestNobodyHasTheOtherEnd(t *testing.T) {
 		p := newProcFS()
 		p.querySocket = how.ask
 		for name, pair := range map[string][2]net.Addr{
-			"a listening port":               {listens, nobody},
-			"an unused port":                 {nobody, server.LocalAddr()},
+			"a listening port":               {listens, unused},
+			"an unused port":                 {unused, server.LocalAddr()},
 			"another server":                 {client.LocalAddr(), listens},
 			"a client that has closed":       {left.RemoteAddr(), left.LocalAddr()},
 			"another address of the machine": {tcpAddr("127.0.0.2:" + port(client.LocalAddr())), server.LocalAddr()},

@@ -31,8 +31,8 @@ func (l one) Accept() (net.Conn, error) {
 func (l one) Close() error   { close(l.done); return nil }
 func (l one) Addr() net.Addr { return &net.UnixAddr{Name: "test", Net: "unix"} }
 
-// The time that a stream's reader has is not that of the request behind it on the same connection, which therefore need not
-// end with the stream: net/http takes the deadline away.
+// The time that a stream's reader has is not that of the request behind it on the same connection, which therefore need
+// not end with the stream: net/http takes the deadline away.
 func TestARequestBehindAStreamHasItsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		routes := http.NewServeMux()

@@ -1,9 +1,9 @@
 // Package sse writes server-sent events.
 //
 // A stream begins with a comment, so that the client knows that it is open. It sends ": heartbeat", or a frame of the
-// writer, whenever it was quiet for HeartbeatEvery. Every write has WriteTimeout; a write that fails or times out ends the
-// context of the stream, and later writes are dropped. A stalled reader therefore costs one connection and its buffers, and
-// no more of the writer's time.
+// writer, whenever it was quiet for HeartbeatEvery. Every write has WriteTimeout; a write that fails or times out ends
+// the context of the stream, and later writes are dropped. A stalled reader therefore costs one connection and its
+// buffers, and no more of the writer's time.
 //
 // A Stream belongs to one handler, which closes it before it returns.
 package sse

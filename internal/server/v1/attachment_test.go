@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The files that a prompt brings are read as it is sent, and shown as OpenCode shows them. What lies outside of the place is only
-// named, and the same prompt again, with its ids, is the same.
+// The files that a prompt brings are read as it is sent, and shown as OpenCode shows them. What lies outside of the
+// place is only named, and the same prompt again, with its ids, is the same.
 func TestFilesOfAPromptAreRead(t *testing.T) {
 	w := newWorld(
 		t,
@@ -60,7 +60,8 @@ func TestFilesOfAPromptAreRead(t *testing.T) {
 		"file file:///w/src",
 		"file file://" + outside, "file file:///w/link.txt", "file file:///w/bin.dat",
 		`text Called the Read tool with the following input: {"filePath":""}`, "text hi", "file data:text/plain,hi",
-		`text Called the Read tool with the following input: {"filePath":"/w/dot.png"}`, "file data:image/png;base64,iVBORw0KGgo=",
+		`text Called the Read tool with the following input: {"filePath":"/w/dot.png"}`,
+		"file data:image/png;base64,iVBORw0KGgo=",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -52,8 +52,8 @@ type Catalog interface {
 	Terminal(ctx context.Context) (pty.Order, error)
 }
 
-// Files are the files of a location. Paths are relative to its directory. A path that leaves the location and its checkout,
-// also by symbolic links, is an error of code denied.
+// Files are the files of a location. Paths are relative to its directory. A path that leaves the location and its
+// checkout, also by symbolic links, is an error of code denied.
 type Files interface {
 	List(path string) ([]opencode.FileNode, error)
 	// Read returns an empty text for a missing file, as OpenCode does.
@@ -96,8 +96,8 @@ type Credentials interface {
 	SetToken(ctx context.Context, providerID string, t auth.Token) error
 	// Logins returns the providers that have a browser login, with the name of the login.
 	Logins() map[string]string
-	// LogIn runs a browser login and stores its result. It calls show once, with the address to open and the code to enter
-	// there, "" without a code, and waits for the user.
+	// LogIn runs a browser login and stores its result. It calls show once, with the address to open and the code to
+	// enter there, "" without a code, and waits for the user.
 	LogIn(ctx context.Context, l session.Location, providerID string, show func(url, code string)) error
 }
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// BenchmarkReaders is one change of a session on its way to all who read /event: what a reader more costs is what is left
-// beside the fold and the encoding, which they share.
+// BenchmarkReaders is one change of a session on its way to all who read /event: what a reader more costs is what is
+// left beside the fold and the encoding, which they share.
 func BenchmarkReaders(b *testing.B) {
 	for _, readers := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("readers=%d", readers), func(b *testing.B) {
@@ -84,7 +84,10 @@ func BenchmarkSessions(b *testing.B) {
 	for i := range all {
 		send(b, w, http.MethodPost, "/session", fmt.Sprintf(`{"title":"work on number %d"}`, i))
 	}
-	for name, query := range map[string]string{"all": fmt.Sprint("limit=", all), "search": fmt.Sprint("search=number+", all-7)} {
+	for name, query := range map[string]string{
+		"all":    fmt.Sprint("limit=", all),
+		"search": fmt.Sprint("search=number+", all-7),
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

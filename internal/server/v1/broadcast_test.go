@@ -149,7 +149,8 @@ func TestReadersAreToldTheSame(t *testing.T) {
 		}
 	}
 	join(8)
-	if a := w.ask(t, http.MethodPost, "/session/"+s+"/prompt_async", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusNoContent {
+	if a := w.ask(t, http.MethodPost, "/session/"+s+"/prompt_async",
+		`{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusNoContent {
 		t.Fatal(a.body)
 	}
 	for i := range chunks {
@@ -198,7 +199,8 @@ func TestAReaderThatStallsCatchesUp(t *testing.T) {
 	for range sessions {
 		s := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"a"}`).body).(map[string]any)["id"].(string)
 		for i := range changes {
-			if a := w.ask(t, http.MethodPatch, "/session/"+s, fmt.Sprintf(`{"title":"%d"}`, i)); a.status != http.StatusOK {
+			if a := w.ask(t, http.MethodPatch, "/session/"+s,
+				fmt.Sprintf(`{"title":"%d"}`, i)); a.status != http.StatusOK {
 				t.Fatal(a.body)
 			}
 		}
@@ -229,7 +231,8 @@ func TestALargeAnswerEndsNoStream(t *testing.T) {
 	l := w.listen(t, "/event")
 	var reading sync.WaitGroup
 	reading.Go(func() { l.until(func(f heard) bool { return f.v.Type == "session.idle" }) })
-	if a := w.ask(t, http.MethodPost, "/session/"+s+"/prompt_async", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusNoContent {
+	if a := w.ask(t, http.MethodPost, "/session/"+s+"/prompt_async",
+		`{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusNoContent {
 		t.Fatal(a.body)
 	}
 	goOn <- struct{}{}

@@ -33,8 +33,8 @@ type loginFunc = func(ctx context.Context, show func(url, code string)) error
 
 var errNoLogin = errors.New("no login was started")
 
-// start starts a login and returns its page. The login outlives ctx: it runs until it ends, another login of the provider
-// starts, or close is called.
+// start starts a login and returns its page. The login outlives ctx: it runs until it ends, another login of the
+// provider starts, or close is called.
 func (l *browserLogins) start(ctx context.Context, id string, run loginFunc) (loginPage, error) {
 	login, previous, err := l.add(ctx, id, run)
 	if err != nil {
@@ -54,7 +54,8 @@ func (l *browserLogins) start(ctx context.Context, id string, run loginFunc) (lo
 	}
 }
 
-// add cancels the previous login of the provider, which it returns, and starts a new one after the end of the previous one.
+// add cancels the previous login of the provider, which it returns, and starts a new one after the end of the previous
+// one.
 func (l *browserLogins) add(ctx context.Context, id string, run loginFunc) (login, previous *browserLogin, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

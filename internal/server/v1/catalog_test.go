@@ -16,7 +16,8 @@ func TestStartOfATUI(t *testing.T) {
 	for _, path := range []string{
 		"/config", "/config/providers", "/provider", "/agent",
 		"/path", "/project/current", "/experimental/capabilities", "/experimental/console", "/command", "/lsp", "/mcp",
-		"/experimental/resource", "/formatter", "/provider/auth", "/vcs", "/experimental/workspace", "/experimental/workspace/status",
+		"/experimental/resource", "/formatter", "/provider/auth", "/vcs", "/experimental/workspace",
+		"/experimental/workspace/status",
 	} {
 		if a := w.ask(t, http.MethodGet, path, ""); a.status != 200 {
 			t.Errorf("GET %s: %d %s", path, a.status, a.body)
@@ -59,7 +60,10 @@ func TestEveryOperationAnswersWithinTheContract(t *testing.T) {
 		if streams(path) {
 			continue
 		}
-		for _, body := range []string{"", "{}", "[]", `"x"`, `{"a":`, `{"type":5,"name":[],"sessionID":{},"key":null}`, "\xff\xfe"} {
+		for _, body := range []string{
+			"", "{}", "[]", `"x"`, `{"a":`, `{"type":5,"name":[],"sessionID":{},"key":null}`,
+			"\xff\xfe",
+		} {
 			if r.Method == http.MethodGet && body != "" {
 				continue
 			}

@@ -39,8 +39,8 @@ func contract(t testing.TB) *contracttest.Contract {
 	return loaded
 }
 
-// hold holds an answer against our document and OpenCode's, as every answer in these tests. Its words of errors that it gets
-// wrong itself are not held: what OpenCode really says is in failure_test.go.
+// hold holds an answer against our document and OpenCode's, as every answer in these tests. Its words of errors that it
+// gets wrong itself are not held: what OpenCode really says is in failure_test.go.
 func (w *world) hold(t testing.TB, r *http.Request, resp *http.Response, body []byte) {
 	t.Helper()
 	exchange := contracttest.HTTPExchange{
@@ -57,7 +57,8 @@ func (w *world) hold(t testing.TB, r *http.Request, resp *http.Response, body []
 	}
 	named := strings.HasPrefix(string(body), `{"name":`)
 	switch {
-	case resp.StatusCode == http.StatusBadRequest && (named || strings.HasPrefix(string(body), `{"_tag":"BadRequest"}`)):
+	case resp.StatusCode == http.StatusBadRequest &&
+		(named || strings.HasPrefix(string(body), `{"_tag":"BadRequest"}`)):
 		return
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/"):
 		return // vcs.diff.raw is no JSON, whatever the document says
@@ -77,7 +78,8 @@ func holdFrame(t testing.TB, path, data string) {
 
 var blamed = regexp.MustCompile(`\\n  at \[\\"([^"\\]+)\\"\].*"kind":"(\w+)"`)
 
-// holdField holds that what a refusal names is a field that was sent, or that the operation has there, as our document has it.
+// holdField holds that what a refusal names is a field that was sent, or that the operation has there, as our document
+// has it.
 func holdField(t testing.TB, r *http.Request, body string) {
 	t.Helper()
 	m := blamed.FindStringSubmatch(body)

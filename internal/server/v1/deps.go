@@ -29,8 +29,8 @@ type Config struct {
 	Terminals   *pty.Terminals
 	Directory   string // the location of requests that name none
 	Version     string // of cairn
-	// Head returns git's HEAD of a directory: "ref: refs/heads/BRANCH" or a commit, "" outside of a checkout. It must be
-	// cheap.
+	// Head returns git's HEAD of a directory: "ref: refs/heads/BRANCH" or a commit, "" outside of a checkout. It must
+	// be cheap.
 	Head      func(directory string) string
 	Condition func() error // why nothing can be written now; nil if writes work
 	Logger    *slog.Logger
@@ -51,8 +51,8 @@ type deps struct {
 	long       httpio.LongRequests // streams, and requests that wait for a session
 }
 
-// findLocation returns the location of the request with symbolic links resolved, which is the name that sessions and their events
-// use. There are no workspaces: a request that names one is meant for another server.
+// findLocation returns the location of the request with symbolic links resolved, which is the name that sessions and
+// their events use. There are no workspaces: a request that names one is meant for another server.
 func (d *deps) findLocation(r *http.Request) (l session.Location, named bool, err error) {
 	l, named, err = httpio.Locator{
 		QueryDirectory: "directory", QueryWorkspace: "workspace", Directory: d.Directory, Relative: true,

@@ -10,8 +10,10 @@ import (
 func TestDuplicateParameters(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"a.txt": "x"})
 	for path, name := range map[string]string{
-		"/session?directory=/a&directory=/b": "directory", "/session?limit=1&limit=1": "limit", "/find/file?query=a&query=b": "query",
-		"/file?path=.&path=a.txt": "path", "/api/session?limit=1&limit=2": "limit", "/api/location?location[directory]=/a&location%5Bdirectory%5D=/b": "location[directory]",
+		"/session?directory=/a&directory=/b": "directory", "/session?limit=1&limit=1": "limit",
+		"/find/file?query=a&query=b": "query",
+		"/file?path=.&path=a.txt":    "path", "/api/session?limit=1&limit=2": "limit",
+		"/api/location?location[directory]=/a&location%5Bdirectory%5D=/b": "location[directory]",
 	} {
 		if a := w.ask(t, http.MethodGet, path, ""); a.status != 400 ||
 			!strings.Contains(a.body, name+" is given 2 times") {

@@ -48,8 +48,12 @@ func TestEdits(t *testing.T) {
 		says               string // of the answer
 		event              string // the event, "" for none
 	}{
-		{http.MethodPatch, at(0, 1), part(0, 1, "text", `,"text":"zwei","synthetic":true`), 200, `"text":"zwei","synthetic":true`, `message.part.updated`},
-		{http.MethodPatch, at(0, 2), part(0, 2, "file", `,"mime":"text/plain","filename":"m.txt","url":"data:text/plain,more"`), 200, `"filename":"m.txt"`, `"filename":"m.txt"`},
+		{
+			http.MethodPatch, at(0, 1), part(0, 1, "text", `,"text":"zwei","synthetic":true`), 200,
+			`"text":"zwei","synthetic":true`, `message.part.updated`,
+		},
+		{http.MethodPatch, at(0, 2), part(0, 2, "file",
+			`,"mime":"text/plain","filename":"m.txt","url":"data:text/plain,more"`), 200, `"filename":"m.txt"`, `"filename":"m.txt"`},
 		{http.MethodPatch, at(0, 1), part(0, 0, "text", `,"text":"x"`), 400, `[\"id\"]`, ""},
 		{http.MethodPatch, at(0, 1), part(0, 1, "file", `,"mime":"text/plain","url":"data:,x"`), 400, `[\"type\"]`, ""},
 		{http.MethodPatch, at(0, 1), part(0, 1, "text", ``), 400, `[\"text\"]`, ""},
@@ -93,7 +97,8 @@ func TestEditsWait(t *testing.T) {
 	w := newWorldOf(t, hanging(t, begun, finish), "", nil)
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"edits"}`).body).(map[string]any)["id"].(string)
 	const m = "msg_f00000000001aaaaaaaaaaaaaa"
-	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", `{"messageID":"`+m+`","parts":[{"type":"text","text":"one"}]}`); a.status != http.StatusNoContent {
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async",
+		`{"messageID":"`+m+`","parts":[{"type":"text","text":"one"}]}`); a.status != http.StatusNoContent {
 		t.Fatal(a.body)
 	}
 	<-begun

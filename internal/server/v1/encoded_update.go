@@ -35,8 +35,9 @@ type encodedEvent struct {
 	version  int // of a durable event
 }
 
-// encodeOnce returns the frames for the streams of one directory or, with global, of all directories. The global ones contain
-// durable events twice, as OpenCode does: plain, and as a syncMessage. The last frame of a durable update has its id.
+// encodeOnce returns the frames for the streams of one directory or, with global, of all directories. The global ones
+// contain durable events twice, as OpenCode does: plain, and as a syncMessage. The last frame of a durable update has
+// its id.
 func (u *encodedUpdate) encodeOnce(global bool) ([]sse.Frame, error) {
 	form := &u.forms[0]
 	if global {
@@ -80,7 +81,8 @@ func (e encodedEvent) findProperties() jsontext.Value {
 	return jsontext.Value(rest[:len(rest)-1])
 }
 
-// size returns the bytes of the events. Memory holds them up to three times: plain, in an envelope, and as a syncMessage.
+// size returns the bytes of the events. Memory holds them up to three times: plain, in an envelope, and as a
+// syncMessage.
 func (u *encodedUpdate) size() (n int) {
 	for _, e := range u.events {
 		n += len(e.json)

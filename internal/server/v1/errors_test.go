@@ -23,25 +23,74 @@ func TestErrorEnvelopes(t *testing.T) {
 		status int
 		body   string
 	}{
-		{session.NotFound("session", "ses_5"), 404, `{"name":"NotFoundError","data":{"message":"Session not found: ses_5"}}`},
-		{session.NotFound("message", "msg_3"), 404, `{"name":"NotFoundError","data":{"message":"Message not found: msg_3"}}`},
-		{session.NotFound("permission", "per_1"), 404, `{"_tag":"PermissionNotFoundError","requestID":"per_1","message":"Permission request not found: per_1"}`},
-		{session.NotFound("question", "que_1"), 404, `{"_tag":"QuestionNotFoundError","requestID":"que_1","message":"Question request not found: que_1"}`},
-		{session.NotFound("mcp", "none"), 404, `{"_tag":"McpServerNotFoundError","name":"none","message":"MCP server not found: none"}`},
-		{session.NotFound("pty", "pty_1"), 404, `{"_tag":"PtyNotFoundError","ptyID":"pty_1","message":"PTY session not found: pty_1"}`},
-		{session.NotFound("agent", "bild", "build"), 404, `{"name":"NotFoundError","data":{"message":"agent \"bild\" not found; did you mean build?"}}`},
-		{session.Conflict("session", "ses_5", "is busy"), 409, `{"_tag":"SessionBusyError","sessionID":"ses_5","message":"session \"ses_5\" is busy"}`},
-		{httpio.NewInvalid("body", "parts[0].text", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"parts\"][0][\"text\"]","kind":"Payload"}}`},
-		{httpio.NewInvalid("query", "pattern", "pattern is missing"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"pattern is missing\n  at [\"pattern\"]","kind":"Query"}}`},
-		{httpio.NewInvalid("params", "requestID", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"requestID\"]","kind":"Params"}}`},
+		{
+			session.NotFound("session", "ses_5"), 404,
+			`{"name":"NotFoundError","data":{"message":"Session not found: ses_5"}}`,
+		},
+		{
+			session.NotFound("message", "msg_3"), 404,
+			`{"name":"NotFoundError","data":{"message":"Message not found: msg_3"}}`,
+		},
+		{
+			session.NotFound("permission", "per_1"), 404,
+			`{"_tag":"PermissionNotFoundError","requestID":"per_1","message":"Permission request not found: per_1"}`,
+		},
+		{
+			session.NotFound("question", "que_1"), 404,
+			`{"_tag":"QuestionNotFoundError","requestID":"que_1","message":"Question request not found: que_1"}`,
+		},
+		{
+			session.NotFound("mcp", "none"), 404,
+			`{"_tag":"McpServerNotFoundError","name":"none","message":"MCP server not found: none"}`,
+		},
+		{
+			session.NotFound("pty", "pty_1"), 404,
+			`{"_tag":"PtyNotFoundError","ptyID":"pty_1","message":"PTY session not found: pty_1"}`,
+		},
+		{
+			session.NotFound("agent", "bild", "build"), 404,
+			`{"name":"NotFoundError","data":{"message":"agent \"bild\" not found; did you mean build?"}}`,
+		},
+		{
+			session.Conflict("session", "ses_5", "is busy"), 409,
+			`{"_tag":"SessionBusyError","sessionID":"ses_5","message":"session \"ses_5\" is busy"}`,
+		},
+		{
+			httpio.NewInvalid("body", "parts[0].text", "wrong"), 400,
+			`{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"parts\"][0][\"text\"]","kind":"Payload"}}`,
+		},
+		{
+			httpio.NewInvalid("query", "pattern", "pattern is missing"), 400,
+			`{"_tag":"BadRequest","name":"BadRequest","data":{"message":"pattern is missing\n  at [\"pattern\"]","kind":"Query"}}`,
+		},
+		{
+			httpio.NewInvalid("params", "requestID", "wrong"), 400,
+			`{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"requestID\"]","kind":"Params"}}`,
+		},
 		{session.Errorf(session.CodeTooLarge, "big"), 413, `{"name":"RequestTooLargeError","data":{"message":"big"}}`},
-		{session.Errorf(session.CodeTooMany, "later"), 429, `{"name":"TooManyRequestsError","data":{"message":"later"}}`},
-		{session.Errorf(session.CodeUnavailable, "closing"), 503, `{"name":"ServiceUnavailableError","data":{"message":"closing"}}`},
+		{
+			session.Errorf(session.CodeTooMany, "later"), 429,
+			`{"name":"TooManyRequestsError","data":{"message":"later"}}`,
+		},
+		{
+			session.Errorf(session.CodeUnavailable, "closing"), 503,
+			`{"name":"ServiceUnavailableError","data":{"message":"closing"}}`,
+		},
 		{session.Errorf(session.CodeDenied, "no"), 403, `{"name":"ForbiddenError","data":{"message":"no"}}`},
-		{httpio.NewUnsupportedMedia("text/html"), 415, `{"name":"UnsupportedMediaTypeError","data":{"message":"the body must be sent as application/json, got \"text/html\""}}`},
+		{
+			httpio.NewUnsupportedMedia("text/html"), 415,
+			`{"name":"UnsupportedMediaTypeError","data":{"message":"the body must be sent as application/json, got \"text/html\""}}`,
+		},
 		{auth, 401, ``},
-		{&config.Error{Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5}, Key: "agent.a.tools[1]", Message: "want text"}, 400, `{"name":"ConfigInvalidError","data":{"path":"/w/opencode.json","issues":[{"path":["agent","a","tools",1],"message":"line 2, column 5: want text"}]}}`},
-		{httpio.WithPart("query", fmt.Errorf("location: %w", &config.Error{Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5}, Message: "it is not JSON"})), 400, `{"name":"ConfigJsonError","data":{"path":"/w/opencode.json","message":"line 2, column 5: it is not JSON"}}`},
+		{&config.Error{
+			Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5}, Key: "agent.a.tools[1]",
+			Message: "want text",
+		}, 400, `{"name":"ConfigInvalidError","data":{"path":"/w/opencode.json","issues":[{"path":["agent","a","tools",1],"message":"line 2, column 5: want text"}]}}`},
+		{httpio.WithPart("query", fmt.Errorf("location: %w",
+			&config.Error{
+				Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5},
+				Message:  "it is not JSON",
+			})), 400, `{"name":"ConfigJsonError","data":{"path":"/w/opencode.json","message":"line 2, column 5: it is not JSON"}}`},
 	} {
 		w := httptest.NewRecorder()
 		New(Config{}).Fail(w, httptest.NewRequest("GET", "/x", nil), c.err)

@@ -38,8 +38,8 @@ func (h eventHandlers) subscribe(ctx context.Context, in subscription) (operatio
 	}, nil
 }
 
-// subscribeGlobal streams the events of all directories, each with its directory. Durable events come a second time as a
-// syncMessage.
+// subscribeGlobal streams the events of all directories, each with its directory. Durable events come a second time as
+// a syncMessage.
 func (h eventHandlers) subscribeGlobal(
 	ctx context.Context, in struct {
 		LastEventID string `header:"Last-Event-ID"`
@@ -57,9 +57,9 @@ func (h eventHandlers) subscribeGlobal(
 	}, nil
 }
 
-// findStart returns where a stream starts: after the event that the client received last, or now. It samples the log first,
-// so that the client misses nothing from then on. An id beyond the newest event comes from a store that was replaced; the
-// stream starts now, because clients would repeat a refused id for ever.
+// findStart returns where a stream starts: after the event that the client received last, or now. It samples the log
+// first, so that the client misses nothing from then on. An id beyond the newest event comes from a store that was
+// replaced; the stream starts now, because clients would repeat a refused id for ever.
 func (h eventHandlers) findStart(
 	ctx context.Context,
 	lastID string,
@@ -91,9 +91,10 @@ type busStream struct {
 }
 
 // serve sends server.connected and then events until the client leaves. The last frame of a durable event has an id to
-// resume with; deltas and statuses have none and are not repeated. A slow reader gets fewer and larger deltas and misses
-// nothing; the connection of one that reads nothing for sse.WriteTimeout is broken, and so are all when the server stops:
-// OpenCode's clients reconnect with their last id after a broken connection, but not after an orderly end.
+// resume with; deltas and statuses have none and are not repeated. A slow reader gets fewer and larger deltas and
+// misses nothing; the connection of one that reads nothing for sse.WriteTimeout is broken, and so are all when the
+// server stops: OpenCode's clients reconnect with their last id after a broken connection, but not after an orderly
+// end.
 func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory string, at eventlog.Mark) {
 	ctx, end := b.long.Start(r.Context(), "")
 	defer end()
@@ -137,8 +138,8 @@ func (b *busStream) plainFrame(kind string) sse.Frame {
 	return encodePlainFrame(b.IDs.New(session.PrefixEvent), kind, b.global)
 }
 
-// sendUpdate sends the events of an update. It leaves out events that are too large for a client: their text was sent in
-// deltas, and the message contains it.
+// sendUpdate sends the events of an update. It leaves out events that are too large for a client: their text was sent
+// in deltas, and the message contains it.
 func (b *busStream) sendUpdate(ctx context.Context, u eventlog.Update) error {
 	encoded, err := b.encodeUpdate(ctx, u)
 	if err != nil || !b.global && encoded.directory != b.directory {
@@ -162,8 +163,8 @@ func (b *busStream) sendUpdate(ctx context.Context, u eventlog.Update) error {
 	return nil
 }
 
-// encodeUpdate returns the shared encoding of an update, or, while the stream is behind, one that it makes from the rows as
-// they are now.
+// encodeUpdate returns the shared encoding of an update, or, while the stream is behind, one that it makes from the
+// rows as they are now.
 func (b *busStream) encodeUpdate(ctx context.Context, u eventlog.Update) (*encodedUpdate, error) {
 	if u.Event == nil || u.Event.Position > b.newest {
 		encoded, err := b.updates.Encode(ctx, u)
@@ -200,8 +201,8 @@ func (b *busStream) sendNotices(ch <-chan notice) {
 const globalDirectory = "global"
 
 // expandNotice returns the notices that a stream sends for one: kindGlobalDisposed becomes kindDisposed of the stream's
-// directory, or, on a global stream, kindDisposed of the directory that it names and itself. OpenCode's clients wait for
-// either.
+// directory, or, on a global stream, kindDisposed of the directory that it names and itself. OpenCode's clients wait
+// for either.
 func (b *busStream) expandNotice(n notice) []notice {
 	if n.kind != kindGlobalDisposed {
 		return []notice{n}

@@ -148,8 +148,8 @@ func (x *eventEncoder) encode(s *session.Session, events []opencode.Event, e *se
 	return u, nil
 }
 
-// findFold returns the fold of a session, nil if the session is deleted. turn is the turn that the fold must contain, or
-// "".
+// findFold returns the fold of a session, nil if the session is deleted. turn is the turn that the fold must contain,
+// or "".
 func (x *eventEncoder) findFold(ctx context.Context, id session.ID, turn session.MessageID) (*opencode.Fold, error) {
 	known := x.folds[id]
 	if known != nil && !known.NeedsTurn(turn) {

@@ -96,7 +96,8 @@ func TestStreamResumes(t *testing.T) {
 	})
 	<-started
 	s := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"a"}`).body).(map[string]any)["id"].(string)
-	if a := w.ask(t, http.MethodPost, "/session/"+s+"/message", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK {
+	if a := w.ask(t, http.MethodPost, "/session/"+s+"/message",
+		`{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK {
 		t.Fatal(a.body)
 	}
 	reader.Wait()
@@ -179,7 +180,8 @@ func TestStreamsAreToldFirst(t *testing.T) {
 			}
 		})
 		<-stands
-		if a := w.ask(t, http.MethodPost, "/session/"+s+"/message", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK ||
+		if a := w.ask(t, http.MethodPost, "/session/"+s+"/message",
+			`{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK ||
 			!idle.Load() {
 			t.Errorf("answered %d, the stream had said that the session rests: %t", a.status, idle.Load())
 		}

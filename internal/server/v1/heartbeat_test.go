@@ -41,8 +41,8 @@ func (w *taken) Write(p []byte) (int, error) {
 	return w.buf.Write(p)
 }
 
-// A stream on which nothing happens says so every ten seconds, as an event: OpenCode's clients take no comment for a sign of
-// life. None of them bears an id but the first, with which a reader that hears no more resumes.
+// A stream on which nothing happens says so every ten seconds, as an event: OpenCode's clients take no comment for a
+// sign of life. None of them bears an id but the first, with which a reader that hears no more resumes.
 func TestHeartbeatsAreEvents(t *testing.T) {
 	for path, frame := range map[string]string{
 		"/event":        `data: {"id":"evt_\w+","type":"%","properties":{}}`,
@@ -97,7 +97,8 @@ func TestNothingIsLostWhileAStreamOpens(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &answers{taken: taken{header: http.Header{}}, then: func() {
 			a.NewHandler().
-				ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/global/dispose", http.NoBody))
+				ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost,
+					"/global/dispose", http.NoBody))
 		}}
 		var stream sync.WaitGroup
 		stream.Go(func() {

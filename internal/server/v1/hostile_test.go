@@ -16,7 +16,10 @@ import (
 func TestBodiesAreBounded(t *testing.T) {
 	w := newWorld(t, "", nil)
 	big := func() io.Reader { return io.LimitReader(endless('x'), 64<<20) }
-	for _, path := range []string{"POST /session", "POST /session/ses_1/message", "PATCH /config", "POST /vcs/apply", "POST /log", "POST /tui/publish", "PUT /auth/x"} {
+	for _, path := range []string{
+		"POST /session", "POST /session/ses_1/message", "PATCH /config", "POST /vcs/apply",
+		"POST /log", "POST /tui/publish", "PUT /auth/x",
+	} {
 		method, path, _ := strings.Cut(path, " ")
 		for _, length := range []int64{64 << 20, -1} {
 			r, err := http.NewRequestWithContext(
@@ -67,7 +70,8 @@ func TestNothingIsShownAsAPage(t *testing.T) {
 		map[string]string{"a.html": page, "a.svg": "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"},
 	)
 	w.put(t, w.work+"/a.html", page+page)
-	id := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"<script>alert(1)</script>"}`).body).(map[string]any)["id"].(string)
+	id := read(t, w.ask(t, http.MethodPost, "/session",
+		`{"title":"<script>alert(1)</script>"}`).body).(map[string]any)["id"].(string)
 	w.ask(
 		t,
 		http.MethodPost,
@@ -75,7 +79,8 @@ func TestNothingIsShownAsAPage(t *testing.T) {
 		`{"noReply":true,"parts":[{"type":"text","text":"<script>alert(1)</script>"}]}`,
 	)
 	for _, path := range []string{
-		"/file/content?path=a.html", "/file/content?path=a.svg", "/file?path=.", "/find?pattern=script", "/vcs/diff/raw", "/vcs/diff?mode=git", "/session", "/session/" + id,
+		"/file/content?path=a.html", "/file/content?path=a.svg", "/file?path=.", "/find?pattern=script",
+		"/vcs/diff/raw", "/vcs/diff?mode=git", "/session", "/session/" + id,
 		"/session/" + id + "/message", "/<script>", "/session/<script>", "/file?path=<script>", "/doc", "/api/doc",
 	} {
 		a := w.ask(

@@ -56,8 +56,8 @@ func (h instanceHandlers) getPaths(ctx context.Context, in locationIn) (paths, e
 	return paths{home.Home, home.State, home.Config, l.Worktree, l.Directory}, nil
 }
 
-// getProject describes the project of the location. The request to create a repository gets the same response: only the user
-// creates repositories.
+// getProject describes the project of the location. The request to create a repository gets the same response: only the
+// user creates repositories.
 func (h instanceHandlers) getProject(ctx context.Context, in locationIn) (opencode.Project, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
@@ -133,7 +133,8 @@ func (h instanceHandlers) listProjectDirectories(ctx context.Context, in project
 	return []projectDirectory{{l.Worktree}}, nil
 }
 
-// disposeInstance tells the streams of the location to read it again. The server itself keeps nothing that would have to go.
+// disposeInstance tells the streams of the location to read it again. The server itself keeps nothing that would have
+// to go.
 func (h instanceHandlers) disposeInstance(ctx context.Context, in locationIn) (bool, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {

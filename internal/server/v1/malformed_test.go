@@ -82,7 +82,8 @@ func implemented(t testing.TB) map[string]map[string]operation {
 // filled replaces the placeholders of a path by existing ids, or by a valid id without one.
 func filled(path string, ids map[string]string) string {
 	for name, standard := range map[string]string{
-		"sessionID": "ses_1", "messageID": "msg_1", "partID": "prt_1", "ptyID": "pty_1", "requestID": "per_1", "permissionID": "per_1", "providerID": "openai",
+		"sessionID": "ses_1", "messageID": "msg_1", "partID": "prt_1", "ptyID": "pty_1", "requestID": "per_1",
+		"permissionID": "per_1", "providerID": "openai",
 		"projectID": "global", "name": "x", "id": "wrk_1",
 	} {
 		id, ok := ids[name]
@@ -130,7 +131,10 @@ func things(t testing.TB, w *world) map[string]string {
 // wrong returns JSON of other types than the schema wants; null is as good as nothing everywhere.
 func wrong(s schema) []string {
 	var out []string
-	for kind, text := range map[string]string{"string": `"zz"`, "number": `5`, "boolean": `true`, "array": `[]`, "object": `{}`} {
+	for kind, text := range map[string]string{
+		"string": `"zz"`, "number": `5`, "boolean": `true`, "array": `[]`,
+		"object": `{}`,
+	} {
 		if kind != s.Type && (kind != "number" || s.Type != "integer") {
 			out = append(out, text)
 		}
@@ -166,8 +170,8 @@ func misfits(s schema, wrap func(string) string, yield func(name, body string)) 
 	}
 }
 
-// A member of a body with the wrong type is refused by its name, in every operation and at every depth; so is what is no
-// JSON, or no object.
+// A member of a body with the wrong type is refused by its name, in every operation and at every depth; so is what is
+// no JSON, or no object.
 func TestWrongTypesAreRefused(t *testing.T) {
 	w := newWorld(t, "", nil)
 	ids := things(t, w)
@@ -189,7 +193,10 @@ func TestWrongTypesAreRefused(t *testing.T) {
 			if body.Schema.Type != "object" {
 				continue
 			}
-			for _, text := range []string{`{`, `[]`, `5`, `"x"`, `true`, `null`, `{}x`, `{"a":1,"a":2}`, "\x00", strings.Repeat("[", 100), `{"a":` + strings.Repeat(`{"a":`, 70)} {
+			for _, text := range []string{
+				`{`, `[]`, `5`, `"x"`, `true`, `null`, `{}x`, `{"a":1,"a":2}`, "\x00",
+				strings.Repeat("[", 100), `{"a":` + strings.Repeat(`{"a":`, 70),
+			} {
 				if a := w.ask(t, method, at, text); a.status != http.StatusBadRequest ||
 					!strings.Contains(a.body, "body") && !strings.Contains(a.body, `\"a\"`) {
 					t.Errorf("%s %s %.20s: %d %.200s", method, path, text, a.status, a.body)
@@ -279,9 +286,13 @@ func TestNumbersInQueries(t *testing.T) {
 				if p.In != "query" || p.Schema.Type != "number" {
 					continue
 				}
-				for _, v := range []string{"x", "-1", "1.5", "1e999", "99999999999999999999", "NaN", "0x10", "1 ", "١"} {
+				for _, v := range []string{
+					"x", "-1", "1.5", "1e999", "99999999999999999999", "NaN", "0x10", "1 ",
+					"١",
+				} {
 					q := url.Values{p.Name: {v}, "query": {"x"}, "mode": {"git"}}
-					if a := w.ask(t, strings.ToUpper(method), filled(path, ids)+"?"+q.Encode(), ""); a.status != http.StatusBadRequest ||
+					if a := w.ask(t, strings.ToUpper(method), filled(path, ids)+"?"+q.Encode(),
+						""); a.status != http.StatusBadRequest ||
 						!strings.Contains(a.body, p.Name) {
 						t.Errorf("%s %s, %s=%s: %d %.200s", method, path, p.Name, v, a.status, a.body)
 					}
@@ -291,8 +302,8 @@ func TestNumbersInQueries(t *testing.T) {
 	}
 }
 
-// unmoved are operations that OpenCode answers for what is not there as for what is, and their reason is recorded from it
-// : clients count on it. In the second group its document has no 404.
+// unmoved are operations that OpenCode answers for what is not there as for what is, and their reason is recorded from
+// it : clients count on it. In the second group its document has no 404.
 var unmoved = []string{
 	"POST /session/{sessionID}/abort", "GET /session/{sessionID}/diff", "GET /project/{projectID}/directories",
 	"DELETE /auth/{providerID}",
@@ -320,7 +331,8 @@ func TestIDsInPaths(t *testing.T) {
 	bodies["POST /session/{sessionID}/message"] = `{"parts":[{"type":"text","text":"hi"}]}`
 	bodies["POST /session/{sessionID}/prompt_async"] = bodies["POST /session/{sessionID}/message"]
 	prefixes := map[string]string{
-		"sessionID": "ses_", "messageID": "msg_", "partID": "prt_", "ptyID": "pty_", "requestID": "per_", "permissionID": "per_", "id": "wrk_", "providerID": "", "projectID": "", "name": "",
+		"sessionID": "ses_", "messageID": "msg_", "partID": "prt_", "ptyID": "pty_", "requestID": "per_",
+		"permissionID": "per_", "id": "wrk_", "providerID": "", "projectID": "", "name": "",
 	}
 	for _, r := range v1.ListOperations() {
 		if r.Unimplemented {
@@ -351,7 +363,10 @@ func TestIDsInPaths(t *testing.T) {
 			if prefix == "" {
 				continue
 			}
-			for _, bad := range []string{"zz", "%00", "%ff", prefix + "%20x", prefix + "%0a", prefix + strings.Repeat("x", 5000), prefix + "é", "%F0%9F%98%80"} {
+			for _, bad := range []string{
+				"zz", "%00", "%ff", prefix + "%20x", prefix + "%0a",
+				prefix + strings.Repeat("x", 5000), prefix + "é", "%F0%9F%98%80",
+			} {
 				if a := w.ask(t, r.Method, at(bad), body, header...); a.status != http.StatusBadRequest ||
 					!strings.Contains(a.body, name) && !strings.Contains(a.body, prefix) {
 					t.Errorf("%s, %s %.20s: %d %.200s", route, name, bad, a.status, a.body)

@@ -74,7 +74,8 @@ func TestFewerAnswersThanQuestions(t *testing.T) {
 	id, next := newSession(t, w, `{}`), w.follow(t, "/event")
 	w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", `{"parts":[{"type":"text","text":"choose"}]}`)
 	question := pending(t, w, next, "question.asked", "/question")
-	if a := w.ask(t, http.MethodPost, "/question/"+question+"/reply", `{"answers":[["A"],["A"],["A"]]}`); a.status != 400 {
+	if a := w.ask(t, http.MethodPost, "/question/"+question+"/reply",
+		`{"answers":[["A"],["A"],["A"]]}`); a.status != 400 {
 		t.Error(a)
 	}
 	if a := w.ask(t, http.MethodPost, "/question/"+question+"/reply", `{"answers":[["A"]]}`); a.status != 200 {

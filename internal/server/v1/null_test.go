@@ -21,7 +21,10 @@ func TestNullIsAsGoodAsNothing(t *testing.T) {
 	for _, c := range [][2]string{
 		{"/tui/show-toast", `{"message":"m","variant":"info","duration":null}`},
 		{"/experimental/workspace/warp", `{"id":null,"sessionID":"` + id + `"}`},
-		{"/session/" + id + "/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"x","time":null,"metadata":null}]}`},
+		{
+			"/session/" + id + "/prompt_async",
+			`{"noReply":true,"parts":[{"type":"text","text":"x","time":null,"metadata":null}]}`,
+		},
 	} {
 		if a := w.ask(t, http.MethodPost, c[0], c[1]); a.status >= 300 {
 			t.Errorf("%s %s: %d %s", c[0], c[1], a.status, a.body)
@@ -38,10 +41,22 @@ func TestWhatIsSaidBesideIsLookedAt(t *testing.T) {
 		status     int
 		names      string
 	}{
-		{"/session/" + id + "/message", `{"parts":[{"type":"text","text":"x","time":"a"}]}`, 400, `[\"parts\"][0][\"time\"]`},
-		{"/session/" + id + "/message", `{"parts":[{"type":"text","text":"x","metadata":5}]}`, 400, `[\"parts\"][0][\"metadata\"]`},
-		{"/session/" + id + "/message", `{"parts":[{"type":"file","mime":"a/b","url":"data:,x","source":[]}]}`, 400, `[\"parts\"][0][\"source\"]`},
-		{"/session/" + id + "/message", `{"parts":[{"type":"subtask","prompt":"p","description":"d","agent":"general"}]}`, 400, "subtasks yet"},
+		{
+			"/session/" + id + "/message", `{"parts":[{"type":"text","text":"x","time":"a"}]}`, 400,
+			`[\"parts\"][0][\"time\"]`,
+		},
+		{
+			"/session/" + id + "/message", `{"parts":[{"type":"text","text":"x","metadata":5}]}`, 400,
+			`[\"parts\"][0][\"metadata\"]`,
+		},
+		{
+			"/session/" + id + "/message", `{"parts":[{"type":"file","mime":"a/b","url":"data:,x","source":[]}]}`, 400,
+			`[\"parts\"][0][\"source\"]`,
+		},
+		{
+			"/session/" + id + "/message",
+			`{"parts":[{"type":"subtask","prompt":"p","description":"d","agent":"general"}]}`, 400, "subtasks yet",
+		},
 		{"/session", `{"workspaceID":"wrk_none"}`, 404, "wrk_none"},
 	} {
 		a := w.ask(t, http.MethodPost, c.path, c.body)

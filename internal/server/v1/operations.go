@@ -10,8 +10,8 @@ import (
 // ListOperations lists the operations of the contract.
 func ListOperations() []operation.Operation { return (&deps{}).listOperations() }
 
-// listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for routes that
-// only older clients call, and the handler, whose types give the parameters, the body and the response.
+// listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for
+// routes that only older clients call, and the handler, whose types give the parameters, the body and the response.
 func (d *deps) listOperations() []operation.Operation {
 	return slices.Concat(
 		d.listInstanceOperations(),

@@ -24,8 +24,8 @@ type promptIn struct {
 	Body opencode.PromptInput `body:"required"`
 }
 
-// runPrompt admits a prompt and answers with the newest message of the model once the session is idle. That message also says
-// how the work failed.
+// runPrompt admits a prompt and answers with the newest message of the model once the session is idle. That message
+// also says how the work failed.
 func (h promptHandlers) runPrompt(ctx context.Context, in promptIn) (opencode.Message, error) {
 	admitted, err := h.admitPrompt(ctx, in)
 	if err != nil {
@@ -71,9 +71,9 @@ func (h promptHandlers) admitPrompt(ctx context.Context, in promptIn) (*session.
 	return admitted, inBody(opencode.TranslateErrorPath(err, p, opencode.PartField))
 }
 
-// waitForAnswer returns the newest message of the model once the prompt's session is idle and the open streams have said
-// so. OpenCode's "run --attach" reads the events on another connection and exits as soon as its prompt is answered, with
-// what it has printed by then.
+// waitForAnswer returns the newest message of the model once the prompt's session is idle and the open streams have
+// said so. OpenCode's "run --attach" reads the events on another connection and exits as soon as its prompt is
+// answered, with what it has printed by then.
 func (h promptHandlers) waitForAnswer(ctx context.Context, in *session.Input) (m opencode.Message, err error) {
 	if err := h.waitUntilIdle(ctx, in.SessionID); err != nil {
 		return m, err

@@ -21,7 +21,7 @@ func TestBadPrompts(t *testing.T) {
 		{id, `{"parts":[{"type":"nope"}]}`, http.StatusBadRequest, `[\"parts\"][0][\"type\"]`},
 		{id, `{"parts":[]}`, http.StatusBadRequest, "empty"},
 		{id, `{"messageID":"bad",` + text + `}`, http.StatusBadRequest, `[\"messageID\"]`},
-		{id, `{"agent":"nobody",` + text + `}`, http.StatusBadRequest, `[\"agent\"]`},
+		{id, `{"agent":"unknown",` + text + `}`, http.StatusBadRequest, `[\"agent\"]`},
 		{id, `{"model":{"providerID":"mock","modelID":"mian"},` + text + `}`, http.StatusBadRequest, "mock/main"},
 		{id, `{"variant":"none",` + text + `}`, http.StatusBadRequest, `[\"variant\"]`},
 		{id, `{"model":5,` + text + `}`, http.StatusBadRequest, `[\"model\"]`},
@@ -56,7 +56,8 @@ func TestARefusalNamesWhatWasSent(t *testing.T) {
 		{
 			"PATCH",
 			"/session/" + id + "/message/" + ids["messageID"] + "/part/" + ids["partID"],
-			`{"id":"` + ids["partID"] + `","sessionID":"` + id + `","messageID":"` + ids["messageID"] + `","type":"text"}`,
+			`{"id":"` + ids["partID"] + `","sessionID":"` + id + `","messageID":"` + ids["messageID"] +
+				`","type":"text"}`,
 			`["text"]`,
 		},
 		{"GET", "/find?pattern=[", "", `["pattern"]`},
@@ -65,14 +66,15 @@ func TestARefusalNamesWhatWasSent(t *testing.T) {
 		{"POST", "/session?directory=/none/here", `{}`, `["directory"]`},
 	}
 	for body, at := range map[string]string{
-		`{"parts":[` + text + `,` + file + `]}`:                                                `["parts"][1]["url"]`,
-		`{"parts":[{"type":"file","mime":"text/plain","url":"file:///none/here"}]}`:            `["parts"][0]["url"]`,
-		`{"parts":[{"type":"text","text":""}]}`:                                                `["parts"][0]["text"]`,
-		`{"parts":[]}`:                                                                         `["parts"]`,
-		`{"parts":[` + text + `,{"type":"agent","name":"nobody"}]}`:                            `["parts"][1]["name"]`,
-		`{"parts":[` + text + `,{"id":"bad","type":"text","text":"x"}]}`:                       `["parts"][1]["id"]`,
-		`{"format":{"type":"json_schema","schema":5},"parts":[` + text + `]}`:                  `["format"]["schema"]`,
-		`{"format":{"type":"json_schema","schema":{},"retryCount":99},"parts":[` + text + `]}`: `["format"]["retryCount"]`,
+		`{"parts":[` + text + `,` + file + `]}`:                                     `["parts"][1]["url"]`,
+		`{"parts":[{"type":"file","mime":"text/plain","url":"file:///none/here"}]}`: `["parts"][0]["url"]`,
+		`{"parts":[{"type":"text","text":""}]}`:                                     `["parts"][0]["text"]`,
+		`{"parts":[]}`:                                                              `["parts"]`,
+		`{"parts":[` + text + `,{"type":"agent","name":"unknown"}]}`:                `["parts"][1]["name"]`,
+		`{"parts":[` + text + `,{"id":"bad","type":"text","text":"x"}]}`:            `["parts"][1]["id"]`,
+		`{"format":{"type":"json_schema","schema":5},"parts":[` + text + `]}`:       `["format"]["schema"]`,
+		`{"format":{"type":"json_schema","schema":{},"retryCount":99},"parts":[` + text +
+			`]}`: `["format"]["retryCount"]`,
 	} {
 		refused = append(refused, wrong{"POST", "/session/" + id + "/message", body, at})
 	}
@@ -90,11 +92,13 @@ func TestMessagePages(t *testing.T) {
 	w := newWorldOf(t, answering(t), "", nil)
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
 	for range 3 {
-		if a := w.ask(t, http.MethodPost, "/session/"+id+"/message", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK {
+		if a := w.ask(t, http.MethodPost, "/session/"+id+"/message",
+			`{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK {
 			t.Fatal(a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"waits"}]}`); a.status != http.StatusNoContent {
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async",
+		`{"noReply":true,"parts":[{"type":"text","text":"waits"}]}`); a.status != http.StatusNoContent {
 		t.Fatal(a.status, a.body)
 	}
 	ids := func(body string) (out []string) {
@@ -125,19 +129,24 @@ func TestMessagePages(t *testing.T) {
 			t.Errorf("by %d: %v, want %v", limit, paged, all)
 		}
 	}
-	for _, query := range []string{"?before=x&limit=1", "?before=eyJpZCI6Im1zZ19ub25lIn0", "?limit=-1", "?limit=x", "?before=eyJpZCI6Im1zZ19ub25lIn0&limit=1"} {
+	for _, query := range []string{
+		"?before=x&limit=1", "?before=eyJpZCI6Im1zZ19ub25lIn0", "?limit=-1", "?limit=x",
+		"?before=eyJpZCI6Im1zZ19ub25lIn0&limit=1",
+	} {
 		if a := w.ask(t, http.MethodGet, "/session/"+id+"/message"+query, ""); a.status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, a.status, a.body)
 		}
 	}
 }
 
-// A session in which an answer was wanted in a form is read like any other: OpenCode answers 400 for all of it from then on.
+// A session in which an answer was wanted in a form is read like any other: OpenCode answers 400 for all of it from
+// then on.
 func TestASessionWithAFormIsRead(t *testing.T) {
 	w := newWorldOf(t, answering(t), "", nil)
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
 	format := `"format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},"retryCount":0}`
-	if a := w.ask(t, http.MethodPost, "/session/"+id+"/message", `{`+format+`,"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK {
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/message",
+		`{`+format+`,"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK {
 		t.Fatal(a.status, a.body)
 	}
 	for _, path := range []string{"", "?limit=1", "?limit=100"} {
@@ -153,7 +162,8 @@ func TestASessionWithAFormIsRead(t *testing.T) {
 			t.Errorf("%s: %d %s", message, a.status, a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodPost, "/session/"+id+"/message", `{"parts":[{"type":"text","text":"and now plainly"}]}`); a.status != http.StatusOK ||
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/message",
+		`{"parts":[{"type":"text","text":"and now plainly"}]}`); a.status != http.StatusOK ||
 		!strings.Contains(a.body, "Hello.") {
 		t.Errorf("the next prompt: %d %s", a.status, a.body)
 	}

@@ -37,7 +37,7 @@ func TestTheEnvironmentOfATerminal(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"below/x": ""})
 	_, exited := w.run(
 		t,
-		`{"command":"sh","args":["-c","env > told; exit 3"],"cwd":"below","env":{"MINE":"said","TERM":"dumb"}}`,
+		`{"command":"sh","args":["-c","env > env.txt; exit 3"],"cwd":"below","env":{"MINE":"said","TERM":"dumb"}}`,
 	)
 	if !strings.HasSuffix(exited, `"exitCode":3}`) {
 		t.Error(exited)
@@ -45,12 +45,13 @@ func TestTheEnvironmentOfATerminal(t *testing.T) {
 	if a := w.ask(t, http.MethodGet, "/pty", ""); a.body != "[]" {
 		t.Error("what has ended is listed still:", a.body)
 	}
-	b, err := os.ReadFile(filepath.Join(w.work, "below", "told"))
+	b, err := os.ReadFile(filepath.Join(w.work, "below", "env.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]bool{
-		"s-e-c-r-e-t": false, "MINE=said\n": true, "TERM=xterm-256color\n": true, "OPENCODE_TERMINAL=1\n": true, "PATH=": true,
+		"s-e-c-r-e-t": false, "MINE=said\n": true, "TERM=xterm-256color\n": true, "OPENCODE_TERMINAL=1\n": true,
+		"PATH=": true,
 	} {
 		if strings.Contains(string(b), text) != want {
 			t.Errorf("%q: %v in\n%s", text, !want, b)

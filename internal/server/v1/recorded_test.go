@@ -22,8 +22,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/pty"
 )
 
-// TestRecorded plays what a client once sent to OpenCode 1.18.33 and holds the answers, every session at the end and what the
-// event stream said to what was recorded. The model says what OpenCode's said.
+// TestRecorded plays what a client once sent to OpenCode 1.18.33 and holds the answers, every session at the end and
+// what the event stream said to what was recorded. The model says what OpenCode's said.
 func TestRecorded(t *testing.T) {
 	files, err := filepath.Glob("testdata/recorded/*.json")
 	if err != nil || len(files) == 0 {
@@ -65,7 +65,9 @@ func replay(t *testing.T, rec *recording) {
 	}
 	model, at := newSpeaker(t, rec)
 	w := newWorldOf(t, at, rules, map[string]string{
-		"README.md": "# demo\n", "a.txt": "alpha\nbeta\ngamma\n", "src/main.py": "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n", "src/util.py": "def sub(a, b):\n    return a - b\n",
+		"README.md": "# demo\n", "a.txt": "alpha\nbeta\ngamma\n",
+		"src/main.py": "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n",
+		"src/util.py": "def sub(a, b):\n    return a - b\n",
 	})
 	model.work = w.work
 	c := &comparison{t: t, bound: map[string]string{"<WORK>": w.work}}
@@ -367,13 +369,15 @@ func (c *comparison) members(path string, want, got map[string]any) {
 		}
 	}
 	for k := range got {
-		if _, ok := want[k]; !ok && !(k == "sandbox" && strings.HasSuffix(path, ".metadata")) { // docs/differences.md T21
+		if _, ok := want[k]; !ok && !(k == "sandbox" &&
+			strings.HasSuffix(path, ".metadata")) { // docs/differences.md T21
 			c.t.Errorf("%s.%s is not recorded", path, k)
 		}
 	}
 }
 
-// matches reports whether got is what the text with its placeholders says. A placeholder of an id is bound by the first.
+// matches reports whether got is what the text with its placeholders says. A placeholder of an id is bound by the
+// first.
 func (c *comparison) matches(want string, got any) bool {
 	if want == "<pid>" {
 		n, ok := got.(float64)

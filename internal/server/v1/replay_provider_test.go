@@ -20,7 +20,7 @@ type speaker struct {
 	turns []turn
 	work  string // of the world that it speaks to
 	title string // what it says a session is called
-	named func() // waits until that has become known: who was recorded had said it before the answer; nil: nobody asks
+	named func() // waits until that has become known: who was recorded had said it before the answer; nil: no test asks
 }
 
 // turn is one recorded answer.

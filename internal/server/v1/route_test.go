@@ -22,10 +22,19 @@ func TestUnknownPathsAreToldInJSON(t *testing.T) {
 	}{
 		{"GET", "/nonsense", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /nonsense"}}`},
 		{"GET", "/", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /"}}`},
-		{"GET", "/assets/none.js", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /assets/none.js"}}`},
+		{
+			"GET", "/assets/none.js", 404,
+			`{"name":"NotFoundError","data":{"message":"Path not found: /assets/none.js"}}`,
+		},
 		{"GET", "/path/../path", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /path/../path"}}`},
-		{"POST", "/global/health", 405, `{"name":"MethodNotAllowedError","data":{"message":"/global/health has no POST; it has GET, HEAD"}}`},
-		{"GET", "/api/nonsense", 404, `{"_tag":"NotFoundError","message":"path \"/api/nonsense\" not found","resource":"/api/nonsense","what":"path"}`},
+		{
+			"POST", "/global/health", 405,
+			`{"name":"MethodNotAllowedError","data":{"message":"/global/health has no POST; it has GET, HEAD"}}`,
+		},
+		{
+			"GET", "/api/nonsense", 404,
+			`{"_tag":"NotFoundError","message":"path \"/api/nonsense\" not found","resource":"/api/nonsense","what":"path"}`,
+		},
 	} {
 		a := w.ask(t, c.method, c.path, "")
 		if a.status != c.status || a.body != c.body || a.header.Get("Content-Type") != "application/json" {
@@ -61,7 +70,10 @@ func TestTheDirectoryOfARequest(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
-	for _, bad := range []string{"/path?directory=%00", "/path?directory=" + strings.Repeat("x", 5000), "/path?directory=%ff"} {
+	for _, bad := range []string{
+		"/path?directory=%00", "/path?directory=" + strings.Repeat("x", 5000),
+		"/path?directory=%ff",
+	} {
 		if a := w.ask(t, http.MethodGet, bad, ""); a.status != 400 || !strings.Contains(a.body, `"name":"BadRequest"`) {
 			t.Errorf("%.40s: %d %s", bad, a.status, a.body)
 		}
@@ -79,7 +91,10 @@ func TestADirectoryThatIsNotThere(t *testing.T) {
 			!strings.HasSuffix(a.body, `"worktree":"`+worktree+`","directory":"`+dir+`"}`) {
 			t.Error(a)
 		}
-		for _, route := range []string{"POST /session", "GET /config", "GET /agent", "GET /project/current", "GET /file", "POST /pty"} {
+		for _, route := range []string{
+			"POST /session", "GET /config", "GET /agent", "GET /project/current",
+			"GET /file", "POST /pty",
+		} {
 			method, path, _ := strings.Cut(route, " ")
 			if a := w.ask(t, method, path+query+"&path=.", ""); a.status != 400 ||
 				!strings.Contains(a.body, "directory") {
@@ -150,7 +165,8 @@ func TestSessionsEverywhere(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"below/x": ""})
 	elsewhere := t.TempDir()
 	for _, at := range []string{w.work, w.work + "/below", elsewhere} {
-		if a := w.ask(t, http.MethodPost, "/session?directory="+url.QueryEscape(at), `{"title":"In `+filepath.Base(at)+`"}`); a.status != 200 {
+		if a := w.ask(t, http.MethodPost, "/session?directory="+url.QueryEscape(at),
+			`{"title":"In `+filepath.Base(at)+`"}`); a.status != 200 {
 			t.Fatal(a)
 		}
 	}
@@ -237,8 +253,8 @@ func TestThePathOfASession(t *testing.T) {
 	}
 }
 
-// Children are the sessions right below one, and no others; a list has a hundred unless it is asked for more, what changed
-// last first.
+// Children are the sessions right below one, and no others; a list has a hundred unless it is asked for more, what
+// changed last first.
 func TestListsOfSessions(t *testing.T) {
 	w := newWorld(t, "", nil)
 	make := func(body string) string {

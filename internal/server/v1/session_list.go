@@ -12,7 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// scope is which sessions of a project a list has: with "project" those of all its directories. Other values are ignored.
+// scope is which sessions of a project a list has: with "project" those of all its directories. Other values are
+// ignored.
 type scope string
 
 // DecodeRequest implements operation.Decoder.
@@ -30,9 +31,9 @@ func (d *directoryQuery) DecodeRequest(r *http.Request) error {
 	return nil
 }
 
-// listSessions lists the sessions of the project: those with the path of the query or a deeper one if the query names a path. If it
-// names a directory but neither a path nor scope=project, the list has the sessions of that directory. The session that
-// changed last comes first.
+// listSessions lists the sessions of the project: those with the path of the query or a deeper one if the query names a
+// path. If it names a directory but neither a path nor scope=project, the list has the sessions of that directory. The
+// session that changed last comes first.
 func (h sessionHandlers) listSessions(ctx context.Context, in struct {
 	Location  operation.Location
 	Directory directoryQuery
@@ -65,8 +66,8 @@ func (h sessionHandlers) listSessions(ctx context.Context, in struct {
 	return sessionList(rows, opencode.SessionOf), err
 }
 
-// listGlobal lists the sessions of all projects, or of the directory that the query names. The session that changed last
-// comes first. The cursor is the time of the last change of the session after which the page begins.
+// listGlobal lists the sessions of all projects, or of the directory that the query names. The session that changed
+// last comes first. The cursor is the time of the last change of the session after which the page begins.
 func (h sessionHandlers) listGlobal(ctx context.Context, in struct {
 	Location  operation.Location
 	Directory directoryQuery

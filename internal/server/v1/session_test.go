@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What a list of sessions is asked for is read as OpenCode reads it, and the time at which a client put one away is kept.
+// What a list of sessions is asked for is read as OpenCode reads it, and the time at which a client put one away is
+// kept.
 func TestSessionsAsAsked(t *testing.T) {
 	w := newWorld(t, "", nil)
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
@@ -21,8 +22,14 @@ func TestSessionsAsAsked(t *testing.T) {
 		{"GET", "/session?roots=false", "", http.StatusOK, id},
 		{"PATCH", "/session/" + id, `{"time":{"archived":1700000000000}}`, http.StatusOK, `"archived":1700000000000`},
 		{"PATCH", "/session/" + id, `{"time":{"archived":-1}}`, http.StatusOK, `"archived":-1`},
-		{"PATCH", "/session/" + id, `{"permission":[{"permission":"bash","action":"deny"}]}`, http.StatusBadRequest, `[\"permission\"][0][\"pattern\"]`},
-		{"POST", "/session", `{"permission":[{"permission":"bash","pattern":"*","action":"maybe"}]}`, http.StatusBadRequest, `[\"permission\"][0][\"action\"]`},
+		{
+			"PATCH", "/session/" + id, `{"permission":[{"permission":"bash","action":"deny"}]}`, http.StatusBadRequest,
+			`[\"permission\"][0][\"pattern\"]`,
+		},
+		{
+			"POST", "/session", `{"permission":[{"permission":"bash","pattern":"*","action":"maybe"}]}`,
+			http.StatusBadRequest, `[\"permission\"][0][\"action\"]`,
+		},
 	} {
 		a := w.ask(t, c.method, c.path, c.body)
 		if a.status != c.status || !strings.Contains(a.body, c.says) {
@@ -36,7 +43,8 @@ func TestLongListOfSessions(t *testing.T) {
 	w := newWorld(t, "", nil)
 	var want []string
 	for i := range 130 {
-		made := read(t, w.ask(t, http.MethodPost, "/session", fmt.Sprintf(`{"title":"%d %s"}`, i, strings.Repeat("\u00e4", 400))).body).(map[string]any)
+		made := read(t, w.ask(t, http.MethodPost, "/session",
+			fmt.Sprintf(`{"title":"%d %s"}`, i, strings.Repeat("\u00e4", 400))).body).(map[string]any)
 		want = append(want, w.ask(t, http.MethodGet, "/session/"+made["id"].(string), "").body)
 	}
 	got := w.ask(t, http.MethodGet, "/session?limit=1000", "").body

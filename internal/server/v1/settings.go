@@ -23,8 +23,8 @@ func (h settingsHandlers) getGlobal(ctx context.Context, _ struct{}) (members, e
 	return h.Backend.UserConfig(ctx)
 }
 
-// update changes the user's configuration, where OpenCode writes a file into the directory: a project's file may not set
-// most members, and a request does not ask for a new file there. The response is the body, as in OpenCode.
+// update changes the user's configuration, where OpenCode writes a file into the directory: a project's file may not
+// set most members, and a request does not ask for a new file there. The response is the body, as in OpenCode.
 func (h settingsHandlers) update(ctx context.Context, in locationBody[members]) (members, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {

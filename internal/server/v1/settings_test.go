@@ -64,7 +64,10 @@ func TestConfigIsChanged(t *testing.T) {
 		nil,
 	)
 	a := w.ask(t, http.MethodGet, "/config", "")
-	for _, want := range []string{`"command":{}`, `"agent":{}`, `"mode":{}`, `"plugin":[]`, `"permission":{"bash":{"*":"ask","git *":"allow"},"edit":"allow","webfetch":"deny"}`, `"reserved":7000`} {
+	for _, want := range []string{
+		`"command":{}`, `"agent":{}`, `"mode":{}`, `"plugin":[]`,
+		`"permission":{"bash":{"*":"ask","git *":"allow"},"edit":"allow","webfetch":"deny"}`, `"reserved":7000`,
+	} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("no %s in %s", want, a.body)
 		}
@@ -93,7 +96,10 @@ func TestConfigIsChanged(t *testing.T) {
 		strings.Contains(a.body, "zed") {
 		t.Error(a)
 	}
-	for _, body := range []string{`{"shell":null}`, `{"username":null}`, `{"provider":{"mock":{"models":{"m.1":{"family":null}}},"none":{"name":null}}}`} { // nothing to take out
+	for _, body := range []string{
+		`{"shell":null}`, `{"username":null}`,
+		`{"provider":{"mock":{"models":{"m.1":{"family":null}}},"none":{"name":null}}}`,
+	} { // nothing to take out
 		before := get[map[string]any](t, w, "/global/config")
 		for _, path := range []string{"/config", "/global/config"} {
 			if a = w.ask(t, http.MethodPatch, path, body); a.status != 200 {
@@ -108,7 +114,10 @@ func TestConfigIsChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for body, field := range map[string]string{`{"username":"x","model":5}`: "model", `{"provider":{"mock":{"models":5}}}`: "provider.mock.models", `5`: "", `{"provider":{"":1}}`: ""} {
+	for body, field := range map[string]string{
+		`{"username":"x","model":5}`:         "model",
+		`{"provider":{"mock":{"models":5}}}`: "provider.mock.models", `5`: "", `{"provider":{"":1}}`: "",
+	} {
 		a := w.ask(t, http.MethodPatch, "/config", body)
 		if a.status != 400 || !strings.Contains(a.body, `"name":"BadRequest"`) || !strings.Contains(a.body, field) {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
@@ -233,8 +242,14 @@ func TestKeysAreKept(t *testing.T) {
 // operation that reads the file.
 func TestAConfigurationThatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"opencode.json", `{"model": 5}`, `{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["model"],"message":"line 1, column 11: want a string, got 5"}]}}`},
-		{"opencode.json", "{\n oops}", `{"name":"ConfigJsonError","data":{"path":"FILE","message":"line 2, column 2: invalid JSON (`},
+		{
+			"opencode.json", `{"model": 5}`,
+			`{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["model"],"message":"line 1, column 11: want a string, got 5"}]}}`,
+		},
+		{
+			"opencode.json", "{\n oops}",
+			`{"name":"ConfigJsonError","data":{"path":"FILE","message":"line 2, column 2: invalid JSON (`,
+		},
 	} {
 		w := newWorld(t, "", nil)
 		file := filepath.Join(w.work, c.name)
@@ -249,8 +264,8 @@ func TestAConfigurationThatIsWrong(t *testing.T) {
 	}
 }
 
-// The logins with a browser that the command line has are offered here, too; what one gave elsewhere can be kept, and is
-// shown nowhere.
+// The logins with a browser that the command line has are offered here, too; what one gave elsewhere can be kept, and
+// is shown nowhere.
 func TestLoginsOfVendors(t *testing.T) {
 	w := newWorld(t, "", nil)
 	if a := w.ask(t, http.MethodGet, "/provider/auth", ""); !strings.Contains(
@@ -275,8 +290,14 @@ func TestLoginsOfVendors(t *testing.T) {
 		{"PUT /auth/github-copilot", `{"type":"oauth","refresh":"` + token + `","access":"","expires":0}`, 200, "true"},
 		{"PUT /auth/github-copilot", `{"type":"oauth","access":"x","expires":0}`, 400, "refresh is missing"},
 		{"PUT /auth/github-copilot", `{"type":"oauth","refresh":"x","access":"x"}`, 400, "expires"},
-		{"PUT /auth/github-copilot", `{"type":"oauth","refresh":"x","access":"x","expires":0,"enterpriseUrl":"e"}`, 400, "enterpriseUrl"},
-		{"PUT /auth/openai", `{"type":"oauth","refresh":"` + token + `","access":"a","expires":1}`, 400, "give an API key"},
+		{
+			"PUT /auth/github-copilot", `{"type":"oauth","refresh":"x","access":"x","expires":0,"enterpriseUrl":"e"}`, 400,
+			"enterpriseUrl",
+		},
+		{
+			"PUT /auth/openai", `{"type":"oauth","refresh":"` + token + `","access":"a","expires":1}`, 400,
+			"give an API key",
+		},
 		{"PUT /auth/org.example", `{"type":"wellknown","key":"K","token":"` + token + `"}`, 400, "cairn auth login"},
 	} {
 		method, path, _ := strings.Cut(c.op, " ")

@@ -15,7 +15,7 @@ func TestShell(t *testing.T) {
 	for body, says := range map[string]string{
 		`{"command":"true"}`:                                   `[\"agent\"]`,
 		`{"agent":"build"}`:                                    `[\"command\"]`,
-		`{"agent":"nobody","command":"true"}`:                  `[\"agent\"]`,
+		`{"agent":"unknown","command":"true"}`:                 `[\"agent\"]`,
 		`{"agent":"build","command":"true","messageID":"bad"}`: `[\"messageID\"]`,
 		`{"agent":"build","command":"true","model":{"providerID":"mock","modelID":"mian"}}`: "mock/main",
 	} {
@@ -38,7 +38,10 @@ func TestShell(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	answer := read(t, a.body).(map[string]any)["info"].(map[string]any)["id"].(string)
-	for _, want := range []string{`{"type":"busy"}`, `"role":"user"`, `executed by the user`, `"role":"assistant"`, `"status":"running"`} {
+	for _, want := range []string{
+		`{"type":"busy"}`, `"role":"user"`, `executed by the user`, `"role":"assistant"`,
+		`"status":"running"`,
+	} {
 		if e := next(); !strings.Contains(e, want) {
 			t.Errorf("got %s, want %s", e, want)
 		}
@@ -81,11 +84,15 @@ func TestShell(t *testing.T) {
 // The model that a command of the user's names is the session's from then on, also for those that name none.
 func TestTheModelOfACommandStays(t *testing.T) {
 	w := newWorld(t, "", nil)
-	if a := w.ask(t, http.MethodPatch, "/config", `{"provider":{"mock":{"models":{"other":{"name":"Other"}}}}}`); a.status != http.StatusOK {
+	if a := w.ask(t, http.MethodPatch, "/config",
+		`{"provider":{"mock":{"models":{"other":{"name":"Other"}}}}}`); a.status != http.StatusOK {
 		t.Fatal(a)
 	}
 	at := "/session/" + read(t, w.ask(t, http.MethodPost, "/session", "").body).(map[string]any)["id"].(string)
-	for _, model := range []string{`,"model":{"providerID":"mock","modelID":"other"}`, "", `,"model":{"providerID":"mock","modelID":"other"}`} {
+	for _, model := range []string{
+		`,"model":{"providerID":"mock","modelID":"other"}`, "",
+		`,"model":{"providerID":"mock","modelID":"other"}`,
+	} {
 		a := w.ask(t, http.MethodPost, at+"/shell", `{"agent":"plan","command":"true"`+model+`}`)
 		if a.status != http.StatusOK || !strings.Contains(a.body, `"modelID":"other"`) {
 			t.Errorf("%d %s", a.status, a.body)

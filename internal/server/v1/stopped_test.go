@@ -30,7 +30,8 @@ func TestAStoppedCommandKeepsWhatItPrinted(t *testing.T) {
 	w := newWorldOf(t, srv.URL, "", nil)
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"a"}`).body).(map[string]any)["id"].(string)
 	next := w.follow(t, "/event")
-	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", `{"parts":[{"type":"text","text":"go"}]}`); a.status != http.StatusNoContent {
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async",
+		`{"parts":[{"type":"text","text":"go"}]}`); a.status != http.StatusNoContent {
 		t.Fatal(a.body)
 	}
 	for !strings.Contains(next(), `"output":"begun\n"`) {
@@ -62,7 +63,8 @@ func TestAStoppedCommandKeepsWhatItPrinted(t *testing.T) {
 	}
 	for _, p := range last.Parts {
 		if p.Type == "tool" &&
-			(p.State.Status != "completed" || !strings.HasPrefix(p.State.Output, "begun\n") || !strings.Contains(string(p.State.Metadata), `"exit":null`)) {
+			(p.State.Status != "completed" || !strings.HasPrefix(p.State.Output, "begun\n") ||
+				!strings.Contains(string(p.State.Metadata), `"exit":null`)) {
 			t.Errorf("the call is %+v %s", p.State, p.State.Metadata)
 		}
 	}

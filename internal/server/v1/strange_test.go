@@ -22,7 +22,8 @@ func wanting(t *testing.T) string {
 		w.Header().Set("Content-Type", "text/event-stream")
 		name, arguments := "bash", `{"command":"echo ran >> ran","description":"write"}`
 		if strings.Contains(string(b), `"content":"choose"`) {
-			name, arguments = "question", `{"questions":[{"question":"Which?","header":"Which","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}]}]}`
+			name, arguments = "question",
+				`{"questions":[{"question":"Which?","header":"Which","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}]}]}`
 		}
 		if strings.Contains(string(b), `"role":"tool"`) {
 			say(w, map[string]any{"content": "Done."}, "stop")
@@ -52,14 +53,15 @@ func pending(t *testing.T, w *world, next func() string, kind, path string) stri
 	return v[0].(map[string]any)["id"].(string)
 }
 
-// A path that names two things names one and what is part of it: under another session's id, or another message's, nothing is
-// found, read, changed or allowed.
+// A path that names two things names one and what is part of it: under another session's id, or another message's,
+// nothing is found, read, changed or allowed.
 func TestNothingIsReachedThroughAnother(t *testing.T) {
 	w := newWorldOf(t, wanting(t), `, "permission": {"bash": "ask"}`, nil)
 	next := w.follow(t, "/event")
 	begin := func(text string) string {
 		id := newSession(t, w, `{"title":"x"}`)
-		if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", `{"parts":[{"type":"text","text":"`+text+`"}]}`); a.status != http.StatusNoContent {
+		if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async",
+			`{"parts":[{"type":"text","text":"`+text+`"}]}`); a.status != http.StatusNoContent {
 			t.Fatal(a.body)
 		}
 		return id
@@ -69,9 +71,11 @@ func TestNothingIsReachedThroughAnother(t *testing.T) {
 	asking := begin("choose")
 	question := pending(t, w, next, "question.asked", "/question")
 	other := newSession(t, w, `{"title":"other"}`)
-	const m, p, m2, p2 = "msg_f00000000001aaaaaaaaaaaaaa", "prt_f00000000001aaaaaaaaaaaaaa", "msg_f00000000002aaaaaaaaaaaaaa", "prt_f00000000002aaaaaaaaaaaaaa"
+	const m, p, m2, p2 = "msg_f00000000001aaaaaaaaaaaaaa", "prt_f00000000001aaaaaaaaaaaaaa",
+		"msg_f00000000002aaaaaaaaaaaaaa", "prt_f00000000002aaaaaaaaaaaaaa"
 	for message, part := range map[string]string{m: p, m2: p2} {
-		body := `{"noReply":true,"messageID":"` + message + `","parts":[{"id":"` + part + `","type":"text","text":"hi"}]}`
+		body := `{"noReply":true,"messageID":"` + message + `","parts":[{"id":"` + part +
+			`","type":"text","text":"hi"}]}`
 		if a := w.ask(t, http.MethodPost, "/session/"+other+"/prompt_async", body); a.status != http.StatusNoContent {
 			t.Fatal(a.body)
 		}
@@ -79,10 +83,10 @@ func TestNothingIsReachedThroughAnother(t *testing.T) {
 	text := func(s, m, p string) string {
 		return fmt.Sprintf(`{"id":%q,"sessionID":%q,"messageID":%q,"type":"text","text":"changed"}`, p, s, m)
 	}
-	const nobody = "ses_00000000nobody"
+	const unknown = "ses_0000000unknown"
 	type try struct{ method, path, body, says string }
 	var tries []try
-	for _, s := range []string{mine, asking, nobody} {
+	for _, s := range []string{mine, asking, unknown} {
 		of := "/session/" + s
 		tries = append(
 			tries,
@@ -96,10 +100,10 @@ func TestNothingIsReachedThroughAnother(t *testing.T) {
 			try{http.MethodPatch, of + "/message/" + m + "/part/" + p, text(other, m, p), ""},
 		)
 	}
-	for _, s := range []string{other, asking, nobody} {
+	for _, s := range []string{other, asking, unknown} {
 		says := "Permission request not found"
-		if s == nobody {
-			says = "Session not found: " + nobody
+		if s == unknown {
+			says = "Session not found: " + unknown
 		}
 		for _, reply := range []session.Reply{session.ReplyOnce, session.ReplyAlways, session.ReplyReject} {
 			tries = append(
@@ -118,7 +122,7 @@ func TestNothingIsReachedThroughAnother(t *testing.T) {
 			try{http.MethodPost, "/api/session/" + s + "/permission/" + permission + "/reply", `{"reply":"once"}`, ""},
 		)
 	}
-	for _, s := range []string{other, mine, nobody} {
+	for _, s := range []string{other, mine, unknown} {
 		tries = append(
 			tries,
 			try{http.MethodPost, "/api/session/" + s + "/question/" + question + "/reply", `{"answers":[["A"]]}`, ""},
@@ -162,7 +166,8 @@ func TestNothingIsReachedThroughAnother(t *testing.T) {
 			t.Errorf("%s waits no more: %s", path, a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodPost, "/session/"+mine+"/permissions/"+permission, `{"response":"reject"}`); a.status != http.StatusOK {
+	if a := w.ask(t, http.MethodPost, "/session/"+mine+"/permissions/"+permission,
+		`{"response":"reject"}`); a.status != http.StatusOK {
 		t.Errorf("its own session: %d %s", a.status, a.body)
 	}
 	w.ask(t, http.MethodPost, "/session/"+asking+"/abort", "")

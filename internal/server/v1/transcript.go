@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// transcript is a session with all its messages as they are stored. One transaction reads them; they are rendered in chunks
-// while the response is written. A slow client therefore holds their bytes but no connection to the store, and memory
-// never holds a second copy of all of them.
+// transcript is a session with all its messages as they are stored. One transaction reads them; they are rendered in
+// chunks while the response is written. A slow client therefore holds their bytes but no connection to the store, and
+// memory never holds a second copy of all of them.
 type transcript struct {
 	session *session.Session
 	rows    []store.RawMessage

@@ -57,7 +57,8 @@ func TestAllMessagesAreShownInTheirOrder(t *testing.T) {
 	}
 }
 
-// What cannot be shown is an error, or, behind what has left already, the end of the connection; never the end of the process.
+// What cannot be shown is an error, or, behind what has left already, the end of the connection; never the end of the
+// process.
 func TestWhatCannotBeShown(t *testing.T) {
 	for name, spoil := range map[string]func(v *transcript, row int){
 		"no JSON": func(v *transcript, row int) { v.rows[row].Data = jsontext.Value(`{`) },

@@ -16,11 +16,13 @@ func TestAWholeSessionIsItsPages(t *testing.T) {
 		t.Errorf("of nothing: %s %v", a.body, a.header)
 	}
 	for i := range 75 {
-		if a := w.ask(t, http.MethodPost, at, fmt.Sprintf(`{"parts":[{"type":"text","text":"question %d"}]}`, i)); a.status != http.StatusOK {
+		if a := w.ask(t, http.MethodPost, at, fmt.Sprintf(`{"parts":[{"type":"text","text":"question %d"}]}`,
+			i)); a.status != http.StatusOK {
 			t.Fatal(a.body)
 		}
 	}
-	if a := w.ask(t, http.MethodPost, "/session/"+s+"/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"the last"}]}`); a.status != http.StatusNoContent {
+	if a := w.ask(t, http.MethodPost, "/session/"+s+"/prompt_async",
+		`{"noReply":true,"parts":[{"type":"text","text":"the last"}]}`); a.status != http.StatusNoContent {
 		t.Fatal(a.body)
 	}
 	var pages []string

@@ -92,8 +92,8 @@ func (c *tuiCommand) Validate() error {
 	return nil
 }
 
-// legacyCommands maps the names that commands had before they contained dots. Other names without a dot become empty, as in
-// OpenCode.
+// legacyCommands maps the names that commands had before they contained dots. Other names without a dot become empty,
+// as in OpenCode.
 var legacyCommands = map[string]string{
 	"session_new": "session.new", "session_share": "session.share", "session_interrupt": "session.interrupt",
 	"session_compact": "session.compact", "messages_page_up": "session.page.up", "messages_page_down": "session.page.down",

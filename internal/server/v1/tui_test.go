@@ -45,9 +45,18 @@ func TestTerminalsAreControlled(t *testing.T) {
 		{"execute-command", `{"command":"session.new"}`, `tui.command.execute {"command":"session.new"}`},
 		{"execute-command", `{"command":"agent_cycle"}`, `tui.command.execute {"command":"agent.cycle"}`},
 		{"execute-command", `{"command":"nonsense"}`, `tui.command.execute {}`},
-		{"show-toast", `{"message":"m","variant":"info"}`, `tui.toast.show {"message":"m","variant":"info","duration":5000}`},
-		{"publish", `{"type":"tui.toast.show","properties":{"message":"m","variant":"error","duration":1}}`, `tui.toast.show {"message":"m","variant":"error","duration":1}`},
-		{"publish", `{"type":"tui.toast.show","properties":{"message":"m","variant":"error"}}`, `tui.toast.show {"message":"m","variant":"error","duration":5000}`},
+		{
+			"show-toast", `{"message":"m","variant":"info"}`,
+			`tui.toast.show {"message":"m","variant":"info","duration":5000}`,
+		},
+		{
+			"publish", `{"type":"tui.toast.show","properties":{"message":"m","variant":"error","duration":1}}`,
+			`tui.toast.show {"message":"m","variant":"error","duration":1}`,
+		},
+		{
+			"publish", `{"type":"tui.toast.show","properties":{"message":"m","variant":"error"}}`,
+			`tui.toast.show {"message":"m","variant":"error","duration":5000}`,
+		},
 		{"publish", `{"type":"tui.prompt.append","properties":{"text":"x"}}`, `tui.prompt.append {"text":"x"}`},
 		{"select-session", `{"sessionID":"` + id + `"}`, `tui.session.select {"sessionID":"` + id + `"}`},
 	} {

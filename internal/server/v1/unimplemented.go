@@ -14,8 +14,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// listUnimplemented are the operations whose capability is not built yet. They answer like an OpenCode that has none of it
-// configured (docs/differences.md). Most responses are constant.
+// listUnimplemented are the operations whose capability is not built yet. They answer like an OpenCode that has none of
+// it configured (docs/differences.md). Most responses are constant.
 func (d *deps) listUnimplemented() []operation.Operation {
 	rows := slices.Concat(d.listUnimplementedTools(), d.listUnimplementedSharing())
 	for i := range rows {

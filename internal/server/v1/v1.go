@@ -48,7 +48,8 @@ func New(c Config) *API {
 	return &API{d}
 }
 
-// Close ends all streams, waits and browser logins, those that are open and those that start later. Other requests go on.
+// Close ends all streams, waits and browser logins, those that are open and those that start later. Other requests go
+// on.
 func (a *API) Close() {
 	a.long.Close()
 	a.logins.close()

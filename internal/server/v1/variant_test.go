@@ -47,8 +47,8 @@ func asked(t *testing.T) (url string, efforts func() string) {
 	}
 }
 
-// A prompt and a command may name a variant and leave the model open: it is one of the model that answers. The next prompt
-// takes it up only if it says so too.
+// A prompt and a command may name a variant and leave the model open: it is one of the model that answers. The next
+// prompt takes it up only if it says so too.
 func TestAVariantNeedsNoModel(t *testing.T) {
 	url, efforts := asked(t)
 	w := newWorldOf(
@@ -59,12 +59,19 @@ func TestAVariantNeedsNoModel(t *testing.T) {
 	)
 	prompt := `"parts":[{"type":"text","text":"hi"}]}`
 	for name, c := range map[string]struct{ path, body string }{
-		"message":                   {"/message", `{"variant":"high",` + prompt},
-		"asynchronous":              {"/prompt_async", `{"variant":"high",` + prompt},
-		"with a model":              {"/message", `{"variant":"high","model":{"providerID":"mock","modelID":"main"},` + prompt},
-		"instead of the model's":    {"/message", `{"variant":"high","model":{"providerID":"mock","modelID":"main","variant":"low"},` + prompt},
-		"command":                   {"/command", `{"command":"hi","arguments":"","variant":"high"}`},
-		"command with a model":      {"/command", `{"command":"hi","arguments":"","model":"mock/main","variant":"high"}`},
+		"message":      {"/message", `{"variant":"high",` + prompt},
+		"asynchronous": {"/prompt_async", `{"variant":"high",` + prompt},
+		"with a model": {"/message", `{"variant":"high","model":{"providerID":"mock","modelID":"main"},` +
+			prompt},
+		"instead of the model's": {
+			"/message",
+			`{"variant":"high","model":{"providerID":"mock","modelID":"main","variant":"low"},` + prompt,
+		},
+		"command": {"/command", `{"command":"hi","arguments":"","variant":"high"}`},
+		"command with a model": {
+			"/command",
+			`{"command":"hi","arguments":"","model":"mock/main","variant":"high"}`,
+		},
 		"command that names itself": {"/command", `{"command":"there","arguments":"","variant":"high"}`},
 	} {
 		t.Run(name, func(t *testing.T) {

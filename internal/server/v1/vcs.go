@@ -22,7 +22,8 @@ type branches struct {
 	Standard string `json:"default_branch,omitzero"`
 }
 
-// listBranches returns the branches and watches the directory, so that the streams learn when another branch is checked out.
+// listBranches returns the branches and watches the directory, so that the streams learn when another branch is checked
+// out.
 func (h checkoutHandlers) listBranches(ctx context.Context, in locationIn) (branches, error) {
 	h.deps.branches.Watch(in.Location.Directory)
 	l, err := h.Backend.Location(ctx, in.Location.Location)
@@ -37,7 +38,8 @@ func (h checkoutHandlers) listChanges(ctx context.Context, in locationIn) ([]ope
 	return h.compareFiles(ctx, in, Comparison{})
 }
 
-// diffFiles lists changes with their patches, against the last commit (git) or the merge base of the default branch (branch).
+// diffFiles lists changes with their patches, against the last commit (git) or the merge base of the default branch
+// (branch).
 func (h checkoutHandlers) diffFiles(ctx context.Context, in struct {
 	locationIn
 	Mode    string `query:"mode" required:"true" enum:"git,branch"`

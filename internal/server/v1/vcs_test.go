@@ -11,7 +11,10 @@ import (
 // As recorded from OpenCode (surface_write).
 func TestChangesOfTheWorkingTree(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"a.txt": "alpha\nbeta\ngamma\n", "b.txt": "b\n", "c.txt": "c\n"})
-	for path, want := range map[string]string{"/vcs": `{"branch":"main","default_branch":"main"}`, "/vcs/status": `[]`, "/vcs/diff?mode=git": `[]`, "/vcs/diff/raw": ``} {
+	for path, want := range map[string]string{
+		"/vcs": `{"branch":"main","default_branch":"main"}`, "/vcs/status": `[]`,
+		"/vcs/diff?mode=git": `[]`, "/vcs/diff/raw": ``,
+	} {
 		if a := w.ask(t, http.MethodGet, path, ""); a.status != 200 || a.body != want {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
@@ -28,11 +31,15 @@ func TestChangesOfTheWorkingTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.put(t, filepath.Join(w.work, "new dir/n.txt"), "1\n2")
-	if a := w.ask(t, http.MethodGet, "/vcs/status", ""); a.body != `[{"file":"a.txt","additions":1,"deletions":1,"status":"modified"},{"file":"b.txt","additions":0,"deletions":1,"status":"deleted"},{"file":"new dir/n.txt","additions":2,"deletions":0,"status":"added"}]` {
+	if a := w.ask(t, http.MethodGet, "/vcs/status",
+		""); a.body != `[{"file":"a.txt","additions":1,"deletions":1,"status":"modified"},{"file":"b.txt","additions":0,"deletions":1,"status":"deleted"},{"file":"new dir/n.txt","additions":2,"deletions":0,"status":"added"}]` {
 		t.Error(a.body)
 	}
 	a := w.ask(t, http.MethodGet, "/vcs/diff?mode=git&context=0", "")
-	for _, want := range []string{`@@ -2 +2 @@ alpha\n-beta\n+BETA\n"`, `deleted file mode 100644`, `@@ -0,0 +1,2 @@\n+1\n+2\n\\ No newline at end of file\n"`} {
+	for _, want := range []string{
+		`@@ -2 +2 @@ alpha\n-beta\n+BETA\n"`, `deleted file mode 100644`,
+		`@@ -0,0 +1,2 @@\n+1\n+2\n\\ No newline at end of file\n"`,
+	} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("no %s in %s", want, a.body)
 		}
@@ -43,7 +50,10 @@ func TestChangesOfTheWorkingTree(t *testing.T) {
 		!strings.HasPrefix(a.body, "diff --git a/a.txt b/a.txt\n") {
 		t.Error(a)
 	}
-	for _, bad := range []string{"/vcs/diff", "/vcs/diff?mode=x", "/vcs/diff?mode=git&context=-1", "/vcs/diff?mode=git&context=x"} {
+	for _, bad := range []string{
+		"/vcs/diff", "/vcs/diff?mode=x", "/vcs/diff?mode=git&context=-1",
+		"/vcs/diff?mode=git&context=x",
+	} {
 		if a := w.ask(t, http.MethodGet, bad, ""); a.status != 400 {
 			t.Errorf("%s: %d %s", bad, a.status, a.body)
 		}
@@ -86,7 +96,10 @@ func TestTheDefaultBranchDiffersFromNone(t *testing.T) {
 func TestNoCheckout(t *testing.T) {
 	w := newWorld(t, "", nil)
 	elsewhere := "directory=" + t.TempDir()
-	for path, want := range map[string]string{"/vcs": `{}`, "/vcs/status": `[]`, "/vcs/diff?mode=git": `[]`, "/vcs/diff/raw": ``} {
+	for path, want := range map[string]string{
+		"/vcs": `{}`, "/vcs/status": `[]`, "/vcs/diff?mode=git": `[]`,
+		"/vcs/diff/raw": ``,
+	} {
 		sep := "?"
 		if strings.Contains(path, "?") {
 			sep = "&"
@@ -111,7 +124,10 @@ func TestNoCheckout(t *testing.T) {
 func TestARepositoryRunsNothing(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"a.txt": "alpha\n", ".gitattributes": "*.txt filter=evil diff=evil\n"})
 	proof := filepath.Join(w.home, "proof")
-	for _, key := range []string{"filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.command", "diff.evil.textconv", "core.fsmonitor", "diff.external", "core.pager"} {
+	for _, key := range []string{
+		"filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.command",
+		"diff.evil.textconv", "core.fsmonitor", "diff.external", "core.pager",
+	} {
 		w.git(t, "config", key, "touch "+proof+"; cat")
 	}
 	w.git(t, "config", "filter.evil.required", "true")

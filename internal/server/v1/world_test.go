@@ -64,7 +64,10 @@ func newWorldOf(t testing.TB, url, config string, files map[string]string) *worl
 	w.git(t, "add", "-A")
 	w.git(t, "commit", "-q", "--allow-empty", "-m", "first")
 	env := func(name string) string {
-		return map[string]string{"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "off", "PATH": os.Getenv("PATH")}[name]
+		return map[string]string{
+			"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "off",
+			"PATH": os.Getenv("PATH"),
+		}[name]
 	}
 	c, err := host.Host{}.Open(t.Context(), cli.Options{Dir: w.work, Env: env, Version: "test"})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Locations describes what a directory offers. Errors that clients should see are *session.Error. The directory is absolute
-// and clean.
+// Locations describes what a directory offers. Errors that clients should see are *session.Error. The directory is
+// absolute and clean.
 type Locations interface {
 	Location(ctx context.Context, l session.Location) (api.LocationInfo, error)
 	Agents(ctx context.Context, l session.Location) ([]session.Agent, error)

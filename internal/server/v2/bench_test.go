@@ -100,7 +100,8 @@ func (w *world) talk(b *testing.B, n int) session.ID {
 		b.Fatal(err)
 	}
 	for i := range n {
-		if _, err := w.client.Prompt(b.Context(), s.ID, api.PromptRequest{Prompt: &session.Prompt{Text: fmt.Sprint(i)}}); err != nil {
+		if _, err := w.client.Prompt(b.Context(), s.ID,
+			api.PromptRequest{Prompt: &session.Prompt{Text: fmt.Sprint(i)}}); err != nil {
 			b.Fatal(err)
 		}
 		if err := w.client.Wait(b.Context(), s.ID); err != nil {

@@ -18,7 +18,8 @@ import (
 
 // target replaces the placeholders of a route's path by things that exist.
 func target(r operation.Operation, id session.ID) string {
-	return strings.NewReplacer("{sessionID}", string(id), "{messageID}", "msg_1", "{requestID}", "per_1", "{providerID}", "mock", "{id}", "psv_1").
+	return strings.NewReplacer("{sessionID}", string(id), "{messageID}", "msg_1", "{requestID}", "per_1",
+		"{providerID}", "mock", "{id}", "psv_1").
 		Replace(r.Path)
 }
 
@@ -85,7 +86,11 @@ func FuzzBodies(f *testing.F) {
 
 // No query, header or path makes an operation that only reads answer 5xx.
 func FuzzQueries(f *testing.F) {
-	for _, s := range []string{"limit=1", "cursor=e30", "after=9999999999999999999", "order=asc&cursor=x", "location[directory]=%00", "location%5Bdirectory%5D=/x&location[workspace]=w", "search=%25_", "parent=", "live=1", "%zz", "a;b", "limit=1e3", "cursor=" + strings.Repeat("A", 9000)} {
+	for _, s := range []string{
+		"limit=1", "cursor=e30", "after=9999999999999999999", "order=asc&cursor=x",
+		"location[directory]=%00", "location%5Bdirectory%5D=/x&location[workspace]=w", "search=%25_", "parent=",
+		"live=1", "%zz", "a;b", "limit=1e3", "cursor=" + strings.Repeat("A", 9000),
+	} {
 		for i := range v2.ListOperations() {
 			f.Add(i, s, "5", "/x")
 		}
@@ -139,7 +144,8 @@ func TestBrokenTextIsRepaired(t *testing.T) {
 			text,
 			text,
 		)
-		if rec := w.post(operation.Operation{Method: http.MethodPost}, "/api/session/"+string(s.ID)+"/prompt", body); rec.Code != 200 {
+		if rec := w.post(operation.Operation{Method: http.MethodPost}, "/api/session/"+string(s.ID)+"/prompt",
+			body); rec.Code != 200 {
 			t.Errorf("%q: %d %s", text, rec.Code, rec.Body)
 		}
 	}

@@ -242,7 +242,8 @@ func TestSessionPages(t *testing.T) {
 			}
 			i, page := 0, api.Page[*session.Session]{}
 			for cursor := ""; i < n; cursor = page.Cursor.Next {
-				if page, err = w.client.Sessions(t.Context(), api.SessionQuery{Oldest: oldest, Limit: 5, Cursor: cursor}); err != nil {
+				if page, err = w.client.Sessions(t.Context(),
+					api.SessionQuery{Oldest: oldest, Limit: 5, Cursor: cursor}); err != nil {
 					t.Fatal(err)
 				}
 				for _, s := range page.Data {
@@ -253,7 +254,8 @@ func TestSessionPages(t *testing.T) {
 				}
 			}
 			for i -= len(page.Data); i > 0; {
-				if page, err = w.client.Sessions(t.Context(), api.SessionQuery{Limit: 5, Cursor: page.Cursor.Previous}); err != nil ||
+				if page, err = w.client.Sessions(t.Context(),
+					api.SessionQuery{Limit: 5, Cursor: page.Cursor.Previous}); err != nil ||
 					len(page.Data) == 0 {
 					t.Fatal(len(page.Data), err)
 				}

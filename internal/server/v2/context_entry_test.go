@@ -28,7 +28,10 @@ func TestContextEntries(t *testing.T) {
 		{"GET " + ours, "", 200, `{"data":[]}`},
 		{"PUT " + ours + "/team.rules", `{"value":{"b":1,"a":"<x>"}}`, 204, ""},
 		{"PUT " + theirs + "/kimaki", `{"value":"Be brief."}`, 204, ""},
-		{"GET " + theirs, "", 200, `{"key":"kimaki","value":"Be brief."},{"key":"team.rules","value":{"a":"<x>","b":1}}]}`},
+		{
+			"GET " + theirs, "", 200,
+			`{"key":"kimaki","value":"Be brief."},{"key":"team.rules","value":{"a":"<x>","b":1}}]}`,
+		},
 		{"PUT " + ours + "/kimaki", `{"value":"Be brief.","new":true}`, 409, `\"kimaki\" is set already`},
 		{"PUT " + ours + "/Bad", `{"value":1}`, 400, `the key \"Bad\" is invalid`},
 		{"PUT " + ours + "/-x", `{"value":1}`, 400, `\"-x\"`},

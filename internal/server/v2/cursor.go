@@ -77,8 +77,8 @@ func readHead(rd store.Reader, id session.ID) (int64, error) {
 	return rd.Head(id)
 }
 
-// checkCursor refuses a cursor that the log has not reached. It comes from other data, and its reader would wait for events
-// that never come.
+// checkCursor refuses a cursor that the log has not reached. It comes from other data, and its reader would wait for
+// events that never come.
 func checkCursor(after, newest int64) error {
 	if after <= newest {
 		return nil

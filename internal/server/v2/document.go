@@ -63,7 +63,8 @@ func documentTypes() openapi.Types {
 				string(session.TypeAssistant): typeOf[session.Assistant](), string(session.TypeCompaction): typeOf[session.Compaction](),
 			}},
 			typeOf[session.Content](): {By: "type", Of: map[string]reflect.Type{
-				"text": typeOf[session.Text](), "reasoning": typeOf[session.Reasoning](), "tool": typeOf[session.Tool](),
+				"text": typeOf[session.Text](), "reasoning": typeOf[session.Reasoning](),
+				"tool": typeOf[session.Tool](),
 			}},
 			typeOf[wireEvent](): {By: "type", In: "data", Of: eventTypes()},
 		},
@@ -73,9 +74,11 @@ func documentTypes() openapi.Types {
 // eventTypes are the types of the data of the events, by kind: durable events, live text, and events under other names.
 func eventTypes() map[string]reflect.Type {
 	out := map[string]reflect.Type{
-		"server.connected": typeOf[emptyObject](), "session.status": typeOf[statusNotice](), "todo.updated": typeOf[session.TodosUpdated](),
+		"server.connected": typeOf[emptyObject](), "session.status": typeOf[statusNotice](),
+		"todo.updated":        typeOf[session.TodosUpdated](),
 		"permission.v2.asked": typeOf[session.PendingAsk](), "permission.v2.replied": typeOf[session.AskReplied](),
-		"question.v2.asked": typeOf[session.QuestionAsked](), "question.v2.replied": typeOf[session.QuestionReplied](), "question.v2.rejected": typeOf[session.QuestionRejected](),
+		"question.v2.asked": typeOf[session.QuestionAsked](), "question.v2.replied": typeOf[session.QuestionReplied](),
+		"question.v2.rejected": typeOf[session.QuestionRejected](),
 	}
 	for _, k := range session.Kinds() {
 		if d, err := session.DecodeData(k, 1, jsontext.Value(`{}`)); err == nil {
@@ -86,7 +89,10 @@ func eventTypes() map[string]reflect.Type {
 		out[string(kind)] = typeOf[sessionChange]()
 	}
 	out["session.error"] = typeOf[session.SessionFailed]()
-	for _, item := range []session.FragmentItem{session.FragmentText, session.FragmentReasoning, session.FragmentToolInput} {
+	for _, item := range []session.FragmentItem{
+		session.FragmentText, session.FragmentReasoning,
+		session.FragmentToolInput,
+	} {
 		out[string(session.Fragment{Item: item}.Kind())] = typeOf[session.FragmentData]()
 	}
 	return out

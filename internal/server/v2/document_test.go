@@ -36,8 +36,8 @@ func TestDocumentIsCurrent(t *testing.T) {
 	}
 }
 
-// TestDocumentCoversOpenCodes holds that our document promises all that OpenCode's does, but for what testdata/lacks.txt
-// names with the reason.
+// TestDocumentCoversOpenCodes holds that our document promises all that OpenCode's does, but for what
+// testdata/lacks.txt names with the reason.
 func TestDocumentCoversOpenCodes(t *testing.T) {
 	contracttest.CheckCoverage(t, "testdata/openapi.json", document(t), "testdata/lacks.txt")
 }

@@ -43,7 +43,8 @@ func (in startIn) findCursor() (int64, error) {
 	return n, nil
 }
 
-// subscribeSession streams the events of a session: those after the cursor, and then new ones; with live=1 also live text.
+// subscribeSession streams the events of a session: those after the cursor, and then new ones; with live=1 also live
+// text.
 func (h eventHandlers) subscribeSession(ctx context.Context, in struct {
 	sessionIn
 	startIn
@@ -101,8 +102,8 @@ func (s *sessionStream) serve(w http.ResponseWriter, r *http.Request, id session
 	s.out.BreakConnection()
 }
 
-// id is the id of every frame: the cursor with which a reader resumes. Live frames have that of the durable event before
-// them; a resumed stream repeats live text from there, so that nothing is missed.
+// id is the id of every frame: the cursor with which a reader resumes. Live frames have that of the durable event
+// before them; a resumed stream repeats live text from there, so that nothing is missed.
 func (s *sessionStream) id() string { return strconv.FormatInt(s.cursor, 10) }
 
 // send sends an update if the client wants its kind.

@@ -23,7 +23,8 @@ func (w *world) begin(t *testing.T, text string) session.ID {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.client.Prompt(t.Context(), s.ID, api.PromptRequest{Prompt: &session.Prompt{Text: text}}); err != nil {
+	if _, err := w.client.Prompt(t.Context(), s.ID,
+		api.PromptRequest{Prompt: &session.Prompt{Text: text}}); err != nil {
 		t.Fatal(err)
 	}
 	return s.ID
@@ -102,7 +103,10 @@ func TestTheFeedTellsOfEverything(t *testing.T) {
 		cancel()
 		<-done
 		got := strings.Join(kinds, " ")
-		for _, want := range []string{"server.connected", "session.created", "session.next.prompt.admitted", "session.status", "session.next.text.delta", "session.next.step.ended"} {
+		for _, want := range []string{
+			"server.connected", "session.created", "session.next.prompt.admitted",
+			"session.status", "session.next.text.delta", "session.next.step.ended",
+		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %s among %s", want, got)
 			}
@@ -126,7 +130,8 @@ func TestStreamsResumeAnywhere(t *testing.T) {
 			if err := w.client.Wait(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.client.Prompt(t.Context(), id, api.PromptRequest{Prompt: &session.Prompt{Text: text}}); err != nil {
+			if _, err := w.client.Prompt(t.Context(), id,
+				api.PromptRequest{Prompt: &session.Prompt{Text: text}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -53,8 +53,8 @@ func (f *feedFilter) DecodeRequest(r *http.Request) error {
 // DocumentType implements operation.Documented.
 func (feedFilter) DocumentType() reflect.Type { return reflect.TypeFor[operation.LocationParameter]() }
 
-// subscribe streams the events of all sessions, from now on or after a position. With a location in the query it streams
-// those of that directory. The first frame is server.connected.
+// subscribe streams the events of all sessions, from now on or after a position. With a location in the query it
+// streams those of that directory. The first frame is server.connected.
 func (h eventHandlers) subscribe(ctx context.Context, in struct {
 	Start  feedStart
 	Filter feedFilter `query:"location"`
@@ -130,7 +130,8 @@ func (f *feedStream) serve(w http.ResponseWriter, r *http.Request, at eventlog.M
 	f.out.BreakConnection()
 }
 
-// id is the id of every frame: the cursor with which a reader resumes. Live frames have that of the durable frame before.
+// id is the id of every frame: the cursor with which a reader resumes. Live frames have that of the durable frame
+// before.
 func (f *feedStream) id() string { return strconv.FormatInt(f.cursor, 10) }
 
 func (f *feedStream) send(ctx context.Context, u eventlog.Update) error {

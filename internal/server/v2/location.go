@@ -16,8 +16,8 @@ import (
 // locationHandlers describes the server and its locations.
 type locationHandlers struct{ *deps }
 
-// getHealth reports that the server works, with more fields for all=1. A server that can only read is not healthy, which is an
-// error, but a field with all=1.
+// getHealth reports that the server works, with more fields for all=1. A server that can only read is not healthy,
+// which is an error, but a field with all=1.
 func (h locationHandlers) getHealth(_ context.Context, in struct {
 	All allFields `query:"all"`
 },

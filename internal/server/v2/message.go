@@ -159,8 +159,8 @@ func (h messageHandlers) get(ctx context.Context, in struct {
 	}, err
 }
 
-// listContext lists the messages that the model gets with its next request: everything since the newest compaction, without
-// the system messages that the baseline of the epoch contains.
+// listContext lists the messages that the model gets with its next request: everything since the newest compaction,
+// without the system messages that the baseline of the epoch contains.
 func (h messageHandlers) listContext(
 	ctx context.Context,
 	in sessionIn,

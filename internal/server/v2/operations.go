@@ -11,8 +11,8 @@ import (
 // ListOperations lists the operations of the contract: OpenCode's first, then the additional ones.
 func ListOperations() []operation.Operation { return (&deps{}).listOperations() }
 
-// listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for additional
-// operations, and the handler, whose types give the parameters, the body and the response.
+// listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for
+// additional operations, and the handler, whose types give the parameters, the body and the response.
 func (d *deps) listOperations() []operation.Operation {
 	rows := slices.Concat(
 		d.listOpenCodeOperations(),

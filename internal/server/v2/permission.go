@@ -108,8 +108,8 @@ func (h permissionHandlers) reply(ctx context.Context, in struct {
 	return operation.None{}, httpio.WithPart("body", repliedAsNotFound(err))
 }
 
-// repliedAsNotFound turns the conflict of an ask that has its reply into not found, the only error that OpenCode's document
-// has for it.
+// repliedAsNotFound turns the conflict of an ask that has its reply into not found, the only error that OpenCode's
+// document has for it.
 func repliedAsNotFound(err error) error {
 	e, ok := errors.AsType[*session.Error](err)
 	if !ok || e.Code != session.CodeConflict || e.Kind != "permission" {
@@ -146,8 +146,8 @@ func (h permissionHandlers) listApprovals(ctx context.Context, in struct {
 	return out, err
 }
 
-// approvalScope returns the scope under which the approvals of a project are saved; "" is all. The project "global" has a
-// scope per directory: that of the request counts.
+// approvalScope returns the scope under which the approvals of a project are saved; "" is all. The project "global" has
+// a scope per directory: that of the request counts.
 func (h permissionHandlers) approvalScope(
 	ctx context.Context, project session.ProjectID, l session.Location,
 ) (session.ProjectID, error) {

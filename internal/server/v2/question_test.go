@@ -14,7 +14,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/dialog"
 )
 
-// Questions are listed, answered and dismissed apart from permissions, and todos are shown, in the shapes of the contract.
+// Questions are listed, answered and dismissed apart from permissions, and todos are shown, in the shapes of the
+// contract.
 func TestQuestionsAndTodos(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := script.Parse([]byte(`{"turns": [
@@ -35,7 +36,10 @@ func TestQuestionsAndTodos(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = c.Prompt(ctx, created.ID, api.PromptRequest{ID: "msg_1", Prompt: &session.Prompt{Text: "ask"}}); err != nil {
+		if _, err = c.Prompt(ctx, created.ID, api.PromptRequest{
+			ID:     "msg_1",
+			Prompt: &session.Prompt{Text: "ask"},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

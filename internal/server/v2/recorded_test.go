@@ -87,8 +87,8 @@ func differs(op, path string, recorded int) int {
 	return recorded
 }
 
-// named gives the sessions a title: one that nobody named is named after its first prompt, which OpenCode does later and
-// which is an event of its own, so that all seqs behind it would be others than the recorded ones.
+// named gives the sessions a title: one without a title is named after its first prompt, which OpenCode does later
+// and which is an event of its own, so that all seqs behind it would be others than the recorded ones.
 func named(op, path, body string) string {
 	var members map[string]jsontext.Value
 	if op != "POST" || path != "/api/session" || json.Unmarshal([]byte(body), &members) != nil {

@@ -119,7 +119,10 @@ func TestEveryFrameCanBeResumedFrom(t *testing.T) {
 				}
 			}
 		}
-		for _, kind := range []string{"server.connected", "session.status", "session.next.text.delta", "session.next.text.started"} {
+		for _, kind := range []string{
+			"server.connected", "session.status", "session.next.text.delta",
+			"session.next.text.started",
+		} {
 			if !kinds[kind] {
 				t.Errorf("no %s was tried", kind)
 			}

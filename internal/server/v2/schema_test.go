@@ -38,7 +38,8 @@ func withoutAdditions(v any) {
 		case v["type"] == "unknown" && v["message"] != nil: // a failure
 			remove("reason", "said")
 		case v["timestamp"] != nil: // an event's payload
-			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata", "parentID", "startID", "endID", "prefix")
+			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata",
+				"parentID", "startID", "endID", "prefix")
 			if v["error"] != nil {
 				remove("cost", "tokens")
 			}

@@ -247,8 +247,8 @@ func (h sessionHandlers) wait(ctx context.Context, in struct {
 	})
 }
 
-// resume answers when the work is over. The session records how it ended; the response reports only what prevented it from
-// starting.
+// resume answers when the work is over. The session records how it ended; the response reports only what prevented it
+// from starting.
 func (h sessionHandlers) resume(ctx context.Context, in sessionIn) (operation.None, error) {
 	return h.runLong(ctx, in.SessionID, func(ctx context.Context, id session.ID) error {
 		err := h.Runs.Resume(ctx, id)
