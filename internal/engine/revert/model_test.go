@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +22,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -33,6 +33,7 @@ import (
 
 var (
 	interleavings = flag.Int("interleavings", 200, "random interleavings of TestInterleavings")
+	gitSeeds      = flag.Uint64("git", 100, "one of so many interleavings is in a git repository")
 	firstSeed     = flag.Uint64("seed", 0, "the seed of the first interleaving")
 )
 
@@ -87,8 +88,9 @@ type model struct {
 	rand  *rand.Rand
 	dir   string
 	root  string
-	files *crashingTree
+	files *faultyTree
 	trace []string
+	git   bool // the directory is a git repository
 
 	journal  *journal.Journal
 	recorder *changes.ChangeRecorder
@@ -103,22 +105,7 @@ type model struct {
 	mutate    func(revert.Reverter) revert.Reverter // sets a wrong rule; nil for the right one
 }
 
-// crashingTree is a worktree whose Restore restores some of the files and panics with errDeath, as if the process died.
-type crashingTree struct {
-	location.Worktree
-	after int // files; -1 never dies
-}
-
 var errDeath = errors.New("the process dies")
-
-func (c *crashingTree) Restore(ctx context.Context, steps []session.FileChange) []error {
-	if c.after < 0 {
-		return c.Worktree.Restore(ctx, steps)
-	}
-	c.Worktree.Restore(ctx, steps[:min(c.after, len(steps))])
-	c.after = -1
-	panic(errDeath)
-}
 
 func newModel(t *testing.T, seed uint64) *model {
 	t.Helper()
@@ -132,9 +119,21 @@ func newModel(t *testing.T, seed uint64) *model {
 	}
 	m := &model{
 		ctx: t.Context(), rand: rand.New(rand.NewPCG(seed, 1)), dir: dir, root: filepath.Join(dir, "w"),
-		written: map[string]bool{},
+		written: map[string]bool{}, git: seed%*gitSeeds == 0,
 	}
 	m.check(os.Mkdir(m.root, 0o755))
+	for _, p := range []string{"a", "dir/b", "c d\n\xff"} {
+		m.write(p, entry{0, "start " + p})
+	}
+	m.start = m.read()
+	git := ""
+	if m.git {
+		git, err = exec.LookPath("git")
+		m.check(err)
+		m.runGit("init", "-q", "-b", "main")
+		m.runGit("add", "a", "dir")
+		m.runGit("commit", "-q", "-m", "first")
+	}
 	st := storetest.NewMemory()
 	ids := &session.IDs{Now: time.Now}
 	m.journal = &journal.Journal{
@@ -142,17 +141,13 @@ func newModel(t *testing.T, seed uint64) *model {
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	m.recorder = changes.NewChangeRecorder(m.journal)
-	m.files = &crashingTree{snapshot.Open(snapshot.Options{
+	m.files = &faultyTree{Worktree: snapshot.Open(snapshot.Options{
 		Blobs: snapshot.NewBlobs(filepath.Join(dir, "kept")), Dir: filepath.Join(dir, "tree"), Root: m.root,
-		Logger: m.journal.Logger,
-	}), -1}
+		Git: git, Logger: m.journal.Logger,
+	}), after: -1}
 	for _, id := range []session.ID{"ses_a", "ses_b"} {
 		m.append(id, &session.Created{Info: session.Session{ID: id, ProjectID: "p"}})
 	}
-	for _, p := range []string{"a", "dir/b", "c d\n\xff"} {
-		m.write(p, entry{0, "start " + p})
-	}
-	m.start = m.read()
 	return m
 }
 
@@ -173,6 +168,9 @@ func (m *model) append(id session.ID, facts ...session.EventData) {
 func (m *model) read() tree {
 	out := tree{}
 	m.check(filepath.WalkDir(m.root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == ".git" {
+			return filepath.SkipDir
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -287,8 +285,7 @@ func (m *model) writeFile(id session.ID) {
 	}
 	if m.rand.IntN(8) == 0 {
 		m.logf("%s records a write of %q, and dies", id, p)
-		m.check(recorder.RecordWrites(m.ctx, []tool.FileWrite{w}))
-		if m.rand.IntN(2) == 0 {
+		if recorder.RecordWrites(m.ctx, []tool.FileWrite{w}) == nil && m.rand.IntN(2) == 0 {
 			m.append(id, &session.ToolFailed{
 				TurnFact: session.OfTurn(answer), CallID: call.ID, PartID: call.PartID, Error: *session.Fail("tool", "x"),
 			})
@@ -296,7 +293,10 @@ func (m *model) writeFile(id session.ID) {
 		m.noteWrites(id, p)
 		return
 	}
-	m.check(recorder.RecordWrites(m.ctx, []tool.FileWrite{w}))
+	if err := recorder.RecordWrites(m.ctx, []tool.FileWrite{w}); err != nil {
+		m.logf("%s cannot record a write of %q: %v", id, p, err)
+		return
+	}
 	m.noteWrites(id, p)
 	if w.After == nil {
 		m.logf("%s deletes %q", id, p)
@@ -387,6 +387,10 @@ func (m *model) changeAnything(author, who string) {
 	default:
 		e := m.newEntry(author)
 		m.logf("%s puts %q: %v %q", who, p, e.mode, e.content)
+		if m.git && e.mode == 0 && m.rand.IntN(6) == 0 {
+			m.logf("  which is too large to be captured unless git tracks it")
+			e.content += strings.Repeat("x", 2<<20)
+		}
 		m.write(p, e)
 	}
 }
@@ -476,6 +480,13 @@ func (m *model) stageRevert() error {
 		_, err := m.reverter().StageRevert(m.ctx, "ses_a", t)
 		return err
 	})
+	if m.files.full {
+		m.unchanged = false
+		if err != nil {
+			m.logf("  %v", err)
+			err = nil
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -509,15 +520,15 @@ func (m *model) stageRevert() error {
 			return fmt.Errorf("%q was touched, which the session never wrote", p)
 		case wasStaged != nil && wasStaged[p] == old: // what the earlier revert left
 		case isByOther(old.content) && !strings.Contains(copies[p], old.content) && !after.has(old.content):
-			return fmt.Errorf("%q lost %q", p, old.content)
+			return fmt.Errorf("%q lost %q", p, firstLine(old.content))
 		}
 	}
-	if i == 0 && m.start != nil && !force && len(s.Revert.Unknown) == 0 {
+	if i == 0 && m.start != nil && !force && !m.files.full && len(s.Revert.Unknown) == 0 {
 		if err := compare(m.start, after); err != nil {
 			return fmt.Errorf("a revert to the beginning: %w", err)
 		}
 	}
-	m.staged, m.before, m.unchanged = after, before, true
+	m.staged, m.before, m.unchanged = after, before, !m.files.full
 	return nil
 }
 
@@ -546,7 +557,7 @@ func (m *model) clearRevert() error {
 		return err
 	}
 	after := m.read()
-	if m.unchanged {
+	if m.unchanged && !m.files.full {
 		if err := compare(m.before, after); err != nil {
 			return fmt.Errorf("the revert and its reversal: %w", err)
 		}
@@ -555,7 +566,7 @@ func (m *model) clearRevert() error {
 		// A content that cannot return to where the session moved it comes back to where the revert had put it.
 		putBack := present[p] == entry{} && after[p] == m.staged[p]
 		if present[p] != after[p] && present[p] != m.staged[p] && !putBack {
-			return fmt.Errorf("%q was %q, which the revert did not leave there", p, present[p].content)
+			return fmt.Errorf("%q was %q, which the revert did not leave there", p, firstLine(present[p].content))
 		}
 	}
 	m.staged = nil
@@ -592,12 +603,24 @@ func (m *model) run() (err error) {
 		if err != nil {
 			return err
 		}
+		if m.git && m.rand.IntN(2) == 0 {
+			m.useGit()
+		}
+		if full := m.rand.IntN(20) == 0; full != m.files.full {
+			m.files.full, m.start = full, nil // what a full disk leaves undone may not be known
+			m.logf("the disk is full: %v", full)
+		}
 	}
 	return nil
 }
 
 func (m *model) logf(format string, args ...any) {
 	m.trace = append(m.trace, fmt.Sprintf(format, args...))
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
 
 func union(a, b tree) map[string]bool {
@@ -615,7 +638,8 @@ func union(a, b tree) map[string]bool {
 func compare(want, got tree) error {
 	for _, p := range slices.Sorted(maps.Keys(union(want, got))) {
 		if want[p] != got[p] {
-			return fmt.Errorf("%q is %v %q, want %v %q", p, got[p].mode, got[p].content, want[p].mode, want[p].content)
+			return fmt.Errorf("%q is %v %q, want %v %q",
+				p, got[p].mode, firstLine(got[p].content), want[p].mode, firstLine(want[p].content))
 		}
 	}
 	return nil
