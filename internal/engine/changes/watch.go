@@ -32,7 +32,7 @@ type watch struct {
 	written []session.FilePath // by file tools of all sessions during the watch
 	beside  []session.ID       // other sessions whose commands ran during it
 	// announced are writes of other sessions that may be made during the watch, just as they are.
-	announced []session.FileChange
+	announced []recentWrite
 }
 
 // startWatch begins a watch. The command may be blamed for changes of other sessions' commands that run at the same
@@ -50,7 +50,7 @@ func (s *watches) startWatch(root string, id session.ID) *watch {
 	s.forgetOldWrites()
 	for _, r := range s.recent {
 		if r.root == root && r.id != id { // a later call of the same session begins when the write is made
-			w.announced = append(w.announced, r.change)
+			w.announced = append(w.announced, r)
 		}
 	}
 	s.byRoot[root] = append(s.byRoot[root], w)
@@ -77,10 +77,17 @@ func (s *watches) endWatch(w *watch) {
 	}
 }
 
-// dropWritten returns the changes without those that file tools made during the watch, which has ended.
+// dropWritten returns the changes without those that file tools made during the watch, which has ended. An announced
+// write may not have been made, and the change be the command's: then the other session may have made all changes.
 func (w *watch) dropWritten(found []session.FileChange) []session.FileChange {
 	return slices.DeleteFunc(found, func(f session.FileChange) bool {
-		return slices.Contains(w.written, f.Path) || slices.Contains(w.announced, f)
+		for _, a := range w.announced {
+			if a.change == f {
+				w.addBeside(a.id)
+				return true
+			}
+		}
+		return slices.Contains(w.written, f.Path)
 	})
 }
 
