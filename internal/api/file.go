@@ -1,5 +1,11 @@
 package api
 
+import (
+	"context"
+	"net/url"
+	"strconv"
+)
+
 // FileEntry is a file or a directory of a location. The path is relative to the location; a directory's ends with a
 // slash.
 type FileEntry struct {
@@ -18,4 +24,19 @@ type FileQuery struct {
 	Query string
 	Type  string
 	Limit int
+}
+
+// FileSearch finds files.
+type FileSearch struct{ Client *Client }
+
+// FindFiles finds files of the client's location by their names, the best matches first.
+func (f FileSearch) FindFiles(ctx context.Context, q FileQuery) (AtLocation[[]FileEntry], error) {
+	v := url.Values{"query": {q.Query}}
+	if q.Type != "" {
+		v.Set("type", q.Type)
+	}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	return get[AtLocation[[]FileEntry]](ctx, f.Client, path("fs", "find"), v)
 }

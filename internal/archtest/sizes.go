@@ -26,6 +26,8 @@ var wideImports = map[string]string{
 	"engine/ask":     "eight, and fault: the points at which a test may kill it",
 	"cli/access":     "keys, trust and tokens are three files of rights, and each has its words",
 	"cli/root":       "one tree of commands, whose groups are packages of their own",
+	"cli/run":        "eight, and the two of the full-screen interface, which it opens",
+	"tui":            "each component of the screen is a package of its own",
 	"server":         "eight, and proctable, which knows the processes of tools",
 
 	"server/nextrequest": "it builds the request of a turn from what a turn reads, and shows it in the words of the API",

@@ -47,7 +47,7 @@ func TestAttachOnTerminal(t *testing.T) {
 		{"\n> ", "what now\n"},
 		{"\n> ", "\x03"},
 		{"Ctrl-C again", "\x03"},
-	}, "attach")
+	}, "attach", "--plain")
 	shown := []string{
 		"+hello bar",
 		"done.",
@@ -76,6 +76,7 @@ func TestAttachOnTerminal(t *testing.T) {
 		dir,
 		[]dialogue{{"\n> ", "/sessions\n"}, {"\n> ", "/sessions 2\n"}, {"\n> ", "\x04"}},
 		"attach",
+		"--plain",
 		"-c",
 	)
 	for _, text := range []string{"> what now", "> slow", "One "} {
@@ -87,7 +88,7 @@ func TestAttachOnTerminal(t *testing.T) {
 		{"\n> ", "/context\n"},
 		{"shows it by source", "/compact the answer\n"},
 		{"the history was summarised", "\x04"},
-	}, "attach", "-c", "--replay-limit", "1")
+	}, "attach", "--plain", "-c", "--replay-limit", "1")
 	if code != 0 || !strings.Contains(screen, "Anything.") || strings.Contains(screen, "> what now") ||
 		!strings.Contains(screen, "next request: ") {
 		t.Errorf("exit %d, want 0, the answer alone, and the next request, screen:\n%s", code, screen)
@@ -97,7 +98,7 @@ func TestAttachOnTerminal(t *testing.T) {
 	if out, err := opencode.CombinedOutput(); err != nil {
 		t.Fatalf("opencode run: %v: %s", err, out)
 	}
-	for _, args := range [][]string{{"attach", "-c"}, {"run", "-c", "what now"}} {
+	for _, args := range [][]string{{"attach", "--plain", "-c"}, {"run", "-c", "what now"}} {
 		screen, code = onTerminal(t, home, dir, []dialogue{{"rule decides runs without asking", "\x04"}}, args...)
 		if code != 0 {
 			t.Errorf("%v: exit %d, screen:\n%s", args, code, screen)

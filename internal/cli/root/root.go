@@ -30,7 +30,10 @@ func (g program) newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          g.unknownCommand,
-		RunE: g.inv.Action(func(context.Context, []string) error {
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			if run.IsFullScreen(g.inv) && !g.inv.IsOpenCode() {
+				return run.RunFullScreen(ctx, g.inv)
+			}
 			g.inv.Out.Printf("%s", rootHelp)
 			return g.inv.Out.Err
 		}),
@@ -60,7 +63,7 @@ func (g program) newRoot() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add(groupWork, run.NewRunCommand(g.inv), run.NewAttachCommand(g.inv))
+	add(groupWork, run.NewRunCommand(g.inv), run.NewFullScreenCommand(g.inv), run.NewAttachCommand(g.inv))
 	add(groupWork, undo.NewCommands(g.inv)...)
 	add(groupWork, admin.SessionCommands(g.inv)...)
 	add(groupLook, inspect.Commands(g.inv)...)

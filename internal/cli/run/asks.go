@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -81,7 +80,7 @@ func denialAnswer(a session.PendingAsk, message string) term.Answer {
 func (r *runner) deliver(ctx context.Context) error {
 	for len(r.answers) > 0 {
 		a := r.answers[0]
-		err := sendAnswer(ctx, r.conn.API, a)
+		err := cli.SendAnswer(ctx, r.conn.API, a)
 		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) &&
 			!errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			return fmt.Errorf("answer the ask %s: %w", a.Ask.ID, err)
@@ -92,30 +91,6 @@ func (r *runner) deliver(ctx context.Context) error {
 	return nil
 }
 
-// sendAnswer delivers one answer.
-func sendAnswer(ctx context.Context, c *api.Client, a term.Answer) error {
-	switch {
-	case !a.Ask.IsQuestion():
-		return c.Reply(ctx, a.Ask.SessionID, a.Ask.ID, api.ReplyRequest{
-			Reply: a.Reply, Message: a.Message, Lifetime: a.Lifetime,
-		})
-	case a.Reply == session.ReplyReject:
-		return c.Questions().Reject(ctx, a.Ask.SessionID, a.Ask.ID)
-	default:
-		return c.Questions().Answer(ctx, a.Ask.SessionID, a.Ask.ID, a.Answers)
-	}
-}
-
-// pendingAsks are the permissions and questions of a session that wait for an answer.
-func pendingAsks(ctx context.Context, c *api.Client, id session.ID) ([]session.PendingAsk, error) {
-	asks, err := c.Asks(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	questions, err := pendingQuestions(ctx, c, id)
-	return append(asks, questions...), err
-}
-
 // settlePendingAsks handles requests that were pending before this prompt, which would keep the session from it. A
 // person is asked, a policy of the command line decides, and a run without either fails. With --queue they are left to
 // others.
@@ -123,7 +98,7 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 	if !r.plan.existing {
 		return nil
 	}
-	asks, err := pendingAsks(ctx, r.conn.API, r.plan.id)
+	asks, err := cli.PendingAsks(ctx, r.conn.API, r.plan.id)
 	if err != nil {
 		return err
 	}
@@ -155,22 +130,6 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 	}
 	return nil
 }
-
-// waiting are the questions of a session as asks.
-func pendingQuestions(ctx context.Context, c *api.Client, id session.ID) ([]session.PendingAsk, error) {
-	list, err := c.Questions().List(ctx, id)
-	var asks []session.PendingAsk
-	for _, q := range list {
-		asks = append(
-			asks,
-			session.PendingAsk{ID: q.ID, SessionID: q.SessionID, Action: actionQuestion, Questions: q.Questions},
-		)
-	}
-	return asks, err
-}
-
-// actionQuestion is the action of asks for answers.
-const actionQuestion = "question"
 
 // describePending says what waits, and how to answer it.
 func describePending(a session.PendingAsk) string {

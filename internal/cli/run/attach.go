@@ -17,23 +17,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// attachCommand is `cairn attach`.
-type attachCommand struct{ inv *cli.Invocation }
-
-// attachFlags are the flags of attach.
-type attachFlags struct {
-	server             serverFlags
-	sandbox            session.SandboxMode
-	session            string
-	last, noReplay     bool
-	fork, asJSON, mini bool
-	history            int // messages that are shown first; negative: the last prompt and what followed
-	given              func(name string) bool
-}
-
-const attachHelp = `Show a session as it works and send it the lines that you type: prompts, answers to permission requests and
-questions, and commands such as /sessions; type /help for the list. URL is a cairn server; without it, use the
-cairn of this machine. Ctrl-C interrupts the work; press it twice to leave.
+const attachHelp = `Work with a session in the full-screen interface. URL is a cairn server; without it, use the
+cairn of this machine. With --plain, send it the lines that you type: prompts, answers to permission requests and questions, and commands
+such as /sessions; type /help for the list. Ctrl-C interrupts the work; press it twice to leave.
 
 When standard input is not a terminal, each of its lines is sent as a prompt, one after another, and permission
 requests are denied.`
@@ -46,7 +32,8 @@ func NewAttachCommand(inv *cli.Invocation) *cobra.Command {
 func (g attachCommand) newAttachCommand() *cobra.Command {
 	var f attachFlags
 	cmd := &cobra.Command{
-		Use: "attach [URL]", Short: "Work with a session line by line", Long: attachHelp, Args: cobra.MaximumNArgs(1),
+		Use: "attach [URL]", Short: "Work with a session, also of another machine", Long: attachHelp,
+		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn attach\n  cairn attach -c http://localhost:4096\n  printf 'one\\ntwo\\n' | cairn attach",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g.inv.Started, f.given = true, cmd.Flags().Changed
@@ -54,47 +41,18 @@ func (g attachCommand) newAttachCommand() *cobra.Command {
 			return g.runAttach(cmd.Context(), &f)
 		},
 	}
-	f.server.addCredentials(cmd)
-	fs := cmd.Flags()
-	fs.StringVar(&f.server.directory, "dir", "", "work in this `DIRECTORY` of the server's machine")
-	fs.StringVarP(&f.session, "session", "s", "", "continue the session with this `ID`")
-	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of the directory")
-	fs.IntVar(
-		&f.history,
-		"replay-limit",
-		-1,
-		"show the newest `N` messages first (default: the last prompt and its answer)",
-	)
-	fs.Lookup("replay-limit").DefValue = "0" // hides the default in the help: no number means it
-	fs.BoolVar(&f.noReplay, "no-replay", false, "show no earlier messages")
-	fs.BoolVar(&f.fork, "fork", false, "")
-	fs.BoolVar(&f.mini, "mini", false, "")
-	cli.AddSandboxFlag(cmd, &f.sandbox, "confine the commands of new sessions, and refuse others")
-	cli.AddJSONFlag(cmd, &f.asJSON)
-	cli.HideFlags(fs, "fork", "mini", "json") // OpenCode's; the first and the last are refused
-	cmd.MarkFlagsMutuallyExclusive("session", "continue")
+	g.addFlags(cmd, &f)
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "show lines instead of the full screen, as for a screen reader")
 	return cmd
-}
-
-// check rejects flags that are invalid by themselves.
-func (f *attachFlags) check() error {
-	switch {
-	case f.asJSON:
-		return cli.UsageErrorf("--json is not supported; for programs, use cairn run --attach URL --format json")
-	case f.fork:
-		return cli.UsageErrorf("--fork is not supported: cairn cannot fork sessions yet")
-	case f.given("replay-limit") && f.history < 0:
-		return cli.UsageErrorf("--replay-limit must be 0 or more, got %d", f.history)
-	case f.session != "" && f.session != "last":
-		return session.CheckID("--session", session.PrefixSession, f.session)
-	}
-	return nil
 }
 
 // runAttach runs the command: a conversation on a terminal, else one prompt for each line of standard input.
 func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 	if err := f.check(); err != nil {
 		return err
+	}
+	if IsFullScreen(g.inv) && !f.plain && !f.mini {
+		return g.runFullScreen(ctx, f)
 	}
 	interactive := g.inv.Err.Terminal && term.IsTerminal(g.inv.Stdin)
 	return g.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
@@ -110,41 +68,6 @@ func (g attachCommand) runAttach(ctx context.Context, f *attachFlags) error {
 		}
 		return g.runConversation(ctx, c, s, f)
 	})
-}
-
-// withServer calls f with a client of the server, or of the cairn of this machine if no URL is given.
-func (g attachCommand) withServer(
-	ctx context.Context,
-	server *serverFlags,
-	f func(context.Context, *api.Client) error,
-) error {
-	if server.url != "" {
-		conn, err := server.connect(ctx, g.inv.Env)
-		if err != nil {
-			return err
-		}
-		return f(ctx, conn.API)
-	}
-	o, err := g.inv.HostOptions(server.directory)
-	if err != nil {
-		return err
-	}
-	here := *g.inv
-	here.Dir = o.Dir
-	return here.WithClient(ctx, f)
-}
-
-// findAttached returns the session to continue, nil for a new one.
-func findAttached(ctx context.Context, c *api.Client, f *attachFlags) (*session.Session, error) {
-	switch {
-	case f.last, f.session == "last":
-		return cli.NewestSession(ctx, c, c.Directory, "omit --continue and --session to start one")
-	case f.session != "":
-		s, err := c.Session(ctx, session.ID(f.session))
-		return s, cli.WithNearestSessions(ctx, c, err)
-	default:
-		return nil, nil
-	}
 }
 
 // runLines runs one prompt for each line of standard input, one after another. The exit code is that of the last prompt
@@ -280,12 +203,4 @@ func (f *attachFlags) replayCount() int {
 		return 0
 	}
 	return f.history
-}
-
-func attachTo(server *serverFlags, id session.ID) string {
-	words := slices.DeleteFunc(
-		[]string{"cairn attach", server.publicURL(), "-s", string(id)},
-		func(w string) bool { return w == "" },
-	)
-	return strings.Join(words, " ")
 }

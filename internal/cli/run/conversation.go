@@ -32,7 +32,7 @@ type conversation struct {
 	background sync.WaitGroup
 
 	lines    chan typedLine
-	updates  chan sessionUpdate
+	updates  chan cli.SessionUpdate
 	idle     chan sessionIdle
 	failures chan error // of interrupts
 
@@ -63,14 +63,6 @@ type typedLine struct {
 	eof  bool
 }
 
-// sessionUpdate is one update of a session's stream, or the error that broke it. After a final one no more follow.
-type sessionUpdate struct {
-	id     session.ID
-	update api.Update
-	err    error
-	final  bool
-}
-
 // sessionIdle says that a session became idle after the event end, or why that is unknown.
 type sessionIdle struct {
 	id  session.ID
@@ -86,7 +78,7 @@ func newConversation(a *cli.Invocation, c *api.Client, interrupts <-chan struct{
 		app: a, api: c, view: view.NewText(a, false), interrupts: interrupts,
 		lines: make(
 			chan typedLine,
-		), updates: make(chan sessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
+		), updates: make(chan cli.SessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
 		leave: func() {},
 	}
 	t.asks = &term.AskQueue{Out: a.Err, Marks: a.Marks, BeforeShow: func() {
@@ -244,7 +236,7 @@ func loadSession(ctx context.Context, c *api.Client, id session.ID, replay int) 
 	if o.status, err = c.Status(ctx, id); err != nil {
 		return o, err
 	}
-	o.asks, err = pendingAsks(ctx, c, id)
+	o.asks, err = cli.PendingAsks(ctx, c, id)
 	return o, err
 }
 
@@ -278,34 +270,15 @@ func newestMessages(ctx context.Context, c *api.Client, id session.ID, n int) ([
 func (t *conversation) followSession(ctx context.Context) {
 	ctx, t.leave = context.WithCancel(ctx)
 	id, after := t.session.ID, t.cursor
-	t.background.Go(func() { t.readUpdates(ctx, id, after) })
-}
-
-// How long a broken stream is left alone before it is read again, at first and at most.
-const (
-	firstPause = 200 * time.Millisecond
-	lastPause  = 10 * time.Second
-)
-
-// readUpdates sends the updates of a session, over as many streams as it takes: each resumes where the last one broke.
-func (t *conversation) readUpdates(ctx context.Context, id session.ID, after int64) {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		for u, err := range t.api.Follow(ctx, id, after) {
-			final := err != nil && !cli.IsConnectionLost(err)
-			if !sendOrDone(ctx, t.updates, sessionUpdate{id, u, err, final}) || final {
-				return
-			}
-			if err != nil {
-				break
-			}
-			if u.Event != nil {
-				after, pause = u.Event.Seq, firstPause
-			}
-		}
-		if cli.Sleep(ctx, pause) != nil {
-			return
-		}
-	}
+	t.background.Go(func() {
+		cli.FollowSession(
+			ctx,
+			t.api,
+			id,
+			after,
+			func(u cli.SessionUpdate) bool { return sendOrDone(ctx, t.updates, u) },
+		)
+	})
 }
 
 // expectIdle notes that the session works, and starts the goroutine that reports when it is idle again.
@@ -319,7 +292,7 @@ func (t *conversation) expectIdle(ctx context.Context) {
 	t.background.Go(func() {
 		err := t.api.Wait(ctx, id)
 		for ; cli.IsConnectionLost(err) && ctx.Err() == nil; err = t.api.Wait(ctx, id) {
-			_ = cli.Sleep(ctx, firstPause) // the loop ends with ctx
+			_ = cli.Sleep(ctx, 200*time.Millisecond) // the loop ends with ctx
 		}
 		var end int64
 		if err == nil {
@@ -343,18 +316,18 @@ func (t *conversation) onIdle(i sessionIdle) {
 }
 
 // onUpdate shows an update. It returns the error after which the session cannot be followed any more.
-func (t *conversation) onUpdate(ctx context.Context, u sessionUpdate) error {
-	if t.session == nil || u.id != t.session.ID {
+func (t *conversation) onUpdate(ctx context.Context, u cli.SessionUpdate) error {
+	if t.session == nil || u.ID != t.session.ID {
 		return nil
 	}
 	switch {
-	case errors.Is(u.err, &session.Error{Code: session.CodeNotFound}):
+	case errors.Is(u.Err, &session.Error{Code: session.CodeNotFound}):
 		t.showNote("this session was deleted; the next prompt begins another one")
 		t.closeSession()
 		return nil
-	case u.final:
-		return u.err
-	case u.err != nil:
+	case u.Final:
+		return u.Err
+	case u.Err != nil:
 		if !t.lost {
 			t.showNote("the connection is lost; reconnecting")
 		}
@@ -364,11 +337,11 @@ func (t *conversation) onUpdate(ctx context.Context, u sessionUpdate) error {
 		t.lost = false
 		t.showNote("connected again")
 	}
-	if f := u.update.Fragment; f != nil {
+	if f := u.Update.Fragment; f != nil {
 		t.prompting = false
 		t.view.ShowFragment(*f)
 	}
-	if e := u.update.Event; e != nil && e.Seq > t.cursor {
+	if e := u.Update.Event; e != nil && e.Seq > t.cursor {
 		t.cursor = e.Seq
 		t.showEvent(ctx, *e)
 		if !t.waiting && t.end >= 0 && t.cursor >= t.end {
@@ -443,7 +416,7 @@ func (t *conversation) onLine(ctx context.Context, l typedLine) {
 func (t *conversation) sendAnswer(ctx context.Context, ans term.Answer) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	err := sendAnswer(ctx, t.api, ans)
+	err := cli.SendAnswer(ctx, t.api, ans)
 	if err == nil || errors.Is(err, &session.Error{Code: session.CodeConflict}) ||
 		errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return

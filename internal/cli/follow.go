@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// SessionUpdate is one update of a session's stream, or the error that broke it. After a final one no more follow.
+type SessionUpdate struct {
+	ID     session.ID
+	Update api.Update
+	Err    error
+	Final  bool
+}
+
+// How long a broken stream is left alone before it is read again, at first and at most.
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = 10 * time.Second
+)
+
+// FollowSession sends the updates of a session behind the event after, over as many streams as it takes: each resumes
+// where the last one broke. It returns when ctx ends, send returns false, or after a final update.
+func FollowSession(
+	ctx context.Context, c *api.Client, id session.ID, after int64, send func(SessionUpdate) bool,
+) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		for u, err := range c.Follow(ctx, id, after) {
+			final := err != nil && !IsConnectionLost(err)
+			if !send(SessionUpdate{id, u, err, final}) || final {
+				return
+			}
+			if err != nil {
+				break
+			}
+			if u.Event != nil {
+				after, pause = u.Event.Seq, firstPause
+			}
+		}
+		if Sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/tui"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/spf13/cobra"
+)
+
+const fullScreenHelp = `Work in the full-screen interface: prompts, what the model does, permission requests, sessions, undo.
+URL is a cairn server; without it, use the cairn of this machine. Press ? for the keys. cairn without a command does the same.`
+
+// NewFullScreenCommand returns `cairn tui`.
+func NewFullScreenCommand(inv *cli.Invocation) *cobra.Command {
+	g := attachCommand{inv}
+	var f attachFlags
+	cmd := &cobra.Command{
+		Use: "tui [URL]", Short: "Work in the full-screen interface", Long: fullScreenHelp, Args: cobra.MaximumNArgs(1),
+		Example: "  cairn tui\n  cairn tui -c\n  cairn tui http://localhost:4096",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			g.inv.Started, f.given = true, cmd.Flags().Changed
+			f.server.url = cli.FirstArg(args, "")
+			if err := f.check(); err != nil {
+				return err
+			}
+			if !IsFullScreen(inv) {
+				return cli.UsageErrorf(
+					"the full-screen interface needs a terminal; use cairn run, or cairn attach --plain",
+				)
+			}
+			return g.runFullScreen(cmd.Context(), &f)
+		},
+	}
+	g.addFlags(cmd, &f)
+	return cmd
+}
+
+// RunFullScreen opens the full-screen interface for the working directory.
+func RunFullScreen(ctx context.Context, inv *cli.Invocation) error {
+	return attachCommand{inv}.runFullScreen(ctx, &attachFlags{})
+}
+
+// IsFullScreen reports whether the process has a terminal that the full-screen interface can use.
+func IsFullScreen(inv *cli.Invocation) bool {
+	return inv.Out.Terminal && term.IsTerminal(inv.Stdin) && inv.Env("TERM") != "dumb"
+}
+
+// runFullScreen shows the interface until it is left. What the process has to say meanwhile is shown in it.
+func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error {
+	notes := cli.NewNoteWriter(g.inv.Err)
+	here := *g.inv
+	here.Err = term.NewStream(notes, g.inv.Env)
+	return attachCommand{&here}.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
+		defer notes.Close()
+		s, err := findAttached(ctx, c, f)
+		if err == nil && s != nil {
+			err = checkSandbox(s, f.sandbox)
+		}
+		if err != nil {
+			return err
+		}
+		store, err := g.draftStore(&f.server, c)
+		if err != nil {
+			return err
+		}
+		ctx, stop := g.inv.UntilSignal(ctx)
+		defer stop()
+		where := c.Directory
+		if f.server.url != "" {
+			where = f.server.publicURL()
+		}
+		r, err := tui.Run(ctx, tui.Options{
+			Client: c, Session: s, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "", Store: store,
+			Env: g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
+		})
+		notes.Close()
+		g.describeLeaving(f, r)
+		return err
+	})
+}
+
+// describeLeaving says how to go on.
+func (g attachCommand) describeLeaving(f *attachFlags, r tui.Result) {
+	if r.SessionID == "" {
+		return
+	}
+	state := ""
+	switch {
+	case r.Leave == tui.LeaveBackground:
+		state = "the session is still working; "
+	case r.Leave == tui.LeaveStopped:
+		state = "the work was stopped; "
+	}
+	g.inv.Err.Printf("%scontinue with: %s\n", state, attachTo(&f.server, r.SessionID))
+}
+
+// draftStore returns where the typed text of the directory, or of the server, is kept.
+func (g attachCommand) draftStore(server *serverFlags, c *api.Client) (composer.DraftFile, error) {
+	dirs, err := config.FindDirectories(g.inv.Env)
+	if err != nil {
+		return composer.DraftFile{}, fmt.Errorf("find the directory for the typed text: %w", err)
+	}
+	place := sha256.Sum256([]byte(server.publicURL() + "\n" + c.Directory))
+	return composer.NewDraftFile(filepath.Join(dirs.State, "tui", hex.EncodeToString(place[:12])+".json")), nil
+}

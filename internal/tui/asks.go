@@ -1,0 +1,172 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+)
+
+// armDelay is how long no key may be pressed before an ask takes keys.
+const armDelay = 500 * time.Millisecond
+
+func (q *askQueue) clear() { *q = askQueue{presses: q.presses} }
+
+// armDialog lets the ask take keys, unless one was pressed since.
+func (q *askQueue) armDialog(presses int) {
+	if presses == q.presses && q.dialog != nil {
+		q.armed = true
+	}
+}
+
+// holdOff notes a key that was pressed before the ask takes any.
+func (q *askQueue) holdOff() tea.Cmd {
+	if q.dialog == nil || q.armed {
+		return nil
+	}
+	q.presses++
+	return q.armLater()
+}
+
+func (q *askQueue) armLater() tea.Cmd {
+	n := q.presses
+	return tea.Tick(armDelay, func(time.Time) tea.Msg { return armMsg{n} })
+}
+
+// addAsk puts an ask to the person, now or when those before it are answered.
+func addAsk(m *model, a session.PendingAsk) tea.Cmd {
+	if slices.ContainsFunc(m.asks.pending, func(b session.PendingAsk) bool { return b.ID == a.ID }) {
+		return nil
+	}
+	m.asks.pending = append(m.asks.pending, a)
+	tell := m.notify.TellPerson("cairn asks", term.AskSummary(a), m.blurred)
+	if len(m.asks.pending) > 1 {
+		if d, ok := m.asks.dialog.(*dialog.Ask); ok {
+			d.Waiting = len(m.asks.pending) - 1
+		}
+		return tell
+	}
+	return tea.Batch(tell, showAsk(m))
+}
+
+// removeAsk takes an ask off the screen that is answered.
+func removeAsk(m *model, id session.AskID) tea.Cmd {
+	i := slices.IndexFunc(m.asks.pending, func(a session.PendingAsk) bool { return a.ID == id })
+	if i < 0 {
+		return nil
+	}
+	m.asks.pending = slices.Delete(m.asks.pending, i, i+1)
+	if i > 0 {
+		return nil
+	}
+	return showAsk(m)
+}
+
+// showAsk shows the first ask.
+func showAsk(m *model) tea.Cmd {
+	if len(m.asks.pending) == 0 {
+		m.asks.dialog, m.asks.armed = nil, false
+		return nil
+	}
+	newAskDialog(m)
+	m.asks.presses++
+	return tea.Batch(m.asks.armLater(), readReason(m, m.asks.pending[0]))
+}
+
+func newAskDialog(m *model) {
+	a := m.asks.pending[0]
+	m.asks.armed = false
+	from := ""
+	if m.session == nil || a.SessionID != m.session.ID {
+		from = string(a.SessionID)
+	}
+	if a.IsQuestion() {
+		f := dialog.NewForm(a, func(x term.Answer) tea.Cmd { return deliverAnswer(m, x) })
+		f.From = from
+		m.asks.dialog = f
+		return
+	}
+	d := dialog.NewAsk(a, func(x term.Answer) tea.Cmd { return deliverAnswer(m, x) })
+	d.From, d.Waiting = from, len(m.asks.pending)-1
+	m.asks.dialog = d
+}
+
+// readReason reads which rule asks.
+func readReason(m *model, a session.PendingAsk) tea.Cmd {
+	if a.IsQuestion() {
+		return nil
+	}
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg {
+		v, err := c.Verdict(ctx, api.Inquiry{
+			Action: a.Action, Resources: a.Resources, Agent: a.Agent, SessionID: a.SessionID,
+		})
+		if err != nil {
+			return nil
+		}
+		return func() tea.Cmd {
+			if d, ok := m.asks.dialog.(*dialog.Ask); ok && d.Pending.ID == a.ID {
+				d.Reason = describeVerdict(v)
+			}
+			return nil
+		}
+	})
+}
+
+// describeVerdict says which rule asks.
+func describeVerdict(v api.Verdict) string {
+	for _, p := range v.Parts {
+		if p.Effect != session.Ask {
+			continue
+		}
+		switch {
+		case p.Rule == nil:
+			return cmp.Or(p.Reason, "default: no rule decides "+term.FirstLine(p.Resource, 80))
+		default:
+			text := fmt.Sprintf("the rule %s %s", p.Rule.Action, p.Rule.Resource)
+			return term.FirstLine(strings.TrimSpace(text+" "+cmp.Or(p.Source, p.Layer)), 200)
+		}
+	}
+	return ""
+}
+
+// deliverAnswer delivers an answer. An ask whose answer did not arrive is put again.
+func deliverAnswer(m *model, ans term.Answer) tea.Cmd {
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg {
+		err := cli.SendAnswer(ctx, c, ans)
+		if err == nil || errors.Is(err, &session.Error{Code: session.CodeConflict}) ||
+			errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			return nil
+		}
+		return func() tea.Cmd {
+			m.showError("the answer could not be sent", err)
+			return addAsk(m, ans.Ask)
+		}
+	})
+}
+
+// onOther handles asks of other sessions.
+func onOther(m *model, e session.Event) tea.Cmd {
+	if m.session != nil && e.SessionID == m.session.ID {
+		return nil
+	}
+	switch d := e.Data.(type) {
+	case *session.PermissionAsked:
+		return addAsk(m, d.Ask)
+	case *session.PermissionReplied:
+		return removeAsk(m, d.AskID)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package dialog
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+// Reply is one of the answers of a Choice.
+type Reply struct {
+	Key   string // that selects it at once
+	Label string
+	Do    func() tea.Cmd // nil does nothing
+}
+
+// Choice asks for one of a few options. Escape selects the last one.
+type Choice struct {
+	Title   string
+	Text    []string
+	Options []Reply
+	at      int
+}
+
+// PressKey implements Dialog.
+func (c *Choice) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	switch k.String() {
+	case "up", "shift+tab", "left":
+		c.at = (c.at + len(c.Options) - 1) % len(c.Options)
+	case "down", "tab", "right":
+		c.at = (c.at + 1) % len(c.Options)
+	case "enter":
+		return c.chooseAnswer(c.at)
+	case "esc", "ctrl+c":
+		return c.chooseAnswer(len(c.Options) - 1)
+	default:
+		for i, o := range c.Options {
+			if o.Key != "" && k.String() == o.Key {
+				return c.chooseAnswer(i)
+			}
+		}
+	}
+	return nil, false
+}
+
+func (c *Choice) chooseAnswer(i int) (tea.Cmd, bool) {
+	if do := c.Options[i].Do; do != nil {
+		return do(), true
+	}
+	return nil, true
+}
+
+// PasteText implements Dialog.
+func (c *Choice) PasteText(string) {}
+
+// RenderLines implements Dialog.
+func (c *Choice) RenderLines(th style.Theme, width, height int) []string {
+	options := optionLines(th, c.Options, c.at, width)
+	lines := []string{th.Heading.Render(Clip(c.Title, width))}
+	var text []string
+	for _, l := range c.Text {
+		text = append(text, Wrap(l, width)...)
+	}
+	room := max(height-len(options)-1, 0)
+	if len(text) > room {
+		text = text[:room]
+	}
+	return append(append(lines, text...), options...)
+}
+
+func optionLines(th style.Theme, options []Reply, at, width int) []string {
+	var lines []string
+	for i, o := range options {
+		mark, name := "  ", o.Label
+		if o.Key != "" {
+			name = o.Key + strings.Repeat(" ", max(1, 3-len(o.Key))) + o.Label
+		}
+		if i == at {
+			mark = "> "
+			lines = append(lines, th.Selected.Render(Clip(mark+name, width)))
+			continue
+		}
+		lines = append(lines, th.Text.Render(Clip(mark+name, width)))
+	}
+	return lines
+}

@@ -1,0 +1,40 @@
+// Package dialog holds what the terminal interface shows above the session: asks, questions, choices, pickers, texts.
+package dialog
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+// Dialog takes all keys while it is open.
+type Dialog interface {
+	// PressKey handles a key. closed reports that the dialog is done; cmd is what it decided.
+	PressKey(k tea.KeyPressMsg) (cmd tea.Cmd, closed bool)
+	// PasteText handles pasted text.
+	PasteText(text string)
+	// RenderLines returns at most height lines, none wider than width.
+	RenderLines(th style.Theme, width, height int) []string
+}
+
+// Clip cuts a line at the width. It may have styles.
+func Clip(line string, width int) string { return ansi.Truncate(line, max(width, 1), "…") }
+
+// Wrap returns the lines of a text of others, without control characters, wrapped at the width.
+func Wrap(text string, width int) []string {
+	text = strings.ReplaceAll(term.ReplaceControls(strings.TrimRight(text, "\n")), "\t", "    ")
+	return strings.Split(ansi.Hardwrap(text, max(width, 1), true), "\n")
+}
+
+// windowOf returns the lines that are shown of a longer list: height of them, with the line at among them.
+func windowOf[T any](lines []T, at, height int) (part []T, first int) {
+	if len(lines) <= height || height <= 0 {
+		return lines, 0
+	}
+	first = min(max(at-height/2, 0), len(lines)-height)
+	return lines[first : first+height], first
+}

@@ -1,0 +1,151 @@
+package dialog
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+// Entry is one line of a Picker.
+type Entry struct {
+	ID     string
+	Label  string
+	Detail string // at the right end
+}
+
+// Picker chooses one of many items; typed text filters them.
+type Picker struct {
+	Title string
+	Items []Entry
+	Pick  func(Entry) tea.Cmd
+	// Actions are what other keys do with the selected item, Hint names them. An action whose closes is true closes the
+	// picker.
+	Actions map[string]Action
+	Hint    string
+	Preview func(Entry) []string // lines about the selected item; nil without
+
+	filter composer.Editor
+	at     int
+}
+
+// Action is what a key does with the selected item of a Picker.
+type Action struct {
+	Do     func(Entry) tea.Cmd
+	Closes bool
+}
+
+// filterItems returns the items that have all words of the filter.
+func (p *Picker) filterItems() []Entry {
+	words := strings.Fields(strings.ToLower(p.filter.Text()))
+	var out []Entry
+	for _, it := range p.Items {
+		text, ok := strings.ToLower(it.Label+" "+it.Detail+" "+it.ID), true
+		for _, w := range words {
+			ok = ok && strings.Contains(text, w)
+		}
+		if ok {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// PressKey implements Dialog.
+func (p *Picker) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	items, key := p.filterItems(), k.String()
+	p.at = min(p.at, max(len(items)-1, 0))
+	if a, ok := p.Actions[key]; ok {
+		if len(items) == 0 {
+			return nil, false
+		}
+		return a.Do(items[p.at]), a.Closes
+	}
+	switch key {
+	case "up", "ctrl+p", "shift+tab":
+		p.at = max(p.at-1, 0)
+	case "down", "ctrl+n", "tab":
+		p.at = min(p.at+1, max(len(items)-1, 0))
+	case "pgup":
+		p.at = max(p.at-10, 0)
+	case "pgdown":
+		p.at = min(p.at+10, max(len(items)-1, 0))
+	case "esc", "ctrl+c":
+		return nil, true
+	case "enter":
+		if len(items) == 0 {
+			return nil, false
+		}
+		return p.Pick(items[p.at]), true
+	default:
+		if composer.EditLine(&p.filter, k) {
+			p.at = 0
+		}
+	}
+	return nil, false
+}
+
+// PasteText implements Dialog.
+func (p *Picker) PasteText(text string) {
+	p.filter.Insert(term.FirstLine(text, 200))
+	p.at = 0
+}
+
+// Remove takes an item away that no longer exists.
+func (p *Picker) Remove(id string) {
+	for i, it := range p.Items {
+		if it.ID == id {
+			p.Items = append(p.Items[:i:i], p.Items[i+1:]...)
+			return
+		}
+	}
+}
+
+// RenderLines implements Dialog.
+func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
+	items := p.filterItems()
+	p.at = min(p.at, max(len(items)-1, 0))
+	hint := "enter: choose  esc: close"
+	if p.Hint != "" {
+		hint = "enter: choose  " + p.Hint + "  esc: close"
+	}
+	filter := term.FirstLine(p.filter.Text(), 100)
+	if filter == "" {
+		filter = th.Muted.Render("type to filter")
+	}
+	lines := []string{th.Heading.Render(Clip(p.Title, width)), Clip("/ "+filter, width)}
+	var preview []string
+	if p.Preview != nil && len(items) > 0 {
+		preview = p.Preview(items[p.at])
+		preview = preview[:min(len(preview), max(height-len(lines)-6, 0))]
+	}
+	part, first := windowOf(items, p.at, max(height-len(lines)-len(preview)-1, 1))
+	for i, it := range part {
+		lines = append(lines, itemLine(th, it, first+i == p.at, width))
+	}
+	if len(items) == 0 {
+		lines = append(lines, th.Muted.Render("nothing matches"))
+	}
+	for _, l := range preview {
+		lines = append(lines, th.Muted.Render(Clip(term.FirstLine(l, 400), width)))
+	}
+	return append(lines, th.Muted.Render(Clip(hint, width)))
+}
+
+func itemLine(th style.Theme, it Entry, selected bool, width int) string {
+	label, detail := term.FirstLine(it.Label, 300), term.FirstLine(it.Detail, 80)
+	room := width - ansi.StringWidth(detail) - 3
+	if room < 10 {
+		detail, room = "", width-2
+	}
+	label = Clip(label, room)
+	pad := strings.Repeat(" ", max(width-2-ansi.StringWidth(label)-ansi.StringWidth(detail), 0))
+	if selected {
+		return th.Selected.Render("> " + label + pad + detail)
+	}
+	return "  " + th.Text.Render(label) + pad + th.Muted.Render(detail)
+}

@@ -1,0 +1,142 @@
+package dialog
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+// Form puts the questions of the model to the person, one after the other.
+type Form struct {
+	Pending session.PendingAsk
+	From    string // another session that asks; "" is the one on the screen
+	Send    func(term.Answer) tea.Cmd
+
+	given  [][]string
+	at     int // option; the last one is the own answer, if there may be one
+	chosen map[int]bool
+	own    composer.Editor
+}
+
+// NewForm returns the dialog of questions.
+func NewForm(a session.PendingAsk, send func(term.Answer) tea.Cmd) *Form {
+	return &Form{Pending: a, Send: send, chosen: map[int]bool{}}
+}
+
+func (f *Form) openQuestion() session.Question { return f.Pending.Questions[len(f.given)] }
+
+// isOwn reports whether the own answer is selected.
+func (f *Form) isOwn() bool { return f.at == len(f.openQuestion().Options) }
+
+func (f *Form) lastOption() int {
+	n := len(f.openQuestion().Options) - 1
+	if f.openQuestion().AllowsCustom() {
+		n++
+	}
+	return n
+}
+
+// PressKey implements Dialog.
+func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	key := k.String()
+	switch {
+	case key == "up" || key == "shift+tab":
+		f.at = max(f.at-1, 0)
+	case key == "down" || key == "tab":
+		f.at = min(f.at+1, f.lastOption())
+	case key == "enter":
+		return f.takeAnswer()
+	case key == "ctrl+x":
+		return f.Send(term.Answer{Ask: f.Pending, Reply: session.ReplyReject}), true
+	case f.isOwn():
+		composer.EditLine(&f.own, k)
+	case key == "space" && f.openQuestion().Multiple:
+		f.chosen[f.at] = !f.chosen[f.at]
+	case len(key) == 1 && key[0] >= '1' && key[0] <= '9' && int(key[0]-'1') <= f.lastOption():
+		f.at = int(key[0] - '1')
+		if f.openQuestion().Multiple && !f.isOwn() {
+			f.chosen[f.at] = !f.chosen[f.at]
+		}
+	}
+	return nil, false
+}
+
+// takeAnswer takes what is selected as the answer to the question on the screen.
+func (f *Form) takeAnswer() (tea.Cmd, bool) {
+	q, out := f.openQuestion(), []string{}
+	for i, o := range q.Options {
+		if f.chosen[i] || !q.Multiple && f.at == i {
+			out = append(out, o.Label)
+		}
+	}
+	own := strings.TrimSpace(f.own.Text())
+	if own != "" && (q.Multiple || f.isOwn()) && !slices.Contains(out, own) {
+		out = append(out, own)
+	}
+	if q.Multiple && len(out) == 0 && f.at < len(q.Options) {
+		out = append(out, q.Options[f.at].Label)
+	}
+	f.given = append(f.given, out)
+	f.at, f.chosen = 0, map[int]bool{}
+	f.own.Clear()
+	if len(f.given) < len(f.Pending.Questions) {
+		return nil, false
+	}
+	return f.Send(term.Answer{Ask: f.Pending, Reply: session.ReplyOnce, Answers: f.given}), true
+}
+
+// PasteText implements Dialog.
+func (f *Form) PasteText(text string) {
+	if len(f.given) < len(f.Pending.Questions) && f.isOwn() {
+		f.own.Insert(text)
+	}
+}
+
+// RenderLines implements Dialog.
+func (f *Form) RenderLines(th style.Theme, width, height int) []string {
+	if len(f.given) >= len(f.Pending.Questions) {
+		return nil
+	}
+	q := f.openQuestion()
+	var lines []string
+	if f.From != "" {
+		lines = append(lines, th.Muted.Render(Clip("in the session "+f.From, width)))
+	}
+	for _, l := range Wrap(q.Question, width) {
+		lines = append(lines, th.Warning.Render(l))
+	}
+	var options []string
+	for i, l := range term.OptionLines(q) {
+		options = append(options, f.optionLine(th, i, l, width))
+	}
+	if q.AllowsCustom() {
+		options = append(options, f.optionLine(th, len(q.Options), "your own words: "+f.own.Text(), width))
+	}
+	foot := "enter: answer  ctrl+x: dismiss and stop"
+	if q.Multiple {
+		foot = "space: choose  " + foot
+	}
+	part, _ := windowOf(options, f.at, height-len(lines)-1)
+	return append(append(lines, part...), th.Muted.Render(Clip(foot, width)))
+}
+
+func (f *Form) optionLine(th style.Theme, i int, label string, width int) string {
+	mark := "  "
+	if f.openQuestion().Multiple && i < len(f.openQuestion().Options) {
+		mark = "[ ] "
+		if f.chosen[i] {
+			mark = "[x] "
+		}
+	}
+	label = strings.ReplaceAll(term.ReplaceControls(label), "\n", " ")
+	if i == f.at {
+		return th.Selected.Render(Clip("> "+mark+label, width))
+	}
+	return th.Text.Render(Clip("  "+mark+label, width))
+}

@@ -1,0 +1,99 @@
+package tui
+
+import (
+	"context"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+)
+
+// pickInbox shows the prompts that wait. Enter takes one back into the composer.
+func pickInbox(m *model) tea.Cmd {
+	if m.session == nil || len(m.inbox) == 0 {
+		m.note = "no prompt waits"
+		return nil
+	}
+	p := &dialog.Picker{
+		Title: "Prompts that wait",
+		Hint:  "ctrl+r: edit  ctrl+up ctrl+down: move  ctrl+t: steer or queue  ctrl+d: withdraw",
+	}
+	byID := map[string]*session.Input{}
+	for _, in := range m.inbox {
+		byID[string(in.ID)] = in
+		p.Items = append(p.Items, dialog.Entry{ID: string(in.ID), Label: in.Text(), Detail: string(in.Delivery)})
+	}
+	p.Pick = func(it dialog.Entry) tea.Cmd { return withdrawPrompt(m, byID[it.ID], true) }
+	closing := func(f func(*session.Input) tea.Cmd) dialog.Action {
+		return dialog.Action{Do: func(it dialog.Entry) tea.Cmd { return f(byID[it.ID]) }, Closes: true}
+	}
+	p.Actions = map[string]dialog.Action{
+		"ctrl+r":    closing(func(in *session.Input) tea.Cmd { return editInput(m, in) }),
+		"ctrl+t":    closing(func(in *session.Input) tea.Cmd { return redirectInput(m, in) }),
+		"ctrl+d":    closing(func(in *session.Input) tea.Cmd { return withdrawPrompt(m, in, false) }),
+		"ctrl+up":   closing(func(in *session.Input) tea.Cmd { return moveInput(m, in, -1) }),
+		"ctrl+down": closing(func(in *session.Input) tea.Cmd { return moveInput(m, in, 1) }),
+	}
+	m.openDialog(p)
+	return nil
+}
+
+// withdrawPrompt takes a pending prompt back, into the composer if edit is set.
+func withdrawPrompt(m *model, in *session.Input, edit bool) tea.Cmd {
+	c, id := m.api, m.session.ID
+	return m.callAPI("withdraw the prompt", func(ctx context.Context) error {
+		return c.Inbox().Withdraw(ctx, id, in.ID)
+	}, func() tea.Cmd {
+		dropInput(m, in.ID)
+		if edit {
+			m.editor.SetText(in.Text())
+		}
+		return nil
+	})
+}
+
+// editInput changes the text of a pending prompt where it is.
+func editInput(m *model, in *session.Input) tea.Cmd {
+	if in.Compaction != nil {
+		return nil
+	}
+	c, id, prompt := m.api, m.session.ID, in.Prompt
+	m.openDialog(dialog.NewLineInput("Edit the prompt", prompt.Text, func(text string) tea.Cmd {
+		prompt.Text, prompt.Parts = text, nil
+		return m.callAPI("edit the prompt", func(ctx context.Context) error {
+			return c.Inbox().Edit(ctx, id, in.ID, prompt)
+		}, func() tea.Cmd { return readInbox(m) })
+	}))
+	return nil
+}
+
+// redirectInput switches a pending prompt between steer and queue.
+func redirectInput(m *model, in *session.Input) tea.Cmd {
+	to := session.Steer
+	if in.Delivery == session.Steer {
+		to = session.Queue
+	}
+	c, id := m.api, m.session.ID
+	return m.callAPI("redirect the prompt", func(ctx context.Context) error {
+		return c.Inbox().Redirect(ctx, id, in.ID, to)
+	}, func() tea.Cmd { return readInbox(m) })
+}
+
+// moveInput moves a pending prompt among the others.
+func moveInput(m *model, in *session.Input, by int) tea.Cmd {
+	var ids []session.MessageID
+	for _, o := range m.inbox {
+		ids = append(ids, o.ID)
+	}
+	i := slices.Index(ids, in.ID)
+	if i < 0 || i+by < 0 || i+by >= len(ids) {
+		return nil
+	}
+	ids[i], ids[i+by] = ids[i+by], ids[i]
+	c, id := m.api, m.session.ID
+	return m.callAPI("reorder the prompts", func(ctx context.Context) error {
+		return c.Inbox().Reorder(ctx, id, ids)
+	}, func() tea.Cmd { return readInbox(m) })
+}

@@ -1,0 +1,246 @@
+package tui
+
+import (
+	"context"
+	"sort"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+)
+
+// listCommands returns all commands, in the order of the palette.
+func listCommands() []command {
+	return []command{
+		{"new session", "ctrl+n", "begin another session with the next prompt", beginSession},
+		{"sessions", "ctrl+s", "continue, rename, archive or delete a session", pickSession},
+		{"models", "ctrl+l", "choose the model of the next prompts", pickModel},
+		{"agents", "ctrl+g", "choose the agent of the next prompts", pickAgent},
+		{"inbox", "ctrl+q", "edit, reorder or withdraw prompts that wait", pickInbox},
+		{"undo", "", "take the newest prompt back, with the files", previewUndo},
+		{"redo", "", "bring back what undo took", redoRevert},
+		{"fork", "", "continue in a copy of the session", forkSession},
+		{"changes", "ctrl+x", "show what the session changed in files", showChanges},
+		{"compact", "", "summarise the history that the model sees", previewCompaction},
+		{"context", "", "show what the next request takes of the model's window", showContext},
+		{"jobs", "", "show the background jobs of the session", showJobs},
+		{"todos", "ctrl+t", "show the model's list of todos", showTodos},
+		{"rename", "", "rename the session", renameSession},
+		{"editor", "ctrl+o", "edit the prompt in $EDITOR", openEditor},
+		{"search", "ctrl+r", "search in the transcript", searchTranscript},
+		{
+			"copy message",
+			"alt+c",
+			"copy the selected or newest message",
+			func(m *model) tea.Cmd { return copyPart(m, "message") },
+		},
+		{
+			"copy code",
+			"alt+x",
+			"copy the selected or newest block of code",
+			func(m *model) tea.Cmd { return copyPart(m, "code") },
+		},
+		{
+			"copy command",
+			"",
+			"copy the selected or newest command",
+			func(m *model) tea.Cmd { return copyPart(m, "command") },
+		},
+		{
+			"previous item",
+			"alt+up",
+			"select the item above",
+			func(m *model) tea.Cmd { m.transcript.Select(-1); return nil },
+		},
+		{
+			"next item",
+			"alt+down",
+			"select the item below",
+			func(m *model) tea.Cmd { m.transcript.Select(1); return nil },
+		},
+		{
+			"open item",
+			"alt+enter",
+			"open or close the selected item",
+			func(m *model) tea.Cmd { m.transcript.Toggle(); return nil },
+		},
+		{
+			"open all",
+			"alt+o",
+			"open or close all items",
+			func(m *model) tea.Cmd { m.transcript.ToggleAll(); return nil },
+		},
+		{"interrupt", "esc", "interrupt the work", interruptWork},
+		{"palette", "ctrl+p", "show all commands", showPalette},
+		{"help", "f1", "show the keys", showHelp},
+		{"suspend", "ctrl+z", "suspend cairn", func(m *model) tea.Cmd { m.saveDraft(); return tea.Suspend }},
+		{"quit", "ctrl+c", "leave", leaveProgram},
+	}
+}
+
+// newKeyMap returns the map with the user's bindings: a command's name and its key, "none" for no key.
+func newKeyMap(own map[string]string) keyMap {
+	k := keyMap{commands: listCommands(), byKey: map[string]int{}}
+	for i, c := range k.commands {
+		if key, ok := own[c.name]; ok {
+			k.commands[i].key = key
+			if key == "none" {
+				k.commands[i].key = ""
+			}
+		}
+	}
+	for i, c := range k.commands {
+		if c.key != "" {
+			k.byKey[c.key] = i
+		}
+	}
+	return k
+}
+
+// names returns the names of the commands, sorted.
+func (k keyMap) names() []string {
+	var names []string
+	for _, c := range k.commands {
+		names = append(names, c.name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// pressKey handles a key: of the dialog on top, of a command, or of the composer.
+func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+	m.note = ""
+	if n := len(m.dialogs); n > 0 {
+		top := m.dialogs[n-1]
+		cmd, closed := top.PressKey(k)
+		if closed {
+			m.closeDialog(top)
+		}
+		return cmd
+	}
+	if d := m.asks.dialog; d != nil && m.asks.armed {
+		return pressAskKey(m, k)
+	}
+	arm := m.asks.holdOff()
+	if m.completion.isOpen() {
+		if done, cmd := pressCompletionKey(m, k.String()); done {
+			return tea.Batch(arm, cmd)
+		}
+	}
+	if i, ok := m.keys.byKey[k.String()]; ok && !isTypedKey(m, k) {
+		return tea.Batch(arm, m.keys.commands[i].do(m))
+	}
+	return tea.Batch(arm, pressComposerKey(m, k))
+}
+
+// isTypedKey reports whether the key is text that the user wants in a prompt.
+func isTypedKey(m *model, k tea.KeyPressMsg) bool { return k.Text != "" && k.Mod == 0 }
+
+func pressComposerKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+	width := m.composerWidth()
+	switch k.String() {
+	case "enter":
+		return submitText(m, false)
+	case "ctrl+enter", "alt+s":
+		return submitText(m, true)
+	case "shift+enter", "ctrl+j":
+		m.editor.Insert("\n")
+	case "up":
+		if !m.editor.MoveRow(-1, width) {
+			recallPrompt(m, 1)
+		}
+	case "down":
+		if !m.editor.MoveRow(1, width) {
+			recallPrompt(m, -1)
+		}
+	case "pgup":
+		m.transcript.ScrollBy(-max(m.height/2, 1))
+		return readOlder(m)
+	case "pgdown":
+		m.transcript.ScrollBy(max(m.height/2, 1))
+	case "shift+up":
+		m.transcript.ScrollBy(-1)
+		return readOlder(m)
+	case "shift+down":
+		m.transcript.ScrollBy(1)
+	case "shift+home", "ctrl+home":
+		m.transcript.ScrollTo(true)
+		return readOlder(m)
+	case "shift+end", "ctrl+end":
+		m.transcript.ScrollTo(false)
+	case "ctrl+_", "ctrl+/", "ctrl+-":
+		m.editor.UndoEdit()
+	case "?":
+		if m.editor.IsEmpty() {
+			return showHelp(m)
+		}
+		m.editor.Insert("?")
+	case "ctrl+d":
+		if m.editor.IsEmpty() {
+			return leaveProgram(m)
+		}
+		m.editor.ApplyEdit(composer.DeleteForward)
+	default:
+		if composer.EditLine(&m.editor, k) {
+			return completeWord(m)
+		}
+	}
+	return nil
+}
+
+// recallPrompt puts an earlier prompt into the composer.
+func recallPrompt(m *model, steps int) {
+	if text, ok := m.history.Move(steps, m.editor.Text()); ok {
+		m.editor.SetText(text)
+	}
+}
+
+func scrollWheel(m *model, msg tea.MouseWheelMsg) tea.Cmd {
+	if msg.Button == tea.MouseWheelUp {
+		m.transcript.ScrollBy(-3)
+		return readOlder(m)
+	}
+	m.transcript.ScrollBy(3)
+	return nil
+}
+
+func pasteText(m *model, text string) tea.Cmd {
+	if n := len(m.dialogs); n > 0 {
+		m.dialogs[n-1].PasteText(text)
+		return nil
+	}
+	if m.asks.dialog != nil && m.asks.armed {
+		m.asks.dialog.PasteText(text)
+		return nil
+	}
+	m.editor.PasteText(text)
+	return m.asks.holdOff()
+}
+
+// interruptWork stops the session's work.
+func interruptWork(m *model) tea.Cmd {
+	if m.session == nil || !m.working {
+		return nil
+	}
+	m.note = "interrupting"
+	c, id := m.api, m.session.ID
+	return m.callAPI("interrupt the session", func(ctx context.Context) error { return c.Interrupt(ctx, id) }, nil)
+}
+
+func pressAskKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+	switch k.String() {
+	case "ctrl+c":
+		return leaveProgram(m)
+	case "ctrl+z":
+		return tea.Suspend
+	}
+	d := m.asks.dialog
+	cmd, closed := d.PressKey(k)
+	if !closed {
+		return cmd
+	}
+	if len(m.asks.pending) > 0 {
+		m.asks.pending = m.asks.pending[1:]
+	}
+	return tea.Batch(cmd, showAsk(m))
+}

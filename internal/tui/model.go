@@ -1,0 +1,272 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/status"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+	"github.com/cairn-dev/cairn/internal/tui/transcript"
+)
+
+// model is the state of the interface. The goroutine of the program owns it.
+type model struct {
+	options Options
+	api     *api.Client
+	theme   style.Theme
+	marks   term.Marks
+	keys    keyMap
+	ids     session.IDs
+
+	run    func(func(context.Context) tea.Msg) tea.Cmd // a call of the API
+	follow func(session.ID, int64) context.CancelFunc
+	await  func(session.ID) tea.Cmd
+
+	width, height int
+	now           time.Time
+	editor        composer.Editor
+	history       composer.PromptHistory
+	completion    completion
+	offered       map[string]bool // paths that the completion has offered
+	saved         string          // the text that is stored
+	saving        bool
+	transcript    *transcript.Model
+	dialogs       []dialog.Dialog // the last one is on top
+	note          string          // below the transcript, until the next key
+	searching     string
+
+	work
+	asks    askQueue
+	inbox   []*session.Input
+	sending []session.Prompt // on their way to the inbox
+	catalog catalogMsg
+	agent   string            // of the next prompts; "" is the session's
+	model   *session.ModelRef // likewise
+	window  api.ContextRequest
+	older   api.Cursor // of the messages before the first one
+	loading bool
+	blurred bool // the terminal is not looked at
+	left    Leave
+	notify  status.Notifier
+}
+
+// work is the session on the screen and what it does.
+type work struct {
+	session *session.Session // nil until the first prompt
+	cursor  int64            // seq of the newest event that is shown
+	end     int64            // seq at which the session is idle; -1 unknown
+	working bool
+	waiting bool // a call waits for the session to become idle
+	since   time.Time
+	lost    bool // the event stream broke
+	stop    context.CancelFunc
+}
+
+// openedMsg is what is shown of a session when it is opened.
+type openedMsg struct {
+	session  *session.Session
+	head     int64 // read first: the events behind it are followed
+	messages api.Page[session.Message]
+	status   api.Status
+	asks     []session.PendingAsk
+	inbox    []*session.Input
+	err      error
+}
+
+type (
+	olderMsg struct {
+		id   session.ID
+		page api.Page[session.Message]
+		err  error
+	}
+	windowMsg struct{ window api.ContextRequest }
+	inboxMsg  struct {
+		id    session.ID
+		inbox []*session.Input
+	}
+	catalogMsg struct {
+		agents   []session.Agent
+		models   []api.Model
+		commands []api.Command
+		project  session.ProjectID
+	}
+)
+
+// promptedMsg says that a prompt is in the inbox, or why not.
+type promptedMsg struct {
+	session *session.Session
+	id      session.MessageID
+	prompt  session.Prompt
+	err     error
+}
+
+// askQueue holds the asks that wait for the person; the first one is on the screen. It takes keys once it is armed:
+// keys that were typed before it was seen belong to the prompt.
+type askQueue struct {
+	pending []session.PendingAsk
+	dialog  dialog.Dialog // of the first one
+	armed   bool
+	presses int // keys while it was not armed
+}
+
+// completion is the list of words that may be meant by the word at the cursor.
+type completion struct {
+	word  string
+	items []dialog.Entry
+	at    int
+}
+
+// candidatesMsg are the files for a word.
+type candidatesMsg struct {
+	word  string
+	items []dialog.Entry
+}
+
+// command is something that a key or the palette does.
+type command struct {
+	name  string
+	key   string // by default; "" has none
+	about string
+	do    func(*model) tea.Cmd
+}
+
+// keyMap maps keys to commands.
+type keyMap struct {
+	commands []command
+	byKey    map[string]int
+}
+
+// The messages of the program.
+type (
+	updatesMsg []cli.SessionUpdate
+	idleMsg    struct {
+		id  session.ID
+		end int64
+		err error
+	}
+	noteMsg  struct{ text string }
+	otherMsg struct{ event session.Event }
+	tickMsg  time.Time
+	saveMsg  struct{}
+	armMsg   struct{ presses int }
+)
+
+// saveDelay is how long the typed text may be ahead of its file.
+const saveDelay = 300 * time.Millisecond
+
+// scheduleSave has the typed text stored soon, if it has changed.
+func (m *model) scheduleSave() tea.Cmd {
+	if m.saving || m.draftText() == m.saved {
+		return nil
+	}
+	m.saving = true
+	return tea.Tick(saveDelay, func(time.Time) tea.Msg { return saveMsg{} })
+}
+
+// draftText is the typed text, with the prompts that no server has yet.
+func (m *model) draftText() string {
+	parts := make([]string, 0, len(m.sending)+1)
+	for _, p := range m.sending {
+		parts = append(parts, p.Text)
+	}
+	if text := m.editor.Text(); text != "" {
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "\n")
+}
+
+func (m *model) saveDraft() {
+	m.saved = m.draftText()
+	if err := m.options.Store.Save(m.saved, m.history.Prompts); err != nil {
+		m.note = "the typed text cannot be stored: " + err.Error()
+	}
+}
+
+// leavingResult says how the interface was left.
+func (m *model) leavingResult() Result {
+	r := Result{Leave: m.left, Working: m.working}
+	if m.session != nil {
+		r.SessionID = m.session.ID
+	}
+	return r
+}
+
+// showError shows an error.
+func (m *model) showError(what string, err error) {
+	m.note = term.FirstLine(what+": "+err.Error(), 400)
+}
+
+// callAPI makes a call of the API; then runs in the program's goroutine with its error shown, unless it failed.
+func (m *model) callAPI(what string, f func(context.Context) error, then func() tea.Cmd) tea.Cmd {
+	return m.run(func(ctx context.Context) tea.Msg {
+		err := f(ctx)
+		return func() tea.Cmd {
+			if err != nil {
+				m.showError(what, err)
+				return nil
+			}
+			if then == nil {
+				return nil
+			}
+			return then()
+		}
+	})
+}
+
+func (m *model) openDialog(d dialog.Dialog) { m.dialogs = append(m.dialogs, d) }
+
+func (m *model) closeDialog(d dialog.Dialog) {
+	m.dialogs = slices.DeleteFunc(m.dialogs, func(o dialog.Dialog) bool { return o == d })
+}
+
+func (m *model) sessionTitle() string {
+	if m.session == nil {
+		return "new session"
+	}
+	return cli.SessionTitle(m.session)
+}
+
+// agentName is the agent of the next prompt.
+func (m *model) agentName() string {
+	switch {
+	case m.agent != "":
+		return m.agent
+	case m.session != nil && m.session.Agent != "":
+		return m.session.Agent
+	case m.window.Agent != "":
+		return m.window.Agent
+	}
+	for _, a := range m.catalog.agents {
+		if a.Mode != session.ModeSubagent && !a.Hidden {
+			return a.ID
+		}
+	}
+	return "build"
+}
+
+// modelName names the model of the next prompt; "" is unknown.
+func (m *model) modelName() string {
+	var ref session.ModelRef
+	switch {
+	case m.model != nil:
+		ref = *m.model
+	case m.session != nil && m.session.Model != nil:
+		ref = *m.session.Model
+	default:
+		ref = m.window.Model
+	}
+	if ref.ID == "" {
+		return ""
+	}
+	return ref.String()
+}

@@ -1,0 +1,45 @@
+package tui
+
+import (
+	"context"
+	"io"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+)
+
+// Options say what the interface works on.
+type Options struct {
+	Client  *api.Client
+	Session *session.Session    // to continue; nil begins one with the first prompt
+	Sandbox session.SandboxMode // of sessions that begin here
+	Where   string              // the directory or the server's URL, for the status line
+	Remote  bool                // the work goes on without this process
+	Store   composer.DraftFile  // of the typed text
+	Keys    map[string]string   // the user's bindings: a command's name and its key
+	Env     func(string) string
+	// List reads as many pages of sessions as it takes.
+	List  func(context.Context, *api.Client, api.SessionQuery, int) ([]*session.Session, error)
+	In    io.Reader
+	Out   io.Writer
+	Notes <-chan string // of the process, to be shown; may be nil
+	Quiet bool          // no bell, notification or title
+}
+
+// Result says how the interface was left.
+type Result struct {
+	SessionID session.ID // "" without a session
+	Working   bool       // the session was working
+	Leave     Leave
+}
+
+// Leave is what becomes of work that goes on when the interface is left.
+type Leave string
+
+// The ways to leave.
+const (
+	LeaveIdle       Leave = ""           // nothing works
+	LeaveStopped    Leave = "stopped"    // the work was stopped
+	LeaveBackground Leave = "background" // it goes on in another process
+)

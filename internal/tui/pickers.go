@@ -1,0 +1,219 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+)
+
+// beginSession leaves the session; the next prompt begins another one.
+func beginSession(m *model) tea.Cmd {
+	closeSession(m)
+	return nil
+}
+
+// maxSessions bounds the list of sessions.
+const maxSessions = 500
+
+// pickSession shows the sessions of the directory.
+func pickSession(m *model) tea.Cmd {
+	c := m.api
+	var list []*session.Session
+	var active map[session.ID]api.Active
+	return m.callAPI("list the sessions", func(ctx context.Context) (err error) {
+		root := session.ID("")
+		q := api.SessionQuery{Directory: c.Directory, Parent: &root}
+		if list, err = m.options.List(ctx, c, q, maxSessions); err == nil {
+			active, err = c.Active(ctx)
+		}
+		return err
+	}, func() tea.Cmd {
+		m.openDialog(sessionPicker(m, list, active))
+		return nil
+	})
+}
+
+func sessionPicker(m *model, list []*session.Session, active map[session.ID]api.Active) *dialog.Picker {
+	p := &dialog.Picker{Title: "Sessions", Hint: "ctrl+r: rename  ctrl+a: archive  ctrl+d: delete"}
+	byID := map[string]*session.Session{}
+	for _, s := range list {
+		byID[string(s.ID)] = s
+		state := active[s.ID].Type
+		detail := strings.TrimSpace(state + " " + term.FormatAge(s.Time.Updated))
+		p.Items = append(p.Items, dialog.Entry{ID: string(s.ID), Label: cli.SessionTitle(s), Detail: detail})
+	}
+	p.Preview = func(it dialog.Entry) []string {
+		s := byID[it.ID]
+		return []string{
+			"", it.ID + "  " + s.Location.Directory,
+			fmt.Sprintf("%s tokens, %s", term.FormatCount(s.Tokens.Sum()), term.FormatCost(s.Cost, s.Tokens)),
+		}
+	}
+	p.Pick = func(it dialog.Entry) tea.Cmd { return openSession(m, session.ID(it.ID)) }
+	p.Actions = map[string]dialog.Action{
+		"ctrl+r": {Do: func(it dialog.Entry) tea.Cmd { return renameItem(m, it, byID[it.ID].Title) }, Closes: true},
+		"ctrl+a": {Do: func(it dialog.Entry) tea.Cmd { return archiveItem(m, p, it) }},
+		"ctrl+d": {Do: func(it dialog.Entry) tea.Cmd { return deleteItem(m, p, it) }},
+	}
+	return p
+}
+
+func renameItem(m *model, it dialog.Entry, title string) tea.Cmd {
+	c := m.api
+	m.openDialog(dialog.NewLineInput("Rename the session", title, func(text string) tea.Cmd {
+		if text == "" {
+			return nil
+		}
+		return m.callAPI("rename the session", func(ctx context.Context) error {
+			return c.Rename(ctx, session.ID(it.ID), text)
+		}, nil)
+	}))
+	return nil
+}
+
+func archiveItem(m *model, p *dialog.Picker, it dialog.Entry) tea.Cmd {
+	c := m.api
+	return m.callAPI("archive the session", func(ctx context.Context) error {
+		return c.Archive(ctx, session.ID(it.ID), true)
+	}, func() tea.Cmd { p.Remove(it.ID); return nil })
+}
+
+func deleteItem(m *model, p *dialog.Picker, it dialog.Entry) tea.Cmd {
+	c := m.api
+	remove := func() tea.Cmd {
+		return m.callAPI("delete the session", func(ctx context.Context) error {
+			return c.Delete(ctx, session.ID(it.ID))
+		}, func() tea.Cmd { p.Remove(it.ID); return nil })
+	}
+	m.openDialog(&dialog.Choice{
+		Title: "Delete the session " + it.Label + "?", Text: []string{"Its messages cannot be brought back."},
+		Options: []dialog.Reply{{Key: "y", Label: "delete it", Do: remove}, {Key: "n", Label: "keep it"}},
+	})
+	return nil
+}
+
+func renameSession(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	return renameItem(m, dialog.Entry{ID: string(m.session.ID)}, m.session.Title)
+}
+
+// pickModel shows the models that can be used.
+func pickModel(m *model) tea.Cmd {
+	p := &dialog.Picker{Title: "Models"}
+	for _, x := range m.catalog.models {
+		p.Items = append(
+			p.Items,
+			dialog.Entry{ID: x.Ref().String(), Label: cmp.Or(x.Name, x.ID), Detail: x.Ref().String()},
+		)
+	}
+	p.Pick = func(it dialog.Entry) tea.Cmd {
+		ref, err := cli.ParseModel(it.ID)
+		if err != nil {
+			m.showError("model", err)
+			return nil
+		}
+		m.model = ref
+		m.note = "from the next prompt on: " + it.ID
+		return nil
+	}
+	m.openDialog(p)
+	return nil
+}
+
+// pickAgent shows the agents that can be chosen.
+func pickAgent(m *model) tea.Cmd {
+	p := &dialog.Picker{Title: "Agents"}
+	for _, a := range m.catalog.agents {
+		if a.Mode != session.ModeSubagent && !a.Hidden {
+			p.Items = append(p.Items, dialog.Entry{ID: a.ID, Label: a.ID + "  " + term.FirstLine(a.Description, 200)})
+		}
+	}
+	p.Pick = func(it dialog.Entry) tea.Cmd {
+		m.agent = it.ID
+		m.note = "from the next prompt on: " + it.ID
+		return nil
+	}
+	m.openDialog(p)
+	return nil
+}
+
+// showPalette shows all commands of the interface and of the directory.
+func showPalette(m *model) tea.Cmd {
+	p := &dialog.Picker{Title: "Commands"}
+	for i, c := range m.keys.commands {
+		p.Items = append(p.Items, dialog.Entry{ID: fmt.Sprint(i), Label: c.name + "  " + c.about, Detail: c.key})
+	}
+	for _, c := range m.catalog.commands {
+		label := "/" + c.Name + "  " + term.FirstLine(c.Description, 200)
+		p.Items = append(p.Items, dialog.Entry{ID: "/" + c.Name, Label: label})
+	}
+	p.Pick = func(it dialog.Entry) tea.Cmd {
+		if name, ok := strings.CutPrefix(it.ID, "/"); ok {
+			m.editor.SetText("/" + name + " ")
+			return nil
+		}
+		var i int
+		if _, err := fmt.Sscan(it.ID, &i); err != nil {
+			return nil
+		}
+		return m.keys.commands[i].do(m)
+	}
+	m.openDialog(p)
+	return nil
+}
+
+// showHelp shows the keys.
+func showHelp(m *model) tea.Cmd {
+	body := []string{
+		"enter             send the prompt; queue it while the session works",
+		"ctrl+enter alt+s  steer: send it to the model with its next request",
+		"shift+enter ctrl+j  a new line",
+		"up down           earlier prompts, at the first and last line",
+		"page keys         scroll; shift+up shift+down by lines, ctrl+home ctrl+end to the ends",
+		"/NAME             a command of this list, or of the directory",
+		"@                 complete files and agents",
+		"!COMMAND          run a shell command in the session",
+		"",
+	}
+	for _, c := range m.keys.commands {
+		body = append(body, fmt.Sprintf("%-12s %-16s %s", c.key, c.name, c.about))
+	}
+	m.openDialog(&dialog.Text{Title: "Keys", Body: body})
+	return nil
+}
+
+// searchTranscript finds text in the transcript.
+func searchTranscript(m *model) tea.Cmd {
+	m.openDialog(dialog.NewLineInput("Search in the transcript", m.searching, func(text string) tea.Cmd {
+		m.searching = text
+		hits := m.transcript.Search(text)
+		if text != "" {
+			m.note = term.FormatPlural(hits, "hit") + "; search again for the next one"
+		}
+		m.transcript.NextHit(1)
+		return nil
+	}))
+	return nil
+}
+
+// copyPart copies a part of the transcript to the terminal's clipboard.
+func copyPart(m *model, what string) tea.Cmd {
+	text := m.transcript.Copy(what)
+	if text == "" {
+		m.note = "there is no " + what + " to copy"
+		return nil
+	}
+	m.note = "copied the " + what
+	return tea.SetClipboard(text)
+}

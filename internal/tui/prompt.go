@@ -1,0 +1,193 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// submitText sends the typed text: a prompt, a /command or a !shell command. While the session works a prompt is
+// queued; with steer it reaches the model with its next request.
+func submitText(m *model, steer bool) tea.Cmd {
+	text := strings.TrimSpace(m.editor.Text())
+	if text == "" {
+		return nil
+	}
+	m.completion = completion{}
+	name, arguments, _ := strings.Cut(text, " ")
+	if word, ok := strings.CutPrefix(name, "/"); ok && word != "" && !strings.Contains(word, "/") {
+		return runSlash(m, word, strings.TrimSpace(arguments))
+	}
+	m.history.Add(text)
+	m.editor.Clear()
+	if line, ok := strings.CutPrefix(text, "!"); ok && strings.TrimSpace(line) != "" {
+		return runShell(m, strings.TrimSpace(line))
+	}
+	return sendPrompt(
+		m,
+		session.Prompt{Text: text, Files: mentionedFiles(m, text), Agents: mentionedAgents(m, text)},
+		steer,
+	)
+}
+
+// runSlash runs a command of the interface, or one of the directory.
+func runSlash(m *model, name, arguments string) tea.Cmd {
+	for _, c := range m.keys.commands {
+		if strings.ReplaceAll(c.name, " ", "-") == name || slashAliases(name) == c.name {
+			m.editor.Clear()
+			return c.do(m)
+		}
+	}
+	m.history.Add(strings.TrimSpace("/" + name + " " + arguments))
+	m.editor.Clear()
+	c := m.api
+	var expanded api.Expansion
+	return m.callAPI("/"+name, func(ctx context.Context) (err error) {
+		expanded, err = c.Expand(ctx, api.ExpandRequest{Command: name, Arguments: arguments})
+		return err
+	}, func() tea.Cmd { return sendPrompt(m, expanded.Prompt, false) })
+}
+
+func slashAliases(name string) string {
+	switch name {
+	case "new", "clear":
+		return "new session"
+	case "exit", "q":
+		return "quit"
+	case "model":
+		return "models"
+	case "agent":
+		return "agents"
+	case "resume", "session":
+		return "sessions"
+	case "diff":
+		return "changes"
+	default:
+		return ""
+	}
+}
+
+// sendPrompt sends a prompt, and creates the session for the first one.
+func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
+	p.Agent = cmp.Or(m.agent, p.Agent)
+	if m.model != nil {
+		p.Model = m.model
+	}
+	m.agent, m.model = "", nil
+	r := api.PromptRequest{
+		ID: session.MessageID(m.ids.New(session.PrefixMessage)), Prompt: &p, Delivery: session.Steer,
+		Recovery: session.RecoveryPause,
+	}
+	if m.working && !steer {
+		r.Delivery = session.Queue
+	}
+	m.sending = append(m.sending, p)
+	m.transcript.ScrollTo(false)
+	create := m.session == nil
+	id := session.ID(m.ids.New(session.PrefixSession))
+	if !create {
+		id = m.session.ID
+	}
+	c, sandbox := m.api, m.options.Sandbox
+	return m.run(func(ctx context.Context) tea.Msg {
+		out := promptedMsg{id: r.ID, prompt: p}
+		if create {
+			s, err := c.Create(ctx, api.CreateSession{ID: id, Sandbox: sandbox})
+			if err != nil {
+				out.err = err
+				return out
+			}
+			out.session = s
+		}
+		_, out.err = c.Prompt(ctx, id, r)
+		return out
+	})
+}
+
+// onPrompted shows that a prompt was admitted. A prompt that was not is in the composer again.
+func onPrompted(m *model, msg promptedMsg) tea.Cmd {
+	for i, p := range m.sending {
+		if p.Text == msg.prompt.Text {
+			m.sending = append(m.sending[:i:i], m.sending[i+1:]...)
+			break
+		}
+	}
+	var cmds []tea.Cmd
+	if s := msg.session; s != nil && m.session == nil {
+		closeSession(m)
+		m.session, m.cursor = s, -1
+		m.stop = m.follow(s.ID, -1)
+	}
+	if msg.err != nil {
+		m.showError("the prompt was not sent", msg.err)
+		text := msg.prompt.Text
+		if typed := m.editor.Text(); typed != "" {
+			text += "\n" + typed
+		}
+		m.editor.SetText(text)
+		return nil
+	}
+	if m.session != nil {
+		cmds = append(cmds, expectIdle(m), readInbox(m))
+	}
+	return tea.Batch(cmds...)
+}
+
+// runShell runs a command of the user in the session's directory, as a message of the session.
+func runShell(m *model, line string) tea.Cmd {
+	c, agent := m.api, cmp.Or(m.agent, m.agentName())
+	if m.session != nil {
+		id := m.session.ID
+		return tea.Batch(
+			m.callAPI("!"+line, func(ctx context.Context) error { return startShell(ctx, c, id, agent, line) }, nil),
+		)
+	}
+	var s *session.Session
+	return m.callAPI("!"+line, func(ctx context.Context) (err error) {
+		s, err = c.Create(ctx, api.CreateSession{ID: session.ID(m.ids.New(session.PrefixSession))})
+		if err != nil {
+			return err
+		}
+		return startShell(ctx, c, s.ID, agent, line)
+	}, func() tea.Cmd { return openSession(m, s.ID) })
+}
+
+func startShell(ctx context.Context, c *api.Client, id session.ID, agent, line string) error {
+	in := map[string]string{"agent": agent, "command": line}
+	return c.CallV1(ctx, "POST", "/session/"+string(id)+"/shell", in, nil)
+}
+
+// openEditor opens the typed text in the user's editor.
+func openEditor(m *model) tea.Cmd {
+	editor := cmp.Or(m.options.Env("VISUAL"), m.options.Env("EDITOR"), "vi")
+	f, err := os.CreateTemp("", "cairn-prompt-*.md")
+	if err == nil {
+		_, err = f.WriteString(m.editor.Text())
+		err = cmp.Or(f.Close(), err)
+	}
+	if err != nil {
+		m.showError("edit the prompt", err)
+		return nil
+	}
+	words := strings.Fields(editor)
+	cmd := exec.Command(words[0], append(words[1:], f.Name())...)
+	return tea.ExecProcess(cmd, func(err error) tea.Msg {
+		text, rerr := os.ReadFile(f.Name())
+		_ = os.Remove(f.Name()) // a temporary file
+		return func() tea.Cmd {
+			if err = cmp.Or(err, rerr); err != nil {
+				m.showError(editor, err)
+				return nil
+			}
+			m.editor.SetText(strings.TrimRight(string(text), "\n"))
+			return nil
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+)
+
+// previewUndo shows what taking the newest prompt back would do, and asks.
+func previewUndo(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	request := api.RevertRequest{Before: true, MessageID: m.transcript.SelectedMessage()}
+	preview := request
+	preview.Preview = true
+	var r *session.Revert
+	return m.callAPI("undo", func(ctx context.Context) (err error) {
+		r, err = api.Reverts{Client: c}.StageRevert(ctx, id, preview)
+		return err
+	}, func() tea.Cmd {
+		apply := func() tea.Cmd {
+			return m.callAPI("undo", func(ctx context.Context) error {
+				_, err := api.Reverts{Client: c}.StageRevert(ctx, id, request)
+				return err
+			}, func() tea.Cmd { m.note = "undone; /redo brings it back"; return openSession(m, id) })
+		}
+		m.openDialog(&dialog.Choice{
+			Title: "Take the newest prompt back?", Text: describeRevert(r),
+			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: apply}, {Key: "n", Label: "no"}},
+		})
+		return nil
+	})
+}
+
+func describeRevert(r *session.Revert) []string {
+	var lines []string
+	for _, f := range r.Files {
+		lines = append(lines, fmt.Sprintf("  %s %s  +%d -%d", f.Status, f.Path, f.Additions, f.Deletions))
+	}
+	for _, k := range r.Kept {
+		lines = append(lines, fmt.Sprintf("  stays: %s: %s", k.Path, k.Reason))
+	}
+	for _, u := range r.Unknown {
+		lines = append(lines, "  not restored: "+u)
+	}
+	if len(lines) == 0 {
+		return []string{"No file changes."}
+	}
+	return append([]string{"What it does to files:"}, lines...)
+}
+
+// redoRevert brings back what undo took.
+func redoRevert(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	return m.callAPI("redo", func(ctx context.Context) error {
+		return api.Reverts{Client: c}.ClearRevert(ctx, id)
+	}, func() tea.Cmd { return openSession(m, id) })
+}
+
+// forkSession continues in a copy of the session: before the selected message, or of all of it.
+func forkSession(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	c, id, before := m.api, m.session.ID, m.transcript.SelectedMessage()
+	var s *session.Session
+	return m.callAPI("fork", func(ctx context.Context) (err error) {
+		s, err = api.Forks{Client: c}.ForkSession(ctx, id, api.ForkRequest{Before: before})
+		return err
+	}, func() tea.Cmd { return openSession(m, s.ID) })
+}
+
+// showChanges shows what the session changed in files.
+func showChanges(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	var diff api.SessionDiff
+	return m.callAPI("read the changes", func(ctx context.Context) (err error) {
+		diff, err = api.Reverts{Client: c}.ReadDiff(ctx, id, api.DiffSelection{Context: 3})
+		return err
+	}, func() tea.Cmd {
+		var body []string
+		for _, f := range diff.Data {
+			body = append(body, strings.Split(strings.TrimRight(f.Patch, "\n"), "\n")...)
+		}
+		if len(body) == 0 {
+			body = []string{"The session changed no files."}
+		}
+		for _, text := range diff.Unknown {
+			body = append(body, "There may be further changes: "+text)
+		}
+		m.openDialog(&dialog.Text{Title: term.FormatPlural(len(diff.Data), "changed file"), Body: body})
+		return nil
+	})
+}
+
+// previewCompaction shows what a compaction would do, and asks.
+func previewCompaction(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	var p api.CompactionPreview
+	return m.callAPI("compact", func(ctx context.Context) (err error) {
+		p, err = api.Contexts{Client: c}.PreviewCompaction(ctx, id, session.CompactionRequest{}, false)
+		return err
+	}, func() tea.Cmd {
+		compact := func() tea.Cmd {
+			return m.callAPI("compact", func(ctx context.Context) error {
+				_, err := c.Compact(
+					ctx,
+					id,
+					api.CompactRequest{ID: session.MessageID(m.ids.New(session.PrefixMessage))},
+				)
+				return err
+			}, nil)
+		}
+		m.openDialog(&dialog.Choice{
+			Title: "Summarise the history that the model sees?",
+			Text: []string{
+				fmt.Sprintf("%d messages (%s tokens) become a summary, written by %s.", p.Summarised.Messages,
+					term.FormatCount(p.Summarised.Tokens), p.Writer),
+				fmt.Sprintf("%d messages (%s tokens) stay.", p.Kept.Messages, term.FormatCount(p.Kept.Tokens)),
+			},
+			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: compact}, {Key: "n", Label: "no"}},
+		})
+		return nil
+	})
+}
+
+// showContext shows what the next request takes of the model's window.
+func showContext(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	var w api.ContextRequest
+	return m.callAPI("read the context", func(ctx context.Context) (err error) {
+		w, err = api.Contexts{Client: c}.NextRequest(ctx, id, false)
+		return err
+	}, func() tea.Cmd {
+		body := []string{
+			fmt.Sprintf("%s tokens of %s (%s)", term.FormatCount(w.Tokens), term.FormatCount(w.Window.Size),
+				term.FormatPercent(w.Window.Fill)),
+			"",
+		}
+		for _, s := range w.Sources {
+			body = append(body, fmt.Sprintf("%10s  %-8s %s", term.FormatCount(s.Tokens), s.Kind, s.Name))
+		}
+		m.openDialog(&dialog.Text{Title: "Next request to " + w.Model.String(), Body: body})
+		return nil
+	})
+}
+
+// showJobs shows the background jobs of the session.
+func showJobs(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	var jobs []session.Job
+	return m.callAPI("list the jobs", func(ctx context.Context) (err error) {
+		jobs, err = c.Jobs().List(ctx, id)
+		return err
+	}, func() tea.Cmd {
+		p := &dialog.Picker{Title: "Jobs", Hint: "ctrl+d: cancel"}
+		for _, j := range jobs {
+			p.Items = append(p.Items, dialog.Entry{ID: string(j.ID), Label: j.Command, Detail: string(j.Status)})
+		}
+		p.Pick = func(it dialog.Entry) tea.Cmd { return showJobLog(m, id, session.JobID(it.ID)) }
+		p.Actions = map[string]dialog.Action{"ctrl+d": {Do: func(it dialog.Entry) tea.Cmd {
+			return m.callAPI("cancel the job", func(ctx context.Context) error {
+				_, err := c.Jobs().Cancel(ctx, id, session.JobID(it.ID))
+				return err
+			}, nil)
+		}, Closes: true}}
+		m.openDialog(p)
+		return nil
+	})
+}
+
+// jobTail is how many bytes are shown of what a job printed last.
+const jobTail = 64 << 10
+
+func showJobLog(m *model, id session.ID, job session.JobID) tea.Cmd {
+	c := m.api
+	var log api.JobLog
+	return m.callAPI("read the job's output", func(ctx context.Context) (err error) {
+		log, err = c.Jobs().Log(ctx, id, job, -jobTail)
+		return err
+	}, func() tea.Cmd {
+		m.openDialog(&dialog.Text{Title: "Output of " + string(job), Body: strings.Split(log.Text, "\n")})
+		return nil
+	})
+}
+
+// showTodos shows the model's list of todos.
+func showTodos(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	body := term.FormatTodos(m.session.Todos)
+	if len(body) == 0 {
+		body = []string{"The model has no list of todos."}
+	}
+	m.openDialog(&dialog.Text{Title: "Todos", Body: body})
+	return nil
+}

@@ -1,0 +1,289 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/transcript"
+)
+
+// pageSize is how many messages are read at a time.
+const pageSize = 100
+
+// openSession reads a session and shows it.
+func openSession(m *model, id session.ID) tea.Cmd {
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg {
+		o := openedMsg{}
+		var err error
+		read := func(f func() error) {
+			if err == nil {
+				err = f()
+			}
+		}
+		read(func() (e error) { o.session, e = c.Session(ctx, id); return e })
+		read(func() (e error) { o.head, e = c.Head(ctx, id); return e })
+		read(func() (e error) { o.messages, e = c.Messages(ctx, id, api.MessageQuery{Limit: pageSize}); return e })
+		read(func() (e error) { o.status, e = c.Status(ctx, id); return e })
+		read(func() (e error) { o.asks, e = cli.PendingAsks(ctx, c, id); return e })
+		read(func() (e error) { o.inbox, e = c.Inbox().List(ctx, id); return e })
+		o.err = err
+		return o
+	})
+}
+
+// showOpened shows an opened session and follows it.
+func showOpened(m *model, o openedMsg) tea.Cmd {
+	if o.err != nil {
+		m.showError("open the session", o.err)
+		return nil
+	}
+	closeSession(m)
+	m.session, m.cursor, m.inbox = o.session, o.head, o.inbox
+	slices.Reverse(o.messages.Data)
+	m.transcript.SetMessages(o.messages.Data)
+	m.older = o.messages.Cursor
+	if len(o.messages.Data) < pageSize {
+		m.older.Next = ""
+	}
+	m.stop = m.follow(o.session.ID, o.head)
+	cmds := []tea.Cmd{readWindow(m)}
+	if o.session.Open {
+		m.note = cli.OpenNote
+	}
+	if o.status.Type != api.StatusIdle {
+		cmds = append(cmds, expectIdle(m))
+	}
+	for _, a := range o.asks {
+		cmds = append(cmds, addAsk(m, a))
+	}
+	return tea.Batch(cmds...)
+}
+
+// closeSession leaves the session, if any. The next prompt begins another one.
+func closeSession(m *model) {
+	m.stop()
+	m.work = work{stop: func() {}, end: -1}
+	m.inbox, m.older, m.window = nil, api.Cursor{}, api.ContextRequest{}
+	m.asks.clear()
+	m.transcript = transcript.New(m.theme)
+}
+
+// readOlder reads the page of messages before the first one.
+func readOlder(m *model) tea.Cmd {
+	if m.session == nil || m.older.Next == "" || m.loading || !m.transcript.AtTop() {
+		return nil
+	}
+	m.loading = true
+	c, id, cursor := m.api, m.session.ID, m.older.Next
+	return m.run(func(ctx context.Context) tea.Msg {
+		page, err := c.Messages(ctx, id, api.MessageQuery{Limit: pageSize, Cursor: cursor})
+		return olderMsg{id, page, err}
+	})
+}
+
+func showOlder(m *model, o olderMsg) {
+	m.loading = false
+	if m.session == nil || o.id != m.session.ID {
+		return
+	}
+	if o.err != nil {
+		m.showError("read earlier messages", o.err)
+		return
+	}
+	m.older = o.page.Cursor
+	if len(o.page.Data) < pageSize {
+		m.older.Next = ""
+	}
+	slices.Reverse(o.page.Data)
+	m.transcript.Prepend(o.page.Data)
+}
+
+// readWindow reads what the next request takes of the model's window. Without an answer it stays unknown.
+func readWindow(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	return m.run(func(ctx context.Context) tea.Msg {
+		w, err := api.Contexts{Client: c}.NextRequest(ctx, id, false)
+		if err != nil {
+			return nil
+		}
+		return windowMsg{w}
+	})
+}
+
+func readInbox(m *model) tea.Cmd {
+	if m.session == nil {
+		return nil
+	}
+	c, id := m.api, m.session.ID
+	return m.run(func(ctx context.Context) tea.Msg {
+		list, err := c.Inbox().List(ctx, id)
+		if err != nil {
+			return nil
+		}
+		return inboxMsg{id, list}
+	})
+}
+
+// readCatalog reads what the pickers and the completion offer.
+func readCatalog(m *model) tea.Cmd {
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg {
+		var out catalogMsg
+		if x, err := c.Agents(ctx); err == nil {
+			out.agents, out.project = x.Data, x.Location.Project.ID
+		}
+		if x, err := c.Commands(ctx); err == nil {
+			out.commands = x.Data
+		}
+		if x, err := c.Models(ctx); err == nil {
+			out.models = x.Data
+		}
+		return out
+	})
+}
+
+// expectIdle notes that the session works, and waits for its end.
+func expectIdle(m *model) tea.Cmd {
+	var tick tea.Cmd
+	if !m.working {
+		m.since = time.Now()
+		tick = nextTick()
+	}
+	m.working, m.end = true, -1
+	if m.waiting {
+		return tick
+	}
+	m.waiting = true
+	return tea.Batch(tick, m.await(m.session.ID))
+}
+
+// nextTick brings the next second of running work. While nothing works there are no ticks.
+func nextTick() tea.Cmd {
+	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tickMsg(t) })
+}
+
+func advanceClock(m *model, t time.Time) tea.Cmd {
+	m.now = t
+	m.transcript.SetTime(t)
+	if !m.working {
+		return nil
+	}
+	return nextTick()
+}
+
+// onIdle ends the work once all that happened before is shown.
+func onIdle(m *model, i idleMsg) tea.Cmd {
+	if m.session == nil || i.id != m.session.ID {
+		return nil
+	}
+	m.waiting, m.end = false, i.end
+	if i.err != nil {
+		m.showError("the session", i.err)
+		m.end = m.cursor
+	}
+	return checkEnd(m)
+}
+
+// checkEnd ends the work if its last event is shown.
+func checkEnd(m *model) tea.Cmd {
+	if !m.working || m.waiting || m.end < 0 || m.cursor < m.end {
+		return nil
+	}
+	m.working = false
+	return tea.Batch(readWindow(m), readInbox(m), m.notify.TellPerson("cairn: work ended", m.sessionTitle(), m.blurred))
+}
+
+// applyUpdates shows updates of the session.
+func applyUpdates(m *model, list updatesMsg) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, u := range list {
+		if m.session == nil || u.ID != m.session.ID {
+			continue
+		}
+		cmds = append(cmds, applyUpdate(m, u))
+	}
+	return tea.Batch(append(cmds, checkEnd(m))...)
+}
+
+func applyUpdate(m *model, u cli.SessionUpdate) tea.Cmd {
+	switch {
+	case errors.Is(u.Err, &session.Error{Code: session.CodeNotFound}):
+		closeSession(m)
+		m.note = "this session was deleted; the next prompt begins another one"
+		return nil
+	case u.Final:
+		m.showError("the session cannot be followed", u.Err)
+		return nil
+	case u.Err != nil:
+		m.lost = true
+		return nil
+	case m.lost:
+		m.lost = false
+		m.note = "connected again"
+	}
+	if e := u.Update.Event; e != nil {
+		if e.Seq <= m.cursor {
+			return nil
+		}
+		m.cursor = e.Seq
+		m.transcript.ShowUpdate(u.Update)
+		return applyEvent(m, *e)
+	}
+	m.transcript.ShowUpdate(u.Update)
+	return nil
+}
+
+// applyEvent follows from an event whether the session works, what it asks and what waits.
+func applyEvent(m *model, e session.Event) tea.Cmd {
+	switch d := e.Data.(type) {
+	case *session.Prompted:
+		dropInput(m, d.MessageID)
+		return expectIdle(m)
+	case *session.StepStarted, *session.CompactionStarted:
+		return expectIdle(m)
+	case *session.StepEnded:
+		m.session.Cost += d.Cost
+		m.session.Tokens = m.session.Tokens.Add(d.Tokens)
+		if how := term.DescribeFinish(d.Finish); how != "" {
+			m.note = how
+		}
+		return readWindow(m)
+	case *session.PermissionAsked:
+		return addAsk(m, d.Ask)
+	case *session.PermissionReplied:
+		return removeAsk(m, d.AskID)
+	case *session.Renamed:
+		if d.Title != "" {
+			m.session.Title = d.Title
+		}
+	case *session.AgentSwitched:
+		m.session.Agent = d.Agent
+	case *session.ModelSwitched:
+		m.session.Model = &d.Model
+	case *session.TodosSet:
+		m.session.Todos = d.Todos
+	case *session.PromptAdmitted, *session.InputEdited, *session.InputWithdrawn, *session.InputRedirected,
+		*session.InputReordered, *session.CompactionAdmitted:
+		return readInbox(m)
+	case *session.RevertStaged, *session.RevertCleared, *session.RevertAdvanced, *session.RevertCommitted,
+		*session.MessageRemoved:
+		return openSession(m, m.session.ID)
+	}
+	return nil
+}
+
+func dropInput(m *model, id session.MessageID) {
+	m.inbox = slices.DeleteFunc(m.inbox, func(in *session.Input) bool { return in.ID == id })
+}

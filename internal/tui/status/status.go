@@ -1,0 +1,87 @@
+// Package status is the line below the composer, and how a person hears that something waits.
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+// SessionLine is what the status line says.
+type SessionLine struct {
+	Working bool
+	Waiting bool // for the person
+	Lost    bool // the connection
+	Took    time.Duration
+	Agent   string
+	Model   string
+	Fill    float64 // of the model's window, in percent; 0 is unknown
+	Tokens  session.Tokens
+	Cost    session.USD
+	Queue   int // prompts that wait
+	Branch  string
+	Where   string
+	Dot     string
+}
+
+// state says in a word what the session does.
+func (l SessionLine) state() string {
+	switch {
+	case l.Lost:
+		return "reconnecting"
+	case l.Waiting:
+		return "waits for you"
+	case l.Working:
+		return "working " + l.Took.Truncate(time.Second).String()
+	default:
+		return "ready"
+	}
+}
+
+// Render returns the line, exactly width cells wide. What does not fit is left out from the end.
+func (l SessionLine) Render(th style.Theme, width int) string {
+	st := th.Success
+	switch {
+	case l.Lost:
+		st = th.Error
+	case l.Waiting:
+		st = th.Warning
+	case l.Working:
+		st = th.Accent
+	}
+	parts := []string{}
+	add := func(s string) {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if l.Queue > 0 {
+		add(fmt.Sprintf("%d queued", l.Queue))
+	}
+	add(term.FirstLine(l.Agent, 30))
+	add(term.FirstLine(l.Model, 50))
+	if l.Fill > 0 {
+		add(term.FormatPercent(l.Fill) + " context")
+	}
+	if n := l.Tokens.Sum(); n > 0 {
+		add(term.FormatCount(n) + " tokens")
+		add(term.FormatCost(l.Cost, l.Tokens))
+	}
+	add(term.FirstLine(l.Branch, 40))
+	add(term.FirstLine(l.Where, 200))
+	text, used := st.Render(l.state()), ansi.StringWidth(l.state())
+	for _, p := range parts {
+		w := ansi.StringWidth(p) + 3
+		if used+w > width {
+			break
+		}
+		text, used = text+th.Muted.Render(" "+l.Dot+" "+p), used+w
+	}
+	return text + strings.Repeat(" ", max(width-used, 0))
+}

@@ -1,0 +1,148 @@
+// Package tui is the full-screen interface: a session's transcript, a composer of prompts, dialogs and a status line.
+// It is a client of the API only.
+package tui
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+// Run shows the interface until the person leaves it or ctx ends.
+func Run(ctx context.Context, o Options) (Result, error) {
+	th, err := style.New("", o.Env, true)
+	if err != nil {
+		return Result{}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer cancel()
+	m := newModel(o, th)
+	m.run = func(f func(context.Context) tea.Msg) tea.Cmd {
+		return func() tea.Msg {
+			ctx, cancel := context.WithTimeout(ctx, callTime)
+			defer cancel()
+			return f(ctx)
+		}
+	}
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler())
+	m.follow = func(id session.ID, after int64) context.CancelFunc {
+		ctx, stop := context.WithCancel(ctx)
+		background.Go(func() { followSession(ctx, o.Client, id, after, p.Send) })
+		return stop
+	}
+	m.await = func(id session.ID) tea.Cmd {
+		return func() tea.Msg { return awaitIdle(ctx, o.Client, id) }
+	}
+	background.Go(func() { sendNotes(ctx, o.Notes, p.Send) })
+	background.Go(func() { followOthers(ctx, o.Client, p.Send) })
+	_, err = p.Run()
+	m.saveDraft()
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return m.leavingResult(), err
+}
+
+// callTime bounds a call. It is longer than a lost connection is tried again.
+const callTime = cli.ReconnectTimeout + 10*time.Second
+
+// frameTime is how long updates are gathered before they are shown together.
+const frameTime = 16 * time.Millisecond
+
+// maxBatch bounds the updates that are shown together.
+const maxBatch = 2048
+
+// followSession sends the updates of a session in batches.
+func followSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(tea.Msg)) {
+	updates := make(chan cli.SessionUpdate, maxBatch)
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	reader.Go(func() {
+		defer close(updates)
+		cli.FollowSession(ctx, c, id, after, func(u cli.SessionUpdate) bool {
+			select {
+			case updates <- u:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
+	})
+	for u := range updates {
+		batch := updatesMsg{u}
+		late := time.NewTimer(frameTime)
+	gather:
+		for len(batch) < maxBatch {
+			select {
+			case u, ok := <-updates:
+				if !ok {
+					break gather
+				}
+				batch = append(batch, u)
+			case <-late.C:
+				break gather
+			}
+		}
+		late.Stop()
+		send(batch)
+	}
+}
+
+// awaitIdle returns when the session is idle.
+func awaitIdle(ctx context.Context, c *api.Client, id session.ID) tea.Msg {
+	err := c.Wait(ctx, id)
+	for ; cli.IsConnectionLost(err) && ctx.Err() == nil; err = c.Wait(ctx, id) {
+		_ = cli.Sleep(ctx, time.Second) // the loop ends with ctx
+	}
+	var end int64
+	if err == nil {
+		end, err = c.Head(ctx, id)
+	}
+	return idleMsg{id, end, err}
+}
+
+// sendNotes sends the notes of the process.
+func sendNotes(ctx context.Context, notes <-chan string, send func(tea.Msg)) {
+	for {
+		select {
+		case text, ok := <-notes:
+			if !ok {
+				return
+			}
+			send(noteMsg{text})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// followOthers sends what happens in all sessions, as far as asks are concerned.
+func followOthers(ctx context.Context, c *api.Client, send func(tea.Msg)) {
+	after := int64(-1)
+	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, 30*time.Second) {
+		for u, err := range c.Feed(ctx, after) {
+			if err != nil {
+				break
+			}
+			if u.Event == nil {
+				continue
+			}
+			after, pause = u.Event.Position, time.Second
+			switch u.Event.Data.(type) {
+			case *session.PermissionAsked, *session.PermissionReplied:
+				send(otherMsg{*u.Event})
+			}
+		}
+		_ = cli.Sleep(ctx, pause) // the loop ends with ctx
+	}
+}

@@ -1,0 +1,215 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+// newTestModel returns a model whose calls of the API are not made.
+func newTestModel(t *testing.T, draft composer.DraftFile) *model {
+	t.Helper()
+	env := func(name string) string {
+		return map[string]string{"NO_COLOR": "1", "LANG": "C.UTF-8"}[name]
+	}
+	th, err := style.New("", env, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newModel(Options{Client: &api.Client{}, Where: "/src/project", Env: env, Store: draft}, th)
+	m.run = func(func(context.Context) tea.Msg) tea.Cmd { return nil }
+	m.follow = func(session.ID, int64) context.CancelFunc { return func() {} }
+	m.await = func(session.ID) tea.Cmd { return nil }
+	return m
+}
+
+func pressKeys(m *model, keys ...tea.KeyPressMsg) {
+	for _, k := range keys {
+		m.Update(k)
+	}
+}
+
+func typeText(m *model, text string) {
+	for _, r := range text {
+		m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+}
+
+// openTestSession shows a session with a prompt, an answer and a call.
+func openTestSession(m *model) {
+	m.Update(openedMsg{
+		session: &session.Session{ID: "ses_1", Title: "Replace foo by bar", Agent: "build"}, head: 7,
+		messages: api.Page[session.Message]{Data: []session.Message{
+			&session.Assistant{Content: []session.Content{&session.Text{Text: "Done: \x1b[2Jwide 漢字."}}},
+			&session.User{Text: "replace foo by bar"},
+		}},
+		status: api.Status{Type: api.StatusIdle},
+	})
+}
+
+func editAsk(id string) session.PendingAsk {
+	return session.PendingAsk{
+		ID: session.AskID(id), SessionID: "ses_1", Action: "edit", Resources: []string{"a.txt"}, Save: []string{"*"},
+		Metadata: jsontext.Value(`{"diff":"--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-hello foo\n+hello bar\n"}`),
+	}
+}
+
+// TestFrames: each screen and dialog fits its terminal, and is as its golden file says.
+func TestFrames(t *testing.T) {
+	key := func(name rune, mod tea.KeyMod) tea.KeyPressMsg { return tea.KeyPressMsg{Code: name, Mod: mod} }
+	screens := map[string]func(*model){
+		"start":   func(*model) {},
+		"session": openTestSession,
+		"typed": func(m *model) {
+			openTestSession(m)
+			typeText(m, strings.Repeat("a long prompt with 漢字 ", 12))
+			m.Update(tea.PasteMsg{Content: strings.Repeat("line\n", 40)})
+		},
+		"ask": func(m *model) {
+			openTestSession(m)
+			m.Update(updatesMsg{{ID: "ses_1", Update: api.Update{Event: &session.Event{
+				Seq: 8, Data: &session.PermissionAsked{Ask: editAsk("per_1")},
+			}}}})
+		},
+		"question": func(m *model) {
+			openTestSession(m)
+			m.Update(func() tea.Cmd {
+				return addAsk(m, session.PendingAsk{ID: "que_1", SessionID: "ses_1", Questions: []session.Question{{
+					Question: "Which one?", Options: []session.Option{{Label: "left", Description: "the left one"}, {Label: "right"}},
+				}}})
+			})
+		},
+		"palette": func(m *model) { pressKeys(m, key('p', tea.ModCtrl)) },
+		"help":    func(m *model) { pressKeys(m, key(tea.KeyF1, 0)) },
+		"sessions": func(m *model) {
+			m.openDialog(
+				sessionPicker(
+					m,
+					[]*session.Session{{ID: "ses_1", Title: "One"}, {ID: "ses_2", Title: "T\x1b]0;x"}},
+					nil,
+				),
+			)
+		},
+		"leave": func(m *model) { openTestSession(m); m.openDialog(leaveChoice(m, true)) },
+	}
+	for name, show := range screens {
+		for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 200, Height: 60}, {Width: 20, Height: 6}} {
+			file := fmt.Sprintf("%s-%dx%d", name, size.Width, size.Height)
+			t.Run(file, func(t *testing.T) {
+				m := newTestModel(t, composer.DraftFile{})
+				m.Update(size)
+				show(m)
+				checkFrame(t, m, file)
+			})
+		}
+	}
+}
+
+func checkFrame(t *testing.T, m *model, file string) {
+	t.Helper()
+	frame, cursor := m.renderFrame()
+	frame = ansi.Strip(frame)
+	lines := strings.Split(frame, "\n")
+	if len(lines) > m.height {
+		t.Errorf("%d lines on a terminal of %d", len(lines), m.height)
+	}
+	for _, l := range lines {
+		if w := ansi.StringWidth(l); w > m.width || strings.ContainsAny(l, "\x1b\a") {
+			t.Errorf("line of %d cells, width %d: %q", w, m.width, l)
+		}
+	}
+	if cursor != nil && (cursor.X >= m.width || cursor.Y >= m.height) {
+		t.Errorf("the cursor is at %d, %d", cursor.X, cursor.Y)
+	}
+	if m.width == 20 {
+		return // only that it fits
+	}
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	got, path := strings.Join(lines, "\n")+"\n", filepath.Join("testdata", file+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || got != string(want) {
+		t.Errorf("%v; the frame is not that of %s (-update writes it):\n%s", err, path, got)
+	}
+}
+
+// TestKeysBeforeAsk: keys that were typed before an ask was seen belong to the prompt, later ones answer it.
+func TestKeysBeforeAsk(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	addAsk(m, editAsk("per_1"))
+	addAsk(m, editAsk("per_2"))
+	first := m.asks.presses
+	typeText(m, "yes")
+	m.Update(armMsg{first}) // of a pause that ended before the keys
+	typeText(m, "y")
+	if m.editor.Text() != "yesy" || len(m.asks.pending) != 2 {
+		t.Fatalf("typed %q, %d asks wait; want the keys in the prompt", m.editor.Text(), len(m.asks.pending))
+	}
+	m.Update(armMsg{m.asks.presses})
+	typeText(m, "y")
+	if m.editor.Text() != "yesy" || len(m.asks.pending) != 1 {
+		t.Fatalf("typed %q, %d asks wait; want the key as the answer", m.editor.Text(), len(m.asks.pending))
+	}
+	typeText(m, "y") // held down: the next ask was not seen yet
+	if len(m.asks.pending) != 1 {
+		t.Fatal("a key answered an ask that was not seen")
+	}
+}
+
+// TestTypedTextIsKept: a prompt that no server took is in the composer again, and typed text in the next start.
+func TestTypedTextIsKept(t *testing.T) {
+	file := composer.NewDraftFile(filepath.Join(t.TempDir(), "tui", "draft.json"))
+	m := newTestModel(t, file)
+	openTestSession(m)
+	typeText(m, "first")
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
+	typeText(m, "second")
+	m.Update(saveMsg{})
+	if next := newTestModel(t, file); next.editor.Text() != "first\nsecond" {
+		t.Errorf("a kill before the answer keeps %q", next.editor.Text())
+	}
+	m.Update(promptedMsg{prompt: session.Prompt{Text: "first"}, err: errors.New("gone")})
+	if got := m.editor.Text(); got != "first\nsecond" {
+		t.Errorf("the composer has %q", got)
+	}
+}
+
+// TestLostConnection: the status line says that the connection is lost, until an update arrives.
+func TestLostConnection(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	m.Update(updatesMsg{{ID: "ses_1", Err: &api.TransportError{Op: "follow", Err: api.ErrEnded}}})
+	if line := ansi.Strip(m.statusLine()); !strings.HasPrefix(line, "reconnecting") {
+		t.Errorf("the status line is %q", line)
+	}
+	m.Update(updatesMsg{cli.SessionUpdate{ID: "ses_1", Update: api.Update{Event: &session.Event{
+		Seq: 8, Data: &session.TextEnded{Text: "later"},
+	}}}})
+	if line := ansi.Strip(m.statusLine()); strings.HasPrefix(line, "reconnecting") || m.cursor != 8 {
+		t.Errorf("the status line is %q, the cursor %d", line, m.cursor)
+	}
+}

@@ -1,0 +1,105 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/tui/status"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+	"github.com/cairn-dev/cairn/internal/tui/transcript"
+)
+
+func newModel(o Options, th style.Theme) *model {
+	m := &model{
+		options: o, api: o.Client, theme: th, marks: term.NewMarks(o.Env), keys: newKeyMap(o.Keys),
+		width: 80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
+	}
+	m.stop, m.end, m.offered = func() {}, -1, map[string]bool{}
+	var draft string
+	draft, m.history.Prompts = o.Store.Load()
+	m.editor.Clear()
+	m.editor.SetText(draft)
+	m.saved = draft
+	m.session = o.Session
+	return m
+}
+
+// Init implements tea.Model.
+func (m *model) Init() tea.Cmd {
+	cmds := []tea.Cmd{readCatalog(m)}
+	if m.session != nil {
+		cmds = append(cmds, openSession(m, m.session.ID))
+	}
+	return tea.Batch(cmds...)
+}
+
+// Update implements tea.Model.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.handleMessage(msg)
+	return m, tea.Batch(cmd, m.scheduleSave())
+}
+
+func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		return pressKey(m, msg)
+	case tea.PasteMsg:
+		return pasteText(m, msg.Content)
+	case tea.MouseWheelMsg:
+		return scrollWheel(m, msg)
+	case tea.FocusMsg:
+		m.blurred = false
+	case tea.BlurMsg:
+		m.blurred = true
+	case tickMsg:
+		return advanceClock(m, time.Time(msg))
+	case saveMsg:
+		m.saving = false
+		m.saveDraft()
+	case armMsg:
+		m.asks.armDialog(msg.presses)
+	case noteMsg:
+		m.note = msg.text
+	case func() tea.Cmd: // what a call has decided
+		return msg()
+	default:
+		return m.handleSession(msg)
+	}
+	return nil
+}
+
+func (m *model) handleSession(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case updatesMsg:
+		return applyUpdates(m, msg)
+	case idleMsg:
+		return onIdle(m, msg)
+	case openedMsg:
+		return showOpened(m, msg)
+	case olderMsg:
+		showOlder(m, msg)
+	case promptedMsg:
+		return onPrompted(m, msg)
+	case catalogMsg:
+		m.catalog = msg
+	case windowMsg:
+		m.window = msg.window
+	case inboxMsg:
+		if m.session != nil && msg.id == m.session.ID {
+			m.inbox = msg.inbox
+		}
+	case otherMsg:
+		return onOther(m, msg.event)
+	case candidatesMsg:
+		for _, it := range msg.items {
+			m.offered[strings.TrimSpace(it.ID[1:])] = true
+		}
+		m.completion.accept(msg)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/status"
+)
+
+// The smallest screen that the interface fits.
+const (
+	minWidth  = 20
+	minHeight = 6
+)
+
+// View implements tea.Model.
+func (m *model) View() tea.View {
+	content, cursor := m.renderFrame()
+	v := tea.NewView(content)
+	v.AltScreen, v.ReportFocus, v.Cursor = true, true, cursor
+	if !m.options.Quiet {
+		v.WindowTitle = m.windowTitle()
+	}
+	return v
+}
+
+func (m *model) windowTitle() string {
+	mark := ""
+	switch {
+	case m.asks.dialog != nil:
+		mark = "? "
+	case m.working:
+		mark = "* "
+	}
+	return mark + "cairn: " + term.FirstLine(m.sessionTitle(), 60)
+}
+
+// renderFrame returns the screen, height lines of at most width cells, and the cursor in it.
+func (m *model) renderFrame() (string, *tea.Cursor) {
+	if m.width < minWidth || m.height < minHeight {
+		return dialog.Clip("cairn: terminal too small", m.width), nil
+	}
+	if n := len(m.dialogs); n > 0 {
+		return m.dialogFrame(m.dialogs[n-1]), nil
+	}
+	rows := m.editor.WrapRows(m.composerWidth())
+	bottom, cursor := m.composerLines(rows)
+	above := m.aboveLines(m.height - len(bottom) - 3)
+	m.transcript.SetSize(m.width, m.height-len(bottom)-len(above)-2)
+	lines := strings.Split(m.transcriptView(), "\n")
+	lines = append(lines, above...)
+	lines = append(lines, m.theme.Border.Render(strings.Repeat(m.ruleMark(), m.width)))
+	cursor.Y += len(lines)
+	lines = append(lines, bottom...)
+	lines = append(lines, m.statusLine())
+	return strings.Join(lines, "\n"), cursor
+}
+
+// ruleMark is the character of the line above the composer.
+func (m *model) ruleMark() string {
+	if m.marks.Dot == "-" {
+		return "-"
+	}
+	return "─"
+}
+
+func (m *model) transcriptView() string {
+	if m.session != nil || len(m.sending) > 0 {
+		return m.transcript.View()
+	}
+	lines := []string{
+		m.theme.Heading.Render("cairn"), "",
+		m.theme.Muted.Render(dialog.Clip("in "+term.FirstLine(m.options.Where, 300), m.width)), "",
+		"Type what you want to have done, and press Enter.",
+		"/ commands   @ files and agents   ! shell   ? help   Ctrl-S sessions",
+	}
+	height := m.height - len(m.editor.WrapRows(m.composerWidth()).Lines) - 2
+	for i := range lines {
+		lines[i] = dialog.Clip(lines[i], m.width)
+	}
+	lines = lines[:min(len(lines), max(height, 0))]
+	return strings.Join(lines, "\n") + strings.Repeat("\n", max(m.transcriptHeight()-len(lines), 0))
+}
+
+// transcriptHeight is how many lines the composer, the status line and what is above them leave.
+func (m *model) transcriptHeight() int {
+	rows := m.editor.WrapRows(m.composerWidth())
+	bottom, _ := m.composerLines(rows)
+	return m.height - len(bottom) - len(m.aboveLines(m.height-len(bottom)-3)) - 2
+}
+
+// aboveLines are the lines between the transcript and the composer: the ask, prompts that wait, completions, the note.
+func (m *model) aboveLines(room int) []string {
+	var lines []string
+	for _, in := range m.inbox {
+		lines = append(lines, m.theme.Muted.Render(dialog.Clip("queued: "+term.FirstLine(in.Text(), 300), m.width)))
+	}
+	for _, p := range m.sending {
+		lines = append(lines, m.theme.Muted.Render(dialog.Clip("sending: "+term.FirstLine(p.Text, 300), m.width)))
+	}
+	if len(lines) > 5 {
+		more := len(lines) - 4
+		lines = append(lines[:4], m.theme.Muted.Render(fmt.Sprintf("and %d more", more)))
+	}
+	if d := m.asks.dialog; d != nil {
+		lines = append(lines, d.RenderLines(m.theme, m.width, max(room-len(lines)-1, 4))...)
+		if !m.asks.armed {
+			lines = append(lines, m.theme.Muted.Render(dialog.Clip("keys answer this after a short pause", m.width)))
+		}
+	}
+	lines = append(lines, m.completion.renderLines(m.theme, m.width)...)
+	if m.note != "" {
+		lines = append(lines, m.theme.Warning.Render(dialog.Clip("! "+term.FirstLine(m.note, 500), m.width)))
+	}
+	return lines[max(len(lines)-max(room, 0), 0):]
+}
+
+// maxComposerRows bounds the composer.
+const maxComposerRows = 10
+
+func (m *model) composerWidth() int { return max(m.width-2, 2) }
+
+// composerLines are the rows of the typed text around the cursor.
+func (m *model) composerLines(rows composer.Rows) ([]string, *tea.Cursor) {
+	height := min(len(rows.Lines), maxComposerRows, max(m.height/2, 1))
+	first := min(max(rows.Row-height+1, 0), len(rows.Lines)-height)
+	lines := make([]string, height)
+	for i := range lines {
+		mark := "  "
+		if first+i == 0 {
+			mark = m.theme.Accent.Render("> ")
+		}
+		lines[i] = mark + rows.Lines[first+i]
+	}
+	cursor := tea.NewCursor(rows.Col+2, rows.Row-first)
+	cursor.Blink = false
+	return lines, cursor
+}
+
+// statusLine is the last line of the screen.
+func (m *model) statusLine() string {
+	l := status.SessionLine{
+		Working: m.working, Waiting: m.asks.dialog != nil, Lost: m.lost, Took: time.Since(m.since), Agent: m.agentName(),
+		Queue: len(m.inbox), Where: m.options.Where, Dot: m.marks.Dot, Model: m.modelName(), Fill: m.window.Window.Fill,
+	}
+	if m.now.After(m.since) {
+		l.Took = m.now.Sub(m.since)
+	}
+	if s := m.session; s != nil {
+		l.Tokens, l.Cost, l.Where = s.Tokens, s.Cost, m.sessionTitle()
+	}
+	return l.Render(m.theme, m.width)
+}
+
+// dialogFrame shows a dialog on the whole screen.
+func (m *model) dialogFrame(d dialog.Dialog) string {
+	lines := d.RenderLines(m.theme, m.width, m.height-1)
+	lines = lines[:min(len(lines), m.height-1)]
+	for len(lines) < m.height-1 {
+		lines = append(lines, "")
+	}
+	return strings.Join(append(lines, m.statusLine()), "\n")
+}
