@@ -1,9 +1,12 @@
 package api
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -222,6 +225,17 @@ type TransportError struct {
 }
 
 func (e *TransportError) Error() string { return e.Op + ": " + e.Err.Error() }
+
+// Reason returns the cause in words for people, where it is a name that cannot be resolved or a system call's error.
+func (e *TransportError) Reason() string {
+	if d, ok := errors.AsType[*net.DNSError](e.Err); ok {
+		return "the host name " + d.Name + " cannot be resolved"
+	}
+	if errno, ok := errors.AsType[syscall.Errno](e.Err); ok {
+		return errno.Error()
+	}
+	return e.Error()
+}
 
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }

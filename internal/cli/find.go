@@ -115,6 +115,19 @@ func (a *Invocation) FindSessionID(ctx context.Context, c *api.Client, name stri
 	return s.ID, nil
 }
 
+// CheckSessionName returns a usage error that names the field unless the name is an id or "last".
+func CheckSessionName(field, name string) error {
+	err := session.CheckID(field, session.PrefixSession, name)
+	if name == "last" || err == nil {
+		return nil
+	}
+	hint := "cairn session list shows the sessions; last is the newest one of this directory"
+	if len(spelling.Nearest(name, []string{"last"}, 1)) > 0 {
+		hint = "Did you mean last, the newest session of this directory?"
+	}
+	return NewExitError(ExitUsage, err, hint)
+}
+
 // FindSession returns the session with this id, with this beginning of an id, or the newest one for "last".
 func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	if name == "last" {
@@ -125,12 +138,8 @@ func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string
 			"cairn session list --all shows those of other directories; cairn run \"…\" starts one",
 		)
 	}
-	if err := session.CheckID("the session's id", session.PrefixSession, name); err != nil {
-		return nil, NewExitError(
-			ExitUsage,
-			err,
-			"cairn session list shows the sessions; last is the newest one of this directory",
-		)
+	if err := CheckSessionName("the session's id", name); err != nil {
+		return nil, err
 	}
 	s, err := c.Session(ctx, session.ID(name))
 	if err == nil || !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {

@@ -66,6 +66,14 @@ func TestSalvage(t *testing.T) {
 				t.Errorf("%d sessions and %d events kept, %d losses, in %s", kept, got.Events, lost, got.Home)
 			}
 			usable(t, into, kept)
+			typo := filepath.Join(t.TempDir(), "nosuch")
+			if _, err := (Host{}).Salvage(t.Context(), o, filepath.Join(typo, "new")); err == nil ||
+				!strings.Contains(err.Error(), typo+" does not exist") {
+				t.Errorf("salvaged below a missing directory: %v", err)
+			}
+			if _, err := os.Stat(typo); err == nil {
+				t.Error("salvage made the parent of the new home")
+			}
 			if _, err := (Host{}).Salvage(t.Context(), o, into); !errors.Is(
 				err,
 				&session.Error{Code: session.CodeConflict},

@@ -3,6 +3,7 @@ package root
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/cli/term"
@@ -13,8 +14,12 @@ import (
 // usageError rewrites cobra's errors about flags and arguments in the style of cairn's messages.
 func usageError(cmd *cobra.Command, err error) error {
 	text := err.Error()
-	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
-		return unknownFlag(cmd, name)
+	if unknown, ok := errors.AsType[interface {
+		error
+		GetSpecifiedName() string
+		GetSpecifiedShortnames() string
+	}](err); ok && strings.HasPrefix(text, "unknown") {
+		return unknownFlag(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != "")
 	}
 	if invalid, ok := errors.AsType[interface {
 		error
@@ -53,16 +58,21 @@ func invalidFlag(cmd *cobra.Command, text, value string) error {
 	return fmt.Errorf("--%s must be %s, got %q", name, want, term.FirstLine(value, 40))
 }
 
-// unknownFlag returns the error for a flag that the command does not have. It suggests the nearest.
-func unknownFlag(cmd *cobra.Command, name string) error {
+// unknownFlag returns the error for a flag that the command does not have. It suggests the nearest; for a letter, the
+// first flag that begins with it.
+func unknownFlag(cmd *cobra.Command, name string, isLetter bool) error {
 	var names []string
 	for l := range strings.Lines(cmd.Flags().FlagUsages()) {
 		if _, flag, ok := strings.Cut(l, "--"); ok {
 			names = append(names, strings.Fields(flag + " ")[0])
 		}
 	}
-	text := "unknown flag: --" + term.FirstLine(name, 40)
-	if near := spelling.Nearest(name, names, 1); len(near) > 0 {
+	dashes, near := "--", spelling.Nearest(name, names, 1)
+	if isLetter {
+		dashes, near = "-", slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, name) })
+	}
+	text := "unknown flag: " + dashes + term.FirstLine(name, 40)
+	if len(near) > 0 {
 		text += "; did you mean --" + near[0] + "?"
 	}
 	return errors.New(text)

@@ -59,8 +59,8 @@ func (f *attachFlags) check() error {
 		return cli.UsageErrorf("--fork is not supported: cairn cannot fork sessions yet")
 	case f.given("replay-limit") && f.history < 0:
 		return cli.UsageErrorf("--replay-limit must be 0 or more, got %d", f.history)
-	case f.session != "" && f.session != "last":
-		return session.CheckID("--session", session.PrefixSession, f.session)
+	case f.session != "":
+		return cli.CheckSessionName("--session", f.session)
 	}
 	return nil
 }

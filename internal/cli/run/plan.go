@@ -92,8 +92,8 @@ func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
 
 // check finds what is wrong by itself.
 func (f *runFlags) check() error {
-	if f.session != "" && f.session != "last" {
-		if err := session.CheckID("--session", session.PrefixSession, f.session); err != nil {
+	if f.session != "" {
+		if err := cli.CheckSessionName("--session", f.session); err != nil {
 			return err
 		}
 	}

@@ -117,7 +117,7 @@ func connectError(base string, err error) error {
 	default:
 		return cli.NewExitError(
 			cli.ExitFailure,
-			fmt.Errorf("cannot reach the server at %s: %w", term.FirstLine(base, 200), e),
+			fmt.Errorf("cannot reach the server at %s: %s", term.FirstLine(base, 200), e.Reason()),
 			"",
 		)
 	}
