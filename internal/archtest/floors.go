@@ -59,7 +59,10 @@ var floors = []struct {
 	{
 		6,
 		surfaceKind,
-		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer server/attachment server/nextrequest cli cli/term cli/view cli/run tui tui/composer tui/dialog tui/status tui/style tui/transcript cli/access cli/admin cli/inspect cli/undo cli/root",
+		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer " +
+			"server/attachment server/nextrequest cli cli/term cli/view cli/run cli/access cli/admin cli/inspect " +
+			"cli/undo cli/root tui tui/composer tui/dialog tui/status tui/style tui/transcript tui/markdown " +
+			"tui/diffview",
 	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
@@ -108,6 +111,10 @@ var sameFloor = []edge{
 	{"tui/transcript", "api", "the transcript shows the updates of a session"},
 	{"tui/transcript", "cli/term", "calls have the words of the command line"},
 	{"tui/transcript", "tui/style", "all components have one theme"},
+	{"tui/transcript", "tui/markdown", "answers are Markdown"},
+	{"tui/transcript", "tui/diffview", "calls that change files show how"},
+	{"tui/markdown", "tui/style", "all components have one theme"},
+	{"tui/diffview", "tui/style", "all components have one theme"},
 	{"cli/view", "cli", "a run that is shown ends with an exit code"},
 	{"cli/view", "cli/term", "text for people goes through the terminal kit"},
 	{"cli/run", "cli/view", "run and attach show sessions through one view"},

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
 
 // listCommands returns all commands, in the order of the palette.
@@ -32,19 +33,19 @@ func listCommands() []command {
 			"copy message",
 			"alt+c",
 			"copy the selected or newest message",
-			func(m *model) tea.Cmd { return copyPart(m, "message") },
+			func(m *model) tea.Cmd { return copyPart(m, transcript.ExcerptMessage, "message") },
 		},
 		{
 			"copy code",
 			"alt+x",
 			"copy the selected or newest block of code",
-			func(m *model) tea.Cmd { return copyPart(m, "code") },
+			func(m *model) tea.Cmd { return copyPart(m, transcript.ExcerptCode, "code") },
 		},
 		{
 			"copy command",
 			"",
 			"copy the selected or newest command",
-			func(m *model) tea.Cmd { return copyPart(m, "command") },
+			func(m *model) tea.Cmd { return copyPart(m, transcript.ExcerptCommand, "command") },
 		},
 		{
 			"previous item",

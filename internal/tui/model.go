@@ -156,9 +156,11 @@ type (
 	}
 	noteMsg  struct{ text string }
 	otherMsg struct{ event session.Event }
-	tickMsg  time.Time
-	saveMsg  struct{}
-	armMsg   struct{ presses int }
+	// progressMsg is the output so far of a running call of any session.
+	progressMsg struct{ progress session.ToolProgress }
+	tickMsg     time.Time
+	saveMsg     struct{}
+	armMsg      struct{ presses int }
 )
 
 // saveDelay is how long the typed text may be ahead of its file.

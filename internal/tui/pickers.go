@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
 
 // beginSession leaves the session; the next prompt begins another one.
@@ -201,19 +202,19 @@ func searchTranscript(m *model) tea.Cmd {
 		if text != "" {
 			m.note = term.FormatPlural(hits, "hit") + "; search again for the next one"
 		}
-		m.transcript.NextHit(1)
+		m.transcript.SelectHit(text)
 		return nil
 	}))
 	return nil
 }
 
-// copyPart copies a part of the transcript to the terminal's clipboard.
-func copyPart(m *model, what string) tea.Cmd {
+// copyPart copies a part of the transcript, which name names, to the terminal's clipboard.
+func copyPart(m *model, what transcript.Excerpt, name string) tea.Cmd {
 	text := m.transcript.Copy(what)
 	if text == "" {
-		m.note = "there is no " + what + " to copy"
+		m.note = "there is no " + name + " to copy"
 		return nil
 	}
-	m.note = "copied the " + what
+	m.note = "copied the " + name
 	return tea.SetClipboard(text)
 }

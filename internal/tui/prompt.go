@@ -152,11 +152,11 @@ func runShell(m *model, line string) tea.Cmd {
 	var s *session.Session
 	return m.callAPI("!"+line, func(ctx context.Context) (err error) {
 		s, err = c.Create(ctx, api.CreateSession{ID: session.ID(m.ids.New(session.PrefixSession))})
-		if err != nil {
-			return err
-		}
-		return startShell(ctx, c, s.ID, agent, line)
-	}, func() tea.Cmd { return openSession(m, s.ID) })
+		return err
+	}, func() tea.Cmd {
+		start := func(ctx context.Context) error { return startShell(ctx, c, s.ID, agent, line) }
+		return tea.Sequence(openSession(m, s.ID), m.callAPI("!"+line, start, nil))
+	})
 }
 
 func startShell(ctx context.Context, c *api.Client, id session.ID, agent, line string) error {

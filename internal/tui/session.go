@@ -49,7 +49,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	closeSession(m)
 	m.session, m.cursor, m.inbox = o.session, o.head, o.inbox
 	slices.Reverse(o.messages.Data)
-	m.transcript.SetMessages(o.messages.Data)
+	m.transcript.SetMessages(o.messages.Data, o.session.Revert)
 	m.older = o.messages.Cursor
 	if len(o.messages.Data) < pageSize {
 		m.older.Next = ""

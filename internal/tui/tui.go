@@ -9,6 +9,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -126,13 +127,19 @@ func sendNotes(ctx context.Context, notes <-chan string, send func(tea.Msg)) {
 	}
 }
 
-// followOthers sends what happens in all sessions, as far as asks are concerned.
+// followOthers sends what happens in all sessions, as far as asks and the output of running calls are concerned.
 func followOthers(ctx context.Context, c *api.Client, send func(tea.Msg)) {
 	after := int64(-1)
 	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, 30*time.Second) {
 		for u, err := range c.Feed(ctx, after) {
 			if err != nil {
 				break
+			}
+			if u.Notice != nil && u.Notice.Kind == string(session.KindToolProgress) {
+				var p session.ToolProgress
+				if json.Unmarshal(u.Notice.Data, &p) == nil {
+					send(progressMsg{p})
+				}
 			}
 			if u.Event == nil {
 				continue

@@ -93,6 +93,10 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		if m.session != nil && msg.id == m.session.ID {
 			m.inbox = msg.inbox
 		}
+	case progressMsg:
+		if m.session != nil && msg.progress.SessionID == m.session.ID {
+			m.transcript.ShowProgress(&msg.progress)
+		}
 	case otherMsg:
 		return onOther(m, msg.event)
 	case candidatesMsg:

@@ -1,0 +1,76 @@
+package diffview_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/tui/diffview"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+const patch = `Index: a.go
+===================================================================
+--- a.go
++++ a.go
+@@ -9,4 +9,5 @@
+ func f() {
+-	old()
++	new()
++	more()
+ }
+@@ -30,2 +31,1 @@
+ end
+-gone
+\ No newline at end of file
+`
+
+func TestRender(t *testing.T) {
+	th, err := style.New("", func(string) string { return "" }, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		patch string
+		width int
+		want  string
+	}{
+		"unified": {patch, 18, `
+ 9   func f() {
+10 -     old()
+10 +     new()
+11 +     more()
+12   }
+⋯
+31   end
+31 - gone
+No newline at end…`},
+		"side by side": {patch, 140, `
+ 9   func f() {                                                      │  9   func f() {
+10 -     old()                                                       │ 10 +     new()
+                                                                     │ 11 +     more()
+11   }                                                               │ 12   }
+⋯
+30   end                                                             │ 31   end
+31 - gone                                                            │
+No newline at end of file`},
+		"files": {"--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+1\n--- a/y\n+++ b/y\n@@ -1 +0,0 @@\n-2\n", 20, `
+x
+1 + 1
+y
+1 - 2`},
+		"no patch": {"what is this", 20, ""},
+	} {
+		lines := diffview.Render(th, c.patch, c.width)
+		for i, l := range lines {
+			if ansi.StringWidth(l) > c.width {
+				t.Errorf("%s: the line %q is too long", name, l)
+			}
+			lines[i] = strings.TrimRight(ansi.Strip(l), " ")
+		}
+		if got := strings.Join(lines, "\n"); got != strings.TrimPrefix(c.want, "\n") {
+			t.Errorf("%s: got\n%s\nwant%s", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package transcript
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/diffview"
+)
+
+// The lines that are shown of a call that is not open, and of one that is.
+const (
+	liveLines = 6 // of the output of a running command
+	diffLines = 12
+	openLines = 2000
+)
+
+// renderTool returns the line of a call, and below it what is worth showing; all of its result if it is open.
+func (p painter) renderTool(t *session.Tool, open bool) []string {
+	head, st := term.DescribeCall(t.Name, t.State.Input), p.theme.Success
+	mark, why := "✓ ", ""
+	var failed []string
+	switch {
+	case t.State.Error != nil:
+		mark, st = "✗ ", p.theme.Error
+	case !t.State.Status.IsSettled():
+		mark, st = "→ ", p.theme.Accent
+	default:
+		if why, failed = term.DescribeFailure(t.Name, t.State.Structured); why != "" {
+			mark, st = "✗ ", p.theme.Error
+		}
+	}
+	r := resultOf(t)
+	if why == "" && string(r.Exit) == "0" && open {
+		why = "exit code 0"
+	}
+	about := p.describeTook(cmp.Or(t.Time.Ran, t.Time.Created), t.Time.Completed)
+	if why != "" {
+		about += ", " + why
+	}
+	lines := []string{p.renderHead(st, mark, head, about)}
+	if t.State.Error != nil {
+		lines = append(lines, p.cutLines(p.styleLines(p.theme.Error, t.State.Error.Message), openLines)...)
+	}
+	return append(lines, p.renderDetails(t, r, failed, open)...)
+}
+
+// renderDetails returns what is shown below the line of a call.
+func (p painter) renderDetails(t *session.Tool, r result, failed []string, open bool) (lines []string) {
+	if todos := term.CallTodos(t.Name, t.State.Input); len(todos) > 0 {
+		return p.cutLines(p.styleLines(p.theme.Text, strings.Join(todos, "\n")), openLines)
+	}
+	for _, f := range t.State.Attachments {
+		name := term.FirstLine(cmp.Or(f.Name, f.Mime), 200)
+		lines = append(lines, p.cutLines(p.styleLines(p.theme.Muted, fileKind(f.Mime)+" "+name), 1)...)
+	}
+	switch {
+	case r.Diff != "":
+		limit := diffLines
+		if open {
+			limit = openLines
+		}
+		diff := diffview.Render(p.theme, term.ReplaceControls(r.Diff), max(p.width-2, 2))
+		return append(lines, p.cutLines(diff, limit)...)
+	case open:
+		return append(lines, p.cutLines(p.styleLines(p.theme.Muted, outputOf(t)), openLines)...)
+	case t.State.Status == session.ToolRunning:
+		return append(lines, p.lastLines(outputOf(t))...)
+	case len(failed) > 0:
+		for _, l := range failed {
+			lines = append(lines, p.theme.Muted.Render(ansi.Truncate(l, p.width, "…")))
+		}
+	}
+	return lines
+}
+
+// renderShell returns the lines of a command of the user: all of its output, or the last lines.
+func (p painter) renderShell(x *session.Shell, open bool) []string {
+	mark, st := "✓ ", p.theme.Success
+	if x.Time.Completed == 0 {
+		mark, st = "→ ", p.theme.Accent
+	}
+	took := p.describeTook(x.Time.Created, x.Time.Completed)
+	lines := []string{p.renderHead(st, mark, "! "+term.FirstLine(x.Command, 300), took)}
+	if open {
+		return append(lines, p.cutLines(p.styleLines(p.theme.Muted, x.Output), openLines)...)
+	}
+	return append(lines, p.lastLines(x.Output)...)
+}
+
+// renderHead returns the line of a call: of its text as much as fits beside the words about it.
+func (p painter) renderHead(st lipgloss.Style, mark, text, about string) string {
+	room := p.width - 2
+	text = ansi.Truncate(strings.ReplaceAll(text, "\t", " "), max(room-ansi.StringWidth(about), room/2), "…")
+	return st.Render(mark) + ansi.Truncate(text+about, max(room, 1), "…")
+}
+
+// lastLines returns the last lines of an output, and how many precede them.
+func (p painter) lastLines(text string) []string {
+	lines := p.styleLines(p.theme.Muted, text)
+	if hidden := len(lines) - liveLines; hidden > 0 {
+		lines = append([]string{p.theme.Muted.Render(fmt.Sprintf("… %d more lines above", hidden))}, lines[hidden:]...)
+	}
+	return p.cutLines(lines, len(lines))
+}

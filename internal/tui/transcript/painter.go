@@ -1,0 +1,70 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+// painter renders sections with a width and at a time.
+type painter struct {
+	theme style.Theme
+	width int
+	now   time.Time
+}
+
+// wrapPlain returns the text, without control characters, as lines with a prefix of the first one and one of the
+// others. The prefixes have the same width.
+func (p painter) wrapPlain(first, rest, text string) []string {
+	text = strings.ReplaceAll(strings.TrimSpace(term.ReplaceControls(text)), "\t", "    ")
+	prefix := first
+	lines := strings.Split(ansi.Wrap(text, max(p.width-ansi.StringWidth(first), 2), ""), "\n")
+	for i, l := range lines {
+		lines[i] = prefix + l
+		prefix = rest
+	}
+	return lines
+}
+
+// styleLines returns the lines of a text without control characters, each cut at the width below a call.
+func (p painter) styleLines(st lipgloss.Style, text string) (lines []string) {
+	text = strings.TrimRight(strings.ReplaceAll(term.ReplaceControls(text), "\t", "    "), "\n ")
+	if text == "" {
+		return nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, st.Render(ansi.Truncate(line, max(p.width-2, 1), "…")))
+	}
+	return lines
+}
+
+// cutLines indents lines, at most limit of them, and says how many follow.
+func (p painter) cutLines(lines []string, limit int) []string {
+	out := make([]string, 0, min(len(lines), limit)+1)
+	for i, l := range lines {
+		if i == limit {
+			more := fmt.Sprintf("  … %d more lines", len(lines)-limit)
+			return append(out, p.theme.Muted.Render(ansi.Truncate(more, p.width, "…")))
+		}
+		out = append(out, "  "+l)
+	}
+	return out
+}
+
+// describeTook returns how long a call took, or takes until now; "" below a second.
+func (p painter) describeTook(began, ended int64) string {
+	if ended == 0 {
+		ended = p.now.UnixMilli()
+	}
+	took := time.Duration(ended-began) * time.Millisecond
+	if began == 0 || took < time.Second {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", took.Round(time.Second))
+}

@@ -1,0 +1,106 @@
+package transcript
+
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Select moves the selection by delta sections; 0 ends it. Without one it begins at the last section.
+func (m *Model) Select(delta int) {
+	from := slices.Index(m.sections, m.selected)
+	if delta == 0 || len(m.sections) == 0 {
+		m.selectSection(-1)
+		return
+	}
+	if from < 0 {
+		from = m.findBottom().section + 1
+		delta = -1
+	}
+	m.selectSection(min(max(from+delta, 0), len(m.sections)-1))
+}
+
+func (m *Model) selectSection(i int) {
+	if m.selected != nil {
+		m.selected.lines = nil
+		m.selected.selected = false
+	}
+	m.selected = nil
+	if i < 0 {
+		return
+	}
+	m.selected = m.sections[i]
+	m.selected.selected, m.selected.lines = true, nil
+	m.scrollToSection(i)
+}
+
+// Toggle opens or closes the selected section, or the last one that can be opened.
+func (m *Model) Toggle() {
+	b := m.selected
+	if b == nil {
+		for _, b = range slices.Backward(m.sections) {
+			if b.isCall() {
+				break
+			}
+		}
+	}
+	if b != nil {
+		b.toggled, b.lines = !b.toggled, nil
+	}
+}
+
+// ToggleAll opens all sections, or closes all.
+func (m *Model) ToggleAll() {
+	m.opened = !m.opened
+	for _, b := range m.sections {
+		b.toggled, b.lines = false, nil
+	}
+}
+
+// Search returns how many sections contain the text, in any case of letters.
+func (m *Model) Search(text string) (hits int) {
+	for _, b := range m.sections {
+		if b.contains(text) {
+			hits++
+		}
+	}
+	return hits
+}
+
+// SelectHit selects the next section above the selection that contains the text; after the first one the last.
+func (m *Model) SelectHit(text string) {
+	from := slices.Index(m.sections, m.selected)
+	if from < 0 {
+		from = len(m.sections)
+	}
+	for n := range len(m.sections) {
+		if i := (from - 1 - n + 2*len(m.sections)) % len(m.sections); m.sections[i].contains(text) {
+			m.selectSection(i)
+			return
+		}
+	}
+}
+
+// SelectedMessage returns the message of the selected section, "" without one.
+func (m *Model) SelectedMessage() session.MessageID {
+	if m.selected == nil {
+		return ""
+	}
+	return m.selected.message
+}
+
+// Copy returns a part of the selection, or of the newest message that has one; "" without one.
+func (m *Model) Copy(what Excerpt) string {
+	if m.selected != nil {
+		return m.selected.copyPart(what)
+	}
+	for _, b := range slices.Backward(m.sections) {
+		if _, isAnswer := b.item.(*session.Text); !isAnswer && what == ExcerptMessage {
+			continue
+		}
+		if text := b.copyPart(what); text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,107 @@
+package transcript
+
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// ShowUpdate shows one event, or one fragment of an item that is open. Updates come in the order of the log.
+func (m *Model) ShowUpdate(u api.Update) {
+	if u.Fragment != nil {
+		m.addFragment(u.Fragment)
+	}
+	if u.Event != nil {
+		m.applyEvent(u.Event)
+	}
+}
+
+// ShowProgress shows the output so far of a running call, or of a command of the user.
+func (m *Model) ShowProgress(p *session.ToolProgress) {
+	if t := m.turns[p.AssistantMessageID]; t != nil {
+		m.applyTurnEvent(t, p)
+		return
+	}
+	b := m.shells[p.CallID]
+	if b == nil || b.isSettled() {
+		return
+	}
+	sh, _ := b.item.(*session.Shell)
+	sh.Output, b.lines = resultOf(&session.Tool{State: session.ToolState{Structured: p.Structured}}).Output, nil
+}
+
+// addFragment adds live text to its item.
+func (m *Model) addFragment(f *session.Fragment) {
+	t := m.turns[f.MessageID]
+	if t == nil {
+		return
+	}
+	for _, b := range slices.Backward(t.sections) {
+		if b.part() == f.PartID {
+			b.addLive(f)
+			return
+		}
+	}
+}
+
+func (m *Model) applyEvent(e *session.Event) {
+	if begun := session.Begin(e.Data, e.Seq); begun != nil {
+		m.appendSections(m.addMessage(begun))
+		if c, ok := e.Data.(*session.CompactionEnded); ok {
+			m.addNote(term.DescribeCompaction(c), false)
+		}
+		return
+	}
+	if t := m.turns[session.ChangedTurn(e.Data)]; t != nil {
+		m.applyTurnEvent(t, e.Data)
+		return
+	}
+	switch d := e.Data.(type) {
+	case *session.ShellEnded:
+		if b := m.shells[d.CallID]; b != nil {
+			sh, _ := b.item.(*session.Shell)
+			sh.Output, sh.Time.Completed = d.Output, d.Timestamp
+			b.lines = nil
+		}
+	case *session.MessageEdited:
+		for _, b := range m.sections {
+			if u, ok := b.item.(*session.User); ok && u.Apply(d) {
+				b.lines = nil
+			}
+		}
+	case *session.Retried:
+		m.addNote(term.FirstLine(d.Error.Message, maxNote)+"; retrying", false)
+	default:
+		if text := term.DescribeCompactionEvent(d); text != "" {
+			m.addNote(text, false)
+		}
+	}
+}
+
+// applyTurnEvent applies the event to the turn and its sections.
+func (m *Model) applyTurnEvent(t *turnSections, d session.EventData) {
+	if !t.message.Apply(d) {
+		return
+	}
+	if len(t.message.Content) < len(t.sections) { // an item was removed
+		m.sections = slices.DeleteFunc(m.sections, func(b *section) bool {
+			return slices.Contains(t.sections, b) && !slices.Contains(t.message.Content, b.content())
+		})
+		t.sections = slices.DeleteFunc(t.sections, func(b *section) bool {
+			return !slices.Contains(t.message.Content, b.content())
+		})
+		m.markNeighbours()
+	}
+	for i, b := range t.sections {
+		b.item, b.lines = t.message.Content[i], nil
+		if b.isSettled() {
+			b.live, b.stable = nil, stableText{}
+		}
+	}
+	m.appendSections(t.addSections())
+	if failed, ok := d.(*session.StepFailed); ok {
+		m.appendSections([]*section{{message: t.message.ID, item: noteOf(failed.Error)}})
+	}
+}
