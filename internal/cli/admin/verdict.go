@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -9,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
 )
 
@@ -35,6 +38,9 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 					q.Resources = []string{strings.Join(q.Resources, " ")}
 				}
 				v, err := c.Verdict(ctx, q)
+				if err == nil {
+					err = checkAction(ctx, c, args[0], v)
+				}
 				if err != nil {
 					return err
 				}
@@ -53,6 +59,30 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 	cmd.Flags().StringVar(&agent, "agent", "", "evaluate as this `AGENT`")
 	cmd.Flags().StringVarP(&name, "session", "s", "", "include the rules of this `SESSION`")
 	return cmd
+}
+
+// checkAction returns a usage error unless the name is that of a tool, or a rule other than "*" decided about it: rules
+// name actions that are no tools, such as external_directory.
+func checkAction(ctx context.Context, c *api.Client, name string, v api.Verdict) error {
+	for _, p := range v.Parts {
+		if p.Rule != nil && p.Rule.Action != "*" {
+			return nil
+		}
+	}
+	var tools []string
+	if err := c.CallV1(ctx, http.MethodGet, "/experimental/tool/ids", nil, &tools); err != nil {
+		return err
+	}
+	for _, t := range tools {
+		if t == name || config.ActionName(t) == config.ActionName(name) {
+			return nil
+		}
+	}
+	hint := "The tools are " + strings.Join(tools, ", ") + "."
+	if near := spelling.Nearest(name, tools, 3); len(near) > 0 {
+		hint = "Did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return cli.NewExitError(cli.ExitUsage, fmt.Errorf("unknown tool %q", term.FirstLine(name, 80)), hint)
 }
 
 // noteOpenSession notes that the session which `run --continue` would use does not ask.

@@ -25,6 +25,7 @@ func TestReplaceControls(t *testing.T) {
 		"plain\ttext\n":     "plain\ttext\n",
 		"\x1b[2Jgone":       "\ufffd[2Jgone",
 		"a\r\nb":            "a\nb",
+		"# harmless\rrm x":  "# harmless\ufffdrm x",
 		"\u009b31mred":      "\ufffd31mred",
 		"abc\u202etxt.exe":  "abc\ufffdtxt.exe",
 		"日本語 ✓":             "日本語 ✓",

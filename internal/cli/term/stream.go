@@ -129,20 +129,14 @@ func (s *Stream) Paint(style, text string) string {
 }
 
 // ReplaceControls replaces what a terminal would interpret or what changes how text reads: control characters other
-// than newline and tab, and marks that change the direction of text.
+// than newline and tab, and marks that change the direction of text. The carriage return of a line's end is removed.
 func ReplaceControls(text string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
+		if r == '\n' || r == '\t' || !unicode.IsControl(r) && !isDirectionMark(r) {
 			return r
-		case r == unicode.ReplacementChar || !unicode.IsControl(r) && !isDirectionMark(r):
-			return r
-		case r == '\r':
-			return -1
-		default:
-			return unicode.ReplacementChar
 		}
-	}, text)
+		return unicode.ReplacementChar
+	}, strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
 func isDirectionMark(r rune) bool {
