@@ -108,6 +108,29 @@ func TestLostMessagesAreDamage(t *testing.T) {
 	}
 }
 
+// A session is not "not found" where only the index of ids lost it.
+func TestLostIDIsDamage(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	fill(t, s, 3, 1)
+	tamper(t, s, `PRAGMA writable_schema = ON;
+		UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_ask_1')
+			WHERE name = 'sqlite_autoindex_session_1'`)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	for id, want := range map[session.ID]error{"ses_1": store.ErrDamaged, "ses_9": nil} {
+		err := s.View(t.Context(), func(r store.Reader) error {
+			_, _, err := r.Session(id)
+			return err
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", id, err, want)
+		}
+	}
+}
+
 // tamper changes the database behind the store's back.
 func tamper(t *testing.T, s *Store, sql string) {
 	t.Helper()
