@@ -16,7 +16,7 @@ import (
 const completeTime = 2 * time.Second
 
 // Complete returns a completion function for arguments or the value of a flag. list reads the candidates; it is not
-// called before something is stored. Errors offer nothing.
+// called before something is stored. A shell that completes never owns the store. Errors offer nothing.
 func (a *Invocation) Complete(
 	list func(ctx context.Context, c *api.Client) ([]cobra.Completion, error),
 ) cobra.CompletionFunc {
@@ -32,7 +32,12 @@ func (a *Invocation) Complete(
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 		defer cancel()
 		var all, fitting []cobra.Completion
-		_ = a.WithClient(ctx, func(ctx context.Context, c *api.Client) (err error) { // errors offer nothing
+		o, err := a.HostOptions("")
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		o.Read, o.Note = true, nil
+		_ = a.withClient(ctx, o, func(ctx context.Context, c *api.Client) (err error) { // errors offer nothing
 			all, err = list(ctx, c)
 			return err
 		})

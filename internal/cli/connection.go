@@ -12,11 +12,17 @@ import (
 )
 
 // WithClient calls f with a client that starts no work of its own and reconnects when the owner of the store changes.
-func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *api.Client) error) (err error) {
+func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *api.Client) error) error {
 	o, err := a.HostOptions("")
 	if err != nil {
 		return err
 	}
+	return a.withClient(ctx, o, f)
+}
+
+func (a *Invocation) withClient(
+	ctx context.Context, o Options, f func(context.Context, *api.Client) error,
+) (err error) {
 	t := &reconnectTransport{host: a.Host, options: o}
 	conn, err := t.connect(ctx)
 	if err != nil {

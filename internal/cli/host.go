@@ -92,6 +92,7 @@ type Options struct {
 	Replay  string              // cassette to answer provider requests from; "" none
 	Trust   string              // a word for trust.Judge: a hash, "none", or "" for what is kept
 	Sandbox session.SandboxMode // of sessions that begin in this process, at least
+	Read    bool                // reads the store if it has no owner, instead of becoming its owner
 	Note    func(string)        // reports what the command waits for; may be nil
 }
 

@@ -9,7 +9,7 @@
 //	     acquireLeaseOrConnect                acquireLeaseOrOwner
 //	      /         |        \                 /               \
 //	  lease     unwritable   held           lease             held
-//	    |          disk        |              |                 |
+//	    |     disk, Read       |              |                 |
 //	startOwner  openReadOnly  client     serveAsOwner     serveAsRelay
 //	    |          |           |              ^                 |
 //	in-memory   in-memory   unix socket       |     passes requests to the owner,
@@ -78,6 +78,12 @@ func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) 
 	}
 	if lease == nil {
 		return c, err
+	}
+	if o.Read {
+		if err := lease.Release(); err != nil {
+			return nil, err
+		}
+		return h.openReadOnly(ctx, dirs, o)
 	}
 	return h.startOwner(ctx, lease, dirs, o) // without a timeout: a migration may take long
 }

@@ -36,6 +36,20 @@ func TestSecondOpenIsClient(t *testing.T) {
 		t.Error("the owner has gone and still answers")
 	}
 	closeIt(t, client)
+	o := optionsOf(home)
+	o.Read = true
+	reader := open(t, o)
+	lease, err := sqlite.AcquireLease(filepath.Join(home, "data"), sqlite.Owner{})
+	if err != nil {
+		t.Fatalf("a reader owns the folder: %v", err)
+	}
+	if _, err := reader.API.Session(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	closeIt(t, reader)
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
 	next := open(t, optionsOf(home))
 	defer closeIt(t, next)
 	if _, err := next.API.Session(t.Context(), id); err != nil {
