@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli/term"
@@ -20,6 +21,20 @@ func SendAnswer(ctx context.Context, c *api.Client, a term.Answer) error {
 	default:
 		return c.Questions().Answer(ctx, a.Ask.SessionID, a.Ask.ID, a.Answers)
 	}
+}
+
+// ShowNextAsk shows the next ask after an answer was sent or could not be, without those of its session that the answer
+// settled too. Without a list of what waits it shows all.
+func ShowNextAsk(ctx context.Context, c *api.Client, q *term.AskQueue, sent term.Answer) {
+	var waits []session.PendingAsk
+	var err error
+	if len(q.Pending) > 0 {
+		waits, err = PendingAsks(ctx, c, sent.Ask.SessionID)
+	}
+	q.ShowNext(func(a session.PendingAsk) bool {
+		return err == nil && a.SessionID == sent.Ask.SessionID &&
+			!slices.ContainsFunc(waits, func(w session.PendingAsk) bool { return w.ID == a.ID })
+	})
 }
 
 // PendingAsks are the permissions and questions of a session that wait for an answer.

@@ -87,6 +87,9 @@ func (r *runner) deliver(ctx context.Context) error {
 		}
 		r.settledAsks[a.Ask.ID] = true
 		r.answers = r.answers[1:]
+		if r.terminal != nil {
+			cli.ShowNextAsk(ctx, r.conn.API, &r.terminal.AskQueue, a)
+		}
 	}
 	return nil
 }

@@ -86,6 +86,7 @@ func newConversation(a *cli.Invocation, c *api.Client, interrupts <-chan struct{
 		t.prompting = false
 		t.asksSeen.Add(1)
 	}}
+	t.view.IsAsking = func() bool { return len(t.asks.Pending) > 0 }
 	return t
 }
 
@@ -417,6 +418,7 @@ func (t *conversation) sendAnswer(ctx context.Context, ans term.Answer) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	err := cli.SendAnswer(ctx, t.api, ans)
+	defer cli.ShowNextAsk(ctx, t.api, t.asks, ans)
 	if err == nil || errors.Is(err, &session.Error{Code: session.CodeConflict}) ||
 		errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return

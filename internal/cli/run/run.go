@@ -195,6 +195,9 @@ func (r *runner) openTerminal(format string) {
 	if format == "text" && r.app.Terminal != nil && r.app.Err.Terminal {
 		if tty, err := r.app.Terminal(); err == nil {
 			r.terminal = term.NewTerminalAsks(tty, r.app.Marks, r.app.Err.Color)
+			if v, ok := r.view.(*view.Text); ok {
+				v.IsAsking = func() bool { return r.terminal != nil && len(r.terminal.Pending) > 0 }
+			}
 			return
 		}
 	}

@@ -19,6 +19,7 @@ type AskQueue struct {
 
 	Pending     []session.PendingAsk // the first one is on the screen
 	given       [][]string           // answers to the questions of the first one, so far
+	settling    bool                 // the last answer may settle others: ShowNext shows the next ask
 	BeforeShow  func()               // called before an ask is shown; may be nil
 	AfterPrompt func()               // called when a line is wanted, after its prompt is shown; may be nil
 }
@@ -103,13 +104,31 @@ func (q *AskQueue) Add(a session.PendingAsk) {
 		return
 	}
 	q.Pending = append(q.Pending, a)
-	if len(q.Pending) == 1 {
+	if len(q.Pending) == 1 && !q.settling {
 		q.show()
 	}
 }
 
 // Clear forgets all asks.
-func (q *AskQueue) Clear() { q.Pending, q.given = nil, nil }
+func (q *AskQueue) Clear() { q.Pending, q.given, q.settling = nil, nil, false }
+
+// takeAnswered takes the ask on the screen out of the queue and shows the next one. After always and reject, which may
+// settle others, ShowNext does that.
+func (q *AskQueue) takeAnswered(r session.Reply) {
+	q.Pending, q.given = q.Pending[1:], nil
+	if q.settling = r != session.ReplyOnce; !q.settling {
+		q.show()
+	}
+}
+
+// ShowNext shows the next ask once the answer to the last one was sent, without those that it settled too. It may be
+// called after any answer.
+func (q *AskQueue) ShowNext(isSettled func(session.PendingAsk) bool) {
+	if q.settling {
+		q.settling, q.Pending = false, slices.DeleteFunc(q.Pending, isSettled)
+		q.show()
+	}
+}
 
 // Remove takes an ask off the screen that was answered elsewhere, or by the end of the work.
 func (q *AskQueue) Remove(id session.AskID, by string) {
@@ -118,7 +137,7 @@ func (q *AskQueue) Remove(id session.AskID, by string) {
 			continue
 		}
 		q.Pending = append(q.Pending[:i], q.Pending[i+1:]...)
-		if i == 0 {
+		if i == 0 && !q.settling {
 			q.given = nil
 			q.Out.EndLine()
 			if by != "interrupt" {
@@ -146,8 +165,7 @@ func (q *AskQueue) Answer(text string) (ans Answer, ok bool) {
 		q.prompt()
 		return Answer{}, false
 	}
-	q.Pending = q.Pending[1:]
-	q.show()
+	q.takeAnswered(ans.Reply)
 	ans.Ask = a
 	return ans, true
 }

@@ -49,8 +49,7 @@ func QuestionChoices(s session.Question) string {
 func (q *AskQueue) answerQuestion(a session.PendingAsk, text string) (ans Answer, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "!" {
-		q.Pending, q.given = q.Pending[1:], nil
-		q.show()
+		q.takeAnswered(session.ReplyReject)
 		return Answer{Ask: a, Reply: session.ReplyReject}, true
 	}
 	question := a.Questions[len(q.given)]
@@ -66,7 +65,6 @@ func (q *AskQueue) answerQuestion(a session.PendingAsk, text string) (ans Answer
 		return Answer{}, false
 	}
 	ans = Answer{Ask: a, Reply: session.ReplyOnce, Answers: q.given}
-	q.Pending, q.given = q.Pending[1:], nil
-	q.show()
+	q.takeAnswered(ans.Reply)
 	return ans, true
 }

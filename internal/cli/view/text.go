@@ -20,6 +20,8 @@ type Text struct {
 	marks      term.Marks
 	thinking   bool // show reasoning
 	ErrorsOnly bool // the result is shown only if it is an error
+	// IsAsking reports whether a dialog is on the screen: events are shown after it. May be nil.
+	IsAsking func() bool
 
 	shown   map[session.PartID]int // bytes of an item that are out; a fragment may come late
 	started map[session.PartID]pendingCall
@@ -27,6 +29,8 @@ type Text struct {
 
 	buffered bool   // text is written when its attempt succeeds: a file or program cannot tell attempts apart
 	held     string // text of the current attempt that is not written yet, if buffered
+
+	deferred []session.Event // that came during a dialog
 }
 
 // pendingCall is a tool call that has not settled.
@@ -43,7 +47,12 @@ func NewText(a *cli.Invocation, thinking bool) *Text {
 	}
 }
 
+// ShowFragment shows text as it arrives. What arrives during a dialog is shown with the event that ends the item.
 func (v *Text) ShowFragment(f session.Fragment) {
+	if v.isAsking() {
+		return
+	}
+	v.showDeferred()
 	switch f.Item {
 	case session.FragmentText:
 		v.showText(f.PartID, f.Offset, f.Delta)
@@ -114,7 +123,25 @@ func (v *Text) endReasoning() {
 	}
 }
 
+func (v *Text) isAsking() bool { return v.IsAsking != nil && v.IsAsking() }
+
+// showDeferred shows what happened during a dialog.
+func (v *Text) showDeferred() {
+	events := v.deferred
+	v.deferred = nil
+	for _, e := range events {
+		v.showEvent(e)
+	}
+}
+
+// ShowEvent shows an event, during a dialog after it.
 func (v *Text) ShowEvent(e session.Event) {
+	if v.deferred = append(v.deferred, e); !v.isAsking() {
+		v.showDeferred()
+	}
+}
+
+func (v *Text) showEvent(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		if changed := d.Prefix.UnexpectedChange(); changed != "" {
@@ -259,6 +286,7 @@ func (v *Text) ShowNote(text string) { v.ShowLine(term.Yellow, "!", term.FirstLi
 
 // ShowResult prints the closing line: model, usage, cost, and how to continue.
 func (v *Text) ShowResult(r Result) {
+	v.showDeferred()
 	v.endReasoning()
 	v.flush()
 	v.out.EndLine()

@@ -25,7 +25,8 @@ func fragment(part session.PartID, item session.FragmentItem, offset int, delta 
 
 func TestTextView(t *testing.T) {
 	a, b := testInvocation()
-	v := NewText(a, false)
+	v, asking := NewText(a, false), false
+	v.IsAsking = func() bool { return asking }
 	play := func(data ...session.EventData) {
 		for _, e := range story(data...) {
 			v.ShowEvent(e)
@@ -37,7 +38,11 @@ func TestTextView(t *testing.T) {
 	v.ShowFragment(fragment("prt_t", session.FragmentText, 0, "Let me look.")) // after the connection was made again
 	play(text("msg_a", "Let me look. Now."))
 	play(called("prt_1", "read", `{"filePath":"README.md"}`), called("prt_2", "bash", "{\"command\":\"make\\ncheck\"}"))
-	play(&session.ToolSuccess{PartID: "prt_1"})
+	asking = true
+	b.WriteString("? may I\n  > ")
+	play(&session.ToolSuccess{PartID: "prt_1"}) // shown after the dialog
+	b.WriteString("y\n")
+	asking = false
 	late := &session.ToolFailed{PartID: "prt_2", Error: *session.Fail(session.ReasonTool, "exit 2\nmore")}
 	e := story(late)[0]
 	late.Timestamp = 9000
@@ -53,6 +58,8 @@ func TestTextView(t *testing.T) {
 	want := `Let me look. Now.
 → read README.md
 → bash make…
+? may I
+  > y
 ✓ read README.md
 ✗ bash make… (7.9s): exit 2…
 ! 503 overloaded; attempt 2 starts in 2s
