@@ -126,14 +126,14 @@ func examineStore(ctx context.Context, s store.Store) []cli.Finding {
 	report, err := check.Run(ctx, s)
 	for _, v := range report.Violations {
 		if v.Invariant == check.Readable {
-			return []cli.Finding{damagedFinding(v.String())}
+			return []cli.Finding{damagedFinding(describeViolation(v))}
 		}
 	}
 	switch {
 	case len(report.Violations) > 0:
 		v := report.Violations[0]
 		return []cli.Finding{{
-			Level: cli.LevelError, What: "store", Detail: v.String(), Fix: "run cairn fsck to list all violations",
+			Level: cli.LevelError, What: "store", Detail: describeViolation(v), Fix: "run cairn fsck to list all violations",
 		}}
 	case err != nil && ctx.Err() != nil:
 		return []cli.Finding{{
@@ -145,6 +145,14 @@ func examineStore(ctx context.Context, s store.Store) []cli.Finding {
 		detail := fmt.Sprintf("%d sessions can be read", report.Sessions)
 		return []cli.Finding{{Level: cli.LevelOK, What: "store", Detail: detail}}
 	}
+}
+
+// describeViolation names the session, if it is of one, and what is wrong.
+func describeViolation(v check.Violation) string {
+	if v.SessionID == "" {
+		return v.Detail
+	}
+	return "session " + string(v.SessionID) + ": " + v.Detail
 }
 
 const salvageFix = "cairn salvage DIR copies what can be read into a new home; " +
@@ -420,7 +428,7 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 	}}
 	for _, v := range report.Violations {
 		f := cli.Finding{
-			Level: cli.LevelError, What: "session " + string(v.SessionID), Detail: v.Detail,
+			Level: cli.LevelError, What: strings.TrimSpace("session " + string(v.SessionID)), Detail: v.Detail,
 			Fix: "keep a copy of " + dirs.Data + " and report it",
 		}
 		if v.Invariant == check.Readable {

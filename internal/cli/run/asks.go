@@ -18,15 +18,19 @@ func (r *runner) handleAsk(d session.EventData) {
 		switch {
 		case r.settledAsks[d.Ask.ID]:
 		case r.terminal != nil:
+			if ans, ok := r.terminal.AnswerApproved(d.Ask); ok {
+				r.answers = append(r.answers, ans)
+				return
+			}
 			r.terminal.Add(d.Ask)
 		case r.terminalGone:
-			r.answers = append(r.answers, denialAnswer(d.Ask, terminalGoneMessage))
+			r.answers = append(r.answers, term.DenialAnswer(d.Ask, terminalGoneMessage))
 		case r.plan.openCode && r.plan.asks == "":
 			what := term.FirstLine(d.Ask.Action, 60) + " (" + term.FirstLine(strings.Join(d.Ask.Resources, ", "), 200) + ")"
 			r.view.ShowNote("permission requested: " + what + "; auto-rejecting")
 			r.answers = append(r.answers, term.Answer{Ask: d.Ask, Reply: session.ReplyReject})
 		case strings.HasPrefix(string(r.plan.asks), "wait:"):
-			r.view.ShowNote("waiting for " + describePending(d.Ask))
+			r.view.ShowNote("waiting for " + term.DescribePending(d.Ask))
 		}
 	case *session.PermissionReplied:
 		r.settledAsks[d.AskID] = true
@@ -55,7 +59,7 @@ const terminalGoneMessage = "permission denied: the terminal was closed"
 func (r *runner) onTerminalLine(text string, ok bool) {
 	if !ok {
 		for _, a := range r.terminal.Pending {
-			r.answers = append(r.answers, denialAnswer(a, terminalGoneMessage))
+			r.answers = append(r.answers, term.DenialAnswer(a, terminalGoneMessage))
 		}
 		r.terminal.Close()
 		r.terminal, r.terminalGone = nil, true
@@ -65,15 +69,6 @@ func (r *runner) onTerminalLine(text string, ok bool) {
 	if ans, ok := r.terminal.AnswerLine(text); ok {
 		r.answers = append(r.answers, ans)
 	}
-}
-
-// denialAnswer is the answer without a person: a permission is rejected, a question stays unanswered; the model
-// continues.
-func denialAnswer(a session.PendingAsk, message string) term.Answer {
-	if a.IsQuestion() {
-		return term.Answer{Ask: a, Reply: session.ReplyOnce, Answers: make([][]string, len(a.Questions))}
-	}
-	return term.Answer{Ask: a, Reply: session.ReplyReject, Message: message}
 }
 
 // deliver sends the answers. Those that cannot be sent now are kept for the next connection.
@@ -110,38 +105,26 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 		case r.terminal != nil:
 			r.terminal.Add(a)
 		case r.plan.delivery == session.Queue:
-			r.view.ShowNote("the session waits for " + describePending(a))
+			r.view.ShowNote("the session waits for " + term.DescribePending(a))
 		case r.headless:
 			return cli.NewExitError(
-				cli.ExitDenied, errors.New("the session waits for "+describePending(a)),
+				cli.ExitDenied, errors.New("the session waits for "+term.DescribePending(a)),
 				"Answer it first, or use --ask=deny, --ask=allow or --queue",
 			)
 		case r.plan.asks == "allow" && a.Firm:
 			r.answers = append(
 				r.answers,
-				denialAnswer(a, "a deny rule may match or a budget is used up, which --ask=allow does not override"),
+				term.DenialAnswer(a, "a deny rule may match or a budget is used up, which --ask=allow does not override"),
 			)
 		case r.plan.asks == "allow" && !a.IsQuestion():
 			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyOnce})
 		case r.plan.asks == "allow", r.plan.asks == "deny":
-			r.answers = append(r.answers, denialAnswer(a, "asks are denied in this run (--ask=deny)"))
+			r.answers = append(r.answers, term.DenialAnswer(a, "asks are denied in this run (--ask=deny)"))
 		case r.plan.asks == "fail":
 			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyReject})
 		default:
-			r.view.ShowNote("the session waits for " + describePending(a))
+			r.view.ShowNote("the session waits for " + term.DescribePending(a))
 		}
 	}
 	return nil
-}
-
-// describePending says what waits, and how to answer it.
-func describePending(a session.PendingAsk) string {
-	if a.IsQuestion() {
-		return fmt.Sprintf("an answer: %s; answer with: cairn question answer %s ANSWER", term.AskSummary(a), a.ID)
-	}
-	return fmt.Sprintf(
-		"a permission: %s; answer with: cairn permission reply %s once|always|reject",
-		term.AskSummary(a),
-		a.ID,
-	)
 }

@@ -369,6 +369,10 @@ func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 	case *session.TextEnded, *session.ToolCalled, *session.ToolSuccess, *session.ToolFailed:
 		t.prompting = false
 	case *session.PermissionAsked:
+		if ans, ok := t.asks.AnswerApproved(d.Ask); ok {
+			t.sendAnswer(ctx, ans)
+			break
+		}
 		t.asks.Add(d.Ask)
 	case *session.PermissionReplied:
 		t.asks.Remove(d.AskID, string(d.By))

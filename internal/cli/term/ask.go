@@ -2,6 +2,7 @@ package term
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -20,6 +22,7 @@ type AskQueue struct {
 	Pending     []session.PendingAsk // the first one is on the screen
 	given       [][]string           // answers to the questions of the first one, so far
 	settling    bool                 // the last answer may settle others: ShowNext shows the next ask
+	approved    map[callCommand]bool // the commands that were approved with a file of theirs
 	BeforeShow  func()               // called before an ask is shown; may be nil
 	AfterPrompt func()               // called when a line is wanted, after its prompt is shown; may be nil
 }
@@ -110,7 +113,40 @@ func (q *AskQueue) Add(a session.PendingAsk) {
 }
 
 // Clear forgets all asks.
-func (q *AskQueue) Clear() { q.Pending, q.given, q.settling = nil, nil, false }
+func (q *AskQueue) Clear() { q.Pending, q.given, q.settling, q.approved = nil, nil, false, nil }
+
+// callCommand is a whole command line of a call.
+type callCommand struct {
+	part session.PartID
+	line string
+}
+
+// commandOf returns the command that the ask's call would run; ok is false if the ask names none.
+func commandOf(a session.PendingAsk) (c callCommand, ok bool) {
+	var m struct {
+		Command string `json:"command"`
+	}
+	_ = json.Unmarshal(a.Metadata, &m, jsontext.AllowInvalidUTF8(true),
+		jsontext.AllowDuplicateNames(true)) // other metadata has no command
+	if a.Source == nil || m.Command == "" {
+		return callCommand{line: m.Command}, false
+	}
+	return callCommand{a.Source.PartID, m.Command}, true
+}
+
+// isBeforeCommand reports whether the ask is for a file of a command, which is shown whole and asked for next.
+func isBeforeCommand(a session.PendingAsk) bool {
+	_, ok := commandOf(a)
+	return ok && a.Action != permission.Shell
+}
+
+// AnswerApproved answers the ask for a command that the person approved together with a file of its: the same command
+// of the same call. An ask that only a person may allow is put to the person.
+func (q *AskQueue) AnswerApproved(a session.PendingAsk) (Answer, bool) {
+	c, ok := commandOf(a)
+	ok = ok && a.Action == permission.Shell && !a.Firm && q.approved[c]
+	return Answer{Ask: a, Reply: session.ReplyOnce}, ok
+}
 
 // takeAnswered takes the ask on the screen out of the queue and shows the next one. After always and reject, which may
 // settle others, ShowNext does that.
@@ -164,6 +200,12 @@ func (q *AskQueue) Answer(text string) (ans Answer, ok bool) {
 		q.Out.Printf("  %s\n", replyChoices(a))
 		q.prompt()
 		return Answer{}, false
+	}
+	if c, _ := commandOf(a); ans.Reply != session.ReplyReject && isBeforeCommand(a) {
+		if q.approved == nil {
+			q.approved = map[callCommand]bool{}
+		}
+		q.approved[c] = true
 	}
 	q.takeAnswered(ans.Reply)
 	ans.Ask = a
@@ -255,24 +297,19 @@ func AskTitle(a session.PendingAsk) string {
 
 // AskDetails are the lines below what is asked for: the command that it stands in, and its preview.
 func AskDetails(a session.PendingAsk) []string {
-	var m struct {
-		Command string `json:"command"`
-	}
-	_ = json.Unmarshal(
-		a.Metadata,
-		&m,
-		jsontext.AllowInvalidUTF8(true),
-		jsontext.AllowDuplicateNames(true),
-	) // other metadata has no command
+	m, _ := commandOf(a)
 	lines := askPreview(a.Metadata)
-	if m.Command == "" || len(a.Resources) == 1 && a.Resources[0] == m.Command {
+	if m.line == "" || len(a.Resources) == 1 && a.Resources[0] == m.line {
 		return lines
 	}
-	return append(strings.Split("in: "+strings.ReplaceAll(ReplaceControls(m.Command), "\n", "\n    "), "\n"), lines...)
+	return append(strings.Split("in: "+strings.ReplaceAll(ReplaceControls(m.line), "\n", "\n    "), "\n"), lines...)
 }
 
 func replyChoices(a session.PendingAsk) string {
 	s := "y: once"
+	if isBeforeCommand(a) {
+		s += " for this, with the command"
+	}
 	if len(a.Save) > 0 {
 		s += ", s: " + DescribeLifetime(session.LifetimeSession) + ", a: " + DescribeLifetime(session.LifetimeProject) +
 			"; s and a are for " + ReplaceControls(a.Action+" "+strings.Join(a.Save, ", "))
@@ -326,4 +363,25 @@ func AskSummary(a session.PendingAsk) string {
 		return FirstLine(a.Questions[0].Question, 200)
 	}
 	return FirstLine(a.Action+" "+strings.Join(a.Resources, ", "), 200)
+}
+
+// DescribePending says what waits, and how to answer it.
+func DescribePending(a session.PendingAsk) string {
+	if a.IsQuestion() {
+		return fmt.Sprintf("an answer: %s; answer with: cairn question answer %s ANSWER", AskSummary(a), a.ID)
+	}
+	return fmt.Sprintf(
+		"a permission: %s; answer with: cairn permission reply %s once|always|reject",
+		AskSummary(a),
+		a.ID,
+	)
+}
+
+// DenialAnswer is the answer without a person: a permission is rejected, a question stays unanswered; the model
+// continues.
+func DenialAnswer(a session.PendingAsk, message string) Answer {
+	if a.IsQuestion() {
+		return Answer{Ask: a, Reply: session.ReplyOnce, Answers: make([][]string, len(a.Questions))}
+	}
+	return Answer{Ask: a, Reply: session.ReplyReject, Message: message}
 }

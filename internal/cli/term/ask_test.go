@@ -135,3 +135,36 @@ func TestDetails(t *testing.T) {
 		}
 	}
 }
+
+// A command is asked for once together with its file: the person saw it whole. Another call, another command and an ask
+// that only a person may allow are put to the person.
+func TestCommandIsAskedOnce(t *testing.T) {
+	ask := func(action, part, command string, firm bool) session.PendingAsk {
+		return session.PendingAsk{
+			ID: "per_1", Action: action, Resources: []string{"a"}, Firm: firm,
+			Source:   &session.AskSource{PartID: session.PartID(part)},
+			Metadata: jsontext.Value(`{"command":"` + command + `"}`),
+		}
+	}
+	for _, c := range []struct {
+		typed string
+		next  session.PendingAsk
+		want  bool
+	}{
+		{"y", ask("bash", "prt_1", "ls > a", false), true},
+		{"n not here", ask("bash", "prt_1", "ls > a", false), false},
+		{"y", ask("bash", "prt_2", "ls > a", false), false},
+		{"y", ask("bash", "prt_1", "rm a", false), false},
+		{"y", ask("bash", "prt_1", "ls > a", true), false},
+		{"y", ask("read", "prt_1", "ls > a", false), false},
+	} {
+		q := &AskQueue{Out: NewTerminalStream(&bytes.Buffer{}, false), Marks: NewMarks(utf8Env)}
+		q.Add(ask("edit", "prt_1", "ls > a", false))
+		if _, ok := q.Answer(c.typed); !ok {
+			t.Fatal(c.typed)
+		}
+		if ans, ok := q.AnswerApproved(c.next); ok != c.want || ok && ans.Reply != session.ReplyOnce {
+			t.Errorf("after %q, %+v: %+v, %v", c.typed, c.next, ans, ok)
+		}
+	}
+}

@@ -274,6 +274,8 @@ func mutate(rng *rand.Rand, whole []byte) []byte {
 		clear(b[page : page+pageSize])
 	case 2:
 		copy(b[page:page+pageSize], whole[rng.IntN(len(b)-pageSize):])
+	case 3: // a whole page is elsewhere
+		copy(b[page:page+pageSize], whole[rng.IntN(len(b)/pageSize-1)*pageSize:])
 	default:
 		for range 1 + rng.IntN(8) {
 			b[page+rng.IntN(pageSize)] = byte(rng.Uint32())
@@ -282,9 +284,24 @@ func mutate(rng *rand.Rand, whole []byte) []byte {
 	return b
 }
 
-// readAll reads every session and returns how many were served whole. What is served must be right.
+// readAll reads every session, and the feed in pages, and returns how many were served whole. What is served must be
+// right, and the feed ends.
 func readAll(t *testing.T, s *Store) (good int) {
 	t.Helper()
+	_ = s.View(t.Context(), func(r store.Reader) error {
+		for after := int64(0); ; {
+			rows, err := r.Events("", after, 50)
+			if err != nil || len(rows) == 0 {
+				return err
+			}
+			last := rows[len(rows)-1].Position
+			if last <= after {
+				t.Errorf("the feed goes back from %d to %d", after, last)
+				return nil
+			}
+			after = last
+		}
+	})
 	for i := range 40 {
 		id := session.ID(fmt.Sprintf("ses_%d", i))
 		_ = s.View(t.Context(), func(r store.Reader) error {

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -43,7 +44,7 @@ func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.
 		}
 		c.bindText(string(set))
 	}
-	rows, err := r.readEvents(&c, id)
+	rows, err := r.readEvents(&c, id, after)
 	if err != nil || id == "" || len(kinds) > 0 {
 		return rows, err
 	}
@@ -93,15 +94,20 @@ func (r *Reader) selectEvents(id session.ID, ofKinds bool) stmtCall {
 	}
 }
 
-// readEvents reads rows of eventColumns: of the session, or, leaving out damaged rows, of all sessions ("").
-func (r *Reader) readEvents(c *stmtCall, id session.ID) ([]store.EventRow, error) {
+// readEvents reads rows of eventColumns: of the session, or, leaving out damaged rows, of all sessions (""). Those of
+// all sessions are after the position and in order, else a damaged page would let a reader of pages go in circles.
+func (r *Reader) readEvents(c *stmtCall, id session.ID, position int64) ([]store.EventRow, error) {
 	out := []store.EventRow{}
 	var kinds stringPool
 	for c.nextRow() {
 		e := store.EventRow{Position: c.st.Int(0), ID: session.EventID(c.st.Text(1)), SessionID: id, Seq: c.st.Int(3)}
 		stored := c.st.Text(2)
 		if id == "" {
-			e.SessionID = session.ID(stored)
+			if e.SessionID = session.ID(stored); e.Position <= position {
+				c.err = &store.Damage{Seq: -1, Detail: fmt.Sprintf("position %d follows %d", e.Position, position)}
+				break
+			}
+			position = e.Position
 		}
 		e.Kind, e.Version = session.Kind(kinds.readText(c, 4)), int(c.st.Int(5))
 		e.Data, e.Private = c.copyBytes(7), c.copyBytes(8)
@@ -114,7 +120,7 @@ func (r *Reader) readEvents(c *stmtCall, id session.ID) ([]store.EventRow, error
 		}
 		out = append(out, e)
 	}
-	if err := c.endCall("read events of", id); err != nil {
+	if err := c.endCall("read events of", cmp.Or(id, "all sessions")); err != nil {
 		return nil, err
 	}
 	return out, nil
