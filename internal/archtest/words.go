@@ -24,7 +24,7 @@ const knownVerbs = `
 // knownNouns may name an accessor or a pure conversion alone.
 const knownNouns = `
 	addr address agent agents allowed args asks attributes body bool bytes cap catalog children client code command commands
-	config content context cost cwd data date deadline default dir directory distance done duration empty enabled endpoint
+	config content context cost cwd data date deadline default definition dir directory distance done duration empty enabled endpoint
 	env err error errorf errors event events exists expired failed family fd field fields file files first flag flags float
 	hash header headers height host id ids info int items key keys kind kinds language len length level limit limits line
 	lines literal location locations logger max message messages meta metadata method methods mode model models name names

@@ -49,6 +49,16 @@ func (t *turn) reacquireSlots(ctx context.Context, c *toolCall) {
 	}
 }
 
+// yieldForTask gives up the slots of the call and of the drain while a subagent works. It returns what takes them back.
+func (t *turn) yieldForTask(c *toolCall) func(ctx context.Context) {
+	c.slot.Release()
+	t.slot.Yield(func() {})
+	return func(ctx context.Context) {
+		t.slot.EndYield(ctx, func() {}, func() {})
+		_ = c.slot.Acquire(ctx, func() {})
+	}
+}
+
 // askQuestions puts the questions of a call to people. The ceilings of parent sessions do not apply to questions.
 func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Question) ([][]string, error) {
 	by := t.newAsker(c)

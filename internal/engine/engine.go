@@ -40,6 +40,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
+	"github.com/cairn-dev/cairn/internal/engine/subagent"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -94,6 +95,10 @@ func New(c Config) *Engine {
 		},
 		Version: c.Version, CheckOpen: e.checkOpen,
 	})
+	e.subagents = &subagent.Runner{
+		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,
+		Limits: subagent.Limits{Depth: e.limits.TaskDepth, Children: e.limits.Children, Time: e.limits.TaskTime},
+	}
 	e.Asks = ask.New(ask.Config{
 		Journal: e.journal, Locations: e.locations, CheckOpen: e.checkOpen,
 		Resume: func(id session.ID) { e.coordinator.wake(id, restarted) },

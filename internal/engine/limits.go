@@ -23,6 +23,9 @@ type Limits struct {
 	ImageBytes   int           // one attached image, in base64
 	FileBytes    int           // any attached file
 	AnswerBytes  int           // one provider turn: text, reasoning and arguments together
+	TaskDepth    int           // sessions that work for each other, one below the other
+	Children     int           // child sessions of a session
+	TaskTime     time.Duration // of one task of a subagent
 	Checkpoint   time.Duration // time of streamed text that a crash may lose
 	CheckBytes   int           // bytes of streamed text that a crash may lose
 }
@@ -30,8 +33,9 @@ type Limits struct {
 // DefaultLimits returns the limits of a product with default configuration.
 func DefaultLimits() Limits {
 	return Limits{
-		Pending: 64, SteerBatch: 16, Sessions: 32, CallTools: 16, Tools: 64, Turns: 200,
+		Pending: 64, SteerBatch: 16, Sessions: 256, CallTools: 16, Tools: 64, Turns: 200,
 		Attempts: 8, EmptyRepeats: 2, RetryTime: 10 * time.Minute, Recoveries: 2,
+		TaskDepth: 3, Children: 500, TaskTime: 2 * time.Hour,
 		PromptBytes: 16 << 20, AnswerBytes: 16 << 20, ImageBytes: 5 << 20, FileBytes: 10 << 20,
 		Checkpoint: 900 * time.Millisecond, CheckBytes: 16 << 10,
 	}
@@ -53,6 +57,9 @@ func (l Limits) withDefaults() Limits {
 	l.ImageBytes = cmp.Or(l.ImageBytes, d.ImageBytes)
 	l.FileBytes = cmp.Or(l.FileBytes, d.FileBytes)
 	l.AnswerBytes = cmp.Or(l.AnswerBytes, d.AnswerBytes)
+	l.TaskDepth = cmp.Or(l.TaskDepth, d.TaskDepth)
+	l.Children = cmp.Or(l.Children, d.Children)
+	l.TaskTime = cmp.Or(l.TaskTime, d.TaskTime)
 	l.Checkpoint = cmp.Or(l.Checkpoint, d.Checkpoint)
 	l.CheckBytes = cmp.Or(l.CheckBytes, d.CheckBytes)
 	return l

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // recover ends what the drain finds open, before anything else happens in the session, and brings v.history up to date.
@@ -76,7 +77,8 @@ func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Ass
 	return len(shells)+len(open) > 0, nil
 }
 
-// repairTurn ends an open turn. Calls that wait for a reply are resumed; the turn then ends as its answer says.
+// repairTurn ends an open turn. Calls that wait for a reply or a subagent are resumed; the turn then ends as its answer
+// says.
 func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.Assistant) error {
 	clean := context.WithoutCancel(ctx)
 	v, err := d.readOpenTurn(clean, a)
@@ -105,6 +107,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
 		return d.abandonTurn(clean, t, a, v)
 	}
+	in.recovery = v.recovery
 	if err := in.setPolicy(v.policy); err != nil {
 		return err
 	}
@@ -124,10 +127,12 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 // openTurnView is what is known of an open turn beside its message.
 type openTurnView struct {
 	session *session.Session
-	waiting map[session.PartID]bool // calls that wait for a reply
+	waiting map[session.PartID]bool // calls that wait for a reply or a subagent
 	answer  *session.Answer         // how the provider ended the turn, nil if it did not
 	asks    []session.AskID         // pending asks of the turn, those of external callers included
 	policy  session.AskPolicy       // of the newest prompt
+	// recovery is that of the newest prompt.
+	recovery session.Recovery
 }
 
 func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnView, error) {
@@ -140,7 +145,7 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 		if err := d.readPrompts(r, b); err != nil {
 			return err
 		}
-		v.session, v.policy = b.session, b.policy
+		v.session, v.policy, v.recovery = b.session, b.policy, b.recovery
 		asks, err := r.Asks(store.AskQuery{SessionID: d.id, Pending: true})
 		if err != nil {
 			return err
@@ -152,6 +157,11 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 			v.asks = append(v.asks, row.ID)
 			if part := ask.PartOf(row.PendingAsk); part != "" {
 				v.waiting[part] = true
+			}
+		}
+		for _, c := range a.Tools() {
+			if c.Name == tool.NameTask && c.State.Status == session.ToolRunning {
+				v.waiting[c.PartID] = true
 			}
 		}
 		rows, err := r.Events(d.id, a.Seq, 0, session.KindToolCalled)

@@ -26,6 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/task"
 )
 
 var update = flag.Bool("update", false, "write what the scenarios show as what they must show")
@@ -113,6 +114,7 @@ type player struct {
 //	window CONTEXT OUTPUT [NAME=N …]: of all models in tokens, with automatic compaction; keep=N, reserved=N, stop, eager
 //	noagent NAME
 //	bash: there is a tool that runs commands
+//	subagents NAME …: there is the tool task with these
 func (p *player) setup(f []string) {
 	if len(f) == 0 {
 		return
@@ -137,6 +139,16 @@ func (p *player) setup(f []string) {
 		)
 	case "bash":
 		if _, err := p.w.tools.Register(commands()); err != nil {
+			p.t.Fatal("register the tools:", err)
+		}
+	case "subagents":
+		var agents []session.Agent
+		for _, name := range f[1:] {
+			a := p.agent(name, nil)
+			a.Mode = session.ModeSubagent
+			p.w.agents[name], agents = a, append(agents, a)
+		}
+		if _, err := p.w.tools.Register(task.New(agents)...); err != nil {
 			p.t.Fatal("register the tools:", err)
 		}
 	case "forms":
@@ -238,6 +250,10 @@ func (p *player) limit(kv string) {
 		l.Sessions = p.number(v)
 	case "tools":
 		l.Tools = p.number(v)
+	case "depth":
+		l.TaskDepth = p.number(v)
+	case "children":
+		l.Children = p.number(v)
 	default:
 		p.t.Fatalf("limit %q", kv)
 	}
@@ -281,7 +297,11 @@ func words(line string) []string {
 func (p *player) id(f []string) (session.ID, []string) {
 	id := session.ID("ses_a")
 	if len(f) > 0 && strings.HasPrefix(f[0], "@") {
-		id, f = session.ID("ses_"+f[0][1:]), f[1:]
+		id = session.ID("ses_" + f[0][1:])
+		if child := p.named(f[0][1:]); strings.HasPrefix(child, "ses_") {
+			id = session.ID(child)
+		}
+		f = f[1:]
 	}
 	if !slices.Contains(p.order, id) {
 		p.order = append(p.order, id)
@@ -631,8 +651,23 @@ func (p *player) report(err error) {
 	}
 }
 
+// findChildren adds the sessions of tasks to those whose events are shown.
+func (p *player) findChildren() {
+	p.report(p.w.store.View(context.Background(), func(r store.Reader) error {
+		all, err := store.ReadSessions(r, store.SessionQuery{Archived: true, Oldest: true})
+		for _, s := range all {
+			if s.ParentID != "" && !slices.Contains(p.order, s.ID) {
+				p.order = append(p.order, s.ID)
+				p.seen[s.ID] = -1
+			}
+		}
+		return err
+	}))
+}
+
 // events shows the events since the last call.
 func (p *player) events(unordered bool) {
+	p.findChildren()
 	for _, id := range p.order {
 		err := p.w.store.View(context.Background(), func(r store.Reader) error {
 			rows, err := r.Events(id, p.seen[id], 0)
@@ -640,7 +675,9 @@ func (p *player) events(unordered bool) {
 			for _, row := range rows {
 				at := ""
 				if id != "ses_a" {
-					at = strings.TrimPrefix(string(id), "ses_") + ":"
+					if at = string(id) + ":"; !generated.MatchString(at) {
+						at = strings.TrimPrefix(at, "ses_")
+					}
 				}
 				lines = append(lines, fmt.Sprintf("  %s%s\n", at, traced(row)))
 				p.seen[id] = row.Seq

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/subagent"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -22,7 +23,7 @@ import (
 )
 
 // settleCalls runs the calls concurrently, within limits, and returns when each has its one settlement, or waits for a
-// reply across a shutdown. A declined ask stops the other calls.
+// reply or a subagent across a shutdown. A declined ask stops the other calls.
 func (t *turn) settleCalls(ctx context.Context) callOutcome {
 	if len(t.calls) == 0 {
 		return callOutcome{}
@@ -82,7 +83,8 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 		}
 	}()
 	s := t.runCall(ctx, tools, c, slotErr)
-	if c.asks.IsPending() && errors.Is(context.Cause(ctx), cause.ErrShutdown) {
+	isWaiting := c.asks.IsPending() || c.call.Name == tool.NameTask && s.Error != nil
+	if isWaiting && errors.Is(context.Cause(ctx), cause.ErrShutdown) {
 		return callOutcome{unsettled: true}
 	}
 	if s.Denial != nil && s.Denial.Stop {
@@ -192,6 +194,11 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 		Results:  t.visitResults,
 		Progress: p.Show,
 		Jobs:     t.engine.Jobs.ForSession(t.id),
+		Tasks: t.engine.subagents.ForCall(subagent.ParentCall{
+			Session: t.in.session, PartID: c.call.PartID, Model: t.in.model.Ref, Asks: t.in.asks,
+			Recovery: t.in.recovery,
+			Progress: p.Show, Yield: func() func(context.Context) { return t.yieldForTask(c) },
+		}),
 	}
 	if t.changes != nil {
 		call.Files = t.changes.ForCall(call.MessageID, call.PartID, call.CallID)

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/sessioncache"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/engine/slot"
+	"github.com/cairn-dev/cairn/internal/engine/subagent"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -45,6 +46,7 @@ type Engine struct {
 	titles       *title.Generator
 	changes      *changes.ChangeRecorder
 	shrinker     *shrink.Shrinker
+	subagents    *subagent.Runner
 	statuses     statusBoard
 	retryWaits   retry.Waits
 	histories    sessioncache.Histories
@@ -93,6 +95,8 @@ type turnInput struct {
 	cached   *sessioncache.Entry
 	prompt   session.MessageID     // the newest one: what the turn answers
 	policy   ask.Policy            // of the newest prompt
+	asks     session.AskPolicy     // the same, as the prompt has it
+	recovery session.Recovery      // of the newest prompt
 	lastStep bool                  // the last of the agent's steps: text only
 	output   *history.OutputSchema // nil without structured output
 	offered  *tool.Set
@@ -105,6 +109,7 @@ type turnInput struct {
 // setPolicy sets how asks are answered. A policy other than interactive overrides what an open session allows: it
 // decides where no rule does.
 func (in *turnInput) setPolicy(policy session.AskPolicy) (err error) {
+	in.asks = policy
 	in.policy, err = ask.ParsePolicy(policy)
 	if err != nil || in.policy.Kind == ask.PolicyInteractive || !in.session.Open {
 		return err

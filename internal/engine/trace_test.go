@@ -21,7 +21,7 @@ type labels struct {
 	count map[string]int
 }
 
-var generated = regexp.MustCompile(`\b(msg|prt|per|tool)_[0-9a-f]{12}[0-9A-Za-z]{14}`)
+var generated = regexp.MustCompile(`\b(msg|prt|per|tool|ses)_[0-9a-f]{12}[0-9A-Za-z]{14}`)
 
 func (l *labels) replace(s string) string {
 	return generated.ReplaceAllStringFunc(s, func(id string) string {
@@ -33,7 +33,7 @@ func (l *labels) replace(s string) string {
 		}
 		kind, _, _ := strings.Cut(id, "_")
 		l.count[kind]++
-		short := map[string]string{"msg": "m", "prt": "p", "per": "ask", "tool": "out"}[kind]
+		short := map[string]string{"msg": "m", "prt": "p", "per": "ask", "tool": "out", "ses": "t"}[kind]
 		l.names[id] = fmt.Sprintf("%s%d", short, l.count[kind])
 		return l.names[id]
 	})

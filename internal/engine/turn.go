@@ -87,6 +87,7 @@ func (d *drain) fillInput(in *turnInput, v *boundaryView) (err error) {
 	if in.output, err = v.history.FindOutputSchema(); err != nil {
 		return err
 	}
+	in.recovery = v.recovery
 	return in.setPolicy(v.policy)
 }
 

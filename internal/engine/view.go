@@ -61,6 +61,7 @@ type boundaryView struct {
 	history     *history.History
 	prompt      session.MessageID // the newest one
 	policy      session.AskPolicy // of the newest prompt
+	recovery    session.Recovery  // of the newest prompt
 	firstPrompt *session.User     // of a session without a name, for its title; the pending one if none is promoted
 }
 
@@ -121,7 +122,7 @@ func (d *drain) readPrompts(r store.Reader, v *boundaryView) (err error) {
 	}
 	in, ok, err := store.FindInput(r, v.prompt)
 	if ok {
-		v.policy = in.Asks
+		v.policy, v.recovery = in.Asks, in.Recovery
 	}
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/tool/search"
+	"github.com/cairn-dev/cairn/internal/tool/task"
 	"github.com/cairn-dev/cairn/internal/tool/web"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -92,7 +93,8 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 		Allow: p.config.Webfetch.AllowedNetworks(), OwnPorts: l.listServerPorts, Search: web.NewSearcher(l.getenv),
 	})
 	_, err := r.Register(slices.Concat(file.New(p.tools.file), search.New(p.tools.search), exec.New(p.tools.exec),
-		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills.Find)})...)
+		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills.Find)},
+		task.New(p.agents.List()))...)
 	return r, err
 }
 

@@ -68,6 +68,8 @@ type Call struct {
 	// Progress reports the state of the call. It never blocks and may drop reports.
 	Progress func(o Output)
 	Jobs     Jobs // nil if background jobs are not available
+	// Tasks does work in child sessions. Nil: that is not available.
+	Tasks Tasks
 	// Files records what the call does to files. Nil: nothing is recorded.
 	Files FileRecorder
 }

@@ -1,0 +1,100 @@
+package subagent
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// openChild returns the child session of the task, which it creates unless it exists.
+func (c *callTasks) openChild(ctx context.Context, t tool.Task) (*session.Session, error) {
+	id := c.childID()
+	if t.Continue != "" {
+		id = t.Continue
+	}
+	var found *session.Session
+	depth, children := 1, 0
+	parent := c.caller.Session
+	err := c.Journal.Store.View(ctx, func(r store.Reader) (err error) {
+		found, err = store.FindSession(r, id)
+		if missing := (&session.Error{Code: session.CodeNotFound}); err != nil && !errors.Is(err, missing) {
+			return err
+		}
+		if found != nil {
+			return nil
+		}
+		for up := parent; up.ParentID != "" && depth <= c.Limits.Depth; depth++ {
+			if up, err = store.FindSession(r, up.ParentID); err != nil {
+				return err
+			}
+		}
+		all, err := store.ReadSessions(r, store.SessionQuery{
+			ParentID: &parent.ID, Archived: true, Limit: c.Limits.Children,
+		})
+		children = len(all)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case found != nil && found.ParentID != parent.ID:
+		return nil, tool.Failf("The session %s is not that of a task of this session.", id)
+	case found != nil:
+		return found, nil
+	case t.Continue != "":
+		return nil, tool.Failf("There is no task %s; leave task_id out to begin another one.", id)
+	case depth > c.Limits.Depth:
+		return nil, tool.Failf("Subagents may work for each other %d deep, and this would be deeper; "+
+			"do the work yourself.", c.Limits.Depth)
+	case children >= c.Limits.Children:
+		return nil, tool.Failf("This session has as many child sessions as it may have, %d; "+
+			"continue one with its task_id, or do the work yourself.", children)
+	}
+	return c.createChild(ctx, t)
+}
+
+// createChild creates the session of the task. It may do what its parent may, and is no more open than that.
+func (c *callTasks) createChild(ctx context.Context, t tool.Task) (*session.Session, error) {
+	parent := c.caller.Session
+	scope, release, err := c.Locations.Scope(ctx, parent.Location)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	agent := scope.FindAgent(t.Agent)
+	r := command.CreateRequest{
+		ID: c.childID(), ParentID: parent.ID, Agent: agent.ID, Location: parent.Location,
+		Title: t.Description + " (@" + agent.ID + " subagent)", Permission: childRules(parent, agent),
+		Open: parent.Open, Contract: parent.Contract, Sandbox: parent.Sandbox,
+	}
+	if agent.Model == nil {
+		model := c.caller.Model
+		r.Model = &model
+	}
+	child, err := c.Commands.CreateSession(ctx, r)
+	if err != nil {
+		return nil, errorForModel(err)
+	}
+	return child, nil
+}
+
+// childRules returns the rules of a child session: what the parent session denies, and its rules about other
+// directories; no subagents and no list of todos, unless the agent's own rules mention them.
+func childRules(parent *session.Session, agent session.Agent) (rules []session.Rule) {
+	for _, r := range parent.Permission {
+		if r.Effect == session.Deny || r.Action == "external_directory" {
+			rules = append(rules, r)
+		}
+	}
+	for _, action := range []string{"todowrite", tool.NameTask} {
+		if !slices.ContainsFunc(agent.Permissions, func(r session.Rule) bool { return r.Action == action }) {
+			rules = append(rules, session.Rule{Action: action, Resource: "*", Effect: session.Deny})
+		}
+	}
+	return rules
+}

@@ -1,0 +1,77 @@
+package subagent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// taskEnd is how the work on a task ended.
+type taskEnd struct {
+	reached bool
+	text    string // of the report
+	failure error  // for the model; nil if the work is done
+}
+
+// findPrompt returns the prompt of the task, nil if it was not admitted, and the messages of its session from the
+// prompt on.
+func (c *callTasks) findPrompt(ctx context.Context) (in *session.Input, ms []session.Message, err error) {
+	err = c.Journal.Store.View(ctx, func(r store.Reader) error {
+		found, ok, err := store.FindInput(r, c.promptID())
+		if err != nil || !ok {
+			return err
+		}
+		if in = found; in.PromotedSeq != nil {
+			ms, err = store.ReadMessages(r, in.SessionID, store.MessageQuery{After: *in.PromotedSeq - 1})
+		}
+		return err
+	})
+	return in, ms, err
+}
+
+// readEnd returns how the work on the task ended; not reached if it did not.
+func (c *callTasks) readEnd(ctx context.Context, child session.ID) (end taskEnd, err error) {
+	in, ms, err := c.findPrompt(context.WithoutCancel(ctx))
+	if err != nil || in == nil || in.PromotedSeq == nil || session.NextOf(ms).NeedsTurn() {
+		return end, err
+	}
+	end.reached = true
+	for _, m := range slices.Backward(ms) {
+		a, ok := m.(*session.Assistant)
+		if !ok {
+			continue
+		}
+		if a.Error != nil {
+			end.failure = describeFailure(a.Error, child)
+			return end, nil
+		}
+		end.text = lastText(a)
+		return end, nil
+	}
+	end.failure = tool.Failf("The task ended without an answer. Its session is %s.", child)
+	return end, nil
+}
+
+func describeFailure(f *session.Failure, child session.ID) error {
+	switch f.Reason {
+	case session.ReasonAborted:
+		return tool.Failf("The task was cancelled. To continue it, call task with the task_id %s.", child)
+	case session.ReasonDenied:
+		return tool.Failf("The task was stopped: the user declined what it asked for. Its session is %s.", child)
+	default:
+		return tool.Failf("The task failed: %s. To continue it, call task with the task_id %s.", f.Message, child)
+	}
+}
+
+// lastText returns the last text of an answer.
+func lastText(a *session.Assistant) string {
+	for _, c := range slices.Backward(a.Content) {
+		if t, ok := c.(*session.Text); ok && t.Text != "" {
+			return t.Text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,97 @@
+// Package subagent does the work of calls in child sessions.
+//
+// A call and its work are bound by ids: those of the child session and of its prompt follow from the id of the call's
+// part. A call that is run again, after the end of a process, finds what it began and waits on. What the work came to
+// is read from the child's history, so that its end reaches the caller once, however often either of them was cut off.
+package subagent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Limits bound the tasks of sessions. Each is required.
+type Limits struct {
+	Depth    int           // how many sessions work for each other, one below the other; 1 is no subagent of a subagent
+	Children int           // child sessions of a session
+	Time     time.Duration // of one task
+}
+
+// Runner runs the tasks of all calls.
+type Runner struct {
+	Journal   *journal.Journal
+	Commands  *command.Commands
+	Locations location.Scopes
+	Limits    Limits
+	// Wait returns when the session is idle, with the error of the work that it waited for.
+	Wait func(ctx context.Context, id session.ID) error
+	// Stop ends all work of the session, and waits until that is recorded.
+	Stop func(ctx context.Context, id session.ID) error
+}
+
+// ParentCall is the call that hands work to a subagent.
+type ParentCall struct {
+	Session  *session.Session // of the call
+	PartID   session.PartID   // of the call
+	Model    session.ModelRef // that made the call
+	Asks     session.AskPolicy
+	Recovery session.Recovery
+	Progress func(o tool.Output)
+	// Yield gives up the caller's execution slots while it waits, and returns what takes them back.
+	Yield func() func(ctx context.Context)
+}
+
+// ForCall returns the tasks of a call.
+func (r *Runner) ForCall(c ParentCall) tool.Tasks { return &callTasks{r, c} }
+
+// callTasks implements tool.Tasks.
+type callTasks struct {
+	*Runner
+	caller ParentCall
+}
+
+// childID is the session of a task that begins.
+func (c *callTasks) childID() session.ID {
+	return session.ID(deriveID(session.PrefixSession, c.caller.PartID))
+}
+
+// promptID is the prompt of the task.
+func (c *callTasks) promptID() session.MessageID {
+	return session.MessageID(deriveID(session.PrefixMessage, c.caller.PartID))
+}
+
+// deriveID returns an id with the prefix that follows from the part's. It has the part's time, in the order of its
+// kind, if the part's id was generated.
+func deriveID(prefix session.Prefix, part session.PartID) string {
+	const body, timed = 26, 12
+	id := string(part)
+	digits := id[min(len(session.PrefixPart)+1, len(id)):]
+	stamp, err := hex.DecodeString(digits[:min(timed, len(digits))])
+	if err != nil || len(digits) != body {
+		sum := sha256.Sum256([]byte(id))
+		return string(prefix) + "_" + hex.EncodeToString(sum[:])[:body]
+	}
+	if prefix == session.PrefixSession {
+		for i := range stamp {
+			stamp[i] = ^stamp[i]
+		}
+	}
+	return string(prefix) + "_" + hex.EncodeToString(stamp) + digits[timed:]
+}
+
+// errorForModel makes an error about the request one that the model can read.
+func errorForModel(err error) error {
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		return tool.Failf("The task could not be started: %s.", e.Message)
+	}
+	return err
+}

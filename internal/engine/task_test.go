@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool/task"
+)
+
+// newTaskWorld returns a world whose model calls n subagents at once, each of which answers "done".
+func newTaskWorld(t *testing.T, n int, child string) *world {
+	t.Helper()
+	var calls []string
+	for i := range n {
+		calls = append(calls, fmt.Sprintf(`{"call": {"id": "c%d", "name": "task", "arguments":
+			{"description": "part %d", "prompt": "work %d", "subagent_type": "helper"}}}`, i, i, i))
+	}
+	s, err := script.Parse([]byte(`{"turns": [
+		{"match": "all", "steps": [` + strings.Join(calls, ",") + `]},
+		{"match": "work", "repeat": true, "steps": [` + child + `]},
+		{"match": "all", "repeat": true, "steps": [{"text": "All done."}]}]}`))
+	if err != nil {
+		t.Fatal("parse the script:", err)
+	}
+	w := newWorld(t, s)
+	w.limits.TaskTime = 10 * time.Second
+	w.start()
+	helper := session.Agent{ID: "helper", Mode: session.ModeSubagent}
+	w.agents["helper"] = helper
+	if _, err := w.tools.Register(task.New([]session.Agent{helper})...); err != nil {
+		t.Fatal("register the tool:", err)
+	}
+	_, err = w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{
+		ID: "ses_a", Location: session.Location{Directory: "/w"},
+	})
+	if err == nil {
+		_, err = w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{
+			SessionID: "ses_a", Prompt: session.Prompt{Text: "all"},
+		})
+	}
+	if err != nil {
+		t.Fatal("prompt the session:", err)
+	}
+	return w
+}
+
+// countTasks returns how many calls of the session ended in each way.
+func countTasks(t *testing.T, w *world) map[session.ToolStatus]int {
+	t.Helper()
+	counts := map[session.ToolStatus]int{}
+	for _, m := range messagesOf(t, w) {
+		if a, ok := m.(*session.Assistant); ok {
+			for _, c := range a.Tools() {
+				counts[c.State.Status]++
+			}
+		}
+	}
+	return counts
+}
+
+// TestManyTasks: of a hundred subagents that are called at once, each ends, and the caller goes on.
+func TestManyTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTaskWorld(t, 100, `{"text": "done"}`)
+		synctest.Wait()
+		if got := countTasks(t, w); got[session.ToolCompleted] != 100 || len(got) != 1 {
+			t.Errorf("calls by their end: %v", got)
+		}
+		if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {
+			t.Error(err)
+		}
+		w.close(t)
+	})
+}
+
+// TestTaskTime: a subagent that takes too long is stopped, and the caller learns how to go on.
+func TestTaskTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTaskWorld(t, 1, `{"gate": "g1"}, {"text": "late"}`)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		for _, m := range messagesOf(t, w) {
+			a, ok := m.(*session.Assistant)
+			if !ok {
+				continue
+			}
+			for _, c := range a.Tools() {
+				if c.State.Error == nil || !strings.Contains(c.State.Error.Message, "longer than 10s") ||
+					!strings.Contains(c.State.Error.Message, "task_id ses_") {
+					t.Errorf("the call ended with %+v", c.State.Error)
+				}
+			}
+		}
+		if active := w.engine.Active(); len(active) > 0 {
+			t.Errorf("still at work: %v", active)
+		}
+		w.close(t)
+	})
+}

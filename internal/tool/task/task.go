@@ -1,0 +1,118 @@
+// Package task implements the tool that hands work to subagents.
+package task
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+//go:embed task.md
+var description string
+
+const schema = `{"type":"object","properties":{
+"description":{"type":"string","minLength":1,"maxLength":200,"description":"The task in three to five words"},
+"prompt":{"type":"string","minLength":1,"description":"The task, with all that the subagent needs to know"},
+"subagent_type":{"type":"string","minLength":1,"description":"The name of the subagent"},
+"task_id":{"type":"string","description":"Continues an earlier task: the id from its result"},
+"command":{"type":"string","description":"The command that led to this task"}
+},"required":["description","prompt","subagent_type"],"additionalProperties":false}`
+
+// taskTool is the tool task of a location.
+type taskTool struct {
+	agents     []session.Agent // that may be subagents, sorted by name
+	definition tool.Definition
+}
+
+// New returns the tool, which offers the agents that may be subagents and are not hidden. Without any it returns none.
+func New(agents []session.Agent) []tool.Tool {
+	offered := slices.DeleteFunc(slices.Clone(agents), func(a session.Agent) bool {
+		return a.Mode == session.ModePrimary || a.Hidden
+	})
+	if len(offered) == 0 {
+		return nil
+	}
+	slices.SortFunc(offered, func(a, b session.Agent) int { return strings.Compare(a.ID, b.ID) })
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(description) + "\n\nThe subagents:")
+	for _, a := range offered {
+		about := a.Description
+		if about == "" {
+			about = "The user's own; call it only if they name it."
+		}
+		b.WriteString("\n- " + a.ID + ": " + about)
+	}
+	return []tool.Tool{&taskTool{agents: offered, definition: tool.Definition{
+		Name: tool.NameTask, Description: b.String(), Schema: jsontext.Value(schema),
+	}}}
+}
+
+// Definition describes the tool.
+func (t *taskTool) Definition() tool.Definition { return t.definition }
+
+// Run asks for permission, has the work done in a child session, and returns its report.
+func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := tool.Input[struct {
+		Description string     `json:"description"`
+		Prompt      string     `json:"prompt"`
+		Agent       string     `json:"subagent_type"`
+		Continue    session.ID `json:"task_id"`
+	}](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if call.Tasks == nil {
+		return tool.Output{}, tool.Failf("Subagents are not available in this session.")
+	}
+	if err := t.checkAgent(in.Agent); err != nil {
+		return tool.Output{}, err
+	}
+	begun, err := call.Tasks.HasBegun(ctx)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if !begun {
+		about, _ := json.Marshal(map[string]string{"description": in.Description, "subagent_type": in.Agent})
+		err := call.Ask(ctx, tool.Request{
+			Action: tool.NameTask, Resources: []string{in.Agent}, Save: []string{"*"}, Metadata: about,
+		})
+		if err != nil {
+			return tool.Output{}, err
+		}
+	}
+	result, err := call.Tasks.RunTask(ctx, tool.Task{
+		Description: in.Description, Prompt: in.Prompt, Agent: in.Agent, Continue: in.Continue,
+	})
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return tool.TextOutput(in.Description, FormatResult(result.SessionID, result.Text), result.TaskSession), nil
+}
+
+// FormatResult returns the report of a task as the model sees it, in OpenCode's form.
+func FormatResult(id session.ID, text string) string {
+	return `<task id="` + string(id) + "\" state=\"completed\">\n<task_result>\n" + text + "\n</task_result>\n</task>"
+}
+
+// checkAgent returns an error for the model if there is no such subagent.
+func (t *taskTool) checkAgent(name string) error {
+	names := make([]string, len(t.agents))
+	for i, a := range t.agents {
+		names[i] = a.ID
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	if near := spelling.Nearest(name, names, 3); len(near) > 0 {
+		return tool.Failf("There is no subagent %q; did you mean %s?", name, strings.Join(near, " or "))
+	}
+	return tool.Failf("There is no subagent %q; the subagents are %s.", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,48 @@
+package tool
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// NameTask is the name of the tool that hands work to a subagent. A call of it that is cut off before its result is
+// known is run again: Tasks continues what it began.
+const NameTask = "task"
+
+// Tasks does the work of a call in a child session. Errors are for the model, or the cause of ctx.
+type Tasks interface {
+	// HasBegun reports whether the call began its work before: in an earlier process, say. Then it was allowed.
+	HasBegun(ctx context.Context) (bool, error)
+	// RunTask begins the work, unless the call did before, and returns its result when it has ended. If ctx ends, it
+	// stops the work, except at the end of the process: the next process continues it.
+	RunTask(ctx context.Context, t Task) (TaskResult, error)
+}
+
+// Task is work for a subagent.
+type Task struct {
+	Description string     // a few words, for the title
+	Prompt      string     // all that the subagent is told
+	Agent       string     // which exists and may be a subagent
+	Continue    session.ID // the child session to continue; "" begins another one
+}
+
+// TaskResult is what a subagent answered.
+type TaskResult struct {
+	TaskSession
+	Text string // the last text of its last answer; may be ""
+}
+
+// TaskSession says where a subagent works. It is the structured result of a call, in OpenCode's shape: clients open the
+// session by it, also while it works.
+type TaskSession struct {
+	ParentID  session.ID `json:"parentSessionId"`
+	SessionID session.ID `json:"sessionId"`
+	Model     TaskModel  `json:"model"`
+}
+
+// TaskModel is the model of a subagent, with OpenCode's names.
+type TaskModel struct {
+	ModelID    string `json:"modelID"`
+	ProviderID string `json:"providerID"`
+}
