@@ -37,29 +37,35 @@ func NewestMessages(ctx context.Context, c *api.Client, id session.ID) iter.Seq2
 }
 
 // FindMessage returns the message that name stands for: an id, the beginning of one with at least minBeginning bytes,
-// or the number of a prompt. If it stands for no message or several, the error suggests ids and has the exit code for
-// usage.
+// or the number of a prompt. The output of a command of the user has an id of its own in V1, and stands for the
+// command. If name stands for no message or several, the error suggests ids and has the exit code for usage.
 func FindMessage(ctx context.Context, c *api.Client, s *session.Session, name string) (session.MessageID, error) {
 	if n, err := strconv.Atoi(name); err == nil {
 		return FindPrompt(ctx, c, s, n)
 	}
 	const minBeginning = 8
-	var ids, matches []string
+	var ids []string
+	var matches []session.MessageID
 	for m, err := range NewestMessages(ctx, c, s.ID) {
 		if err != nil {
 			return "", err
 		}
-		id := string(m.Meta().ID)
-		if id == name {
-			return m.Meta().ID, nil
+		named := []session.MessageID{m.Meta().ID}
+		if sh, ok := m.(*session.Shell); ok && sh.AnswerID != "" {
+			named = append(named, sh.AnswerID)
 		}
-		ids = append(ids, id)
-		if len(name) >= minBeginning && strings.HasPrefix(id, name) {
-			matches = append(matches, id)
+		for _, id := range named {
+			if string(id) == name {
+				return m.Meta().ID, nil
+			}
+			ids = append(ids, string(id))
+			if len(name) >= minBeginning && strings.HasPrefix(string(id), name) {
+				matches = append(matches, m.Meta().ID)
+			}
 		}
 	}
-	if len(matches) == 1 {
-		return session.MessageID(matches[0]), nil
+	if matches = slices.Compact(matches); len(matches) == 1 {
+		return matches[0], nil
 	}
 	missing := *session.NotFound("message", name)
 	missing.Nearest = spelling.Nearest(name, ids, 3)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
@@ -136,6 +137,15 @@ func TestFindByBeginning(t *testing.T) {
 	if o := sh.run("session", "show", id[:len(id)-1]+"!"); o.code != 2 ||
 		!strings.Contains(o.stderr.String(), "did you mean "+id) {
 		t.Error(o.stderr.String())
+	}
+	ran, err := sh.engine.Commands.RunShell(t.Context(), command.ShellRequest{SessionID: session.ID(id), Command: "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []session.MessageID{ran.AnswerID, ran.AnswerID[:len(ran.AnswerID)-1], ran.ID} {
+		if o := sh.run("revert", string(name), "--preview"); !strings.Contains(o.stdout.String(), "taken back: !true") {
+			t.Errorf("%s: %s%s", name, o.stdout.String(), o.stderr.String())
+		}
 	}
 }
 

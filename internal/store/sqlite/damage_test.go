@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -108,25 +109,28 @@ func TestLostMessagesAreDamage(t *testing.T) {
 	}
 }
 
-// A session is not "not found" where only the index of ids lost it.
+// A session is not missing or empty where only the index of ids or that of numbers lost it.
 func TestLostIDIsDamage(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	fill(t, s, 3, 1)
-	tamper(t, s, `PRAGMA writable_schema = ON;
-		UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_ask_1')
-			WHERE name = 'sqlite_autoindex_session_1'`)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, dir)
-	for id, want := range map[session.ID]error{"ses_1": store.ErrDamaged, "ses_9": nil} {
-		err := s.View(t.Context(), func(r store.Reader) error {
-			_, _, err := r.Session(id)
-			return err
-		})
-		if !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", id, err, want)
+	for _, index := range []string{"sqlite_autoindex_session_1", "sqlite_autoindex_numbered_1"} {
+		dir := t.TempDir()
+		s := open(t, dir)
+		fill(t, s, 3, 1)
+		tamper(t, s, `PRAGMA writable_schema = ON;
+			UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_ask_1')
+				WHERE name = '`+index+`'`)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, dir)
+		for id, want := range map[session.ID]error{"ses_1": store.ErrDamaged, "ses_9": nil} {
+			err := s.View(t.Context(), func(r store.Reader) error {
+				_, _, err := r.Session(id)
+				_, readErr := store.ReadRawMessages(r, id, store.MessageQuery{After: -1})
+				return cmp.Or(err, readErr)
+			})
+			if !errors.Is(err, want) {
+				t.Errorf("%s, %s: %v, want %v", index, id, err, want)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Every session has a number, assigned when its first row is stored; later sessions have higher numbers. Rows that
@@ -37,7 +38,25 @@ func (r *Reader) findNumber(id session.ID) (int64, error) {
 	if n > 0 {
 		r.last = sessionNumber{id, n}
 	}
-	return n, c.endCall("find number of", id)
+	if err := c.endCall("find number of", id); err != nil || n > 0 {
+		return n, err
+	}
+	return 0, r.checkUnnumbered(id)
+}
+
+const lostNumber = `SELECT 1 FROM session WHERE id = ?1
+	AND EXISTS (SELECT 1 FROM numbered NOT INDEXED WHERE session_id = ?1)`
+
+// checkUnnumbered returns a *store.Damage if only the index of numbers does not have the session: its page is damaged.
+// It scans the table only for a session that has a row, which has a number.
+func (r *Reader) checkUnnumbered(id session.ID) error {
+	c := r.prepare(lostNumber)
+	c.bindText(string(id))
+	lost := c.nextRow()
+	if err := c.endCall("find session", id); err != nil || !lost {
+		return err
+	}
+	return &store.Damage{SessionID: id, Seq: -1, Detail: "the index of numbers does not have it"}
 }
 
 const sessionOfNumber = `SELECT session_id FROM numbered WHERE number = ?1`
