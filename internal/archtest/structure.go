@@ -20,6 +20,7 @@ const emptyEvent = "empty"
 var largePackages = map[string]string{
 	"./bench":   "one driver with all measures; it is no part of the product",
 	"cli/admin": "one command a file, for sessions, the inbox, jobs, permissions and the store",
+	"cli/run":   "one prompt, the line mode and the start of the full screen: all put asks to the same terminal",
 	"config":    "the syntax tree keeps the position of every value, for errors and explanations with file and line",
 	"engine":    "the loop: coordinator, drain, turn and recovery; what they decide with is in packages below it",
 	"host":      "wires everything: owner, client and relay, and one scope per location",

@@ -43,6 +43,16 @@ func (r *runner) handleAsk(d session.EventData) {
 	}
 }
 
+// handleTasks puts what tasks ask to the person, and counts what was denied to them.
+func (r *runner) handleTasks(events ...cli.TaskEvent) {
+	for _, e := range events {
+		if r.tasks.AcceptEvent(e) {
+			r.progress.applyAsk(e.Data)
+			r.handleAsk(e.Data)
+		}
+	}
+}
+
 // terminalLines returns the channel of typed lines, nil without a terminal.
 func (r *runner) terminalLines() <-chan string {
 	if r.terminal == nil {

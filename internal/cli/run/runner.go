@@ -41,6 +41,7 @@ type runner struct {
 	answers     []term.Answer       // not known to be delivered
 	noted       map[string]bool     // notes that are said once
 	settledAsks map[session.AskID]bool
+	tasks       *cli.TaskWatch
 
 	fill            float64 // of the model's window in percent, after the work; 0 is unknown
 	notedUnfinished bool    // noteUnfinished was successful
@@ -53,6 +54,7 @@ var errTimeout = errors.New("the timeout passed")
 func (r *runner) run(ctx context.Context) error {
 	defer func() { r.closeConnection(ctx) }()
 	r.noted, r.settledAsks = map[string]bool{}, map[session.AskID]bool{}
+	r.tasks = cli.NewTaskWatch()
 	reached, since := false, time.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := r.openSession(ctx)
@@ -403,6 +405,7 @@ func (r *runner) showUpdate(u api.Update) {
 	case u.Event != nil:
 		if r.progress.apply(*u.Event) {
 			r.handleAsk(u.Event.Data)
+			r.tasks.NoteEvent(u.Event.Data)
 			r.view.ShowEvent(*u.Event)
 		}
 	case u.Fragment != nil:

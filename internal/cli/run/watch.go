@@ -37,6 +37,7 @@ func (r *runner) follow(ctx context.Context) error {
 		stopping: r.app.Stopping, late: r.timeoutTimer(),
 	}
 	defer f.wg.Wait()
+	defer r.tasks.Wait()
 	sctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f.wg.Go(f.stream(sctx, r.progress.cursor))
@@ -46,6 +47,7 @@ func (r *runner) follow(ctx context.Context) error {
 	}
 	waiting := time.After(time.Second)
 	for {
+		r.handleTasks(r.tasks.Watch(sctx, r.conn.API)...)
 		if err := r.deliver(ctx); err != nil {
 			return err
 		}
@@ -59,6 +61,8 @@ func (r *runner) follow(ctx context.Context) error {
 				return s.err
 			}
 			r.showUpdate(s.update)
+		case e := <-r.tasks.Events:
+			r.handleTasks(e)
 		case err := <-f.idle:
 			if done, err := f.onIdle(ctx, sctx, err); done || err != nil {
 				return err
@@ -141,6 +145,7 @@ func (r *runner) noteStopping() {
 func (f *sessionWatch) onIdle(ctx, sctx context.Context, err error) (done bool, _ error) {
 	if err == nil {
 		err = f.showRemaining(ctx)
+		f.handleTasks(f.tasks.Watch(sctx, f.conn.API)...)
 	}
 	if err != nil || f.stopped != 0 || f.progress.isComplete() {
 		return true, err

@@ -24,6 +24,8 @@ type arguments struct {
 	Patch    string `json:"patchText"`
 	URL      string `json:"url"`
 	Query    string `json:"query"`
+	Subagent string `json:"subagent_type"`
+	About    string `json:"description"`
 
 	Todos     []session.Todo     `json:"todos"`
 	Questions []session.Question `json:"questions"`
@@ -59,6 +61,8 @@ func DescribeCall(tool string, input jsontext.Value) string {
 		about = in.URL
 	case in.Query != "":
 		about = in.Query
+	case in.Subagent != "":
+		about = in.About + " (@" + in.Subagent + ")"
 	case in.Todos != nil:
 		open := 0
 		for _, todo := range in.Todos {

@@ -7,8 +7,6 @@ package subagent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"time"
 
@@ -61,31 +59,12 @@ type callTasks struct {
 
 // childID is the session of a task that begins.
 func (c *callTasks) childID() session.ID {
-	return session.ID(deriveID(session.PrefixSession, c.caller.PartID))
+	return session.TaskID(c.caller.PartID)
 }
 
 // promptID is the prompt of the task.
 func (c *callTasks) promptID() session.MessageID {
-	return session.MessageID(deriveID(session.PrefixMessage, c.caller.PartID))
-}
-
-// deriveID returns an id with the prefix that follows from the part's. It has the part's time, in the order of its
-// kind, if the part's id was generated.
-func deriveID(prefix session.Prefix, part session.PartID) string {
-	const body, timed = 26, 12
-	id := string(part)
-	digits := id[min(len(session.PrefixPart)+1, len(id)):]
-	stamp, err := hex.DecodeString(digits[:min(timed, len(digits))])
-	if err != nil || len(digits) != body {
-		sum := sha256.Sum256([]byte(id))
-		return string(prefix) + "_" + hex.EncodeToString(sum[:])[:body]
-	}
-	if prefix == session.PrefixSession {
-		for i := range stamp {
-			stamp[i] = ^stamp[i]
-		}
-	}
-	return string(prefix) + "_" + hex.EncodeToString(stamp) + digits[timed:]
+	return session.TaskPromptID(c.caller.PartID)
 }
 
 // errorForModel makes an error about the request one that the model can read.

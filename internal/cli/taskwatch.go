@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// toolTask is the name of the tool that hands work to subagents.
+const toolTask = "task"
+
+// taskPoll is how often the session of a task is looked for that has not begun.
+const taskPoll = 100 * time.Millisecond
+
+// TaskWatch follows the sessions of the tasks of a session, and of their tasks. Its goroutines end with the contexts of
+// Watch. All methods belong to one goroutine.
+type TaskWatch struct {
+	Events chan TaskEvent // to be received and passed to AcceptEvent
+
+	wg      sync.WaitGroup
+	tasks   map[session.PartID]session.ID // the sessions of calls that run
+	cursors map[session.ID]int64          // the seq of the newest event that was accepted
+	watched map[session.PartID]watchedTask
+}
+
+// TaskEvent is an event of the session of a task, or an ask that waited in it.
+type TaskEvent struct {
+	Data session.EventData
+
+	id  session.ID
+	seq int64 // 0 of an ask
+}
+
+// watchedTask is a session that is followed until stop is called.
+type watchedTask struct {
+	id   session.ID
+	stop context.CancelFunc
+}
+
+// NewTaskWatch returns a watch without tasks.
+func NewTaskWatch() *TaskWatch {
+	return &TaskWatch{
+		Events: make(chan TaskEvent), tasks: map[session.PartID]session.ID{}, cursors: map[session.ID]int64{},
+		watched: map[session.PartID]watchedTask{},
+	}
+}
+
+// NoteEvent notes the beginning or the end of a task by an event of the session.
+func (w *TaskWatch) NoteEvent(d session.EventData) {
+	switch d := d.(type) {
+	case *session.ToolCalled:
+		if d.Tool != toolTask {
+			return
+		}
+		var in struct {
+			Continue session.ID `json:"task_id"`
+		}
+		_ = json.Unmarshal(d.Input, &in) // an invalid call fails
+		if in.Continue == "" {           // all that happens in the session belongs to the work
+			in.Continue = session.TaskID(d.PartID)
+			w.cursors[in.Continue] = -1
+		}
+		w.tasks[d.PartID] = in.Continue
+	case *session.ToolSuccess:
+		delete(w.tasks, d.PartID)
+	case *session.ToolFailed:
+		delete(w.tasks, d.PartID)
+	}
+}
+
+// AcceptEvent notes an event of a task, and reports whether it is new.
+func (w *TaskWatch) AcceptEvent(e TaskEvent) bool {
+	if e.seq > 0 {
+		if e.seq <= w.cursors[e.id] {
+			return false
+		}
+		w.cursors[e.id] = e.seq
+	}
+	w.NoteEvent(e.Data)
+	return true
+}
+
+// Watch begins to follow the sessions of tasks that have begun. It stops following those that have ended, and returns
+// their events that were not received.
+func (w *TaskWatch) Watch(ctx context.Context, c *api.Client) (rest []TaskEvent) {
+	for part, watched := range w.watched {
+		if _, runs := w.tasks[part]; !runs {
+			watched.stop()
+			delete(w.watched, part)
+			rest = append(rest, w.readRest(ctx, c, watched.id)...)
+		}
+	}
+	for part, id := range w.tasks {
+		if w.watched[part].stop != nil {
+			continue
+		}
+		taskCtx, stop := context.WithCancel(ctx)
+		w.watched[part] = watchedTask{id, stop}
+		after, known := w.cursors[id]
+		w.wg.Go(func() {
+			if known || w.sendPendingAsks(taskCtx, c, id, &after) {
+				w.follow(taskCtx, c, id, after)
+			}
+		})
+	}
+	return rest
+}
+
+// Wait returns when nothing is followed any more, as the context of Watch has ended. Watch can be called again, with
+// another connection.
+func (w *TaskWatch) Wait() {
+	w.wg.Wait()
+	clear(w.watched)
+}
+
+// readRest returns the events of a session that were not accepted. What cannot be read is left out.
+func (w *TaskWatch) readRest(ctx context.Context, c *api.Client, id session.ID) (rest []TaskEvent) {
+	after, known := w.cursors[id]
+	for more := known; more; {
+		h, err := c.History(ctx, id, after, 0)
+		for _, e := range h.Data {
+			rest = append(rest, TaskEvent{e.Data, id, e.Seq})
+			after = e.Seq
+		}
+		more = err == nil && h.HasMore && len(h.Data) > 0
+	}
+	return rest
+}
+
+// send sends an event; false once ctx has ended.
+func (w *TaskWatch) send(ctx context.Context, e TaskEvent) bool {
+	select {
+	case w.Events <- e:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// sendPendingAsks sends the asks that wait in a session that a task continues, and sets after to its newest event. It
+// returns false if that fails: then the session of the call says why.
+func (w *TaskWatch) sendPendingAsks(ctx context.Context, c *api.Client, id session.ID, after *int64) bool {
+	var err error
+	if *after, err = c.Head(ctx, id); err != nil {
+		return false
+	}
+	pending, err := PendingAsks(ctx, c, id)
+	for _, a := range pending {
+		if !w.send(ctx, TaskEvent{&session.PermissionAsked{Ask: a}, id, 0}) {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// follow sends the events of a session, which may not have begun, after the event, until ctx ends.
+func (w *TaskWatch) follow(ctx context.Context, c *api.Client, id session.ID, after int64) {
+	for {
+		missing := false
+		FollowSession(ctx, c, id, after, func(u SessionUpdate) bool {
+			missing = errors.Is(u.Err, &session.Error{Code: session.CodeNotFound})
+			e := u.Update.Event
+			return e == nil || w.send(ctx, TaskEvent{e.Data, id, e.Seq})
+		})
+		if !missing || Sleep(ctx, taskPoll) != nil {
+			return
+		}
+	}
+}
