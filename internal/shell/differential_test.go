@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,17 +22,20 @@ type judge func(o *oracle, line string) (readable bool, fault string, err error)
 // locales are those of the oracles: what is a blank or a letter depends on them.
 var locales = []string{"C", "C.UTF-8"}
 
-// count is the number of generated lines: 50,000 in CI, ten million where CAIRN_SOAK asks for it.
+// count is the number of generated lines: 100,000 in CI; where CAIRN_SOAK is set, its number of millions, or ten.
 func count() int {
+	millions, _ := strconv.Atoi(os.Getenv("CAIRN_SOAK"))
 	switch {
 	case testing.Short():
 		return 5_000
+	case millions > 1:
+		return millions * 1_000_000
 	case os.Getenv("CAIRN_SOAK") != "":
 		return 10_000_000
 	case raceEnabled:
 		return 20_000
 	default:
-		return 50_000
+		return 100_000
 	}
 }
 
