@@ -37,7 +37,7 @@ func (a *Invocation) Complete(
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		o.Read, o.Note = true, nil
-		_ = a.withClient(ctx, o, func(ctx context.Context, c *api.Client) (err error) { // errors offer nothing
+		_ = a.WithHostClient(ctx, o, func(ctx context.Context, c *api.Client) (err error) { // errors offer nothing
 			all, err = list(ctx, c)
 			return err
 		})

@@ -17,10 +17,11 @@ func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *ap
 	if err != nil {
 		return err
 	}
-	return a.withClient(ctx, o, f)
+	return a.WithHostClient(ctx, o, f)
 }
 
-func (a *Invocation) withClient(
+// WithHostClient is WithClient with other options of the host.
+func (a *Invocation) WithHostClient(
 	ctx context.Context, o Options, f func(context.Context, *api.Client) error,
 ) (err error) {
 	t := &reconnectTransport{host: a.Host, options: o}

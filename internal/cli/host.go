@@ -93,6 +93,7 @@ type Options struct {
 	Trust   string              // a word for trust.Judge: a hash, "none", or "" for what is kept
 	Sandbox session.SandboxMode // of sessions that begin in this process, at least
 	Read    bool                // reads the store if it has no owner, instead of becoming its owner
+	Detach  bool                // starts a background server if the store has no owner, instead of becoming its owner
 	Note    func(string)        // reports what the command waits for; may be nil
 }
 
@@ -103,8 +104,12 @@ type ServeOptions struct {
 	Port       *int   // nil or 0 without configuration: OpenCode's if it is free, else any
 	OpenLocal  bool   // serve loopback requests without credentials where the kernel cannot tell whose they are
 	Origins    []string
-	MDNS       *bool  // let the local network find us
-	MDNSDomain string // under which name
+	Background bool     // serve in a process of its own, which ends when it is idle; Serve returns when that one answers
+	Arguments  []string // of the command line, for the background server
+	UntilIdle  bool     // end when no client is connected and no session works
+	SocketOnly bool     // no TCP, and no work of earlier owners is resumed
+	MDNS       *bool    // let the local network find us
+	MDNSDomain string   // under which name
 }
 
 // Listening says where a server answers.
@@ -114,6 +119,7 @@ type Listening struct {
 	PID    int    `json:"pid"`
 	MDNS   string `json:"mdns,omitempty"` // name and port under which the local network finds it
 	Note   string `json:"note,omitempty"` // what was asked for and is not so
+	Log    string `json:"log,omitempty"`  // where a background server writes
 }
 
 // Offers is the way to the configurations that organisations offer.

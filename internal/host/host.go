@@ -85,7 +85,26 @@ func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) 
 		}
 		return h.openReadOnly(ctx, dirs, o)
 	}
+	if o.Detach {
+		if lease, c, err = startDetached(ctx, lease, dirs, o); lease == nil {
+			return c, err
+		}
+	}
 	return h.startOwner(ctx, lease, dirs, o) // without a timeout: a migration may take long
+}
+
+// startDetached gives the lease to a background server and returns a connection to it. If none can be started it
+// returns a lease.
+func startDetached(
+	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options,
+) (*sqlite.Lease, *cli.Connection, error) {
+	if err := lease.Release(); err != nil {
+		return nil, nil, err
+	}
+	if _, err := startBackgroundServer(ctx, dirs, o, []string{"--socket-only"}); err != nil {
+		notify(o, fmt.Sprintf("no background server: %v; this process does the work, and ends it when it ends", err))
+	}
+	return acquireLeaseOrConnect(ctx, dirs, o)
 }
 
 // isUnwritableDisk reports whether the lease cannot be written because the disk is full or read-only. Sessions can

@@ -140,6 +140,29 @@ func (r *ownerServer) hasActiveWork() bool {
 	return slices.ContainsFunc(r.engine.Active(), func(id session.ID) bool { return !r.engine.IsAwaitingReplies(id) })
 }
 
+// How long a background server is idle before it ends, and how long it waits for its first client.
+const (
+	idleGrace  = time.Second
+	startGrace = 10 * time.Second
+)
+
+// awaitIdle returns when no client was connected and no session worked for a while, or ctx ends.
+func (r *ownerServer) awaitIdle(ctx context.Context) {
+	poll := time.NewTicker(idleGrace / 4)
+	defer poll.Stop()
+	idleSince, grace := time.Now(), startGrace
+	for time.Since(idleSince) < grace {
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+		}
+		if r.server.HasClients() || len(r.engine.Active()) > 0 || r.engine.Jobs.HasRunning() {
+			idleSince, grace = time.Now(), idleGrace
+		}
+	}
+}
+
 // startOwner becomes the owner within this process and returns a client of it.
 func (h Host) startOwner(
 	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options,

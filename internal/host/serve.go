@@ -31,6 +31,9 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "%v", err)
 	}
+	if o.Background {
+		return serveInBackground(ctx, dirs, o, ready)
+	}
 	if err := checkSandbox(o.Options); err != nil {
 		return err
 	}
@@ -43,7 +46,13 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 		dirs: dirs, options: o, address: resolveAddress(o, user.Server), bodyLimit: int64(user.Limits.Body),
 		streams: int(user.Limits.Streams),
 	}
+	if o.SocketOnly {
+		s.address = nil
+	}
 	lease, owner, err := acquireLeaseOrOwner(ctx, dirs, o.Options)
+	if err == nil && lease == nil && (o.SocketOnly || o.UntilIdle) {
+		return session.Errorf(session.CodeConflict, "process %d already serves %s", owner.PID, dirs.Data)
+	}
 	if err == nil && lease == nil {
 		s.setOwner(ctx, owner.PID)
 		s.options.Sandbox = o.Sandbox.ChooseStricter(
@@ -61,6 +70,28 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 		return err
 	}
 	return s.serveAsOwner(ctx, lease, ready)
+}
+
+// serveInBackground starts a background server and returns when it answers.
+func serveInBackground(
+	ctx context.Context, dirs config.Directories, o cli.ServeOptions, ready func(cli.Listening),
+) error {
+	lease, owner, err := acquireLeaseOrOwner(ctx, dirs, o.Options)
+	if err != nil {
+		return err
+	}
+	if lease == nil {
+		return session.Errorf(session.CodeConflict, "process %d already serves %s; stop it first, or use it",
+			owner.PID, dirs.Data)
+	}
+	if err := lease.Release(); err != nil {
+		return err
+	}
+	l, err := startBackgroundServer(ctx, dirs, o.Options, o.Arguments)
+	if err == nil {
+		ready(l)
+	}
+	return err
 }
 
 // serverProcess is a server, first as a relay of another process or at once as the owner.
@@ -87,9 +118,14 @@ func (s *serverProcess) serveAsOwner(ctx context.Context, lease *sqlite.Lease, r
 	fetching.Go(func() {
 		r.locations.models.RunRefresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
 	})
+	ended, idle := context.WithCancel(ctx)
+	defer idle()
 	ready(describeListener(r.server, r.socket, s.address))
+	if s.options.UntilIdle {
+		fetching.Go(func() { r.awaitIdle(fetch); idle() })
+	}
 	select {
-	case <-ctx.Done():
+	case <-ended.Done():
 	case err = <-r.served:
 	}
 	stop()
@@ -220,7 +256,11 @@ func acquireLeaseOrOwner(
 
 // describeListener returns where a server answers.
 func describeListener(s *server.Server, socket string, at *listenAddress) cli.Listening {
-	l := cli.Listening{URL: s.URL(), Socket: socket, PID: os.Getpid(), Note: at.note}
+	l := cli.Listening{URL: s.URL(), Socket: socket, PID: os.Getpid()}
+	if at == nil {
+		return l
+	}
+	l.Note = at.note
 	if u, err := url.Parse(l.URL); err == nil && at.mdns != "" {
 		l.MDNS = net.JoinHostPort(at.mdns, u.Port())
 	}

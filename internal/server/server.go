@@ -301,6 +301,18 @@ func (s *Server) URL() string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(s.port))
 }
 
+// HasClients reports whether an authenticated caller has a connection open.
+func (s *Server) HasClients() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.listeners, func(l net.Listener) bool {
+		pool := l.(*limitListener).pool
+		pool.mu.Lock()
+		defer pool.mu.Unlock()
+		return pool.known > 0
+	})
+}
+
 // Serve answers until Shutdown. It returns nil then.
 func (s *Server) Serve() error {
 	s.mu.Lock()

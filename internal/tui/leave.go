@@ -2,10 +2,12 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
@@ -20,25 +22,25 @@ func leaveProgram(m *model) tea.Cmd {
 		return tea.Quit
 	}
 	if m.options.Remote {
-		m.openDialog(leaveChoice(m, false))
+		m.openDialog(leaveChoice(m, 0))
 		return nil
 	}
-	c, own := m.api, false
+	c := m.api
+	var h api.Health
 	return m.callAPI("leave", func(ctx context.Context) error {
-		h, err := c.Health(ctx)
-		own = err == nil && h.PID == os.Getpid()
+		h, _ = c.Health(ctx) // a server that is gone does not keep anyone here
 		return nil
 	}, func() tea.Cmd {
-		m.openDialog(leaveChoice(m, own))
+		m.openDialog(leaveChoice(m, h.PID))
 		return nil
 	})
 }
 
-// leaveChoice asks what becomes of the work. own says that this process does it.
-func leaveChoice(m *model, own bool) *dialog.Choice {
+// leaveChoice asks what becomes of the work. pid is the process that does it, 0 on another machine.
+func leaveChoice(m *model, pid int) *dialog.Choice {
 	quit := func(l Leave) func() tea.Cmd {
 		return func() tea.Cmd {
-			m.left = l
+			m.left, m.worker = l, pid
 			return tea.Quit
 		}
 	}
@@ -54,12 +56,21 @@ func leaveChoice(m *model, own bool) *dialog.Choice {
 		Title:   "The session is still working.",
 		Options: []dialog.Reply{{Key: "s", Label: "stop the work and leave", Do: stop}},
 	}
-	if own {
+	stay := dialog.Reply{Key: "c", Label: "stay"}
+	switch {
+	case pid == os.Getpid():
 		d.Text = []string{"This process does the work, so that it ends when cairn does. It can be continued later."}
-	} else {
-		d.Text = []string{"Another process does the work, and goes on without this one."}
-		d.Options = append(d.Options, dialog.Reply{Key: "b", Label: "leave and let it work", Do: quit(LeaveBackground)})
+		d.Options = append(d.Options, stay)
+		return d
+	case pid == 0:
+		d.Text = []string{"The server does the work, and goes on without this process."}
+	default:
+		d.Text = []string{fmt.Sprintf("Process %d does the work. It goes on in the background, waits there for "+
+			"your answers to permission requests, and can be stopped with: kill %d", pid, pid)}
 	}
-	d.Options = append(d.Options, dialog.Reply{Key: "c", Label: "stay"})
+	d.Options = append(
+		d.Options,
+		dialog.Reply{Key: "b", Label: "leave, and let it work in the background", Do: quit(LeaveBackground)}, stay,
+	)
 	return d
 }

@@ -57,6 +57,7 @@ type model struct {
 	loading bool
 	blurred bool // the terminal is not looked at
 	left    Leave
+	worker  int // the process that goes on with the work
 	notify  status.Notifier
 }
 
@@ -196,7 +197,7 @@ func (m *model) saveDraft() {
 
 // leavingResult says how the interface was left.
 func (m *model) leavingResult() Result {
-	r := Result{Leave: m.left, Working: m.working}
+	r := Result{Leave: m.left, Working: m.working, PID: m.worker}
 	if m.session != nil {
 		r.SessionID = m.session.ID
 	}

@@ -32,6 +32,7 @@ type Result struct {
 	SessionID session.ID // "" without a session
 	Working   bool       // the session was working
 	Leave     Leave
+	PID       int // of the process of this machine that goes on with the work
 }
 
 // Leave is what becomes of work that goes on when the interface is left.

@@ -107,7 +107,7 @@ func TestFrames(t *testing.T) {
 				),
 			)
 		},
-		"leave": func(m *model) { openTestSession(m); m.openDialog(leaveChoice(m, true)) },
+		"leave": func(m *model) { openTestSession(m); m.openDialog(leaveChoice(m, 4711)) },
 	}
 	for name, show := range screens {
 		for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 200, Height: 60}, {Width: 20, Height: 6}} {

@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // serveCommand is `cairn serve`.
@@ -45,9 +46,13 @@ func (g serveCommand) serveCommand() *cobra.Command {
 				}
 			}
 			o.Sandbox = sandbox
+			o.Arguments = backgroundArguments(cmd.Flags())
 			tell := g.inv.CheckKeys(ctx)
 			err = g.inv.Host.Serve(ctx, o, func(l cli.Listening) {
 				g.sayListening(l, asJSON)
+				if o.Background && !asJSON {
+					g.inv.Err.Printf("process %d ends when it is idle; stop it with: kill %d; its log: %s\n", l.PID, l.PID, l.Log)
+				}
 				tell("")
 			})
 			if errors.Is(err, cli.ErrSignal) || errors.Is(err, context.Canceled) {
@@ -63,6 +68,11 @@ func (g serveCommand) serveCommand() *cobra.Command {
 	cmd.Flags().
 		StringVar(&o.MDNSDomain, "mdns-domain", "", "announce the server under this `NAME` (default opencode.local)")
 	cli.AddTrustFlag(cmd, &word)
+	cmd.Flags().BoolVar(&o.Background, "background", false,
+		"serve in a process of its own, which outlives the terminal and ends when it is idle")
+	cmd.Flags().BoolVar(&o.UntilIdle, "until-idle", false, "end when no client is connected and no session works")
+	cmd.Flags().BoolVar(&o.SocketOnly, "socket-only", false, "listen on the Unix socket only, and resume no work")
+	cli.HideFlags(cmd.Flags(), "socket-only")
 	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false,
 		"accept requests of every user of this machine, also of processes that cannot be identified, "+
 			"without credentials, with the scope prompt")
@@ -72,6 +82,24 @@ func (g serveCommand) serveCommand() *cobra.Command {
 	cmd.Flags().StringVar(&dir, "dir", "", "use this `DIRECTORY` for requests that name no directory")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// backgroundArguments are the flags that a background server gets from this command line.
+func backgroundArguments(fs *pflag.FlagSet) (args []string) {
+	fs.Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "background", "json", "until-idle", "sandbox", "dir":
+		default:
+			if s, ok := f.Value.(pflag.SliceValue); ok {
+				for _, v := range s.GetSlice() {
+					args = append(args, "--"+f.Name+"="+v)
+				}
+				return
+			}
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return args
 }
 
 // sayListening prints where the server answers; programs wait for this line, so its first form is OpenCode's.

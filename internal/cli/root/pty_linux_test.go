@@ -2,6 +2,7 @@ package root_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -44,6 +45,17 @@ func openTerminal(t *testing.T) (ours, theirs *os.File) {
 	return ours, theirs
 }
 
+func setSize(tty *os.File, rows, columns uint16) error {
+	raw, err := tty.SyscallConn()
+	if err != nil {
+		return err
+	}
+	cerr := raw.Control(func(fd uintptr) {
+		err = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
+	})
+	return cmp.Or(cerr, err)
+}
+
 // dialogue is what is typed when something is on the screen.
 type dialogue struct{ seen, keys string }
 
@@ -55,6 +67,11 @@ func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string)
 		t.Fatal(err)
 	}
 	ours, theirs := openTerminal(t)
+	if len(args) > 0 && args[0] == "tui" { // lines elsewhere are not cut
+		if err := setSize(theirs, 24, 80); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cmd := exec.Command(path, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = theirs, theirs, theirs, dir
 	cmd.Env = append(

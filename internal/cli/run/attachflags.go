@@ -82,9 +82,8 @@ func (g attachCommand) withServer(
 	if err != nil {
 		return err
 	}
-	here := *g.inv
-	here.Dir = o.Dir
-	return here.WithClient(ctx, f)
+	o.Detach = server.detach
+	return g.inv.WithHostClient(ctx, o, f)
 }
 
 // findAttached returns the session to continue, nil for a new one.

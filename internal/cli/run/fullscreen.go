@@ -59,6 +59,7 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 	notes := cli.NewNoteWriter(g.inv.Err)
 	here := *g.inv
 	here.Err = term.NewStream(notes, g.inv.Env)
+	f.server.detach = true
 	return attachCommand{&here}.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
 		defer notes.Close()
 		s, err := findAttached(ctx, c, f)
@@ -95,6 +96,8 @@ func (g attachCommand) describeLeaving(f *attachFlags, r tui.Result) {
 	}
 	state := ""
 	switch {
+	case r.Leave == tui.LeaveBackground && r.PID != 0:
+		state = fmt.Sprintf("the session works on in the background; stop it with: kill %d; ", r.PID)
 	case r.Leave == tui.LeaveBackground:
 		state = "the session is still working; "
 	case r.Leave == tui.LeaveStopped:

@@ -20,6 +20,7 @@ import (
 type serverFlags struct {
 	url, user, password string
 	directory           string // on the server's machine; "" is the server's own
+	detach              bool   // work survives this process
 }
 
 func (f *serverFlags) addCredentials(cmd *cobra.Command) {

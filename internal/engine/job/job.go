@@ -105,6 +105,13 @@ func (r *Registry) remove(id session.JobID, j *running) {
 	close(j.done)
 }
 
+// HasRunning reports whether a job runs.
+func (r *Registry) HasRunning() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.jobs) > 0
+}
+
 // find returns the job if it runs here, else nil.
 func (r *Registry) find(id session.JobID) *running {
 	r.mu.Lock()

@@ -27,7 +27,7 @@ func Clip(line string, width int) string { return ansi.Truncate(line, max(width,
 // Wrap returns the lines of a text of others, without control characters, wrapped at the width.
 func Wrap(text string, width int) []string {
 	text = strings.ReplaceAll(term.ReplaceControls(strings.TrimRight(text, "\n")), "\t", "    ")
-	return strings.Split(ansi.Hardwrap(text, max(width, 1), true), "\n")
+	return strings.Split(ansi.Wrap(text, max(width, 1), ""), "\n")
 }
 
 // windowOf returns the lines that are shown of a longer list: height of them, with the line at among them.

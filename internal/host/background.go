@@ -1,0 +1,86 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/go-json-experiment/json"
+)
+
+// startBackgroundServer starts `cairn serve --until-idle` without this process's terminal, so that it survives
+// both, and returns where it listens.
+func startBackgroundServer(
+	ctx context.Context, dirs config.Directories, o cli.Options, arguments []string,
+) (l cli.Listening, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return l, err
+	}
+	l.Log = filepath.Join(dirs.State, "background.log")
+	log, err := openBackgroundLog(l.Log)
+	if err != nil {
+		return l, err
+	}
+	defer log.Close() //nolint:errcheck // the child writes to it
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program,
+		slices.Concat([]string{"serve", "--until-idle", "--json"}, arguments)...)
+	if o.Sandbox != "" {
+		cmd.Args = append(cmd.Args, "--sandbox", string(o.Sandbox))
+	}
+	cmd.Dir, cmd.Stderr, cmd.SysProcAttr = o.Dir, log, detachedAttributes()
+	cmd.Env = os.Environ()
+	if level := config.Getenv(o.Env, "LOG"); level != "" {
+		cmd.Env = append(cmd.Env, "CAIRN_LOG="+level)
+	}
+	begin, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return l, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return l, err
+	}
+	if err := cmd.Start(); err != nil {
+		return l, err
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &l)
+	}
+	_ = out.Close() // the server prints no more
+	if err != nil {
+		_ = cmd.Wait() // its log says more than its exit code
+		text, _ := io.ReadAll(io.NewSectionReader(log, begin, 4<<10))
+		return l, fmt.Errorf("the background server did not start: %s", text)
+	}
+	return l, cmd.Process.Release()
+}
+
+// maxBackgroundLog is the size at which the log begins anew.
+const maxBackgroundLog = 1 << 20
+
+func openBackgroundLog(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.Size() > maxBackgroundLog {
+		err = f.Truncate(0)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return f, nil
+}
