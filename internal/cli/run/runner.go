@@ -469,6 +469,8 @@ func (r *runner) result(err error) view.Result {
 		why = "interrupted while the prompt waited; the prompt was withdrawn"
 	case r.progress != nil && r.progress.withdrawn && out.ExitCode == cli.ExitTimeout:
 		why = fmt.Sprintf("--timeout %s passed while the prompt waited; the prompt was withdrawn", r.plan.timeout)
+	case r.stopped == cli.ExitInterrupted && out.ExitCode == r.stopped && r.progress != nil && !r.progress.begun:
+		why = "interrupted before the prompt could be withdrawn; if it is still pending, cairn inbox list shows it"
 	case r.stopped == cli.ExitInterrupted && out.ExitCode == cli.ExitInterrupted:
 		why = "interrupted; the session can be continued"
 	case out.ExitCode == cli.ExitTimeout:
