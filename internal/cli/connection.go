@@ -34,6 +34,7 @@ func (a *Invocation) WithHostClient(
 			err = cmp.Or(err, a.CloseConnection(context.WithoutCancel(ctx), conn, a.Note))
 		}
 	}()
+	a.Owner = conn.Owner
 	c := *conn.API
 	c.HTTP = &http.Client{Transport: t}
 	return f(ctx, &c)

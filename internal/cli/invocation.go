@@ -22,6 +22,7 @@ type Invocation struct {
 	Stopping <-chan struct{} // closed at the first signal
 	Started  bool            // the command line was understood and the command itself began
 	Logs     LogFlags
+	Owner    string // the other process that does the work, since WithClient connected; "" is this one
 
 	OnInterrupt *atomic.Pointer[func()] // what Ctrl-C does instead of ending the command
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -73,6 +75,32 @@ func (a *Invocation) keyOverrides(ctx context.Context) map[string]string {
 		}
 	}
 	return out
+}
+
+// NoteOwnKeys notes the providers whose key is in this environment while another process, the owner, does the work and
+// cannot use them: usable are the models that it lists. With a provider it considers that one only. Without an owner it
+// notes nothing.
+func (a *Invocation) NoteOwnKeys(owner, provider string, usable []api.Model) {
+	if owner == "" {
+		return
+	}
+	c, err := catalog.New(catalog.Overlay{})
+	if err != nil {
+		return
+	}
+	for _, p := range c.Providers() {
+		ofIt := func(m api.Model) bool { return m.ProviderID == p.ID }
+		if len(p.Env) > 0 && a.Env(p.Env[0]) != "" && !slices.ContainsFunc(usable, ofIt) &&
+			(provider == "" || provider == p.ID) {
+			a.Note(DescribeOwnKey(p.Env[0], owner, p.ID))
+		}
+	}
+}
+
+// DescribeOwnKey says why the variable of this process has no effect, and the next step.
+func DescribeOwnKey(variable, owner, provider string) string {
+	return variable + " is set here, but " + owner + " does the work, with its own environment. Set it there, " +
+		"or store the key with: cairn auth login " + provider
 }
 
 func (a *Invocation) hasEnv(names []string) bool {

@@ -36,6 +36,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 				return err
 			}
 			defer tell(cli.FirstArg(args, ""))
+			defer g.inv.NoteOwnKeys(g.inv.Owner, cli.FirstArg(args, ""), all)
 			models, err := g.ofProvider(ctx, all, cli.FirstArg(args, ""))
 			switch {
 			case err != nil:

@@ -83,7 +83,16 @@ func (g attachCommand) withServer(
 		return err
 	}
 	o.Detach = server.detach
-	return g.inv.WithHostClient(ctx, o, f)
+	return g.inv.WithHostClient(ctx, o, func(ctx context.Context, c *api.Client) error {
+		if g.inv.Owner != "" {
+			list, err := c.Models(ctx)
+			if err != nil {
+				return err
+			}
+			g.inv.NoteOwnKeys(g.inv.Owner, "", list.Data)
+		}
+		return f(ctx, c)
+	})
 }
 
 // findAttached returns the session to continue, nil for a new one.

@@ -166,6 +166,9 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	}
 	out := r.result(err)
 	tell(cli.ProviderOf(out.Model))
+	if out.Model == "cairn/guide" {
+		g.inv.NoteOwnKeys(r.owner, "", nil)
+	}
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
 	if out.Finish == "length" {
 		r.view.ShowNote(term.DescribeFinish(out.Finish) + "; to get the rest, prompt it to continue")

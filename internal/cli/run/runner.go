@@ -514,8 +514,7 @@ func (r *runner) addHint(out *view.Result) {
 	}
 	switch {
 	case r.owner != "" && r.findOwnVariable(e.Message) != "":
-		e.Hint = fmt.Sprintf("%s is set here, but %s does the work, with its own environment. Set it there, "+
-			"or store the key with: cairn auth login PROVIDER", r.findOwnVariable(e.Message), r.owner)
+		e.Hint = cli.DescribeOwnKey(r.findOwnVariable(e.Message), r.owner, "PROVIDER")
 	case out.ExitCode == cli.ExitDenied && r.headless:
 		e.Hint = "No terminal was available for questions. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration."
 	case e.Reason == session.ReasonAuth && r.progress != nil:
