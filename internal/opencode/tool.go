@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -87,9 +88,13 @@ func toolState(head Head, t *session.Tool) ToolState {
 	}
 	switch s.Status {
 	case session.ToolRunning:
-		return &ToolRunning{
+		r := &ToolRunning{
 			Status: "running", Input: s.Input, Metadata: metadataOf(t.Name, s), Time: Time{Start: ran},
 		}
+		if t.Name == toolTask {
+			r.nameTask(head)
+		}
+		return r
 	case session.ToolCompleted:
 		c := &ToolCompleted{
 			Status: "completed", Input: s.Input, Output: outputOf(t.Name, s), Title: titleOf(t.Name, s), Metadata: resultOf(t.Name, s),
@@ -183,4 +188,21 @@ func memberOf(v jsontext.Value, name string, value any) jsontext.Value {
 	}
 	m[name] = b
 	return objectOf(m)
+}
+
+// toolTask is the name of the tool that hands work to subagents.
+const toolTask = "task"
+
+// nameTask gives a running call of the tool task its title, and the session of its work: clients open that.
+func (r *ToolRunning) nameTask(part Head) {
+	var in struct {
+		Description string     `json:"description"`
+		Continue    session.ID `json:"task_id"`
+	}
+	if json.Unmarshal(r.Input, &in) != nil {
+		return
+	}
+	r.Title = cmp.Or(r.Title, in.Description)
+	r.Metadata = memberOf(r.Metadata, "parentSessionId", part.SessionID)
+	r.Metadata = memberOf(r.Metadata, "sessionId", cmp.Or(in.Continue, session.TaskID(part.ID)))
 }
