@@ -23,7 +23,8 @@ func (g sessionCommands) sessionCommand() *cobra.Command {
 		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this directory.",
 	}
 	compact, pins, forks := compactCommands(g), pinCommands(g), forkCommands(g)
-	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionRename(), g.sessionArchive(), g.sessionDelete(),
+	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionChildren(), g.sessionRename(), g.sessionArchive(),
+		g.sessionDelete(),
 		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin(),
 		forks.sessionFork(), forks.sessionTree())
 	return cli.GroupCommand(cmd)
@@ -89,6 +90,37 @@ func (g sessionCommands) sessionList() *cobra.Command {
 	cmd.Flags().
 		StringVar(&format, "format", "table", "print as `FORMAT`: table, or json in the format of OpenCode's list")
 	cmd.Flags().StringVar(&search, "search", "", "list only sessions with this `TEXT` in the title")
+	return cmd
+}
+
+func (g sessionCommands) sessionChildren() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "children [SESSION]", Short: "List the sessions of the tasks of a session, newest first",
+		Args: cobra.MaximumNArgs(1), Example: "  cairn session children\n  cairn session children last --json",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
+				func(ctx context.Context, c *api.Client, s *session.Session) error {
+					list, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Archived: true, Parent: &s.ID}, maxFamily)
+					switch {
+					case err != nil:
+						return err
+					case asJSON:
+						return g.inv.PrintJSON(addFills(ctx, c, list))
+					case len(list) == 0:
+						g.inv.Err.Printf("The session %s has no tasks.\n", s.ID)
+						return nil
+					}
+					states, err := describeStates(ctx, c, list)
+					if err != nil {
+						return err
+					}
+					g.listSessions(list, states, false)
+					return nil
+				})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
