@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"sort"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -96,16 +95,6 @@ func newKeyMap(own map[string]string) keyMap {
 		}
 	}
 	return k
-}
-
-// names returns the names of the commands, sorted.
-func (k keyMap) names() []string {
-	var names []string
-	for _, c := range k.commands {
-		names = append(names, c.name)
-	}
-	sort.Strings(names)
-	return names
 }
 
 // pressKey handles a key: of the dialog on top, of a command, or of the composer.
