@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -66,6 +68,45 @@ func (a *Invocation) ReadAttachment(name string) (session.File, error) {
 		URI:  "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data),
 		Mime: mime, Name: filepath.Base(path),
 	}, nil
+}
+
+// pipeDelay is how long standard input may take to its first byte.
+const pipeDelay = 3 * time.Second
+
+// ReadPipedAttachment returns what is piped to standard input as an attachment. Nothing is attached if standard
+// input is no pipe, or stays silent: programs that start cairn may leave a pipe open that they never write to.
+func (a *Invocation) ReadPipedAttachment() ([]session.File, error) {
+	f, ok := a.Stdin.(*os.File)
+	if !ok {
+		return nil, nil
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		return nil, nil
+	}
+	in, first := bufio.NewReader(f), make(chan error, 1)
+	go func() { _, err := in.Peek(1); first <- err }() // ends with the pipe, or with the process
+	select {
+	case err := <-first:
+		if err != nil { // its end, without data
+			return nil, nil
+		}
+	case <-time.After(pipeDelay):
+		a.Note("nothing arrived on standard input within 3s: it is not attached; use - to wait for it")
+		return nil, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxAttachment+1))
+	if err != nil {
+		return nil, fmt.Errorf("read standard input: %w", err)
+	}
+	if len(data) > maxAttachment {
+		return nil, UsageErrorf("standard input is larger than %d MiB, the limit of an attachment", maxAttachment>>20)
+	}
+	mime := mimeOf(data)
+	if mime == "" {
+		return nil, UsageErrorf("standard input is binary and neither an image nor a PDF")
+	}
+	uri := "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
+	return []session.File{{URI: uri, Mime: mime, Name: "standard input"}}, nil
 }
 
 func readAtMost(path string, limit int64) ([]byte, error) {

@@ -2,7 +2,8 @@
 //
 // Every command that touches sessions is a client of the API, in this process or another's; there is no second path.
 // What the model says goes to standard output, what happens around it to standard error. Standard input is read for "-"
-// only. Each outcome has one exit code (exit.go). Nothing is read, opened or connected before a command needs it.
+// and, if it is a pipe, attached to a prompt. Each outcome has one exit code (exit.go). Nothing is read, opened or
+// connected before a command needs it.
 package cli
 
 import (

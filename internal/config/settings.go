@@ -45,6 +45,7 @@ type Settings struct {
 	Budget            Budget              `json:"budget" scope:"user" doc:"budget of new sessions"`
 	Limits            Limits              `json:"limits" scope:"user" doc:"limits of one process"`
 	Server            Server              `json:"server" scope:"user" doc:"address of cairn serve"`
+	Terminal          FullScreen          `json:"terminal" scope:"user" doc:"the full-screen interface"`
 	Foreign
 }
 
@@ -259,6 +260,13 @@ type Policy struct {
 	Action   string `json:"action" doc:"provider.use"`
 	Effect   string `json:"effect" doc:"allow or deny"`
 	Resource string `json:"resource" doc:"provider ids; * matches anything"`
+}
+
+// FullScreen configures the full-screen interface.
+type FullScreen struct {
+	Theme string            `json:"theme" doc:"terminal (its own 16 colours), dark, light or contrast"`
+	Keys  map[string]string `json:"keys" doc:"keys of commands by name, such as {\"undo\": \"ctrl+u\"}; none for no key"`
+	Quiet bool              `json:"quiet" doc:"no bell, notification or title"`
 }
 
 // Server is the listening address of cairn serve.

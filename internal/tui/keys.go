@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -78,23 +79,31 @@ func listCommands() []command {
 	}
 }
 
-// newKeyMap returns the map with the user's bindings: a command's name and its key, "none" for no key.
-func newKeyMap(own map[string]string) keyMap {
-	k := keyMap{commands: listCommands(), byKey: map[string]int{}}
+// newKeyMap returns the map with the user's bindings: a command's name and its key, "none" for no key. The user's
+// bindings win. unknown are the names that no command has.
+func newKeyMap(own map[string]string) (k keyMap, unknown []string) {
+	k = keyMap{commands: listCommands(), byKey: map[string]int{}}
 	for i, c := range k.commands {
-		if key, ok := own[c.name]; ok {
-			k.commands[i].key = key
-			if key == "none" {
-				k.commands[i].key = ""
-			}
-		}
-	}
-	for i, c := range k.commands {
-		if c.key != "" {
+		if c.key != "" && own[c.name] == "" {
 			k.byKey[c.key] = i
 		}
 	}
-	return k
+	for name, key := range own {
+		i := slices.IndexFunc(k.commands, func(c command) bool { return c.name == name })
+		switch {
+		case i < 0:
+			unknown = append(unknown, name)
+		case key == "none":
+			k.commands[i].key = ""
+		default:
+			if other, ok := k.byKey[key]; ok {
+				k.commands[other].key = ""
+			}
+			k.commands[i].key, k.byKey[key] = key, i
+		}
+	}
+	slices.Sort(unknown)
+	return k, unknown
 }
 
 // pressKey handles a key: of the dialog on top, of a command, or of the composer.

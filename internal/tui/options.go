@@ -17,6 +17,7 @@ type Options struct {
 	Where   string              // the directory or the server's URL, for the status line
 	Remote  bool                // the work goes on without this process
 	Store   composer.DraftFile  // of the typed text
+	Theme   string              // a name of style.New; "" is the default
 	Keys    map[string]string   // the user's bindings: a command's name and its key
 	Env     func(string) string
 	// List reads as many pages of sessions as it takes.

@@ -227,8 +227,11 @@ func applyUpdate(m *model, u cli.SessionUpdate) tea.Cmd {
 		m.showError("the session cannot be followed", u.Err)
 		return nil
 	case u.Err != nil:
+		if m.lost {
+			return nil
+		}
 		m.lost = true
-		return nil
+		return findServer(m)
 	case m.lost:
 		m.lost = false
 		m.note = "connected again"
@@ -243,6 +246,27 @@ func applyUpdate(m *model, u cli.SessionUpdate) tea.Cmd {
 	}
 	m.transcript.ShowUpdate(u.Update)
 	return nil
+}
+
+// findServer opens the session again once the server, or the next one, answers.
+func findServer(m *model) tea.Cmd {
+	c, id := m.api, m.session.ID
+	return m.run(func(ctx context.Context) tea.Msg {
+		err := cli.Sleep(ctx, time.Second/2)
+		if err == nil {
+			_, err = c.Session(ctx, id)
+		}
+		return func() tea.Cmd {
+			switch {
+			case !m.lost || m.session == nil || m.session.ID != id:
+				return nil
+			case cli.IsConnectionLost(err) || errors.Is(err, context.DeadlineExceeded):
+				return findServer(m)
+			}
+			m.note = "connected again"
+			return openSession(m, id)
+		}
+	})
 }
 
 // applyEvent follows from an event whether the session works, what it asks and what waits.

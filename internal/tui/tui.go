@@ -5,6 +5,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -19,9 +20,9 @@ import (
 
 // Run shows the interface until the person leaves it or ctx ends.
 func Run(ctx context.Context, o Options) (Result, error) {
-	th, err := style.New("", o.Env, true)
+	th, err := style.New(o.Theme, o.Env, true)
 	if err != nil {
-		return Result{}, err
+		return Result{}, fmt.Errorf("terminal.theme: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -211,5 +214,64 @@ func TestLostConnection(t *testing.T) {
 	}}}})
 	if line := ansi.Strip(m.statusLine()); strings.HasPrefix(line, "reconnecting") || m.cursor != 8 {
 		t.Errorf("the status line is %q, the cursor %d", line, m.cursor)
+	}
+}
+
+// TestServerIsBack: the session is opened again when a server answers, also if nothing happens in it.
+func TestServerIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newTestModel(t, composer.DraftFile{})
+		openTestSession(m)
+		var calls []func(context.Context) tea.Msg
+		m.run = func(f func(context.Context) tea.Msg) tea.Cmd { calls = append(calls, f); return nil }
+		answers := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"data": {"id": "ses_1"}}`)
+		})
+		gone := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		lost := updatesMsg{{ID: "ses_1", Err: &api.TransportError{Op: "follow", Err: api.ErrEnded}}}
+		m.Update(lost)
+		m.Update(lost) // of the next attempt
+		for i, server := range []http.Handler{gone, answers} {
+			if len(calls) != i+1 {
+				t.Fatalf("%d calls, want %d", len(calls), i+1)
+			}
+			m.api.HTTP = &http.Client{Transport: api.Local(server)}
+			m.api.Base = "http://localhost"
+			m.Update(calls[i](t.Context()))
+		}
+		if len(calls) != 3 || m.note != "connected again" {
+			t.Errorf("%d calls, note %q; want the session to be read", len(calls), m.note)
+		}
+	})
+}
+
+// TestOwnKeys: a configured key wins over a default one, and an unknown command is named.
+func TestOwnKeys(t *testing.T) {
+	k, unknown := newKeyMap(map[string]string{"undo": "ctrl+s", "help": "none", "fly": "f9"})
+	if c := k.commands[k.byKey["ctrl+s"]]; c.name != "undo" {
+		t.Errorf("ctrl+s is %q", c.name)
+	}
+	if _, ok := k.byKey["f1"]; ok || len(unknown) != 1 || unknown[0] != "fly" {
+		t.Errorf("f1 is bound: %v, unknown %q", ok, unknown)
+	}
+}
+
+// TestThemes: each theme renders text that has styles, NO_COLOR leaves no colour, and other names are refused.
+func TestThemes(t *testing.T) {
+	for _, name := range append(style.ListNames(), "") {
+		for _, no := range []string{"", "1"} {
+			th, err := style.New(name, func(string) string { return no }, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			colour := strings.Contains(th.Added.Render("x")+th.Removed.Render("x"), "3")
+			if colour == (no != "") {
+				t.Errorf("theme %q, NO_COLOR %q: %q", name, no, th.Added.Render("x"))
+			}
+		}
+	}
+	if _, err := style.New("pink", func(string) string { return "" }, true); err == nil {
+		t.Error("an unknown theme is accepted")
 	}
 }

@@ -14,8 +14,12 @@ import (
 
 func newModel(o Options, th style.Theme) *model {
 	m := &model{
-		options: o, api: o.Client, theme: th, marks: term.NewMarks(o.Env), keys: newKeyMap(o.Keys),
+		options: o, api: o.Client, theme: th, marks: term.NewMarks(o.Env),
 		width: 80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
+	}
+	var unknown []string
+	if m.keys, unknown = newKeyMap(o.Keys); len(unknown) > 0 {
+		m.note = "terminal.keys: no command is named " + strings.Join(unknown, ", ") + "; ? lists them"
 	}
 	m.stop, m.end, m.offered = func() {}, -1, map[string]bool{}
 	var draft string

@@ -69,7 +69,11 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		if err != nil {
 			return err
 		}
-		store, err := g.draftStore(&f.server, c)
+		dirs, err := config.FindDirectories(g.inv.Env)
+		if err != nil {
+			return err
+		}
+		user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: g.inv.Env})
 		if err != nil {
 			return err
 		}
@@ -80,8 +84,10 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 			where = f.server.publicURL()
 		}
 		r, err := tui.Run(ctx, tui.Options{
-			Client: c, Session: s, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "", Store: store,
-			Env: g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
+			Client: c, Session: s, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "",
+			Store: draftStore(dirs, &f.server, c),
+			Env:   g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
+			Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
 		})
 		notes.Close()
 		g.describeLeaving(f, r)
@@ -107,11 +113,7 @@ func (g attachCommand) describeLeaving(f *attachFlags, r tui.Result) {
 }
 
 // draftStore returns where the typed text of the directory, or of the server, is kept.
-func (g attachCommand) draftStore(server *serverFlags, c *api.Client) (composer.DraftFile, error) {
-	dirs, err := config.FindDirectories(g.inv.Env)
-	if err != nil {
-		return composer.DraftFile{}, fmt.Errorf("find the directory for the typed text: %w", err)
-	}
+func draftStore(dirs config.Directories, server *serverFlags, c *api.Client) composer.DraftFile {
 	place := sha256.Sum256([]byte(server.publicURL() + "\n" + c.Directory))
-	return composer.NewDraftFile(filepath.Join(dirs.State, "tui", hex.EncodeToString(place[:12])+".json")), nil
+	return composer.NewDraftFile(filepath.Join(dirs.State, "tui", hex.EncodeToString(place[:12])+".json"))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -158,6 +159,13 @@ func (g runCommand) readRunPrompt(f *runFlags, args []string) (p session.Prompt,
 	}
 	if p.Files, err = g.inv.ReadAttachments(f.files); err != nil {
 		return p, err
+	}
+	if !g.inv.IsOpenCode() && !slices.Contains(args, "-") && (p.Text != "" || f.command != "") {
+		piped, err := g.inv.ReadPipedAttachment()
+		if err != nil {
+			return p, err
+		}
+		p.Files = append(p.Files, piped...)
 	}
 	if p.Format, err = g.inv.ReadAnswerSchema(f.schema); err != nil {
 		return p, err
