@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
@@ -47,13 +48,34 @@ func TestSecondOpenIsClient(t *testing.T) {
 		t.Error(err)
 	}
 	closeIt(t, reader)
+	addEndedApproval(t, filepath.Join(home, "data"))
 	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}
 	next := open(t, optionsOf(home))
 	defer closeIt(t, next)
+	if list, err := next.API.Approvals(t.Context(), ""); err != nil || len(list) > 0 {
+		t.Errorf("approvals of a process that ended: %v, %v", list, err)
+	}
 	if _, err := next.API.Session(t.Context(), id); err != nil {
 		t.Error(err)
+	}
+}
+
+// addEndedApproval stores an approval that held until an earlier process ended.
+func addEndedApproval(t *testing.T, dir string) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
+		return tx.PutApproval(store.Approval{
+			ID: "psv_1", ProjectID: "global", Action: "bash", Resource: "*", Lifetime: session.LifetimeProcess, Holder: "gone",
+		})
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -55,6 +55,8 @@ func startOwnerServer(
 	// command resumes none: it would cut it off again when it ends.
 	if at != nil {
 		err = w.recover(ctx, o.Options)
+	} else if ended := w.engine.Asks.DropEndedApprovals(ctx); ended != nil { // they do not hold any more
+		w.logger.Warn("approvals of processes that ended could not be removed", "error", ended)
 	}
 	go func() { r.served <- r.server.Serve() }() // ends with Shutdown
 	if err != nil {
