@@ -134,6 +134,8 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 		t.out.Printf("%s %s\n", t.out.Paint(term.Red, t.marks.Bad), term.FirstLine(m.Error.Message, 400))
 	} else if how := term.DescribeFinish(m.Finish); how != "" {
 		t.out.Printf("%s %s\n", t.out.Paint(term.Yellow, "!"), how)
+	} else if !m.Open() && !t.thinking && isReasoningOnly(m) {
+		t.out.Printf("%s the answer has no text; --thinking shows its reasoning\n", t.out.Paint(term.Yellow, "!"))
 	}
 	switch {
 	case m.Open() && t.working:
@@ -178,4 +180,14 @@ func (t *transcript) printCall(c *session.Tool) {
 			t.out.WriteText("    " + l)
 		}
 	}
+}
+
+// isReasoningOnly reports whether the answer has reasoning, and neither text nor a call.
+func isReasoningOnly(m *session.Assistant) bool {
+	for _, c := range m.Content {
+		if _, ok := c.(*session.Reasoning); !ok {
+			return false
+		}
+	}
+	return len(m.Content) > 0
 }

@@ -42,3 +42,26 @@ func TestTranscriptCacheHit(t *testing.T) {
 		t.Errorf("got %q, want %q in it", b, want)
 	}
 }
+
+// An answer of reasoning alone is not shown as nothing.
+func TestTranscriptReasoningOnly(t *testing.T) {
+	reasoning := &session.Reasoning{Text: "hm"}
+	text := &session.Text{Text: "yes"}
+	for _, c := range []struct {
+		content  []session.Content
+		thinking bool
+		want     bool
+	}{
+		{[]session.Content{reasoning}, false, true},
+		{[]session.Content{reasoning}, true, false},
+		{[]session.Content{reasoning, text}, false, false},
+	} {
+		a, b := testInvocation()
+		m := &session.Assistant{Content: c.content, Finish: "stop"}
+		m.Time.Completed = 1
+		(&transcript{out: a.Out, marks: a.Marks, thinking: c.thinking}).print(&session.Session{}, []session.Message{m})
+		if got := strings.Contains(b.String(), "--thinking shows its reasoning"); got != c.want {
+			t.Errorf("%+v: %q", c, b)
+		}
+	}
+}
