@@ -2,7 +2,11 @@ package tui
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -212,8 +216,27 @@ func pasteText(m *model, text string) tea.Cmd {
 		m.asks.dialog.PasteText(text)
 		return nil
 	}
+	if path, ok := imagePath(text); ok && !m.options.Remote {
+		m.offered[path], text = true, "@"+path+" "
+	}
 	m.editor.PasteText(text)
 	return m.asks.holdOff()
+}
+
+// imagePath returns the path of an existing image or PDF if the pasted text is nothing else, as it is when a terminal
+// pastes a file that was dropped on it. A path with blanks is text: no prompt can mention it.
+func imagePath(text string) (path string, ok bool) {
+	path = strings.Trim(strings.TrimPrefix(strings.TrimSpace(text), "file://"), `'"`)
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf":
+	default:
+		return "", false
+	}
+	if !filepath.IsAbs(path) || strings.ContainsFunc(path, unicode.IsSpace) {
+		return "", false
+	}
+	info, err := os.Stat(path)
+	return path, err == nil && info.Mode().IsRegular()
 }
 
 // interruptWork stops the session's work.

@@ -275,3 +275,18 @@ func TestThemes(t *testing.T) {
 		t.Error("an unknown theme is accepted")
 	}
 }
+
+// TestPastedImage: a pasted path of an image is attached to the prompt, other paths are text.
+func TestPastedImage(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	image := filepath.Join(t.TempDir(), "a.png")
+	if err := os.WriteFile(image, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.Update(tea.PasteMsg{Content: "'" + image + "'"})
+	m.Update(tea.PasteMsg{Content: "/missing/b.png"})
+	files := mentionedFiles(m, m.editor.Text())
+	if len(files) != 1 || files[0].URI != "file://"+image || m.editor.Text() != "@"+image+" /missing/b.png" {
+		t.Errorf("%q attaches %v", m.editor.Text(), files)
+	}
+}

@@ -56,7 +56,7 @@ func (f *attachFlags) check() error {
 	case f.asJSON:
 		return cli.UsageErrorf("--json is not supported; for programs, use cairn run --attach URL --format json")
 	case f.fork:
-		return cli.UsageErrorf("--fork is not supported: cairn cannot fork sessions yet")
+		return cli.UsageErrorf("--fork is not supported; fork the session with cairn session fork, and attach to the copy")
 	case f.given("replay-limit") && f.history < 0:
 		return cli.UsageErrorf("--replay-limit must be 0 or more, got %d", f.history)
 	case f.session != "":

@@ -189,7 +189,7 @@ func (f *runFlags) checkUnsupported() error {
 		return cli.UsageErrorf("--fork needs --continue or --session")
 	case f.fork:
 		return cli.UsageErrorf(
-			"--fork is not supported: cairn cannot fork sessions yet; omit it to continue the session itself",
+			"--fork is not supported; fork the session with cairn session fork, and continue the copy with -s",
 		)
 	case f.share:
 		return cli.UsageErrorf(
