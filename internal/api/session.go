@@ -245,6 +245,7 @@ func (g Reverts) CommitRevert(ctx context.Context, id session.ID) error {
 type FileRecovery struct {
 	MessageID session.MessageID  `json:"messageID"` // from which the revert took back
 	Files     []session.FilePath `json:"files"`
+	Copies    []string           `json:"copies,omitempty"` // of what the files held
 	Kept      []session.KeptFile `json:"kept,omitempty"`
 }
 

@@ -73,15 +73,16 @@ func FindMessage(ctx context.Context, c *api.Client, s *session.Session, name st
 		"name a message of "+string(s.ID)+" by its id (cairn session show --json), or a prompt by its number")
 }
 
-// FindPrompt returns the prompt with the number: 1 is the first one, -1 the newest. Prompts that a staged revert hides
-// count; commands of the user do not.
+// FindPrompt returns the prompt, or the command of the user, with the number: 1 is the first one, -1 the newest. Those
+// that a staged revert hides count.
 func FindPrompt(ctx context.Context, c *api.Client, s *session.Session, n int) (session.MessageID, error) {
 	var prompts []session.MessageID
 	for m, err := range NewestMessages(ctx, c, s.ID) {
 		if err != nil {
 			return "", err
 		}
-		if _, ok := m.(*session.User); ok {
+		switch m.(type) {
+		case *session.User, *session.Shell:
 			prompts = append(prompts, m.Meta().ID)
 		}
 	}

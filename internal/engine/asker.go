@@ -68,7 +68,8 @@ func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Quest
 
 // checkLoop asks before a call that repeats the calls right before it. It returns why the call is refused, or nil.
 func (t *turn) checkLoop(ctx context.Context, c *toolCall) (*tool.Denial, error) {
-	repeat := ask.Repeat{Tool: c.call.Name, Input: c.call.Input, Unanswered: t.in.session.Open}
+	unanswered := t.in.session.Open || t.in.policy.Kind == ask.PolicyDeny
+	repeat := ask.Repeat{Tool: c.call.Name, Input: c.call.Input, Unanswered: unanswered}
 	repeat.Times, repeat.InTurn = ask.CountRepeats(c.call.Name, c.call.Input, t.earlierCalls(c))
 	return t.engine.Asks.CheckLoop(ctx, t.newAsker(c), repeat)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"znkr.io/diff"
 	"znkr.io/diff/textdiff"
@@ -96,7 +97,7 @@ func (d Diff) FormatGit(path string, before, after File) string {
 	switch {
 	case before.Mode == 0 && after.Blob == emptyBlob, after.Mode == 0 && before.Blob == emptyBlob:
 		return b.String() // it has no lines
-	case d.Hunks == "":
+	case d.Hunks == "", !utf8.ValidString(d.Hunks): // a patch that is sent as text cannot have other bytes
 		fmt.Fprintf(&b, "Binary files %s and %s differ\n", from, to)
 		return b.String()
 	}
@@ -108,15 +109,22 @@ func (d Diff) FormatGit(path string, before, after File) string {
 const emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 // quoteName quotes a name with control characters, quotes or backslashes as git does: as in C, with octal numbers.
-// Other bytes stay as they are (core.quotePath=false).
+// Other characters stay as they are (core.quotePath=false); bytes that are none are octal numbers.
 func quoteName(name string) string {
 	var b strings.Builder
-	for _, c := range []byte(name) {
+	for at := 0; at < len(name); {
+		c := name[at]
+		if r, n := utf8.DecodeRuneInString(name[at:]); n > 1 {
+			b.WriteRune(r)
+			at += n
+			continue
+		}
+		at++
 		switch i := strings.IndexByte("\a\b\t\n\v\f\r\"\\", c); {
 		case i >= 0:
 			b.WriteByte('\\')
 			b.WriteByte(`abtnvfr"\`[i])
-		case c < ' ' || c == 0x7f:
+		case c < ' ' || c >= 0x7f:
 			fmt.Fprintf(&b, "\\%03o", c)
 		default:
 			b.WriteByte(c)

@@ -83,6 +83,7 @@ func TestNames(t *testing.T) {
 		"plain":      "diff --git a/plain b/plain" + between + "b/plain\n",
 		"sp ace":     "diff --git a/sp ace b/sp ace" + between + "b/sp ace\t\n",
 		"nl\n\t\"\\": `diff --git "a/nl\n\t\"\\" "b/nl\n\t\"\\"` + between + `"b/nl\n\t\"\\"` + "\n",
+		"\xffé":      `diff --git "a/\377é" "b/\377é"` + between + `"b/\377é"` + "\n",
 		"esc\x1bé":   `diff --git "a/esc\033é" "b/esc\033é"` + between + `"b/esc\033é"` + "\n",
 	} {
 		after := File{"ce013625030ba8dba906f756967f9e9ca394464a", 0o100644}
@@ -90,6 +91,10 @@ func TestNames(t *testing.T) {
 		if head, _, _ := strings.Cut(got, "@@"); head != want {
 			t.Errorf("%q: got %s, want %s", name, head, want)
 		}
+	}
+	latin := Compare(nil, []byte("caf\xe9\n"), 3).FormatGit("l", File{}, File{"1", 0o100644})
+	if !strings.Contains(latin, "Binary files") {
+		t.Errorf("a text in another encoding: %q", latin)
 	}
 	empty := File{emptyBlob, 0o100644}
 	if got := Compare(nil, nil, 3).FormatGit("e", File{}, empty); strings.Contains(got, "Binary") {

@@ -68,6 +68,8 @@ type KeptFile struct {
 	Conflict bool      `json:"conflict,omitzero"` // it is not as the session left it: a forced revert changes it
 	Reason   string    `json:"reason"`            // for people: why it stays
 	State    PathState `json:"state,omitzero"`    // as it is
+	To       PathState `json:"to,omitzero"`       // which the revert would have restored
+	Copy     string    `json:"copy,omitzero"`     // where a copy of the content is that was not restored
 }
 
 // keepAll moves files of the revert to those that stay as they are.

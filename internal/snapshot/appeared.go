@@ -25,6 +25,7 @@ type captureDiff struct {
 	found   []session.FileChange
 	omitted []session.FilePath // sorted
 	rules   *gitignore.Matcher // what changed .gitignore files ignored before; nil if no such file changed
+	blobs   *Blobs             // have the contents of both sides
 }
 
 // dropForeign returns the changes without these files, and the omitted files with those that the command changed.
@@ -40,7 +41,7 @@ func (c *captureDiff) dropForeign() (found []session.FileChange, omitted []sessi
 		case !f.Before.IsAbsent():
 		case c.isBelowOmitted(f.Path), c.rules != nil && c.isUntouched(f.Path):
 			continue
-		case packed, c.rules != nil && isIgnored(c.rules, string(f.Path)), !known[f.After.Blob] && c.isOlder(f.Path):
+		case packed, c.rules != nil && isIgnored(c.rules, string(f.Path)), !known[f.After.Blob] && c.isOlder(f.Path) && !c.isMoved(f.After):
 			omitted = append(omitted, f.Path)
 			continue
 		}
@@ -85,6 +86,50 @@ func (c *captureDiff) isUntouched(name session.FilePath) bool {
 func (c *captureDiff) isOlder(name session.FilePath) bool {
 	made, err := readBirthTime(filepath.Join(c.root, filepath.FromSlash(string(name))))
 	return err == nil && c.isEarlier(made)
+}
+
+// maxMoved bounds a file of which isMoved compares the content, in bytes.
+const maxMoved = 1 << 20
+
+// isMoved reports whether the file that appeared holds most lines of a captured one that is gone: the command moved
+// that and changed it.
+func (c *captureDiff) isMoved(appeared session.PathState) bool {
+	content, err := c.blobs.Read(appeared.Blob, maxMoved)
+	if err != nil {
+		return false
+	}
+	lines := listLines(content)
+	for _, f := range c.found {
+		if !f.After.IsAbsent() || f.Before.Mode != appeared.Mode {
+			continue
+		}
+		gone, err := c.blobs.Read(f.Before.Blob, maxMoved)
+		if err == nil && countShared(listLines(gone), lines)*2 >= max(len(lines), 1) {
+			return true
+		}
+	}
+	return false
+}
+
+// listLines returns the lines of a text that are not blank.
+func listLines(text []byte) []string {
+	isBlank := func(line string) bool { return strings.TrimSpace(line) == "" }
+	return slices.DeleteFunc(strings.Split(string(text), "\n"), isBlank)
+}
+
+// countShared returns how many lines are in both lists, each as often as in the list with fewer of it.
+func countShared(a, b []string) (n int) {
+	counts := map[string]int{}
+	for _, line := range a {
+		counts[line]++
+	}
+	for _, line := range b {
+		if counts[line] > 0 {
+			counts[line]--
+			n++
+		}
+	}
+	return n
 }
 
 func (c *captureDiff) isEarlier(at time.Time) bool {

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"crypto/rand"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,7 +14,8 @@ import (
 // maxBase bounds the name of a copy, in bytes: it is written under a longer one first, and file systems allow 255.
 const maxBase = 200
 
-// CopyBlob implements location.Worktree. The copy of a link is a file with its target.
+// CopyBlob implements location.Worktree. The copy of a link is a file with its target. A content of a path is copied
+// once.
 func (w *DiskWorktree) CopyBlob(_ context.Context, p session.FilePath, blob string) (string, error) {
 	content, err := w.options.Blobs.Read(blob, MaxBlob)
 	if err != nil {
@@ -25,7 +25,10 @@ func (w *DiskWorktree) CopyBlob(_ context.Context, p session.FilePath, blob stri
 	if base := path.Base(name); len(base) > maxBase {
 		name = path.Join(path.Dir(name), strings.ToValidUTF8(base[:maxBase], ""))
 	}
-	copyPath := filepath.Join(w.options.Dir, "copies", rand.Text(), filepath.FromSlash(name))
+	copyPath := filepath.Join(w.options.Dir, "copies", blob[:16], filepath.FromSlash(name))
+	if old, err := os.ReadFile(copyPath); err == nil && blobID(old) == blob {
+		return copyPath, nil
+	}
 	if err := os.MkdirAll(filepath.Dir(copyPath), 0o700); err != nil {
 		return "", err
 	}

@@ -248,6 +248,8 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 			omitted.add(name, info)
 		case info.Mode().IsRegular(), info.Mode()&fs.ModeSymlink != 0:
 			changed.WriteString(name + "\x00")
+		case i < untracked: // a pipe, socket or device is in its place
+			gone.WriteString(name + "\x00")
 		}
 	}
 	omitted.addRepositories(root, repositories)

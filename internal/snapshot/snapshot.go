@@ -90,7 +90,7 @@ func (w *DiskWorktree) Compare(
 		}
 	}
 	omitted = before.omitted.listChanged(after.omitted)
-	diff := captureDiff{w.root, before, found, omitted, readOldRules(w.options.Blobs, found)}
+	diff := captureDiff{w.root, before, found, omitted, readOldRules(w.options.Blobs, found), w.options.Blobs}
 	found, omitted = diff.dropForeign()
 	return found, omitted, nil
 }

@@ -227,6 +227,7 @@ func TestAppeared(t *testing.T) {
 			{move("logs", "kept"), "[]", "[kept/x]"},
 			{move("private/.gitignore", ".env"), "[]", "[private/key]"},
 			{move("tracked", "moved"), "[moved tracked]", "[]"},
+			{func() { move("moved", "edited")(); p.write("edited", "content\nmore\n") }, "[edited moved]", "[]"},
 			{move("large", ".env"), "[]", "[large]"},
 			{func() { p.write("packed", "p"); _ = os.Remove(filepath.Join(p.root, "sub", "u")) }, "[packed]", "[sub]"},
 		} {

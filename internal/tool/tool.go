@@ -79,8 +79,8 @@ type FileRecorder interface {
 	// RecordWrites records changes that the call is about to make. It returns when they are durable.
 	RecordWrites(ctx context.Context, writes []FileWrite) error
 	// WatchTree records the state of the worktree before a command, which can change any file. The caller calls done
-	// when the command has ended.
-	WatchTree(ctx context.Context) (done func())
+	// when the command has ended. If the beginning cannot be stored, the command must not run.
+	WatchTree(ctx context.Context) (done func(), err error)
 	// RecordUnknown records that the call may change files and that these changes are not known.
 	RecordUnknown(ctx context.Context, reason string)
 }

@@ -20,7 +20,8 @@ func (g commands) redoCommand() *cobra.Command {
 		Long: "Bring back the next prompt that cairn undo or cairn revert took back, with its answer and its files. After\n" +
 			"the last one the session is as it was before. Files that were changed since stay as they are, and\n" +
 			"are named: the exit code is then 1.\n\n" +
-			"--files brings back the files of the newest revert that a prompt or --commit made final.",
+			"--files brings back the files of the newest revert that a prompt or --commit made final; again, of the one\n" +
+			"before it. Copies of what the files hold are kept, and their paths printed.",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn redo\n  cairn redo last --json\n  cairn redo --files",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
@@ -50,19 +51,25 @@ func (g commands) redoCommand() *cobra.Command {
 func (g commands) recoverFiles(ctx context.Context, c *api.Client, asJSON bool, id session.ID) error {
 	found, err := api.Reverts{Client: c}.RecoverFiles(ctx, id)
 	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-		err = fmt.Errorf("no final revert of the session %s has changed files", id)
+		err = fmt.Errorf("no final revert of the session %s has files to bring back", id)
 		return cli.NewExitError(cli.ExitUsage, err, "cairn redo brings back what an undo took back until the next prompt")
 	}
 	if err != nil {
 		return err
 	}
-	res := Result{SessionID: id, OK: len(found.Kept) == 0, Restored: found.Files, Kept: found.Kept}
+	res := Result{
+		SessionID: id, OK: len(found.Kept) == 0, Restored: found.Files, Copies: found.Copies,
+		Kept: found.Kept,
+	}
 	if asJSON {
 		g.inv.PrintJSONLine(res)
 		return g.exitError(res)
 	}
 	for _, p := range res.Restored {
 		g.inv.Out.Printf("%-12s  %s\n", "restored", term.FirstLine(string(p), 400))
+	}
+	for _, c := range res.Copies {
+		g.inv.Out.Printf("  what was there: %s\n", term.FirstLine(c, 4096))
 	}
 	g.printKept("stays as it is", res.Kept)
 	return g.exitError(res)

@@ -95,6 +95,9 @@ func (g commands) printKept(head string, kept []session.KeptFile) {
 	}
 	for _, k := range kept {
 		g.inv.Out.Printf("  %s: %s\n", term.FirstLine(string(k.Path), 400), term.FirstLine(k.Reason, 400))
+		if k.Copy != "" {
+			g.inv.Out.Printf("    what it held before: %s\n", term.FirstLine(k.Copy, 4096))
+		}
 	}
 }
 

@@ -80,11 +80,12 @@ func relativePath(root, path string) session.FilePath {
 
 // WatchTree captures the worktree before a command; done, which the caller calls after it, captures it again in the
 // background and records what differs. If the worktree cannot be captured, the command runs all the same, and its
-// changes are recorded as unknown. It waits for earlier commands of the session to be recorded.
-func (c *CallRecorder) WatchTree(ctx context.Context) (done func()) {
+// changes are recorded as unknown; if not even that can be recorded, it is an error. It waits for earlier commands of
+// the session to be recorded.
+func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 	recorder, files := c.step.recorder, c.step.files
 	if err := recorder.AwaitSession(ctx, c.call.SessionID); err != nil {
-		return func() {}
+		return nil, err
 	}
 	c.step.mu.Lock()
 	c.step.watched = true
@@ -99,8 +100,7 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func()) {
 	}
 	if err := recorder.journal.AppendFacts(ctx, c.call.SessionID, fact); err != nil || fact.Error != "" {
 		recorder.watches.endWatch(w)
-		c.logFailure(err)
-		return func() {}
+		return func() {}, err
 	}
 	return func() {
 		recorder.StartTask(c.call.SessionID, func() {
@@ -108,7 +108,7 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func()) {
 			defer cancel()
 			c.recordTree(ctx, w, before)
 		})
-	}
+	}, nil
 }
 
 // recordTree captures the worktree after a command and records what differs from before, except for files that file

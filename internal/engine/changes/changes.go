@@ -24,6 +24,12 @@ type ChangeRecorder struct {
 	ledgers map[session.ID]*Ledger
 }
 
+// ExcludeWrites notes that the session is going to change the files without a call. Commands of other sessions that run
+// meanwhile do not record these changes as theirs.
+func (r *ChangeRecorder) ExcludeWrites(id session.ID, root string, files []session.FileChange) {
+	r.watches.excludeWrites(id, root, files)
+}
+
 // NewChangeRecorder returns a recorder that appends to the journal.
 func NewChangeRecorder(j *journal.Journal) *ChangeRecorder {
 	return &ChangeRecorder{

@@ -60,6 +60,9 @@ func (f DiffFormat) DescribeFiles(
 				changed.Additions, changed.Deletions = d.Additions, d.Deletions
 				if n := len(d.Hunks); n <= limits.File && size+n <= limits.All {
 					changed.Patch = f.formatPatch(c, d)
+					if f.Git && changesType(c) {
+						changed.Patch = formatTypeChange(c, before, after, around)
+					}
 					size += n
 				}
 			}
@@ -74,6 +77,20 @@ func (f DiffFormat) formatPatch(c session.FileChange, d linediff.Diff) string {
 		return FormatGit(c, d)
 	}
 	return d.FormatPatch(string(c.Path))
+}
+
+// changesType reports whether a file becomes a link or the other way round.
+func changesType(c session.FileChange) bool {
+	return c.Before.Mode != 0 && c.After.Mode != 0 && (c.Before.Mode == session.ModeLink) != (c.After.Mode == session.ModeLink)
+}
+
+// formatTypeChange returns the patch of a file that becomes a link, or the other way round: git knows only that one is
+// deleted and the other one created.
+func formatTypeChange(c session.FileChange, before, after []byte, around int) string {
+	deleted := session.FileChange{Path: c.Path, Before: c.Before}
+	created := session.FileChange{Path: c.Path, After: c.After}
+	return FormatGit(deleted, linediff.Compare(before, nil, around)) +
+		FormatGit(created, linediff.Compare(nil, after, around))
 }
 
 // FormatGit returns the patch of a change in git's form.

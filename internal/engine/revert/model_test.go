@@ -325,7 +325,8 @@ func (m *model) isBlocked(p string) bool {
 func (m *model) runCommand(id session.ID) {
 	m.commitStaged(id)
 	recorder, _, _ := m.beginTurn(id)
-	done := recorder.WatchTree(m.ctx)
+	done, err := recorder.WatchTree(m.ctx)
+	m.check(err)
 	before := m.read()
 	for range 1 + m.rand.IntN(3) {
 		m.changeAnything(string(id[4]-'a'+'A'), string(id))
@@ -347,7 +348,9 @@ func (m *model) runTogether() {
 	before := m.read()
 	for _, id := range []session.ID{"ses_a", "ses_b"} {
 		recorder, _, _ := m.beginTurn(id)
-		ends = append(ends, recorder.WatchTree(m.ctx))
+		done, err := recorder.WatchTree(m.ctx)
+		m.check(err)
+		ends = append(ends, done)
 	}
 	m.changeAnything("B", "ses_b, at the same time,")
 	m.changeAnything("A", "ses_a, at the same time,")

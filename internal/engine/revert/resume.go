@@ -23,7 +23,7 @@ func (r Reverter) Resume(ctx context.Context, id session.ID) error {
 		return err
 	}
 	back := s.Revert.Phase == session.RevertRestoring
-	kept := r.restoreFiles(ctx, s.Revert.Files, back)
+	kept := r.restoreFiles(ctx, id, s.Revert.Files, back)
 	if err := fault.Point(ctx, fault.RevertRestored); err != nil {
 		return err
 	}
@@ -38,7 +38,9 @@ func (r Reverter) Resume(ctx context.Context, id session.ID) error {
 
 // restoreFiles brings the files to their state after the revert or, if back, to that before it. It returns those that
 // stay as they are.
-func (r Reverter) restoreFiles(ctx context.Context, files []session.RevertedFile, back bool) (kept []session.KeptFile) {
+func (r Reverter) restoreFiles(
+	ctx context.Context, id session.ID, files []session.RevertedFile, back bool,
+) (kept []session.KeptFile) {
 	steps := make([]session.FileChange, len(files))
 	for i, f := range files {
 		if steps[i] = f.AsChange(); back {
@@ -47,6 +49,7 @@ func (r Reverter) restoreFiles(ctx context.Context, files []session.RevertedFile
 	}
 	failed := make([]error, len(steps))
 	if r.Files != nil {
+		r.Changes.ExcludeWrites(id, r.Files.Root(), steps)
 		failed = r.Files.Restore(ctx, steps)
 		r.putBack(ctx, steps, failed)
 	}
@@ -56,7 +59,9 @@ func (r Reverter) restoreFiles(ctx context.Context, files []session.RevertedFile
 			kept = append(kept, session.KeptFile{Path: step.Path, Reason: "snapshots are disabled here"})
 		case err != nil:
 			changed := errors.Is(err, session.ErrFileChanged)
-			kept = append(kept, session.KeptFile{Path: step.Path, Conflict: changed, Reason: explainError(err)})
+			k := session.KeptFile{Path: step.Path, Conflict: changed, Reason: explainError(err), To: step.After}
+			r.copyNotRestored(ctx, &k)
+			kept = append(kept, k)
 			r.Journal.Logger.Warn("a revert leaves a file as it is", "file", step.Path, "error", err)
 		}
 	}

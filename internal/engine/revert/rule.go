@@ -84,7 +84,9 @@ func protectMoved(out *session.Revert, found []changes.CallChange, force bool) {
 func addFile(out *session.Revert, path session.FilePath, now session.PathState, p filePlan) {
 	switch {
 	case p.conflict != "":
-		out.Kept = append(out.Kept, session.KeptFile{Path: path, Conflict: true, Reason: p.conflict, State: now})
+		out.Kept = append(out.Kept, session.KeptFile{
+			Path: path, Conflict: true, Reason: p.conflict, State: now, To: p.to,
+		})
 	case now == p.to:
 	case now.Blob == "" && !now.IsAbsent() && now.Mode != session.ModeSubmodule:
 		out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonSpecial, State: now})

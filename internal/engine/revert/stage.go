@@ -78,7 +78,24 @@ func (r Reverter) keepCopies(ctx context.Context, planned *session.Revert) error
 		}
 		f.Copy, f.Others = copies[0], copies[1:]
 	}
+	for i := range planned.Kept {
+		r.copyNotRestored(ctx, &planned.Kept[i])
+	}
 	return nil
+}
+
+// copyNotRestored copies the content that a revert does not restore, so that it is in reach when the revert is final. A
+// content that cannot be copied is left out.
+func (r Reverter) copyNotRestored(ctx context.Context, k *session.KeptFile) {
+	if k.To.Blob == "" || k.To.Blob == k.State.Blob || k.Copy != "" {
+		return
+	}
+	copied, err := r.Files.CopyBlob(ctx, k.Path, k.To.Blob)
+	if err != nil {
+		r.Journal.Logger.Warn("cannot copy a content that is not restored", "file", k.Path, "error", err)
+		return
+	}
+	k.Copy = copied
 }
 
 // Clear brings back the files and messages that the session's staged revert took back. Without one it does nothing.

@@ -127,7 +127,11 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return startJob(ctx, call, r, in)
 	}
 	if call.Files != nil {
-		defer call.Files.WatchTree(ctx)()
+		watched, err := call.Files.WatchTree(ctx)
+		if err != nil {
+			return tool.Output{}, err
+		}
+		defer watched()
 	}
 	done, err := r.execute(ctx, func(recent string) {
 		call.Progress(
