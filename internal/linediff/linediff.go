@@ -26,6 +26,8 @@ func IsBinary(content []byte) bool {
 type Diff struct {
 	Additions, Deletions int
 	Hunks                string // in unified form, without a header; "" if nothing differs
+
+	replaced bool // bytes of Hunks that were no UTF-8 are replaced
 }
 
 // Compare compares two contents, with that many lines around each change; negative shows the whole text.
@@ -37,7 +39,7 @@ func Compare(before, after []byte, context int) Diff {
 		context = bytes.Count(before, []byte("\n")) + bytes.Count(after, []byte("\n")) + 2
 	}
 	text := string(textdiff.Unified(before, after, diff.Context(context)))
-	d := Diff{Hunks: strings.ToValidUTF8(zeroEmptyRanges(text), "\uFFFD")}
+	d := Diff{Hunks: strings.ToValidUTF8(zeroEmptyRanges(text), "\uFFFD"), replaced: !utf8.ValidString(text)}
 	for line := range strings.Lines(text) {
 		switch line[0] {
 		case '+':
@@ -97,7 +99,7 @@ func (d Diff) FormatGit(path string, before, after File) string {
 	switch {
 	case before.Mode == 0 && after.Blob == emptyBlob, after.Mode == 0 && before.Blob == emptyBlob:
 		return b.String() // it has no lines
-	case d.Hunks == "", !utf8.ValidString(d.Hunks): // a patch that is sent as text cannot have other bytes
+	case d.Hunks == "", d.replaced: // lines with other bytes would be no patch
 		fmt.Fprintf(&b, "Binary files %s and %s differ\n", from, to)
 		return b.String()
 	}
@@ -109,7 +111,7 @@ func (d Diff) FormatGit(path string, before, after File) string {
 const emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 // quoteName quotes a name with control characters, quotes or backslashes as git does: as in C, with octal numbers.
-// Other characters stay as they are (core.quotePath=false); bytes that are none are octal numbers.
+// Other characters stay as they are (core.quotePath=false); other bytes are octal numbers.
 func quoteName(name string) string {
 	var b strings.Builder
 	for at := 0; at < len(name); {

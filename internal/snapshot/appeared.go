@@ -41,7 +41,8 @@ func (c *captureDiff) dropForeign() (found []session.FileChange, omitted []sessi
 		case !f.Before.IsAbsent():
 		case c.isBelowOmitted(f.Path), c.rules != nil && c.isUntouched(f.Path):
 			continue
-		case packed, c.rules != nil && isIgnored(c.rules, string(f.Path)), !known[f.After.Blob] && c.isOlder(f.Path) && !c.isMoved(f.After):
+		case packed, c.rules != nil && isIgnored(c.rules, string(f.Path)),
+			!known[f.After.Blob] && c.isOlder(f.Path) && !c.isMoved(f.After):
 			omitted = append(omitted, f.Path)
 			continue
 		}

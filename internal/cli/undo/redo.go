@@ -20,8 +20,8 @@ func (g commands) redoCommand() *cobra.Command {
 		Long: "Bring back the next prompt that cairn undo or cairn revert took back, with its answer and its files. After\n" +
 			"the last one the session is as it was before. Files that were changed since stay as they are, and\n" +
 			"are named: the exit code is then 1.\n\n" +
-			"--files brings back the files of the newest revert that a prompt or --commit made final; again, of the one\n" +
-			"before it. Copies of what the files hold are kept, and their paths printed.",
+			"--files brings back the files of the newest revert that a prompt or --commit made final; again, of the\n" +
+			"one before it. Copies of what the files hold are kept, and their paths printed.",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn redo\n  cairn redo last --json\n  cairn redo --files",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {

@@ -81,7 +81,8 @@ func (f DiffFormat) formatPatch(c session.FileChange, d linediff.Diff) string {
 
 // changesType reports whether a file becomes a link or the other way round.
 func changesType(c session.FileChange) bool {
-	return c.Before.Mode != 0 && c.After.Mode != 0 && (c.Before.Mode == session.ModeLink) != (c.After.Mode == session.ModeLink)
+	wasLink, isLink := c.Before.Mode == session.ModeLink, c.After.Mode == session.ModeLink
+	return c.Before.Mode != 0 && c.After.Mode != 0 && wasLink != isLink
 }
 
 // formatTypeChange returns the patch of a file that becomes a link, or the other way round: git knows only that one is

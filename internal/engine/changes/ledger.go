@@ -127,7 +127,8 @@ func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
 			l.Gaps = append(l.Gaps, Gap{c, d.Error})
 		}
 		for _, name := range d.Omitted {
-			reason := fmt.Sprintf("it changed %s, which no snapshot has: it is large, was ignored or elsewhere, cannot be read, or is a "+
+			reason := fmt.Sprintf("it changed %s, which no snapshot has: it is large, was ignored or elsewhere, "+
+				"cannot be read, or is a "+
 				"repository of its own", name)
 			l.Gaps = append(l.Gaps, Gap{c, reason})
 		}
