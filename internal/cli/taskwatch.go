@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -31,9 +32,9 @@ type TaskWatch struct {
 
 // TaskEvent is an event of the session of a task, or an ask that waited in it.
 type TaskEvent struct {
-	Data session.EventData
+	SessionID session.ID
+	Data      session.EventData
 
-	id  session.ID
 	seq int64 // 0 of an ask
 }
 
@@ -55,18 +56,14 @@ func NewTaskWatch() *TaskWatch {
 func (w *TaskWatch) NoteEvent(d session.EventData) {
 	switch d := d.(type) {
 	case *session.ToolCalled:
-		if d.Tool != toolTask {
+		id := TaskSession(d)
+		if id == "" {
 			return
 		}
-		var in struct {
-			Continue session.ID `json:"task_id"`
+		if id == session.TaskID(d.PartID) { // all that happens in the session belongs to the work
+			w.cursors[id] = -1
 		}
-		_ = json.Unmarshal(d.Input, &in) // an invalid call fails
-		if in.Continue == "" {           // all that happens in the session belongs to the work
-			in.Continue = session.TaskID(d.PartID)
-			w.cursors[in.Continue] = -1
-		}
-		w.tasks[d.PartID] = in.Continue
+		w.tasks[d.PartID] = id
 	case *session.ToolSuccess:
 		delete(w.tasks, d.PartID)
 	case *session.ToolFailed:
@@ -74,13 +71,25 @@ func (w *TaskWatch) NoteEvent(d session.EventData) {
 	}
 }
 
+// TaskSession returns the session in which a call hands work to a subagent, "" for calls of other tools.
+func TaskSession(d *session.ToolCalled) session.ID {
+	if d.Tool != toolTask {
+		return ""
+	}
+	var in struct {
+		Continue session.ID `json:"task_id"`
+	}
+	_ = json.Unmarshal(d.Input, &in) // an invalid call fails
+	return cmp.Or(in.Continue, session.TaskID(d.PartID))
+}
+
 // AcceptEvent notes an event of a task, and reports whether it is new.
 func (w *TaskWatch) AcceptEvent(e TaskEvent) bool {
 	if e.seq > 0 {
-		if e.seq <= w.cursors[e.id] {
+		if e.seq <= w.cursors[e.SessionID] {
 			return false
 		}
-		w.cursors[e.id] = e.seq
+		w.cursors[e.SessionID] = e.seq
 	}
 	w.NoteEvent(e.Data)
 	return true
@@ -125,7 +134,7 @@ func (w *TaskWatch) readRest(ctx context.Context, c *api.Client, id session.ID) 
 	for more := known; more; {
 		h, err := c.History(ctx, id, after, 0)
 		for _, e := range h.Data {
-			rest = append(rest, TaskEvent{e.Data, id, e.Seq})
+			rest = append(rest, TaskEvent{id, e.Data, e.Seq})
 			after = e.Seq
 		}
 		more = err == nil && h.HasMore && len(h.Data) > 0
@@ -152,7 +161,7 @@ func (w *TaskWatch) sendPendingAsks(ctx context.Context, c *api.Client, id sessi
 	}
 	pending, err := PendingAsks(ctx, c, id)
 	for _, a := range pending {
-		if !w.send(ctx, TaskEvent{&session.PermissionAsked{Ask: a}, id, 0}) {
+		if !w.send(ctx, TaskEvent{id, &session.PermissionAsked{Ask: a}, 0}) {
 			return false
 		}
 	}
@@ -166,7 +175,7 @@ func (w *TaskWatch) follow(ctx context.Context, c *api.Client, id session.ID, af
 		FollowSession(ctx, c, id, after, func(u SessionUpdate) bool {
 			missing = errors.Is(u.Err, &session.Error{Code: session.CodeNotFound})
 			e := u.Update.Event
-			return e == nil || w.send(ctx, TaskEvent{e.Data, id, e.Seq})
+			return e == nil || w.send(ctx, TaskEvent{id, e.Data, e.Seq})
 		})
 		if !missing || Sleep(ctx, taskPoll) != nil {
 			return

@@ -59,7 +59,8 @@ func setSize(tty *os.File, rows, columns uint16) error {
 // dialogue is what is typed when something is on the screen.
 type dialogue struct{ seen, keys string }
 
-// onTerminal runs cairn on a terminal of its own and returns its screen and exit code.
+// onTerminal runs cairn on a terminal of its own and returns its screen and exit code. The terminal has a size for the
+// full-screen interface, and where COLUMNS is set.
 func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string) (screen string, code int) {
 	t.Helper()
 	path, err := exec.LookPath("cairn")
@@ -67,7 +68,7 @@ func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string)
 		t.Fatal(err)
 	}
 	ours, theirs := openTerminal(t)
-	if len(args) > 0 && args[0] == "tui" { // lines elsewhere are not cut
+	if args[0] == "tui" || os.Getenv("COLUMNS") != "" { // lines elsewhere are not cut
 		if err := setSize(theirs, 24, 80); err != nil {
 			t.Fatal(err)
 		}

@@ -49,6 +49,9 @@ func (r *runner) handleTasks(events ...cli.TaskEvent) {
 		if r.tasks.AcceptEvent(e) {
 			r.progress.applyAsk(e.Data)
 			r.handleAsk(e.Data)
+			if r.live != nil {
+				r.live.NoteEvent(e.SessionID, e.Data)
+			}
 		}
 	}
 }

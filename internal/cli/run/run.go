@@ -146,6 +146,9 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	}
 	r := &runner{app: g.inv, started: time.Now()}
 	r.view = g.newView(f)
+	if v, ok := r.view.(*view.Text); ok {
+		r.live = v.Live
+	}
 	var err error
 	var cfg *config.Config
 	if r.plan, err = g.newPlan(f, args); err == nil && r.plan.server == nil {
@@ -189,6 +192,9 @@ func (g runCommand) newView(f *runFlags) view.View {
 	default:
 		v := view.NewText(g.inv, f.thinking)
 		v.ErrorsOnly = g.inv.IsOpenCode()
+		if !v.ErrorsOnly {
+			v.Live = view.NewLive(g.inv)
+		}
 		return v
 	}
 }
@@ -198,6 +204,10 @@ func (r *runner) openTerminal(format string) {
 	if format == "text" && r.app.Terminal != nil && r.app.Err.Terminal {
 		if tty, err := r.app.Terminal(); err == nil {
 			r.terminal = term.NewTerminalAsks(tty, r.app.Marks, r.app.Err.Color)
+			if r.live != nil {
+				discard := r.terminal.BeforeShow
+				r.terminal.BeforeShow = func() { r.live.Clear(); discard() }
+			}
 			if v, ok := r.view.(*view.Text); ok {
 				v.IsAsking = func() bool { return r.terminal != nil && len(r.terminal.Pending) > 0 }
 			}

@@ -24,6 +24,7 @@ type runner struct {
 	view         view.View
 	started      time.Time
 	terminal     *term.TerminalAsks // nil without a terminal
+	live         *view.Live         // nil unless the output is a terminal
 	headless     bool               // requests are denied because there is no terminal
 	terminalGone bool               // the terminal was closed
 

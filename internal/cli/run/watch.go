@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -18,8 +19,9 @@ type sessionWatch struct {
 	*runner
 	wg       sync.WaitGroup
 	updates  chan streamItem
-	idle     chan error       // the session is idle, or waiting for that failed; capacity 1: one waits at a time
-	failed   chan error       // the interrupt could not be made; capacity 1: there is one
+	idle     chan error // the session is idle, or waiting for that failed; capacity 1: one waits at a time
+	failed   chan error // the interrupt could not be made; capacity 1: there is one
+	running  chan session.ToolProgress
 	stopping <-chan struct{}  // the first signal; nil once the session is interrupted
 	late     <-chan time.Time // --timeout passed; likewise
 }
@@ -34,6 +36,7 @@ type streamItem struct {
 func (r *runner) follow(ctx context.Context) error {
 	f := &sessionWatch{
 		runner: r, updates: make(chan streamItem), idle: make(chan error, 1), failed: make(chan error, 1),
+		running:  make(chan session.ToolProgress),
 		stopping: r.app.Stopping, late: r.timeoutTimer(),
 	}
 	defer f.wg.Wait()
@@ -46,6 +49,8 @@ func (r *runner) follow(ctx context.Context) error {
 		f.interrupt(sctx, r.stopped)
 	}
 	waiting := time.After(time.Second)
+	frames, stop := f.startLive(sctx)
+	defer stop()
 	for {
 		r.handleTasks(r.tasks.Watch(sctx, r.conn.API)...)
 		if err := r.deliver(ctx); err != nil {
@@ -56,6 +61,10 @@ func (r *runner) follow(ctx context.Context) error {
 			r.noteWaiting()
 		case text, ok := <-r.terminalLines():
 			r.onTerminalLine(text, ok)
+		case <-frames:
+			f.drawLive()
+		case p := <-f.running:
+			f.live.NoteProgress(&p)
 		case s := <-f.updates:
 			if s.err != nil {
 				return s.err
@@ -83,6 +92,26 @@ func (r *runner) follow(ctx context.Context) error {
 		if r.app.Out.Err != nil && r.stopped == 0 {
 			f.interrupt(sctx, cli.ExitFailure)
 		}
+	}
+}
+
+// startLive begins to show what runs, until stop is called. Without a terminal there are no frames.
+func (f *sessionWatch) startLive(ctx context.Context) (frames <-chan time.Time, stop func()) {
+	if f.live == nil {
+		return nil, func() {}
+	}
+	f.wg.Go(func() { readProgress(ctx, f.conn.API, f.running) })
+	ticker := time.NewTicker(view.LiveInterval)
+	return ticker.C, func() {
+		ticker.Stop()
+		f.live.Clear()
+	}
+}
+
+// drawLive draws the next frame, unless a request for the person is on the screen.
+func (r *runner) drawLive() {
+	if r.terminal == nil || len(r.terminal.Pending) == 0 {
+		r.live.DrawFrame()
 	}
 }
 

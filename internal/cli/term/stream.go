@@ -21,6 +21,7 @@ type Stream struct {
 	Color    bool
 	Midline  bool // the last byte was no newline
 	Err      error
+	before   func() // called before each write; nil without a LiveArea
 }
 
 func NewStream(w io.Writer, env func(string) string) *Stream {
@@ -43,6 +44,9 @@ func IsTerminal(stream any) bool {
 func (s *Stream) Write(p []byte) (int, error) {
 	if s.Err != nil {
 		return 0, s.Err
+	}
+	if s.before != nil {
+		s.before()
 	}
 	n, err := s.w.Write(p)
 	if n > 0 {

@@ -22,6 +22,7 @@ type Text struct {
 	ErrorsOnly bool // the result is shown only if it is an error
 	// IsAsking reports whether a dialog is on the screen: events are shown after it. May be nil.
 	IsAsking func() bool
+	Live     *Live // shows what runs; nil without a terminal
 
 	shown   map[session.PartID]int // bytes of an item that are out; a fragment may come late
 	started map[session.PartID]pendingCall
@@ -49,6 +50,9 @@ func NewText(a *cli.Invocation, thinking bool) *Text {
 
 // ShowFragment shows text as it arrives. What arrives during a dialog is shown with the event that ends the item.
 func (v *Text) ShowFragment(f session.Fragment) {
+	if v.Live != nil {
+		v.Live.NoteFragment(f)
+	}
 	if v.isAsking() {
 		return
 	}
@@ -136,6 +140,9 @@ func (v *Text) showDeferred() {
 
 // ShowEvent shows an event, during a dialog after it.
 func (v *Text) ShowEvent(e session.Event) {
+	if v.Live != nil {
+		v.Live.NoteEvent("", e.Data)
+	}
 	if v.deferred = append(v.deferred, e); !v.isAsking() {
 		v.showDeferred()
 	}
@@ -159,7 +166,9 @@ func (v *Text) showEvent(e session.Event) {
 		v.flush()
 		what := term.DescribeCall(d.Tool, d.Input)
 		v.started[d.PartID] = pendingCall{d.Tool, what, d.Timestamp, term.CallTodos(d.Tool, d.Input)}
-		v.ShowLine(term.Cyan, v.marks.Call, what)
+		if v.Live == nil {
+			v.ShowLine(term.Cyan, v.marks.Call, what)
+		}
 	case *session.ToolSuccess:
 		v.showResult(d.PartID, d.Timestamp, d.Structured)
 	case *session.ToolFailed:

@@ -1,0 +1,37 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// readProgress reads the output so far of running calls until ctx ends. It is of no other use than to be shown: what is
+// lost with a connection comes with the next progress.
+func readProgress(ctx context.Context, c *api.Client, to chan<- session.ToolProgress) {
+	for ctx.Err() == nil {
+		for u, err := range c.Feed(ctx, -1) {
+			if err != nil {
+				break
+			}
+			if u.Notice == nil || u.Notice.Kind != string(session.KindToolProgress) {
+				continue
+			}
+			var p session.ToolProgress
+			if json.Unmarshal(u.Notice.Data, &p) != nil {
+				continue
+			}
+			select {
+			case to <- p:
+			case <-ctx.Done():
+				return
+			}
+		}
+		_ = cli.Sleep(ctx, time.Second) // the loop ends with ctx
+	}
+}
