@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -149,6 +150,26 @@ func TestImportOfReverted(t *testing.T) {
 				prove(t, w)
 			})
 		})
+	}
+}
+
+// An imported revert hides messages. It changes no file here: what it would restore was planned elsewhere.
+func TestImportedRevertHasNoFiles(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	r := importOf("h", 0)
+	r.Session.Revert = &session.Revert{
+		MessageID: "msg_1", Exclusive: true, Diff: "d", Snapshot: "s", Phase: session.RevertApplying,
+		Files: []session.RevertedFile{{Path: "main.go", From: session.PathState{Blob: "b", Mode: session.ModeFile}}},
+		Kept:  []session.KeptFile{{Path: "x", Copy: "/x"}},
+	}
+	got, err := w.engine.Commands.ImportSession(t.Context(), r)
+	if err != nil {
+		t.Fatal("import:", err)
+	}
+	want := &session.Revert{MessageID: "msg_1", Exclusive: true, Diff: "d", Snapshot: "s"}
+	if diff := cmp.Diff(want, got.Session.Revert); diff != "" {
+		t.Error("the revert (-want +got):", diff)
 	}
 }
 

@@ -1,12 +1,19 @@
 package engine
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -133,6 +140,133 @@ func TestOpenSessions(t *testing.T) {
 		)
 		if err != nil || got != c.want {
 			t.Errorf("open %v: %s %s is %s, want %s (%v)", c.open, c.action, c.resource, got, c.want, err)
+		}
+	}
+}
+
+// A command is confined at least as strictly as one of the parent session would be, whichever agent that has now.
+func TestSandboxNeverLoosensDownwards(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	w.agents["careful"] = session.Agent{ID: "careful", Mode: session.ModePrimary}
+	w.sandboxes = map[string]session.SandboxMode{"careful": session.SandboxStrict}
+	ids := family(t, w)
+	confinement := func() session.SandboxMode {
+		t.Helper()
+		s, err := w.engine.journal.ReadSession(t.Context(), ids[2])
+		if err != nil {
+			t.Fatal("read the session:", err)
+		}
+		scope, release, err := w.Scope(t.Context(), s.Location)
+		if err != nil {
+			t.Fatal("read the location:", err)
+		}
+		defer release()
+		by := ask.Asker{SessionID: s.ID, Agent: "build", Layers: w.layers}
+		c, err := w.engine.Asks.ChooseConfinement(t.Context(), by, scope, s)
+		if err != nil {
+			t.Fatal("choose the confinement:", err)
+		}
+		return c.Mode
+	}
+	if got := confinement(); got != session.SandboxWrites {
+		t.Errorf("by default the mode is %q", got)
+	}
+	if err := w.engine.Commands.SwitchAgent(t.Context(), ids[0], "careful"); err != nil {
+		t.Fatal("switch the agent:", err)
+	}
+	if got := confinement(); got != session.SandboxStrict {
+		t.Errorf("below a session in strict the mode is %q", got)
+	}
+}
+
+// A fork of a child session has no parent, so it gets no right that only the parent limited: it is open for callers who
+// could create such a session, and keeps what the ancestors' rules deny and ask.
+func TestForkOfChildSession(t *testing.T) {
+	ask := session.Rule{Action: "bash", Resource: "*", Effect: session.Ask}
+	deny := session.Rule{Action: "webfetch", Resource: "*", Effect: session.Deny}
+	allow := session.Rule{Action: "webfetch", Resource: "*", Effect: session.Allow}
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	at := session.Location{Directory: "/w"}
+	for _, r := range []command.CreateRequest{
+		{ID: "ses_a", Location: at, Open: true, Permission: []session.Rule{ask, deny}},
+		{ID: "ses_b", Location: at, Open: true, ParentID: "ses_a", Permission: []session.Rule{allow}},
+	} {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), r); err != nil {
+			t.Fatal("create the session:", err)
+		}
+	}
+	for scope, isOpen := range map[caller.AccessScope]bool{caller.Prompt: false, caller.Approve: true} {
+		ctx := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: scope})
+		s, err := w.engine.Commands.ForkSession(ctx, "ses_b", fork.End{})
+		if err != nil {
+			t.Fatal("fork the child:", err)
+		}
+		if s.Open != isOpen || !slices.Equal(s.Permission, []session.Rule{ask, deny}) {
+			t.Errorf("with the scope %s the fork is open: %v, with the rules %v", scope, s.Open, s.Permission)
+		}
+		for action, want := range map[string]session.Effect{"bash": session.Ask, "webfetch": session.Deny} {
+			asked := session.PendingAsk{Action: action, Resources: []string{"a"}}
+			got, _, err := w.engine.Asks.AskExternally(t.Context(), s.ID, asked)
+			if err != nil || got != want {
+				t.Errorf("with the scope %s: %s is %s, want %s (%v)", scope, action, got, want, err)
+			}
+		}
+	}
+}
+
+// A session that begins as a copy begins in the sandbox of new sessions.
+func TestCopiesBeginInTheSandbox(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	family(t, w)
+	w.newSandbox = session.SandboxWrites
+	w.sandboxes = map[string]session.SandboxMode{"build": session.SandboxStrict}
+	forked, err := w.engine.Commands.ForkSession(t.Context(), "ses_top", fork.End{})
+	if err != nil || forked.Sandbox != session.SandboxStrict {
+		t.Errorf("a fork: %+v, %v", forked, err)
+	}
+	r := importOf("h", 0)
+	r.Session.Sandbox = session.SandboxOff
+	imported, err := w.engine.Commands.ImportSession(t.Context(), r)
+	if err != nil || imported.Session.Sandbox != session.SandboxStrict {
+		t.Errorf("an import: %+v, %v", imported, err)
+	}
+}
+
+// The text of a prompt whose asks are allowed is that of a caller who may allow them.
+func TestPromptsThatAllowAreEditedByApprovers(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	ids := family(t, w)
+	admit := func(policy session.AskPolicy) session.MessageID {
+		t.Helper()
+		in, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{
+			SessionID: ids[0], Prompt: session.Prompt{Text: "p"}, Hold: true, Asks: policy,
+		})
+		if err != nil {
+			t.Fatal("prompt the session:", err)
+		}
+		return in.ID
+	}
+	allowed, plain := admit("allow"), admit("")
+	change := session.Prompt{Text: "other"}
+	edits := map[string]func(context.Context, session.MessageID) error{
+		"inbox": func(ctx context.Context, m session.MessageID) error {
+			return w.engine.Commands.ChangePrompt(ctx, ids[0], m, command.PromptChange{Prompt: &change})
+		},
+		"message": func(ctx context.Context, m session.MessageID) error {
+			return w.engine.Commands.EditPrompt(ctx, ids[0], m, "", change)
+		},
+	}
+	for name, edit := range edits {
+		weak := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: caller.Prompt})
+		if err := edit(weak, allowed); !errors.Is(err, &session.Error{Code: session.CodeDenied}) {
+			t.Errorf("%s: a caller with the scope prompt: %v", name, err)
+		}
+		if err := cmp.Or(edit(weak, plain), edit(t.Context(), allowed)); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -35,18 +35,20 @@ type world struct {
 	player *script.Player
 	limits Limits
 
-	mu      sync.Mutex // guards the rest
-	agents  map[string]session.Agent
-	models  map[string]*location.Model
-	small   *session.ModelRef // for titles; nil: none
-	budget  *session.Budget   // of new sessions
-	layers  []permission.Layer
-	sources []*source
-	tools   *tool.Registry
-	outputs *tool.Outputs
-	broken  error // what keeps the location from working
-	gates   map[string]chan struct{}
-	effects map[string]int // by token
+	mu         sync.Mutex // guards the rest
+	agents     map[string]session.Agent
+	models     map[string]*location.Model
+	small      *session.ModelRef              // for titles; nil: none
+	budget     *session.Budget                // of new sessions
+	newSandbox session.SandboxMode            // of new sessions
+	sandboxes  map[string]session.SandboxMode // of agents
+	layers     []permission.Layer
+	sources    []*source
+	tools      *tool.Registry
+	outputs    *tool.Outputs
+	broken     error // what keeps the location from working
+	gates      map[string]chan struct{}
+	effects    map[string]int // by token
 
 	compaction location.CompactionSettings
 
@@ -163,6 +165,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, f
 	}
 	s := &location.Scope{
 		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
+		NewSandbox: w.newSandbox, Sandbox: func(agent string) session.SandboxMode { return w.sandboxes[agent] },
 		Context: w.context, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
 		FindInstructions: func(visited []string) (found []session.NestedInstruction) {
 			for _, path := range visited {

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
+	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -42,43 +44,93 @@ func (w *DiskWorktree) Restore(ctx context.Context, steps []session.FileChange) 
 // restoreFile makes one change. A file in the state After, and a directory where nothing is to be, stay as they are; a
 // directory without files makes way for a file.
 func (w *DiskWorktree) restoreFile(root *os.Root, s session.FileChange) error {
-	name := string(s.Path)
-	now, err := readState(root, name)
+	now, err := readState(root, string(s.Path))
 	switch {
 	case err != nil:
 		return err
 	case now == s.After || now.Mode == modeDirectory && s.After.IsAbsent():
 		return nil
-	case now.Mode == modeDirectory && s.Before.IsAbsent():
-		if err := removeEmpty(root, name); err != nil {
+	case now != s.Before && (now.Mode != modeDirectory || !s.Before.IsAbsent()):
+		return session.ErrFileChanged
+	case s.After.Blob == "" && !s.After.IsAbsent() || s.After.Mode == session.ModeSubmodule:
+		return fmt.Errorf("%s cannot be restored: it was neither a file nor a link", s.Path)
+	}
+	dir, err := openDirectory(root, path.Dir(string(s.Path)), !s.After.IsAbsent())
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	s.Path = session.FilePath(path.Base(string(s.Path)))
+	if s.After.IsAbsent() {
+		return removeFile(dir, s)
+	}
+	if now.Mode == modeDirectory {
+		if err := removeEmpty(dir, string(s.Path)); err != nil {
 			return err
 		}
-	case now != s.Before:
-		return session.ErrFileChanged
-	case s.After.IsAbsent():
-		return root.Remove(name)
-	case s.After.Blob == "" || s.After.Mode == session.ModeSubmodule:
-		return fmt.Errorf("%s cannot be restored: it was neither a file nor a link", name)
 	}
 	content, err := w.options.Blobs.Read(s.After.Blob, MaxBlob)
 	if err != nil {
 		return err
 	}
-	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
-		return err
-	}
-	if err := checkParents(root, name); err != nil {
-		return err
-	}
-	return replaceFile(root, s, content)
+	return replaceFile(dir, s, content)
 }
 
-// replaceFile writes the content to a temporary file and renames it to the path. The state of the path is checked again
-// immediately before; the permissions of the file that was there are kept.
+// removeFile removes a file in root if it is in the state Before.
+func removeFile(root *os.Root, s session.FileChange) error {
+	if now, err := readState(root, string(s.Path)); err != nil || now != s.Before {
+		return errors.Join(session.ErrFileChanged, err)
+	}
+	return root.Remove(string(s.Path))
+}
+
+// openDirectory opens a directory below root. It follows no link, also none that replaces a directory meanwhile. With
+// create it makes missing directories.
+func openDirectory(root *os.Root, name string, create bool) (*os.Root, error) {
+	dir, err := root.OpenRoot(".")
+	for _, part := range strings.Split(name, "/") {
+		if err != nil {
+			return nil, err
+		}
+		var sub *os.Root
+		sub, err = openSubdirectory(dir, part, create)
+		_ = dir.Close() // it was only read
+		dir = sub
+	}
+	return dir, err
+}
+
+// openSubdirectory opens a directory in root.
+func openSubdirectory(root *os.Root, name string, create bool) (*os.Root, error) {
+	named, err := root.Lstat(name)
+	if create && errors.Is(err, fs.ErrNotExist) {
+		if err = root.Mkdir(name, 0o777); err == nil || errors.Is(err, fs.ErrExist) {
+			named, err = root.Lstat(name)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	noDirectory := &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	if !named.IsDir() {
+		return nil, noDirectory
+	}
+	sub, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := sub.Stat("."); err != nil || !os.SameFile(named, opened) {
+		return nil, errors.Join(noDirectory, err, sub.Close())
+	}
+	return sub, nil
+}
+
+// replaceFile writes the content to a temporary file in root and renames it to the path. The state of the path is
+// checked again immediately before; the permissions of the file that was there are kept.
 func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	name := string(s.Path)
 	// A fixed name: a process that repeats what another one began replaces its temporary file.
-	temp := path.Join(path.Dir(name), ".cairn-"+blobID([]byte(name))+".tmp")
+	temp := ".cairn-" + blobID([]byte(name)) + ".tmp"
 	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

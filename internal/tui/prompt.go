@@ -91,15 +91,16 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	m.sending = append(m.sending, p)
 	m.transcript.ScrollTo(false)
 	create := m.session == nil
-	id := session.ID(m.ids.New(session.PrefixSession))
+	fresh := describeNewSession(m)
+	id := fresh.ID
 	if !create {
 		id = m.session.ID
 	}
-	c, sandbox := m.api, m.options.Sandbox
+	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {
 		out := promptedMsg{id: r.ID, prompt: p}
 		if create {
-			s, err := c.Create(ctx, api.CreateSession{ID: id, Sandbox: sandbox})
+			s, err := c.Create(ctx, fresh)
 			if err != nil {
 				out.err = err
 				return out
@@ -109,6 +110,11 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 		_, out.err = c.Prompt(ctx, id, r)
 		return out
 	})
+}
+
+// describeNewSession returns the request for a session that begins here.
+func describeNewSession(m *model) api.CreateSession {
+	return api.CreateSession{ID: session.ID(m.ids.New(session.PrefixSession)), Sandbox: m.options.Sandbox}
 }
 
 // onPrompted shows that a prompt was admitted. A prompt that was not is in the composer again.
@@ -149,9 +155,10 @@ func runShell(m *model, line string) tea.Cmd {
 			m.callAPI("!"+line, func(ctx context.Context) error { return startShell(ctx, c, id, agent, line) }, nil),
 		)
 	}
+	fresh := describeNewSession(m)
 	var s *session.Session
 	return m.callAPI("!"+line, func(ctx context.Context) (err error) {
-		s, err = c.Create(ctx, api.CreateSession{ID: session.ID(m.ids.New(session.PrefixSession))})
+		s, err = c.Create(ctx, fresh)
 		return err
 	}, func() tea.Cmd {
 		start := func(ctx context.Context) error { return startShell(ctx, c, s.ID, agent, line) }

@@ -290,3 +290,24 @@ func TestPastedImage(t *testing.T) {
 		t.Errorf("%q attaches %v", m.editor.Text(), files)
 	}
 }
+
+// TestNewSessionsAreInTheSandbox: a session begins in the sandbox of the interface, also with a !command.
+func TestNewSessionsAreInTheSandbox(t *testing.T) {
+	for _, text := range []string{"a prompt", "!ls"} {
+		m := newTestModel(t, composer.DraftFile{})
+		m.options.Sandbox = session.SandboxStrict
+		var body string
+		record := func(_ http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			body = r.Method + " " + r.URL.Path + " " + string(b)
+			panic(http.ErrAbortHandler)
+		}
+		m.api.HTTP, m.api.Base = &http.Client{Transport: api.Local(http.HandlerFunc(record))}, "http://localhost"
+		m.run = func(f func(context.Context) tea.Msg) tea.Cmd { f(t.Context()); return nil }
+		typeText(m, text)
+		pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
+		if !strings.HasPrefix(body, "POST /api/session ") || !strings.Contains(body, `"sandbox":"strict"`) {
+			t.Errorf("%s: the first request is %s", text, body)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -26,6 +27,10 @@ type CallChange struct {
 	session.FileChange
 	Beside []session.ID // other sessions whose commands ran at the same time and may have made the change
 	Failed bool         // the call failed, before or after it made the change
+	// Guarded reports that the file is protected, and that a command, or what ran beside it, made the change. A command
+	// needs an approval to change such a file, but no approval names a state that its jobs leave for a moment, and that
+	// a later command removes: returning to it would need none.
+	Guarded bool
 }
 
 // Gap is a call some of whose changes are not known.
@@ -133,7 +138,9 @@ func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
 			l.Gaps = append(l.Gaps, Gap{c, reason})
 		}
 		for _, f := range d.Files {
-			l.Changes = append(l.Changes, CallChange{Call: c, FileChange: f, Beside: d.Beside})
+			l.Changes = append(l.Changes, CallChange{
+				Call: c, FileChange: f, Beside: d.Beside, Guarded: permission.ProtectedName(string(f.Path)) != "",
+			})
 		}
 	}
 }

@@ -34,6 +34,9 @@ func (c *Commands) RemoveMessage(ctx context.Context, id session.ID, m session.M
 func (c *Commands) EditPrompt(
 	ctx context.Context, id session.ID, m session.MessageID, part session.PartID, p session.Prompt,
 ) error {
+	if err := c.authorizeEdit(ctx, m); err != nil {
+		return err
+	}
 	if err := c.limits.checkContent(&p); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/audit"
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -14,8 +15,11 @@ import (
 )
 
 // ForkSession copies the session up to the end to a new session, which it returns, with the session's rules and
-// approvals. The source may be working: what has not ended is copied as interrupted. An unknown session, message or
-// part is a *session.Error of code not-found.
+// approvals, in the sandbox of new sessions. The source may be working: what has not ended is copied as interrupted. An
+// unknown session, message or part is a *session.Error of code not-found.
+//
+// The fork of a child session has no parent. Instead it keeps what the rules of the parent sessions deny and ask; only
+// for callers who could create such a session is it open and has approvals.
 func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.End) (*session.Session, error) {
 	if err := c.checkOpen(); err != nil {
 		return nil, err
@@ -24,18 +28,26 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.En
 	var copied *fork.Copy
 	err := c.journal.Store.View(ctx, func(r store.Reader) (err error) {
 		copied, err = fork.ReadCopy(r, fork.Request{From: from, To: to, IDs: c.journal.IDs, End: end})
+		if err != nil || copied.Source.ParentID == "" {
+			return err
+		}
+		copied.Info.Permission, err = collectLimits(r, copied.Source)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	mayApprove := caller.FromContext(ctx).Scope >= caller.Approve
+	isDetached := copied.Source.ParentID != ""
 	info := copied.Info
+	info.Open = info.Open && (mayApprove || !isDetached)
 	now := c.journal.Now().UnixMilli()
 	info.Slug, info.Version = slugOf(string(to)), c.version
 	info.Time = session.SessionTime{Created: now, Updated: now}
 	scope, release, err := c.locations.Scope(ctx, info.Location)
 	if err == nil { // without its location the fork cannot restore files
 		defer release()
+		info.Sandbox = scope.ChooseNewSandbox(info.Sandbox, info.Agent)
 		if err := c.shareFiles(ctx, scope, copied, &info); err != nil {
 			return nil, err
 		}
@@ -47,12 +59,39 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.En
 	drafts := append(eventlog.NewDrafts(&session.Created{Info: info}), copied.Drafts...)
 	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), to, store.Durable,
 		func(tx store.Tx) ([]eventlog.Draft, error) {
+			if isDetached && !mayApprove {
+				return drafts, nil
+			}
 			return drafts, copyApprovals(tx, c.journal.IDs, copied, to)
 		})
 	if err != nil {
 		return nil, err
 	}
 	return c.journal.ReadSession(ctx, to)
+}
+
+// collectLimits returns what the rules of a child session and of its parent sessions ask and deny, denials last.
+func collectLimits(r store.Reader, child *session.Session) (limits []session.Rule, err error) {
+	var denials []session.Rule
+	seen := map[session.ID]bool{}
+	for s, found := child, true; found && !seen[s.ID]; {
+		seen[s.ID] = true
+		for _, rule := range s.Permission {
+			switch rule.Effect {
+			case session.Ask:
+				limits = append(limits, rule)
+			case session.Deny:
+				denials = append(denials, rule)
+			}
+		}
+		if s.ParentID == "" {
+			break
+		}
+		if s, found, err = r.Session(s.ParentID); err != nil {
+			return nil, err
+		}
+	}
+	return append(limits, denials...), nil
 }
 
 // shareFiles pins the contents that a revert of the fork restores, and sets the numbers of its changes in info.

@@ -31,7 +31,8 @@ type ImportProgress struct {
 // message shows it. A piece may be sent again: what is stored does not change. Without messages the result says where
 // to continue. A different session under the id, or one that was changed meanwhile, is a conflict.
 //
-// No rights are imported: rules that allow are dropped, and the session is not open.
+// No rights are imported: rules that allow are dropped, and the session is not open. It begins in the sandbox of new
+// sessions. Of a staged revert only what hides messages is imported: it changes no file here.
 func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportProgress, error) {
 	if err := c.checkOpen(); err != nil {
 		return nil, err
@@ -198,7 +199,12 @@ func buildImported(s session.Session, scope *location.Scope) session.Session {
 		Title: s.Title, TitledBy: "user",
 		Time:     session.SessionTime{Created: t.Created, Updated: t.Updated, Archived: max(t.Updated, 1)},
 		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, slugOf(string(s.ID))), Version: s.Version,
-		Metadata: s.Metadata, Changes: s.Changes, Revert: s.Revert,
+		Metadata: s.Metadata, Changes: s.Changes, Sandbox: scope.ChooseNewSandbox("", s.Agent),
+	}
+	if r := s.Revert; r != nil {
+		out.Revert = &session.Revert{
+			MessageID: r.MessageID, PartID: r.PartID, Exclusive: r.Exclusive, Snapshot: r.Snapshot, Diff: r.Diff,
+		}
 	}
 	incomplete := *s.Import
 	incomplete.Whole = false

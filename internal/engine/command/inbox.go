@@ -3,7 +3,10 @@ package command
 import (
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // ListPending returns the pending prompts, in the order of their promotion within each delivery.
@@ -26,6 +29,9 @@ type PromptChange struct {
 func (c *Commands) ChangePrompt(ctx context.Context, id session.ID, m session.MessageID, change PromptChange) error {
 	var facts []session.EventData
 	if change.Prompt != nil {
+		if err := c.authorizeEdit(ctx, m); err != nil {
+			return err
+		}
 		r := PromptRequest{SessionID: id, ID: m, Prompt: *change.Prompt}
 		if err := c.checkPrompt(&r); err != nil {
 			return err
@@ -51,6 +57,22 @@ func (c *Commands) ChangePrompt(ctx context.Context, id session.ID, m session.Me
 		}
 	}
 	return nil
+}
+
+// authorizeEdit refuses a new text for a prompt whose asks are allowed if the caller may not allow them.
+func (c *Commands) authorizeEdit(ctx context.Context, m session.MessageID) error {
+	if caller.FromContext(ctx).Scope >= caller.Approve {
+		return nil
+	}
+	var in *session.Input
+	err := c.journal.Store.View(ctx, func(r store.Reader) (err error) {
+		in, _, err = store.FindInput(r, m)
+		return err
+	})
+	if err != nil || in == nil || in.Asks != session.AskPolicy(ask.PolicyAllow) {
+		return err
+	}
+	return caller.Require(ctx, caller.Approve, "a change of a prompt whose asks are allowed")
 }
 
 // ReorderPrompts puts the pending prompts into the order of ms, which names each of them once.

@@ -58,10 +58,7 @@ func (r *CreateRequest) buildSession(scope *location.Scope, version string, now 
 	if r.ParentID == "" {
 		info.Budget = r.Budget.WithDefaults(scope.Budget)
 	}
-	info.Sandbox = r.Sandbox.ChooseStricter(scope.NewSandbox)
-	if configured := scope.FindSandbox(scope.FindAgent(r.Agent)); configured.IsConfined() {
-		info.Sandbox = info.Sandbox.ChooseStricter(configured)
-	}
+	info.Sandbox = scope.ChooseNewSandbox(r.Sandbox, r.Agent)
 	if info.Title == "" {
 		info.Title = placeholderTitle(r.ParentID != "", now)
 		return info, nil

@@ -14,6 +14,16 @@ func (s *Scope) FindSandbox(a session.Agent) session.SandboxMode {
 	return s.Sandbox(a.ID)
 }
 
+// ChooseNewSandbox returns the mode of a session that begins here and requests the mode m: no less strict than
+// NewSandbox, and than a confined mode that is configured for its agent.
+func (s *Scope) ChooseNewSandbox(m session.SandboxMode, agent string) session.SandboxMode {
+	m = m.ChooseStricter(s.NewSandbox)
+	if configured := s.FindSandbox(s.FindAgent(agent)); configured.IsConfined() {
+		m = m.ChooseStricter(configured)
+	}
+	return m
+}
+
 // RequireSandbox returns a CodeInvalid error for an unknown mode, and for one that this system cannot enforce.
 func (s *Scope) RequireSandbox(m session.SandboxMode) error {
 	if err := m.Check("sandbox"); err != nil || !m.IsConfined() || s.CheckSandbox == nil {

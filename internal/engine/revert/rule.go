@@ -17,6 +17,7 @@ const (
 	reasonBeside  = "a command of another session ran at the same time and may have changed it"
 	reasonOutside = "it is outside of the worktree"
 	reasonModule  = "it is a submodule"
+	reasonGuarded = "it is a protected file that a command changed, which may start programs"
 	reasonSpecial = "it is neither a file nor a link"
 )
 
@@ -47,9 +48,18 @@ func (rule rule) addFiles(
 			out.Kept = append(out.Kept, session.KeptFile{Path: path, Reason: reasonOutside})
 			continue
 		}
-		addFile(out, path, state, rule(chains[path], state, force))
+		p := rule(chains[path], state, force)
+		if !force && isGuarded(chains[path]) && p.conflict == "" && p.to != state {
+			p.conflict = reasonGuarded
+		}
+		addFile(out, path, state, p)
 	}
 	protectMoved(out, found, force)
+}
+
+// isGuarded reports whether one of the changes is.
+func isGuarded(chain []changes.CallChange) bool {
+	return slices.ContainsFunc(chain, func(c changes.CallChange) bool { return c.Guarded })
 }
 
 // protectMoved makes a file stay if the session moved its content there from another path and the revert does not write

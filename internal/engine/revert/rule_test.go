@@ -62,3 +62,38 @@ func TestPlanBeside(t *testing.T) {
 		}
 	}
 }
+
+// RV-8: what a command made of a protected file is restored only by a forced revert. A file tool asked before it wrote.
+func TestProtectedFilesOfCommandsStay(t *testing.T) {
+	state := func(blob string) session.PathState { return session.PathState{Blob: blob, Mode: session.ModeFile} }
+	removed := session.FileChange{Before: state("job")} // by a command, after a job made it
+	edited := session.FileChange{Before: state("user"), After: state("ours")}
+	for _, c := range []struct {
+		name      string
+		path      session.FilePath
+		change    session.FileChange
+		isCommand bool
+		isForce   bool
+		want      bool // it is restored
+	}{
+		{"removed by a command", ".envrc", removed, true, false, false},
+		{"edited by a command", "sub/.husky/pre-commit", edited, true, false, false},
+		{"forced", ".envrc", removed, true, true, true},
+		{"edited by a file tool", ".github/workflows/ci.yml", edited, false, false, true},
+		{"ordinary", "main.go", removed, true, false, true},
+	} {
+		c.change.Path = c.path
+		ledger, files := changes.NewLedger(), []session.FileChange{c.change}
+		ledger.AddEvent("ses_a", &session.FilesWriting{Files: files})
+		if c.isCommand {
+			ledger = changes.NewLedger()
+			ledger.AddEvent("ses_a", &session.TreeChanged{Files: files})
+		}
+		out, now := &session.Revert{}, map[session.FilePath]session.PathState{c.path: c.change.After}
+		rule(nil).addFiles(out, ledger.Changes, now, c.isForce)
+		isKept := len(out.Kept) == 1 && out.Kept[0].Reason == reasonGuarded
+		if len(out.Files) == 1 != c.want || isKept == c.want {
+			t.Errorf("%s: %+v", c.name, out)
+		}
+	}
+}

@@ -44,6 +44,9 @@ func (c *callTasks) openChild(ctx context.Context, t tool.Task) (*session.Sessio
 		return nil, err
 	case found != nil && found.ParentID != parent.ID:
 		return nil, tool.Failf("The session %s is not that of a task of this session.", id)
+	case found != nil && t.Continue != "" && found.Agent != t.Agent:
+		return nil, tool.Failf("The task %s is one of the subagent %q, not of %q: call task with that subagent_type, or "+
+			"leave task_id out to begin another one.", id, found.Agent, t.Agent)
 	case found != nil:
 		return found, nil
 	case t.Continue != "":
