@@ -54,6 +54,11 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	s := &stream{w: w, pause: p.pause, done: r.Context().Done()}
+	if strings.Contains(string(body), "Reply with the notes only.") { // of a compaction
+		s.delta(`{"content":"## Goal\n- Go on."}`)
+		s.finish("stop")
+		return
+	}
 	if todo := req.todo(); len(todo) > 0 {
 		p.act(s, todo)
 		return

@@ -130,6 +130,28 @@ func TestGenerateTitle(t *testing.T) {
 	})
 }
 
+// Of a long prompt only the beginning is sent for the title.
+func TestTitleOfALongPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, asked := entitling(t, func(context.Context, int) (string, error) { return "Words", nil })
+		w.begin(t, command.CreateRequest{}, strings.Repeat("wörd ", 100_000))
+		synctest.Wait()
+		if len(*asked) != 1 {
+			t.Fatalf("%d requests", len(*asked))
+		}
+		size := 0
+		for _, m := range (*asked)[0].Messages {
+			for _, p := range m.Parts {
+				size += len(p.(llm.Text).Text)
+			}
+		}
+		if size < 1000 || size > title.MaxPrompt+len(title.Question) {
+			t.Errorf("%d bytes are sent", size)
+		}
+		w.close(t)
+	})
+}
+
 // If the provider rejects a picture, the title is requested once more without pictures and documents. Another rejection
 // is not retried.
 func TestGenerateTitleWithoutMedia(t *testing.T) {

@@ -113,6 +113,11 @@ func TestSplitTranscript(t *testing.T) {
 			t.Errorf("a piece has %d bytes", len(p))
 		}
 	}
+	long := strings.Repeat("ä", 500) + "END"
+	pieces = SplitTranscript([]string{"first", long, "last"}, 400)
+	if all := strings.Join(pieces, ""); strings.Count(all, "ä") != 500 || !strings.Contains(all, "END") {
+		t.Errorf("of a long entry only %d characters are in the pieces", strings.Count(all, "ä"))
+	}
 	if pieces = SplitTranscript(entries, 30); len(pieces) > 8 || !strings.Contains(pieces[1], "left out") {
 		t.Errorf("%d pieces, %q", len(pieces), pieces)
 	}

@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -57,7 +58,7 @@ func cutRequest(text string, limit int) string {
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return text[:end] + " …"
+	return fmt.Sprintf("%s … (%d bytes left out)", text[:end], len(text)-end)
 }
 
 // boundRequests drops prompts after the first one, the oldest first, until all texts together are within their limit.

@@ -106,28 +106,23 @@ func cutOutput(text string) string {
 	return fmt.Sprintf("%s … (%d bytes left out)", text[:end], len(text)-end)
 }
 
-// SplitTranscript divides the entries into pieces of at most maxBytes, in order. A longer entry is cut. At most
-// maxPieces are returned: the entries in the middle of a longer transcript are left out, with a note.
+// SplitTranscript divides the entries into pieces of at most maxBytes, in order. A longer entry continues in the next
+// pieces. At most maxPieces are returned: what is in the middle of a longer transcript is left out, with a note.
 func SplitTranscript(entries []string, maxBytes int) []string {
 	const maxPieces = 8
 	var pieces []string
 	var b strings.Builder
 	for _, e := range entries {
-		if len(e) > maxBytes {
-			end := maxBytes
-			for end > 0 && !utf8.RuneStart(e[end]) {
-				end--
+		for _, part := range divideEntry(e, maxBytes) {
+			if b.Len() > 0 && b.Len()+len(part)+2 > maxBytes {
+				pieces = append(pieces, b.String())
+				b.Reset()
 			}
-			e = e[:end]
+			if b.Len() > 0 {
+				b.WriteString("\n\n")
+			}
+			b.WriteString(part)
 		}
-		if b.Len() > 0 && b.Len()+len(e)+2 > maxBytes {
-			pieces = append(pieces, b.String())
-			b.Reset()
-		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(e)
 	}
 	if b.Len() > 0 {
 		pieces = append(pieces, b.String())
@@ -141,4 +136,19 @@ func SplitTranscript(entries []string, maxBytes int) []string {
 		pieces[len(pieces)-maxPieces+2:]...,
 	)
 	return kept
+}
+
+// divideEntry divides a text into parts of at most maxBytes, and at least one character.
+func divideEntry(text string, maxBytes int) (parts []string) {
+	for len(text) > maxBytes {
+		end := maxBytes
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		if end == 0 {
+			_, end = utf8.DecodeRuneInString(text)
+		}
+		parts, text = append(parts, text[:end]), text[end:]
+	}
+	return append(parts, text)
 }

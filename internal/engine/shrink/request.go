@@ -77,11 +77,11 @@ func (q *Request) CheckCompaction(rejected bool) error {
 	}
 	switch {
 	case !rejected && fixed > q.Model.Window.InputLimit():
-		return q.describeOverflow()
+		return q.describeOverflow(rejected)
 	case q.Session.Stalled >= maxStalled:
 		return q.describeStall(rejected)
 	case q.selectMessages().IsEmpty():
-		return q.describeOverflow()
+		return q.describeOverflow(rejected)
 	default:
 		return nil
 	}
@@ -112,20 +112,21 @@ func (q *Request) fixedParts() []requestPart {
 
 // describeStall returns the error for a request that does not fit although the past was summarised.
 func (q *Request) describeStall(rejected bool) error {
-	problem := fmt.Sprintf("the history does not fit the context window of %s (%s)", q.Model.Ref, q.describeSize())
-	if rejected {
-		problem = fmt.Sprintf(
-			"the provider of %s rejects the request of about %d tokens as too large",
-			q.Model.Ref,
-			q.Tokens,
-		)
-	}
 	return fmt.Errorf("%s, and %d summaries of the history did not help: choose a model with a larger window, compact "+
-		"it by hand, or start a new session", problem, q.Session.Stalled)
+		"it by hand, or start a new session", q.describeProblem("history", rejected), q.Session.Stalled)
+}
+
+// describeProblem says that what does not fit; rejected reports that the provider found so, whatever the estimate.
+func (q *Request) describeProblem(what string, rejected bool) string {
+	if rejected {
+		return fmt.Sprintf("the provider of %s rejects the request of about %d tokens as too large",
+			q.Model.Ref, q.Tokens)
+	}
+	return fmt.Sprintf("the %s does not fit the context window of %s (%s)", what, q.Model.Ref, q.describeSize())
 }
 
 // describeOverflow returns the error for a request that cannot be made to fit, with its largest parts.
-func (q *Request) describeOverflow() error {
+func (q *Request) describeOverflow(rejected bool) error {
 	parts := q.fixedParts()
 	if c := q.selectMessages().Previous; c != nil {
 		parts = append(parts, requestPart{"the summary with its facts", q.measureMessages(c)})
@@ -138,11 +139,8 @@ func (q *Request) describeOverflow() error {
 		}
 	}
 	return fmt.Errorf(
-		"the request does not fit the context window of %s (%s), and a summary would not help: %s tokens; "+
-			"shorten the largest or choose a model with a larger window",
-		q.Model.Ref,
-		q.describeSize(),
-		strings.Join(names, ", "),
+		"%s, and a summary would not help: %s tokens; shorten the largest or choose a model with a larger window",
+		q.describeProblem("request", rejected), strings.Join(names, ", "),
 	)
 }
 

@@ -28,6 +28,7 @@ const (
 	maxText     = 256 << 10 // bytes of an answer that are read
 	maxUnusable = 2         // answers to one question that are no summary
 	maxHalvings = 4         // of the pieces, after the provider found one too large
+	leastPiece  = 2000      // bytes of a piece that is halved; of a smaller request the rest is too large
 	unknownRoom = 100_000   // tokens of a request to a model whose window is unknown
 )
 
@@ -67,12 +68,17 @@ func (e *UnusableError) Unwrap() error { return e.Why }
 func (w *Writer) Write(ctx context.Context, q Request) (text string, used *session.Asked, err error) {
 	room := q.pieceBytes()
 	for halved := 0; ; halved++ {
-		text, err = w.writePieces(ctx, &q, compaction.SplitTranscript(q.Transcript, room), &used)
+		pieces := compaction.SplitTranscript(q.Transcript, room)
+		text, err = w.writePieces(ctx, &q, pieces, &used)
+		longest := 0
+		for _, piece := range pieces {
+			longest = max(longest, len(piece))
+		}
 		failure, ok := errors.AsType[*llm.Error](err)
-		if !ok || failure.Class != llm.Overflow || halved == maxHalvings {
+		if !ok || failure.Class != llm.Overflow || halved == maxHalvings || longest < leastPiece {
 			return text, used, err
 		}
-		room /= 2
+		room = min(room, longest) / 2
 	}
 }
 

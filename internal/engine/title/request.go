@@ -1,6 +1,7 @@
 package title
 
 import (
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
@@ -14,6 +15,7 @@ import (
 const (
 	Timeout      = time.Minute // of all attempts together
 	Attempts     = 3
+	MaxPrompt    = 16 << 10 // bytes of the prompt and its attached texts that are sent
 	MaxResponse  = 16 << 10 // bytes of the answer that are read
 	maxGenerated = 100      // characters of the title
 )
@@ -53,8 +55,29 @@ func (q Request) build() *llm.Request {
 		req.System = []string{system}
 	}
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Parts: history.TextParts(Question)})
-	req.Messages = append(req.Messages, history.Lower([]session.Message{q.Prompt}, m, q.Excluded...)...)
+	prompt := history.Lower([]session.Message{q.Prompt}, m, q.Excluded...)
+	cutTexts(prompt, MaxPrompt)
+	req.Messages = append(req.Messages, prompt...)
 	return req
+}
+
+// cutTexts cuts the texts of the messages so that all together have at most maxBytes; nothing is left of some.
+func cutTexts(ms []llm.Message, maxBytes int) {
+	for i := range ms {
+		parts := make([]llm.Part, 0, len(ms[i].Parts))
+		for _, p := range ms[i].Parts {
+			if text, ok := p.(llm.Text); ok {
+				text.Text = text.Text[:min(len(text.Text), maxBytes)]
+				text.Text = strings.ToValidUTF8(text.Text, "")
+				maxBytes -= len(text.Text)
+				if p = text; text.Text == "" {
+					continue
+				}
+			}
+			parts = append(parts, p)
+		}
+		ms[i].Parts = parts
+	}
 }
 
 // addUsage adds the tokens and the cost of an attempt.
