@@ -75,6 +75,8 @@ type RevertRequest struct {
 type ForkRequest struct {
 	Before session.MessageID `json:"before,omitzero"` // the first message that is not copied; "" copies all
 	PartID session.PartID    `json:"partID,omitzero"` // of that message: the parts before it are copied
+	// MessageID is what OpenCode 2.0 calls Before.
+	MessageID session.MessageID `json:"messageID,omitzero"`
 }
 
 // AgentRequest selects an agent.

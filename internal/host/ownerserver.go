@@ -10,12 +10,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/accesstoken"
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -35,6 +37,8 @@ type ownerServer struct {
 	served chan error // the outcome of Serve; capacity 1
 	local  http.Handler
 	socket string // path; "" if the disk is unwritable
+
+	background sync.WaitGroup // what stop waits for, after work has ended
 }
 
 // startOwnerServer opens the owner behind a lease, listens and announces the address. Without a lease, because the disk
@@ -119,6 +123,7 @@ func (r *ownerServer) stop(ctx context.Context) error {
 	defer cancel()
 	err := r.engine.Close(ctx)
 	err = errors.Join(err, r.server.Shutdown(ctx), server.RemoveDiscovery(r.dirs.Data, os.Getpid()))
+	err = errors.Join(err, cause.AwaitGroup(ctx, &r.background))
 	return errors.Join(err, r.release())
 }
 

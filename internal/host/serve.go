@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -113,23 +112,22 @@ func (s *serverProcess) serveAsOwner(ctx context.Context, lease *sqlite.Lease, r
 	if err != nil {
 		return err
 	}
-	var fetching sync.WaitGroup
 	fetch, stop := context.WithCancel(ctx)
-	fetching.Go(func() {
+	defer stop()
+	r.background.Go(func() {
 		r.locations.models.RunRefresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
 	})
 	ended, idle := context.WithCancel(ctx)
 	defer idle()
 	ready(describeListener(r.server, r.socket, s.address))
 	if s.options.UntilIdle {
-		fetching.Go(func() { r.awaitIdle(fetch); idle() })
+		r.background.Go(func() { r.awaitIdle(fetch); idle() })
 	}
 	select {
 	case <-ended.Done():
 	case err = <-r.served:
 	}
 	stop()
-	fetching.Wait()
 	return errors.Join(err, r.stop(ctx))
 }
 

@@ -55,7 +55,11 @@ func (r Reverter) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) (out
 		return out, err
 	}
 	imported := s.Import != nil && prompts == nil
-	return SessionDiff{Files: files, Unknown: r.describeGaps(gaps, selected, imported)}, nil
+	out = SessionDiff{Files: files, Unknown: r.describeGaps(gaps, selected, imported)}
+	if s.Revert != nil && s.Revert.Phase != session.RevertDone {
+		out.Unknown = append(out.Unknown, "a revert was interrupted while it restored files: cairn undo completes it")
+	}
+	return out, nil
 }
 
 // describeGaps returns what the selected calls may have changed in files and is not known, for people. If imported is

@@ -42,6 +42,9 @@ func (t Target) findPoint(r store.Reader, s *session.Session) (Point, error) {
 		return p, err
 	}
 	if p.MessageID == "" {
+		if t.MessageID == "" && s.Revert != nil && !s.Revert.FilesOnly {
+			return p, session.Errorf(session.CodeInvalid, "the session has no prompt to undo: all are taken back already")
+		}
 		if t.MessageID == "" {
 			return p, session.Errorf(session.CodeInvalid, "the session has no prompt to undo")
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
+	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -70,6 +72,14 @@ func (r Reverter) restoreFiles(
 
 // explainError returns the text of an error of the file system for people, who see the name of the file before it.
 func explainError(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return "something else is in its place"
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR):
+		return "a directory of its path is a file now, or the file a directory"
+	case strings.Contains(err.Error(), "path escapes from parent"): // os.Root has no value for it
+		return "a link in its path leads out of the project"
+	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
 	}

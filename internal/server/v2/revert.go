@@ -1,6 +1,7 @@
 package v2
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -53,10 +54,15 @@ func (h revertHandlers) forkSession(ctx context.Context, in struct {
 	Body api.ForkRequest `body:"optional"`
 },
 ) (out api.Data[session.Session], err error) {
-	if in.Body.Before == "" && in.Body.PartID != "" {
+	b := in.Body
+	before := cmp.Or(b.Before, b.MessageID)
+	switch {
+	case b.MessageID != "" && b.MessageID != before:
+		return out, httpio.NewInvalid("body", "messageID", "messageID and before are two names of one message")
+	case before == "" && b.PartID != "":
 		return out, httpio.NewInvalid("body", "before", "before is missing: the message of partID")
 	}
-	s, err := h.Reverts.ForkSession(ctx, in.SessionID, fork.End{Before: in.Body.Before, PartID: in.Body.PartID})
+	s, err := h.Reverts.ForkSession(ctx, in.SessionID, fork.End{Before: before, PartID: b.PartID})
 	if err != nil {
 		return out, httpio.WithPart("body", err)
 	}
@@ -90,8 +96,13 @@ type wholeSession bool
 
 // DecodeRequest implements operation.Decoder.
 func (s *wholeSession) DecodeRequest(r *http.Request) error {
-	v := r.URL.Query().Get("whole")
-	*s = v == "1" || v == "true"
+	switch v := r.URL.Query().Get("whole"); v {
+	case "1", "true":
+		*s = true
+	case "", "0", "false":
+	default:
+		return httpio.NewInvalid("query", "whole", "whole must be true or false")
+	}
 	return nil
 }
 
