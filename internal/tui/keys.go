@@ -30,6 +30,7 @@ func listCommands() []command {
 		{"context", "", "show what the next request takes of the model's window", showContext},
 		{"jobs", "", "show the background jobs of the session", showJobs},
 		{"todos", "ctrl+t", "show the model's list of todos", showTodos},
+		{"side bar", "f2", "show or hide changed files and todos, on wide screens", toggleSidebar},
 		{"rename", "", "rename the session", renameSession},
 		{"editor", "ctrl+o", "edit the prompt in $EDITOR", openEditor},
 		{"search", "ctrl+r", "search in the transcript", searchTranscript},

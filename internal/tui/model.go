@@ -53,7 +53,10 @@ type model struct {
 	agent   string            // of the next prompts; "" is the session's
 	model   *session.ModelRef // likewise
 	window  api.ContextRequest
-	older   api.Cursor // of the messages before the first one
+	changes api.SessionDiff // of the session, for the side bar
+	branch  string          // that is checked out; "" is unknown
+	bar     bool            // the side bar is wanted
+	older   api.Cursor      // of the messages before the first one
 	loading bool
 	blurred bool // the terminal is not looked at
 	left    Leave
@@ -91,7 +94,12 @@ type (
 		err  error
 	}
 	windowMsg struct{ window api.ContextRequest }
-	inboxMsg  struct {
+	branchMsg struct{ name string }
+	diffMsg   struct {
+		id   session.ID
+		diff api.SessionDiff
+	}
+	inboxMsg struct {
 		id    session.ID
 		inbox []*session.Input
 	}

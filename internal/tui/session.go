@@ -55,7 +55,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		m.older.Next = ""
 	}
 	m.stop = m.follow(o.session.ID, o.head)
-	cmds := []tea.Cmd{readWindow(m)}
+	cmds := []tea.Cmd{readWindow(m), readChanges(m)}
 	if o.session.Open {
 		m.note = cli.OpenNote
 	}
@@ -72,7 +72,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 func closeSession(m *model) {
 	m.stop()
 	m.work = work{stop: func() {}, end: -1}
-	m.inbox, m.older, m.window = nil, api.Cursor{}, api.ContextRequest{}
+	m.inbox, m.older, m.window, m.changes = nil, api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
 	m.asks.clear()
 	m.transcript = transcript.New(m.theme)
 }
@@ -202,7 +202,8 @@ func checkEnd(m *model) tea.Cmd {
 		return nil
 	}
 	m.working = false
-	return tea.Batch(readWindow(m), readInbox(m), m.notify.TellPerson("cairn: work ended", m.sessionTitle(), m.blurred))
+	tell := m.notify.TellPerson("cairn: work ended", m.sessionTitle(), m.blurred)
+	return tea.Batch(tell, readWindow(m), readInbox(m), readChanges(m), readBranch(m))
 }
 
 // applyUpdates shows updates of the session.
@@ -282,6 +283,9 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 		m.session.Tokens = m.session.Tokens.Add(d.Tokens)
 		if how := term.DescribeFinish(d.Finish); how != "" {
 			m.note = how
+		}
+		if len(d.Files) > 0 {
+			return tea.Batch(readWindow(m), readChanges(m))
 		}
 		return readWindow(m)
 	case *session.PermissionAsked:

@@ -110,6 +110,18 @@ func TestFrames(t *testing.T) {
 				),
 			)
 		},
+		"sidebar": func(m *model) {
+			openTestSession(m)
+			m.Update(branchMsg{"main"})
+			m.session.Todos = []session.Todo{
+				{Content: "find every foo", Status: session.TodoCompleted},
+				{Content: "replace it, in every file that has one, with bar", Status: session.TodoInProgress},
+			}
+			m.Update(diffMsg{"ses_1", api.SessionDiff{Data: []session.ChangedFile{
+				{Path: "a.txt", Status: "modified", Additions: 12, Deletions: 3},
+				{Path: "internal/a/long/path/to/some/file.go", Status: "deleted", Deletions: 120},
+			}}})
+		},
 		"leave": func(m *model) { openTestSession(m); m.openDialog(leaveChoice(m, 4711)) },
 	}
 	for name, show := range screens {

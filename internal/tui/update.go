@@ -21,7 +21,7 @@ func newModel(o Options, th style.Theme) *model {
 	if m.keys, unknown = newKeyMap(o.Keys); len(unknown) > 0 {
 		m.note = "terminal.keys: no command is named " + strings.Join(unknown, ", ") + "; ? lists them"
 	}
-	m.stop, m.end, m.offered = func() {}, -1, map[string]bool{}
+	m.stop, m.end, m.offered, m.bar = func() {}, -1, map[string]bool{}, true
 	var draft string
 	draft, m.history.Prompts = o.Store.Load()
 	m.editor.Clear()
@@ -33,7 +33,7 @@ func newModel(o Options, th style.Theme) *model {
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{readCatalog(m)}
+	cmds := []tea.Cmd{readCatalog(m), readBranch(m)}
 	if m.session != nil {
 		cmds = append(cmds, openSession(m, m.session.ID))
 	}
@@ -49,7 +49,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
+		before := m.hasSidebar()
 		m.width, m.height = msg.Width, msg.Height
+		if !before {
+			return readChanges(m)
+		}
 	case tea.KeyPressMsg:
 		return pressKey(m, msg)
 	case tea.PasteMsg:
@@ -93,6 +97,12 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		m.catalog = msg
 	case windowMsg:
 		m.window = msg.window
+	case branchMsg:
+		m.branch = msg.name
+	case diffMsg:
+		if m.session != nil && msg.id == m.session.ID {
+			m.changes = msg.diff
+		}
 	case inboxMsg:
 		if m.session != nil && msg.id == m.session.ID {
 			m.inbox = msg.inbox

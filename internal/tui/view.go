@@ -52,8 +52,9 @@ func (m *model) renderFrame() (string, *tea.Cursor) {
 	rows := m.editor.WrapRows(m.composerWidth())
 	bottom, cursor := m.composerLines(rows)
 	above := m.aboveLines(m.height - len(bottom) - 3)
-	m.transcript.SetSize(m.width, m.height-len(bottom)-len(above)-2)
-	lines := strings.Split(m.transcriptView(), "\n")
+	height := max(m.height-len(bottom)-len(above)-2, 0)
+	m.transcript.SetSize(m.transcriptWidth(), height)
+	lines := m.joinSidebar(strings.Split(m.transcriptView(), "\n"), height)
 	lines = append(lines, above...)
 	lines = append(lines, m.theme.Border.Render(strings.Repeat(m.ruleMark(), m.width)))
 	cursor.Y += len(lines)
@@ -152,6 +153,7 @@ func (m *model) statusLine() string {
 	if m.now.After(m.since) {
 		l.Took = m.now.Sub(m.since)
 	}
+	l.Branch = m.branch
 	if s := m.session; s != nil {
 		l.Tokens, l.Cost, l.Where = s.Tokens, s.Cost, m.sessionTitle()
 	}
