@@ -120,8 +120,7 @@ type ExpandRequest struct {
 
 // Expansion is the prompt of a command. It was not given to any session.
 type Expansion struct {
-	Prompt  session.Prompt `json:"prompt"`
-	Subtask bool           `json:"subtask"` // it is meant for a session of its own
+	Prompt session.Prompt `json:"prompt"`
 }
 
 // Provider is a vendor that can be used at a location.

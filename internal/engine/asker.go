@@ -59,6 +59,19 @@ func (t *turn) yieldForTask(c *toolCall) func(ctx context.Context) {
 	}
 }
 
+// agentsChosen returns the agents that the user asked for: that of the subtask, else those that the prompt mentions.
+func (t *turn) agentsChosen(c *toolCall) (names []string) {
+	if t.in.subtasks != nil {
+		return []string{t.in.subtasks[c.call.PartID].Agent}
+	}
+	if prompt := t.in.history.NewestPrompt(); prompt != nil {
+		for _, a := range prompt.Agents {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
 // askQuestions puts the questions of a call to people. The ceilings of parent sessions do not apply to questions.
 func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Question) ([][]string, error) {
 	by := t.newAsker(c)
@@ -68,6 +81,9 @@ func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Quest
 
 // checkLoop asks before a call that repeats the calls right before it. It returns why the call is refused, or nil.
 func (t *turn) checkLoop(ctx context.Context, c *toolCall) (*tool.Denial, error) {
+	if t.in.subtasks != nil { // nothing that a model repeats
+		return nil, nil
+	}
 	unanswered := t.in.session.Open || t.in.policy.Kind == ask.PolicyDeny
 	repeat := ask.Repeat{Tool: c.call.Name, Input: c.call.Input, Unanswered: unanswered}
 	repeat.Times, repeat.InTurn = ask.CountRepeats(c.call.Name, c.call.Input, t.earlierCalls(c))

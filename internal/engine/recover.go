@@ -89,6 +89,9 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 		session: v.session, scope: &location.Scope{}, agent: session.Agent{ID: a.Agent},
 		model: &location.Model{Ref: a.Model}, history: h,
 	}
+	if a.Subtasks {
+		in.subtasks = findSubtasks(h, a)
+	}
 	t := d.reopenTurn(in, a.ID, v.answer)
 	isResumable := len(v.waiting) > 0 && v.answer != nil
 	if isResumable && d.keepAsks {
@@ -103,6 +106,9 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	}
 	defer release()
 	in.scope, in.agent = scope, scope.FindAgent(a.Agent)
+	if a.Subtasks {
+		in.agent = scope.FindAgent(v.session.Agent) // a is the turn of a subagent, called with the session's rights
+	}
 	t.changes = d.engine.changes.NewStep(scope.Files, d.id, in.prompt)
 	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
 		return d.abandonTurn(clean, t, a, v)

@@ -337,7 +337,7 @@ func (p *player) command(f []string) {
 		_, err := e.Commands.CreateSession(ctx, r)
 		p.report(err)
 	case "prompt": // [queue] [hold] [pause] [asks=POLICY] [id=MSG] [format=SCHEMA] [retries=N] [system=TEXT] TEXT
-		// or [agent=NAME] [model=P/M]
+		// or [agent=NAME] [model=P/M] [subtask=…] [mention=AGENT]
 		r := command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
 		for _, o := range args[:len(args)-1] {
 			k, v, _ := strings.Cut(o, "=")
@@ -362,6 +362,10 @@ func (p *player) command(f []string) {
 				r.Prompt.System = v
 			case "retries":
 				r.Prompt.Format.Retries = p.number(v)
+			case "subtask": // AGENT:PROMPT[:COMMAND[:MODEL]]
+				r.Prompt.Subtasks = append(r.Prompt.Subtasks, subtaskOf(v))
+			case "mention":
+				r.Prompt.Agents = append(r.Prompt.Agents, session.AgentMention{Name: v})
 			}
 		}
 		in, err := e.Commands.AdmitPrompt(ctx, r)

@@ -196,7 +196,7 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 		Jobs:     t.engine.Jobs.ForSession(t.id),
 		Tasks: t.engine.subagents.ForCall(subagent.ParentCall{
 			Session: t.in.session, PartID: c.call.PartID, Model: t.in.model.Ref, Asks: t.in.asks,
-			Recovery: t.in.recovery,
+			Recovery: t.in.recovery, Chosen: t.agentsChosen(c), Files: t.in.subtasks[c.call.PartID].Files,
 			Progress: p.Show, Yield: func() func(context.Context) { return t.yieldForTask(c) },
 		}),
 	}

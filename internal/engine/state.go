@@ -98,6 +98,7 @@ type turnInput struct {
 	asks     session.AskPolicy     // the same, as the prompt has it
 	recovery session.Recovery      // of the newest prompt
 	lastStep bool                  // the last of the agent's steps: text only
+	subtasks subtaskCalls          // the calls of a turn for which no model is asked
 	output   *history.OutputSchema // nil without structured output
 	offered  *tool.Set
 
@@ -122,6 +123,9 @@ func (in *turnInput) setPolicy(policy session.AskPolicy) (err error) {
 
 // tools returns the tools that the request offers. Calls are settled with the same snapshot.
 func (in *turnInput) tools() *tool.Set {
+	if in.offered == nil && in.subtasks != nil {
+		in.offered = in.scope.Tools.TakeSnapshot(func(string) bool { return false })
+	}
 	if in.offered == nil {
 		in.offered = history.OfferTools(in.scope.Tools, in.model, in.rights)
 	}
@@ -198,7 +202,7 @@ func (d *drain) recorderConfig(in *turnInput, sent sentRequest) record.Config {
 	c := record.Config{
 		Journal: d.engine.journal, SessionID: d.id, Agent: in.agent.ID, Model: in.model.Ref, ParentID: in.prompt,
 		Prefix: sent.record, Cost: in.model.Cost, NoPause: in.lastStep || d.pauses == maxPauses,
-		AnswerBytes: d.engine.limits.AnswerBytes, CheckBytes: d.engine.limits.CheckBytes,
+		AnswerBytes: d.engine.limits.AnswerBytes, CheckBytes: d.engine.limits.CheckBytes, Subtasks: in.subtasks != nil,
 	}
 	if sent.record != nil {
 		c.OnStart = func(m session.MessageID) { d.keepPrefix(in, m, sent) }

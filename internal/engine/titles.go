@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/title"
@@ -42,8 +44,10 @@ func (d *drain) titleModel(in *turnInput) *location.Model {
 // It starts before the turn's request, so that the title is mostly there when the answer comes, and after the boundary,
 // because a blocked context sends nothing.
 func (d *drain) startTitle(in *turnInput, m *location.Model, first *session.User) {
+	prompt := *first
+	prompt.Text, prompt.Subtasks = cmp.Or(prompt.Text, session.JoinSubtasks(prompt.Subtasks)), nil
 	d.engine.titles.Start(title.Request{
-		SessionID: d.id, Model: m, Prompt: first, System: in.scope.Agents[titleAgent].System,
+		SessionID: d.id, Model: m, Prompt: &prompt, System: in.scope.Agents[titleAgent].System,
 		Excluded: in.session.Excluded,
 	})
 }
@@ -58,7 +62,7 @@ func titleFromPrompts(tx store.Tx, id session.ID, ins []*session.Input) ([]event
 		return nil, err
 	}
 	for _, in := range ins {
-		if text := title.FromText(in.Prompt.Text); text != "" {
+		if text := title.FromText(cmp.Or(in.Prompt.Text, session.JoinSubtasks(in.Prompt.Subtasks))); text != "" {
 			return eventlog.NewDrafts(&session.Renamed{Title: text, By: "auto"}), nil
 		}
 	}

@@ -21,7 +21,7 @@ type labels struct {
 	count map[string]int
 }
 
-var generated = regexp.MustCompile(`\b(msg|prt|per|tool|ses)_[0-9a-f]{12}[0-9A-Za-z]{14}`)
+var generated = regexp.MustCompile(`\b(msg|prt|per|tool|ses)_[0-9a-f]{12}[0-9A-Za-z]{14}|\b00VHNCZ[0-9A-Z]{19}\b`)
 
 func (l *labels) replace(s string) string {
 	return generated.ReplaceAllStringFunc(s, func(id string) string {
@@ -32,8 +32,11 @@ func (l *labels) replace(s string) string {
 			l.names, l.count = map[string]string{}, map[string]int{}
 		}
 		kind, _, _ := strings.Cut(id, "_")
-		l.count[kind]++
 		short := map[string]string{"msg": "m", "prt": "p", "per": "ask", "tool": "out", "ses": "t"}[kind]
+		if short == "" { // the id of a subtask's call
+			kind, short = "call", "call"
+		}
+		l.count[kind]++
 		l.names[id] = fmt.Sprintf("%s%d", short, l.count[kind])
 		return l.names[id]
 	})
@@ -69,6 +72,9 @@ func traced(row store.EventRow) string {
 			fmt.Fprintf(&b, " %q", *base)
 		}
 		b.WriteString("]")
+	}
+	if s, ok := e.Data.(*session.StepStarted); ok && s.Subtasks {
+		b.WriteString(" [subtasks]")
 	}
 	if s, ok := e.Data.(*session.StepStarted); ok && s.Prefix != nil && s.Prefix.Changed != "" {
 		fmt.Fprintf(&b, " [cache lost: %s", s.Prefix.Changed)

@@ -67,6 +67,12 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if stop, err := d.checkBudget(ctx, in); stop || err != nil {
 		return false, err
 	}
+	if subtasks := session.ListUnstarted(in.history.Messages()); len(subtasks) > 0 {
+		return runSubtasks(ctx, d, in, subtasks)
+	}
+	if needsReport(in.history) {
+		return true, requestReport(ctx, d)
+	}
 	if in.compaction != nil {
 		return d.compactOnRequest(ctx, in)
 	}

@@ -56,13 +56,13 @@ func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.E
 	if err != nil {
 		return api.Expansion{}, err
 	}
-	out := api.Expansion{Subtask: c.Subtask != nil && *c.Subtask}
+	out, isSubtask := api.Expansion{}, c.Subtask != nil && *c.Subtask
 	if c.Agent != "" {
 		a, err := p.agents.Get(c.Agent)
 		if err != nil {
 			return out, err
 		}
-		out.Subtask = out.Subtask || a.Mode == session.ModeSubagent && c.Subtask == nil
+		isSubtask = isSubtask || a.Mode == session.ModeSubagent && c.Subtask == nil
 		if out.Prompt.Model = a.Model; a.IsSelectable() {
 			out.Prompt.Agent = a.ID
 		}
@@ -86,7 +86,18 @@ func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.E
 			out.Prompt.Agents = append(out.Prompt.Agents, session.AgentMention{Name: name})
 		}
 	}
+	if isSubtask {
+		out.Prompt = subtaskPrompt(c, out.Prompt)
+	}
 	return out, nil
+}
+
+// subtaskPrompt returns the prompt that hands the command to a subagent. Its own agent and model are the session's, and
+// those of the subtask where the command names none.
+func subtaskPrompt(c command.Command, p session.Prompt) session.Prompt {
+	return session.Prompt{Subtasks: []session.Subtask{{
+		Agent: c.Agent, Prompt: p.Text, Description: c.Description, Model: p.Model, Command: c.Name, Files: p.Files,
+	}}}
 }
 
 // findMentionedFile returns the file or directory that a command mentions; false if it does not exist. A name below

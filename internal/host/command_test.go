@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,34 @@ func TestLinksOfAProjectAreNotAttached(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "real.md inner.md ~/secret.txt ../secret.txt" {
 		t.Errorf("attached: %s", got)
+	}
+}
+
+// A command is a subtask if it says so, or if its agent is a subagent and it does not say otherwise. The subagent gets
+// what the command mentions.
+func TestSubtaskCommands(t *testing.T) {
+	home, _ := newHome(t)
+	write(t, filepath.Join(home, "project", "real.md"), "x")
+	for name, head := range map[string]string{
+		"own": "subtask: true", "agent": "agent: explore", "both": "agent: explore\nsubtask: false",
+		"neither": "agent: plan",
+	} {
+		write(t, filepath.Join(home, "config", "command", name+".md"), "---\n"+head+"\n---\nSee @real.md $1")
+	}
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	for name, want := range map[string]string{"own": " 1", "agent": "explore 1", "both": "", "neither": ""} {
+		x, err := c.API.Expand(t.Context(), api.ExpandRequest{Command: name, Arguments: "y"})
+		got := ""
+		for _, s := range x.Prompt.Subtasks {
+			got = fmt.Sprintf("%s %d", s.Agent, len(s.Files))
+			if s.Prompt != "See @real.md y" || s.Command != name || x.Prompt.Text+x.Prompt.Agent != "" {
+				t.Errorf("%s: %+v", name, x.Prompt)
+			}
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %q, want %q: %v", name, got, want, err)
+		}
 	}
 }
 

@@ -1,7 +1,9 @@
 package opencode
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -42,12 +44,15 @@ func (in *CommandInput) Check() error {
 // Prompt combines the command's prompt with the client's files, and with the client's agent and model where the command
 // leaves them open. newPart creates ids that the client did not supply.
 func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) (session.Prompt, error) {
-	p.Parts = defaultParts(&session.User{Text: p.Text, Files: p.Files, Agents: p.Agents})
+	p.Parts = defaultParts(&session.User{Text: p.Text, Files: p.Files, Agents: p.Agents, Subtasks: p.Subtasks})
 	for i := range p.Parts {
-		if part := &p.Parts[i]; part.Type == session.PartFile {
+		part := &p.Parts[i]
+		if part.Type == session.PartFile {
 			part.Extra = attachmentTextOf(p.Files[part.Index], newPart)
 		}
-		p.Parts[i].ID = newPart()
+		if part.ID = newPart(); part.Type == session.PartAgent {
+			part.Extra = memberOf(nil, "hint", newPart())
+		}
 	}
 	if provider, model, ok := strings.Cut(in.Model, "/"); ok && p.Model == nil {
 		p.Model = &session.ModelRef{ID: model, ProviderID: provider}
@@ -61,6 +66,12 @@ func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) 
 			return p, err
 		}
 	}
+	if len(p.Subtasks) > 0 { // what the client attaches is for the subagent
+		t := &p.Subtasks[0]
+		t.Files, p.Files = append(t.Files, p.Files...), nil
+		t.Agent, t.Model = cmp.Or(t.Agent, p.Agent), cmp.Or(t.Model, p.Model)
+		p.Parts = slices.DeleteFunc(p.Parts, func(x session.PromptPart) bool { return x.Type == session.PartFile })
+	}
 	return p, nil
 }
 
@@ -69,7 +80,7 @@ func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) 
 func (in *CommandInput) PartPath(p session.Prompt) func(i int, member string) string {
 	own := len(p.Parts) - len(in.Parts)
 	return func(i int, member string) string {
-		if i < own {
+		if i < own || len(p.Subtasks) > 0 {
 			return "command"
 		}
 		return PartField(i-own, member)

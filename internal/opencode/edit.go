@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -44,8 +45,11 @@ func SplitPrompt(u *session.User, part session.PartID, to *PartInput) (session.P
 		if err != nil {
 			return p, err
 		}
-		if in.ID == part && to == nil {
+		if in.ID == part && to == nil || isHint(v) {
 			continue
+		}
+		if in.Type == string(session.PartAgent) {
+			in.hint = derivePartID(string(in.ID), 0)
 		}
 		if in.ID == part {
 			in = *to
@@ -62,6 +66,12 @@ func SplitPrompt(u *session.User, part session.PartID, to *PartInput) (session.P
 		}
 	}
 	return p, nil
+}
+
+// isHint reports whether the part is the text after a mentioned agent, which the mention itself stands for.
+func isHint(p Part) bool {
+	t, ok := p.(*TextPart)
+	return ok && t.Synthetic && strings.HasPrefix(t.Text, session.MentionText(""))
 }
 
 // partInput returns the part in the form in which a client sends it.

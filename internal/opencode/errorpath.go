@@ -50,6 +50,8 @@ func clientPath(field string, p session.Prompt, name func(i int, member string) 
 		return of(session.PartFile, "url")
 	case "agents":
 		return of(session.PartAgent, "name")
+	case "subtasks":
+		return of(session.PartSubtask, member)
 	case "parts":
 		return name(index, member)
 	case "format.retries":

@@ -260,8 +260,14 @@ func (f *Fold) stepEvents(d session.EventData) []Event {
 	case *session.ReasoningEnded:
 		return f.itemEvents(d.PartID, at)
 	case *session.ToolInputStarted:
+		if f.turn.Subtasks { // its call is complete at once
+			return nil
+		}
 		return f.itemEvents(d.PartID, at)
 	case *session.ToolCalled:
+		if f.turn.Subtasks {
+			return f.subtaskCalled(d)
+		}
 		return f.itemEvents(d.PartID, at)
 	case *session.ToolProgress:
 		return f.itemEvents(d.PartID, at)
@@ -292,10 +298,14 @@ func (f *Fold) turnStarted() []Event {
 	empty := *f.turn
 	empty.Content, empty.Finish, empty.Cost, empty.Tokens, empty.Error, empty.Time.Completed = nil, "", nil, nil, nil, 0
 	out := append(f.pendingError(f.turn.ParentID), f.messageUpdated(assistantInfo(f.Session, &empty)))
-	if f.selectPrompt() && !f.isAnswering {
+	isFirst := f.selectPrompt() && !f.isAnswering
+	f.isAnswering = true
+	if f.turn.Subtasks {
+		return out
+	}
+	if isFirst {
 		out = append(out, f.summaryEvents()...)
 	}
-	f.isAnswering = true
 	if f.busyRepeated {
 		return out
 	}
@@ -377,6 +387,9 @@ func (f *Fold) turnEnded(at int64) (out []Event) {
 		f.failed, f.failedFor = whole.Error, f.turn.ParentID
 		return []Event{f.messageUpdated(whole)}
 	}
+	if f.turn.Subtasks {
+		return f.subtasksEnded(whole)
+	}
 	out = f.stepStartEvents(at)
 	if p := stepFinish(f.Session.ID, f.turn); p != nil {
 		out = append(out, f.partUpdated(p, at))
@@ -399,6 +412,25 @@ func (f *Fold) turnEnded(at int64) (out []Event) {
 		out = append(out, f.statusEvent(State{Type: "busy"}))
 	}
 	return append(out, f.summaryEvents()...)
+}
+
+// subtaskCalled announces the call of a subtask, which has no session yet.
+func (f *Fold) subtaskCalled(d *session.ToolCalled) []Event {
+	out := f.itemEvents(d.PartID, d.Timestamp)
+	for _, e := range out {
+		p, isPart := e.Properties.(PartInfo)
+		if call, ok := p.Part.(*ToolPart); ok && isPart {
+			if s, running := call.State.(*ToolRunning); running {
+				s.Title, s.Metadata = "", nil
+			}
+		}
+	}
+	return out
+}
+
+// subtasksEnded announces the end of a turn for which no model was asked: it has no step, and no files of its own.
+func (f *Fold) subtasksEnded(turn *Assistant) []Event {
+	return []Event{f.messageUpdated(turn), f.statusEvent(State{Type: "busy"})}
 }
 
 // ApplyProgress converts progress of a running call.

@@ -86,14 +86,14 @@ func (f *Fold) compactionFailed(d *session.CompactionFailed) []Event {
 	return []Event{f.messageUpdated(answer), f.sessionUpdated()}
 }
 
-// syntheticAdded announces a message that the system wrote. One after a compaction is what the next turns answer.
+// syntheticAdded announces a message that the system wrote: what the next turns answer.
 func (f *Fold) syntheticAdded(d *session.SyntheticAdded) []Event {
 	m := session.Begin(d, 0).(*session.Synthetic)
 	v := syntheticMessage(f.Session, m)
 	out := []Event{f.messageUpdated(v.Info), f.partUpdated(v.Parts[0], d.Timestamp)}
+	f.prompts = append([]*session.User{SyntheticPrompt(m)}, f.prompts...)
 	if !continuesWork(m) {
 		return out
 	}
-	f.prompts = append([]*session.User{SyntheticPrompt(m)}, f.prompts...)
 	return append(out, f.announceCompacted()...)
 }

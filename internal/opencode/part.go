@@ -148,6 +148,9 @@ func defaultParts(m *session.User) (parts []session.PromptPart) {
 	for i := range m.Agents {
 		parts = append(parts, session.PromptPart{Type: session.PartAgent, Index: i})
 	}
+	for i := range m.Subtasks {
+		parts = append(parts, session.PromptPart{Type: session.PartSubtask, Index: i})
+	}
 	return parts
 }
 
@@ -163,6 +166,7 @@ func partsOfPiece(m *session.User, p session.PromptPart, head Head) []Part {
 		Filename  *string        `json:"filename"`
 		Source    jsontext.Value `json:"source"`
 		Reading   attachmentText `json:"reading"`
+		Hint      session.PartID `json:"hint"` // of the text that tells the model what to do with a mention
 	}
 	if len(p.Extra) > 0 {
 		_ = json.Unmarshal(p.Extra, &more) // invalid members are omitted
@@ -199,10 +203,30 @@ func partsOfPiece(m *session.User, p session.PromptPart, head Head) []Part {
 		if a.Source != nil {
 			v.Source = &MentionSpan{Value: a.Source.Text, Start: a.Source.Start, End: a.Source.End}
 		}
-		return []Part{v}
+		if more.Hint == "" {
+			return []Part{v}
+		}
+		hint := &TextPart{Head: head, Text: session.MentionText(a.Name), Synthetic: true}
+		hint.ID, hint.Type = more.Hint, "text"
+		return []Part{v, hint}
+	case session.PartSubtask:
+		if p.Index < 0 || p.Index >= len(m.Subtasks) {
+			return nil
+		}
+		return []Part{subtaskPart(head, m.Subtasks[p.Index])}
 	default:
 		return nil
 	}
+}
+
+func subtaskPart(head Head, t session.Subtask) Part {
+	p := &SubtaskPart{
+		Head: head, Prompt: t.Prompt, Description: t.Description, Agent: t.Agent, Command: t.Command,
+	}
+	if m := t.Model; m != nil {
+		p.Model = &Model{ProviderID: m.ProviderID, ModelID: m.ID, Variant: variantOf(*m)}
+	}
+	return p
 }
 
 // stepParts returns the parts of a step: its start, its items, and its end.
@@ -223,9 +247,9 @@ func stepParts(s *session.Session, m *session.Assistant) []Part {
 	return out
 }
 
-// stepStart returns nil for a step that failed without content.
+// stepStart returns nil for a step that failed without content, and for one of subtasks.
 func stepStart(id session.ID, m *session.Assistant) Part {
-	if m.Error != nil && len(m.Content) == 0 {
+	if m.Subtasks || m.Error != nil && len(m.Content) == 0 {
 		return nil
 	}
 	p := &StepStartPart{
@@ -237,9 +261,9 @@ func stepStart(id session.ID, m *session.Assistant) Part {
 	return p
 }
 
-// stepFinish returns nil for a step that is open or failed.
+// stepFinish returns nil for a step that is open or failed, and for one of subtasks.
 func stepFinish(id session.ID, m *session.Assistant) Part {
-	if m.Open() || m.Error != nil && !isDeclined(m) {
+	if m.Subtasks || m.Open() || m.Error != nil && !isDeclined(m) {
 		return nil
 	}
 	p := &StepFinishPart{

@@ -41,7 +41,14 @@ type PartInput struct {
 	Name      string         `json:"name"`
 	Source    jsontext.Value `json:"source"`
 
+	Prompt      *string `json:"prompt"`
+	Description *string `json:"description"`
+	Agent       string  `json:"agent"`
+	Model       *Model  `json:"model"`
+	Command     string  `json:"command"`
+
 	reading []session.PartID // ids of the texts shown before a file
+	hint    session.PartID   // id of the text shown after an agent
 }
 
 // Prompt converts the input. newPart creates ids that the client did not supply.
@@ -65,10 +72,14 @@ func (in *PromptInput) Prompt(newPart func() session.PartID) (p session.Prompt, 
 	return p, nil
 }
 
-// assignIDs sets missing ids. Texts that are shown before a file get their ids first; if the client named the file,
-// they are derived from that id, so that repeating the prompt gives the same prompt.
+// assignIDs sets missing ids. Texts that are shown before a file get their ids first; if the client named the part,
+// those of its texts are derived from that id, so that repeating the prompt gives the same prompt.
 func (in *PartInput) assignIDs(newPart func() session.PartID) {
 	switch {
+	case in.Type == string(session.PartAgent) && in.ID != "":
+		in.hint = derivePartID(string(in.ID), 0)
+	case in.Type == string(session.PartAgent):
+		in.ID, in.hint = newPart(), newPart()
 	case in.Type != string(session.PartFile):
 	case in.ID == "":
 		in.reading = []session.PartID{newPart(), newPart()}
@@ -166,14 +177,19 @@ func (in PartInput) appendTo(p *session.Prompt, at string) error {
 		}
 		part.Index = len(p.Agents)
 		p.Agents = append(p.Agents, session.AgentMention{Name: in.Name, Source: spanOf(in.Source)})
-	case "subtask":
-		err := session.Errorf(session.CodeInvalid,
-			"cairn cannot run subtasks yet; ask the agent in a prompt, or in a session of its own").At(at + ".type")
-		err.Kind = session.KindUnimplemented
-		return err
+		if in.hint != "" {
+			more["hint"] = in.hint
+		}
+	case session.PartSubtask:
+		t, err := in.toSubtask(at)
+		if err != nil {
+			return err
+		}
+		part.Index = len(p.Subtasks)
+		p.Subtasks = append(p.Subtasks, t)
 	default:
-		return session.Errorf(session.CodeInvalid, "the type of a part must be text, file or agent, got %q", in.Type).
-			At(at + ".type")
+		return session.Errorf(session.CodeInvalid,
+			"the type of a part must be text, file, agent or subtask, got %q", in.Type).At(at + ".type")
 	}
 	if len(more) > 0 {
 		b, err := json.Marshal(more, json.Deterministic(true))
@@ -184,6 +200,22 @@ func (in PartInput) appendTo(p *session.Prompt, at string) error {
 	}
 	p.Parts = append(p.Parts, part)
 	return nil
+}
+
+// toSubtask returns the part as a subtask.
+func (in PartInput) toSubtask(at string) (session.Subtask, error) {
+	for name, missing := range map[string]bool{
+		"prompt": in.Prompt == nil, "description": in.Description == nil, "agent": in.Agent == "",
+	} {
+		if missing {
+			return session.Subtask{}, session.Errorf(session.CodeInvalid, "Missing key").At(at + "." + name)
+		}
+	}
+	t := session.Subtask{Agent: in.Agent, Prompt: *in.Prompt, Description: *in.Description, Command: in.Command}
+	if m := in.Model; m != nil {
+		t.Model = &session.ModelRef{ID: m.ModelID, ProviderID: m.ProviderID, Variant: m.Variant}
+	}
+	return t, nil
 }
 
 // appendText appends text and returns its position in the prompt; ignored text is not appended.

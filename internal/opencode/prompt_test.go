@@ -42,8 +42,21 @@ func TestPromptInput(t *testing.T) {
 			`[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"Called the Read tool with the following input: {\"filePath\":\"a\"}","synthetic":true},` +
 				`{"id":"prt_2","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"x","synthetic":true},` +
 				`{"id":"prt_3","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"text/plain","filename":"a","url":"data:,x","source":{"type":"file","path":"a"}},` +
-				`{"id":"prt_4","sessionID":"ses_1","messageID":"msg_1","type":"agent","name":"explore","source":{"value":"@explore","start":0,"end":8}}]`,
+				`{"id":"prt_4","sessionID":"ses_1","messageID":"msg_1","type":"agent","name":"explore",` +
+				`"source":{"value":"@explore","start":0,"end":8}},` +
+				`{"id":"prt_5","sessionID":"ses_1","messageID":"msg_1","type":"text","text":" Use the above ` +
+				`message and context to generate a prompt and call the task tool with subagent: explore",` +
+				`"synthetic":true}]`,
 		},
+		{
+			"a subtask",
+			`{"parts":[{"type":"subtask","prompt":"p","description":"d","agent":"general",` +
+				`"model":{"providerID":"a","modelID":"b"},"command":"c"}]}`,
+			"",
+			`[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"subtask","prompt":"p","description":"d",` +
+				`"agent":"general","model":{"providerID":"a","modelID":"b"},"command":"c"}]`,
+		},
+		{"no prompt", `{"parts":[{"type":"subtask","description":"d","agent":"a"}]}`, "parts[0].prompt", ""},
 		{"no parts", `{}`, "parts", ""},
 		{"an unknown type", `{"parts":[{"type":"text","text":"a"},{"type":"nope"}]}`, "parts[1].type", ""},
 		{"text without text", `{"parts":[{"type":"text"}]}`, "parts[0].text", ""},
@@ -120,8 +133,9 @@ func FuzzPromptInput(f *testing.F) {
 		if err := json.Unmarshal(b, &again); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(PendingMessage(&session.Session{}, &session.Input{Prompt: again}).Parts); n != len(*in.Parts) {
-			t.Errorf("%d parts of %d are shown", n, len(*in.Parts))
+		want := len(*in.Parts) + len(p.Agents) // each with its text for the model
+		if n := len(PendingMessage(&session.Session{}, &session.Input{Prompt: again}).Parts); n != want {
+			t.Errorf("%d parts of %d are shown", n, want)
 		}
 	})
 }

@@ -32,6 +32,15 @@ type (
 		Name   string                    `json:"name"`
 		Source map[string]jsontext.Value `json:"source,omitzero"`
 	}
+	SubtaskPartInput struct {
+		ID          session.PartID `json:"id,omitzero"`
+		Type        string         `json:"type"`
+		Prompt      string         `json:"prompt"`
+		Description string         `json:"description"`
+		Agent       string         `json:"agent"`
+		Model       *Model         `json:"model,omitzero"`
+		Command     string         `json:"command,omitzero"`
+	}
 	KeyInput struct {
 		Type     string            `json:"type"`
 		Key      string            `json:"key"`

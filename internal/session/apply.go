@@ -182,7 +182,7 @@ func Begin(d EventData, seq int64) Message {
 		return &User{
 			Head: head(e.MessageID, TypeUser), Text: e.Prompt.Text, Files: e.Prompt.Files, Agents: e.Prompt.Agents,
 			Agent: e.Prompt.Agent, Model: e.Prompt.Model, Parts: e.Prompt.Parts, Format: e.Prompt.Format,
-			System: e.Prompt.System,
+			System: e.Prompt.System, Subtasks: e.Prompt.Subtasks,
 		}
 	case *SyntheticAdded:
 		s := &Synthetic{Head: head(e.MessageID, TypeSynthetic), SessionID: f.SessionID, Text: e.Text}
@@ -201,7 +201,7 @@ func Begin(d EventData, seq int64) Message {
 	case *StepStarted:
 		a := &Assistant{
 			Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{},
-			ParentID: e.ParentID, StartID: e.StartID, Prefix: e.Prefix,
+			ParentID: e.ParentID, StartID: e.StartID, Prefix: e.Prefix, Subtasks: e.Subtasks,
 		}
 		if e.Snapshot != "" {
 			a.Snapshot = &StepSnapshot{Start: e.Snapshot}

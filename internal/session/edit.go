@@ -44,6 +44,7 @@ func (u *User) Apply(d EventData) bool {
 			return false
 		}
 		u.Text, u.Files, u.Agents, u.Parts = e.Prompt.Text, e.Prompt.Files, e.Prompt.Agents, e.Prompt.Parts
+		u.Subtasks = e.Prompt.Subtasks
 	case *DiffUpdated:
 		if e.MessageID != u.ID {
 			return false

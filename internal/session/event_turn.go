@@ -42,6 +42,8 @@ type (
 		StartID  PartID    `json:"startID,omitzero"`  // item id of the beginning; sorts before the other items
 
 		Prefix *CachePrefix `json:"prefix,omitzero"` // fingerprint of the request
+
+		Subtasks bool `json:"subtasks,omitzero"` // the calls are subtasks of a prompt; no model is asked
 	}
 	// StepEnded completes a turn after all its tool calls are settled.
 	StepEnded struct {

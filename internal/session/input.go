@@ -7,12 +7,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Prompt is a user's message to the model: text, files and mentioned agents. Files are named by URI. A data: URI
-// carries the content; other URIs are left to the tools (AD-3).
+// Prompt is a user's message to the model: text, files, mentioned agents and subtasks. Files are named by URI. A data:
+// URI carries the content; other URIs are left to the tools (AD-3).
 type Prompt struct {
 	Text   string         `json:"text"`
 	Files  []File         `json:"files,omitzero"`
 	Agents []AgentMention `json:"agents,omitzero"`
+
+	Subtasks []Subtask `json:"subtasks,omitempty"`
 
 	// Agent and Model, if set, become the session's at promotion.
 	Agent  string       `json:"agent,omitzero"`
@@ -24,8 +26,47 @@ type Prompt struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// PromptPart is a part of a prompt as its caller divided it. It refers to content of the prompt: a file or an agent
-// is the one at Index of the prompt's list; a text is Length bytes of Prompt.Text from byte Index on.
+// Subtask is a task that the user of a prompt hands to a subagent: the engine makes the call of the tool task, in a
+// turn for which no model is asked.
+type Subtask struct {
+	Agent       string    `json:"agent"` // "" at admission is the agent of the prompt
+	Prompt      string    `json:"prompt"`
+	Description string    `json:"description"`
+	Model       *ModelRef `json:"model,omitzero"`   // of the work, unless the agent has its own; nil is the session's
+	Command     string    `json:"command,omitzero"` // that led to the task; the model then reports on the result
+	Files       []File    `json:"files,omitempty"`  // of the child session's prompt
+}
+
+// maxSubtasks bounds the subtasks of a prompt.
+const maxSubtasks = 32
+
+// CheckSubtasks returns a CodeInvalid error, with its place below field, if a subtask is incomplete or if there are too
+// many.
+func (p Prompt) CheckSubtasks(field string) error {
+	if n := len(p.Subtasks); n > maxSubtasks {
+		return Errorf(CodeInvalid, "a prompt has at most %d subtasks, got %d", maxSubtasks, n).
+			At(field + ".subtasks")
+	}
+	for i, t := range p.Subtasks {
+		at := fmt.Sprintf("%s.subtasks[%d]", field, i)
+		if strings.TrimSpace(t.Prompt) == "" {
+			return Errorf(CodeInvalid, "the prompt of the subtask is empty").At(at + ".prompt")
+		}
+	}
+	return nil
+}
+
+// JoinSubtasks returns the prompts of the subtasks, one below the other.
+func JoinSubtasks(subtasks []Subtask) string {
+	var prompts []string
+	for _, t := range subtasks {
+		prompts = append(prompts, t.Prompt)
+	}
+	return strings.Join(prompts, "\n")
+}
+
+// PromptPart is a part of a prompt as its caller divided it. It refers to content of the prompt: a file, agent or
+// subtask is the one at Index of the prompt's list; a text is Length bytes of Prompt.Text from byte Index on.
 type PromptPart struct {
 	ID     PartID         `json:"id"`
 	Type   PartType       `json:"type"`
@@ -42,6 +83,8 @@ const (
 	PartText  PartType = "text"
 	PartFile  PartType = "file"
 	PartAgent PartType = "agent"
+
+	PartSubtask PartType = "subtask"
 )
 
 // CheckParts returns a CodeInvalid error, with its place below field, if a part's id is invalid or repeated or if
@@ -53,7 +96,9 @@ func (p Prompt) CheckParts(field string) error {
 		if err := CheckID(at+".id", PrefixPart, string(part.ID)); err != nil {
 			return err
 		}
-		length := map[PartType]int{PartText: len(p.Text), PartFile: len(p.Files), PartAgent: len(p.Agents)}[part.Type]
+		length := map[PartType]int{
+			PartText: len(p.Text), PartFile: len(p.Files), PartAgent: len(p.Agents), PartSubtask: len(p.Subtasks),
+		}[part.Type]
 		need := max(1, part.Length)
 		if part.Type == PartText {
 			need = part.Length
@@ -70,7 +115,9 @@ func (p Prompt) CheckParts(field string) error {
 }
 
 // Empty reports whether the prompt has no content.
-func (p Prompt) Empty() bool { return p.Text == "" && len(p.Files) == 0 && len(p.Agents) == 0 }
+func (p Prompt) Empty() bool {
+	return p.Text == "" && len(p.Files) == 0 && len(p.Agents) == 0 && len(p.Subtasks) == 0
+}
 
 // File is an attachment of a prompt or a tool result.
 type File struct {
@@ -87,6 +134,12 @@ type File struct {
 type AgentMention struct {
 	Name   string `json:"name"`
 	Source *Span  `json:"source,omitzero"`
+}
+
+// MentionText returns what the model reads of a mentioned agent. It is OpenCode's, which puts a space before it because
+// some protocols join texts without one.
+func MentionText(agent string) string {
+	return " Use the above message and context to generate a prompt and call the task tool with subagent: " + agent
 }
 
 // Span is the range of a mention in the prompt's text, in UTF-16 code units.

@@ -55,6 +55,8 @@ type User struct {
 	Files  []File         `json:"files,omitzero"`
 	Agents []AgentMention `json:"agents,omitzero"`
 
+	Subtasks []Subtask `json:"subtasks,omitempty"`
+
 	Agent string       `json:"agent,omitzero"` // named by the prompt
 	Model *ModelRef    `json:"model,omitzero"`
 	Parts []PromptPart `json:"parts,omitempty"`
@@ -195,6 +197,8 @@ type Assistant struct {
 	EndID    PartID    `json:"endID,omitzero"`    // item id of the end; sorts after the items
 
 	Prefix *CachePrefix `json:"prefix,omitzero"` // fingerprint of the request
+
+	Subtasks bool `json:"subtasks,omitzero"` // the calls are subtasks of a prompt; no model was asked
 }
 
 // StepSnapshot names the working tree before and after a turn.

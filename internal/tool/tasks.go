@@ -12,8 +12,9 @@ const NameTask = "task"
 
 // Tasks does the work of a call in a child session. Errors are for the model, or the cause of ctx.
 type Tasks interface {
-	// HasBegun reports whether the call began its work before: in an earlier process, say. Then it was allowed.
-	HasBegun(ctx context.Context) (bool, error)
+	// IsAllowed reports whether the call needs no permission: the user asked for the agent, or the call began its work
+	// before, in an earlier process.
+	IsAllowed(ctx context.Context, agent string) (bool, error)
 	// RunTask begins the work, unless the call did before, and returns its result when it has ended. If ctx ends, it
 	// stops the work, except at the end of the process: the next process continues it.
 	RunTask(ctx context.Context, t Task) (TaskResult, error)

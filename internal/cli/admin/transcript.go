@@ -63,7 +63,7 @@ func (t *transcript) printMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
 		t.printHeading(term.Cyan, "user", "")
-		t.printBlock(m.Text)
+		t.printBlock(m.DisplayText())
 		for _, f := range m.Files {
 			name := f.Name
 			if name == "" {

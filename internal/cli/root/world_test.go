@@ -307,7 +307,7 @@ func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest)
 	if r.Command != "ship" {
 		return api.Expansion{}, session.NotFound("command", r.Command, "ship").At("command")
 	}
-	return api.Expansion{Prompt: session.Prompt{Text: "Ship " + r.Arguments + "."}, Subtask: true}, nil
+	return api.Expansion{Prompt: session.Prompt{Text: "Ship " + r.Arguments + "."}}, nil
 }
 
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }

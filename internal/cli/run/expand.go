@@ -28,20 +28,27 @@ func (r *runner) expandCommand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if out.Subtask {
-		r.noteOnce(
-			"the command " + p.command + " is meant for a subagent session, which is not supported yet; it runs in this one",
-		)
-	}
-	for _, f := range out.Prompt.Files {
-		if p.server == nil { // the files of a server elsewhere are on its machine
-			f = runCommand{r.app}.embedFile(f)
-		}
-		p.prompt.Files = append(p.prompt.Files, f)
+	p.prompt.Files = append(p.prompt.Files, r.embedFiles(out.Prompt.Files)...)
+	for i := range out.Prompt.Subtasks {
+		t := &out.Prompt.Subtasks[i]
+		t.Files = r.embedFiles(append(t.Files, p.prompt.Files...)) // they are for the subagent
+		p.prompt.Files = nil
 	}
 	p.prompt.Text, p.prompt.Agents, p.command = out.Prompt.Text, out.Prompt.Agents, ""
+	p.prompt.Subtasks = out.Prompt.Subtasks
 	p.prompt.Agent, p.prompt.Model = out.Prompt.Agent, out.Prompt.Model
 	return nil
+}
+
+// embedFiles returns the files with their content. The files of a server elsewhere are on its machine.
+func (r *runner) embedFiles(files []session.File) (out []session.File) {
+	for _, f := range files {
+		if r.plan.server == nil {
+			f = runCommand{r.app}.embedFile(f)
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // embedFile is the file with its content, where it can be; else it is only named.

@@ -21,7 +21,7 @@ func describeMessage(m session.Message) string {
 	const width = 70
 	switch m := m.(type) {
 	case *session.User:
-		return term.FirstLine(m.Text, width)
+		return term.FirstLine(m.DisplayText(), width)
 	case *session.Shell:
 		return term.FirstLine("!"+m.Command, width)
 	case *session.Assistant:

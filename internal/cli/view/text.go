@@ -238,7 +238,7 @@ func (v *Text) ShowPrompt(text string) {
 func (v *Text) ReplayMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
-		v.ShowPrompt(m.Text)
+		v.ShowPrompt(m.DisplayText())
 	case *session.Assistant:
 		for _, c := range m.Content {
 			v.replayItem(c)

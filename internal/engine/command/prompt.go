@@ -4,15 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"io/fs"
-	"mime"
 	"net/http"
-	"net/url"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -64,7 +57,7 @@ func (c *Commands) checkPrompt(r *PromptRequest) error {
 	}
 	p := &r.Prompt
 	hasText := strings.TrimSpace(p.Text) != ""
-	if p.Empty() || !hasText && len(p.Files) == 0 && len(p.Agents) == 0 {
+	if p.Empty() || !hasText && len(p.Files) == 0 && len(p.Agents) == 0 && len(p.Subtasks) == 0 {
 		return session.Errorf(session.CodeInvalid, "the prompt is empty: it needs text, a file or an agent").
 			At("prompt.text")
 	}
@@ -94,21 +87,17 @@ func checkDelivery(d session.Delivery) error {
 func (l Limits) checkContent(p *session.Prompt) error {
 	p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
 	size := len(p.Text)
-	for i := range p.Files {
-		f := &p.Files[i]
-		if f.URI == "" {
-			return session.Errorf(session.CodeInvalid, "file %d has no uri", i+1).At(fileField(i))
-		}
-		if f.Mime == "" {
-			f.Mime = guessMime(f.URI)
-		}
-		size += len(f.URI) + len(f.Text)
+	if err := completeFiles(p.Files, &size); err != nil {
+		return err
+	}
+	if err := completeSubtasks(p, &size); err != nil {
+		return err
 	}
 	if size > l.PromptBytes {
 		return session.Errorf(session.CodeTooLarge,
 			"the prompt with its attachments has %d bytes, the limit is %d", size, l.PromptBytes).At("prompt")
 	}
-	for i, f := range p.Files {
+	for i, f := range slices.Concat(p.Files, subtaskFiles(p)) {
 		if err := l.checkAttachment(f, fileField(i)); err != nil {
 			return err
 		}
@@ -124,25 +113,6 @@ func checkEncoding(p *session.Prompt) error {
 			Because(err)
 	}
 	return nil
-}
-
-func fileField(i int) string { return fmt.Sprintf("prompt.files[%d].uri", i) }
-
-// guessMime guesses a file's type from its URI, without reading it.
-func guessMime(uri string) string {
-	if rest, ok := strings.CutPrefix(uri, "data:"); ok {
-		kind, _, _ := strings.Cut(rest, ",")
-		kind, _, _ = strings.Cut(kind, ";")
-		return cmp.Or(kind, "text/plain")
-	}
-	if strings.HasSuffix(uri, "/") {
-		return "application/x-directory"
-	}
-	clean, _, _ := strings.Cut(uri, "?")
-	if kind, _, err := mime.ParseMediaType(mime.TypeByExtension(path.Ext(clean))); err == nil {
-		return kind
-	}
-	return "application/octet-stream"
 }
 
 // checkAttachment refuses a data: URI that cannot be decoded, is too large, or whose content is not of its declared
@@ -178,15 +148,6 @@ func quoteName(f session.File) string {
 	return fmt.Sprintf("%.100q", f.Name)
 }
 
-// isDetectable reports whether the first bytes of content tell the type from all others.
-func isDetectable(mime string) bool {
-	switch mime {
-	case "image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/bmp", "application/pdf":
-		return true
-	}
-	return false
-}
-
 func isSameType(declared, detected string) bool {
 	return declared == detected || declared == "image/jpg" && detected == "image/jpeg"
 }
@@ -197,18 +158,18 @@ func isSameType(declared, detected string) bool {
 func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 	p := &r.Prompt
 	selects := p.Agent != "" || p.Model != nil || r.Named
-	if !selects && len(p.Files) == 0 && len(p.Agents) == 0 {
+	if !selects && len(p.Files) == 0 && len(p.Agents) == 0 && len(p.Subtasks) == 0 {
 		return nil
 	}
 	s, admitted, err := c.readTarget(ctx, r)
 	if err != nil {
 		return err
 	}
-	files, agents := p.Files, p.Agents
+	files, agents, subtasks := p.Files, p.Agents, p.Subtasks
 	if admitted {
-		files, agents = nil, nil
+		files, agents, subtasks = nil, nil, nil
 	}
-	if !selects && len(agents) == 0 {
+	if !selects && len(agents) == 0 && len(subtasks) == 0 {
 		return checkFileURIs(files)
 	}
 	scope, release, err := c.locations.Scope(ctx, s.Location)
@@ -221,20 +182,29 @@ func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 			return err
 		}
 	}
-	return cmp.Or(checkFileURIs(files), checkMentions(scope, agents))
+	fillSubtaskAgents(p, cmp.Or(p.Agent, s.Agent, scope.DefaultAgent))
+	return cmp.Or(checkFileURIs(files), checkMentions(scope, agents), checkSubtasks(scope, subtasks))
 }
 
 // readFiles reads the named files of a prompt that is new.
 func (c *Commands) readFiles(ctx context.Context, r *PromptRequest) error {
-	if r.ReadFiles == nil || len(r.Prompt.Files) == 0 {
+	if r.ReadFiles == nil || len(r.Prompt.Files) == 0 && len(subtaskFiles(&r.Prompt)) == 0 {
 		return nil
 	}
 	s, admitted, err := c.readTarget(ctx, r)
-	if err == nil && !admitted {
-		r.Prompt.Files = slices.Clone(r.Prompt.Files)
-		r.ReadFiles(ctx, s, &r.Prompt)
+	if err != nil || admitted {
+		return err
 	}
-	return err
+	r.Prompt.Files = slices.Clone(r.Prompt.Files)
+	r.ReadFiles(ctx, s, &r.Prompt)
+	r.Prompt.Subtasks = slices.Clone(r.Prompt.Subtasks)
+	for i := range r.Prompt.Subtasks {
+		t := &r.Prompt.Subtasks[i]
+		files := session.Prompt{Files: slices.Clone(t.Files)}
+		r.ReadFiles(ctx, s, &files)
+		t.Files = files.Files
+	}
+	return nil
 }
 
 // readTarget returns the prompt's session with the agent and the model that the pending prompts select, and whether the
@@ -283,7 +253,8 @@ func (c *Commands) checkReferences(ctx context.Context, id session.ID, p session
 	if err != nil {
 		return err
 	}
-	if err := checkFileURIs(p.Files); err != nil || len(p.Agents) == 0 && p.Agent == "" && p.Model == nil {
+	isAlone := len(p.Agents) == 0 && len(p.Subtasks) == 0 && p.Agent == "" && p.Model == nil
+	if err := checkFileURIs(p.Files); err != nil || isAlone {
 		return err
 	}
 	scope, release, err := c.locations.Scope(ctx, s.Location)
@@ -291,7 +262,9 @@ func (c *Commands) checkReferences(ctx context.Context, id session.ID, p session
 		return err
 	}
 	defer release()
-	return cmp.Or(scope.CheckSelection(p.Agent, p.Model), checkMentions(scope, p.Agents))
+	return cmp.Or(
+		scope.CheckSelection(p.Agent, p.Model), checkMentions(scope, p.Agents), checkSubtasks(scope, p.Subtasks),
+	)
 }
 
 func checkMentions(scope *location.Scope, mentions []session.AgentMention) error {
@@ -302,48 +275,4 @@ func checkMentions(scope *location.Scope, mentions []session.AgentMention) error
 		}
 	}
 	return nil
-}
-
-// checkFileURIs checks that each file: URI names an existing file or directory. It does not check where that lies:
-// only tools read it, and tools ask. A file whose text is there, also that it could not be read, may have vanished.
-func checkFileURIs(files []session.File) error {
-	for i, f := range files {
-		if !strings.HasPrefix(f.URI, "file:") || f.Text != "" {
-			continue
-		}
-		if err := checkFileURI(f, fileField(i)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkFileURI(f session.File, field string) error {
-	name, ok := localPath(f.URI)
-	if !ok {
-		return session.Errorf(session.CodeInvalid,
-			"%s must be like file:///directory/name, got %.200q", field, f.URI).At(field)
-	}
-	info, err := os.Stat(filepath.FromSlash(name))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return session.Errorf(session.CodeInvalid, "file %.200q not found", name).At(field)
-	case err != nil:
-		return session.Errorf(session.CodeInvalid, "file %.200q cannot be accessed", name).At(field).Because(err)
-	case info.IsDir() && isDetectable(f.Mime):
-		return session.Errorf(session.CodeInvalid, "%.200q is a directory, not of type %s", name, f.Mime).At(field)
-	case !info.IsDir() && !info.Mode().IsRegular():
-		return session.Errorf(session.CodeInvalid, "%.200q is neither a file nor a directory", name).At(field)
-	}
-	return nil
-}
-
-// localPath returns the path of a file: URI on this machine.
-func localPath(uri string) (string, bool) {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" ||
-		!path.IsAbs(u.Path) || strings.ContainsRune(u.Path, 0) {
-		return "", false
-	}
-	return u.Path, true
 }

@@ -82,15 +82,19 @@ func (l *lowering) addUser(m *session.User) {
 		parts = appendPart(parts, l.lowerFile(f))
 	}
 	for _, a := range m.Agents {
-		parts = appendPart(parts, formatText(
-			"[The user asks for the agent %s. No tool starts it: do its part of the work yourself.]", a.Name,
-		))
+		parts = appendPart(parts, llm.Text{Text: session.MentionText(a.Name)})
+	}
+	if len(m.Subtasks) > 0 {
+		parts = appendPart(parts, llm.Text{Text: subtaskText})
 	}
 	if len(parts) == 0 {
 		parts = TextParts("(empty message)")
 	}
 	l.add(llm.RoleUser, parts...)
 }
+
+// subtaskText takes the place of subtasks, whose calls and results follow. It is OpenCode's.
+const subtaskText = "The following tool was executed by the user"
 
 // appendPart appends a part. Text after text becomes one part with a blank line between, because protocols concatenate
 // texts without one.

@@ -400,7 +400,7 @@ func TestAttachmentsStandApartFromTheText(t *testing.T) {
 			Text: "[The user refers to the file /c. Read it with a tool if you need it.]\n\n" +
 				"[The user attached /d. The tool read says of it:]\n1: d\n\n" +
 				"[The user refers to the page https://a.org/e, which was not fetched.]\n\n" +
-				"[The user asks for the agent explore. No tool starts it: do its part of the work yourself.]",
+				session.MentionText("explore"),
 		},
 	}}}
 	if d := cmp.Diff(want, got); d != "" {

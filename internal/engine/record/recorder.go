@@ -21,6 +21,8 @@ type Config struct {
 	NoPause     bool
 	AnswerBytes int // limit of one answer: text, reasoning and arguments together
 	CheckBytes  int // bytes of open items that cause a checkpoint
+	// Subtasks says that the calls are subtasks of a prompt, and no answer of a model.
+	Subtasks bool
 	// OnStart is called once the turn's message is committed; nil is allowed.
 	OnStart func(session.MessageID)
 }

@@ -3,6 +3,7 @@ package subagent
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/cause"
@@ -11,8 +12,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// HasBegun implements tool.Tasks.
-func (c *callTasks) HasBegun(ctx context.Context) (bool, error) {
+// IsAllowed implements tool.Tasks.
+func (c *callTasks) IsAllowed(ctx context.Context, agent string) (bool, error) {
+	if slices.Contains(c.caller.Chosen, agent) {
+		return true, nil
+	}
 	in, _, err := c.findPrompt(ctx)
 	return in != nil, err
 }
@@ -51,8 +55,8 @@ func (c *callTasks) modelOf(child *session.Session) session.ModelRef {
 // awaitEnd has the child work on the prompt and returns how that ended.
 func (c *callTasks) awaitEnd(ctx context.Context, child session.ID, t tool.Task) (taskEnd, error) {
 	_, err := c.Commands.AdmitPrompt(ctx, command.PromptRequest{
-		SessionID: child, ID: c.promptID(), Prompt: session.Prompt{Text: t.Prompt}, Delivery: session.Queue,
-		Asks: c.caller.Asks, Recovery: c.caller.Recovery,
+		SessionID: child, ID: c.promptID(), Prompt: session.Prompt{Text: t.Prompt, Files: c.caller.Files},
+		Delivery: session.Queue, Asks: c.caller.Asks, Recovery: c.caller.Recovery,
 	})
 	if err != nil {
 		return taskEnd{}, errorForModel(err)

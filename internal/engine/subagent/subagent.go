@@ -43,6 +43,8 @@ type ParentCall struct {
 	Model    session.ModelRef // that made the call
 	Asks     session.AskPolicy
 	Recovery session.Recovery
+	Chosen   []string       // the agents that the user asked for: they need no permission
+	Files    []session.File // of the prompt
 	Progress func(o tool.Output)
 	// Yield gives up the caller's execution slots while it waits, and returns what takes them back.
 	Yield func() func(ctx context.Context)

@@ -12,7 +12,7 @@ func requestUnions() map[reflect.Type]openapi.Union {
 	return map[reflect.Type]openapi.Union{
 		typeOf[opencode.PartInput](): {Open: true, By: "type", Of: map[string]reflect.Type{
 			"text": typeOf[opencode.TextPartInput](), "file": typeOf[opencode.FilePartInput](),
-			"agent": typeOf[opencode.AgentPartInput](),
+			"agent": typeOf[opencode.AgentPartInput](), "subtask": typeOf[opencode.SubtaskPartInput](),
 		}},
 		typeOf[opencode.Format](): {Open: true, By: "type", Of: map[string]reflect.Type{
 			"text": typeOf[opencode.TextFormat](), "json_schema": typeOf[opencode.SchemaFormat](),

@@ -55,7 +55,7 @@ func TestWhatIsSaidBesideIsLookedAt(t *testing.T) {
 		},
 		{
 			"/session/" + id + "/message",
-			`{"parts":[{"type":"subtask","prompt":"p","description":"d","agent":"general"}]}`, 400, "subtasks yet",
+			`{"parts":[{"type":"subtask","prompt":"p","agent":"general"}]}`, 400, `[\"parts\"][0][\"description\"]`,
 		},
 		{"/session", `{"workspaceID":"wrk_none"}`, 404, "wrk_none"},
 	} {

@@ -22,7 +22,7 @@ func TestRefusalsAreOnTheStream(t *testing.T) {
 		{"message", text + `,"agent":"biuld"}`, `agent \"biuld\" not found`},
 		{"prompt_async", text + `,"model":{"providerID":"mock","modelID":"mian"}}`, `model \"mock/mian\" not found`},
 		{"prompt_async", `{"parts":[]}`, "prompt"},
-		{"message", `{"parts":[{"type":"subtask","prompt":"p","description":"d","agent":"general"}]}`, "subtasks"},
+		{"message", `{"parts":[{"type":"subtask","prompt":"p","description":"d","agent":"gneral"}]}`, "gneral"},
 		{"message", `{}`, "Missing key at parts"},
 		{"command", `{"command":"nope","arguments":""}`, `\"nope\"`},
 		{"shell", `{"agent":"biuld","command":"ls"}`, "biuld"},

@@ -39,12 +39,12 @@ func withoutAdditions(v any) {
 			remove("reason", "said")
 		case v["timestamp"] != nil: // an event's payload
 			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata",
-				"parentID", "startID", "endID", "prefix")
+				"parentID", "startID", "endID", "prefix", "subtasks")
 			if v["error"] != nil {
 				remove("cost", "tokens")
 			}
 		case v["type"] == "assistant":
-			remove("parentID", "startID", "endID", "prefix")
+			remove("parentID", "startID", "endID", "prefix", "subtasks")
 		case v["type"] == "text" && v["id"] != nil, v["type"] == "reasoning", v["type"] == "tool" && v["state"] != nil:
 			remove("partID", "partial")
 			if v["type"] == "text" {

@@ -72,14 +72,14 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if call.Tasks == nil {
 		return tool.Output{}, tool.Failf("Subagents are not available in this session.")
 	}
-	if err := t.checkAgent(in.Agent); err != nil {
-		return tool.Output{}, err
+	allowed, err := call.Tasks.IsAllowed(ctx, in.Agent)
+	if err == nil && !allowed {
+		err = t.checkAgent(in.Agent)
 	}
-	begun, err := call.Tasks.HasBegun(ctx)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	if !begun {
+	if !allowed {
 		about, _ := json.Marshal(map[string]string{"description": in.Description, "subagent_type": in.Agent})
 		err := call.Ask(ctx, tool.Request{
 			Action: tool.NameTask, Resources: []string{in.Agent}, Save: []string{"*"}, Metadata: about,

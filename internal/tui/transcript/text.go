@@ -13,7 +13,7 @@ import (
 )
 
 func (p painter) renderPrompt(u *session.User) (lines []string) {
-	for _, l := range p.wrapPlain("> ", "  ", u.Text) {
+	for _, l := range p.wrapPlain("> ", "  ", u.DisplayText()) {
 		lines = append(lines, p.theme.Accent.Render(l))
 	}
 	for _, f := range u.Files {
