@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
+	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -151,6 +152,9 @@ func TestSandboxNeverLoosensDownwards(t *testing.T) {
 	w.agents["careful"] = session.Agent{ID: "careful", Mode: session.ModePrimary}
 	w.sandboxes = map[string]session.SandboxMode{"careful": session.SandboxStrict}
 	ids := family(t, w)
+	if _, err := w.tools.Register(commands()); err != nil {
+		t.Fatal("register the tool:", err)
+	}
 	confinement := func() session.SandboxMode {
 		t.Helper()
 		s, err := w.engine.journal.ReadSession(t.Context(), ids[2])
@@ -166,6 +170,10 @@ func TestSandboxNeverLoosensDownwards(t *testing.T) {
 		c, err := w.engine.Asks.ChooseConfinement(t.Context(), by, scope, s)
 		if err != nil {
 			t.Fatal("choose the confinement:", err)
+		}
+		sh, err := w.engine.Commands.RunShell(t.Context(), command.ShellRequest{SessionID: s.ID, Command: "confinement"})
+		if err != nil || sh.Output != string(c.Mode) {
+			t.Errorf("a command of the user is confined by %+v, that of the model by %q (%v)", sh, c.Mode, err)
 		}
 		return c.Mode
 	}
@@ -232,6 +240,22 @@ func TestCopiesBeginInTheSandbox(t *testing.T) {
 	imported, err := w.engine.Commands.ImportSession(t.Context(), r)
 	if err != nil || imported.Session.Sandbox != session.SandboxStrict {
 		t.Errorf("an import: %+v, %v", imported, err)
+	}
+}
+
+// A forced revert replaces what others wrote, and protected files, without an ask: it is for callers who may approve.
+func TestForcedRevertsAreOfApprovers(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	ids := family(t, w)
+	forced := revert.Target{Point: revert.Point{MessageID: "msg_none", Files: true, Force: true}}
+	weak := caller.NewContext(t.Context(), caller.Caller{Kind: caller.KindToken, Scope: caller.Prompt})
+	for ctx, want := range map[context.Context]session.Code{
+		weak: session.CodeDenied, t.Context(): session.CodeNotFound,
+	} {
+		if _, err := w.engine.Commands.StageRevert(ctx, ids[0], forced); !errors.Is(err, &session.Error{Code: want}) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// commands returns a tool bash with three commands: "echo WORDS", "fail" and "hang".
+// commands returns a tool bash with four commands: "echo WORDS", "fail", "hang" and "confinement".
 func commands() tool.Tool { return bash{} }
 
 type bash struct{}
@@ -36,6 +36,12 @@ func (bash) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 		return tool.Output{}, tool.Failf("no shell is there")
 	case "hang":
 		words = "beginning"
+	case "confinement":
+		as, err := c.Confine(ctx)
+		if err != nil {
+			return tool.Output{}, err
+		}
+		words = string(as.Mode)
 	}
 	out := tool.Output{Structured: jsontext.Value(`{"output":"` + words + `"}`)}
 	c.Progress(out)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -23,7 +24,7 @@ func (a *Asks) ChooseConfinement(
 	if by.Policy.Kind == PolicyAllow && d.Effect == session.Ask {
 		d.Effect = session.Allow
 	}
-	if s, err = a.tightenSandbox(ctx, s); err != nil {
+	if s, err = TightenSandbox(ctx, a.journal, a.locations, s); err != nil {
 		return tool.Confinement{}, err
 	}
 	c := scope.ChooseConfinement(scope.FindAgent(by.Agent), s, d)
@@ -31,19 +32,21 @@ func (a *Asks) ChooseConfinement(
 	return c, nil
 }
 
-// tightenSandbox returns the session with a mode that is no less strict than those of its parent sessions, with the
+// TightenSandbox returns the session with a mode that is no less strict than those of its parent sessions, with the
 // agents that these have now. A session whose parent is gone has no more modes to follow: its rules deny everything.
-func (a *Asks) tightenSandbox(ctx context.Context, s *session.Session) (*session.Session, error) {
+func TightenSandbox(
+	ctx context.Context, j *journal.Journal, l location.Scopes, s *session.Session,
+) (*session.Session, error) {
 	out := *s
 	for depth, id := 0, s.ParentID; id != "" && depth < maxAncestors; depth++ {
-		parent, err := a.journal.ReadSession(ctx, id)
+		parent, err := j.ReadSession(ctx, id)
 		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		scope, release, err := a.locations.Scope(ctx, parent.Location)
+		scope, release, err := l.Scope(ctx, parent.Location)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -22,10 +23,16 @@ func (c *Commands) PlanRevert(
 }
 
 // StageRevert stages the revert of the session to the target in place of a staged one, and returns it. An unknown
-// message is a *session.Error of code not-found, a session that works one of code conflict; neither changes anything.
+// message is a *session.Error of code not-found, a session that works one of code conflict; neither changes anything. A
+// forced one replaces without an ask what others wrote, so it is for callers who may approve.
 func (c *Commands) StageRevert(
 	ctx context.Context, id session.ID, t revert.Target,
 ) (staged *session.Revert, err error) {
+	if t.Force {
+		if err := caller.Require(ctx, caller.Approve, "a forced revert"); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.resumeRevert(ctx, id); err != nil {
 		return nil, err
 	}

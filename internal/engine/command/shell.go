@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/audit"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -199,9 +200,13 @@ func (c *Commands) runBash(
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash",
 		Input: input, Ask: func(context.Context, tool.Request) error { return nil }, Progress: progress.Show,
 		Files: files,
-		Confine: func(context.Context) (tool.Confinement, error) {
+		Confine: func(ctx context.Context) (tool.Confinement, error) {
 			layers := scope.RulesFor(agent, in)
-			c := scope.ChooseConfinement(agent, in, location.DecideAnyCommand(layers, nil))
+			tight, err := ask.TightenSandbox(ctx, c.journal, c.locations, in)
+			if err != nil {
+				return tool.Confinement{}, err
+			}
+			c := scope.ChooseConfinement(agent, tight, location.DecideAnyCommand(layers, nil))
 			c.AllowsEdit = location.AllowEdits(layers, nil)
 			return c, nil
 		},
