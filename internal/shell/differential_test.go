@@ -39,12 +39,16 @@ func count() int {
 	}
 }
 
+// progressEvery is after how many lines a long hunt says how far it is.
+const progressEvery = 500_000
+
 // huntDifferences generates n lines, judges each, and returns the minimised lines with faults, at most limit.
 func huntDifferences(t *testing.T, n int, seed uint64, limit int, judge judge) (readable int64, found []string) {
 	t.Helper()
 	var (
 		mu    sync.Mutex // guards found
 		total atomic.Int64
+		done  atomic.Int64
 		stop  atomic.Bool
 		group sync.WaitGroup
 	)
@@ -63,6 +67,9 @@ func huntDifferences(t *testing.T, n int, seed uint64, limit int, judge judge) (
 				}
 				if ok {
 					total.Add(1)
+				}
+				if done := done.Add(1); done%progressEvery == 0 {
+					t.Logf("%d lines, %d of them readable", done, total.Load())
 				}
 				if fault == "" {
 					continue

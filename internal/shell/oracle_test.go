@@ -137,7 +137,7 @@ func (o *oracle) run(line string, status int, more map[string]string) (ran, erro
 		return ran{}, err
 	}
 	o.number++
-	if err := o.reports.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := o.reports.SetReadDeadline(time.Now().Add(hungTime)); err != nil {
 		return ran{}, err
 	}
 	if _, err := fmt.Fprintf(o.in, "%d\x00%d\x00%s\x00", o.number, status, line); err != nil {
@@ -170,6 +170,9 @@ func (o *oracle) run(line string, status int, more map[string]string) (ran, erro
 }
 
 var decodeReport = strings.NewReplacer("\x01a", "\x01", "\x01b", "\n")
+
+// hungTime is how long bash may take for one line, also on a busy machine. Lines take a millisecond.
+const hungTime = 2 * time.Minute
 
 // report reads one report; false at the end of the line's.
 func (o *oracle) report() (c ranCommand, more bool, err error) {
@@ -325,7 +328,7 @@ func (o *oracle) wait(cmd *exec.Cmd) error {
 		return err
 	}
 	_ = cmd.Wait() // the status of the line
-	if err := held.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := held.SetReadDeadline(time.Now().Add(hungTime)); err != nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, held)

@@ -36,6 +36,7 @@ type command struct {
 	output     *commandOutput
 	quiet      bool // discard standard error
 	guard      *protectedGuard
+	background bool // nothing waits for the end, so guard checks meanwhile as well
 }
 
 // commandResult is the outcome of a command.
@@ -67,6 +68,9 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	copying.Go(func() { o.copyFrom(read) })
 	stop := make(chan struct{})
 	showing.Go(func() { o.reportProgress(stop, progress) })
+	if r.background {
+		showing.Go(func() { r.guard.watch(stop, o.addNote) })
+	}
 
 	f := commandResult{}
 	var late <-chan time.Time
@@ -166,14 +170,25 @@ func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process
 		close(p.done)
 		runtime.UnlockOSThread()
 		if stays {
-			_ = p.cmd.Wait()
-			_ = r.guard.check() // what was left behind has ended
+			r.awaitLeftovers(p)
 		}
 	}()
 	if err := <-started; err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// awaitLeftovers waits for the processes that the command left behind. Nothing reads notes about them any more, except
+// for the log.
+func (r command) awaitLeftovers(p *process) {
+	ended := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { r.guard.watch(ended, func(string) {}) })
+	_ = p.cmd.Wait()
+	close(ended)
+	watching.Wait()
+	_ = r.guard.check()
 }
 
 // waitExit waits for the command. stays reports that the supervisor stays for processes that the command left behind.

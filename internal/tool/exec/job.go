@@ -42,6 +42,7 @@ func startJob(ctx context.Context, call tool.Call, r command, in bashInput) (too
 	if err != nil {
 		return tool.Output{}, tool.Failf("The job was not started: its output cannot be kept: %v.", workpath.Cause(err))
 	}
+	r.background = true
 	if in.Timeout == 0 {
 		r.timeout = 0
 	}

@@ -1,10 +1,8 @@
 package exec
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -13,27 +11,28 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // protectedGuard finds changes of protected paths that the kernel did not prevent: of names that did not exist when the
 // command started, and of all on systems that forbid namespaces. It compares the protected paths only, so its cost does
 // not depend on the size of the project.
 type protectedGuard struct {
-	held string
-	log  *slog.Logger
+	held     string
+	writable []string // directories that the command may write to
+	log      *slog.Logger
 
 	mu     sync.Mutex // guards before
 	before map[string]string
 }
 
-// newProtectedGuard returns the guard of protected paths for a command that starts now, nil without paths. held is
-// the folder for new files.
-func newProtectedGuard(paths []string, held string, log *slog.Logger) *protectedGuard {
-	if held == "" || len(paths) == 0 {
+// newProtectedGuard returns the guard of protected paths for a command that starts now in the cell, nil without paths.
+func newProtectedGuard(c Cell, log *slog.Logger) *protectedGuard {
+	if c.Held == "" || len(c.Policy.ReadOnly) == 0 {
 		return nil
 	}
-	g := &protectedGuard{held: held, log: log, before: map[string]string{}}
-	for _, path := range paths {
+	g := &protectedGuard{held: c.Held, writable: c.Policy.Write, log: log, before: map[string]string{}}
+	for _, path := range c.Policy.ReadOnly {
 		g.before[path] = describeState(path)
 	}
 	return g
@@ -70,7 +69,7 @@ func (g *protectedGuard) check() string {
 		g.before[path] = now
 		note := path + " was changed"
 		if before == "" {
-			moved, err := moveToFolder(path, g.held)
+			moved, err := holdPath(path, g.writable, g.held)
 			if note = path + " was created, and moved to " + moved; err != nil {
 				note = fmt.Sprintf("%s was created, and could not be moved away: %v", path, err)
 			} else {
@@ -86,6 +85,26 @@ func (g *protectedGuard) check() string {
 	slices.Sort(notes)
 	return "cairn: " + strings.Join(notes, " ") + " What is written there may run later, so it needs permission: " +
 		"use the edit tool, or a command line that names the file. Tell the user."
+}
+
+// watchInterval is how long a new file with a protected name may exist while work goes on in the background.
+const watchInterval = time.Second
+
+// watch checks again and again until stop is closed. report gets the notes.
+func (g *protectedGuard) watch(stop <-chan struct{}, report func(note string)) {
+	if g == nil {
+		return
+	}
+	ticks := time.NewTicker(watchInterval)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticks.C:
+			report(g.check())
+		}
+	}
 }
 
 // maxCompared bounds the files of a protected directory that are compared.
@@ -121,62 +140,4 @@ func describeState(path string) string {
 		return nil
 	})
 	return string(hash.Sum(nil))
-}
-
-// moveToFolder moves a file or directory to a new folder in dir and returns its path there. Across file systems it
-// makes a copy first.
-func moveToFolder(path, dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp(dir, "")
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Base(path)
-	to := filepath.Join(dir, name)
-	if os.Rename(path, to) == nil {
-		return to, nil
-	}
-	parent, err := os.OpenRoot(filepath.Dir(path)) // a link that replaces the file now leads nowhere else
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = parent.Close() }()
-	if err := copyPath(parent, name, to); err != nil {
-		return "", err
-	}
-	return to, parent.RemoveAll(name)
-}
-
-// copyPath copies a file, a link or a directory of root to a new path.
-func copyPath(root *os.Root, name, to string) error {
-	info, err := root.Lstat(name)
-	switch {
-	case err != nil:
-		return err
-	case info.IsDir():
-		dir, err := root.OpenRoot(name)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = dir.Close() }()
-		return os.CopyFS(to, dir.FS())
-	case info.Mode()&fs.ModeSymlink != 0:
-		target, err := root.Readlink(name)
-		return cmp.Or(err, os.Symlink(target, to))
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file", name)
-	}
-	from, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = from.Close() }()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, from)
-	return cmp.Or(err, out.Close())
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// newProtectedBench returns a Location whose protected names are .git/config, .git/hooks, .envrc and .vscode.
+// newProtectedBench returns a Location whose protected names are .git/config, .git/hooks, .envrc, .vscode and
+// .github/workflows.
 func newProtectedBench(t *testing.T) *tooltest.Bench {
 	t.Helper()
 	if err := cmp.Or(sandbox.Check(), sandbox.CheckReadOnly()); err != nil {
@@ -27,7 +28,7 @@ func newProtectedBench(t *testing.T) *tooltest.Bench {
 		dir := c.Exec.Paths.Directory
 		c.Exec.Sandbox = func(session.SandboxMode, session.ID) (exec.Cell, error) {
 			p := sandbox.Policy{Write: []string{dir}, Hide: []string{c.Exec.Outputs.Dir}, Network: true}
-			for _, name := range []string{".git/config", ".git/hooks", ".envrc", ".vscode"} {
+			for _, name := range []string{".git/config", ".git/hooks", ".envrc", ".vscode", ".github/workflows"} {
 				p.ReadOnly = append(p.ReadOnly, filepath.Join(dir, name))
 			}
 			return exec.Cell{Policy: p, Held: filepath.Join(filepath.Dir(dir), "held")}, nil
@@ -149,5 +150,40 @@ func waitUntil(t *testing.T, is func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not happen")
 		}
+	}
+}
+
+// What a command leaves behind has no protected file while it goes on.
+func TestNewProtectedFileOfLeftover(t *testing.T) {
+	b := newProtectedBench(t)
+	b.WriteFile("write.sh", "until test -e go; do sleep 0.01; done; mkdir .vscode; echo new > .vscode/a; sleep 60\n")
+	b.Call("bash", tooltest.Input{"command": "sh write.sh > /dev/null 2>&1 &"})
+	b.WriteFile("go", "")
+	waitUntil(t, func() bool {
+		held, _ := filepath.Glob(b.OutsidePath("held/*/.vscode"))
+		_, err := os.Lstat(b.Path(".vscode"))
+		return len(held) > 0 && err != nil
+	})
+}
+
+// A name that exists through a new link is held as well, and what the link leads to outside stays.
+func TestProtectedNameBehindLink(t *testing.T) {
+	b := newProtectedBench(t)
+	outside := b.OutsidePath("other")
+	if err := os.MkdirAll(filepath.Join(outside, "workflows"), 0o700); err != nil {
+		t.Fatal("make the directory:", err)
+	}
+	b.WriteFile("mine/workflows/ci.yml", "new\n")
+	for _, target := range []string{outside, "mine"} {
+		b.WriteFile("write.sh", "ln -s "+target+" .github\n")
+		s := b.Call("bash", tooltest.Input{"command": "sh write.sh"})
+		tooltest.MustContain(t, tooltest.TextOf(s), b.Path(".github/workflows")+" was created, and moved to")
+		if _, err := os.Stat(filepath.Join(outside, "workflows")); err != nil {
+			t.Errorf("a directory outside was moved: %s", tooltest.TextOf(s))
+		}
+		if _, err := os.Stat(b.Path(".github/workflows")); err == nil {
+			t.Errorf("the name is there: %s", tooltest.TextOf(s))
+		}
+		_ = os.Remove(b.Path(".github"))
 	}
 }
