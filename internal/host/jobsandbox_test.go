@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -28,8 +29,9 @@ func TestJobsInSandbox(t *testing.T) {
 		"subagent_type":"general"}}}`
 	const end = `{"repeat":true,"steps":[{"text":"ok"}]}`
 	for name, script := range map[string]string{
-		"session":  `{"turns":[{"match":"outer","steps":[` + job + `]},` + end + `]}`,
-		"subagent": `{"turns":[{"match":"outer","steps":[` + task + `]},{"match":"inner","steps":[` + job + `]},` + end + `]}`,
+		"session": `{"turns":[{"match":"outer","steps":[` + job + `]},` + end + `]}`,
+		"subagent": `{"turns":[{"match":"outer","steps":[` + task + `]},
+			{"match":"inner","steps":[` + job + `]},` + end + `]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, _ := newHome(t)
@@ -78,9 +80,9 @@ func TestJobsInSandbox(t *testing.T) {
 				found, _ := filepath.Glob(filepath.Join(dirs.Data, "held", "*", "*", ".envrc"))
 				return len(found) == 1
 			}
-			for deadline := time.Now().Add(20 * time.Second); !held() && time.Now().Before(deadline); {
-				time.Sleep(10 * time.Millisecond)
-			}
+			wait, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			waitUntil(wait, held)
+			cancel()
 			if _, err := os.Stat(filepath.Join(o.Dir, "inside")); err != nil || !held() {
 				t.Errorf("the job did not run, or its new file is not held: %v", err)
 			}

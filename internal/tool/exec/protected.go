@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // protectedGuard finds changes of protected paths that the kernel did not prevent: of names that did not exist when the
@@ -26,13 +28,14 @@ type protectedGuard struct {
 	before map[string]string
 }
 
-// newProtectedGuard returns the guard of protected paths for a command that starts now in the cell, nil without paths.
-func newProtectedGuard(c Cell, log *slog.Logger) *protectedGuard {
-	if c.Held == "" || len(c.Policy.ReadOnly) == 0 {
+// newProtectedGuard returns the guard of protected paths for a command that starts now, nil without paths. held is
+// the folder for new files.
+func newProtectedGuard(paths, writable []string, held string, log *slog.Logger) *protectedGuard {
+	if held == "" || len(paths) == 0 {
 		return nil
 	}
-	g := &protectedGuard{held: c.Held, writable: c.Policy.Write, log: log, before: map[string]string{}}
-	for _, path := range c.Policy.ReadOnly {
+	g := &protectedGuard{held: held, writable: writable, log: log, before: map[string]string{}}
+	for _, path := range paths {
 		g.before[path] = describeState(path)
 	}
 	return g
@@ -69,7 +72,7 @@ func (g *protectedGuard) check() string {
 		g.before[path] = now
 		note := path + " was changed"
 		if before == "" {
-			moved, err := holdPath(path, g.writable, g.held)
+			moved, err := workpath.HoldPath(path, g.writable, g.held)
 			if note = path + " was created, and moved to " + moved; err != nil {
 				note = fmt.Sprintf("%s was created, and could not be moved away: %v", path, err)
 			} else {

@@ -59,7 +59,7 @@ func (s *execTools) chooseSandbox(as tool.Confinement, id session.ID) (confineme
 
 // newGuard returns the guard of the command's protected paths.
 func (s *execTools) newGuard(c confinement) *protectedGuard {
-	return newProtectedGuard(c.cell, s.config.Log)
+	return newProtectedGuard(c.cell.Policy.ReadOnly, c.cell.Policy.Write, c.cell.Held, s.config.Log)
 }
 
 // wrapCommand returns the command line that runs argv in the sandbox.

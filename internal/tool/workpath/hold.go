@@ -1,4 +1,4 @@
-package exec
+package workpath
 
 import (
 	"cmp"
@@ -9,17 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // errReplaced means that a path changes while it is moved.
 var errReplaced = errors.New("it changes meanwhile")
 
-// holdPath moves a file or directory that a command created below a writable directory to a new folder in dir, and
+// HoldPath moves a file or directory that a command created below a writable directory to a new folder in dir, and
 // returns its path there. It moves nothing that lies outside: if a link on the way leads there, it moves the link. The
 // command may go on meanwhile and replace what it can, so every directory is opened without following links.
-func holdPath(path string, writable []string, dir string) (string, error) {
+func HoldPath(path string, writable []string, dir string) (string, error) {
 	const maxLinks = 8
 	for range maxLinks {
 		base, rest, ok := splitWritable(path, writable)
@@ -50,7 +48,7 @@ func splitWritable(path string, writable []string) (base, rest string, ok bool) 
 			continue
 		}
 		for _, top := range []string{w, real} {
-			if rel, inside := workpath.Within(top, path); inside && rel != "." && len(real) > len(base) {
+			if rel, inside := Within(top, path); inside && rel != "." && len(real) > len(base) {
 				base, rest, ok = real, rel, true
 			}
 		}
