@@ -142,6 +142,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 		return nil, err
 	}
 	l.checkOptions()
+	l.checkReferences()
 	l.config.stamps = l.stamps
 	return l.config, nil
 }

@@ -39,7 +39,7 @@ type Settings struct {
 	Experimental      Experimental        `json:"experimental" doc:"keys that may change or be removed"`
 	Snapshot          bool                `json:"snapshot" scope:"project" doc:"keep what calls change in files, so that it can be shown and undone"`
 	Skills            Skills              `json:"skills" doc:"additional sources of skills"`
-	References        References          `json:"references" doc:"directories with further material, by name: a path, or an object with path and description"`
+	References        References          `json:"references" doc:"directories with further material, by name: objects with path and description"`
 	Webfetch          Webfetch            `json:"webfetch" scope:"user" doc:"networks beside the public web that may be fetched"`
 	Timeouts          Timeouts            `json:"timeouts" scope:"user" doc:"time limits of a turn; a provider's own limits take precedence"`
 	Budget            Budget              `json:"budget" scope:"user" doc:"budget of new sessions"`

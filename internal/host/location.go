@@ -211,10 +211,11 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	skillOptions := l.skillOptions(cfg, pr)
 	p.skills, p.plans = skill.NewCache(skillOptions), filepath.Join(l.dirs.Data, "plans")
 	p.instructions = l.instructionOptions(cfg, pr)
-	p.agents = agent.New(cfg, agent.Options{
-		Allowed: append([]string{l.outputs.Dir, l.scratchDir()}, skillOptions.UserFolders()...),
-		Plans:   p.plans,
-	})
+	allowed := append([]string{l.outputs.Dir, l.scratchDir()}, skillOptions.UserFolders()...)
+	for _, r := range listReferences(p) { // the context sends the agent there
+		allowed = append(allowed, r.Path)
+	}
+	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans})
 	if p.models, err = l.models.Build(cfg); err != nil {
 		return nil, err
 	}

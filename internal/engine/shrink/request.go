@@ -99,7 +99,7 @@ func (q *Request) fixedParts() []requestPart {
 	textSize := func(text string) int64 { return window.RequestSize{Bytes: int64(len(text))}.EstimateTokens(ratio) }
 	parts := []requestPart{
 		{"the prompt of the agent " + q.Agent.ID, textSize(q.Agent.System + q.Model.System)},
-		{"the system context (instructions, skills)", textSize(q.Epoch.Baseline)},
+		{"the system context (instructions, skills, pinned texts)", textSize(q.Epoch.Baseline)},
 		{"the definitions of the tools", window.MeasureTools(q.Built.Tools).EstimateTokens(ratio)},
 	}
 	if u := q.History.NewestPrompt(); u != nil {
