@@ -20,9 +20,10 @@ func TestUnusedReferences(t *testing.T) {
 		got = append(got, string(w.Kind)+" "+strings.TrimPrefix(p.short(w.String()), userFile+":"))
 	}
 	want := []string{
-		"unused 3:8: references.c has no effect: an agent is told of a reference with a description only: write path and " +
-			"description",
-		"unused 4:8: references.d has no effect: cairn does not clone repositories: clone it, and write the path of the clone",
+		"unused 3:8: references.c has no effect: an agent is told of a reference with a description only: write path " +
+			"and description",
+		"unused 4:8: references.d has no effect: cairn does not clone repositories: clone it, and write the path of " +
+			"the clone",
 		"unused 5:8: references.e has no effect: it has no path",
 		"unused 6:8: references.f has no effect: an agent is told of a reference with a description only",
 	}

@@ -25,17 +25,17 @@ func (d *drain) fitWindow(ctx context.Context, in *turnInput) (again bool, err e
 	if !in.request.NeedsCompaction() {
 		return false, nil
 	}
-	return d.compactOnItsOwn(ctx, in, false)
+	return d.compactOnItsOwn(ctx, in)
 }
 
 // compactOnItsOwn replaces the past by a summary because the next request does not fit. If that is not possible, the
 // turn ends with the reason.
-func (d *drain) compactOnItsOwn(ctx context.Context, in *turnInput, overflow bool) (again bool, err error) {
-	if err := in.request.CheckCompaction(overflow); err != nil {
+func (d *drain) compactOnItsOwn(ctx context.Context, in *turnInput) (again bool, err error) {
+	if err := in.request.CheckCompaction(); err != nil {
 		f := session.Fail(session.ReasonOverflow, err.Error())
 		return false, d.failWithoutRequest(ctx, in, endOfFailed(f, err))
 	}
-	_, err = d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{IsOverflow: overflow})
+	_, err = d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)

@@ -174,12 +174,51 @@ func TestOverflowForever(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if requests.Load() > 6+2 || summaries.Load() > 2 {
+		if requests.Load() > 6+3 || summaries.Load() > 3 { // the first one makes the request smaller
 			t.Errorf("%d requests and %d summaries for 6 prompts", requests.Load(), summaries.Load())
 		}
 		w.close(t)
 		prove(t, w)
 	})
+}
+
+// A session whose model rejects requests far below the window that it is known by, or whose window is unknown, goes on:
+// after a rejection less of the history stays, so that the next request is much smaller.
+func TestWindowSmallerThanKnown(t *testing.T) {
+	for _, known := range []int64{0, 200_000} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newSmallWindow(t, nil)
+			m := w.models["test/one"]
+			m.Window, w.compaction.Keep = window.Limits{Context: known}, 0
+			m.Client = modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+				return func(yield func(llm.Event, error) bool) {
+					if window.MeasureRequest(req).EstimateTokens(0) > 17_000 {
+						yield(nil, &llm.Error{Class: llm.Overflow, Status: 400, Message: "too long"})
+						return
+					}
+					text := llm.TextDelta{ID: "t", Delta: strings.Repeat("word ", 700)}
+					if isForSummary(req) {
+						text.Delta = "## Goal\n- none"
+					}
+					_ = yield(llm.TextStart{ID: "t"}, nil) && yield(text, nil) && yield(llm.TextEnd{ID: "t"}, nil) &&
+						yield(llm.Finish{Reason: llm.FinishStop}, nil)
+				}
+			})
+			for n := range 60 {
+				sendPrompt(t, w, fmt.Sprintf("step %d", n))
+			}
+			for i, a := range turnsOf(t, w) {
+				if a.Error != nil {
+					t.Fatalf("window %d: answer %d failed: %v", known, i, a.Error)
+				}
+			}
+			if ended, failed := countCompactions(t, w); ended < 2 || ended > 8 || failed > 0 {
+				t.Errorf("window %d: %d compactions, %d failed", known, ended, failed)
+			}
+			w.close(t)
+			prove(t, w)
+		})
+	}
 }
 
 // A process that dies at any point of a compaction leaves the session as it was before, or compacted; the next prompt

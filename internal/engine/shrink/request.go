@@ -31,6 +31,8 @@ type Request struct {
 	Epoch   *store.Epoch
 	History *history.History
 
+	Rejected bool // the provider found the request too large, whatever the estimate
+
 	Built  *llm.Request // set by Build, as the rest
 	Size   window.RequestSize
 	Tokens int64 // estimated
@@ -68,20 +70,19 @@ func (q *Request) ListPrunable() (turns []compaction.PrunedTurn, freed int64) {
 // maxStalled is how many automatic compactions in a row may achieve nothing before no further one begins.
 const maxStalled = 2
 
-// CheckCompaction returns why no automatic compaction can make the request fit; nil if one may. rejected reports that
-// the provider found the request too large, whatever the estimate.
-func (q *Request) CheckCompaction(rejected bool) error {
+// CheckCompaction returns why no automatic compaction can make the request fit; nil if one may.
+func (q *Request) CheckCompaction() error {
 	fixed := int64(0)
 	for _, part := range q.fixedParts() {
 		fixed += part.tokens
 	}
 	switch {
-	case !rejected && fixed > q.Model.Window.InputLimit():
-		return q.describeOverflow(rejected)
+	case !q.Rejected && fixed > q.Model.Window.InputLimit():
+		return q.describeOverflow()
 	case q.Session.Stalled >= maxStalled:
-		return q.describeStall(rejected)
+		return q.describeStall()
 	case q.selectMessages().IsEmpty():
-		return q.describeOverflow(rejected)
+		return q.describeOverflow()
 	default:
 		return nil
 	}
@@ -111,14 +112,14 @@ func (q *Request) fixedParts() []requestPart {
 }
 
 // describeStall returns the error for a request that does not fit although the past was summarised.
-func (q *Request) describeStall(rejected bool) error {
+func (q *Request) describeStall() error {
 	return fmt.Errorf("%s, and %d summaries of the history did not help: choose a model with a larger window, compact "+
-		"it by hand, or start a new session", q.describeProblem("history", rejected), q.Session.Stalled)
+		"it by hand, or start a new session", q.describeProblem("history"), q.Session.Stalled)
 }
 
-// describeProblem says that what does not fit; rejected reports that the provider found so, whatever the estimate.
-func (q *Request) describeProblem(what string, rejected bool) string {
-	if rejected {
+// describeProblem says that what, such as the history, does not fit, or that the provider rejected the request.
+func (q *Request) describeProblem(what string) string {
+	if q.Rejected {
 		return fmt.Sprintf("the provider of %s rejects the request of about %d tokens as too large",
 			q.Model.Ref, q.Tokens)
 	}
@@ -126,7 +127,7 @@ func (q *Request) describeProblem(what string, rejected bool) string {
 }
 
 // describeOverflow returns the error for a request that cannot be made to fit, with its largest parts.
-func (q *Request) describeOverflow(rejected bool) error {
+func (q *Request) describeOverflow() error {
 	parts := q.fixedParts()
 	if c := q.selectMessages().Previous; c != nil {
 		parts = append(parts, requestPart{"the summary with its facts", q.measureMessages(c)})
@@ -140,7 +141,7 @@ func (q *Request) describeOverflow(rejected bool) error {
 	}
 	return fmt.Errorf(
 		"%s, and a summary would not help: %s tokens; shorten the largest or choose a model with a larger window",
-		q.describeProblem("request", rejected), strings.Join(names, ", "),
+		q.describeProblem("request"), strings.Join(names, ", "),
 	)
 }
 
@@ -157,15 +158,30 @@ func (q *Request) describeSize() string {
 	}
 }
 
-// keepLimits returns how much of the newest history stays as it is: a quarter of the window, within bounds.
+// room returns the largest request that leaves room for the answer, 0 if that is unknown. A request that the provider
+// rejected is larger than that, whatever the model's window is said to be.
+func (q *Request) room() int64 {
+	room := q.Model.Window.RequestLimit(q.Scope.Compaction.Reserved)
+	if q.Rejected && (room == 0 || q.Tokens < room) {
+		return q.Tokens
+	}
+	return room
+}
+
+// keepLimits returns how much of the newest history stays as it is: a quarter of the room, within bounds, or what is
+// configured. After a rejection, or a compaction without progress, it is at most a quarter of the request.
 func (q *Request) keepLimits() compaction.Limits {
 	const least, most, unknown = 2000, 15_000, 8000
-	c := q.Scope.Compaction
 	keep := int64(unknown)
-	if room := q.Model.Window.RequestLimit(c.Reserved); room > 0 {
+	if room := q.room(); room > 0 {
 		keep = min(most, max(least, room/4))
 	}
-	return compaction.Limits{Tokens: cmp.Or(c.Keep, keep), Turns: c.Turns, Size: func(m session.Message) int64 {
+	c := q.Scope.Compaction
+	keep = cmp.Or(c.Keep, keep)
+	if q.Rejected || q.Session.Stalled > 0 {
+		keep = min(keep, max(least, q.Tokens/4))
+	}
+	return compaction.Limits{Tokens: keep, Turns: c.Turns, Size: func(m session.Message) int64 {
 		return q.measureMessages(m)
 	}}
 }
@@ -195,7 +211,7 @@ func (q *Request) estimateAfter(ctx context.Context, c *compaction.Choice, end *
 // recordBytes returns how many bytes of prompts a record may have: about an eighth of the window.
 func (q *Request) recordBytes() int {
 	const unknown = 12_000
-	if room := q.Model.Window.RequestLimit(q.Scope.Compaction.Reserved); room > 0 {
+	if room := q.room(); room > 0 {
 		return int(float64(room) / 8 / window.ClampRatio(q.Model.TokensPerByte))
 	}
 	return unknown

@@ -27,8 +27,7 @@ type Shrinker struct {
 
 // Cause is why a compaction begins.
 type Cause struct {
-	Request    *session.Input // nil: it begins by itself
-	IsOverflow bool           // the provider rejected the request as too large
+	Request *session.Input // nil: it begins by itself
 }
 
 // Compact replaces the past by a summary. done is false if there is nothing to summarise. After an error the session is
@@ -145,7 +144,7 @@ func (k *Shrinker) newCompaction(
 	}
 	return &session.CompactionStarted{MessageID: j.NewMessageID(), Reason: reason, SummaryAs: session.SummaryAs{
 		RequestID: request, AskID: j.NewPartID(), StartID: j.NewPartID(), TextID: j.NewPartID(), EndID: j.NewPartID(),
-		Agent: q.Agent.ID, Model: &q.Model.Ref, Writer: &writer, Overflow: why.IsOverflow, Started: j.Now().UnixMilli(),
+		Agent: q.Agent.ID, Model: &q.Model.Ref, Writer: &writer, Overflow: q.Rejected, Started: j.Now().UnixMilli(),
 	}}
 }
 

@@ -108,7 +108,7 @@ func (d *draft) foreseeShrinking(out *api.ContextRequest) {
 	if !d.NeedsCompaction() || tokens < d.CompactionLimit() {
 		return
 	}
-	if err := d.CheckCompaction(false); err != nil {
+	if err := d.CheckCompaction(); err != nil {
 		out.Problem = err.Error()
 		return
 	}
