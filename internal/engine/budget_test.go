@@ -30,19 +30,14 @@ func TestGrantsAreReadOnce(t *testing.T) {
 		read := &counting{}
 		w.wrap = func(s store.Store) store.Store { read.Store = s; return read }
 		w.start()
-		defer w.close(t)
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}, Budget: &session.Budget{Tokens: 1 << 40}}); err != nil {
+		create := command.CreateRequest{
+			ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}, Budget: &session.Budget{Tokens: 1 << 40},
+		}
+		if _, err := w.engine.Commands.CreateSession(t.Context(), create); err != nil {
 			t.Fatal(err)
 		}
-		prompt := func(n int) (asks int) {
-			before := read.asks
-			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: fmt.Sprint(n)}, Asks: "allow"}); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-			return read.asks - before
-		}
-		if err := w.store.Update(t.Context(), store.Durable, func(tx store.Tx) error { // the limit is reached from the start
+		w.close(t) // it holds the row, which is changed here: the limit is reached from the start
+		if err := w.store.Update(t.Context(), store.Durable, func(tx store.Tx) error {
 			s, _, err := tx.Session("ses_a")
 			if err != nil {
 				return err
@@ -51,6 +46,17 @@ func TestGrantsAreReadOnce(t *testing.T) {
 			return tx.PutSession(s)
 		}); err != nil {
 			t.Fatal(err)
+		}
+		w.start()
+		defer w.close(t)
+		prompt := func(n int) (asks int) {
+			before := read.asks
+			p := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: fmt.Sprint(n)}, Asks: "allow"}
+			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			return read.asks - before
 		}
 		for n := range 50 {
 			row := session.PendingAsk{

@@ -61,10 +61,12 @@ func TestTodos(t *testing.T) {
 // startWork creates the session ses_a and prompts it.
 func startWork(t *testing.T, w *world) {
 	t.Helper()
-	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+	create := command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}
+	if _, err := w.engine.Commands.CreateSession(t.Context(), create); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+	prompt := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}
+	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), prompt); err != nil {
 		t.Fatal(err)
 	}
 }

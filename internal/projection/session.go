@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
 func applySession(b *Batch, e session.Event) error {
@@ -20,7 +19,7 @@ func applySession(b *Batch, e session.Event) error {
 	case first && s != nil:
 		return session.Conflict("session", string(e.SessionID), "exists already")
 	case first:
-		return createSession(b.tx, e, created)
+		return createSession(b, e, created)
 	case s == nil:
 		return session.NotFound("session", string(e.SessionID))
 	}
@@ -28,8 +27,9 @@ func applySession(b *Batch, e session.Event) error {
 	return nil
 }
 
-// createSession writes the row at once, because other rows and the mark of unfinished sessions refer to it.
-func createSession(tx store.Tx, e session.Event, created *session.Created) error {
+// createSession writes the row at once, because other rows and the mark of unfinished sessions refer to it. The batch
+// holds it for the events that follow.
+func createSession(b *Batch, e session.Event, created *session.Created) error {
 	if created.Info.ID != e.SessionID {
 		return fmt.Errorf("the event creates session %s", created.Info.ID)
 	}
@@ -37,7 +37,8 @@ func createSession(tx store.Tx, e session.Event, created *session.Created) error
 	if !s.Apply(created) {
 		return nil
 	}
-	return tx.PutSession(s)
+	b.row = heldSession{session: s}
+	return b.tx.PutSession(s)
 }
 
 // touchesSession reports whether the event may change the session's row. It spares the frequent events of a turn a
