@@ -138,11 +138,11 @@ func TestDefaults(t *testing.T) {
 	got := []any{
 		c.Compaction.Auto, c.Compaction.Continue, c.Compaction.Prune == nil, c.ToolOutput.MaxLines,
 		c.ToolOutput.MaxBytes,
-		c.Snapshot, clocks.Connect, clocks.FirstByte, clocks.Silence, c.TurnTimeout("any"), c.Budget.Session() == nil,
+		c.Snapshot, clocks.Connect, clocks.FirstByte, clocks.Silence, clocks.Turn, c.Budget.Session() == nil,
 	}
 	want := []any{
 		true, true, true, Count(2000), Count(51200),
-		true, 10 * time.Second, time.Minute, 2 * time.Minute, Duration(30 * time.Minute), true,
+		true, 10 * time.Second, time.Minute, 2 * time.Minute, time.Duration(0), true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(c.Warnings) > 0 {
 		t.Error(diff, c.Warnings)
@@ -227,7 +227,8 @@ func TestV1AndV2Shapes(t *testing.T) {
 		c.Agent["build"].Prompt, *c.Agent["build"].Disable, c.AgentRules("build")[0].Rules,
 		c.Agent["quick"].Mode, c.Agent["quick"].Steps,
 		a.NPM, a.BaseURL(), a.Options.Headers["x"], a.Options.APIKey.Reveal(),
-		b.BaseURL(), c.ProviderClocks("b").Silence, c.ProviderClocks("b").FirstByte, c.TurnTimeout("b"), string(b.Models["m.1"].Extra),
+		b.BaseURL(), c.ProviderClocks("b").Silence, c.ProviderClocks("b").FirstByte,
+		Duration(c.ProviderClocks("b").Turn), string(b.Models["m.1"].Extra),
 		c.Snapshot, c.Compaction.Buffer, c.Compaction.Keep.Tokens, *c.Budget.Session(),
 	}
 	want := []any{

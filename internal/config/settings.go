@@ -183,19 +183,15 @@ type Timeouts struct {
 	Turn      Duration `json:"turn"`
 }
 
-// ProviderClocks returns the time limits for a provider.
+// ProviderClocks returns the time limits of a turn with the provider.
 func (s *Settings) ProviderClocks(provider string) llm.Clocks {
 	own := s.Provider[provider].Options
 	return llm.Clocks{
 		Connect:   own.ConnectTimeout.orElse(s.Timeouts.Connect).toClock(),
 		FirstByte: own.HeaderTimeout.orElse(s.Timeouts.FirstByte).toClock(),
 		Silence:   own.ChunkTimeout.orElse(s.Timeouts.Silence).toClock(),
+		Turn:      own.Timeout.orElse(s.Timeouts.Turn).toClock(),
 	}
-}
-
-// TurnTimeout returns the time limit of one whole provider turn.
-func (s *Settings) TurnTimeout(provider string) Duration {
-	return s.Provider[provider].Options.Timeout.orElse(s.Timeouts.Turn)
 }
 
 // Budget limits what a new session may spend. Zero is unlimited.

@@ -37,6 +37,7 @@ const (
 	PhaseConnect   Phase = "connect"
 	PhaseFirstByte Phase = "first-byte"
 	PhaseSilence   Phase = "silence"
+	PhaseTurn      Phase = "turn"
 )
 
 // Error is the only error that a Model yields. Message is fit for people: it has no secrets and at most 500 characters

@@ -37,11 +37,12 @@ type CacheBreakpoints struct {
 	Messages []int // indexes of messages, ascending
 }
 
-// Clocks bounds the three waits of a provider turn. A zero field means its default; a negative one, no bound.
+// Clocks bounds the waits of a provider turn. A zero field means its default; a negative one, no bound.
 type Clocks struct {
 	Connect   time.Duration // until the connection is established
 	FirstByte time.Duration // from then until the response headers
 	Silence   time.Duration // between two chunks of the body
+	Turn      time.Duration // of the whole turn; no bound is the default
 }
 
 // The defaults of Clocks.

@@ -24,15 +24,16 @@ func (c Clocks) limitOf(p Phase) time.Duration {
 	}
 }
 
-// Watchdog cancels a turn's context when the clock of its current phase expires. Its methods are safe for concurrent
-// use.
+// Watchdog cancels a turn's context when the clock of its current phase, or that of the whole turn, expires. Its
+// methods are safe for concurrent use.
 type Watchdog struct {
 	clocks Clocks
 	cancel context.CancelCauseFunc
 
-	mu    sync.Mutex // guards phase, timer, done
+	mu    sync.Mutex // guards the fields below
 	phase Phase
 	timer *time.Timer
+	whole *time.Timer // of the turn; nil without a bound
 	done  bool
 }
 
@@ -42,6 +43,11 @@ func Watch(ctx context.Context, clocks Clocks) (context.Context, *Watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &Watchdog{clocks: clocks, cancel: cancel}
 	w.enterPhase(PhaseConnect)
+	if clocks.Turn > 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.whole = time.AfterFunc(clocks.Turn, func() { w.expirePhase(PhaseTurn, clocks.Turn) })
+	}
 	return ctx, w
 }
 
@@ -62,6 +68,9 @@ func (w *Watchdog) Stop() {
 	w.done = true
 	if w.timer != nil {
 		w.timer.Stop()
+	}
+	if w.whole != nil {
+		w.whole.Stop()
 	}
 	w.cancel(context.Canceled)
 }
@@ -90,7 +99,7 @@ func (w *Watchdog) enterPhase(p Phase) {
 func (w *Watchdog) expirePhase(p Phase, limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done || w.phase != p {
+	if w.done || w.phase != p && p != PhaseTurn {
 		return
 	}
 	w.done = true
@@ -98,6 +107,7 @@ func (w *Watchdog) expirePhase(p Phase, limit time.Duration) {
 		PhaseConnect:   "no connection to the provider",
 		PhaseFirstByte: "the provider sent no response headers",
 		PhaseSilence:   "the provider sent no data",
+		PhaseTurn:      "the provider did not complete its answer",
 	}[p]
 	w.cancel(&Error{Class: Timeout, Phase: p, Message: fmt.Sprintf("%s within %s", what, limit)})
 }

@@ -82,7 +82,16 @@ func TestClocks(t *testing.T) {
 		},
 		{"own clock", hang, llm.Clocks{FirstByte: time.Second}, llm.PhaseFirstByte, time.Second},
 		{
-			"no total time: one byte a second for an hour", func(c net.Conn) {
+			"total time: one byte a second", func(c net.Conn) {
+				io.WriteString(c, header+hello)
+				for s := range 60 {
+					time.AfterFunc(time.Duration(s)*time.Second, func() { io.WriteString(c, ":") })
+				}
+				hang(c)
+			}, llm.Clocks{Turn: 30500 * time.Millisecond}, llm.PhaseTurn, 30500 * time.Millisecond,
+		},
+		{
+			"no total time by default: one byte a second for an hour", func(c net.Conn) {
 				io.WriteString(c, header)
 				for range 3600 {
 					time.Sleep(time.Second)
