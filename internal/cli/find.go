@@ -45,6 +45,34 @@ func NewestSession(ctx context.Context, c *api.Client, dir, hint string) (*sessi
 	return page.Data[0], nil
 }
 
+// Kind is a kind of thing that commands name by id, and the hint that goes with the error about an unknown id.
+type Kind struct{ Name, Hint string }
+
+// FindByID returns the element whose id is name, or the only one whose id begins with name, which then has at least 8
+// characters. Its error names similar ids.
+func FindByID[T any, ID ~string](kind Kind, list []T, id func(T) ID, name string) (found T, err error) {
+	ids, matches := make([]string, len(list)), 0
+	for i, element := range list {
+		ids[i] = string(id(element))
+		if ids[i] == name {
+			return element, nil
+		}
+		if len(name) >= 8 && strings.HasPrefix(ids[i], name) {
+			found, matches = element, matches+1
+		}
+	}
+	switch matches {
+	case 1:
+		return found, nil
+	case 0:
+		err = session.NotFound(kind.Name, name, spelling.Nearest(name, ids, 3)...)
+	default:
+		err = fmt.Errorf("%q is ambiguous: the ids of %d %ss begin with it; give more of the id", name, matches, kind.Name)
+	}
+	var none T
+	return none, NewExitError(ExitUsage, err, kind.Hint)
+}
+
 // ListSessions reads as many pages as it takes, and notes how many sessions are damaged and left out.
 func (a *Invocation) ListSessions(
 	ctx context.Context, c *api.Client, q api.SessionQuery, limit int,

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -124,6 +125,23 @@ func FindInput(r InboxReader, m session.MessageID) (*session.Input, bool, error)
 // PendingInputs returns the session's pending prompts of the delivery ("" any) in their order.
 func PendingInputs(r InboxReader, id session.ID, d session.Delivery, limit int) ([]*session.Input, error) {
 	return r.Inputs(InputQuery{SessionID: id, Delivery: d, Limit: limit})
+}
+
+// PendingAsksAt returns the pending asks of the sessions of a directory.
+func PendingAsksAt(ctx context.Context, v Viewer, directory string) ([]*AskRow, error) {
+	return Query(ctx, v, func(r Reader) (here []*AskRow, err error) {
+		rows, err := r.Asks(AskQuery{Pending: true})
+		for _, row := range rows {
+			s, ok, err := r.Session(row.SessionID)
+			if err != nil {
+				return nil, err
+			}
+			if ok && s.Location.Directory == directory {
+				here = append(here, row)
+			}
+		}
+		return here, err
+	})
 }
 
 // FindAsk returns the ask with the id, pending or replied, of any session; false if it does not exist.

@@ -4,13 +4,11 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
 )
 
@@ -83,10 +81,8 @@ func modelName(m *session.ModelRef) string {
 
 // changeInput finds the session and one of its waiting prompts, which f changes.
 func (g inboxCommands) changeInput(
-	ctx context.Context,
-	args []string,
-	asJSON bool,
-	f func(context.Context, *api.Client, []*session.Input, int) error,
+	ctx context.Context, args []string, asJSON bool,
+	f func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error,
 ) error {
 	return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
 		ins, err := c.Inbox().List(ctx, s.ID)
@@ -106,6 +102,7 @@ func (g inboxCommands) changeInput(
 	})
 }
 
+// findInput finds a prompt by its number, id or the beginning of its id.
 func findInput(ins []*session.Input, name string) (int, error) {
 	if n, err := strconv.Atoi(name); err == nil {
 		if n >= 1 && n <= len(ins) {
@@ -113,26 +110,9 @@ func findInput(ins []*session.Input, name string) (int, error) {
 		}
 		return 0, cli.UsageErrorf("pending prompt %d not found; the inbox has %d", n, len(ins))
 	}
-	found, ids := -1, make([]string, len(ins))
-	for i, in := range ins {
-		ids[i] = string(in.ID)
-		if ids[i] == name {
-			return i, nil
-		}
-		if len(name) >= 8 && strings.HasPrefix(ids[i], name) {
-			if found >= 0 {
-				return 0, cli.UsageErrorf(
-					"%q is ambiguous: several pending prompts begin with it; give more of the id",
-					name,
-				)
-			}
-			found = i
-		}
-	}
-	if found >= 0 {
-		return found, nil
-	}
-	return 0, session.NotFound("pending prompt", name, spelling.Nearest(name, ids, 3)...)
+	kind := cli.Kind{Name: "pending prompt", Hint: "cairn inbox list shows the pending prompts"}
+	found, err := cli.FindByID(kind, ins, func(in *session.Input) session.MessageID { return in.ID }, name)
+	return slices.Index(ins, found), err
 }
 
 func (g inboxCommands) inboxEdit() *cobra.Command {

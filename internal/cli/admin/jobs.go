@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
 )
 
@@ -76,25 +74,12 @@ func (g jobCommands) withJob(
 		if err != nil {
 			return err
 		}
-		var found []jobIn
-		ids := make([]string, len(all))
-		for i, j := range all {
-			ids[i] = string(j.ID)
-			if ids[i] == name {
-				return f(ctx, c, j)
-			}
-			if len(name) >= 8 && strings.HasPrefix(ids[i], name) {
-				found = append(found, j)
-			}
+		kind := cli.Kind{Name: "job", Hint: "cairn jobs list --all shows all jobs"}
+		found, err := cli.FindByID(kind, all, func(j jobIn) session.JobID { return j.ID }, name)
+		if err != nil {
+			return err
 		}
-		if len(found) == 1 {
-			return f(ctx, c, found[0])
-		}
-		return cli.NewExitError(
-			cli.ExitUsage,
-			session.NotFound("job", name, spelling.Nearest(name, ids, 3)...),
-			"cairn jobs list --all shows all jobs",
-		)
+		return f(ctx, c, found)
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
 )
 
@@ -113,7 +112,8 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				ask, err := findAsk(asks, args[0])
+				kind := cli.Kind{Name: "permission request", Hint: "cairn permission list shows the pending requests"}
+				ask, err := cli.FindByID(kind, asks, func(a session.PendingAsk) session.AskID { return a.ID }, args[0])
 				if err != nil {
 					return err
 				}
@@ -136,29 +136,6 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 	cmd.Flags().StringVar(&lifetime, "for", "", "how long always holds: session, process or project (default project)")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
-}
-
-// findAsk finds an ask by id or by the beginning of it.
-func findAsk(asks []session.PendingAsk, name string) (session.PendingAsk, error) {
-	var found []session.PendingAsk
-	ids := make([]string, len(asks))
-	for i, ask := range asks {
-		ids[i] = string(ask.ID)
-		if ids[i] == name {
-			return ask, nil
-		}
-		if len(name) >= 8 && strings.HasPrefix(ids[i], name) {
-			found = append(found, ask)
-		}
-	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	return session.PendingAsk{}, cli.NewExitError(
-		cli.ExitUsage,
-		session.NotFound("permission request", name, spelling.Nearest(name, ids, 3)...),
-		"cairn permission list shows the pending requests",
-	)
 }
 
 func (g permissionCommands) permissionApprovals() *cobra.Command {

@@ -2,14 +2,12 @@ package admin
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
 )
 
@@ -163,23 +161,6 @@ func (g questionCommands) findQuestion(ctx context.Context, c *api.Client, name 
 	if err != nil {
 		return session.QuestionAsked{}, err
 	}
-	ids := make([]string, len(list))
-	var found []session.QuestionAsked
-	for i, q := range list {
-		ids[i] = string(q.ID)
-		if ids[i] == name || len(name) >= 8 && strings.HasPrefix(ids[i], name) {
-			found = append(found, q)
-		}
-	}
-	if at := slices.Index(ids, name); at >= 0 {
-		return list[at], nil
-	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	return session.QuestionAsked{}, cli.NewExitError(
-		cli.ExitUsage,
-		session.NotFound("question", name, spelling.Nearest(name, ids, 3)...),
-		"cairn question list shows the pending questions",
-	)
+	kind := cli.Kind{Name: "question", Hint: "cairn question list shows the pending questions"}
+	return cli.FindByID(kind, list, func(q session.QuestionAsked) session.AskID { return q.ID }, name)
 }

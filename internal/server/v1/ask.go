@@ -13,25 +13,8 @@ import (
 // askHandlers lists pending permission asks and questions, and replies to them.
 type askHandlers struct{ *deps }
 
-// readPending reads the pending asks of the sessions of a directory.
-func (h askHandlers) readPending(ctx context.Context, directory string) ([]*store.AskRow, error) {
-	return store.Query(ctx, h.Store, func(rd store.Reader) (here []*store.AskRow, err error) {
-		rows, err := rd.Asks(store.AskQuery{Pending: true})
-		for _, row := range rows {
-			s, ok, err := rd.Session(row.SessionID)
-			if err != nil {
-				return nil, err
-			}
-			if ok && s.Location.Directory == directory {
-				here = append(here, row)
-			}
-		}
-		return here, err
-	})
-}
-
 func (h askHandlers) listPermissions(ctx context.Context, in locationIn) ([]opencode.Permission, error) {
-	rows, err := h.readPending(ctx, in.Location.Directory)
+	rows, err := store.PendingAsksAt(ctx, h.Store, in.Location.Directory)
 	out := []opencode.Permission{}
 	for _, row := range rows {
 		if !row.IsQuestion() {
@@ -42,7 +25,7 @@ func (h askHandlers) listPermissions(ctx context.Context, in locationIn) ([]open
 }
 
 func (h askHandlers) listQuestions(ctx context.Context, in locationIn) ([]opencode.Question, error) {
-	rows, err := h.readPending(ctx, in.Location.Directory)
+	rows, err := store.PendingAsksAt(ctx, h.Store, in.Location.Directory)
 	out := []opencode.Question{}
 	for _, row := range rows {
 		if row.IsQuestion() {

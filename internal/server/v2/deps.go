@@ -119,23 +119,6 @@ type listIn struct {
 	All allFields
 }
 
-// readPendingAt reads the pending asks of the sessions of a directory.
-func (d *deps) readPendingAt(ctx context.Context, directory string) ([]*store.AskRow, error) {
-	return store.Query(ctx, d.Store, func(rd store.Reader) (here []*store.AskRow, err error) {
-		rows, err := rd.Asks(store.AskQuery{Pending: true})
-		for _, row := range rows {
-			s, ok, err := rd.Session(row.SessionID)
-			if err != nil {
-				return nil, err
-			}
-			if ok && s.Location.Directory == directory {
-				here = append(here, row)
-			}
-		}
-		return here, err
-	})
-}
-
 // askIn is a request about one ask of a session.
 type askIn struct {
 	sessionIn

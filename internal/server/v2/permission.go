@@ -48,7 +48,7 @@ func (h permissionHandlers) list(ctx context.Context, in sessionFieldsIn) (api.D
 func (h permissionHandlers) listAll(ctx context.Context, in listIn) (api.AtLocation[[]session.PendingAsk], error) {
 	return listAt(ctx, h.deps, in.Location.Location,
 		func(ctx context.Context, l session.Location) ([]session.PendingAsk, error) {
-			rows, err := h.readPendingAt(ctx, l.Directory)
+			rows, err := store.PendingAsksAt(ctx, h.Store, l.Directory)
 			return selectPermissions(rows, in.All), err
 		})
 }

@@ -32,7 +32,7 @@ func (h questionHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]se
 func (h questionHandlers) listAll(ctx context.Context, in locationIn) (api.AtLocation[[]session.QuestionAsked], error) {
 	return listAt(ctx, h.deps, in.Location.Location,
 		func(ctx context.Context, l session.Location) ([]session.QuestionAsked, error) {
-			rows, err := h.readPendingAt(ctx, l.Directory)
+			rows, err := store.PendingAsksAt(ctx, h.Store, l.Directory)
 			return selectQuestions(rows), err
 		})
 }
