@@ -92,7 +92,8 @@ func (s *File) Create(
 	err := s.update(ctx, func(all []entry) ([]entry, error) {
 		all = slices.DeleteFunc(all, func(e entry) bool { return e.IsExpired(now) })
 		if len(all) >= maxTokens {
-			return nil, session.Errorf(session.CodeTooMany, "there are %d tokens already; revoke one first", len(all))
+			return nil, session.Errorf(session.CodeTooMany,
+				"there are %d tokens, the limit; end one with cairn token revoke", len(all))
 		}
 		all = append(all, entry{t, hashToken(secret)})
 		return all, s.record(ctx, fmt.Sprintf("create %s with the scope %s", t.ID, scope))
@@ -103,7 +104,7 @@ func (s *File) Create(
 func checkName(name string) error {
 	for _, r := range name {
 		if r < ' ' || r == 0x7f || r > 0xffff {
-			return session.Errorf(session.CodeInvalid, "the name of a token is printable text, got %q", name).At("name")
+			return session.Errorf(session.CodeInvalid, "the name of a token must be printable text, got %q", name).At("name")
 		}
 	}
 	if len(name) > maxName {

@@ -223,7 +223,7 @@ func TestBadInput(t *testing.T) {
 					"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"output":-1}}`)}},
 				},
 			},
-			"provider.x: models.m.limit.output: want a whole number that is not negative",
+			"provider.x: models.m.limit.output: want a whole number, 0 or more",
 		},
 		{
 			"part of a token",

@@ -104,7 +104,7 @@ var lenientJSON = json.JoinOptions(
 // What is expected instead of an invalid count.
 var (
 	errFraction = errors.New("a whole number")
-	errNegative = errors.New("a whole number that is not negative")
+	errNegative = errors.New("a whole number, 0 or more")
 )
 
 // decodeCount reads a non-negative whole number, also as 1e5 or 100.0.

@@ -21,7 +21,8 @@ func (c v1Catalog) Terminal(context.Context) (pty.Order, error) {
 	if o.Command == "" {
 		var err error
 		if o.Command, err = env.ShellPath(); err != nil {
-			return pty.Order{}, session.Errorf(session.CodeInvalid, "no shell found on this machine").At("command")
+			return pty.Order{}, session.Errorf(session.CodeInvalid,
+				"no shell found on this machine; name one as the command, or set shell in the configuration").At("command")
 		}
 	}
 	as := c.unaskedConfinement(c.setup.config)

@@ -105,7 +105,7 @@ func TestPages(t *testing.T) {
 		o.Configured = []string{"https://u:secret@never.org", "https://a.org/404", "https://a.org/down"}
 		began := time.Now()
 		_, err := systemcontext.Initialize(t.Context(), (&world{t: t, root: "/none", opts: o}).context())
-		want := "https://never.org: no answer yet; it is still being fetched; " +
+		want := "https://never.org: the answer has not arrived yet; the fetch goes on in the background; " +
 			"https://a.org/404: the server answers 404; https://a.org/down: the server answers 302"
 		if err == nil || !strings.HasSuffix(err.Error(), want) || time.Since(began) != 2*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)

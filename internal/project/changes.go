@@ -294,7 +294,7 @@ func disableFilters(ctx context.Context, g git, c checkout.Checkout) ([]string, 
 		return nil, nil // no filters are configured
 	}
 	if err == nil && len(out) >= maxOutput {
-		err = errors.New("it has too many of them")
+		err = errors.New("too many are configured")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("filters of the repository: %w", err)

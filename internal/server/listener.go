@@ -45,10 +45,10 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	var d net.Dialer
 	if c, err := d.DialContext(ctx, "unix", path); err == nil {
 		_ = c.Close()
-		return nil, session.Errorf(session.CodeConflict, "another cairn process already listens on %s", path)
+		return nil, session.Errorf(session.CodeConflict, "another cairn process already listens on %s; stop it first", path)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket == 0 {
-		return nil, session.Errorf(session.CodeConflict, "%s exists and is not a socket", path)
+		return nil, session.Errorf(session.CodeConflict, "%s exists and is not a socket; move it away", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, session.Errorf(session.CodeUnavailable, "the old socket %s cannot be removed", path).Because(err)

@@ -71,7 +71,8 @@ func (s Share) Fetch(ctx context.Context, transport http.RoundTripper) (*bytes.R
 }
 
 func (s Share) atMost(ctx context.Context, transport http.RoundTripper, limit int64) (*bytes.Reader, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, shareTime, fmt.Errorf("the share did not arrive within %s", shareTime))
+	late := fmt.Errorf("the share did not arrive within %s; try again", shareTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, shareTime, late)
 	defer cancel()
 	where := "https://" + s.Host + "/api/share/" + s.Slug + "/data"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)

@@ -103,7 +103,7 @@ func (c *Pages) Read(ctx context.Context, address string) ([]byte, error) {
 	case p.entry.FetchedAt != 0:
 		return p.entry.Body, nil
 	case ctx.Err() != nil:
-		return nil, errors.New("no answer yet; it is still being fetched")
+		return nil, errors.New("the answer has not arrived yet; the fetch goes on in the background")
 	default:
 		return nil, p.err
 	}

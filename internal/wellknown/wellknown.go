@@ -110,7 +110,7 @@ func get(ctx context.Context, location string, header http.Header, transport htt
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, MaxDocument+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s ends too early: %w", shown, err)
+		return nil, fmt.Errorf("the answer of %s is not complete: %w", shown, err)
 	case len(raw) > MaxDocument:
 		return nil, fmt.Errorf("%s is longer than %d bytes", shown, MaxDocument)
 	}

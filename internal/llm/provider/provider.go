@@ -93,7 +93,8 @@ func New(c Config) (*Model, error) {
 	key := strings.TrimSpace(c.Key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, fmt.Errorf(
-			"the key of provider %q contains a space, a line break or a character that is not ASCII; enter it again",
+			"the key of provider %q contains a space, a line break or a character that is not ASCII; store it again "+
+				"with cairn auth login %[1]s",
 			c.Vendor.ID,
 		)
 	}
