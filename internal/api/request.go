@@ -136,11 +136,13 @@ type AskRequest struct {
 }
 
 // ReplyRequest answers an ask. Message goes with a rejection: the model reads it and goes on. Lifetime goes with
-// always; without it the approval holds in the project until it is revoked.
+// always; without it the approval holds in the project until it is revoked. Patterns go with always, too: they are
+// saved instead of those that the ask offers.
 type ReplyRequest struct {
 	Reply    session.Reply    `json:"reply"`
 	Message  string           `json:"message,omitzero"`
 	Lifetime session.Lifetime `json:"lifetime,omitzero"`
+	Patterns []string         `json:"patterns,omitempty"`
 }
 
 // Answers answers a question: a list for each of its parts.

@@ -14,7 +14,7 @@ func SendAnswer(ctx context.Context, c *api.Client, a term.Answer) error {
 	switch {
 	case !a.Ask.IsQuestion():
 		return c.Reply(ctx, a.Ask.SessionID, a.Ask.ID, api.ReplyRequest{
-			Reply: a.Reply, Message: a.Message, Lifetime: a.Lifetime,
+			Reply: a.Reply, Message: a.Message, Lifetime: a.Lifetime, Patterns: a.Patterns,
 		})
 	case a.Reply == session.ReplyReject:
 		return c.Questions().Reject(ctx, a.Ask.SessionID, a.Ask.ID)

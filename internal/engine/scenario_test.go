@@ -598,7 +598,7 @@ func (p *player) reply(id session.ID, args []string) {
 	answer := ask.UserReply{Reply: session.Reply(args[1])}
 	switch {
 	case len(args) > 2 && answer.Reply == session.ReplyAlways:
-		answer.Lifetime = session.Lifetime(args[2])
+		answer.Lifetime, answer.Patterns = session.Lifetime(args[2]), args[3:]
 	case len(args) > 2:
 		answer.Message = args[2]
 	}

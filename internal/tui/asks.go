@@ -21,7 +21,7 @@ import (
 // armDelay is how long no key may be pressed before an ask takes keys.
 const armDelay = 500 * time.Millisecond
 
-func (q *askQueue) clear() { *q = askQueue{presses: q.presses} }
+func (q *askQueue) clear() { *q = askQueue{presses: q.presses, files: q.files} }
 
 // armDialog lets the ask take keys, unless one was pressed since.
 func (q *askQueue) armDialog(presses int) {
@@ -48,6 +48,9 @@ func (q *askQueue) armLater() tea.Cmd {
 func addAsk(m *model, a session.PendingAsk) tea.Cmd {
 	if slices.ContainsFunc(m.asks.pending, func(b session.PendingAsk) bool { return b.ID == a.ID }) {
 		return nil
+	}
+	if ans, ok := m.asks.files.AnswerApproved(a); ok {
+		return deliverAnswer(m, ans)
 	}
 	m.asks.pending = append(m.asks.pending, a)
 	tell := m.notify.TellPerson("cairn asks", term.AskSummary(a), m.blurred)
@@ -143,6 +146,7 @@ func describeVerdict(v api.Verdict) string {
 
 // deliverAnswer delivers an answer. An ask whose answer did not arrive is put again.
 func deliverAnswer(m *model, ans term.Answer) tea.Cmd {
+	m.asks.files.NoteAnswer(ans.Ask, ans.Reply)
 	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {
 		err := cli.SendAnswer(ctx, c, ans)

@@ -125,7 +125,8 @@ type askQueue struct {
 	pending []session.PendingAsk
 	dialog  dialog.Dialog // of the first one
 	armed   bool
-	presses int // keys while it was not armed
+	files   term.CommandApprovals // commands that were approved with a file of theirs
+	presses int                   // keys while it was not armed
 }
 
 // completion is the list of words that may be meant by the word at the cursor.

@@ -16,11 +16,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
@@ -192,6 +195,50 @@ func TestKeysBeforeAsk(t *testing.T) {
 	typeText(m, "y") // held down: the next ask was not seen yet
 	if len(m.asks.pending) != 1 {
 		t.Fatal("a key answered an ask that was not seen")
+	}
+}
+
+// TestEditPatterns: always saves the patterns as they were edited; an emptied one is left out.
+func TestEditPatterns(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	var sent []term.Answer
+	a := session.PendingAsk{ID: "per_1", Action: "bash", Resources: []string{"go test ."}, Save: []string{"go *", "ls *"}}
+	d := dialog.NewAsk(a, func(x term.Answer) tea.Cmd { sent = append(sent, x); return nil })
+	m.asks.pending, m.asks.dialog, m.asks.armed = []session.PendingAsk{a}, d, true
+	back, enter := tea.KeyPressMsg{Code: tea.KeyBackspace}, tea.KeyPressMsg{Code: tea.KeyEnter}
+	typeText(m, "e")
+	pressKeys(m, back)
+	typeText(m, "test *")
+	pressKeys(m, enter, back, back, back, back, enter)
+	typeText(m, "s")
+	want := term.Answer{
+		Ask: a, Reply: session.ReplyAlways, Lifetime: session.LifetimeSession, Patterns: []string{"go test *"},
+	}
+	if diff := cmp.Diff([]term.Answer{want}, sent); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCommandIsAskedOnce: yes to a file of a command is yes to the command of the same call, and to no other.
+func TestCommandIsAskedOnce(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	ask := func(id, action, part string) session.PendingAsk {
+		return session.PendingAsk{
+			ID: session.AskID(id), SessionID: "ses_1", Action: action, Resources: []string{"x"},
+			Metadata: jsontext.Value(`{"command":"echo > x"}`), Source: &session.AskSource{PartID: session.PartID(part)},
+		}
+	}
+	addAsk(m, ask("per_1", "edit", "prt_1"))
+	m.asks.armed = true
+	typeText(m, "y")
+	addAsk(m, ask("per_2", "bash", "prt_1"))
+	if len(m.asks.pending) != 0 {
+		t.Error("the command is asked for again")
+	}
+	addAsk(m, ask("per_3", "bash", "prt_2"))
+	if len(m.asks.pending) != 1 {
+		t.Error("the command of another call is not asked for")
 	}
 }
 

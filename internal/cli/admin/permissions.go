@@ -81,22 +81,28 @@ func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name st
 func (g permissionCommands) permissionReply() *cobra.Command {
 	var asJSON bool
 	var lifetime string
+	var patterns []string
 	cmd := &cobra.Command{
 		Use: "reply REQUEST once|always|reject [REASON…]", Short: "Answer a permission request", Args: cobra.MinimumNArgs(2),
 		Long: "Answer a permission request: once allows this call, always also saves the permission, and reject\n" +
 			"denies it. A saved permission holds --for the project until it is revoked, for the process until cairn\n" +
-			"restarts, or for the session that asked. With a REASON, reject passes the reason to the model, which\n" +
-			"continues; without one it stops the session's work.",
+			"restarts, or for the session that asked; it is what the request offers, or each --pattern. With a\n" +
+			"REASON, reject passes the reason to the model, which continues; without one it stops the session's work.",
 		Example: "  cairn permission reply per_… once\n  cairn permission reply per_… always --for session\n" +
+			"  cairn permission reply per_… always --pattern \"go test *\"\n" +
 			"  cairn permission reply per_… reject \"use the staging database\"",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			r := api.ReplyRequest{
 				Reply:    session.Reply(args[1]),
 				Message:  strings.Join(args[2:], " "),
 				Lifetime: session.Lifetime(lifetime),
+				Patterns: patterns,
 			}
 			if r.Lifetime != "" && r.Reply != session.ReplyAlways {
 				return cli.UsageErrorf("--for is allowed with always only")
+			}
+			if len(r.Patterns) > 0 && r.Reply != session.ReplyAlways {
+				return cli.UsageErrorf("--pattern is allowed with always only")
 			}
 			switch r.Reply {
 			case session.ReplyOnce, session.ReplyAlways:
@@ -134,6 +140,7 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&lifetime, "for", "", "how long always holds: session, process or project (default project)")
+	cmd.Flags().StringArrayVar(&patterns, "pattern", nil, "save this `PATTERN` instead of the offered ones, repeatable")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }

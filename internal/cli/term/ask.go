@@ -22,9 +22,9 @@ type AskQueue struct {
 	Pending     []session.PendingAsk // the first one is on the screen
 	given       [][]string           // answers to the questions of the first one, so far
 	settling    bool                 // the last answer may settle others: ShowNext shows the next ask
-	approved    map[callCommand]bool // the commands that were approved with a file of theirs
-	BeforeShow  func()               // called before an ask is shown; may be nil
-	AfterPrompt func()               // called when a line is wanted, after its prompt is shown; may be nil
+	approved    CommandApprovals
+	BeforeShow  func() // called before an ask is shown; may be nil
+	AfterPrompt func() // called when a line is wanted, after its prompt is shown; may be nil
 }
 
 // TerminalAsks is an AskQueue on a terminal of its own, which is read only while an ask is on the screen.
@@ -43,6 +43,7 @@ type Answer struct {
 	Reply    session.Reply
 	Message  string
 	Lifetime session.Lifetime // if the reply is always
+	Patterns []string         // likewise: saved instead of those that the ask offers
 	Answers  [][]string       // if it is a question
 }
 
@@ -113,7 +114,9 @@ func (q *AskQueue) Add(a session.PendingAsk) {
 }
 
 // Clear forgets all asks.
-func (q *AskQueue) Clear() { q.Pending, q.given, q.settling, q.approved = nil, nil, false, nil }
+func (q *AskQueue) Clear() {
+	q.Pending, q.given, q.settling, q.approved = nil, nil, false, CommandApprovals{}
+}
 
 // callCommand is a whole command line of a call.
 type callCommand struct {
@@ -134,18 +137,38 @@ func commandOf(a session.PendingAsk) (c callCommand, ok bool) {
 	return callCommand{a.Source.PartID, m.Command}, true
 }
 
-// isBeforeCommand reports whether the ask is for a file of a command, which is shown whole and asked for next.
-func isBeforeCommand(a session.PendingAsk) bool {
+// IsBeforeCommand reports whether the ask is for a file of a command, which is shown whole and asked for next.
+func IsBeforeCommand(a session.PendingAsk) bool {
 	_, ok := commandOf(a)
 	return ok && a.Action != permission.Shell
 }
 
+// CommandApprovals holds the commands that were approved with a file of theirs.
+type CommandApprovals struct{ commands map[callCommand]bool }
+
+// NoteAnswer notes the answer to an ask for a file of a command.
+func (p *CommandApprovals) NoteAnswer(a session.PendingAsk, r session.Reply) {
+	if r == session.ReplyReject || !IsBeforeCommand(a) {
+		return
+	}
+	if p.commands == nil {
+		p.commands = map[callCommand]bool{}
+	}
+	c, _ := commandOf(a)
+	p.commands[c] = true
+}
+
 // AnswerApproved answers the ask for a command that the person approved together with a file of its: the same command
 // of the same call. An ask that only a person may allow is put to the person.
-func (q *AskQueue) AnswerApproved(a session.PendingAsk) (Answer, bool) {
+func (p *CommandApprovals) AnswerApproved(a session.PendingAsk) (Answer, bool) {
 	c, ok := commandOf(a)
-	ok = ok && a.Action == permission.Shell && !a.Firm && q.approved[c]
+	ok = ok && a.Action == permission.Shell && !a.Firm && p.commands[c]
 	return Answer{Ask: a, Reply: session.ReplyOnce}, ok
+}
+
+// AnswerApproved answers an ask as CommandApprovals does.
+func (q *AskQueue) AnswerApproved(a session.PendingAsk) (Answer, bool) {
+	return q.approved.AnswerApproved(a)
 }
 
 // takeAnswered takes the ask on the screen out of the queue and shows the next one. After always and reject, which may
@@ -201,12 +224,7 @@ func (q *AskQueue) Answer(text string) (ans Answer, ok bool) {
 		q.prompt()
 		return Answer{}, false
 	}
-	if c, _ := commandOf(a); ans.Reply != session.ReplyReject && isBeforeCommand(a) {
-		if q.approved == nil {
-			q.approved = map[callCommand]bool{}
-		}
-		q.approved[c] = true
-	}
+	q.approved.NoteAnswer(a, ans.Reply)
 	q.takeAnswered(ans.Reply)
 	ans.Ask = a
 	return ans, true
@@ -307,7 +325,7 @@ func AskDetails(a session.PendingAsk) []string {
 
 func replyChoices(a session.PendingAsk) string {
 	s := "y: once"
-	if isBeforeCommand(a) {
+	if IsBeforeCommand(a) {
 		s += " for this, with the command"
 	}
 	if len(a.Save) > 0 {

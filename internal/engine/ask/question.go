@@ -65,7 +65,7 @@ func (a *Asks) settleQuestions(ctx context.Context, id session.ID, d session.Per
 	if !isQuestion(d.AskID) {
 		return session.NotFound("question", string(d.AskID))
 	}
-	err := a.settleReply(ctx, id, d, "")
+	err := a.settleReply(ctx, id, d, approvalTerms{})
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Kind == "permission" {
 		return session.NotFound("question", string(d.AskID))
 	}

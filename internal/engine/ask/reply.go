@@ -34,9 +34,12 @@ func (a *Asks) Reply(ctx context.Context, id session.ID, ask session.AskID, answ
 	if isQuestion(ask) {
 		return session.NotFound("permission", string(ask))
 	}
+	if err := checkPatterns(answer); err != nil {
+		return err
+	}
 	return a.settleReply(ctx, id, session.PermissionReplied{
 		AskID: ask, Reply: answer.Reply, Message: answer.Message, By: session.ByUser,
-	}, cmp.Or(answer.Lifetime, session.LifetimeProject))
+	}, approvalTerms{cmp.Or(answer.Lifetime, session.LifetimeProject), answer.Patterns})
 }
 
 // UserReply is a person's reply to an ask.
@@ -44,11 +47,44 @@ type UserReply struct {
 	Reply    session.Reply
 	Lifetime session.Lifetime // of the approvals that "always" saves; "" is project
 	Message  string           // of a rejection, for the model
+	Patterns []string         // that "always" saves instead of those that the ask offers; empty saves these
+}
+
+// approvalTerms say what "always" saves, and for how long.
+type approvalTerms struct {
+	lifetime session.Lifetime
+	patterns []string // empty for those that the ask offers
+}
+
+// The limits of the patterns of a reply.
+const (
+	maxPatterns = 32
+	maxPattern  = 4096 // bytes
+)
+
+// checkPatterns checks the patterns that a reply gives instead of those of its ask.
+func checkPatterns(answer UserReply) error {
+	if len(answer.Patterns) > 0 && answer.Reply != session.ReplyAlways {
+		return session.Errorf(session.CodeInvalid, "patterns are allowed with always only").At("patterns")
+	}
+	if len(answer.Patterns) > maxPatterns {
+		return session.Errorf(session.CodeInvalid, "%d patterns are too many; the limit is %d",
+			len(answer.Patterns), maxPatterns).At("patterns")
+	}
+	for _, p := range answer.Patterns {
+		switch {
+		case strings.TrimSpace(p) == "":
+			return session.Errorf(session.CodeInvalid, "a pattern must not be empty").At("patterns")
+		case len(p) > maxPattern:
+			return session.Errorf(session.CodeInvalid, "a pattern is longer than %d bytes", maxPattern).At("patterns")
+		}
+	}
+	return nil
 }
 
 // settleReply commits a person's reply and wakes the waiter.
 func (a *Asks) settleReply(
-	ctx context.Context, id session.ID, d session.PermissionReplied, lifetime session.Lifetime,
+	ctx context.Context, id session.ID, d session.PermissionReplied, terms approvalTerms,
 ) error {
 	if err := a.checkOpen(); err != nil { // no call would act on the reply
 		return err
@@ -56,11 +92,11 @@ func (a *Asks) settleReply(
 	if err := a.awaitWaiter(ctx, id, d.AskID); err != nil {
 		return err
 	}
-	if err := a.recordReply(ctx, id, d, lifetime); err != nil {
+	if err := a.recordReply(ctx, id, d, terms); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	row, project, err := a.commitReply(ctx, id, d, lifetime)
+	row, project, err := a.commitReply(ctx, id, d, terms)
 	if err != nil {
 		a.wakeAnswered(ctx, d.AskID)
 		return err
@@ -76,7 +112,7 @@ func (a *Asks) settleReply(
 // recordReply records a reply in the audit log before it is stored, with what the ask showed. The transaction refuses
 // replies to asks that are unknown or answered.
 func (a *Asks) recordReply(
-	ctx context.Context, id session.ID, d session.PermissionReplied, lifetime session.Lifetime,
+	ctx context.Context, id session.ID, d session.PermissionReplied, terms approvalTerms,
 ) error {
 	row, err := a.readAsk(ctx, d.AskID)
 	if err != nil || row.SessionID != id || row.Reply != "" {
@@ -84,7 +120,7 @@ func (a *Asks) recordReply(
 	}
 	reply := string(d.Reply)
 	if d.Reply == session.ReplyAlways {
-		reply += " (" + string(lifetime) + ")"
+		reply += " (" + strings.Join(append([]string{string(terms.lifetime)}, terms.patterns...), ", ") + ")"
 	}
 	return a.journal.Audit.AddEntry(ctx, audit.KindApproval, fmt.Sprintf("%s to %s of %s: %s %s",
 		reply, d.AskID, id, row.Action, strings.Join(row.Resources, ", ")))
@@ -105,7 +141,7 @@ func checkAnswers(row *store.AskRow, d session.PermissionReplied) error {
 
 // commitReply commits the reply and the approvals that it saves.
 func (a *Asks) commitReply(
-	ctx context.Context, id session.ID, d session.PermissionReplied, lifetime session.Lifetime,
+	ctx context.Context, id session.ID, d session.PermissionReplied, terms approvalTerms,
 ) (row *store.AskRow, project session.ProjectID, err error) {
 	_, err = a.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := store.FindSession(tx, id)
@@ -126,7 +162,13 @@ func (a *Asks) commitReply(
 		if err := checkAnswers(found, d); err != nil {
 			return nil, err
 		}
-		if err := a.saveApprovals(tx, a.newApproval(s, lifetime), found, d); err != nil {
+		offered := *found
+		if len(terms.patterns) > 0 && len(found.Save) == 0 {
+			return nil, session.Errorf(session.CodeInvalid, "the permission request offers no approval to save").At("patterns")
+		} else if len(terms.patterns) > 0 {
+			offered.Save = terms.patterns
+		}
+		if err := a.saveApprovals(tx, a.newApproval(s, terms.lifetime), &offered, d); err != nil {
 			return nil, err
 		}
 		found.Reply, found.Message, found.By, found.Answers = d.Reply, d.Message, d.By, d.Answers
@@ -173,7 +215,7 @@ func (a *Asks) cascadeReply(ctx context.Context, row store.AskRow, project sessi
 			continue
 		}
 		fact := session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: message, By: session.ByCascade}
-		next, _, err := a.commitReply(ctx, w.ask.SessionID, fact, "")
+		next, _, err := a.commitReply(ctx, w.ask.SessionID, fact, approvalTerms{})
 		if err != nil {
 			a.journal.Logger.Warn("answer a waiting ask", "ask", w.ask.ID, "error", err)
 			continue

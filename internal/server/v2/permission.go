@@ -104,6 +104,7 @@ func (h permissionHandlers) reply(ctx context.Context, in struct {
 ) (operation.None, error) {
 	err := h.Asks.Reply(ctx, in.SessionID, in.RequestID, ask.UserReply{
 		Reply: in.Body.Reply, Message: in.Body.Message, Lifetime: in.Body.Lifetime,
+		Patterns: in.Body.Patterns,
 	})
 	return operation.None{}, httpio.WithPart("body", repliedAsNotFound(err))
 }

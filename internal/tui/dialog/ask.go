@@ -1,6 +1,8 @@
 package dialog
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -23,17 +25,38 @@ type Ask struct {
 	at      int
 	scroll  int
 	words   *composer.Editor // the words of a rejection; nil while none are typed
+
+	patterns []string         // that always saves
+	pattern  *composer.Editor // the pattern that is edited; nil while none is
+	edited   []string         // those before it, as they were edited
 }
 
 // NewAsk returns the dialog of a permission request.
 func NewAsk(a session.PendingAsk, send func(term.Answer) tea.Cmd) *Ask {
-	d := &Ask{Pending: a, Send: send}
+	d := &Ask{Pending: a, Send: send, patterns: a.Save}
+	d.setOptions()
+	return d
+}
+
+// setOptions sets the options for the patterns.
+func (d *Ask) setOptions() {
+	a := d.Pending
 	reply := func(r session.Reply, l session.Lifetime) func() tea.Cmd {
-		return func() tea.Cmd { return send(term.Answer{Ask: a, Reply: r, Lifetime: l}) }
+		return func() tea.Cmd {
+			ans := term.Answer{Ask: a, Reply: r, Lifetime: l}
+			if r == session.ReplyAlways && !slices.Equal(d.patterns, a.Save) {
+				ans.Patterns = d.patterns
+			}
+			return d.Send(ans)
+		}
 	}
-	d.options = []Reply{{"y", "yes, once", reply(session.ReplyOnce, "")}}
+	once := "yes, once"
+	if term.IsBeforeCommand(a) {
+		once = "yes, once, with the command"
+	}
+	d.options = []Reply{{"y", once, reply(session.ReplyOnce, "")}}
 	if len(a.Save) > 0 {
-		pattern := term.FirstLine(a.Action+" "+strings.Join(a.Save, ", "), 200)
+		pattern := term.FirstLine(a.Action+" "+strings.Join(d.patterns, ", "), 200)
 		d.options = append(
 			d.options,
 			Reply{
@@ -46,6 +69,7 @@ func NewAsk(a session.PendingAsk, send func(term.Answer) tea.Cmd) *Ask {
 				term.DescribeLifetime(session.LifetimeProject) + ": " + pattern,
 				reply(session.ReplyAlways, session.LifetimeProject),
 			},
+			Reply{Key: editKey, Label: "edit what always allows"},
 		)
 	}
 	d.options = append(
@@ -53,13 +77,19 @@ func NewAsk(a session.PendingAsk, send func(term.Answer) tea.Cmd) *Ask {
 		Reply{Key: "r", Label: "reject with words, and go on"},
 		Reply{"n", "reject and stop", reply(session.ReplyReject, "")},
 	)
-	return d
 }
+
+// editKey is the key of the option that edits the patterns.
+const editKey = "e"
 
 // PressKey implements Dialog. Only the keys of the options answer: Escape does not.
 func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
-	if d.words != nil {
+	switch {
+	case d.words != nil:
 		return d.pressWordKey(k)
+	case d.pattern != nil:
+		d.pressPatternKey(k)
+		return nil, false
 	}
 	switch key := k.String(); key {
 	case "up", "shift+tab":
@@ -83,7 +113,12 @@ func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 }
 
 func (d *Ask) chooseAnswer(i int) (tea.Cmd, bool) {
-	if d.options[i].Do == nil {
+	switch {
+	case d.options[i].Key == editKey:
+		d.edited = []string{}
+		d.openPattern()
+		return nil, false
+	case d.options[i].Do == nil:
 		d.words = &composer.Editor{}
 		return nil, false
 	}
@@ -106,10 +141,42 @@ func (d *Ask) pressWordKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// openPattern begins to edit the next pattern.
+func (d *Ask) openPattern() {
+	d.pattern = &composer.Editor{}
+	d.pattern.SetText(d.patterns[len(d.edited)])
+}
+
+// pressPatternKey edits the patterns one after another. A pattern without text is left out; at least one remains.
+func (d *Ask) pressPatternKey(k tea.KeyPressMsg) {
+	switch k.String() {
+	case "esc":
+		d.pattern = nil
+	case "enter":
+		d.edited = append(d.edited, strings.TrimSpace(d.pattern.Text()))
+		if len(d.edited) < len(d.patterns) {
+			d.openPattern()
+			return
+		}
+		d.pattern = nil
+		if kept := slices.DeleteFunc(d.edited, func(p string) bool { return p == "" }); len(kept) > 0 {
+			d.patterns = kept
+		} else {
+			d.patterns = d.Pending.Save
+		}
+		d.setOptions()
+	default:
+		composer.EditLine(d.pattern, k)
+	}
+}
+
 // PasteText implements Dialog.
 func (d *Ask) PasteText(text string) {
-	if d.words != nil {
+	switch {
+	case d.words != nil:
 		d.words.Insert(text)
+	case d.pattern != nil:
+		d.pattern.Insert(term.FirstLine(text, 1000))
 	}
 }
 
@@ -133,6 +200,16 @@ func (d *Ask) RenderLines(th style.Theme, width, height int) []string {
 		tail = []string{
 			"Why not? " + Clip(lastCells(d.words.Text(), width-10), width),
 			th.Muted.Render("enter: reject with these words  esc: back"),
+		}
+	}
+	if d.pattern != nil {
+		name := fmt.Sprintf("always allow %s: ", term.FirstLine(d.Pending.Action, 40))
+		help := "enter: take it  esc: back"
+		if len(d.patterns) > 1 {
+			help = fmt.Sprintf("%d of %d; empty leaves it out  %s", len(d.edited)+1, len(d.patterns), help)
+		}
+		tail = []string{
+			Clip(name+lastCells(d.pattern.Text(), width-len(name)), width), th.Muted.Render(Clip(help, width)),
 		}
 	}
 	room := max(height-len(tail), 1)
