@@ -368,3 +368,17 @@ func TestUnknownAgent(t *testing.T) {
 		t.Errorf("a hidden agent is offered: %v", err)
 	}
 }
+
+// An approval for every file and command, and the user's own rules, change nothing in what plan may write.
+func TestPlanWritesNothingApproved(t *testing.T) {
+	s := set(t, `{"permission": {"edit": "allow", "bash": "allow"}}`, "")
+	saved := []session.Rule{{Action: "edit", Resource: "*", Effect: session.Allow}}
+	layers := s.AgentLayers(session.AgentPlan)
+	if d := permission.Evaluate(layers, saved, "edit", "main.go"); d.Effect != session.Deny {
+		t.Errorf("plan: edit is %s", d.Effect)
+	}
+	child := append(s.AgentLayers(session.AgentBuild), permission.AsCeiling(layers)...)
+	if d := permission.Evaluate(child, saved, "edit", "main.go"); d.Effect != session.Deny {
+		t.Errorf("build below plan: edit is %s", d.Effect)
+	}
+}

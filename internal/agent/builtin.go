@@ -40,7 +40,7 @@ const (
 func builtinAgents(o Options) []session.Agent {
 	return []session.Agent{
 		{
-			ID: "build", Mode: session.ModePrimary, System: trimPrompt(promptBuild),
+			ID: session.AgentBuild, Mode: session.ModePrimary, System: trimPrompt(promptBuild),
 			Description: "Does the work: reads, changes and runs what the task needs.",
 			Permissions: []session.Rule{
 				newRule("question", "*", session.Allow),
@@ -48,7 +48,7 @@ func builtinAgents(o Options) []session.Agent {
 			},
 		},
 		{
-			ID: "plan", Mode: session.ModePrimary, System: trimPrompt(promptBuild + promptPlan),
+			ID: session.AgentPlan, Mode: session.ModePrimary, System: trimPrompt(promptBuild + promptPlan),
 			Description: "Reads and plans; changes nothing.",
 			Permissions: planRules(o.Plans),
 		},

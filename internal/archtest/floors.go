@@ -52,7 +52,7 @@ var floors = []struct {
 	{4, driverKind, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
 	{4, driverKind, "llm/provider llm/script llm/guide llm/replay"},
 	{4, driverKind, "snapshot"},
-	{4, driverKind, "tool/file tool/search tool/exec tool/dialog tool/web tool/task"},
+	{4, driverKind, "tool/file tool/search tool/exec tool/dialog tool/web tool/task tool/plan"},
 	{4, proofKind, "check store/storetest llm/llmtest"},
 	{5, proofKind, "tool/tooltest"},
 	{5, viewKind, "opencode jsontree server/openapi server/broadcast server/branchwatch"},

@@ -51,8 +51,8 @@ func (d *drain) run(ctx context.Context, f force) error {
 		return d.exit(ctx, err)
 	}
 	next, left := v.next, f == restarted || !recovers && v.history.NeedsTurn()
-	if next == session.Queue && left {
-		next = "" // work that has begun comes before queued prompts
+	if left {
+		next = session.Steer // work that has begun comes before queued prompts
 	}
 	defer func() { _ = d.engine.changes.AwaitSession(ctx, d.id) }() // clients see what changed before the session is idle
 	for left || f != unforced || next != "" {

@@ -26,6 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/plan"
 	"github.com/cairn-dev/cairn/internal/tool/task"
 )
 
@@ -114,6 +115,7 @@ type player struct {
 //	window CONTEXT OUTPUT [NAME=N …]: of all models in tokens, with automatic compaction; keep=N, reserved=N, stop, eager
 //	noagent NAME
 //	bash: there is a tool that runs commands
+//	planning: there are the agent plan, and the tools that switch to it and back
 //	subagents NAME …: there is the tool task with these
 func (p *player) setup(f []string) {
 	if len(f) == 0 {
@@ -149,6 +151,12 @@ func (p *player) setup(f []string) {
 			p.w.agents[name], agents = a, append(agents, a)
 		}
 		if _, err := p.w.tools.Register(task.New(agents)...); err != nil {
+			p.t.Fatal("register the tools:", err)
+		}
+	case "planning": // there are the agent plan and the tools that switch to it and back
+		agents := []session.Agent{p.agent(session.AgentPlan, nil), p.w.agents[session.AgentBuild]}
+		p.w.agents[session.AgentPlan], p.w.planPath = agents[0], "/work/plan.md"
+		if _, err := p.w.tools.Register(plan.New(agents)...); err != nil {
 			p.t.Fatal("register the tools:", err)
 		}
 	case "forms":
@@ -397,6 +405,10 @@ func (p *player) command(f []string) {
 		time.Sleep(d)
 	case "reply": // N once|always|reject [MESSAGE]
 		p.reply(id, args)
+	case "answer": // LABEL: to the only question
+		rows, err := e.Asks.List(ctx, id)
+		p.report(err)
+		p.report(e.Asks.AnswerQuestions(ctx, id, rows[0].ID, [][]string{{args[0]}}))
 	case "asks":
 		rows, err := e.Asks.List(ctx, id)
 		p.report(err)

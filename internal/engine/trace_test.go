@@ -21,7 +21,7 @@ type labels struct {
 	count map[string]int
 }
 
-var generated = regexp.MustCompile(`\b(msg|prt|per|tool|ses)_[0-9a-f]{12}[0-9A-Za-z]{14}|\b00VHNCZ[0-9A-Z]{19}\b`)
+var generated = regexp.MustCompile(`\b(msg|prt|per|que|tool|ses)_[0-9a-f]{12}[0-9A-Za-z]{14}|\b00VHNCZ[0-9A-Z]{19}\b`)
 
 func (l *labels) replace(s string) string {
 	return generated.ReplaceAllStringFunc(s, func(id string) string {
@@ -32,7 +32,7 @@ func (l *labels) replace(s string) string {
 			l.names, l.count = map[string]string{}, map[string]int{}
 		}
 		kind, _, _ := strings.Cut(id, "_")
-		short := map[string]string{"msg": "m", "prt": "p", "per": "ask", "tool": "out", "ses": "t"}[kind]
+		short := map[string]string{"msg": "m", "prt": "p", "per": "ask", "que": "ask", "tool": "out", "ses": "t"}[kind]
 		if short == "" { // the id of a subtask's call
 			kind, short = "call", "call"
 		}

@@ -38,6 +38,7 @@ type world struct {
 	mu         sync.Mutex // guards the rest
 	agents     map[string]session.Agent
 	models     map[string]*location.Model
+	planPath   string                         // of all sessions
 	small      *session.ModelRef              // for titles; nil: none
 	budget     *session.Budget                // of new sessions
 	newSandbox session.SandboxMode            // of new sessions
@@ -173,6 +174,9 @@ func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, f
 			}
 			return found
 		},
+	}
+	if path := w.planPath; path != "" {
+		s.PlanPath = func(*session.Session) string { return path }
 	}
 	if small := w.small; small != nil {
 		s.Small = func(session.ModelRef) (session.ModelRef, bool) { return *small, true }

@@ -289,6 +289,9 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 		Layers:           func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
 		Requests:         p.tools.permissionRequests,
 		FindInstructions: p.instructions.FindNested,
+		PlanPath: func(s *session.Session) string {
+			return instruction.PlanPath(s, p.project.Worktree, p.plans)
+		},
 		Context: func(ctx context.Context, in location.ContextInput) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)
 			if err != nil {

@@ -135,7 +135,8 @@ func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error)
 	now := time.Now()
 	_ = os.Chtimes(c.cache, now, now) // it was used; see removeUnusedCaches
 	p := c.Policy
-	p.Write = slices.Concat(c.Write, []string{scratch, c.cache})
+	own := []string{scratch, c.cache}
+	p.Write = slices.Concat(c.Write, own)
 	held := filepath.Join(c.held, cmp.Or(string(id), "commands"))
 	p.Show = slices.Concat(c.Show, c.outputs.List(id), []string{held})
 	p.ReadOnly = listProtectedPaths(c.dirs, p.Write, c.home)
@@ -143,13 +144,13 @@ func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error)
 	if mode != session.SandboxWrites {
 		p.Hide = slices.Concat(c.Hide, c.clients)
 		p.Network = !c.strict
-		return exec.Cell{Policy: p, Env: env, Held: held}, nil
+		return exec.Cell{Policy: p, Env: env, Own: own, Held: held}, nil
 	}
 	c.filled.Do(func() { fillCache(c.cache, c.home, c.dirs) })
 	for name, dir := range cacheVariables {
 		env = append(env, name+"="+filepath.Join(c.cache, dir))
 	}
-	return exec.Cell{Policy: p, Env: env, Held: held}, nil
+	return exec.Cell{Policy: p, Env: env, Own: own, Held: held}, nil
 }
 
 // commandCaches returns the folder for the caches of commands, which has one for each project.

@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/dialog"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 	"github.com/cairn-dev/cairn/internal/tool/file"
+	"github.com/cairn-dev/cairn/internal/tool/plan"
 	"github.com/cairn-dev/cairn/internal/tool/search"
 	"github.com/cairn-dev/cairn/internal/tool/task"
 	"github.com/cairn-dev/cairn/internal/tool/web"
@@ -94,7 +95,7 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 	})
 	_, err := r.Register(slices.Concat(file.New(p.tools.file), search.New(p.tools.search), exec.New(p.tools.exec),
 		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills.Find)},
-		task.New(p.agents.List()))...)
+		task.New(p.agents.List()), plan.New(p.agents.List()))...)
 	return r, err
 }
 

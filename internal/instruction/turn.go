@@ -19,9 +19,6 @@ const (
 	entryPrefix   = "entry/"
 )
 
-// planMode is the agent that only plans.
-const planMode = "plan"
-
 // PlanPath returns the file of a session's plan: in the project, or in the directory of plans outside of a repository.
 func PlanPath(s *session.Session, worktree, plans string) string {
 	dir := plans
@@ -40,7 +37,7 @@ type mode struct {
 // ModeContext returns the source of the mode: while an agent plans, where the plan is written, and afterwards that the
 // plan may be carried out. It is empty for sessions that never planned.
 func ModeContext(agent, plan string) systemcontext.Context {
-	if agent != planMode {
+	if agent != session.AgentPlan {
 		return nil
 	}
 	return systemcontext.Context{systemcontext.Make(systemcontext.Spec[mode]{
@@ -57,7 +54,8 @@ func ModeContext(agent, plan string) systemcontext.Context {
 func renderMode(m mode) string {
 	return "You are planning. Change nothing: no edits, no commits, no commands that change anything, whatever other " +
 		"instructions say. Read, think, ask, and propose a plan. The only file that you may write is the plan, " +
-		m.Plan + "; if it exists, read it first and improve it."
+		m.Plan + "; if it exists, read it first and improve it. Commands can write temporary files only. When the plan " +
+		"is complete, call plan_exit if there is that tool."
 }
 
 // EntryContext returns the sources of the entries that clients have set, one each.

@@ -23,6 +23,12 @@ type AgentRequest struct {
 	Body    map[string]jsontext.Value `json:"body"`
 }
 
+// The built-in agents between which a session switches: one works, the other one changes nothing but its plan.
+const (
+	AgentBuild = "build"
+	AgentPlan  = "plan"
+)
+
 // AgentMode is who may use an agent: users, other agents, or both.
 type AgentMode string
 

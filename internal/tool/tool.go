@@ -70,6 +70,9 @@ type Call struct {
 	Jobs     Jobs // nil if background jobs are not available
 	// Tasks does work in child sessions. Nil: that is not available.
 	Tasks Tasks
+	// SwitchAgent admits a prompt that selects another agent for the session's next turn. Nil: it cannot be switched.
+	SwitchAgent func(ctx context.Context, agent, text string) error
+	Plan        string // the file of the session's plan; "" without one
 	// Files records what the call does to files. Nil: nothing is recorded.
 	Files FileRecorder
 }
@@ -97,6 +100,8 @@ type Confinement struct {
 	Mode session.SandboxMode
 	// IfPossible: without a kernel that can do it, commands run unconfined. Else they do not run then.
 	IfPossible bool
+	// ReadOnly: commands write to their own temporary directories only. They do not run unconfined then.
+	ReadOnly bool
 	// AllowsEdit reports whether a protected file can be changed without an ask, by its resource; with a slash at its
 	// end, also everything below it. Nil: none can be.
 	AllowsEdit func(resource string) bool

@@ -24,19 +24,26 @@ func (a *Asks) ChooseConfinement(
 	if by.Policy.Kind == PolicyAllow && d.Effect == session.Ask {
 		d.Effect = session.Allow
 	}
-	if s, err = TightenSandbox(ctx, a.journal, a.locations, s); err != nil {
+	s, planning, err := TightenSandbox(ctx, a.journal, a.locations, s)
+	if err != nil {
 		return tool.Confinement{}, err
 	}
 	c := scope.ChooseConfinement(scope.FindAgent(by.Agent), s, d)
 	c.AllowsEdit = location.AllowEdits(by.Layers, saved)
+	if isCall := by.Call != nil; isCall && (planning || by.Agent == session.AgentPlan) {
+		// What a command writes is not known before it runs, and approvals of commands say nothing of files.
+		c.ReadOnly, c.IfPossible = true, false
+		c.Mode = c.Mode.ChooseStricter(session.SandboxWrites)
+	}
 	return c, nil
 }
 
 // TightenSandbox returns the session with a mode that is no less strict than those of its parent sessions, with the
-// agents that these have now. A session whose parent is gone has no more modes to follow: its rules deny everything.
+// agents that these have now, and whether one of these plans. A session whose parent is gone has no more modes to
+// follow: its rules deny everything.
 func TightenSandbox(
 	ctx context.Context, j *journal.Journal, l location.Scopes, s *session.Session,
-) (*session.Session, error) {
+) (_ *session.Session, planning bool, _ error) {
 	out := *s
 	for depth, id := 0, s.ParentID; id != "" && depth < maxAncestors; depth++ {
 		parent, err := j.ReadSession(ctx, id)
@@ -44,11 +51,12 @@ func TightenSandbox(
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		planning = planning || parent.Agent == session.AgentPlan
 		scope, release, err := l.Scope(ctx, parent.Location)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		mode := parent.Sandbox.ChooseStricter(scope.FindSandbox(scope.FindAgent(parent.Agent)))
 		release()
@@ -57,5 +65,5 @@ func TightenSandbox(
 		}
 		id = parent.ParentID
 	}
-	return &out, nil
+	return &out, planning, nil
 }

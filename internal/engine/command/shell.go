@@ -202,7 +202,7 @@ func (c *Commands) runBash(
 		Files: files,
 		Confine: func(ctx context.Context) (tool.Confinement, error) {
 			layers := scope.RulesFor(agent, in)
-			tight, err := ask.TightenSandbox(ctx, c.journal, c.locations, in)
+			tight, _, err := ask.TightenSandbox(ctx, c.journal, c.locations, in)
 			if err != nil {
 				return tool.Confinement{}, err
 			}

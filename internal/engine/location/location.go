@@ -62,6 +62,8 @@ type Scope struct {
 	// FindInstructions returns the instruction files below the location that apply to the files and directories; nil
 	// finds none.
 	FindInstructions func(paths []string) []session.NestedInstruction
+	// PlanPath returns the file of a session's plan. Nil: sessions have no plans.
+	PlanPath func(s *session.Session) string
 	// Context returns the sources of the system context of a turn.
 	Context func(ctx context.Context, in ContextInput) (systemcontext.Context, error)
 }

@@ -48,6 +48,7 @@ type Config struct {
 type Cell struct {
 	Policy sandbox.Policy
 	Env    []string // NAME=value: where programs put temporary files and caches
+	Own    []string // the paths of Policy.Write that belong to no project: temporary files and caches
 	Held   string   // the folder for new files whose names are protected; "" keeps them where they are
 }
 

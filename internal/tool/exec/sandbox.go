@@ -54,6 +54,10 @@ func (s *execTools) chooseSandbox(as tool.Confinement, id session.ID) (confineme
 		return c, tool.Failf("Commands must run in the sandbox, but %v. No command was run. Tell the user.", err)
 	}
 	c.cell = cell
+	if as.ReadOnly {
+		// The protected paths cannot be written then, so what appears there meanwhile is not the command's.
+		c.cell.Policy.Write, c.cell.Policy.ReadOnly = cell.Own, nil
+	}
 	return c, nil
 }
 

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// agentSwitch returns what lets a call switch the agent of the session, nil in the session of a task. The switch is a
+// prompt that is promoted at the next boundary. Its id follows from the call's, so that a call that is run again
+// admits it once.
+func (t *turn) agentSwitch(part session.PartID) func(ctx context.Context, agent, text string) error {
+	if t.in.session.ParentID != "" {
+		return nil
+	}
+	return func(ctx context.Context, agent, text string) error {
+		id := session.TaskPromptID(part)
+		_, err := t.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{
+			SessionID: t.id, ID: id, Asks: t.in.asks, Recovery: t.in.recovery,
+			Prompt: session.Prompt{Agent: agent, Text: text, Parts: []session.PromptPart{{
+				ID:   session.PartID(string(session.PrefixPart) + strings.TrimPrefix(string(id), string(session.PrefixMessage))),
+				Type: session.PartText, Length: len(text), Extra: jsontext.Value(`{"synthetic":true}`),
+			}}},
+		})
+		if e, ok := errors.AsType[*session.Error](err); ok {
+			return tool.Failf("The agent could not be switched: %s.", e.Message)
+		}
+		return err
+	}
+}
+
+// planFile returns the file of the session's plan, below the location's directory if it lies there.
+func (t *turn) planFile() string {
+	if t.in.scope.PlanPath == nil {
+		return ""
+	}
+	path := t.in.scope.PlanPath(t.in.session)
+	if rel, err := filepath.Rel(t.in.scope.Location.Directory, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
