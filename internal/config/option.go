@@ -111,19 +111,19 @@ func (l *loader) checkOption(o member, at string, vendor option.Vendor) {
 	l.addWarning(n.position(), WarnUnsent, key, verb+": want "+want+", got "+n.excerpt())
 }
 
-// checkReferences reports references that agents are not told of.
+// checkReferences reports references that the context does not list.
 func (l *loader) checkReferences() {
 	for _, r := range l.config.root.get("references").allMembers() {
 		key, why := "references."+r.key, ""
 		switch {
 		case r.value.kind != '{':
-			why = "an agent is told of a reference with a description only: write path and description"
+			why = "agents see a reference with a description only: write path and description"
 		case r.value.get("path") == nil && r.value.get("repository") != nil:
 			why = "cairn does not clone repositories: clone it, and write the path of the clone"
 		case r.value.get("path") == nil:
 			why = "it has no path"
 		case r.value.get("description") == nil:
-			why = "an agent is told of a reference with a description only"
+			why = "agents see a reference with a description only"
 		default:
 			continue
 		}

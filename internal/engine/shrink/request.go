@@ -158,9 +158,9 @@ func (q *Request) describeSize() string {
 	}
 }
 
-// room returns the largest request that leaves room for the answer, 0 if that is unknown. A request that the provider
-// rejected is larger than that, whatever the model's window is said to be.
-func (q *Request) room() int64 {
+// requestRoom returns the largest request that leaves room for the answer, 0 if that is unknown. A request that the
+// provider rejected is larger than that, whatever the model's window is said to be.
+func (q *Request) requestRoom() int64 {
 	room := q.Model.Window.RequestLimit(q.Scope.Compaction.Reserved)
 	if q.Rejected && (room == 0 || q.Tokens < room) {
 		return q.Tokens
@@ -173,7 +173,7 @@ func (q *Request) room() int64 {
 func (q *Request) keepLimits() compaction.Limits {
 	const least, most, unknown = 2000, 15_000, 8000
 	keep := int64(unknown)
-	if room := q.room(); room > 0 {
+	if room := q.requestRoom(); room > 0 {
 		keep = min(most, max(least, room/4))
 	}
 	c := q.Scope.Compaction
@@ -211,7 +211,7 @@ func (q *Request) estimateAfter(ctx context.Context, c *compaction.Choice, end *
 // recordBytes returns how many bytes of prompts a record may have: about an eighth of the window.
 func (q *Request) recordBytes() int {
 	const unknown = 12_000
-	if room := q.room(); room > 0 {
+	if room := q.requestRoom(); room > 0 {
 		return int(float64(room) / 8 / window.ClampRatio(q.Model.TokensPerByte))
 	}
 	return unknown
