@@ -159,7 +159,7 @@ func (q *Request) describeSize() string {
 }
 
 // requestRoom returns the largest request that leaves room for the answer, 0 if that is unknown. A request that the
-// provider rejected is larger than that, whatever the model's window is said to be.
+// provider rejected is larger than that, whatever window is known of the model.
 func (q *Request) requestRoom() int64 {
 	room := q.Model.Window.RequestLimit(q.Scope.Compaction.Reserved)
 	if q.Rejected && (room == 0 || q.Tokens < room) {
