@@ -168,6 +168,7 @@ var sameFloor = []edge{
 	{"engine/subagent", "engine/command", "a task is a session and a prompt in it"},
 	{"engine/subagent", "engine/journal", "how a task ended is read from its session"},
 	{"engine/subagent", "engine/location", "the agents of a location do its tasks"},
+	{"engine/subagent", "engine/ask", "the ask policy of a prompt decides what a declined ask ends"},
 	{"engine/subagent", "engine/cause", "whether a task is stopped depends on why its call was"},
 	{"engine/job", "engine/cause", "how a job's end is recorded depends on why it was stopped"},
 	{"engine/job", "engine/journal", "the beginning and the end of a job are facts of a session"},

@@ -104,7 +104,7 @@ type player struct {
 
 // setup understands
 //
-//	agent NAME [steps=N] [model=P/M] [deny=ACTION] [ask=ACTION] [skills=TEXT]
+//	agent NAME [steps=N] [model=P/M] [deny=ACTION] [ask=ACTION] [allow=ACTION] [skills=TEXT]
 //	limit NAME=N …
 //	source KEY VALUE [removable] [unreadable]
 //	rule ACTION RESOURCE EFFECT
@@ -116,7 +116,7 @@ type player struct {
 //	noagent NAME
 //	bash: there is a tool that runs commands
 //	planning: there are the agent plan, and the tools that switch to it and back
-//	subagents NAME …: there is the tool task with these
+//	subagents NAME …: there is the tool task with these, which may be agents of lines before
 func (p *player) setup(f []string) {
 	if len(f) == 0 {
 		return
@@ -146,7 +146,10 @@ func (p *player) setup(f []string) {
 	case "subagents":
 		var agents []session.Agent
 		for _, name := range f[1:] {
-			a := p.agent(name, nil)
+			a, known := p.w.agents[name]
+			if !known {
+				a = p.agent(name, nil)
+			}
 			a.Mode = session.ModeSubagent
 			p.w.agents[name], agents = a, append(agents, a)
 		}
@@ -194,7 +197,7 @@ func (p *player) agent(name string, options []string) session.Agent {
 			a.Description = v
 		case "model":
 			a.Model = modelRef(v)
-		case "deny", "ask":
+		case "deny", "ask", "allow":
 			a.Permissions = append(a.Permissions, session.Rule{Action: v, Resource: "*", Effect: session.Effect(k)})
 		default:
 			p.t.Fatalf("agent: %q", o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -45,7 +46,7 @@ func (c *callTasks) readEnd(ctx context.Context, child session.ID) (end taskEnd,
 			continue
 		}
 		if a.Error != nil {
-			end.failure = describeFailure(a.Error, child)
+			end.failure = c.describeFailure(a.Error, child)
 			return end, nil
 		}
 		end.text = lastText(a)
@@ -55,7 +56,15 @@ func (c *callTasks) readEnd(ctx context.Context, child session.ID) (end taskEnd,
 	return end, nil
 }
 
-func describeFailure(f *session.Failure, child session.ID) error {
+// describeFailure returns the error of the call. Where a declined ask ends the work of a run, it ends that of the
+// caller too.
+func (c *callTasks) describeFailure(f *session.Failure, child session.ID) error {
+	declined := f.Reason == session.ReasonDenied || f.Reason == session.ReasonDoomLoop
+	if declined && ask.PolicyKind(c.caller.Asks) == ask.PolicyFail {
+		return &tool.Denial{
+			Action: tool.NameTask, Resources: []string{string(child)}, Feedback: f.Message, Stop: true, ByPolicy: true,
+		}
+	}
 	switch f.Reason {
 	case session.ReasonAborted:
 		return tool.Failf("The task was cancelled. To continue it, call task with the task_id %s.", child)
