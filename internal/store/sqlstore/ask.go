@@ -64,8 +64,7 @@ func (r *Reader) readAsks(c *stmtCall, about any, lenient bool) ([]*store.AskRow
 }
 
 const upsertAsk = `INSERT INTO ask (id, session_id, seq, pending, time, crc, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-	ON CONFLICT (id) DO UPDATE SET seq = ?3, pending = ?4, time = ?5, crc = ?6, data = ?7 WHERE session_id = ?2
-	RETURNING 1`
+	ON CONFLICT (id) DO UPDATE SET seq = ?3, pending = ?4, time = ?5, crc = ?6, data = ?7 WHERE session_id = ?2`
 
 // PutAsk implements store.AskWriter.
 func (t *Tx) PutAsk(a *store.AskRow) error {
@@ -147,7 +146,7 @@ func (c *stmtCall) bindApproval(a *store.Approval) {
 	}
 }
 
-const deleteApproval = `DELETE FROM approval WHERE id = ?1 RETURNING 1`
+const deleteApproval = `DELETE FROM approval WHERE id = ?1`
 
 // DeleteApproval implements store.ApprovalWriter.
 func (t *Tx) DeleteApproval(id string) (bool, error) {

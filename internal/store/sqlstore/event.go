@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -142,72 +143,51 @@ const lastPosition = `max(coalesce((SELECT max(position) FROM event), 0),
 	(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'position'))`
 
 // No AUTOINCREMENT: its counter is one more page to write per commit.
-const insertEvent = `INSERT INTO event (position, id, session_id, session, seq, kind, version, crc, data, private)
-	SELECT 1 + ` + lastPosition + `,
-		?2, ?9, ?1, ?3, ?4, ?5, ?6, ?7, ?8
-	WHERE ?3 = 1 + coalesce((SELECT max(seq) FROM event WHERE session = ?1), -1)
-		AND NOT EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?2, 5, 12) AND id = ?2)
-	RETURNING position`
+const nextEvent = `SELECT 1 + ` + lastPosition + `,
+	1 + coalesce((SELECT max(seq) FROM event WHERE session = ?1), -1),
+	EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?2, 5, 12) AND id = ?2)`
+
+// INSERT ... SELECT of the table itself, and RETURNING, would copy the row to a temporary table first.
+const insertEvent = `INSERT INTO event (session, id, position, seq, session_id, kind, version, crc, data, private)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
 
 // InsertEvent implements store.EventWriter.
-func (t *Tx) InsertEvent(e store.EventRow) (int64, error) {
-	if e.Kind.OutlivesSession() {
-		return t.insertEnd(e)
+func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
+	var number int64
+	if !e.Kind.OutlivesSession() {
+		if number, err = t.ensureNumber(e.SessionID); err != nil {
+			return 0, err
+		}
 	}
-	c := t.prepareInsert(insertEvent, e.SessionID)
+	c := t.prepareNumber(nextEvent, number, nil)
 	c.bindText(string(e.ID))
+	if c.nextRow() {
+		position = c.st.Int(0)
+		switch seq := c.st.Int(1); {
+		case number == 0:
+			number = -position // an event that outlives its session belongs to no session number
+		case e.Seq != seq:
+			c.err = fmt.Errorf("seq is %d, must be %d", e.Seq, seq)
+		}
+		if c.st.Int(2) == 1 && c.err == nil {
+			c.err = errors.New("the id exists")
+		}
+	}
+	if err := c.endCall("insert event", e.ID); err != nil {
+		return 0, err
+	}
+	c = t.prepareNumber(insertEvent, number, nil)
+	c.bindText(string(e.ID))
+	c.bindInt(position)
 	c.bindInt(e.Seq)
+	c.bindText(string(e.SessionID))
 	c.bindText(string(e.Kind))
 	c.bindInt(int64(e.Version))
 	c.bindInt(t.sumEvent(&e))
 	c.bindJSON(e.Data)
 	c.bindJSON(e.Private)
-	c.bindText(string(e.SessionID))
-	var position int64
-	if c.nextRow() {
-		position = c.st.Int(0)
-	}
-	if err := c.endCall("insert event", e.ID); err != nil {
-		return 0, err
-	}
-	if position == 0 {
-		head, err := t.Head(e.SessionID)
-		if err != nil {
-			return 0, err
-		}
-		if e.Seq == head+1 {
-			return 0, fmt.Errorf("insert event %s: the id exists", e.ID)
-		}
-		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", e.ID, e.Seq, head+1)
-	}
-	return position, nil
-}
-
-// An event that outlives its session belongs to no session number: its seq column is its negative position.
-const insertEnd = `INSERT INTO event (position, id, session_id, session, seq, kind, version, crc, data)
-	SELECT 1 + ` + lastPosition + `, ?1, ?2, -1 - ` + lastPosition + `, ?3, ?4, ?5, ?6, ?7
-	WHERE NOT EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?1, 5, 12) AND id = ?1)
-	RETURNING position`
-
-func (t *Tx) insertEnd(e store.EventRow) (position int64, err error) {
-	c := t.prepare(insertEnd)
-	c.bindText(string(e.ID))
-	c.bindText(string(e.SessionID))
-	c.bindInt(e.Seq)
-	c.bindText(string(e.Kind))
-	c.bindInt(int64(e.Version))
-	c.bindInt(t.sumEvent(&e))
-	c.bindJSON(e.Data)
-	if c.nextRow() {
-		position = c.st.Int(0)
-	}
-	if err := c.endCall("insert event", e.ID); err != nil {
-		return 0, err
-	}
-	if position == 0 {
-		return 0, fmt.Errorf("insert event %s: the id exists", e.ID)
-	}
-	return position, nil
+	_, err = c.run("insert event", e.ID)
+	return position, err
 }
 
 // stringPool shares one string among equal column values.

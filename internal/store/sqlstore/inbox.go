@@ -62,8 +62,7 @@ func (r *Reader) readInputs(c *stmtCall, about any) ([]*session.Input, error) {
 const upsertInput = `INSERT INTO input (session, id, delivery, admitted_seq, promoted_seq, rank, crc, data)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 	ON CONFLICT (id) DO UPDATE SET delivery = ?3, admitted_seq = ?4, promoted_seq = ?5, rank = ?6, crc = ?7, data = ?8
-		WHERE session = ?1
-	RETURNING 1`
+		WHERE session = ?1`
 
 // PutInput implements store.InboxWriter.
 func (t *Tx) PutInput(in *session.Input) error {

@@ -175,14 +175,13 @@ func (r *Reader) readMessage(c *stmtCall, id session.ID, row *store.RawMessage) 
 }
 
 const updateMessage = `UPDATE message SET call_id = ?5, through = ?6, crc = ?7, data = ?8
-	WHERE id = ?3 AND place = (?1 << 32) + ?2 AND type = ?4
-	RETURNING 1`
+	WHERE id = ?3 AND place = (?1 << 32) + ?2 AND type = ?4`
 
 const ownerOfMessage = `SELECT session_id FROM message JOIN numbered ON number = place >> 32 WHERE id = ?1`
 
 const insertMessage = `INSERT INTO message (place, id, type, call_id, through, crc, data)
 	VALUES ((?1 << 32) + ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-	ON CONFLICT DO NOTHING RETURNING 1`
+	ON CONFLICT DO NOTHING`
 
 // messageRow is a message with the columns that select it.
 type messageRow struct {

@@ -188,7 +188,7 @@ func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
 
 // An update that does not change indexed columns does not write pages of the indexes.
 const updateSession = `UPDATE session SET time_updated = ?9, crc = ?10, data = ?11
-	` + sameSession + ` AND title = ?8 AND recent = ` + endOfMinute + ` RETURNING 1`
+	` + sameSession + ` AND title = ?8 AND recent = ` + endOfMinute
 
 const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5
 	AND time_created = ?6 AND time_archived = ?7`
@@ -196,7 +196,7 @@ const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND di
 // The first update of a minute, or one with another title, writes the pages of their indexes.
 const updateMinute = `UPDATE session
 	SET title = ?8, time_updated = ?9, crc = ?10, data = ?11, recent = ` + endOfMinute + `
-	` + sameSession + ` RETURNING 1`
+	` + sameSession
 
 const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory, subpath, time_created, time_archived,
 		title, time_updated, crc, data, recent)

@@ -56,6 +56,7 @@ type Stmt interface {
 	Text(col int) string
 	Len(col int) int               // bytes of a text
 	Bytes(col int, buf []byte) int // copies a text into buf, which has its length
+	Changed() int64                // rows that the statement inserted, updated or deleted
 	Reset() error
 }
 
@@ -162,10 +163,12 @@ func (c *stmtCall) endCall(doing string, about any) error {
 	return nil
 }
 
-// run executes the statement up to its first row and reports whether there was a row.
+// run executes a statement that returns no rows and reports whether it changed a row. RETURNING, which could tell that
+// too, copies rows to a temporary table.
 func (c *stmtCall) run(doing string, about any) (bool, error) {
-	row := c.nextRow()
-	return row, c.endCall(doing, about)
+	c.nextRow()
+	changed := c.err == nil && c.st.Changed() > 0
+	return changed, c.endCall(doing, about)
 }
 
 // copyBytes copies a column; the result is nil for an empty text and for NULL.
