@@ -101,6 +101,9 @@ func (g commands) stageNext(ctx context.Context, c *api.Client, s *session.Sessi
 		res.Kept, err = readNotRestored(ctx, c, s.ID, head)
 	}
 	res.Restored = listRestored(s.Revert, res)
+	if s.Import != nil && len(s.Revert.Files) == 0 {
+		res.Unknown = s.Revert.Unknown
+	}
 	return res, err
 }
 

@@ -126,7 +126,7 @@ func (g commands) printNextSteps(res Result) {
 
 // reportRedo prints what a redo brought back. Its error has the exit code.
 func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, res Result) error {
-	res.OK = len(res.Kept) == 0
+	res.OK = len(res.Kept)+len(res.Unknown) == 0
 	if asJSON {
 		g.inv.PrintJSONLine(res)
 		return g.exitError(res)
@@ -145,6 +145,9 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 		out.Printf("  %-12s  %s\n", "restored", term.FirstLine(string(p), 400))
 	}
 	g.printKept("stays as it is", res.Kept)
+	for _, text := range res.Unknown {
+		out.Printf("  %s\n", term.FirstLine(text, 400))
+	}
 	if res.Revert == nil {
 		g.inv.Err.Printf("nothing is left to redo\n")
 		return g.exitError(res)

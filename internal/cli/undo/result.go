@@ -18,6 +18,7 @@ type Result struct {
 	Revert    *session.Revert    `json:"revert,omitzero"`     // the staged, planned or committed revert
 	Restored  []session.FilePath `json:"restored,omitempty"`  // files that redo brought back
 	Kept      []session.KeptFile `json:"kept,omitempty"`      // files that redo did not bring back
+	Unknown   []string           `json:"unknown,omitempty"`   // what redo cannot bring back, for people
 	Copies    []string           `json:"copies,omitempty"`    // of what the files held that redo --files brought back
 	MessageID session.MessageID  `json:"messageID,omitempty"` // the prompt that undo takes back, or redo brings back
 }

@@ -205,6 +205,9 @@ func buildImported(s session.Session, scope *location.Scope) session.Session {
 		out.Revert = &session.Revert{
 			MessageID: r.MessageID, PartID: r.PartID, Exclusive: r.Exclusive, Snapshot: r.Snapshot, Diff: r.Diff,
 		}
+		if r.Diff != "" {
+			out.Revert.Unknown = []string{"the files were taken back where the session was exported, and are not changed here"}
+		}
 	}
 	incomplete := *s.Import
 	incomplete.Whole = false
