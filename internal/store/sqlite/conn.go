@@ -133,7 +133,7 @@ func (st *stmt) Int(col int) int64             { return st.s.ColumnInt64(col) }
 func (st *stmt) Text(col int) string           { return st.s.ColumnText(col) }
 func (st *stmt) Len(col int) int               { return st.s.ColumnLen(col) }
 func (st *stmt) Bytes(col int, buf []byte) int { return st.s.ColumnBytes(col, buf) }
-func (st *stmt) Changed() int64                { return int64(st.z.c.Changes()) }
+func (st *stmt) CountChanges() int64           { return int64(st.z.c.Changes()) }
 func (st *stmt) Reset() error {
 	// Step has already returned the error.
 	_ = st.s.Reset()

@@ -88,7 +88,7 @@ func (st *otherStmt) Text(col int) string           { return st.s.ColumnText(col
 func (st *otherStmt) Len(col int) int               { return len(st.s.ColumnRawText(col)) }
 func (st *otherStmt) Bytes(col int, buf []byte) int { return copy(buf, st.s.ColumnRawText(col)) }
 
-func (st *otherStmt) Changed() int64 { return st.o.c.Changes() }
+func (st *otherStmt) CountChanges() int64 { return st.o.c.Changes() }
 
 func (st *otherStmt) Reset() error {
 	_ = st.s.Reset()

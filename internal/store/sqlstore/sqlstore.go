@@ -56,7 +56,7 @@ type Stmt interface {
 	Text(col int) string
 	Len(col int) int               // bytes of a text
 	Bytes(col int, buf []byte) int // copies a text into buf, which has its length
-	Changed() int64                // rows that the statement inserted, updated or deleted
+	CountChanges() int64           // rows that the statement inserted, updated or deleted
 	Reset() error
 }
 
@@ -167,7 +167,7 @@ func (c *stmtCall) endCall(doing string, about any) error {
 // too, copies rows to a temporary table.
 func (c *stmtCall) run(doing string, about any) (bool, error) {
 	c.nextRow()
-	changed := c.err == nil && c.st.Changed() > 0
+	changed := c.err == nil && c.st.CountChanges() > 0
 	return changed, c.endCall(doing, about)
 }
 
