@@ -167,7 +167,9 @@ func TestImportedRevertHasNoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal("import:", err)
 	}
-	want := &session.Revert{MessageID: "msg_1", Exclusive: true, Diff: "d", Snapshot: "s"}
+	want := &session.Revert{MessageID: "msg_1", Exclusive: true, Diff: "d", Snapshot: "s", Unknown: []string{
+		"the files were taken back where the session was exported, and are not changed here",
+	}}
 	if diff := cmp.Diff(want, got.Session.Revert); diff != "" {
 		t.Error("the revert (-want +got):", diff)
 	}
