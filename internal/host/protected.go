@@ -32,10 +32,14 @@ func listProtectedPaths(dirs, writable []string, home string) []string {
 	}
 	startup := permission.ProtectedPaths(home, home)
 	p = append(p, startup...)
-	isWritable := func(path string) bool {
-		return slices.ContainsFunc(writable, func(dir string) bool { return isStrictlyBelow(dir, path) })
-	}
-	p = slices.DeleteFunc(p, func(path string) bool { return !isWritable(path) })
+	return p.filterBelow(writable)
+}
+
+// filterBelow returns the sorted paths below the directories.
+func (p protectedPaths) filterBelow(dirs []string) []string {
+	p = slices.DeleteFunc(p, func(path string) bool {
+		return !slices.ContainsFunc(dirs, func(dir string) bool { return isStrictlyBelow(dir, path) })
+	})
 	slices.Sort(p)
 	return slices.Compact(p)
 }

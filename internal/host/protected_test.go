@@ -1,12 +1,16 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // runGit runs git commands in a directory, one a line.
@@ -86,5 +90,49 @@ func TestListProtectedPaths(t *testing.T) {
 				t.Errorf("%s: %s is protected", name, path)
 			}
 		}
+	}
+}
+
+// Of protected names deeper in a project, those that exist are found, also after changes.
+func TestListNestedNames(t *testing.T) {
+	top := t.TempDir()
+	runGit(t, top, `git init -q a/repository; mkdir -p a/b/c/.vscode a/node_modules/d/.vscode .claude/e/.husky
+		touch a/b/.envrc a/b/f; ln -s a/b link`)
+	var n nestedNames
+	want := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, path := range n.listPaths([]string{top}, []string{top}) {
+			rel, _ := filepath.Rel(top, path)
+			got = append(got, rel)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	repository := []string{"a/repository/.git/config", "a/repository/.git/hooks"}
+	want(append([]string{"a/b/.envrc", "a/b/c/.vscode"}, repository...)...)
+	runGit(t, top, "touch a/b/c/.mcp.json; rm a/b/.envrc")
+	for range 2 {
+		want(append([]string{"a/b/c/.mcp.json", "a/b/c/.vscode"}, repository...)...)
+	}
+	old := time.Now().Add(-time.Hour)
+	for _, dir := range []string{"", "a", "a/b", "a/b/c", "a/repository"} {
+		if err := os.Chtimes(filepath.Join(top, dir), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		want(append([]string{"a/b/c/.mcp.json", "a/b/c/.vscode"}, repository...)...)
+	}
+	runGit(t, top, "touch a/b/.mcp.json; touch -d '1 hour ago' a/b")
+	want(append([]string{"a/b/.mcp.json", "a/b/c/.mcp.json", "a/b/c/.vscode"}, repository...)...)
+	for i := range 2 * maxFolders {
+		if err := os.MkdirAll(filepath.Join(top, "many", fmt.Sprint(i), "more"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n.find([]string{top}); len(*n.seen.Load()) != maxFolders {
+		t.Errorf("%d directories were read", len(*n.seen.Load()))
 	}
 }

@@ -58,6 +58,7 @@ type cells struct {
 	dirs   []string // the directory and the worktree
 	home   string
 	filled sync.Once // the project's cache has what the user's has for it
+	nested nestedNames
 }
 
 // newCells returns the sandboxes of a location. The folders of cairn are hidden, since they hold keys and other
@@ -140,6 +141,9 @@ func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error)
 	held := filepath.Join(c.held, cmp.Or(string(id), "commands"))
 	p.Show = slices.Concat(c.Show, c.outputs.List(id), []string{held})
 	p.ReadOnly = listProtectedPaths(c.dirs, p.Write, c.home)
+	p.Nested = slices.DeleteFunc(c.nested.listPaths(c.dirs, p.Write), func(path string) bool {
+		return slices.Contains(p.ReadOnly, path)
+	})
 	env := []string{"TMPDIR=" + scratch, "XDG_CACHE_HOME=" + c.cache}
 	if mode != session.SandboxWrites {
 		p.Hide = slices.Concat(c.Hide, c.clients)

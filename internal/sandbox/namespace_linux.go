@@ -30,7 +30,7 @@ type namespace struct {
 // The superuser needs a mount namespace. Others need a user namespace to get one, which some systems forbid.
 func IsolateCommand(argv []string, attr *syscall.SysProcAttr) (isolated []string, ok bool) {
 	p, rest, err := unwrapCommand(argv)
-	if err != nil || p == nil || len(p.ReadOnly) == 0 || CheckReadOnly() != nil {
+	if err != nil || p == nil || len(p.ReadOnly)+len(p.Nested) == 0 || CheckReadOnly() != nil {
 		return nil, false
 	}
 	outside, err := os.Readlink("/proc/self/ns/mnt")
@@ -148,7 +148,7 @@ func (p Policy) mountReadOnly() error {
 func (p Policy) listMountPoints() (points []string, readOnly map[string]bool) {
 	tops := p.resolveWritable()
 	readOnly = map[string]bool{}
-	for _, r := range p.ReadOnly {
+	for i, r := range slices.Concat(p.ReadOnly, p.Nested) {
 		if _, err := os.Lstat(r); err != nil {
 			continue
 		}
@@ -157,6 +157,10 @@ func (p Policy) listMountPoints() (points []string, readOnly map[string]bool) {
 			continue
 		}
 		readOnly[path] = true
+		if i >= len(p.ReadOnly) {
+			points = append(points, path)
+			continue
+		}
 		for _, top := range tops {
 			for at := path; at != top && isWithin(top, at); at = filepath.Dir(at) {
 				points = append(points, at)

@@ -27,6 +27,8 @@ type Policy struct {
 	// paths below those in Write that can be read only; the kernel enforces it for existing ones in a process that was
 	// started as IsolateCommand says
 	ReadOnly []string `json:"readOnly,omitzero"`
+	// as those in ReadOnly; the directories between them and the writable one can be renamed
+	Nested []string `json:"nested,omitzero"`
 	// unreadable, with everything below them except the paths in Write and Show
 	Hide    []string `json:"hide,omitzero"`
 	Show    []string `json:"show,omitzero"`    // readable directories below a hidden one

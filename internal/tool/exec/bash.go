@@ -97,7 +97,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err := workpath.AskAll(ctx, call, requests); err != nil {
 		return tool.Output{}, err
 	}
-	confined.cell.Policy.ReadOnly = t.listProtected(confined, requests)
+	t.keepProtected(&confined, requests)
 	argv, err := t.wrapCommand(confined, []string{shell, "-c", in.Command})
 	if err != nil {
 		return tool.Output{}, err

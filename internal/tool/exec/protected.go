@@ -13,46 +13,54 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // protectedGuard finds changes of protected paths that the kernel did not prevent: of names that did not exist when the
-// command started, and of all on systems that forbid namespaces. It compares the protected paths only, so its cost does
-// not depend on the size of the project.
+// command started, of nested ones that were replaced, and of all on systems that forbid namespaces. It compares the
+// protected paths only, so its cost does not depend on the size of the project.
 type protectedGuard struct {
 	held     string
 	writable []string // directories that the command may write to
+	nested   []string // paths that may be moved with a directory above
 	log      *slog.Logger
 
-	mu     sync.Mutex // guards before
-	before map[string]string
+	mu       sync.Mutex // guards before and readOnly
+	before   map[string]string
+	readOnly bool // the kernel keeps the content of existing paths
 }
 
 // newProtectedGuard returns the guard of protected paths for a command that starts now, nil without paths. held is
 // the folder for new files.
-func newProtectedGuard(paths, writable []string, held string, log *slog.Logger) *protectedGuard {
-	if held == "" || len(paths) == 0 {
+func newProtectedGuard(p sandbox.Policy, held string, log *slog.Logger) *protectedGuard {
+	if held == "" || len(p.ReadOnly)+len(p.Nested) == 0 {
 		return nil
 	}
-	g := &protectedGuard{held: held, writable: writable, log: log, before: map[string]string{}}
-	for _, path := range paths {
+	g := &protectedGuard{held: held, writable: p.Write, nested: p.Nested, log: log, before: map[string]string{}}
+	for _, path := range slices.Concat(p.ReadOnly, p.Nested) {
 		g.before[path] = describeState(path)
 	}
 	return g
 }
 
 // skipExisting stops comparing the paths that existed when the command started, because the kernel keeps them
-// read-only. Dangling links are still compared, because a command can write through them.
+// read-only. Dangling links are still compared, because a command can write through them, and of nested paths that they
+// are the same files.
 func (g *protectedGuard) skipExisting() {
 	if g == nil {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.readOnly = true
 	maps.DeleteFunc(g.before, func(path, state string) bool {
 		_, err := os.Stat(path)
-		return state != "" && err == nil
+		return state != "" && err == nil && !slices.Contains(g.nested, path)
 	})
+	for _, path := range g.nested {
+		g.before[path] = g.describe(path)
+	}
 }
 
 // check moves new files with protected names to the folder of held files and returns a note about these and about files
@@ -65,8 +73,8 @@ func (g *protectedGuard) check() string {
 	defer g.mu.Unlock()
 	var notes []string
 	for path, before := range g.before {
-		now := describeState(path)
-		if now == before {
+		now := g.describe(path)
+		if now == before || now == "" && slices.Contains(g.nested, path) {
 			continue
 		}
 		g.before[path] = now
@@ -88,6 +96,18 @@ func (g *protectedGuard) check() string {
 	slices.Sort(notes)
 	return "cairn: " + strings.Join(notes, " ") + " What is written there may run later, so it needs permission: " +
 		"use the edit tool, or a command line that names the file. Tell the user."
+}
+
+// describe returns describeState, or which file it is if its content cannot change.
+func (g *protectedGuard) describe(path string) string {
+	if !g.readOnly || !slices.Contains(g.nested, path) {
+		return describeState(path)
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return ""
+	}
+	return identifyFile(info)
 }
 
 // watchInterval is how long a new file with a protected name may exist while work goes on in the background.
@@ -139,7 +159,7 @@ func describeState(path string) string {
 		if info.IsDir() {
 			size = 0
 		}
-		_, _ = fmt.Fprintln(hash, name, info.Mode(), size, changeTime(info))
+		_, _ = fmt.Fprintln(hash, name, info.Mode(), size, ChangeTime(info))
 		return nil
 	})
 	return string(hash.Sum(nil))

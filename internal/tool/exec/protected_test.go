@@ -31,6 +31,9 @@ func newProtectedBench(t *testing.T) *tooltest.Bench {
 			for _, name := range []string{".git/config", ".git/hooks", ".envrc", ".vscode", ".github/workflows"} {
 				p.ReadOnly = append(p.ReadOnly, filepath.Join(dir, name))
 			}
+			if path := filepath.Join(dir, "a", "b", ".vscode"); exists(path) {
+				p.Nested = []string{path}
+			}
 			return exec.Cell{Policy: p, Held: filepath.Join(filepath.Dir(dir), "held")}, nil
 		}
 	})
@@ -186,4 +189,32 @@ func TestProtectedNameBehindLink(t *testing.T) {
 		}
 		_ = os.Remove(b.Path(".github"))
 	}
+}
+
+// A protected name deeper in the project is read-only, its directories can be moved, and another one in its place is
+// reported.
+func TestNestedProtectedName(t *testing.T) {
+	for script, want := range map[string]string{
+		"echo new > a/b/.vscode/tasks":             "ead-only file system",
+		"rm -r a/b/.vscode":                        "ead-only file system",
+		"mv a/b/.vscode a/b/other":                 "resource busy",
+		"mv a/b c; echo new > c/.vscode/tasks":     "ead-only file system",
+		"mv a/b/f a/f; mv a/f f; mv a c":           "(no output)",
+		"mv a c; mkdir -p a/b/.vscode; echo x > f": "a/b/.vscode was changed",
+	} {
+		b := newProtectedBench(t)
+		b.WriteFile("a/b/.vscode/tasks", "old\n")
+		b.WriteFile("a/b/f", "")
+		b.WriteFile("write.sh", script)
+		s := b.Call("bash", tooltest.Input{"command": "sh write.sh"})
+		text := tooltest.TextOf(s)
+		if tooltest.MustContain(t, text, want); want == "(no output)" && text != want {
+			t.Errorf("%s: %s", script, text)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

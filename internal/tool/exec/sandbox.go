@@ -56,14 +56,14 @@ func (s *execTools) chooseSandbox(as tool.Confinement, id session.ID) (confineme
 	c.cell = cell
 	if as.ReadOnly {
 		// The protected paths cannot be written then, so what appears there meanwhile is not the command's.
-		c.cell.Policy.Write, c.cell.Policy.ReadOnly = cell.Own, nil
+		c.cell.Policy.Write, c.cell.Policy.ReadOnly, c.cell.Policy.Nested = cell.Own, nil, nil
 	}
 	return c, nil
 }
 
 // newGuard returns the guard of the command's protected paths.
 func (s *execTools) newGuard(c confinement) *protectedGuard {
-	return newProtectedGuard(c.cell.Policy.ReadOnly, c.cell.Policy.Write, c.cell.Held, s.config.Log)
+	return newProtectedGuard(c.cell.Policy, c.cell.Held, s.config.Log)
 }
 
 // wrapCommand returns the command line that runs argv in the sandbox.
@@ -74,16 +74,22 @@ func (s *execTools) wrapCommand(c confinement, argv []string) ([]string, error) 
 	return c.cell.Policy.WrapCommand(s.config.Supervisor[0], argv)
 }
 
-// listProtected returns the protected paths that stay read-only for a command: those that no rule and no answered
-// request allows to change.
-func (s *execTools) listProtected(c confinement, answered []tool.Request) (kept []string) {
+// keepProtected removes from the policy the protected paths that a rule or an answered request allows to change.
+func (s *execTools) keepProtected(c *confinement, answered []tool.Request) {
+	p := &c.cell.Policy
+	p.ReadOnly, p.Nested = s.listProtected(*c, p.ReadOnly, answered), s.listProtected(*c, p.Nested, answered)
+}
+
+// listProtected returns those of the paths that stay read-only for a command: no rule and no answered request allows to
+// change them.
+func (s *execTools) listProtected(c confinement, paths []string, answered []tool.Request) (kept []string) {
 	var approved []string
 	for _, r := range answered {
 		if r.Action == permission.Edit {
 			approved = append(approved, r.Resources...)
 		}
 	}
-	for _, path := range c.cell.Policy.ReadOnly {
+	for _, path := range paths {
 		info, err := os.Lstat(path)
 		isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
 		isFile := err == nil && info.Mode().IsRegular()
