@@ -30,12 +30,12 @@ type TaskWatch struct {
 	watched map[session.PartID]watchedTask
 }
 
-// TaskEvent is an event of the session of a task, or an ask that waited in it.
+// TaskEvent is an event of the session of a task, or an ask that waited or a task that ran in it before.
 type TaskEvent struct {
 	SessionID session.ID
 	Data      session.EventData
 
-	seq int64 // 0 of an ask
+	seq int64 // 0 of what was there before
 }
 
 // watchedTask is a session that is followed until stop is called.
@@ -50,6 +50,28 @@ func NewTaskWatch() *TaskWatch {
 		Events: make(chan TaskEvent), tasks: map[session.PartID]session.ID{}, cursors: map[session.ID]int64{},
 		watched: map[session.PartID]watchedTask{},
 	}
+}
+
+// NoteRunning notes the tasks that the session's newest message waits for.
+func (w *TaskWatch) NoteRunning(newest session.Message) {
+	for _, d := range runningTasks(newest) {
+		w.tasks[d.PartID] = TaskSession(d)
+	}
+}
+
+// runningTasks returns the calls that hand work to subagents and have not ended.
+func runningTasks(m session.Message) (calls []*session.ToolCalled) {
+	a, ok := m.(*session.Assistant)
+	if !ok {
+		return nil
+	}
+	for _, c := range a.Tools() {
+		d := &session.ToolCalled{PartID: c.PartID, Tool: c.Name, Input: c.State.Input}
+		if c.State.Status == session.ToolRunning && TaskSession(d) != "" {
+			calls = append(calls, d)
+		}
+	}
+	return calls
 }
 
 // NoteEvent notes the beginning or the end of a task by an event of the session.
@@ -91,6 +113,10 @@ func (w *TaskWatch) AcceptEvent(e TaskEvent) bool {
 		}
 		w.cursors[e.SessionID] = e.seq
 	}
+	if d, ok := e.Data.(*session.ToolCalled); ok && e.seq == 0 { // ran before its session was followed
+		w.tasks[d.PartID] = TaskSession(d)
+		return true
+	}
 	w.NoteEvent(e.Data)
 	return true
 }
@@ -113,7 +139,7 @@ func (w *TaskWatch) Watch(ctx context.Context, c *api.Client) (rest []TaskEvent)
 		w.watched[part] = watchedTask{id, stop}
 		after, known := w.cursors[id]
 		w.wg.Go(func() {
-			if known || w.sendPendingAsks(taskCtx, c, id, &after) {
+			if known || w.sendWaiting(taskCtx, c, id, &after) {
 				w.follow(taskCtx, c, id, after)
 			}
 		})
@@ -126,6 +152,16 @@ func (w *TaskWatch) Watch(ctx context.Context, c *api.Client) (rest []TaskEvent)
 func (w *TaskWatch) Wait() {
 	w.wg.Wait()
 	clear(w.watched)
+}
+
+// Stop forgets all tasks, once nothing is followed any more.
+func (w *TaskWatch) Stop() {
+	for _, watched := range w.watched {
+		watched.stop()
+	}
+	w.Wait()
+	clear(w.tasks)
+	clear(w.cursors)
 }
 
 // readRest returns the events of a session that were not accepted. What cannot be read is left out.
@@ -152,12 +188,23 @@ func (w *TaskWatch) send(ctx context.Context, e TaskEvent) bool {
 	}
 }
 
-// sendPendingAsks sends the asks that wait in a session that a task continues, and sets after to its newest event. It
-// returns false if that fails: then the session of the call says why.
-func (w *TaskWatch) sendPendingAsks(ctx context.Context, c *api.Client, id session.ID, after *int64) bool {
+// sendWaiting sends what a session that a task continues, or whose task ran before, waits for: asks and tasks. It sets
+// after to its newest event. It returns false if that fails: then the session of the call says why.
+func (w *TaskWatch) sendWaiting(ctx context.Context, c *api.Client, id session.ID, after *int64) bool {
 	var err error
 	if *after, err = c.Head(ctx, id); err != nil {
 		return false
+	}
+	newest, err := c.Messages(ctx, id, api.MessageQuery{Limit: 1})
+	if err != nil {
+		return false
+	}
+	for _, m := range newest.Data {
+		for _, d := range runningTasks(m) {
+			if !w.send(ctx, TaskEvent{id, d, 0}) {
+				return false
+			}
+		}
 	}
 	pending, err := PendingAsks(ctx, c, id)
 	for _, a := range pending {

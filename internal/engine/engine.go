@@ -101,7 +101,7 @@ func New(c Config) *Engine {
 	}
 	e.Asks = ask.New(ask.Config{
 		Journal: e.journal, Locations: e.locations, CheckOpen: e.checkOpen,
-		Resume: func(id session.ID) { e.coordinator.wake(id, restarted) },
+		Resume: e.resumeTree,
 	})
 	return e
 }

@@ -110,6 +110,21 @@ func SumDescendants(r SessionReader, id session.ID) (cost session.USD, tokens se
 	return cost, tokens, err
 }
 
+// IsBelow reports whether the session is a descendant of the ancestor.
+func IsBelow(r SessionReader, id, ancestor session.ID) (bool, error) {
+	for seen := map[session.ID]bool{"": true}; !seen[id]; {
+		seen[id] = true
+		s, found, err := r.Session(id)
+		if err != nil || !found {
+			return false, err
+		}
+		if id = s.ParentID; id == ancestor {
+			return id != "", nil
+		}
+	}
+	return false, nil
+}
+
 // FindInput returns the admitted prompt with the id, pending or promoted, of any session; false if it does not exist.
 func FindInput(r InboxReader, m session.MessageID) (*session.Input, bool, error) {
 	if m == "" {
@@ -142,6 +157,33 @@ func PendingAsksAt(ctx context.Context, v Viewer, directory string) ([]*AskRow, 
 		}
 		return here, err
 	})
+}
+
+// PendingAsksOf returns the pending asks of a session and of its descendants.
+func PendingAsksOf(r Reader, id session.ID) (asks []*AskRow, err error) {
+	all, err := r.Asks(AskQuery{Pending: true})
+	for _, row := range all {
+		below := row.SessionID == id
+		if !below {
+			if below, err = IsBelow(r, row.SessionID, id); err != nil {
+				return nil, err
+			}
+		}
+		if below {
+			asks = append(asks, row)
+		}
+	}
+	return asks, err
+}
+
+// FindAskOf returns the ask if it is that of the session or of one of its descendants; false if it is not.
+func FindAskOf(r Reader, id session.ID, a session.AskID) (*AskRow, bool, error) {
+	row, ok, err := FindAsk(r, a)
+	if err != nil || !ok || row.SessionID == id {
+		return row, ok, err
+	}
+	below, err := IsBelow(r, row.SessionID, id)
+	return row, below, err
 }
 
 // FindAsk returns the ask with the id, pending or replied, of any session; false if it does not exist.

@@ -26,6 +26,7 @@ type conversation struct {
 	api        *api.Client
 	view       *view.Text
 	asks       *term.AskQueue
+	tasks      *cli.TaskWatch // of the session
 	ids        session.IDs
 	interrupts <-chan struct{}
 	sandbox    session.SandboxMode // of sessions that begin here
@@ -75,7 +76,7 @@ const callTime = 30 * time.Second
 
 func newConversation(a *cli.Invocation, c *api.Client, interrupts <-chan struct{}) *conversation {
 	t := &conversation{
-		app: a, api: c, view: view.NewText(a, false), interrupts: interrupts,
+		app: a, api: c, view: view.NewText(a, false), interrupts: interrupts, tasks: cli.NewTaskWatch(),
 		lines: make(
 			chan typedLine,
 		), updates: make(chan cli.SessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
@@ -97,6 +98,7 @@ func (t *conversation) run(ctx context.Context, s *session.Session, replay int) 
 	defer func() { // the goroutines end with ctx, but for the reader, which ends with the process
 		cancel()
 		t.background.Wait()
+		t.tasks.Wait()
 	}()
 	go t.readLines(ctx)
 	if s != nil {
@@ -105,6 +107,7 @@ func (t *conversation) run(ctx context.Context, s *session.Session, replay int) 
 		}
 	}
 	for !t.done {
+		t.handleTasks(ctx, t.tasks.Watch(ctx, t.api)...)
 		t.showPrompt()
 		select {
 		case l := <-t.lines:
@@ -113,6 +116,8 @@ func (t *conversation) run(ctx context.Context, s *session.Session, replay int) 
 			if err := t.onUpdate(ctx, u); err != nil {
 				return err
 			}
+		case e := <-t.tasks.Events:
+			t.handleTasks(ctx, e)
 		case i := <-t.idle:
 			t.onIdle(i)
 		case err := <-t.failures:
@@ -186,6 +191,7 @@ func (t *conversation) callAPI(ctx context.Context, f func(context.Context) erro
 // closeSession leaves the session, if any. The next prompt begins another one.
 func (t *conversation) closeSession() {
 	t.leave()
+	t.tasks.Stop()
 	t.leave, t.session = func() {}, nil
 	t.working, t.ownWork, t.waiting, t.lost = false, false, false, false
 	t.asks.Clear()
@@ -211,6 +217,7 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 	if o.status.Type != api.StatusIdle {
 		t.expectIdle(ctx)
 	}
+	t.tasks.NoteRunning(o.newest)
 	for _, a := range o.asks {
 		t.asks.Add(a)
 	}
@@ -221,6 +228,7 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 type openedSession struct {
 	head     int64 // read first: the events behind it are followed
 	messages []session.Message
+	newest   session.Message // nil without any
 	status   api.Status
 	asks     []session.PendingAsk
 }
@@ -233,6 +241,13 @@ func loadSession(ctx context.Context, c *api.Client, id session.ID, replay int) 
 	}
 	if o.messages, err = newestMessages(ctx, c, id, replay); err != nil {
 		return o, err
+	}
+	last, err := newestMessages(ctx, c, id, 1)
+	if err != nil {
+		return o, err
+	}
+	if len(last) > 0 {
+		o.newest = last[0]
 	}
 	if o.status, err = c.Status(ctx, id); err != nil {
 		return o, err
@@ -368,14 +383,6 @@ func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 		t.expectIdle(ctx)
 	case *session.TextEnded, *session.ToolCalled, *session.ToolSuccess, *session.ToolFailed:
 		t.prompting = false
-	case *session.PermissionAsked:
-		if ans, ok := t.asks.AnswerApproved(d.Ask); ok {
-			t.sendAnswer(ctx, ans)
-			break
-		}
-		t.asks.Add(d.Ask)
-	case *session.PermissionReplied:
-		t.asks.Remove(d.AskID, string(d.By))
 	case *session.StepEnded:
 		if how := term.DescribeFinish(d.Finish); how != "" {
 			t.showNote(how)
@@ -385,6 +392,8 @@ func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 	case *session.Interrupted:
 		t.showFailure(d.Error)
 	}
+	t.handleAsk(ctx, e.Data)
+	t.tasks.NoteEvent(e.Data)
 	t.view.ShowEvent(e)
 }
 
@@ -414,6 +423,29 @@ func (t *conversation) onLine(ctx context.Context, l typedLine) {
 		}
 	case l.text != "":
 		t.sendPrompt(ctx, session.Prompt{Text: l.text})
+	}
+}
+
+// handleAsk puts what the session or one of its tasks asks, and removes what is answered.
+func (t *conversation) handleAsk(ctx context.Context, d session.EventData) {
+	switch d := d.(type) {
+	case *session.PermissionAsked:
+		if ans, ok := t.asks.AnswerApproved(d.Ask); ok {
+			t.sendAnswer(ctx, ans)
+			return
+		}
+		t.asks.Add(d.Ask)
+	case *session.PermissionReplied:
+		t.asks.Remove(d.AskID, string(d.By))
+	}
+}
+
+// handleTasks puts what the session's tasks ask.
+func (t *conversation) handleTasks(ctx context.Context, events ...cli.TaskEvent) {
+	for _, e := range events {
+		if t.tasks.AcceptEvent(e) {
+			t.handleAsk(ctx, e.Data)
+		}
 	}
 }
 

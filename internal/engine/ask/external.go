@@ -9,15 +9,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// List returns the pending asks of a session, or of all sessions ("").
+// List returns the pending asks of a session and of its descendants, or of all sessions ("").
 func (a *Asks) List(ctx context.Context, id session.ID) (rows []*store.AskRow, err error) {
 	err = a.journal.Store.View(ctx, func(r store.Reader) error {
-		if id != "" {
-			if _, err := store.FindSession(r, id); err != nil {
-				return err
-			}
+		if id == "" {
+			rows, err = r.Asks(store.AskQuery{Pending: true})
+			return err
 		}
-		rows, err = r.Asks(store.AskQuery{SessionID: id, Pending: true})
+		if _, err = store.FindSession(r, id); err == nil {
+			rows, err = store.PendingAsksOf(r, id)
+		}
 		return err
 	})
 	return rows, err

@@ -17,7 +17,7 @@ import (
 
 // Reply answers a pending ask: once; always, which also saves what the ask offers to save; or reject. The model reads
 // the message of a rejection and continues; a rejection without one stops the session's work. A second reply to an
-// ask is a conflict.
+// ask is a conflict. The session may be any above that of the ask.
 func (a *Asks) Reply(ctx context.Context, id session.ID, ask session.AskID, answer UserReply) error {
 	switch answer.Reply {
 	case session.ReplyOnce, session.ReplyAlways, session.ReplyReject:
@@ -89,6 +89,10 @@ func (a *Asks) settleReply(
 	if err := a.checkOpen(); err != nil { // no call would act on the reply
 		return err
 	}
+	id, err := a.findAskingSession(ctx, id, d.AskID)
+	if err != nil {
+		return err
+	}
 	if err := a.awaitWaiter(ctx, id, d.AskID); err != nil {
 		return err
 	}
@@ -107,6 +111,19 @@ func (a *Asks) settleReply(
 	a.cascadeReply(ctx, *row, project) // before the wake: a rejected call stops the others of its turn
 	a.waiters.wake(*row)
 	return nil
+}
+
+// findAskingSession returns the session of an ask that may be answered at the session with the id, else that id.
+func (a *Asks) findAskingSession(ctx context.Context, id session.ID, ask session.AskID) (asks session.ID, err error) {
+	asks = id
+	err = a.journal.Store.View(ctx, func(r store.Reader) error {
+		row, ok, err := store.FindAskOf(r, id, ask)
+		if ok && err == nil {
+			asks = row.SessionID
+		}
+		return err
+	})
+	return asks, err
 }
 
 // recordReply records a reply in the audit log before it is stored, with what the ask showed. The transaction refuses

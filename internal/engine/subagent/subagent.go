@@ -6,9 +6,13 @@
 package subagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
@@ -67,6 +71,20 @@ func (c *callTasks) childID() session.ID {
 // promptID is the prompt of the task.
 func (c *callTasks) promptID() session.MessageID {
 	return session.TaskPromptID(c.caller.PartID)
+}
+
+// IsAwaiting reports whether a call of the turn waits for the work of the child session.
+func IsAwaiting(a *session.Assistant, child session.ID) bool {
+	return slices.ContainsFunc(a.Tools(), func(c *session.Tool) bool {
+		if c.Name != tool.NameTask || c.State.Status != session.ToolRunning {
+			return false
+		}
+		var in struct {
+			Continue session.ID `json:"task_id"`
+		}
+		_ = json.Unmarshal(c.State.Input, &in) // an invalid call begins no work
+		return cmp.Or(in.Continue, session.TaskID(c.PartID)) == child
+	})
 }
 
 // errorForModel makes an error about the request one that the model can read.

@@ -35,7 +35,8 @@ func (h askHandlers) listQuestions(ctx context.Context, in locationIn) ([]openco
 	return out, err
 }
 
-// findPending returns the session of a pending ask. in is the session that must have asked, "" for any.
+// findPending returns the session of a pending ask. in is the session that must have asked, or one
+// above it, "" for any.
 func (h askHandlers) findPending(
 	ctx context.Context,
 	kind string,
@@ -49,10 +50,13 @@ func (h askHandlers) findPending(
 			}
 		}
 		row, ok, err := store.FindAsk(rd, ask)
+		if in != "" {
+			row, ok, err = store.FindAskOf(rd, in, ask)
+		}
 		if err != nil {
 			return "", err
 		}
-		if !ok || row.Reply != "" || row.IsQuestion() != (kind == kindQuestion) || in != "" && row.SessionID != in {
+		if !ok || row.Reply != "" || row.IsQuestion() != (kind == kindQuestion) {
 			return "", session.NotFound(kind, string(ask))
 		}
 		return row.SessionID, nil

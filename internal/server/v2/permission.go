@@ -62,8 +62,8 @@ func (h permissionHandlers) get(ctx context.Context, in struct {
 		if _, err := store.FindSession(rd, in.SessionID); err != nil {
 			return nil, err
 		}
-		row, ok, err := store.FindAsk(rd, in.RequestID)
-		if err == nil && (!ok || row.SessionID != in.SessionID || row.Reply != "" || row.IsQuestion()) {
+		row, ok, err := store.FindAskOf(rd, in.SessionID, in.RequestID)
+		if err == nil && (!ok || row.Reply != "" || row.IsQuestion()) {
 			err = session.NotFound("permission", string(in.RequestID))
 		}
 		return row, err

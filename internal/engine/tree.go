@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/engine/subagent"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// resumeTree makes a session continue what an earlier process left open, and also the sessions above it whose calls
+// wait for its work: without them the end of the work would reach no caller until a person continues each.
+func (e *Engine) resumeTree(id session.ID) {
+	e.coordinator.wake(id, restarted)
+	waiting, err := e.findWaitingCallers(id)
+	if err != nil {
+		e.logger.Error("find the sessions that wait for a task", "session", id, "error", err)
+	}
+	for _, caller := range waiting {
+		e.coordinator.wake(caller, restarted)
+	}
+}
+
+// findWaitingCallers returns the sessions above a session that have an open call for its work, the nearest one first.
+func (e *Engine) findWaitingCallers(id session.ID) (callers []session.ID, err error) {
+	err = e.journal.Store.View(e.coordinator.root, func(r store.Reader) error {
+		for {
+			s, found, err := r.Session(id)
+			if err != nil || !found || s.ParentID == "" || slices.Contains(callers, s.ParentID) {
+				return err
+			}
+			m, found, err := store.NewestMessage(r, s.ParentID, session.TypeAssistant)
+			a, isTurn := m.(*session.Assistant)
+			if err != nil || !found || !isTurn || !a.Open() || !subagent.IsAwaiting(a, id) {
+				return err
+			}
+			id = s.ParentID
+			callers = append(callers, id)
+		}
+	})
+	return callers, err
+}
