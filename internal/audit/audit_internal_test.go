@@ -139,7 +139,7 @@ func listChanges(whole []byte, isLines bool) map[string][]byte {
 		}
 	}
 	for range 20 {
-		n := rand.IntN(len(whole))
+		n := rand.IntN(len(whole) - 1) // a missing last newline is written with the next entry
 		changes[fmt.Sprintf("a cut to %d bytes", n)] = whole[:n]
 	}
 	if !isLines {
