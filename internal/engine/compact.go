@@ -42,9 +42,7 @@ func (d *drain) compactOnItsOwn(ctx context.Context, in *turnInput) (again bool,
 	case err != nil:
 		return false, d.failWithoutRequest(ctx, in, endOfFailed(d.engine.shrinker.DescribeFailure(err), err))
 	case in.scope.Compaction.Stop:
-		why := errors.New("the history was replaced by a summary; prompt the session to go on")
-		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonCompacted, why))
-		return false, err
+		return false, shrink.ErrStopped
 	}
 	return true, nil
 }

@@ -287,6 +287,49 @@ func crashCompaction(t *testing.T, point fault.Name, action string, power bool) 
 	time.Sleep(200_000 * time.Hour) // the killed process can no longer reach the store
 }
 
+// A compaction that stops the work is one commit with the stop: a process that dies after it does not go on.
+func TestStopOfCompactionSurvives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		restore, err := fault.Set(string(fault.CompactSwitched) + "#1=delay:100000h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer restore()
+		requests := 0
+		w := newSmallWindow(t, func(req *llm.Request) string {
+			requests++
+			if isForSummary(req) {
+				return "## Goal\n- Words."
+			}
+			return strings.Repeat("word ", 400)
+		})
+		w.compaction.Stop = true
+		for n := 0; fault.HitCounts()[fault.CompactSwitched] == 0; n++ {
+			if n == 8 {
+				t.Fatal("nothing was compacted")
+			}
+			sendPrompt(t, w, fmt.Sprintf("step %d", n))
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+		}
+		before := requests
+		w.kill(false)
+		quiet, _ := fault.Set("")
+		defer quiet()
+		if _, err := w.engine.Recover(t.Context()); err != nil {
+			t.Fatal("recover:", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if requests != before {
+			t.Errorf("%d requests after the restart, want none", requests-before)
+		}
+		w.close(t)
+		prove(t, w)
+		time.Sleep(200_000 * time.Hour) // the killed process can no longer reach the store
+	})
+}
+
 // Old outputs are hidden from the model when the prefix of its request changes anyway, and not before; the model reads
 // where they are. If the configuration asks for it, they are hidden whenever work ends.
 func TestOldOutputsAreHidden(t *testing.T) {

@@ -76,8 +76,15 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 	}
 	end.After = q.estimateAfter(clean, choice, end)
 	end.Continue = working && !q.Scope.Compaction.Stop && choice.EndsInTurn()
-	return true, k.recordCompaction(clean, q, end)
+	var stop *session.Interrupted
+	if why.Request == nil && q.Scope.Compaction.Stop {
+		stop = &session.Interrupted{Error: *session.Fail(session.ReasonCompacted, ErrStopped.Error())}
+	}
+	return true, k.recordCompaction(clean, q, end, stop)
 }
+
+// ErrStopped ends work after a compaction on its own, if the configuration says so.
+var ErrStopped = errors.New("the history was replaced by a summary; prompt the session to go on")
 
 // Refuse records that the compaction cannot begin because of err: its request leaves the inbox.
 func (k *Shrinker) Refuse(ctx context.Context, q *Request, why Cause, err error) error {
@@ -99,8 +106,10 @@ func (k *Shrinker) DescribeFailure(err error) *session.Failure {
 }
 
 // recordCompaction makes the compaction durable, with the epoch that it ends. If the work goes on, a message to the
-// model says so.
-func (k *Shrinker) recordCompaction(ctx context.Context, q *Request, end *session.CompactionEnded) error {
+// model says so; stop is what ends it, nil if nothing does.
+func (k *Shrinker) recordCompaction(
+	ctx context.Context, q *Request, end *session.CompactionEnded, stop *session.Interrupted,
+) error {
 	since := q.Epoch.BaselineSeq
 	drafts := []eventlog.Draft{{Data: end, Private: &session.Private{
 		Before: &session.Epoch{Baseline: &q.Epoch.Baseline, Snapshot: q.Epoch.Snapshot, Since: &since},
@@ -110,6 +119,9 @@ func (k *Shrinker) recordCompaction(ctx context.Context, q *Request, end *sessio
 			MessageID: k.Journal.NewMessageID(), Text: continueText,
 			Metadata: jsontext.Value(`{"compaction_continue":true}`),
 		}})
+	}
+	if stop != nil {
+		drafts = append(drafts, eventlog.Draft{Data: stop})
 	}
 	if err := fault.Point(ctx, fault.CompactPreSwitch); err != nil {
 		return err
