@@ -52,6 +52,7 @@ func TestAttachAnswersSubagents(t *testing.T) {
 		{"> ", "do all\n"},
 		{"one.txt", "y\n"},
 		{"two.txt", "\x04"},
+		{"press Ctrl-C to stop them now", "\x03"},
 	}, "attach", "--plain")
 	if _, err := os.Stat(filepath.Join(dir, "one.txt")); err != nil || code != 0 {
 		t.Fatalf("exit %d, %v, screen:\n%s", code, err, screen)
@@ -59,8 +60,7 @@ func TestAttachAnswersSubagents(t *testing.T) {
 	t.Setenv("CAIRN_SCRIPT", filepath.Join(dir, "later.json"))
 	screen, code = onTerminal(t, home, dir, []dialogue{
 		{"two.txt", "y\n"},
-		{"All is done.", ""},
-		{"\n> ", "\x04"},
+		{"All is done.", "\x04"},
 	}, "attach", "--plain", "-c")
 	_, err = os.Stat(filepath.Join(dir, "two.txt"))
 	if err != nil || code != 0 || !strings.Contains(screen, "All is done.") {
