@@ -143,9 +143,9 @@ const lastPosition = `max(coalesce((SELECT max(position) FROM event), 0),
 	(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'position'))`
 
 // No AUTOINCREMENT: its counter is one more page to write per commit.
-const nextEvent = `SELECT 1 + ` + lastPosition + `,
-	1 + coalesce((SELECT max(seq) FROM event WHERE session = ?1), -1),
-	EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?2, 5, 12) AND id = ?2)`
+const lastEvent = `SELECT ` + lastPosition + `, coalesce((SELECT max(seq) FROM event WHERE session = ?1), -1)`
+
+const eventOfID = `SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?1, 5, 12) AND id = ?1`
 
 // INSERT ... SELECT of the table itself, and RETURNING, would copy the row to a temporary table first.
 const insertEvent = `INSERT INTO event (session, id, position, seq, session_id, kind, version, crc, data, private)
@@ -159,19 +159,20 @@ func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
 			return 0, err
 		}
 	}
-	c := t.prepareNumber(nextEvent, number, nil)
+	last, err := t.findLastEvent(number)
+	if err != nil {
+		return 0, fmt.Errorf("insert event %s: %w", e.ID, err)
+	}
+	position = last.position + 1
+	if number == 0 {
+		number = -position // an event that outlives its session belongs to no session number
+	} else if e.Seq != last.seq+1 {
+		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", e.ID, e.Seq, last.seq+1)
+	}
+	c := t.prepare(eventOfID)
 	c.bindText(string(e.ID))
 	if c.nextRow() {
-		position = c.st.Int(0)
-		switch seq := c.st.Int(1); {
-		case number == 0:
-			number = -position // an event that outlives its session belongs to no session number
-		case e.Seq != seq:
-			c.err = fmt.Errorf("seq is %d, must be %d", e.Seq, seq)
-		}
-		if c.st.Int(2) == 1 && c.err == nil {
-			c.err = errors.New("the id exists")
-		}
+		c.err = errors.New("the id exists")
 	}
 	if err := c.endCall("insert event", e.ID); err != nil {
 		return 0, err
@@ -186,8 +187,30 @@ func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
 	c.bindInt(t.sumEvent(&e))
 	c.bindJSON(e.Data)
 	c.bindJSON(e.Private)
-	_, err = c.run("insert event", e.ID)
-	return position, err
+	if _, err := c.run("insert event", e.ID); err != nil {
+		return 0, err
+	}
+	t.inserted = eventPlace{number, position, e.Seq}
+	return position, nil
+}
+
+// eventPlace is where an event is: its position, and its seq in the session of the number.
+type eventPlace struct {
+	number, position, seq int64
+}
+
+// findLastEvent returns the newest position, and the newest seq of the session; -1 if it has no events. Events that one
+// transaction inserts follow one another, so that only the first needs a search.
+func (t *Tx) findLastEvent(number int64) (eventPlace, error) {
+	if number > 0 && number == t.inserted.number {
+		return t.inserted, nil
+	}
+	out := eventPlace{number: number, seq: -1}
+	c := t.prepareNumber(lastEvent, number, nil)
+	if c.nextRow() {
+		out.position, out.seq = c.st.Int(0), c.st.Int(1)
+	}
+	return out, c.endCall("read the newest event of", number)
 }
 
 // stringPool shares one string among equal column values.

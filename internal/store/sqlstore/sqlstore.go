@@ -70,7 +70,10 @@ type Reader struct {
 }
 
 // Tx implements store.Tx.
-type Tx struct{ Reader }
+type Tx struct {
+	Reader
+	inserted eventPlace // of the event that the transaction inserted last; zero if it deleted events since
+}
 
 var (
 	_ store.Reader = (*Reader)(nil)
@@ -81,7 +84,7 @@ var (
 func NewReader(c Conn) *Reader { return &Reader{conn: c} }
 
 // NewTx returns a transaction on c.
-func NewTx(c Conn) *Tx { return &Tx{Reader{conn: c}} }
+func NewTx(c Conn) *Tx { return &Tx{Reader: Reader{conn: c}} }
 
 // End makes every later use an error, so that a function that kept the transaction cannot use it.
 func (r *Reader) End() { r.conn = closedConn{} }
