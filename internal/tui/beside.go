@@ -29,7 +29,7 @@ func (m *model) joinSidebar(lines []string, height int) []string {
 		return lines
 	}
 	bar := sidebar.Bar{
-		Files: m.changes.Data, Unknown: len(m.changes.Unknown) > 0, Todos: m.session.Todos, Plain: m.marks.Dot == "-",
+		Files: m.changes.Data, Unknown: len(m.changes.Unknown) > 0, Todos: m.session.Todos,
 	}
 	for i, right := range bar.RenderLines(m.theme, min(height, len(lines))) {
 		pad := max(m.transcriptWidth()+1-ansi.StringWidth(lines[i]), 0)

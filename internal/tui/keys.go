@@ -20,6 +20,7 @@ func listCommands() []command {
 		{"new session", "ctrl+n", "begin another session with the next prompt", beginSession},
 		{"sessions", "ctrl+s", "continue, rename, archive or delete a session", pickSession},
 		{"models", "ctrl+l", "choose the model of the next prompts", pickModel},
+		{"login", "", "log in at a provider of models", pickLogin},
 		{"agents", "ctrl+g", "choose the agent of the next prompts", pickAgent},
 		{"inbox", "ctrl+q", "edit, reorder or withdraw prompts that wait", pickInbox},
 		{"undo", "", "take the newest prompt back, with the files", previewUndo},

@@ -24,7 +24,7 @@ type model struct {
 	options Options
 	api     *api.Client
 	theme   style.Theme
-	marks   term.Marks
+	ascii   bool // the terminal has no UTF-8
 	keys    keyMap
 	ids     session.IDs
 
@@ -50,18 +50,20 @@ type model struct {
 	inbox   []*session.Input
 	sending []session.Prompt // on their way to the inbox
 	catalog catalogMsg
-	agent   string            // of the next prompts; "" is the session's
-	model   *session.ModelRef // likewise
-	window  api.ContextRequest
-	changes api.SessionDiff // of the session, for the side bar
-	branch  string          // that is checked out; "" is unknown
-	bar     bool            // the side bar is wanted
-	older   api.Cursor      // of the messages before the first one
-	loading bool
-	blurred bool // the terminal is not looked at
-	left    Leave
-	worker  int // the process that goes on with the work
-	notify  status.Notifier
+	// offeredLogin: the providers were shown to a newcomer.
+	offeredLogin bool
+	agent        string            // of the next prompts; "" is the session's
+	model        *session.ModelRef // likewise
+	window       api.ContextRequest
+	changes      api.SessionDiff // of the session, for the side bar
+	branch       string          // that is checked out; "" is unknown
+	bar          bool            // the side bar is wanted
+	older        api.Cursor      // of the messages before the first one
+	loading      bool
+	blurred      bool // the terminal is not looked at
+	left         Leave
+	worker       int // the process that goes on with the work
+	notify       status.Notifier
 }
 
 // work is the session on the screen and what it does.

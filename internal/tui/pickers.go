@@ -111,7 +111,14 @@ func renameSession(m *model) tea.Cmd {
 
 // pickModel shows the models that can be used.
 func pickModel(m *model) tea.Cmd {
+	pickModelOf(m, "")
+	return nil
+}
+
+// pickModelOf shows the models whose names have the filter.
+func pickModelOf(m *model, filter string) {
 	p := &dialog.Picker{Title: "Models"}
+	p.SetFilter(filter)
 	for _, x := range m.catalog.models {
 		p.Items = append(
 			p.Items,
@@ -129,7 +136,6 @@ func pickModel(m *model) tea.Cmd {
 		return nil
 	}
 	m.openDialog(p)
-	return nil
 }
 
 // pickAgent shows the agents that can be chosen.

@@ -136,24 +136,6 @@ func readInbox(m *model) tea.Cmd {
 	})
 }
 
-// readCatalog reads what the pickers and the completion offer.
-func readCatalog(m *model) tea.Cmd {
-	c := m.api
-	return m.run(func(ctx context.Context) tea.Msg {
-		var out catalogMsg
-		if x, err := c.Agents(ctx); err == nil {
-			out.agents, out.project = x.Data, x.Location.Project.ID
-		}
-		if x, err := c.Commands(ctx); err == nil {
-			out.commands = x.Data
-		}
-		if x, err := c.Models(ctx); err == nil {
-			out.models = x.Data
-		}
-		return out
-	})
-}
-
 // expectIdle notes that the session works, and waits for its end.
 func expectIdle(m *model) tea.Cmd {
 	var tick tea.Cmd

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -112,6 +113,12 @@ func TestFrames(t *testing.T) {
 					nil,
 				),
 			)
+		},
+		"login": func(m *model) {
+			m.catalog.models = []api.Model{{ID: "guide", ProviderID: guideProvider}}
+			m.openDialog(loginPicker(m, []api.ProviderLogin{
+				{ID: "zai", Name: "Z.AI", Key: true}, {ID: "openai", Name: "OpenAI", Key: true, Connected: true},
+			}))
 		},
 		"sidebar": func(m *model) {
 			openTestSession(m)
@@ -368,5 +375,86 @@ func TestNewSessionsAreInTheSandbox(t *testing.T) {
 		if !strings.HasPrefix(body, "POST /api/session ") || !strings.Contains(body, `"sandbox":"strict"`) {
 			t.Errorf("%s: the first request is %s", text, body)
 		}
+	}
+}
+
+// TestLogin: a newcomer is shown the providers, unless a prompt is typed; the key of the chosen one is stored and not
+// shown, and then its models are.
+func TestLogin(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	var stored string
+	models := `{"id":"guide","providerID":"cairn"}`
+	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out := `{"data":[]}`
+		switch r.URL.Path {
+		case "/provider":
+			out = `{"all":[{"id":"openai","name":"OpenAI"}],"connected":[]}`
+		case "/provider/auth":
+			out = `{"openai":[{"type":"api","label":"API key"}]}`
+		case "/auth/openai":
+			b, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			stored, models, out = string(b), `{"id":"gpt","providerID":"openai"}`, "true"
+		case "/api/model":
+			out = `{"data":[` + models + `]}`
+		}
+		_, _ = io.WriteString(w, out)
+	})
+	m.api = &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(server)}}
+	m.run = func(f func(context.Context) tea.Msg) tea.Cmd {
+		return func() tea.Msg { return f(t.Context()) }
+	}
+	run := func(cmd tea.Cmd) {
+		for cmd != nil {
+			_, cmd = m.Update(cmd())
+		}
+	}
+	typeText(m, "x")
+	run(readCatalog(m))
+	if len(m.dialogs) != 0 {
+		t.Fatal("a dialog opened over a typed prompt")
+	}
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyBackspace})
+	run(readCatalog(m))
+	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
+	pressKeys(m, enter)
+	typeText(m, "sk-secret")
+	if frame, _ := m.renderFrame(); strings.Contains(frame, "secret") || !strings.Contains(frame, "*********") {
+		t.Errorf("the key is not hidden:\n%s", frame)
+	}
+	_, cmd := m.Update(enter)
+	run(cmd)
+	if want := `{"key":"sk-secret","type":"api"}`; stored != want {
+		t.Errorf("stored %s, want %s", stored, want)
+	}
+	pressKeys(m, enter)
+	if m.model == nil || m.model.String() != "openai/gpt" {
+		t.Errorf("the model is %v after the login", m.model)
+	}
+}
+
+// TestTerminalWithoutUTF8: the signs of the interface are ASCII there.
+func TestTerminalWithoutUTF8(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.ascii = true
+	m.Update(tea.WindowSizeMsg{Width: 200, Height: 30})
+	m.Update(openedMsg{
+		session: &session.Session{ID: "ses_1", Title: strings.Repeat("long ", 50)},
+		messages: api.Page[session.Message]{Data: []session.Message{
+			&session.Assistant{Content: []session.Content{
+				&session.Text{Text: "- [x] done\n- more\n\n> quote\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"},
+			}},
+		}},
+	})
+	m.Update(branchMsg{"main"})
+	frame := m.View().Content
+	if i := strings.IndexFunc(frame, func(r rune) bool { return r > unicode.MaxASCII }); i >= 0 {
+		t.Errorf("the frame has %q:\n%s", frame[i:i+4], frame)
+	}
+	if want := "x done"; !strings.Contains(ansi.Strip(frame), want) {
+		t.Errorf("want %q in:\n%s", want, frame)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func newModel(o Options, th style.Theme) *model {
 	m := &model{
-		options: o, api: o.Client, theme: th, marks: term.NewMarks(o.Env),
+		options: o, api: o.Client, theme: th, ascii: term.NewMarks(o.Env).Dot == "-",
 		width: 80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
 	}
 	var unknown []string
@@ -95,6 +95,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		return onPrompted(m, msg)
 	case catalogMsg:
 		m.catalog = msg
+		return offerLogin(m)
 	case windowMsg:
 		m.window = msg.window
 	case branchMsg:

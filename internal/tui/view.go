@@ -22,6 +22,9 @@ const (
 // View implements tea.Model.
 func (m *model) View() tea.View {
 	content, cursor := m.renderFrame()
+	if m.ascii {
+		content = asciiSigns.Replace(content)
+	}
 	v := tea.NewView(content)
 	v.AltScreen, v.ReportFocus, v.Cursor = true, true, cursor
 	if !m.options.Quiet {
@@ -29,6 +32,11 @@ func (m *model) View() tea.View {
 	}
 	return v
 }
+
+// asciiSigns replaces the signs of the interface on terminals without UTF-8, each by one as wide.
+var asciiSigns = strings.NewReplacer(
+	"✓", "+", "✗", "x", "→", ">", "·", "-", "•", "*", "☐", "o", "☑", "x", "…", "~", "─", "-", "┼", "+", "│", "|", "▏", "|",
+)
 
 func (m *model) windowTitle() string {
 	mark := ""
@@ -56,19 +64,11 @@ func (m *model) renderFrame() (string, *tea.Cursor) {
 	m.transcript.SetSize(m.transcriptWidth(), height)
 	lines := m.joinSidebar(strings.Split(m.transcriptView(), "\n"), height)
 	lines = append(lines, above...)
-	lines = append(lines, m.theme.Border.Render(strings.Repeat(m.ruleMark(), m.width)))
+	lines = append(lines, m.theme.Border.Render(strings.Repeat("─", m.width)))
 	cursor.Y += len(lines)
 	lines = append(lines, bottom...)
 	lines = append(lines, m.statusLine())
 	return strings.Join(lines, "\n"), cursor
-}
-
-// ruleMark is the character of the line above the composer.
-func (m *model) ruleMark() string {
-	if m.marks.Dot == "-" {
-		return "-"
-	}
-	return "─"
 }
 
 func (m *model) transcriptView() string {
@@ -80,6 +80,9 @@ func (m *model) transcriptView() string {
 		m.theme.Muted.Render(dialog.Clip("in "+term.FirstLine(m.options.Where, 300), m.width)), "",
 		"Type what you want to have done, and press Enter.",
 		"/ commands   @ files and agents   ! shell   ? help   Ctrl-S sessions",
+	}
+	if m.catalog.hasOnlyGuide() {
+		lines = append(lines, "", "The built-in guide answers, which is not a language model. /login connects one.")
 	}
 	height := m.height - len(m.editor.WrapRows(m.composerWidth()).Lines) - 2
 	for i := range lines {
@@ -148,7 +151,7 @@ func (m *model) composerLines(rows composer.Rows) ([]string, *tea.Cursor) {
 func (m *model) statusLine() string {
 	l := status.SessionLine{
 		Working: m.working, Waiting: m.asks.dialog != nil, Lost: m.lost, Took: time.Since(m.since), Agent: m.agentName(),
-		Queue: len(m.inbox), Where: m.options.Where, Dot: m.marks.Dot, Model: m.modelName(), Fill: m.window.Window.Fill,
+		Queue: len(m.inbox), Where: m.options.Where, Model: m.modelName(), Fill: m.window.Window.Fill,
 	}
 	if m.now.After(m.since) {
 		l.Took = m.now.Sub(m.since)

@@ -33,15 +33,22 @@ func (g authCommands) authLogin() *cobra.Command {
 	var yes, asJSON, browser, file bool
 	var provider, method string // OpenCode's names of them
 	cmd := &cobra.Command{
-		Use: "login PROVIDER|URL [-]", Short: "Store the key of a provider, or log in to an organisation", Args: cobra.MaximumNArgs(2),
+		Use: "login [PROVIDER|URL] [-]", Short: "Store the key of a provider, or log in to an organisation", Args: cobra.MaximumNArgs(2),
 		Long: "Read a key from the terminal without echo, or from standard input for -, and store it. A key cannot be an\n" +
-			"argument, because other users could read it there.\n\n" +
+			"argument, because other users could read it there. Without a provider, choose one of a list.\n\n" +
 			"With the URL of an organisation, log in there and use the configuration at its /.well-known/opencode.",
 		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			args, err := loginArgs(args, provider, method)
 			if err != nil {
 				return err
+			}
+			if len(args) == 0 {
+				choice, err := chooseProvider(ctx, g.inv)
+				if err != nil {
+					return err
+				}
+				args, browser = []string{choice.ID}, browser || choice.browser
 			}
 			if file {
 				g.withoutKeyring()
@@ -103,10 +110,6 @@ func loginArgs(args []string, provider, method string) ([]string, error) {
 		args = append([]string{provider}, args...)
 	}
 	switch {
-	case len(args) == 0:
-		return nil, cli.UsageErrorf(
-			"the provider is missing; run cairn auth login PROVIDER, for example openai, anthropic or openrouter",
-		)
 	case method != "" && !strings.Contains(strings.ToLower(method), "key"):
 		return nil, cli.UsageErrorf(
 			"--method can only be an API key here; --browser logs in with a browser where that is offered",

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -413,6 +414,37 @@ func TestDeletingIsConfirmed(t *testing.T) {
 	id := regexp.MustCompile(`ses_\w+`).FindString(sh.run("session", "list").stdout.String())
 	if o := sh.run("session", "delete", id); o.code != 0 {
 		t.Errorf("by its id: %s", o.stderr.String())
+	}
+}
+
+// TestLoginAsksForProvider: without a provider, auth login lists some on the terminal and takes a number, an id or a
+// part of a name.
+func TestLoginAsksForProvider(t *testing.T) {
+	for keys, want := range map[string]string{
+		"2\nsk-1\n":           "Stored the key of openai in ",
+		"groq\nsk-1\n":        "Stored the key of groq in ",
+		"nothing\nmistr\nk\n": "Stored the key of mistral in ",
+		"open\n2\nb\n":        "not with a browser",
+		"open\n2\nk\nsk-1\n":  "Stored the key of openrouter in ",
+		"copilot\n":           "Logged in at github-copilot",
+		"\n":                  "no provider was chosen; nothing was done",
+		"":                    "no provider was chosen; nothing was done",
+	} {
+		sh := &shell{world: newWorld(t, hello), dir: t.TempDir()}
+		tty := &typedTerminal{Reader: iotest.OneByteReader(strings.NewReader(keys))}
+		sh.terminal = tty
+		o := sh.run("auth", "login")
+		if said := o.stdout.String() + o.stderr.String(); !strings.Contains(said, want) {
+			t.Errorf("%q: exit %d, %s, shown %s; want %q", keys, o.code, said, tty.shown.String(), want)
+		}
+		if shown := tty.shown.String(); strings.Contains(shown, "sk-1") || !strings.Contains(shown, "   2  openai") {
+			t.Errorf("%q: shown %s", keys, shown)
+		}
+	}
+	sh := &shell{world: newWorld(t, hello)}
+	if o := sh.run("auth", "login"); o.code != int(cli.ExitUsage) ||
+		!strings.Contains(o.stderr.String(), "run cairn auth login PROVIDER") {
+		t.Errorf("without a terminal: exit %d, %s", o.code, o.stderr.String())
 	}
 }
 

@@ -69,6 +69,7 @@ func (g program) newRoot() *cobra.Command {
 	add(groupLook, inspect.Commands(g.inv)...)
 	add(groupCare, access.Commands(g.inv)...)
 	add(groupCare, admin.MaintenanceCommands(g.inv)...)
+	add(groupCare, newManCommand(g.inv))
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	describeShells(root)

@@ -89,6 +89,9 @@ func (p *Picker) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// SetFilter sets the text that items must have.
+func (p *Picker) SetFilter(text string) { p.filter.SetText(text) }
+
 // PasteText implements Dialog.
 func (p *Picker) PasteText(text string) {
 	p.filter.Insert(term.FirstLine(text, 200))

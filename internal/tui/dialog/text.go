@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -57,9 +58,10 @@ func (t *Text) RenderLines(th style.Theme, width, height int) []string {
 
 // LineInput asks for one line of text.
 type LineInput struct {
-	Title string
-	Done  func(text string) tea.Cmd
-	text  composer.Editor
+	Title  string
+	Secret bool // the text is not shown
+	Done   func(text string) tea.Cmd
+	text   composer.Editor
 }
 
 // NewLineInput returns a dialog that asks for a line, which begins as text.
@@ -87,9 +89,13 @@ func (in *LineInput) PasteText(text string) { in.text.Insert(strings.ReplaceAll(
 
 // RenderLines implements Dialog.
 func (in *LineInput) RenderLines(th style.Theme, width, _ int) []string {
+	text := in.text.Text()
+	if in.Secret {
+		text = strings.Repeat("*", utf8.RuneCountInString(text))
+	}
 	return []string{
 		th.Heading.Render(Clip(in.Title, width)),
-		Clip("> "+lastCells(in.text.Text(), width-4), width) + "▏",
+		Clip("> "+lastCells(text, width-4), width) + "▏",
 		th.Muted.Render("enter: accept  esc: cancel"),
 	}
 }

@@ -23,16 +23,12 @@ type Bar struct {
 	Files   []session.ChangedFile
 	Unknown bool // there may be further changes
 	Todos   []session.Todo
-	Plain   bool // the terminal has no UTF-8
 }
 
 // RenderLines returns height lines, each exactly Width cells wide, with a border at the left. The todos have at most
 // half of the lines, unless the files need fewer.
 func (b Bar) RenderLines(th style.Theme, height int) []string {
-	border := "│ "
-	if b.Plain {
-		border = "| "
-	}
+	const border = "│ "
 	room := Width - 2
 	todos := b.renderTodos(th, room)
 	files := b.renderFiles(th, room, height-min(len(todos), height/2))

@@ -27,7 +27,6 @@ type SessionLine struct {
 	Queue   int // prompts that wait
 	Branch  string
 	Where   string
-	Dot     string
 }
 
 // state says in a word what the session does.
@@ -81,7 +80,7 @@ func (l SessionLine) Render(th style.Theme, width int) string {
 		if used+w > width {
 			break
 		}
-		text, used = text+th.Muted.Render(" "+l.Dot+" "+p), used+w
+		text, used = text+th.Muted.Render(" · "+p), used+w
 	}
 	return text + strings.Repeat(" ", max(width-used, 0))
 }
