@@ -53,6 +53,7 @@ var measures = []measure{
 	{"paced", "P13", (*bench).measurePacedStream},
 	{"append", "P17", (*bench).measureAppends},
 	{"history", "P18 P19 P23", (*bench).measureHistory},
+	{"compacted", "P24", (*bench).measureCompacted},
 	{"sessions", "P20", (*bench).measureSessionLists},
 	{"crowd", "P21", (*bench).measureConcurrentSessions},
 	{"turns", "P22", (*bench).measureTurnRate},

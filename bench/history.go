@@ -158,6 +158,103 @@ func (b *bench) workOnHistory(ctx context.Context, s *server, id session.ID, n i
 	return nil
 }
 
+// maxGrowth is how many times as long a compacted session may take as one that stores only what is kept.
+const maxGrowth = 2
+
+// measureCompacted compares a session of 10,000 messages with a compaction to one that stores only what it keeps.
+func (b *bench) measureCompacted(ctx context.Context) error {
+	const stored, kept = 10_000, 100
+	h := b.newHome("compacted")
+	var ids []session.ID // compacted, short, and one that opens the project
+	prompt := func(s *server) error {
+		for _, id := range ids {
+			if _, err := b.runTurn(ctx, s, id, order{n: 1, size: 5}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := b.runServer(ctx, h, func(s *server) error {
+		for range 3 {
+			id, err := s.begin(ctx)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		return prompt(s)
+	})
+	if err == nil {
+		err = writeHistory(ctx, h.dataDir(), ids[:2], []int{stored, kept})
+	}
+	if err == nil {
+		err = writeCompaction(ctx, h.dataDir(), ids[0], kept)
+	}
+	if err == nil {
+		err = b.runServer(ctx, h, prompt) // the first prompt after the compaction begins its context epoch
+	}
+	if err != nil {
+		return err
+	}
+	return b.runServer(ctx, h, func(s *server) error {
+		if _, err := b.runTurn(ctx, s, ids[2], order{n: 1, size: 5}); err != nil {
+			return err
+		}
+		return b.compareCompacted(ctx, s, ids[:2], fmt.Sprintf("%d messages, compacted to %d", stored, kept))
+	})
+}
+
+// runServer calls f with a server that stops after it.
+func (b *bench) runServer(ctx context.Context, h *home, f func(*server) error) error {
+	s, err := b.serve(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	return f(s)
+}
+
+// compareCompacted reads and prompts both sessions in turns: the compacted one, which the rows name, and the short one,
+// whose figures are the limits.
+func (b *bench) compareCompacted(ctx context.Context, s *server, ids []session.ID, name string) error {
+	quiet := b.settle(ctx)
+	var reads, prompts [2][]float64
+	for range b.scaleCount(20) {
+		for i, id := range ids {
+			start := time.Now()
+			if _, err := s.get(ctx, "/api/session/"+string(id)+"/context", nil); err != nil {
+				return err
+			}
+			reads[i] = append(reads[i], toMillis(time.Since(start)))
+			t, err := b.runTurn(ctx, s, id, order{n: 1, size: 5})
+			if err != nil {
+				return err
+			}
+			prompts[i] = append(prompts[i], toMillis(t.toRequest))
+		}
+	}
+	foreign := quiet.foreignSince()
+	const limit = "only what is kept"
+	for _, m := range []struct {
+		what string
+		ms   [2][]float64
+	}{{"GET the context of ", reads}, {"prompt to provider request on ", prompts}} {
+		b.add(
+			row{
+				ID: "P24", What: m.what + name, Figure: medianOf(m.ms[0]), Unit: "ms", N: len(m.ms[0]),
+				Target: maxGrowth * medianOf(m.ms[1]), Limit: medianOf(m.ms[1]), Of: limit, Foreign: foreign,
+			},
+		)
+		b.add(
+			row{
+				ID: "P24", What: "the same, the first time", Figure: m.ms[0][0], Unit: "ms", N: 1, Limit: m.ms[1][0],
+				Of: limit, Foreign: foreign,
+			},
+		)
+	}
+	return nil
+}
+
 // writeHistory writes rounds of one prompt, two reads and a response to the sessions, as an import would.
 func writeHistory(ctx context.Context, dir string, ids []session.ID, sizes []int) error {
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dir})
@@ -185,6 +282,32 @@ func writeHistory(ctx context.Context, dir string, ids []session.ID, sizes []int
 		}
 	}
 	return nil
+}
+
+// writeCompaction appends a compaction that keeps the session's newest messages.
+func writeCompaction(ctx context.Context, dir string, id session.ID, kept int) error {
+	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Update(ctx, store.Relaxed, func(tx store.Tx) error {
+		visible, err := store.ReadVisible(tx, id)
+		if err != nil {
+			return err
+		}
+		w := &historyWriter{ids: &session.IDs{}, id: id, now: time.Now().UnixMilli()}
+		if w.seq, err = tx.Head(id); err != nil {
+			return err
+		}
+		first := visible[len(visible)-kept]
+		return w.append(tx, &session.CompactionEnded{
+			MessageID: session.MessageID(w.ids.New(session.PrefixMessage)),
+			Reason:    session.CompactionManual,
+			Text:      "## Goal\n- read the file",
+			Kept:      session.Kept{Seq: first.Seq, MessageID: first.ID},
+		})
+	})
 }
 
 // historyWriter writes the events and rows of a session's history.
