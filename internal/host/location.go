@@ -383,6 +383,7 @@ func (l *locationCache) skillOptions(cfg *config.Config, pr project.Project) ski
 		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home,
 		Directory: pr.Directory, Worktree: pr.Worktree,
 		Paths: cfg.Skills.Paths, URLs: cfg.Skills.URLs, Pages: l.pages, Trusted: cfg.Trusted,
+		Downloads:      filepath.Join(l.dirs.Cache, "skills"),
 		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"),
 		DisableClaude:  disabled.Claude, DisableExternal: disabled.External,
 	}

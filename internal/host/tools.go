@@ -94,7 +94,7 @@ func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 		Allow: p.config.Webfetch.AllowedNetworks(), OwnPorts: l.listServerPorts, Search: web.NewSearcher(l.getenv),
 	})
 	_, err := r.Register(slices.Concat(file.New(p.tools.file), search.New(p.tools.search), exec.New(p.tools.exec),
-		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills.Find)},
+		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills)},
 		task.New(p.agents.List()), plan.New(p.agents.List()))...)
 	return r, err
 }

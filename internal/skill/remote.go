@@ -2,8 +2,13 @@ package skill
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io/fs"
 	"net/url"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +22,8 @@ import (
 const remoteLimit = 2 * time.Second
 
 // addRemote adds the skills of the configured URLs: each has an index.json that names its skills, and a SKILL.md below
-// the name of each. Only these texts are read. A page that cannot be reached stays what it was; a skill that is found
-// in a folder takes precedence.
+// the name of each. Other files are read when the skill is loaded. A page that cannot be reached stays what it was; a
+// skill that is found in a folder takes precedence.
 func (o Options) addRemote(f Set) Set {
 	if len(o.URLs) == 0 || o.Pages == nil {
 		return f
@@ -28,13 +33,14 @@ func (o Options) addRemote(f Set) Set {
 	f = Set{slices.Clone(f.Skills), slices.Clone(f.Problems)}
 	for _, address := range o.URLs {
 		base := strings.TrimSuffix(address, "/")
-		names, err := o.readIndex(ctx, base)
+		entries, err := o.readIndex(ctx, base)
 		if err != nil {
 			f.Problems = append(f.Problems, Problem{webcache.ShowAddress(base), err.Error()})
 			continue
 		}
-		for _, name := range names {
-			s, err := o.readRemote(ctx, base+"/"+name+"/"+file)
+		for _, entry := range entries {
+			name := entry.Name
+			s, err := o.readRemote(ctx, base+"/"+name)
 			if err == nil && s.Name != name {
 				err = errors.New("has the name " + s.Name + ", but the index calls it " + name)
 			}
@@ -45,6 +51,7 @@ func (o Options) addRemote(f Set) Set {
 				f.Problems = append(f.Problems, Problem{s.Location, err.Error()})
 				continue
 			}
+			s.listed = listedFiles(entry.Files)
 			f.Skills = append(f.Skills, s)
 		}
 	}
@@ -52,8 +59,14 @@ func (o Options) addRemote(f Set) Set {
 	return f
 }
 
-// readIndex returns the names of the skills of a collection.
-func (o Options) readIndex(ctx context.Context, base string) (names []string, err error) {
+// indexEntry is a skill of a collection, with the paths of its files.
+type indexEntry struct {
+	Name  string   `json:"name"`
+	Files []string `json:"files"`
+}
+
+// readIndex returns the skills of a collection.
+func (o Options) readIndex(ctx context.Context, base string) (entries []indexEntry, err error) {
 	if u, err := url.Parse(base); err != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("is not used: the URL of a collection has no query and no fragment")
 	}
@@ -62,32 +75,31 @@ func (o Options) readIndex(ctx context.Context, base string) (names []string, er
 		return nil, err
 	}
 	var index struct {
-		Skills []struct {
-			Name  string   `json:"name"`
-			Files []string `json:"files"`
-		} `json:"skills"`
+		Skills []indexEntry `json:"skills"`
 	}
 	if err := json.Unmarshal(raw, &index); err != nil {
 		return nil, errors.New("is not used: its index.json is invalid")
 	}
 	for _, s := range index.Skills[:min(len(index.Skills), maxSkills)] {
 		if validName.MatchString(s.Name) && slices.Contains(s.Files, file) {
-			names = append(names, s.Name)
+			entries = append(entries, s)
 		}
 	}
-	return names, nil
+	return entries, nil
 }
 
+// readRemote reads the SKILL.md of a folder.
 func (o Options) readRemote(ctx context.Context, address string) (Skill, error) {
-	raw, err := o.readPage(ctx, address)
+	location := webcache.ShowAddress(address + "/" + file)
+	raw, err := o.readPage(ctx, address+"/"+file)
 	if err != nil {
-		return Skill{Location: webcache.ShowAddress(address)}, err
+		return Skill{Location: location}, err
 	}
 	s, err := parseSkill(raw)
 	if err != nil {
 		err = errors.New("is not used: " + err.Error())
 	}
-	s.Location, s.remote = webcache.ShowAddress(address), true
+	s.Location, s.address, s.folder = location, address, o.downloadFolder(address)
 	return s, err
 }
 
@@ -101,4 +113,21 @@ func (o Options) readPage(ctx context.Context, address string) ([]byte, error) {
 		err = errors.New("is not used: it is larger than 256 KiB")
 	}
 	return raw, err
+}
+
+// downloadFolder returns the folder of the files that belong to the skill of an address.
+func (o Options) downloadFolder(address string) string {
+	sum := sha256.Sum256([]byte(address))
+	return filepath.Join(o.Downloads, hex.EncodeToString(sum[:12]))
+}
+
+// listedFiles returns the names of the files beside the SKILL.md that may be stored: no hidden ones and none elsewhere.
+func listedFiles(files []string) (names []string) {
+	for _, name := range files {
+		hidden := strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
+		if name != file && name == path.Clean(name) && fs.ValidPath(name) && !hidden && filepath.IsLocal(name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

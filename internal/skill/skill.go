@@ -28,6 +28,7 @@ type Options struct {
 	Paths           []string        // further folders from the configuration
 	URLs            []string        // further collections from the configuration
 	Pages           *webcache.Pages // reader of URLs; nil fetches nothing
+	Downloads       string          // folder for the files of skills from URLs
 	DisableProject  bool            // only the user's skills
 	DisableClaude   bool            // skip .claude
 	DisableExternal bool            // skip .claude and .agents
@@ -42,13 +43,16 @@ type Skill struct {
 	Content     string `json:"content"`
 
 	untrusted bool // from a project that is not trusted
-	remote    bool // Location is a URL
+
+	address string   // of the folder if the skill is from a URL, "" otherwise; may contain a secret
+	folder  string   // of its downloaded files
+	listed  []string // the files beside its SKILL.md that the index lists
 }
 
-// Dir returns the folder, or the URL, that relative paths in the skill start from.
+// Dir returns the folder that relative paths in the skill start from.
 func (s *Skill) Dir() string {
-	if s.remote {
-		return strings.TrimSuffix(s.Location, "/"+file)
+	if s.address != "" {
+		return s.folder
 	}
 	return filepath.Dir(s.Location)
 }
@@ -115,10 +119,13 @@ func (o Options) findWithStates() (Set, fileStates) {
 	return f, seen
 }
 
-// UserFolders returns the existing folders of the user, links resolved; their files may be read like those of the
-// Location.
+// UserFolders returns the existing folders of the user, links resolved, and the folder for downloads if there are URLs;
+// their files may be read like those of the Location.
 func (o Options) UserFolders() []string {
 	var out []string
+	if len(o.URLs) > 0 && o.Downloads != "" {
+		out = append(out, o.Downloads)
+	}
 	for _, p := range o.searchFolders() {
 		if real, err := filepath.EvalSymlinks(p.dir()); err == nil && p.root == "" {
 			out = append(out, real)

@@ -213,7 +213,7 @@ func TestSpecialFilesAreReported(t *testing.T) {
 func load(t *testing.T, o skill.Options, name string) (tool.Settlement, []tool.Request) {
 	t.Helper()
 	r := tool.NewRegistry(tool.Config{})
-	if _, err := r.Register(skill.NewTool(o.Find)); err != nil {
+	if _, err := r.Register(skill.NewTool(skill.NewCache(o))); err != nil {
 		t.Fatal(err)
 	}
 	var asked []tool.Request

@@ -27,10 +27,10 @@ const schema = `{"type":"object","properties":{
 // maxSampled bounds the files of a skill that are named.
 const maxSampled = 10
 
-type loader struct{ find func() Set }
+type loader struct{ skills *Cache }
 
-// NewTool returns the tool that loads a skill. It calls find in each call.
-func NewTool(find func() Set) tool.Tool { return &loader{find} }
+// NewTool returns the tool that loads a skill. It searches in each call.
+func NewTool(skills *Cache) tool.Tool { return &loader{skills} }
 
 // Definition describes the tool.
 func (l *loader) Definition() tool.Definition {
@@ -52,12 +52,18 @@ func (l *loader) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	if err := call.Ask(ctx, ask); err != nil {
 		return tool.Output{}, err
 	}
-	found := l.find()
+	found := l.skills.Find()
 	s, ok := found.Get(in.Name)
 	if !ok {
 		return tool.Output{}, failUnknown(in.Name, found.Names())
 	}
-	return tool.TextOutput("Loaded skill: "+s.Name, s.formatContent(), map[string]any{"name": s.Name, "dir": s.Dir()}), nil
+	text := ""
+	if s.address != "" {
+		text = s.formatRemote(l.skills.options.downloadFiles(ctx, &s))
+	} else {
+		text = s.formatContent()
+	}
+	return tool.TextOutput("Loaded skill: "+s.Name, text, map[string]any{"name": s.Name, "dir": s.Dir()}), nil
 }
 
 func failUnknown(name string, names []string) error {
@@ -74,10 +80,6 @@ func failUnknown(name string, names []string) error {
 // formatContent returns the skill as the model gets it.
 func (s *Skill) formatContent() string {
 	var b strings.Builder
-	if s.remote {
-		return fmt.Sprintf("<skill_content name=%q>\n%s\n\nThis skill is the page %s. Its other files are not here.\n"+
-			"</skill_content>", s.Name, s.Content, s.Location)
-	}
 	fmt.Fprintf(
 		&b, "<skill_content name=%q>\n%s\n\nBase directory: %s\nRelative paths in this skill start there.\n", s.Name,
 		s.Content, s.Dir(),
@@ -90,6 +92,23 @@ func (s *Skill) formatContent() string {
 			b.WriteString(" (some of them)")
 		}
 		b.WriteString(":\n- " + strings.Join(files, "\n- ") + "\n")
+	}
+	b.WriteString("</skill_content>")
+	return b.String()
+}
+
+// formatRemote returns the skill of a page, with what downloadFiles returned.
+func (s *Skill) formatRemote(names, problems []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<skill_content name=%q>\n%s\n\nThis skill is the page %s.\n", s.Name, s.Content, s.Location)
+	if len(names) > 0 {
+		fmt.Fprintf(
+			&b, "Base directory: %s\nRelative paths in this skill start there.\nFiles that were downloaded with it; ask "+
+				"the user before you run one:\n- %s\n", s.Dir(), strings.Join(names, "\n- "),
+		)
+	}
+	if len(problems) > 0 {
+		b.WriteString("Files that are missing:\n- " + strings.Join(problems, "\n- ") + "\n")
 	}
 	b.WriteString("</skill_content>")
 	return b.String()

@@ -83,7 +83,7 @@ func TestParametersAreOpenCodes(t *testing.T) {
 	others := slices.Concat(
 		dialog.New(),
 		web.New(web.Config{Search: web.NewSearcher(func(string) string { return "key" })}),
-		[]tool.Tool{skill.NewTool(func() skill.Set { return skill.Set{} })},
+		[]tool.Tool{skill.NewTool(skill.NewCache(skill.Options{}))},
 	)
 	for _, other := range others {
 		definitions = append(definitions, other.Definition())
