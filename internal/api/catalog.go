@@ -116,6 +116,12 @@ type Command struct {
 type ExpandRequest struct {
 	Command   string `json:"command"`
 	Arguments string `json:"arguments,omitzero"` // as typed
+
+	// SessionID is the session for which the prompt is: its rules decide what the template may run, and people are asked
+	// in it. Without one, what needs an answer is refused.
+	SessionID session.ID        `json:"sessionID,omitzero"`
+	Agent     string            `json:"agent,omitzero"` // of the prompt; "" is the session's, or the default
+	Asks      session.AskPolicy `json:"asks,omitzero"`  // as of a prompt
 }
 
 // Expansion is the prompt of a command. It was not given to any session.

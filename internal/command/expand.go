@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,8 +18,9 @@ var (
 
 // Expansion is a template with its arguments.
 //
-// Arguments are never program text: the shell lines refer to them as ${1}, ${2} … and $ARGUMENTS, which the shell
-// resolves from its parameters Args and the variable ARGUMENTS.
+// Arguments are never program text. One without characters that mean something to a shell is part of the line, so that
+// permission rules can read it. To others the lines refer as ${1}, ${2} … and $ARGUMENTS, which the shell resolves from
+// its parameters Args and the variable ARGUMENTS.
 type Expansion struct {
 	Lines     []string // shell commands of the template, in order
 	Args      []string // parameters of every line, from ${1} on
@@ -27,6 +29,16 @@ type Expansion struct {
 	pieces []piece
 	names  []string
 }
+
+// Needs is what the template of a command runs and reads by itself.
+type Needs struct {
+	Agent string   // whose rules apply; "" is the session's, or the default
+	Lines []string // shell commands
+	Files []string // absolute paths of what the template, not the arguments, mentions
+}
+
+// Permit returns why a template may not have what it needs, or nil. It may wait for people.
+type Permit func(context.Context, Needs) error
 
 // Names returns what the template and the arguments mention with a leading @: files, directories or agents. Output of
 // shell lines is not searched, nor is an untrusted template.
@@ -45,13 +57,7 @@ func (c Command) Expand(arguments string) Expansion {
 	rest := 0
 	for _, at := range c.shellLines() {
 		e.pieces = append(e.pieces, piece{text: e.fillPlaceholders(c.Template[rest:at[0]])}, piece{line: true})
-		e.Lines = append(
-			e.Lines,
-			placeholder.ReplaceAllStringFunc(
-				c.Template[at[2]:at[3]],
-				func(p string) string { return "${" + p[1:] + "}" },
-			),
-		)
+		e.Lines = append(e.Lines, e.fillLine(c.Template[at[2]:at[3]]))
 		rest = at[1]
 	}
 	last := e.fillPlaceholders(c.Template[rest:])
@@ -65,6 +71,27 @@ func (c Command) Expand(arguments string) Expansion {
 		e.names = FindMentions(e.PromptText(nil))
 	}
 	return e
+}
+
+// plainArgument matches an argument that is the same words as text of a shell line and as the value of a parameter.
+var plainArgument = regexp.MustCompile(`^([\w./:@%+,^-][\w./:@%+,^~-]*( +[\w./:@%+,^-][\w./:@%+,^~-]*)*)?$`)
+
+// fillLine replaces the placeholders of a shell line by plain arguments, and by parameters of the shell for others.
+func (e Expansion) fillLine(line string) string {
+	var b strings.Builder
+	rest := 0
+	for _, at := range placeholder.FindAllStringIndex(line, -1) {
+		number := line[at[0]+1 : at[1]]
+		b.WriteString(line[rest:at[0]])
+		rest = at[1]
+		beforeRedirection := strings.HasPrefix(line[rest:], ">") || strings.HasPrefix(line[rest:], "<") // 2>file
+		if a := e.argument(number); plainArgument.MatchString(a) && !beforeRedirection {
+			b.WriteString(a)
+		} else {
+			b.WriteString("${" + number + "}")
+		}
+	}
+	return b.String() + line[rest:]
 }
 
 // isTextOnly reports whether nothing in the template may be run or read: skills and untrusted commands.

@@ -3,9 +3,11 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -42,8 +44,10 @@ func (l *locationCache) Commands(ctx context.Context, at session.Location) ([]ap
 }
 
 // Expand implements v2.Locations. It returns the prompt of a command, after it has run the shell commands of its
-// template.
-func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.ExpandRequest) (api.Expansion, error) {
+// template, if permit allows that.
+func (l *locationCache) Expand(
+	ctx context.Context, at session.Location, r api.ExpandRequest, permit command.Permit,
+) (api.Expansion, error) {
 	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return api.Expansion{}, err
@@ -74,22 +78,38 @@ func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.E
 	commands := exec.TemplateCommands{
 		Lines: e.Lines, Args: e.Args, Arguments: e.Arguments, Confine: l.unaskedConfinement(p.config),
 	}
+	needs := command.Needs{Lines: e.Lines, Agent: cmp.Or(r.Agent, out.Prompt.Agent)}
+	typed := command.FindMentions(r.Arguments)
+	for _, name := range e.Names() {
+		if f, path, ok := l.findMentionedFile(p, name); ok {
+			out.Prompt.Files = append(out.Prompt.Files, f)
+			if !slices.Contains(typed, name) {
+				needs.Files = append(needs.Files, path)
+			}
+		} else if a, err := p.agents.Get(name); err == nil && !a.Hidden {
+			out.Prompt.Agents = append(out.Prompt.Agents, session.AgentMention{Name: name})
+		}
+	}
+	if err := permit(ctx, needs); err != nil {
+		return api.Expansion{}, explainRefusal(c, err)
+	}
 	printed, err := exec.RunTemplate(ctx, p.tools.exec, commands)
 	if err != nil {
 		return out, session.Errorf(session.CodeInvalid, "the command %s: %v", c.Name, err).At("command")
 	}
 	out.Prompt.Text = e.PromptText(printed)
-	for _, name := range e.Names() {
-		if f, ok := l.findMentionedFile(p, name); ok {
-			out.Prompt.Files = append(out.Prompt.Files, f)
-		} else if a, err := p.agents.Get(name); err == nil && !a.Hidden {
-			out.Prompt.Agents = append(out.Prompt.Agents, session.AgentMention{Name: name})
-		}
-	}
 	if isSubtask {
 		out.Prompt = subtaskPrompt(c, out.Prompt)
 	}
 	return out, nil
+}
+
+// explainRefusal names the command whose template may not do what it wants.
+func explainRefusal(c command.Command, err error) error {
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeDenied {
+		return session.Errorf(session.CodeDenied, "the command %s was not run: %s", c.Name, e.Message)
+	}
+	return err
 }
 
 // subtaskPrompt returns the prompt that hands the command to a subagent. Its own agent and model are the session's, and
@@ -100,29 +120,29 @@ func subtaskPrompt(c command.Command, p session.Prompt) session.Prompt {
 	}}}
 }
 
-// findMentionedFile returns the file or directory that a command mentions; false if it does not exist. A name below
-// the top of the project must not lead out of it through a link, since the project controls its links.
-func (l *locationCache) findMentionedFile(p *locationSetup, name string) (session.File, bool) {
-	path := name
+// findMentionedFile returns the file or directory that a command mentions, with its path; false if it does not exist. A
+// name below the top of the project must not lead out of it through a link, since the project controls its links.
+func (l *locationCache) findMentionedFile(p *locationSetup, name string) (f session.File, path string, ok bool) {
+	path = name
 	if rest, atHome := strings.CutPrefix(name, "~/"); atHome {
 		path = filepath.Join(l.dirs.Home, rest)
 	}
 	if !filepath.IsAbs(path) {
 		top := cmp.Or(p.project.Worktree, p.project.Directory)
 		if path = filepath.Join(top, path); filepath.IsLocal(name) && !staysBelow(top, path) {
-			return session.File{}, false
+			return f, path, false
 		}
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return session.File{}, false
+		return f, path, false
 	}
 	uri := &url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
-	f := session.File{Mime: "text/plain", Name: name, URI: uri.String()}
+	f = session.File{Mime: "text/plain", Name: name, URI: uri.String()}
 	if info.IsDir() {
 		f.Mime = "application/x-directory"
 	}
-	return f, true
+	return f, path, true
 }
 
 // staysBelow reports whether a path is below dir after its links are resolved. dir has no links.

@@ -5,9 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // A command of the user's own names a file of the project; a link there does not lead to what is the user's.
@@ -25,6 +28,8 @@ func TestLinksOfAProjectAreNotAttached(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write(t, filepath.Join(home, "config", "cairn.json"),
+		`{"permission": {"external_directory": "allow", "read": "allow"}}`)
 	c := open(t, optionsOf(home))
 	defer closeIt(t, c)
 	x, err := c.API.Expand(t.Context(), api.ExpandRequest{Command: "look"})
@@ -38,6 +43,90 @@ func TestLinksOfAProjectAreNotAttached(t *testing.T) {
 	if got := strings.Join(names, " "); got != "real.md inner.md ~/secret.txt ../secret.txt" {
 		t.Errorf("attached: %s", got)
 	}
+}
+
+// TestTemplatePermission: what a template runs and reads is decided by the rules for calls of the agent's tools. What
+// must be asked is asked in the session of the prompt, and refused without one. What is typed is not asked for.
+func TestTemplatePermission(t *testing.T) {
+	home, _ := newHome(t)
+	write(t, filepath.Join(home, "project", ".env"), "KEY=1")
+	for name, text := range map[string]string{
+		"asked": "It printed !`echo asked`.", "denied": "It printed !`touch denied`.", "allowed": "!`echo allowed`.",
+		"reads": "See @.env", "typed": "See $1",
+	} {
+		write(t, filepath.Join(home, "config", "command", name+".md"), text)
+	}
+	write(t, filepath.Join(home, "config", "cairn.json"),
+		`{"permission": {"bash": {"*": "ask", "echo allowed": "allow", "touch *": "deny"}}}`)
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	s, err := c.API.Create(t.Context(), api.CreateSession{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		command, arguments string
+		inSession          bool
+		reply              session.Reply // "": nothing is asked
+		want               string        // the prompt, or a part of the error
+	}{
+		{"allowed", "", false, "", "allowed\n."},
+		{"denied", "", true, "", `forbids bash [touch denied]`},
+		{"denied", "", false, "", `the command denied was not run: permission denied: the rule`},
+		{"asked", "", false, "", "permission for bash [echo asked], and no session was named to ask in"},
+		{"asked", "", true, session.ReplyReject, "permission for bash [echo asked] was rejected"},
+		{"asked", "", true, session.ReplyOnce, "It printed asked\n."},
+		{"reads", "", true, session.ReplyReject, "permission for read [.env] was rejected"},
+		{"reads", "", true, session.ReplyOnce, "See @.env"},
+		{"typed", "@.env", true, "", "See @.env"},
+		{"asked", "", true, session.ReplyAlways, "It printed asked\n."},
+		{"asked", "", false, "", "It printed asked\n."},
+	} {
+		q := api.ExpandRequest{Command: tt.command, Arguments: tt.arguments}
+		if tt.inSession {
+			q.SessionID = s.ID
+		}
+		var answered sync.WaitGroup
+		if tt.reply != "" {
+			head, err := c.API.Head(t.Context(), s.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answered.Go(func() { answerNextAsk(t, c.API, s, head, tt.reply) })
+		}
+		x, err := c.API.Expand(t.Context(), q)
+		answered.Wait()
+		got := x.Prompt.Text
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, tt.want) || err != nil && cli.CodeOf(err) != cli.ExitDenied {
+			t.Errorf("%+v: %q, %v", tt, got, err)
+		}
+		if _, err := os.Stat(filepath.Join(home, "project", "denied")); err == nil {
+			t.Errorf("%+v: the denied line ran", tt)
+		}
+	}
+}
+
+// answerNextAsk waits for an ask of the session after the seq and answers it.
+func answerNextAsk(t *testing.T, c *api.Client, s *session.Session, after int64, reply session.Reply) {
+	cli.FollowSession(t.Context(), c, s.ID, after, func(u cli.SessionUpdate) bool {
+		if u.Err != nil {
+			t.Errorf("follow the session: %v", u.Err)
+			return false
+		}
+		if u.Update.Event == nil {
+			return true
+		}
+		asked, ok := u.Update.Event.Data.(*session.PermissionAsked)
+		if ok {
+			if err := c.Reply(t.Context(), s.ID, asked.Ask.ID, api.ReplyRequest{Reply: reply}); err != nil {
+				t.Error(err)
+			}
+		}
+		return !ok
+	})
 }
 
 // A command is a subtask if it says so, or if its agent is a subagent and it does not say otherwise. The subagent gets

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/cli"
+	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/project"
@@ -295,7 +297,8 @@ func TestTemplatesAndTerminalsInSandbox(t *testing.T) {
 		}
 	}()
 	at := session.Location{Directory: o.Dir}
-	out, err := w.locations.Expand(t.Context(), at, api.ExpandRequest{Command: "print"})
+	out, err := w.locations.Expand(t.Context(), at, api.ExpandRequest{Command: "print"},
+		func(context.Context, templates.Needs) error { return nil })
 	if err != nil || !strings.Contains(out.Prompt.Text, "printed") {
 		t.Errorf("%+v %v", out, err)
 	}

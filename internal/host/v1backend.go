@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -118,8 +119,10 @@ func (c v1Catalog) Commands() []opencode.Command {
 }
 
 // ExpandCommand implements v1.Catalog.
-func (c v1Catalog) ExpandCommand(ctx context.Context, r api.ExpandRequest) (api.Expansion, error) {
-	return c.Expand(ctx, session.Location{Directory: c.directory}, r)
+func (c v1Catalog) ExpandCommand(
+	ctx context.Context, r api.ExpandRequest, permit command.Permit,
+) (api.Expansion, error) {
+	return c.Expand(ctx, session.Location{Directory: c.directory}, r, permit)
 }
 
 // Skills implements v1.Catalog.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -155,7 +156,9 @@ func (nowhere) Skills(context.Context, session.Location) ([]api.Skill, error) { 
 
 func (nowhere) Commands(context.Context, session.Location) ([]api.Command, error) { return nil, nil }
 
-func (nowhere) Expand(context.Context, session.Location, api.ExpandRequest) (api.Expansion, error) {
+func (nowhere) Expand(
+	context.Context, session.Location, api.ExpandRequest, templates.Permit,
+) (api.Expansion, error) {
 	return api.Expansion{}, nil
 }
 

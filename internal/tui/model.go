@@ -29,6 +29,7 @@ type model struct {
 	ids     session.IDs
 
 	run    func(func(context.Context) tea.Msg) tea.Cmd // a call of the API
+	wait   func(func(context.Context) tea.Msg) tea.Cmd // one that may wait for people
 	follow func(session.ID, int64) context.CancelFunc
 	await  func(session.ID) tea.Cmd
 

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -47,12 +48,48 @@ func runSlash(m *model, name, arguments string) tea.Cmd {
 	}
 	m.history.Add(strings.TrimSpace("/" + name + " " + arguments))
 	m.editor.Clear()
-	c := m.api
-	var expanded api.Expansion
-	return m.callAPI("/"+name, func(ctx context.Context) (err error) {
-		expanded, err = c.Expand(ctx, api.ExpandRequest{Command: name, Arguments: arguments})
-		return err
-	}, func() tea.Cmd { return sendPrompt(m, expanded.Prompt, false) })
+	q := api.ExpandRequest{Command: name, Arguments: arguments, Agent: m.agent}
+	if m.session != nil {
+		q.SessionID = m.session.ID
+	}
+	return expandCommand(m, q)
+}
+
+// expandCommand sends the prompt of a command, once what its template runs is allowed. A session to ask in is begun if
+// one is needed.
+func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
+	c, fresh := m.api, describeNewSession(m)
+	return m.wait(func(ctx context.Context) tea.Msg {
+		x, err := c.Expand(ctx, q)
+		var begun *session.Session
+		if q.SessionID == "" && errors.Is(err, &session.Error{Code: session.CodeDenied}) {
+			if begun, err = c.Create(ctx, fresh); err == nil {
+				q.SessionID = begun.ID
+				x, err = c.Expand(ctx, q)
+			}
+		}
+		return func() tea.Cmd {
+			switch {
+			case err != nil:
+				m.showError("/"+q.Command, err)
+				return nil
+			case begun != nil && m.session == nil:
+				followCreated(m, begun)
+			}
+			if q.SessionID != "" && (m.session == nil || m.session.ID != q.SessionID) {
+				m.note = "/" + q.Command + " was not sent: another session is open"
+				return nil
+			}
+			return sendPrompt(m, x.Prompt, false)
+		}
+	})
+}
+
+// followCreated opens a session that was just created.
+func followCreated(m *model, s *session.Session) {
+	closeSession(m)
+	m.session, m.cursor = s, -1
+	m.stop = m.follow(s.ID, -1)
 }
 
 func slashAliases(name string) string {
@@ -127,9 +164,7 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	if s := msg.session; s != nil && m.session == nil {
-		closeSession(m)
-		m.session, m.cursor = s, -1
-		m.stop = m.follow(s.ID, -1)
+		followCreated(m, s)
 	}
 	if msg.err != nil {
 		m.showError("the prompt was not sent", msg.err)

@@ -36,6 +36,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 			return f(ctx)
 		}
 	}
+	m.wait = func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(ctx) } }
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler())
 	m.follow = func(id session.ID, after int64) context.CancelFunc {
 		ctx, stop := context.WithCancel(ctx)

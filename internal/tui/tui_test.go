@@ -42,6 +42,7 @@ func newTestModel(t *testing.T, draft composer.DraftFile) *model {
 	}
 	m := newModel(Options{Client: &api.Client{}, Where: "/src/project", Env: env, Store: draft}, th)
 	m.run = func(func(context.Context) tea.Msg) tea.Cmd { return nil }
+	m.wait = m.run
 	m.follow = func(session.ID, int64) context.CancelFunc { return func() {} }
 	m.await = func(session.ID) tea.Cmd { return nil }
 	return m

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -303,7 +304,9 @@ func (places) Commands(context.Context, session.Location) ([]api.Command, error)
 	}, nil
 }
 
-func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expansion, error) {
+func (places) Expand(
+	_ context.Context, _ session.Location, r api.ExpandRequest, _ templates.Permit,
+) (api.Expansion, error) {
 	if r.Command != "ship" {
 		return api.Expansion{}, session.NotFound("command", r.Command, "ship").At("command")
 	}

@@ -35,6 +35,7 @@ type conversation struct {
 	lines    chan typedLine
 	updates  chan cli.SessionUpdate
 	idle     chan sessionIdle
+	expanded chan expandedCommand
 	failures chan error // of interrupts
 
 	session  *session.Session // nil until the first prompt
@@ -80,7 +81,7 @@ func newConversation(a *cli.Invocation, c *api.Client, interrupts <-chan struct{
 		lines: make(
 			chan typedLine,
 		), updates: make(chan cli.SessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
-		leave: func() {},
+		expanded: make(chan expandedCommand), leave: func() {},
 	}
 	t.asks = &term.AskQueue{Out: a.Err, Marks: a.Marks, BeforeShow: func() {
 		a.Out.EndLine()
@@ -120,6 +121,8 @@ func (t *conversation) run(ctx context.Context, s *session.Session, replay int) 
 			t.handleTasks(ctx, e)
 		case i := <-t.idle:
 			t.onIdle(i)
+		case x := <-t.expanded:
+			t.onExpanded(ctx, x)
 		case err := <-t.failures:
 			t.showNote(err.Error())
 		case <-t.interrupts:

@@ -2,10 +2,14 @@ package run
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -24,7 +28,25 @@ func (r *runner) expandCommand(ctx context.Context) error {
 		}
 		c.Directory = s.Location.Directory
 	}
-	out, err := c.Expand(ctx, api.ExpandRequest{Command: p.command, Arguments: p.prompt.Text})
+	q := api.ExpandRequest{Command: p.command, Arguments: p.prompt.Text, Agent: p.agent, Asks: p.asks}
+	var out api.Expansion
+	var err error
+	if !p.existing {
+		if out, err = c.Expand(ctx, q); errors.Is(err, &session.Error{Code: session.CodeDenied}) {
+			err = r.createSession(ctx) // to ask in
+			q.SessionID = p.id
+		}
+	} else {
+		q.SessionID = p.id
+	}
+	if err == nil && q.SessionID != "" {
+		out, err = r.awaitExpansion(ctx, &c, q)
+	}
+	if err != nil && !p.existing && q.SessionID != "" && !cli.IsConnectionLost(err) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+		defer cancel()
+		return r.deleteSession(ctx, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -38,6 +60,49 @@ func (r *runner) expandCommand(ctx context.Context) error {
 	p.prompt.Subtasks = out.Prompt.Subtasks
 	p.prompt.Agent, p.prompt.Model = out.Prompt.Agent, out.Prompt.Model
 	return nil
+}
+
+// askInterval is how often the asks of a command that is expanded are read.
+const askInterval = 100 * time.Millisecond
+
+// awaitExpansion makes the call, and puts what it asks to the person meanwhile.
+func (r *runner) awaitExpansion(ctx context.Context, c *api.Client, q api.ExpandRequest) (api.Expansion, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var out api.Expansion
+	done := make(chan error, 1)
+	var call sync.WaitGroup
+	defer call.Wait()
+	defer cancel()
+	call.Go(func() {
+		var err error
+		out, err = c.Expand(ctx, q)
+		done <- err
+	})
+	shown := map[session.AskID]bool{}
+	ticker := time.NewTicker(askInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-done:
+			return out, err
+		case <-ticker.C:
+			asks, err := cli.PendingAsks(ctx, r.conn.API, q.SessionID)
+			if err != nil {
+				continue // the call fails too if the server is gone
+			}
+			for _, a := range asks {
+				if !shown[a.ID] {
+					shown[a.ID] = true
+					r.handleAsk(&session.PermissionAsked{Ask: a})
+				}
+			}
+		case text, ok := <-r.terminalLines():
+			r.onTerminalLine(text, ok)
+		}
+		if err := r.deliver(ctx); err != nil {
+			return out, err
+		}
+	}
 }
 
 // embedFiles returns the files with their content. The files of a server elsewhere are on its machine.

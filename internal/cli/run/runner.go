@@ -153,7 +153,7 @@ func (r *runner) openSession(ctx context.Context) (err error) {
 	if err == nil && !r.plan.openCode {
 		r.noteUnfinished(ctx)
 	}
-	if r.progress == nil && !r.plan.existing && cli.CodeOf(err) == cli.ExitUsage {
+	if r.progress == nil && !r.plan.existing && cli.CodeOf(err) == cli.ExitUsage && r.sent {
 		return r.deleteSession(ctx, err)
 	}
 	if err != nil && r.sent && ctx.Err() != nil && whole.Err() == nil {
@@ -279,9 +279,6 @@ func (r *runner) chooseOpenCodeAgent(ctx context.Context) error {
 
 // deleteSession deletes the session that was created for a refused prompt.
 func (r *runner) deleteSession(ctx context.Context, refused error) error {
-	if !r.sent {
-		return refused
-	}
 	if err := r.conn.API.Delete(ctx, r.plan.id); err != nil {
 		r.view.ShowNote("the empty session " + string(r.plan.id) + " is left behind: " + err.Error())
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -171,14 +172,52 @@ func (t *conversation) chooseName(kind, name string, names []string) (string, er
 	return name, nil
 }
 
-// expandCommand sends the prompt of a command of this directory.
+// expandedCommand is the prompt of a command for a session, or why it cannot be sent.
+type expandedCommand struct {
+	id     session.ID
+	prompt session.Prompt
+	err    error
+}
+
+// expandCommand sends the prompt of a command of this directory, once what its template runs is allowed.
 func (t *conversation) expandCommand(ctx context.Context, c slashCommand) {
-	var expanded api.Expansion
-	expand := func(ctx context.Context) (err error) {
-		expanded, err = t.api.Expand(ctx, api.ExpandRequest{Command: c.name, Arguments: c.arguments})
-		return err
+	q := api.ExpandRequest{Command: c.name, Arguments: c.arguments, Agent: t.agent}
+	if t.session == nil {
+		var x api.Expansion
+		denied := false
+		expand := func(ctx context.Context) (err error) {
+			x, err = t.api.Expand(ctx, q)
+			if denied = errors.Is(err, &session.Error{Code: session.CodeDenied}); denied {
+				return nil
+			}
+			return err
+		}
+		if !t.callAPI(ctx, expand) {
+			return
+		}
+		if !denied {
+			t.sendPrompt(ctx, x.Prompt)
+			return
+		}
+		if !t.createSession(ctx) { // to ask in
+			return
+		}
 	}
-	if t.callAPI(ctx, expand) {
-		t.sendPrompt(ctx, expanded.Prompt)
+	q.SessionID = t.session.ID
+	t.background.Go(func() {
+		x, err := t.api.Expand(ctx, q)
+		sendOrDone(ctx, t.expanded, expandedCommand{q.SessionID, x.Prompt, err})
+	})
+}
+
+// onExpanded sends the prompt of a command, unless another session is open now.
+func (t *conversation) onExpanded(ctx context.Context, x expandedCommand) {
+	switch {
+	case x.err != nil:
+		t.showNote(x.err.Error())
+	case t.session == nil || t.session.ID != x.id:
+		t.showNote("the command of session " + string(x.id) + " was not sent: another session is open")
+	default:
+		t.sendPrompt(ctx, x.prompt)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/auth"
+	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
@@ -42,8 +43,9 @@ type Catalog interface {
 	// Agents returns the agents, the default one first.
 	Agents() []opencode.Agent
 	Commands() []opencode.Command
-	// ExpandCommand returns the prompt of a command. It runs the shell commands of the command's template.
-	ExpandCommand(ctx context.Context, r api.ExpandRequest) (api.Expansion, error)
+	// ExpandCommand returns the prompt of a command. It runs the shell commands of the command's template if permit allows
+	// it.
+	ExpandCommand(ctx context.Context, r api.ExpandRequest, permit templates.Permit) (api.Expansion, error)
 	Skills() []opencode.Skill
 	Tools() []opencode.Tool
 	Providers() (Providers, error)

@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Commands    SessionCommands
 	Reverts     RevertCommands
-	Asks        AskReplier
+	Asks        AskService
 	Runs        SessionRuns
 	Store       store.Viewer
 	Log         broadcast.Log

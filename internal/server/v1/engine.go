@@ -33,8 +33,9 @@ type RevertCommands interface {
 	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) (revert.SessionDiff, error)
 }
 
-// AskReplier replies to pending permission asks and questions.
-type AskReplier interface {
+// AskService replies to pending permission asks and questions, and asks for the templates of commands.
+type AskService interface {
+	AuthorizeTemplate(ctx context.Context, q ask.TemplateRequest) error
 	Reply(ctx context.Context, id session.ID, asked session.AskID, answer ask.UserReply) error
 	AnswerQuestions(ctx context.Context, id session.ID, ask session.AskID, answers [][]string) error
 	DismissQuestions(ctx context.Context, id session.ID, ask session.AskID) error

@@ -1,10 +1,13 @@
 package v1
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	templates "github.com/cairn-dev/cairn/internal/command"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -183,7 +186,14 @@ func (h promptHandlers) expandCommand(
 	if err != nil {
 		return p, err
 	}
-	x, err := l.Catalog.ExpandCommand(ctx, api.ExpandRequest{Command: *b.Command, Arguments: *b.Arguments})
+	r := api.ExpandRequest{Command: *b.Command, Arguments: *b.Arguments}
+	x, err := l.Catalog.ExpandCommand(ctx, r, func(ctx context.Context, n templates.Needs) error {
+		ctx, end := h.long.Start(ctx, "")
+		defer end()
+		return h.Asks.AuthorizeTemplate(ctx, ask.TemplateRequest{
+			SessionID: s.ID, Agent: cmp.Or(n.Agent, b.Agent), Lines: n.Lines, Files: n.Files,
+		})
+	})
 	if err != nil {
 		return p, err
 	}

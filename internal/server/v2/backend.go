@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/server/attachment"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -18,8 +19,10 @@ type Locations interface {
 	// Skills returns the valid skills, then those with a Problem.
 	Skills(ctx context.Context, l session.Location) ([]api.Skill, error)
 	Commands(ctx context.Context, l session.Location) ([]api.Command, error)
-	// Expand returns the prompt of a command. It runs the shell commands of the command's template.
-	Expand(ctx context.Context, l session.Location, r api.ExpandRequest) (api.Expansion, error)
+	// Expand returns the prompt of a command. It runs the shell commands of the command's template if permit allows it.
+	Expand(
+		ctx context.Context, l session.Location, r api.ExpandRequest, permit templates.Permit,
+	) (api.Expansion, error)
 	// Models and Providers return those that can be used, without secrets.
 	Models(ctx context.Context, l session.Location) ([]api.Model, error)
 	Providers(ctx context.Context, l session.Location) ([]api.Provider, error)

@@ -8,6 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	templates "github.com/cairn-dev/cairn/internal/command"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -70,7 +72,16 @@ func (h locationHandlers) expandCommand(ctx context.Context, in struct {
 	Body     api.ExpandRequest `body:"required"`
 },
 ) (api.Data[api.Expansion], error) {
-	out, err := h.Locations.Expand(ctx, in.Location.Location, in.Body)
+	q := ask.TemplateRequest{
+		SessionID: in.Body.SessionID, Location: in.Location.Location, Agent: in.Body.Agent, Policy: in.Body.Asks,
+	}
+	permit := func(ctx context.Context, n templates.Needs) error {
+		ctx, end := h.long.Start(ctx, "")
+		defer end()
+		q.Agent, q.Lines, q.Files = n.Agent, n.Lines, n.Files
+		return h.Asks.AuthorizeTemplate(ctx, q)
+	}
+	out, err := h.Locations.Expand(ctx, in.Location.Location, in.Body, permit)
 	return newData(out), httpio.WithPart("body", err)
 }
 

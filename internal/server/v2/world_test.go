@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	templates "github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -141,7 +142,9 @@ func (places) Commands(context.Context, session.Location) ([]api.Command, error)
 	}, nil
 }
 
-func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expansion, error) {
+func (places) Expand(
+	_ context.Context, _ session.Location, r api.ExpandRequest, _ templates.Permit,
+) (api.Expansion, error) {
 	if r.Command != "ship" {
 		return api.Expansion{}, session.NotFound("command", r.Command, "ship").At("command")
 	}
