@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // Client speaks to one server. Its methods are safe for concurrent use; every error is a *session.Error, the server's
@@ -23,6 +25,7 @@ type Client struct {
 	Auth Auth
 	// Directory is the location of requests that name none; "" leaves it to the server.
 	Directory string
+	Timezone  session.TimeZone // of new sessions that name none; "" leaves it to the server
 }
 
 // Auth identifies the caller: by a Secret, else by a Password, else not at all.

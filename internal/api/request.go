@@ -18,6 +18,7 @@ type CreateSession struct {
 	Permission []session.Rule      `json:"permission,omitzero"`
 	Budget     *session.Budget     `json:"budget,omitzero"`
 	Sandbox    session.SandboxMode `json:"sandbox,omitzero"`
+	Timezone   session.TimeZone    `json:"timezone,omitzero"` // of the agents' date; "": that of the parent, or the server's
 	// Asks makes a session that asks about actions without a rule, as those of cairn's commands. Sessions of other
 	// clients are open, as OpenCode's are.
 	Asks bool `json:"asks,omitzero"`

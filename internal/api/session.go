@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -22,7 +23,7 @@ func (c *Client) change(ctx context.Context, method, p string, in any) error {
 
 // Create makes a session, or returns the one that the same request made before.
 func (c *Client) Create(ctx context.Context, r CreateSession) (*session.Session, error) {
-	r.Asks = true
+	r.Asks, r.Timezone = true, cmp.Or(r.Timezone, c.Timezone)
 	var out Data[*session.Session]
 	err := c.do(ctx, call{method: http.MethodPost, path: path("session"), in: r, out: &out})
 	return out.Data, err

@@ -810,13 +810,3 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
-
-// The date of agents is that of the configured time zone.
-func TestTimeZone(t *testing.T) {
-	at := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
-	for zone, want := range map[TimeZone]int{"": 20, "UTC": 20, "Asia/Tokyo": 21} {
-		if got := zone.ConvertTime(at).Day(); got != want {
-			t.Errorf("%q: day %d, want %d", zone, got, want)
-		}
-	}
-}

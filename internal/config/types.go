@@ -113,19 +113,11 @@ func (z *TimeZone) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	if _, err := time.LoadLocation(s); err != nil {
+	if session.TimeZone(s).Check("") != nil {
 		return fmt.Errorf(`want a time zone such as "Europe/Berlin"`)
 	}
 	*z = TimeZone(s)
 	return nil
-}
-
-// ConvertTime returns the time in the zone; in that of this machine if none is set.
-func (z TimeZone) ConvertTime(t time.Time) time.Time {
-	if at, err := time.LoadLocation(string(z)); err == nil && z != "" {
-		return t.In(at)
-	}
-	return t
 }
 
 // Count is a positive whole number; 0 if not set.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -216,5 +217,51 @@ func TestExplainInstruction(t *testing.T) {
 	}
 	if v, err := contexts.ExplainInstruction(t.Context(), "CLAUDE.md"); err != nil || !v.Included {
 		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+// A session has the date of its time zone, and so have its child sessions and copies. The two zones never have the same
+// date.
+func TestTimeZoneOfASession(t *testing.T) {
+	home, _ := newWindowHome(t)
+	write(t, filepath.Join(home, "config", "cairn.json"), `{"timezone": "Pacific/Pago_Pago"}`)
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	date := func(id session.ID) string {
+		t.Helper()
+		r, err := api.Contexts{Client: c.API}.NextRequest(t.Context(), id, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(fmt.Sprint(r.Request), "Today is ")
+		day, _, _ := strings.Cut(rest, ".")
+		return day
+	}
+	at := func(zone session.TimeZone) string { return zone.ConvertTime(time.Now()).Format("Mon Jan 2 2006") }
+	plain := create(t, c, "Work")
+	c.API.Timezone = "Pacific/Kiritimati"
+	zoned, request := create(t, c, "Work"), api.CreateSession{}
+	c.API.Timezone = ""
+	request.ParentID = zoned
+	child, err := c.API.Create(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork, err := api.Forks{Client: c.API}.ForkSession(t.Context(), zoned, api.ForkRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, zone := range map[session.ID]session.TimeZone{
+		plain: "Pacific/Pago_Pago", zoned: "Pacific/Kiritimati",
+		child.ID: "Pacific/Kiritimati", fork.ID: "Pacific/Kiritimati",
+	} {
+		if got, want := date(id), at(zone); got != want {
+			t.Errorf("the date in %s is %q, want %q", zone, got, want)
+		}
+	}
+	_, err = c.API.Create(t.Context(), api.CreateSession{Timezone: "Mars/Base"})
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeInvalid ||
+		!strings.Contains(e.Message, `unknown time zone "Mars/Base"`) {
+		t.Errorf("an unknown zone: %v", err)
 	}
 }

@@ -323,7 +323,9 @@ func compactionSettings(c config.Compaction) location.CompactionSettings {
 // turnSources returns the sources that depend on the session and its turn.
 func turnSources(ctx context.Context, p *locationSetup, in location.ContextInput) systemcontext.Context {
 	plan := instruction.PlanPath(in.Session, p.project.Worktree, p.plans)
+	zone := cmp.Or(in.Session.Timezone, session.TimeZone(p.config.Timezone))
 	return slices.Concat(
+		instruction.DateContext(zone.ConvertTime(time.Now())),
 		p.instructions.NestedContext(ctx, in.Session.Nested),
 		instruction.ModeContext(in.Agent.ID, plan),
 		instruction.ReferenceContext(listReferences(p)),
@@ -353,12 +355,11 @@ func listReferences(p *locationSetup) (out []instruction.Reference) {
 	return out
 }
 
-// contextSources registers the sources of the system context: where the location is, the date, its instruction files.
+// contextSources registers the location's sources of the system context: where it is, and its instruction files.
 func (l *locationCache) contextSources(cfg *config.Config, pr project.Project) (*systemcontext.Registry, error) {
 	r := &systemcontext.Registry{}
 	environment := instruction.Environment{Directory: pr.Directory, Worktree: pr.Worktree}
-	now := func() time.Time { return cfg.Timezone.ConvertTime(time.Now()) }
-	if _, err := instruction.RegisterBuiltins(r, environment, now); err != nil {
+	if _, err := instruction.RegisterEnvironment(r, environment); err != nil {
 		return nil, err
 	}
 	_, err := instruction.Register(r, l.instructionOptions(cfg, pr))

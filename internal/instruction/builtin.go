@@ -9,9 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// Keys of the built-in sources and of their registration.
+// Keys of the built-in sources.
 const (
-	KeyBuiltins    = "core/builtins"
 	KeyEnvironment = "core/environment"
 	KeyDate        = "core/date"
 )
@@ -23,14 +22,16 @@ type Environment struct {
 	Platform  string // "": the current one
 }
 
-// RegisterBuiltins registers two sources: the environment, which is constant, and the date, which is read at every
-// boundary in the time zone of now.
-func RegisterBuiltins(r *systemcontext.Registry, e Environment, now func() time.Time) (remove func(), err error) {
+// RegisterEnvironment registers the source of the environment, which is constant.
+func RegisterEnvironment(r *systemcontext.Registry, e Environment) (remove func(), err error) {
 	environment := environmentSource(e)
-	return r.Register(KeyBuiltins, func(context.Context) systemcontext.Context {
-		return systemcontext.Context{environment, dateSource(now())}
+	return r.Register(KeyEnvironment, func(context.Context) systemcontext.Context {
+		return systemcontext.Context{environment}
 	})
 }
+
+// DateContext returns the source of the date, in the time zone of now.
+func DateContext(now time.Time) systemcontext.Context { return systemcontext.Context{dateSource(now)} }
 
 func environmentSource(e Environment) systemcontext.Source {
 	block := e.render()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -288,14 +289,14 @@ func TestBuiltins(t *testing.T) {
 	load := func(e Environment) systemcontext.Context {
 		t.Helper()
 		var r systemcontext.Registry
-		if _, err := RegisterBuiltins(&r, e, func() time.Time { return now }); err != nil {
+		if _, err := RegisterEnvironment(&r, e); err != nil {
 			t.Fatal(err)
 		}
 		c, err := r.Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c
+		return slices.Concat(c, DateContext(now))
 	}
 	here := Environment{Directory: "/repo/sub", Worktree: "/repo", Platform: "linux/amd64"}
 	g, err := systemcontext.Initialize(t.Context(), load(here))

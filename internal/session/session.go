@@ -41,8 +41,9 @@ type Session struct {
 	Open       bool        `json:"open,omitzero"`       // actions without a rule are allowed, not asked about
 	Contract   string      `json:"contract,omitzero"`   // ContractV2 of an open session that was created over V2
 	Budget     *Budget     `json:"budget,omitzero"`
-	Sandbox    SandboxMode `json:"sandbox,omitzero"` // at least; whatever process runs the session
-	Todos      []Todo      `json:"todos,omitempty"`  // the model's todo list
+	Sandbox    SandboxMode `json:"sandbox,omitzero"`  // at least; whatever process runs the session
+	Timezone   TimeZone    `json:"timezone,omitzero"` // of the date; "" is the configured one
+	Todos      []Todo      `json:"todos,omitempty"`   // the model's todo list
 
 	Metadata jsontext.Value `json:"metadata,omitzero"` // an object of the client
 	Changes  *Changes       `json:"changes,omitzero"`  // to files; set once a turn has begun

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -66,8 +67,21 @@ func (f *serverFlags) newClient(getenv func(string) string) (*api.Client, error)
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &api.Client{
 		HTTP: &http.Client{CheckRedirect: noRedirect}, Base: strings.TrimSuffix(u.Scheme+"://"+u.Host+u.Path, "/"),
-		Auth: auth, Directory: f.directory,
+		Auth: auth, Directory: f.directory, Timezone: findTimeZone(getenv),
 	}, nil
+}
+
+// findTimeZone returns the name of this machine's time zone, "" if it has none.
+func findTimeZone(getenv func(string) string) session.TimeZone {
+	name := strings.TrimPrefix(getenv("TZ"), ":")
+	if name == "" {
+		path, _ := os.Readlink("/etc/localtime") // a copy instead of a link has no name
+		_, name, _ = strings.Cut(path, "zoneinfo/")
+	}
+	if zone := session.TimeZone(name); zone.Check("") == nil {
+		return zone
+	}
+	return ""
 }
 
 // publicURL is the URL without the credentials in it.

@@ -37,7 +37,7 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	defer release()
 	if err := cmp.Or(
 		scope.CheckSelection(r.Agent, r.Model), session.CheckRules("permission", r.Permission), r.Budget.Check("budget"),
-		checkMetadata(r.Metadata), scope.RequireSandbox(r.Sandbox),
+		checkMetadata(r.Metadata), scope.RequireSandbox(r.Sandbox), r.Timezone.Check("timezone"),
 	); err != nil {
 		return nil, err
 	}
@@ -101,6 +101,7 @@ func (c *Commands) commitSession(ctx context.Context, info *session.Session) (wo
 			if err != nil {
 				return nil, err
 			}
+			info.Timezone = cmp.Or(info.Timezone, parent.Timezone)
 			if parent.Sandbox.IsConfined() {
 				info.Sandbox = info.Sandbox.ChooseStricter(parent.Sandbox)
 			}

@@ -47,7 +47,8 @@ func isSameCreation(s session.Session, r CreateRequest) bool {
 		slices.Equal(
 			s.Permission,
 			r.Permission,
-		) && s.Open == r.Open && s.Sandbox.IsAtLeast(r.Sandbox) && string(s.Metadata) == string(r.Metadata)
+		) && s.Open == r.Open && s.Sandbox.IsAtLeast(r.Sandbox) &&
+		(r.Timezone == "" || r.Timezone == s.Timezone) && string(s.Metadata) == string(r.Metadata)
 }
 
 func equalPointers[T any](a, b *T, equal func(T, T) bool) bool {

@@ -25,7 +25,8 @@ type CreateRequest struct {
 	Contract   string // of an open session
 	Budget     *session.Budget
 	Sandbox    session.SandboxMode
-	Metadata   jsontext.Value // an object that clients store with the session
+	Timezone   session.TimeZone // "": that of the parent, or the configured one
+	Metadata   jsontext.Value   // an object that clients store with the session
 }
 
 // authorize refuses rules that allow something if the caller may not approve it.
@@ -51,6 +52,7 @@ func (r *CreateRequest) buildSession(scope *location.Scope, version string, now 
 		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
 		Location: scope.Location, Subpath: scope.Subpath, Slug: slugOf(string(r.ID)), Version: version,
 		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,
+		Timezone: r.Timezone,
 	}
 	if r.Open {
 		info.Contract = r.Contract

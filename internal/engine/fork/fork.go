@@ -203,7 +203,8 @@ func (c *copier) describeFork(s *session.Session, end End) session.Session {
 		ID: c.to, ProjectID: s.ProjectID, Agent: s.Agent, Model: s.Model, Title: NumberTitle(s.Title), TitledBy: "user",
 		Location: s.Location, Subpath: s.Subpath, Permission: s.Permission, Open: s.Open, Contract: s.Contract,
 		Budget: s.Budget, Sandbox: s.Sandbox, Metadata: s.Metadata, Nested: s.Nested, Entries: s.Entries,
-		Fork: &session.Fork{From: s.ID, Before: end.Before, PartID: end.PartID},
+		Timezone: s.Timezone,
+		Fork:     &session.Fork{From: s.ID, Before: end.Before, PartID: end.PartID},
 	}
 	if s.Fork != nil {
 		out.Fork.Root = cmp.Or(s.Fork.Root, s.Fork.From)

@@ -34,7 +34,7 @@ func publicSession(s *session.Session, all allFields) session.Session {
 		c.Open, c.Contract = false, ""
 		c.Permission, c.Budget, c.Todos, c.Changes, c.Import = nil, nil, nil, nil, nil
 		c.Fork = nil
-		c.Nested, c.Entries = nil, nil
+		c.Nested, c.Entries, c.Timezone = nil, nil, ""
 		c.Tokens.Total, c.Tokens.Unpriced = 0, 0
 	}
 	return c
@@ -70,7 +70,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 	}
 	s, err := h.Commands.CreateSession(ctx, command.CreateRequest{
 		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !named, Title: b.Title,
-		Permission: b.Permission, Budget: b.Budget, Sandbox: b.Sandbox, Contract: session.ContractV2,
+		Permission: b.Permission, Budget: b.Budget, Sandbox: b.Sandbox, Timezone: b.Timezone, Contract: session.ContractV2,
 		Open: !b.Asks && caller.FromContext(ctx).Scope >= caller.Approve,
 	})
 	if err != nil {
