@@ -3,6 +3,7 @@ package tool
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -32,6 +33,20 @@ func EncodeObject(v any) jsontext.Value {
 // TextOutput returns a result of a text and a structured value.
 func TextOutput(title, text string, structured any) Output {
 	return Output{Title: title, Content: session.TextContent(text), Structured: EncodeObject(structured)}
+}
+
+// ownTag matches a tag that only cairn writes into what a model reads.
+var ownTag = regexp.MustCompile(
+	`</?\s*(?i:system-(?:reminder|update)|shell_metadata|untrusted-content|skill_content)\b`,
+)
+
+// MarkImitations returns text of a file or a command as it is or, if it has tags that only cairn writes, as
+// MarkUntrusted wraps it.
+func MarkImitations(call Call, source, text string) string {
+	if !ownTag.MatchString(text) {
+		return text
+	}
+	return MarkUntrusted(call, source, text)
 }
 
 // MarkUntrusted wraps text from outside in tags that name its source. The text cannot end them: the id of the tags is a

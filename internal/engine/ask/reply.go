@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,6 +97,9 @@ func (a *Asks) settleReply(
 	if err := a.awaitWaiter(ctx, id, d.AskID); err != nil {
 		return err
 	}
+	if err := a.checkEffect(ctx, d.AskID, terms.patterns); err != nil {
+		return err
+	}
 	if err := a.recordReply(ctx, id, d, terms); err != nil {
 		return err
 	}
@@ -111,6 +115,42 @@ func (a *Asks) settleReply(
 	a.cascadeReply(ctx, *row, project) // before the wake: a rejected call stops the others of its turn
 	a.waiters.wake(*row)
 	return nil
+}
+
+// checkEffect returns an error if one of the patterns allows no part of what the ask waits for: once it is saved, the
+// same call would ask again.
+func (a *Asks) checkEffect(ctx context.Context, ask session.AskID, patterns []string) error {
+	w := a.waiters.get(ask)
+	if w == nil || len(patterns) == 0 {
+		return nil
+	}
+	saved, err := a.readApprovals(ctx, w.project, w.ask.SessionID)
+	if err != nil {
+		return err
+	}
+	before := permission.Explain(w.layers, saved, w.permissionSubject())
+	for _, p := range patterns {
+		rule := session.Rule{Action: w.ask.Action, Resource: p, Effect: session.Allow}
+		after := permission.Explain(w.layers, append(slices.Clone(saved), rule), w.permissionSubject())
+		if countAllowed(after) > countAllowed(before) {
+			continue
+		}
+		text := fmt.Sprintf("the pattern %q allows nothing of this request", p)
+		if reason := permission.Strictest(after).Reason; reason != "" {
+			text += ": the command " + reason
+		}
+		return session.Errorf(session.CodeInvalid, "%s; give another one, or reply once", text).At("patterns")
+	}
+	return nil
+}
+
+func countAllowed(list []permission.Decision) (n int) {
+	for _, d := range list {
+		if d.Effect == session.Allow {
+			n++
+		}
+	}
+	return n
 }
 
 // findAskingSession returns the session of an ask that may be answered at the session with the id, else that id.

@@ -44,6 +44,13 @@ func (ws *waiters) add(w *waiter) {
 	}
 }
 
+// get returns the waiter for the ask, nil if none waits in this process.
+func (ws *waiters) get(id session.AskID) *waiter {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.m[id]
+}
+
 func (ws *waiters) remove(id session.AskID) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

@@ -141,7 +141,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	out := in.formatOutput(done, r.timeout, confined)
+	out := in.formatOutput(call, done, r.timeout, confined)
 	if done.interrupted {
 		return out, context.Cause(ctx)
 	}
@@ -187,8 +187,10 @@ func (t *bashTool) killDelay() time.Duration {
 	return 800 * time.Millisecond
 }
 
-func (in bashInput) formatOutput(done commandResult, timeout time.Duration, as confinement) tool.Output {
-	text := done.out.Text
+func (in bashInput) formatOutput(
+	call tool.Call, done commandResult, timeout time.Duration, as confinement,
+) tool.Output {
+	text := tool.MarkImitations(call, "output of the command", done.out.Text)
 	if text == "" {
 		text = "(no output)"
 	}

@@ -110,11 +110,12 @@ func (jobTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	); err != nil {
 		return tool.Output{}, err
 	}
-	return in.runAction(ctx, call.Jobs)
+	return in.runAction(ctx, call)
 }
 
 // runAction runs an action on one job and returns the job's state afterwards.
-func (in jobInput) runAction(ctx context.Context, jobs tool.Jobs) (tool.Output, error) {
+func (in jobInput) runAction(ctx context.Context, call tool.Call) (tool.Output, error) {
+	jobs := call.Jobs
 	wait := time.Duration(0)
 	if in.Action == "wait" {
 		wait = jobWait
@@ -132,7 +133,7 @@ func (in jobInput) runAction(ctx context.Context, jobs tool.Jobs) (tool.Output, 
 	}
 	text := formatJob(job)
 	if in.Action == "logs" || in.Action == "wait" {
-		text += "\n\n" + in.readLog(jobs, job)
+		text += "\n\n" + tool.MarkImitations(call, "output of the job", in.readLog(jobs, job))
 	}
 	return tool.TextOutput(in.Action+" "+string(job.ID), text, map[string]any{"job": job}), nil
 }

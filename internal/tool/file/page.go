@@ -156,7 +156,7 @@ func formatLine(line []byte, first bool) string {
 
 // formatOutput returns the page as a result. The model receives the instruction files of the reminder with its system
 // context, since it obeys nothing that stands in the result of a tool.
-func (p page) formatOutput(at workpath.Path, reminder string, loaded []string) tool.Output {
+func (p page) formatOutput(call tool.Call, at workpath.Path, reminder string, loaded []string) tool.Output {
 	last := p.first + len(p.lines) - 1
 	text := strings.Join(p.lines, "\n")
 	var b strings.Builder
@@ -167,7 +167,7 @@ func (p page) formatOutput(at workpath.Path, reminder string, loaded []string) t
 	}
 	more := p.total < 0 || int64(last) < p.total
 	b.WriteString("\n" + p.formatFooter(last, more) + "\n</content>")
-	out := tool.TextOutput(at.Title(), b.String(), readInfo{
+	out := tool.TextOutput(at.Title(), tool.MarkImitations(call, at.Abs, b.String()), readInfo{
 		Preview: strings.Join(p.lines[:min(len(p.lines), previewLines)], "\n"), Truncated: more, Loaded: loaded,
 		Reminder: reminder,
 		Seen:     fingerprints{at.Real: p.fingerprint.String()},

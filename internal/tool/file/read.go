@@ -173,7 +173,7 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path
 	page.fingerprint = fingerprintOf(info, page.sum)
 	t.config.Tracker.recordSeen(call.SessionID, p.Real, snapshot{page.fingerprint, page.whole})
 	reminder, loaded := t.nearbyInstructions(call, p)
-	return page.formatOutput(p, reminder, loaded), nil
+	return page.formatOutput(call, p, reminder, loaded), nil
 }
 
 func readDir(p workpath.Path, in readInput) (tool.Output, error) {

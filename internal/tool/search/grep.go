@@ -90,7 +90,7 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 			return tool.Output{}, err
 		}
 	}
-	text := formatMatches(p, matches, cut)
+	text := tool.MarkImitations(call, "matches of grep", formatMatches(p, matches, cut))
 	if hidden > 0 {
 		text += fmt.Sprintf(
 			"\n(Matches in %d %s are not shown: reading %s was not allowed.)\n", hidden,
