@@ -49,11 +49,14 @@ func (t *turn) reacquireSlots(ctx context.Context, c *toolCall) {
 	}
 }
 
-// yieldForTask gives up the slots of the call and of the drain while a subagent works. It returns what takes them back.
-func (t *turn) yieldForTask(c *toolCall) func(ctx context.Context) {
+// yieldForTask gives up the slots of the call and of the drain while the session of a subagent works. It returns what
+// takes them back.
+func (t *turn) yieldForTask(c *toolCall, child session.ID) func(ctx context.Context) {
 	c.slot.Release()
 	t.slot.Yield(func() {})
+	t.engine.statuses.AddTask(t.id, child)
 	return func(ctx context.Context) {
+		t.engine.statuses.RemoveTask(t.id, child)
 		t.slot.EndYield(ctx, func() {}, func() {})
 		_ = c.slot.Acquire(ctx, func() {})
 	}

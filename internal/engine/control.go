@@ -47,12 +47,17 @@ func (e *Engine) Resume(ctx context.Context, id session.ID) error {
 // Status returns what the session does.
 func (e *Engine) Status(id session.ID) Status { return e.statuses.Get(id) }
 
-// IsAwaitingReplies reports whether all that the session does is wait for people, so that the next process can do that
-// as well. It is false from the moment that a reply is stored until the call that asked has its outcome, and while
-// another call of the turn runs.
+// IsAwaitingReplies reports whether all that the session and its subagents do is wait for people, so that the next
+// process can do that as well. It is false from the moment that a reply is stored until the call that asked has its
+// outcome, and while another call of the turn runs.
 func (e *Engine) IsAwaitingReplies(id session.ID) bool {
-	asks := e.Asks.CountWaiting(id)
-	return asks > 0 && asks >= e.statuses.CountCalls(id)
+	waiting := e.Asks.CountWaiting(id)
+	for _, child := range e.statuses.ListTasks(id) {
+		if e.IsAwaitingReplies(child) {
+			waiting++
+		}
+	}
+	return waiting > 0 && waiting >= e.statuses.CountCalls(id)
 }
 
 // Active returns the sessions that are at work in this process.

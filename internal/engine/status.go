@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/engine/journal"
@@ -34,7 +35,8 @@ type statusBoard struct {
 
 	mu    sync.Mutex // guards the rest
 	m     map[session.ID]Status
-	calls map[session.ID]int // tool calls without outcome
+	calls map[session.ID]int          // tool calls without outcome
+	tasks map[session.ID][]session.ID // the sessions for which calls wait
 }
 
 // AddCalls counts n more running calls of the session, fewer if n is negative.
@@ -54,6 +56,33 @@ func (b *statusBoard) CountCalls(id session.ID) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.calls[id]
+}
+
+// AddTask notes that a call of the session waits for the child session.
+func (b *statusBoard) AddTask(id, child session.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tasks == nil {
+		b.tasks = map[session.ID][]session.ID{}
+	}
+	b.tasks[id] = append(b.tasks[id], child)
+}
+
+// RemoveTask undoes AddTask.
+func (b *statusBoard) RemoveTask(id, child session.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.Index(b.tasks[id], child)
+	if b.tasks[id] = slices.Delete(b.tasks[id], i, i+1); len(b.tasks[id]) == 0 {
+		delete(b.tasks, id)
+	}
+}
+
+// ListTasks returns the child sessions for which calls of the session wait.
+func (b *statusBoard) ListTasks(id session.ID) []session.ID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.tasks[id])
 }
 
 // Get returns the session's status.

@@ -63,7 +63,7 @@ func (c *callTasks) awaitEnd(ctx context.Context, child session.ID, t tool.Task)
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, c.Limits.Time, errTimeUp)
 	defer cancel()
-	takeBack := c.caller.Yield()
+	takeBack := c.caller.Yield(child)
 	workErr := c.Wait(limited, child)
 	takeBack(ctx)
 	if limited.Err() != nil {

@@ -50,8 +50,8 @@ type ParentCall struct {
 	Chosen   []string       // the agents that the user asked for: they need no permission
 	Files    []session.File // of the prompt
 	Progress func(o tool.Output)
-	// Yield gives up the caller's execution slots while it waits, and returns what takes them back.
-	Yield func() func(ctx context.Context)
+	// Yield gives up the caller's execution slots while it waits for the child, and returns what takes them back.
+	Yield func(child session.ID) func(ctx context.Context)
 }
 
 // ForCall returns the tasks of a call.
