@@ -217,6 +217,7 @@ func (b Budget) Session() *session.Budget {
 type Limits struct {
 	Inbox     Count `json:"inbox"`     // pending prompts of one session
 	Sessions  Count `json:"sessions"`  // sessions at work at the same time
+	Requests  Count `json:"requests"`  // requests to one provider at the same time
 	Tools     Count `json:"tools"`     // tool calls at the same time
 	Turns     Count `json:"turns"`     // provider turns for one prompt before cairn asks
 	Attempts  Count `json:"attempts"`  // attempts per provider turn

@@ -58,6 +58,7 @@ type Pool struct {
 	tokens       tokenCache
 	localServers localServers
 	calibration  calibration
+	requests     requestSlots
 
 	mu          sync.Mutex // guards what follows
 	player      *script.Player

@@ -51,8 +51,9 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, e
 	headers := maps.Clone(model.Request.Headers)
 	maps.Copy(headers, variant.Headers)
 	maps.Copy(headers, a.Request.Headers)
+	limited := m.pool.requests.limitRequests(client, ref.ProviderID, int(m.Config.Limits.Requests))
 	return &location.Model{
-		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID),
+		Ref: ref, Client: limited, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID),
 		Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.Config.ProviderClocks(ref.ProviderID),
 		Window: window.Limits{
