@@ -24,14 +24,17 @@ func DescribeCompaction(e *session.CompactionEnded) string {
 
 // DescribeCompactionFailure says why the history was not summarised.
 func DescribeCompactionFailure(e *session.CompactionFailed) string {
-	if e.Error.Reason == session.ReasonAborted {
+	switch e.Error.Reason {
+	case session.ReasonAborted:
 		return "the history was not summarised: the summary was interrupted"
+	case session.ReasonSummary: // its message says that the history was not summarised
+		return FirstLine(e.Error.Message, 300)
 	}
 	return "the history was not summarised: " + FirstLine(e.Error.Message, 300)
 }
 
 // CompactionUndone is the line about a compaction that was undone.
-const CompactionUndone = "the summary was undone: the model reads the whole history again"
+const CompactionUndone = "the summary was undone: the model reads what it replaced again"
 
 // DescribeCompactionEvent returns the line about an event of a compaction, "" for any other event.
 func DescribeCompactionEvent(d session.EventData) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -124,7 +125,7 @@ func (c *Commands) checkInboxRoom(tx store.Tx, id session.ID) error {
 }
 
 // UndoCompaction makes visible again what the newest compaction hides, with the system context of that time. A session
-// that works, or that has no compaction, is a conflict.
+// that works, that has no compaction, or whose newest compaction a staged revert hides, is a conflict.
 func (c *Commands) UndoCompaction(ctx context.Context, id session.ID) error {
 	if err := c.checkOpen(); err != nil {
 		return err
@@ -143,7 +144,8 @@ func (c *Commands) UndoCompaction(ctx context.Context, id session.ID) error {
 
 // undoNewest returns the fact that undoes the session's newest compaction.
 func undoNewest(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
-	if _, err := store.FindSession(tx, id); err != nil {
+	s, err := store.FindSession(tx, id)
+	if err != nil {
 		return nil, err
 	}
 	m, ok, err := store.NewestMessage(tx, id, session.TypeCompaction)
@@ -153,6 +155,16 @@ func undoNewest(tx store.Tx, id session.ID) ([]eventlog.Draft, error) {
 	newest, isCompaction := m.(*session.Compaction)
 	if !ok || !isCompaction {
 		return nil, session.Conflict("session", string(id), "has no compaction to undo")
+	}
+	shown, err := revert.HideStaged(tx, s)
+	if err != nil {
+		return nil, err
+	}
+	if visible, _, err := store.NewestMessage(shown, id, session.TypeCompaction); err != nil {
+		return nil, err
+	} else if visible == nil || visible.Meta().ID != newest.ID {
+		return nil, session.Conflict("session", string(id), "stays as it is: its newest compaction was taken back "+
+			"with a prompt; bring the prompt back, or prompt the session, first")
 	}
 	draft := eventlog.Draft{Data: &session.CompactionUndone{MessageID: newest.ID, SummaryAs: newest.SummaryAs}}
 	rows, err := tx.Events(id, newest.Seq-1, 1, session.KindCompactionEnded)

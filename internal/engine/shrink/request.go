@@ -113,8 +113,8 @@ func (q *Request) fixedParts() []requestPart {
 
 // describeStall returns the error for a request that does not fit although the past was summarised.
 func (q *Request) describeStall() error {
-	return fmt.Errorf("%s, and %d summaries of the history did not help: choose a model with a larger window, compact "+
-		"it by hand, or start a new session", q.describeProblem("history"), q.Session.Stalled)
+	return fmt.Errorf("%s, and %d summaries of the history did not help: choose a model with a larger window, "+
+		"request a summary (/compact), or start a new session", q.describeProblem("history"), q.Session.Stalled)
 }
 
 // describeProblem says that what, such as the history, does not fit, or that the provider rejected the request.
