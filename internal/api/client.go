@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,6 +24,8 @@ type Client struct {
 	HTTP *http.Client // nil is http.DefaultClient; one with a total timeout breaks streams
 	Base string       // like http://127.0.0.1:4096; "" with a transport that needs none
 	Auth Auth
+	// Pace is the least time between two reads of an event stream, which gathers small events; 0 reads each at once.
+	Pace time.Duration
 	// Directory is the location of requests that name none; "" leaves it to the server.
 	Directory string
 	Timezone  session.TimeZone // of new sessions that name none; "" leaves it to the server

@@ -73,7 +73,7 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 		defer resp.Body.Close()
 		quiet := time.AfterFunc(silence, func() { cancel(fmt.Errorf("no data arrived for %s", silence)) })
 		defer quiet.Stop()
-		for f, err := range sse.ReadFrames(&idleTimeoutBody{resp.Body, quiet}, sse.DefaultLimit) {
+		for f, err := range sse.ReadFrames(&streamBody{r: resp.Body, quiet: quiet, pace: c.Pace}, sse.DefaultLimit) {
 			if err != nil {
 				if ctx.Err() == nil && sctx.Err() != nil {
 					err = context.Cause(sctx)
@@ -105,16 +105,28 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 	}
 }
 
-// idleTimeoutBody is a body whose every byte resets the timer.
-type idleTimeoutBody struct {
+// streamBody is a body whose every byte resets the timer, and that is read no more often than its pace.
+type streamBody struct {
 	r     io.Reader
 	quiet *time.Timer
+	pace  time.Duration
+	read  time.Time // when the last read ended
+	large bool      // it read so much that more may wait
 }
 
-func (w *idleTimeoutBody) Read(p []byte) (int, error) {
+// largeRead is half of what net/http reads at a time.
+const largeRead = 2 << 10
+
+func (w *streamBody) Read(p []byte) (int, error) {
+	if w.pace > 0 && !w.large {
+		time.Sleep(w.pace - time.Since(w.read))
+	}
 	n, err := w.r.Read(p)
 	if n > 0 {
 		w.quiet.Reset(silence)
+	}
+	if w.pace > 0 {
+		w.read, w.large = time.Now(), n >= largeRead
 	}
 	return n, err
 }

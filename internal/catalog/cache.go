@@ -58,6 +58,9 @@ func (c Cache) Facts() []byte {
 //go:embed snapshot_date.txt
 var snapshotDate string
 
+// MayName reports whether the facts in the binary have the name, for example as the variable of a provider's key.
+func MayName(name string) bool { return bytes.Contains(snapshot, []byte(`"`+name+`"`)) }
+
 // SnapshotDate returns when the facts in the binary were fetched.
 func SnapshotDate() time.Time {
 	t, err := time.Parse(time.DateOnly, strings.TrimSpace(snapshotDate))

@@ -81,7 +81,7 @@ func (a *Invocation) keyOverrides(ctx context.Context) map[string]string {
 // cannot use them: usable are the models that it lists. With a provider it considers that one only. Without an owner it
 // notes nothing.
 func (a *Invocation) NoteOwnKeys(owner, provider string, usable []api.Model) {
-	if owner == "" {
+	if owner == "" || !a.mayHoldKey() {
 		return
 	}
 	c, err := catalog.New(catalog.Overlay{})
@@ -95,6 +95,14 @@ func (a *Invocation) NoteOwnKeys(owner, provider string, usable []api.Model) {
 			a.Note(DescribeOwnKey(p.Env[0], owner, p.ID))
 		}
 	}
+}
+
+// mayHoldKey reports whether the environment has a variable that the catalog names. It is faster than the catalog.
+func (a *Invocation) mayHoldKey() bool {
+	return slices.ContainsFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return catalog.MayName(name) && a.Env(name) != ""
+	})
 }
 
 // DescribeOwnKey says why the variable of this process has no effect, and the next step.
