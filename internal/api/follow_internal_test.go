@@ -37,8 +37,7 @@ func TestStreamPace(t *testing.T) {
 			b := &streamBody{r: &dripReader{began: time.Now()}, quiet: quiet, pace: tt.pace}
 			reads := 0
 			for ; ; reads++ {
-				_, err := b.Read(make([]byte, tt.buf))
-				if err == io.EOF {
+				if _, err := b.Read(make([]byte, tt.buf)); err != nil {
 					break
 				}
 			}
