@@ -80,6 +80,7 @@ func New(c Config) *Engine {
 	e.shrinker = &shrink.Shrinker{
 		Journal:   e.journal,
 		Summaries: &summary.Writer{Logger: e.logger, Limits: e.limits.retryLimits(), Now: e.journal.Now},
+		ShowRetry: e.showRetry,
 	}
 	e.sessionSlots = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.toolSlots = semaphore.NewWeighted(int64(e.limits.Tools))

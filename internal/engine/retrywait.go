@@ -55,6 +55,12 @@ func (d *drain) waitUntil(ctx context.Context, s *session.Session, status Status
 	}
 }
 
+// showRetry shows when the next attempt at a summary is made, until end is called.
+func (e *Engine) showRetry(id session.ID, r *session.Retried) (end func()) {
+	e.statuses.Set(id, Status{Type: StatusRetry, Attempt: r.Attempt, Message: r.Error.Message, Next: r.Next})
+	return func() { e.statuses.Set(id, Status{Type: StatusBusy}) }
+}
+
 // isRetryDueEarly reports whether the session has another model or agent than before.
 func (d *drain) isRetryDueEarly(ctx context.Context, before *session.Session) (bool, error) {
 	s, err := d.engine.journal.ReadSession(context.WithoutCancel(ctx), d.id)

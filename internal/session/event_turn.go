@@ -84,6 +84,9 @@ type (
 	}
 )
 
+// IsOfSummary reports whether the attempt was one at the summary of a compaction. It leaves the turns as they are.
+func (e *Retried) IsOfSummary() bool { return e.Error.Metadata["request"] == "summary" }
+
 // RetryError is why an attempt failed, in OpenCode's shape.
 type RetryError struct {
 	Message         string            `json:"message"`

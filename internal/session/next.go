@@ -206,7 +206,9 @@ func (p *Progress) Apply(d EventData) {
 	case *Prompted, *SyntheticAdded:
 		p.next = NextAnswer
 	case *Retried:
-		p.next = NextRetry
+		if !e.IsOfSummary() {
+			p.next = NextRetry
+		}
 	case *StepStarted:
 		p.next, p.unseen = NextRetry, 0
 	case *ToolCalled:

@@ -192,6 +192,10 @@ func (w *compactionWatch) observe(e session.Event) (done bool) {
 				w.inv.Err.Printf("summarising the history with %s\n", writerName(d.SummaryAs))
 			}
 		}
+	case *session.Retried:
+		if w.started && !w.quiet {
+			w.inv.Note(term.DescribeRetry(d))
+		}
 	case *session.CompactionEnded:
 		if d.RequestID == w.id {
 			w.ended = d

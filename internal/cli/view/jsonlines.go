@@ -202,7 +202,7 @@ func (v *JSONLines) ShowEvent(e session.Event) {
 			Reason: d.Finish, Snapshot: d.Snapshot, Cost: &d.Cost, Tokens: &tokens,
 		})
 	case *session.Retried:
-		v.ShowNote(retryText(d))
+		v.ShowNote(term.DescribeRetry(d))
 	case *session.StepFailed:
 		v.holdError(e, d.Error)
 	case *session.Interrupted:

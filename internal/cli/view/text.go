@@ -175,7 +175,7 @@ func (v *Text) showEvent(e session.Event) {
 		v.showSettled(d.PartID, d.Timestamp, cmp.Or(d.Error.Message, "failed"))
 	case *session.Retried:
 		v.held = ""
-		v.ShowNote(retryText(d))
+		v.ShowNote(term.DescribeRetry(d))
 	case *session.PermissionReplied:
 		if d.By == "cascade" {
 			v.ShowNote("another request of this session was settled by the same answer: " + string(d.Reply))
@@ -185,15 +185,6 @@ func (v *Text) showEvent(e session.Event) {
 			v.ShowNote(text)
 		}
 	}
-}
-
-func retryText(d *session.Retried) string {
-	text := term.FirstLine(d.Error.Message, 200)
-	wait := time.Duration(d.Next-d.Timestamp) * time.Millisecond
-	if d.Next == 0 || wait <= 0 {
-		return text + "; retrying"
-	}
-	return fmt.Sprintf("%s; attempt %d starts in %s", text, d.Attempt+1, wait.Round(100*time.Millisecond))
 }
 
 // showResult shows the end of a call with a result: the todos that it set; the end of the output of a command that

@@ -35,6 +35,9 @@ func (p *WorkCount) AddEvent(d session.EventData, isNew bool) {
 	case *session.Interrupted:
 		p.failed = true
 	case *session.Retried:
+		if fact.IsOfSummary() {
+			return
+		}
 		p.failed = false
 		if fact.Error.Metadata["cause"] == "" && fact.Exclude == nil {
 			p.state.CountFailure()

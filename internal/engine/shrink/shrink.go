@@ -6,6 +6,7 @@ package shrink
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -23,6 +25,8 @@ import (
 type Shrinker struct {
 	Journal   *journal.Journal
 	Summaries *summary.Writer
+	// ShowRetry shows when the next attempt at a summary is made, until the function that it returns is called.
+	ShowRetry func(id session.ID, r *session.Retried) (end func())
 }
 
 // Cause is why a compaction begins.
@@ -55,6 +59,14 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 	}
 	request := q.newSummaryRequest(writer, choice, record)
 	request.Publish = func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) }
+	request.ReportWait = func(attempts int, e *llm.Error, wait time.Duration) func() {
+		return k.recordRetry(ctx, q.Session.ID, &session.Retried{
+			Attempt: attempts, Next: k.Journal.Now().Add(wait).UnixMilli(), Error: session.RetryError{
+				Message: e.Error(), StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
+				Metadata: map[string]string{"request": "summary"},
+			},
+		})
+	}
 	if why.Request != nil {
 		request.Instructions = why.Request.Compaction.Instructions
 	}
@@ -81,6 +93,14 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 		stop = &session.Interrupted{Error: *session.Fail(session.ReasonCompacted, ErrStopped.Error())}
 	}
 	return true, k.recordCompaction(clean, q, end, stop)
+}
+
+// recordRetry records a failed attempt at a summary and shows that another one follows.
+func (k *Shrinker) recordRetry(ctx context.Context, id session.ID, r *session.Retried) (end func()) {
+	if err := k.Journal.AppendFacts(ctx, id, r); err != nil { // the end of the compaction meets the same error
+		k.Journal.Logger.Warn("a failed attempt at a summary could not be recorded", "session", id, "error", err)
+	}
+	return k.ShowRetry(id, r)
 }
 
 // ErrStopped ends work after a compaction on its own, if the configuration says so.

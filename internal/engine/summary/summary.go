@@ -51,6 +51,9 @@ type Request struct {
 	Instructions string
 	// Publish receives the text of the first attempt at the last piece as it comes; nil is allowed.
 	Publish func(delta string)
+	// ReportWait is called with the number of attempts that failed before each wait for the next one, and the function
+	// that it returns after the wait; nil is allowed.
+	ReportWait func(attempts int, e *llm.Error, wait time.Duration) (end func())
 }
 
 // UnusableError means that the model's answers are no summary.
@@ -156,13 +159,24 @@ func (w *Writer) askModel(
 		if !again {
 			return answer, failure
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return answer, context.Cause(ctx)
-		case <-timer.C:
+		if err := q.waitForRetry(ctx, retries.Failures(), failure, wait); err != nil {
+			return answer, err
 		}
+	}
+}
+
+// waitForRetry reports the failed attempt and waits for the next one.
+func (q *Request) waitForRetry(ctx context.Context, attempts int, e *llm.Error, wait time.Duration) error {
+	if q.ReportWait != nil {
+		defer q.ReportWait(attempts, e, wait)()
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
 	}
 }
 
