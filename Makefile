@@ -8,7 +8,7 @@ TOOL := go tool -modfile=tools/go.mod
 
 # The race detector needs a C compiler. Without one the tests run without it, and say so.
 RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
-BUDGET_MIB := 37
+BUDGET_MIB := 38
 BUDGET_INIT_KIB := 1300
 PKG ?= ./...
 # Tests that mostly start processes, make one request after another, or compute in one goroutine: the race detector learns
@@ -18,7 +18,7 @@ LONG := $(LONG)|ConfinedCommandsCannotSignalTheSupervisor|IPCOutsideIsUnreachabl
 LONG := $(LONG)|LogStaysShort|PowerCuts(FindTheMutant|OfAMigration)?|FailingOperations|MutatedFiles|LongAnswerCostsItsLength
 LONG := $(LONG)|StoreFailures|StoreOutages|CompactionCrashes|FormsHeld|Headless
 # Tests whose figures are smaller with the race detector; make crash runs them with all.
-TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering)?|Leave|CrashMatrix|Scripts
+TRIALS := Kills(FindTheMutant)?|Kill(WhileAnswering|Tree)?|Leave|CrashMatrix|Scripts
 # The slowest first: they set how long all take.
 SLOW := ./internal/server ./internal/server/v1 ./internal/host ./internal/crashtest ./internal/tool/exec ./internal/engine
 SLOW := $(SLOW) ./internal/cli/root ./internal/store/sqlite

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,6 +21,7 @@ type provider struct {
 	*httptest.Server
 	effects string // the file that tools append to
 	pause   time.Duration
+	calls   atomic.Int64 // requests, without those for summaries
 }
 
 func newProvider(effects string, pause time.Duration) *provider {
@@ -59,6 +61,11 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 		s.finish("stop")
 		return
 	}
+	p.calls.Add(1)
+	if level, token := req.subtree(); level > 0 {
+		p.delegate(s, level, token)
+		return
+	}
 	if todo := req.todo(); len(todo) > 0 {
 		p.act(s, todo)
 		return
@@ -67,6 +74,41 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 		s.delta(fmt.Sprintf(`{"content":"piece %d of the answer. "}`, i))
 	}
 	s.finish("stop")
+}
+
+var subtree = regexp.MustCompile(`tree ([0-9]) (tok-[a-z0-9-]+)`)
+
+// subtree returns the levels of subagents that the conversation asks for, 0 once they were called, and the token of
+// their work.
+func (r *chatRequest) subtree() (level int, token string) {
+	for _, m := range r.Messages {
+		if len(m.ToolCalls) > 0 {
+			return 0, ""
+		}
+		if match := subtree.FindStringSubmatch(string(m.Content)); m.Role == "user" && match != nil {
+			level, token = int(match[1][0]-'0'), match[2]
+		}
+	}
+	return level, token
+}
+
+// delegate calls two subagents at once, the last ones of which do the work.
+func (p *provider) delegate(s *stream, level int, token string) {
+	for i := range 2 {
+		part := fmt.Sprintf("%s-%d", token, i)
+		prompt := fmt.Sprintf("tree %d %s", level-1, part)
+		args := map[string]string{"description": part, "subagent_type": "lead", "prompt": prompt}
+		if level == 1 {
+			args["subagent_type"], args["prompt"] = "general", "do "+part
+		}
+		raw, _ := json.Marshal(args, json.Deterministic(true))
+		text, _ := json.Marshal(string(raw))
+		s.delta(fmt.Sprintf(
+			`{"tool_calls":[{"index":%d,"id":"call_%s","type":"function","function":{"name":"task","arguments":%s}}]}`,
+			i, part, text,
+		))
+	}
+	s.finish("tool_calls")
 }
 
 // todo lists the tokens that were asked for and have no call yet.
@@ -150,6 +192,7 @@ func (p *provider) config() string {
 	"model": "mock/main",
 	"provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "ADDRESS/v1", "apiKey": "key"},
 		"models": {"main": {"limit": {"context": 100000, "output": 8000}, "cost": {"input": 3, "output": 15}}}}},
-	"permission": {"bash": "allow", "edit": "allow", "external_directory": "allow"}
+	"agent": {"lead": {"mode": "subagent", "permission": {"task": "allow"}}},
+	"permission": {"task": "allow", "bash": "allow", "edit": "allow", "external_directory": "allow"}
 }`, "ADDRESS", p.URL)
 }
