@@ -10,11 +10,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool/task"
 )
 
-// newTaskWorld returns a world whose model calls n subagents at once, each of which answers "done".
-func newTaskWorld(t *testing.T, n int, child string) *world {
+// newTaskWorld returns a world whose model calls n subagents at once, each of which is prompted with "work". work are
+// the turns that answer them.
+func newTaskWorld(t *testing.T, n int, limit time.Duration, work string) *world {
 	t.Helper()
 	var calls []string
 	for i := range n {
@@ -23,13 +25,13 @@ func newTaskWorld(t *testing.T, n int, child string) *world {
 	}
 	s, err := script.Parse([]byte(`{"turns": [
 		{"match": "all", "steps": [` + strings.Join(calls, ",") + `]},
-		{"match": "work", "repeat": true, "steps": [` + child + `]},
+		` + work + `,
 		{"match": "all", "repeat": true, "steps": [{"text": "All done."}]}]}`))
 	if err != nil {
 		t.Fatal("parse the script:", err)
 	}
 	w := newWorld(t, s)
-	w.limits.TaskTime = 10 * time.Second
+	w.limits.TaskTime = limit
 	w.start()
 	helper := session.Agent{ID: "helper", Mode: session.ModeSubagent}
 	w.agents["helper"] = helper
@@ -67,7 +69,7 @@ func countTasks(t *testing.T, w *world) map[session.ToolStatus]int {
 // TestManyTasks: of a hundred subagents that are called at once, each ends, and the caller goes on.
 func TestManyTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTaskWorld(t, 100, `{"text": "done"}`)
+		w := newTaskWorld(t, 100, time.Minute, `{"match": "work", "repeat": true, "steps": [{"text": "done"}]}`)
 		synctest.Wait()
 		if got := countTasks(t, w); got[session.ToolCompleted] != 100 || len(got) != 1 {
 			t.Errorf("calls by their end: %v", got)
@@ -79,10 +81,55 @@ func TestManyTasks(t *testing.T) {
 	})
 }
 
+// TestManyTasksWithFaults: while the provider fails in all its ways, each of 100 subagents ends once, only those fail
+// that are not tried again, and the ledger has every request that the provider answered with its usage.
+func TestManyTasksWithFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTaskWorld(t, 100, time.Hour, `
+			{"match": "work", "times": 30, "steps": [
+				{"fault": {"kind": "status", "status": 529, "class": "overloaded"}}]},
+			{"match": "work", "times": 20, "steps": [{"fault": {"kind": "reset"}}]},
+			{"match": "work", "times": 20, "steps": [{"text": "par"}, {"fault": {"kind": "end"}}]},
+			{"match": "work", "times": 10, "steps": [{"text": "par"}, {"fault": {"kind": "malformed"}}]},
+			{"match": "work", "times": 7, "steps": [{"fault": {"kind": "status", "status": 401, "class": "auth"}}]},
+			{"match": "work", "repeat": true, "steps": [{"text": "done"}], "usage": {"input": 10, "output": 1}}`)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {
+			t.Error(err)
+		}
+		if got := countTasks(t, w); got[session.ToolCompleted] != 93 || got[session.ToolError] != 7 || len(got) != 2 {
+			t.Errorf("calls by their end: %v", got)
+		}
+		turns := 0
+		err := w.store.View(t.Context(), func(r store.Reader) error {
+			spent, err := r.Spent("", 0)
+			for _, s := range spent {
+				if s.Tokens.Input == 10 && s.Tokens.Output == 1 {
+					turns++
+				}
+			}
+			return err
+		})
+		if err != nil || turns != 93 {
+			t.Errorf("the ledger has %d answers of subagents, want 93: %v", turns, err)
+		}
+		const faults = 30 + 20 + 20 + 10 + 7
+		if got := w.player.CountRequests(); got != 2+93+faults {
+			t.Errorf("the model was asked %d times, want %d", got, 2+93+faults)
+		}
+		if active := w.engine.Active(); len(active) > 0 {
+			t.Errorf("still at work: %v", active)
+		}
+		w.close(t)
+	})
+}
+
 // TestTaskTime: a subagent that takes too long is stopped, and the caller learns how to go on.
 func TestTaskTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTaskWorld(t, 1, `{"gate": "g1"}, {"text": "late"}`)
+		w := newTaskWorld(t, 1, 10*time.Second,
+			`{"match": "work", "steps": [{"gate": "g1"}, {"text": "late"}]}`)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		for _, m := range messagesOf(t, w) {
