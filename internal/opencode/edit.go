@@ -71,7 +71,7 @@ func SplitPrompt(u *session.User, part session.PartID, to *PartInput) (session.P
 // isHint reports whether the part is the text after a mentioned agent, which the mention itself stands for.
 func isHint(p Part) bool {
 	t, ok := p.(*TextPart)
-	return ok && t.Synthetic && strings.HasPrefix(t.Text, session.MentionText(""))
+	return ok && t.Synthetic && strings.HasPrefix(t.Text, session.MentionText(session.AgentMention{}))
 }
 
 // partInput returns the part in the form in which a client sends it.

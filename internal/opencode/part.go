@@ -206,7 +206,7 @@ func partsOfPiece(m *session.User, p session.PromptPart, head Head) []Part {
 		if more.Hint == "" {
 			return []Part{v}
 		}
-		hint := &TextPart{Head: head, Text: session.MentionText(a.Name), Synthetic: true}
+		hint := &TextPart{Head: head, Text: session.MentionText(a), Synthetic: true}
 		hint.ID, hint.Type = more.Hint, "text"
 		return []Part{v, hint}
 	case session.PartSubtask:

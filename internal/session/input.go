@@ -134,12 +134,17 @@ type File struct {
 type AgentMention struct {
 	Name   string `json:"name"`
 	Source *Span  `json:"source,omitzero"`
+	Denied bool   `json:"denied,omitzero"` // by the rules, which a mention overrides; set when the prompt is admitted
 }
 
 // MentionText returns what the model reads of a mentioned agent. It is OpenCode's, which puts a space before it because
 // some protocols join texts without one.
-func MentionText(agent string) string {
-	return " Use the above message and context to generate a prompt and call the task tool with subagent: " + agent
+func MentionText(a AgentMention) string {
+	text := " Use the above message and context to generate a prompt and call the task tool with subagent: " + a.Name
+	if a.Denied {
+		text += " . Invoked by user; guaranteed to exist."
+	}
+	return text
 }
 
 // Span is the range of a mention in the prompt's text, in UTF-16 code units.

@@ -70,6 +70,10 @@ func checkSameAdmission(rd store.Reader, in *session.Input, r PromptRequest) err
 			admitted, delivery = d.Prompt, d.Delivery
 		}
 	}
+	admitted.Agents = slices.Clone(admitted.Agents)
+	for i := range admitted.Agents {
+		admitted.Agents[i].Denied = false
+	}
 	a, errA := json.Marshal(withUnreadFiles(admitted, r.Prompt), json.Deterministic(true))
 	b, errB := json.Marshal(r.Prompt, json.Deterministic(true))
 	if err := cmp.Or(errA, errB); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -182,8 +183,21 @@ func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 			return err
 		}
 	}
-	fillSubtaskAgents(p, cmp.Or(p.Agent, s.Agent, scope.DefaultAgent))
+	agent := cmp.Or(p.Agent, s.Agent, scope.DefaultAgent)
+	fillSubtaskAgents(p, agent)
+	if !admitted {
+		p.Agents = markDenied(agents, scope.RulesFor(scope.FindAgent(agent), s))
+	}
 	return cmp.Or(checkFileURIs(files), checkMentions(scope, agents), checkSubtasks(scope, subtasks))
+}
+
+// markDenied returns the mentions with whether the rules deny the call of the agent.
+func markDenied(agents []session.AgentMention, rules []permission.Layer) []session.AgentMention {
+	agents = slices.Clone(agents)
+	for i, a := range agents {
+		agents[i].Denied = permission.Evaluate(rules, nil, "task", a.Name).Effect == session.Deny
+	}
+	return agents
 }
 
 // readFiles reads the named files of a prompt that is new.

@@ -82,7 +82,7 @@ func (l *lowering) addUser(m *session.User) {
 		parts = appendPart(parts, l.lowerFile(f))
 	}
 	for _, a := range m.Agents {
-		parts = appendPart(parts, llm.Text{Text: session.MentionText(a.Name)})
+		parts = appendPart(parts, llm.Text{Text: session.MentionText(a)})
 	}
 	if len(m.Subtasks) > 0 {
 		parts = appendPart(parts, llm.Text{Text: subtaskText})

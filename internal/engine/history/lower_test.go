@@ -400,7 +400,7 @@ func TestAttachmentsStandApartFromTheText(t *testing.T) {
 			Text: "[The user refers to the file /c. Read it with a tool if you need it.]\n\n" +
 				"[The user attached /d. The tool read says of it:]\n1: d\n\n" +
 				"[The user refers to the page https://a.org/e, which was not fetched.]\n\n" +
-				session.MentionText("explore"),
+				session.MentionText(session.AgentMention{Name: "explore"}),
 		},
 	}}}
 	if d := cmp.Diff(want, got); d != "" {
