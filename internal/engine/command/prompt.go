@@ -185,7 +185,7 @@ func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 	}
 	agent := cmp.Or(p.Agent, s.Agent, scope.DefaultAgent)
 	fillSubtaskAgents(p, agent)
-	if !admitted {
+	if len(agents) > 0 {
 		p.Agents = markDenied(agents, scope.RulesFor(scope.FindAgent(agent), s))
 	}
 	return cmp.Or(checkFileURIs(files), checkMentions(scope, agents), checkSubtasks(scope, subtasks))

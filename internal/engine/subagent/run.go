@@ -66,6 +66,9 @@ func (c *callTasks) awaitEnd(ctx context.Context, child session.ID, t tool.Task)
 	takeBack := c.caller.Yield(child)
 	workErr := c.Wait(limited, child)
 	takeBack(ctx)
+	if errors.Is(workErr, cause.ErrShutdown) {
+		<-limited.Done() // the work of the caller ends too: the next process continues both
+	}
 	if limited.Err() != nil {
 		return taskEnd{}, c.stopChild(ctx, context.Cause(limited), child)
 	}
