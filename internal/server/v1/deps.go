@@ -85,5 +85,5 @@ func (d *deps) publishBranch(ctx context.Context, directory, head string) {
 	if !ok {
 		branch = ""
 	}
-	d.notices.publish(notice{directory, l.ProjectID, kindBranch, branchUpdated{branch}})
+	d.notices.Send(notice{directory, l.ProjectID, kindBranch, branchUpdated{branch}})
 }

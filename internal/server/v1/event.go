@@ -98,7 +98,7 @@ type busStream struct {
 func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory string, at eventlog.Mark) {
 	ctx, end := b.long.Start(r.Context(), "")
 	defer end()
-	notices, stop := b.notices.subscribe() // before the response starts, which a client in this process sees at once
+	notices := b.notices.Subscribe() // before the response starts, which a client in this process sees at once
 	defer b.branches.AddReader(ctx, directory)()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
 	defer b.out.Close()
@@ -108,17 +108,18 @@ func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory stri
 	delivery := b.deliveries.Open(at)
 	defer b.deliveries.Close(delivery)
 	if r.Method == http.MethodHead {
-		stop()
+		b.notices.Unsubscribe(notices)
 		return
 	}
 	first := b.plainFrame("server.connected")
 	first.ID = strconv.FormatInt(at.Position, 10)
 	err := b.out.Send(first, false)
 	var relay sync.WaitGroup
-	relay.Go(func() { b.sendNotices(notices) }) // ends with stop
+	relay.Go(func() { notices.SendAll(b.sendNotice) })
 	defer relay.Wait()
-	defer stop()
+	defer b.notices.Unsubscribe(notices)
 	for u, failed := range b.Log.FollowAllFrom(ctx, at) {
+		notices.SendWaiting(b.sendNotice) // those sent before the event was stored come before it
 		if err = failed; err == nil {
 			err = b.sendUpdate(ctx, u)
 		}
@@ -179,20 +180,18 @@ func (b *busStream) encodeUpdate(ctx context.Context, u eventlog.Update) (*encod
 	return b.catchUp.Encode(ctx, u)
 }
 
-// sendNotices sends notices until the channel is closed.
-func (b *busStream) sendNotices(ch <-chan notice) {
-	for n := range ch {
-		for _, n := range b.expandNotice(n) {
-			if !b.global && n.directory != b.directory {
-				continue
-			}
-			var v any = busEvent{b.IDs.New(session.PrefixEvent), n.kind, n.properties}
-			if b.global {
-				v = eventEnvelope{Directory: n.directory, Project: n.project, Payload: v}
-			}
-			if f, err := encodeFrame(v); err == nil {
-				_ = b.out.Send(f, false) // a client that has disconnected ends the stream
-			}
+// sendNotice sends a notice, if it is one of the stream's directory.
+func (b *busStream) sendNotice(n notice) {
+	for _, n := range b.expandNotice(n) {
+		if !b.global && n.directory != b.directory {
+			continue
+		}
+		var v any = busEvent{b.IDs.New(session.PrefixEvent), n.kind, n.properties}
+		if b.global {
+			v = eventEnvelope{Directory: n.directory, Project: n.project, Payload: v}
+		}
+		if f, err := encodeFrame(v); err == nil {
+			_ = b.out.Send(f, false) // a client that has disconnected ends the stream
 		}
 	}
 }

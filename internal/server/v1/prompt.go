@@ -167,7 +167,7 @@ func (h promptHandlers) runCommand(ctx context.Context, in commandIn) (m opencod
 		return m, err
 	}
 	id, _ := opencode.IDAndTime(m.Info)
-	h.notices.publish(notice{
+	h.notices.Send(notice{
 		directory: s.Location.Directory, project: s.ProjectID, kind: "command.executed",
 		properties: opencode.CommandExecution{
 			Name:      *b.Command,

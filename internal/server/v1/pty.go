@@ -237,7 +237,7 @@ func (d *deps) TerminalChanged(c pty.Change) {
 	case pty.Deleted:
 		properties = terminalID{c.Info.ID}
 	}
-	d.notices.publish(notice{c.Info.Directory, c.Info.Project, "pty." + string(c.Kind), properties})
+	d.notices.Send(notice{c.Info.Directory, c.Info.Project, "pty." + string(c.Kind), properties})
 }
 
 // shell is a program that a terminal can run.

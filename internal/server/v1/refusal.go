@@ -46,7 +46,7 @@ func (d *deps) publishRefusal(r *http.Request, e *session.Error) {
 // publishSessionError sends an error that no stored event has to the streams of the session's directory.
 func (d *deps) publishSessionError(s *session.Session, message string) {
 	reason := &opencode.Error{Name: "UnknownError", Data: opencode.ErrorData{Message: message}}
-	d.notices.publish(notice{
+	d.notices.Send(notice{
 		directory: s.Location.Directory, project: s.ProjectID, kind: "session.error",
 		properties: opencode.Failure{SessionID: s.ID, Error: reason},
 	})

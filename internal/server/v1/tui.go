@@ -36,7 +36,7 @@ func (h tuiHandlers) publish(ctx context.Context, in locationIn, kind string, pr
 	if err != nil {
 		return false, err
 	}
-	h.notices.publish(notice{l.Directory, l.ProjectID, kind, properties})
+	h.notices.Send(notice{l.Directory, l.ProjectID, kind, properties})
 	return true, nil
 }
 
