@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -78,6 +79,10 @@ func (s *scratch) Message(m session.MessageID) (session.ID, session.Message, err
 func (s *scratch) PutMessage(_ session.ID, m session.Message, _ int64) error {
 	s.messages[m.Meta().ID] = m
 	return nil
+}
+
+func (s *scratch) InsertMessage(id session.ID, m session.Message, _ jsontext.Value) error {
+	return s.PutMessage(id, m, m.Meta().Seq)
 }
 
 func (s *scratch) DeleteMessages(_ session.ID, after, before int64) error {

@@ -17,6 +17,8 @@ import (
 type Draft struct {
 	Data    session.EventData
 	Private *session.Private
+	// Await waits for Data, which another goroutine makes while the drafts before are appended; nil if Data is set.
+	Await func() (session.EventData, error)
 }
 
 // NewDrafts returns drafts of payloads without private parts.
@@ -63,6 +65,11 @@ func (l *Log) Append(
 		rows.HoldSession(row)
 		row = nil
 		for i, draft := range drafts {
+			if draft.Await != nil {
+				if draft.Data, err = draft.Await(); err != nil {
+					return err
+				}
+			}
 			e := l.newEvent(id, head+1+int64(i), draft)
 			if err := rows.Apply(e); err != nil {
 				return err

@@ -57,6 +57,9 @@ func applyMessage(b *Batch, e session.Event) error {
 
 // beginMessage stores a new message. A new turn is held until Flush.
 func beginMessage(b *Batch, e session.Event, m session.Message) error {
+	if imported, ok := e.Data.(*session.MessageImported); ok && imported.Stored() != nil {
+		return b.tx.InsertMessage(e.SessionID, m, imported.Stored())
+	}
 	a, isTurn := m.(*session.Assistant)
 	if !isTurn {
 		return b.tx.PutMessage(e.SessionID, m, e.Seq)

@@ -19,12 +19,36 @@ func (u *Unknown) Stamp() *Fact { return &u.head }
 // EncodeData returns the stored form of a payload, deterministic and compact. Invalid UTF-8, as in file names, becomes
 // U+FFFD, so that no outside bytes keep an event from being stored.
 func EncodeData(d EventData) (jsontext.Value, error) {
-	if u, ok := d.(*Unknown); ok {
-		return u.Raw, nil
+	switch d := d.(type) {
+	case *Unknown:
+		return d.Raw, nil
+	case *MessageImported:
+		if d.Stored() != nil && d.Extra == nil {
+			return d.encode()
+		}
 	}
 	b, err := json.Marshal(d, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", d.Kind(), err)
+	}
+	return b, nil
+}
+
+// encode returns the stored form of the payload, around that of the message, which is not read again.
+func (e *MessageImported) encode() (jsontext.Value, error) {
+	b, err := json.Marshal(e.Fact)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b[:len(b)-1], `,"message":`...)
+	return append(append(b, e.Message...), '}'), nil
+}
+
+// EncodeMessage returns the stored form of a message, deterministic and compact. Invalid UTF-8 becomes U+FFFD.
+func EncodeMessage(m Message) (jsontext.Value, error) {
+	b, err := json.Marshal(m, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode message %s: %w", m.Meta().ID, err)
 	}
 	return b, nil
 }

@@ -412,7 +412,15 @@ type Unknown struct {
 	head           Fact
 }
 
-// NewMessageImported returns the event that appends m, whose stored form is raw. The event owns m.
+// NewMessageImported returns the event that appends m, whose stored form (EncodeMessage) is raw. The event owns both.
 func NewMessageImported(m Message, raw jsontext.Value, at int64) *MessageImported {
 	return &MessageImported{Fact: Fact{Timestamp: at}, Message: raw, decoded: m}
+}
+
+// Stored returns the stored form of the message if the creator of the event has encoded it, else nil.
+func (e *MessageImported) Stored() jsontext.Value {
+	if e.decoded == nil {
+		return nil
+	}
+	return e.Message
 }

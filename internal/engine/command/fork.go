@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/caller"
@@ -56,7 +57,7 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.En
 	if err := c.journal.Audit.AddEntry(ctx, audit.KindRules, what); err != nil {
 		return nil, err
 	}
-	drafts := append(eventlog.NewDrafts(&session.Created{Info: info}), copied.Drafts...)
+	drafts := slices.Concat(eventlog.NewDrafts(&session.Created{Info: info}), copied.Messages, copied.Changes)
 	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), to, store.Durable,
 		func(tx store.Tx) ([]eventlog.Draft, error) {
 			if isDetached && !mayApprove {
@@ -102,7 +103,7 @@ func (c *Commands) shareFiles(
 		return nil
 	}
 	ledger := changes.NewLedger()
-	for _, d := range copied.Drafts {
+	for _, d := range copied.Changes {
 		ledger.AddEvent(info.ID, d.Data)
 	}
 	if len(ledger.Changes) == 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // copier gives the messages of a fork, and their parts, ids of their own.
@@ -13,28 +14,45 @@ type copier struct {
 	ids      *session.IDs
 	to       session.ID
 	messages map[session.MessageID]session.MessageID // of the fork, by those of the source; with the second ids of V1
-	parts    map[session.PartID]session.PartID       // likewise
+	parts    map[session.PartID]session.PartID       // likewise; complete after waitForAll
 	// seqs are those of the copied messages in the source, ascending. The copy of the message i has the seq i+1.
-	seqs []int64
+	seqs   []int64
+	chunks []*chunk
+}
+
+// sourceMessage is a message of the source.
+type sourceMessage struct {
+	row store.RawMessage
+	cut session.PartID // of a turn: the first part that is not copied; "" if all are
 }
 
 // newCopier returns a copier for the messages ms of the source, to the session to.
-func newCopier(ids *session.IDs, to session.ID, ms []session.Message) *copier {
+func newCopier(ids *session.IDs, to session.ID, ms []sourceMessage) (*copier, error) {
 	c := &copier{
-		ids: ids, to: to, messages: map[session.MessageID]session.MessageID{},
-		parts: map[session.PartID]session.PartID{},
+		ids: ids, to: to, messages: make(map[session.MessageID]session.MessageID, len(ms)),
+		parts: map[session.PartID]session.PartID{}, seqs: make([]int64, len(ms)),
 	}
-	for _, m := range ms {
-		if compaction, ok := m.(*session.Compaction); ok {
-			c.addMessage(compaction.RequestID)
+	for i := range ms {
+		row := &ms[i].row
+		c.seqs[i] = row.Seq
+		var request, answer session.MessageID
+		if row.Type == session.TypeCompaction || row.Type == session.TypeShell {
+			m, err := row.Message()
+			if err != nil {
+				return nil, err
+			}
+			switch m := m.(type) {
+			case *session.Compaction:
+				request = m.RequestID
+			case *session.Shell:
+				answer = m.AnswerID
+			}
 		}
-		c.addMessage(m.Meta().ID)
-		if sh, ok := m.(*session.Shell); ok {
-			c.addMessage(sh.AnswerID)
-		}
-		c.seqs = append(c.seqs, m.Meta().Seq)
+		c.addMessage(request)
+		c.addMessage(row.ID)
+		c.addMessage(answer)
 	}
-	return c
+	return c, nil
 }
 
 // addMessage chooses the id of a copied message.

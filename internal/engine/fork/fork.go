@@ -8,8 +8,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -24,10 +22,11 @@ type End struct {
 
 // Copy is what a fork consists of.
 type Copy struct {
-	Source *session.Session
-	Info   session.Session  // of the fork; the caller sets Slug, Version, Time and Changes
-	Drafts []eventlog.Draft // the events that follow its creation
-	Until  int64            // when the first message that is not copied was created, Unix milliseconds; 0 without one
+	Source   *session.Session
+	Info     session.Session  // of the fork; the caller sets Slug, Version, Time and Changes
+	Messages []eventlog.Draft // the events that follow its creation; they are made while they are appended
+	Changes  []eventlog.Draft // the events that follow the messages
+	Until    int64            // when the first message that is not copied was created, Unix milliseconds; 0 without one
 }
 
 // Request asks for a copy of the session From.
@@ -50,16 +49,11 @@ func ReadCopy(r store.Reader, q Request) (*Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newCopier(q.IDs, q.To, ms)
-	for _, m := range ms {
-		created := m.Meta().Time.Created
-		c.renameIDs(m)
-		raw, err := json.Marshal(m, json.Deterministic(true))
-		if err != nil {
-			return nil, err
-		}
-		out.Drafts = append(out.Drafts, eventlog.Draft{Data: session.NewMessageImported(m, raw, created)})
+	c, err := newCopier(q.IDs, q.To, ms)
+	if err != nil {
+		return nil, err
 	}
+	out.Messages = c.copyMessages(ms)
 	if err := c.copyChanges(r, q.From, out); err != nil {
 		return nil, err
 	}
@@ -69,7 +63,7 @@ func ReadCopy(r store.Reader, q Request) (*Copy, error) {
 
 // readMessages reads the messages before the end, or before those that a staged revert hides if they come first, with
 // the turn that is cut there. It sets Until.
-func (out *Copy) readMessages(r store.Reader, end End) ([]session.Message, error) {
+func (out *Copy) readMessages(r store.Reader, end End) ([]sourceMessage, error) {
 	before, part, err := findEnd(r, out.Source.ID, end)
 	if err != nil {
 		return nil, err
@@ -90,17 +84,15 @@ func (out *Copy) readMessages(r store.Reader, end End) ([]session.Message, error
 	if part != "" {
 		limit++
 	}
-	ms, err := store.ReadMessages(r, out.Source.ID, store.MessageQuery{After: -1, Before: limit})
+	rows, err := store.ReadRawMessages(r, out.Source.ID, store.MessageQuery{After: -1, Before: limit})
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range ms {
-		if a, isTurn := m.(*session.Assistant); isTurn {
-			first := session.PartID("")
-			if m.Meta().Seq == before {
-				first = part
-			}
-			cutTurn(a, first)
+	ms := make([]sourceMessage, len(rows))
+	for i, row := range rows {
+		ms[i].row = row
+		if row.Seq == before {
+			ms[i].cut = part
 		}
 	}
 	if before > 0 {
@@ -149,6 +141,10 @@ func (c *copier) copyChanges(r store.Reader, from session.ID, out *Copy) error {
 	if err != nil {
 		return err
 	}
+	if len(rows) == 0 {
+		return nil
+	}
+	c.waitForAll()
 	writes := map[session.PartID]*session.FilesWriting{}
 	for _, row := range rows {
 		e, err := eventlog.Decode(row)
@@ -166,7 +162,7 @@ func (c *copier) copyChanges(r store.Reader, from session.ID, out *Copy) error {
 				writes[w.PartID] = w
 			}
 			e.Data.Stamp().SessionID = ""
-			out.Drafts = append(out.Drafts, eventlog.Draft{Data: e.Data})
+			out.Changes = append(out.Changes, eventlog.Draft{Data: e.Data})
 		}
 	}
 	return nil

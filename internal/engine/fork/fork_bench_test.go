@@ -2,6 +2,7 @@ package fork_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func BenchmarkFork(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				appendAll(to, append(eventlog.NewDrafts(&session.Created{Info: c.Info}), c.Drafts...))
+				appendAll(to, slices.Concat(eventlog.NewDrafts(&session.Created{Info: c.Info}), c.Messages, c.Changes))
 			}
 		})
 	}

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -190,27 +192,33 @@ type messageRow struct {
 	through int64
 }
 
-func newMessageRow(m session.Message, through int64) (*messageRow, error) {
+func newMessageRow(m session.Message, stored []byte, through int64) *messageRow {
 	head := m.Meta()
-	data, err := encode(m)
-	if err != nil {
-		return nil, fmt.Errorf("put message %s: %w", head.ID, err)
-	}
 	row := &messageRow{
-		store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}, "", store.CheckpointSeq(m, through),
+		store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: stored}, "", store.CheckpointSeq(m, through),
 	}
 	if sh, ok := m.(*session.Shell); ok {
 		row.callID = sh.CallID
 	}
-	return row, nil
+	return row
+}
+
+// InsertMessage implements store.MessageWriter.
+func (t *Tx) InsertMessage(id session.ID, m session.Message, stored jsontext.Value) error {
+	inserted, err := t.putMessage(insertMessage, id, newMessageRow(m, stored, m.Meta().Seq))
+	if err != nil || inserted {
+		return err
+	}
+	return t.checkMessageID(id, m.Meta())
 }
 
 // PutMessage implements store.MessageWriter.
 func (t *Tx) PutMessage(id session.ID, m session.Message, through int64) error {
-	row, err := newMessageRow(m, through)
+	data, err := session.EncodeMessage(m)
 	if err != nil {
-		return err
+		return fmt.Errorf("put: %w", err)
 	}
+	row := newMessageRow(m, data, through)
 	if through == row.Seq { // it is likely new
 		if inserted, err := t.putMessage(insertMessage, id, row); err != nil || inserted {
 			return err
@@ -243,9 +251,7 @@ func (t *Tx) checkMessageID(id session.ID, head *session.Head) error {
 	if used && owner != id {
 		return session.Conflict("message", string(head.ID), "is used by another session")
 	}
-	return fmt.Errorf(
-		"put message %s: seq %d or type %s is not that of the stored message", head.ID, head.Seq, head.Type,
-	)
+	return fmt.Errorf("put message %s: the id or the seq %d is that of another message", head.ID, head.Seq)
 }
 
 func (t *Tx) putMessage(sql string, id session.ID, row *messageRow) (bool, error) {
