@@ -242,6 +242,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 	calls := []error{
 		second(tx.Head("a")), second(tx.Head("")),
 		second(tx.Events("a", -1, 0)), second(tx.Events("a", -1, 0, session.KindCreated)),
+		second(tx.Events("a", -1, 0, session.KindFilesWriting, session.KindToolFailed)),
 		second(tx.Events("", 0, 10)), second(tx.Events("", 0, 10, session.KindCreated)),
 		third(tx.Session("a")), second(tx.Unfinished(1)), third(tx.Message("m")),
 		second(tx.Inputs(store.InputQuery{ID: "m"})), second(tx.Inputs(store.InputQuery{SessionID: "a"})),
@@ -254,6 +255,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		tx.PutMessage(
 			"a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, 0,
 		), third(tx.Message("m")),
+		tx.InsertMessage("a", &session.User{Head: session.Head{ID: "n", Type: session.TypeUser, Seq: 1}}, []byte("{}")),
 		tx.DeleteMessages("a", 0, 2), tx.PutInput(&session.Input{ID: "m", SessionID: "a"}), tx.DeleteInput("m"),
 		tx.PutEpoch("a", &store.Epoch{}), tx.PutEpoch("a", nil),
 		tx.PutAsk(&store.AskRow{PendingAsk: session.PendingAsk{ID: "q", SessionID: "a"}}),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -33,9 +34,18 @@ const events = eventColumns + `WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMI
 const eventsOfKinds = eventColumns +
 	`WHERE session = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3 + 0`
 
+// changesOfKinds reads only the events of kindsOfChanges, which are in an index of their own.
+const changesOfKinds = eventColumns + `INDEXED BY event_of_changes WHERE session = ?1 AND seq > ?2 AND kind IN (
+	'session.next.files.writing', 'session.next.tree.captured', 'session.next.tree.changed', 'session.next.tool.failed'
+) AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3 + 0`
+
+var kindsOfChanges = []session.Kind{
+	session.KindFilesWriting, session.KindTreeCaptured, session.KindTreeChanged, session.KindToolFailed,
+}
+
 // Events implements store.EventReader. A missing event of a session is damage too.
 func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.EventRow, error) {
-	c := r.selectEvents(id, len(kinds) > 0)
+	c := r.selectEvents(id, kinds)
 	c.bindInt(after)
 	c.bindLimit(limit)
 	if len(kinds) > 0 {
@@ -82,16 +92,19 @@ const (
 		`WHERE position > ?1 AND kind IN (SELECT value FROM json_each(?3)) ORDER BY position LIMIT ?2 + 0`
 )
 
-func (r *Reader) selectEvents(id session.ID, ofKinds bool) stmtCall {
+func (r *Reader) selectEvents(id session.ID, kinds []session.Kind) stmtCall {
+	others := func(k session.Kind) bool { return !slices.Contains(kindsOfChanges, k) }
 	switch {
-	case id == "" && ofKinds:
+	case id == "" && len(kinds) > 0:
 		return r.prepare(feedOfKinds)
 	case id == "":
 		return r.prepare(feed)
-	case ofKinds:
+	case len(kinds) == 0:
+		return r.prepareFor(events, id)
+	case slices.ContainsFunc(kinds, others):
 		return r.prepareFor(eventsOfKinds, id)
 	default:
-		return r.prepareFor(events, id)
+		return r.prepareFor(changesOfKinds, id)
 	}
 }
 
@@ -145,6 +158,9 @@ const lastPosition = `max(coalesce((SELECT max(position) FROM event), 0),
 // No AUTOINCREMENT: its counter is one more page to write per commit.
 const lastEvent = `SELECT ` + lastPosition + `, coalesce((SELECT max(seq) FROM event WHERE session = ?1), -1)`
 
+// newestID returns the highest time and counter of the ids.
+const newestID = `SELECT max(substr(id, 5, 12)) FROM event`
+
 const eventOfID = `SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?1, 5, 12) AND id = ?1`
 
 // INSERT ... SELECT of the table itself, and RETURNING, would copy the row to a temporary table first.
@@ -169,15 +185,10 @@ func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
 	} else if e.Seq != last.seq+1 {
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", e.ID, e.Seq, last.seq+1)
 	}
-	c := t.prepare(eventOfID)
-	c.bindText(string(e.ID))
-	if c.nextRow() {
-		c.err = errors.New("the id exists")
-	}
-	if err := c.endCall("insert event", e.ID); err != nil {
+	if err := t.checkEventID(e.ID); err != nil {
 		return 0, err
 	}
-	c = t.prepareNumber(insertEvent, number, nil)
+	c := t.prepareNumber(insertEvent, number, nil)
 	c.bindText(string(e.ID))
 	c.bindInt(position)
 	c.bindInt(e.Seq)
@@ -192,6 +203,33 @@ func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
 	}
 	t.inserted = eventPlace{number, position, e.Seq}
 	return position, nil
+}
+
+// checkEventID returns an error if an event has the id. Ids are made in ascending order, so that a search is rarely
+// needed for those after the first of a transaction.
+func (t *Tx) checkEventID(id session.EventID) error {
+	if t.newestID == "" {
+		c := t.prepare(newestID)
+		if c.nextRow() {
+			t.newestID = c.st.Text(0)
+		}
+		if err := c.endCall("read the newest id", id); err != nil {
+			return err
+		}
+	}
+	const timeEnd = 16
+	if len(id) >= timeEnd {
+		if made := string(id[4:timeEnd]); made > t.newestID {
+			t.newestID = made
+			return nil
+		}
+	}
+	c := t.prepare(eventOfID)
+	c.bindText(string(id))
+	if c.nextRow() {
+		c.err = errors.New("the id exists")
+	}
+	return c.endCall("insert event", id)
 }
 
 // eventPlace is where an event is: its position, and its seq in the session of the number.
