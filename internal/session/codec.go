@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,7 +25,7 @@ func EncodeData(d EventData) (jsontext.Value, error) {
 		return d.Raw, nil
 	case *MessageImported:
 		if d.Stored() != nil && d.Extra == nil {
-			return d.encode()
+			return d.encode(), nil
 		}
 	}
 	b, err := json.Marshal(d, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
@@ -35,13 +36,11 @@ func EncodeData(d EventData) (jsontext.Value, error) {
 }
 
 // encode returns the stored form of the payload, around that of the message, which is not read again.
-func (e *MessageImported) encode() (jsontext.Value, error) {
-	b, err := json.Marshal(e.Fact)
-	if err != nil {
-		return nil, err
-	}
-	b = append(b[:len(b)-1], `,"message":`...)
-	return append(append(b, e.Message...), '}'), nil
+func (e *MessageImported) encode() jsontext.Value {
+	b := make([]byte, 0, len(e.Message)+len(e.SessionID)+64)
+	b = strconv.AppendInt(append(b, `{"timestamp":`...), e.Timestamp, 10)
+	b, _ = jsontext.AppendQuote(append(b, `,"sessionID":`...), e.SessionID) // an error is invalid UTF-8, which it replaces
+	return append(append(append(b, `,"message":`...), e.Message...), '}')
 }
 
 // EncodeMessage returns the stored form of a message, deterministic and compact. Invalid UTF-8 becomes U+FFFD.
