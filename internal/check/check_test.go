@@ -294,12 +294,12 @@ func TestMutants(t *testing.T) {
 		{"message changed", Rebuilt, func(tx store.Tx) error {
 			m, _, err := store.FindMessage(tx, id, "msg_1")
 			m.(*session.User).Text = "bye"
-			return firstOf(err, tx.PutMessage(id, m, 0))
+			return firstOf(err, tx.PutMessage(id, m, nil, 0))
 		}},
 		{"messages lost", Rebuilt, func(tx store.Tx) error { return tx.DeleteMessages(id, 10, 0) }},
 		{"message invented", Rebuilt, func(tx store.Tx) error {
 			return tx.PutMessage(
-				id, &session.Synthetic{Head: session.Head{ID: "msg_z", Type: session.TypeSynthetic, Seq: 15}}, 0,
+				id, &session.Synthetic{Head: session.Head{ID: "msg_z", Type: session.TypeSynthetic, Seq: 15}}, nil, 0,
 			)
 		}},
 		{"prompt lost", Rebuilt, func(tx store.Tx) error { return tx.DeleteInput("msg_2") }},

@@ -76,13 +76,9 @@ func (s *scratch) Message(m session.MessageID) (session.ID, session.Message, err
 	return s.id, msg, nil
 }
 
-func (s *scratch) PutMessage(_ session.ID, m session.Message, _ int64) error {
+func (s *scratch) PutMessage(_ session.ID, m session.Message, _ jsontext.Value, _ int64) error {
 	s.messages[m.Meta().ID] = m
 	return nil
-}
-
-func (s *scratch) InsertMessage(id session.ID, m session.Message, _ jsontext.Value) error {
-	return s.PutMessage(id, m, m.Meta().Seq)
 }
 
 func (s *scratch) DeleteMessages(_ session.ID, after, before int64) error {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -37,14 +38,14 @@ func (w weighing) InsertEvent(r store.EventRow) (int64, error) {
 	return w.Tx.InsertEvent(r)
 }
 
-func (w weighing) PutMessage(id session.ID, m session.Message, through int64) error {
+func (w weighing) PutMessage(id session.ID, m session.Message, stored jsontext.Value, through int64) error {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
 	w.s.rows++
 	w.s.bytes += len(b)
-	return w.Tx.PutMessage(id, m, through)
+	return w.Tx.PutMessage(id, m, stored, through)
 }
 
 // long returns the events of an answer of so many pieces of 16 KiB: a text, arguments of a call, or reasoning.

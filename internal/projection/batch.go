@@ -48,7 +48,7 @@ func (b *Batch) Flush() error {
 	t, row := b.held, b.row
 	b.held, b.row = nil, heldSession{}
 	if t != nil && t.changed {
-		if err := b.tx.PutMessage(t.session, t.message, t.through); err != nil {
+		if err := b.tx.PutMessage(t.session, t.message, nil, t.through); err != nil {
 			return fmt.Errorf("project %s: %w", t.session, err)
 		}
 	}

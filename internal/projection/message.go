@@ -27,7 +27,7 @@ func applyMessage(b *Batch, e session.Event) error {
 			return err
 		}
 		sh.Output, sh.Time.Completed = d.Output, d.Timestamp
-		if err := b.tx.PutMessage(e.SessionID, sh, e.Seq); err != nil {
+		if err := b.tx.PutMessage(e.SessionID, sh, nil, e.Seq); err != nil {
 			return err
 		}
 		return updateMark(b, e, nil)
@@ -57,12 +57,12 @@ func applyMessage(b *Batch, e session.Event) error {
 
 // beginMessage stores a new message. A new turn is held until Flush.
 func beginMessage(b *Batch, e session.Event, m session.Message) error {
-	if imported, ok := e.Data.(*session.MessageImported); ok && imported.Stored() != nil {
-		return b.tx.InsertMessage(e.SessionID, m, imported.Stored())
+	if imported, ok := e.Data.(*session.MessageImported); ok && imported.EncodedMessage() != nil {
+		return b.tx.PutMessage(e.SessionID, m, imported.EncodedMessage(), e.Seq)
 	}
 	a, isTurn := m.(*session.Assistant)
 	if !isTurn {
-		return b.tx.PutMessage(e.SessionID, m, e.Seq)
+		return b.tx.PutMessage(e.SessionID, m, nil, e.Seq)
 	}
 	b.held = &heldTurn{session: e.SessionID, message: a, through: e.Seq, changed: true}
 	return nil
@@ -121,7 +121,7 @@ func addRequestSpend(tx store.Tx, e session.Event, used *session.Asked) error {
 func editPrompt(tx store.Tx, e session.Event, prompt session.MessageID) error {
 	m, _, err := store.FindMessage(tx, e.SessionID, prompt)
 	if u, ok := m.(*session.User); ok && err == nil && u.Apply(e.Data) {
-		return tx.PutMessage(e.SessionID, u, e.Seq)
+		return tx.PutMessage(e.SessionID, u, nil, e.Seq)
 	}
 	return err
 }
@@ -148,7 +148,7 @@ func cutHistory(tx store.Tx, e session.Event, d *session.RevertCommitted) error 
 		after--
 	} else if ok && len(u.Diffs) > 0 { // its answers go
 		u.Diffs = nil
-		if err := tx.PutMessage(id, u, e.Seq); err != nil {
+		if err := tx.PutMessage(id, u, nil, e.Seq); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ func EncodeData(d EventData) (jsontext.Value, error) {
 	case *Unknown:
 		return d.Raw, nil
 	case *MessageImported:
-		if d.Stored() != nil && d.Extra == nil {
+		if d.EncodedMessage() != nil && d.Extra == nil {
 			return d.encode(), nil
 		}
 	}

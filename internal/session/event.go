@@ -417,8 +417,8 @@ func NewMessageImported(m Message, raw jsontext.Value, at int64) *MessageImporte
 	return &MessageImported{Fact: Fact{Timestamp: at}, Message: raw, decoded: m}
 }
 
-// Stored returns the stored form of the message if the creator of the event has encoded it, else nil.
-func (e *MessageImported) Stored() jsontext.Value {
+// EncodedMessage returns the stored form of the message if the creator of the event has encoded it, else nil.
+func (e *MessageImported) EncodedMessage() jsontext.Value {
 	if e.decoded == nil {
 		return nil
 	}

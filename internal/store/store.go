@@ -261,9 +261,9 @@ type MessageWriter interface {
 	//
 	// A streaming turn is not put again for each checkpoint, because the checkpoint's event holds the text: reads apply
 	// the checkpoints with seq > through (ApplyCheckpoints).
-	PutMessage(id session.ID, m session.Message, through int64) error
-	// InsertMessage puts a new message, whose stored form the caller has (session.EncodeMessage).
-	InsertMessage(id session.ID, m session.Message, stored jsontext.Value) error
+	//
+	// stored is what session.EncodeMessage returns for the message, nil if the caller has not called it.
+	PutMessage(id session.ID, m session.Message, stored jsontext.Value, through int64) error
 	// DeleteMessages removes the messages with after < seq < before; a before of 0 is the end.
 	DeleteMessages(id session.ID, after, before int64) error
 }

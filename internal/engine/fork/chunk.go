@@ -1,6 +1,8 @@
 package fork
 
 import (
+	"sync"
+
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -16,15 +18,16 @@ type chunk struct {
 }
 
 // copyMessages returns drafts of the events that append the copies. Another goroutine makes the events, so that the
-// store writes the first ones meanwhile.
-func (c *copier) copyMessages(ms []sourceMessage) []eventlog.Draft {
-	out := make([]eventlog.Draft, len(ms))
+// store writes the first ones meanwhile; wait waits for its end.
+func (c *copier) copyMessages(ms []sourceMessage) (drafts []eventlog.Draft, wait func()) {
+	drafts = make([]eventlog.Draft, len(ms))
+	var chunks []*chunk
 	for i := range ms {
 		if i%chunkSize == 0 {
-			c.chunks = append(c.chunks, &chunk{done: make(chan struct{})})
+			chunks = append(chunks, &chunk{done: make(chan struct{})})
 		}
-		k, at := c.chunks[len(c.chunks)-1], i%chunkSize
-		out[i].Await = func() (session.EventData, error) {
+		k, at := chunks[len(chunks)-1], i%chunkSize
+		drafts[i].Await = func() (session.EventData, error) {
 			<-k.done
 			if at >= len(k.events) {
 				return nil, k.err
@@ -32,9 +35,10 @@ func (c *copier) copyMessages(ms []sourceMessage) []eventlog.Draft {
 			return k.events[at], nil
 		}
 	}
-	go func() {
+	var running sync.WaitGroup
+	running.Go(func() {
 		var err error
-		for _, k := range c.chunks {
+		for _, k := range chunks {
 			n := min(chunkSize, len(ms))
 			if err == nil {
 				k.events, err = c.copyChunk(ms[:n])
@@ -42,17 +46,11 @@ func (c *copier) copyMessages(ms []sourceMessage) []eventlog.Draft {
 			k.err, ms = err, ms[n:]
 			close(k.done)
 		}
-	}()
-	return out
+	})
+	return drafts, running.Wait
 }
 
-// waitForAll waits until all messages are copied.
-func (c *copier) waitForAll() {
-	for _, k := range c.chunks {
-		<-k.done
-	}
-}
-
+// copyChunk returns the events that append the copies of ms, those before the first that fails.
 func (c *copier) copyChunk(ms []sourceMessage) ([]session.EventData, error) {
 	out := make([]session.EventData, 0, len(ms))
 	for i := range ms {

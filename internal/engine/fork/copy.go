@@ -14,10 +14,9 @@ type copier struct {
 	ids      *session.IDs
 	to       session.ID
 	messages map[session.MessageID]session.MessageID // of the fork, by those of the source; with the second ids of V1
-	parts    map[session.PartID]session.PartID       // likewise; complete after waitForAll
+	parts    map[session.PartID]session.PartID       // likewise; complete when all messages are copied
 	// seqs are those of the copied messages in the source, ascending. The copy of the message i has the seq i+1.
-	seqs   []int64
-	chunks []*chunk
+	seqs []int64
 }
 
 // sourceMessage is a message of the source.

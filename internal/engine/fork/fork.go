@@ -53,8 +53,9 @@ func ReadCopy(r store.Reader, q Request) (*Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Messages = c.copyMessages(ms)
-	if err := c.copyChanges(r, q.From, out); err != nil {
+	drafts, wait := c.copyMessages(ms)
+	out.Messages = drafts
+	if err := c.copyChanges(r, out, wait); err != nil {
 		return nil, err
 	}
 	out.Info = c.describeFork(s, q.End)
@@ -134,17 +135,19 @@ func findEnd(r store.Reader, id session.ID, end End) (seq int64, part session.Pa
 }
 
 // copyChanges adds the events that record what the calls of the copied messages changed in files. A failed call has no
-// event of its own in a fork, so its changes are marked instead.
-func (c *copier) copyChanges(r store.Reader, from session.ID, out *Copy) error {
-	rows, err := r.Events(from, -1, 0, session.KindFilesWriting, session.KindTreeCaptured, session.KindTreeChanged,
-		session.KindToolFailed)
+// event of its own in a fork, so its changes are marked instead. wait waits for the messages, if there are changes.
+func (c *copier) copyChanges(r store.Reader, out *Copy, wait func()) error {
+	rows, err := r.Events(
+		out.Source.ID, -1, 0,
+		session.KindFilesWriting, session.KindTreeCaptured, session.KindTreeChanged, session.KindToolFailed,
+	)
 	if err != nil {
 		return err
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	c.waitForAll()
+	wait()
 	writes := map[session.PartID]*session.FilesWriting{}
 	for _, row := range rows {
 		e, err := eventlog.Decode(row)

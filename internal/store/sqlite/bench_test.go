@@ -160,7 +160,7 @@ func fillMessages(b *testing.B, s *Store, n int) {
 					},
 					Content: []session.Content{&session.Text{Type: "text", ID: "t", PartID: "prt_x", Text: text}},
 				}
-				if err := tx.PutMessage("ses_a", m, 0); err != nil {
+				if err := tx.PutMessage("ses_a", m, nil, 0); err != nil {
 					return err
 				}
 			}

@@ -44,14 +44,14 @@ func putMessages(b *testing.B, s *Store, stored, kept int) {
 		for n := range stored {
 			u := &session.User{Text: strings.Repeat("word ", 100)}
 			u.ID, u.Type, u.Seq = session.MessageID(fmt.Sprintf("msg_%06d", n)), session.TypeUser, int64(n+1)
-			if err := tx.PutMessage("ses_a", u, u.Seq); err != nil {
+			if err := tx.PutMessage("ses_a", u, nil, u.Seq); err != nil {
 				return err
 			}
 		}
 		c := &session.Compaction{Summary: "s"}
 		c.ID, c.Type, c.Seq = "msg_c", session.TypeCompaction, int64(stored+1)
 		c.Kept.MessageID = session.MessageID(fmt.Sprintf("msg_%06d", stored-kept))
-		return tx.PutMessage("ses_a", c, c.Seq)
+		return tx.PutMessage("ses_a", c, nil, c.Seq)
 	})
 	if err != nil {
 		b.Fatal("store the messages:", err)

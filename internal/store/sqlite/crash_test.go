@@ -81,7 +81,7 @@ func crashUpdate(s store.Store, w int, d store.Durability, early func(seq int64)
 				ID: session.MessageID(fmt.Sprintf("msg_%d_%d", w, seq)), Type: session.TypeUser, Seq: seq,
 			},
 		}
-		if err := tx.PutMessage(id, m, 0); err != nil {
+		if err := tx.PutMessage(id, m, nil, 0); err != nil {
 			return err
 		}
 		early(seq)

@@ -14,7 +14,7 @@ func TestSeqsBeyondAnyPlace(t *testing.T) {
 	for _, seq := range []int64{-1, 1 << 32, 1 << 40} {
 		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 			return tx.PutMessage(
-				"ses_0", &session.User{Head: session.Head{ID: "msg_far", Type: session.TypeUser, Seq: seq}}, 0,
+				"ses_0", &session.User{Head: session.Head{ID: "msg_far", Type: session.TypeUser, Seq: seq}}, nil, 0,
 			)
 		})
 		if err == nil {

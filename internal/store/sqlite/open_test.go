@@ -39,7 +39,7 @@ func fill(t *testing.T, s *Store, sessions, n int) {
 				Head: session.Head{ID: session.MessageID("msg_" + id), Type: session.TypeUser, Seq: 0},
 				Text: string(id),
 			}
-			if err := tx.PutMessage(id, m, 0); err != nil {
+			if err := tx.PutMessage(id, m, nil, 0); err != nil {
 				return err
 			}
 		}

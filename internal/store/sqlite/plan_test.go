@@ -253,9 +253,8 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		second(tx.InsertEvent(store.EventRow{ID: "e", SessionID: "a", Kind: "k", Data: []byte("1")})),
 		tx.PutSession(&session.Session{ID: "a"}), tx.SetUnfinished("a", true),
 		tx.PutMessage(
-			"a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, 0,
+			"a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, nil, 0,
 		), third(tx.Message("m")),
-		tx.InsertMessage("a", &session.User{Head: session.Head{ID: "n", Type: session.TypeUser, Seq: 1}}, []byte("{}")),
 		tx.DeleteMessages("a", 0, 2), tx.PutInput(&session.Input{ID: "m", SessionID: "a"}), tx.DeleteInput("m"),
 		tx.PutEpoch("a", &store.Epoch{}), tx.PutEpoch("a", nil),
 		tx.PutAsk(&store.AskRow{PendingAsk: session.PendingAsk{ID: "q", SessionID: "a"}}),

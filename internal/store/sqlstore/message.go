@@ -203,22 +203,14 @@ func newMessageRow(m session.Message, stored []byte, through int64) *messageRow 
 	return row
 }
 
-// InsertMessage implements store.MessageWriter.
-func (t *Tx) InsertMessage(id session.ID, m session.Message, stored jsontext.Value) error {
-	inserted, err := t.putMessage(insertMessage, id, newMessageRow(m, stored, m.Meta().Seq))
-	if err != nil || inserted {
-		return err
-	}
-	return t.checkMessageID(id, m.Meta())
-}
-
 // PutMessage implements store.MessageWriter.
-func (t *Tx) PutMessage(id session.ID, m session.Message, through int64) error {
-	data, err := session.EncodeMessage(m)
-	if err != nil {
-		return fmt.Errorf("put: %w", err)
+func (t *Tx) PutMessage(id session.ID, m session.Message, stored jsontext.Value, through int64) (err error) {
+	if stored == nil {
+		if stored, err = session.EncodeMessage(m); err != nil {
+			return fmt.Errorf("put: %w", err)
+		}
 	}
-	row := newMessageRow(m, data, through)
+	row := newMessageRow(m, stored, through)
 	if through == row.Seq { // it is likely new
 		if inserted, err := t.putMessage(insertMessage, id, row); err != nil || inserted {
 			return err

@@ -90,6 +90,21 @@ func testEvents(t *testing.T, s store.Store) {
 
 func testEventsRefused(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 2) })
+	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
+		for i, id := range []session.EventID{
+			"evt_000000000002aaaaaaaaaaaaaa", "evt_000000000001aaaaaaaaaaaaaa", "evt_000000000002aaaaaaaaaaaaaa",
+		} {
+			row := newRow("ses_ids", int64(i))
+			row.ID = id
+			if _, err := tx.InsertEvent(row); err != nil {
+				return fmt.Errorf("event %d: %w", i, err)
+			}
+		}
+		return nil
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "event 2:") {
+		t.Errorf("an id twice in one transaction: %v", err)
+	}
 	gap, repeated, negative, usedID := newRow("ses_a", 3), newRow("ses_a", 1), newRow("ses_a", -1), newRow("ses_a", 2)
 	repeated.ID = "evt_other"
 	usedID.ID = newRow("ses_a", 0).ID
@@ -120,13 +135,17 @@ func testEventsRefused(t *testing.T, s store.Store) {
 }
 
 func testEventsOfKinds(t *testing.T, s store.Store) {
-	kinds := []session.Kind{session.KindCreated, session.KindPrompted, session.KindRenamed}
 	update(t, s, func(tx store.Tx) error {
-		for i := range int64(30) {
-			row := newRow("ses_a", i)
-			row.Kind = kinds[i%3]
-			if _, err := tx.InsertEvent(row); err != nil {
-				return err
+		for id, kinds := range map[session.ID][]session.Kind{
+			"ses_a": {session.KindCreated, session.KindPrompted, session.KindRenamed},
+			"ses_c": {session.KindFilesWriting, session.KindPrompted, session.KindToolFailed},
+		} {
+			for i := range int64(30) {
+				row := newRow(id, i)
+				row.Kind = kinds[i%3]
+				if _, err := tx.InsertEvent(row); err != nil {
+					return err
+				}
 			}
 		}
 		return appendEvents(tx, "ses_b", 3)
@@ -139,6 +158,11 @@ func testEventsOfKinds(t *testing.T, s store.Store) {
 		}
 		two, err := r.Events("ses_a", 20, 0, session.KindPrompted, session.KindCreated, "unheard.of")
 		checkEqual(t, "of two kinds", seqsOf(two), []int64{21, 22, 24, 25, 27, 28})
+		if err != nil {
+			return err
+		}
+		changes, err := r.Events("ses_c", 3, 3, session.KindToolFailed, session.KindTreeChanged, session.KindFilesWriting)
+		checkEqual(t, "that record changes", seqsOf(changes), []int64{5, 6, 8})
 		return err
 	})
 }
@@ -290,7 +314,7 @@ func testLargeRows(t *testing.T, s store.Store) {
 		if _, err := tx.InsertEvent(row); err != nil {
 			return err
 		}
-		return tx.PutMessage("ses_a", &session.User{Head: headOf("msg_big", session.TypeUser, 0), Text: string(big)}, 0)
+		return tx.PutMessage("ses_a", &session.User{Head: headOf("msg_big", session.TypeUser, 0), Text: string(big)}, nil, 0)
 	})
 	view(t, s, func(r store.Reader) error {
 		rows, err := r.Events("ses_a", -1, 0)

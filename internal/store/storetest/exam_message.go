@@ -56,7 +56,7 @@ func oneOfEach() []session.Message {
 func putAll(id session.ID, messages []session.Message) func(store.Tx) error {
 	return func(tx store.Tx) error {
 		for _, m := range messages {
-			if err := tx.PutMessage(id, m, 0); err != nil {
+			if err := tx.PutMessage(id, m, nil, 0); err != nil {
 				return err
 			}
 		}
@@ -66,7 +66,16 @@ func putAll(id session.ID, messages []session.Message) func(store.Tx) error {
 
 func testMessages(t *testing.T, s store.Store) {
 	want := oneOfEach()
-	update(t, s, putAll("ses_a", want))
+	update(t, s, putAll("ses_a", want[:4]))
+	update(t, s, func(tx store.Tx) error {
+		for _, m := range want[4:] {
+			stored, err := session.EncodeMessage(m)
+			if err := errors.Join(err, tx.PutMessage("ses_a", m, stored, m.Meta().Seq)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	update(t, s, putAll("ses_b", []session.Message{&session.User{Head: headOf("msg_b", session.TypeUser, 3)}}))
 	view(t, s, func(r store.Reader) error {
 		all, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
@@ -201,7 +210,7 @@ func testMessageConflicts(t *testing.T, s store.Store) {
 		{"other type", "ses_a", &session.System{Head: headOf("msg_0", session.TypeSystem, 0)}, nil},
 		{"seq of another message", "ses_a", &session.User{Head: headOf("msg_x", session.TypeUser, 0)}, nil},
 	} {
-		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error { return tx.PutMessage(tt.id, tt.m, 0) })
+		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error { return tx.PutMessage(tt.id, tt.m, nil, 0) })
 		if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) {
 			t.Errorf("%s: error is %v", tt.name, err)
 		}
@@ -223,7 +232,7 @@ func testUnknownFields(t *testing.T, s store.Store) {
 		ID: "in", SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Extra: jsontext.Value(`{"later":1}`)},
 	}
 	update(t, s, func(tx store.Tx) error {
-		return errors.Join(tx.PutMessage("ses_a", m, 0), tx.PutSession(fullSession()), tx.PutInput(in))
+		return errors.Join(tx.PutMessage("ses_a", m, nil, 0), tx.PutSession(fullSession()), tx.PutInput(in))
 	})
 	got := get(
 		t, s, func(r store.Reader) (session.Message, error) {

@@ -81,7 +81,7 @@ func (m *model) drawStep(rt *rapid.T, round int) func(store.Tx) error {
 			Head: headOf(id, session.TypeSynthetic, int64(n)), SessionID: owner, Text: rapid.String().Draw(rt, "text"),
 		}
 		m.messages[id] = x
-		return func(tx store.Tx) error { return tx.PutMessage(owner, &x, 0) }
+		return func(tx store.Tx) error { return tx.PutMessage(owner, &x, nil, 0) }
 	case 2:
 		after := int64(rapid.IntRange(-1, 5).Draw(rt, "after"))
 		maps.DeleteFunc(

@@ -364,7 +364,7 @@ func testDeleteSession(t *testing.T, s store.Store) {
 			return err
 		}
 		if err := tx.PutMessage(
-			id, &session.User{Head: headOf(session.MessageID("msg_"+id), session.TypeUser, 1)}, 0,
+			id, &session.User{Head: headOf(session.MessageID("msg_"+id), session.TypeUser, 1)}, nil, 0,
 		); err != nil {
 			return err
 		}

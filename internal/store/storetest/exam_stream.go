@@ -83,7 +83,7 @@ func testStreaming(t *testing.T, s store.Store) {
 		if err := appendEvents(tx, "ses_a", 2); err != nil {
 			return err
 		}
-		return tx.PutMessage("ses_a", streamingTurn(""), 1)
+		return tx.PutMessage("ses_a", streamingTurn(""), nil, 1)
 	})
 	textsOf(t, s, "", "")
 	update(t, s, func(tx store.Tx) error {
@@ -108,7 +108,7 @@ func testStreaming(t *testing.T, s store.Store) {
 	textsOf(t, s, "hello ä", `{"path"`)
 
 	// Put again, it has what the checkpoints so far say, and more.
-	update(t, s, func(tx store.Tx) error { return tx.PutMessage("ses_a", streamingTurn("put"), 9) })
+	update(t, s, func(tx store.Tx) error { return tx.PutMessage("ses_a", streamingTurn("put"), nil, 9) })
 	textsOf(t, s, "put", "")
 	update(t, s, func(tx store.Tx) error { return checkpoint(tx, "prt_t", 3, "!") })
 	textsOf(t, s, "put!", "")
@@ -117,7 +117,7 @@ func testStreaming(t *testing.T, s store.Store) {
 	ended := streamingTurn("end")
 	ended.Time.Completed = 9
 	update(t, s, func(tx store.Tx) error {
-		if err := tx.PutMessage("ses_a", ended, 10); err != nil {
+		if err := tx.PutMessage("ses_a", ended, nil, 10); err != nil {
 			return err
 		}
 		return checkpoint(tx, "prt_t", 3, "?")

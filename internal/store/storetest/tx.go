@@ -109,7 +109,7 @@ func (t *tx) SetUnfinished(id session.ID, unfinished bool) error {
 	return nil
 }
 
-func (t *tx) PutMessage(id session.ID, m session.Message, through int64) error {
+func (t *tx) PutMessage(id session.ID, m session.Message, stored jsontext.Value, through int64) error {
 	head := m.Meta()
 	if owner, used := t.s.messages.get(head.ID); used && owner != id {
 		return session.Conflict("message", string(head.ID), "is used by another session")
@@ -117,6 +117,9 @@ func (t *tx) PutMessage(id session.ID, m session.Message, through int64) error {
 	data, err := session.EncodeMessage(m)
 	if err != nil {
 		return fmt.Errorf("put: %w", err)
+	}
+	if stored != nil && !bytes.Equal(stored, data) {
+		return fmt.Errorf("put message %s: its stored form is %s, not %s", head.ID, data, stored)
 	}
 	row := &messageRow{
 		RawMessage: store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data},
@@ -145,16 +148,6 @@ func (t *tx) PutMessage(id session.ID, m session.Message, through int64) error {
 	}
 	t.s.messages.put(head.ID, id)
 	return nil
-}
-
-func (t *tx) InsertMessage(id session.ID, m session.Message, stored jsontext.Value) error {
-	if own, err := session.EncodeMessage(m); err != nil || !bytes.Equal(own, stored) {
-		return fmt.Errorf("insert message %s: its stored form is %s, not %s (%w)", m.Meta().ID, own, stored, err)
-	}
-	if owner, _ := t.s.messages.get(m.Meta().ID); owner == id {
-		return fmt.Errorf("insert message %s: the id is in use", m.Meta().ID)
-	}
-	return t.PutMessage(id, m, m.Meta().Seq)
 }
 
 func (t *tx) DeleteMessages(id session.ID, after, before int64) error {
