@@ -35,8 +35,9 @@ const eventsOfKinds = eventColumns +
 	`WHERE session = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3 + 0`
 
 // changesOfKinds reads only the events of kindsOfChanges, which are in an index of their own.
-const changesOfKinds = eventColumns + `INDEXED BY event_of_changes WHERE session = ?1 AND seq > ?2 AND kind IN (
-	'session.next.files.writing', 'session.next.tree.captured', 'session.next.tree.changed', 'session.next.tool.failed'
+const changesOfKinds = eventColumns + `INDEXED BY event_of_changes WHERE session = ?1 AND seq > ?2 AND (
+	kind = 'session.next.files.writing' OR kind = 'session.next.tree.captured' OR
+	kind = 'session.next.tree.changed' OR kind = 'session.next.tool.failed'
 ) AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3 + 0`
 
 var kindsOfChanges = []session.Kind{
