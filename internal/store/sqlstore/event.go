@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -159,11 +158,6 @@ const lastPosition = `max(coalesce((SELECT max(position) FROM event), 0),
 // No AUTOINCREMENT: its counter is one more page to write per commit.
 const lastEvent = `SELECT ` + lastPosition + `, coalesce((SELECT max(seq) FROM event WHERE session = ?1), -1)`
 
-// newestID returns the highest time and counter of the ids.
-const newestID = `SELECT max(substr(id, 5, 12)) FROM event`
-
-const eventOfID = `SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?1, 5, 12) AND id = ?1`
-
 // INSERT ... SELECT of the table itself, and RETURNING, would copy the row to a temporary table first.
 const insertEvent = `INSERT INTO event (session, id, position, seq, session_id, kind, version, crc, data, private)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
@@ -186,9 +180,6 @@ func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
 	} else if e.Seq != last.seq+1 {
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", e.ID, e.Seq, last.seq+1)
 	}
-	if err := t.checkEventID(e.ID); err != nil {
-		return 0, err
-	}
 	c := t.prepareNumber(insertEvent, number, nil)
 	c.bindText(string(e.ID))
 	c.bindInt(position)
@@ -204,33 +195,6 @@ func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
 	}
 	t.inserted = eventPlace{number, position, e.Seq}
 	return position, nil
-}
-
-// checkEventID returns an error if an event has the id. Ids are made in ascending order, so that a search is rarely
-// needed for those after the first of a transaction.
-func (t *Tx) checkEventID(id session.EventID) error {
-	if t.newestID == "" {
-		c := t.prepare(newestID)
-		if c.nextRow() {
-			t.newestID = c.st.Text(0)
-		}
-		if err := c.endCall("read the newest id", id); err != nil {
-			return err
-		}
-	}
-	const timeEnd = 16
-	if len(id) >= timeEnd {
-		if made := string(id[4:timeEnd]); made > t.newestID {
-			t.newestID = made
-			return nil
-		}
-	}
-	c := t.prepare(eventOfID)
-	c.bindText(string(id))
-	if c.nextRow() {
-		c.err = errors.New("the id exists")
-	}
-	return c.endCall("insert event", id)
 }
 
 // eventPlace is where an event is: its position, and its seq in the session of the number.

@@ -73,7 +73,6 @@ type Reader struct {
 type Tx struct {
 	Reader
 	inserted eventPlace // of the event that the transaction inserted last; zero if it deleted events since
-	newestID string     // the highest time and counter of the event ids; "" if not read
 }
 
 var (

@@ -18,7 +18,6 @@ type state struct {
 	position  int64
 	feed      []*store.EventRow
 	sessions  table[session.ID, *home]
-	eventIDs  table[session.EventID, struct{}]
 	messages  table[session.MessageID, session.ID] // whose the id is
 	inputs    table[session.MessageID, session.ID]
 	asks      table[session.AskID, session.ID]
@@ -67,7 +66,7 @@ type askRow struct {
 
 func (s *state) fork() *state {
 	f := *s
-	f.sessions, f.eventIDs, f.messages = s.sessions.fork(), s.eventIDs.fork(), s.messages.fork()
+	f.sessions, f.messages = s.sessions.fork(), s.messages.fork()
 	f.inputs, f.asks = s.inputs.fork(), s.asks.fork()
 	return &f
 }

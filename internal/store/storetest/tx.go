@@ -36,25 +36,15 @@ func (t *tx) editHome(id session.ID) *home {
 
 func (t *tx) InsertEvent(r store.EventRow) (int64, error) {
 	if r.Kind.OutlivesSession() {
-		return t.insertEnd(r)
+		return t.addToFeed(r).Position, nil
 	}
 	h := t.editHome(r.SessionID)
 	if head := int64(len(h.events)) - 1; r.Seq != head+1 {
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", r.ID, r.Seq, head+1)
 	}
-	if _, used := t.s.eventIDs.get(r.ID); used {
-		return 0, fmt.Errorf("insert event %s: the id exists", r.ID)
-	}
 	row := t.addToFeed(r)
 	h.events = append(h.events, row)
 	return row.Position, nil
-}
-
-func (t *tx) insertEnd(r store.EventRow) (int64, error) {
-	if _, used := t.s.eventIDs.get(r.ID); used {
-		return 0, fmt.Errorf("insert event %s: the id exists", r.ID)
-	}
-	return t.addToFeed(r).Position, nil
 }
 
 // addToFeed gives the row the next position.
@@ -63,7 +53,6 @@ func (t *tx) addToFeed(r store.EventRow) *store.EventRow {
 	t.s.position++
 	row.Position = t.s.position
 	t.s.feed = append(t.s.feed, &row)
-	t.s.eventIDs.put(r.ID, struct{}{})
 	return &row
 }
 
@@ -79,9 +68,6 @@ func (t *tx) PutSession(s *session.Session) error {
 
 func (t *tx) DeleteSession(id session.ID) error {
 	h := t.homeOf(id)
-	for _, e := range h.events {
-		t.s.eventIDs.remove(e.ID)
-	}
 	for _, m := range h.messages {
 		t.s.messages.remove(m.ID)
 	}

@@ -3,3 +3,6 @@
 CREATE INDEX event_of_changes ON event (session, seq) WHERE
 	kind = 'session.next.files.writing' OR kind = 'session.next.tree.captured' OR
 	kind = 'session.next.tree.changed' OR kind = 'session.next.tool.failed';
+
+-- Nothing looks for an event by its id.
+DROP INDEX event_by_id;
