@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -42,8 +43,11 @@ func TestApprovalsAreRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		if _, err := w.engine.Commands.ForkSession(ctx, "ses_a", fork.End{}); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := os.Stat(trail.Directory()); err == nil {
-			t.Error("a prompt without an approval wrote to the audit log")
+			t.Error("a prompt or a fork without an approval wrote to the audit log")
 		}
 		asks, err := w.engine.Asks.List(ctx, "ses_a")
 		if err != nil || len(asks) != 1 {
@@ -80,6 +84,9 @@ func TestApprovalsAreRecorded(t *testing.T) {
 		}
 		// The world has no shell; the entry comes first.
 		_, _ = w.engine.Commands.RunShell(ctx, command.ShellRequest{SessionID: "ses_a", Command: "rm -r x"})
+		if _, err := w.engine.Commands.ForkSession(ctx, "ses_a", fork.End{}); err != nil {
+			t.Fatal(err)
+		}
 		prompt.Asks = "allow"
 		if _, err := w.engine.Commands.AdmitPrompt(ctx, prompt); err != nil {
 			t.Fatal(err)
@@ -92,7 +99,8 @@ func TestApprovalsAreRecorded(t *testing.T) {
 			"approval always (project) to " + string(asks[0].ID) + " of ses_a: edit a",
 			"rules rules of ses_a: allow bash ls",
 			"rules budget of ses_a", "rules revoke the approval psv_x",
-			"approval shell command of ses_a: rm -r x", "approval all asks of the prompt ",
+			"approval shell command of ses_a: rm -r x",
+			"rules rules and approvals of ses_a for its fork", "approval all asks of the prompt ",
 		}
 		if len(r.Entries) != len(want) {
 			t.Fatalf("%+v", r.Entries)

@@ -27,9 +27,13 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.En
 	}
 	to := session.ID(c.journal.IDs.New(session.PrefixSession))
 	var copied *fork.Copy
+	var approvals []store.Approval
 	err := c.journal.Store.View(ctx, func(r store.Reader) (err error) {
 		copied, err = fork.ReadCopy(r, fork.Request{From: from, To: to, IDs: c.journal.IDs, End: end})
-		if err != nil || copied.Source.ParentID == "" {
+		if err != nil {
+			return err
+		}
+		if approvals, err = listApprovals(r, copied); err != nil || copied.Source.ParentID == "" {
 			return err
 		}
 		copied.Info.Permission, err = collectLimits(r, copied.Source)
@@ -53,9 +57,11 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.En
 			return nil, err
 		}
 	}
-	what := fmt.Sprintf("rules and approvals of %s for its fork %s", from, to)
-	if err := c.journal.Audit.AddEntry(ctx, audit.KindRules, what); err != nil {
-		return nil, err
+	if len(info.Permission) > 0 || info.Open || len(approvals) > 0 {
+		what := fmt.Sprintf("rules and approvals of %s for its fork %s", from, to)
+		if err := c.journal.Audit.AddEntry(ctx, audit.KindRules, what); err != nil {
+			return nil, err
+		}
 	}
 	drafts := slices.Concat(eventlog.NewDrafts(&session.Created{Info: info}), copied.Messages, copied.Changes)
 	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), to, store.Durable,
@@ -63,7 +69,7 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.En
 			if isDetached && !mayApprove {
 				return drafts, nil
 			}
-			return drafts, copyApprovals(tx, c.journal.IDs, copied, to)
+			return drafts, c.copyApprovals(tx, copied, approvals, to)
 		})
 	if err != nil {
 		return nil, err
@@ -117,18 +123,26 @@ func (c *Commands) shareFiles(
 	return nil
 }
 
-// copyApprovals gives the fork the approvals that last as long as the source and were given before copied.Until.
-func copyApprovals(tx store.Tx, ids *session.IDs, copied *fork.Copy, to session.ID) error {
-	approvals, err := tx.Approvals(copied.Source.ProjectID)
+// listApprovals returns the approvals that last as long as the source and were given before copied.Until.
+func listApprovals(r store.ApprovalReader, copied *fork.Copy) ([]store.Approval, error) {
+	all, err := r.Approvals(copied.Source.ProjectID)
+	return slices.DeleteFunc(all, func(a store.Approval) bool {
+		return a.Lifetime != session.LifetimeSession || a.Holder != string(copied.Source.ID) ||
+			copied.Until > 0 && a.Time >= copied.Until
+	}), err
+}
+
+// copyApprovals gives the fork those of the approvals that are not revoked.
+func (c *Commands) copyApprovals(tx store.Tx, copied *fork.Copy, approvals []store.Approval, to session.ID) error {
+	now, err := listApprovals(tx, copied)
 	if err != nil {
 		return err
 	}
 	for _, a := range approvals {
-		if a.Lifetime != session.LifetimeSession || a.Holder != string(copied.Source.ID) ||
-			copied.Until > 0 && a.Time >= copied.Until {
+		if !slices.Contains(now, a) {
 			continue
 		}
-		a.ID, a.Holder = ids.New(session.PrefixSaved), string(to)
+		a.ID, a.Holder = c.journal.IDs.New(session.PrefixSaved), string(to)
 		if err := tx.PutApproval(a); err != nil {
 			return err
 		}
