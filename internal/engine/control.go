@@ -24,16 +24,21 @@ func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 	return e.Jobs.EndAll(ctx, id, cause.ErrCancelled)
 }
 
-// Wait returns when the session is idle. How its work ended is recorded in the session.
+// Wait returns when the session is idle and has no task in the background. How its work ended is recorded in the
+// session.
 func (e *Engine) Wait(ctx context.Context, id session.ID) error {
 	if _, err := e.journal.ReadSession(ctx, id); err != nil {
 		return err
 	}
-	err := e.coordinator.wait(ctx, id)
-	if ctx.Err() != nil || errors.Is(err, cause.ErrShutdown) {
-		return err
+	for {
+		err := e.coordinator.wait(ctx, id)
+		if ctx.Err() != nil || errors.Is(err, cause.ErrShutdown) {
+			return err
+		}
+		if waited, err := e.Jobs.AwaitTasks(ctx, id); !waited || err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
 // Resume runs the session: its pending prompts or, without any, one turn on its history as it is.

@@ -46,6 +46,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // Config of an Engine. Store, Log, IDs and Locations are required.
@@ -86,7 +87,11 @@ func New(c Config) *Engine {
 	e.toolSlots = semaphore.NewWeighted(int64(e.limits.Tools))
 	onIdle := func(id session.ID) { e.statuses.Set(id, Status{Type: StatusIdle}) }
 	e.coordinator = newCoordinator(e.drain, onIdle, e.logger)
-	e.Jobs = job.New(e.journal, c.Outputs)
+	e.Jobs = job.New(job.Config{
+		Journal: e.journal, Outputs: c.Outputs,
+		ContinueTask: func(t session.TaskJob) tool.Work { return e.subagents.WorkOn(t) },
+		Wake:         func(id session.ID) { e.coordinator.wake(id, unforced) },
+	})
 	e.Commands = command.New(command.Config{
 		Journal: e.journal, Locations: e.locations, Scheduler: scheduler{e}, Outputs: c.Outputs, Tools: e.toolSlots,
 		Changes: e.changes,
@@ -98,6 +103,7 @@ func New(c Config) *Engine {
 	})
 	e.subagents = &subagent.Runner{
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,
+		Wake:   func(id session.ID) { e.coordinator.wake(id, restarted) },
 		Limits: subagent.Limits{Depth: e.limits.TaskDepth, Children: e.limits.Children, Time: e.limits.TaskTime},
 	}
 	e.Asks = ask.New(ask.Config{
@@ -112,8 +118,8 @@ func New(c Config) *Engine {
 // ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
-	return errors.Join(
-		e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.Close(ctx), e.changes.Close(ctx),
+	return errors.Join( // jobs first: a task that ended because its session is closed would be reported as unfinished
+		e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.coordinator.close(ctx), e.titles.Close(ctx), e.changes.Close(ctx),
 	)
 }
 

@@ -50,7 +50,7 @@ func (e *Engine) Recover(ctx context.Context) (left []Leftover, err error) {
 }
 
 // readLeftover reads an unfinished session. Its Recovery follows from the prompts with unfinished work: the newest one
-// of a history that needs a turn, and the pending ones that start work.
+// of a history that needs a turn, the pending ones that start work, and those that began tasks in the background.
 func (e *Engine) readLeftover(r store.Reader, id session.ID) (l Leftover, err error) {
 	s, err := store.FindSession(r, id)
 	if err != nil {
@@ -77,7 +77,12 @@ func (e *Engine) readLeftover(r store.Reader, id session.ID) (l Leftover, err er
 		}
 	}
 	for _, in := range unfinished {
-		if in.StartsWork() && in.Recovery == session.RecoveryPause {
+		if (in.PromotedSeq != nil || in.StartsWork()) && in.Recovery == session.RecoveryPause {
+			l.Recovery = session.RecoveryPause
+		}
+	}
+	for _, j := range s.Jobs {
+		if j.Status == session.JobRunning && j.Task != nil && j.Task.Recovery == session.RecoveryPause {
 			l.Recovery = session.RecoveryPause
 		}
 	}

@@ -53,7 +53,7 @@ func (d *drain) recover(ctx context.Context, f force, v *startView) (force, erro
 func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Assistant) (changed bool, err error) {
 	clean := context.WithoutCancel(ctx)
 	if v.orphanedJobs {
-		if err := d.engine.Jobs.CloseOrphans(clean, d.id); err != nil {
+		if err := d.engine.Jobs.CloseOrphans(clean, d.id, !d.keepAsks); err != nil {
 			return false, err
 		}
 	}

@@ -195,7 +195,8 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 		Progress: p.Show, SwitchAgent: t.agentSwitch(c.call.PartID), Plan: t.planFile(),
 		Jobs: t.engine.Jobs.ForSession(t.id),
 		Tasks: t.engine.subagents.ForCall(subagent.ParentCall{
-			Session: t.in.session, PartID: c.call.PartID, Model: t.in.model.Ref, Asks: t.in.asks,
+			Jobs: t.engine.Jobs.ForSession(t.id), Session: t.in.session, PartID: c.call.PartID,
+			Model: t.in.model.Ref, Asks: t.in.asks,
 			Recovery: t.in.recovery, Chosen: t.agentsChosen(c), Files: t.in.subtasks[c.call.PartID].Files,
 			Progress: p.Show, Yield: func(child session.ID) func(context.Context) { return t.yieldForTask(c, child) },
 		}),

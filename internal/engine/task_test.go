@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,10 +19,17 @@ import (
 // the turns that answer them.
 func newTaskWorld(t *testing.T, n int, limit time.Duration, work string) *world {
 	t.Helper()
+	return newWorldOfTasks(t, n, limit, work, false)
+}
+
+// newWorldOfTasks is newTaskWorld with tasks that may work in the background.
+func newWorldOfTasks(t *testing.T, n int, limit time.Duration, work string, background bool) *world {
+	t.Helper()
 	var calls []string
 	for i := range n {
 		calls = append(calls, fmt.Sprintf(`{"call": {"id": "c%d", "name": "task", "arguments":
-			{"description": "part %d", "prompt": "work %d", "subagent_type": "helper"}}}`, i, i, i))
+			{"description": "part %d", "prompt": "work %d", "subagent_type": "helper", "background": %t}}}`,
+			i, i, i, background))
 	}
 	s, err := script.Parse([]byte(`{"turns": [
 		{"match": "all", "steps": [` + strings.Join(calls, ",") + `]},
@@ -120,6 +128,60 @@ func TestManyTasksWithFaults(t *testing.T) {
 		}
 		if active := w.engine.Active(); len(active) > 0 {
 			t.Errorf("still at work: %v", active)
+		}
+		w.close(t)
+	})
+}
+
+// TestTasksInBackground: each task in the background is reported once, and the session is idle when the caller has
+// answered the last report. One beyond the limit of jobs is refused, and its subagent gets no prompt.
+func TestTasksInBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldOfTasks(t, 9, time.Hour, `
+			{"match": "<task", "repeat": true, "steps": [{"text": "Thanks."}]},
+			{"match": "work", "repeat": true, "steps": [{"gate": "g1"}, {"text": "done"}]}`, true)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := countTasks(t, w); got[session.ToolCompleted] != 8 || got[session.ToolError] != 1 || len(got) != 2 {
+			t.Errorf("calls by their end: %v", got)
+		}
+		idle := make(chan error, 1)
+		go func() { idle <- w.engine.Wait(t.Context(), "ses_a") }()
+		synctest.Wait()
+		if len(idle) > 0 {
+			t.Error("the session is idle while its tasks work")
+		}
+		for range 8 {
+			w.player.Gates["g1"] <- struct{}{}
+		}
+		if err := <-idle; err != nil {
+			t.Error(err)
+		}
+		reports, prompts := map[string]int{}, 0
+		err := w.store.View(t.Context(), func(r store.Reader) error {
+			ms, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1, Type: session.TypeUser})
+			for _, m := range ms {
+				if u := m.(*session.User); strings.HasPrefix(u.Text, "<task") {
+					reports[u.Text]++
+				}
+			}
+			if err != nil {
+				return err
+			}
+			children, err := store.ReadSessions(r, store.SessionQuery{ParentID: new(session.ID("ses_a"))})
+			for _, s := range children {
+				ins, ierr := store.PendingInputs(r, s.ID, "", 0)
+				prompts, err = prompts+len(ins), errors.Join(err, ierr)
+			}
+			return err
+		})
+		if err != nil || len(reports) != 8 || prompts != 0 {
+			t.Errorf("%d reports, %d pending prompts of subagents: %v", len(reports), prompts, err)
+		}
+		for text, n := range reports {
+			if n != 1 {
+				t.Errorf("%d times: %s", n, text)
+			}
 		}
 		w.close(t)
 	})

@@ -21,7 +21,9 @@ type labels struct {
 	count map[string]int
 }
 
-var generated = regexp.MustCompile(`\b(msg|prt|per|que|tool|ses)_[0-9a-f]{12}[0-9A-Za-z]{14}|\b00VHNCZ[0-9A-Z]{19}\b`)
+var generated = regexp.MustCompile(
+	`\b(msg|prt|per|que|tool|ses|job)_[0-9a-f]{12}[0-9A-Za-z]{14}|\b00VHNCZ[0-9A-Z]{19}\b`,
+)
 
 func (l *labels) replace(s string) string {
 	return generated.ReplaceAllStringFunc(s, func(id string) string {
@@ -32,7 +34,9 @@ func (l *labels) replace(s string) string {
 			l.names, l.count = map[string]string{}, map[string]int{}
 		}
 		kind, _, _ := strings.Cut(id, "_")
-		short := map[string]string{"msg": "m", "prt": "p", "per": "ask", "que": "ask", "tool": "out", "ses": "t"}[kind]
+		short := map[string]string{
+			"msg": "m", "prt": "p", "per": "ask", "que": "ask", "tool": "out", "ses": "t", "job": "j",
+		}[kind]
 		if short == "" { // the id of a subtask's call
 			kind, short = "call", "call"
 		}
@@ -60,6 +64,7 @@ func traced(row store.EventRow) string {
 		"asks", "hold", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
 		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish",
 		"cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
+		"job", "jobID", "status", "exit",
 	} {
 		v, ok := fields[name]
 		if text := brief(name, v); ok && text != "" {
@@ -151,6 +156,13 @@ func brief(name string, v jsontext.Value) string {
 			call = " for " + a.Source.CallID
 		}
 		return fmt.Sprintf("%s %s %v%s agent=%s", a.ID, a.Action, a.Resources, call, a.Agent)
+	case name == "job":
+		var j session.Job
+		_ = json.Unmarshal(v, &j)
+		if j.Task == nil {
+			return fmt.Sprintf("%s %q", j.ID, j.Command)
+		}
+		return fmt.Sprintf("%s %q for %s of %s", j.ID, j.Command, j.Task.PromptID, j.Task.SessionID)
 	case name == "location":
 		var l session.Location
 		_ = json.Unmarshal(v, &l)
@@ -159,7 +171,8 @@ func brief(name string, v jsontext.Value) string {
 		return fmt.Sprintf("%q", clip(s, 200))
 	case isText:
 		return s
-	case name == "offset" || name == "attempt" || name == "cost" || name == "hold" || name == "partial" || name == "at":
+	case name == "offset" || name == "attempt" || name == "cost" || name == "hold" || name == "partial" || name == "at" ||
+		name == "exit":
 		return name + "=" + string(v)
 	default:
 		return string(v)

@@ -29,6 +29,12 @@ func (e *Engine) findWaitingCallers(id session.ID) (callers []session.ID, err er
 			if err != nil || !found || s.ParentID == "" || slices.Contains(callers, s.ParentID) {
 				return err
 			}
+			if parent, found, err := r.Session(s.ParentID); err != nil {
+				return err
+			} else if found && hasRunningTask(parent, id) {
+				callers = append(callers, s.ParentID)
+				return nil
+			}
 			m, found, err := store.NewestMessage(r, s.ParentID, session.TypeAssistant)
 			a, isTurn := m.(*session.Assistant)
 			if err != nil || !found || !isTurn || !a.Open() || !subagent.IsAwaiting(a, id) {
@@ -39,4 +45,11 @@ func (e *Engine) findWaitingCallers(id session.ID) (callers []session.ID, err er
 		}
 	})
 	return callers, err
+}
+
+// hasRunningTask reports whether a job of the session is recorded as the unfinished work of the child session.
+func hasRunningTask(s *session.Session, child session.ID) bool {
+	return slices.ContainsFunc(s.Jobs, func(j session.Job) bool {
+		return j.Status == session.JobRunning && j.Task != nil && j.Task.SessionID == child
+	})
 }

@@ -2,8 +2,8 @@ package session
 
 import "slices"
 
-// Job is a command that runs in the background of a session, beside its turns. It is recorded before it starts, and it
-// ends at the latest with its session, with an interrupt or with the process that runs it.
+// Job is a command or a task that runs in the background of a session, beside its turns. It is recorded before it
+// starts, and it ends at the latest with its session, with an interrupt or, a command, with the process that runs it.
 type Job struct {
 	ID          JobID     `json:"id"`
 	Command     string    `json:"command"`
@@ -14,6 +14,7 @@ type Job struct {
 	Exit        *int      `json:"exit,omitzero"`  // 128 plus the signal number if a signal ended it
 	Error       string    `json:"error,omitzero"` // why it failed to start
 	Time        JobTime   `json:"time"`
+	Task        *TaskJob  `json:"task,omitzero"` // nil for a command
 }
 
 // JobTime holds when a job started and ended.

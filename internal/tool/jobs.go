@@ -32,4 +32,5 @@ type JobEnd struct {
 	Exit     *int
 	TimedOut bool
 	Error    string // why it could not be started
+	Report   string // of a task, for the model
 }

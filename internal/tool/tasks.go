@@ -16,7 +16,7 @@ type Tasks interface {
 	// before, in an earlier process.
 	IsAllowed(ctx context.Context, agent string) (bool, error)
 	// RunTask begins the work, unless the call did before, and returns its result when it has ended. If ctx ends, it
-	// stops the work, except at the end of the process: the next process continues it.
+	// stops the work, except at the end of the process: the next process continues it. Work in the background is a job.
 	RunTask(ctx context.Context, t Task) (TaskResult, error)
 }
 
@@ -26,6 +26,7 @@ type Task struct {
 	Prompt      string     // all that the subagent is told
 	Agent       string     // which exists and may be a subagent
 	Continue    session.ID // the child session to continue; "" begins another one
+	Background  bool       // RunTask returns at once, and a prompt of the caller's session brings the report
 }
 
 // TaskResult is what a subagent answered.
@@ -40,10 +41,33 @@ type TaskSession struct {
 	ParentID  session.ID `json:"parentSessionId"`
 	SessionID session.ID `json:"sessionId"`
 	Model     TaskModel  `json:"model"`
+
+	Background bool          `json:"background,omitzero"`
+	JobID      session.JobID `json:"jobId,omitzero"` // of work in the background
 }
 
 // TaskModel is the model of a subagent, with OpenCode's names.
 type TaskModel struct {
 	ModelID    string `json:"modelID"`
 	ProviderID string `json:"providerID"`
+}
+
+// TaskState is how far a task is.
+type TaskState string
+
+// The states of a task.
+const (
+	TaskRunning   TaskState = "running"
+	TaskCompleted TaskState = "completed"
+	TaskFailed    TaskState = "error"
+)
+
+// FormatTask returns what the model sees of a task, in OpenCode's form. The text is the report, or why it failed.
+func FormatTask(id session.ID, state TaskState, text string) string {
+	element := "task_result"
+	if state == TaskFailed {
+		element = "task_error"
+	}
+	return `<task id="` + string(id) + `" state="` + string(state) + "\">\n<" + element + ">\n" + text + "\n</" + element +
+		">\n</task>"
 }

@@ -34,7 +34,7 @@ func (r *Registry) Cancel(ctx context.Context, id session.ID, job session.JobID)
 func (r *Registry) withJob(
 	ctx context.Context, id session.ID, job session.JobID, f func(sessionJobs) (session.Job, error),
 ) (session.Job, error) {
-	row, err := r.journal.ReadSession(ctx, id)
+	row, err := r.Journal.ReadSession(ctx, id)
 	if err != nil {
 		return session.Job{}, err
 	}
@@ -64,10 +64,10 @@ func (r *Registry) ReadOutput(ctx context.Context, id session.ID, job session.Jo
 		return OutputPart{}, err
 	}
 	missing := session.NotFound("output of job", string(job))
-	if r.outputs == nil {
+	if r.Outputs == nil {
 		return OutputPart{}, missing
 	}
-	text, next, err := r.outputs.Read(j.OutputPath, part.Offset, part.Bytes)
+	text, next, err := r.Outputs.Read(j.OutputPath, part.Offset, part.Bytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return OutputPart{}, missing
 	}

@@ -1,8 +1,8 @@
-// Package job runs the background jobs of sessions: commands that a tool starts and that outlive its turn.
+// Package job runs the background jobs of sessions: commands and tasks that a tool starts and that outlive its turn.
 //
 // A job is recorded before it starts, and its end when it ends, whatever ended it. It runs in the process that
-// started it and stops with it. The next process records the jobs that it finds running as interrupted
-// (CloseOrphans).
+// started it and stops with it. Of the jobs that the next process finds running, it records commands as interrupted and
+// continues tasks (CloseOrphans).
 package job
 
 import (
@@ -31,10 +31,19 @@ type OutputReader interface {
 	Read(path string, offset int64, n int) (text []byte, next int64, err error)
 }
 
+// Config is what a Registry needs.
+type Config struct {
+	Journal *journal.Journal
+	Outputs OutputReader // nil: ReadOutput finds nothing
+	// ContinueTask returns the work of a task that an earlier process began.
+	ContinueTask func(session.TaskJob) tool.Work
+	// Wake makes a session look at its inbox.
+	Wake func(session.ID)
+}
+
 // Registry holds the jobs that run in this process. Safe for concurrent use.
 type Registry struct {
-	journal *journal.Journal
-	outputs OutputReader // may be nil
+	Config
 
 	mu     sync.Mutex // guards the rest
 	jobs   map[session.JobID]*running
@@ -44,15 +53,14 @@ type Registry struct {
 // running is a job that runs here. It leaves the registry once its end is recorded.
 type running struct {
 	session session.ID
+	task    *session.TaskJob // nil for a command
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed once its end is recorded
 	recent  func(n int) string
 }
 
-// New returns an empty registry. Without outputs, ReadOutput finds nothing.
-func New(j *journal.Journal, outputs OutputReader) *Registry {
-	return &Registry{journal: j, outputs: outputs, jobs: map[session.JobID]*running{}}
-}
+// New returns an empty registry.
+func New(c Config) *Registry { return &Registry{Config: c, jobs: map[session.JobID]*running{}} }
 
 // EndAll cancels the jobs of a session, or all (""), and waits until their ends are recorded or ctx ends. After
 // cause.ErrShutdown no job starts any more.
@@ -110,6 +118,26 @@ func (r *Registry) HasRunning() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.jobs) > 0
+}
+
+// AwaitTasks waits until the tasks of the session that run in the background have ended. It reports whether there were
+// any.
+func (r *Registry) AwaitTasks(ctx context.Context, id session.ID) (waited bool, err error) {
+	r.mu.Lock()
+	jobs := slices.Collect(maps.Values(r.jobs))
+	r.mu.Unlock()
+	for _, j := range jobs {
+		if j.session != id || j.task == nil {
+			continue
+		}
+		waited = true
+		select {
+		case <-j.done:
+		case <-ctx.Done():
+			return waited, context.Cause(ctx)
+		}
+	}
+	return waited, nil
 }
 
 // find returns the job if it runs here, else nil.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -18,20 +19,36 @@ func (r *Registry) isOrphan(j session.Job) bool {
 	return j.Status == session.JobRunning && r.find(j.ID) == nil
 }
 
-// CloseOrphans records the end of the session's jobs that an earlier process left running.
-func (r *Registry) CloseOrphans(ctx context.Context, id session.ID) error {
-	_, err := r.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) (drafts []eventlog.Draft, err error) {
+// CloseOrphans records the end of the session's commands that an earlier process left running. With resume it continues
+// its tasks; without, they wait.
+func (r *Registry) CloseOrphans(ctx context.Context, id session.ID, resume bool) error {
+	var tasks []session.Job
+	_, err := r.Journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) (drafts []eventlog.Draft, err error) {
+		tasks = nil
 		s, ok, err := tx.Session(id)
 		if err != nil || !ok {
 			return nil, err
 		}
 		for _, j := range s.Jobs {
-			if r.isOrphan(j) {
+			if r.isOrphan(j) && j.Task != nil {
+				if resume {
+					tasks = append(tasks, j)
+				}
+			} else if r.isOrphan(j) {
 				end := &session.JobEnded{JobID: j.ID, Status: session.JobInterrupted}
 				drafts = append(drafts, eventlog.Draft{Data: end})
 			}
 		}
 		return drafts, nil
 	})
+	jobs := sessionJobs{r, id}
+	for _, j := range tasks {
+		w := r.ContinueTask(*j.Task)
+		own, registered, rerr := jobs.register(ctx, j, w)
+		if rerr != nil {
+			return errors.Join(err, rerr)
+		}
+		go jobs.run(own, j.ID, registered, w)
+	}
 	return err
 }

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -25,15 +29,13 @@ func (s sessionJobs) Start(ctx context.Context, j session.Job, w tool.Work) (ses
 	if ctx.Err() != nil {
 		return j, context.Cause(ctx)
 	}
-	j.ID, j.Status = session.JobID(s.registry.journal.IDs.New(session.PrefixJob)), session.JobRunning
-	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // the job outlives the turn
-	r := &running{session: s.id, cancel: cancel, done: make(chan struct{}), recent: w.ReadTail}
-	if err := s.registry.add(j.ID, r); err != nil {
-		cancel(nil)
+	j.ID, j.Status = session.JobID(s.registry.Journal.IDs.New(session.PrefixJob)), session.JobRunning
+	own, r, err := s.register(ctx, j, w)
+	if err != nil {
 		return j, err
 	}
-	if err := s.registry.journal.AppendFacts(ctx, s.id, &session.JobStarted{Job: j}); err != nil {
-		cancel(nil)
+	if err := s.registry.Journal.AppendFacts(ctx, s.id, &session.JobStarted{Job: j}); err != nil {
+		r.cancel(nil)
 		s.registry.remove(j.ID, r)
 		return j, err
 	}
@@ -41,12 +43,26 @@ func (s sessionJobs) Start(ctx context.Context, j session.Job, w tool.Work) (ses
 	return j, nil
 }
 
-// run runs a job and records its end, whatever ended it.
+// register adds the job to those that run here, with a context that outlives the turn.
+func (s sessionJobs) register(ctx context.Context, j session.Job, w tool.Work) (context.Context, *running, error) {
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	r := &running{session: s.id, task: j.Task, cancel: cancel, done: make(chan struct{}), recent: w.ReadTail}
+	if err := s.registry.add(j.ID, r); err != nil {
+		cancel(nil)
+		return nil, nil, err
+	}
+	return own, r, nil
+}
+
+// run runs a job and records its end, whatever ended it. A task that ends with the process has not ended.
 func (s sessionJobs) run(ctx context.Context, id session.JobID, r *running, w tool.Work) {
 	defer s.registry.remove(id, r)
 	defer r.cancel(nil)
 	fact := &session.JobEnded{JobID: id, Status: session.JobEndedItself}
 	end := s.runWork(ctx, w)
+	if r.task != nil && errors.Is(context.Cause(ctx), cause.ErrShutdown) {
+		return
+	}
 	fact.Exit, fact.Error = end.Exit, end.Error
 	switch {
 	case end.Error != "":
@@ -58,16 +74,46 @@ func (s sessionJobs) run(ctx context.Context, id session.JobID, r *running, w to
 	case end.TimedOut:
 		fact.Status, fact.Exit = session.JobTimedOut, nil
 	}
-	if err := s.registry.journal.AppendFacts(ctx, s.id, fact); err != nil {
-		s.registry.journal.Logger.Error("record the end of a job", "session", s.id, "job", id, "error", err)
+	if ctx.Err() != nil {
+		end.Report = "" // what ended the job knows that
 	}
+	if err := s.recordEnd(ctx, fact, r.task, end.Report); err != nil {
+		s.registry.Journal.Logger.Error("record the end of a job", "session", s.id, "job", id, "error", err)
+	}
+}
+
+// recordEnd records the end of a job. With a report the session gets it as a prompt, once: both are committed together.
+// A staged revert is not committed by it; the prompt then waits for the next one.
+func (s sessionJobs) recordEnd(ctx context.Context, fact *session.JobEnded, t *session.TaskJob, report string) error {
+	if t == nil || report == "" {
+		return s.registry.Journal.AppendFacts(ctx, s.id, fact)
+	}
+	prompt := session.Prompt{Text: report, Parts: []session.PromptPart{{
+		ID: s.registry.Journal.NewPartID(), Type: session.PartText, Length: len(report),
+		Extra: jsontext.Value(`{"synthetic":true}`),
+	}}}
+	_, err := s.registry.Journal.Log.Append(context.WithoutCancel(ctx), s.id, store.Durable,
+		func(tx store.Tx) ([]eventlog.Draft, error) {
+			row, err := store.FindSession(tx, s.id)
+			if err != nil {
+				return nil, err
+			}
+			return eventlog.NewDrafts(fact, &session.PromptAdmitted{
+				MessageID: s.registry.Journal.NewMessageID(), Prompt: prompt, Delivery: session.Steer, Asks: t.Asks,
+				Recovery: t.Recovery, Hold: row.Revert != nil,
+			}), nil
+		})
+	if err == nil {
+		s.registry.Wake(s.id)
+	}
+	return err
 }
 
 // runWork runs the work of a job. A panic is its failure.
 func (s sessionJobs) runWork(ctx context.Context, w tool.Work) (end tool.JobEnd) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.registry.journal.Logger.Error("job panicked", "session", s.id, "panic", fmt.Sprint(p))
+			s.registry.Journal.Logger.Error("job panicked", "session", s.id, "panic", fmt.Sprint(p))
 			end = tool.JobEnd{Error: "cairn failed while it ran"}
 		}
 	}()
@@ -77,7 +123,7 @@ func (s sessionJobs) runWork(ctx context.Context, w tool.Work) (end tool.JobEnd)
 // List implements tool.Jobs. A job that is recorded as running and does not run here is an orphan of an earlier
 // process.
 func (s sessionJobs) List(ctx context.Context) ([]session.Job, error) {
-	row, err := s.registry.journal.ReadSession(ctx, s.id)
+	row, err := s.registry.Journal.ReadSession(ctx, s.id)
 	if err != nil {
 		return nil, err
 	}

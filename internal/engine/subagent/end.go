@@ -19,9 +19,11 @@ type taskEnd struct {
 
 // findPrompt returns the prompt of the task, nil if it was not admitted, and the messages of its session from the
 // prompt on.
-func (c *callTasks) findPrompt(ctx context.Context) (in *session.Input, ms []session.Message, err error) {
-	err = c.Journal.Store.View(ctx, func(r store.Reader) error {
-		found, ok, err := store.FindInput(r, c.promptID())
+func (r *Runner) findPrompt(
+	ctx context.Context, prompt session.MessageID,
+) (in *session.Input, ms []session.Message, err error) {
+	err = r.Journal.Store.View(ctx, func(r store.Reader) error {
+		found, ok, err := store.FindInput(r, prompt)
 		if err != nil || !ok {
 			return err
 		}
@@ -34,8 +36,8 @@ func (c *callTasks) findPrompt(ctx context.Context) (in *session.Input, ms []ses
 }
 
 // readEnd returns how the work on the task ended; not reached if it did not.
-func (c *callTasks) readEnd(ctx context.Context, child session.ID) (end taskEnd, err error) {
-	in, ms, err := c.findPrompt(context.WithoutCancel(ctx))
+func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, err error) {
+	in, ms, err := r.findPrompt(context.WithoutCancel(ctx), t.PromptID)
 	if err != nil || in == nil || in.PromotedSeq == nil || session.NextOf(ms).NeedsTurn() {
 		return end, err
 	}
@@ -46,21 +48,22 @@ func (c *callTasks) readEnd(ctx context.Context, child session.ID) (end taskEnd,
 			continue
 		}
 		if a.Error != nil {
-			end.failure = c.describeFailure(a.Error, child)
+			end.failure = describeFailure(a.Error, t)
 			return end, nil
 		}
 		end.text = lastText(a)
 		return end, nil
 	}
-	end.failure = tool.Failf("The task ended without an answer. Its session is %s.", child)
+	end.failure = tool.Failf("The task ended without an answer. Its session is %s.", t.SessionID)
 	return end, nil
 }
 
 // describeFailure returns the error of the call. Where a declined ask ends the work of a run, it ends that of the
 // caller too.
-func (c *callTasks) describeFailure(f *session.Failure, child session.ID) error {
+func describeFailure(f *session.Failure, t session.TaskJob) error {
+	child := t.SessionID
 	declined := f.Reason == session.ReasonDenied || f.Reason == session.ReasonDoomLoop
-	if declined && ask.PolicyKind(c.caller.Asks) == ask.PolicyFail {
+	if declined && ask.PolicyKind(t.Asks) == ask.PolicyFail {
 		return &tool.Denial{
 			Action: tool.NameTask, Resources: []string{string(child)}, Feedback: f.Message, Stop: true, ByPolicy: true,
 		}

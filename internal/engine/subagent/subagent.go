@@ -36,12 +36,15 @@ type Runner struct {
 	Limits    Limits
 	// Wait returns when the session is idle, with the error of the work that it waited for.
 	Wait func(ctx context.Context, id session.ID) error
+	// Wake makes the session look at its inbox, and continue work that was cut off.
+	Wake func(id session.ID)
 	// Stop ends all work of the session, and waits until that is recorded.
 	Stop func(ctx context.Context, id session.ID) error
 }
 
 // ParentCall is the call that hands work to a subagent.
 type ParentCall struct {
+	Jobs     tool.Jobs        // of the session of the call
 	Session  *session.Session // of the call
 	PartID   session.PartID   // of the call
 	Model    session.ModelRef // that made the call

@@ -132,7 +132,11 @@ func (in jobInput) runAction(ctx context.Context, call tool.Call) (tool.Output, 
 		return tool.Output{}, err
 	}
 	text := formatJob(job)
-	if in.Action == "logs" || in.Action == "wait" {
+	switch {
+	case in.Action != "logs" && in.Action != "wait":
+	case job.Task != nil:
+		text += "\n\n(the report of a task comes as a message)"
+	default:
 		text += "\n\n" + tool.MarkImitations(call, "output of the job", in.readLog(jobs, job))
 	}
 	return tool.TextOutput(in.Action+" "+string(job.ID), text, map[string]any{"job": job}), nil
@@ -167,6 +171,9 @@ func formatJob(j session.Job) string {
 		state += ": " + j.Error
 	}
 	command, _ := workpath.CutRunes(j.Command, 200)
+	if j.Task != nil {
+		return fmt.Sprintf("%s (%s): %s\n  task_id: %s", j.ID, state, command, j.Task.SessionID)
+	}
 	return fmt.Sprintf("%s (%s): %s\n  output: %s", j.ID, state, command, j.OutputPath)
 }
 

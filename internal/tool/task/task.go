@@ -23,7 +23,8 @@ const schema = `{"type":"object","properties":{
 "prompt":{"type":"string","minLength":1,"description":"The task, with all that the subagent needs to know"},
 "subagent_type":{"type":"string","minLength":1,"description":"The name of the subagent"},
 "task_id":{"type":"string","description":"Continues an earlier task: the id from its result"},
-"command":{"type":"string","description":"The command that led to this task"}
+"command":{"type":"string","description":"The command that led to this task"},
+"background":{"type":"boolean","description":"Go on at once; the report comes by itself, as a message"}
 },"required":["description","prompt","subagent_type"],"additionalProperties":false}`
 
 // taskTool is the tool task of a location.
@@ -65,6 +66,7 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		Prompt      string     `json:"prompt"`
 		Agent       string     `json:"subagent_type"`
 		Continue    session.ID `json:"task_id"`
+		Background  bool       `json:"background"`
 	}](call)
 	if err != nil {
 		return tool.Output{}, err
@@ -89,17 +91,22 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		}
 	}
 	result, err := call.Tasks.RunTask(ctx, tool.Task{
-		Description: in.Description, Prompt: in.Prompt, Agent: in.Agent, Continue: in.Continue,
+		Description: in.Description, Prompt: in.Prompt, Agent: in.Agent, Continue: in.Continue, Background: in.Background,
 	})
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return tool.TextOutput(in.Description, FormatResult(result.SessionID, result.Text), result.TaskSession), nil
+	if result.Background {
+		return tool.TextOutput(in.Description, formatRunning(result.TaskSession), result.TaskSession), nil
+	}
+	text := tool.FormatTask(result.SessionID, tool.TaskCompleted, result.Text)
+	return tool.TextOutput(in.Description, text, result.TaskSession), nil
 }
 
-// FormatResult returns the report of a task as the model sees it, in OpenCode's form.
-func FormatResult(id session.ID, text string) string {
-	return `<task id="` + string(id) + "\" state=\"completed\">\n<task_result>\n" + text + "\n</task_result>\n</task>"
+// formatRunning returns what the model sees of a task in the background that has begun.
+func formatRunning(t tool.TaskSession) string {
+	return tool.FormatTask(t.SessionID, tool.TaskRunning, "The task works in the background, as job "+string(t.JobID)+
+		". Its report comes by itself, as a message; the tool job waits for it and ends it.")
 }
 
 // checkAgent returns an error for the model if there is no such subagent.

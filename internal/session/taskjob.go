@@ -1,0 +1,10 @@
+package session
+
+// TaskJob is the work of a subagent as a job: the next process continues it, and its end brings a prompt with the
+// report to the session of the job.
+type TaskJob struct {
+	SessionID ID        `json:"sessionID"`         // of the work
+	PromptID  MessageID `json:"promptID"`          // that the work answers
+	Asks      AskPolicy `json:"asks,omitzero"`     // of the prompt with the report
+	Recovery  Recovery  `json:"recovery,omitzero"` // of the prompt with the report
+}
