@@ -25,9 +25,9 @@ type TaskWatch struct {
 	Events chan TaskEvent // to be received and passed to AcceptEvent
 
 	wg      sync.WaitGroup
-	tasks   map[session.PartID]session.ID // the sessions of calls that run
-	cursors map[session.ID]int64          // the seq of the newest event that was accepted
-	watched map[session.PartID]watchedTask
+	tasks   map[string]session.ID // the sessions of calls and jobs that run, by their part or id
+	cursors map[session.ID]int64  // the seq of the newest event that was accepted
+	watched map[string]watchedTask
 }
 
 // TaskEvent is an event of the session of a task, or an ask that waited or a task that ran in it before.
@@ -47,16 +47,26 @@ type watchedTask struct {
 // NewTaskWatch returns a watch without tasks.
 func NewTaskWatch() *TaskWatch {
 	return &TaskWatch{
-		Events: make(chan TaskEvent), tasks: map[session.PartID]session.ID{}, cursors: map[session.ID]int64{},
-		watched: map[session.PartID]watchedTask{},
+		Events: make(chan TaskEvent), tasks: map[string]session.ID{}, cursors: map[session.ID]int64{},
+		watched: map[string]watchedTask{},
 	}
 }
 
 // NoteRunning notes the tasks that the session's newest message waits for.
 func (w *TaskWatch) NoteRunning(newest session.Message) {
 	for _, d := range runningTasks(newest) {
-		w.tasks[d.PartID] = TaskSession(d)
+		w.tasks[string(d.PartID)] = TaskSession(d)
 	}
+}
+
+// NoteJobs notes the tasks that run as jobs of the session. It reports whether there are any.
+func (w *TaskWatch) NoteJobs(jobs []session.Job) (found bool) {
+	for _, j := range jobs {
+		if j.Status == session.JobRunning && j.Task != nil {
+			w.tasks[string(j.ID)], found = j.Task.SessionID, true
+		}
+	}
+	return found
 }
 
 // runningTasks returns the calls that hand work to subagents and have not ended.
@@ -85,11 +95,17 @@ func (w *TaskWatch) NoteEvent(d session.EventData) {
 		if id == session.TaskID(d.PartID) { // all that happens in the session belongs to the work
 			w.cursors[id] = -1
 		}
-		w.tasks[d.PartID] = id
+		w.tasks[string(d.PartID)] = id
 	case *session.ToolSuccess:
-		delete(w.tasks, d.PartID)
+		delete(w.tasks, string(d.PartID))
 	case *session.ToolFailed:
-		delete(w.tasks, d.PartID)
+		delete(w.tasks, string(d.PartID))
+	case *session.JobStarted:
+		if d.Job.Task != nil {
+			w.tasks[string(d.Job.ID)] = d.Job.Task.SessionID
+		}
+	case *session.JobEnded:
+		delete(w.tasks, string(d.JobID))
 	}
 }
 
@@ -114,7 +130,7 @@ func (w *TaskWatch) AcceptEvent(e TaskEvent) bool {
 		w.cursors[e.SessionID] = e.seq
 	}
 	if d, ok := e.Data.(*session.ToolCalled); ok && e.seq == 0 { // ran before its session was followed
-		w.tasks[d.PartID] = TaskSession(d)
+		w.tasks[string(d.PartID)] = TaskSession(d)
 		return true
 	}
 	w.NoteEvent(e.Data)

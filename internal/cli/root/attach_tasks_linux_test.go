@@ -67,3 +67,34 @@ func TestAttachAnswersSubagents(t *testing.T) {
 		t.Errorf("exit %d, %v, screen:\n%s", code, err, screen)
 	}
 }
+
+// TestRunAnswersTaskInBackground: what a subagent in the background asks is asked on the terminal of the run.
+func TestRunAnswersTaskInBackground(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs processes")
+	}
+	dir := t.TempDir()
+	home, err := os.MkdirTemp("", "cairn") // short, for the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(home)
+	script := `{"turns": [
+		{"match": "hello", "steps": [{"call": {"name": "task", "arguments": {
+			"description": "write", "prompt": "part A", "subagent_type": "general", "background": true}}}]},
+		{"match": "hello", "steps": [{"text": "I go on."}]},
+		{"match": "part A", "steps": [{"call": {"name": "write", "arguments": {"filePath": "one.txt", "content": "1"}}}]},
+		{"match": "part A", "steps": [{"text": "Written."}]},
+		{"match": "<task", "steps": [{"text": "All is done."}]}]}`
+	if err := os.WriteFile(filepath.Join(dir, "script.json"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CAIRN_SCRIPT", filepath.Join(dir, "script.json"))
+	t.Setenv("CAIRN_DISABLE_KEYRING", "1")
+	t.Setenv("NO_COLOR", "1")
+	screen, code := onTerminal(t, home, dir, []dialogue{{"one.txt", "y\n"}}, "run", "hello")
+	_, err = os.Stat(filepath.Join(dir, "one.txt"))
+	if err != nil || code != 0 || !strings.Contains(screen, "All is done.") {
+		t.Errorf("exit %d, %v, screen:\n%s", code, err, screen)
+	}
+}

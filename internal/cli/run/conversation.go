@@ -217,7 +217,7 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 		t.view.ReplayMessage(m)
 	}
 	t.followSession(ctx)
-	if o.status.Type != api.StatusIdle {
+	if hasTasks := t.tasks.NoteJobs(s.Jobs); hasTasks || o.status.Type != api.StatusIdle {
 		t.expectIdle(ctx)
 	}
 	t.tasks.NoteRunning(o.newest)
