@@ -112,7 +112,8 @@ type player struct {
 //	forms beside | alone: the vendor of model one holds answers to a schema
 //	unheld KEYWORD: but refuses one with that keyword
 //	toolless: model one calls no tools
-//	window CONTEXT OUTPUT [NAME=N …]: of all models in tokens, with automatic compaction; keep=N, reserved=N, stop, eager
+//	window CONTEXT OUTPUT [NAME=N …]: of all models in tokens, with automatic compaction unless manual is given;
+//	keep=N, reserved=N, stop, eager
 //	noagent NAME
 //	bash: there is a tool that runs commands
 //	planning: there are the agent plan, and the tools that switch to it and back
@@ -219,6 +220,8 @@ func (p *player) window(f []string) {
 			c.Reserved = int64(p.number(v))
 		case "stop":
 			c.Stop = true
+		case "manual":
+			c.Auto = false
 		case "eager":
 			c.Prune = location.PruneEager
 		default:

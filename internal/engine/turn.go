@@ -258,7 +258,11 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 	}
 	wait, again := d.retries.Next(refusal, d.engine.limits.retryLimits(), d.engine.journal.Now())
 	if !again {
-		return d.recordEnding(ctx, t, endOfFailed(failure.FromError(refusal), refusal))
+		f := failure.FromError(refusal)
+		if refusal.Class == llm.Overflow {
+			f = t.in.request.DescribeRejection(f)
+		}
+		return d.recordEnding(ctx, t, endOfFailed(f, refusal))
 	}
 	var used *session.Asked
 	if t.recorder.HasMessage() {

@@ -117,6 +117,23 @@ func (q *Request) describeStall() error {
 		"request a summary (/compact), or start a new session", q.describeProblem("history"), q.Session.Stalled)
 }
 
+// DescribeRejection adds the next step to f, with which the provider rejected the request as too large: a summary, or
+// what to shorten if no summary would help.
+func (q *Request) DescribeRejection(f *session.Failure) *session.Failure {
+	described := *f
+	q.Rejected = true
+	if err := q.CheckCompaction(); err != nil {
+		described.Message = err.Error()
+		return &described
+	}
+	described.Message += "; request a summary (/compact, cairn session compact), choose a model with a larger window, " +
+		"or start a new session"
+	if !q.Scope.Compaction.Auto {
+		described.Message += " (none begins by itself: compaction.auto is false)"
+	}
+	return &described
+}
+
 // describeProblem says that what, such as the history, does not fit, or that the provider rejected the request.
 func (q *Request) describeProblem(what string) string {
 	if q.Rejected {
