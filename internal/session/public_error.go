@@ -37,7 +37,7 @@ func (f *Failure) PublicForm(provider string) *PublicError {
 			*e.Data.IsRetryable, e.Data.StatusCode, e.Data.ResponseBody = s.IsTransient, s.Status, s.Body
 		}
 	case ReasonOverflow:
-		e.Name, e.Data.Message = "ContextOverflowError", f.Message // with the next step
+		e.Name = "ContextOverflowError"
 		if f.Provider != nil {
 			e.Data.ResponseBody = f.Provider.Body
 		}
