@@ -16,6 +16,9 @@ const turns = [
   { match: "^ask me$", ...say("A fine colour.") },
   { match: "^plan it$", ...call("todowrite", { todos: [{ content: "first thing", status: "pending", priority: "high" }] }) },
   { match: "^plan it$", ...say("It is planned.") },
+  { match: "^delegate it$", ...call("task", { description: "Count the files", prompt: "count them", subagent_type: "general" }) },
+  { match: "^delegate it$", ...say("The subagent counted.") },
+  { match: "^count them$", ...say("There are two.") },
   { match: "^take your time$", steps: [{ text: ["Long work begins. "] }, { delay: "3s" }, { text: ["Long work ends."] }] },
   { match: "^be slow$", steps: [{ text: ["Slow start. "] }, { delay: "60s" }, { text: ["Slow end."] }] },
   { match: "^meanwhile$", ...say("That was the second.") },
@@ -102,6 +105,18 @@ describe("the TUI", () => {
     await t.prompt("plan it")
     await t.sees(/It is planned\./)
     await t.sees(/\[ \] first thing/)
+  })
+
+  test("shows a subagent, opens its session, and goes back", async () => {
+    await t.prompt("delegate it")
+    await t.sees(/Count the files[^]*The subagent counted\./)
+    t.press("C-x", "Down")
+    await t.sees(/There are two\./)
+    await t.loses(/The subagent counted\./)
+    t.press("Up")
+    await t.sees(/The subagent counted\./)
+    const [child] = await w.get(`/session/${await newest()}/children`)
+    assert.equal((await messages(child.id)).length, 2)
   })
 
   test("completes a file's name behind an @", async () => {
