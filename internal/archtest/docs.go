@@ -23,6 +23,7 @@ var (
 	// dependencyRow matches a row of the table of dependencies and captures the module path.
 	dependencyRow = regexp.MustCompile("^\\| `([^`]+)` \\|")
 	adrName       = regexp.MustCompile(`^([0-9]{4})-[a-z0-9-]+\.md$`)
+	fragmentStart = regexp.MustCompile(`^(Added|Changed|Fixed|Removed|Security): [^\n]+\n(\n|$)`)
 )
 
 // checkWalk: every row of the walk's table names files under internal/ and, for each, a function in it. A row
@@ -164,12 +165,27 @@ func withoutCode(src string) string {
 }
 
 // checkPapers: AGENTS.md stays short, the glossary has every reserved verb, decisions are numbered without gaps and
-// say what was given up, and every direct dependency has its reason.
+// say what was given up, fragments of the changelog have one form, and every direct dependency has its reason.
 func checkPapers(t *Tree) []Finding {
 	out := t.checkAgentsPage()
 	out = append(out, t.checkGlossary()...)
 	out = append(out, t.checkDecisions()...)
+	out = append(out, t.checkFragments()...)
 	return append(out, t.checkDependencies()...)
+}
+
+// checkFragments: a release collects the first lines of the changelog's fragments into lists by their first word.
+func (t *Tree) checkFragments() []Finding {
+	names, _ := fs.Glob(t.FS, "changelog/unreleased/*.md") // the pattern is well-formed
+	var out []Finding
+	for _, name := range names {
+		src, err := fs.ReadFile(t.FS, name)
+		if path.Base(name) != "README.md" && (err != nil || !fragmentStart.Match(src)) {
+			out = append(out, newFinding(name, "does not begin with one line such as \"Fixed: …\" and an empty one; "+
+				"see changelog/unreleased/README.md"))
+		}
+	}
+	return out
 }
 
 func (t *Tree) checkAgentsPage() []Finding {
