@@ -69,6 +69,29 @@ func (p Policy) restrict() error {
 	return p.restrictCalls()
 }
 
+// restrictFiles restricts this thread by two Landlock rulesets, and a file can be used if both permit it: one says what
+// may be written, the other, which takes long to make, what may be read.
+func (p Policy) restrictFiles() error {
+	r, err := p.makeWriteRuleset()
+	if err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	defer r.close()
+	if err := r.restrictThread(); err != nil {
+		return err
+	}
+	read := ruleset{p.ReadRuleset}
+	if p.ReadRuleset == 0 {
+		made, err := p.makeReadRuleset(p.resolveHidden())
+		if err != nil {
+			return fmt.Errorf("landlock: %w", err)
+		}
+		read = made.ruleset
+	}
+	defer read.close()
+	return read.restrictThread()
+}
+
 // keptCapabilities are the file capabilities that root keeps, so that it can work in directories of other users. None
 // of them bypasses Landlock.
 const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID

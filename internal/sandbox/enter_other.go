@@ -21,6 +21,12 @@ func Enter([]string) int {
 // IsolateCommand prepares nothing on this system.
 func IsolateCommand([]string, *syscall.SysProcAttr) (isolated []string, ok bool) { return nil, false }
 
+// ReadRulesets keeps nothing on this system.
+type ReadRulesets struct{}
+
+// Open fails: the sandbox exists on Linux only.
+func (*ReadRulesets) Open(Policy) (*os.File, error) { return nil, Check() }
+
 // namespace is empty on this system.
 type namespace struct{}
 

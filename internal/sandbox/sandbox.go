@@ -34,7 +34,9 @@ type Policy struct {
 	Show    []string `json:"show,omitzero"`    // readable directories below a hidden one
 	Network bool     `json:"network,omitzero"` // connections are allowed
 
-	Namespace *namespace `json:"namespace,omitzero"` // set by IsolateCommandCommand
+	Namespace *namespace `json:"namespace,omitzero"` // set by IsolateCommand
+	// the descriptor of a file that ReadRulesets.Open returned, in the process that restricts itself; 0 for none
+	ReadRuleset int `json:"readRuleset,omitzero"`
 }
 
 // WrapCommand returns the command line that runs argv under the policy. self is the path of this program.

@@ -59,6 +59,7 @@ func probe(what, target string) error {
 type cell struct {
 	work, outside, secret, shown string
 	policy                       Policy
+	rulesets                     ReadRulesets
 }
 
 func newCell(t *testing.T) *cell {
@@ -74,6 +75,7 @@ func newCell(t *testing.T) *cell {
 		filepath.Join(top, "work"), filepath.Join(top, "outside"), filepath.Join(top, "secret"),
 		filepath.Join(top, "secret", "shown"),
 		Policy{},
+		ReadRulesets{},
 	}
 	for _, dir := range []string{c.work, c.outside, c.secret, c.shown} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -94,14 +96,22 @@ func newCell(t *testing.T) *cell {
 	return c
 }
 
-// run runs a script in the cell and returns its output.
+// run runs a script in the cell, with the kept ruleset of the last run if it is current, and returns its output.
 func (c *cell) run(t *testing.T, script string, env ...string) string {
 	t.Helper()
-	argv, err := c.policy.WrapCommand("/proc/self/exe", []string{"/bin/bash", "-c", script})
+	file, err := c.rulesets.Open(c.policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	p := c.policy
+	p.ReadRuleset = 3
+	argv, err := p.WrapCommand("/proc/self/exe", []string{"/bin/bash", "-c", script})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.ExtraFiles = []*os.File{file}
 	cmd.Dir = c.work
 	cmd.Env = append(
 		os.Environ(),

@@ -98,10 +98,6 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, err
 	}
 	t.keepProtected(&confined, requests)
-	argv, err := t.wrapCommand(confined, []string{shell, "-c", in.Command})
-	if err != nil {
-		return tool.Output{}, err
-	}
 	if err := dir.RequireDir(); err != nil {
 		return tool.Output{}, err
 	}
@@ -110,7 +106,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, workpath.FailMoved(dir.Abs)
 	}
 	r := command{
-		argv: argv, supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
+		argv: []string{shell, "-c", in.Command}, policy: confined.findPolicy(), rulesets: &t.rulesets,
+		supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
 		grace: t.killDelay(), guard: t.newGuard(confined),
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
 		output: &commandOutput{

@@ -37,6 +37,10 @@ type command struct {
 	quiet      bool // discard standard error
 	guard      *protectedGuard
 	background bool // nothing waits for the end, so guard checks meanwhile as well
+
+	policy      *sandbox.Policy // confines it; nil for none. It needs a supervisor
+	rulesets    *sandbox.ReadRulesets
+	readRuleset *os.File // of the policy, for the supervisor; nil if that makes its own
 }
 
 // commandResult is the outcome of a command.
@@ -116,16 +120,21 @@ type process struct {
 	signal string // name of the signal that ended the command, "" if none did
 }
 
-// The file descriptors of a supervisor's ends of lifeline and report.
+// The file descriptors of a supervisor: its ends of lifeline and report, and command.readRuleset.
 const (
-	lifelineFD = 3
-	reportFD   = 4
+	lifelineFD    = 3
+	reportFD      = 4
+	readRulesetFD = 5
 )
 
 // startProcess starts the command. A goroutine stays locked to its thread until the command has ended, because the
 // system kills the command when that thread ends (see commandAttributes). The goroutine ends with the command, or with
 // the processes that the command left below its supervisor.
 func (r command) startProcess(output *os.File) (*process, error) {
+	if err := r.wrapArgs(); err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.readRuleset.Close() }() // the supervisor has a copy; nil without a policy
 	attr := supervisorAttributes()
 	if argv, ok := sandbox.IsolateCommand(r.argv, attr); ok && len(r.supervisor) > 0 {
 		isolated := r
@@ -136,6 +145,19 @@ func (r command) startProcess(output *os.File) (*process, error) {
 		} // this system forbids namespaces
 	}
 	return r.startWith(supervisorAttributes(), output)
+}
+
+// wrapArgs makes argv the command line that runs the command under its policy.
+func (r *command) wrapArgs() (err error) {
+	if r.policy == nil {
+		return nil
+	}
+	p := *r.policy
+	if r.readRuleset, err = r.rulesets.Open(p); err == nil {
+		p.ReadRuleset = readRulesetFD
+	} // else the supervisor makes its own
+	r.argv, err = p.WrapCommand(r.supervisor[0], r.argv)
+	return err
 }
 
 // startWith starts the command below a supervisor with the attributes attr, if it has one.
@@ -156,10 +178,14 @@ func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process
 		p.cmd.Stderr = output
 	}
 	started := make(chan error)
+	passed := p.cmd.ExtraFiles
+	if r.readRuleset != nil {
+		p.cmd.ExtraFiles = append(slices.Clip(passed), r.readRuleset)
+	}
 	go func() {
 		runtime.LockOSThread()
 		err := p.cmd.Start()
-		for _, f := range p.cmd.ExtraFiles {
+		for _, f := range passed {
 			_ = f.Close() // the supervisor has a copy
 		}
 		started <- err

@@ -59,6 +59,8 @@ const SuperviseWord = "__supervise"
 type execTools struct {
 	config Config
 	warn   sync.Once // says that nothing confines commands
+
+	rulesets sandbox.ReadRulesets
 }
 
 func newExecTools(c Config) *execTools {
@@ -68,7 +70,7 @@ func newExecTools(c Config) *execTools {
 	return &execTools{config: c}
 }
 
-// New returns the tools. They keep nothing open between calls.
+// New returns the tools. What they keep open between calls is closed within a minute.
 func New(c Config) []tool.Tool { return []tool.Tool{&bashTool{newExecTools(c)}, jobTool{}} }
 
 // Requests returns the permission requests of a command in the Location, in order. It asks and runs nothing.

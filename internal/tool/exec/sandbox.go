@@ -66,12 +66,12 @@ func (s *execTools) newGuard(c confinement) *protectedGuard {
 	return newProtectedGuard(c.cell.Policy, c.cell.Held, s.config.Log)
 }
 
-// wrapCommand returns the command line that runs argv in the sandbox.
-func (s *execTools) wrapCommand(c confinement, argv []string) ([]string, error) {
+// findPolicy returns the policy of the command; nil if nothing confines it.
+func (c *confinement) findPolicy() *sandbox.Policy {
 	if !c.mode.IsConfined() {
-		return argv, nil
+		return nil
 	}
-	return c.cell.Policy.WrapCommand(s.config.Supervisor[0], argv)
+	return &c.cell.Policy
 }
 
 // keepProtected removes from the policy the protected paths that a rule or an answered request allows to change.

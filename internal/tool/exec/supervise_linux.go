@@ -94,12 +94,8 @@ func (o supervisorOrder) waitCommand(ended <-chan int, gone <-chan struct{}) (co
 		endDescendants(o.grace, gone)
 	case n := <-watchProcessLimit(o.processes, done):
 		endDescendants(0, gone)
-		fmt.Fprintf(
-			os.Stderr,
-			"\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n",
-			n,
-			o.processes,
-		)
+		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; "+
+			"the limit is %d\n", n, o.processes)
 	}
 	select {
 	case code := <-ended:
@@ -151,11 +147,7 @@ func (o supervisorOrder) startCommand() (pid int, err error) {
 			return
 		}
 		cmd := exec.Cmd{
-			Path:        argv[0],
-			Args:        argv,
-			Stdout:      os.Stdout,
-			Stderr:      os.Stderr,
-			SysProcAttr: commandAttributes(),
+			Path: argv[0], Args: argv, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: commandAttributes(),
 		}
 		if err = cmd.Start(); err == nil {
 			pid = cmd.Process.Pid

@@ -53,13 +53,11 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 	if err != nil {
 		return "", err
 	}
-	argv, err := s.wrapCommand(confined, append([]string{shell, "-c", line, "command"}, l.Args...))
-	if err != nil {
-		return "", err
-	}
 	t := &bashTool{s}
 	r := command{
-		argv: argv, guard: s.newGuard(confined), supervisor: s.config.Supervisor, dir: dir.Real,
+		argv:   append([]string{shell, "-c", line, "command"}, l.Args...),
+		policy: confined.findPolicy(), rulesets: &s.rulesets,
+		guard: s.newGuard(confined), supervisor: s.config.Supervisor, dir: dir.Real,
 		env: append(s.readEnvironment(confined), "ARGUMENTS="+l.Arguments), grace: t.killDelay(),
 		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.timeout(), quiet: true,
 		output: &commandOutput{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
