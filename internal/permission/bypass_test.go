@@ -65,7 +65,7 @@ func TestRunningOptionsAsk(t *testing.T) {
 		"git pull -s d/x origin main", "git pull --rebase -sd/x", "git pull -vs d/x", "git rebase -s d/x main",
 		"git rebase -x ls main", "git rebase -qi main", "git rebase --inter main", "git -C d rebase --exec ls main",
 		"git -C $X status", "git --no-pager -c core.pager=x log", "git -C d --git-dir=x log", "git -C d",
-		"git --no-pager",
+		"git --no-pager", "git push --repo=evil", "git push --rep evil main",
 	} {
 		name, _, _ := strings.Cut(text, " ")
 		layers := []permission.Layer{layer("user", "* | * | allow", "bash | * | ask", "bash | "+name+" * | allow")}

@@ -44,7 +44,7 @@ const (
 
 // listInnerCommands returns the texts that may be commands somewhere in a text, for rules that deny or ask: behind
 // every operator, parenthesis, brace, backtick and newline, quoted or not, and there also behind keywords, assignments
-// and programs that run others. all is false if there are more than the bounds.
+// and programs that run others or may, as one of a path. all is false if there are more than the bounds.
 func listInnerCommands(text string) (out []string, all bool) {
 	text = strings.NewReplacer("\\\n", "", `\`, "", `'`, "", `"`, "").Replace(text)
 	chunks := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(";&|(){}<>`\n\r", c) })
@@ -65,7 +65,7 @@ func listInnerCommands(text string) (out []string, all bool) {
 					out = append(out, bare)
 				}
 			}
-			follows = isBeforeCommand(words[j]) || j > 0 && follows
+			follows = isBeforeCommand(words[j]) || (j > 0 || strings.Contains(words[j], "/")) && follows
 		}
 	}
 	return out, true
@@ -75,26 +75,8 @@ func listInnerCommands(text string) (out []string, all bool) {
 func isBeforeCommand(word string) bool {
 	name := path.Base(word)
 	switch name {
-	case "!",
-		"if",
-		"then",
-		"else",
-		"elif",
-		"while",
-		"until",
-		"do",
-		"time",
-		"coproc",
-		"in",
-		"find",
-		"fd",
-		"git",
-		"docker",
-		"podman",
-		"kubectl",
-		"npm",
-		"go",
-		"cargo":
+	case "!", "if", "then", "else", "elif", "while", "until", "do", "time", "coproc", "in", "find", "fd", "git",
+		"docker", "podman", "kubectl", "npm", "go", "cargo":
 		return true
 	}
 	return strings.Contains(word, "=") || strings.Contains(word, shell.Hole) || isRunner(name) || isBuilder(name)

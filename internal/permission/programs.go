@@ -88,8 +88,8 @@ var runningOptions = map[string][]string{
 		"--filters", "--strategy", // which runs git-NAME, also of a path
 		"--output", "--work-tree", "--git-dir", "--config", "ext::", "fd::", "--template", "--paginate", "--html-path",
 	},
-	// -s runs git-NAME, also of a path; -x and -i run what the list of steps says.
-	"git pull": {"-s"}, "git rebase": {"-s", "-x", "-i", "--interactive", "--edit-todo"},
+	// --repo names a repository, whose hooks run; -s runs git-NAME, also of a path; -x and -i run the list of steps.
+	"git push": {"--repo"}, "git pull": {"-s"}, "git rebase": {"-s", "-x", "-i", "--interactive", "--edit-todo"},
 	"go": {
 		"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-ldflags", "--ldflags", "-gccgoflags",
 		"--gccgoflags", "-compiler", "--compiler", "-overlay", "--overlay", "-modfile", "--modfile", "-w", "-C",

@@ -10,9 +10,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// read is the action of reading a file.
-const read = "read"
-
 // Edit is the action whose resources are files to change.
 const Edit = "edit"
 

@@ -8,21 +8,21 @@ import (
 
 // Tree is a directory that a command reads recursively.
 type Tree struct {
-	Dir   string                            // resource
-	Files func() (files []string, all bool) // the resources of its files; all is false if there are too many
+	Action string                            // read, or external_directory for what links there lead to
+	Dir    string                            // what the resources begin with, "" if that is not known
+	Files  func() (files []string, all bool) // the resources; all is false if some are not known
 }
 
-// decideTree decides about reading the files below the directory: about each of them, or, if there are too many, about
-// any file there.
+// decideTree decides about the resources of the directory: about each of them, or, if some are not known, about any one.
 func decideTree(layers []Layer, approvals []session.Rule, t Tree) Decision {
-	some := decide(layers, nil, read, target{text: path.Join(t.Dir, string(rune(hole))), open: true})
+	some := decide(layers, nil, t.Action, target{text: path.Join(t.Dir, string(rune(hole))), open: true})
 	if some.Effect == session.Allow || some.Effect == session.Deny && !some.Possible {
 		return some
 	}
 	files, all := t.Files()
 	worst := Decision{Effect: session.Allow}
 	for _, file := range files {
-		if d := decide(layers, approvals, read, target{text: file}); d.rank() > worst.rank() {
+		if d := decide(layers, approvals, t.Action, target{text: file}); d.rank() > worst.rank() {
 			worst = d
 		}
 	}

@@ -266,21 +266,8 @@ func isName(s string) bool {
 // they open: one of a few names with a plain value.
 func isHarmless(name string, w Word) bool {
 	switch name {
-	case "LANG",
-		"LANGUAGE",
-		"TZ",
-		"NO_COLOR",
-		"FORCE_COLOR",
-		"CLICOLOR",
-		"CI",
-		"COLUMNS",
-		"GOOS",
-		"GOARCH",
-		"CGO_ENABLED",
-		"NODE_ENV",
-		"RUST_BACKTRACE",
-		"PYTHONUNBUFFERED",
-		"DEBIAN_FRONTEND":
+	case "LANG", "LANGUAGE", "TZ", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CI", "COLUMNS", "GOOS", "GOARCH",
+		"CGO_ENABLED", "NODE_ENV", "RUST_BACKTRACE", "PYTHONUNBUFFERED", "DEBIAN_FRONTEND":
 	default:
 		if !strings.HasPrefix(name, "LC_") {
 			return false
@@ -296,38 +283,9 @@ func isHarmless(name string, w Word) bool {
 // those of other shells are included, so that no shell is meant.
 func isReserved(word string) bool {
 	switch word {
-	case "!",
-		"{",
-		"}",
-		"[[",
-		"]]",
-		"if",
-		"then",
-		"else",
-		"elif",
-		"fi",
-		"for",
-		"foreach",
-		"while",
-		"until",
-		"do",
-		"done",
-		"case",
-		"esac",
-		"select",
-		"function",
-		"time",
-		"coproc",
-		"in",
-		"end",
-		"repeat",
-		"declare",
-		"typeset",
-		"local",
-		"export",
-		"readonly",
-		"nameref",
-		"let":
+	case "!", "{", "}", "[[", "]]", "if", "then", "else", "elif", "fi", "for", "foreach", "while", "until", "do",
+		"done", "case", "esac", "select", "function", "time", "coproc", "in", "end", "repeat", "declare",
+		"typeset", "local", "export", "readonly", "nameref", "let":
 		return true
 	}
 	return false

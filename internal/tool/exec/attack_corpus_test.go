@@ -713,7 +713,21 @@ timeout 5 cat P/secret.txt
 cat -- P/secret.txt
 wc -c P/secret.txt; cat P/secret.txt
 `)
-	return replaceDir(expandAll(forms, "P", tableLines(`
+	links := tableLines(`
+rg -L SECRET
+rg --follow SECRET .
+rg -uuL SECRET d o
+diff -rN d .
+tar chf - d o
+tar -h -cf - .
+tar --dereference -cf - .
+cp -rL . d/q; cat d/q/o/secret.txt
+cp -RL d/.. ../q; cat ../q/o/secret.txt
+grep -Rh SECRET d ./o
+grep -hR SECRET .
+sh -c 'rg -L SECRET'
+`)
+	return append(replaceDir(expandAll(forms, "P", tableLines(`
 ../outside
 ./../outside
 d/../../outside
@@ -748,7 +762,7 @@ DIR/l/../outside
 /proc/self/cwd/../outside
 /dev/fd/../cwd/../outside
 /proc/self/root/DIR/../outside
-`)), dir)
+`)), dir), links...)
 }
 
 // redirectAttacks make a file where editing is denied.

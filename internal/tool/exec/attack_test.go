@@ -147,7 +147,7 @@ func (a *attacked) attack(rules []session.Rule, command string) (ran bool, harm 
 			return true, "removed " + path
 		}
 	}
-	for _, secret := range []string{secretInside, secretOutside} {
+	for _, secret := range []string{secretOutside, secretInside} {
 		if strings.Contains(text, secret) ||
 			strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret+"\n"))) {
 			return true, "showed " + secret

@@ -18,6 +18,7 @@ type pathUse struct {
 	keeps       bool // it is not changed
 	harmless    bool // neither read nor changed
 	tree        bool // of a directory everything below it is read
+	follows     bool // … also through links
 	search      bool // without a path, the working directory is read as a whole
 	filters     bool // … unless it has an input
 	script      bool // the words may hold commands
@@ -142,7 +143,21 @@ func useOf(c shell.Command) pathUse {
 		}
 	}
 	u.harmless = u.keeps && !u.reads
+	u.follows = followsLinks(name, c)
 	return u
+}
+
+// followsLinks reports whether a program that reads a directory as a whole may follow the links there.
+func followsLinks(name string, c shell.Command) bool {
+	letters := "LhH"
+	if strings.HasSuffix(name, "grep") {
+		letters += "R"
+	}
+	return name == "diff" || name == "zip" || slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
+		isOption := strings.HasPrefix(w.Text, "-") || strings.HasSuffix(name, "tar") || strings.Contains(w.Text, " -")
+		return !w.Literal || isOption && strings.ContainsAny(w.Text, letters) ||
+			strings.Contains(w.Text, "deref") || strings.Contains(w.Text, "follow")
+	})
 }
 
 // addGit adds what git does with its arguments.
@@ -369,15 +384,8 @@ func isBelowKnownDir(path string) bool {
 // isDevice reports whether the path is a device that contains no data.
 func isDevice(path string) bool {
 	switch path {
-	case "/dev/null",
-		"/dev/zero",
-		"/dev/full",
-		"/dev/random",
-		"/dev/urandom",
-		"/dev/tty",
-		"/dev/stdin",
-		"/dev/stdout",
-		"/dev/stderr":
+	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin",
+		"/dev/stdout", "/dev/stderr":
 		return true
 	}
 	return false

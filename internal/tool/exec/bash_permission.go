@@ -137,7 +137,7 @@ func (p *reachedPaths) addCommand(c shell.Command, piped bool) {
 		}
 	}
 	if use.search && !(piped && use.filters) && !namesFiles(c) {
-		p.addWorkingTrees()
+		p.addWorkingTrees(use.follows)
 	}
 	p.links = p.links || mayMakeLinks(c)
 	p.movedLinks = p.movedLinks || movesLinks(p.dirs, c)
@@ -363,15 +363,15 @@ func (p *reachedPaths) addResolved(found workpath.Path, use pathUse) {
 	case exists && use.reads && !found.IsDir():
 		p.read = appendNew(p.read, found.Resource())
 	case use.tree && found.IsDir():
-		p.below = append(p.below, p.tools.readTree(found))
+		p.below = append(p.below, p.tools.readTree(found, use.follows)...)
 	}
 }
 
 // addWorkingTrees adds the directories in which the command may run, for a command that reads everything below them.
-func (p *reachedPaths) addWorkingTrees() {
+func (p *reachedPaths) addWorkingTrees(follows bool) {
 	for _, dir := range p.dirs {
 		if found, err := p.tools.config.Paths.Resolve(dir); err == nil {
-			p.below = append(p.below, p.tools.readTree(found))
+			p.below = append(p.below, p.tools.readTree(found, follows)...)
 		}
 	}
 }
