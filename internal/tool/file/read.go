@@ -103,7 +103,7 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	case p.Info == nil:
 		return tool.Output{}, t.describeMissing(p)
 	case p.IsDir():
-		return readDir(p, in)
+		return readDir(call, p, in)
 	}
 	var out tool.Output
 	err = t.withLocks(ctx, []workpath.Path{p}, func() error {
@@ -176,7 +176,7 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path
 	return page.formatOutput(call, p, reminder, loaded), nil
 }
 
-func readDir(p workpath.Path, in readInput) (tool.Output, error) {
+func readDir(call tool.Call, p workpath.Path, in readInput) (tool.Output, error) {
 	dir, err := p.OpenDir()
 	if err != nil {
 		return tool.Output{}, err
@@ -206,7 +206,7 @@ func readDir(p workpath.Path, in readInput) (tool.Output, error) {
 	}
 	b.WriteString("\n" + formatDirFooter(in.Offset, last, total, more) + "\n</entries>")
 	preview := names[:min(len(names), previewLines)]
-	return tool.TextOutput(p.Title(), b.String(), readInfo{
+	return tool.TextOutput(p.Title(), tool.MarkImitations(call, p.Abs, b.String()), readInfo{
 		Preview: strings.Join(preview, "\n"), Truncated: cut, Loaded: []string{},
 		Display: listDisplay{
 			Type: "directory", Path: p.Abs, Entries: names, Offset: in.Offset, TotalEntries: total, Truncated: cut,

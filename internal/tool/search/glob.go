@@ -64,9 +64,8 @@ func (t *globTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return tool.TextOutput(
-		p.Title(), formatGlob(found, total), map[string]any{"count": len(found), "truncated": total > len(found)},
-	), nil
+	text := tool.MarkImitations(call, "names of files", formatGlob(found, total))
+	return tool.TextOutput(p.Title(), text, map[string]any{"count": len(found), "truncated": total > len(found)}), nil
 }
 
 func joinPattern(base, dir string) string {

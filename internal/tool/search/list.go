@@ -72,7 +72,8 @@ func (t *listTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if cut {
 		fmt.Fprintf(&b, "\n(%d entries shown, there are more. List a directory below, or use glob.)\n", count)
 	}
-	out := tool.TextOutput(p.Title(), b.String(), map[string]any{"count": count, "truncated": cut})
+	text := tool.MarkImitations(call, "names of files", b.String())
+	out := tool.TextOutput(p.Title(), text, map[string]any{"count": count, "truncated": cut})
 	out.Visited = []string{p.Real}
 	return out, nil
 }
