@@ -74,6 +74,7 @@ func newOrdinaryBench(t *testing.T) *tooltest.Bench {
 		t.Skip("no sandbox here: ", err)
 	}
 	home := t.TempDir()
+	t.Cleanup(func() { _ = osexec.Command("chmod", "-R", "u+w", home).Run() }) // go makes its cache read-only
 	t.Setenv("RUSTUP_HOME", cmp.Or(os.Getenv("RUSTUP_HOME"), filepath.Join(os.Getenv("HOME"), ".rustup")))
 	t.Setenv("HOME", home)
 	write(t, filepath.Join(home, ".gitconfig"), "[user]\nname = A\nemail = a@example.org\n")

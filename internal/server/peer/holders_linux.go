@@ -98,42 +98,80 @@ func classifyHidden(scan func() (hidden, tools, exited bool)) Identity {
 	return Unknown
 }
 
-// scanMarks reads the marks of all processes of a user. hidden: the files of one cannot be read, because the user is
-// another one, or because it is not dumpable; never for root, who reads all of its own. tools: one has a mark. exited:
-// marks are unknown.
-func (p procFS) scanMarks(uid int) (hidden, tools, exited bool) {
-	root, err := os.Open(p.root)
-	if err != nil {
-		return false, true, true
-	}
-	defer root.Close()
-	all, err := root.Readdirnames(-1)
-	exited = err != nil
-	foreign := uid != os.Getuid()
-	for _, name := range all {
-		pid, err := strconv.Atoi(name)
-		switch {
-		case err != nil || pid == p.self:
-			continue
-		case foreign && !p.isProcessOf(pid, uid):
-			continue
-		case !foreign && errors.Is(unix.Kill(pid, 0), unix.EPERM): // another user's
-			continue
-		}
-		mark, ok := p.callMark(pid)
-		exited = exited || !ok
-		tools = tools || ok && mark < p.own
-		hidden = hidden || ok && (foreign || os.Getuid() != 0 && !isOwnProcess(int(root.Fd()), name))
-	}
-	return hidden, tools, exited
+// markScan is what the marks of the processes of a user say.
+type markScan struct {
+	hidden bool // the files of one cannot be read: the user is another one, or it is not dumpable and not root's
+	tools  bool // one has a mark
+	exited bool // marks are unknown
 }
 
-// isProcessOf reports whether the process has the user id, real, effective or saved.
-func (p procFS) isProcessOf(pid, uid int) bool {
+// add adds a process.
+func (s markScan) add(p procFS, pid int, hidden bool) markScan {
+	mark, ok := p.callMark(pid)
+	return markScan{s.hidden || ok && hidden, s.tools || ok && mark < p.own, s.exited || !ok}
+}
+
+// scanMarks reads the marks of all processes of a user.
+func (p procFS) scanMarks(uid int) (hidden, tools, exited bool) {
+	var s markScan
+	if uid != os.Getuid() {
+		others := p.others.Run(p.scanOthers)
+		s = others[uid]
+		s.exited = s.exited || others[incomplete].exited
+		return s.hidden, s.tools, s.exited
+	}
+	all := p.listProcesses(func(root, pid int, name string) {
+		if !errors.Is(unix.Kill(pid, 0), unix.EPERM) { // another user's
+			s = s.add(p, pid, os.Getuid() != 0 && !isOwnProcess(root, name))
+		}
+	})
+	return s.hidden, s.tools, s.exited || !all
+}
+
+// incomplete is the key of scanOthers for what holds for every user.
+const incomplete = -1
+
+// scanOthers reads the marks of all processes by their user ids, real, effective and saved. Callers share it, because
+// another user may open thousands of connections.
+func (p procFS) scanOthers() map[int]markScan {
+	found := map[int]markScan{}
+	all := p.listProcesses(func(_, pid int, _ string) {
+		for _, uid := range slices.Compact(p.listUserIDs(pid)) {
+			found[uid] = found[uid].add(p, pid, true)
+		}
+	})
+	found[incomplete] = markScan{exited: !all}
+	return found
+}
+
+// listProcesses calls tell for each process but this one. all is false if the table cannot be read to its end.
+func (p procFS) listProcesses(tell func(root, pid int, name string)) (all bool) {
+	root, err := os.Open(p.root)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	names, err := root.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil && pid != p.self {
+			tell(int(root.Fd()), pid, name)
+		}
+	}
+	return err == nil
+}
+
+// listUserIDs returns the user ids of a process, real, effective, saved and of the file system, in order.
+func (p procFS) listUserIDs(pid int) (uids []int) {
 	text, _ := os.ReadFile(fmt.Sprintf("%s/%d/status", p.root, pid))
 	_, line, _ := strings.Cut(string(text), "\nUid:")
 	line, _, _ = strings.Cut(line, "\n")
-	return slices.Contains(strings.Fields(line), strconv.Itoa(uid))
+	for field := range strings.FieldsSeq(line) {
+		if uid, err := strconv.Atoi(field); err == nil {
+			uids = append(uids, uid)
+		}
+	}
+	slices.Sort(uids)
+	return uids
 }
 
 // holdsSocket reports whether the process holds the socket. This process is its own client at times.

@@ -103,12 +103,13 @@ type procFS struct {
 	querySocket func(own, peer netip.AddrPort) (socket, error)
 	tables      *sharedScan[map[string]socket] // where the kernel does not answer about one socket
 	holders     *sharedScan[socketHolders]
+	others      *sharedScan[map[int]markScan]
 }
 
 func newProcFS() procFS {
 	return procFS{
 		"/proc", os.Getpid(), proctable.OwnCallMark(), proctable.CallMark, querySocket,
-		&sharedScan[map[string]socket]{}, &sharedScan[socketHolders]{},
+		&sharedScan[map[string]socket]{}, &sharedScan[socketHolders]{}, &sharedScan[map[int]markScan]{},
 	}
 }
 
