@@ -65,3 +65,24 @@ func objectOr(v, def jsontext.Value) jsontext.Value {
 	}
 	return v
 }
+
+// partIDAfter returns the next id of the same length in the order of bytes, by which OpenCode's clients sort the parts
+// of a message. An id that has none gets one more character.
+func partIDAfter(id session.PartID) session.PartID {
+	b := []byte(id)
+	for n := len(b) - 1; n >= 0 && b[n] != '_'; n-- {
+		switch c := b[n]; {
+		case c == '9':
+			b[n] = 'A'
+		case c == 'Z':
+			b[n] = 'a'
+		case c == 'z':
+			b[n] = '0'
+			continue
+		default:
+			b[n]++
+		}
+		return session.PartID(b)
+	}
+	return id + "0"
+}

@@ -83,3 +83,17 @@ func TestTitles(t *testing.T) {
 		}
 	}
 }
+
+func TestPartIDAfter(t *testing.T) {
+	for _, c := range [][2]session.PartID{
+		{"prt_21c2be894001RiauoTrJzX6EMb", "prt_21c2be894001RiauoTrJzX6EMc"},
+		{"prt_21c2be894001RiauoTrJzX6EM9", "prt_21c2be894001RiauoTrJzX6EMA"},
+		{"prt_21c2be894001RiauoTrJzX6EMZ", "prt_21c2be894001RiauoTrJzX6EMa"},
+		{"prt_21c2be894001RiauoTrJzX6Ezz", "prt_21c2be894001RiauoTrJzX6F00"},
+		{"prt_zz", "prt_zz0"},
+	} {
+		if got := partIDAfter(c[0]); got != c[1] || got <= c[0] {
+			t.Errorf("partIDAfter(%s) = %s, want %s", c[0], got, c[1])
+		}
+	}
+}

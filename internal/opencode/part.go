@@ -297,7 +297,7 @@ func patchPart(s *session.Session, m *session.Assistant) Part {
 	}
 	end := partIDOr(m.EndID, m.ID, len(m.Content)+1)
 	p := &PatchPart{
-		Head: Head{ID: end + "p", SessionID: s.ID, MessageID: m.ID, Type: "patch"},
+		Head: Head{ID: partIDAfter(end), SessionID: s.ID, MessageID: m.ID, Type: "patch"},
 		Hash: m.Snapshot.Start, Files: slices.Clone(m.Snapshot.Files),
 	}
 	for i, file := range p.Files {

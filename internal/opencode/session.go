@@ -76,7 +76,7 @@ type Revert struct {
 	MessageID session.MessageID `json:"messageID"`
 	PartID    session.PartID    `json:"partID,omitzero"`
 	Snapshot  string            `json:"snapshot,omitzero"`
-	Diff      string            `json:"diff,omitzero"`
+	Diff      string            `json:"diff"`
 }
 
 // SessionOf converts a session.

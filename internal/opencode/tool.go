@@ -97,7 +97,8 @@ func toolState(head Head, t *session.Tool) ToolState {
 		return r
 	case session.ToolCompleted:
 		c := &ToolCompleted{
-			Status: "completed", Input: s.Input, Output: outputOf(t.Name, s), Title: titleOf(t.Name, s), Metadata: resultOf(t.Name, s),
+			Status: "completed", Input: s.Input, Output: outputOf(t.Name, s), Title: titleOf(t.Name, s),
+			Metadata: resultOf(t.Name, s),
 			Time: CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
 		}
 		for n, f := range attachmentsOf(s) {
@@ -122,7 +123,11 @@ func toolState(head Head, t *session.Tool) ToolState {
 		}
 		if s.Error != nil {
 			e.Error = s.Error.Message
-			if s.Error.Reason == session.ReasonAborted || s.Error.Reason == session.ReasonInterrupted {
+			switch {
+			case s.Error.Reason != session.ReasonAborted && s.Error.Reason != session.ReasonInterrupted:
+			case t.Name == toolTask:
+				e.Error = "Task cancelled"
+			default:
 				e.Error, e.Metadata = "Tool execution aborted", memberOf(e.Metadata, "interrupted", true)
 			}
 		}

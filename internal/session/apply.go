@@ -307,6 +307,9 @@ func (a *Assistant) applyToolEvent(d EventData) bool {
 				t.State.Input = emptyObject
 			}
 			t.settle(ToolError, e.Provider, at)
+			if len(e.Structured) > 0 {
+				t.State.Structured = e.Structured
+			}
 			t.State.Structured, t.State.Content = objectOr(t.State.Structured), listOr(t.State.Content)
 			t.State.Error, t.State.Result = &e.Error, e.Result
 		})

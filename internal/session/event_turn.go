@@ -207,6 +207,8 @@ type (
 		Error    Failure        `json:"error"`
 		Result   jsontext.Value `json:"result,omitzero"`
 		Provider CallProvider   `json:"provider"`
+
+		Structured jsontext.Value `json:"structured,omitzero"` // as of a success, as far as the call came
 	}
 	// ItemCheckpointed stores the text of an open item from byte Offset on, so that a crash loses little of a stream.
 	// Text ends at a character boundary.

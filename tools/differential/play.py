@@ -42,15 +42,13 @@ def rows():
 
 
 def pruned(v):
-    """Without what only snapshots know, which cairn does not take yet, and V2's compactions, which OpenCode does not make."""
+    """Without the snapshots, which cairn takes of steps with effects only, and V2's compactions, which OpenCode does not make."""
     if isinstance(v, list):
         return keyed([pruned(x) for x in v if not (isinstance(x, dict) and (
-            x.get("type") == "patch" or x.get("type") == "compaction" and "reason" in x))])
+            x.get("type") == "compaction" and "reason" in x))])
     if not isinstance(v, dict):
         return v
     out = {k: pruned(x) for k, x in v.items() if k not in ("snapshot", "transfer-encoding", "vary")}
-    if isinstance(out.get("diffs"), list):
-        out["diffs"] = []
     return out
 
 
@@ -64,13 +62,11 @@ def keyed(items):
 
 
 def happened(events):
-    """Without the parts that only snapshots make; of a call that runs only that it runs counts, not what it printed by then."""
+    """Of a call that runs only that it runs counts, not what it printed by then."""
     out, runs = [], set()
     for e in events:
         part = (e.get("properties") or {}).get("part") or {}
         state = part.get("state") or {}
-        if part.get("type") == "patch":
-            continue
         if state.get("status") == "running":
             if part["id"] in runs:
                 continue

@@ -148,31 +148,36 @@ func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
 // SumChanges returns the change of each file from before the first to after the last of the selected changes, by path.
 // Files that are as before are left out.
 func (l *Ledger) SumChanges(selected func(CallChange) bool) []session.FileChange {
-	byPath := l.sumSelected(selected)
-	var out []session.FileChange
-	for _, path := range slices.Sorted(maps.Keys(byPath)) {
-		if net := byPath[path]; net.Before != net.After {
-			out = append(out, net)
-		}
-	}
-	return out
+	return dropUnchanged(l.sumSelected(selected))
 }
 
 // sumSelected returns the change of each file from before the first to after the last of the selected changes.
 func (l *Ledger) sumSelected(selected func(CallChange) bool) map[session.FilePath]session.FileChange {
 	byPath := map[session.FilePath]session.FileChange{}
 	for _, c := range l.Changes {
-		if c.Failed || !selected(c) {
-			continue
+		if !c.Failed && selected(c) {
+			addChange(byPath, c.FileChange)
 		}
-		net, ok := byPath[c.Path]
-		if !ok {
-			net = c.FileChange
-		}
-		net.After = c.After
-		byPath[c.Path] = net
 	}
 	return byPath
+}
+
+// addChange adds a later change to the sums of earlier ones.
+func addChange(byPath map[session.FilePath]session.FileChange, c session.FileChange) {
+	if earlier, ok := byPath[c.Path]; ok {
+		c.Before = earlier.Before
+	}
+	byPath[c.Path] = c
+}
+
+// dropUnchanged returns the changes by path without the files that are as before.
+func dropUnchanged(byPath map[session.FilePath]session.FileChange) (out []session.FileChange) {
+	for _, path := range slices.Sorted(maps.Keys(byPath)) {
+		if net := byPath[path]; net.Before != net.After {
+			out = append(out, net)
+		}
+	}
+	return out
 }
 
 // compareSums returns the changes that lead from the files as base left them to those that to left, by path.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha1" //nolint:gosec // names a list of states
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,9 +20,9 @@ type Step struct {
 	session  session.ID
 	prompt   session.MessageID
 
-	mu      sync.Mutex           // guards the rest
-	changed []session.FileChange // by the calls of the step, as far as they are recorded
-	watched bool                 // a call ran a command
+	mu      sync.Mutex                              // guards the rest
+	changed map[session.FilePath]session.FileChange // by the calls of the step, as far as they are recorded
+	watched bool                                    // a call ran a command
 }
 
 // NewStep returns a step of the session that answers the prompt. It is nil if files is nil: snapshots are disabled.
@@ -31,7 +30,9 @@ func (r *ChangeRecorder) NewStep(files location.Worktree, id session.ID, prompt 
 	if files == nil {
 		return nil
 	}
-	return &Step{recorder: r, files: files, session: id, prompt: prompt}
+	return &Step{
+		recorder: r, files: files, session: id, prompt: prompt, changed: map[session.FilePath]session.FileChange{},
+	}
 }
 
 // UpdateDiff records in the background what the session changed until now, if a call of the step may have changed
@@ -51,8 +52,8 @@ func (s *Step) UpdateDiff(ctx context.Context) {
 // maxEndWait bounds the time for which the end of a step waits for the changes of its commands.
 const maxEndWait = 250 * time.Millisecond
 
-// FillEnd sets the files of the step's end: their paths, and names for their states before and after the step. It waits
-// at most maxEndWait for changes of commands; those that are recorded later appear in the diffs only.
+// FillEnd sets the files of the step's end: the paths of those that differ, and names for their states before and after
+// the step. It waits at most maxEndWait for changes of commands; those that are recorded later appear in the diffs only.
 func (s *Step) FillEnd(ctx context.Context, end *session.StepEnded) {
 	if s == nil {
 		return
@@ -67,17 +68,16 @@ func (s *Step) FillEnd(ctx context.Context, end *session.StepEnded) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.changed) == 0 {
+	changed := dropUnchanged(s.changed)
+	if len(changed) == 0 {
 		return
 	}
 	before, after := sha1.New(), sha1.New() //nolint:gosec // see above
-	for _, c := range s.changed {
+	for _, c := range changed {
 		_, _ = fmt.Fprintf(before, "%s\x00%o %s\n", c.Path, c.Before.Mode, c.Before.Blob)
 		_, _ = fmt.Fprintf(after, "%s\x00%o %s\n", c.Path, c.After.Mode, c.After.Blob)
 		end.Files = append(end.Files, string(c.Path))
 	}
-	slices.Sort(end.Files)
-	end.Files = slices.Compact(end.Files)
 	end.Before, end.Snapshot = hex.EncodeToString(before.Sum(nil)), hex.EncodeToString(after.Sum(nil))
 }
 
@@ -85,5 +85,7 @@ func (s *Step) FillEnd(ctx context.Context, end *session.StepEnded) {
 func (s *Step) addChanges(files []session.FileChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.changed = append(s.changed, files...)
+	for _, c := range files {
+		addChange(s.changed, c)
+	}
 }

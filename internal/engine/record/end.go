@@ -161,7 +161,10 @@ func failedCall(c *session.Tool, why *session.Failure) *session.ToolFailed {
 // SettledEvent returns the event that settles the local call.
 func (r *Recorder) SettledEvent(c *Call, s tool.Settlement) session.EventData {
 	if s.Error != nil {
-		return &session.ToolFailed{TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Error: *s.Error}
+		return &session.ToolFailed{
+			TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Error: *s.Error,
+			Structured: s.Output.Structured,
+		}
 	}
 	o := s.Output
 	structured := o.Structured

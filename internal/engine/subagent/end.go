@@ -74,7 +74,7 @@ func describeFailure(f *session.Failure, t session.TaskJob) error {
 	case session.ReasonDenied:
 		return tool.Failf("The task was stopped: the user declined what it asked for. Its session is %s.", child)
 	default:
-		return tool.Failf("The task failed: %s. To continue it, call task with the task_id %s.", f.Message, child)
+		return tool.Failf("Subagent failed (task_id: %s): %s", child, f.PublicForm("").Data.Message)
 	}
 }
 

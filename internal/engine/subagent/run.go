@@ -39,7 +39,7 @@ func (c *callTasks) RunTask(ctx context.Context, t tool.Task) (tool.TaskResult, 
 		end, err = c.awaitEnd(ctx, child.ID, t)
 	}
 	if err != nil {
-		return tool.TaskResult{}, err
+		return out, err
 	}
 	out.Text = end.text
 	return out, end.failure

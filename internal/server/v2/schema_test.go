@@ -41,7 +41,7 @@ func withoutAdditions(v any) {
 			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata",
 				"parentID", "startID", "endID", "prefix", "subtasks")
 			if v["error"] != nil {
-				remove("cost", "tokens")
+				remove("cost", "tokens", "structured")
 			}
 		case v["type"] == "assistant":
 			remove("parentID", "startID", "endID", "prefix", "subtasks")

@@ -93,6 +93,9 @@ func (t *taskTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	result, err := call.Tasks.RunTask(ctx, tool.Task{
 		Description: in.Description, Prompt: in.Prompt, Agent: in.Agent, Continue: in.Continue, Background: in.Background,
 	})
+	if err != nil && result.SessionID != "" {
+		return tool.Output{Structured: tool.EncodeObject(result.TaskSession)}, err
+	}
 	if err != nil {
 		return tool.Output{}, err
 	}
