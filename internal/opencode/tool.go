@@ -99,7 +99,7 @@ func toolState(head Head, t *session.Tool) ToolState {
 		c := &ToolCompleted{
 			Status: "completed", Input: s.Input, Output: outputOf(t.Name, s), Title: titleOf(t.Name, s),
 			Metadata: resultOf(t.Name, s),
-			Time: CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
+			Time:     CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
 		}
 		for n, f := range attachmentsOf(s) {
 			h := Head{

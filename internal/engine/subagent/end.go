@@ -72,7 +72,7 @@ func describeFailure(f *session.Failure, t session.TaskJob) error {
 	case session.ReasonAborted:
 		return tool.Failf("The task was cancelled. To continue it, call task with the task_id %s.", child)
 	case session.ReasonDenied:
-		return tool.Failf("The task was stopped: the user declined what it asked for. Its session is %s.", child)
+		return tool.Failf("Subagent failed (task_id: %s): %s", child, (&tool.Denial{}).Error())
 	default:
 		return tool.Failf("Subagent failed (task_id: %s): %s", child, f.PublicForm("").Data.Message)
 	}
