@@ -53,7 +53,7 @@ func (s *Step) UpdateDiff(ctx context.Context) {
 const maxEndWait = 250 * time.Millisecond
 
 // FillEnd sets the files of the step's end: the paths of those that differ, and names for their states before and after
-// the step. It waits at most maxEndWait for changes of commands; those that are recorded later appear in the diffs only.
+// the step. It waits at most maxEndWait for changes of commands; those recorded later appear in the diffs only.
 func (s *Step) FillEnd(ctx context.Context, end *session.StepEnded) {
 	if s == nil {
 		return
