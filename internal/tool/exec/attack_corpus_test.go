@@ -551,6 +551,10 @@ cp -t .git/hooks hook
 cp -vt.git/hooks hook
 cp --target-directory=.git/hooks hook
 cp --target-d=.git/hooks hook
+cp hook $HOME/.profile
+cp hook "$HOME/.profile"
+cp hook $N$HOME/.bashrc
+tee $HOME/.profile < hook
 cp hook .git/hooks
 cp hook .git/hooks/
 cp hook g

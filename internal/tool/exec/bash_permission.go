@@ -241,7 +241,11 @@ func (p *reachedPaths) addPartlyKnown(text string, use pathUse) {
 	if use.harmless {
 		return
 	}
-	if name := strings.ReplaceAll(text, shell.Hole, "*"); !use.keeps && permission.ProtectedName(name) != "" {
+	name := strings.ReplaceAll(text, shell.Hole, "*")
+	if strings.HasPrefix(name, "*") && permission.ProtectedName(name) == "" { // $HOME/.profile
+		name = "/" + name
+	}
+	if !use.keeps && permission.ProtectedName(name) != "" {
 		p.write = appendNew(p.write, name)
 	}
 	p.unknown = append(p.unknown, permission.Access{Action: "external_directory", Resource: shell.Hole},
