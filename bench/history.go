@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -53,6 +54,11 @@ func (b *bench) measureHistory(ctx context.Context) error {
 	}
 	for i, n := range sizes {
 		if err := b.workOnHistory(ctx, s, ids[i], n); err != nil {
+			return err
+		}
+	}
+	for i, n := range sizes[1:] {
+		if err := b.forkHistory(ctx, s, ids[i+1], n); err != nil {
 			return err
 		}
 	}
@@ -113,6 +119,26 @@ func (b *bench) readHistory(ctx context.Context, s *server, id session.ID, n int
 		row{
 			ID: "P18", What: fmt.Sprintf("peak RSS meanwhile, %d messages", n), Figure: most.finish(), Unit: "MiB", N: 1,
 			Foreign: foreign,
+		},
+	)
+	return nil
+}
+
+// forkHistory forks a session of n messages several times.
+func (b *bench) forkHistory(ctx context.Context, s *server, id session.ID, n int) error {
+	quiet := b.settle(ctx)
+	var ms []float64
+	for range 7 {
+		start := time.Now()
+		if _, err := (api.Forks{Client: s.client}).ForkSession(ctx, id, api.ForkRequest{}); err != nil {
+			return err
+		}
+		ms = append(ms, toMillis(time.Since(start)))
+	}
+	b.add(
+		row{
+			ID: "P23", What: fmt.Sprintf("fork a session of %d messages", n), Figure: medianOf(ms), Unit: "ms", N: len(ms),
+			Target: map[int]float64{1_000: 30, 10_000: 300}[n], Foreign: quiet.foreignSince(),
 		},
 	)
 	return nil

@@ -415,6 +415,44 @@ func TestTampered(t *testing.T) {
 	}
 }
 
+// The events of a fork have the seqs after those of its copied messages.
+func TestCopiedMessages(t *testing.T) {
+	message := jsontext.Value(`{"id":"msg_1","type":"user","time":{"created":1},"text":"a"}`)
+	other := jsontext.Value(`{"id":"msg_2","type":"user","time":{"created":1},"text":"b"}`)
+	for _, c := range []struct {
+		name   string
+		copied int64
+		first  int64
+		want   []Invariant
+	}{
+		{"sound", 2, 1, nil},
+		{"a message too few", 3, 1, []Invariant{Gapless}},
+		{"a message too many", 1, 1, []Invariant{Gapless}},
+		{"the first message is missing", 2, 2, []Invariant{Gapless}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := storetest.NewMemory()
+			drafts := eventlog.NewDrafts(
+				&session.Created{Info: session.Session{ID: id}, Copied: c.copied},
+				&session.MessagesCopied{First: c.first, Messages: []jsontext.Value{message, other}},
+			)
+			_, err := eventlog.New(eventlog.Config{Store: m, IDs: &session.IDs{}}).Append(
+				t.Context(), id, store.Durable, func(store.Tx) ([]eventlog.Draft, error) { return drafts, nil },
+			)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []Invariant
+			for _, v := range run(t, m).Violations {
+				got = append(got, v.Invariant)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("violations are %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
 func TestReportIsBounded(t *testing.T) {
 	m := lived(t)
 	var facts []session.EventData

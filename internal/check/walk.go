@@ -38,6 +38,9 @@ func (c *checker) checkSession(ctx context.Context, r store.Reader, id session.I
 	if head != w.next-1 {
 		w.report(Gapless, id, -1, "the head is %d, the newest event %d", head, w.next-1)
 	}
+	if w.copied != w.copies && !w.lost {
+		w.report(Gapless, w.id, -1, "%d messages are copied, not %d", w.copied, w.copies)
+	}
 	return w.checkRest(r)
 }
 
@@ -46,6 +49,8 @@ type walk struct {
 	*checker
 	id       session.ID
 	next     int64 // the expected seq
+	copies   int64 // messages that the fork must have
+	copied   int64 // messages that it has so far
 	revision int64 // of the context epoch; 0 without one
 	prompts  map[session.MessageID]*promptState
 	turns    map[session.MessageID]*turnState
@@ -76,10 +81,14 @@ type askState struct {
 }
 
 func (w *walk) followRow(row store.EventRow) {
+	if row.Kind == session.KindCreated && len(w.events) == 0 {
+		w.next = row.Seq
+	}
 	if row.Seq != w.next {
 		w.report(Gapless, w.id, row.Seq, "the event should have seq %d", w.next)
 	}
 	w.next = row.Seq + 1
+	first := len(w.events) == 0
 	if w.events[row.ID] {
 		w.report(Gapless, w.id, row.Seq, "the event id %s is used twice", row.ID)
 	}
@@ -90,9 +99,10 @@ func (w *walk) followRow(row store.EventRow) {
 		w.lost = true
 		return
 	}
-	if _, first := e.Data.(*session.Created); first != (row.Seq == 0) {
+	if _, creates := e.Data.(*session.Created); creates != first {
 		w.report(Gapless, w.id, row.Seq, "the event is %s; exactly the first event must create the session", row.Kind)
 	}
+	w.followCopies(e)
 	if stamped := e.Data.Stamp().SessionID; stamped != w.id {
 		w.report(Gapless, w.id, row.Seq, "the event names session %q", stamped)
 	}
@@ -103,6 +113,21 @@ func (w *walk) followRow(row store.EventRow) {
 	if err := w.fold.apply(e); err != nil {
 		w.report(Rebuilt, w.id, e.Seq, "the log cannot be folded: %v", err)
 		w.lost = true
+	}
+}
+
+// followCopies checks that the copied messages have the seqs before the first event, and no others.
+func (w *walk) followCopies(e session.Event) {
+	switch d := e.Data.(type) {
+	case *session.Created:
+		if w.copies = d.Copied; e.Seq != d.FirstSeq() {
+			w.report(Gapless, w.id, e.Seq, "the event should have seq %d", d.FirstSeq())
+		}
+	case *session.MessagesCopied:
+		if d.First != w.copied+1 {
+			w.report(Gapless, w.id, e.Seq, "the first copied message should have seq %d, not %d", w.copied+1, d.First)
+		}
+		w.copied += int64(len(d.Messages))
 	}
 }
 

@@ -54,11 +54,16 @@ func (l *Log) Append(
 		if err != nil {
 			return err
 		}
-		if _, creates := drafts[0].Data.(*session.Created); head < 0 && !creates {
+		created, creates := drafts[0].Data.(*session.Created)
+		if head < 0 && !creates {
 			return missingLogError(tx, id)
 		}
 		if err := l.verifyTail(tx, id, head); err != nil {
 			return err
+		}
+		next := head + 1
+		if head < 0 {
+			next = created.FirstSeq()
 		}
 		rows := projection.NewBatch(tx)
 		slot, row = l.rows.takeRow(id, head)
@@ -70,7 +75,7 @@ func (l *Log) Append(
 					return err
 				}
 			}
-			e := l.newEvent(id, head+1+int64(i), draft)
+			e := l.newEvent(id, next+int64(i), draft)
 			if err := rows.Apply(e); err != nil {
 				return err
 			}

@@ -123,7 +123,8 @@ func checkTurnEnd(r store.Reader, id session.ID, lost func(int64, string) error)
 		return nil
 	}
 	seq := m.Meta().Seq
-	ends, err := r.Events(id, seq-1, 1, session.KindStepEnded, session.KindStepFailed, session.KindMessageImported)
+	ends, err := r.Events(id, seq-1, 1, session.KindStepEnded, session.KindStepFailed, session.KindMessageImported,
+		session.KindMessagesCopied)
 	if err == nil && len(ends) == 0 {
 		err = lost(seq, "the newest turn ended")
 	}

@@ -78,21 +78,21 @@ func projectRow(tx store.Tx, row store.EventRow) error {
 
 // newSalvageReport says what was salvaged and lost of each session.
 func newSalvageReport(ctx context.Context, s store.Store, report *sqlite.SalvageReport) (*cli.Salvage, error) {
-	heads, err := logHeads(ctx, s)
+	events, err := countSalvaged(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	lost := map[session.ID][]string{}
 	for _, l := range report.Lost {
 		lost[l.SessionID] = append(lost[l.SessionID], describeLoss(l))
-		if _, ok := heads[l.SessionID]; !ok && l.SessionID != "" {
-			heads[l.SessionID] = -1
+		if l.SessionID != "" {
+			events[l.SessionID] += 0
 		}
 	}
 	out := &cli.Salvage{Sessions: []cli.SalvagedSession{}, Lost: append([]string{}, lost[""]...)}
-	for id, head := range heads {
-		one := cli.SalvagedSession{SessionID: id, Events: int(head + 1), Lost: append([]string{}, lost[id]...)}
-		if head >= 0 {
+	for id, n := range events {
+		one := cli.SalvagedSession{SessionID: id, Events: n, Lost: append([]string{}, lost[id]...)}
+		if n > 0 {
 			if one.Title, err = titleOf(ctx, s, id); err != nil {
 				return nil, fmt.Errorf("read session %s: %w", id, err)
 			}
@@ -120,16 +120,16 @@ func describeLoss(l sqlite.Loss) string {
 // feedPage is how many events one read transaction returns.
 const feedPage = 256
 
-// logHeads returns the newest seq of each session that has events.
-func logHeads(ctx context.Context, s store.Store) (map[session.ID]int64, error) {
-	heads := map[session.ID]int64{}
+// countSalvaged returns the number of events of each session that has some.
+func countSalvaged(ctx context.Context, s store.Store) (map[session.ID]int, error) {
+	counts := map[session.ID]int{}
 	for after, more := int64(0), true; more; {
 		err := s.View(ctx, func(r store.Reader) error {
 			rows, err := r.Events("", after, feedPage)
 			more = len(rows) == feedPage
 			for _, row := range rows {
 				if after = row.Position; row.Kind != session.KindDeleted {
-					heads[row.SessionID] = row.Seq
+					counts[row.SessionID]++
 				}
 			}
 			return err
@@ -138,7 +138,7 @@ func logHeads(ctx context.Context, s store.Store) (map[session.ID]int64, error) 
 			return nil, err
 		}
 	}
-	return heads, nil
+	return counts, nil
 }
 
 func titleOf(ctx context.Context, s store.Store, id session.ID) (title string, err error) {

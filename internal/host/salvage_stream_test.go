@@ -114,7 +114,7 @@ func writeLog(t *testing.T, home string, facts []session.EventData) {
 		f.Stamp().Timestamp = int64(1000 + i)
 		_, err := log.Append(
 			t.Context(),
-			"ses_a",
+			facts[0].(*session.Created).Info.ID,
 			store.Relaxed,
 			func(store.Tx) ([]eventlog.Draft, error) { return eventlog.NewDrafts(f), nil },
 		)

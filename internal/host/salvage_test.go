@@ -8,8 +8,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -41,6 +44,13 @@ func TestSalvage(t *testing.T) {
 			o := optionsOf(home)
 			fillHome(t, home)
 			writeLog(t, home, spending(40))
+			writeLog(t, home, []session.EventData{
+				&session.Created{Info: session.Session{ID: "ses_fork", Title: "fork"}, Copied: 1},
+				&session.MessagesCopied{First: 1, Messages: []jsontext.Value{
+					jsontext.Value(`{"id":"msg_copy","type":"user","time":{"created":1},"text":"a"}`),
+				}},
+				&session.Renamed{Title: "renamed", By: "user"},
+			})
 			tt.harm(t, filepath.Join(home, "data", "cairn.db"))
 			if found, err := (Host{}).Fsck(t.Context(), o); tt.lost &&
 				!strings.Contains(fmt.Sprint(found, err), "cairn salvage DIR") {
@@ -56,6 +66,11 @@ func TestSalvage(t *testing.T) {
 				t.Errorf("the old home was touched: %v, then %v", before, after)
 			}
 			kept, lost := 0, len(got.Lost)
+			isFork := func(s cli.SalvagedSession) bool { return s.SessionID == "ses_fork" }
+			if i := slices.IndexFunc(got.Sessions, isFork); !tt.lost && (i < 0 ||
+				got.Sessions[i].Events != 3 || got.Sessions[i].Title != "renamed") {
+				t.Errorf("the fork is not kept: %+v", got.Sessions)
+			}
 			for _, s := range got.Sessions {
 				lost += len(s.Lost)
 				if s.Events > 0 {

@@ -146,7 +146,9 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 		*session.AgentSwitched, *session.ModelSwitched, *session.Moved:
 		return []Event{f.sessionUpdated()}, true
 	case *session.MessageImported:
-		return f.copiedMessage(d), true
+		return f.copiedMessage(session.Begin(d, 0)), true
+	case *session.MessagesCopied:
+		return f.copiedMessages(d), true
 	case *session.PromptAdmitted:
 		return f.admissionEvents(d), true
 	case *session.Prompted:
@@ -496,16 +498,27 @@ func DeletedEvent(s *session.Session) Event {
 	return Event{Type: "session.deleted", Properties: SessionInfo{s.ID, SessionOf(s)}, Durable: true}
 }
 
+// copiedMessages announces messages of a fork.
+func (f *Fold) copiedMessages(d *session.MessagesCopied) (out []Event) {
+	ms, _, err := d.DecodeCopies()
+	if err != nil {
+		return nil
+	}
+	for _, m := range ms {
+		out = append(out, f.copiedMessage(m)...)
+	}
+	return out
+}
+
 // copiedMessage announces a message of a fork. Those of an import are not announced.
-func (f *Fold) copiedMessage(d *session.MessageImported) (out []Event) {
-	m := session.Begin(d, 0)
+func (f *Fold) copiedMessage(m session.Message) (out []Event) {
 	if f.Session.Fork == nil || m == nil {
 		return nil
 	}
 	for _, v := range Render(f.Session, []session.Message{m}, true) {
 		out = append(out, f.messageUpdated(v.Info))
 		for _, p := range v.Parts {
-			out = append(out, f.partUpdated(p, d.Timestamp))
+			out = append(out, f.partUpdated(p, m.Meta().Time.Created))
 		}
 	}
 	return out

@@ -1,6 +1,8 @@
 package projection
 
 import (
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -21,6 +23,8 @@ func applyMessage(b *Batch, e session.Event) error {
 		return foldTurn(b, e, id)
 	}
 	switch d := e.Data.(type) {
+	case *session.MessagesCopied:
+		return putCopies(b.tx, e.SessionID, d)
 	case *session.ShellEnded:
 		sh, ok, err := store.FindShell(b.tx, e.SessionID, d.CallID)
 		if err != nil || !ok {
@@ -57,14 +61,29 @@ func applyMessage(b *Batch, e session.Event) error {
 
 // beginMessage stores a new message. A new turn is held until Flush.
 func beginMessage(b *Batch, e session.Event, m session.Message) error {
-	if imported, ok := e.Data.(*session.MessageImported); ok && imported.EncodedMessage() != nil {
-		return b.tx.PutMessage(e.SessionID, m, imported.EncodedMessage(), e.Seq)
-	}
 	a, isTurn := m.(*session.Assistant)
 	if !isTurn {
 		return b.tx.PutMessage(e.SessionID, m, nil, e.Seq)
 	}
 	b.held = &heldTurn{session: e.SessionID, message: a, through: e.Seq, changed: true}
+	return nil
+}
+
+// putCopies stores the messages of a fork.
+func putCopies(tx store.Tx, id session.ID, d *session.MessagesCopied) error {
+	ms, stored, err := d.DecodeCopies()
+	if err != nil {
+		return err
+	}
+	for i, m := range ms {
+		var raw jsontext.Value
+		if stored != nil {
+			raw = stored[i]
+		}
+		if err := tx.PutMessage(id, m, raw, m.Meta().Seq); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -48,7 +48,7 @@ func touchesSession(d session.EventData) bool {
 	case *session.TextStarted, *session.TextEnded, *session.ReasoningStarted, *session.ReasoningEnded,
 		*session.ToolInputStarted, *session.ToolInputEnded, *session.ToolCalled, *session.ToolProgress,
 		*session.ToolSuccess, *session.ToolFailed, *session.ItemCheckpointed, *session.MessageImported,
-		*session.Unknown:
+		*session.MessagesCopied, *session.Unknown:
 		return false
 	default:
 		return true

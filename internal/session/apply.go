@@ -208,7 +208,7 @@ func Begin(d EventData, seq int64) Message {
 		}
 		return a
 	case *MessageImported:
-		m, err := e.decode()
+		m, err := DecodeMessage(e.Message)
 		if err != nil {
 			return nil
 		}
@@ -504,11 +504,4 @@ func (a *Assistant) applyPrune(e *OutputsPruned) (changed bool) {
 		}
 	}
 	return changed
-}
-
-func (e *MessageImported) decode() (Message, error) {
-	if e.decoded != nil {
-		return e.decoded, nil
-	}
-	return DecodeMessage(e.Message)
 }

@@ -23,8 +23,8 @@ func EncodeData(d EventData) (jsontext.Value, error) {
 	switch d := d.(type) {
 	case *Unknown:
 		return d.Raw, nil
-	case *MessageImported:
-		if d.EncodedMessage() != nil && d.Extra == nil {
+	case *MessagesCopied:
+		if d.decoded != nil && d.Extra == nil {
 			return d.encode(), nil
 		}
 	}
@@ -35,12 +35,24 @@ func EncodeData(d EventData) (jsontext.Value, error) {
 	return b, nil
 }
 
-// encode returns the stored form of the payload, around that of the message, which is not read again.
-func (e *MessageImported) encode() jsontext.Value {
-	b := make([]byte, 0, len(e.Message)+len(e.SessionID)+64)
+// encode returns the stored form of the payload, around those of the messages, which are not read again.
+func (e *MessagesCopied) encode() jsontext.Value {
+	size := len(e.SessionID) + 128
+	for _, m := range e.Messages {
+		size += len(m) + 1
+	}
+	b := make([]byte, 0, size)
 	b = strconv.AppendInt(append(b, `{"timestamp":`...), e.Timestamp, 10)
 	b, _ = jsontext.AppendQuote(append(b, `,"sessionID":`...), e.SessionID) // an error is invalid UTF-8, which it replaces
-	return append(append(append(b, `,"message":`...), e.Message...), '}')
+	b = strconv.AppendInt(append(b, `,"first":`...), e.First, 10)
+	b = append(b, `,"messages":[`...)
+	for i, m := range e.Messages {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, m...)
+	}
+	return append(b, `]}`...)
 }
 
 // EncodeMessage returns the stored form of a message, deterministic and compact. Invalid UTF-8 becomes U+FFFD.

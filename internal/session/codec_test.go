@@ -26,8 +26,8 @@ func TestFactsOfBytesThatAreNoText(t *testing.T) {
 	}
 }
 
-// An imported message whose stored form is known is stored as one whose form is encoded again.
-func TestEncodeImported(t *testing.T) {
+// Copied messages whose stored forms are known are stored as those whose forms are encoded again.
+func TestEncodeCopied(t *testing.T) {
 	m := &User{
 		Head: Head{ID: "msg_a", Type: TypeUser, Time: MessageTime{Created: 5}}, Text: "a <b> \"c\" é",
 	}
@@ -36,9 +36,9 @@ func TestEncodeImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, extra := range []string{"", `{"later":1}`} {
-		known := NewMessageImported(m, stored, 7)
-		known.SessionID = "ses_\xff<\"a"
-		unknown := &MessageImported{Fact: known.Fact, Message: stored}
+		known := NewMessagesCopied(3, []Message{m, m}, []jsontext.Value{stored, stored})
+		known.SessionID, known.Timestamp = "ses_\xff<\"a", 7
+		unknown := &MessagesCopied{Fact: known.Fact, First: 3, Messages: known.Messages}
 		if extra != "" {
 			known.Extra, unknown.Extra = jsontext.Value(extra), jsontext.Value(extra)
 		}

@@ -2,7 +2,8 @@ package session
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Event is a durable fact of one session. Seq is contiguous from 0 within the session and is the only order of events.
+// Event is a durable fact of one session. Seq is contiguous within the session, from 0 or, in a fork, from the
+// number after its copied messages, and is the only order of events.
 // Every Event is committed. Live-only progress is a Fragment, which has no Seq and cannot be appended.
 type Event struct {
 	ID        EventID
@@ -136,6 +137,7 @@ const (
 	KindPartRemoved       Kind = "session.next.part.removed"
 	KindPartEdited        Kind = "session.next.part.edited"
 	KindMessageImported   Kind = "session.next.message.imported"
+	KindMessagesCopied    Kind = "session.next.messages.copied"
 	KindImported          Kind = "session.next.imported"
 	KindDeleted           Kind = "session.deleted"
 )
@@ -146,10 +148,12 @@ func (k Kind) OutlivesSession() bool { return k == KindDeleted }
 
 // The life of a session.
 type (
-	// Created is the first event of every session.
+	// Created is the first event of every session. It has the seq 0. In a fork, its seq is that of the last copied
+	// message plus 1, as the messages have seqs without events of their own.
 	Created struct {
 		Fact
-		Info Session `json:"info"`
+		Info   Session `json:"info"`
+		Copied int64   `json:"copied,omitzero"` // messages in the MessagesCopied events that follow
 	}
 	// Renamed sets the title; By is "user" or "auto". An automatic title never replaces a user's. Request is the
 	// cost of the model request for the title, if there was one, even if it failed.
@@ -330,12 +334,19 @@ type (
 
 // Import.
 type (
-	// MessageImported appends a message, in its stored form, to a session that is being imported or forked.
+	// MessageImported appends a message, in its stored form, to a session that is being imported. Older forks have one
+	// for each message.
 	MessageImported struct {
 		Fact
 		Message jsontext.Value `json:"message"`
+	}
+	// MessagesCopied appends messages, in their stored form, to a fork. They have the seqs First, First+1, ….
+	MessagesCopied struct {
+		Fact
+		First    int64            `json:"first"`
+		Messages []jsontext.Value `json:"messages"`
 
-		decoded Message // Message, if its creator has it
+		decoded []Message // Messages, if the creator has them
 	}
 	// Imported completes an import. Until then the session is hidden from lists.
 	Imported struct {
@@ -412,15 +423,35 @@ type Unknown struct {
 	head           Fact
 }
 
-// NewMessageImported returns the event that appends m, whose stored form (EncodeMessage) is raw. The event owns both.
-func NewMessageImported(m Message, raw jsontext.Value, at int64) *MessageImported {
-	return &MessageImported{Fact: Fact{Timestamp: at}, Message: raw, decoded: m}
+// FirstSeq returns the seq of the event.
+func (e *Created) FirstSeq() int64 {
+	if e.Copied == 0 {
+		return 0
+	}
+	return e.Copied + 1
 }
 
-// EncodedMessage returns the stored form of the message if the creator of the event has encoded it, else nil.
-func (e *MessageImported) EncodedMessage() jsontext.Value {
-	if e.decoded == nil {
-		return nil
+// NewMessagesCopied returns the event that appends ms, whose stored forms (EncodeMessage) are stored. The event owns
+// both.
+func NewMessagesCopied(first int64, ms []Message, stored []jsontext.Value) *MessagesCopied {
+	return &MessagesCopied{First: first, Messages: stored, decoded: ms}
+}
+
+// DecodeCopies returns the messages with their seqs. stored are their stored forms if the creator of the event has
+// encoded them, else nil.
+func (e *MessagesCopied) DecodeCopies() (ms []Message, stored []jsontext.Value, err error) {
+	if ms = e.decoded; ms != nil {
+		stored = e.Messages
+	} else {
+		ms = make([]Message, len(e.Messages))
+		for i, raw := range e.Messages {
+			if ms[i], err = DecodeMessage(raw); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
-	return e.Message
+	for i, m := range ms {
+		m.Meta().Seq = e.First + int64(i)
+	}
+	return ms, stored, nil
 }

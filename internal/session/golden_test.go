@@ -107,7 +107,7 @@ func TestGoldenEvents(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", k, err)
 		}
-		if diff := cmp.Diff(d, back, cmpopts.IgnoreUnexported(MessageImported{})); diff != "" {
+		if diff := cmp.Diff(d, back, cmpopts.IgnoreUnexported(MessagesCopied{})); diff != "" {
 			t.Errorf("%s: round trip: %s", k, diff)
 		}
 	}

@@ -66,6 +66,7 @@ var events = [...]func() EventData{
 	newEvent[PartRemoved],
 	newEvent[PartEdited],
 	newEvent[MessageImported],
+	newEvent[MessagesCopied],
 	newEvent[Imported],
 	newEvent[Deleted],
 }
@@ -294,6 +295,9 @@ func (*PartEdited) Kind() Kind { return KindPartEdited }
 
 // Kind returns KindMessageImported.
 func (*MessageImported) Kind() Kind { return KindMessageImported }
+
+// Kind returns KindMessagesCopied.
+func (*MessagesCopied) Kind() Kind { return KindMessagesCopied }
 
 // Kind returns KindImported.
 func (*Imported) Kind() Kind { return KindImported }

@@ -145,8 +145,8 @@ type EventReader interface {
 
 // EventWriter appends to the log. Only package eventlog calls it.
 type EventWriter interface {
-	// InsertEvent stores the event and returns its position. A seq that is not Head+1 is an error; ids are not
-	// compared.
+	// InsertEvent stores the event and returns its position. A seq that is not Head+1 is an error, except that the event
+	// that creates a session (session.Created) may have any; ids are not compared.
 	//
 	// An event of a kind that outlives its session (Kind.OutlivesSession) is not part of the session's own log: it is
 	// found among the events of all sessions only, its seq is not checked, and a new session may have the same id.

@@ -63,7 +63,8 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.En
 			return nil, err
 		}
 	}
-	drafts := slices.Concat(eventlog.NewDrafts(&session.Created{Info: info}), copied.Messages, copied.Changes)
+	copied.Info = info
+	drafts := copied.ListDrafts()
 	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), to, store.Durable,
 		func(tx store.Tx) ([]eventlog.Draft, error) {
 			if isDetached && !mayApprove {

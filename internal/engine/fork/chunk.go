@@ -3,71 +3,82 @@ package fork
 import (
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// chunkSize is how many messages are copied before the store gets the first of them.
-const chunkSize = 32
+// An event holds messages up to maxMessages or maxBytes, but at least one.
+const (
+	maxMessages = 64
+	maxBytes    = 64 << 10
+)
 
-// chunk is a part of the copied messages.
+// chunk is the event of copied messages that follow one another.
 type chunk struct {
-	events []session.EventData
-	err    error         // why the messages after those of events are not copied
-	done   chan struct{} // closed when events and err are complete
+	source []sourceMessage
+	event  session.EventData
+	err    error         // why there is no event
+	done   chan struct{} // closed when event and err are set
+}
+
+// newChunks divides the messages of the source.
+func newChunks(ms []sourceMessage) (out []*chunk) {
+	for len(ms) > 0 {
+		n, bytes := 0, 0
+		for n < min(len(ms), maxMessages) && (n == 0 || bytes+len(ms[n].row.Data) <= maxBytes) {
+			bytes += len(ms[n].row.Data)
+			n++
+		}
+		out = append(out, &chunk{source: ms[:n], done: make(chan struct{})})
+		ms = ms[n:]
+	}
+	return out
 }
 
 // copyMessages returns drafts of the events that append the copies. Another goroutine makes the events, so that the
 // store writes the first ones meanwhile; wait waits for its end.
 func (c *copier) copyMessages(ms []sourceMessage) (drafts []eventlog.Draft, wait func()) {
-	drafts = make([]eventlog.Draft, len(ms))
-	var chunks []*chunk
-	for i := range ms {
-		if i%chunkSize == 0 {
-			chunks = append(chunks, &chunk{done: make(chan struct{})})
-		}
-		k, at := chunks[len(chunks)-1], i%chunkSize
+	chunks := newChunks(ms)
+	drafts = make([]eventlog.Draft, len(chunks))
+	for i, k := range chunks {
 		drafts[i].Await = func() (session.EventData, error) {
 			<-k.done
-			if at >= len(k.events) {
-				return nil, k.err
-			}
-			return k.events[at], nil
+			return k.event, k.err
 		}
 	}
 	var running sync.WaitGroup
 	running.Go(func() {
-		var err error
+		first, err := int64(1), error(nil)
 		for _, k := range chunks {
-			n := min(chunkSize, len(ms))
 			if err == nil {
-				k.events, err = c.copyChunk(ms[:n])
+				k.event, err = c.copyChunk(first, k.source)
 			}
-			k.err, ms = err, ms[n:]
+			first += int64(len(k.source))
+			k.err = err
 			close(k.done)
 		}
 	})
 	return drafts, running.Wait
 }
 
-// copyChunk returns the events that append the copies of ms, those before the first that fails.
-func (c *copier) copyChunk(ms []sourceMessage) ([]session.EventData, error) {
-	out := make([]session.EventData, 0, len(ms))
+// copyChunk returns the event that appends the copies of ms, the first of which has the seq first.
+func (c *copier) copyChunk(first int64, ms []sourceMessage) (session.EventData, error) {
+	copies, stored := make([]session.Message, len(ms)), make([]jsontext.Value, len(ms))
 	for i := range ms {
 		m, err := ms[i].row.Message()
 		if err != nil {
-			return out, err
+			return nil, err
 		}
 		if a, isTurn := m.(*session.Assistant); isTurn {
 			cutTurn(a, ms[i].cut)
 		}
-		created := m.Meta().Time.Created
 		c.renameIDs(m)
-		raw, err := session.EncodeMessage(m)
-		if err != nil {
-			return out, err
+		if stored[i], err = session.EncodeMessage(m); err != nil {
+			return nil, err
 		}
-		out = append(out, session.NewMessageImported(m, raw, created))
+		copies[i] = m
 	}
-	return out, nil
+	return session.NewMessagesCopied(first, copies, stored), nil
 }

@@ -22,11 +22,19 @@ type End struct {
 
 // Copy is what a fork consists of.
 type Copy struct {
-	Source   *session.Session
-	Info     session.Session  // of the fork; the caller sets Slug, Version, Time and Changes
-	Messages []eventlog.Draft // the events that follow its creation; they are made while they are appended
-	Changes  []eventlog.Draft // the events that follow the messages
-	Until    int64            // when the first message that is not copied was created, Unix milliseconds; 0 without one
+	Source  *session.Session
+	Info    session.Session  // of the fork; the caller sets Slug, Version, Time and Changes
+	Changes []eventlog.Draft // the events that follow the messages
+	Until   int64            // when the first message that is not copied was created, Unix milliseconds; 0 without one
+
+	messages []eventlog.Draft // the events that follow its creation; they are made while they are appended
+	count    int              // of the messages
+}
+
+// ListDrafts returns the events of the fork.
+func (c *Copy) ListDrafts() []eventlog.Draft {
+	created := &session.Created{Info: c.Info, Copied: int64(c.count)}
+	return slices.Concat(eventlog.NewDrafts(created), c.messages, c.Changes)
 }
 
 // Request asks for a copy of the session From.
@@ -54,7 +62,7 @@ func ReadCopy(r store.Reader, q Request) (*Copy, error) {
 		return nil, err
 	}
 	drafts, wait := c.copyMessages(ms)
-	out.Messages = drafts
+	out.messages, out.count = drafts, len(ms)
 	if err := c.copyChanges(r, out, wait); err != nil {
 		return nil, err
 	}

@@ -242,7 +242,7 @@ func (m *model) beginTurn(id session.ID) (*changes.CallRecorder, *session.Tool, 
 	for _, msg := range []session.Message{prompt, answer} {
 		raw, err := json.Marshal(msg)
 		m.check(err)
-		m.append(id, session.NewMessageImported(msg, raw, 1))
+		m.append(id, &session.MessageImported{Fact: session.Fact{Timestamp: 1}, Message: raw})
 	}
 	if id == "ses_a" {
 		m.prompts = append(m.prompts, prompt.ID)

@@ -70,7 +70,10 @@ type salvage struct {
 }
 
 // eventPosition is the seq and the position of a readable event.
-type eventPosition struct{ seq, position int64 }
+type eventPosition struct {
+	seq, position int64
+	creates       bool // the session
+}
 
 func (s *salvage) run(ctx context.Context) error {
 	s.scan(ctx)
@@ -155,7 +158,7 @@ func (s *salvage) scanPage(position int64) (int64, int, error) {
 		if e.Kind == session.KindDeleted {
 			return // of a deleted session
 		}
-		s.found[e.SessionID] = append(s.found[e.SessionID], eventPosition{e.Seq, e.Position})
+		s.found[e.SessionID] = append(s.found[e.SessionID], eventPosition{e.Seq, e.Position, e.Kind == session.KindCreated})
 	})
 	return position, rows, err
 }
@@ -186,13 +189,16 @@ func (s *salvage) addLoss(l Loss) {
 func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 	places := s.found[id]
 	slices.SortFunc(places, func(a, b eventPosition) int { return int(min(max(a.seq-b.seq, -1), 1)) })
-	whole := 0
-	for whole < len(places) && places[whole].seq == int64(whole) {
+	whole, first := 0, int64(0)
+	if places[0].creates {
+		first = places[0].seq
+	}
+	for whole < len(places) && places[whole].seq == first+int64(whole) {
 		whole++
 	}
 	if whole < len(places) {
 		s.addLoss(Loss{
-			SessionID: id, FromSeq: int64(whole), Readable: len(places) - whole, Detail: "an event is missing",
+			SessionID: id, FromSeq: first + int64(whole), Readable: len(places) - whole, Detail: "an event is missing",
 		})
 	}
 	kept := 0
@@ -203,7 +209,7 @@ func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 		}
 		kept += n
 		if why != nil {
-			s.addLoss(Loss{SessionID: id, FromSeq: int64(kept), Readable: whole - kept - 1, Detail: why.Error()})
+			s.addLoss(Loss{SessionID: id, FromSeq: first + int64(kept), Readable: whole - kept - 1, Detail: why.Error()})
 			break
 		}
 	}

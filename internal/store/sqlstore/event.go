@@ -60,6 +60,9 @@ func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.
 		return rows, err
 	}
 	want := max(after, -1) + 1
+	if len(rows) > 0 && rows[0].Kind == session.KindCreated {
+		want = rows[0].Seq
+	}
 	for i := range rows {
 		if rows[i].Seq != want {
 			return nil, &store.Damage{
@@ -177,7 +180,7 @@ func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
 	position = last.position + 1
 	if number == 0 {
 		number = -position // an event that outlives its session belongs to no session number
-	} else if e.Seq != last.seq+1 {
+	} else if e.Seq != last.seq+1 && !(last.seq < 0 && e.Kind == session.KindCreated) {
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", e.ID, e.Seq, last.seq+1)
 	}
 	c := t.prepareNumber(insertEvent, number, nil)

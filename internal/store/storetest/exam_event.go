@@ -88,6 +88,42 @@ func testEvents(t *testing.T, s store.Store) {
 	checkEqual(t, "head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(9))
 }
 
+// A log may begin at any seq with the event that creates the session.
+func testLateStart(t *testing.T, s store.Store) {
+	created := newRow("ses_a", 7)
+	created.Kind = session.KindCreated
+	update(t, s, func(tx store.Tx) error {
+		if _, err := tx.InsertEvent(created); err != nil {
+			return err
+		}
+		return appendEvents(tx, "ses_a", 3)
+	})
+	for _, tt := range []struct {
+		after int64
+		limit int
+		want  []int64
+	}{
+		{-1, 0, []int64{7, 8, 9, 10}},
+		{3, 2, []int64{7, 8}},
+		{7, 0, []int64{8, 9, 10}},
+		{10, 0, []int64{}},
+	} {
+		rows := get(
+			t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_a", tt.after, tt.limit) },
+		)
+		checkEqual(t, fmt.Sprintf("events after %d, limit %d", tt.after, tt.limit), seqsOf(rows), tt.want)
+	}
+	checkEqual(t, "head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(10))
+	created.Seq = 12
+	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
+		_, err := tx.InsertEvent(created)
+		return err
+	})
+	if err == nil {
+		t.Error("the session was created again after a gap")
+	}
+}
+
 func testEventsRefused(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 2) })
 	gap := newRow("ses_a", 3)

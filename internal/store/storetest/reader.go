@@ -27,7 +27,7 @@ func (r reader) Head(id session.ID) (int64, error) {
 	if id == "" {
 		return r.s.position, nil
 	}
-	return int64(len(r.homeOf(id).events)) - 1, nil
+	return r.homeOf(id).findHead(), nil
 }
 
 func (r reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.EventRow, error) {
@@ -36,7 +36,7 @@ func (r reader) Events(id session.ID, after int64, limit int, kinds ...session.K
 		events = r.s.feed[sort.Search(len(r.s.feed), func(i int) bool { return r.s.feed[i].Position > after }):]
 	} else {
 		events = r.homeOf(id).events
-		events = events[min(max(after+1, 0), int64(len(events))):]
+		events = events[sort.Search(len(events), func(i int) bool { return events[i].Seq > after }):]
 	}
 	if len(kinds) == 0 {
 		return cloneRows(events, limit), nil

@@ -36,6 +36,14 @@ type home struct {
 	epoch      *store.Epoch
 }
 
+// findHead returns the seq of the newest event, -1 without events.
+func (h *home) findHead() int64 {
+	if len(h.events) == 0 {
+		return -1
+	}
+	return h.events[len(h.events)-1].Seq
+}
+
 type sessionRow struct {
 	key  session.Session // shares nothing with data; only its plain fields are used
 	data []byte

@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	}{
 		{"Events", testEvents},
 		{"EventsRefused", testEventsRefused},
+		{"LateStart", testLateStart},
 		{"EventsOfKinds", testEventsOfKinds},
 		{"Feed", testFeed},
 		{"FeedAfterDelete", testFeedAfterDelete},

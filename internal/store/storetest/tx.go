@@ -39,7 +39,7 @@ func (t *tx) InsertEvent(r store.EventRow) (int64, error) {
 		return t.addToFeed(r).Position, nil
 	}
 	h := t.editHome(r.SessionID)
-	if head := int64(len(h.events)) - 1; r.Seq != head+1 {
+	if head := h.findHead(); r.Seq != head+1 && !(head < 0 && r.Kind == session.KindCreated) {
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", r.ID, r.Seq, head+1)
 	}
 	row := t.addToFeed(r)
