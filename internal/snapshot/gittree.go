@@ -93,67 +93,10 @@ func (g *gitTree) prepare(ctx context.Context) error {
 	if err := os.Remove(g.index() + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := g.seedIndex(ctx); err != nil {
+	if err := g.seedIndex(ctx, g.repository); err != nil {
 		return err
 	}
 	g.ready = true
-	return nil
-}
-
-func (g *gitTree) index() string { return filepath.Join(g.dir, "index") }
-
-// seedIndex copies the repository's index, unless the git directory has one that git can read. A copy that git cannot
-// read, such as one of a split index, is removed: then the first capture reads every file.
-func (g *gitTree) seedIndex(ctx context.Context) error {
-	isReadable := func() bool {
-		_, err := g.run(ctx, nil, "ls-files", "-z", "--unmerged")
-		return err == nil
-	}
-	if _, err := os.Stat(g.index()); err == nil && isReadable() {
-		return nil
-	}
-	from, err := os.Open(filepath.Join(g.repository.GitDir, "index"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := os.OpenFile(g.index(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close()); err != nil || !isReadable() {
-		return errors.Join(err, os.Remove(g.index()))
-	}
-	return g.clearMarks(ctx)
-}
-
-// clearMarks removes assume-unchanged and skip-worktree, which keep git from looking at a file, from the index: a
-// command can change these files as well.
-func (g *gitTree) clearMarks(ctx context.Context) error {
-	listed, err := g.run(ctx, nil, "ls-files", "-z", "-v")
-	if err != nil {
-		return err
-	}
-	var marked bytes.Buffer
-	for line := range strings.SplitSeq(string(listed), "\x00") {
-		tag, name, _ := strings.Cut(line, " ")
-		if tag == "S" || tag == "h" || tag == "s" { // skip-worktree, assume-unchanged, both
-			marked.WriteString(name + "\x00")
-		}
-	}
-	for _, mark := range []string{"--no-skip-worktree", "--no-assume-unchanged"} {
-		if marked.Len() == 0 {
-			break
-		}
-		names := bytes.NewBuffer(marked.Bytes())
-		if _, err := g.run(ctx, names, "update-index", "-z", mark, "--stdin"); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

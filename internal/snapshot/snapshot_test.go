@@ -409,6 +409,40 @@ func listTree(t *testing.T, dir string) (out []string) {
 	return out
 }
 
+// What git converts is captured as the worktree contains it, not as the repository stores it.
+func TestConvertedContents(t *testing.T) {
+	for name, setup := range map[string]func(p *testTree){
+		"line ends":        func(p *testTree) { p.command("git", "config", "core.autocrlf", "true") },
+		"filter":           func(p *testTree) { p.command("git", "config", "filter.x.clean", "head -c 2") },
+		"filter of a size": func(p *testTree) { p.command("git", "config", "filter.x.clean", "tr a-z A-Z") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newRepository(t)
+			setup(p)
+			if name != "line ends" {
+				p.write(".gitattributes", "*.txt filter=x\n")
+			}
+			const content = "one\r\ntwo\r\n"
+			p.write("a.txt", content)
+			old := time.Now().Add(-time.Hour) // else git reads the file again, as it may have changed since
+			if err := os.Chtimes(filepath.Join(p.root, "a.txt"), old, old); err != nil {
+				t.Fatal(err)
+			}
+			p.command("git", "add", ".")
+			before := p.mustCapture()
+			p.write("a.txt", "three")
+			found, _, err := p.Compare(t.Context(), before, p.mustCapture(), 100)
+			if err != nil || len(found) != 1 {
+				t.Fatalf("%v, %v", found, err)
+			}
+			got, err := NewBlobs(p.home).Read(found[0].Before.Blob, 1<<20)
+			if err != nil || string(got) != content {
+				t.Errorf("the file is captured as %q, not %q: %v", got, content, err)
+			}
+		})
+	}
+}
+
 // SN-1: files that git is to ignore the worktree for are captured as well.
 func TestMarkedFiles(t *testing.T) {
 	inEachTree(t, func(t *testing.T, p *testTree) {
