@@ -55,6 +55,12 @@ func (p FilePath) MarshalText() ([]byte, error) {
 	return strconv.AppendQuoteToASCII(nil, string(p)), nil
 }
 
+// Quote returns the path as people read it: quoted if it is not UTF-8, so that no two paths look alike.
+func (p FilePath) Quote() string {
+	text, _ := p.MarshalText()
+	return string(text)
+}
+
 // UnmarshalText reads what MarshalText returns.
 func (p *FilePath) UnmarshalText(text []byte) error {
 	if len(text) == 0 || text[0] != '"' {

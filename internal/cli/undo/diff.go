@@ -108,7 +108,7 @@ func (g commands) printStat(files []session.ChangedFile) {
 		if f.Additions+f.Deletions == 0 {
 			lines = describeOmission(f)
 		}
-		t.AddRow(f.Status, lines, term.FirstLine(string(f.Path), 400))
+		t.AddRow(f.Status, lines, term.FirstLine(f.Path.Quote(), 400))
 		additions, deletions = additions+f.Additions, deletions+f.Deletions
 	}
 	t.Print()
@@ -136,7 +136,7 @@ func (g commands) formatPatch(f session.ChangedFile) string {
 		if f.Additions+f.Deletions > 0 {
 			about = ", " + g.formatLines(f.Additions, f.Deletions)
 		}
-		head := out.Paint(term.Bold, term.FirstLine(string(f.Path), 400))
+		head := out.Paint(term.Bold, term.FirstLine(f.Path.Quote(), 400))
 		return fmt.Sprintf("%s: %s%s; too large to be shown\n", head, f.Status, about)
 	}
 	if !out.Terminal {

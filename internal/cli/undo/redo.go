@@ -66,7 +66,7 @@ func (g commands) recoverFiles(ctx context.Context, c *api.Client, asJSON bool, 
 		return g.exitError(res)
 	}
 	for _, p := range res.Restored {
-		g.inv.Out.Printf("%-12s  %s\n", "restored", term.FirstLine(string(p), 400))
+		g.inv.Out.Printf("%-12s  %s\n", "restored", term.FirstLine(p.Quote(), 400))
 	}
 	for _, c := range res.Copies {
 		g.inv.Out.Printf("  what was there: %s\n", term.FirstLine(c, 4096))

@@ -72,7 +72,7 @@ func (g commands) printRevert(asJSON bool, title string, res Result) error {
 func (g commands) printFile(f session.RevertedFile) {
 	out := g.inv.Out
 	verbs := map[string]string{"added": "brought back", "deleted": "removed", "modified": "restored"}
-	out.Printf("  %-12s  %s", verbs[f.Status], term.FirstLine(string(f.Path), 400))
+	out.Printf("  %-12s  %s", verbs[f.Status], term.FirstLine(f.Path.Quote(), 400))
 	if f.Additions+f.Deletions > 0 {
 		out.Printf("  %s", g.formatLines(f.Additions, f.Deletions))
 	}
@@ -94,7 +94,7 @@ func (g commands) printKept(head string, kept []session.KeptFile) {
 		g.inv.Out.Printf("%s\n", g.inv.Out.Paint(term.Yellow, head+":"))
 	}
 	for _, k := range kept {
-		g.inv.Out.Printf("  %s: %s\n", term.FirstLine(string(k.Path), 400), term.FirstLine(k.Reason, 400))
+		g.inv.Out.Printf("  %s: %s\n", term.FirstLine(k.Path.Quote(), 400), term.FirstLine(k.Reason, 400))
 		if k.Copy != "" {
 			g.inv.Out.Printf("    what it held before: %s\n", term.FirstLine(k.Copy, 4096))
 		}
@@ -142,7 +142,7 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 	out := g.inv.Out
 	out.Printf("%s: %s\n", out.Paint(term.Bold, "brought back"), text)
 	for _, p := range res.Restored {
-		out.Printf("  %-12s  %s\n", "restored", term.FirstLine(string(p), 400))
+		out.Printf("  %-12s  %s\n", "restored", term.FirstLine(p.Quote(), 400))
 	}
 	g.printKept("stays as it is", res.Kept)
 	for _, text := range res.Unknown {
