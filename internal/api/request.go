@@ -93,6 +93,7 @@ type ModelRequest struct {
 // SessionPatch changes what is there and leaves the rest alone.
 type SessionPatch struct {
 	Title      *string         `json:"title,omitzero"`
+	Summary    *string         `json:"summary,omitzero"` // in prose, of a user; "" removes the summary
 	Archived   *bool           `json:"archived,omitzero"`
 	Permission *[]session.Rule `json:"permission,omitzero"` // replaces the session's own rules
 }

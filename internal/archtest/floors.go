@@ -40,7 +40,7 @@ var floors = []struct {
 	{
 		3,
 		loopKind,
-		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/slot engine/title engine/sessioncache engine/window engine/compaction engine/summary engine/shrink engine/failure engine/changes engine/revert engine/fork engine/subagent",
+		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/slot engine/title engine/background engine/sessioncache engine/window engine/compaction engine/summary engine/shrink engine/failure engine/changes engine/revert engine/fork engine/subagent",
 	},
 	{
 		4,
@@ -196,6 +196,10 @@ var sameFloor = []edge{
 	{"engine", "engine/retry", "a failed turn is retried within limits"},
 	{"engine", "engine/slot", "sessions and calls run within limits"},
 	{"engine", "engine/title", "a session is named beside its first turn"},
+	{"engine", "engine/compaction", "what a session did is written down alike for all its summaries"},
+	{"engine", "engine/background", "a session is summarised after its work"},
+	{"engine/title", "engine/background", "a title is generated beside the work"},
+	{"engine/background", "engine/cause", "work beside that of sessions stops for the same causes"},
 	{"engine", "engine/sessioncache", "a turn reads new messages only"},
 	{"engine/sessioncache", "engine/ask", "the grants of a budget last for a process"},
 	{"engine/sessioncache", "engine/history", "the histories of sessions are kept between turns"},

@@ -24,6 +24,7 @@ func TestEveryKey(t *testing.T) {
 		},
 		{"model", `{"model": "a/b"}`, `{"model": "a/c#high"}`, `"a/c#high"`},
 		{"small_model", `{"small_model": "a/b"}`, `{}`, `"a/b"`},
+		{"summaries", `{"summaries": true}`, `{}`, `true`},
 		{"default_agent", `{"default_agent": "plan"}`, `{}`, `"plan"`},
 		{
 			"agent",

@@ -21,6 +21,7 @@ type Settings struct {
 	Schema            string              `json:"$schema" scope:"project" doc:"address of this file's JSON Schema"`
 	Model             ModelName           `json:"model" scope:"project" doc:"default model, as provider/model"`
 	SmallModel        ModelName           `json:"small_model" scope:"project" doc:"model for titles and other small tasks"`
+	Summaries         bool                `json:"summaries" doc:"let the small model summarise sessions after work of some size: one more request each time"`
 	DefaultAgent      string              `json:"default_agent" scope:"project" doc:"agent of new sessions"`
 	Agent             map[string]Agent    `json:"agent" scope:"project" doc:"agents by name: changes to the built-in ones, and new ones"`
 	Command           map[string]Command  `json:"command" scope:"project" doc:"commands by name: templates of prompts"`

@@ -103,6 +103,7 @@ func (s scheduler) Stop(ctx context.Context, id session.ID) error {
 		return err
 	}
 	s.engine.titles.Cancel(id)
+	s.engine.summaries.Cancel(id)
 	return nil
 }
 

@@ -61,6 +61,9 @@ func (d *drain) run(ctx context.Context, f force) error {
 		}
 		f, left = unforced, false
 	}
+	if d.summarize {
+		d.engine.startSummary(d.id)
+	}
 	return nil
 }
 

@@ -119,7 +119,8 @@ func New(c Config) *Engine {
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
 	return errors.Join( // jobs first: a task that ended because its session is closed would be reported as unfinished
-		e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.coordinator.close(ctx), e.titles.Close(ctx), e.changes.Close(ctx),
+		e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.coordinator.close(ctx), e.titles.Close(ctx), e.summaries.Close(ctx),
+		e.changes.Close(ctx),
 	)
 }
 

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/background"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
@@ -44,6 +45,7 @@ type Engine struct {
 	sessionSlots *semaphore.Weighted // of drains
 	toolSlots    *semaphore.Weighted // of tool calls
 	titles       *title.Generator
+	summaries    background.Tasks // of sessions, in prose
 	changes      *changes.ChangeRecorder
 	shrinker     *shrink.Shrinker
 	subagents    *subagent.Runner
@@ -67,7 +69,8 @@ type drain struct {
 	worked  bool         // it took turns: after a store failure it resumes as after a restart
 	cutBy   interruption // what left the turns open that it finds open
 
-	keepAsks bool // turns whose calls wait for replies stay open
+	summarize bool // its session gets a summary when the work has ended
+	keepAsks  bool // turns whose calls wait for replies stay open
 }
 
 // interruption is what cut off the work that is resumed, in the words for each event that names it.

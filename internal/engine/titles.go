@@ -17,25 +17,12 @@ const titleAgent = "title"
 // titleModel returns the model that generates the session's title. It is nil if the session has a name or is another
 // session's child, or if the location has no model or agent for titles.
 func (d *drain) titleModel(in *turnInput) *location.Model {
-	a, ok := in.scope.Agents[titleAgent]
-	if !ok || in.scope.Small == nil || !command.IsUntitled(in.session) {
+	if !command.IsUntitled(in.session) {
 		return nil
 	}
-	m, err := in.scope.ResolveModel(in.session.Model, in.agent)
-	if err != nil { // the turn fails for it
-		return nil
-	}
-	ref, ok := in.scope.Small(m.Ref)
-	if !ok {
-		return nil
-	}
-	if a.Model != nil {
-		ref = *a.Model
-	}
-	m, err = in.scope.Models.Resolve(ref, a)
-	if err != nil {
-		d.engine.logger.Debug("no model for titles", "session", d.id, "model", ref, "error", err)
-		return nil
+	m, err := in.scope.ResolveSmallModel(titleAgent, in.session.Model, in.agent)
+	if err != nil { // of the session's own model the turn fails
+		d.engine.logger.Debug("no model for titles", "session", d.id, "error", err)
 	}
 	return m
 }

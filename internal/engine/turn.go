@@ -41,6 +41,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if in.sources, err = scope.Context(ctx, location.ContextInput{Session: v.session, Agent: in.agent}); err != nil {
 		return false, d.failLocation(ctx, next, in, err)
 	}
+	d.summarize = scope.Summaries && in.session.ParentID == ""
 	titles, sampled := d.titleModel(in), selectionOf(v.pending)
 	after, err := d.crossBoundary(ctx, v, in.sources, promotion{
 		mode: next, titlePrompt: titles == nil && command.IsUntitled(in.session), sampled: &sampled,

@@ -39,7 +39,8 @@ type world struct {
 	agents     map[string]session.Agent
 	models     map[string]*location.Model
 	planPath   string                         // of all sessions
-	small      *session.ModelRef              // for titles; nil: none
+	small      *session.ModelRef              // for titles and summaries; nil: none
+	summaries  bool                           // of sessions, by themselves
 	budget     *session.Budget                // of new sessions
 	newSandbox session.SandboxMode            // of new sessions
 	sandboxes  map[string]session.SandboxMode // of agents
@@ -167,7 +168,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, f
 	s := &location.Scope{
 		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
 		NewSandbox: w.newSandbox, Sandbox: func(agent string) session.SandboxMode { return w.sandboxes[agent] },
-		Context: w.context, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
+		Context: w.context, Summaries: w.summaries, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
 		FindInstructions: func(visited []string) (found []session.NestedInstruction) {
 			for _, path := range visited {
 				found = append(found, session.NestedInstruction{Path: path + "/AGENTS.md", Root: l.Directory})

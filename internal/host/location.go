@@ -281,6 +281,7 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 	return &location.Scope{
 		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID, Subpath: p.project.Subpath,
 		Agents: agents, DefaultAgent: defaultAgent.ID, Models: p.models, Small: p.models.SmallModel, Tools: tools,
+		Summaries:        p.config.Summaries,
 		Budget:           p.config.Budget.Session(),
 		Compaction:       compactionSettings(p.config.Compaction),
 		ReportUsage:      p.models.ReportUsage,

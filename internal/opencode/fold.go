@@ -142,8 +142,8 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 			Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)},
 			Durable: true,
 		}}, true
-	case *session.Renamed, *session.Archived, *session.Imported, *session.PermissionSet, *session.MetadataSet,
-		*session.AgentSwitched, *session.ModelSwitched, *session.Moved:
+	case *session.Renamed, *session.Summarized, *session.Archived, *session.Imported, *session.PermissionSet,
+		*session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved:
 		return []Event{f.sessionUpdated()}, true
 	case *session.MessageImported:
 		return f.copiedMessage(session.Begin(d, 0)), true

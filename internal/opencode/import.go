@@ -45,6 +45,7 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 		s.Changes = &session.Changes{Additions: c.Additions, Deletions: c.Deletions, Files: c.Files}
 	}
 	beside := membersOfObject(info)
+	s.Summary = takeSummary(beside)
 	for _, at := range []string{
 		"projectID", "workspaceID", "directory",
 		"path",
@@ -63,6 +64,9 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 // since.
 func ToOpenCode(s *session.Session) jsontext.Value {
 	shown := membersOf(SessionOf(s))
+	if s.Summary != nil {
+		shown[summaryMember] = mustMarshal(s.Summary)
+	}
 	var d objectDiff
 	if s.Import == nil || json.Unmarshal(s.Import.Info, &d) != nil {
 		return objectOf(shown)
@@ -78,6 +82,19 @@ func ToOpenCode(s *session.Session) jsontext.Value {
 		}
 	}
 	return objectOf(shown)
+}
+
+// summaryMember has the summary of a session in prose in what cairn exports.
+const summaryMember = "cairnSummary"
+
+// takeSummary removes the summary from the members of a session and returns it, nil without a valid one.
+func takeSummary(members map[string]jsontext.Value) *session.ProseSummary {
+	var out session.ProseSummary
+	if json.Unmarshal(members[summaryMember], &out) != nil || out.Text == "" || len(out.Text) > session.MaxSummary {
+		return nil
+	}
+	delete(members, summaryMember)
+	return &out
 }
 
 // equalWithoutAllows reports whether rules are the imported ones without those that allow, which have no effect here.

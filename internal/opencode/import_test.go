@@ -188,6 +188,22 @@ func TestImportWithoutStep(t *testing.T) {
 	}
 }
 
+// An export contains the summary in prose, and an import reads it. A sanitized export does not contain it.
+func TestExportOfSummary(t *testing.T) {
+	s := &session.Session{ID: "ses_1", Slug: "s", ProjectID: "p", Version: "1", Summary: &session.ProseSummary{
+		Text: "Done.", Generated: true, Through: "msg_1",
+	}}
+	exported := opencode.ToOpenCode(s)
+	imported, err := opencode.FromOpenCode(exported)
+	if err != nil || imported.Summary == nil || *imported.Summary != *s.Summary ||
+		strings.Contains(string(imported.Import.Info), "Done.") {
+		t.Errorf("%s -> %+v %v", exported, imported, err)
+	}
+	if out := opencode.SanitizeSession(exported); strings.Contains(string(out), "Done.") {
+		t.Errorf("sanitized: %s", out)
+	}
+}
+
 // A session exported by cairn is imported without differences.
 func TestOwnExportHasNoDifference(t *testing.T) {
 	m, err := opencode.MessageFromOpenCode(

@@ -53,6 +53,8 @@ func applyMessage(b *Batch, e session.Event) error {
 		return deleteMessage(b.tx, e.SessionID, d.MessageID)
 	case *session.Renamed:
 		return addRequestSpend(b.tx, e, d.Request)
+	case *session.Summarized:
+		return addRequestSpend(b.tx, e, d.Request)
 	case *session.Retried:
 		return addRequestSpend(b.tx, e, d.Request)
 	}

@@ -32,6 +32,8 @@ func (s *Session) Apply(d EventData) bool {
 		}
 		s.Title, s.TitledBy = e.Title, e.By
 		return true // a rename or an archive does not change Time.Updated
+	case *Summarized:
+		return s.applySummary(e)
 	case *Archived:
 		s.Time.Archived = e.At
 		return true
@@ -119,6 +121,20 @@ func (s *Session) applyRevert(d EventData) bool {
 		s.Edits++
 	default:
 		return false
+	}
+	return true
+}
+
+// applySummary charges the request, and replaces the summary. Like a new title it does not change Time.Updated.
+func (s *Session) applySummary(e *Summarized) bool {
+	s.addRequest(e.Request)
+	switch {
+	case e.Generated && (e.Text == "" || s.HasOwnSummary()):
+		return e.Request != nil
+	case e.Text == "":
+		s.Summary = nil
+	default:
+		s.Summary = new(e.ProseSummary)
 	}
 	return true
 }

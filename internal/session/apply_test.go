@@ -53,6 +53,12 @@ func TestApplySession(t *testing.T) {
 			`"entries":[{"key":"k","value":"v"}]`,
 		},
 		{
+			"summarized", &Summarized{
+				Fact: at(9), ProseSummary: ProseSummary{Text: "Done.", Generated: true, Through: "msg_1"},
+				Request: &Asked{Cost: Dollar, Tokens: cost},
+			}, `"time":{"created":3,"updated":3},"title":"","summary":{"text":"Done.","generated":true,"through":"msg_1"}`,
+		},
+		{
 			"model", &ModelSwitched{Fact: at(9), Model: ModelRef{ID: "m", ProviderID: "p"}},
 			`"model":{"id":"m","providerID":"p"}`,
 		},

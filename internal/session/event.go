@@ -114,6 +114,7 @@ const (
 	KindDiffUpdated        Kind = "session.next.diff.updated"
 
 	KindRenamed           Kind = "session.next.renamed"
+	KindSummarized        Kind = "session.next.summarized"
 	KindArchived          Kind = "session.next.archived"
 	KindPermissionSet     Kind = "session.next.permission.set"
 	KindBudgetSet         Kind = "session.next.budget.set"
@@ -161,6 +162,13 @@ type (
 		Fact
 		Title   string `json:"title"`
 		By      string `json:"by,omitzero"`
+		Request *Asked `json:"asked,omitzero"`
+	}
+	// Summarized replaces the session's summary; without a text a user removes it. A summary of a model, which is
+	// Generated, never replaces a user's. Request is the cost of the model request, even if it gave no text.
+	Summarized struct {
+		Fact
+		ProseSummary
 		Request *Asked `json:"asked,omitzero"`
 	}
 	// Archived hides the session from lists; At 0 shows it again.

@@ -43,6 +43,7 @@ var events = [...]func() EventData{
 	newEvent[TreeChanged],
 	newEvent[DiffUpdated],
 	newEvent[Renamed],
+	newEvent[Summarized],
 	newEvent[Archived],
 	newEvent[PermissionSet],
 	newEvent[BudgetSet],
@@ -229,6 +230,9 @@ func (*RevertCommitted) Kind() Kind { return KindRevertCommitted }
 
 // Kind returns KindRenamed.
 func (*Renamed) Kind() Kind { return KindRenamed }
+
+// Kind returns KindSummarized.
+func (*Summarized) Kind() Kind { return KindSummarized }
 
 // Kind returns KindArchived.
 func (*Archived) Kind() Kind { return KindArchived }

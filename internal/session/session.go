@@ -21,18 +21,19 @@ import (
 // Session is the durable identity of a conversation, with its settings and totals.
 // Times are milliseconds since the Unix epoch.
 type Session struct {
-	ID        ID          `json:"id"`
-	ParentID  ID          `json:"parentID,omitzero"`
-	ProjectID ProjectID   `json:"projectID"`
-	Agent     string      `json:"agent,omitzero"`
-	Model     *ModelRef   `json:"model,omitzero"`
-	Cost      USD         `json:"cost"`
-	Tokens    Tokens      `json:"tokens"`
-	Time      SessionTime `json:"time"`
-	Title     string      `json:"title"`
-	Location  Location    `json:"location"`
-	Subpath   string      `json:"subpath,omitzero"` // the Location's path below its project root, with slashes
-	Revert    *Revert     `json:"revert,omitzero"`
+	ID        ID            `json:"id"`
+	ParentID  ID            `json:"parentID,omitzero"`
+	ProjectID ProjectID     `json:"projectID"`
+	Agent     string        `json:"agent,omitzero"`
+	Model     *ModelRef     `json:"model,omitzero"`
+	Cost      USD           `json:"cost"`
+	Tokens    Tokens        `json:"tokens"`
+	Time      SessionTime   `json:"time"`
+	Title     string        `json:"title"`
+	Summary   *ProseSummary `json:"summary,omitzero"`
+	Location  Location      `json:"location"`
+	Subpath   string        `json:"subpath,omitzero"` // the Location's path below its project root, with slashes
+	Revert    *Revert       `json:"revert,omitzero"`
 
 	Slug       string      `json:"slug,omitzero"`
 	Version    string      `json:"version,omitzero"` // of the cairn that created it
@@ -69,6 +70,9 @@ type Session struct {
 func (s *Session) HasNested(path string) bool {
 	return slices.ContainsFunc(s.Nested, func(n NestedInstruction) bool { return n.Path == path })
 }
+
+// HasOwnSummary reports whether a user has written the session's summary.
+func (s *Session) HasOwnSummary() bool { return s.Summary != nil && !s.Summary.Generated }
 
 // FindEntry returns the position of the context entry with the key, or where it would be.
 func (s *Session) FindEntry(key string) (at int, found bool) {

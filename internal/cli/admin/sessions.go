@@ -23,7 +23,8 @@ func (g sessionCommands) sessionCommand() *cobra.Command {
 		Long: "A SESSION is an id, the beginning of one, or last: the newest session of this directory.",
 	}
 	compact, pins, forks := compactCommands(g), pinCommands(g), forkCommands(g)
-	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionChildren(), g.sessionRename(), g.sessionArchive(),
+	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionChildren(), g.sessionRename(),
+		summaryCommands{g.inv}.sessionSummary(), g.sessionArchive(),
 		g.sessionDelete(),
 		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin(),
 		forks.sessionFork(), forks.sessionTree())

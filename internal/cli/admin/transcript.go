@@ -43,6 +43,10 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 	if s.Open {
 		t.out.Printf("%s\n", t.out.Paint(term.Yellow, "! "+cli.OpenNote))
 	}
+	if s.Summary != nil {
+		t.out.Printf("\n")
+		t.out.WriteText(s.Summary.Text + "\n")
+	}
 	for _, m := range ms {
 		t.printMessage(m)
 	}

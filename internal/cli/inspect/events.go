@@ -202,6 +202,8 @@ func summarizeEvent(d session.EventData) string {
 		return d.Error.Message
 	case *session.Renamed:
 		return d.Title
+	case *session.Summarized:
+		return d.Text
 	case *session.JobStarted:
 		return d.Job.Command
 	case *session.JobEnded:

@@ -66,6 +66,7 @@ func (c *Commands) selectNext(
 // SessionChange holds new values for a session; nil fields stay.
 type SessionChange struct {
 	Title      *string
+	Summary    *string         // of the session, in prose; "" removes it
 	Archived   *bool           // hidden from lists, or shown again
 	ArchivedAt int64           // when it was hidden, in milliseconds; 0 is now
 	Permission *[]session.Rule // replaces all rules of the session
@@ -82,6 +83,13 @@ func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change Sess
 			return err
 		}
 		facts = append(facts, &session.Renamed{Title: title, By: "user"})
+	}
+	if change.Summary != nil {
+		text, err := session.NewProseSummary(*change.Summary)
+		if err != nil {
+			return err
+		}
+		facts = append(facts, &session.Summarized{ProseSummary: text})
 	}
 	if change.Permission != nil {
 		// The new rules replace the old ones, which may deny more.

@@ -196,7 +196,7 @@ func buildImported(s session.Session, scope *location.Scope) session.Session {
 	t := s.Time
 	out := session.Session{
 		ID: s.ID, ProjectID: scope.ProjectID, Agent: s.Agent, Model: s.Model, Cost: s.Cost, Tokens: s.Tokens,
-		Title: s.Title, TitledBy: "user",
+		Title: s.Title, TitledBy: "user", Summary: s.Summary,
 		Time:     session.SessionTime{Created: t.Created, Updated: t.Updated, Archived: max(t.Updated, 1)},
 		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, slugOf(string(s.ID))), Version: s.Version,
 		Metadata: s.Metadata, Changes: s.Changes, Sandbox: scope.ChooseNewSandbox("", s.Agent),

@@ -58,6 +58,19 @@ func (q Question) Text() string {
 	return b.String()
 }
 
+// ProseQuestion returns the question for the summary of a session in prose. What it quotes is data for the writer.
+func ProseQuestion(previous, transcript string) string {
+	const task = "Write the summary of the conversation below"
+	const end = "Do not continue the conversation and do not answer it. Reply with the summary only."
+	conversation := history.EncloseText("conversation", transcript)
+	if previous == "" {
+		return task + ".\n\n" + conversation + "\n\n" + end
+	}
+	earlier := history.EncloseText("earlier-summary", previous)
+	return task + " and of what came before it: one summary of both, no longer than before.\n\n" +
+		earlier + "\n\n" + conversation + "\n\n" + end
+}
+
 // Why a summary is refused.
 var (
 	errEmpty    = errors.New("the summary is empty")

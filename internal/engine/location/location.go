@@ -37,6 +37,8 @@ type Scope struct {
 	// Small returns the model for small tasks, such as titles, of a session that runs on the model beside. It is nil,
 	// or returns false, if there is no such model.
 	Small func(beside session.ModelRef) (session.ModelRef, bool)
+	// Summaries lets the small model summarise sessions after their work.
+	Summaries bool
 	// Budget is the budget of a new session whose request sets none; nil is no limit.
 	Budget *session.Budget
 	// NewSandbox is the least strict sandbox of sessions that begin in this process.
@@ -206,6 +208,28 @@ func (s *Scope) ResolveModel(chosen *session.ModelRef, a session.Agent) (*Model,
 		return nil, err
 	}
 	return s.Models.Resolve(ref, a)
+}
+
+// ResolveSmallModel resolves the model of a hidden agent for small tasks, beside a session whose choice and agent are
+// given: the hidden agent's own model, else the small one. It is nil if the location has no such agent or no small
+// model.
+func (s *Scope) ResolveSmallModel(hidden string, chosen *session.ModelRef, a session.Agent) (*Model, error) {
+	worker, ok := s.Agents[hidden]
+	if !ok || s.Small == nil {
+		return nil, nil
+	}
+	beside, err := s.ResolveModel(chosen, a)
+	if err != nil {
+		return nil, err
+	}
+	ref, ok := s.Small(beside.Ref)
+	if !ok {
+		return nil, nil
+	}
+	if worker.Model != nil {
+		ref = *worker.Model
+	}
+	return s.Models.Resolve(ref, worker)
 }
 
 // PromptModel returns the model that answers a prompt which names none: the agent's, else the session's in its default

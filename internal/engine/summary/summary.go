@@ -114,7 +114,9 @@ func (w *Writer) writePieces(
 ) (text string, err error) {
 	text = q.Previous
 	for i, piece := range pieces {
-		question := compaction.Question{Previous: text, Record: q.Record, Piece: piece, Instructions: q.Instructions}
+		question := compaction.Question{
+			Previous: text, Record: q.Record, Piece: piece, Instructions: q.Instructions,
+		}.Text()
 		publish := q.Publish
 		if i < len(pieces)-1 {
 			publish = nil
@@ -141,7 +143,7 @@ func (w *Writer) writePieces(
 
 // askModel asks until the model answers, within the limits.
 func (w *Writer) askModel(
-	ctx context.Context, q *Request, question compaction.Question, publish func(string), used **session.Asked,
+	ctx context.Context, q *Request, question string, publish func(string), used **session.Asked,
 ) (compaction.SummaryAnswer, error) {
 	var retries retry.State
 	for {
@@ -182,7 +184,7 @@ func (q *Request) waitForRetry(ctx context.Context, attempts int, e *llm.Error, 
 
 // streamAnswer makes one attempt. A panic of the client is its failure.
 func (w *Writer) streamAnswer(
-	ctx context.Context, q *Request, question compaction.Question, publish func(string),
+	ctx context.Context, q *Request, question string, publish func(string),
 ) (answer compaction.SummaryAnswer, used *llm.Usage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -221,7 +223,7 @@ func (w *Writer) streamAnswer(
 	return answer, used, nil
 }
 
-func (q *Request) build(question compaction.Question) *llm.Request {
+func (q *Request) build(question string) *llm.Request {
 	m := q.Model
 	req := &llm.Request{
 		Model: m.APIName, Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
@@ -230,7 +232,7 @@ func (q *Request) build(question compaction.Question) *llm.Request {
 	if system := history.JoinParagraphs(q.System, m.System); system != "" {
 		req.System = []string{system}
 	}
-	req.Messages = []llm.Message{{Role: llm.RoleUser, Parts: history.TextParts(question.Text())}}
+	req.Messages = []llm.Message{{Role: llm.RoleUser, Parts: history.TextParts(question)}}
 	return req
 }
 

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/background"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -22,13 +22,9 @@ import (
 
 // Generator generates titles, one per session at a time. Safe for concurrent use.
 type Generator struct {
+	background.Tasks
 	journal *journal.Journal
 	limits  retry.Limits
-	wg      sync.WaitGroup
-
-	mu      sync.Mutex // guards the rest
-	cancels map[session.ID]context.CancelCauseFunc
-	closed  bool
 }
 
 // New returns a generator. Its attempts are bounded by limits, and by smaller ones of its own.
@@ -38,55 +34,7 @@ func New(j *journal.Journal, limits retry.Limits) *Generator {
 
 // Start generates a title concurrently, unless that is under way for the session. Nothing waits for it.
 func (g *Generator) Start(q Request) {
-	id := q.SessionID
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed || g.cancels[id] != nil {
-		return
-	}
-	if g.cancels == nil {
-		g.cancels = map[session.ID]context.CancelCauseFunc{}
-	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	g.cancels[id] = cancel
-	g.wg.Go(func() {
-		defer g.remove(id)
-		g.generate(ctx, q)
-	})
-}
-
-func (g *Generator) remove(id session.ID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.cancels[id](nil)
-	delete(g.cancels, id)
-}
-
-// Cancel cancels the session's task.
-func (g *Generator) Cancel(id session.ID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if stop := g.cancels[id]; stop != nil {
-		stop(cause.ErrCancelled)
-	}
-}
-
-// IsRunning reports whether the session has a task.
-func (g *Generator) IsRunning(id session.ID) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.cancels[id] != nil
-}
-
-// Close starts no more tasks, and waits until those that run have recorded what they have, or ctx ends.
-func (g *Generator) Close(ctx context.Context) error {
-	g.mu.Lock()
-	g.closed = true
-	for _, stop := range g.cancels {
-		stop(cause.ErrShutdown)
-	}
-	g.mu.Unlock()
-	return cause.AwaitGroup(ctx, &g.wg)
+	g.Run(q.SessionID, func(ctx context.Context) { g.generate(ctx, q) })
 }
 
 // generate names the session as the model suggests, else after its prompt, and records the usage. A name that the
@@ -178,11 +126,9 @@ func (g *Generator) streamTitle(ctx context.Context, q Request) (title string, u
 	return fromAnswer(b.String()), used, nil
 }
 
-var thinkBlock = regexp.MustCompile(`(?s)<think>.*?(?:</think>|$)`)
-
 // fromAnswer returns the first line with text of an answer, without blocks of thinking.
 func fromAnswer(answer string) string {
-	title := firstLine(thinkBlock.ReplaceAllString(strings.ToValidUTF8(answer, ""), ""))
+	title := firstLine(history.RemoveThinking(answer))
 	if len(title) > maxGenerated {
 		return string(title[:maxGenerated-3]) + "..."
 	}

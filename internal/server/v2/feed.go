@@ -208,7 +208,8 @@ func (f *feedStream) findChange(
 	switch e.Data.(type) {
 	case *session.Created:
 		kind = session.KindCreated
-	case *session.Renamed, *session.Archived, *session.PermissionSet, *session.MetadataSet, *session.Imported:
+	case *session.Renamed, *session.Summarized, *session.Archived, *session.PermissionSet, *session.MetadataSet,
+		*session.Imported:
 		kind = "session.updated"
 	default:
 		return kind, changed, false, nil

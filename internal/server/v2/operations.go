@@ -153,6 +153,8 @@ func (d *deps) listAdditionalOperations() []operation.Operation {
 			"", sessions.importSession).WithStatuses(http.StatusConflict),
 		operation.New("prompt PATCH "+sessionPath+" Change a session", "", sessions.update),
 		operation.New("prompt DELETE "+sessionPath+" Delete a session and its children", "", sessions.delete),
+		operation.New("prompt POST "+sessionPath+"/summary Return the summary of a session, brought up to date",
+			"", sessions.updateSummary),
 		operation.New("read GET "+sessionPath+"/children List the children of a session", "", sessions.listChildren),
 		operation.New("read GET "+sessionPath+"/todo List the todos of a session", "", sessions.listTodos),
 		operation.New("read GET "+sessionPath+"/job List the background jobs of a session", "", jobs.list),

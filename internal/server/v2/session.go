@@ -34,7 +34,7 @@ func publicSession(s *session.Session, all allFields) session.Session {
 		c.Open, c.Contract = false, ""
 		c.Permission, c.Budget, c.Todos, c.Changes, c.Import = nil, nil, nil, nil, nil
 		c.Fork = nil
-		c.Nested, c.Entries, c.Timezone = nil, nil, ""
+		c.Nested, c.Entries, c.Timezone, c.Summary = nil, nil, "", nil
 		c.Tokens.Total, c.Tokens.Unpriced = 0, 0
 	}
 	return c
@@ -129,12 +129,20 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 },
 ) (out api.Data[session.Session], err error) {
 	err = h.Commands.ChangeSession(ctx, in.SessionID, command.SessionChange{
-		Title: in.Body.Title, Archived: in.Body.Archived, Permission: in.Body.Permission,
+		Title: in.Body.Title, Summary: in.Body.Summary, Archived: in.Body.Archived, Permission: in.Body.Permission,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)
 	}
 	return h.get(ctx, sessionFieldsIn{in.sessionIn, in.All})
+}
+
+// updateSummary returns the session's summary, written anew if the session has worked since; null without any work.
+func (h sessionHandlers) updateSummary(
+	ctx context.Context, in sessionIn,
+) (api.Data[*session.ProseSummary], error) {
+	s, err := h.Runs.SummarizeSession(ctx, in.SessionID)
+	return newData(s), err
 }
 
 func (h sessionHandlers) delete(ctx context.Context, in sessionIn) (operation.None, error) {

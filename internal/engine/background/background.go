@@ -1,0 +1,71 @@
+// Package background runs work that belongs to a session but that nothing waits for.
+package background
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Tasks runs at most one task per session. The zero Tasks is ready for use. Safe for concurrent use.
+type Tasks struct {
+	wg sync.WaitGroup
+
+	mu      sync.Mutex // guards the rest
+	cancels map[session.ID]context.CancelCauseFunc
+	closed  bool
+}
+
+// Run runs the task concurrently, unless the session has one already. ctx ends with a cause of package cause.
+func (t *Tasks) Run(id session.ID, task func(ctx context.Context)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.cancels[id] != nil {
+		return
+	}
+	if t.cancels == nil {
+		t.cancels = map[session.ID]context.CancelCauseFunc{}
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	t.cancels[id] = cancel
+	t.wg.Go(func() {
+		defer t.remove(id)
+		task(ctx)
+	})
+}
+
+func (t *Tasks) remove(id session.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cancels[id](nil)
+	delete(t.cancels, id)
+}
+
+// Cancel cancels the session's task.
+func (t *Tasks) Cancel(id session.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if stop := t.cancels[id]; stop != nil {
+		stop(cause.ErrCancelled)
+	}
+}
+
+// IsRunning reports whether the session has a task.
+func (t *Tasks) IsRunning(id session.ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cancels[id] != nil
+}
+
+// Close starts no more tasks, and waits until those that run have recorded what they have, or ctx ends.
+func (t *Tasks) Close(ctx context.Context) error {
+	t.mu.Lock()
+	t.closed = true
+	for _, stop := range t.cancels {
+		stop(cause.ErrShutdown)
+	}
+	t.mu.Unlock()
+	return cause.AwaitGroup(ctx, &t.wg)
+}
