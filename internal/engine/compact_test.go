@@ -182,6 +182,33 @@ func TestOverflowForever(t *testing.T) {
 	})
 }
 
+// If the model rejects the questions for summaries as too large, too, later prompts ask for no further summary.
+func TestOverflowOfEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var summaries atomic.Int64
+		w := newSmallWindow(t, func(req *llm.Request) string { return "fine" })
+		sendPrompt(t, w, strings.Repeat("word ", 200))
+		w.models["test/one"].Client = modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+			return func(yield func(llm.Event, error) bool) {
+				if isForSummary(req) {
+					summaries.Add(1)
+				}
+				yield(nil, &llm.Error{Class: llm.Overflow, Status: 400, Message: "too long"})
+			}
+		})
+		for n := range 2 {
+			sendPrompt(t, w, fmt.Sprintf("again %d", n))
+		}
+		asked := summaries.Load()
+		sendPrompt(t, w, "once more")
+		if got := summaries.Load(); asked == 0 || got != asked {
+			t.Errorf("%d questions for summaries after two prompts, %d after the third", asked, got)
+		}
+		w.close(t)
+		prove(t, w)
+	})
+}
+
 // A session whose model rejects requests far below the window that it is known by, or whose window is unknown, goes on:
 // after a rejection less of the history stays, so that the next request is much smaller.
 func TestWindowSmallerThanKnown(t *testing.T) {

@@ -472,7 +472,8 @@ func (s *Session) applyCompaction(d EventData) bool {
 	case *CompactionFailed:
 		s.Compacting = nil
 		s.addRequest(e.Request)
-		if e.Error.Reason == ReasonSummary && e.Reason == CompactionAuto {
+		useless := e.Error.Reason == ReasonSummary || e.Error.Reason == ReasonOverflow
+		if useless && e.Reason == CompactionAuto {
 			s.Stalled++
 		}
 	case *CompactionUndone, *OutputsPruned:
