@@ -14,23 +14,8 @@ func SanitizeSession(info jsontext.Value) jsontext.Value {
 	m := membersOfObject(info)
 	c := cleaner{m, textIn(m, "id")}
 	c.keepMembers(
-		"id",
-		"slug",
-		"projectID",
-		"workspaceID",
-		"directory",
-		"path",
-		"parentID",
-		"summary",
-		"cost",
-		"tokens",
-		"title",
-		"agent",
-		"model",
-		"version",
-		"time",
-		"permission",
-		"revert",
+		"id", "slug", "projectID", "workspaceID", "directory", "path", "parentID", "summary", "cost", "tokens", "title",
+		"agent", "model", "version", "time", "permission", "revert",
 	)
 	c.redactText("title", "session-title")
 	c.redactText("directory", "session-directory")
