@@ -37,7 +37,8 @@ func (b *bench) measureAppends(ctx context.Context) (err error) {
 			limit, of = batched, "SQLite, 64 rows per commit"
 		}
 		b.add(row{
-			ID: "P17", What: fmt.Sprintf("durable appends, %d sessions", sessions), Figure: float64(n) / took.Seconds(), Unit: "/s", N: n,
+			ID: "P17", What: fmt.Sprintf("durable appends, %d sessions", sessions), Figure: float64(n) / took.Seconds(),
+			Unit: "/s", N: n,
 			Target: limit / 2, AtLeast: true, Limit: limit, Of: of, Foreign: quiet.foreignSince(),
 		})
 	}

@@ -28,7 +28,8 @@ func run() (err error) {
 	opencode := flag.String(
 		"opencode",
 		"",
-		"measure OpenCode too, for the rows of its contract: where \"npm i opencode-ai@1.18.33 @opencode-ai/plugin@1.18.33\" was run",
+		"measure OpenCode too, for the rows of its contract: where \"npm i opencode-ai@1.18.33 "+
+			"@opencode-ai/plugin@1.18.33\" was run",
 	)
 	profile := flag.String("profile", "", "write CPU profiles of the driver here, one per measure")
 	flag.Parse()

@@ -142,7 +142,8 @@ type answer struct {
 }
 
 const (
-	frameHead = `data: {"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":`
+	frameHead = `data: {"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m",` +
+		`"choices":[{"index":0,"delta":`
 	fullSpeed = 16 << 10 // bytes per write at full speed
 )
 

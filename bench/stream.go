@@ -221,8 +221,9 @@ func (b *bench) measureStreamTo(ctx context.Context, s *server, c streamLoad) er
 	}
 	what := fmt.Sprintf("20k deltas, %d readers: ", c.readers)
 	b.add(row{
-		ID: c.id, What: what + "delivered to each", Figure: medianOf(rates), Unit: "/s", N: len(rates), Target: c.rate, AtLeast: true,
-		Limit: bare.deltaRate(), Of: "net/http alone", Foreign: foreign,
+		ID: c.id, What: what + "delivered to each", Figure: medianOf(rates), Unit: "/s", N: len(rates), Target: c.rate,
+		AtLeast: true,
+		Limit:   bare.deltaRate(), Of: "net/http alone", Foreign: foreign,
 	})
 	cpu := row{
 		ID: c.id, What: what + "CPU per delta", Figure: medianOf(cpus), Unit: "us", N: len(rates), Foreign: foreign,
@@ -278,7 +279,8 @@ func (b *bench) measurePacedStream(ctx context.Context) error {
 		p, target float64
 	}{{"p50", 0.5, 1}, {"p99", 0.99, 5}} {
 		b.add(row{
-			ID: "P13", What: "added to a delta at one per 10 ms, " + c.name, Figure: quantileOf(f.latencies, c.p), Unit: "ms", N: len(f.latencies),
+			ID: "P13", What: "added to a delta at one per 10 ms, " + c.name, Figure: quantileOf(f.latencies, c.p), Unit: "ms",
+			N:      len(f.latencies),
 			Target: c.target, Limit: quantileOf(bare.latencies, c.p), Of: "net/http alone", Foreign: foreign,
 		})
 	}

@@ -155,7 +155,8 @@ func (b *bench) measureTurnRate(ctx context.Context) error {
 		foreign := quiet.foreignSince()
 		p50, _ := b.limits.syncTime()
 		b.add(row{
-			ID: "P22", What: fmt.Sprintf("instant turns per second, %d sessions", c.sessions), Figure: float64(n) / took.Seconds(), Unit: "/s", N: n,
+			ID: "P22", What: fmt.Sprintf("instant turns per second, %d sessions", c.sessions),
+			Figure: float64(n) / took.Seconds(), Unit: "/s", N: n,
 			Target: c.target, AtLeast: true, Limit: 1000 / p50, Of: "fdatasyncs in a row", Foreign: foreign,
 		})
 	}

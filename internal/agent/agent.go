@@ -100,7 +100,10 @@ func applyConfig(a session.Agent, c config.Agent) session.Agent {
 		}
 		a.Model = ref
 	}
-	for to, from := range map[*string]string{&a.System: c.Prompt, &a.Description: c.Description, &a.Color: string(c.Color)} {
+	for to, from := range map[*string]string{
+		&a.System: c.Prompt, &a.Description: c.Description,
+		&a.Color: string(c.Color),
+	} {
 		if from != "" {
 			*to = from
 		}

@@ -96,8 +96,12 @@ func TestBuiltinFields(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, name := range []string{Title, Summary, Compaction} {
-		for _, action := range []string{"read", "edit", "bash", "question", "task", "external_directory", "webfetch", "todowrite", "skill", "x_y"} {
-			if d := permission.Evaluate(set(t, `{"permission": "allow"}`, "").AgentLayers(name), nil, action, "a"); d.Effect != session.Deny {
+		for _, action := range []string{
+			"read", "edit", "bash", "question", "task", "external_directory", "webfetch",
+			"todowrite", "skill", "x_y",
+		} {
+			if d := permission.Evaluate(set(t, `{"permission": "allow"}`, "").AgentLayers(name), nil, action,
+				"a"); d.Effect != session.Deny {
 				t.Errorf("%s: %s is %s", name, action, d.Effect)
 			}
 		}
@@ -327,7 +331,8 @@ func TestConfigurationChangesAgents(t *testing.T) {
 	for k, v := range build.Request.Body {
 		got[k] = string(v)
 	}
-	if diff := cmp.Diff(map[string]string{"temperature": "0.2", "reasoningEffort": `"low"`, "store": "false"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"temperature": "0.2", "reasoningEffort": `"low"`, "store": "false"},
+		got); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := s.Get("general"); err == nil {

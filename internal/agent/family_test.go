@@ -9,8 +9,10 @@ import (
 
 func TestFamily(t *testing.T) {
 	for id, want := range map[string]string{
-		"gpt-4o": "reasoner", "o1-mini": "reasoner", "o3": "reasoner", "openai/gpt-4.1": "reasoner", "gpt-5.2": "gpt", "gpt-5-codex": "codex", "gpt-5.2-Codex-max": "codex",
-		"gemini-3-pro": "gemini", "claude-sonnet-4": "claude", "anthropic.claude-3-5-sonnet-20241022-v2:0": "claude", "kimi-k2": "open", "trinity-large": "open",
+		"gpt-4o": "reasoner", "o1-mini": "reasoner", "o3": "reasoner", "openai/gpt-4.1": "reasoner", "gpt-5.2": "gpt",
+		"gpt-5-codex": "codex", "gpt-5.2-Codex-max": "codex",
+		"gemini-3-pro": "gemini", "claude-sonnet-4": "claude", "anthropic.claude-3-5-sonnet-20241022-v2:0": "claude",
+		"kimi-k2": "open", "trinity-large": "open",
 		"openai/gpt-oss-120b": "open", "qwen3-coder": "open", "deepseek-chat": "open", "main": "", "": "",
 	} {
 		if got := FamilyOf(id); got != want {
@@ -22,7 +24,10 @@ func TestFamily(t *testing.T) {
 func TestForModel(t *testing.T) {
 	s := set(t, `{"agent": {"mine": {"prompt": "Mine."}, "plan": {"prompt": "Plan my way."}}}`, "")
 	ref := session.ModelRef{ProviderID: "anthropic", ID: "claude-x"}
-	for name, long := range map[string]bool{"build": true, "general": true, "plan": false, "mine": false, "explore": false} {
+	for name, long := range map[string]bool{
+		"build": true, "general": true, "plan": false, "mine": false,
+		"explore": false,
+	} {
 		a, err := s.Get(name)
 		if err != nil {
 			t.Fatal(err)

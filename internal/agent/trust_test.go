@@ -41,7 +41,8 @@ func TestTrustedProjectLayer(t *testing.T) {
 	s := loadTrusted(
 		t,
 		`{"permission": {"read": "deny"}}`,
-		`{"permission": {"bash": "allow", "read": "allow", "edit": "allow"}, "agent": {"plan": {"permission": {"webfetch": "allow"}}}}`,
+		`{"permission": {"bash": "allow", "read": "allow", "edit": "allow"}, "agent": {"plan": {"permission": {"webfetch": `+
+			`"allow"}}}}`,
 	)
 	for _, tt := range []struct {
 		agent, action string

@@ -33,14 +33,17 @@ var floors = []struct {
 	{
 		1,
 		rulesKind,
-		"caller checkout permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable linediff llm/sse llm/redact llm/option llm/wire",
+		"caller checkout permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable " +
+			"linediff llm/sse llm/redact llm/option llm/wire",
 	},
 	{2, rulesKind, "tool/workpath audit webcache"},
 	{2, recordKind, "projection eventlog"},
 	{
 		3,
 		loopKind,
-		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job engine/command engine/retry engine/slot engine/title engine/background engine/sessioncache engine/window engine/compaction engine/summary engine/shrink engine/failure engine/changes engine/revert engine/fork engine/subagent",
+		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job " +
+			"engine/command engine/retry engine/slot engine/title engine/background engine/sessioncache engine/window engine/compaction " +
+			"engine/summary engine/shrink engine/failure engine/changes engine/revert engine/fork engine/subagent",
 	},
 	{
 		4,

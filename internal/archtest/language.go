@@ -226,7 +226,8 @@ func checkTypeNames(t *Tree) []Finding {
 }
 
 // foreignCitation matches references to documents that are not part of the repository.
-var foreignCitation = regexp.MustCompile(`spec/(v1|v2|http|guarantees|performance|libraries|pains)\b|\bseeds? [0-9]{3}\b|§`)
+var foreignCitation = regexp.MustCompile(`spec/(v1|v2|http|guarantees|performance|libraries|pains)\b|\bseeds? ` +
+	`[0-9]{3}\b|§`)
 
 // checkCitations: comments and documents cite nothing that a reader of the repository cannot open.
 func checkCitations(t *Tree) []Finding {

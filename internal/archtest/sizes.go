@@ -16,23 +16,26 @@ var longFunctions = map[string]string{}
 
 // wideImports may import more of our own packages than maxImports.
 var wideImports = map[string]string{
-	"host":           "wires everything",
-	"models":         "brings the catalog, the configuration, the stored keys and the protocols together for the engine",
-	"cli":            "eight; peer and tui, for it is a client of OpenCode's contract too; transfer, which keeps that contract's words out of it",
-	"engine":         "eight, and fault: the points at which a test may kill it",
-	"engine/title":   "a title is a small turn of its own: its request is lowered, retried and recorded",
-	"engine/command": "nine that every request needs to be validated and committed, and fault: the points at which a test may kill it",
-	"engine/shrink":  "a compaction is planned, written, priced and recorded",
-	"engine/ask":     "eight, and fault: the points at which a test may kill it",
-	"cli/access":     "keys, trust and tokens are three files of rights, and each has its words",
-	"cli/root":       "one tree of commands, whose groups are packages of their own",
-	"cli/run":        "eight, and the two of the full-screen interface, which it opens",
-	"tui":            "each component of the screen is a package of its own",
-	"server":         "eight, and proctable, which knows the processes of tools",
+	"host":   "wires everything",
+	"models": "brings the catalog, the configuration, the stored keys and the protocols together for the engine",
+	"cli": "eight; peer and tui, for it is a client of OpenCode's contract too; transfer, which keeps that " +
+		"contract's words out of it",
+	"engine":       "eight, and fault: the points at which a test may kill it",
+	"engine/title": "a title is a small turn of its own: its request is lowered, retried and recorded",
+	"engine/command": "nine that every request needs to be validated and committed, and fault: the points at which a " +
+		"test may kill it",
+	"engine/shrink": "a compaction is planned, written, priced and recorded",
+	"engine/ask":    "eight, and fault: the points at which a test may kill it",
+	"cli/access":    "keys, trust and tokens are three files of rights, and each has its words",
+	"cli/root":      "one tree of commands, whose groups are packages of their own",
+	"cli/run":       "eight, and the two of the full-screen interface, which it opens",
+	"tui":           "each component of the screen is a package of its own",
+	"server":        "eight, and proctable, which knows the processes of tools",
 
 	"server/nextrequest": "it builds the request of a turn from what a turn reads, and shows it in the words of the API",
 
-	"server/v1": "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which describes the rest",
+	"server/v1": "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which " +
+		"describes the rest",
 	"server/v2": "eight, and openapi, which describes the rest",
 }
 

@@ -80,7 +80,8 @@ func TestStore(t *testing.T) {
 	if err := s.Set(ctx, "groq", NewSecret("g")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Set(ctx, "openai", NewSecret("\ufeff"+canary+"\u200b\r\n")); err != nil { // as it is piped on other systems
+	// as it is piped on other systems
+	if err := s.Set(ctx, "openai", NewSecret("\ufeff"+canary+"\u200b\r\n")); err != nil {
 		t.Fatal(err)
 	}
 	c, ok, err := s.Get("openai", "OPENAI_API_KEY")
@@ -145,12 +146,18 @@ func TestForeignEntriesSurvive(t *testing.T) {
 
 func TestBadInput(t *testing.T) {
 	s := store(t, nil)
-	for provider, key := range map[string]string{"": "k", "a b": "k", "a/b": "k", "p": " \n", "q": "k\x00", "r": "k\nk", "s": "two words", "t": "“k”", "u": "k\u200bk"} {
+	for provider, key := range map[string]string{
+		"": "k", "a b": "k", "a/b": "k", "p": " \n", "q": "k\x00", "r": "k\nk",
+		"s": "two words", "t": "“k”", "u": "k\u200bk",
+	} {
 		if err := s.Set(t.Context(), provider, NewSecret(key)); err == nil {
 			t.Errorf("%q with %q was stored", provider, key)
 		}
 	}
-	for _, bad := range []string{`{"openai":{"type":"api","key":"` + canary + `}`, `[]`, `"` + canary + `"`, `{"openai":{}} "` + canary + `"`, `{"openai":{},}`, `{1:{}}`, ``} {
+	for _, bad := range []string{
+		`{"openai":{"type":"api","key":"` + canary + `}`, `[]`, `"` + canary + `"`,
+		`{"openai":{}} "` + canary + `"`, `{"openai":{},}`, `{1:{}}`, ``,
+	} {
 		write(t, s, bad, 0o600)
 		_, err := s.List()
 		if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), s.Path()) {
@@ -174,7 +181,8 @@ func TestConcurrentChanges(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := New(filepath.Dir(s.Path()), os.Getenv).Set(t.Context(), fmt.Sprintf("p%d", i), NewSecret("k")); err != nil {
+			if err := New(filepath.Dir(s.Path()), os.Getenv).Set(t.Context(), fmt.Sprintf("p%d", i),
+				NewSecret("k")); err != nil {
 				t.Error(err)
 			}
 		})

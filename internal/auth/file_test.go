@@ -89,7 +89,8 @@ func TestRowsThatAreThereTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(s.Path())
-	want := `{"groq":{"type":"api","key":"g"},"openai":{"type":"api","key":"1"},"openai":{"type":"api","key":"2"},"xai":{"type":"api","key":"x"}}`
+	want := `{"groq":{"type":"api","key":"g"},"openai":{"type":"api","key":"1"},"openai":{"type":"api","key":"2"},` +
+		`"xai":{"type":"api","key":"x"}}`
 	if bare := strings.Join(strings.Fields(string(raw)), ""); err != nil || bare != want {
 		t.Errorf("one of the two is lost: %s %v", raw, err)
 	}

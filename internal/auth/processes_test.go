@@ -47,7 +47,8 @@ func TestProcessesFetchOnce(t *testing.T) {
 				server := httptest.NewServer(v)
 				defer server.Close()
 				home := t.TempDir()
-				if err := auth.New(home, none).SetToken(t.Context(), "p", auth.Token{Refresh: auth.NewSecret("refresh-1")}); err != nil {
+				if err := auth.New(home, none).SetToken(t.Context(), "p",
+					auth.Token{Refresh: auth.NewSecret("refresh-1")}); err != nil {
 					t.Fatal(err)
 				}
 				homes := []string{home, home, home}
@@ -148,7 +149,11 @@ func TestProcess(t *testing.T) {
 			func(have auth.Token) (auth.Token, error) { return refresh(have.Refresh.Reveal()) },
 		)
 	} else {
-		got, err = s.FetchShared(t.Context(), "p", auth.Secret{}, func(context.Context) (auth.Token, error) { return refresh("refresh-1") })
+		got, err = s.FetchShared(t.Context(), "p", auth.Secret{}, func(context.Context) (auth.Token,
+			error,
+		) {
+			return refresh("refresh-1")
+		})
 	}
 	if err != nil {
 		fmt.Println(err)

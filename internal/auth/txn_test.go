@@ -206,7 +206,10 @@ func TestKeyringThatIsClosed(t *testing.T) {
 	if n, err := s.Move(t.Context(), InKeyring); n != 3 || err != nil || secretInFile(t, s) || len(v.items) != 3 {
 		t.Errorf("moved %d, %v", n, err)
 	}
-	for name, s := range map[string]*Store{"closed": storeWith(dir, &fakeKeyring{closed: true}), "none": storeWith(dir, nil)} {
+	for name, s := range map[string]*Store{
+		"closed": storeWith(dir, &fakeKeyring{closed: true}),
+		"none":   storeWith(dir, nil),
+	} {
 		_, _, err := s.Get("openai")
 		if err == nil || !strings.Contains(err.Error(), "openai") || !strings.Contains(err.Error(), "keyring") {
 			t.Errorf("%s: %v", name, err)

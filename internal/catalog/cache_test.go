@@ -120,7 +120,8 @@ func TestRefreshRefuses(t *testing.T) {
 
 // TestFactsOfTomorrow: a model that cannot be understood is left out, and the others stay.
 func TestFactsOfTomorrow(t *testing.T) {
-	const odd = `{"p":{"name":"P","env":["K"],"models":{"good":{"name":"G"},"odd":{"limit":"many"},"worse":[1]}},"q":{"name":["Q"],"models":{}},"r":{"models":7}}`
+	const odd = `{"p":{"name":"P","env":["K"],"models":{"good":{"name":"G"},"odd":{"limit":"many"},"worse":[1]}},` +
+		`"q":{"name":["Q"],"models":{}},"r":{"models":7}}`
 	c := build(t, Overlay{Facts: parsed(t, odd), Providers: map[string]ProviderPatch{"p": {Name: "Mine"}}})
 	if len(c.Models()) != 1 || c.Models()[0].ID != "good" || len(c.Providers()) != 3 {
 		t.Errorf("%+v", c.Models())
@@ -141,9 +142,12 @@ func TestBadRows(t *testing.T) {
 		got = append(got, p.String())
 	}
 	want := []string{
-		`"": a provider without a name`, `"p": env: want a list`, `"p/": a model without a name`, `"p/dear": cost.input: want a price`,
-		`"p/list": want an object, got a list`, `"p/none": want an object, got null`, `"p/odd": limit.context: want a whole number`,
-		`"q": want an object, got a number`, `"r": models: want an object, got a list`, `"s/m": tool_call: want true or false`,
+		`"": a provider without a name`, `"p": env: want a list`, `"p/": a model without a name`,
+		`"p/dear": cost.input: want a price`,
+		`"p/list": want an object, got a list`, `"p/none": want an object, got null`,
+		`"p/odd": limit.context: want a whole number`,
+		`"q": want an object, got a number`, `"r": models: want an object, got a list`,
+		`"s/m": tool_call: want true or false`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -155,7 +159,8 @@ func TestBadRows(t *testing.T) {
 	if len(c.Models()) != 2 || model(t, c, "p", "good").Title != "G" || model(t, c, "p", "odd").Title != "Mine" {
 		t.Errorf("%+v", c.Models())
 	}
-	for name, want := range map[string]string{"p/dear": `model "p/dear" is listed, but cannot be read: cost.input: want a price`, "q/x": "unknown model"} {
+	for name, want := range map[string]string{"p/dear": `model "p/dear" is listed, but cannot be read: cost.input: want ` +
+		`a price`, "q/x": "unknown model"} {
 		if _, err := c.Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -176,7 +181,8 @@ func TestExamine(t *testing.T) {
 		t.Errorf("%v, %v", err, c.Check())
 	}
 	for text, want := range map[string]string{
-		`{"etag":`: "is not valid JSON", `{"from":"` + c.URL + `","facts":{"a":1}}`: "not a list of models", `{"from":"https://elsewhere","facts":{}}`: "",
+		`{"etag":`: "is not valid JSON", `{"from":"` + c.URL + `","facts":{"a":1}}`: "not a list of models",
+		`{"from":"https://elsewhere","facts":{}}`: "",
 	} {
 		if err := os.WriteFile(c.Path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

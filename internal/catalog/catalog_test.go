@@ -85,10 +85,13 @@ func TestWire(t *testing.T) {
 	}{
 		{
 			model(t, c, "p", "m"),
-			`{"id":"m","providerID":"p","family":"f","name":"M","api":{"id":"m","type":"aisdk","package":"@ai-sdk/x","url":"https://p/v1"},` +
-				`"capabilities":{"tools":true,"input":["text","image"],"output":["text"]},"request":{"headers":{"X":"1"},"body":{"store":false}},` +
+			`{"id":"m","providerID":"p","family":"f","name":"M","api":{"id":"m","type":"aisdk","package":"@ai-sdk/x",` +
+				`"url":"https://p/v1"},` +
+				`"capabilities":{"tools":true,"input":["text","image"],"output":["text"]},"request":{"headers":{"X":"1"},` +
+				`"body":{"store":false}},` +
 				`"variants":[{"id":"low","headers":{},"body":{"reasoningEffort":"low"}}],"time":{"released":1767312000000},` +
-				`"cost":[{"input":1.25,"output":10,"cache":{"read":0.125,"write":0}},{"tier":{"type":"context","size":272000},"input":2.5,"output":15,"cache":{"read":0,"write":0}}],` +
+				`"cost":[{"input":1.25,"output":10,"cache":{"read":0.125,"write":0}},{"tier":{"type":"context","size":272000},` +
+				`"input":2.5,"output":15,"cache":{"read":0,"write":0}}],` +
 				`"status":"beta","enabled":true,"limit":{"context":400000,"input":272000,"output":128000}}`,
 		},
 		{

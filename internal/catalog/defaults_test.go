@@ -41,7 +41,8 @@ func TestDefaults(t *testing.T) {
 			"@ai-sdk/openai",
 			"gpt-5.2",
 			thinks,
-			`include=["reasoning.encrypted_content"] reasoningEffort="medium" reasoningSummary="auto" store=false textVerbosity="low"`,
+			`include=["reasoning.encrypted_content"] reasoningEffort="medium" reasoningSummary="auto" store=false ` +
+				`textVerbosity="low"`,
 		},
 		{
 			"openai",
@@ -151,10 +152,14 @@ func TestDefaults(t *testing.T) {
 
 func TestVariantsOfEachPackage(t *testing.T) {
 	const (
-		effort = `"limit":{"context":200000,"output":64000},"reasoning":true,"reasoning_options":[{"type":"effort","values":["low","high"]}]`
-		budget = `"limit":{"context":200000,"output":64000},"reasoning":true,"reasoning_options":[{"type":"toggle"},{"type":"budget_tokens","min":1024}]`
-		bound  = `"limit":{"context":200000,"output":8192},"reasoning":true,"reasoning_options":[{"type":"budget_tokens","max":32768}]`
-		both   = `"limit":{"output":9000},"reasoning":true,"reasoning_options":[{"type":"budget_tokens"},{"type":"effort","values":["high"]}]`
+		effort = `"limit":{"context":200000,"output":64000},"reasoning":true,"reasoning_options":[{"type":"effort",` +
+			`"values":["low","high"]}]`
+		budget = `"limit":{"context":200000,"output":64000},"reasoning":true,"reasoning_options":[{"type":"toggle"},` +
+			`{"type":"budget_tokens","min":1024}]`
+		bound = `"limit":{"context":200000,"output":8192},"reasoning":true,"reasoning_options":[{"type":"budget_tokens",` +
+			`"max":32768}]`
+		both = `"limit":{"output":9000},"reasoning":true,"reasoning_options":[{"type":"budget_tokens"},{"type":"effort",` +
+			`"values":["high"]}]`
 	)
 	tests := []struct{ npm, id, fields, want string }{
 		{"@ai-sdk/openai", "o", effort, `low: reasoningEffort="low"; high: reasoningEffort="high"`},
@@ -163,7 +168,8 @@ func TestVariantsOfEachPackage(t *testing.T) {
 			"@ai-sdk/anthropic",
 			"claude-opus-4-7",
 			effort,
-			`low: effort="low" thinking={"type":"adaptive","display":"summarized"}; high: effort="high" thinking={"type":"adaptive","display":"summarized"}`,
+			`low: effort="low" thinking={"type":"adaptive","display":"summarized"}; high: effort="high" ` +
+				`thinking={"type":"adaptive","display":"summarized"}`,
 		},
 		{"@ai-sdk/anthropic", "claude-opus-4-5", effort, `low: effort="low"; high: effort="high"`},
 		{
@@ -176,37 +182,43 @@ func TestVariantsOfEachPackage(t *testing.T) {
 			"@ai-sdk/google-vertex/anthropic",
 			"claude",
 			both,
-			`high: effort="high" thinking={"type":"adaptive","display":"summarized"}; max: thinking={"type":"enabled","budgetTokens":8999}`,
+			`high: effort="high" thinking={"type":"adaptive","display":"summarized"}; max: ` +
+				`thinking={"type":"enabled","budgetTokens":8999}`,
 		},
 		{
 			"@ai-sdk/google",
 			"gemini-2.5-flash",
 			bound,
-			`high: thinkingConfig={"includeThoughts":true,"thinkingBudget":8191}; max: thinkingConfig={"includeThoughts":true,"thinkingBudget":8191}`,
+			`high: thinkingConfig={"includeThoughts":true,"thinkingBudget":8191}; max: thinkingConfig={"includeThoughts":true,` +
+				`"thinkingBudget":8191}`,
 		},
 		{
 			"@ai-sdk/google-vertex",
 			"gemini-3-pro",
 			effort,
-			`low: thinkingConfig={"includeThoughts":true,"thinkingLevel":"low"}; high: thinkingConfig={"includeThoughts":true,"thinkingLevel":"high"}`,
+			`low: thinkingConfig={"includeThoughts":true,"thinkingLevel":"low"}; high: thinkingConfig={"includeThoughts":true,` +
+				`"thinkingLevel":"high"}`,
 		},
 		{
 			"@ai-sdk/amazon-bedrock",
 			"anthropic.claude-opus-4-7",
 			effort,
-			`low: reasoningConfig={"type":"adaptive","maxReasoningEffort":"low"}; high: reasoningConfig={"type":"adaptive","maxReasoningEffort":"high"}`,
+			`low: reasoningConfig={"type":"adaptive","maxReasoningEffort":"low"}; high: reasoningConfig={"type":"adaptive",` +
+				`"maxReasoningEffort":"high"}`,
 		},
 		{
 			"@ai-sdk/amazon-bedrock",
 			"amazon.nova-2",
 			effort,
-			`low: reasoningConfig={"type":"enabled","maxReasoningEffort":"low"}; high: reasoningConfig={"type":"enabled","maxReasoningEffort":"high"}`,
+			`low: reasoningConfig={"type":"enabled","maxReasoningEffort":"low"}; high: reasoningConfig={"type":"enabled",` +
+				`"maxReasoningEffort":"high"}`,
 		},
 		{
 			"@ai-sdk/amazon-bedrock",
 			"anthropic.claude-sonnet-4-5",
 			budget,
-			`high: reasoningConfig={"type":"enabled","budgetTokens":16000}; max: reasoningConfig={"type":"enabled","budgetTokens":31999}`,
+			`high: reasoningConfig={"type":"enabled","budgetTokens":16000}; max: reasoningConfig={"type":"enabled",` +
+				`"budgetTokens":31999}`,
 		},
 	}
 	for _, tt := range tests {

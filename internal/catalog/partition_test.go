@@ -77,8 +77,10 @@ func TestPartition(t *testing.T) {
 			"a value outside of an enumeration is dropped and reported",
 			[]string{`{"textVerbosity":"much","reasoning_summary":1,"reasoningEffort":3,"cache_ttl":"1d"}`},
 			Options{Dropped: []string{
-				`cache_ttl: want "5m" or "1h", got "1d"`, `reasoningEffort: want "none", "minimal", "low", "medium", "high", "xhigh" or "max", got 3`,
-				`reasoning_summary: want "auto", "concise", "detailed" or "none", got 1`, `textVerbosity: want "low", "medium" or "high", got "much"`,
+				`cache_ttl: want "5m" or "1h", got "1d"`, `reasoningEffort: want "none", "minimal", "low", "medium", "high", ` +
+					`"xhigh" or "max", got 3`,
+				`reasoning_summary: want "auto", "concise", "detailed" or "none", got 1`,
+				`textVerbosity: want "low", "medium" or "high", got "much"`,
 			}},
 		},
 		{

@@ -136,7 +136,8 @@ func (s *sourceProvider) toProvider(o Overlay) Provider {
 		Disabled: patch.Disabled || slices.Contains(o.Disabled, s.ID) ||
 			(o.Enabled != nil && !slices.Contains(o.Enabled, s.ID)),
 		API: API{
-			Type: "aisdk", Package: firstNonEmpty(patch.Package, s.NPM, defaultPackage), URL: firstNonEmpty(patch.BaseURL, s.API),
+			Type: "aisdk", Package: firstNonEmpty(patch.Package, s.NPM, defaultPackage),
+			URL: firstNonEmpty(patch.BaseURL, s.API),
 		},
 		Request: Request{Headers: mergeMaps(nil, patch.Headers), Body: mergeMaps(nil, patch.Body)},
 		Env:     s.Env,
@@ -202,7 +203,8 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 		NoPrice:   s.Cost.Input == nil && s.Cost.Output == nil,
 		Status:    s.Status,
 		Limit:     s.Limit,
-		Reasoning: s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature, Efforts: s.listEfforts(), Extra: s.Extra,
+		Reasoning: s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature,
+		Efforts: s.listEfforts(), Extra: s.Extra,
 	}
 	if len(m.Capabilities.Input) == 0 {
 		m.Capabilities.Input = []string{"text"}

@@ -74,7 +74,8 @@ func withoutPlain(lines []string) (out []string) {
 
 func TestMentions(t *testing.T) {
 	text := "@a.go and @src/b.ts, (@c) me@example.org `@no @~/x/y.md. @../up @a.go @.env @ @review."
-	if diff := cmp.Diff([]string{"a.go", "src/b.ts", "c)", "~/x/y.md", "../up", ".env", "review"}, FindMentions(text)); diff != "" {
+	if diff := cmp.Diff([]string{"a.go", "src/b.ts", "c)", "~/x/y.md", "../up", ".env", "review"},
+		FindMentions(text)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -5,8 +5,9 @@
 //   - A value of the wrong type, invalid JSON or a repeated key is an *Error with file, line, column, key and the
 //     expected value; nothing is loaded then. An unknown key is a Warning. An invalid Markdown file of one agent or
 //     command is left out with a Warning, and an agent of that name is removed.
-//   - Project files are untrusted input. Keys that could run a program, redirect a request, spend money or loosen a rule
-//     have no effect until exactly that content is trusted. Permission rules of an untrusted project can only tighten.
+//   - Project files are untrusted input. Keys that could run a program, redirect a request, spend money or loosen a
+//     rule have no effect until exactly that content is trusted. Permission rules of an untrusted project can only
+//     tighten.
 //     {env:NAME} and {file:path} in project files are never expanded.
 //   - Errors, warnings and explanations contain no secrets, headers or values of variables.
 //

@@ -275,14 +275,16 @@ func TestPermissions(t *testing.T) {
 		},
 		{
 			"V2",
-			`{"permissions": [{"action": "write", "resource": "x", "effect": "deny"}, {"action": "bash", "resource": "ls *", "effect": "allow"}]}`,
+			`{"permissions": [{"action": "write", "resource": "x", "effect": "deny"}, {"action": "bash", "resource": "ls *", ` +
+				`"effect": "allow"}]}`,
 			func(*testPlace) []session.Rule {
 				return []session.Rule{rule("edit", "x", session.Deny), rule("bash", "ls *", session.Allow)}
 			},
 		},
 		{
 			"home is expanded for files only",
-			`{"permission": {"read": {"~/a": "deny", "$HOME/b": "deny", "~x": "deny"}, "bash": {"~/run *": "deny"}, "external_directory": {"~": "allow"}}}`,
+			`{"permission": {"read": {"~/a": "deny", "$HOME/b": "deny", "~x": "deny"}, "bash": {"~/run *": "deny"}, ` +
+				`"external_directory": {"~": "allow"}}}`,
 			func(p *testPlace) []session.Rule {
 				return []session.Rule{
 					rule(
@@ -453,7 +455,8 @@ func TestErrorsHavePositions(t *testing.T) {
 		},
 		{
 			`{"webfetch": {"allow": ["10.0.0.0/8", "localhost"]}}`,
-			`cairn.json:1:39: webfetch.allow.1: want an address or a network, such as "127.0.0.1" or "10.0.0.0/8", got "localhost"`,
+			`cairn.json:1:39: webfetch.allow.1: want an address or a network, such as "127.0.0.1" or "10.0.0.0/8", got ` +
+				`"localhost"`,
 		},
 		{`{"agent": []}`, `cairn.json:1:11: agent: want an object in braces, got a list`},
 		{`{"agent": {"x": 1}}`, `cairn.json:1:17: agent.x: want an object in braces, got a number`},
@@ -463,7 +466,8 @@ func TestErrorsHavePositions(t *testing.T) {
 		},
 		{
 			`{"provider": {"p": {"options": {"timeout": "soon"}}}}`,
-			`cairn.json:1:44: provider.p.options.timeout: want milliseconds, a time such as "90s" or "2m" (at most 30 days), or false for no limit, got "soon"`,
+			`cairn.json:1:44: provider.p.options.timeout: want milliseconds, a time such as "90s" or "2m" (at most 30 days), ` +
+				`or false for no limit, got "soon"`,
 		},
 		{`{"instructions": "x"}`, `cairn.json:1:18: instructions: want a list in square brackets, got text`},
 		{`{"instructions": ["x", 1]}`, `cairn.json:1:24: instructions.1: want a string, got a number`},
@@ -497,11 +501,13 @@ func TestErrorsHavePositions(t *testing.T) {
 		{"{\n \"model\": \"a/b\",\n \"model\": \"a/c\"\n}", `cairn.json:3:2: model: is defined twice in one object`},
 		{
 			"{\n \"model\": \"a/b\"\n \"shell\": 1}",
-			`cairn.json:3:2: invalid JSON (comments and trailing commas are allowed): invalid character '"' after object value (expecting ',' or '}')`,
+			`cairn.json:3:2: invalid JSON (comments and trailing commas are allowed): invalid character '"' after object ` +
+				`value (expecting ',' or '}')`,
 		},
 		{
 			`{"model": sk-secret}`,
-			`cairn.json:1:11: invalid JSON (comments and trailing commas are allowed): a value must be a string, a number, true, false or null`,
+			`cairn.json:1:11: invalid JSON (comments and trailing commas are allowed): a value must be a string, a number, ` +
+				`true, false or null`,
 		},
 		{
 			`{"model": "a/b"`,
@@ -511,7 +517,8 @@ func TestErrorsHavePositions(t *testing.T) {
 		{strings.Repeat("[", 100), `cairn.json:1:65: nested deeper than 64 levels`},
 		{
 			`{} {}`,
-			`cairn.json:1:4: invalid JSON (comments and trailing commas are allowed): invalid character '{' after top-level value`,
+			`cairn.json:1:4: invalid JSON (comments and trailing commas are allowed): invalid character '{' after top-level ` +
+				`value`,
 		},
 		{
 			`{"a": "` + strings.Repeat("x", maxFile) + `"}`,
@@ -633,7 +640,8 @@ func TestUnreadableFilesAreSkipped(t *testing.T) {
 // A relative shell path is resolved against the directory of its file; an organisation's must be absolute.
 func TestRelativeShell(t *testing.T) {
 	for file, want := range map[string]string{
-		userFile: "home/.config/cairn/x", "repo/.opencode/opencode.json": "repo/.opencode/x", "repo/sub/cairn.json": "repo/sub/x",
+		userFile: "home/.config/cairn/x", "repo/.opencode/opencode.json": "repo/.opencode/x",
+		"repo/sub/cairn.json": "repo/sub/x",
 	} {
 		p := newPlace(t, map[string]string{file: `{"shell": "./x"}`})
 		if claim := p.mustLoad().Claim; !claim.IsEmpty() {
@@ -686,7 +694,10 @@ func TestMissingFiles(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		userFile: `{"snapshot": false, "provider": {"a": {"options": {"apiKey": "sk-canary", "baseURL": "http://u:canary@h", "headers": {"X": "canary"}}, "models": {"m.1": {"name": "M"}}}, "h": {"hosted_tools": ["web_search", {"type": "mcp", "authorization": "canary", "server_url": "https://u:canary@h", "headers": {"X": "canary"}}]}}, "agent": {"plan": {"permission": {"edit": "deny"}}}}`,
+		userFile: `{"snapshot": false, "provider": {"a": {"options": {"apiKey": "sk-canary", "baseURL": ` +
+			`"http://u:canary@h", "headers": {"X": "canary"}}, "models": {"m.1": {"name": "M"}}}, "h": {"hosted_tools": ` +
+			`["web_search", {"type": "mcp", "authorization": "canary", "server_url": "https://u:canary@h", "headers": {"X": ` +
+			`"canary"}}]}}, "agent": {"plan": {"permission": {"edit": "deny"}}}}`,
 		"repo/cairn.json": `{
   "snapshot": true, "permission": {"edit": "deny"}}`,
 	})
@@ -719,7 +730,8 @@ func TestExplain(t *testing.T) {
 		{
 			"provider.h",
 			[]string{
-				`provider.h.hosted_tools = ["web_search",{"type":"mcp","authorization":"(hidden)","server_url":"(hidden)","headers":{"X":"(hidden)"}}] ` + userFile + ":1:193",
+				`provider.h.hosted_tools = ["web_search",{"type":"mcp","authorization":"(hidden)","server_url":"(hidden)",` +
+					`"headers":{"X":"(hidden)"}}] ` + userFile + ":1:193",
 			},
 		},
 		{"provider.b", []string{`provider.b.options.apiKey = "{env:KEY}" CAIRN_CONFIG_CONTENT:1:43`}},

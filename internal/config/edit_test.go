@@ -201,7 +201,8 @@ func TestSchema(t *testing.T) {
 	}
 	for _, text := range []string{
 		string(defaults), realistic, `{}`, `{"permission": "ask", "tools": {"x": true}}`,
-		`{"agents": {"a": {"system": "p", "temperature": 1, "anything": 1, "permissions": [{"action": "edit", "effect": "deny"}]}}}`,
+		`{"agents": {"a": {"system": "p", "temperature": 1, "anything": 1, "permissions": [{"action": "edit", "effect": ` +
+			`"deny"}]}}}`,
 		`{"compaction": {"reserved": 1}, "mode": {"x": {"maxSteps": 1}}, "timeouts": {"turn": false, "connect": "1s"}}`,
 		`{"mcp": {"servers": {"a": {"url": "u"}}}, "skills": ["a"], "lsp": false, "formatter": {"x": {}}}`,
 	} {
@@ -210,8 +211,10 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		`{"modle": "a/b"}`, `{"model": "a"}`, `{"snapshot": 1}`, `{"permission": {"bash": "maybe"}}`, `{"agent": {"a": {"steps": 0}}}`,
-		`{"compaction": {"auot": true}}`, `{"limits": {"tools": -1}}`, `{"permissions": [{"action": "x"}]}`, `{"agent": {"a": {"color": "red"}}}`,
+		`{"modle": "a/b"}`, `{"model": "a"}`, `{"snapshot": 1}`, `{"permission": {"bash": "maybe"}}`,
+		`{"agent": {"a": {"steps": 0}}}`,
+		`{"compaction": {"auot": true}}`, `{"limits": {"tools": -1}}`, `{"permissions": [{"action": "x"}]}`,
+		`{"agent": {"a": {"color": "red"}}}`,
 	} {
 		if check(text) == nil {
 			t.Errorf("%s fits the schema", text)

@@ -9,7 +9,8 @@ import (
 // Each item of a merged list, and each member of a merged object, has its own origin.
 func TestExplainMergedValues(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		userFile:          `{"instructions": ["a", "b"], "plugin": ["x"], "watcher": {"ignore": ["i"]}, "compaction": {"auto": false, "buffer": 1}}`,
+		userFile: `{"instructions": ["a", "b"], "plugin": ["x"], "watcher": {"ignore": ["i"]}, "compaction": ` +
+			`{"auto": false, "buffer": 1}}`,
 		"repo/cairn.json": `{"instructions": ["b", "c"], "compaction": {"buffer": 2}}`,
 	})
 	p.env["CAIRN_CONFIG_CONTENT"] = `{"watcher": {"ignore": ["j", "k"]}}`

@@ -28,13 +28,16 @@ func TestEveryKey(t *testing.T) {
 		{"default_agent", `{"default_agent": "plan"}`, `{}`, `"plan"`},
 		{
 			"agent",
-			`{"agent": {"x": {"model": "a/b", "variant": "v", "prompt": "p", "temperature": 1, "tools": {"bash": false}, "permission": "ask"}}}`,
-			`{"agent": {"x": {"top_p": 0.5, "mode": "all", "hidden": true, "color": "#00ff00", "maxSteps": 3, "options": {"o": 1}, "disable": false, "other": 1}}}`,
+			`{"agent": {"x": {"model": "a/b", "variant": "v", "prompt": "p", "temperature": 1, "tools": {"bash": false}, ` +
+				`"permission": "ask"}}}`,
+			`{"agent": {"x": {"top_p": 0.5, "mode": "all", "hidden": true, "color": "#00ff00", "maxSteps": 3, "options": ` +
+				`{"o": 1}, "disable": false, "other": 1}}}`,
 			`{"x":{"model":"a/b","variant":"v","prompt":"p","temperature":1,"top_p":0.5,"mode":"all","hidden":true,"color":"#00ff00","steps":3,"options":{"o":1},"disable":false,"other":1}}`,
 		},
 		{
 			"agent", `{"mode": {"x": {"prompt": "p"}}}`,
-			`{"agents": {"x": {"system": "q", "disabled": true, "permissions": [], "request": {"headers": {"a": "b"}, "body": {"c": 1}}}}}`,
+			`{"agents": {"x": {"system": "q", "disabled": true, "permissions": [], "request": {"headers": {"a": "b"}, "body": ` +
+				`{"c": 1}}}}}`,
 			`{"x":{"prompt":"q","mode":"primary","disable":true,"request":{"headers":{"a":"b"},"body":{"c":1}}}}`,
 		},
 		{
@@ -54,13 +57,16 @@ func TestEveryKey(t *testing.T) {
 				"tool_call": true, "interleaved": {"field": "reasoning"}, "cost": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "context_over_200k": {"input": 5, "output": 6}}}}}}}`,
 			`{"provider": {"p": {"models": {"m": {"limit": {"context": 1, "input": 1, "output": 1}, "modalities": {"input": ["text", "pdf"], "output": ["text"]}, "status": "beta",
 				"provider": {"npm": "n", "api": "u"}, "options": {"o": 1}, "headers": {"h": "v"}, "variants": {"v": {"disabled": true}}, "experimental": true}}}}}`,
-			`{"m":{"id":"i","name":"n","family":"f","release_date":"2026-01","attachment":true,"reasoning":true,"temperature":true,"tool_call":true,"interleaved":{"field":"reasoning"},` +
-				`"cost":{"input":1,"output":2,"cache_read":3,"cache_write":4,"context_over_200k":{"input":5,"output":6}},"limit":{"context":1,"input":1,"output":1},` +
+			`{"m":{"id":"i","name":"n","family":"f","release_date":"2026-01","attachment":true,"reasoning":true,` +
+				`"temperature":true,"tool_call":true,"interleaved":{"field":"reasoning"},` +
+				`"cost":{"input":1,"output":2,"cache_read":3,"cache_write":4,"context_over_200k":{"input":5,"output":6}},` +
+				`"limit":{"context":1,"input":1,"output":1},` +
 				`"modalities":{"input":["text","pdf"],"output":["text"]},"status":"beta","provider":{"npm":"n","api":"u"},"options":{"o":1},"headers":{"h":"v"},"variants":{"v":{"disabled":true}},"experimental":true}}`,
 		},
 		{
 			"provider",
-			`{"providers": {"p": {"name": "P", "api": {"type": "aisdk", "package": "n", "url": "u", "settings": {"region": "r"}}, "request": {"headers": {"h": "v"}, "body": {"apiKey": "k"}}}}}`, `{}`,
+			`{"providers": {"p": {"name": "P", "api": {"type": "aisdk", "package": "n", "url": "u", "settings": {"region": ` +
+				`"r"}}, "request": {"headers": {"h": "v"}, "body": {"apiKey": "k"}}}}}`, `{}`,
 			`{"p":{"name":"P","options":{"baseURL":"u","region":"r","headers":{"h":"v"},"apiKey":"k"},"npm":"n"}}`,
 		},
 		{
@@ -69,20 +75,24 @@ func TestEveryKey(t *testing.T) {
 				"variants": [{"id": "high", "headers": {"x": "y"}, "body": {"reasoningEffort": "high"}}], "time": {"released": 1767225600000},
 				"cost": [{"input": 1, "output": 2, "cache": {"read": 3, "write": 4}}, {"tier": {"type": "context", "size": 9}, "input": 5, "output": 6, "cache": {"read": 7, "write": 8}}],
 				"limit": {"context": 1, "output": 1}}}}}}`, `{}`,
-			`{"m":{"name":"n","variants":{"high":{"headers":{"x":"y"},"reasoningEffort":"high"}},"cost":{"input":1,"output":2,"cache_read":3,"cache_write":4,` +
-				`"tiers":[{"tier":{"type":"context","size":9},"input":5,"output":6,"cache_read":7,"cache_write":8}]},"limit":{"context":1,"output":1},"id":"i","provider":{"npm":"k","api":"u"},` +
+			`{"m":{"name":"n","variants":{"high":{"headers":{"x":"y"},"reasoningEffort":"high"}},"cost":{"input":1,"output":2,` +
+				`"cache_read":3,"cache_write":4,` +
+				`"tiers":[{"tier":{"type":"context","size":9},"input":5,"output":6,"cache_read":7,"cache_write":8}]},` +
+				`"limit":{"context":1,"output":1},"id":"i","provider":{"npm":"k","api":"u"},` +
 				`"options":{"s":1,"b":1},"headers":{"h":"v"},"variant":"high","tool_call":true,"modalities":{"input":["text"],"output":["text"]},"release_date":"2026-01-01"}}`,
 		},
 		{"enabled_providers", `{"enabled_providers": ["a", "b"]}`, `{"enabled_providers": ["c"]}`, `["c"]`},
 		{"disabled_providers", `{"disabled_providers": ["a"]}`, `{}`, `["a"]`},
 		{
 			"mcp",
-			`{"mcp": {"l": {"type": "local", "command": ["x"], "cwd": ".", "environment": {"A": "b"}, "enabled": true, "timeout": 5}}}`, `{"mcp": {"l": {"enabled": false}}}`,
+			`{"mcp": {"l": {"type": "local", "command": ["x"], "cwd": ".", "environment": {"A": "b"}, "enabled": true, ` +
+				`"timeout": 5}}}`, `{"mcp": {"l": {"enabled": false}}}`,
 			`{"l":{"type":"local","command":["x"],"cwd":".","environment":{"A":"b"},"enabled":false,"timeout":5}}`,
 		},
 		{
 			"mcp",
-			`{"mcp": {"servers": {"r": {"type": "remote", "url": "u", "headers": {"h": "v"}, "oauth": {"clientId": "c", "scope": "s"}}}}}`, `{"mcp": {"r": {"oauth": false}}}`,
+			`{"mcp": {"servers": {"r": {"type": "remote", "url": "u", "headers": {"h": "v"}, "oauth": {"clientId": "c", ` +
+				`"scope": "s"}}}}}`, `{"mcp": {"r": {"oauth": false}}}`,
 			`{"r":{"type":"remote","url":"u","headers":{"h":"v"},"oauth":false}}`,
 		},
 		{
@@ -146,12 +156,14 @@ func TestEveryKey(t *testing.T) {
 		{"enterprise", `{"enterprise": {"url": "u"}}`, `{}`, `{"url":"u"}`},
 		{
 			"experimental",
-			`{"experimental": {"continue_loop_on_deny": true, "primary_tools": ["a"], "mcp_timeout": 5, "openTelemetry": true, "batch_tool": true, "disable_paste_summary": true}}`, `{}`,
+			`{"experimental": {"continue_loop_on_deny": true, "primary_tools": ["a"], "mcp_timeout": 5, "openTelemetry": ` +
+				`true, "batch_tool": true, "disable_paste_summary": true}}`, `{}`,
 			`{"continue_loop_on_deny":true,"primary_tools":["a"],"mcp_timeout":5,"openTelemetry":true,"batch_tool":true,"disable_paste_summary":true}`,
 		},
 		{
 			"experimental",
-			`{"experimental": {"policies": [{"action": "provider.use", "effect": "deny", "resource": "*"}]}}`, `{"experimental": {"policies": [{"action": "provider.use", "effect": "allow", "resource": "a"}]}}`,
+			`{"experimental": {"policies": [{"action": "provider.use", "effect": "deny", "resource": "*"}]}}`,
+			`{"experimental": {"policies": [{"action": "provider.use", "effect": "allow", "resource": "a"}]}}`,
 			`{"policies":[{"action":"provider.use","effect":"allow","resource":"a"},{"action":"provider.use","effect":"deny","resource":"*"}]}`,
 		},
 		{"subagent_depth", `{"subagent_depth": 2}`, `{"subagent_depth": 0}`, `0`},
@@ -187,18 +199,22 @@ func TestEveryKey(t *testing.T) {
 // A value of the wrong kind is reported with the accepted kinds.
 func TestWrongKinds(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"logLevel": "loud"}`:                                `1:14: logLevel: want "DEBUG", "INFO", "WARN" or "ERROR", got "loud"`,
-		`{"share": "sometimes"}`:                              `1:11: share: want "manual", "auto" or "disabled", got "sometimes"`,
-		`{"autoupdate": "never"}`:                             `1:16: autoupdate: want true or false or "notify", got "never"`,
-		`{"autoupdate": 3}`:                                   `1:16: autoupdate: want true or false or "notify", got 3`,
-		`{"formatter": []}`:                                   `1:15: formatter: want true or false or an object, got a list`,
-		`{"lsp": {"x": true}}`:                                `1:15: lsp.x: want an object, got true`,
-		`{"plugin": [1]}`:                                     `1:13: plugin: want a string or a list, got 1`,
-		`{"timezone": "Mars/Base"}`:                           `1:14: timezone: want a time zone such as "Europe/Berlin", got "Mars/Base"`,
+		`{"logLevel": "loud"}`: `1:14: logLevel: want "DEBUG", "INFO", "WARN" or "ERROR", ` +
+			`got "loud"`,
+		`{"share": "sometimes"}`: `1:11: share: want "manual", "auto" or "disabled", got ` +
+			`"sometimes"`,
+		`{"autoupdate": "never"}`: `1:16: autoupdate: want true or false or "notify", got "never"`,
+		`{"autoupdate": 3}`:       `1:16: autoupdate: want true or false or "notify", got 3`,
+		`{"formatter": []}`:       `1:15: formatter: want true or false or an object, got a list`,
+		`{"lsp": {"x": true}}`:    `1:15: lsp.x: want an object, got true`,
+		`{"plugin": [1]}`:         `1:13: plugin: want a string or a list, got 1`,
+		`{"timezone": "Mars/Base"}`: `1:14: timezone: want a time zone such as "Europe/Berlin", ` +
+			`got "Mars/Base"`,
 		`{"reference": {"a": 1}}`:                             `1:21: references.a: want a string or an object, got 1`,
 		`{"mcp": {"a": {"type": "stdio", "command": ["x"]}}}`: `1:24: mcp.a.type: want "local" or "remote", got "stdio"`,
 		`{"mcp": {"a": {"oauth": true}}}`:                     `1:25: mcp.a.oauth: want false or an object, got true`,
-		`{"experimental": {"policies": [{"effect": "ask"}]}}`: `1:43: experimental.policies.effect: want "allow" or "deny", got "ask"`,
+		`{"experimental": {"policies": [{"effect": "ask"}]}}`: `1:43: experimental.policies.effect: want "allow" or ` +
+			`"deny", got "ask"`,
 		`{"provider": {"p": {"models": {"m": {"limit": {"context": "` + strings.Repeat("9", 50) +
 			`"}}}}}}`: `1:59: provider.p.models.m.limit.context: want a whole number, 0 or more, got "` +
 			strings.Repeat("9", 39) + `…"`,
@@ -209,7 +225,8 @@ func TestWrongKinds(t *testing.T) {
 		`{"provider": {"p": {"models": {"m": {"cost": {"tiers": [{"tier": {"size": "x"}}]}}}}}}`: `1:75: provider.p.models.m.cost.tiers.tier.size: want a whole number, 0 or more, got "x"`,
 		`{"provider": {"p": {"models": {"m": {"structured_output": "yes"}}}}}`:                   `1:59: provider.p.models.m.structured_output: want true or false, got "yes"`,
 		`{"provider": {"p": {"models": {"m": {"variants": {"v": {"headers": 1}}}}}}}`:            `1:68: provider.p.models.m.variants.v.headers: want an object, got 1`,
-		`{"model": "{env:SECRET}"}`: `1:11: model: want "provider/model", such as "openai/gpt-5"; cairn models lists them, got "{env:SECRET}"`,
+		`{"model": "{env:SECRET}"}`: `1:11: model: want "provider/model", such as "openai/gpt-5"; cairn models lists them, ` +
+			`got "{env:SECRET}"`,
 	} {
 		p := newPlace(t, map[string]string{userFile: text})
 		p.env["SECRET"] = "canary"

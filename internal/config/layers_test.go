@@ -11,8 +11,9 @@ import (
 
 func TestMarkdown(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		"home/.config/opencode/agent/old.md":      "Old.",
-		"home/.config/cairn/agents/a/b.md":        "---\ndescription: Use it: now\nmodel: x/y\nsteps: 3\ntemperature: 0.5\ntools:\n  write: false\nreasoningEffort: low\n---\n\nDo {env:HOME}.\n",
+		"home/.config/opencode/agent/old.md": "Old.",
+		"home/.config/cairn/agents/a/b.md": "---\ndescription: Use it: now\nmodel: x/y\nsteps: 3\ntemperature: 0.5\n" +
+			"tools:\n  write: false\nreasoningEffort: low\n---\n\nDo {env:HOME}.\n",
 		"home/.config/cairn/modes/slow.md":        "---\nmodel: x/slow\n---\n",
 		"home/.config/cairn/command/ship.md":      "---\nagent: build\nsubtask: true\n---\nShip $1.",
 		"home/.opencode/agent/old.md":             "Newer.",
@@ -63,8 +64,9 @@ func TestMarkdown(t *testing.T) {
 
 func TestMarkdownErrorsHavePositions(t *testing.T) {
 	for text, want := range map[string]string{
-		"---\nmode: boss\n---":          `agent/x.md:2:7: agent.x.mode: want "primary", "subagent" or "all", got "boss"`,
-		"---\na: 1\ncolor: red\n---":    `agent/x.md:3:8: agent.x.color: want "#rrggbb", "primary", "secondary", "accent", "success", "warning", "error" or "info", got "red"`,
+		"---\nmode: boss\n---": `agent/x.md:2:7: agent.x.mode: want "primary", "subagent" or "all", got "boss"`,
+		"---\na: 1\ncolor: red\n---": `agent/x.md:3:8: agent.x.color: want "#rrggbb", "primary", "secondary", "accent", ` +
+			`"success", "warning", "error" or "info", got "red"`,
 		"---\nsteps: many\n---":         `agent/x.md:2:8: agent.x.steps: want a whole number above 0, got "many"`,
 		"---\na: &b 1\n---":             `agent/x.md:2: invalid frontmatter: anchors and aliases are not supported`,
 		"---\npermission: sure\n---\nx": `agent/x.md:2:13: agent.x.permission: want "allow", "ask" or "deny", got "sure"`,
@@ -101,7 +103,8 @@ func TestMarkdownIsFresh(t *testing.T) {
 
 func TestManagedLayerWins(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		userFile: `{"share": "auto", "snapshot": false}`, "etc/opencode.json": `{"share": "disabled", "permission": {"bash": "deny"}}`,
+		userFile: `{"share": "auto", "snapshot": false}`, "etc/opencode.json": `{"share": "disabled", "permission": ` +
+			`{"bash": "deny"}}`,
 		"etc/agent/house.md": "Rules of the house.",
 	})
 	p.env["CAIRN_CONFIG_CONTENT"] = `{"share": "manual"}`
@@ -156,7 +159,9 @@ func TestPluginsAreMerged(t *testing.T) {
 
 func TestAllErrorsAreKept(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		userFile:                    "{\n \"model\": 1,\n \"snapshot\": \"x\",\n \"shell\": \"/bin/zsh\",\n \"permission\": [{\"action\": \"a\"}, {\"action\": \"bash\", \"effect\": \"deny\"}, {\"action\": \"b\", \"effect\": \"no\"}]}",
+		userFile: "{\n \"model\": 1,\n \"snapshot\": \"x\",\n \"shell\": \"/bin/zsh\",\n" +
+			" \"permission\": [{\"action\": \"a\"}, {\"action\": \"bash\", \"effect\": \"deny\"}, {\"action\": \"b\", " +
+			"\"effect\": \"no\"}]}",
 		"repo/cairn.json":           "{",
 		"repo/.cairn/agent/x.md":    "---\nsteps: no\n---",
 		"repo/sub/cairn.json":       `{"default_agent": "plan"}`,

@@ -58,20 +58,25 @@ func TestInvalidOptions(t *testing.T) {
 	want := []string{
 		`unsent CAIRN_CONFIG_CONTENT:1:47: provider.openai.options.store is not sent: want true or false, got 1`,
 		`unsent 4:44: provider.openai.options.maxOutputTokens is not sent: want a whole number, 1 or more, got -5`,
-		`unsent 5:22: provider.openai.options.serviceTier is not sent: want "auto", "default", "flex", "scale" or "priority", got a list`,
-		`unsent 6:26: provider.openai.options.reasoningEffort is not sent: want "none", "minimal", "low", "medium", "high", "xhigh" or "max", got "ultra"`,
+		`unsent 5:22: provider.openai.options.serviceTier is not sent: want "auto", "default", "flex", "scale" or ` +
+			`"priority", got a list`,
+		`unsent 6:26: provider.openai.options.reasoningEffort is not sent: want "none", "minimal", "low", "medium", ` +
+			`"high", "xhigh" or "max", got "ultra"`,
 		`unsent 7:15: provider.openai.options.topP is not sent: want a number from 0 to 1, got 7`,
 		`unsent 7:28: provider.openai.options.stream is not sent: cairn sets it itself`,
 		`unsent 7:66: provider.openai.options.textVerbosity is not sent: want "low", "medium" or "high", got "{env:SECRET}"`,
 		`unsent 9:40: provider.openai.models.gpt-5.options.model is not sent: cairn sets it itself`,
-		`unused 9:59: provider.openai.models.gpt-5.options.apiKey has no effect here: it belongs to the options of the provider itself`,
+		`unused 9:59: provider.openai.models.gpt-5.options.apiKey has no effect here: it belongs to the options of the ` +
+			`provider itself`,
 		`unsent 9:120: provider.openai.models.gpt-5.variants.v.store is not sent: want true or false, got 1`,
-		`unsent 11:96: provider.anthropic.models.c.options.thinking.budgetTokens is not sent: want a whole number, 1 or more, got "many"`,
+		`unsent 11:96: provider.anthropic.models.c.options.thinking.budgetTokens is not sent: want a whole number, 1 or ` +
+			`more, got "many"`,
 		`unused 12:133: provider.mine.options.region has no effect: only providers with @ai-sdk/amazon-bedrock read it`,
 		`unsent 14:53: provider.azure.options.apiVersion has no effect: want a string, got 1`,
 		`unused 14:72: provider.azure.options.resourceName has no effect: baseURL already contains the complete address`,
 		`unsent 15:33: provider.azure.options.useDeploymentBasedUrls has no effect: want true or false, got "yes"`,
-		`unused 15:76: provider.azure.options.fetch has no effect: its value is a program, which a configuration cannot contain`,
+		`unused 15:76: provider.azure.options.fetch has no effect: its value is a program, which a configuration cannot ` +
+			`contain`,
 		`unsent 17:38: agent.build.temperature is not sent: want a number from 0 to 2, got 3`,
 		`unsent 17:97: agent.build.frequencyPenalty is not sent: want a number from -2 to 2, got 9`,
 		`unsent 17:61: agent.build.options.seed is not sent: want a whole number, got "x"`,

@@ -23,7 +23,8 @@ func remotePlace(t *testing.T) *testPlace {
 		},
 	)
 	p.remotes = []Remote{{
-		Address: "https://team", Source: "https://team/.well-known/opencode", File: filepath.Join(p.root, "cache/a.json"), Env: "TEAM", Token: auth.NewSecret("sk-canary"),
+		Address: "https://team", Source: "https://team/.well-known/opencode", File: filepath.Join(p.root, "cache/a.json"),
+		Env: "TEAM", Token: auth.NewSecret("sk-canary"),
 	}}
 	return p
 }

@@ -96,7 +96,10 @@ func TestRefused(t *testing.T) {
 func nest(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{"---\na: b\n---\nx", "---\na: [1, {b: c}]\n---", "---\na: 'b: c'\n", "---\n? a\n: b\n---", "---\na: |\n  x\n---\n", "\xff---\n", "---\n\"\\ud800\": 1\n---"} {
+	for _, seed := range []string{
+		"---\na: b\n---\nx", "---\na: [1, {b: c}]\n---", "---\na: 'b: c'\n",
+		"---\n? a\n: b\n---", "---\na: |\n  x\n---\n", "\xff---\n", "---\n\"\\ud800\": 1\n---",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -104,7 +104,8 @@ func TestDiscovery(t *testing.T) {
 				"foreign/AGENTS.md":       "other",
 			},
 			nil,
-			"Instructions from: config/AGENTS.md\nglobal\n\nInstructions from: repo/sub/deep/AGENTS.md\ndeep\n\nInstructions from: repo/AGENTS.md\ntop",
+			"Instructions from: config/AGENTS.md\nglobal\n\nInstructions from: repo/sub/deep/AGENTS.md\ndeep\n\n" +
+				"Instructions from: repo/AGENTS.md\ntop",
 		},
 		{
 			"relatives where there is no AGENTS.md",
@@ -117,7 +118,8 @@ func TestDiscovery(t *testing.T) {
 				"repo/sub/deep/CONTEXT.md": "y",
 			},
 			nil,
-			"Instructions from: home/.claude/CLAUDE.md\ngc\n\nInstructions from: repo/sub/deep/CONTEXT.md\ny\n\nInstructions from: repo/sub/AGENTS.md\na\n\nInstructions from: repo/CLAUDE.md\nc",
+			"Instructions from: home/.claude/CLAUDE.md\ngc\n\nInstructions from: repo/sub/deep/CONTEXT.md\ny\n\n" +
+				"Instructions from: repo/sub/AGENTS.md\na\n\nInstructions from: repo/CLAUDE.md\nc",
 		},
 		{
 			"OpenCode's global file if cairn's is missing",
@@ -171,7 +173,8 @@ func TestDiscovery(t *testing.T) {
 					"rules/a.md",
 				}
 			},
-			"Instructions from: repo/rules/a.md\na\n\nInstructions from: repo/rules/b.md\nb\n\nInstructions from: home/x.md\nx\n\n" +
+			"Instructions from: repo/rules/a.md\na\n\nInstructions from: repo/rules/b.md\nb\n\nInstructions from: home/x.md\n" +
+				"x\n\n" +
 				"Instructions from: abs.md\nabs\n\nInstructions from: repo/sub/one.md\n1",
 		},
 		{
@@ -303,7 +306,8 @@ func TestBuiltins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "You work here:\n- working directory: /repo/sub\n- project root: /repo\n- git repository: yes\n- platform: linux/amd64\n\nToday is Fri Nov 20 2026."
+	want := "You work here:\n- working directory: /repo/sub\n- project root: /repo\n- git repository: yes\n" +
+		"- platform: linux/amd64\n\nToday is Fri Nov 20 2026."
 	if diff := cmp.Diff(want, g.Baseline); diff != "" {
 		t.Error(diff)
 	}

@@ -97,7 +97,8 @@ func TestPackagesOfProviders(t *testing.T) {
 		},
 		{
 			"@ai-sdk/openai-compatible",
-			`"baseURL": "https://p.example/v1", "reasoning": {"enabled": true}, "provider": {"order": ["a"]}, "usage": {"include": true}, "transforms": ["t"], "thinking": {"type": "auto"}`,
+			`"baseURL": "https://p.example/v1", "reasoning": {"enabled": true}, "provider": {"order": ["a"]}, "usage": ` +
+				`{"include": true}, "transforms": ["t"], "thinking": {"type": "auto"}`,
 			"https://p.example/v1/chat/completions", "Authorization: Bearer K",
 			`"provider":{"order":["a"]},"reasoning":{"enabled":true},"thinking":{"type":"auto"},"transforms":["t"],"usage":{"include":true}`,
 		},

@@ -62,7 +62,8 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, e
 		},
 		TokensPerByte: m.pool.calibration.FindRatio(ref),
 		Images:        model.AcceptsInput("image"), Documents: model.AcceptsInput("pdf"), NoTools: !model.Capabilities.Tools,
-		Forms: client.SchemaSupport(), SupportsSchema: client.SupportsSchema, Hosted: hosted, HostedExclusive: client.HostedExclusive(),
+		Forms: client.SchemaSupport(), SupportsSchema: client.SupportsSchema, Hosted: hosted,
+		HostedExclusive: client.HostedExclusive(),
 		Cost: func(u llm.Usage) (session.USD, bool) {
 			if u.Billed != nil {
 				return session.USD(*u.Billed), true
@@ -151,7 +152,8 @@ func (m *Set) hostedTools(model catalog.Model) []jsontext.Value {
 // models for which the catalog does not say it.
 func wireFacts(model catalog.Model, s settings) provider.Facts {
 	f := provider.Facts{
-		ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField, StructuredOutput: model.Structured,
+		ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField,
+		StructuredOutput: model.Structured,
 	}
 	if supported, isSet := s.getFlag("supportsStructuredOutputs"); isSet && f.StructuredOutput == nil {
 		f.StructuredOutput = &supported

@@ -44,7 +44,8 @@ func TestModelsThatCallNoTools(t *testing.T) {
 	m := newTestSet(
 		t,
 		nil,
-		`{"provider": {"plain": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"a": {}, "b": {"tool_call": false}}}}}`,
+		`{"provider": {"plain": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"a": {}, "b": {"tool_call": `+
+			`false}}}}}`,
 		nil,
 	)
 	for id, want := range map[string]bool{"a": false, "b": true} {

@@ -42,7 +42,8 @@ func ask(t *testing.T, content, name string, env map[string]string) (*overheard,
 func sendHello(t *testing.T, resolved *location.Model) {
 	t.Helper()
 	req := &llm.Request{
-		Model: resolved.APIName, Generate: resolved.Generate, Options: resolved.Options, Body: resolved.Body, Headers: resolved.Headers, CacheKey: "ses_1",
+		Model: resolved.APIName, Generate: resolved.Generate, Options: resolved.Options, Body: resolved.Body,
+		Headers: resolved.Headers, CacheKey: "ses_1",
 		Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "hi"}}}},
 	}
 	for range resolved.Client.Stream(t.Context(), req) {
@@ -155,7 +156,8 @@ func TestSettingsOfProviders(t *testing.T) {
 		},
 		{
 			"a compatible server",
-			`"mine": {"options": {"baseURL": "https://m.example/v1", "queryParams": {"a": "b c", "n": 1}, "includeUsage": false}}`,
+			`"mine": {"options": {"baseURL": "https://m.example/v1", "queryParams": {"a": "b c", "n": 1}, "includeUsage": ` +
+				`false}}`,
 			"mine/d",
 			"https://m.example/v1/chat/completions?a=b+c&n=1",
 			"",
@@ -187,7 +189,8 @@ func TestSettingsOfProviders(t *testing.T) {
 		},
 		{
 			"Bedrock's keys and its endpoint",
-			`"amazon-bedrock": {"options": {"accessKeyId": "AKIA", "secretAccessKey": "S", "sessionToken": "ST", "region": "eu-west-3", "endpoint": "https://vpce.example"}}`,
+			`"amazon-bedrock": {"options": {"accessKeyId": "AKIA", "secretAccessKey": "S", "sessionToken": "ST", "region": ` +
+				`"eu-west-3", "endpoint": "https://vpce.example"}}`,
 			"amazon-bedrock/d", "https://vpce.example/model/d/converse-stream",
 			"Authorization: AWS4-HMAC-SHA256 Credential=AKIA/\nX-Amz-Security-Token: ST", "",
 		},
@@ -214,7 +217,8 @@ func TestSettingsOfProviders(t *testing.T) {
 		},
 		{
 			"every model behind Cloudflare's gateway",
-			`"cloudflare-ai-gateway": {"options": {"apiKey": "K", "accountId": "acc", "reasoningEffort": "low"}}`, "cloudflare-ai-gateway/anthropic/claude-opus-4-7",
+			`"cloudflare-ai-gateway": {"options": {"apiKey": "K", "accountId": "acc", "reasoningEffort": "low"}}`,
+			"cloudflare-ai-gateway/anthropic/claude-opus-4-7",
 			"https://gateway.ai.cloudflare.com/v1/acc/default/compat/chat/completions",
 			"Cf-Aig-Authorization: Bearer K", `"reasoning_effort":"low"`,
 		},
@@ -236,9 +240,11 @@ func TestSettingsOfProviders(t *testing.T) {
 		},
 		{
 			"Claude's options as its SDK has them",
-			`"anthropic": {"options": {"apiKey": "K", "taskBudget": {"type": "tokens", "total": 20000}, "metadata": {"userId": "u"}}}`, "anthropic/claude-opus-4-7",
+			`"anthropic": {"options": {"apiKey": "K", "taskBudget": {"type": "tokens", "total": 20000}, "metadata": ` +
+				`{"userId": "u"}}}`, "anthropic/claude-opus-4-7",
 			"https://api.anthropic.com/v1/messages",
-			"Anthropic-Beta: interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14,task-budgets-2026-03-13", `"metadata":{"user_id":"u"}`,
+			"Anthropic-Beta: interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14,task-budgets-2026-03-13",
+			`"metadata":{"user_id":"u"}`,
 		},
 		{
 			"Bedrock's tier",

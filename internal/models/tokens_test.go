@@ -68,7 +68,12 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 		return "token-" + string(rune('0'+n)), time.Now().Add(30 * time.Minute), nil
 	}
 	for i, step := range []struct{ secret, refused, want string }{
-		{"gho", "", "token-1"}, {"gho", "", "token-1"}, {"other", "", "token-2"}, {"gho", "token-1", "token-3"}, {"gho", "token-1", "token-3"}, {"other", "", "token-2"},
+		{"gho", "", "token-1"},
+		{"gho", "", "token-1"},
+		{"other", "", "token-2"},
+		{"gho", "token-1", "token-3"},
+		{"gho", "token-1", "token-3"},
+		{"other", "", "token-2"},
 	} {
 		got, expires, err := shareInFile(
 			auth.New(dir, os.Getenv),

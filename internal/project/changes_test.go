@@ -53,7 +53,10 @@ func TestTooManyFilters(t *testing.T) {
 func TestPatchOfNewFile(t *testing.T) {
 	repo := repository(t)
 	commit(t, repo, "one")
-	for name, text := range map[string]string{"one.txt": "one\n", "two.txt": "one\ntwo\n", "open.txt": "no end", "empty.txt": ""} {
+	for name, text := range map[string]string{
+		"one.txt": "one\n", "two.txt": "one\ntwo\n", "open.txt": "no end",
+		"empty.txt": "",
+	} {
 		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -186,7 +186,8 @@ func TestHostileRepositoryRunsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{
-		"core.fsmonitor", "core.pager", "pager.rev-list", "core.sshCommand", "core.editor", "core.askPass", "credential.helper",
+		"core.fsmonitor", "core.pager", "pager.rev-list", "core.sshCommand", "core.editor", "core.askPass",
+		"credential.helper",
 		"core.alternateRefsCommand", "gpg.program", "diff.external", "core.gitProxy", "uploadpack.packObjectsHook",
 		"filter.x.clean", "alias.rev-list", "remote.origin.uploadpack",
 	} {

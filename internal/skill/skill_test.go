@@ -126,7 +126,8 @@ func TestSkillFolders(t *testing.T) {
 
 func TestBadSkillsAreReported(t *testing.T) {
 	o := world(t, map[string]string{
-		"config/skills/good/SKILL.md":           "---\nname: good\ndescription: >\n  Folded\n  text.\nlicense: MIT\nallowed-tools: [bash]\nmetadata: {a: b}\n---\nBody",
+		"config/skills/good/SKILL.md": "---\nname: good\ndescription: >\n  Folded\n  text.\nlicense: MIT\n" +
+			"allowed-tools: [bash]\nmetadata: {a: b}\n---\nBody",
 		"config/skills/silent/SKILL.md":         "---\nname: silent\n---\nNo description.",
 		"config/skills/lenient/SKILL.md":        "---\nname: lenient\ndescription: when: colons: are there\n---\nBody",
 		"config/skills/other/SKILL.md":          md("another", "Its folder has another name."),

@@ -29,7 +29,11 @@ func TestNearest(t *testing.T) {
 		{"openai/gtp-5", models, []string{"openai/gpt-5"}},
 		{"cluade", models, []string{"anthropic/claude"}},
 		{"aaaa", []string{"aaab", "aaac", "aaad", "aaae"}, []string{"aaab", "aaac"}},
-		{strings.Repeat("long", 100), []string{"long", strings.Repeat("long", 101)}, []string{"long", strings.Repeat("long", 101)}},
+		{
+			strings.Repeat("long", 100),
+			[]string{"long", strings.Repeat("long", 101)},
+			[]string{"long", strings.Repeat("long", 101)},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, spelling.Nearest(tt.name, tt.among, 2)); diff != "" {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Lock creates the lock file for this process. It waits until ctx ends, or 10 s if ctx has no deadline. A file that a dead
-// process left must be removed by hand, as the error says.
+// Lock creates the lock file for this process. It waits until ctx ends, or 10 s if ctx has no deadline. A file that a
+// dead process left must be removed by hand, as the error says.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	why := errors.New("another process holds the lock; remove it if none runs")
 	ctx, cancel := withLockTimeout(ctx, why)

@@ -161,7 +161,8 @@ func keysOf(list []Unavailable) (keys []string) {
 }
 
 func TestReconcileAndReplace(t *testing.T) {
-	const prev = `{"x/a":{"value":1,"removal":"x/a is gone"},"x/b":{"value":{"p":1,"q":2},"removal":"x/b is gone"},"x/n":{"value":"n"}}`
+	const prev = `{"x/a":{"value":1,"removal":"x/a is gone"},"x/b":{"value":{"p":1,"q":2},"removal":"x/b is ` +
+		`gone"},"x/n":{"value":"n"}}`
 	a := func(v any) *fake { return &fake{key: "x/a", value: v} }
 	b := func() *fake { return &fake{key: "x/b", value: map[string]any{"q": 2, "p": 1}} }
 	n := func(v any) *fake { return &fake{key: "x/n", value: v, noRemoval: true} }
@@ -196,11 +197,13 @@ func TestReconcileAndReplace(t *testing.T) {
 			prev,
 			want{
 				Kind: "updated", Text: "x/n is now \"m\"\n\nx/new is 7\n\nx/b is gone",
-				Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"},"x/n":{"value":"m"},"x/new":{"value":7,"removal":"x/new is gone"}}`,
+				Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"},"x/n":{"value":"m"},"x/new":{"value":7,"removal":"x/new is ` +
+					`gone"}}`,
 			},
 			want{
 				Kind: "ready", Baseline: "x/n is \"m\"\n\nx/new is 7\n\nx/a is 1",
-				Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"},"x/n":{"value":"m"},"x/new":{"value":7,"removal":"x/new is gone"}}`,
+				Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"},"x/n":{"value":"m"},"x/new":{"value":7,"removal":"x/new is ` +
+					`gone"}}`,
 			},
 		},
 		{
@@ -223,11 +226,13 @@ func TestReconcileAndReplace(t *testing.T) {
 			prev,
 			want{
 				Kind: "updated", Text: "x/a is now 2",
-				Snapshot: `{"x/a":{"value":2,"removal":"x/a is gone"},"x/b":{"value":{"p":1,"q":2},"removal":"x/b is gone"},"x/n":{"value":"n"}}`,
+				Snapshot: `{"x/a":{"value":2,"removal":"x/a is gone"},"x/b":{"value":{"p":1,"q":2},"removal":"x/b is ` +
+					`gone"},"x/n":{"value":"n"}}`,
 			},
 			want{
 				Kind: "ready", Baseline: "x/a is 2\n\nx/b is {\"p\":1,\"q\":2}\n\nx/n is \"n\"",
-				Snapshot: `{"x/a":{"value":2,"removal":"x/a is gone"},"x/b":{"value":{"p":1,"q":2},"removal":"x/b is gone"},"x/n":{"value":"n"}}`,
+				Snapshot: `{"x/a":{"value":2,"removal":"x/a is gone"},"x/b":{"value":{"p":1,"q":2},"removal":"x/b is ` +
+					`gone"},"x/n":{"value":"n"}}`,
 			},
 		},
 		{
@@ -260,7 +265,9 @@ func TestReconcileAndReplace(t *testing.T) {
 		},
 		{"nothing and nothing", nil, `{}`, want{Kind: "unchanged"}, want{Kind: "ready", Snapshot: `{}`}},
 	}
-	run := func(t *testing.T, sources []*fake, do func(context.Context, Context, jsontext.Value) (Outcome, error), prev string) want {
+	run := func(t *testing.T, sources []*fake, do func(context.Context, Context, jsontext.Value) (Outcome, error),
+		prev string,
+	) want {
 		t.Helper()
 		for _, f := range sources {
 			f.loads.Store(0)

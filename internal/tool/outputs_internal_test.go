@@ -126,7 +126,8 @@ func TestRemoveOrphans(t *testing.T) {
 		}
 		return f.Name()
 	}
-	a, again, other, unowned, odd, young := made("ses_a"), made("ses_a"), made("ses_a-b"), made(""), made("ses_:"), made("ses_a")
+	a, again, other, unowned, odd, young := made("ses_a"), made("ses_a"), made("ses_a-b"), made(""), made("ses_:"),
+		made("ses_a")
 	foreign := filepath.Join(o.Dir, "my-ses_a")
 	dir := filepath.Join(o.Dir, "tool_x-ses_a")
 	start := time.Now().Add(time.Hour)
@@ -173,7 +174,16 @@ func TestReadOutput(t *testing.T) {
 		n      int
 		want   string
 		next   int64
-	}{{0, 100, "aé€z", 7}, {0, 2, "a", 1}, {1, 3, "é", 3}, {7, 5, "", 7}, {99, 5, "", 99}, {-2, 5, "z", 7}, {-4, 4, "€z", 7}, {-99, 3, "aé", 3}} {
+	}{
+		{0, 100, "aé€z", 7},
+		{0, 2, "a", 1},
+		{1, 3, "é", 3},
+		{7, 5, "", 7},
+		{99, 5, "", 99},
+		{-2, 5, "z", 7},
+		{-4, 4, "€z", 7},
+		{-99, 3, "aé", 3},
+	} {
 		text, next, err := o.Read(path, tt.offset, tt.n)
 		if err != nil || string(text) != tt.want || next != tt.next {
 			t.Errorf("%+v: %q %d %v", tt, text, next, err)

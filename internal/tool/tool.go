@@ -1,8 +1,8 @@
 // Package tool defines tools, the registry of a Location's tools, and the settlement of a call: check, run, bound, and
 // one outcome.
 //
-// A tool depends on no store and no engine: what it needs of its session are functions of its Call. It returns an Output
-// or an error. An error is information for the model, not an internal error.
+// A tool depends on no store and no engine: what it needs of its session are functions of its Call. It returns an
+// Output or an error. An error is information for the model, not an internal error.
 package tool
 
 import (

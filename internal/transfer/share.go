@@ -182,7 +182,8 @@ func (s *sharedSession) add(raw jsontext.Value) error {
 		ID        string `json:"id"`
 		MessageID string `json:"messageID"`
 	}
-	if err := json.Unmarshal(i.Data, &of, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+	if err := json.Unmarshal(i.Data, &of, jsontext.AllowInvalidUTF8(true),
+		jsontext.AllowDuplicateNames(true)); err != nil {
 		return err
 	}
 	v := rawItem{of.ID, repairText(i.Data)}

@@ -78,7 +78,8 @@ func TestShare(t *testing.T) {
 		err = v.Compact()
 	}
 	want := `{"info":{"id":"ses_1","title":"T"},"messages":[{"info":{"id":"msg_1","role":"user"},"parts":[]},` +
-		`{"info":{"id":"msg_2","role":"assistant"},"parts":[{"id":"prt_2","messageID":"msg_2","type":"text","text":"a"},{"id":"prt_3","messageID":"msg_2","type":"text","text":"b` + "\uFFFD" + `"}]}]}`
+		`{"info":{"id":"msg_2","role":"assistant"},"parts":[{"id":"prt_2","messageID":"msg_2","type":"text","text":"a"},` +
+		`{"id":"prt_3","messageID":"msg_2","type":"text","text":"b` + "\uFFFD" + `"}]}]}`
 	if err != nil || string(v) != want {
 		t.Errorf("%s\n%v", v, err)
 	}

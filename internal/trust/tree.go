@@ -26,7 +26,8 @@ func (c *Claim) AddTree(dir, why string, skip func(name string) bool) (seen []st
 		return nil
 	}
 	defer root.Close()
-	_ = fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error { // every error is a problem of the claim
+	// every error is a problem of the claim
+	_ = fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
 		seen = append(seen, filepath.Join(c.Root, filepath.FromSlash(name)))
 		switch {
 		case err != nil && name == dir:

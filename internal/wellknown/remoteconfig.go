@@ -61,9 +61,11 @@ func (d Document) RemoteConfig(address string) (*RemoteConfig, error) {
 	case err != nil || u.Host == "" || u.Opaque != "":
 		return nil, errors.New("the url of remote_config is not an address such as https://example.org/config")
 	case u.Scheme != "https" && (u.Scheme != "http" || !e.Local || !isLoopback(u.Hostname())):
-		return nil, errors.New("remote_config is fetched by https only, or by http from this machine if the login is at this machine too")
+		return nil, errors.New("remote_config is fetched by https only, or by http from this machine if the login is at " +
+			"this machine too")
 	case u.User != nil || u.Fragment != "" || strings.Contains(in.URL, "{"):
-		return nil, errors.New("the url of remote_config must have no user, fragment or {env:NAME}; put the token into headers")
+		return nil, errors.New("the url of remote_config must have no user, fragment or {env:NAME}; put the token into " +
+			"headers")
 	}
 	e.SameOrigin = u.Scheme == home.Scheme && strings.EqualFold(u.Host, home.Host)
 	return e, e.checkHeaders()

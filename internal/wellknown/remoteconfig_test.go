@@ -15,7 +15,10 @@ func TestElsewhere(t *testing.T) {
 	for _, tt := range []struct{ address, remote, want string }{
 		{"https://a.org", `{"url": "https://A.org/x?y=z"}`, "near https://A.org/x"},
 		{"https://a.org/team", `{"url": "https://a.org/x"}`, "near https://a.org/x"},
-		{"https://a.org", `{"url": "https://a.org:444/x", "headers": {"b": "{env:T}", "a": "B {env:T}", "c": "{env:U}"}}`, "far https://a.org:444/x A B"},
+		{
+			"https://a.org", `{"url": "https://a.org:444/x", "headers": {"b": "{env:T}", "a": "B {env:T}", "c": "{env:U}"}}`,
+			"far https://a.org:444/x A B",
+		},
 		{"https://a.org", `{"url": "https://b.org"}`, "far https://b.org"},
 		{"http://localhost:1", `{"url": "http://127.0.0.1:2/x"}`, "far local http://127.0.0.1:2/x"},
 		{"https://a.org", `null`, ""},
@@ -44,7 +47,8 @@ func TestElsewhere(t *testing.T) {
 		case err != nil:
 			got = err.Error()
 		case e != nil:
-			got = strings.TrimSpace(map[bool]string{true: "near ", false: "far "}[e.SameOrigin] + map[bool]string{true: "local "}[e.Local] + e.Source() + " " + strings.Join(e.TokenHeaders(), " "))
+			got = strings.TrimSpace(map[bool]string{true: "near ", false: "far "}[e.SameOrigin] +
+				map[bool]string{true: "local "}[e.Local] + e.Source() + " " + strings.Join(e.TokenHeaders(), " "))
 		}
 		if got != tt.want && (err == nil || !strings.Contains(got, tt.want) || tt.want == "") {
 			t.Errorf("%s %.80s: %q, want %q", tt.address, tt.remote, got, tt.want)
@@ -52,8 +56,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// Only what is a JSON object is kept; a redirection, which would take the token along, is not followed; and neither errors
-// nor names of files hold the token or the query.
+// Only what is a JSON object is kept; a redirection, which would take the token along, is not followed; and neither
+// errors nor names of files hold the token or the query.
 func TestElsewhereIsFetched(t *testing.T) {
 	status, body, asked := 200, `{"model": "a/b"}`, 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +71,8 @@ func TestElsewhereIsFetched(t *testing.T) {
 	}))
 	defer s.Close()
 	c := Cache{t.TempDir() + "/x"}
-	if err := c.Keep(s.URL, []byte(`{"auth": {"env": "T"}, "remote_config": {"url": "`+s.URL+`/c?q=hidden", "headers": {"authorization": "Bearer {env:T}", "X-Plain": "{env:HOME}"}}}`)); err != nil {
+	if err := c.Keep(s.URL, []byte(`{"auth": {"env": "T"}, "remote_config": {"url": "`+s.URL+`/c?q=hidden", "headers": `+
+		`{"authorization": "Bearer {env:T}", "X-Plain": "{env:HOME}"}}}`)); err != nil {
 		t.Fatal(err)
 	}
 	e, err := c.RemoteConfig(s.URL)
@@ -88,7 +93,8 @@ func TestElsewhereIsFetched(t *testing.T) {
 	} {
 		status, body, asked = tt.status, tt.body, 0
 		err := c.RefreshRemoteConfig(t.Context(), e, auth.NewSecret("sk-1"), nil)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "sk-1") || strings.Contains(err.Error(), "hidden") || asked != 1 {
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "sk-1") ||
+			strings.Contains(err.Error(), "hidden") || asked != 1 {
 			t.Errorf("%.20s: %v, asked %d times", tt.body, err, asked)
 		}
 	}

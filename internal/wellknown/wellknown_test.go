@@ -11,9 +11,11 @@ import (
 
 func TestAddress(t *testing.T) {
 	for text, want := range map[string]string{
-		"https://Example.org/": "https://example.org", " https://a.b/team/.well-known/opencode": "https://a.b/team", "http://127.0.0.1:9/": "http://127.0.0.1:9",
-		"http://localhost": "http://localhost", "http://[::1]:4": "http://[::1]:4",
-		"http://example.org": "", "ftp://a": "", "a.b": "", "": "", "https://u:p@a": "", "https://a?x=y": "", "http://127.0.0.1.evil.org": "", "https://": "",
+		"https://Example.org/": "https://example.org", " https://a.b/team/.well-known/opencode": "https://a.b/team",
+		"http://127.0.0.1:9/": "http://127.0.0.1:9",
+		"http://localhost":    "http://localhost", "http://[::1]:4": "http://[::1]:4",
+		"http://example.org": "", "ftp://a": "", "a.b": "", "": "", "https://u:p@a": "", "https://a?x=y": "",
+		"http://127.0.0.1.evil.org": "", "https://": "",
 	} {
 		got, err := NormalizeAddress(text)
 		if got != want || (err == nil) != (want != "") {
@@ -92,7 +94,8 @@ func TestRefresh(t *testing.T) {
 	if !c.IsDue(c.File(s.URL), time.Hour) {
 		t.Error("was asked")
 	}
-	if err := c.Refresh(t.Context(), s.URL, nil); err != nil || c.IsDue(c.File(s.URL), time.Hour) || !c.IsDue(c.File(s.URL), 0) {
+	if err := c.Refresh(t.Context(), s.URL, nil); err != nil || c.IsDue(c.File(s.URL), time.Hour) ||
+		!c.IsDue(c.File(s.URL), 0) {
 		t.Errorf("got %v", err)
 	}
 	status = 500

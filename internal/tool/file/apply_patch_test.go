@@ -268,7 +268,8 @@ func TestApplyPatch(t *testing.T) {
 			"two patches",
 			tree{},
 			tooltest.Input{
-				"patchText": "*** Begin Patch\n*** Add File: a\n+1\n*** End Patch\n*** Begin Patch\n*** Add File: b\n+1\n*** End Patch\n",
+				"patchText": "*** Begin Patch\n*** Add File: a\n+1\n*** End Patch\n*** Begin Patch\n*** Add File: b\n+1\n" +
+					"*** End Patch\n",
 			},
 			nil, "several patches",
 		},

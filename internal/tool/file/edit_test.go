@@ -31,7 +31,8 @@ func TestEdit(t *testing.T) {
 		{name: "twice", content: "a a", old: "a", new: "x", want: "!Found multiple matches for oldString (2)"},
 		{
 			name: "missing", content: "a\n", old: "nope", new: "x",
-			want: "!Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings.",
+			want: "!Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line " +
+				"endings.",
 		},
 		{name: "same", content: "a\n", old: "a", new: "a", want: "!oldString and newString are the same"},
 		{name: "regular expression characters", content: "f(x)[0].*\n", old: "(x)[0].*", new: "$1", want: "f$1\n"},

@@ -14,8 +14,8 @@ func readSince(b *tooltest.Bench, since int64, path string) string {
 	return tooltest.TextOf(s) + "\n" + string(s.Output.Structured)
 }
 
-// A read reports the instruction files between the file and the Location for OpenCode's clients, each text once, nearest
-// first. They are not in the text for the model.
+// A read reports the instruction files between the file and the Location for OpenCode's clients, each text once,
+// nearest first. They are not in the text for the model.
 func TestReadReportsNearbyInstructions(t *testing.T) {
 	b := tooltest.New(t, func(c *tooltest.Config) { c.File.InstructionFiles = []string{"AGENTS.md", "CLAUDE.md"} })
 	b.WriteFile("AGENTS.md", "of the top")
