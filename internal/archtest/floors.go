@@ -65,7 +65,7 @@ var floors = []struct {
 		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer " +
 			"server/attachment server/nextrequest cli cli/term cli/view cli/run cli/access cli/admin cli/inspect " +
 			"cli/undo cli/root tui tui/composer tui/dialog tui/status tui/style tui/transcript tui/markdown " +
-			"tui/diffview tui/sidebar",
+			"tui/diffview tui/screen tui/sidebar",
 	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
@@ -103,6 +103,7 @@ var sameFloor = []edge{
 	{"tui", "tui/composer", "prompts are typed in the composer"},
 	{"tui", "tui/dialog", "asks and choices are dialogs"},
 	{"tui", "tui/status", "the last line says what the session does"},
+	{"tui", "tui/screen", "frames are drawn on the screen"},
 	{"tui", "tui/sidebar", "changed files and todos are beside the session"},
 	{"tui/sidebar", "cli/term", "todos and counts have the form of the command line"},
 	{"tui/sidebar", "tui/style", "all components have one theme"},

@@ -80,7 +80,7 @@ func listCommands() []command {
 		{"interrupt", "esc", "interrupt the work", interruptWork},
 		{"palette", "ctrl+p", "show all commands", showPalette},
 		{"help", "f1", "show the keys", showHelp},
-		{"suspend", "ctrl+z", "suspend cairn", func(m *model) tea.Cmd { m.saveDraft(); return tea.Suspend }},
+		{"suspend", "ctrl+z", "suspend cairn", func(*model) tea.Cmd { return tea.Suspend }},
 		{"quit", "ctrl+c", "leave", leaveProgram},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -101,7 +102,7 @@ func logInWithBrowser(m *model, l api.ProviderLogin) tea.Cmd {
 			page.URL, "", page.Instructions, "The address is in the clipboard too, if the terminal allows it.",
 		}}
 		m.openDialog(shown)
-		return tea.Batch(tea.SetClipboard(page.URL), awaitLogin(m, l, shown))
+		return tea.Batch(tea.Raw(ansi.SetSystemClipboard(page.URL)), awaitLogin(m, l, shown))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
@@ -26,6 +27,7 @@ type model struct {
 	theme   style.Theme
 	ascii   bool // the terminal has no UTF-8
 	keys    keyMap
+	screen  *screen.Screen
 	ids     session.IDs
 
 	run    func(func(context.Context) tea.Msg) tea.Cmd // a call of the API

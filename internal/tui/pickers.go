@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -222,5 +223,5 @@ func copyPart(m *model, what transcript.Excerpt, name string) tea.Cmd {
 		return nil
 	}
 	m.note = "copied the " + name
-	return tea.SetClipboard(text)
+	return tea.Raw(ansi.SetSystemClipboard(text))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/screen"
 )
 
 // submitText sends the typed text: a prompt, a /command or a !shell command. While the session works a prompt is
@@ -220,7 +222,7 @@ func openEditor(m *model) tea.Cmd {
 	}
 	words := strings.Fields(editor)
 	cmd := exec.Command(words[0], append(words[1:], f.Name())...)
-	return tea.ExecProcess(cmd, func(err error) tea.Msg {
+	return tea.Exec(screenCommand{cmd, m.screen, m.options.Out}, func(err error) tea.Msg {
 		text, rerr := os.ReadFile(f.Name())
 		_ = os.Remove(f.Name()) // a temporary file
 		return func() tea.Cmd {
@@ -232,4 +234,21 @@ func openEditor(m *model) tea.Cmd {
 			return nil
 		}
 	})
+}
+
+// screenCommand is a command that has the terminal while it runs.
+type screenCommand struct {
+	*exec.Cmd
+	screen *screen.Screen
+	out    io.Writer
+}
+
+func (c screenCommand) SetStdin(r io.Reader)  { c.Stdin = r }
+func (c screenCommand) SetStdout(io.Writer)   { c.Stdout = c.out }
+func (c screenCommand) SetStderr(w io.Writer) { c.Stderr = w }
+
+func (c screenCommand) Run() error {
+	c.screen.Close()
+	defer c.screen.Open()
+	return c.Cmd.Run()
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -40,7 +42,8 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		}
 	}
 	m.wait = func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(ctx) } }
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler())
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(silenceTerminal(o.Out)),
+		tea.WithFPS(1), tea.WithFilter(m.beforeMessage), tea.WithoutSignalHandler())
 	m.follow = func(id session.ID, after int64) context.CancelFunc {
 		ctx, stop := context.WithCancel(ctx)
 		background.Go(func() { followSession(ctx, o.Client, id, after, p.Send) })
@@ -52,11 +55,38 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	background.Go(func() { sendNotes(ctx, o.Notes, p.Send) })
 	background.Go(func() { followOthers(ctx, o.Client, p.Send) })
 	_, err = p.Run()
+	m.screen.Close()
 	m.saveDraft()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return m.leavingResult(), err
+}
+
+// silentTerminal is a terminal on which nothing is written. Bubble Tea sets its mode and asks for its size; frames are
+// drawn by package screen, because the renderer of Bubble Tea takes the processor 60 times a second also while nothing
+// changes.
+type silentTerminal struct{ file *os.File }
+
+func (t silentTerminal) Read(b []byte) (int, error)  { return t.file.Read(b) }
+func (t silentTerminal) Write(b []byte) (int, error) { return len(b), nil }
+func (t silentTerminal) Close() error                { return t.file.Close() }
+func (t silentTerminal) Fd() uintptr                 { return t.file.Fd() }
+
+func silenceTerminal(out io.Writer) io.Writer {
+	if f, ok := out.(*os.File); ok {
+		return silentTerminal{f}
+	}
+	return io.Discard
+}
+
+// beforeMessage gives the terminal back before the process is suspended.
+func (m *model) beforeMessage(_ tea.Model, msg tea.Msg) tea.Msg {
+	if _, ok := msg.(tea.SuspendMsg); ok {
+		m.saveDraft()
+		m.screen.Close()
+	}
+	return msg
 }
 
 // callTime bounds a call. It is longer than a lost connection is tried again.

@@ -25,6 +25,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
@@ -40,7 +41,7 @@ func newTestModel(t *testing.T, draft composer.DraftFile) *model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newModel(Options{Client: &api.Client{}, Where: "/src/project", Env: env, Store: draft}, th)
+	m := newModel(Options{Client: &api.Client{}, Where: "/src/project", Env: env, Store: draft, Out: io.Discard}, th)
 	m.run = func(func(context.Context) tea.Msg) tea.Cmd { return nil }
 	m.wait = m.run
 	m.follow = func(session.ID, int64) context.CancelFunc { return func() {} }
@@ -451,7 +452,11 @@ func TestTerminalWithoutUTF8(t *testing.T) {
 		}},
 	})
 	m.Update(branchMsg{"main"})
-	frame := m.View().Content
+	var out strings.Builder
+	m.screen = screen.New(&out, nil)
+	m.screen.Resize(200, 30)
+	m.View()
+	frame := out.String()
 	if i := strings.IndexFunc(frame, func(r rune) bool { return r > unicode.MaxASCII }); i >= 0 {
 		t.Errorf("the frame has %q:\n%s", frame[i:i+4], frame)
 	}

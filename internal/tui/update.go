@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
@@ -15,7 +18,7 @@ import (
 func newModel(o Options, th style.Theme) *model {
 	m := &model{
 		options: o, api: o.Client, theme: th, ascii: term.NewMarks(o.Env).Dot == "-",
-		width: 80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
+		screen: screen.New(o.Out, os.Environ()), width: 80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
 	}
 	var unknown []string
 	if m.keys, unknown = newKeyMap(o.Keys); len(unknown) > 0 {
@@ -42,8 +45,17 @@ func (m *model) Init() tea.Cmd {
 
 // Update implements tea.Model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	defer m.closeOnPanic()
 	cmd := m.handleMessage(msg)
 	return m, tea.Batch(cmd, m.scheduleSave())
+}
+
+// closeOnPanic gives the terminal back before Bubble Tea writes about a panic.
+func (m *model) closeOnPanic() {
+	if r := recover(); r != nil {
+		m.screen.Close()
+		panic(r)
+	}
 }
 
 func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
@@ -51,6 +63,7 @@ func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		before := m.hasSidebar()
 		m.width, m.height = msg.Width, msg.Height
+		m.screen.Resize(msg.Width, msg.Height)
 		if !before {
 			return readChanges(m)
 		}
@@ -60,6 +73,10 @@ func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 		return pasteText(m, msg.Content)
 	case tea.MouseWheelMsg:
 		return scrollWheel(m, msg)
+	case tea.ResumeMsg:
+		m.screen.Open()
+	case tea.RawMsg:
+		m.screen.Send(fmt.Sprint(msg.Msg))
 	case tea.FocusMsg:
 		m.blurred = false
 	case tea.BlurMsg:

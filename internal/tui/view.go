@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 )
 
@@ -19,18 +20,23 @@ const (
 	minHeight = 6
 )
 
-// View implements tea.Model.
+// View implements tea.Model. It draws the screen itself, and leaves nothing to Bubble Tea's renderer.
 func (m *model) View() tea.View {
+	defer m.closeOnPanic()
 	content, cursor := m.renderFrame()
+	title := m.windowTitle()
 	if m.ascii {
-		content = asciiSigns.Replace(content)
+		content, title = asciiSigns.Replace(content), asciiSigns.Replace(title)
 	}
-	v := tea.NewView(content)
-	v.AltScreen, v.ReportFocus, v.Cursor = true, true, cursor
+	f := screen.Frame{Lines: strings.Split(content, "\n"), Cursor: cursor != nil}
+	if cursor != nil {
+		f.X, f.Y = cursor.X, cursor.Y
+	}
 	if !m.options.Quiet {
-		v.WindowTitle = m.windowTitle()
+		f.Title = title
 	}
-	return v
+	m.screen.Draw(f)
+	return tea.View{}
 }
 
 // asciiSigns replaces the signs of the interface on terminals without UTF-8, each by one as wide.
@@ -143,7 +149,6 @@ func (m *model) composerLines(rows composer.Rows) ([]string, *tea.Cursor) {
 		lines[i] = mark + rows.Lines[first+i]
 	}
 	cursor := tea.NewCursor(rows.Col+2, rows.Row-first)
-	cursor.Blink = false
 	return lines, cursor
 }
 

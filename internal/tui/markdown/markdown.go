@@ -4,6 +4,7 @@ package markdown
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -14,31 +15,39 @@ import (
 
 // Render returns the text, which has no control characters but line ends and tabs, as lines of at most width cells.
 func Render(th style.Theme, text string, width int) []string {
-	r := renderer{theme: th, width: max(width, 4)}
-	for line := range strings.Lines(strings.ReplaceAll(text, "\t", "    ")) {
-		r.addLine(strings.TrimRight(line, "\r\n "))
+	s := NewStream(th, width)
+	s.AddLines(text)
+	return s.Render("")
+}
+
+// Stream renders a text that grows: each of its lines once, and the last one whenever it has grown.
+type Stream struct{ r renderer }
+
+// NewStream returns a stream of lines of at most width cells.
+func NewStream(th style.Theme, width int) *Stream {
+	return &Stream{renderer{theme: th, width: max(width, 4)}}
+}
+
+// AddLines adds complete lines.
+func (s *Stream) AddLines(text string) {
+	for line := range strings.Lines(text) {
+		s.r.addLine(expandTabs(line))
+	}
+}
+
+// Render returns all lines, and those of a last one as far as it has arrived; "" is none.
+func (s *Stream) Render(last string) []string {
+	r := s.r
+	r.lines, r.table = slices.Clip(r.lines), slices.Clip(r.table)
+	if last != "" {
+		r.addLine(expandTabs(last))
 	}
 	r.flushTable()
 	return r.lines
 }
 
-// SplitStable returns how many bytes of the text are blocks that further text does not change: those before the last
-// empty line outside of a code block.
-func SplitStable(text string) (n int) {
-	fence, at := "", 0
-	for line := range strings.Lines(text) {
-		at += len(line)
-		trimmed := strings.TrimSpace(line)
-		switch mark := fenceOf(trimmed); {
-		case fence == "" && mark != "":
-			fence = mark
-		case fence != "" && closesFence(trimmed, fence):
-			fence = ""
-		case fence == "" && trimmed == "" && strings.HasSuffix(line, "\n"):
-			n = at
-		}
-	}
-	return n
+func expandTabs(line string) string {
+	return strings.ReplaceAll(strings.TrimRight(line, "\r\n "), "\t", "    ")
 }
 
 // renderer renders lines one after another.

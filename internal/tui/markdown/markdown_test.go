@@ -1,6 +1,7 @@
 package markdown_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,8 +68,8 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-// FuzzRender: lines fit the width, and a text that is rendered in two parts, split where it is stable, is rendered as
-// the whole text is.
+// FuzzRender: lines fit the width, and a text that arrives line by line, and is rendered in between, is rendered as the
+// whole text is.
 func FuzzRender(f *testing.F) {
 	for _, text := range []string{
 		"# a\n\n```go\nx\n\ny\n```\n\nb", "|a|b|\n|-|-|\n\n- c **d\n\n~~~\n```\n\n~~~\n\ne", "> 漢 *a*\n\n1) b",
@@ -86,10 +87,19 @@ func FuzzRender(f *testing.F) {
 				t.Errorf("a line of %d cells, more than %d: %q", n, width, l)
 			}
 		}
-		n := markdown.SplitStable(text)
-		parts := append(markdown.Render(th, text[:n], width), markdown.Render(th, text[n:], width)...)
-		if got, want := strings.Join(parts, "\n"), strings.Join(whole, "\n"); got != want {
-			t.Errorf("in two parts:\n%q\nwhole:\n%q", got, want)
+		stream := markdown.NewStream(th, width)
+		for line := range strings.Lines(text) {
+			stream.Render(line[:len(line)/2])
+			if strings.HasSuffix(line, "\n") {
+				stream.AddLines(line)
+				line = ""
+			}
+			if got := stream.Render(line); line != "" && !slices.Equal(got, whole) {
+				t.Errorf("line by line:\n%q\nwhole:\n%q", got, whole)
+			}
+		}
+		if got := stream.Render(""); strings.HasSuffix(text, "\n") && !slices.Equal(got, whole) {
+			t.Errorf("line by line:\n%q\nwhole:\n%q", got, whole)
 		}
 	})
 }

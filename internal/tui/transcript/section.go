@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/markdown"
 )
 
 // section is what is shown of one message, or of one item of an answer.
@@ -14,7 +15,7 @@ type section struct {
 	item    any // *session.User, *Shell, *Compaction, *Text, *Reasoning, *Tool, or note
 
 	live    []byte // the text of an open item as far as it has arrived
-	stable  stableText
+	arrived arrivedLines
 	toggled bool // it is not open or closed as the others are
 
 	afterCall bool // it is no call and follows one: an empty line is between them
@@ -22,10 +23,10 @@ type section struct {
 	lines     []string // rendered; nil if that must be done again
 }
 
-// stableText is the beginning of a live text that further text does not change, and its lines.
-type stableText struct {
-	size  int // bytes
-	lines []string
+// arrivedLines are the complete lines of a live text.
+type arrivedLines struct {
+	size   int // bytes
+	stream *markdown.Stream
 }
 
 // note is a line about the session.
@@ -93,8 +94,8 @@ func (b *section) addLive(f *session.Fragment) {
 	if f.Offset > len(b.live) {
 		return
 	}
-	if f.Offset < b.stable.size {
-		b.stable = stableText{}
+	if f.Offset < b.arrived.size {
+		b.arrived = arrivedLines{}
 	}
 	b.live, b.lines = append(b.live[:f.Offset], f.Delta...), nil
 }

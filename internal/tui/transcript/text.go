@@ -35,19 +35,21 @@ func fileKind(mime string) string {
 	return "file"
 }
 
-// renderText renders the text of an answer. Of a live text, only what further text may change is rendered again.
+// renderText renders the text of an answer. Of a live text, only the last line is rendered again.
 func (p painter) renderText(b *section) []string {
-	render := func(text string) []string { return markdown.Render(p.theme, term.ReplaceControls(text), p.width) }
 	if b.live == nil {
-		return render(strings.TrimSpace(b.text()))
+		return markdown.Render(p.theme, term.ReplaceControls(strings.TrimSpace(b.text())), p.width)
 	}
-	rest := string(b.live[b.stable.size:])
-	if n := markdown.SplitStable(rest); n > 0 {
-		b.stable = stableText{b.stable.size + n, append(b.stable.lines, render(rest[:n])...)}
-		rest = rest[n:]
+	rest := string(b.live[b.arrived.size:])
+	if b.arrived.stream == nil {
+		text := strings.TrimLeft(rest, "\n ")
+		b.arrived = arrivedLines{len(rest) - len(text), markdown.NewStream(p.theme, p.width)}
+		rest = text
 	}
-	lines := b.stable.lines[:len(b.stable.lines):len(b.stable.lines)]
-	return append(lines, render(strings.TrimRight(rest, " \n"))...)
+	n := strings.LastIndexByte(rest, '\n') + 1
+	b.arrived.stream.AddLines(term.ReplaceControls(rest[:n]))
+	b.arrived.size += n
+	return b.arrived.stream.Render(term.ReplaceControls(rest[n:]))
 }
 
 func (p painter) renderReasoning(b *section, open bool) (lines []string) {

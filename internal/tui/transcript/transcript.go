@@ -52,7 +52,7 @@ func New(th style.Theme) *Model {
 func (m *Model) SetSize(width, height int) {
 	if width != m.width {
 		for _, b := range m.sections {
-			b.lines, b.stable = nil, stableText{}
+			b.lines, b.arrived = nil, arrivedLines{}
 		}
 	}
 	m.width, m.height = width, max(height, 0)
@@ -180,7 +180,7 @@ func (m *Model) markBetween(from int) {
 	for i := max(from, 1); i < len(m.sections); i++ {
 		after := m.sections[i-1].isCall() && !m.sections[i].isCall()
 		if after != m.sections[i].afterCall {
-			m.sections[i].afterCall, m.sections[i].lines, m.sections[i].stable = after, nil, stableText{}
+			m.sections[i].afterCall, m.sections[i].lines, m.sections[i].arrived = after, nil, arrivedLines{}
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (m *Model) applyTurnEvent(t *turnSections, d session.EventData) {
 	for i, b := range t.sections {
 		b.item, b.lines = t.message.Content[i], nil
 		if b.isSettled() {
-			b.live, b.stable = nil, stableText{}
+			b.live, b.arrived = nil, arrivedLines{}
 		}
 	}
 	m.appendSections(t.addSections())

@@ -1,0 +1,119 @@
+// Package screen draws frames on a terminal.
+//
+// A frame is written when it differs from the one on the screen: the lines that differ, as one synchronized update.
+// Nothing is written and no timer runs in between, and the screen is cleared only when it is opened. A line that the
+// terminal shows wider or narrower than it was measured does not move the others.
+package screen
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Frame is what the screen shows.
+type Frame struct {
+	Lines  []string // with styles; each at most as wide as the screen
+	X, Y   int      // of the cursor
+	Cursor bool     // the cursor is shown
+	Title  string   // of the window; "" leaves it alone
+}
+
+// Screen is a terminal. A write that fails is not reported: the reader of the terminal's keys learns that it is gone.
+// Not safe for concurrent use.
+type Screen struct {
+	out    io.Writer
+	styled *colorprofile.Writer // reduces colours to those of the terminal
+
+	width, height int // 0 until it is known
+	isOpen        bool
+	shown         Frame
+	clean         bool // the screen shows what is in shown
+}
+
+// New returns the screen of a terminal, which is opened by Resize.
+func New(out io.Writer, environ []string) *Screen {
+	styled := colorprofile.NewWriter(out, environ)
+	styled.Profile = max(styled.Profile, colorprofile.ASCII) // a terminal without a name has no colours
+	return &Screen{out: out, styled: styled}
+}
+
+// The modes of the interface. Terminals ignore those that they do not have.
+const (
+	openModes = ansi.SetModeAltScreenSaveCursor + ansi.ResetModeAutoWrap + ansi.SetModeBracketedPaste +
+		ansi.SetModeFocusEvent + ansi.SetModeUnicodeCore + ansi.SetModifyOtherKeys2
+	closeModes = ansi.ResetModifyOtherKeys + ansi.ResetModeUnicodeCore + ansi.ResetModeFocusEvent +
+		ansi.ResetModeBracketedPaste + ansi.SetModeAutoWrap + ansi.SetModeTextCursorEnable +
+		ansi.ResetModeAltScreenSaveCursor
+	disambiguateKeys = 1
+)
+
+// Open takes the terminal. The next frame is drawn completely.
+func (s *Screen) Open() {
+	if s.isOpen || s.height == 0 {
+		return
+	}
+	s.isOpen, s.clean = true, false
+	s.Send(openModes + ansi.PushKittyKeyboard(disambiguateKeys) + ansi.EraseEntireScreen)
+}
+
+// Close gives the terminal back as it was. Frames are not drawn until it is opened again.
+func (s *Screen) Close() {
+	if !s.isOpen {
+		return
+	}
+	title := ""
+	if s.shown.Title != "" {
+		title = ansi.SetWindowTitle("")
+	}
+	s.Send(title + ansi.PopKittyKeyboard(1) + closeModes)
+	s.isOpen = false
+}
+
+// Resize sets the size of the terminal. The next frame is drawn completely.
+func (s *Screen) Resize(width, height int) {
+	s.width, s.height, s.clean = width, height, false
+	s.Open()
+}
+
+// Send writes a sequence that does not change what is on the screen, such as the bell.
+func (s *Screen) Send(sequence string) { _, _ = io.WriteString(s.out, sequence) }
+
+// Draw shows the frame.
+func (s *Screen) Draw(f Frame) {
+	if !s.isOpen {
+		return
+	}
+	f.Lines = slices.Clone(f.Lines[:min(len(f.Lines), s.height)])
+	for len(f.Lines) < s.height {
+		f.Lines = append(f.Lines, "")
+	}
+	var b strings.Builder
+	for y, line := range f.Lines {
+		if s.clean && s.shown.Lines[y] == line {
+			continue
+		}
+		b.WriteString(ansi.CursorPosition(1, y+1))
+		b.WriteString(line)
+		b.WriteString(ansi.ResetStyle)
+		if ansi.StringWidth(line) < s.width {
+			b.WriteString(ansi.EraseLineRight)
+		}
+	}
+	if f.Title != "" && (!s.clean || f.Title != s.shown.Title) {
+		b.WriteString(ansi.SetWindowTitle(f.Title))
+	}
+	moved := f.X != s.shown.X || f.Y != s.shown.Y || f.Cursor != s.shown.Cursor
+	if b.Len() == 0 && !moved {
+		return
+	}
+	s.shown, s.clean = f, true
+	if f.Cursor {
+		b.WriteString(ansi.CursorPosition(f.X+1, f.Y+1) + ansi.SetModeTextCursorEnable)
+	}
+	_, _ = io.WriteString(s.styled, ansi.SetModeSynchronizedOutput+ansi.ResetModeTextCursorEnable+b.String()+
+		ansi.ResetModeSynchronizedOutput)
+}
