@@ -240,6 +240,14 @@ func (m *model) callAPI(what string, f func(context.Context) error, then func() 
 	})
 }
 
+// closeOnPanic gives the terminal back before Bubble Tea writes about a panic.
+func (m *model) closeOnPanic() {
+	if r := recover(); r != nil {
+		m.screen.Close()
+		panic(r)
+	}
+}
+
 func (m *model) openDialog(d dialog.Dialog) { m.dialogs = append(m.dialogs, d) }
 
 func (m *model) closeDialog(d dialog.Dialog) {

@@ -18,7 +18,8 @@ import (
 func newModel(o Options, th style.Theme) *model {
 	m := &model{
 		options: o, api: o.Client, theme: th, ascii: term.NewMarks(o.Env).Dot == "-",
-		screen: screen.New(o.Out, os.Environ()), width: 80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
+		screen: screen.New(o.Out, os.Environ()),
+		width:  80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
 	}
 	var unknown []string
 	if m.keys, unknown = newKeyMap(o.Keys); len(unknown) > 0 {
@@ -48,14 +49,6 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	defer m.closeOnPanic()
 	cmd := m.handleMessage(msg)
 	return m, tea.Batch(cmd, m.scheduleSave())
-}
-
-// closeOnPanic gives the terminal back before Bubble Tea writes about a panic.
-func (m *model) closeOnPanic() {
-	if r := recover(); r != nil {
-		m.screen.Close()
-		panic(r)
-	}
 }
 
 func (m *model) handleMessage(msg tea.Msg) tea.Cmd {

@@ -28,14 +28,14 @@ func (m *model) View() tea.View {
 	if m.ascii {
 		content, title = asciiSigns.Replace(content), asciiSigns.Replace(title)
 	}
-	f := screen.Frame{Lines: strings.Split(content, "\n"), Cursor: cursor != nil}
+	f := screen.Picture{Lines: strings.Split(content, "\n"), Cursor: cursor != nil}
 	if cursor != nil {
 		f.X, f.Y = cursor.X, cursor.Y
 	}
 	if !m.options.Quiet {
 		f.Title = title
 	}
-	m.screen.Draw(f)
+	m.screen.DrawPicture(f)
 	return tea.View{}
 }
 

@@ -15,28 +15,28 @@ import (
 
 // Render returns the text, which has no control characters but line ends and tabs, as lines of at most width cells.
 func Render(th style.Theme, text string, width int) []string {
-	s := NewStream(th, width)
+	s := NewLiveText(th, width)
 	s.AddLines(text)
 	return s.Render("")
 }
 
-// Stream renders a text that grows: each of its lines once, and the last one whenever it has grown.
-type Stream struct{ r renderer }
+// LiveText renders a text that grows: each of its lines once, and the last one whenever it has grown.
+type LiveText struct{ r renderer }
 
-// NewStream returns a stream of lines of at most width cells.
-func NewStream(th style.Theme, width int) *Stream {
-	return &Stream{renderer{theme: th, width: max(width, 4)}}
+// NewLiveText returns a text of lines of at most width cells.
+func NewLiveText(th style.Theme, width int) *LiveText {
+	return &LiveText{renderer{theme: th, width: max(width, 4)}}
 }
 
 // AddLines adds complete lines.
-func (s *Stream) AddLines(text string) {
+func (s *LiveText) AddLines(text string) {
 	for line := range strings.Lines(text) {
 		s.r.addLine(expandTabs(line))
 	}
 }
 
-// Render returns all lines, and those of a last one as far as it has arrived; "" is none.
-func (s *Stream) Render(last string) []string {
+// Render returns all lines, and those of a last one as far as it has arrived; "" adds nothing.
+func (s *LiveText) Render(last string) []string {
 	r := s.r
 	r.lines, r.table = slices.Clip(r.lines), slices.Clip(r.table)
 	if last != "" {

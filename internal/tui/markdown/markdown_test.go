@@ -87,7 +87,7 @@ func FuzzRender(f *testing.F) {
 				t.Errorf("a line of %d cells, more than %d: %q", n, width, l)
 			}
 		}
-		stream := markdown.NewStream(th, width)
+		stream := markdown.NewLiveText(th, width)
 		for line := range strings.Lines(text) {
 			stream.Render(line[:len(line)/2])
 			if strings.HasSuffix(line, "\n") {

@@ -14,8 +14,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Frame is what the screen shows.
-type Frame struct {
+// Picture is what the screen shows.
+type Picture struct {
 	Lines  []string // with styles; each at most as wide as the screen
 	X, Y   int      // of the cursor
 	Cursor bool     // the cursor is shown
@@ -30,7 +30,7 @@ type Screen struct {
 
 	width, height int // 0 until it is known
 	isOpen        bool
-	shown         Frame
+	shown         Picture
 	clean         bool // the screen shows what is in shown
 }
 
@@ -82,17 +82,17 @@ func (s *Screen) Resize(width, height int) {
 // Send writes a sequence that does not change what is on the screen, such as the bell.
 func (s *Screen) Send(sequence string) { _, _ = io.WriteString(s.out, sequence) }
 
-// Draw shows the frame.
-func (s *Screen) Draw(f Frame) {
+// DrawPicture shows the picture.
+func (s *Screen) DrawPicture(c Picture) {
 	if !s.isOpen {
 		return
 	}
-	f.Lines = slices.Clone(f.Lines[:min(len(f.Lines), s.height)])
-	for len(f.Lines) < s.height {
-		f.Lines = append(f.Lines, "")
+	c.Lines = slices.Clone(c.Lines[:min(len(c.Lines), s.height)])
+	for len(c.Lines) < s.height {
+		c.Lines = append(c.Lines, "")
 	}
 	var b strings.Builder
-	for y, line := range f.Lines {
+	for y, line := range c.Lines {
 		if s.clean && s.shown.Lines[y] == line {
 			continue
 		}
@@ -103,16 +103,16 @@ func (s *Screen) Draw(f Frame) {
 			b.WriteString(ansi.EraseLineRight)
 		}
 	}
-	if f.Title != "" && (!s.clean || f.Title != s.shown.Title) {
-		b.WriteString(ansi.SetWindowTitle(f.Title))
+	if c.Title != "" && (!s.clean || c.Title != s.shown.Title) {
+		b.WriteString(ansi.SetWindowTitle(c.Title))
 	}
-	moved := f.X != s.shown.X || f.Y != s.shown.Y || f.Cursor != s.shown.Cursor
+	moved := c.X != s.shown.X || c.Y != s.shown.Y || c.Cursor != s.shown.Cursor
 	if b.Len() == 0 && !moved {
 		return
 	}
-	s.shown, s.clean = f, true
-	if f.Cursor {
-		b.WriteString(ansi.CursorPosition(f.X+1, f.Y+1) + ansi.SetModeTextCursorEnable)
+	s.shown, s.clean = c, true
+	if c.Cursor {
+		b.WriteString(ansi.CursorPosition(c.X+1, c.Y+1) + ansi.SetModeTextCursorEnable)
 	}
 	_, _ = io.WriteString(s.styled, ansi.SetModeSynchronizedOutput+ansi.ResetModeTextCursorEnable+b.String()+
 		ansi.ResetModeSynchronizedOutput)

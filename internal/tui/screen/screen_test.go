@@ -20,7 +20,7 @@ func TestDraw(t *testing.T) {
 		do    func()
 		want  string
 	}{
-		{"nothing before the size is known", func() { s.Draw(screen.Frame{Lines: []string{"a"}}) }, ""},
+		{"nothing before the size is known", func() { s.DrawPicture(screen.Picture{Lines: []string{"a"}}) }, ""},
 		{
 			"opened",
 			func() { s.Resize(4, 3) },
@@ -28,23 +28,23 @@ func TestDraw(t *testing.T) {
 		},
 		{
 			"the first frame is complete; a full line is not erased at its end",
-			func() { s.Draw(screen.Frame{Lines: []string{"a", "full"}, Title: "t"}) },
+			func() { s.DrawPicture(screen.Picture{Lines: []string{"a", "full"}, Title: "t"}) },
 			update("\x1b[Ha\x1b[m\x1b[K\x1b[2;1Hfull\x1b[m\x1b[3;1H\x1b[m\x1b[K\x1b]2;t\a"),
 		},
-		{"the same", func() { s.Draw(screen.Frame{Lines: []string{"a", "full"}, Title: "t"}) }, ""},
+		{"the same", func() { s.DrawPicture(screen.Picture{Lines: []string{"a", "full"}, Title: "t"}) }, ""},
 		{
 			"one line, and the cursor",
-			func() { s.Draw(screen.Frame{Lines: []string{"a", "b"}, Title: "t", X: 1, Y: 1, Cursor: true}) },
+			func() { s.DrawPicture(screen.Picture{Lines: []string{"a", "b"}, Title: "t", X: 1, Y: 1, Cursor: true}) },
 			update("\x1b[2;1Hb\x1b[m\x1b[K\x1b[2;2H\x1b[?25h"),
 		},
 		{
 			"the cursor alone",
-			func() { s.Draw(screen.Frame{Lines: []string{"a", "b"}, Title: "t", Cursor: true}) },
+			func() { s.DrawPicture(screen.Picture{Lines: []string{"a", "b"}, Title: "t", Cursor: true}) },
 			update("\x1b[H\x1b[?25h"),
 		},
 		{
 			"after a resize all lines, and no more than there are",
-			func() { s.Resize(4, 1); s.Draw(screen.Frame{Lines: []string{"a", "b"}, Title: "t"}) },
+			func() { s.Resize(4, 1); s.DrawPicture(screen.Picture{Lines: []string{"a", "b"}, Title: "t"}) },
 			update("\x1b[Ha\x1b[m\x1b[K\x1b]2;t\a"),
 		},
 		{
@@ -52,7 +52,7 @@ func TestDraw(t *testing.T) {
 			s.Close,
 			"\x1b]2;\a\x1b[<1u\x1b[>4m\x1b[?2027l\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l",
 		},
-		{"nothing while it is closed", func() { s.Close(); s.Draw(screen.Frame{Lines: []string{"c"}}) }, ""},
+		{"nothing while it is closed", func() { s.Close(); s.DrawPicture(screen.Picture{Lines: []string{"c"}}) }, ""},
 	} {
 		out.Reset()
 		step.do()
@@ -73,7 +73,7 @@ func TestColors(t *testing.T) {
 		var out strings.Builder
 		s := screen.New(&out, append(strings.Fields(c.env), "TTY_FORCE=1"))
 		s.Resize(4, 1)
-		s.Draw(screen.Frame{Lines: []string{"\x1b[1;38;5;80mx\x1b[m"}})
+		s.DrawPicture(screen.Picture{Lines: []string{"\x1b[1;38;5;80mx\x1b[m"}})
 		if got := out.String(); !strings.Contains(got, "\x1b[H"+c.want) {
 			t.Errorf("%s: want %q in %q", c.env, c.want, got)
 		}
@@ -86,11 +86,11 @@ func TestStreamedBytes(t *testing.T) {
 	s := screen.New(&out, []string{"TERM=xterm-256color"})
 	s.Resize(100, 30)
 	lines := make([]string, 30)
-	s.Draw(screen.Frame{Lines: lines})
+	s.DrawPicture(screen.Picture{Lines: lines})
 	out.Reset()
 	for i := range 1000 {
 		lines[i/90] = fmt.Sprint(strings.Repeat("x", i%90))
-		s.Draw(screen.Frame{Lines: lines})
+		s.DrawPicture(screen.Picture{Lines: lines})
 	}
 	if strings.Contains(out.String(), "\x1b[2J") || out.Len() > 150_000 {
 		t.Errorf("%d bytes for 1000 frames that change one line", out.Len())

@@ -26,7 +26,7 @@ type section struct {
 // arrivedLines are the complete lines of a live text.
 type arrivedLines struct {
 	size   int // bytes
-	stream *markdown.Stream
+	stream *markdown.LiveText
 }
 
 // note is a line about the session.

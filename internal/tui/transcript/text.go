@@ -43,7 +43,7 @@ func (p painter) renderText(b *section) []string {
 	rest := string(b.live[b.arrived.size:])
 	if b.arrived.stream == nil {
 		text := strings.TrimLeft(rest, "\n ")
-		b.arrived = arrivedLines{len(rest) - len(text), markdown.NewStream(p.theme, p.width)}
+		b.arrived = arrivedLines{len(rest) - len(text), markdown.NewLiveText(p.theme, p.width)}
 		rest = text
 	}
 	n := strings.LastIndexByte(rest, '\n') + 1
