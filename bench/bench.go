@@ -58,6 +58,7 @@ var measures = []measure{
 	{"crowd", "P21", (*bench).measureConcurrentSessions},
 	{"turns", "P22", (*bench).measureTurnRate},
 	{"interface", "P25", (*bench).measureInterface},
+	{"tasks", "P27", (*bench).measureTasks},
 	{"v1start", "P3 P4", (*bench).measureV1Start},
 	{"v1messages", "P18", (*bench).measureV1Messages},
 	{"v1sessions", "P20", (*bench).measureV1Sessions},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"sync"
@@ -119,7 +120,7 @@ func createRate(ctx context.Context, s *server, n, clients int) (float64, error)
 }
 
 // measureConcurrentSessions runs 100 sessions at once, each with a response of 150 deltas at 50 per second and a reader
-// of its own. All may work at the same time; by default 32 do, and the others are queued.
+// of its own.
 func (b *bench) measureConcurrentSessions(ctx context.Context) error {
 	s, _, err := b.startWarmServerAt(ctx, b.newHomeWithLimits("crowd", `{"sessions":128}`))
 	if err != nil {
@@ -207,3 +208,64 @@ func compareArrival(a, b exchange) int { return a.arrived.Compare(b.arrived) }
 
 // modelShare returns the model's time to its first byte.
 func (e exchange) modelShare() time.Duration { return e.first.Sub(e.arrived) }
+
+// measureTasks measures what 100 subagents of one session cost, all at work at once, beside 100 sessions with one
+// prompt each. The model answers at once.
+func (b *bench) measureTasks(ctx context.Context) error {
+	const children = 100
+	plain, err := b.measureGroup(ctx, "tasksplain", children, order{n: 1, size: 5})
+	if err != nil {
+		return err
+	}
+	tree, err := b.measureGroup(ctx, "tasks", 1, order{n: 1, size: 5, tasks: children})
+	if err != nil {
+		return err
+	}
+	b.add(row{
+		ID: "P27", What: "CPU per subagent, 100 at once", Figure: tree.cpu / children, Unit: "ms", N: children,
+		Target: plain.cpu/children + 5, Limit: plain.cpu / children, Of: "a turn of a session of its own",
+		Foreign: tree.foreign,
+	})
+	b.add(row{
+		ID: "P27", What: "memory per subagent, 100 at once", Figure: tree.memory / children, Unit: "MiB", N: children,
+		Target: 1, Limit: plain.memory / children, Of: "a session of its own", Foreign: tree.foreign,
+	})
+	return nil
+}
+
+// groupCost is what the turns of a group took in all: CPU in milliseconds, and the peak of memory above that before, in
+// MiB.
+type groupCost struct{ cpu, memory, foreign float64 }
+
+// measureGroup takes one turn with the order in each of the sessions, all at once, on a server of their own.
+func (b *bench) measureGroup(ctx context.Context, name string, sessions int, o order) (cost groupCost, err error) {
+	s, _, err := b.startWarmServer(ctx, name)
+	if err != nil {
+		return cost, err
+	}
+	defer s.stop()
+	ids := make([]session.ID, sessions)
+	for i := range ids {
+		if ids[i], err = s.begin(ctx); err != nil {
+			return cost, err
+		}
+	}
+	quiet := b.settle(ctx)
+	before, peak := usageOf(s.pid()), watchMemory(s.pid())
+	errs := make([]error, sessions)
+	var all sync.WaitGroup
+	for i, id := range ids {
+		all.Go(func() { _, errs[i] = b.runTurn(ctx, s, id, o) })
+	}
+	all.Wait()
+	time.Sleep(50 * time.Millisecond) // late writes of the turns count
+	cost.cpu = toMillis(usageOf(s.pid()).cpu - before.cpu)
+	cost.memory = peak.finish() - toMiB(before.rss)
+	cost.foreign = quiet.foreignSince()
+	for _, err := range errs {
+		if err != nil {
+			return cost, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return cost, nil
+}

@@ -36,11 +36,15 @@ type order struct {
 	every time.Duration // between two; 0 is at full speed
 	stamp bool          // each delta is "number:nanoseconds;" instead
 	calls int           // turns that call the read tool, before the answer
+	tasks int           // calls of the task tool in one turn, before the answer
 	id    string        // key of the recorded exchanges
 }
 
 func (o order) String() string {
 	s := fmt.Sprintf("@bench n=%d s=%d k=%d id=%s", o.n, o.size, o.calls, o.id)
+	if o.tasks > 0 {
+		s += fmt.Sprintf(" t=%d", o.tasks)
+	}
 	if o.every > 0 {
 		s += fmt.Sprintf(" every=%d", o.every.Microseconds())
 	}
@@ -91,9 +95,12 @@ func (m *model) serveChat(w http.ResponseWriter, r *http.Request) {
 	}
 	e.first = time.Now()
 	a.writeFrame(`{"role":"assistant","content":""}`, "null")
-	if step := bytes.Count(rest, []byte(`"role":"tool"`)); step < o.calls {
+	switch step := bytes.Count(rest, []byte(`"role":"tool"`)); {
+	case step < o.calls:
 		a.writeCall(m.path, step)
-	} else {
+	case step < o.tasks:
+		a.writeTasks(o.tasks)
+	default:
 		a.writeText(o)
 	}
 	a.flush()
@@ -120,6 +127,8 @@ func parse(body []byte) (order, []byte) {
 			o.n = n
 		case "s":
 			o.size = n
+		case "t":
+			o.tasks = n
 		case "k":
 			o.calls = n
 		case "every":
@@ -203,6 +212,22 @@ func (a *answer) writeCall(path string, step int) {
 		),
 		"null",
 	)
+	a.finish("tool_calls")
+}
+
+// writeTasks writes n calls of the task tool, whose prompts differ and have no order.
+func (a *answer) writeTasks(n int) {
+	for i := range n {
+		args, _ := jsontext.AppendQuote(nil, // valid UTF-8
+			fmt.Sprintf(`{"description":"bench","prompt":"work %d","subagent_type":"general"}`, i))
+		a.writeFrame(
+			fmt.Sprintf(
+				`{"tool_calls":[{"index":%d,"id":"task_%d","type":"function","function":{"name":"task","arguments":%s}}]}`,
+				i, i, args,
+			),
+			"null",
+		)
+	}
 	a.finish("tool_calls")
 }
 
