@@ -24,8 +24,7 @@ func (g sessionCommands) sessionCommand() *cobra.Command {
 	}
 	compact, pins, forks := compactCommands(g), pinCommands(g), forkCommands(g)
 	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionChildren(), g.sessionRename(),
-		summaryCommands{g.inv}.sessionSummary(), g.sessionArchive(),
-		g.sessionDelete(),
+		summaryCommands(g).sessionSummary(), g.sessionArchive(), g.sessionDelete(),
 		compact.sessionCompact(), compact.sessionUncompact(), pins.sessionPin(), pins.sessionPins(), pins.sessionUnpin(),
 		forks.sessionFork(), forks.sessionTree())
 	return cli.GroupCommand(cmd)
