@@ -42,7 +42,8 @@ var floors = []struct {
 		3,
 		loopKind,
 		"engine engine/cause engine/location engine/journal engine/history engine/record engine/ask engine/job " +
-			"engine/command engine/retry engine/slot engine/title engine/background engine/sessioncache engine/window engine/compaction " +
+			"engine/command engine/retry engine/slot engine/title engine/background engine/sessioncache " +
+			"engine/window engine/compaction " +
 			"engine/summary engine/shrink engine/failure engine/changes engine/revert engine/fork engine/subagent",
 	},
 	{
