@@ -174,9 +174,7 @@ func (b *bench) measureConcurrentSessions(ctx context.Context) error {
 			Foreign: foreign,
 		},
 	)
-	b.add(
-		row{ID: "P21", What: "100 sessions: peak RSS", Figure: peak, Unit: "MiB", N: 1, Target: 250, Foreign: foreign},
-	)
+	b.add(row{ID: "P21", What: "100 sessions: peak RSS", Figure: peak, Unit: "MiB", N: 1, Target: 250, Foreign: foreign})
 	b.add(
 		row{
 			ID: "P21", What: "100 sessions: all done in", Figure: took.Seconds(), Unit: "s", N: 1,

@@ -123,9 +123,7 @@ func readLoad() machineLoad {
 		for _, pid := range firstField(t) {
 			stat := afterName(readProcFile("/proc/" + pid + "/stat"))
 			n, _ := strconv.Atoi(pid)
-			l.kids[n] = float64(
-				parseField(stat, 11)+parseField(stat, 12)+parseField(stat, 13)+parseField(stat, 14),
-			) / ticks
+			l.kids[n] = float64(parseField(stat, 11)+parseField(stat, 12)+parseField(stat, 13)+parseField(stat, 14)) / ticks
 		}
 	}
 	return l

@@ -92,15 +92,7 @@ func (b *bench) measureV1Messages(ctx context.Context) error {
 				s.stop()
 				return err
 			}
-			first[i], last[i], size = append(
-				first[i],
-				toMillis(f.first),
-			), append(
-				last[i],
-				toMillis(f.last),
-			), len(
-				f.body,
-			)
+			first[i], last[i], size = append(first[i], toMillis(f.first)), append(last[i], toMillis(f.last)), len(f.body)
 		}
 		memory[i] = append(memory[i], most.finish())
 		s.stop()
@@ -268,13 +260,7 @@ func (b *bench) readersOf(
 		if err != nil {
 			return c, err
 		}
-		c.rate, c.cpu, c.missed = append(
-			c.rate,
-			f.deltaRate(),
-		), append(
-			c.cpu,
-			used,
-		), append(
+		c.rate, c.cpu, c.missed = append(c.rate, f.deltaRate()), append(c.cpu, used), append(
 			c.missed,
 			f.countIncomplete(readers),
 		)
@@ -282,16 +268,10 @@ func (b *bench) readersOf(
 		if err != nil {
 			return c, err
 		}
-		c.p50, c.p99, c.pacedCPU = append(
-			c.p50,
-			quantileOf(f.latencies, 0.5),
-		), append(
+		c.p50, c.p99, c.pacedCPU = append(c.p50, quantileOf(f.latencies, 0.5)), append(
 			c.p99,
 			quantileOf(f.latencies, 0.99),
-		), append(
-			c.pacedCPU,
-			used,
-		)
+		), append(c.pacedCPU, used)
 		c.missed = append(c.missed, f.countIncomplete(readers))
 	}
 	c.missed = []float64{slices.Max(c.missed)}

@@ -108,8 +108,7 @@ func checkName(name string) error {
 		}
 	}
 	if len(name) > maxName {
-		return session.Errorf(session.CodeInvalid,
-			"the name has %d bytes, the limit is %d", len(name), maxName).At("name")
+		return session.Errorf(session.CodeInvalid, "the name has %d bytes, the limit is %d", len(name), maxName).At("name")
 	}
 	return nil
 }

@@ -113,16 +113,7 @@ func TestUntrustedProjectOnlyTightens(t *testing.T) {
 					before := permission.Evaluate(base.AgentLayers(name), nil, action, resource).Effect
 					after := permission.Evaluate(with.AgentLayers(name), nil, action, resource).Effect
 					if rank[after] < rank[before] {
-						r.Fatalf(
-							"%s %s by %s: %s became %s\nuser %s\nproject %s",
-							action,
-							resource,
-							name,
-							before,
-							after,
-							user,
-							project,
-						)
+						r.Fatalf("%s %s by %s: %s became %s\nuser %s\nproject %s", action, resource, name, before, after, user, project)
 					}
 				}
 			}

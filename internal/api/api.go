@@ -131,7 +131,8 @@ type Approval struct {
 	Time      int64             `json:"time,omitzero"`
 }
 
-// AskReceipt is the answer to a permission request made from outside: the effect, and with effect "ask" the pending ask.
+// AskReceipt is the answer to a permission request made from outside: the effect, and with effect "ask" the pending
+// ask.
 type AskReceipt struct {
 	ID     session.AskID  `json:"id"`
 	Effect session.Effect `json:"effect"`

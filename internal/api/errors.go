@@ -143,9 +143,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	}
 	body, err := json.Marshal(b, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil { // cannot be: strings only
-		return http.StatusInternalServerError, []byte(
-			`{"_tag":"UnknownError","message":"the error could not be encoded"}`,
-		)
+		return http.StatusInternalServerError, []byte(`{"_tag":"UnknownError","message":"the error could not be encoded"}`)
 	}
 	return r.status, body
 }

@@ -67,7 +67,10 @@ func TestErrorsSurviveTheWire(t *testing.T) {
 }
 
 func TestForeignAnswersAreTransportErrors(t *testing.T) {
-	for _, body := range []string{"", "<html>", `{}`, `{"_tag":"SomethingElse","message":"x"}`, `{"_tag":7}`, `null`, `[]`, "\xff"} {
+	for _, body := range []string{
+		"", "<html>", `{}`, `{"_tag":"SomethingElse","message":"x"}`, `{"_tag":7}`, `null`, `[]`,
+		"\xff",
+	} {
 		if _, ok := errors.AsType[*TransportError](DecodeError(http.StatusBadGateway, []byte(body))); !ok {
 			t.Errorf("%q became %v", body, DecodeError(http.StatusBadGateway, []byte(body)))
 		}
@@ -83,7 +86,10 @@ func TestTheRefOfAnInternalErrorIsKept(t *testing.T) {
 }
 
 func FuzzDecodeError(f *testing.F) {
-	for _, s := range []string{`{"_tag":"SessionNotFoundError","message":"m","sessionID":"s"}`, `{"_tag":"ConflictError","reason":"cursor_ahead","head":"1"}`, "{"} {
+	for _, s := range []string{
+		`{"_tag":"SessionNotFoundError","message":"m","sessionID":"s"}`,
+		`{"_tag":"ConflictError","reason":"cursor_ahead","head":"1"}`, "{",
+	} {
 		f.Add(404, []byte(s))
 	}
 	f.Fuzz(func(t *testing.T, status int, body []byte) {

@@ -28,7 +28,10 @@ func TestLocalAnswers(t *testing.T) {
 	}{
 		"nothing": {func(http.ResponseWriter, *http.Request) {}, 200, ""},
 		"status":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 204, ""},
-		"body":    {func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.RequestURI(), r.Host) }, 200, "/x?y=1localhost"},
+		"body": {
+			func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.RequestURI(), r.Host) }, 200,
+			"/x?y=1localhost",
+		},
 		"two": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(400)
 			w.WriteHeader(200)
@@ -39,7 +42,10 @@ func TestLocalAnswers(t *testing.T) {
 			w.(http.Flusher).Flush()
 			fmt.Fprint(w, "b")
 		}, 200, "ab"},
-		"no panic": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-A", "b"); w.WriteHeader(500) }, 500, ""},
+		"no panic": {
+			func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-A", "b"); w.WriteHeader(500) }, 500,
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -144,7 +144,8 @@ func (g QuestionClient) List(ctx context.Context, id session.ID) ([]session.Ques
 
 // Answer answers a question: a list of strings for each of its parts.
 func (g QuestionClient) Answer(ctx context.Context, id session.ID, q session.AskID, answers [][]string) error {
-	return g.client.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reply"), Answers{answers})
+	return g.client.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reply"),
+		Answers{answers})
 }
 
 // Reject refuses to answer, which stops the session's work.

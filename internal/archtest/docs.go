@@ -72,8 +72,7 @@ func (t *Tree) checkWalkRow(at string, cells []string) (missing, wrong []Finding
 		f := t.findFile("internal/" + file)
 		switch {
 		case f == nil:
-			missing = append(missing, newFinding(at, "internal/%s does not exist; mend the row, or mark it %s", file,
-				planned))
+			missing = append(missing, newFinding(at, "internal/%s does not exist; mend the row, or mark it %s", file, planned))
 		case !declaresFunc(f, funcs[i]):
 			wrong = append(wrong, newFinding(at, "internal/%s has no function %s", file, funcs[i]))
 		}
@@ -219,8 +218,7 @@ func (t *Tree) checkDecisions() []Finding {
 	for i, name := range names {
 		m := adrName.FindStringSubmatch(path.Base(name))
 		if m == nil || m[1] != fmt.Sprintf("%04d", i+1) {
-			out = append(out, newFinding(name, "is not number %04d; decisions are NNNN-a-few-words.md without gaps",
-				i+1))
+			out = append(out, newFinding(name, "is not number %04d; decisions are NNNN-a-few-words.md without gaps", i+1))
 		}
 		src, err := fs.ReadFile(t.FS, name)
 		if err != nil {

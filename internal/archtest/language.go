@@ -74,8 +74,7 @@ func listLongLines(t *Tree) map[string][]Finding {
 			for i, line := range bytes.Split(f.Source, []byte("\n")) {
 				wrappable := bytes.ContainsRune(bytes.TrimSpace(line), ' ') && !structTag.Match(line) && !raw[i+1]
 				if utf8.RuneCount(line) > maxColumns && wrappable {
-					out[p.Name] = append(out[p.Name],
-						Finding{At: fmt.Sprintf("%s:%d", f.Path, i+1), Text: shortenLine(line)})
+					out[p.Name] = append(out[p.Name], Finding{At: fmt.Sprintf("%s:%d", f.Path, i+1), Text: shortenLine(line)})
 				}
 			}
 		}
@@ -169,8 +168,7 @@ func listSharedTypeNames(t *Tree) map[string][]Finding {
 				}
 				if !homes[name][family] {
 					homes[name][family] = true
-					places[name] = append(places[name],
-						Finding{At: t.position(spec.Pos()), Text: p.Name + "." + spec.Name.Name})
+					places[name] = append(places[name], Finding{At: t.position(spec.Pos()), Text: p.Name + "." + spec.Name.Name})
 				}
 			}
 		}

@@ -33,8 +33,7 @@ func checkPackageNames(t *Tree) []Finding {
 			case !packageName.MatchString(name):
 				out = append(out, newFinding(f.Path, "package name %s is not one lower-case word", name))
 			case slices.Contains(emptyNames, name):
-				out = append(out, newFinding(f.Path, "package name %s says nothing; name it after the thing inside",
-					name))
+				out = append(out, newFinding(f.Path, "package name %s says nothing; name it after the thing inside", name))
 			}
 		}
 	}
@@ -59,8 +58,7 @@ func checkPackageDocs(t *Tree) []Finding {
 			}
 			has = has || f.Path == home
 			if f.Path != home {
-				out = append(out, newFinding(f.Path, "a package has one doc comment, in the file of its own name: %s",
-					home))
+				out = append(out, newFinding(f.Path, "a package has one doc comment, in the file of its own name: %s", home))
 			}
 		}
 		if !has {

@@ -62,8 +62,7 @@ func checkSpec(t *Tree) []Finding {
 			for _, group := range f.AST.Comments {
 				for _, m := range ruleCode.FindAllStringSubmatch(group.Text(), -1) {
 					if families[m[1]] && rules[m[0]] == "" {
-						out = append(out, newFinding(t.position(group.Pos()),
-							"cites rule %s, which docs/spec does not define", m[0]))
+						out = append(out, newFinding(t.position(group.Pos()), "cites rule %s, which docs/spec does not define", m[0]))
 					}
 				}
 			}
@@ -110,8 +109,7 @@ func (t *Tree) checkProof(name, code, item string) []Finding {
 					out = append(out, newFinding(name, "rule %s names %s, which does not exist", code, file))
 				}
 			} else if !t.hasTest(pkg, fields[i]) {
-				out = append(out, newFinding(name, "rule %s names %s, which package %s does not have", code, fields[i],
-					pkg))
+				out = append(out, newFinding(name, "rule %s names %s, which package %s does not have", code, fields[i], pkg))
 			}
 		}
 	}

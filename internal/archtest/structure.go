@@ -45,8 +45,7 @@ func checkPackageSize(t *Tree) []Finding {
 		n := p.countLines()
 		switch {
 		case n > maxPackage:
-			out = append(out, newFinding(p.Name, "has %d lines, more than %d; it has become two packages", n,
-				maxPackage))
+			out = append(out, newFinding(p.Name, "has %d lines, more than %d; it has become two packages", n, maxPackage))
 		case n > largePackage && largePackages[p.Name] == "":
 			out = append(out,
 				newFinding(p.Name, "has %d lines, more than %d; split it, or give a reason in largePackages "+

@@ -74,11 +74,7 @@ func (c *chain) readSegment(raw string, at *chainPoint, r *Report) {
 			*at = chainPoint{e.Seq, e.MAC}
 		case !strings.HasSuffix(line, "\n") && at.Seq >= c.state.Last.Seq: // a write that was cut off
 		case r.Problem == "":
-			r.Problem = fmt.Sprintf(
-				"line %d of a file is not the entry that was recorded after entry %d",
-				number,
-				at.Seq,
-			)
+			r.Problem = fmt.Sprintf("line %d of a file is not the entry that was recorded after entry %d", number, at.Seq)
 		}
 		if e.Seq > 0 {
 			r.Entries = append(r.Entries, e)

@@ -160,10 +160,7 @@ func TestSecretsOfAll(t *testing.T) {
 func TestCopiesThatAreLeft(t *testing.T) {
 	s := store(t, nil)
 	write(t, s, `{}`, 0o600)
-	old, now := filepath.Join(
-		filepath.Dir(s.Path()),
-		".auth.json-1",
-	), filepath.Join(
+	old, now := filepath.Join(filepath.Dir(s.Path()), ".auth.json-1"), filepath.Join(
 		filepath.Dir(s.Path()),
 		".auth.json-2",
 	)

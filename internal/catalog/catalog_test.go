@@ -449,9 +449,7 @@ func TestVariants(t *testing.T) {
 func FuzzNew(f *testing.F) {
 	f.Add(
 		[]byte(young),
-		[]byte(
-			`{"cost":{"input":1e-3,"tiers":[{"tier":{"size":1}}]},"limit":null,"interleaved":true,"variants":{"a":1}}`,
-		),
+		[]byte(`{"cost":{"input":1e-3,"tiers":[{"tier":{"size":1}}]},"limit":null,"interleaved":true,"variants":{"a":1}}`),
 	)
 	f.Fuzz(func(t *testing.T, source, patch []byte) {
 		facts, err := Parse(source)
@@ -468,8 +466,7 @@ func FuzzNew(f *testing.F) {
 			return
 		}
 		for _, m := range c.Models() {
-			if _, err := json.Marshal(m, jsontext.AllowInvalidUTF8(true),
-				jsontext.AllowDuplicateNames(true)); err != nil {
+			if _, err := json.Marshal(m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
 				t.Errorf("%s: %v", m.Name(), err)
 			}
 		}

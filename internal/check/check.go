@@ -144,10 +144,7 @@ func (c *checker) checkFeed(ctx context.Context, s store.Store, seen map[session
 			more = len(rows) == page
 			for _, row := range rows {
 				if row.Position <= after {
-					c.report(
-						Gapless, row.SessionID, row.Seq, "the event has position %d, after position %d", row.Position,
-						after,
-					)
+					c.report(Gapless, row.SessionID, row.Seq, "the event has position %d, after position %d", row.Position, after)
 				}
 				after = row.Position
 				c.result.Events++

@@ -43,9 +43,5 @@ func (a *Invocation) Confirm(ctx context.Context, asJSON bool, q Confirmation) e
 }
 
 func errUnconfirmed(q Confirmation) error {
-	return NewExitError(
-		ExitUsage,
-		errors.New("to "+q.What+" needs confirmation, but no terminal is available"),
-		q.Hint,
-	)
+	return NewExitError(ExitUsage, errors.New("to "+q.What+" needs confirmation, but no terminal is available"), q.Hint)
 }

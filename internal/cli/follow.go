@@ -25,9 +25,7 @@ const (
 // FollowSession sends the updates of a session behind the event after, over as many streams as it takes: each resumes
 // where the last one broke. It returns after a final update, if send returns false, and without another update when ctx
 // ends.
-func FollowSession(
-	ctx context.Context, c *api.Client, id session.ID, after int64, send func(SessionUpdate) bool,
-) {
+func FollowSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(SessionUpdate) bool) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		for u, err := range c.Follow(ctx, id, after) {
 			if ctx.Err() != nil {

@@ -29,7 +29,8 @@ type Invocation struct {
 
 func NewInvocation(h Host, p Process) *Invocation {
 	return &Invocation{
-		Process: p, Host: h, Out: term.NewStream(p.Stdout, p.Env), Err: term.NewStream(p.Stderr, p.Env), Marks: term.NewMarks(p.Env),
+		Process: p, Host: h, Out: term.NewStream(p.Stdout, p.Env), Err: term.NewStream(p.Stderr, p.Env),
+		Marks:       term.NewMarks(p.Env),
 		OnInterrupt: &atomic.Pointer[func()]{},
 	}
 }

@@ -11,8 +11,9 @@ import (
 func TestStandInsAreSaid(t *testing.T) {
 	home := homeWithUnreachableKeys(t)
 	for id, want := range map[string]string{
-		"openai": "! the key of openai is stored in the keyring, which cannot be read: no keyring is available here; the one in $OPENAI_API_KEY is used instead\n",
-		"groq":   "", "xai": "", "": "",
+		"openai": "! the key of openai is stored in the keyring, which cannot be read: no keyring is available here; the " +
+			"one in $OPENAI_API_KEY is used instead\n",
+		"groq": "", "xai": "", "": "",
 	} {
 		a, said := testInvocation()
 		a.Env = func(name string) string {

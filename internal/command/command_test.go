@@ -94,7 +94,8 @@ func load(t *testing.T, text string) *config.Config {
 
 func TestSet(t *testing.T) {
 	s := New(load(t, `{"command": {
-		"review": {"template": "Mine $2 $10 $1 $1 $ARGUMENTS", "agent": "plan", "model": "a/b#low", "variant": "high", "subtask": false},
+		"review": {"template": "Mine $2 $10 $1 $1 $ARGUMENTS", "agent": "plan", "model": "a/b#low", "variant": "high",
+			"subtask": false},
 		"ship": {"template": "Ship", "description": "d"}, "empty": {}}}`),
 		[]Skill{{"ship", "taken", "x", "/s"}, {"deploy", "Deploys.", "Do it.", "/skills/deploy"}})
 	var names []string
@@ -134,9 +135,7 @@ func TestSet(t *testing.T) {
 		Template:  "!`rm -rf .` @/etc/passwd $1",
 		Source:    FromCommand,
 		Untrusted: true,
-	}.Expand(
-		"@a.go",
-	)
+	}.Expand("@a.go")
 	if len(theirs.Lines) > 0 || !cmp.Equal(theirs.Names(), []string{"a.go"}) ||
 		theirs.PromptText(nil) != "!`rm -rf .` @/etc/passwd @a.go" {
 		t.Errorf("anybody's command has something run: %+v", theirs)

@@ -49,8 +49,7 @@ func mergeInto(file string, text []byte, path string, object jsontext.Value) (ou
 	for _, name := range memberNames(object) {
 		value, key := members[name], `"`+name+`"`
 		if strings.Contains(name, `"`) || name == "" {
-			return nil, session.Errorf(session.CodeInvalid, "invalid key %q: a key must not be empty or contain quotes",
-				name)
+			return nil, session.Errorf(session.CodeInvalid, "invalid key %q: a key must not be empty or contain quotes", name)
 		}
 		if path != "" {
 			key = path + "." + key

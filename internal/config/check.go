@@ -111,12 +111,7 @@ func (c *checker) checkNode(n *node, t reflect.Type, path string, above reach) {
 		}
 		switch {
 		case !known && !open:
-			c.addWarning(
-				c.doc.position(m.offset),
-				WarnUnknown,
-				join(path, m.key),
-				unknownKeyMessage(m.key, path, fields),
-			)
+			c.addWarning(c.doc.position(m.offset), WarnUnknown, join(path, m.key), unknownKeyMessage(m.key, path, fields))
 			return c.doc.scope == scopeProject
 		case !known:
 			f.scope = openScope

@@ -162,9 +162,7 @@ func TestLayersInOrder(t *testing.T) {
 	}
 	files := map[string]string{}
 	for i, name := range layers {
-		files[name] = `{"model": "layer/` + string(
-			rune('a'+i),
-		) + `", "instructions": ["` + string(
+		files[name] = `{"model": "layer/` + string(rune('a'+i)) + `", "instructions": ["` + string(
 			rune('a'+i),
 		) + `", "all"]}`
 	}
@@ -334,10 +332,7 @@ func TestPermissionLayersStaySeparate(t *testing.T) {
 		for i, r := range list.Rules {
 			got = append(
 				got,
-				strings.Join(
-					[]string{p.short(list.Positions[i].String()), r.Action, r.Resource, string(r.Effect)},
-					" ",
-				),
+				strings.Join([]string{p.short(list.Positions[i].String()), r.Action, r.Resource, string(r.Effect)}, " "),
 			)
 		}
 	}

@@ -50,15 +50,7 @@ func FindDirectories(getenv func(string) string) (Directories, error) {
 		return filepath.Join(append([]string{home}, fallback...)...)
 	}
 	config := base("XDG_CONFIG_HOME", ".config")
-	data, state, cache := base(
-		"XDG_DATA_HOME",
-		".local",
-		"share",
-	), base(
-		"XDG_STATE_HOME",
-		".local",
-		"state",
-	), base(
+	data, state, cache := base("XDG_DATA_HOME", ".local", "share"), base("XDG_STATE_HOME", ".local", "state"), base(
 		"XDG_CACHE_HOME",
 		".cache",
 	)

@@ -55,9 +55,7 @@ func TestMarkdown(t *testing.T) {
 		len(from[0].Overrode) != 3 {
 		t.Errorf("got %+v", from)
 	}
-	if from := c.Explain("agent.a/b.model"); p.short(
-		from[0].Source.String(),
-	) != "home/.config/cairn/agents/a/b.md:3:8" {
+	if from := c.Explain("agent.a/b.model"); p.short(from[0].Source.String()) != "home/.config/cairn/agents/a/b.md:3:8" {
 		t.Errorf("got %+v", from)
 	}
 }
@@ -123,14 +121,8 @@ func TestBothShapes(t *testing.T) {
 		"permissions": [{"action": "shell", "effect": "deny"}, {"action": "subagent", "resource": "x", "effect": "ask"}],
 		"commands": {"c": {"template": "t"}}, "mcp": {"servers": {"m": {"type": "remote", "url": "u", "timeout": 5000}}},
 		"skills": ["a", "https://b"], "references": {"r": "./r"}, "attachments": {"image": {"max_width": 5}}, "snapshots": false}`
-	one, two := newPlace(
-		t,
-		map[string]string{userFile: v1},
-	).mustLoad(),
-		newPlace(
-			t,
-			map[string]string{userFile: v2},
-		).mustLoad()
+	one, two := newPlace(t, map[string]string{userFile: v1}).mustLoad(),
+		newPlace(t, map[string]string{userFile: v2}).mustLoad()
 	if diff := cmp.Diff(one.Settings, two.Settings); diff != "" {
 		t.Error(diff)
 	}

@@ -88,8 +88,7 @@ func TestInvalidAgentIsRemoved(t *testing.T) {
 		}
 		disable := c.Agent["build"].Disable
 		if (disable != nil && *disable) != removed || len(c.AgentRules("build")) > 1 {
-			t.Errorf("%s: the agent build is removed: %v, want %v; rules %v", folder, disable, removed,
-				c.AgentRules("build"))
+			t.Errorf("%s: the agent build is removed: %v, want %v; rules %v", folder, disable, removed, c.AgentRules("build"))
 		}
 	}
 }

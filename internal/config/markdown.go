@@ -91,12 +91,7 @@ func (l *loader) listMarkdown(s source) []source {
 			case e.IsDir():
 				walk(path, prefix+name+"/")
 			case isMarkdown && len(out) == maxMarkdown:
-				l.addWarning(
-					Position{File: path},
-					WarnIgnored,
-					"",
-					"is not read: the folder has too many files",
-				)
+				l.addWarning(Position{File: path}, WarnIgnored, "", "is not read: the folder has too many files")
 				return
 			case isMarkdown && entry != "" && l.staysInProject(s.scope, path):
 				out = append(out, source{path: path, scope: s.scope, part: s.part, entry: prefix + entry})

@@ -110,9 +110,7 @@ func (l *loader) readRuleList(list *RuleList, n *node, path string) error {
 				continue
 			}
 			if v.kind != '"' || v.text == "" {
-				return l.keepError(
-					v.doc.newError(v.offset, join(path, key), "want a string, got %s", v.kindName()),
-				)
+				return l.keepError(v.doc.newError(v.offset, join(path, key), "want a string, got %s", v.kindName()))
 			}
 			*to = v.text
 		}

@@ -93,12 +93,7 @@ func (d *document) renameKeys(n *node, table, path string) error {
 			continue
 		}
 		if n.get(to) != nil {
-			return d.newError(
-				m.offset,
-				join(path, m.key),
-				"is another spelling of %s, which is set too; keep one",
-				to,
-			)
+			return d.newError(m.offset, join(path, m.key), "is another spelling of %s, which is set too; keep one", to)
 		}
 		n.members[i].key = to
 	}
@@ -121,12 +116,7 @@ func (d *document) convertModes() error {
 	}
 	for _, m := range modes.members {
 		if agents.get(m.key) != nil {
-			return d.newError(
-				m.offset,
-				"mode."+m.key,
-				"is another spelling of agent.%s, which is set too; keep one",
-				m.key,
-			)
+			return d.newError(m.offset, "mode."+m.key, "is another spelling of agent.%s, which is set too; keep one", m.key)
 		}
 		if m.value.kind == '{' && m.value.get("mode") == nil {
 			primary := &node{kind: '"', raw: jsontext.Value(`"primary"`), text: "primary", doc: d, offset: m.offset}

@@ -49,9 +49,11 @@ func TestKillWhileAnswering(t *testing.T) {
 	sessions := w.sessions(3)
 	var all []*answered
 	acknowledged := 0
-	for i := 0; i < rounds || (acknowledged < rounds/2 && i < 3*rounds); i++ { // few rounds may be unlucky with their deaths
+	for i := 0; i < rounds || (acknowledged < rounds/2 &&
+		i < 3*rounds); i++ { // few rounds may be unlucky with their deaths
 		a := &answered{
-			session: sessions[i%len(sessions)], message: session.MessageID(fmt.Sprintf("msg_answer%d", i)), token: fmt.Sprintf("tok-%d-a", i),
+			session: sessions[i%len(sessions)], message: session.MessageID(fmt.Sprintf("msg_answer%d", i)),
+			token:   fmt.Sprintf("tok-%d-a", i),
 			replies: map[session.AskID]bool{},
 		}
 		all = append(all, a)
@@ -72,7 +74,8 @@ func TestKillWhileAnswering(t *testing.T) {
 // deaths are the points around a reply.
 func deaths(rng *rand.Rand) string {
 	points := []fault.Name{
-		fault.PermAsked, fault.PermReplied, fault.StorePreCommit, fault.StorePostCommit, fault.StorePreAnswer, fault.ToolExec, fault.ToolPreSettle,
+		fault.PermAsked, fault.PermReplied, fault.StorePreCommit, fault.StorePostCommit, fault.StorePreAnswer, fault.ToolExec,
+		fault.ToolPreSettle,
 		fault.ToolSettled,
 	}
 	switch i := rng.IntN(len(points) + 4); {
@@ -85,7 +88,8 @@ func deaths(rng *rand.Rand) string {
 	}
 }
 
-// answerAndKill prompts, answers and kills; then it starts again and sees the prompt to its end, answering what still asks.
+// answerAndKill prompts, answers and kills; then it starts again and sees the prompt to its end, answering what still
+// asks.
 func (w *world) answerAndKill(rng *rand.Rand, a *answered) {
 	w.t.Helper()
 	if c := w.start(deaths(rng)); c != nil {
@@ -200,7 +204,8 @@ func (w *world) judgeAnswers(all []*answered) {
 	}
 }
 
-// judgeAnswer says what is wrong with one answered prompt: each call asked once, and ran as often as its settlement says.
+// judgeAnswer says what is wrong with one answered prompt: each call asked once, and ran as often as its settlement
+// says.
 func judgeAnswer(r store.Reader, a *answered, effects int) error {
 	asked, err := asksOfCalls(r, a.session)
 	if err != nil {
@@ -236,12 +241,7 @@ func judgeAnswer(r store.Reader, a *answered, effects int) error {
 	case settled == 0:
 		return fmt.Errorf("the prompt led to no call")
 	case effects > settled || effects < done:
-		return fmt.Errorf(
-			"%d calls, %d of them recorded as done, and the effect happened %d times",
-			settled,
-			done,
-			effects,
-		)
+		return fmt.Errorf("%d calls, %d of them recorded as done, and the effect happened %d times", settled, done, effects)
 	}
 	for ask, acknowledged := range a.replies {
 		row, ok, err := store.FindAsk(r, ask)

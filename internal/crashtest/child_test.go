@@ -158,7 +158,8 @@ func (c *child) leave() time.Duration {
 	return time.Since(start)
 }
 
-// command runs cairn with the arguments as a process of its own, to its end. It works through the server if there is one.
+// command runs cairn with the arguments as a process of its own, to its end. It works through the server if there is
+// one.
 func (w *world) command(args ...string) {
 	w.t.Helper()
 	self, err := os.Executable()

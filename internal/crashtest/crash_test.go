@@ -71,8 +71,10 @@ func faults(rng *rand.Rand) string {
 		return ""
 	}
 	points := []fault.Name{
-		fault.StorePreCommit, fault.StorePostCommit, fault.StorePreAnswer, fault.AdmitBegin, fault.AdmitPreCommit, fault.AdmitPostCommit,
-		fault.AdmitPreAck, fault.PromotePreCommit, fault.PromotePostCommit, fault.TurnPreDispatch, fault.TurnHeaders, fault.TurnDelta,
+		fault.StorePreCommit, fault.StorePostCommit, fault.StorePreAnswer, fault.AdmitBegin, fault.AdmitPreCommit,
+		fault.AdmitPostCommit,
+		fault.AdmitPreAck, fault.PromotePreCommit, fault.PromotePostCommit, fault.TurnPreDispatch, fault.TurnHeaders,
+		fault.TurnDelta,
 		fault.TurnFinish, fault.ToolExec, fault.ToolPreSettle, fault.ToolSettled,
 	}
 	return fmt.Sprintf("%s#%d=kill", points[rng.IntN(len(points))], 1+rng.IntN(6))
@@ -254,7 +256,8 @@ func TestLeave(t *testing.T) {
 		token := fmt.Sprintf("tok-%d-leave", life)
 		m := session.MessageID("msg_" + strings.ReplaceAll(token, "-", "x"))
 		id := sessions[life%2]
-		if _, err := c.client.Prompt(context.Background(), id, api.PromptRequest{ID: m, Prompt: &session.Prompt{Text: "do " + token}}); err != nil {
+		if _, err := c.client.Prompt(context.Background(), id,
+			api.PromptRequest{ID: m, Prompt: &session.Prompt{Text: "do " + token}}); err != nil {
 			t.Fatal(err)
 		}
 		l.acked[m] = ack{id, token}

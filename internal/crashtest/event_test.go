@@ -128,21 +128,14 @@ func (e *ear) same(what string, ids []int64) {
 	}
 }
 
-// V1's streams have the events of other processes: what runs through the server at once, also to a reader that stalled; what
-// happened while the server was dead, to those who come again with the id of what they got last. Each once, in order.
+// V1's streams have the events of other processes: what runs through the server at once, also to a reader that stalled;
+// what happened while the server was dead, to those who come again with the id of what they got last. Each once, in
+// order.
 func TestEventsOfOtherProcesses(t *testing.T) {
 	w := newWorld(t, 0)
 	long := strings.Repeat("x", 100<<10)
 	server := w.start("")
-	here, everywhere, stalled := server.listen(
-		t,
-		"/event",
-		0,
-	), server.listen(
-		t,
-		"/global/event",
-		0,
-	), server.listen(
+	here, everywhere, stalled := server.listen(t, "/event", 0), server.listen(t, "/global/event", 0), server.listen(
 		t,
 		"/event",
 		0,

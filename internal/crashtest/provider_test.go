@@ -15,8 +15,8 @@ import (
 )
 
 // provider is a model over HTTP that does what prompts say: for every "do TOKEN" that it has not acted on it calls bash
-// to append TOKEN to the file of effects; then it answers in small pieces. It remembers nothing: what was done is in the
-// conversation that it is sent.
+// to append TOKEN to the file of effects; then it answers in small pieces. It remembers nothing: what was done is in
+// the conversation that it is sent.
 type provider struct {
 	*httptest.Server
 	effects string // the file that tools append to

@@ -33,8 +33,8 @@ func (c *child) post(t *testing.T, path, body string) (status int, answer string
 	return resp.StatusCode, string(b)
 }
 
-// Who waits for a command of theirs while the server stops gets what it had printed, and that it was stopped; both are there
-// after the next start.
+// Who waits for a command of theirs while the server stops gets what it had printed, and that it was stopped; both are
+// there after the next start.
 func TestStoppingEndsACommand(t *testing.T) {
 	w := newWorld(t, 0)
 	c := w.start("")

@@ -25,10 +25,12 @@ func TestExternalAskRunsNoCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := newWorld(t, s)
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(),
+			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+		if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
+			command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -77,7 +79,8 @@ func TestIsAwaitingReplies(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := newWorld(t, s)
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(),
+			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		check := func(when string, want bool) {
@@ -87,7 +90,8 @@ func TestIsAwaitingReplies(t *testing.T) {
 			}
 		}
 		check("idle", false)
-		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+		if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
+			command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
@@ -151,7 +155,8 @@ func TestBoundaryPromotesOnce(t *testing.T) {
 		w.wrap = func(store.Store) store.Store { return s }
 		w.sources = []*source{{key: "core/x", value: "1"}}
 		w.start()
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(),
+			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		prompt := func(text string, hold bool) {

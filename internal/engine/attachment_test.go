@@ -39,24 +39,43 @@ func TestAttachmentsAreChecked(t *testing.T) {
 		code    session.Code // "" is admitted
 		message string       // part of the error
 	}{
-		"image":                   {session.File{URI: dataOf("image/png", pngHead)}, "", ""},
-		"declared beside":         {session.File{URI: dataOf("", pngHead), Mime: "image/png"}, "", ""},
-		"jpg":                     {session.File{URI: dataOf("image/jpg", "\xff\xd8\xff")}, "", ""},
-		"pdf":                     {session.File{URI: dataOf("application/pdf", "%PDF-1.7")}, "", ""},
-		"drawing":                 {session.File{URI: dataOf("image/svg+xml", "<svg/>")}, "", ""},
-		"text":                    {session.File{URI: "data:,hello%20there"}, "", ""},
-		"empty text":              {session.File{URI: "data:text/plain;base64,"}, "", ""},
-		"broken base64":           {session.File{URI: "data:image/png;base64,!!!"}, session.CodeInvalid, "base64"},
-		"no comma":                {session.File{URI: "data:image/png"}, session.CodeInvalid, "data:"},
-		"broken escape":           {session.File{URI: "data:,%zz"}, session.CodeInvalid, "data:"},
-		"text for an image":       {session.File{URI: dataOf("image/png", "hello"), Name: "a.png"}, session.CodeInvalid, `"a.png" is not of type image/png; it looks like text/plain`},
-		"another image":           {session.File{URI: dataOf("image/png", "GIF89a")}, session.CodeInvalid, "image/gif"},
-		"nothing for an image":    {session.File{URI: "data:image/png;base64,"}, session.CodeInvalid, "image/png"},
-		"text for a PDF":          {session.File{URI: dataOf("application/pdf", "hello")}, session.CodeInvalid, "application/pdf"},
-		"large image":             {session.File{URI: dataOf("image/png", large)}, session.CodeTooLarge, "the limit is 5242880"},
-		"large drawing":           {session.File{URI: dataOf("image/svg+xml", large)}, session.CodeTooLarge, "the limit is 5242880"},
-		"text as large as that":   {session.File{URI: dataOf("text/plain", large)}, "", ""},
-		"large text":              {session.File{URI: dataOf("text/plain", strings.Repeat("x", 10<<20+1))}, session.CodeTooLarge, "the limit is 10485760"},
+		"image":           {session.File{URI: dataOf("image/png", pngHead)}, "", ""},
+		"declared beside": {session.File{URI: dataOf("", pngHead), Mime: "image/png"}, "", ""},
+		"jpg":             {session.File{URI: dataOf("image/jpg", "\xff\xd8\xff")}, "", ""},
+		"pdf":             {session.File{URI: dataOf("application/pdf", "%PDF-1.7")}, "", ""},
+		"drawing":         {session.File{URI: dataOf("image/svg+xml", "<svg/>")}, "", ""},
+		"text":            {session.File{URI: "data:,hello%20there"}, "", ""},
+		"empty text":      {session.File{URI: "data:text/plain;base64,"}, "", ""},
+		"broken base64":   {session.File{URI: "data:image/png;base64,!!!"}, session.CodeInvalid, "base64"},
+		"no comma":        {session.File{URI: "data:image/png"}, session.CodeInvalid, "data:"},
+		"broken escape":   {session.File{URI: "data:,%zz"}, session.CodeInvalid, "data:"},
+		"text for an image": {
+			session.File{URI: dataOf("image/png", "hello"), Name: "a.png"},
+			session.CodeInvalid,
+			`"a.png" is not of type image/png; it looks like text/plain`,
+		},
+		"another image":        {session.File{URI: dataOf("image/png", "GIF89a")}, session.CodeInvalid, "image/gif"},
+		"nothing for an image": {session.File{URI: "data:image/png;base64,"}, session.CodeInvalid, "image/png"},
+		"text for a PDF": {
+			session.File{URI: dataOf("application/pdf", "hello")},
+			session.CodeInvalid,
+			"application/pdf",
+		},
+		"large image": {
+			session.File{URI: dataOf("image/png", large)},
+			session.CodeTooLarge,
+			"the limit is 5242880",
+		},
+		"large drawing": {
+			session.File{URI: dataOf("image/svg+xml", large)},
+			session.CodeTooLarge,
+			"the limit is 5242880",
+		},
+		"text as large as that": {session.File{URI: dataOf("text/plain", large)}, "", ""},
+		"large text": {
+			session.File{URI: dataOf("text/plain", strings.Repeat("x", 10<<20+1))},
+			session.CodeTooLarge, "the limit is 10485760",
+		},
 		"named file":              {session.File{URI: fileURI(dir, "a b.txt") + "?start=1&end=2"}, "", ""},
 		"named directory":         {session.File{URI: fileURI(dir) + "/"}, "", ""},
 		"missing file":            {session.File{URI: fileURI(dir, "nope")}, session.CodeInvalid, "nope"},
@@ -76,7 +95,8 @@ func TestAttachmentsAreChecked(t *testing.T) {
 					},
 				)
 				defer w.close(t)
-				if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: dir}}); err != nil {
+				if _, err := w.engine.Commands.CreateSession(t.Context(),
+					command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: dir}}); err != nil {
 					t.Fatal(err)
 				}
 				files := []session.File{{URI: "data:,x"}, c.file}
@@ -113,7 +133,8 @@ func TestAReceiptOutlivesWhatIsNamed(t *testing.T) {
 		)
 		defer w.close(t)
 		w.agents["helper"] = session.Agent{ID: "helper", Mode: session.ModeSubagent}
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(),
+			command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "a.txt")

@@ -379,9 +379,7 @@ func TestOldOutputsAreHidden(t *testing.T) {
 				client := modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 					last = req
 					call := llm.ToolCallEvent{
-						ID: "c" + fmt.Sprint(
-							len(req.Messages),
-						), Name: "echo", Input: []byte(`{"text":"` + output + `"}`),
+						ID: "c" + fmt.Sprint(len(req.Messages)), Name: "echo", Input: []byte(`{"text":"` + output + `"}`),
 					}
 					return func(yield func(llm.Event, error) bool) {
 						if req.Messages[len(req.Messages)-1].Role != llm.RoleUser {

@@ -31,8 +31,7 @@ func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, v *bound
 	}
 	o, err := act(ctx, c, v.epoch.Snapshot)
 	if _, unreadable := errors.AsType[*systemcontext.SnapshotError](err); unreadable {
-		d.engine.logger.Error("the context snapshot cannot be read; beginning a new epoch",
-			"session", d.id, "error", err)
+		d.engine.logger.Error("the context snapshot cannot be read; beginning a new epoch", "session", d.id, "error", err)
 		o, err = replaceUnreadable(ctx, c)
 	}
 	if err != nil {

@@ -34,10 +34,7 @@ func newForkWorld(t *testing.T, last script.Turn) *forkWorld {
 		}, {Call: &script.Call{ID: "c1", Name: "echo", Arguments: []byte(`{"text":"fine"}`)}},
 	}}
 	w := &forkWorld{
-		world: newWorld(
-			t,
-			script.Script{Turns: []script.Turn{call, text("It is fine."), text("Second."), last}},
-		),
+		world: newWorld(t, script.Script{Turns: []script.Turn{call, text("It is fine."), text("Second."), last}}),
 	}
 	r := command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/work"}, Title: "T"}
 	r.Permission = []session.Rule{{Action: "bash", Resource: "*", Effect: session.Deny}}

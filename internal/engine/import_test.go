@@ -18,7 +18,8 @@ import (
 
 func importOf(hash string, n int) command.ImportRequest {
 	return command.ImportRequest{Session: session.Session{
-		ID: "ses_a", Title: "There", Location: session.Location{Directory: "/w"}, Time: session.SessionTime{Created: 5, Updated: 9},
+		ID: "ses_a", Title: "There", Location: session.Location{Directory: "/w"},
+		Time: session.SessionTime{Created: 5, Updated: 9},
 		Permission: []session.Rule{
 			{Action: "*", Resource: "*", Effect: session.Allow},
 			{Action: "bash", Resource: "*", Effect: session.Deny},
@@ -191,10 +192,16 @@ func TestImportIsRefused(t *testing.T) {
 		"no metadata":         func(r *command.ImportRequest) { r.Session.Import = nil },
 		"no message":          func(r *command.ImportRequest) { r.Messages = []jsontext.Value{jsontext.Value(`{"type":"odd"}`)} },
 		"more than announced": func(r *command.ImportRequest) { r.Messages = []jsontext.Value{importedMessage(t, 1)} },
-		"a turn without end":  func(r *command.ImportRequest) { r.Session.Import.Messages, r.Messages = 1, []jsontext.Value{open} },
-		"a gap":               func(r *command.ImportRequest) { r.Session.ID, r.Session.Import.Messages, r.After = "ses_b", 2, 1 },
-		"invalid rules":       func(r *command.ImportRequest) { r.Session.Permission[0].Action = "" },
-		"invalid metadata":    func(r *command.ImportRequest) { r.Session.Metadata = jsontext.Value(`7`) },
+		"a turn without end": func(r *command.ImportRequest) {
+			r.Session.Import.Messages, r.Messages = 1,
+				[]jsontext.Value{open}
+		},
+		"a gap": func(r *command.ImportRequest) {
+			r.Session.ID, r.Session.Import.Messages, r.After = "ses_b", 2,
+				1
+		},
+		"invalid rules":    func(r *command.ImportRequest) { r.Session.Permission[0].Action = "" },
+		"invalid metadata": func(r *command.ImportRequest) { r.Session.Metadata = jsontext.Value(`7`) },
 	} {
 		r := importOf("h", 0)
 		change(&r)

@@ -27,7 +27,8 @@ func untilStopped(ctx context.Context) tool.JobEnd {
 func jobWorld(t *testing.T) (*world, tool.Jobs) {
 	t.Helper()
 	w := newWorld(t, script.Script{})
-	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+	if _, err := w.engine.Commands.CreateSession(t.Context(),
+		command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
 	return w, w.engine.Jobs.ForSession("ses_a")
@@ -70,10 +71,19 @@ func TestJobsEnd(t *testing.T) {
 		want session.JobStatus
 		exit bool
 	}{
-		"by itself": {func(context.Context) tool.JobEnd { return tool.JobEnd{Exit: &three} }, nil, session.JobEndedItself, true},
-		"late":      {func(context.Context) tool.JobEnd { return tool.JobEnd{Exit: &three, TimedOut: true} }, nil, session.JobTimedOut, false},
-		"badly":     {func(context.Context) tool.JobEnd { return tool.JobEnd{Error: "no shell"} }, nil, session.JobFailed, false},
-		"panic":     {func(context.Context) tool.JobEnd { panic("oh") }, nil, session.JobFailed, false},
+		"by itself": {
+			func(context.Context) tool.JobEnd { return tool.JobEnd{Exit: &three} }, nil, session.JobEndedItself,
+			true,
+		},
+		"late": {
+			func(context.Context) tool.JobEnd { return tool.JobEnd{Exit: &three, TimedOut: true} }, nil,
+			session.JobTimedOut, false,
+		},
+		"badly": {
+			func(context.Context) tool.JobEnd { return tool.JobEnd{Error: "no shell"} }, nil, session.JobFailed,
+			false,
+		},
+		"panic": {func(context.Context) tool.JobEnd { panic("oh") }, nil, session.JobFailed, false},
 		"cancelled": {untilStopped, func(_ *world, jobs tool.Jobs, id session.JobID) error {
 			_, err := jobs.Cancel(context.Background(), id)
 			return err
@@ -168,7 +178,8 @@ func TestJobsBelongToTheirSession(t *testing.T) {
 			defer func() { ended = true }()
 			return untilStopped(ctx)
 		})
-		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_b", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(),
+			command.CreateRequest{ID: "ses_b", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		other := w.engine.Jobs.ForSession("ses_b")

@@ -31,20 +31,76 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 		request tool.Request
 		runs    bool
 	}{
-		"an ask":               {above: []session.Rule{bashAsks}, request: tool.Request{Action: "bash", Resources: []string{"ls"}}, runs: true},
-		"a file by the way":    {above: []session.Rule{rule("edit", "*", session.Allow)}, request: tool.Request{Action: "edit", Resources: []string{".git/config"}}, runs: true},
-		"a directory outside":  {above: []session.Rule{rule("external_directory", "*", session.Ask)}, request: tool.Request{Action: "external_directory", Resources: []string{"/o/*"}}, runs: true},
-		"a deny":               {above: []session.Rule{rule("bash", "rm *", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"rm x"}}},
-		"a possible deny":      {above: []session.Rule{rule("bash", "rm *", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"$X x"}}},
-		"a possible ask":       {above: []session.Rule{rule("bash", "rm *", session.Ask)}, request: tool.Request{Action: "bash", Resources: []string{"$X x"}}, runs: true},
-		"an ask before that":   {above: []session.Rule{bashAsks}, layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("bash", "rm *", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"ls", "$X x"}}},
-		"an ask, and a read":   {above: []session.Rule{bashAsks}, layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("read", "*.env", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"cat $f"}, Command: readsAnything}},
-		"what cannot be read":  {above: []session.Rule{rule("bash", "rm *", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"ls '"}}},
-		"a possible read":      {above: []session.Rule{rule("read", "*.env", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"cat $f"}, Command: readsAnything}},
-		"an agent's hard deny": {layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("bash", "rm *", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"$X x"}}},
-		"a project's deny":     {layers: []permission.Layer{{Name: "project", Ceiling: true, Strict: true, Rules: []session.Rule{rule("bash", "rm *", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"r$X x"}}},
-		"a protected deny":     {above: []session.Rule{rule("edit", "*.git/*", session.Deny)}, request: tool.Request{Action: "edit", Resources: []string{".git/config"}}},
-		"a directory denied":   {above: []session.Rule{rule("external_directory", "/o/*", session.Deny)}, request: tool.Request{Action: "external_directory", Resources: []string{"/o/*"}}},
+		"an ask": {
+			above:   []session.Rule{bashAsks},
+			request: tool.Request{Action: "bash", Resources: []string{"ls"}}, runs: true,
+		},
+		"a file by the way": {
+			above:   []session.Rule{rule("edit", "*", session.Allow)},
+			request: tool.Request{Action: "edit", Resources: []string{".git/config"}}, runs: true,
+		},
+		"a directory outside": {
+			above:   []session.Rule{rule("external_directory", "*", session.Ask)},
+			request: tool.Request{Action: "external_directory", Resources: []string{"/o/*"}}, runs: true,
+		},
+		"a deny": {
+			above:   []session.Rule{rule("bash", "rm *", session.Deny)},
+			request: tool.Request{Action: "bash", Resources: []string{"rm x"}},
+		},
+		"a possible deny": {
+			above:   []session.Rule{rule("bash", "rm *", session.Deny)},
+			request: tool.Request{Action: "bash", Resources: []string{"$X x"}},
+		},
+		"a possible ask": {
+			above:   []session.Rule{rule("bash", "rm *", session.Ask)},
+			request: tool.Request{Action: "bash", Resources: []string{"$X x"}}, runs: true,
+		},
+		"an ask before that": {
+			above: []session.Rule{bashAsks},
+			layers: []permission.Layer{{
+				Name: "agent", Ceiling: true,
+				Rules: []session.Rule{rule("bash", "rm *", session.Deny)},
+			}},
+			request: tool.Request{Action: "bash", Resources: []string{"ls", "$X x"}},
+		},
+		"an ask, and a read": {
+			above: []session.Rule{bashAsks},
+			layers: []permission.Layer{{
+				Name: "agent", Ceiling: true,
+				Rules: []session.Rule{rule("read", "*.env", session.Deny)},
+			}},
+			request: tool.Request{Action: "bash", Resources: []string{"cat $f"}, Command: readsAnything},
+		},
+		"what cannot be read": {
+			above:   []session.Rule{rule("bash", "rm *", session.Deny)},
+			request: tool.Request{Action: "bash", Resources: []string{"ls '"}},
+		},
+		"a possible read": {
+			above:   []session.Rule{rule("read", "*.env", session.Deny)},
+			request: tool.Request{Action: "bash", Resources: []string{"cat $f"}, Command: readsAnything},
+		},
+		"an agent's hard deny": {
+			layers: []permission.Layer{{
+				Name: "agent", Ceiling: true,
+				Rules: []session.Rule{rule("bash", "rm *", session.Deny)},
+			}},
+			request: tool.Request{Action: "bash", Resources: []string{"$X x"}},
+		},
+		"a project's deny": {
+			layers: []permission.Layer{{
+				Name: "project", Ceiling: true, Strict: true,
+				Rules: []session.Rule{rule("bash", "rm *", session.Deny)},
+			}},
+			request: tool.Request{Action: "bash", Resources: []string{"r$X x"}},
+		},
+		"a protected deny": {
+			above:   []session.Rule{rule("edit", "*.git/*", session.Deny)},
+			request: tool.Request{Action: "edit", Resources: []string{".git/config"}},
+		},
+		"a directory denied": {
+			above:   []session.Rule{rule("external_directory", "/o/*", session.Deny)},
+			request: tool.Request{Action: "external_directory", Resources: []string{"/o/*"}},
+		},
 	} {
 		for depth := range 3 {
 			t.Run(fmt.Sprint(name, ", depth ", depth), func(t *testing.T) {
@@ -68,11 +124,15 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 						w.effect("does")
 						return says("done")
 					}
-					if _, err := w.tools.Register(&testTool{tool.Definition{Name: "does", Description: "does", Schema: jsontext.Value(`{"type":"object"}`)}, run}); err != nil {
+					if _, err := w.tools.Register(&testTool{tool.Definition{
+						Name: "does", Description: "does",
+						Schema: jsontext.Value(`{"type":"object"}`),
+					}, run}); err != nil {
 						t.Fatal(err)
 					}
 					id := family(t, w, c.above...)[depth]
-					if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: "allow"}); err != nil {
+					if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
+						command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: "allow"}); err != nil {
 						t.Fatal(err)
 					}
 					synctest.Wait()

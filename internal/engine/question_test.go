@@ -34,10 +34,12 @@ func newQuestionWorld(t *testing.T, asks session.AskPolicy) *world {
 	if _, err := w.tools.Register(dialog.New()...); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+	if _, err := w.engine.Commands.CreateSession(t.Context(),
+		command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Asks: asks}); err != nil {
+	if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
+		command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Asks: asks}); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
@@ -112,7 +114,8 @@ func TestQuestion(t *testing.T) {
 					t.Errorf("asked as %s, then as %s", ask.ID, again.ID)
 				}
 				wrongAnswers(t, w, ask.ID)
-				if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", ask.ID, [][]string{{"Green"}, {"S", "L"}}); err != nil {
+				if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", ask.ID,
+					[][]string{{"Green"}, {"S", "L"}}); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -185,7 +188,10 @@ func TestQuestionDismissed(t *testing.T) {
 
 // In an unattended run the policy ends a question: the model decides, or the work stops.
 func TestQuestionWithoutPeople(t *testing.T) {
-	for policy, want := range map[session.AskPolicy]string{"deny": "no user can answer", "allow": "no user can answer", "fail": "denied: no person is available to answer it", "wait:1m": "no answer arrived within 1m"} {
+	for policy, want := range map[session.AskPolicy]string{
+		"deny": "no user can answer", "allow": "no user can answer",
+		"fail": "denied: no person is available to answer it", "wait:1m": "no answer arrived within 1m",
+	} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newQuestionWorld(t, policy)
@@ -212,10 +218,7 @@ func TestQuestionDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := newWorld(t, s)
-		w.layers[0].Rules = append(
-			w.layers[0].Rules,
-			session.Rule{Action: "question", Resource: "*", Effect: session.Deny},
-		)
+		w.layers[0].Rules = append(w.layers[0].Rules, session.Rule{Action: "question", Resource: "*", Effect: session.Deny})
 		if _, err := w.tools.Register(dialog.New()...); err != nil {
 			t.Fatal(err)
 		}

@@ -243,7 +243,8 @@ func (d *drain) giveUp(ctx context.Context, times int) error {
 	if err != nil {
 		return err
 	}
-	why := fmt.Sprintf("the work was cut off %d times %s; it is not retried automatically: prompt the session to continue", times, d.cutBy.by)
+	why := fmt.Sprintf("the work was cut off %d times %s; it is not retried automatically: prompt the session to continue",
+		times, d.cutBy.by)
 	return d.failWithoutRequest(ctx, emptyInput(s), endOfFailed(session.Fail(session.ReasonGivenUp, why), nil))
 }
 

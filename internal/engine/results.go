@@ -17,9 +17,7 @@ const (
 
 // visitResults visits the results of the session's successful calls, newest first, until visit returns false: see
 // tool.Call. Damaged messages end it.
-func (t *turn) visitResults(
-	ctx context.Context, visit func(name string, structured jsontext.Value) bool,
-) error {
+func (t *turn) visitResults(ctx context.Context, visit func(name string, structured jsontext.Value) bool) error {
 	before := int64(0)
 	for range resultWindow / resultPage {
 		var page []session.Message

@@ -27,10 +27,12 @@ func TestRevokedApprovalAllowsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := newWorld(t, s)
-			if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			if _, err := w.engine.Commands.CreateSession(t.Context(),
+				command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+			if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
+				command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

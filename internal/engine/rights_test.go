@@ -86,7 +86,8 @@ func TestRightsOfCalls(t *testing.T) {
 		defer w.close(t)
 		ids := family(t, w)
 		prompt := func() {
-			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: ids[2], Prompt: session.Prompt{Text: "p"}, Asks: "fail"}); err != nil {
+			if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
+				command.PromptRequest{SessionID: ids[2], Prompt: session.Prompt{Text: "p"}, Asks: "fail"}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -95,7 +96,8 @@ func TestRightsOfCalls(t *testing.T) {
 			t.Errorf("an allowed call ran %d times", w.effects["t"])
 		}
 		rules := []session.Rule{{Action: "edit", Resource: "a", Effect: session.Deny}}
-		if err := w.engine.Commands.ChangeSession(t.Context(), ids[0], command.SessionChange{Permission: &rules}); err != nil {
+		if err := w.engine.Commands.ChangeSession(t.Context(), ids[0],
+			command.SessionChange{Permission: &rules}); err != nil {
 			t.Fatal(err)
 		}
 		if prompt(); w.effects["t"] != 1 {

@@ -168,9 +168,7 @@ func (p *player) setup(f []string) {
 			"alone": llm.SchemaWithoutTools, "beside": llm.SchemaSupported,
 		}[f[1]]
 	case "unheld":
-		p.w.models["test/one"].SupportsSchema = func(
-			schema jsontext.Value,
-		) bool {
+		p.w.models["test/one"].SupportsSchema = func(schema jsontext.Value) bool {
 			return !strings.Contains(string(schema), f[1])
 		}
 	case "window":

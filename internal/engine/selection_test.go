@@ -19,11 +19,13 @@ func TestPromptBringsItsChoice(t *testing.T) {
 		w := newWorld(t, script.Script{})
 		w.models["test/one"].Client = &spoken{}
 		ctx := t.Context()
-		if _, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(ctx,
+			command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		unknown := session.Prompt{Text: "hi", Agent: "unknown"}
-		if _, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: unknown}); !errors.Is(
+		if _, err := w.engine.Commands.AdmitPrompt(ctx,
+			command.PromptRequest{SessionID: "ses_a", Prompt: unknown}); !errors.Is(
 			err,
 			&session.Error{Code: session.CodeNotFound},
 		) {
@@ -95,7 +97,11 @@ func TestPromptBringsAnyAgent(t *testing.T) {
 		w.agents["helper"] = session.Agent{ID: "helper", Mode: session.ModeSubagent}
 		w.agents["quiet"] = session.Agent{ID: "quiet", Mode: session.ModePrimary, Hidden: true}
 		for id, agent := range map[session.ID]string{"ses_a": "helper", "ses_b": "quiet"} {
-			if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: id, Title: "test", Agent: agent, Location: session.Location{Directory: "/w"}}); err != nil {
+			if _, err := w.engine.Commands.CreateSession(t.Context(),
+				command.CreateRequest{
+					ID: id, Title: "test", Agent: agent,
+					Location: session.Location{Directory: "/w"},
+				}); err != nil {
 				t.Error(err)
 			}
 			in, err := w.engine.Commands.AdmitPrompt(

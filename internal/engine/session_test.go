@@ -34,7 +34,8 @@ func TestInvalidRulesAndBudgets(t *testing.T) {
 			t.Errorf("create: %v", err)
 		}
 	}
-	if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", command.SessionChange{Title: &title, Permission: &rules}); err == nil {
+	if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a",
+		command.SessionChange{Title: &title, Permission: &rules}); err == nil {
 		t.Error("invalid rules were stored")
 	}
 	if err := w.engine.Commands.SetBudget(t.Context(), "ses_a", budget); err == nil {
@@ -58,7 +59,11 @@ func TestBudgetOfNewSessions(t *testing.T) {
 		want *session.Budget
 	}{
 		{"no budget", command.CreateRequest{ID: "ses_a", Location: at}, w.budget},
-		{"a budget", command.CreateRequest{ID: "ses_b", Location: at, Budget: &session.Budget{Turns: 9, Tokens: 5}}, &session.Budget{USD: session.Dollar, Turns: 9, Tokens: 5}},
+		{
+			"a budget",
+			command.CreateRequest{ID: "ses_b", Location: at, Budget: &session.Budget{Turns: 9, Tokens: 5}},
+			&session.Budget{USD: session.Dollar, Turns: 9, Tokens: 5},
+		},
 		{"a child session", command.CreateRequest{ID: "ses_c", Location: at, ParentID: "ses_a"}, nil},
 	} {
 		for range 2 {
@@ -84,7 +89,8 @@ func TestBudgetOfNewSessions(t *testing.T) {
 func TestPromptTextIsMadeValid(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
-	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+	if _, err := w.engine.Commands.CreateSession(t.Context(),
+		command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
 	in, err := w.engine.Commands.AdmitPrompt(
@@ -127,7 +133,8 @@ func TestWorkedInAndDeleted(t *testing.T) {
 	if err := create(); err != nil {
 		t.Errorf("create again after an unused session: %v", err)
 	}
-	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hello"}}); err != nil {
+	if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
+		command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hello"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {

@@ -29,9 +29,7 @@ type subtaskInput struct {
 }
 
 // runSubtasks makes the calls of the first of the subtasks, and of those that can be done in the same turn.
-func runSubtasks(
-	ctx context.Context, d *drain, in *turnInput, subtasks []session.Subtask,
-) (more bool, err error) {
+func runSubtasks(ctx context.Context, d *drain, in *turnInput, subtasks []session.Subtask) (more bool, err error) {
 	first := subtasks[0]
 	if n := slices.IndexFunc(subtasks, func(s session.Subtask) bool { return !s.HasSameTurn(first) }); n > 0 {
 		subtasks = subtasks[:n]

@@ -190,8 +190,7 @@ func TestTasksInBackground(t *testing.T) {
 // TestTaskTime: a subagent that takes too long is stopped, and the caller learns how to go on.
 func TestTaskTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTaskWorld(t, 1, 10*time.Second,
-			`{"match": "work", "steps": [{"gate": "g1"}, {"text": "late"}]}`)
+		w := newTaskWorld(t, 1, 10*time.Second, `{"match": "work", "steps": [{"gate": "g1"}, {"text": "late"}]}`)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		for _, m := range messagesOf(t, w) {

@@ -217,18 +217,14 @@ func TestGenerateTitleIsBounded(t *testing.T) {
 				return "Parser", nil
 			}, func(*testing.T, *world) { time.Sleep(title.Timeout); synctest.Wait() }, "Parser", 2,
 		},
-		"panics": {func(
-			context.Context, int,
-		) (string, error) {
+		"panics": {func(context.Context, int) (string, error) {
 			panic("broken")
 		}, func(*testing.T, *world) {}, "Fix the parser", 1},
 		"nothing": {
 			func(context.Context, int) (string, error) { return " \n\x00", nil }, func(*testing.T, *world) {}, "Fix the parser",
 			1,
 		},
-		"long": {func(
-			context.Context, int,
-		) (string, error) {
+		"long": {func(context.Context, int) (string, error) {
 			return strings.Repeat("ä", 200), nil
 		}, func(*testing.T, *world) {}, strings.Repeat("ä", 97) + "...", 1},
 		"endless": {

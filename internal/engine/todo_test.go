@@ -23,13 +23,19 @@ func TestTodos(t *testing.T) {
 	}{
 		"one call": {
 			`{"call": {"id": "a", "name": "todowrite", "arguments": {"todos": [` + first + `, ` + second + `]}}}`,
-			[]session.Todo{{Content: "first", Status: "in_progress", Priority: "high"}, {Content: "second", Status: "pending", Priority: "medium"}},
+			[]session.Todo{
+				{Content: "first", Status: "in_progress", Priority: "high"},
+				{Content: "second", Status: "pending", Priority: "medium"},
+			},
 		},
 		"with another": {
 			`{"call": {"id": "a", "name": "todowrite", "arguments": {"todos": [` + first + `]}}}, {"call": {"id": "b", "name": "write", "arguments": {"token": "t1"}}}`,
 			[]session.Todo{{Content: "first", Status: "in_progress", Priority: "high"}},
 		},
-		"refused": {`{"call": {"id": "a", "name": "todowrite", "arguments": {"todos": [{"content": "x", "status": "odd"}]}}}`, nil},
+		"refused": {
+			`{"call": {"id": "a", "name": "todowrite", "arguments": {"todos": [{"content": "x", "status": "odd"}]}}}`,
+			nil,
+		},
 		"cleared": {`{"call": {"id": "a", "name": "todowrite", "arguments": {"todos": []}}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

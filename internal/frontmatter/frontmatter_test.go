@@ -116,9 +116,7 @@ func FuzzFormat(f *testing.F) {
 	f.Add("true", "---\nx: y\n---")
 	f.Add("#ff0000: 'x' \"y\"\n", "")
 	f.Fuzz(func(t *testing.T, text, body string) {
-		file, err := Read(
-			Format([]Field{{Key: "description", Text: text}, {Key: "steps", Text: "3", Bare: true}}, body),
-		)
+		file, err := Read(Format([]Field{{Key: "description", Text: text}, {Key: "steps", Text: "3", Bare: true}}, body))
 		if err != nil {
 			t.Fatal(err)
 		}

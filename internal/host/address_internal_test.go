@@ -30,8 +30,9 @@ func TestAddressOf(t *testing.T) {
 			want: listenAddress{hostname: "127.0.0.1"},
 		},
 		"pages of both": {
-			o: cli.ServeOptions{Origins: []string{"https://b"}},
-			c: config.Server{Cors: []string{"https://a"}}, want: listenAddress{hostname: "127.0.0.1", origins: []string{"https://a", "https://b"}},
+			o:    cli.ServeOptions{Origins: []string{"https://b"}},
+			c:    config.Server{Cors: []string{"https://a"}},
+			want: listenAddress{hostname: "127.0.0.1", origins: []string{"https://a", "https://b"}},
 		},
 		"found": {
 			o:    cli.ServeOptions{MDNS: &yes},

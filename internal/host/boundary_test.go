@@ -12,13 +12,7 @@ import (
 func TestEditsHoldAtTheNextBoundary(t *testing.T) {
 	home, v := newHome(t)
 	close(v.released)
-	agent, config := filepath.Join(
-		home,
-		"project",
-		".cairn",
-		"agent",
-		"build.md",
-	), filepath.Join(
+	agent, config := filepath.Join(home, "project", ".cairn", "agent", "build.md"), filepath.Join(
 		home,
 		"config",
 		"cairn.jsonc",
@@ -47,7 +41,8 @@ func TestEditsHoldAtTheNextBoundary(t *testing.T) {
 		{config, `{"provider": {"mock": {"options": {"headers": {"X-Team": "blue"}}}}}`, "X-Team: blue"},
 		{
 			config,
-			`{"provider": {"mock": {"options": {"headers": {"X-Team": "green"}}}}, "agent": {"build": {"temperature": 0.25}}}`, "X-Team: green",
+			`{"provider": {"mock": {"options": {"headers": {"X-Team": "green"}}}}, "agent": {"build": {"temperature": 0.25}}}`,
+			"X-Team: green",
 		},
 		{filepath.Join(home, "project", "AGENTS.md"), "Speak of badgers.", "Speak of badgers."},
 	} {

@@ -310,8 +310,7 @@ func examineFacts(pool *models.Pool, set *models.Set) []cli.Finding {
 	}
 	if days := int(pool.FactsAge().Hours() / 24); days >= oldFactsDays {
 		found = append(found, cli.Finding{
-			Level: cli.LevelNote, What: "models", Detail: fmt.Sprintf("the list of models and prices is %d days old",
-				days),
+			Level: cli.LevelNote, What: "models", Detail: fmt.Sprintf("the list of models and prices is %d days old", days),
 			Fix: "cairn models --refresh",
 		})
 	}

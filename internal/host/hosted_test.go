@@ -80,7 +80,8 @@ func TestHostedTools(t *testing.T) {
 	}{
 		{
 			"anthropic", messagesSearch,
-			`"anthropic": {"hosted_tools": ["web_search", "code_execution"], "options": {"baseURL": %q, "apiKey": "k"}}`, "anthropic/claude-sonnet-4-5", "/messages",
+			`"anthropic": {"hosted_tools": ["web_search", "code_execution"], "options": {"baseURL": %q, "apiKey": "k"}}`,
+			"anthropic/claude-sonnet-4-5", "/messages",
 			[]string{
 				`{"type":"web_search_20250305","name":"web_search"}`,
 				`{"type":"code_execution_20250825","name":"code_execution"}`, "code-execution-2025-08-25",
@@ -100,16 +101,21 @@ func TestHostedTools(t *testing.T) {
 		},
 		{
 			"xai", responsesSearch,
-			`"xai": {"hosted_tools": ["x_search", "web_search", "code_execution"], "options": {"baseURL": %q, "apiKey": "k"}}`, "xai/grok-4.3", "/responses",
+			`"xai": {"hosted_tools": ["x_search", "web_search", "code_execution"], "options": {"baseURL": %q, "apiKey": "k"}}`,
+			"xai/grok-4.3", "/responses",
 			[]string{`{"type":"web_search"}`, `{"type":"x_search"}`, `{"type":"code_interpreter"}`},
 			[]string{`"text":"Found."`},
 			"ws_1",
 		},
 		{
 			"google", geminiSearch,
-			`"google": {"hosted_tools": ["web_search"], "options": {"baseURL": %q, "apiKey": "k"}}`, "google/gemini-3.1-pro-preview", ":streamGenerateContent",
+			`"google": {"hosted_tools": ["web_search"], "options": {"baseURL": %q, "apiKey": "k"}}`,
+			"google/gemini-3.1-pro-preview", ":streamGenerateContent",
 			[]string{`{"googleSearch":{}}`, `"includeServerSideToolInvocations":true`, "functionDeclarations"},
-			[]string{`"thoughtSignature":"c2ln","toolCall":{"toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["q"]},"id":"s1"}`, `"toolResponse":{"toolType":"GOOGLE_SEARCH_WEB","response":{"found":1},"id":"s1"}`},
+			[]string{
+				`"thoughtSignature":"c2ln","toolCall":{"toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["q"]},"id":"s1"}`,
+				`"toolResponse":{"toolType":"GOOGLE_SEARCH_WEB","response":{"found":1},"id":"s1"}`,
+			},
 			"",
 		},
 	} {
@@ -120,11 +126,7 @@ func TestHostedTools(t *testing.T) {
 			write(
 				t,
 				filepath.Join(home, "config", "cairn.json"),
-				fmt.Sprintf(
-					`{"model": %q, "agent": {"title": {"disable": true}}, "provider": {`+tt.config+`}}`,
-					tt.model,
-					v.URL,
-				),
+				fmt.Sprintf(`{"model": %q, "agent": {"title": {"disable": true}}, "provider": {`+tt.config+`}}`, tt.model, v.URL),
 			)
 			c := open(t, optionsOf(home))
 			defer closeIt(t, c)

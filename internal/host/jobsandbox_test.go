@@ -37,8 +37,7 @@ func TestJobsInSandbox(t *testing.T) {
 			home, _ := newHome(t)
 			o := optionsOf(home)
 			write(t, filepath.Join(home, "script.json"), script)
-			write(t, filepath.Join(o.Dir, "job.sh"),
-				"echo x > ../outside; echo x > inside; echo x > .envrc\n")
+			write(t, filepath.Join(o.Dir, "job.sh"), "echo x > ../outside; echo x > inside; echo x > .envrc\n")
 			plain := o.Env
 			o.Env = func(name string) string {
 				if name == models.ScriptVariable {

@@ -92,11 +92,7 @@ func sorted(t *testing.T, object string) string {
 		{"gemini", gemini.Dialect{}},
 		{"converse", bedrock.NewDialect("anthropic.claude-sonnet-4-5", true)},
 	} {
-		text := difference(
-			t,
-			p.protocol,
-			&llm.Request{Model: "m", Generate: o.Generate, Options: o.Semantic, Body: o.Body},
-		)
+		text := difference(t, p.protocol, &llm.Request{Model: "m", Generate: o.Generate, Options: o.Semantic, Body: o.Body})
 		if text != "{}" {
 			fmt.Fprintf(&out, "%-9s %s\n", p.name, text)
 		}

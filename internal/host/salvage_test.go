@@ -89,10 +89,7 @@ func TestSalvage(t *testing.T) {
 			if _, err := os.Stat(typo); err == nil {
 				t.Error("salvage made the parent of the new home")
 			}
-			if _, err := (Host{}).Salvage(t.Context(), o, into); !errors.Is(
-				err,
-				&session.Error{Code: session.CodeConflict},
-			) {
+			if _, err := (Host{}).Salvage(t.Context(), o, into); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
 				t.Errorf("salvaged over what was there: %v", err)
 			}
 		})
@@ -103,11 +100,7 @@ func TestSalvage(t *testing.T) {
 func spending(turns int) []session.EventData {
 	facts := []session.EventData{&session.Created{Info: session.Session{ID: "ses_a", Title: "spending"}}}
 	for i := range turns {
-		ask, answer := session.MessageID(
-			fmt.Sprintf("msg_%02d_ask", i),
-		), session.MessageID(
-			fmt.Sprintf("msg_%02d_say", i),
-		)
+		ask, answer := session.MessageID(fmt.Sprintf("msg_%02d_ask", i)), session.MessageID(fmt.Sprintf("msg_%02d_say", i))
 		hi := session.Prompt{Text: "hi"}
 		facts = append(
 			facts,

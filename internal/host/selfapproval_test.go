@@ -59,8 +59,7 @@ func attack(dir, name string) int {
 				"PATCH /global/config":           `{"permission":"allow"}`,
 				"GET /event?auth_token=" + url.QueryEscape(basic("x", token)): "",
 			} {
-				fmt.Fprintf(&out, "%s, %s, %s: %s\n", network, what, route,
-					exchange(network, read(network), route, header, body))
+				fmt.Fprintf(&out, "%s, %s, %s: %s\n", network, what, route, exchange(network, read(network), route, header, body))
 			}
 		}
 	}

@@ -54,9 +54,7 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	}
 	if err == nil && lease == nil {
 		s.setOwner(ctx, owner.PID)
-		s.options.Sandbox = o.Sandbox.ChooseStricter(
-			owner.Sandbox,
-		) // of the sessions that clients of this address begin
+		s.options.Sandbox = o.Sandbox.ChooseStricter(owner.Sandbox) // of the sessions that clients of this address begin
 		lease, err = s.serveAsRelay(ctx, ready)
 		if lease == nil {
 			return err

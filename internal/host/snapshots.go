@@ -156,9 +156,8 @@ func examineBlobs(ctx context.Context, dirs config.Directories) []cli.Finding {
 	if len(damaged) > 0 {
 		return []cli.Finding{{
 			Level: cli.LevelError, What: "snapshots",
-			Detail: fmt.Sprintf("%d of %d contents of files are damaged; cairn undo cannot restore them",
-				len(damaged), read),
-			Fix: "check the disk, and remove the damaged files, such as " + damaged[0],
+			Detail: fmt.Sprintf("%d of %d contents of files are damaged; cairn undo cannot restore them", len(damaged), read),
+			Fix:    "check the disk, and remove the damaged files, such as " + damaged[0],
 		}}
 	}
 	if read == 0 {

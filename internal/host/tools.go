@@ -34,9 +34,7 @@ type toolConfig struct {
 }
 
 // newToolConfig returns the configuration of a location's tools.
-func (l *locationCache) newToolConfig(
-	cfg *config.Config, pr project.Project, set *models.Set,
-) toolConfig {
+func (l *locationCache) newToolConfig(cfg *config.Config, pr project.Project, set *models.Set) toolConfig {
 	paths := workpath.Resolver{Directory: pr.Directory, Worktree: pr.Worktree, OutputDir: l.outputs.Dir}
 	filePaths, browserPaths := paths, paths
 	cells := l.newCells(cfg, pr)
@@ -80,8 +78,7 @@ func listNamed(names ...string) []string {
 func (l *locationCache) checkLocation(dir string) error {
 	private := workpath.Private{Dirs: listNamed(l.dirs.Data, l.dirs.State, l.dirs.Runtime)}
 	if real, err := workpath.ResolveLinks(dir); err == nil && private.Contains(real) {
-		return session.Errorf(session.CodeInvalid, "%s belongs to cairn's own data; choose a directory of a project",
-			dir).
+		return session.Errorf(session.CodeInvalid, "%s belongs to cairn's own data; choose a directory of a project", dir).
 			At("location.directory")
 	}
 	return nil

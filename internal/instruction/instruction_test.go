@@ -29,10 +29,7 @@ func newWorld(t *testing.T, files map[string]string) *world {
 		t.Fatal(err)
 	}
 	w := &world{t, root, Options{
-		Config: filepath.Join(
-			root,
-			"config",
-		), Foreign: filepath.Join(root, "foreign"), Home: filepath.Join(root, "home"),
+		Config: filepath.Join(root, "config"), Foreign: filepath.Join(root, "foreign"), Home: filepath.Join(root, "home"),
 		Directory: filepath.Join(root, "repo/sub/deep"), Worktree: filepath.Join(root, "repo"),
 	}}
 	w.write("repo/sub/deep/main.go", "package main")

@@ -101,9 +101,7 @@ func TestSettingsOfProviders(t *testing.T) {
 		},
 		{
 			"Azure's address of a deployment",
-			azure(
-				`"baseURL": "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21"`,
-			),
+			azure(`"baseURL": "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21"`),
 			"azure/d",
 			"https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21",
 			"",

@@ -75,15 +75,7 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 		{"gho", "token-1", "token-3"},
 		{"other", "", "token-2"},
 	} {
-		got, expires, err := shareInFile(
-			auth.New(dir, os.Getenv),
-			copilotID,
-		)(
-			t.Context(),
-			step.secret,
-			step.refused,
-			fetch,
-		)
+		got, expires, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), step.secret, step.refused, fetch)
 		if err != nil || got != step.want || time.Until(expires) < 29*time.Minute {
 			t.Errorf("%d: %s until %s, %v; want %s", i, got, expires, err, step.want)
 		}
@@ -102,8 +94,7 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 		}
 		before := n
 		for range 2 {
-			if _, _, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), "gho", "",
-				fetch); err != nil ||
+			if _, _, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil ||
 				n != before+1 {
 				t.Errorf("%q: fetched %d times, %v", broken, n-before, err)
 			}

@@ -38,7 +38,8 @@ type AgentModel struct {
 // denies at the end.
 func AgentOf(a session.Agent, native bool, layers []permission.Layer) Agent {
 	v := Agent{
-		Name: a.ID, Description: a.Description, Mode: a.Mode, Native: native, Hidden: a.Hidden, Color: a.Color, Steps: a.Steps,
+		Name: a.ID, Description: a.Description, Mode: a.Mode, Native: native, Hidden: a.Hidden, Color: a.Color,
+		Steps:      a.Steps,
 		Permission: RulesOf(flattenRules(layers)), Prompt: a.System, Options: maps.Clone(a.Request.Body),
 	}
 	if v.Options == nil {

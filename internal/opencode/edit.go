@@ -26,8 +26,7 @@ func (c *PartChange) Check(p Part) error {
 		{"type", c.Type, is.Type},
 	} {
 		if x.got != x.want {
-			return session.Errorf(session.CodeInvalid, "%s must be that of the part, %q, got %q", x.field, x.want,
-				x.got).
+			return session.Errorf(session.CodeInvalid, "%s must be that of the part, %q, got %q", x.field, x.want, x.got).
 				At(x.field)
 		}
 	}

@@ -329,7 +329,8 @@ func FuzzFold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, picks []byte) {
 		play := func() string {
 			menu := []func() session.EventData{
-				created, func() session.EventData { return admitted("msg_1") }, func() session.EventData { return started("msg_2", "msg_1") },
+				created, func() session.EventData { return admitted("msg_1") },
+				func() session.EventData { return started("msg_2", "msg_1") },
 				func() session.EventData { return started("msg_3", "") },
 				func() session.EventData {
 					return &session.TextStarted{TurnFact: session.OfTurn("msg_2"), PartID: "prt_b"}
@@ -366,8 +367,7 @@ func FuzzFold(f *testing.F) {
 			var out []string
 			for i, e := range log(facts...) {
 				e.Seq = int64(picks[i] % 16)
-				out = append(out, describeEvents(fold.ApplyEvent(e)),
-					describeEvents(fold.ApplyStatus(State{Type: "idle"})))
+				out = append(out, describeEvents(fold.ApplyEvent(e)), describeEvents(fold.ApplyStatus(State{Type: "idle"})))
 			}
 			return strings.Join(out, "\n")
 		}

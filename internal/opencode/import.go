@@ -24,9 +24,7 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 	}
 	s := &session.Session{
 		ID: in.ID, Slug: in.Slug, ParentID: "", Title: in.Title, Agent: in.Agent, Version: in.Version, Cost: in.Cost,
-		Tokens: ourTokens(
-			in.Tokens,
-		), Time: session.SessionTime{
+		Tokens: ourTokens(in.Tokens), Time: session.SessionTime{
 			Created: in.Time.Created, Updated: in.Time.Updated, Archived: in.Time.Archived,
 		}, Permission: OurRules(in.Permission), Metadata: in.Metadata,
 		Location: session.Location{Directory: in.Directory},

@@ -41,7 +41,8 @@ func importPart(a *session.Assistant, raw jsontext.Value) error {
 		}
 		if !p.Ignored {
 			a.Content = append(a.Content, &session.Text{
-				Type: "text", ID: string(p.ID), PartID: p.ID, Text: p.Text, Time: itemTime(p.Time), Metadata: objectOr(p.Metadata, nil),
+				Type: "text", ID: string(p.ID), PartID: p.ID, Text: p.Text, Time: itemTime(p.Time),
+				Metadata: objectOr(p.Metadata, nil),
 			})
 		}
 	case "reasoning":
@@ -50,7 +51,8 @@ func importPart(a *session.Assistant, raw jsontext.Value) error {
 			return err
 		}
 		a.Content = append(a.Content, &session.Reasoning{
-			Type: "reasoning", ID: string(p.ID), PartID: p.ID, Text: p.Text, Time: itemTime(&p.Time), Metadata: objectOr(p.Metadata, nil),
+			Type: "reasoning", ID: string(p.ID), PartID: p.ID, Text: p.Text, Time: itemTime(&p.Time),
+			Metadata: objectOr(p.Metadata, nil),
 		})
 	case "tool":
 		t, err := importTool(raw)
@@ -102,8 +104,9 @@ func importTool(raw jsontext.Value) (*session.Tool, error) {
 			Pruned:    s.Time.Compacted,
 		},
 		State: session.ToolState{
-			Status: session.ToolCompleted, Input: objectOr(s.Input, emptyObject), Title: s.Title, Structured: objectOr(s.Metadata, emptyObject),
-			Content: []session.ToolContent{},
+			Status: session.ToolCompleted, Input: objectOr(s.Input, emptyObject), Title: s.Title,
+			Structured: objectOr(s.Metadata, emptyObject),
+			Content:    []session.ToolContent{},
 		},
 	}
 	if meta := membersOfObject(p.Metadata); meta != nil {

@@ -76,7 +76,8 @@ func TestTitles(t *testing.T) {
 		{"read", `{"filePath":"/w/a.txt"}`, "a.txt", "1: x", "a.txt"},
 	} {
 		call := &session.Tool{Name: c.name, State: session.ToolState{
-			Status: session.ToolCompleted, Input: jsontext.Value(c.input), Title: c.title, Content: session.TextContent(c.output),
+			Status: session.ToolCompleted, Input: jsontext.Value(c.input), Title: c.title,
+			Content: session.TextContent(c.output),
 		}}
 		if got := toolState(Head{}, call).(*ToolCompleted).Title; got != c.want {
 			t.Errorf("%s is called %q, want %q", c.name, got, c.want)

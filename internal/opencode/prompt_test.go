@@ -79,10 +79,7 @@ func TestPromptInput(t *testing.T) {
 			t.Errorf("%s: %q %v %v", c.name, p.Text, err, p.CheckParts(""))
 		}
 		s := &session.Session{ID: "ses_1"}
-		b, err := json.Marshal(
-			PendingMessage(s, &session.Input{ID: "msg_1", Prompt: p}).Parts,
-			json.Deterministic(true),
-		)
+		b, err := json.Marshal(PendingMessage(s, &session.Input{ID: "msg_1", Prompt: p}).Parts, json.Deterministic(true))
 		if err != nil || string(b) != c.shown {
 			t.Errorf("%s: shown\n%s\nwant\n%s %v", c.name, b, c.shown, err)
 		}

@@ -90,7 +90,8 @@ type TierCost struct {
 // ProviderOf converts a provider with those of models that belong to it. source is where it is configured.
 func ProviderOf(p catalog.Provider, source string, models []catalog.Model) Provider {
 	v := Provider{
-		ID: p.ID, Name: p.Name, Source: source, Env: listOf(p.Env), Options: map[string]jsontext.Value{}, Models: map[string]ModelInfo{},
+		ID: p.ID, Name: p.Name, Source: source, Env: listOf(p.Env), Options: map[string]jsontext.Value{},
+		Models: map[string]ModelInfo{},
 	}
 	for _, m := range models {
 		if m.ProviderID == p.ID {
@@ -109,9 +110,11 @@ func listOf(names []string) []string {
 
 func modelOf(m catalog.Model) ModelInfo {
 	v := ModelInfo{
-		ID: m.ID, ProviderID: m.ProviderID, API: ModelAPI{m.API.ID, m.API.URL, m.API.Package}, Name: m.Title, Family: m.Family,
+		ID: m.ID, ProviderID: m.ProviderID, API: ModelAPI{m.API.ID, m.API.URL, m.API.Package}, Name: m.Title,
+		Family: m.Family,
 		Capabilities: ModelCapabilities{
-			Temperature: m.Temperature, Reasoning: m.Reasoning, Attachment: m.AcceptsInput("image") || m.AcceptsInput("pdf"), ToolCall: m.Capabilities.Tools,
+			Temperature: m.Temperature, Reasoning: m.Reasoning, Attachment: m.AcceptsInput("image") || m.AcceptsInput("pdf"),
+			ToolCall: m.Capabilities.Tools,
 			Input: modalitiesOf(
 				m.Capabilities.Input,
 			), Output: modalitiesOf(m.Capabilities.Output), Interleaved: jsontext.Value("false"),

@@ -26,12 +26,7 @@ func shellMessage(s *session.Session, m *session.Shell) []Message {
 	}
 	return []Message{
 		{
-			Info: userInfo(
-				s,
-				session.Head{ID: m.ID, Time: session.MessageTime{Created: m.Time.Created}},
-				m.Agent,
-				m.Model,
-			),
+			Info:  userInfo(s, session.Head{ID: m.ID, Time: session.MessageTime{Created: m.Time.Created}}, m.Agent, m.Model),
 			Parts: []Part{note},
 		},
 		{Info: a, Parts: []Part{shellCall(s.ID, m, "")}},

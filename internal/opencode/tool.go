@@ -108,10 +108,7 @@ func toolState(head Head, t *session.Tool) ToolState {
 				MessageID: head.MessageID,
 				Type:      "file",
 			}
-			c.Attachments = append(
-				c.Attachments,
-				&FilePart{Head: h, Mime: f.Mime, Filename: fileName(t.Name, f), URL: f.URI},
-			)
+			c.Attachments = append(c.Attachments, &FilePart{Head: h, Mime: f.Mime, Filename: fileName(t.Name, f), URL: f.URI})
 		}
 		return c
 	case session.ToolError:

@@ -154,8 +154,9 @@ func TestEverydayCommands(t *testing.T) {
 func TestEverydayCommandsThatAsk(t *testing.T) {
 	for text, reason := range map[string]string{
 		"for f in a b; do cat $f; done": "keyword for", "if [ -f go.mod ]; then go test ./...; fi": "keyword if",
-		"timeout 60 go test ./...": "runs timeout", "env LANG=C ls": "runs env", "find . -name x | xargs grep foo": "runs xargs",
-		"sed -n '1,20p' a.go": "runs sed", "sed 's/a/b/g' a.go": "runs sed", "awk '{print $1}' a": "runs awk",
+		"timeout 60 go test ./...": "runs timeout", "env LANG=C ls": "runs env",
+		"find . -name x | xargs grep foo": "runs xargs",
+		"sed -n '1,20p' a.go":             "runs sed", "sed 's/a/b/g' a.go": "runs sed", "awk '{print $1}' a": "runs awk",
 		"(cd a; ls)": "parenthesis", "bash -c 'ls; git status'": "runs bash", "find . -type f -exec cat {} +": "runs find",
 		"echo \"$(git status)\"": "command substitution", "n=1; ls": "assignment of n", "time ls": "keyword time",
 		"! ls": "keyword !", "echo a\\\nb": "backslash", "{ ls; git status; }": "brace", "tar tf a.tar": "runs tar",

@@ -29,15 +29,7 @@ func TestBelow(t *testing.T) {
 				for depth, layers := range [][]permission.Layer{child, grandchild} {
 					d := permission.Evaluate(layers, nil, "edit", resource)
 					if rank[d.Effect] < rank[above] {
-						t.Fatalf(
-							"%s is %s, and %s %d levels down, by %+v below %+v",
-							resource,
-							above,
-							d.Effect,
-							depth+1,
-							d,
-							parent,
-						)
+						t.Fatalf("%s is %s, and %s %d levels down, by %+v below %+v", resource, above, d.Effect, depth+1, d, parent)
 					}
 					saved := permission.Evaluate(layers, rules("* | * | allow"), "edit", resource)
 					if above == session.Deny && saved.Effect != session.Deny {

@@ -81,15 +81,7 @@ func TestProtected(t *testing.T) {
 	} {
 		layers := []permission.Layer{all, layer("project", c.rules...)}
 		if d := permission.Evaluate(layers, c.approvals, "edit", c.path); d.Effect != c.want {
-			t.Errorf(
-				"%s under %v and %v is %s by %+v, want %s",
-				c.path,
-				c.rules,
-				c.approvals,
-				d.Effect,
-				d,
-				c.want,
-			)
+			t.Errorf("%s under %v and %v is %s by %+v, want %s", c.path, c.rules, c.approvals, d.Effect, d, c.want)
 		}
 		if d := permission.Evaluate(layers, nil, "read", c.path); d.Effect != session.Allow {
 			t.Errorf("reading %s is %s", c.path, d.Effect)

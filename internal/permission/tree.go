@@ -13,7 +13,8 @@ type Tree struct {
 	Files  func() (files []string, all bool) // the resources; all is false if some are not known
 }
 
-// decideTree decides about the resources of the directory: about each of them, or, if some are not known, about any one.
+// decideTree decides about the resources of the directory: about each of them, or, if some are not known, about any
+// one.
 func decideTree(layers []Layer, approvals []session.Rule, t Tree) Decision {
 	some := decide(layers, nil, t.Action, target{text: path.Join(t.Dir, string(rune(hole))), open: true})
 	if some.Effect == session.Allow || some.Effect == session.Deny && !some.Possible {

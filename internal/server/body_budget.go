@@ -151,11 +151,7 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Han
 	limit := s.config.BodyLimit
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close") // instead of reading the whole body
-		s.fail(
-			w,
-			r,
-			session.Errorf(session.CodeTooLarge, "the body has %d bytes, the limit is %d", r.ContentLength, limit),
-		)
+		s.fail(w, r, session.Errorf(session.CodeTooLarge, "the body has %d bytes, the limit is %d", r.ContentLength, limit))
 		return
 	}
 	if r.ContentLength == 0 || r.Body == nil {
@@ -166,8 +162,7 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Han
 	defer b.Close() //nolint:errcheck // the reader has the error
 	if size := r.ContentLength; size < 0 || size > smallBody {
 		b.acquire = func() (func(), error) {
-			return s.bodies.acquire(r.Context(), clientOf(r),
-				maxBodySize(size, limit))
+			return s.bodies.acquire(r.Context(), clientOf(r), maxBodySize(size, limit))
 		}
 	}
 	if r.ContentLength > 0 && b.acquire != nil {

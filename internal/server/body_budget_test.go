@@ -108,12 +108,7 @@ func TestBodiesShareABudget(t *testing.T) {
 			}
 			synctest.Wait()
 			if most := int64(3*limitOfOne + clients*64<<10); taken.Load() > most {
-				t.Errorf(
-					"length known %t: %d MiB are held of bodies, want at most %d",
-					known,
-					taken.Load()>>20,
-					most>>20,
-				)
+				t.Errorf("length known %t: %d MiB are held of bodies, want at most %d", known, taken.Load()>>20, most>>20)
 			}
 			close(more)
 			all.Wait()
@@ -131,8 +126,7 @@ func TestBodiesShareABudget(t *testing.T) {
 			w := post(h, &taken, nil, known)
 			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
 				!strings.Contains(w.Body.String(), "try again") {
-				t.Errorf("length known %t: a request that waits in vain got %d %v %s", known, w.Code, w.Header(),
-					w.Body)
+				t.Errorf("length known %t: a request that waits in vain got %d %v %s", known, w.Code, w.Header(), w.Body)
 			}
 			small := httptest.NewRecorder()
 			r := httptest.NewRequest(http.MethodPost, "/log", strings.NewReader(beginning+`"}`))

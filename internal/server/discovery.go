@@ -38,10 +38,7 @@ func Discover(dataDir string) (Discovery, error) {
 	}
 	var d Discovery
 	if err := json.Unmarshal(b, &d, jsontext.AllowDuplicateNames(true)); err != nil {
-		return d, fmt.Errorf(
-			"%s is damaged: remove it and start the server again",
-			filepath.Join(dataDir, DiscoveryFile),
-		)
+		return d, fmt.Errorf("%s is damaged: remove it and start the server again", filepath.Join(dataDir, DiscoveryFile))
 	}
 	return d, nil
 }

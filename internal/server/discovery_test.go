@@ -63,8 +63,7 @@ func TestDiscoveryTrustsOnlyItsOwn(t *testing.T) {
 		"damaged":   func() error { return os.WriteFile(path, []byte(`{`), 0o600) },
 		"directory": func() error { return os.Mkdir(path, 0o700) },
 		"link": func() error {
-			return errors.Join(os.WriteFile(other, []byte(`{}`), 0o600),
-				os.Symlink(other, path))
+			return errors.Join(os.WriteFile(other, []byte(`{}`), 0o600), os.Symlink(other, path))
 		},
 	} {
 		if err := plant(); err != nil {

@@ -48,10 +48,7 @@ func TestHeadersHaveALimit(t *testing.T) {
 	h := start(t, server.Config{})
 	got := h.rawAnswer(
 		t,
-		"GET /api/health HTTP/1.1\r\nHost: "+h.host+"\r\nX-A: "+strings.Repeat(
-			"a",
-			70<<10,
-		)+"\r\nConnection: close\r\n\r\n",
+		"GET /api/health HTTP/1.1\r\nHost: "+h.host+"\r\nX-A: "+strings.Repeat("a", 70<<10)+"\r\nConnection: close\r\n\r\n",
 	)
 	if !strings.Contains(got, "431") {
 		t.Errorf("got %s", got)

@@ -19,7 +19,8 @@ func wantsHTML(r *http.Request) bool {
 // their own.
 func (s *Server) writeLoginPage(w http.ResponseWriter, why, next string) {
 	user, field, hint := "", "Secret",
-		"The secret is the content of <code>server.secret</code> in cairn’s data directory; <code>cairn doctor</code> shows its path."
+		"The secret is the content of <code>server.secret</code> in cairn’s data directory; <code>cairn doctor</code> "+
+			"shows its path."
 	if s.config.Password != "" {
 		user = `<label>User <input name="user" autocomplete="username" required></label>`
 		field, hint = "Password", "The password is that of <code>CAIRN_SERVER_PASSWORD</code>."
@@ -31,7 +32,8 @@ func (s *Server) writeLoginPage(w http.ResponseWriter, why, next string) {
 		w,
 		http.StatusUnauthorized,
 		fmt.Sprintf(
-			`<h1>Log in to cairn</h1>%s<form method="post" action="%s">%s<label>%s <input name="password" type="password" autocomplete="current-password" required autofocus></label>`+
+			`<h1>Log in to cairn</h1>%s<form method="post" action="%s">%s<label>%s `+
+				`<input name="password" type="password" autocomplete="current-password" required autofocus></label>`+
 				`<input type="hidden" name="next" value="%s"><button>Log in</button></form><p>%s</p>`,
 			why,
 			loginPath,
@@ -49,16 +51,20 @@ func (s *Server) writeLoggedInPage(w http.ResponseWriter, _ *http.Request) {
 		w,
 		http.StatusOK,
 		fmt.Sprintf(
-			`<h1>You are logged in to cairn</h1><p>The API is described at <a href="/doc">/doc</a> and <a href="/api/doc">/api/doc</a>.</p>`+
+			`<h1>You are logged in to cairn</h1><p>`+
+				`The API is described at <a href="/doc">/doc</a> and <a href="/api/doc">/api/doc</a>.</p>`+
 				`<form method="post" action="%s"><button>Log out</button></form>`,
 			logoutPath,
 		),
 	)
 }
 
-const pageStyle = `body{font:1rem/1.5 system-ui,sans-serif;max-width:26rem;margin:12vh auto;padding:0 1rem;color:#222;background:#fafafa}` +
-	`label,button{display:block;margin:1rem 0}input{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.4rem}button{font:inherit;padding:.4rem 1rem}` +
-	`[role=alert]{color:#b00020}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}a{color:#8bf}[role=alert]{color:#f88}}`
+const pageStyle = `body{font:1rem/1.5 system-ui,sans-serif;` +
+	`max-width:26rem;margin:12vh auto;padding:0 1rem;color:#222;background:#fafafa}` +
+	`label,button{display:block;margin:1rem 0}input{display:block;width:100%;box-sizing:border-box;` +
+	`font:inherit;padding:.4rem}button{font:inherit;padding:.4rem 1rem}` +
+	`[role=alert]{color:#b00020}` +
+	`@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}a{color:#8bf}[role=alert]{color:#f88}}`
 
 // writePage answers with HTML that loads nothing, runs nothing and sends its forms only to this server.
 func (s *Server) writePage(w http.ResponseWriter, status int, body string) {
@@ -76,7 +82,8 @@ func (s *Server) writePage(w http.ResponseWriter, status int, body string) {
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintf(
 		w,
-		`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>cairn</title><style>%s</style><main>%s</main></html>`,
+		`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">`+
+			`<title>cairn</title><style>%s</style><main>%s</main></html>`,
 		pageStyle,
 		body,
 	)

@@ -63,13 +63,7 @@ func TestBrowsersAreShownALogin(t *testing.T) {
 			"/", "/doc", "/session?auth_token=d3Jvbmc6d3Jvbmc=&x=1", "/api/session", "/event",
 			"/login", `/"><script>alert(1)</script>`,
 		} {
-			resp := h.fetch(
-				t,
-				http.MethodGet,
-				strings.ReplaceAll(strings.ReplaceAll(path, `"`, "%22"), "<", "%3C"),
-				"",
-				look,
-			)
+			resp := h.fetch(t, http.MethodGet, strings.ReplaceAll(strings.ReplaceAll(path, `"`, "%22"), "<", "%3C"), "", look)
 			b, _ := io.ReadAll(resp.Body)
 			page := string(b)
 			if resp.StatusCode != http.StatusUnauthorized ||
@@ -231,9 +225,10 @@ func TestWhereALoginLeads(t *testing.T) {
 	for next, want := range map[string]string{
 		"/doc": "/doc", "/session?directory=/a%20b&auth_token=x&ticket=y": "/session?directory=%2Fa+b",
 		"/session/a%2Fb": "/session/a%2Fb",
-		"":               "/login", "/": "/login", "/logout": "/login", "//evil.example": "/login", "https://evil.example": "/login",
-		"/\\evil.example":  "/login",
-		"\\\\evil.example": "/login", "javascript:alert(1)": "/login", "/%2F/evil.example": "/login",
+		"":               "/login", "/": "/login", "/logout": "/login", "//evil.example": "/login",
+		"https://evil.example": "/login",
+		"/\\evil.example":      "/login",
+		"\\\\evil.example":     "/login", "javascript:alert(1)": "/login", "/%2F/evil.example": "/login",
 		"///evil.example": "/login", "http:/doc": "/login",
 		"/x\r\nSet-Cookie: a=b": "/login", "/\tevil": "/login", "x": "/login", "/doc#x": "/doc",
 		"//user@evil.example/": "/login", "/\x00": "/login",

@@ -31,7 +31,9 @@ func TestZone(t *testing.T) {
 	}
 	found := map[string]bool{}
 	for _, q := range []dns.Question{
-		{Name: "_http._tcp.local.", Qtype: dns.TypePTR}, {Name: "opencode-4096._http._tcp.local.", Qtype: dns.TypeSRV}, {Name: "opencode.local.", Qtype: dns.TypeA},
+		{Name: "_http._tcp.local.", Qtype: dns.TypePTR},
+		{Name: "opencode-4096._http._tcp.local.", Qtype: dns.TypeSRV},
+		{Name: "opencode.local.", Qtype: dns.TypeA},
 	} {
 		for _, rr := range zone.Records(q) {
 			switch rr := rr.(type) {

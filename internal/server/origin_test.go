@@ -183,7 +183,8 @@ func TestOrigins(t *testing.T) {
 		for _, route := range []string{"GET /api/session", "POST /api/session"} {
 			method, path, _ := strings.Cut(route, " ")
 			request := fmt.Sprintf(
-				"%s %s HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+				"%s %s HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+					"Content-Length: 2\r\nConnection: close\r\n\r\n{}",
 				method,
 				path,
 				h.host,

@@ -92,8 +92,7 @@ func TestEveryRouteRefusesWrongCredentials(t *testing.T) {
 	var all sync.WaitGroup
 	for _, o := range append(v1.ListOperations(), v2.ListOperations()...) {
 		all.Go(func() {
-			status, reason := h.callRoute(t.Context(), t, o,
-				"Bearer "+accesstoken.Prefix+"00000000_"+strings.Repeat("0", 64))
+			status, reason := h.callRoute(t.Context(), t, o, "Bearer "+accesstoken.Prefix+"00000000_"+strings.Repeat("0", 64))
 			if status != http.StatusTooManyRequests && (status != 401 || reason != caller.ReasonWrong) {
 				t.Errorf("%s %s: %d %s", o.Method, o.Path, status, reason)
 			}

@@ -6,8 +6,8 @@
 //
 //   - Every request has a known caller: the same user by the word of the kernel (unix socket, or loopback TCP without
 //     browser headers), a bearer of the installation's secret, the user with the configured password, or a browser that
-//     has logged in with one of the two. All other requests are refused, except with OpenLocal, which trusts every caller
-//     on this machine. Browsers get a login page.
+//     has logged in with one of the two. All other requests are refused, except with OpenLocal, which trusts every
+//     caller on this machine. Browsers get a login page.
 //   - Requests of processes that a tool started are refused, so that an agent cannot act as its user.
 //   - Host and Origin are compared exactly, before any other stage reads the request.
 //   - Headers, bodies, connections and waits are bounded. An error of the client is 4xx with a tagged body.
@@ -59,7 +59,8 @@ type Config struct {
 	OpenLocal bool     // loopback callers need nothing: for systems where the kernel does not tell who they are
 	Hosts     []string // names under which we are reached besides loopback, with port unless it is the default one
 	Origins   []string // origins of pages that may call, exactly as browsers send them
-	MDNS      string   // the name under which the local network finds us, such as MDNSDomain; "" does not announce anything
+	// the name under which the local network finds us, such as MDNSDomain; "" does not announce anything
+	MDNS string
 
 	BodyLimit   int64 // bytes of one body; 16 MiB by default. All at once have three times that
 	Streams     int   // event streams of one client at the same time; 64 by default
@@ -158,7 +159,8 @@ func New(c Config) (*Server, error) {
 		}
 	}
 	s := &Server{
-		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: peer.NewResolver(c.ToolProcess), bodies: newBodyBudget(c.BodyLimit),
+		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: peer.NewResolver(c.ToolProcess),
+		bodies:   newBodyBudget(c.BodyLimit),
 		refusals: &audit.RefusalCounter{Trail: c.Audit, Logger: c.Logger},
 	}
 	unknown := caller.Read // answers 404

@@ -156,9 +156,7 @@ func (nowhere) Skills(context.Context, session.Location) ([]api.Skill, error) { 
 
 func (nowhere) Commands(context.Context, session.Location) ([]api.Command, error) { return nil, nil }
 
-func (nowhere) Expand(
-	context.Context, session.Location, api.ExpandRequest, templates.Permit,
-) (api.Expansion, error) {
+func (nowhere) Expand(context.Context, session.Location, api.ExpandRequest, templates.Permit) (api.Expansion, error) {
 	return api.Expansion{}, nil
 }
 

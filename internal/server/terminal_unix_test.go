@@ -124,8 +124,8 @@ func TestTerminalOverWebSocket(t *testing.T) {
 	}
 }
 
-// A terminal refuses callers that every other operation refuses (GHSA-vxw4-wv6m-9hhh): not the pages of others, whatever
-// browsers let them do with WebSockets, and not under another name.
+// A terminal refuses callers that every other operation refuses (GHSA-vxw4-wv6m-9hhh): not the pages of others,
+// whatever browsers let them do with WebSockets, and not under another name.
 func TestTerminalsAreForTheirUser(t *testing.T) {
 	h := start(t, server.Config{})
 	id, path := h.terminal(t, "read x")

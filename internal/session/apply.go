@@ -514,10 +514,7 @@ func (a *Assistant) applyPrune(e *OutputsPruned) (changed bool) {
 		}
 		t.Time.Pruned, changed = e.Timestamp, true
 		if i < len(e.Paths) && e.Paths[i] != "" {
-			t.State.OutputPaths = append(
-				t.State.OutputPaths[:len(t.State.OutputPaths):len(t.State.OutputPaths)],
-				e.Paths[i],
-			)
+			t.State.OutputPaths = append(t.State.OutputPaths[:len(t.State.OutputPaths):len(t.State.OutputPaths)], e.Paths[i])
 		}
 	}
 	return changed

@@ -119,7 +119,13 @@ func TestApplyTitles(t *testing.T) {
 	for _, c := range []struct {
 		by, title, want string
 		changed         bool
-	}{{"auto", "a", "a", true}, {"auto", "b", "b", true}, {"user", "c", "c", true}, {"auto", "d", "c", false}, {"user", "e", "e", true}} {
+	}{
+		{"auto", "a", "a", true},
+		{"auto", "b", "b", true},
+		{"user", "c", "c", true},
+		{"auto", "d", "c", false},
+		{"user", "e", "e", true},
+	} {
 		if got := s.Apply(&Renamed{Title: c.title, By: c.by}); got != c.changed || s.Title != c.want {
 			t.Errorf("%s by %s: %v, the title is %s", c.title, c.by, got, s.Title)
 		}
@@ -171,7 +177,8 @@ func TestBegin(t *testing.T) {
 	}
 	for _, k := range Kinds() {
 		switch k {
-		case KindPrompted, KindSynthetic, KindContextUpdated, KindShellStarted, KindAgentSwitched, KindModelSwitched, KindCompactionEnded, KindStepStarted:
+		case KindPrompted, KindSynthetic, KindContextUpdated, KindShellStarted, KindAgentSwitched, KindModelSwitched,
+			KindCompactionEnded, KindStepStarted:
 		default:
 			if m := Begin(newData(k), 1); m != nil {
 				t.Errorf("%s begins %T", k, m)
@@ -291,7 +298,14 @@ func TestApplyCheckpoints(t *testing.T) {
 		text   string
 		ok     bool
 		want   string
-	}{{0, "abc", true, "abc"}, {5, "x", false, "abc"}, {-1, "x", false, "abc"}, {3, "de", true, "abcde"}, {3, "de", true, "abcde"}, {1, "Z", true, "aZ"}} {
+	}{
+		{0, "abc", true, "abc"},
+		{5, "x", false, "abc"},
+		{-1, "x", false, "abc"},
+		{3, "de", true, "abcde"},
+		{3, "de", true, "abcde"},
+		{1, "Z", true, "aZ"},
+	} {
 		ok := a.Apply(&ItemCheckpointed{TurnFact: OfTurn("msg_a"), PartID: "prt_t", Offset: c.offset, Text: c.text})
 		if got := a.Content[0].(*Text).Text; ok != c.ok || got != c.want {
 			t.Errorf("%q at %d: %v %q, want %v %q", c.text, c.offset, ok, got, c.ok, c.want)

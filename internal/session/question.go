@@ -30,7 +30,8 @@ const maxAnswer = 10_000
 func CheckAnswers(field string, questions []Question, answers [][]string) error {
 	if len(answers) != len(questions) {
 		return Errorf(
-			CodeInvalid, "got answers to %d of %d questions; give a list for each question, empty for no answer", len(answers), len(questions),
+			CodeInvalid, "got answers to %d of %d questions; give a list for each question, empty for no answer", len(answers),
+			len(questions),
 		).At(field)
 	}
 	for i, q := range questions {
@@ -41,9 +42,7 @@ func CheckAnswers(field string, questions []Question, answers [][]string) error 
 			offered := slices.ContainsFunc(q.Options, func(o Option) bool { return o.Label == a })
 			switch {
 			case a == "" || len(a) > maxAnswer:
-				return Errorf(
-					CodeInvalid, "an answer to question %d is empty or longer than %d bytes", i+1, maxAnswer,
-				).At(field)
+				return Errorf(CodeInvalid, "an answer to question %d is empty or longer than %d bytes", i+1, maxAnswer).At(field)
 			case !offered && q.Custom != nil && !*q.Custom:
 				return Errorf(CodeInvalid, "%q is not among the options of question %d", clip(a, 40), i+1).At(field)
 			}

@@ -64,9 +64,7 @@ func compare(o *oracle, line string, r reading) (string, error) {
 	return fault, err
 }
 
-func (r reading) compareRun(
-	o *oracle, line string, status int, more map[string]string, able bool,
-) (string, error) {
+func (r reading) compareRun(o *oracle, line string, status int, more map[string]string, able bool) (string, error) {
 	got, err := o.run(line, status, more)
 	if err != nil {
 		return "", err

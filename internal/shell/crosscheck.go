@@ -68,11 +68,7 @@ func (c *agreement) compareCall(s *syntax.Stmt, call *syntax.CallExpr, operator 
 	own := c.commands[0]
 	last := len(c.commands) == 1 && own.Operator == "" && operator == "\n"
 	if own.Operator != operator && !last ||
-		len(
-			call.Args,
-		) != len(
-			own.Words,
-		) || len(call.Assigns) != len(own.Assignments) || !c.hasSameRedirections(s, own) {
+		len(call.Args) != len(own.Words) || len(call.Assigns) != len(own.Assignments) || !c.hasSameRedirections(s, own) {
 		c.bad = true
 		return
 	}

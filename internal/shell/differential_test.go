@@ -166,10 +166,7 @@ func TestExecve(t *testing.T) {
 			for _, c := range r {
 				if len(c.words) > 0 {
 					name := c.words[0].Text
-					names, whole = append(
-						names,
-						name,
-					), whole && c.words[0].Literal && !isBuiltin[name] && len(c.opens) == 0 &&
+					names, whole = append(names, name), whole && c.words[0].Literal && !isBuiltin[name] && len(c.opens) == 0 &&
 						!strings.Contains(name, "/")
 				}
 			}

@@ -255,9 +255,7 @@ func (o *oracle) readFiles(contents bool) error {
 func (o *oracle) execute(ctx context.Context, shell, line string, names []string) ([]ranCommand, error) {
 	bin, log := filepath.Join(o.dir, "bin"), filepath.Join(o.dir, "log")
 	err := errors.Join(
-		os.RemoveAll(
-			bin,
-		),
+		os.RemoveAll(bin),
 		os.RemoveAll(log),
 		os.Mkdir(bin, 0o755),
 		os.Mkdir(log, 0o700),

@@ -154,11 +154,7 @@ func (r *recogniser) readArgument(c *Command) error {
 	next := r.peekByte(0)
 	if isDigits(w.Text) && w.Literal && (next == '<' || next == '>') {
 		if w.Source != "1" && w.Source != "2" {
-			return r.refuseAt(
-				start,
-				"a redirection of another file descriptor than 1 and 2",
-				"use > or 2> with a file name",
-			)
+			return r.refuseAt(start, "a redirection of another file descriptor than 1 and 2", "use > or 2> with a file name")
 		}
 		return r.readRedirection(c, w.Source)
 	}
@@ -200,11 +196,7 @@ func (r *recogniser) readRedirection(c *Command, descriptor string) error {
 		strings.HasPrefix(rest, "<&"),
 		strings.HasPrefix(rest, ">|"),
 		operator == "<" && descriptor != "":
-		return r.refuseAt(
-			start,
-			"the redirection "+descriptor+rest[:min(2, len(rest))],
-			"use < > or >> with a file name",
-		)
+		return r.refuseAt(start, "the redirection "+descriptor+rest[:min(2, len(rest))], "use < > or >> with a file name")
 	case strings.HasPrefix(rest, ">&"):
 		if len(rest) < 3 || rest[2] != '1' && rest[2] != '2' ||
 			len(rest) > 3 && strings.IndexByte(" \t\n;&|", rest[3]) < 0 {

@@ -52,11 +52,7 @@ func (r *recogniser) readPart(b *wordBuilder, start int) error {
 		return r.readVariable(b)
 	case '\\':
 		if next := r.peekByte(1); next < ' ' || next > '~' {
-			return r.refuseAt(
-				r.at,
-				`a backslash before something else than a character`,
-				"join the lines or "+adviceQuote,
-			)
+			return r.refuseAt(r.at, `a backslash before something else than a character`, "join the lines or "+adviceQuote)
 		}
 		b.addLiteral(r.peekByte(1))
 		r.at += 2

@@ -282,10 +282,7 @@ func (d *dirTree) compare(_ context.Context, from, to string, limit int) ([]sess
 	var out []session.FileChange
 	for name, f := range before {
 		if after[name].State != f.State {
-			out = append(
-				out,
-				session.FileChange{Path: session.FilePath(name), Before: f.State, After: after[name].State},
-			)
+			out = append(out, session.FileChange{Path: session.FilePath(name), Before: f.State, After: after[name].State})
 		}
 	}
 	for name, f := range after {

@@ -113,9 +113,7 @@ func (s *Set) runTool(ctx context.Context, e *entry, call Call) (out Output, err
 		if p := recover(); p != nil {
 			s.registry.config.Log.ErrorContext(ctx, "a tool panicked", "tool", e.def.Name, "session", call.SessionID,
 				"call", call.CallID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			out, err = Output{}, Failf(
-				"Internal error in tool %s. Its effects are unknown.", e.def.Name,
-			)
+			out, err = Output{}, Failf("Internal error in tool %s. Its effects are unknown.", e.def.Name)
 		}
 	}()
 	return e.tool.Run(ctx, call)

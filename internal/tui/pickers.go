@@ -121,10 +121,7 @@ func pickModelOf(m *model, filter string) {
 	p := &dialog.Picker{Title: "Models"}
 	p.SetFilter(filter)
 	for _, x := range m.catalog.models {
-		p.Items = append(
-			p.Items,
-			dialog.Entry{ID: x.Ref().String(), Label: cmp.Or(x.Name, x.ID), Detail: x.Ref().String()},
-		)
+		p.Items = append(p.Items, dialog.Entry{ID: x.Ref().String(), Label: cmp.Or(x.Name, x.ID), Detail: x.Ref().String()})
 	}
 	p.Pick = func(it dialog.Entry) tea.Cmd {
 		ref, err := cli.ParseModel(it.ID)

@@ -121,11 +121,7 @@ func previewCompaction(m *model) tea.Cmd {
 	}, func() tea.Cmd {
 		compact := func() tea.Cmd {
 			return m.callAPI("compact", func(ctx context.Context) error {
-				_, err := c.Compact(
-					ctx,
-					id,
-					api.CompactRequest{ID: session.MessageID(m.ids.New(session.PrefixMessage))},
-				)
+				_, err := c.Compact(ctx, id, api.CompactRequest{ID: session.MessageID(m.ids.New(session.PrefixMessage))})
 				return err
 			}, nil)
 		}

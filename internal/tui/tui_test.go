@@ -109,11 +109,7 @@ func TestFrames(t *testing.T) {
 		"help":    func(m *model) { pressKeys(m, key(tea.KeyF1, 0)) },
 		"sessions": func(m *model) {
 			m.openDialog(
-				sessionPicker(
-					m,
-					[]*session.Session{{ID: "ses_1", Title: "One"}, {ID: "ses_2", Title: "T\x1b]0;x"}},
-					nil,
-				),
+				sessionPicker(m, []*session.Session{{ID: "ses_1", Title: "One"}, {ID: "ses_2", Title: "T\x1b]0;x"}}, nil),
 			)
 		},
 		"login": func(m *model) {

@@ -52,7 +52,8 @@ var targets = []string{"linux", "darwin", "windows"}
 func listModules() ([]module, error) {
 	seen := map[string]module{}
 	for _, target := range targets {
-		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{.Main}}{{end}}", ".")
+		cmd := exec.Command("go", "list", "-deps", "-f",
+			"{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{.Main}}{{end}}", ".")
 		cmd.Env = append(os.Environ(), "GOOS="+target, "CGO_ENABLED=0")
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
@@ -148,7 +149,10 @@ func findLicences(dir string) ([]string, error) {
 }
 
 // forbidden are words of licences whose text contains an allowed one.
-var forbidden = []string{"GNU GENERAL PUBLIC", "GNU AFFERO", "GNU LESSER", "Commons Clause", "Business Source License", "Server Side Public"}
+var forbidden = []string{
+	"GNU GENERAL PUBLIC", "GNU AFFERO", "GNU LESSER", "Commons Clause", "Business Source License",
+	"Server Side Public",
+}
 
 func identifyLicence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-const isc = "Permission to use, copy, modify, and distribute\nthis software for any purpose with or without fee is hereby granted"
+const isc = "Permission to use, copy, modify, and distribute\n" +
+	"this software for any purpose with or without fee is hereby granted"
 
 // A module without a licence file, or with one of another kind, is refused.
 func TestFindLicences(t *testing.T) {

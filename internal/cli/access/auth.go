@@ -33,11 +33,13 @@ func (g authCommands) authLogin() *cobra.Command {
 	var yes, asJSON, browser, file bool
 	var provider, method string // OpenCode's names of them
 	cmd := &cobra.Command{
-		Use: "login [PROVIDER|URL] [-]", Short: "Store the key of a provider, or log in to an organisation", Args: cobra.MaximumNArgs(2),
+		Use: "login [PROVIDER|URL] [-]", Short: "Store the key of a provider, or log in to an organisation",
+		Args: cobra.MaximumNArgs(2),
 		Long: "Read a key from the terminal without echo, or from standard input for -, and store it. A key cannot be an\n" +
 			"argument, because other users could read it there. Without a provider, choose one of a list.\n\n" +
 			"With the URL of an organisation, log in there and use the configuration at its /.well-known/opencode.",
-		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
+		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n" +
+			"  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			args, err := loginArgs(args, provider, method)
 			if err != nil {

@@ -17,10 +17,7 @@ func TestSlowKeyringIsReported(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			inv, shown := testInvocation()
 			why := errors.New("why")
-			if err := (authCommands{inv}).whileKeyring(func() error { time.Sleep(takes); return why }); !errors.Is(
-				err,
-				why,
-			) {
+			if err := (authCommands{inv}).whileKeyring(func() error { time.Sleep(takes); return why }); !errors.Is(err, why) {
 				t.Errorf("got error %v, want that of the function", err)
 			}
 			if got := shown.String(); !strings.HasPrefix(got, want) || want == "" && got != "" {

@@ -76,24 +76,15 @@ func (g authCommands) sweepKeyring(ctx context.Context, store *auth.Store, id st
 	if force {
 		names, err := store.ForgetOrphans(ctx, id)
 		g.inv.Note(
-			fmt.Sprintf(
-				"%s stays in the keyring; cairn no longer tracks it",
-				term.FirstLine(strings.Join(names, ", "), 400),
-			),
+			fmt.Sprintf("%s stays in the keyring; cairn no longer tracks it", term.FirstLine(strings.Join(names, ", "), 400)),
 		)
 		return err
 	}
 	return cli.NewExitError(
 		cli.ExitFailure,
-		fmt.Errorf(
-			"the key of %s is no longer used, but is still in the keyring: %w",
-			term.FirstLine(id, 100),
-			left.Why,
-		),
-		"Repeat this command when the keyring can be reached, or leave the key there with: cairn auth logout --force "+term.FirstLine(
-			id,
-			100,
-		),
+		fmt.Errorf("the key of %s is no longer used, but is still in the keyring: %w", term.FirstLine(id, 100), left.Why),
+		"Repeat this command when the keyring can be reached, or leave the key there with: "+
+			"cairn auth logout --force "+term.FirstLine(id, 100),
 	)
 }
 
@@ -106,9 +97,7 @@ func (g authCommands) whileKeyring(f func() error) error {
 	said := make(chan struct{})
 	slow := time.AfterFunc(keyringSlow, func() {
 		defer close(said)
-		g.inv.Note(
-			"waiting for the keyring, which you may have to unlock, or for another cairn; press Ctrl-C to cancel",
-		)
+		g.inv.Note("waiting for the keyring, which you may have to unlock, or for another cairn; press Ctrl-C to cancel")
 	})
 	err := f()
 	if !slow.Stop() {

@@ -25,7 +25,8 @@ func (g configCommands) configCommand() *cobra.Command {
 func (g configCommands) configExplainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "explain [KEY]", Short: "Show each value with its file and line, and the values it overrides", Args: cobra.MaximumNArgs(1),
+		Use: "explain [KEY]", Short: "Show each value with its file and line, and the values it overrides",
+		Args: cobra.MaximumNArgs(1),
 		Long: "Show where each value comes from, and every error in any configuration file. Exit with 2 if there are\n" +
 			"errors.",
 		Example: "  cairn config explain\n  cairn config explain model\n  cairn config explain provider.openai --json",
@@ -44,7 +45,8 @@ func (g configCommands) configExplainCommand() *cobra.Command {
 func (g configCommands) configSchemaCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of the configuration", Args: cobra.NoArgs, Example: "  cairn config schema > config.schema.json",
+		Use: "schema", Short: "Print the JSON Schema of the configuration", Args: cobra.NoArgs,
+		Example: "  cairn config schema > config.schema.json",
 		RunE: g.inv.Action(func(context.Context, []string) error {
 			s, err := config.Schema()
 			if err != nil {
@@ -105,7 +107,8 @@ func (g configCommands) configSetCommand() *cobra.Command {
 func (g configCommands) configUnsetCommand() *cobra.Command {
 	var e configEdit
 	cmd := &cobra.Command{
-		Use: "unset KEY", Short: "Remove a value; the rest of the file stays as it is", Args: cobra.ExactArgs(1), Example: "  cairn config unset model",
+		Use: "unset KEY", Short: "Remove a value; the rest of the file stays as it is", Args: cobra.ExactArgs(1),
+		Example: "  cairn config unset model",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			e.key, e.values = args[0], []jsontext.Value{nil}
 			return g.editConfig(ctx, e)
@@ -177,13 +180,7 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 				"    %s\n",
 				g.inv.Out.Paint(
 					term.Dim,
-					"overrides "+term.FirstLine(
-						string(below.Value),
-						100,
-					)+" from "+term.FirstLine(
-						below.Source.String(),
-						200,
-					),
+					"overrides "+term.FirstLine(string(below.Value), 100)+" from "+term.FirstLine(below.Source.String(), 200),
 				),
 			)
 		}

@@ -79,8 +79,7 @@ func (g forkCommands) sessionTree() *cobra.Command {
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					all, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Project: s.ProjectID, Archived: true},
-						maxFamily)
+					all, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Project: s.ProjectID, Archived: true}, maxFamily)
 					if err != nil {
 						return err
 					}

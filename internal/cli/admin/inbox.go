@@ -31,7 +31,8 @@ func (g inboxCommands) inboxCommand() *cobra.Command {
 func (g inboxCommands) inboxList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending prompts of a session", Args: cobra.MaximumNArgs(1),
+		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending prompts of a session",
+		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn inbox list last",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithSession(

@@ -100,7 +100,8 @@ func (g jobCommands) completeJobs(ctx context.Context, c *api.Client) (ids []cob
 func (g jobCommands) jobsList() *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
-		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the jobs of this directory, or of a session", Args: cobra.MaximumNArgs(1),
+		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the jobs of this directory, or of a session",
+		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn jobs list\n  cairn jobs list last --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
@@ -117,12 +118,7 @@ func (g jobCommands) jobsList() *cobra.Command {
 				}
 				t := g.inv.NewTable("ID", "STATE", "SINCE", "COMMAND")
 				for _, j := range jobs {
-					t.AddRow(
-						string(j.ID),
-						jobState(j.Job),
-						term.FormatAge(j.Time.Started),
-						term.FirstLine(j.Command, 80),
-					)
+					t.AddRow(string(j.ID), jobState(j.Job), term.FormatAge(j.Time.Started), term.FirstLine(j.Command, 80))
 				}
 				t.Print()
 				return nil
@@ -312,11 +308,7 @@ func (g jobCommands) jobsCancel() *cobra.Command {
 				err := g.withJob(ctx, name, func(ctx context.Context, c *api.Client, j jobIn) error {
 					now, err := c.Jobs().Cancel(ctx, j.SessionID, j.ID)
 					if err == nil {
-						g.inv.ReportChange(
-							asJSON,
-							cli.Change{SessionID: j.SessionID, JobID: j.ID},
-							string(j.ID)+" "+jobState(now),
-						)
+						g.inv.ReportChange(asJSON, cli.Change{SessionID: j.SessionID, JobID: j.ID}, string(j.ID)+" "+jobState(now))
 					}
 					return err
 				})

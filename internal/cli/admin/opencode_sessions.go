@@ -25,10 +25,7 @@ func (g sessionCommands) printOpenCodeSessionJSON(list []*session.Session) error
 	}
 	out := []openCodeSession{}
 	for _, s := range list {
-		out = append(
-			out,
-			openCodeSession{s.ID, s.Title, s.Time.Updated, s.Time.Created, s.ProjectID, s.Location.Directory},
-		)
+		out = append(out, openCodeSession{s.ID, s.Title, s.Time.Updated, s.Time.Created, s.ProjectID, s.Location.Directory})
 	}
 	return g.inv.PrintJSON(out)
 }

@@ -34,7 +34,8 @@ func (g permissionCommands) permissionCommand() *cobra.Command {
 func (g permissionCommands) permissionList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending permission requests", Args: cobra.MaximumNArgs(1),
+		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending permission requests",
+		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn permission list\n  cairn permission list ses_… --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {

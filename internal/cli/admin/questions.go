@@ -96,11 +96,7 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 				if err := c.Questions().Answer(ctx, q.SessionID, q.ID, answers); err != nil {
 					return err
 				}
-				g.inv.ReportChange(
-					asJSON,
-					cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce},
-					"answered",
-				)
+				g.inv.ReportChange(asJSON, cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}, "answered")
 				return nil
 			})
 		}),

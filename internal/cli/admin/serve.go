@@ -26,7 +26,8 @@ func (g serveCommand) serveCommand() *cobra.Command {
 		Long: "Serve the HTTP API on a Unix socket and on the loopback address. This process owns the store, and other\n" +
 			"cairn commands on this machine become its clients. An address that other machines can reach requires\n" +
 			"CAIRN_SERVER_PASSWORD. The key server of your configuration sets the defaults of the flags.",
-		Example: "  cairn serve\n  cairn serve --port 4096\n  CAIRN_SERVER_PASSWORD=… cairn serve --hostname 0.0.0.0 --port 4096",
+		Example: "  cairn serve\n  cairn serve --port 4096\n" +
+			"  CAIRN_SERVER_PASSWORD=… cairn serve --hostname 0.0.0.0 --port 4096",
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) (err error) {
 			if port < 0 || port > 65535 {
 				return cli.UsageErrorf("--port must be from 0 to 65535, got %d", port)

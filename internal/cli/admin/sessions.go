@@ -125,9 +125,7 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 }
 
 // describeStates returns what the sessions of the list do that are not idle.
-func describeStates(
-	ctx context.Context, c *api.Client, list []*session.Session,
-) (map[session.ID]string, error) {
+func describeStates(ctx context.Context, c *api.Client, list []*session.Session) (map[session.ID]string, error) {
 	active, err := c.Active(ctx)
 	states := map[session.ID]string{}
 	for _, s := range list {
@@ -208,10 +206,7 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 				(&transcript{
 					out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork,
 					fill: readFill(ctx, c, s.ID),
-				}).print(
-					s,
-					ms,
-				)
+				}).print(s, ms)
 				return nil
 			})
 		}),
@@ -284,7 +279,8 @@ func (g sessionCommands) sessionRename() *cobra.Command {
 func (g sessionCommands) sessionDelete() *cobra.Command {
 	var asJSON, yes bool
 	cmd := &cobra.Command{
-		Use: "delete SESSION…", Short: "Delete sessions permanently; their costs stay in cairn stats", Args: cobra.MinimumNArgs(1),
+		Use: "delete SESSION…", Short: "Delete sessions permanently; their costs stay in cairn stats",
+		Args: cobra.MinimumNArgs(1),
 		Long: "Delete sessions permanently. Unless a session is named by its full id, confirm on the terminal, or use\n" +
 			"--yes.",
 		Example: "  cairn session delete ses_…\n  cairn session delete last --yes",
@@ -307,11 +303,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 					if err := c.Delete(ctx, s.ID); err != nil {
 						return err
 					}
-					g.inv.ReportChange(
-						asJSON,
-						cli.Change{SessionID: s.ID},
-						fmt.Sprintf("deleted %s %s", s.ID, cli.SessionTitle(s)),
-					)
+					g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, fmt.Sprintf("deleted %s %s", s.ID, cli.SessionTitle(s)))
 					return nil
 				})
 				if err != nil {

@@ -19,11 +19,13 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 	var asJSON bool
 	var agent, name string
 	cmd := &cobra.Command{
-		Use: "explain TOOL ARGS…", Short: "Explain what the rules decide about a call, and which rule in which file", Args: cobra.MinimumNArgs(2),
+		Use: "explain TOOL ARGS…", Short: "Explain what the rules decide about a call, and which rule in which file",
+		Args: cobra.MinimumNArgs(2),
 		Long: "Evaluate the permission rules without running anything. ARGS are the command for bash, paths for the file\n" +
 			"tools, and for other tools the resource that they ask for, such as a URL or a name. Each part of a command\n" +
 			"is decided separately; … stands for a part that is unknown until the command runs.",
-		Example: "  cairn permission explain bash 'git push --force && rm -rf build'\n  cairn permission explain edit src/main.go --agent plan",
+		Example: "  cairn permission explain bash 'git push --force && rm -rf build'\n" +
+			"  cairn permission explain edit src/main.go --agent plan",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 				q := api.Inquiry{Action: config.ActionName(args[0]), Resources: args[1:], Agent: agent}

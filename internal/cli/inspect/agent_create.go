@@ -36,7 +36,8 @@ func (g agentCommands) agentCreateCommand() *cobra.Command {
 		Long: "Write .cairn/agent/NAME.md in the project, or with --global in your own configuration. Existing files are\n" +
 			"never overwritten. Without NAME, the name is derived from the first words of --description. The body of\n" +
 			"the file is the agent's prompt; its frontmatter has the fields of an agent in the configuration.",
-		Example: "  cairn agent create review --mode subagent --description \"Reviews a change\" --prompt \"Review what changed.\"\n" +
+		Example: "  cairn agent create review --mode subagent --description \"Reviews a change\" " +
+			"--prompt \"Review what changed.\"\n" +
 			"  cairn agent create docs --prompt - < prompt.md",
 	}
 	fs := cmd.Flags()
@@ -154,11 +155,7 @@ func (g agentCommands) createAgent(ctx context.Context, name string, n agentSpec
 		return err
 	}
 	if err := writeNew(path, n.formatMarkdown(name, denied)); errors.Is(err, fs.ErrExist) {
-		return cli.NewExitError(
-			cli.ExitUsage,
-			fmt.Errorf("%s exists already", path),
-			"Edit it, or choose another name.",
-		)
+		return cli.NewExitError(cli.ExitUsage, fmt.Errorf("%s exists already", path), "Edit it, or choose another name.")
 	} else if err != nil {
 		return fmt.Errorf("write the agent: %w", err)
 	}

@@ -82,7 +82,8 @@ func turnsOf(x session.Agent) string {
 func (g agentCommands) agentShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Show an agent: its rules and its prompt", Args: cobra.ExactArgs(1), Example: "  cairn agent show plan",
+		Use: "show NAME", Short: "Show an agent: its rules and its prompt", Args: cobra.ExactArgs(1),
+		Example: "  cairn agent show plan",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.withAgents(ctx, func(agents []session.Agent) error {
 				i := slices.IndexFunc(agents, func(x session.Agent) bool { return x.ID == args[0] })

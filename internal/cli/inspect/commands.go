@@ -16,9 +16,9 @@ type promptCommands struct{ inv *cli.Invocation }
 func (g promptCommands) commandCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "command", Short: "List the commands of this directory",
-		Long: "A command is a prompt with a name. cairn run --command NAME ARGUMENTS runs it, with the arguments in place of\n" +
-			"$1, $2 and $ARGUMENTS. Commands are built in, Markdown files in .cairn/command, or part of the configuration.\n" +
-			"A project's commands that run programs need trust.",
+		Long: "A command is a prompt with a name. cairn run --command NAME ARGUMENTS runs it, with the arguments in\n" +
+			"place of $1, $2 and $ARGUMENTS. Commands are built in, Markdown files in .cairn/command, or part of the\n" +
+			"configuration. A project's commands that run programs need trust.",
 	}
 	cmd.AddCommand(g.commandList())
 	return cli.GroupCommand(cmd)

@@ -23,7 +23,8 @@ func (g eventCommands) eventsCommand() *cobra.Command {
 		Use: "events [SESSION]", Short: "Print the event log of a session, or follow it", Args: cobra.MaximumNArgs(1),
 		Long: "Print the recorded events of a session in order, one per line. With --follow, continue with new events. To\n" +
 			"resume after an interruption, pass the last printed number to --after.",
-		Example: "  cairn events last\n  cairn events ses_… --follow --json\n  cairn events --all --follow            follow the events of all sessions",
+		Example: "  cairn events last\n  cairn events ses_… --follow --json\n" +
+			"  cairn events --all --follow            follow the events of all sessions",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if f.all && len(args) > 0 {
 				return cli.UsageErrorf("--all includes every session; omit %s", term.FirstLine(args[0], 60))

@@ -22,7 +22,8 @@ func (g modelCommands) modelsShow() *cobra.Command {
 		Use: "show PROVIDER/MODEL[#VARIANT]", Short: "Show the details of a model", Args: cobra.ExactArgs(1),
 		Long: "Print the details of a model. If the model cannot be used here, print what is missing. With a variant,\n" +
 			"print the options that the variant sends.",
-		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5#high\n  cairn models show openai/gpt-5 --json",
+		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5#high\n" +
+			"  cairn models show openai/gpt-5 --json",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			tell := g.inv.CheckKeys(ctx)
 			var usable []api.Model
@@ -44,11 +45,7 @@ func (g modelCommands) modelsShow() *cobra.Command {
 			}
 			g.showModel(m.Model)
 			if m.Variant != nil {
-				g.inv.Out.Printf(
-					"  %-10s %s\n",
-					"variant",
-					term.FirstLine(m.Variant.ID+" "+asText(m.Variant.Body), 300),
-				)
+				g.inv.Out.Printf("  %-10s %s\n", "variant", term.FirstLine(m.Variant.ID+" "+asText(m.Variant.Body), 300))
 			}
 			for _, why := range m.Dropped {
 				g.inv.Note("an option is not sent: " + why)

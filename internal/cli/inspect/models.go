@@ -55,13 +55,7 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 			t := g.inv.NewTable("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "CAN")
 			for _, m := range models {
 				in, out := formatPrices(m)
-				t.AddRow(
-					term.FirstLine(m.Ref().String(), 80),
-					formatTokens(m.Limit.Context),
-					in,
-					out,
-					formatAbilities(m),
-				)
+				t.AddRow(term.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, formatAbilities(m))
 			}
 			t.Print()
 			return nil

@@ -67,9 +67,7 @@ func (g statsCommand) showStats(s api.Stats) {
 				term.FirstLine(m.Model.String(), 80),
 				term.FormatCount(int64(m.Turns)),
 				term.FormatCount(m.Tokens.Input+m.Tokens.Cache.Write),
-				term.FormatCount(
-					m.Tokens.Cache.Read,
-				),
+				term.FormatCount(m.Tokens.Cache.Read),
 				cmp.Or(term.FormatCacheHit(m.Tokens), "-"),
 				term.FormatCount(m.Tokens.Output+m.Tokens.Reasoning),
 				term.FormatCost(m.Cost, m.Tokens),

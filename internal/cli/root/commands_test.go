@@ -34,7 +34,10 @@ func TestCommands(t *testing.T) {
 	}{
 		{"session list", cli.ExitOK, `(?m)^ID .* MODEL +COST +TITLE\nses_\w+ +just now +idle +default +\$0.0001 +One$`},
 		{"session list --json", cli.ExitOK, `(?m)^\[\n  \{\n    "id": "ses_`},
-		{"session list --format json --max-count 1", cli.ExitOK, `(?m)^\[\n  \{\n    "id": "ses_\w+",\n    "title": "One",\n    "updated": \d+,\n    "created": \d+,\n    "projectId": "\w+",\n    "directory": ".+"\n  \}\n\]$`},
+		{
+			"session list --format json --max-count 1", cli.ExitOK,
+			`(?m)^\[\n  \{\n    "id": "ses_\w+",\n    "title": "One",\n    "updated": \d+,\n    "created": \d+,\n    "projectId": "\w+",\n    "directory": ".+"\n  \}\n\]$`,
+		},
 		{"session list --format xml", cli.ExitUsage, `--format must be table or json, got "xml"`},
 		{"session list --search nothing", cli.ExitOK, `No sessions`},
 		{"session show last --thinking --full", cli.ExitOK, `Hello\.`},
@@ -69,7 +72,10 @@ func TestCommands(t *testing.T) {
 		{"doctor --json", cli.ExitOK, `"level": "ok"`},
 		{"doctor provider openai", cli.ExitFailure, `(?s)✓ address: openai\n✗ key\n    log in`},
 		{"doctor provider a b", cli.ExitUsage, ""},
-		{"auth login github-copilot --browser", cli.ExitOK, `(?s)Open https://github.com/login/device\nand type the code AB-12\n.*Logged in at github-copilot`},
+		{
+			"auth login github-copilot --browser", cli.ExitOK,
+			`(?s)Open https://github.com/login/device\nand type the code AB-12\n.*Logged in at github-copilot`,
+		},
 		{"auth login openai --browser", cli.ExitUsage, `not with a browser`},
 		{"fsck", cli.ExitFailure, `✗ session ses_1: has a gap after 3`},
 		{"salvage new", cli.ExitFailure, `✗ ses_1 one: 3 events kept\n    lost: from event 3 on: an event is missing\nCopied 3 events of 1 sessions to /work/new\.`},
@@ -81,7 +87,10 @@ func TestCommands(t *testing.T) {
 		{"serve", cli.ExitFailure, `not here`},
 		{"serve --mdns --mdns-domain=box.local", cli.ExitFailure, `not here`},
 		{"serve --log-level=loud", cli.ExitUsage, `--log-level must be`},
-		{"serve --print-logs --log-level=INFO --hostname=127.0.0.1 --port=4096 --cors=http://localhost:3000", cli.ExitFailure, `not here`},
+		{
+			"serve --print-logs --log-level=INFO --hostname=127.0.0.1 --port=4096 --cors=http://localhost:3000", cli.ExitFailure,
+			`not here`,
+		},
 		{"session rename last Two words", cli.ExitOK, `^$`},
 		{"session list", cli.ExitOK, `Two words`},
 		{"session rename last Three --json", cli.ExitOK, `^\{"ok":true,"sessionID":"ses_\w+"\}\n$`},
@@ -392,7 +401,10 @@ func TestARefusedPromptLeavesNothing(t *testing.T) {
 
 // A session that is not named by its full id is deleted only after a confirmation on the terminal.
 func TestDeletingIsConfirmed(t *testing.T) {
-	for keys, want := range map[string]cli.ExitCode{"y\n": cli.ExitOK, "yes\n": cli.ExitOK, "n\n": cli.ExitFailure, "\n": cli.ExitFailure, "": cli.ExitFailure} {
+	for keys, want := range map[string]cli.ExitCode{
+		"y\n": cli.ExitOK, "yes\n": cli.ExitOK, "n\n": cli.ExitFailure,
+		"\n": cli.ExitFailure, "": cli.ExitFailure,
+	} {
 		sh := &shell{world: newWorld(t, hello)}
 		if o := sh.run("run", "--title", "One", "hi"); o.code != 0 {
 			t.Fatal(o.stderr.String())
@@ -450,7 +462,10 @@ func TestLoginAsksForProvider(t *testing.T) {
 
 // Who stops reading knows that: nothing is said of it, also not of help.
 func TestAClosedPipeIsNoNews(t *testing.T) {
-	for _, args := range []string{"--help", "run --help", "help exit-codes", "", "--version", "completion bash", "session list"} {
+	for _, args := range []string{
+		"--help", "run --help", "help exit-codes", "", "--version", "completion bash",
+		"session list",
+	} {
 		var stderr bytes.Buffer
 		code := Run(t.Context(), newWorld(t, hello), cli.Process{
 			Args: strings.Fields(

@@ -22,7 +22,10 @@ func TestAllowLeavesFirmAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[session.AskID]session.Reply{}
-	for _, ask := range []session.PendingAsk{{Action: "bash", Resources: []string{"$X y"}}, {Action: "edit", Resources: []string{"a"}}} {
+	for _, ask := range []session.PendingAsk{
+		{Action: "bash", Resources: []string{"$X y"}},
+		{Action: "edit", Resources: []string{"a"}},
+	} {
 		effect, id, err := sh.engine.Asks.AskExternally(t.Context(), s.ID, ask)
 		if err != nil || effect != session.Ask {
 			t.Fatal(effect, err)

@@ -162,7 +162,10 @@ func TestSilentTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
 	}
-	for args, want := range map[string]int{"--ask=deny": 3, "--ask=fail": 3, "--ask=wait:1s": 3, "--ask=allow": 0, "--format=json": 3} {
+	for args, want := range map[string]int{
+		"--ask=deny": 3, "--ask=fail": 3, "--ask=wait:1s": 3, "--ask=allow": 0,
+		"--format=json": 3,
+	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			home, err := os.MkdirTemp("", "cairn") // short, for the socket

@@ -22,10 +22,11 @@ import (
 // comings is a host whose owners change: each connection answers as configured, request by request.
 type comings struct {
 	*world
-	mu     sync.Mutex // held while answer runs
-	opens  int
-	open   func(n int) error               // before the nth connection, from 1
-	answer func(n int, path string) string // what the nth connection does with a request: "", "dial", "cut", "done", "refuse", "full"
+	mu    sync.Mutex // held while answer runs
+	opens int
+	open  func(n int) error // before the nth connection, from 1
+	// what the nth connection does with a request: "", "dial", "cut", "done", "refuse", "full"
+	answer func(n int, path string) string
 	close  func(ctx context.Context) error
 }
 
@@ -91,7 +92,8 @@ func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r
 func (s *shell) against(h cli.Host, args ...string) *typed {
 	out := &typed{}
 	out.code = Run(context.Background(), h, cli.Process{
-		Args: args, Stdin: strings.NewReader(""), Stdout: &watchedWriter{&out.stdout, s.onOut}, Stderr: &watchedWriter{&out.stderr, s.onOut}, Dir: "/work", Signals: s.signals,
+		Args: args, Stdin: strings.NewReader(""), Stdout: &watchedWriter{&out.stdout, s.onOut},
+		Stderr: &watchedWriter{&out.stderr, s.onOut}, Dir: "/work", Signals: s.signals,
 		Env: func(name string) string { return map[string]string{"LANG": "C.UTF-8"}[name] },
 	})
 	return out
@@ -137,7 +139,10 @@ func TestOwnersComeAndGo(t *testing.T) {
 
 // TestOwnerCannot: an owner that says that its data must be mended is not asked again.
 func TestOwnerCannot(t *testing.T) {
-	for _, args := range []string{"session list", "session show last", "session rename last New", "stats", "run hi", "run -c hi"} {
+	for _, args := range []string{
+		"session list", "session show last", "session rename last New", "stats", "run hi",
+		"run -c hi",
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			sh := &shell{world: newWorld(t, hello)}
 			start := time.Now()

@@ -143,8 +143,8 @@ func describeShells(root *cobra.Command) {
 	}
 }
 
-// addCompletions completes sessions, agents, models and fixed values, and keeps shells from offering files where none are
-// meant.
+// addCompletions completes sessions, agents, models and fixed values, and keeps shells from offering files where none
+// are meant.
 func (g program) addCompletions(c *cobra.Command) {
 	switch {
 	case c.ValidArgsFunction != nil || c.Name() == "backup":

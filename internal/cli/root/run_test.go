@@ -281,7 +281,8 @@ func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sh := &shell{world: newWorld(t, `{"turns":[{"steps":[{"text":"Let me think."},{"delay":"1h"}]}]}`)}
 		sh.run("run", "--timeout=90s", "hi").want(t, cli.ExitTimeout, "Let me think.\n",
-			"cairn: --timeout 1m30s passed; the session was interrupted\nmock/main · <ses> · continue with: cairn run -s <ses> \"…\"\n")
+			"cairn: --timeout 1m30s passed; the session was interrupted\n"+
+				"mock/main · <ses> · continue with: cairn run -s <ses> \"…\"\n")
 	})
 }
 

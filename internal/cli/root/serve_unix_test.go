@@ -133,7 +133,10 @@ func TestServePages(t *testing.T) {
 	}
 	t.Setenv("OPENCODE_SERVER_PASSWORD", "pw")
 	s := serveAsOpenCode(t, "--port", "0", "--cors", "https://app.example", "--cors", "http://localhost:3000")
-	for origin, want := range map[string]string{"https://app.example": "https://app.example", "http://localhost:3000": "http://localhost:3000", "https://evil.example": "", "http://localhost:3001": ""} {
+	for origin, want := range map[string]string{
+		"https://app.example":   "https://app.example",
+		"http://localhost:3000": "http://localhost:3000", "https://evil.example": "", "http://localhost:3001": "",
+	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/global/health", nil)
 		if err != nil {
 			t.Fatal(err)

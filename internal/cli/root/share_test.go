@@ -41,7 +41,8 @@ func TestImportOfShare(t *testing.T) {
 	}
 	defer os.RemoveAll(home)
 	roots := filepath.Join(home, "roots.pem")
-	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	cairn := func(args ...string) string {

@@ -369,7 +369,8 @@ func (s *shell) run(args ...string) *typed { return s.runAs("cairn", args...) }
 func (s *shell) runAs(name string, args ...string) *typed {
 	out := &typed{}
 	p := cli.Process{
-		Name: name, Args: args, Stdin: strings.NewReader(s.stdin), Stdout: &watchedWriter{&out.stdout, s.onOut}, Stderr: &watchedWriter{&out.stderr, s.onOut}, Dir: s.dir, Signals: s.signals,
+		Name: name, Args: args, Stdin: strings.NewReader(s.stdin), Stdout: &watchedWriter{&out.stdout, s.onOut},
+		Stderr: &watchedWriter{&out.stderr, s.onOut}, Dir: s.dir, Signals: s.signals,
 		Env: func(name string) string { return map[string]string{"LANG": "C.UTF-8", "CAIRN_HOME": s.dir}[name] },
 	}
 	if p.Dir == "" {

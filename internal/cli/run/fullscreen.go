@@ -33,9 +33,7 @@ func NewFullScreenCommand(inv *cli.Invocation) *cobra.Command {
 				return err
 			}
 			if !IsFullScreen(inv) {
-				return cli.UsageErrorf(
-					"the full-screen interface needs a terminal; use cairn run, or cairn attach --plain",
-				)
+				return cli.UsageErrorf("the full-screen interface needs a terminal; use cairn run, or cairn attach --plain")
 			}
 			return g.runFullScreen(cmd.Context(), &f)
 		},

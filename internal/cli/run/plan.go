@@ -192,9 +192,7 @@ func (f *runFlags) checkUnsupported() error {
 			"--fork is not supported; fork the session with cairn session fork, and continue the copy with -s",
 		)
 	case f.share:
-		return cli.UsageErrorf(
-			"--share is not supported: cairn publishes nothing; cairn export writes a session to a file",
-		)
+		return cli.UsageErrorf("--share is not supported: cairn publishes nothing; cairn export writes a session to a file")
 	case f.server.url == "" && (f.server.password != "" || f.server.user != ""):
 		return cli.UsageErrorf("--password and --username need --attach URL, the server that they are for")
 	default:
@@ -258,17 +256,18 @@ func (f *runFlags) parseBudget() (*session.Budget, error) {
 	if f.budgetUSD != "" {
 		v, err := session.ParseUSD(strings.TrimPrefix(f.budgetUSD, "$"))
 		if err != nil || v <= 0 {
-			return nil, cli.UsageErrorf(
-				"--budget-usd must be an amount of dollars above 0 like 0.50, got %q",
-				f.budgetUSD,
-			)
+			return nil, cli.UsageErrorf("--budget-usd must be an amount of dollars above 0 like 0.50, got %q", f.budgetUSD)
 		}
 		b.USD = v
 	}
 	for _, l := range []struct {
 		name  string
 		value int64
-	}{{"budget-tokens", f.budgetTokens}, {"budget-turns", int64(f.budgetTurns)}, {"budget-time", f.budgetTime.Milliseconds()}} {
+	}{
+		{"budget-tokens", f.budgetTokens},
+		{"budget-turns", int64(f.budgetTurns)},
+		{"budget-time", f.budgetTime.Milliseconds()},
+	} {
 		if l.value < 0 || l.value == 0 && f.given(l.name) {
 			return nil, cli.UsageErrorf("--%s must be more than 0; omit it for no limit", l.name)
 		}

@@ -174,7 +174,8 @@ func (s *promptProgress) exitStatus() (cli.ExitCode, string) {
 	case s.withdrawn && !s.begun:
 		return cli.ExitInterrupted, "the prompt was withdrawn before it was delivered"
 	case !s.begun && !s.blocked:
-		return cli.ExitInterrupted, "the session was interrupted before the prompt was delivered; it is pending in the inbox (cairn inbox list)"
+		return cli.ExitInterrupted, "the session was interrupted before the prompt was delivered; it is pending in the " +
+			"inbox (cairn inbox list)"
 	case s.failure != nil:
 		return cli.CodeOfReason(s.failure.Reason), s.failure.Message
 	case s.finish == "content-filter" || s.finish == "error":

@@ -340,7 +340,10 @@ func TestSpanDenials(t *testing.T) {
 		mine(), begin("msg_a"),
 		called("prt_1", "bash", `{}`), asked("prt_1"), replied(session.ReplyReject, "policy"),
 		&session.ToolFailed{PartID: "prt_1", Error: *session.Fail(session.ReasonDenied, "no")},
-		called("prt_2", "edit", `{}`), &session.ToolFailed{PartID: "prt_2", Error: *session.Fail(session.ReasonDenied, "a rule")},
+		called("prt_2", "edit", `{}`), &session.ToolFailed{
+			PartID: "prt_2",
+			Error:  *session.Fail(session.ReasonDenied, "a rule"),
+		},
 		&session.PermissionAsked{Ask: session.PendingAsk{ID: "per_2", Action: actionBudget}},
 		&session.PermissionReplied{AskID: "per_2", Reply: session.ReplyReject, By: "policy"},
 	) {

@@ -94,7 +94,8 @@ func (g runCommand) newRunCommand() *cobra.Command {
 		&f.asks,
 		"ask",
 		"",
-		"answer every permission request with `POLICY`: deny, allow, fail (deny and stop),\nor wait:DURATION for an answer from another terminal",
+		"answer every permission request with `POLICY`: deny, allow, fail (deny and stop),\n"+
+			"or wait:DURATION for an answer from another terminal",
 	)
 	fs.DurationVar(&f.timeout, "timeout", 0, "interrupt the session after this `DURATION` and exit with 4")
 	fs.BoolVar(&f.queue, "queue", false, "if the session is working, wait until it is idle")

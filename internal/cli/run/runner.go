@@ -514,17 +514,14 @@ func (r *runner) addHint(out *view.Result) {
 	case r.owner != "" && r.findOwnVariable(e.Message) != "":
 		e.Hint = cli.DescribeOwnKey(r.findOwnVariable(e.Message), r.owner, "PROVIDER")
 	case out.ExitCode == cli.ExitDenied && r.headless:
-		e.Hint = "No terminal was available for questions. Use --ask=allow or --ask=wait:5m, or add a rule to the configuration."
+		e.Hint = "No terminal was available for questions. Use --ask=allow or --ask=wait:5m, or add a rule to the " +
+			"configuration."
 	case e.Reason == session.ReasonAuth && r.progress != nil:
 		e.Hint = "Set the key: cairn auth login " + r.progress.model.ProviderID
 	case out.ExitCode == cli.ExitBudget && r.progress != nil && r.progress.limit == "price":
 		e.Hint = "Set the price of the model in the configuration, or limit its tokens: --budget-tokens N"
 	case out.ExitCode == cli.ExitBudget:
-		e.Hint = fmt.Sprintf(
-			"Continue with a higher limit: cairn run -s %s %s … \"go on\"",
-			out.SessionID,
-			r.budgetFlag(),
-		)
+		e.Hint = fmt.Sprintf("Continue with a higher limit: cairn run -s %s %s … \"go on\"", out.SessionID, r.budgetFlag())
 	}
 }
 

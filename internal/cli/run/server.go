@@ -142,9 +142,7 @@ func notCairn(base string) error {
 	return cli.NewExitError(
 		cli.ExitFailure,
 		fmt.Errorf("the server at %s is not a cairn server", term.FirstLine(base, 200)),
-		"Start one there with: cairn serve. To use an OpenCode server, run OpenCode's own command: opencode attach "+term.FirstLine(
-			base,
-			200,
-		),
+		"Start one there with: cairn serve. To use an OpenCode server, run OpenCode's own command: "+
+			"opencode attach "+term.FirstLine(base, 200),
 	)
 }

@@ -107,7 +107,8 @@ func TestQuestioner(t *testing.T) {
 func TestPreview(t *testing.T) {
 	long := strings.Repeat("+x\\n", 100)
 	for in, want := range map[string]int{
-		``: 0, `nonsense`: 0, `{"diff":7}`: 0, `{"diff":"Index: a\n=====\n+a\n-b\n"}`: 2, `{"diff":"` + long + `"}`: maxPreviewLines + 1,
+		``: 0, `nonsense`: 0, `{"diff":7}`: 0, `{"diff":"Index: a\n=====\n+a\n-b\n"}`: 2,
+		`{"diff":"` + long + `"}`:   maxPreviewLines + 1,
 		`{"limit":"5","spent":"6"}`: 1,
 	} {
 		if got := askPreview(jsontext.Value(in)); len(got) != want {

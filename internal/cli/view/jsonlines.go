@@ -167,7 +167,8 @@ func (v *JSONLines) ShowEvent(e session.Event) {
 			v.ShowNote(term.CacheNote(changed))
 		}
 		v.writePart("step_start", e, jsonPart{
-			ID: stepPart(d.AssistantMessageID, "-start"), MessageID: d.AssistantMessageID, Type: "step-start", Snapshot: d.Snapshot,
+			ID: stepPart(d.AssistantMessageID, "-start"), MessageID: d.AssistantMessageID, Type: "step-start",
+			Snapshot: d.Snapshot,
 		})
 	case *session.TextStarted:
 		v.begun[d.PartID] = d.Timestamp

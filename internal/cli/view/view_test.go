@@ -52,7 +52,8 @@ func TestTextView(t *testing.T) {
 	play(&session.TextEnded{TurnFact: session.OfTurn("msg_b"), PartID: "prt_u", Text: "Done."})
 	v.ShowFragment(fragment("prt_u", session.FragmentText, 0, "Done.")) // too late
 	v.ShowResult(Result{
-		SessionID: "ses_1", Model: "p/m", Usage: session.Tokens{Input: 1234, Output: 50, Reasoning: 6}, Cost: session.Dollar / 800,
+		SessionID: "ses_1", Model: "p/m", Usage: session.Tokens{Input: 1234, Output: 50, Reasoning: 6},
+		Cost:     session.Dollar / 800,
 		Continue: `cairn run -s ses_1 "…"`,
 	})
 	want := `Let me look. Now.
@@ -175,9 +176,7 @@ func TestResultIsAPromise(t *testing.T) {
 func TestLineViewNotes(t *testing.T) {
 	a, b := testInvocation()
 	v := NewJSONLines(a, false)
-	v.ShowEvent(
-		story(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})[0],
-	)
+	v.ShowEvent(story(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})[0])
 	if got := b.String(); !strings.HasPrefix(got, "! 503 overloaded; attempt 2 starts in ") {
 		t.Error(got)
 	}

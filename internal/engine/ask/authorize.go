@@ -31,7 +31,8 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	if err != nil {
 		return err
 	}
-	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command})
+	d := permission.EvaluateAll(layers, saved,
+		permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command})
 	var earlier *store.AskRow
 	if d.Effect == session.Ask || by.Call != nil && by.Call.Resumed {
 		if earlier, err = a.findEarlier(ctx, by, r.Action, r.Resources); err != nil {

@@ -44,10 +44,7 @@ func isSameCreation(s session.Session, r CreateRequest) bool {
 			r.Budget.WithDefaults(s.Budget),
 			isSameBudget,
 		) && // a limit that the request leaves open fits
-		slices.Equal(
-			s.Permission,
-			r.Permission,
-		) && s.Open == r.Open && s.Sandbox.IsAtLeast(r.Sandbox) &&
+		slices.Equal(s.Permission, r.Permission) && s.Open == r.Open && s.Sandbox.IsAtLeast(r.Sandbox) &&
 		(r.Timezone == "" || r.Timezone == s.Timezone) && string(s.Metadata) == string(r.Metadata)
 }
 

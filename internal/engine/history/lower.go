@@ -137,11 +137,7 @@ func (l *lowering) lowerFile(f session.File) llm.Part {
 	case len(data) == 0:
 		return formatText("[The file %s of type %s is empty.]", name, mime)
 	case image && l.isExcluded(session.ContentImages, data), document && l.isExcluded(session.ContentDocuments, data):
-		return formatText(
-			"[The file %s of type %s is left out: the model's provider could not process it.]",
-			name,
-			mime,
-		)
+		return formatText("[The file %s of type %s is left out: the model's provider could not process it.]", name, mime)
 	case image && l.model.Images, document && l.model.Documents:
 		return llm.Media{MediaType: mime, Data: data, Name: name}
 	case strings.HasPrefix(mime, "text/") || mime == "application/json":

@@ -61,10 +61,7 @@ func requestLines(r *session.Record) (lines []string) {
 	for i, text := range r.Requests {
 		lines = append(lines, fmt.Sprintf("%d. %s", i+1, strings.ReplaceAll(text, "\n", "\n   ")))
 		if i == 0 && r.Omitted > 0 {
-			lines = append(
-				lines,
-				fmt.Sprintf("   (%d later prompts are left out here; the summary covers them)", r.Omitted),
-			)
+			lines = append(lines, fmt.Sprintf("   (%d later prompts are left out here; the summary covers them)", r.Omitted))
 		}
 	}
 	return lines

@@ -146,9 +146,7 @@ func (s sessionJobs) Get(ctx context.Context, id session.JobID) (session.Job, er
 			return j, nil
 		}
 	}
-	return session.Job{}, tool.Failf(
-		"Job %q not found in this session; the action list shows the known jobs.", id,
-	)
+	return session.Job{}, tool.Failf("Job %q not found in this session; the action list shows the known jobs.", id)
 }
 
 // Wait implements tool.Jobs.

@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Waits are the current waits before a retry, by session, so that they can be cut short. A cut is a hint: the rows decide
-// whether the retry comes early.
+// Waits are the current waits before a retry, by session, so that they can be cut short. A cut is a hint: the rows
+// decide whether the retry comes early.
 type Waits struct {
 	mu sync.Mutex // guards m
 	m  map[session.ID]chan struct{}

@@ -26,10 +26,7 @@ func attributeConflicts(ctx context.Context, j *journal.Journal, id session.ID, 
 		if err != nil {
 			return err
 		}
-		others, err = store.ReadSessions(
-			rd,
-			store.SessionQuery{ProjectID: s.ProjectID, Archived: true, Limit: maxOthers},
-		)
+		others, err = store.ReadSessions(rd, store.SessionQuery{ProjectID: s.ProjectID, Archived: true, Limit: maxOthers})
 		return err
 	})
 	if err != nil {

@@ -68,9 +68,7 @@ func (r Reverter) findTarget(ctx context.Context, id session.ID, t Target) (p Po
 }
 
 // planRange plans the revert of the range, whose point is p.
-func (r Reverter) planRange(
-	ctx context.Context, id session.ID, p Point, taken revertRange,
-) (*session.Revert, error) {
+func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken revertRange) (*session.Revert, error) {
 	out := &session.Revert{
 		MessageID: p.MessageID, PartID: p.PartID, Exclusive: p.Exclusive, FilesOnly: !p.Messages,
 	}

@@ -145,11 +145,7 @@ func FindMessage(r store.Reader, id session.ID, m session.MessageID) (session.Me
 // without one.
 func newestPrompt(r store.Reader, id session.ID, before int64) (newest session.Message, err error) {
 	for _, t := range []session.MessageType{session.TypeUser, session.TypeShell} {
-		ms, err := store.ReadMessages(
-			r,
-			id,
-			store.MessageQuery{After: -1, Before: before, Type: t, Newest: true, Limit: 1},
-		)
+		ms, err := store.ReadMessages(r, id, store.MessageQuery{After: -1, Before: before, Type: t, Newest: true, Limit: 1})
 		if err != nil {
 			return nil, err
 		}

@@ -137,8 +137,7 @@ func (q *Request) DescribeRejection(f *session.Failure) *session.Failure {
 // describeProblem says that what, such as the history, does not fit, or that the provider rejected the request.
 func (q *Request) describeProblem(what string) string {
 	if q.Rejected {
-		return fmt.Sprintf("the provider of %s rejects the request of about %d tokens as too large",
-			q.Model.Ref, q.Tokens)
+		return fmt.Sprintf("the provider of %s rejects the request of about %d tokens as too large", q.Model.Ref, q.Tokens)
 	}
 	return fmt.Sprintf("the %s does not fit the context window of %s (%s)", what, q.Model.Ref, q.describeSize())
 }

@@ -164,9 +164,7 @@ func (k *Shrinker) AbandonCompaction(
 }
 
 // newCompaction returns the event that begins a compaction.
-func (k *Shrinker) newCompaction(
-	q *Request, why Cause, writer session.ModelRef,
-) *session.CompactionStarted {
+func (k *Shrinker) newCompaction(q *Request, why Cause, writer session.ModelRef) *session.CompactionStarted {
 	j := k.Journal
 	reason, request := session.CompactionAuto, session.MessageID("")
 	if why.Request != nil {

@@ -107,7 +107,8 @@ func (g *Generator) requestTitle(ctx context.Context, q Request) (title string, 
 func (g *Generator) streamTitle(ctx context.Context, q Request) (title string, used *llm.Usage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			g.journal.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack", string(debug.Stack()))
+			g.journal.Logger.Error("a model's client panicked", "session", q.SessionID, "panic", p, "stack",
+				string(debug.Stack()))
 			err = fmt.Errorf("the model's client panicked: %v", p)
 		}
 	}()

@@ -456,8 +456,7 @@ func TestGuideEndsEveryTask(t *testing.T) {
 						t.Fatalf("no answer after %d turns", maxTurns)
 					}
 					for _, c := range calls {
-						messages = append(messages, assistantCall(c),
-							llm.Message{Role: llm.RoleTool, Parts: []llm.Part{outcome(c)}})
+						messages = append(messages, assistantCall(c), llm.Message{Role: llm.RoleTool, Parts: []llm.Part{outcome(c)}})
 					}
 				}
 			})

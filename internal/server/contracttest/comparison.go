@@ -22,11 +22,7 @@ func FindMissing(theirs, ours []byte) ([]string, error) {
 	}
 	for path, at := range c.theirs["paths"].(jsonSchema) {
 		for method, op := range at.(jsonSchema) {
-			c.compareOperation(
-				strings.ToUpper(method)+" "+path,
-				op.(jsonSchema),
-				findPath(c.ours, "paths", path, method),
-			)
+			c.compareOperation(strings.ToUpper(method)+" "+path, op.(jsonSchema), findPath(c.ours, "paths", path, method))
 		}
 	}
 	slices.Sort(c.missing)

@@ -3,8 +3,8 @@
 //
 //   - A struct is an object. Responses are closed: they have these members and no others. Requests are open, because
 //     unknown members are ignored.
-//   - omitzero and omitempty make a member optional. A tag enum:"a,b" lists the values of a string, and is:"number" names
-//     the type of raw JSON.
+//   - omitzero and omitempty make a member optional. A tag enum:"a,b" lists the values of a string, and is:"number"
+//     names the type of raw JSON.
 //   - Types describes what Go's types do not say: the values of named strings and the types behind interfaces.
 package openapi
 

@@ -4,10 +4,11 @@
 //
 // A request type is a struct. The tags of its fields say where their values come from:
 //
-//   - path:"sessionID" is a parameter of the path. Fields of the id types of package session are checked for the prefix of
-//     their type; the tag id:"per,que" lists the prefixes that other ids may have.
+//   - path:"sessionID" is a parameter of the path. Fields of the id types of package session are checked for the prefix
+//     of their type; the tag id:"per,que" lists the prefixes that other ids may have.
 //   - query:"limit" is a parameter of the query: text, or an int64 with the tags default, min and max. A pointer is nil
-//     where the parameter is absent. required:"true" refuses requests without the parameter, enum:"a,b" all other values.
+//     where the parameter is absent. required:"true" refuses requests without the parameter, enum:"a,b" all other
+//     values.
 //   - header:"Last-Event-ID" is a header. The document does not list headers.
 //   - body:"required" and body:"optional" is the JSON body. A body that has a method Validate is checked by it.
 //   - A field of type Location is the location of the request.

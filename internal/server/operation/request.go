@@ -60,10 +60,7 @@ func (rt *requestType) addField(f reflect.StructField) error {
 	if f.Type == reflect.TypeFor[Location]() {
 		rt.locations = append(rt.locations, f.Index)
 		if name, ok := f.Tag.Lookup("query"); ok {
-			rt.parameters = append(
-				rt.parameters,
-				openapi.Parameter{Name: name, Type: reflect.TypeFor[LocationParameter]()},
-			)
+			rt.parameters = append(rt.parameters, openapi.Parameter{Name: name, Type: reflect.TypeFor[LocationParameter]()})
 		}
 		return nil
 	}

@@ -387,10 +387,7 @@ func TestAnotherNetwork(t *testing.T) {
 			done <- err
 			return
 		}
-		if s, err := querySocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !errors.Is(
-			err,
-			unix.ENOENT,
-		) {
+		if s, err := querySocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !errors.Is(err, unix.ENOENT) {
 			t.Errorf("%+v %v", s, err)
 		}
 		done <- nil

@@ -53,7 +53,8 @@ func TestFilesOfAPromptAreRead(t *testing.T) {
 	want := []string{
 		"text look",
 		`text Called the Read tool with the following input: {"filePath":"/w/a.txt","offset":2,"limit":2}`,
-		"text <path>/w/a.txt</path>\n<type>file</type>\n<content>\n2: beta\n3: gamma\n\n(End of file - total 3 lines)\n</content>",
+		"text <path>/w/a.txt</path>\n<type>file</type>\n<content>\n2: beta\n3: gamma\n\n(End of file - total 3 lines)\n" +
+			"</content>",
 		"file file:///w/a.txt?start=2&end=3",
 		`text Called the Read tool with the following input: {"filePath":"/w/src"}`,
 		"text <path>/w/src</path>\n<type>directory</type>\n<entries>\nm.go\n\n(1 entry)\n</entries>",

@@ -40,12 +40,7 @@ func (c *credentialBody) Validate() error {
 		return httpio.NewInvalid("body", "type", "use cairn auth login ADDRESS to log in at an organisation: "+
 			"it shows what the configuration of the organisation does before it is used")
 	case c.Type != "api" && c.Type != "oauth":
-		return httpio.NewInvalid(
-			"body",
-			"type",
-			"type must be api, oauth or wellknown, got %q",
-			httpio.Clip(c.Type, 40),
-		)
+		return httpio.NewInvalid("body", "type", "type must be api, oauth or wellknown, got %q", httpio.Clip(c.Type, 40))
 	case c.Type == "api" && c.Key == "":
 		return httpio.NewInvalid("body", "key", "key is missing")
 	case c.Type == "api":

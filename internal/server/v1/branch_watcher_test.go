@@ -9,13 +9,7 @@ import (
 // The streams of a directory, and the global stream, learn that another branch is checked out.
 func TestBranchesAreWatched(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"sub/a": "x"})
-	here, below, all := w.follow(
-		t,
-		"/event",
-	), w.follow(
-		t,
-		"/event?directory="+w.work+"/sub",
-	), w.follow(
+	here, below, all := w.follow(t, "/event"), w.follow(t, "/event?directory="+w.work+"/sub"), w.follow(
 		t,
 		"/global/event",
 	)

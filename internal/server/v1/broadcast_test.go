@@ -168,12 +168,7 @@ func TestReadersAreToldTheSame(t *testing.T) {
 		kept := l.kept()
 		if len(kept) == 0 || len(kept) > len(first) ||
 			strings.Join(kept, "\n") != strings.Join(first[len(first)-len(kept):], "\n") {
-			t.Errorf(
-				"reader %d got\n%s\nwant the end of\n%s",
-				i,
-				strings.Join(kept, "\n"),
-				strings.Join(first, "\n"),
-			)
+			t.Errorf("reader %d got\n%s\nwant the end of\n%s", i, strings.Join(kept, "\n"), strings.Join(first, "\n"))
 		}
 		if got, want := l.text(), strings.Join(chunks, ""); got != want {
 			t.Errorf("reader %d got %q, want %q", i, got, want)
@@ -199,8 +194,7 @@ func TestAReaderThatStallsCatchesUp(t *testing.T) {
 	for range sessions {
 		s := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"a"}`).body).(map[string]any)["id"].(string)
 		for i := range changes {
-			if a := w.ask(t, http.MethodPatch, "/session/"+s,
-				fmt.Sprintf(`{"title":"%d"}`, i)); a.status != http.StatusOK {
+			if a := w.ask(t, http.MethodPatch, "/session/"+s, fmt.Sprintf(`{"title":"%d"}`, i)); a.status != http.StatusOK {
 				t.Fatal(a.body)
 			}
 		}

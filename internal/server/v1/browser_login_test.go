@@ -66,9 +66,7 @@ func TestALoginIsGivenUp(t *testing.T) {
 		if err := l.wait(gone, "v"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if _, err := l.start(t.Context(), "v", func(context.Context,
-			func(url, code string),
-		) error {
+		if _, err := l.start(t.Context(), "v", func(context.Context, func(url, code string)) error {
 			return errors.New("no network")
 		}); err == nil ||
 			err.Error() != "no network" {

@@ -69,10 +69,7 @@ func TestDeletionsAreReplayed(t *testing.T) {
 			}
 			next := newSession(t, w, `{"title":"next"}`)
 			behind := frames(t, w, path, ended[len(ended)-1].id, isOf("session.created", next))
-			if got := saidOf(behind, first, child, stays, last, next); !slices.Equal(
-				got,
-				[]string{"session.created of 4"},
-			) {
+			if got := saidOf(behind, first, child, stays, last, next); !slices.Equal(got, []string{"session.created of 4"}) {
 				t.Errorf("behind the end came %v", got)
 			}
 		})

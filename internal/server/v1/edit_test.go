@@ -52,8 +52,11 @@ func TestEdits(t *testing.T) {
 			http.MethodPatch, at(0, 1), part(0, 1, "text", `,"text":"zwei","synthetic":true`), 200,
 			`"text":"zwei","synthetic":true`, `message.part.updated`,
 		},
-		{http.MethodPatch, at(0, 2), part(0, 2, "file",
-			`,"mime":"text/plain","filename":"m.txt","url":"data:text/plain,more"`), 200, `"filename":"m.txt"`, `"filename":"m.txt"`},
+		{
+			http.MethodPatch, at(0, 2), part(0, 2, "file",
+				`,"mime":"text/plain","filename":"m.txt","url":"data:text/plain,more"`), 200, `"filename":"m.txt"`,
+			`"filename":"m.txt"`,
+		},
 		{http.MethodPatch, at(0, 1), part(0, 0, "text", `,"text":"x"`), 400, `[\"id\"]`, ""},
 		{http.MethodPatch, at(0, 1), part(0, 1, "file", `,"mime":"text/plain","url":"data:,x"`), 400, `[\"type\"]`, ""},
 		{http.MethodPatch, at(0, 1), part(0, 1, "text", ``), 400, `[\"text\"]`, ""},

@@ -56,10 +56,7 @@ func (u *encodedUpdate) encodeFrames(global bool) (frames []sse.Frame, err error
 		payloads := []payload{e.json}
 		if e.durable {
 			kind := e.kind + "." + strconv.Itoa(e.version)
-			payloads = append(
-				payloads,
-				syncMessage{"sync", e.id, syncEvent{e.id, kind, u.seq, u.session, e.findProperties()}},
-			)
+			payloads = append(payloads, syncMessage{"sync", e.id, syncEvent{e.id, kind, u.seq, u.session, e.findProperties()}})
 		}
 		for _, p := range payloads {
 			f, err := encodeFrame(eventEnvelope{Directory: u.directory, Project: u.project, Payload: p})

@@ -83,14 +83,7 @@ func TestNothingIsShownAsAPage(t *testing.T) {
 		"/vcs/diff/raw", "/vcs/diff?mode=git", "/session", "/session/" + id,
 		"/session/" + id + "/message", "/<script>", "/session/<script>", "/file?path=<script>", "/doc", "/api/doc",
 	} {
-		a := w.ask(
-			t,
-			http.MethodGet,
-			strings.NewReplacer("<", "%3C", ">", "%3E").Replace(path),
-			"",
-			"Accept",
-			"text/html",
-		)
+		a := w.ask(t, http.MethodGet, strings.NewReplacer("<", "%3C", ">", "%3E").Replace(path), "", "Accept", "text/html")
 		kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 		if kind != "application/json" && (kind != "text/x-diff" || path != "/vcs/diff/raw") {
 			t.Errorf("%s: %d as %q", path, a.status, kind)

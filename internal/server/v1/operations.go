@@ -46,8 +46,7 @@ func (d *deps) listInstanceOperations() []operation.Operation {
 		operation.New("read GET /doc", "", d.writeDocument),
 
 		operation.New("read GET /event Stream the events of a location", "event.subscribe", events.subscribe),
-		operation.New("read GET /global/event Stream the events of all locations",
-			"global.event", events.subscribeGlobal),
+		operation.New("read GET /global/event Stream the events of all locations", "global.event", events.subscribeGlobal),
 	}
 }
 
@@ -68,8 +67,7 @@ func (d *deps) listSessionOperations() []operation.Operation {
 			"session.delete", sessions.delete),
 		operation.New("read GET /session/{sessionID}/children List the children of a session",
 			"session.children", sessions.listChildren),
-		operation.New("read GET /session/{sessionID}/todo List the todos of a session",
-			"session.todo", sessions.listTodos),
+		operation.New("read GET /session/{sessionID}/todo List the todos of a session", "session.todo", sessions.listTodos),
 		operation.New("read GET /session/{sessionID}/diff List the changes of a message",
 			"session.diff", sessions.listDiffs),
 		operation.New("prompt POST /session/{sessionID}/revert Revert a session to a message",
@@ -107,8 +105,7 @@ func (d *deps) listSessionOperations() []operation.Operation {
 		operation.New("approve POST /session/{sessionID}/shell Run a shell command of the user in a session",
 			"session.shell", prompts.runShell).WithStatuses(http.StatusConflict),
 
-		operation.New("read GET /permission List the pending permission requests",
-			"permission.list", asks.listPermissions),
+		operation.New("read GET /permission List the pending permission requests", "permission.list", asks.listPermissions),
 		operation.New("approve POST /permission/{requestID}/reply Answer a permission request",
 			"permission.reply", asks.replyPermission),
 		operation.New(
@@ -116,8 +113,7 @@ func (d *deps) listSessionOperations() []operation.Operation {
 			"permission.respond", asks.respondPermission,
 		),
 		operation.New("read GET /question List the pending questions", "question.list", asks.listQuestions),
-		operation.New("approve POST /question/{requestID}/reply Answer a question",
-			"question.reply", asks.answerQuestion),
+		operation.New("approve POST /question/{requestID}/reply Answer a question", "question.reply", asks.answerQuestion),
 		operation.New("approve POST /question/{requestID}/reject Reject a question",
 			"question.reject", asks.rejectQuestion),
 	}
@@ -141,14 +137,12 @@ func (d *deps) listLocationOperations() []operation.Operation {
 		operation.New("read GET /experimental/tool/ids List the names of the tools", "tool.ids", catalogs.listToolIDs),
 		operation.New("read GET /config/providers List the providers that can be used and their default models",
 			"config.providers", catalogs.listUsableProviders),
-		operation.New("read GET /provider List the providers and their models",
-			"provider.list", catalogs.listProviders),
+		operation.New("read GET /provider List the providers and their models", "provider.list", catalogs.listProviders),
 
 		operation.New("read GET /config Return the configuration of a location",
 			"config.get", listOf(catalogs, Catalog.Config)),
 		operation.New("admin PATCH /config Change the configuration of a project", "config.update", settings.update),
-		operation.New("read GET /global/config Return the user's configuration",
-			"global.config.get", settings.getGlobal),
+		operation.New("read GET /global/config Return the user's configuration", "global.config.get", settings.getGlobal),
 		operation.New("admin PATCH /global/config Change the user's configuration",
 			"global.config.update", settings.updateGlobal),
 
@@ -213,8 +207,7 @@ func (d *deps) listTerminalOperations() []operation.Operation {
 			"pty.create", terminals.create).WithStatuses(http.StatusTooManyRequests),
 		operation.New("read GET /pty/shells List the shells of this machine", "pty.shells", terminals.listShells),
 		operation.New("read GET /pty/{ptyID} Return a terminal", "pty.get", terminals.get),
-		operation.New("admin PUT /pty/{ptyID} Change the title or the size of a terminal",
-			"pty.update", terminals.update),
+		operation.New("admin PUT /pty/{ptyID} Change the title or the size of a terminal", "pty.update", terminals.update),
 		operation.New("admin DELETE /pty/{ptyID} Close a terminal", "pty.remove", terminals.remove),
 		operation.New("admin GET /pty/{ptyID}/connect Connect to a terminal through a WebSocket",
 			"pty.connect", terminals.connect),

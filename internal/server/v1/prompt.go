@@ -68,7 +68,8 @@ func (h promptHandlers) admitPrompt(ctx context.Context, in promptIn) (*session.
 		}
 	}
 	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
-		SessionID: in.SessionID, ID: in.Body.MessageID, Prompt: p, Named: true, Variant: in.Body.Variant, Hold: in.Body.NoReply,
+		SessionID: in.SessionID, ID: in.Body.MessageID, Prompt: p, Named: true, Variant: in.Body.Variant,
+		Hold:      in.Body.NoReply,
 		ReadFiles: h.attachFiles,
 	})
 	return admitted, inBody(opencode.TranslateErrorPath(err, p, opencode.PartField))
@@ -220,7 +221,8 @@ func (h promptHandlers) runInit(ctx context.Context, in struct {
 ) (bool, error) {
 	name, arguments := "init", ""
 	b := opencode.CommandInput{
-		MessageID: in.Body.MessageID, Command: &name, Arguments: &arguments, Model: in.Body.ProviderID + "/" + in.Body.ModelID,
+		MessageID: in.Body.MessageID, Command: &name, Arguments: &arguments,
+		Model: in.Body.ProviderID + "/" + in.Body.ModelID,
 	}
 	_, err := h.runCommand(ctx, commandIn{in.sessionIn, b})
 	return true, err

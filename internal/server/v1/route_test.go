@@ -219,7 +219,8 @@ func TestThePathOfASession(t *testing.T) {
 	w.put(t, filepath.Join(outside, "sub", "a"), "x")
 	below := strings.TrimPrefix(outside, "/")
 	for directory, path := range map[string]string{
-		w.work: "", w.work + "/src": "src", w.work + "/src/deep": "src/deep", outside: below, outside + "/sub": below + "/sub",
+		w.work: "", w.work + "/src": "src", w.work + "/src/deep": "src/deep", outside: below,
+		outside + "/sub": below + "/sub",
 	} {
 		a := w.ask(t, http.MethodPost, "/session?directory="+directory, `{"title":"`+filepath.Base(directory)+`"}`)
 		if got := read(t, a.body).(map[string]any)["path"]; got != path {

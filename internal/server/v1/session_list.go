@@ -122,9 +122,7 @@ func newSessionQuery(roots string, q store.SessionQuery) (store.SessionQuery, er
 }
 
 // listChildren lists the sessions whose parent is the session, the oldest first.
-func (h sessionHandlers) listChildren(
-	ctx context.Context, in sessionIn,
-) (operation.Func[[]opencode.Session], error) {
+func (h sessionHandlers) listChildren(ctx context.Context, in sessionIn) (operation.Func[[]opencode.Session], error) {
 	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawSession, error) {
 		if _, err := store.FindSession(rd, in.SessionID); err != nil {
 			return nil, err

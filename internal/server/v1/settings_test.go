@@ -14,13 +14,7 @@ import (
 // As recorded from OpenCode: a change of all directories is sent for each followed directory, and for all.
 func TestAChangeOfAllDirectoriesIsTold(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"own/x": ""})
-	here, all, elsewhere := w.follow(
-		t,
-		"/event",
-	), w.follow(
-		t,
-		"/global/event",
-	), w.follow(
+	here, all, elsewhere := w.follow(t, "/event"), w.follow(t, "/global/event"), w.follow(
 		t,
 		"/event?directory="+url.QueryEscape(w.work+"/own"),
 	)
@@ -39,7 +33,12 @@ func TestAChangeOfAllDirectoriesIsTold(t *testing.T) {
 	for _, c := range []struct {
 		next func() string
 		want string
-	}{{here, disposed(w.work)}, {elsewhere, disposed(w.work + "/own")}, {all, w.work + " " + disposed(w.work)}, {all, "global global.disposed {}"}} {
+	}{
+		{here, disposed(w.work)},
+		{elsewhere, disposed(w.work + "/own")},
+		{all, w.work + " " + disposed(w.work)},
+		{all, "global global.disposed {}"},
+	} {
 		if got := c.next(); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
@@ -75,12 +74,7 @@ func TestConfigIsChanged(t *testing.T) {
 	if strings.Contains(a.body, "sandbox") {
 		t.Error("our own members are shown to clients that refuse them")
 	}
-	a = w.ask(
-		t,
-		http.MethodPatch,
-		"/config",
-		`{"username":"zed","provider":{"mock":{"models":{"m.1":{"name":"One"}}}}}`,
-	)
+	a = w.ask(t, http.MethodPatch, "/config", `{"username":"zed","provider":{"mock":{"models":{"m.1":{"name":"One"}}}}}`)
 	if a.status != 200 || !strings.Contains(a.body, `"username":"zed"`) {
 		t.Fatal(a)
 	}
@@ -321,7 +315,8 @@ func TestProjectsHaveNoNames(t *testing.T) {
 	w := newWorld(t, "", nil)
 	at := "/project/" + get[map[string]any](t, w, "/project/current")["id"].(string)
 	for body, want := range map[string]int{
-		`{"name":"Mine"}`: 400, `{"icon":{"color":"pink"}}`: 400, `{"commands":{"start":"make"}}`: 400, `{}`: 200, `{"name":""}`: 200,
+		`{"name":"Mine"}`: 400, `{"icon":{"color":"pink"}}`: 400, `{"commands":{"start":"make"}}`: 400, `{}`: 200,
+		`{"name":""}`: 200,
 	} {
 		if a := w.ask(t, http.MethodPatch, at, body); a.status != want {
 			t.Errorf("%s: %d %s", body, a.status, a.body)

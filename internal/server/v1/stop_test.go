@@ -63,21 +63,13 @@ func TestStoppingIsToldToWhoWaitsForACommand(t *testing.T) {
 		a := v1.New(
 			v1.Config{Commands: e.Commands, Asks: e.Asks, Runs: e, Store: store, Log: log, IDs: ids, Directory: "/"},
 		)
-		s, err := e.Commands.CreateSession(
-			t.Context(),
-			command.CreateRequest{Location: session.Location{Directory: "/"}},
-		)
+		s, err := e.Commands.CreateSession(t.Context(), command.CreateRequest{Location: session.Location{Directory: "/"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ask := func(method, what, body string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
-			r := httptest.NewRequestWithContext(
-				t.Context(),
-				method,
-				"/session/"+string(s.ID)+what,
-				strings.NewReader(body),
-			)
+			r := httptest.NewRequestWithContext(t.Context(), method, "/session/"+string(s.ID)+what, strings.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
 			a.NewHandler().ServeHTTP(w, r)
 			return w

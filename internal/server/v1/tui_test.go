@@ -10,13 +10,7 @@ import (
 // As recorded from OpenCode (tui_control), in the streams of the directory and of everywhere, and in no other.
 func TestTerminalsAreControlled(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"own/x": ""})
-	here, all, elsewhere := w.follow(
-		t,
-		"/event",
-	), w.follow(
-		t,
-		"/global/event",
-	), w.follow(
+	here, all, elsewhere := w.follow(t, "/event"), w.follow(t, "/global/event"), w.follow(
 		t,
 		"/event?directory="+url.QueryEscape(w.work+"/own"),
 	)

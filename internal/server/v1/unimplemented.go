@@ -72,10 +72,8 @@ func (d *deps) listUnimplementedTools() []operation.Operation {
 		list("read GET /experimental/workspace List the workspaces", "experimental.workspace.list"),
 		operation.New("approve POST /experimental/workspace Create a workspace",
 			"experimental.workspace.create", h.createWorkspace),
-		list("read GET /experimental/workspace/adapter List the workspace adapters",
-			"experimental.workspace.adapter.list"),
-		list("read GET /experimental/workspace/status List the states of the workspaces",
-			"experimental.workspace.status"),
+		list("read GET /experimental/workspace/adapter List the workspace adapters", "experimental.workspace.adapter.list"),
+		list("read GET /experimental/workspace/status List the states of the workspaces", "experimental.workspace.status"),
 		operation.NewConstant[none, operation.None](
 			"read POST /experimental/workspace/sync-list Synchronise the list of workspaces",
 			"experimental.workspace.syncList", http.StatusNoContent, nil,
@@ -299,9 +297,7 @@ func (in mcpIn) serverLocation() locationIn { return in.locationIn }
 func refuseMCP[In interface {
 	serverName() string
 	serverLocation() locationIn
-}, Out any](
-	h unimplementedHandlers,
-) func(context.Context, In) (Out, error) {
+}, Out any](h unimplementedHandlers) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (out Out, err error) {
 		servers, err := h.listMCP(ctx, in.serverLocation())
 		if _, ok := servers[in.serverName()]; err == nil && !ok {

@@ -6,12 +6,12 @@
 //
 // What a client is promised:
 //
-//   - Responses have the shapes of OpenCode 1.18.33. Operations whose capability is not built yet answer like an OpenCode
-//     that has none of it configured.
-//   - Errors have OpenCode's envelopes. A malformed request is 400 and names the field, also where OpenCode answers 500.
-//     Unknown paths and methods are answered in JSON, never in HTML.
-//   - The location of a request is the directory of its query, else of its header, else the server's own. The operations of
-//     a session use the session's location.
+//   - Responses have the shapes of OpenCode 1.18.33. Operations whose capability is not built yet answer like an
+//     OpenCode that has none of it configured.
+//   - Errors have OpenCode's envelopes. A malformed request is 400 and names the field, also where OpenCode answers
+//     500. Unknown paths and methods are answered in JSON, never in HTML.
+//   - The location of a request is the directory of its query, else of its header, else the server's own. The
+//     operations of a session use the session's location.
 //
 // Package server decides who may call.
 package v1

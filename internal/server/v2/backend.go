@@ -20,9 +20,7 @@ type Locations interface {
 	Skills(ctx context.Context, l session.Location) ([]api.Skill, error)
 	Commands(ctx context.Context, l session.Location) ([]api.Command, error)
 	// Expand returns the prompt of a command. It runs the shell commands of the command's template if permit allows it.
-	Expand(
-		ctx context.Context, l session.Location, r api.ExpandRequest, permit templates.Permit,
-	) (api.Expansion, error)
+	Expand(ctx context.Context, l session.Location, r api.ExpandRequest, permit templates.Permit) (api.Expansion, error)
 	// Models and Providers return those that can be used, without secrets.
 	Models(ctx context.Context, l session.Location) ([]api.Model, error)
 	Providers(ctx context.Context, l session.Location) ([]api.Provider, error)

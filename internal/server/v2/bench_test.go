@@ -16,10 +16,7 @@ import (
 func BenchmarkMessagePage(b *testing.B) {
 	var s script.Script
 	for range 100 {
-		s.Turns = append(
-			s.Turns,
-			script.Turn{Steps: []script.Step{{Text: script.Chunks{strings.Repeat("word ", 200)}}}},
-		)
+		s.Turns = append(s.Turns, script.Turn{Steps: []script.Step{{Text: script.Chunks{strings.Repeat("word ", 200)}}}})
 	}
 	w := newWorld(b, s)
 	defer w.close(b)

@@ -45,10 +45,13 @@ func (w *world) post(r operation.Operation, path, body string) *httptest.Respons
 // No body makes an operation panic, answer 5xx, or answer without a tagged error.
 func FuzzBodies(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `null`, `[]`, `7`, `"x"`, `{`, ``, `{"a":1,"a":2}`, strings.Repeat("[", 70), `{"prompt":{"text":"\ud800"}}`, "{\"prompt\":{\"text\":\"\xff\"}}",
+		`{}`, `null`, `[]`, `7`, `"x"`, `{`, ``, `{"a":1,"a":2}`, strings.Repeat("[", 70), `{"prompt":{"text":"\ud800"}}`,
+		"{\"prompt\":{\"text\":\"\xff\"}}",
 		`{"prompt":{"text":"x","files":[{"uri":"data:,"}],"agents":[{"name":"a","source":{"start":-1,"end":1e9,"text":""}}]},"resume":false}`,
-		`{"id":"ses_x","model":{"id":"main","providerID":"mock"},"location":{"directory":"/x"}}`, `{"agent":"plan"}`, `{"budget":null}`,
-		`{"budget":{"usd":1e-30,"tokens":9223372036854775807}}`, `{"budget":{"usd":"1"}}`, `{"reply":"once","message":"m"}`, `{"title":"x","archived":true,"permission":[]}`,
+		`{"id":"ses_x","model":{"id":"main","providerID":"mock"},"location":{"directory":"/x"}}`, `{"agent":"plan"}`,
+		`{"budget":null}`,
+		`{"budget":{"usd":1e-30,"tokens":9223372036854775807}}`, `{"budget":{"usd":"1"}}`, `{"reply":"once","message":"m"}`,
+		`{"title":"x","archived":true,"permission":[]}`,
 		`{"messageIDs":["msg_1"]}`, `{"action":"a","resources":["r"],"metadata":{"a":[1,{"b":"\ud83d"}]},"source":{"type":"tool"}}`, `{"prompt":{"text":"x","new":{"deep":[null]}}}`,
 	} {
 		for i := range changing() {
@@ -138,12 +141,7 @@ func TestBrokenTextIsRepaired(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, text := range []string{`\ud83d`, "a\xffb", `\uD800\u0041`, `\ud83d\ude00`} {
-		body := fmt.Sprintf(
-			`{"id":"msg_%d","resume":false,"prompt":{"text":"x%s","unknown":{"y":"%s"}}}`,
-			i,
-			text,
-			text,
-		)
+		body := fmt.Sprintf(`{"id":"msg_%d","resume":false,"prompt":{"text":"x%s","unknown":{"y":"%s"}}}`, i, text, text)
 		if rec := w.post(operation.Operation{Method: http.MethodPost}, "/api/session/"+string(s.ID)+"/prompt",
 			body); rec.Code != 200 {
 			t.Errorf("%q: %d %s", text, rec.Code, rec.Body)

@@ -129,7 +129,8 @@ func (w *world) inboxOperations(t *testing.T, id session.ID) {
 		}
 	}
 	if err := errors.Join(
-		c.Inbox().Withdraw(ctx, id, "msg_b"), c.Inbox().Reorder(ctx, id, []session.MessageID{"msg_c", "msg_a"}), c.Inbox().Edit(ctx, id, "msg_c", session.Prompt{Text: "better"}),
+		c.Inbox().Withdraw(ctx, id, "msg_b"), c.Inbox().Reorder(ctx, id, []session.MessageID{"msg_c", "msg_a"}),
+		c.Inbox().Edit(ctx, id, "msg_c", session.Prompt{Text: "better"}),
 	); err != nil {
 		t.Error(err)
 	}

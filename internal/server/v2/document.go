@@ -59,8 +59,10 @@ func documentTypes() openapi.Types {
 			typeOf[session.Message](): {By: "type", Of: map[string]reflect.Type{
 				string(session.TypeUser): typeOf[session.User](), string(session.TypeSynthetic): typeOf[session.Synthetic](),
 				string(session.TypeSystem): typeOf[session.System](), string(session.TypeShell): typeOf[session.Shell](),
-				string(session.TypeAgentSwitch): typeOf[session.AgentSwitch](), string(session.TypeModelSwitch): typeOf[session.ModelSwitch](),
-				string(session.TypeAssistant): typeOf[session.Assistant](), string(session.TypeCompaction): typeOf[session.Compaction](),
+				string(session.TypeAgentSwitch): typeOf[session.AgentSwitch](),
+				string(session.TypeModelSwitch): typeOf[session.ModelSwitch](),
+				string(session.TypeAssistant):   typeOf[session.Assistant](),
+				string(session.TypeCompaction):  typeOf[session.Compaction](),
 			}},
 			typeOf[session.Content](): {By: "type", Of: map[string]reflect.Type{
 				"text": typeOf[session.Text](), "reasoning": typeOf[session.Reasoning](),

@@ -23,8 +23,7 @@ func (w *world) begin(t *testing.T, text string) session.ID {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.client.Prompt(t.Context(), s.ID,
-		api.PromptRequest{Prompt: &session.Prompt{Text: text}}); err != nil {
+	if _, err := w.client.Prompt(t.Context(), s.ID, api.PromptRequest{Prompt: &session.Prompt{Text: text}}); err != nil {
 		t.Fatal(err)
 	}
 	return s.ID
@@ -130,8 +129,7 @@ func TestStreamsResumeAnywhere(t *testing.T) {
 			if err := w.client.Wait(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.client.Prompt(t.Context(), id,
-				api.PromptRequest{Prompt: &session.Prompt{Text: text}}); err != nil {
+			if _, err := w.client.Prompt(t.Context(), id, api.PromptRequest{Prompt: &session.Prompt{Text: text}}); err != nil {
 				t.Fatal(err)
 			}
 		}

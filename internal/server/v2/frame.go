@@ -85,10 +85,7 @@ func newFragmentFrames(ids *session.IDs, f *session.Fragment) ([]eventFrame, err
 		if err != nil {
 			return nil, err
 		}
-		frames = append(
-			frames,
-			eventFrame{id: ids.New(session.PrefixEvent), kind: f.Kind(), data: raw, ephemeral: true},
-		)
+		frames = append(frames, eventFrame{id: ids.New(session.PrefixEvent), kind: f.Kind(), data: raw, ephemeral: true})
 		d.Offset += len(delta)
 		rest = rest[len(delta):]
 	}

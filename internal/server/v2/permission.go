@@ -92,7 +92,8 @@ func (h permissionHandlers) create(
 		return out, err
 	}
 	effect, id, err := h.Asks.AskExternally(ctx, in.SessionID, session.PendingAsk{
-		ID: b.ID, Action: b.Action, Resources: b.Resources, Save: b.Save, Metadata: b.Metadata, Source: b.Source, Agent: b.Agent,
+		ID: b.ID, Action: b.Action, Resources: b.Resources, Save: b.Save, Metadata: b.Metadata, Source: b.Source,
+		Agent: b.Agent,
 	})
 	return newData(api.AskReceipt{ID: id, Effect: effect}), httpio.WithPart("body", err)
 }

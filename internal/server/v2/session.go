@@ -138,9 +138,7 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 }
 
 // updateSummary returns the session's summary, written anew if the session has worked since; null without any work.
-func (h sessionHandlers) updateSummary(
-	ctx context.Context, in sessionIn,
-) (api.Data[*session.ProseSummary], error) {
+func (h sessionHandlers) updateSummary(ctx context.Context, in sessionIn) (api.Data[*session.ProseSummary], error) {
 	s, err := h.Runs.SummarizeSession(ctx, in.SessionID)
 	return newData(s), err
 }

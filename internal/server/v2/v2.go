@@ -7,13 +7,13 @@
 //
 //   - Responses have OpenCode's shapes. Additional fields that recorded responses lack come only with all=1. Events and
 //     messages are the stored bytes, with their additional fields.
-//   - Every error is a tagged body of package api. An error of the client is 4xx; 5xx is the server's, and its ref is in
-//     the log.
-//   - Streams replay from their cursor and then follow. Each durable event comes once and in order; a slow reader delays
-//     no other reader. The id of every frame is the cursor after which a reader resumes: a durable frame's own position,
-//     or that of the durable frame before it.
-//   - Bodies are JSON without duplicate names, at most httpio.MaxDepth deep. Unknown members are ignored, as in OpenCode,
-//     unless they differ from a known one only in case.
+//   - Every error is a tagged body of package api. An error of the client is 4xx; 5xx is the server's, and its ref is
+//     in the log.
+//   - Streams replay from their cursor and then follow. Each durable event comes once and in order; a slow reader
+//     delays no other reader. The id of every frame is the cursor after which a reader resumes: a durable frame's own
+//     position, or that of the durable frame before it.
+//   - Bodies are JSON without duplicate names, at most httpio.MaxDepth deep. Unknown members are ignored, as in
+//     OpenCode, unless they differ from a known one only in case.
 //
 // Package server decides who may call.
 package v2

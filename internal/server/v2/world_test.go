@@ -176,9 +176,7 @@ func (places) Providers(context.Context, session.Location) ([]api.Provider, erro
 	return []api.Provider{{ID: "mock", Name: "Mock", API: api.ModelAPI{Type: "native"}}}, nil
 }
 
-func (places) ExplainInstruction(
-	_ context.Context, _ session.Location, file string,
-) (api.InstructionVerdict, error) {
+func (places) ExplainInstruction(_ context.Context, _ session.Location, file string) (api.InstructionVerdict, error) {
 	return api.InstructionVerdict{Path: file, Files: []string{}}, nil
 }
 

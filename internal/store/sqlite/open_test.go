@@ -55,9 +55,7 @@ func testEvent(id session.ID, seq int64) store.EventRow {
 		ID: session.EventID(
 			fmt.Sprintf("evt_%s_%d", id, seq),
 		), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
-		Data: fmt.Appendf(
-			nil, `{"timestamp":%d,"sessionID":%q,"title":%q}`, seq, id, strings.Repeat("x", int(seq*37%400)),
-		),
+		Data: fmt.Appendf(nil, `{"timestamp":%d,"sessionID":%q,"title":%q}`, seq, id, strings.Repeat("x", int(seq*37%400))),
 	}
 }
 

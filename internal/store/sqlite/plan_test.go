@@ -98,10 +98,7 @@ func TestSearchReadsTheTitleFirst(t *testing.T) {
 			}
 		}
 		if title < 0 || row < title {
-			t.Errorf(
-				"%s\n\treads a row at %d, the title is looked at at %d:\n%s", sql, row, title,
-				strings.Join(steps, "\n"),
-			)
+			t.Errorf("%s\n\treads a row at %d, the title is looked at at %d:\n%s", sql, row, title, strings.Join(steps, "\n"))
 		}
 	}
 	if searches != 10 {

@@ -170,9 +170,7 @@ func lost(acked []done, there map[session.ID][]store.EventRow) (n int, wrong err
 		case !present:
 			gone = a.position
 		case gone != 0:
-			wrong = fmt.Errorf(
-				"the transaction at position %d was kept, the one at %d before it was lost", a.position, gone,
-			)
+			wrong = fmt.Errorf("the transaction at position %d was kept, the one at %d before it was lost", a.position, gone)
 		}
 	}
 	return n, wrong
@@ -345,10 +343,7 @@ func TestFailingOperations(t *testing.T) {
 				f, u := runFailing(t, d, k)
 				failed, uncertainly = failed+f, uncertainly+u
 				if d.ops < k || t.Failed() {
-					t.Logf(
-						"%d operations, %d transactions failed, %d of them with unknown outcome", k, failed,
-						uncertainly,
-					)
+					t.Logf("%d operations, %d transactions failed, %d of them with unknown outcome", k, failed, uncertainly)
 					return
 				}
 			}

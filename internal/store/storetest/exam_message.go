@@ -32,9 +32,7 @@ func oneOfEach() []session.Message {
 			Head: headOf("msg_5", session.TypeModelSwitch, 10), Model: session.ModelRef{ID: "m", ProviderID: "p"},
 		},
 		&session.Assistant{
-			Head: headOf(
-				"msg_6", session.TypeAssistant, 12,
-			), Agent: "build", Cost: &cost, Tokens: &session.Tokens{Input: 1},
+			Head: headOf("msg_6", session.TypeAssistant, 12), Agent: "build", Cost: &cost, Tokens: &session.Tokens{Input: 1},
 			Content: []session.Content{
 				&session.Text{Type: "text", ID: "t", PartID: "prt_1", Text: "hello"},
 				&session.Reasoning{
@@ -313,9 +311,7 @@ func testEpochs(t *testing.T, s store.Store) {
 func testAsks(t *testing.T, s store.Store) {
 	put := func(id session.AskID, owner session.ID, seq, time int64) *store.AskRow {
 		a := &store.AskRow{Seq: seq, PendingAsk: session.PendingAsk{
-			ID: id, SessionID: owner, Action: "edit", Resources: []string{"a", "b"}, Metadata: jsontext.Value(
-				`{"diff":"x"}`,
-			),
+			ID: id, SessionID: owner, Action: "edit", Resources: []string{"a", "b"}, Metadata: jsontext.Value(`{"diff":"x"}`),
 			Source: &session.AskSource{Type: "tool", MessageID: "m", CallID: "c"}, Time: time,
 		}}
 		update(t, s, func(tx store.Tx) error { return tx.PutAsk(a) })

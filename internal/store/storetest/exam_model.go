@@ -129,9 +129,7 @@ func (m *model) drawStep(rt *rapid.T, round int) func(store.Tx) error {
 func (m *model) compare(rt *rapid.T, r store.Reader) error {
 	for _, id := range m.sessions {
 		q := store.MessageQuery{
-			After: int64(
-				rapid.IntRange(-1, 4).Draw(rt, "after"),
-			), Before: int64(rapid.IntRange(0, 5).Draw(rt, "before")),
+			After: int64(rapid.IntRange(-1, 4).Draw(rt, "after")), Before: int64(rapid.IntRange(0, 5).Draw(rt, "before")),
 			Newest: rapid.Bool().Draw(rt, "newest"), Limit: rapid.IntRange(0, 4).Draw(rt, "limit"),
 		}
 		got, err := store.ReadMessages(r, id, q)

@@ -94,9 +94,7 @@ func testStreaming(t *testing.T, s store.Store) {
 	})
 	update(t, s, func(tx store.Tx) error {
 		for _, err := range []error{
-			checkpoint(tx, "prt_t", 3, "lo ä"), checkpoint(tx, "prt_c", 0, `{"pa`), checkpoint(
-				tx, "prt_x", 0, "nothing",
-			),
+			checkpoint(tx, "prt_t", 3, "lo ä"), checkpoint(tx, "prt_c", 0, `{"pa`), checkpoint(tx, "prt_x", 0, "nothing"),
 			checkpoint(tx, "prt_t", 40, "a gap"), checkpoint(tx, "prt_c", 4, `th"`), checkpoint(tx, "prt_t", 7, "cut"),
 		} {
 			if err != nil {

@@ -121,9 +121,7 @@ func (t *tx) PutMessage(id session.ID, m session.Message, stored jsontext.Value,
 	_, used := t.s.messages.get(head.ID)
 	switch {
 	case found && (h.messages[i].ID != row.ID || h.messages[i].Type != row.Type), !found && used:
-		return fmt.Errorf(
-			"put message %s: seq %d or type %s is not that of the stored message", row.ID, row.Seq, row.Type,
-		)
+		return fmt.Errorf("put message %s: seq %d or type %s is not that of the stored message", row.ID, row.Seq, row.Type)
 	case found:
 		h.messages = slices.Clone(h.messages)
 		h.messages[i] = row

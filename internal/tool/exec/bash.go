@@ -131,9 +131,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		defer watched()
 	}
 	done, err := r.execute(ctx, func(recent string) {
-		call.Progress(
-			tool.Output{Title: in.Command, Structured: tool.EncodeObject(bashProgress{recent, in.Description})},
-		)
+		call.Progress(tool.Output{Title: in.Command, Structured: tool.EncodeObject(bashProgress{recent, in.Description})})
 	})
 	if err != nil {
 		return tool.Output{}, err

@@ -118,9 +118,7 @@ func useOf(c shell.Command) pathUse {
 	name := filepath.Base(c.Words[0].Text)
 	in := func(list string) bool { return strings.Contains(list, " "+name+" ") }
 	u := pathUse{
-		reads: !in(
-			namingPrograms,
-		), keeps: in(keepingPrograms), tree: in(treePrograms), script: permission.RunsOthers(c),
+		reads: !in(namingPrograms), keeps: in(keepingPrograms), tree: in(treePrograms), script: permission.RunsOthers(c),
 	}
 	switch name {
 	case "find":
@@ -214,8 +212,8 @@ func listsFiles(c shell.Command, w shell.Word) bool {
 const plainScript = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" +
 	"._/:@%+,=- \t\n;&|<>()"
 
-// hidesPaths reports whether a word for a program that runs others may name paths that are not spelt out in it, or is an
-// option that changes the directory, such as -execdir.
+// hidesPaths reports whether a word for a program that runs others may name paths that are not spelt out in it, or is
+// an option that changes the directory, such as -execdir.
 func hidesPaths(w shell.Word) bool {
 	return strings.HasPrefix(w.Text, "-") && strings.HasSuffix(w.Text, "dir") ||
 		w.Text != "{}" && strings.Trim(w.Text, plainScript) != ""

@@ -322,10 +322,7 @@ func TestProtectedFiles(t *testing.T) {
 	home := b.OutsidePath("home")
 	t.Setenv("HOME", home)
 	b.WriteFile(b.OutsidePath("home/.bashrc"), "")
-	b.WriteFile(
-		b.OutsidePath("home/.config/go/telemetry/mode"),
-		"off",
-	) // else go may write there after it has ended
+	b.WriteFile(b.OutsidePath("home/.config/go/telemetry/mode"), "off") // else go may write there after it has ended
 	b.WriteFile(".git/hooks/README", "")
 	b.WriteFile(".git/config", "")
 	b.WriteFile("opencode.json", "{}")

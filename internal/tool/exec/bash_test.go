@@ -299,11 +299,12 @@ var processTrees = map[string]string{
 	"double fork":                "(setsid sleep %s &) ; (sleep %s &) ; sleep %s",
 	"double fork, without names": "(setsid bash -c 'exec -a x sleep %s' &); sleep %s",
 	"nested sessions":            "setsid setsid setsid bash -c 'setsid sleep %s & setsid sleep %s & wait' & sleep %s",
-	"hundred":                    "for i in $(seq 1 50); do sleep %s & done; for i in $(seq 1 50); do setsid sleep %s & done; wait",
-	"tree":                       "f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & wait; else sleep %s; fi; }; f 5",
-	"nohup and disown":           "nohup sleep %s >/dev/null 2>&1 & disown; sleep %s",
-	"stopped":                    `sleep %s & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; kill -STOP $!; wait`,
-	"closed output":              "exec >/dev/null 2>&1; sleep %s & sleep %s",
+	"hundred": "for i in $(seq 1 50); do sleep %s & done; for i in $(seq 1 50); do setsid sleep %s " +
+		"& done; wait",
+	"tree":             "f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & wait; else sleep %s; fi; }; f 5",
+	"nohup and disown": "nohup sleep %s >/dev/null 2>&1 & disown; sleep %s",
+	"stopped":          `sleep %s & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; kill -STOP $!; wait`,
+	"closed output":    "exec >/dev/null 2>&1; sleep %s & sleep %s",
 }
 
 // withSupervisor runs commands below a supervisor.

@@ -149,9 +149,7 @@ func (s *execTools) openCell(mode session.SandboxMode, id session.ID) (Cell, err
 		return Cell{}, err
 	}
 	if hidden := cell.Policy.FindExposed(); hidden != "" {
-		return Cell{}, errors.New(
-			"it cannot hide " + hidden + ", which lies below a directory that commands may write to",
-		)
+		return Cell{}, errors.New("it cannot hide " + hidden + ", which lies below a directory that commands may write to")
 	}
 	return cell, nil
 }

@@ -193,9 +193,7 @@ func (s *fileTools) withLocks(ctx context.Context, files []workpath.Path, f func
 }
 
 // commitChange plans the change again and writes it if it is the one that the permission request showed.
-func (s *fileTools) commitChange(
-	ctx context.Context, call tool.Call, in changePlan, shown change,
-) (change, error) {
+func (s *fileTools) commitChange(ctx context.Context, call tool.Call, in changePlan, shown change) (change, error) {
 	id, now := call.SessionID, changePlan{apply: in.apply}
 	for _, p := range in.paths {
 		again, err := s.config.Paths.Resolve(p.Abs)

@@ -69,12 +69,14 @@ func spellPaths(b *tooltest.Bench) []string {
 			all = append(all, fmt.Sprintf(form, filepath.Join(out, name)))
 		}
 	}
-	return append(all, "/proc/self/environ", "/proc/self/../self/environ", "/proc/thread-self/environ", "/proc/self/task/../environ", "/proc/self/mem", "/dev/mem", "/dev/stdin", "/dev/fd/0",
+	return append(all, "/proc/self/environ", "/proc/self/../self/environ", "/proc/thread-self/environ",
+		"/proc/self/task/../environ", "/proc/self/mem", "/dev/mem", "/dev/stdin", "/dev/fd/0",
 		"/proc/self/fd/0", "/dev/zero", "/dev/random", "/dev/tty", "..", "../", "../victim", "/", "//", "~", "~/x", "~root/x",
 		"$HOME/x", "file://"+out+"/secret.txt", "%2e%2e/victim/secret.txt",
 		"..%2fvictim%2fsecret.txt", `..\victim\secret.txt`, "\u2024\u2024/victim/secret.txt", "..\u2215victim/secret.txt",
 		"../victim/secret.txt\x00.png", " ../victim/secret.txt",
-		"../victim/secret.txt ", "....//victim/secret.txt", strings.Repeat("../", 500)+"etc/shadow", strings.Repeat("a/", 3000)+"x", "\n../victim/secret.txt")
+		"../victim/secret.txt ", "....//victim/secret.txt", strings.Repeat("../", 500)+"etc/shadow",
+		strings.Repeat("a/", 3000)+"x", "\n../victim/secret.txt")
 }
 
 // escapeInputs returns an input for each tool with the path.

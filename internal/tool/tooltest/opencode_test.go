@@ -33,8 +33,9 @@ var openCodeParameters = map[string]string{
 	"todowrite":                  "todos:array!",
 	"todowrite.todos":            "content:string! priority:string! status:string!",
 	"webfetch":                   "format:string timeout:number url:string!",
-	"websearch":                  "contextMaxCharacters:integer livecrawl:string numResults:integer query:string! type:string",
-	"write":                      "content:string! filePath:string!",
+	"websearch": "contextMaxCharacters:integer livecrawl:string numResults:integer query:string! " +
+		"type:string",
+	"write": "content:string! filePath:string!",
 }
 
 // shape is the part of a JSON Schema that the test compares.
@@ -176,7 +177,10 @@ func TestResultsAreOpenCodes(t *testing.T) {
 		{
 			"read",
 			tooltest.Input{"filePath": b.Path("src"), "offset": 2},
-			wantResult{title: "src", message: "<entries>\nutil.py\n", metadata: `{"display":{"entries":["util.py"],"offset":2}}`},
+			wantResult{
+				title: "src", message: "<entries>\nutil.py\n",
+				metadata: `{"display":{"entries":["util.py"],"offset":2}}`,
+			},
 		},
 		{"read", tooltest.Input{"filePath": b.Path("empty.txt")}, wantResult{
 			title: "empty.txt", message: "(End of file - total 0 lines)",

@@ -78,14 +78,7 @@ func TestRows(t *testing.T) {
 		for e.cursor = 0; e.cursor <= len(e.runes); e.cursor++ {
 			rows := e.WrapRows(width)
 			if rows.Row >= len(rows.Lines) || rows.Col > width {
-				t.Fatalf(
-					"width %d, cursor %d: row %d of %d, column %d",
-					width,
-					e.cursor,
-					rows.Row,
-					len(rows.Lines),
-					rows.Col,
-				)
+				t.Fatalf("width %d, cursor %d: row %d of %d, column %d", width, e.cursor, rows.Row, len(rows.Lines), rows.Col)
 			}
 		}
 	}
