@@ -208,7 +208,7 @@ func (s *File) readFile() (tokenFile, error) {
 }
 
 func (s *File) update(ctx context.Context, f func([]entry) ([]entry, error)) error {
-	return statefile.Change(ctx, s.path, func() error {
+	return statefile.WithLock(ctx, s.path, func() error {
 		all, err := s.readFile()
 		if err != nil {
 			return err

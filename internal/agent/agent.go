@@ -196,7 +196,7 @@ func (s *Set) Get(name string) (session.Agent, error) {
 			visible = append(visible, a.ID)
 		}
 	}
-	near := spelling.Nearest(name, visible, 3)
+	near := spelling.FindNearest(name, visible, 3)
 	if len(near) == 0 {
 		near = s.selectableNames()
 	}

@@ -283,12 +283,12 @@ func TestApprovalsDoNotLiftWhatIsForbidden(t *testing.T) {
 		}
 	}
 	for action, want := range map[string]bool{"edit": false, "bash": false} {
-		if got := permission.Hidden(s.AgentLayers("build"), action); got != want {
+		if got := permission.IsHidden(s.AgentLayers("build"), action); got != want {
 			t.Errorf("build: %s hidden: %v", action, got)
 		}
 	}
-	if !permission.Hidden(s.AgentLayers("title"), "read") ||
-		permission.Hidden(s.AgentLayers("title"), "read") == permission.Hidden(s.AgentLayers("build"), "read") {
+	if !permission.IsHidden(s.AgentLayers("title"), "read") ||
+		permission.IsHidden(s.AgentLayers("title"), "read") == permission.IsHidden(s.AgentLayers("build"), "read") {
 		t.Error("title is shown tools")
 	}
 }

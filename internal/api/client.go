@@ -66,8 +66,8 @@ type call struct {
 	decodeError func(status int, body []byte) error // nil: DecodeError
 }
 
-// path joins escaped segments.
-func path(segments ...string) string {
+// apiPath joins escaped segments.
+func apiPath(segments ...string) string {
 	var b strings.Builder
 	b.WriteString("/api")
 	for _, s := range segments {
@@ -77,8 +77,8 @@ func path(segments ...string) string {
 	return b.String()
 }
 
-// do makes the exchange.
-func (c *Client) do(ctx context.Context, k call) error {
+// exchange makes the exchange.
+func (c *Client) exchange(ctx context.Context, k call) error {
 	resp, err := c.send(ctx, k)
 	if err != nil {
 		return err
@@ -86,11 +86,11 @@ func (c *Client) do(ctx context.Context, k call) error {
 	defer resp.Body.Close()
 	if k.out == nil {
 		_, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxErrorBody))
-		return k.broken(ctx, err)
+		return k.transportError(ctx, err)
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return k.broken(ctx, err)
+		return k.transportError(ctx, err)
 	}
 	if err := json.Unmarshal(body, k.out, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return &TransportError{Op: k.name(), Err: fmt.Errorf("malformed response: %w", err), Foreign: true}
@@ -113,7 +113,7 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	}
 	resp, err := hc.Do(req)
 	if err != nil {
-		return nil, k.broken(ctx, err)
+		return nil, k.transportError(ctx, err)
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return resp, nil
@@ -121,7 +121,7 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	if err != nil {
-		return nil, k.broken(ctx, err)
+		return nil, k.transportError(ctx, err)
 	}
 	if k.decodeError != nil {
 		return nil, k.decodeError(resp.StatusCode, body)
@@ -168,8 +168,8 @@ func (c *Client) request(ctx context.Context, k call) (*http.Request, error) {
 
 func (k call) name() string { return k.method + " " + k.path }
 
-// broken wraps a failure of the transport, unless the caller ended the exchange.
-func (k call) broken(ctx context.Context, err error) error {
+// transportError wraps a failure of the transport, unless the caller ended the exchange.
+func (k call) transportError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -131,7 +131,7 @@ func (x Contexts) NextRequest(ctx context.Context, id session.ID, full bool) (Co
 	out, err := get[Data[ContextRequest]](
 		ctx,
 		x.Client,
-		path("session", string(id), "context", "request"),
+		apiPath("session", string(id), "context", "request"),
 		fullQuery(full),
 	)
 	return out.Data, err
@@ -148,14 +148,14 @@ func (x Contexts) PreviewCompaction(
 	if r.Model != nil {
 		q.Set("model", r.Model.String())
 	}
-	out, err := get[Data[CompactionPreview]](ctx, x.Client, path("session", string(id), "compact", "preview"), q)
+	out, err := get[Data[CompactionPreview]](ctx, x.Client, apiPath("session", string(id), "compact", "preview"), q)
 	return out.Data, err
 }
 
 // ExplainInstruction says whether the file is in the system context of the client's directory, and why.
 func (x Contexts) ExplainInstruction(ctx context.Context, file string) (InstructionVerdict, error) {
 	q := url.Values{"path": {file}}
-	out, err := get[Data[InstructionVerdict]](ctx, x.Client, path("context", "explain"), q)
+	out, err := get[Data[InstructionVerdict]](ctx, x.Client, apiPath("context", "explain"), q)
 	return out.Data, err
 }
 
@@ -169,18 +169,18 @@ func fullQuery(full bool) url.Values {
 
 // ListEntries lists what clients have added to the system context of the session, sorted by key.
 func (x Contexts) ListEntries(ctx context.Context, id session.ID) ([]session.ContextEntry, error) {
-	out, err := get[Data[[]session.ContextEntry]](ctx, x.Client, path("session", string(id), "context-entry"), nil)
+	out, err := get[Data[[]session.ContextEntry]](ctx, x.Client, apiPath("session", string(id), "context-entry"), nil)
 	return out.Data, err
 }
 
 // AddEntry sets an entry of the system context of the session that has no value yet, else it returns an error of
 // CodeConflict.
 func (x Contexts) AddEntry(ctx context.Context, id session.ID, e session.ContextEntry) error {
-	p := path("session", string(id), "context-entry", e.Key)
+	p := apiPath("session", string(id), "context-entry", e.Key)
 	return x.Client.change(ctx, http.MethodPut, p, ContextEntryRequest{Value: e.Value, New: true})
 }
 
 // RemoveEntry removes an entry of the system context of the session.
 func (x Contexts) RemoveEntry(ctx context.Context, id session.ID, key string) error {
-	return x.Client.change(ctx, http.MethodDelete, path("session", string(id), "context-entry", key), nil)
+	return x.Client.change(ctx, http.MethodDelete, apiPath("session", string(id), "context-entry", key), nil)
 }

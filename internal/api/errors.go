@@ -57,12 +57,12 @@ type errorRow struct {
 	id     func(*errorBody) *string
 }
 
-func sessionID(b *errorBody) *string  { return &b.SessionID }
-func messageID(b *errorBody) *string  { return &b.MessageID }
-func requestID(b *errorBody) *string  { return &b.RequestID }
-func providerID(b *errorBody) *string { return &b.ProviderID }
-func resource(b *errorBody) *string   { return &b.Resource }
-func head(b *errorBody) *string       { return &b.Head }
+func sessionID(b *errorBody) *string     { return &b.SessionID }
+func messageID(b *errorBody) *string     { return &b.MessageID }
+func requestID(b *errorBody) *string     { return &b.RequestID }
+func providerID(b *errorBody) *string    { return &b.ProviderID }
+func resourceField(b *errorBody) *string { return &b.Resource }
+func headField(b *errorBody) *string     { return &b.Head }
 
 // errorTable is read in both directions; the first row that fits counts (HT-1).
 func errorTable() []errorRow {
@@ -73,18 +73,18 @@ func errorTable() []errorRow {
 		{session.CodeNotFound, "permission", notFound, "PermissionNotFoundError", requestID},
 		{session.CodeNotFound, "question", notFound, "QuestionNotFoundError", requestID},
 		{session.CodeNotFound, "provider", notFound, "ProviderNotFoundError", providerID},
-		{session.CodeNotFound, "agent", http.StatusBadRequest, invalidRequest, resource},
-		{session.CodeNotFound, "model", http.StatusBadRequest, invalidRequest, resource},
-		{session.CodeNotFound, "variant", http.StatusBadRequest, invalidRequest, resource},
+		{session.CodeNotFound, "agent", http.StatusBadRequest, invalidRequest, resourceField},
+		{session.CodeNotFound, "model", http.StatusBadRequest, invalidRequest, resourceField},
+		{session.CodeNotFound, "variant", http.StatusBadRequest, invalidRequest, resourceField},
 		{session.CodeNotFound, "prompt", notFound, "PromptNotFoundError", messageID},
-		{session.CodeNotFound, "", notFound, "NotFoundError", resource},
+		{session.CodeNotFound, "", notFound, "NotFoundError", resourceField},
 		{session.CodeInvalid, KindCursor, http.StatusBadRequest, "InvalidCursorError", nil},
 		{session.CodeInvalid, KindMethod, http.StatusMethodNotAllowed, "MethodNotAllowedError", nil},
 		{session.CodeInvalid, KindMedia, http.StatusUnsupportedMediaType, "UnsupportedMediaTypeError", nil},
 		{session.CodeInvalid, session.KindUnimplemented, http.StatusNotImplemented, "NotImplementedError", nil},
 		{session.CodeInvalid, "", http.StatusBadRequest, invalidRequest, nil},
-		{session.CodeConflict, KindCursor, http.StatusConflict, "ConflictError", head},
-		{session.CodeConflict, "", http.StatusConflict, "ConflictError", resource},
+		{session.CodeConflict, KindCursor, http.StatusConflict, "ConflictError", headField},
+		{session.CodeConflict, "", http.StatusConflict, "ConflictError", resourceField},
 		{session.CodeTooLarge, "", http.StatusRequestEntityTooLarge, "RequestTooLargeError", nil},
 		{session.CodeTooMany, "", http.StatusTooManyRequests, "TooManyRequestsError", nil},
 		{session.CodeDenied, KindAuth, http.StatusUnauthorized, "UnauthorizedError", nil},

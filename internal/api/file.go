@@ -38,5 +38,5 @@ func (f FileSearch) FindFiles(ctx context.Context, q FileQuery) (AtLocation[[]Fi
 	if q.Limit != 0 {
 		v.Set("limit", strconv.Itoa(q.Limit))
 	}
-	return get[AtLocation[[]FileEntry]](ctx, f.Client, path("fs", "find"), v)
+	return get[AtLocation[[]FileEntry]](ctx, f.Client, apiPath("fs", "find"), v)
 }

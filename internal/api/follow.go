@@ -35,7 +35,7 @@ func (c *Client) Follow(ctx context.Context, id session.ID, after int64) iter.Se
 	if after >= 0 {
 		q.Set("after", strconv.FormatInt(after, 10))
 	}
-	return c.stream(ctx, call{method: http.MethodGet, path: path("session", string(id), "event"), query: q})
+	return c.stream(ctx, call{method: http.MethodGet, path: apiPath("session", string(id), "event"), query: q})
 }
 
 // Tail is Follow without live text.
@@ -44,7 +44,7 @@ func (c *Client) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2
 	if after >= 0 {
 		q.Set("after", strconv.FormatInt(after, 10))
 	}
-	return c.stream(ctx, call{method: http.MethodGet, path: path("session", string(id), "event"), query: q})
+	return c.stream(ctx, call{method: http.MethodGet, path: apiPath("session", string(id), "event"), query: q})
 }
 
 // Feed yields what happens in all sessions: events with position > after, and live text and notices. A negative after
@@ -78,7 +78,7 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 				if ctx.Err() == nil && sctx.Err() != nil {
 					err = context.Cause(sctx)
 				}
-				yield(Update{}, k.broken(ctx, err))
+				yield(Update{}, k.transportError(ctx, err))
 				return
 			}
 			u, ok, err := c.update(ctx, f)
@@ -155,7 +155,7 @@ func (c *Client) update(ctx context.Context, f sse.Frame) (u Update, ok bool, er
 	}
 	switch {
 	case w.Durable != nil && w.Elided:
-		e, err := c.whole(ctx, *w.Durable)
+		e, err := c.fetchLargeEvent(ctx, *w.Durable)
 		return Update{Event: e}, true, err
 	case w.Durable != nil:
 		e, err := DecodeEvent(f.Data)
@@ -171,8 +171,8 @@ func (c *Client) update(ctx context.Context, f sse.Frame) (u Update, ok bool, er
 	return Update{Notice: &Notice{Kind: string(w.Type), SessionID: about.SessionID, Data: w.Data.Clone()}}, true, nil
 }
 
-// whole fetches an event that was too large for a frame.
-func (c *Client) whole(ctx context.Context, d durable) (*session.Event, error) {
+// fetchLargeEvent fetches an event that was too large for a frame.
+func (c *Client) fetchLargeEvent(ctx context.Context, d durable) (*session.Event, error) {
 	h, err := c.History(ctx, d.AggregateID, d.Seq-1, 1)
 	if err != nil {
 		return nil, err

@@ -26,20 +26,20 @@ func (c *Client) Jobs() JobClient { return JobClient{c} }
 
 // List returns what runs, and ran lately, in the background of the session, oldest first.
 func (g JobClient) List(ctx context.Context, id session.ID) ([]session.Job, error) {
-	out, err := get[Data[[]session.Job]](ctx, g.client, path("session", string(id), "job"), nil)
+	out, err := get[Data[[]session.Job]](ctx, g.client, apiPath("session", string(id), "job"), nil)
 	return out.Data, err
 }
 
 // Get returns one job.
 func (g JobClient) Get(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
-	out, err := get[Data[session.Job]](ctx, g.client, path("session", string(id), "job", string(job)), nil)
+	out, err := get[Data[session.Job]](ctx, g.client, apiPath("session", string(id), "job", string(job)), nil)
 	return out.Data, err
 }
 
 // Log returns a piece of what the job has printed, from the offset on; a negative one counts from the end.
 func (g JobClient) Log(ctx context.Context, id session.ID, job session.JobID, after int64) (JobLog, error) {
 	q := url.Values{"after": {strconv.FormatInt(after, 10)}}
-	out, err := get[Data[JobLog]](ctx, g.client, path("session", string(id), "job", string(job), "log"), q)
+	out, err := get[Data[JobLog]](ctx, g.client, apiPath("session", string(id), "job", string(job), "log"), q)
 	return out.Data, err
 }
 
@@ -47,11 +47,11 @@ func (g JobClient) Log(ctx context.Context, id session.ID, job session.JobID, af
 func (g JobClient) Wait(ctx context.Context, id session.ID, job session.JobID, d time.Duration) (session.Job, error) {
 	var out Data[session.Job]
 	q := url.Values{"timeout": {strconv.FormatInt(d.Milliseconds(), 10)}}
-	err := g.client.do(
+	err := g.client.exchange(
 		ctx,
 		call{
 			method: http.MethodPost,
-			path:   path("session", string(id), "job", string(job), "wait"),
+			path:   apiPath("session", string(id), "job", string(job), "wait"),
 			query:  q,
 			out:    &out,
 		},
@@ -62,9 +62,9 @@ func (g JobClient) Wait(ctx context.Context, id session.ID, job session.JobID, d
 // Cancel ends the job with everything it started, and returns it when that is recorded.
 func (g JobClient) Cancel(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
 	var out Data[session.Job]
-	err := g.client.do(
+	err := g.client.exchange(
 		ctx,
-		call{method: http.MethodPost, path: path("session", string(id), "job", string(job), "cancel"), out: &out},
+		call{method: http.MethodPost, path: apiPath("session", string(id), "job", string(job), "cancel"), out: &out},
 	)
 	return out.Data, err
 }

@@ -37,14 +37,14 @@ func (l local) RoundTrip(req *http.Request) (*http.Response, error) {
 			p := recover()
 			if err, ok := p.(error); ok &&
 				errors.Is(err, http.ErrAbortHandler) { // as the other end of a connection sees it
-				w.end(io.ErrUnexpectedEOF)
+				w.finish(io.ErrUnexpectedEOF)
 				return
 			}
 			if p != nil {
-				w.end(fmt.Errorf("the handler panicked: %v", p))
+				w.finish(fmt.Errorf("the handler panicked: %v", p))
 				return
 			}
-			w.end(nil)
+			w.finish(nil)
 		}()
 		l.handler.ServeHTTP(w, in)
 	}()
@@ -93,7 +93,7 @@ func (w *localWriter) Write(p []byte) (int, error) {
 // Flush has nothing to do: what is written is there.
 func (w *localWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
-func (w *localWriter) end(err error) {
+func (w *localWriter) finish(err error) {
 	w.once.Do(func() {
 		w.status, w.sent, w.err = http.StatusOK, w.header.Clone(), err
 		close(w.started)

@@ -22,7 +22,7 @@ func (m *message) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-func plain(ms []message) []session.Message {
+func unwrapMessages(ms []message) []session.Message {
 	out := make([]session.Message, len(ms))
 	for i, m := range ms {
 		out[i] = m.Message
@@ -41,20 +41,20 @@ func (c *Client) Messages(ctx context.Context, id session.ID, q MessageQuery) (P
 	} else if q.Oldest {
 		v.Set("order", "asc")
 	}
-	out, err := get[Page[message]](ctx, c, path("session", string(id), "message"), v)
-	return Page[session.Message]{Data: plain(out.Data), Cursor: out.Cursor}, err
+	out, err := get[Page[message]](ctx, c, apiPath("session", string(id), "message"), v)
+	return Page[session.Message]{Data: unwrapMessages(out.Data), Cursor: out.Cursor}, err
 }
 
 // Message returns one message.
 func (c *Client) Message(ctx context.Context, id session.ID, m session.MessageID) (session.Message, error) {
-	out, err := get[Data[message]](ctx, c, path("session", string(id), "message", string(m)), nil)
+	out, err := get[Data[message]](ctx, c, apiPath("session", string(id), "message", string(m)), nil)
 	return out.Data.Message, err
 }
 
 // Context returns the messages that the model is shown next, oldest first.
 func (c *Client) Context(ctx context.Context, id session.ID) ([]session.Message, error) {
-	out, err := get[Data[[]message]](ctx, c, path("session", string(id), "context"), nil)
-	return plain(out.Data), err
+	out, err := get[Data[[]message]](ctx, c, apiPath("session", string(id), "context"), nil)
+	return unwrapMessages(out.Data), err
 }
 
 // History returns up to limit durable events with seq > after that exist now; -1 begins at the start, limit 0 is 50,
@@ -67,7 +67,7 @@ func (c *Client) History(ctx context.Context, id session.ID, after int64, limit 
 	if limit != 0 {
 		v.Set("limit", strconv.Itoa(limit))
 	}
-	return get[History](ctx, c, path("session", string(id), "history"), v)
+	return get[History](ctx, c, apiPath("session", string(id), "history"), v)
 }
 
 // Head returns the seq of the session's newest event: what the server names when it refuses a cursor that is ahead.
@@ -84,7 +84,7 @@ const maxSeq = 1<<53 - 1
 
 // Spent returns the ledger lines of a session.
 func (c *Client) Spent(ctx context.Context, id session.ID) ([]Spend, error) {
-	out, err := get[Data[[]Spend]](ctx, c, path("session", string(id), "spend"), nil)
+	out, err := get[Data[[]Spend]](ctx, c, apiPath("session", string(id), "spend"), nil)
 	return out.Data, err
 }
 
@@ -94,35 +94,38 @@ func (c *Client) Stats(ctx context.Context, since int64) (Stats, error) {
 	if since > 0 {
 		v.Set("since", strconv.FormatInt(since, 10))
 	}
-	out, err := get[Data[Stats]](ctx, c, path("stats"), v)
+	out, err := get[Data[Stats]](ctx, c, apiPath("stats"), v)
 	return out.Data, err
 }
 
 // Asks returns the pending permission requests of a session, or of the location with "".
 func (c *Client) Asks(ctx context.Context, id session.ID) ([]session.PendingAsk, error) {
 	if id == "" {
-		out, err := get[AtLocation[[]session.PendingAsk]](ctx, c, path("permission", "request"), nil)
+		out, err := get[AtLocation[[]session.PendingAsk]](ctx, c, apiPath("permission", "request"), nil)
 		return out.Data, err
 	}
-	out, err := get[Data[[]session.PendingAsk]](ctx, c, path("session", string(id), "permission"), nil)
+	out, err := get[Data[[]session.PendingAsk]](ctx, c, apiPath("session", string(id), "permission"), nil)
 	return out.Data, err
 }
 
 // PendingAsk returns one pending permission request.
 func (c *Client) PendingAsk(ctx context.Context, id session.ID, a session.AskID) (session.PendingAsk, error) {
-	out, err := get[Data[session.PendingAsk]](ctx, c, path("session", string(id), "permission", string(a)), nil)
+	out, err := get[Data[session.PendingAsk]](ctx, c, apiPath("session", string(id), "permission", string(a)), nil)
 	return out.Data, err
 }
 
 // Reply answers a permission request.
 func (c *Client) Reply(ctx context.Context, id session.ID, a session.AskID, r ReplyRequest) error {
-	return c.change(ctx, http.MethodPost, path("session", string(id), "permission", string(a), "reply"), r)
+	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "permission", string(a), "reply"), r)
 }
 
 // Ask asks for a permission from outside any tool call. It does not wait for the reply.
 func (c *Client) Ask(ctx context.Context, id session.ID, r AskRequest) (AskReceipt, error) {
 	var out Data[AskReceipt]
-	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "permission"), in: r, out: &out})
+	err := c.exchange(ctx, call{
+		method: http.MethodPost, path: apiPath("session", string(id), "permission"), in: r,
+		out: &out,
+	})
 	return out.Data, err
 }
 
@@ -135,22 +138,22 @@ func (c *Client) Questions() QuestionClient { return QuestionClient{c} }
 // List returns the pending questions of a session, or of the location with "".
 func (g QuestionClient) List(ctx context.Context, id session.ID) ([]session.QuestionAsked, error) {
 	if id == "" {
-		out, err := get[AtLocation[[]session.QuestionAsked]](ctx, g.client, path("question", "request"), nil)
+		out, err := get[AtLocation[[]session.QuestionAsked]](ctx, g.client, apiPath("question", "request"), nil)
 		return out.Data, err
 	}
-	out, err := get[Data[[]session.QuestionAsked]](ctx, g.client, path("session", string(id), "question"), nil)
+	out, err := get[Data[[]session.QuestionAsked]](ctx, g.client, apiPath("session", string(id), "question"), nil)
 	return out.Data, err
 }
 
 // Answer answers a question: a list of strings for each of its parts.
 func (g QuestionClient) Answer(ctx context.Context, id session.ID, q session.AskID, answers [][]string) error {
-	return g.client.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reply"),
+	return g.client.change(ctx, http.MethodPost, apiPath("session", string(id), "question", string(q), "reply"),
 		Answers{answers})
 }
 
 // Reject refuses to answer, which stops the session's work.
 func (g QuestionClient) Reject(ctx context.Context, id session.ID, q session.AskID) error {
-	return g.client.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reject"), nil)
+	return g.client.change(ctx, http.MethodPost, apiPath("session", string(id), "question", string(q), "reject"), nil)
 }
 
 // Approvals returns the saved permissions of a project, or of all with "". Those of "global" are those of the client's
@@ -160,7 +163,7 @@ func (c *Client) Approvals(ctx context.Context, p session.ProjectID) ([]Approval
 	if p != "" {
 		v.Set("projectID", string(p))
 	}
-	out, err := get[Data[[]Approval]](ctx, c, path("permission", "saved"), v)
+	out, err := get[Data[[]Approval]](ctx, c, apiPath("permission", "saved"), v)
 	return out.Data, err
 }
 
@@ -181,66 +184,66 @@ func (c *Client) Verdict(ctx context.Context, q Inquiry) (Verdict, error) {
 	if q.SessionID != "" {
 		v.Set("sessionID", string(q.SessionID))
 	}
-	out, err := get[Data[Verdict]](ctx, c, path("permission", "explain"), v)
+	out, err := get[Data[Verdict]](ctx, c, apiPath("permission", "explain"), v)
 	return out.Data, err
 }
 
 // Revoke removes a saved permission.
 func (c *Client) Revoke(ctx context.Context, approval string) error {
-	return c.change(ctx, http.MethodDelete, path("permission", "saved", approval), nil)
+	return c.change(ctx, http.MethodDelete, apiPath("permission", "saved", approval), nil)
 }
 
 // Health reports that the server works.
 func (c *Client) Health(ctx context.Context) (Health, error) {
-	return get[Health](ctx, c, path("health"), nil)
+	return get[Health](ctx, c, apiPath("health"), nil)
 }
 
 // Todos returns what the model has set itself to do in the session.
 func (c *Client) Todos(ctx context.Context, id session.ID) ([]session.Todo, error) {
-	out, err := get[Data[[]session.Todo]](ctx, c, path("session", string(id), "todo"), nil)
+	out, err := get[Data[[]session.Todo]](ctx, c, apiPath("session", string(id), "todo"), nil)
 	return out.Data, err
 }
 
 // Location returns the client's location.
 func (c *Client) Location(ctx context.Context) (LocationInfo, error) {
-	return get[LocationInfo](ctx, c, path("location"), nil)
+	return get[LocationInfo](ctx, c, apiPath("location"), nil)
 }
 
 // Agents returns the agents of the client's location.
 func (c *Client) Agents(ctx context.Context) (AtLocation[[]session.Agent], error) {
-	return get[AtLocation[[]session.Agent]](ctx, c, path("agent"), nil)
+	return get[AtLocation[[]session.Agent]](ctx, c, apiPath("agent"), nil)
 }
 
 // Skills returns the skills of the client's location, and what is wrong with some.
 func (c *Client) Skills(ctx context.Context) (AtLocation[[]Skill], error) {
-	return get[AtLocation[[]Skill]](ctx, c, path("skill"), nil)
+	return get[AtLocation[[]Skill]](ctx, c, apiPath("skill"), nil)
 }
 
 // Commands returns the commands of the client's location.
 func (c *Client) Commands(ctx context.Context) (AtLocation[[]Command], error) {
-	return get[AtLocation[[]Command]](ctx, c, path("command"), url.Values{"all": {"1"}})
+	return get[AtLocation[[]Command]](ctx, c, apiPath("command"), url.Values{"all": {"1"}})
 }
 
 // Expand makes the prompt of a command at the client's location, running what its template wants to have run.
 func (c *Client) Expand(ctx context.Context, r ExpandRequest) (Expansion, error) {
 	var out Data[Expansion]
-	err := c.do(ctx, call{method: http.MethodPost, path: path("command", "expand"), in: r, out: &out})
+	err := c.exchange(ctx, call{method: http.MethodPost, path: apiPath("command", "expand"), in: r, out: &out})
 	return out.Data, err
 }
 
 // Models returns the models that can be used at the client's location.
 func (c *Client) Models(ctx context.Context) (AtLocation[[]Model], error) {
-	return get[AtLocation[[]Model]](ctx, c, path("model"), nil)
+	return get[AtLocation[[]Model]](ctx, c, apiPath("model"), nil)
 }
 
 // Providers returns the providers that can be used at the client's location.
 func (c *Client) Providers(ctx context.Context) (AtLocation[[]Provider], error) {
-	return get[AtLocation[[]Provider]](ctx, c, path("provider"), nil)
+	return get[AtLocation[[]Provider]](ctx, c, apiPath("provider"), nil)
 }
 
 // Provider returns one provider.
 func (c *Client) Provider(ctx context.Context, id string) (AtLocation[Provider], error) {
-	return get[AtLocation[Provider]](ctx, c, path("provider", id), nil)
+	return get[AtLocation[Provider]](ctx, c, apiPath("provider", id), nil)
 }
 
 // Explain returns where the location's settings come from: those of the key and below it, all with "".
@@ -249,13 +252,13 @@ func (c *Client) Explain(ctx context.Context, key string) (jsontext.Value, error
 	if key != "" {
 		v.Set("key", key)
 	}
-	out, err := get[Data[jsontext.Value]](ctx, c, path("config", "explain"), v)
+	out, err := get[Data[jsontext.Value]](ctx, c, apiPath("config", "explain"), v)
 	return out.Data, err
 }
 
 // Doctor returns what the server found out about its own health.
 func (c *Client) Doctor(ctx context.Context) (jsontext.Value, error) {
-	out, err := get[Data[jsontext.Value]](ctx, c, path("doctor"), nil)
+	out, err := get[Data[jsontext.Value]](ctx, c, apiPath("doctor"), nil)
 	return out.Data, err
 }
 

@@ -13,38 +13,38 @@ import (
 
 func get[T any](ctx context.Context, c *Client, p string, q url.Values) (T, error) {
 	var out T
-	err := c.do(ctx, call{method: http.MethodGet, path: p, query: q, out: &out})
+	err := c.exchange(ctx, call{method: http.MethodGet, path: p, query: q, out: &out})
 	return out, err
 }
 
 func (c *Client) change(ctx context.Context, method, p string, in any) error {
-	return c.do(ctx, call{method: method, path: p, in: in})
+	return c.exchange(ctx, call{method: method, path: p, in: in})
 }
 
 // Create makes a session, or returns the one that the same request made before.
 func (c *Client) Create(ctx context.Context, r CreateSession) (*session.Session, error) {
 	r.Asks, r.Timezone = true, cmp.Or(r.Timezone, c.Timezone)
 	var out Data[*session.Session]
-	err := c.do(ctx, call{method: http.MethodPost, path: path("session"), in: r, out: &out})
+	err := c.exchange(ctx, call{method: http.MethodPost, path: apiPath("session"), in: r, out: &out})
 	return out.Data, err
 }
 
 // Import sends one piece of a session that was made elsewhere.
 func (c *Client) Import(ctx context.Context, r ImportRequest) (ImportResult, error) {
 	var out Data[ImportResult]
-	err := c.do(ctx, call{method: http.MethodPost, path: path("session", "import"), in: r, out: &out})
+	err := c.exchange(ctx, call{method: http.MethodPost, path: apiPath("session", "import"), in: r, out: &out})
 	return out.Data, err
 }
 
 // Session returns a session.
 func (c *Client) Session(ctx context.Context, id session.ID) (*session.Session, error) {
-	out, err := get[Data[*session.Session]](ctx, c, path("session", string(id)), nil)
+	out, err := get[Data[*session.Session]](ctx, c, apiPath("session", string(id)), nil)
 	return out.Data, err
 }
 
 // Sessions lists sessions, newest first unless the query says otherwise.
 func (c *Client) Sessions(ctx context.Context, q SessionQuery) (Page[*session.Session], error) {
-	return get[Page[*session.Session]](ctx, c, path("session"), q.values())
+	return get[Page[*session.Session]](ctx, c, apiPath("session"), q.values())
 }
 
 func (q SessionQuery) values() url.Values {
@@ -84,14 +84,14 @@ func count(n int) string {
 
 // Children lists the sessions that the session's calls started, oldest first.
 func (c *Client) Children(ctx context.Context, id session.ID) ([]*session.Session, error) {
-	out, err := get[Data[[]*session.Session]](ctx, c, path("session", string(id), "children"), nil)
+	out, err := get[Data[[]*session.Session]](ctx, c, apiPath("session", string(id), "children"), nil)
 	return out.Data, err
 }
 
 // Update changes the session as the patch says and returns it.
 func (c *Client) Update(ctx context.Context, id session.ID, p SessionPatch) (*session.Session, error) {
 	var out Data[*session.Session]
-	err := c.do(ctx, call{method: http.MethodPatch, path: path("session", string(id)), in: p, out: &out})
+	err := c.exchange(ctx, call{method: http.MethodPatch, path: apiPath("session", string(id)), in: p, out: &out})
 	return out.Data, err
 }
 
@@ -109,52 +109,55 @@ func (c *Client) Archive(ctx context.Context, id session.ID, archived bool) erro
 
 // Delete stops the session and removes it with its children.
 func (c *Client) Delete(ctx context.Context, id session.ID) error {
-	return c.change(ctx, http.MethodDelete, path("session", string(id)), nil)
+	return c.change(ctx, http.MethodDelete, apiPath("session", string(id)), nil)
 }
 
 // SwitchAgent selects the agent of the next turn.
 func (c *Client) SwitchAgent(ctx context.Context, id session.ID, agent string) error {
-	return c.change(ctx, http.MethodPost, path("session", string(id), "agent"), AgentRequest{agent})
+	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "agent"), AgentRequest{agent})
 }
 
 // SwitchModel selects the model of the next turn.
 func (c *Client) SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error {
-	return c.change(ctx, http.MethodPost, path("session", string(id), "model"), ModelRequest{&m})
+	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "model"), ModelRequest{&m})
 }
 
 // SetBudget replaces the budget; nil lifts it.
 func (c *Client) SetBudget(ctx context.Context, id session.ID, b *session.Budget) error {
-	return c.change(ctx, http.MethodPut, path("session", string(id), "budget"), BudgetRequest{b})
+	return c.change(ctx, http.MethodPut, apiPath("session", string(id), "budget"), BudgetRequest{b})
 }
 
 // Prompt admits a prompt. When it returns without error the prompt is durable.
 func (c *Client) Prompt(ctx context.Context, id session.ID, r PromptRequest) (*session.Input, error) {
 	var out Data[*session.Input]
-	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "prompt"), in: r, out: &out})
+	err := c.exchange(ctx, call{method: http.MethodPost, path: apiPath("session", string(id), "prompt"), in: r, out: &out})
 	return out.Data, err
 }
 
 // Compact admits a request for a compaction. It is carried out between two turns.
 func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (CompactionItem, error) {
 	var out Data[CompactionItem]
-	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "compact"), in: r, out: &out})
+	err := c.exchange(ctx, call{
+		method: http.MethodPost, path: apiPath("session", string(id), "compact"), in: r,
+		out: &out,
+	})
 	return out.Data, err
 }
 
 // Uncompact makes visible to the model again what the newest compaction hides.
 func (c *Client) Uncompact(ctx context.Context, id session.ID) error {
-	return c.change(ctx, http.MethodPost, path("session", string(id), "uncompact"), nil)
+	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "uncompact"), nil)
 }
 
 // Interrupt stops the session's work and returns when that is recorded.
 func (c *Client) Interrupt(ctx context.Context, id session.ID) error {
-	return c.change(ctx, http.MethodPost, path("session", string(id), "interrupt"), nil)
+	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "interrupt"), nil)
 }
 
 // Wait returns when the session is idle.
 func (c *Client) Wait(ctx context.Context, id session.ID) error {
 	for {
-		err := c.change(ctx, http.MethodPost, path("session", string(id), "wait"), nil)
+		err := c.change(ctx, http.MethodPost, apiPath("session", string(id), "wait"), nil)
 		if !errors.Is(err, &session.Error{Code: session.CodeUnavailable, Kind: KindWorking}) {
 			return err
 		}
@@ -163,18 +166,18 @@ func (c *Client) Wait(ctx context.Context, id session.ID) error {
 
 // Resume runs the session: its pending prompts or, with none, one turn on its history. It returns when that is done.
 func (c *Client) Resume(ctx context.Context, id session.ID) error {
-	return c.change(ctx, http.MethodPost, path("session", string(id), "resume"), nil)
+	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "resume"), nil)
 }
 
 // Active returns the sessions that are at work in the server's process, and those that wait with unfinished work.
 func (c *Client) Active(ctx context.Context) (map[session.ID]Active, error) {
-	out, err := get[Data[map[session.ID]Active]](ctx, c, path("session", "active"), nil)
+	out, err := get[Data[map[session.ID]Active]](ctx, c, apiPath("session", "active"), nil)
 	return out.Data, err
 }
 
 // Status returns what the session is doing.
 func (c *Client) Status(ctx context.Context, id session.ID) (Status, error) {
-	out, err := get[Data[Status]](ctx, c, path("session", string(id), "status"), nil)
+	out, err := get[Data[Status]](ctx, c, apiPath("session", string(id), "status"), nil)
 	return out.Data, err
 }
 
@@ -186,28 +189,30 @@ func (c *Client) Inbox() InboxClient { return InboxClient{c} }
 
 // List returns the prompts that wait, in the order of their promotion within each delivery.
 func (g InboxClient) List(ctx context.Context, id session.ID) ([]*session.Input, error) {
-	out, err := get[Data[[]*session.Input]](ctx, g.client, path("session", string(id), "inbox"), nil)
+	out, err := get[Data[[]*session.Input]](ctx, g.client, apiPath("session", string(id), "inbox"), nil)
 	return out.Data, err
 }
 
 // Withdraw takes a pending prompt back.
 func (g InboxClient) Withdraw(ctx context.Context, id session.ID, m session.MessageID) error {
-	return g.client.change(ctx, http.MethodDelete, path("session", string(id), "inbox", string(m)), nil)
+	return g.client.change(ctx, http.MethodDelete, apiPath("session", string(id), "inbox", string(m)), nil)
 }
 
 // Edit replaces what a pending prompt says.
 func (g InboxClient) Edit(ctx context.Context, id session.ID, m session.MessageID, p session.Prompt) error {
-	return g.client.change(ctx, http.MethodPatch, path("session", string(id), "inbox", string(m)), InputPatch{Prompt: &p})
+	return g.client.change(ctx, http.MethodPatch, apiPath("session", string(id), "inbox", string(m)),
+		InputPatch{Prompt: &p})
 }
 
 // Redirect switches a pending prompt between steer and queue.
 func (g InboxClient) Redirect(ctx context.Context, id session.ID, m session.MessageID, d session.Delivery) error {
-	return g.client.change(ctx, http.MethodPatch, path("session", string(id), "inbox", string(m)), InputPatch{Delivery: d})
+	return g.client.change(ctx, http.MethodPatch, apiPath("session", string(id), "inbox", string(m)),
+		InputPatch{Delivery: d})
 }
 
 // Reorder puts the pending prompts into the order of ms, which names each of them once.
 func (g InboxClient) Reorder(ctx context.Context, id session.ID, ms []session.MessageID) error {
-	return g.client.change(ctx, http.MethodPut, path("session", string(id), "inbox"), InboxOrder{ms})
+	return g.client.change(ctx, http.MethodPut, apiPath("session", string(id), "inbox"), InboxOrder{ms})
 }
 
 // Forks copies sessions.
@@ -216,7 +221,10 @@ type Forks struct{ Client *Client }
 // ForkSession copies the session to a new one.
 func (f Forks) ForkSession(ctx context.Context, id session.ID, r ForkRequest) (*session.Session, error) {
 	var out Data[*session.Session]
-	err := f.Client.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "fork"), in: r, out: &out})
+	err := f.Client.exchange(ctx, call{
+		method: http.MethodPost, path: apiPath("session", string(id), "fork"), in: r,
+		out: &out,
+	})
 	return out.Data, err
 }
 
@@ -227,19 +235,19 @@ type Reverts struct{ Client *Client }
 // Preview it only returns what would happen.
 func (g Reverts) StageRevert(ctx context.Context, id session.ID, r RevertRequest) (*session.Revert, error) {
 	var out Data[*session.Revert]
-	p := path("session", string(id), "revert", "stage")
-	err := g.Client.do(ctx, call{method: http.MethodPost, path: p, in: r, out: &out})
+	p := apiPath("session", string(id), "revert", "stage")
+	err := g.Client.exchange(ctx, call{method: http.MethodPost, path: p, in: r, out: &out})
 	return out.Data, err
 }
 
 // ClearRevert takes the staged revert back.
 func (g Reverts) ClearRevert(ctx context.Context, id session.ID) error {
-	return g.Client.change(ctx, http.MethodDelete, path("session", string(id), "revert"), nil)
+	return g.Client.change(ctx, http.MethodDelete, apiPath("session", string(id), "revert"), nil)
 }
 
 // CommitRevert removes the messages of the staged revert.
 func (g Reverts) CommitRevert(ctx context.Context, id session.ID) error {
-	return g.Client.change(ctx, http.MethodPost, path("session", string(id), "revert", "commit"), nil)
+	return g.Client.change(ctx, http.MethodPost, apiPath("session", string(id), "revert", "commit"), nil)
 }
 
 // FileRecovery are the files of the newest committed revert that hold what they held before it, and those that stay.
@@ -253,8 +261,8 @@ type FileRecovery struct {
 // RecoverFiles brings back the files of the newest committed revert.
 func (g Reverts) RecoverFiles(ctx context.Context, id session.ID) (*FileRecovery, error) {
 	var out Data[*FileRecovery]
-	p := path("session", string(id), "revert", "recover")
-	err := g.Client.do(ctx, call{method: http.MethodPost, path: p, out: &out})
+	p := apiPath("session", string(id), "revert", "recover")
+	err := g.Client.exchange(ctx, call{method: http.MethodPost, path: p, out: &out})
 	return out.Data, err
 }
 
@@ -282,5 +290,5 @@ func (g Reverts) ReadDiff(ctx context.Context, id session.ID, q DiffSelection) (
 	default:
 		v.Set("whole", "1")
 	}
-	return get[SessionDiff](ctx, g.Client, path("session", string(id), "diff"), v)
+	return get[SessionDiff](ctx, g.Client, apiPath("session", string(id), "diff"), v)
 }

@@ -20,6 +20,9 @@ func (x Summaries) SetText(ctx context.Context, id session.ID, text string) erro
 // first; a user's summary stays as it is.
 func (x Summaries) UpdateSummary(ctx context.Context, id session.ID) (*session.ProseSummary, error) {
 	var out Data[*session.ProseSummary]
-	err := x.Client.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "summary"), out: &out})
+	err := x.Client.exchange(ctx, call{
+		method: http.MethodPost, path: apiPath("session", string(id), "summary"),
+		out: &out,
+	})
 	return out.Data, err
 }

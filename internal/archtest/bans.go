@@ -53,7 +53,7 @@ var linkedBans = []string{
 
 func checkBans(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			for _, imp := range f.Imports {
 				if b, ok := findBan(imp); ok {

@@ -63,7 +63,7 @@ func checkWalk(t *Tree) []Finding {
 
 // checkWalkRow checks one row: files that do not exist, and what is wrong with the others.
 func (t *Tree) checkWalkRow(at string, cells []string) (missing, wrong []Finding) {
-	files, funcs := backquoted(cells[2]), backquoted(cells[3])
+	files, funcs := findBackquoted(cells[2]), findBackquoted(cells[3])
 	if len(files) == 0 || len(files) != len(funcs) {
 		return nil, []Finding{newFinding(at, "names %d files and %d functions; give each file its function, in order",
 			len(files), len(funcs))}
@@ -100,7 +100,7 @@ func declaresFunc(f *File, name string) bool {
 	return false
 }
 
-func backquoted(cell string) []string {
+func findBackquoted(cell string) []string {
 	var out []string
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
 		out = append(out, m[1])
@@ -113,7 +113,7 @@ func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '
 // checkLinks: every relative link of every document leads to something.
 func checkLinks(t *Tree) []Finding {
 	var out []Finding
-	for _, doc := range t.documents() {
+	for _, doc := range t.listDocuments() {
 		src, err := fs.ReadFile(t.FS, doc)
 		if err != nil {
 			out = append(out, newFinding(doc, "cannot be read: %v", err))
@@ -133,8 +133,8 @@ func checkLinks(t *Tree) []Finding {
 	return out
 }
 
-// documents returns the Markdown files of the root, docs/, bench/ and changelog/.
-func (t *Tree) documents() []string {
+// listDocuments returns the Markdown files of the root, docs/, bench/ and changelog/.
+func (t *Tree) listDocuments() []string {
 	out, _ := fs.Glob(t.FS, "*.md") // the pattern is well-formed
 	for _, dir := range []string{"docs", "bench", "changelog"} {
 		_ = fs.WalkDir(t.FS, dir, func(name string, d fs.DirEntry, err error) error {

@@ -291,7 +291,7 @@ func floorOf(name string) (floorEntry, bool) {
 // tests of surfaces at host. They never look up otherwise.
 func checkFloors(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		if p.isTestOnly() {
 			continue
 		}

@@ -37,7 +37,7 @@ func listPrivateWords(t *Tree) map[string][]Finding {
 			}
 		}
 	}
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		if p.Name == "archtest" {
 			continue
 		}
@@ -45,7 +45,7 @@ func listPrivateWords(t *Tree) map[string][]Finding {
 			search(f.Path, f.Source)
 		}
 	}
-	for _, doc := range t.documents() {
+	for _, doc := range t.listDocuments() {
 		if src, err := fs.ReadFile(t.FS, doc); err == nil {
 			search(doc, src)
 		}
@@ -65,7 +65,7 @@ func shortenLine(line []byte) string {
 // are left out: those of generated files, struct tags, raw strings of several lines, and single words such as a URL.
 func listLongLines(t *Tree) map[string][]Finding {
 	out := map[string][]Finding{}
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			if f.Generated {
 				continue
@@ -104,7 +104,7 @@ func (t *Tree) rawStringLines(f *File) map[int]bool {
 func listOneWordFunctions(t *Tree) map[string][]Finding {
 	verbs, nouns := wordSet(knownVerbs), wordSet(knownNouns)
 	out := map[string][]Finding{}
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			if f.Test || f.Generated {
 				continue
@@ -149,7 +149,7 @@ func isOneWord(name string) bool {
 func listSharedTypeNames(t *Tree) map[string][]Finding {
 	homes := map[string]map[string]bool{}
 	places := map[string][]Finding{}
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			if f.Test || f.Generated {
 				continue
@@ -202,7 +202,7 @@ var (
 // leaves open what the value is. The events of package session are named by what happened.
 func checkTypeNames(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		if p.Name == "session" {
 			continue
 		}
@@ -239,14 +239,14 @@ func checkCitations(t *Tree) []Finding {
 			}
 		}
 	}
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			if p.Name != "archtest" {
 				search(f.Path, f.Source)
 			}
 		}
 	}
-	for _, doc := range t.documents() {
+	for _, doc := range t.listDocuments() {
 		if src, err := fs.ReadFile(t.FS, doc); err == nil {
 			search(doc, src)
 		}

@@ -9,7 +9,7 @@ import (
 // wire a real driver instead of a mock.
 func checkDrivers(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		if p.Name == "host" || p.isTestOnly() {
 			continue
 		}
@@ -33,7 +33,7 @@ func checkViews(t *Tree) []Finding {
 		"engine":    {"server/v1", "server/v2", "opencode", "api"},
 	}
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		name := p.Name
 		if inEngine(name) {
 			name = "engine"
@@ -61,7 +61,7 @@ func inEngine(name string) bool { return name == "engine" || strings.HasPrefix(n
 // that name (through which a Log could be passed in).
 func checkAppend(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		switch p.Name {
 		case "eventlog", "store", "crashtest":
 			continue
@@ -107,7 +107,7 @@ func (t *Tree) findAppends(f *File, knows bool) []Finding {
 // checkBelowLoop is law 5: capabilities and drivers do not import engine or eventlog.
 func checkBelowLoop(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		at, _ := floorOf(p.Name)
 		if at.kind != capabilityKind && at.kind != driverKind {
 			continue
@@ -166,7 +166,7 @@ func isStd(importPath string) bool {
 // checkProofs: what exists to test the others is imported by tests only. check is a product too (cairn fsck).
 func checkProofs(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		from, _ := floorOf(p.Name)
 		if from.kind == proofKind {
 			continue

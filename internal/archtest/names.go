@@ -21,7 +21,7 @@ var (
 // checkPackageNames: a package is named by one lower-case word, equal to its folder, that describes its content.
 func checkPackageNames(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		base := path.Base(p.Dir)
 		for _, f := range p.Files {
 			name := strings.TrimSuffix(f.AST.Name.Name, "_test")
@@ -43,7 +43,7 @@ func checkPackageNames(t *Tree) []Finding {
 // checkPackageDocs: each package has one doc comment, in the file of its own name.
 func checkPackageDocs(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		if p.isTestOnly() {
 			continue
 		}
@@ -96,7 +96,7 @@ var verbs = map[string][]string{
 func checkVerbs(t *Tree) []Finding {
 	first := map[string]string{} // verb without a fixed home -> the package that has it
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		if p.Name == "api" || p.Name == "archtest" {
 			continue
 		}

@@ -25,7 +25,7 @@ var storedContexts = map[string]string{
 // tests that sleep on the real clock.
 func checkShapes(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			if f.Generated {
 				continue

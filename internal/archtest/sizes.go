@@ -42,7 +42,7 @@ var wideImports = map[string]string{
 // checkSizes watches the tails. Tests and generated files are excepted; tables in tests are long.
 func checkSizes(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			if f.Test || f.Generated {
 				continue

@@ -57,7 +57,7 @@ func checkSpec(t *Tree) []Finding {
 			out = append(out, t.checkProof(securityFile, advisory, row)...)
 		}
 	}
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			for _, group := range f.AST.Comments {
 				for _, m := range ruleCode.FindAllStringSubmatch(group.Text(), -1) {

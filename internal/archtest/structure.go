@@ -41,7 +41,7 @@ var wideInterfaces = map[string]int{
 // checkPackageSize refuses packages that have become two.
 func checkPackageSize(t *Tree) []Finding {
 	var out []Finding
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		n := p.countLines()
 		switch {
 		case n > maxPackage:
@@ -87,7 +87,7 @@ type typeIndex struct {
 
 func (t *Tree) indexTypes() typeIndex {
 	x := typeIndex{map[string]*ast.TypeSpec{}, map[string]*File{}, map[string]map[string]bool{}}
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		for _, f := range p.Files {
 			if f.Test {
 				continue
@@ -233,7 +233,7 @@ func checkProducers(t *Tree) []Finding {
 		})
 	}
 	appended := map[string]bool{}
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		if !inEngine(p.Name) && p.Name != "eventlog" {
 			continue
 		}
@@ -267,7 +267,7 @@ func checkProducers(t *Tree) []Finding {
 // package should form layers: pure parts first, acts last.
 func listFileCycles(t *Tree) map[string][]Finding {
 	out := map[string][]Finding{}
-	for _, p := range t.sorted() {
+	for _, p := range t.sortedPackages() {
 		edges := t.fileEdges(p)
 		for _, from := range sortedKeys(edges) {
 			for _, to := range sortedKeys(edges[from]) {

@@ -136,8 +136,8 @@ func (t *Tree) ownPackage(importPath string) (string, bool) {
 	return shortName(dir), true
 }
 
-// sorted returns the packages in order of name, so that findings are stable.
-func (t *Tree) sorted() []*Package {
+// sortedPackages returns the packages in order of name, so that findings are stable.
+func (t *Tree) sortedPackages() []*Package {
 	out := make([]*Package, 0, len(t.Packages))
 	for _, p := range t.Packages {
 		out = append(out, p)

@@ -1,6 +1,7 @@
 package archtest
 
-// knownVerbs may name a function alone: they mean the same every Go program.
+// knownVerbs may name a function alone: they mean the same in every Go program. The last line is what packages errors
+// and fmt look for, or call their own.
 const knownVerbs = `
 	accept access acquire add append apply ask attach authorize backoff begin bind block bound build call cancel
 	check checkpoint clean clear clip clone close collect combine commit compact compare complete compile compress confirm
@@ -19,13 +20,14 @@ const knownVerbs = `
 	sort spawn split start stat stop store stream strip submit subscribe sum suspend swap switch sync tail terminate
 	test tick toggle touch trace track transform translate trim truncate try uncompact unescape uninstall unlock unmarshal
 	unpack unquote unregister unsubscribe unwrap update upgrade use validate verify view visit wait wake walk watch wrap
-	write yield`
+	write yield
+	as is errorf failf printf`
 
 // knownNouns may name an accessor or a pure conversion alone.
 const knownNouns = `
 	addr address agent agents allowed args asks attributes body bool bytes cap catalog children client code command commands
 	config content context cost cwd data date deadline default definition dir directory distance done duration empty enabled endpoint
-	env err error errorf errors event events exists expired failed family fd field fields file files first flag flags float
+	env err error errors event events exists expired failed family fd field fields file files first flag flags float
 	hash header headers height host id ids info int items key keys kind kinds language len length level limit limits line
 	lines literal location locations logger max message messages meta metadata method methods mode model models name names
 	new now number offset options owner parent part parts path paths permissions pid point port position prefix priority

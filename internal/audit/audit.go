@@ -86,7 +86,7 @@ func (l *Trail) AddEntry(ctx context.Context, kind Kind, what string) error {
 		Time: time.Now().UnixMilli(), Kind: kind, Who: clip(caller.FromContext(ctx).String(), maxWho),
 		What: clip(what, maxWhat),
 	}
-	err := statefile.Change(context.WithoutCancel(ctx), l.statePath(), func() error { return l.append(e) })
+	err := statefile.WithLock(context.WithoutCancel(ctx), l.statePath(), func() error { return l.append(e) })
 	if err != nil {
 		return session.Errorf(session.CodeUnavailable, "the audit log cannot be written: %v", err)
 	}

@@ -23,7 +23,7 @@ func (l *Trail) Read(ctx context.Context) (r Report, err error) {
 	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
-	err = statefile.Change(ctx, l.statePath(), func() error {
+	err = statefile.WithLock(ctx, l.statePath(), func() error {
 		c, err := l.open()
 		if _, damaged := errors.AsType[*damageError](err); damaged {
 			r.Problem = err.Error()

@@ -91,7 +91,7 @@ func (s *Store) lookup(provider string, names []string) (c Credential, ok bool, 
 	}
 	var unreachable error
 	if e, found := all[provider]; found && e.invalid == "" {
-		opened, err := s.unseal(context.Background(), provider, e)
+		opened, err := s.withSecrets(context.Background(), provider, e)
 		switch {
 		case err != nil:
 			unreachable = err
@@ -122,7 +122,7 @@ func (s *Store) findLoginToken(all map[string]entry, name string) (token Secret,
 		if e.Type != KindWellKnown || e.Key != name {
 			continue
 		}
-		if e, err = s.unseal(context.Background(), address, e); err == nil && !e.loginToken().IsZero() {
+		if e, err = s.withSecrets(context.Background(), address, e); err == nil && !e.loginToken().IsZero() {
 			return e.loginToken(), address, nil
 		}
 	}
@@ -134,13 +134,13 @@ func (s *Store) Set(ctx context.Context, provider string, key Secret) error {
 	k := trimKey(key)
 	switch {
 	case provider == "" || strings.ContainsAny(provider, "/ \t\r\n"):
-		return invalidf("%q is not a provider id", provider)
+		return newInvalidError("%q is not a provider id", provider)
 	case k == "":
-		return invalidf("the key for %s is empty", provider)
+		return newInvalidError("the key for %s is empty", provider)
 	case k == Hidden:
-		return invalidf("the key for %s is the text that cairn shows in place of keys; give the key itself", provider)
+		return newInvalidError("the key for %s is the text that cairn shows in place of keys; give the key itself", provider)
 	case strings.ContainsFunc(k, func(r rune) bool { return r <= ' ' || r >= 0x7f }): // not allowed in a header
-		return invalidf("the key for %s contains a space, a line break or a character that is not ASCII; copy it again",
+		return newInvalidError("the key for %s contains a space, a line break or a character that is not ASCII; copy it again",
 			provider)
 	}
 	return s.storeEntry(ctx, provider, entry{Type: KindKey, Key: k})
@@ -158,7 +158,9 @@ type InvalidError struct{ why string }
 
 func (u *InvalidError) Error() string { return u.why }
 
-func invalidf(format string, args ...any) error { return &InvalidError{fmt.Sprintf(format, args...)} }
+func newInvalidError(format string, args ...any) error {
+	return &InvalidError{fmt.Sprintf(format, args...)}
+}
 
 // Remove deletes the credential of a provider and reports whether there was one. A secret that the keyring cannot
 // delete now becomes one of its Orphans.

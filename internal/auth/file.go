@@ -185,9 +185,9 @@ type Problem struct {
 	Err      error
 }
 
-// Problems returns the stored credentials that cannot be used now: invalid rows, and entries that the keyring does not
-// give out.
-func (s *Store) Problems(ctx context.Context) ([]Problem, error) {
+// ListProblems returns the stored credentials that cannot be used now: invalid rows, and entries that the keyring does
+// not give out.
+func (s *Store) ListProblems(ctx context.Context) ([]Problem, error) {
 	all, err := s.readFile()
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (s *Store) Problems(ctx context.Context) ([]Problem, error) {
 	for _, p := range slices.Sorted(maps.Keys(all)) {
 		err := s.entryError(p, all[p])
 		if err == nil {
-			_, err = s.unseal(ctx, p, all[p])
+			_, err = s.withSecrets(ctx, p, all[p])
 		}
 		if err != nil {
 			list = append(list, Problem{p, err})
@@ -238,7 +238,7 @@ func (s *Store) ListSecrets(ctx context.Context) (secrets []Secret, unreadable [
 			}
 			continue
 		}
-		if e, err = s.unseal(ctx, p, e); err != nil {
+		if e, err = s.withSecrets(ctx, p, e); err != nil {
 			unreadable = append(unreadable, Problem{p, err})
 			continue
 		}

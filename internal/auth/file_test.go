@@ -43,7 +43,7 @@ func TestRowsThatAreNoCredentials(t *testing.T) {
 		if c, ok, err := s.Get("bad", "BAD_KEY"); !ok || err != nil || c.From != "$BAD_KEY" || c.Instead != nil {
 			t.Errorf("%s: %+v %v", row, c, err)
 		}
-		troubles, err := s.Problems(t.Context())
+		troubles, err := s.ListProblems(t.Context())
 		if err != nil || len(troubles) != 1 || troubles[0].Provider != "bad" ||
 			!strings.Contains(troubles[0].Err.Error(), why) ||
 			strings.Contains(troubles[0].Err.Error(), "canary") {
@@ -60,7 +60,7 @@ func TestRowsThatAreNoCredentials(t *testing.T) {
 		if had, err := s.Remove(t.Context(), "bad"); !had || err != nil {
 			t.Errorf("%s stays: %v %v", row, had, err)
 		}
-		if troubles, err := s.Problems(t.Context()); len(troubles) != 0 || err != nil {
+		if troubles, err := s.ListProblems(t.Context()); len(troubles) != 0 || err != nil {
 			t.Errorf("%s: %v %v", row, troubles, err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestRowsThatAreThereTwice(t *testing.T) {
 	if list, err := s.List(); len(list) != 1 || err != nil {
 		t.Errorf("%v %v", list, err)
 	}
-	if troubles, err := s.Problems(t.Context()); len(troubles) != 1 || err != nil ||
+	if troubles, err := s.ListProblems(t.Context()); len(troubles) != 1 || err != nil ||
 		!strings.Contains(troubles[0].Err.Error(), "twice") {
 		t.Errorf("%v %v", troubles, err)
 	}

@@ -130,15 +130,15 @@ type Unreachable struct {
 	Err      error
 }
 
-func (u *Unreachable) Error() string { return u.What() + "; " + u.Fix() }
+func (u *Unreachable) Error() string { return u.Description() + "; " + u.Remedy() }
 
-// What returns the error without a remedy.
-func (u *Unreachable) What() string {
+// Description returns the error without a remedy.
+func (u *Unreachable) Description() string {
 	return fmt.Sprintf("the key of %s is stored in the keyring, which cannot be read: %v", u.Provider, u.Err)
 }
 
-// Fix returns the remedy.
-func (u *Unreachable) Fix() string {
+// Remedy returns the remedy.
+func (u *Unreachable) Remedy() string {
 	if errors.Is(u.Err, keyring.ErrNotFound) {
 		return "log in again: cairn auth login " + u.Provider
 	}
@@ -150,8 +150,8 @@ func (u *Unreachable) Unwrap() error { return u.Err }
 
 var errNoKeyring = errors.New("no keyring is available here")
 
-// unseal returns an entry with the secrets that the keyring holds for it.
-func (s *Store) unseal(ctx context.Context, provider string, e entry) (entry, error) {
+// withSecrets returns an entry with the secrets that the keyring holds for it.
+func (s *Store) withSecrets(ctx context.Context, provider string, e entry) (entry, error) {
 	if e.KeyringName == "" {
 		return e, nil
 	}

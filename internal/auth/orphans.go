@@ -111,8 +111,8 @@ type Orphans struct {
 	Why   error    // why the last attempt to delete them failed
 }
 
-// Orphans returns the orphans of a provider, or all for "".
-func (s *Store) Orphans(provider string) (Orphans, error) {
+// ListOrphans returns the orphans of a provider, or all for "".
+func (s *Store) ListOrphans(provider string) (Orphans, error) {
 	list, err := s.readOrphans()
 	if err != nil {
 		return Orphans{}, err
@@ -147,7 +147,7 @@ func (s *Store) CleanUp(ctx context.Context, provider string, prompt bool) (Orph
 	if err != nil {
 		return Orphans{}, err
 	}
-	left, err := s.Orphans(provider)
+	left, err := s.ListOrphans(provider)
 	if err != nil || !prompt || s.keyring == nil || len(left.Names) == 0 || s.cache.isDown() {
 		return left, err
 	}
@@ -164,12 +164,12 @@ func (s *Store) CleanUp(ctx context.Context, provider string, prompt bool) (Orph
 	if err := s.removeOrphans(ctx, deleted); err != nil {
 		return Orphans{}, err
 	}
-	return s.Orphans(provider)
+	return s.ListOrphans(provider)
 }
 
 // ForgetOrphans removes the orphans of a provider from the list, leaves them in the keyring, and returns their names.
 func (s *Store) ForgetOrphans(ctx context.Context, provider string) ([]string, error) {
-	left, err := s.Orphans(provider)
+	left, err := s.ListOrphans(provider)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (s *Store) removeOrphans(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return statefile.Change(ctx, s.path, func() error {
+	return statefile.WithLock(ctx, s.path, func() error {
 		list, err := s.readOrphans()
 		if err != nil {
 			return err

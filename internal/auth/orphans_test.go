@@ -28,7 +28,7 @@ func TestKeysThatAreLeftInTheKeyring(t *testing.T) {
 			if err := end(s); err != nil {
 				t.Fatal(err)
 			}
-			left, err := s.Orphans("openai")
+			left, err := s.ListOrphans("openai")
 			if err != nil || len(left.Names) != 1 || left.Why == nil || !strings.HasPrefix(left.Names[0], "openai#") {
 				t.Errorf("%+v %v", left, err)
 			}
@@ -40,14 +40,14 @@ func TestKeysThatAreLeftInTheKeyring(t *testing.T) {
 				left.Why == nil {
 				t.Errorf("again: %+v %v", left, err)
 			}
-			if left, err := s.Orphans("groq"); err != nil || len(left.Names) != 0 {
+			if left, err := s.ListOrphans("groq"); err != nil || len(left.Names) != 0 {
 				t.Errorf("of another: %+v %v", left, err)
 			}
 			v.closed = false
 			if err := storeWith(dir, v).Set(t.Context(), "groq", NewSecret("g")); err != nil { // whatever is changed next
 				t.Fatal(err)
 			}
-			if left, err := storeWith(dir, v).Orphans(""); err != nil || len(left.Names) != 0 || len(v.items) != 3 {
+			if left, err := storeWith(dir, v).ListOrphans(""); err != nil || len(left.Names) != 0 || len(v.items) != 3 {
 				t.Errorf("%+v, %d items, %v", left, len(v.items), err)
 			}
 			if _, err := os.Stat(s.orphansPath()); !errors.Is(err, os.ErrNotExist) {
@@ -86,7 +86,7 @@ func TestForget(t *testing.T) {
 	if err != nil || len(names) != 1 {
 		t.Errorf("%v %v", names, err)
 	}
-	if left, err := s.Orphans(""); err != nil || len(left.Names) != 0 {
+	if left, err := s.ListOrphans(""); err != nil || len(left.Names) != 0 {
 		t.Errorf("%+v %v", left, err)
 	}
 }
@@ -133,7 +133,7 @@ func TestLoginThatIsCutShort(t *testing.T) {
 					t.Errorf("cut at %d: %v %v", step, ok, err)
 				}
 				time.Sleep(2 * pendingTime)
-				if left, err := storeWith(dir, v).Orphans(""); err != nil || !left.Due && len(v.items) != 3 {
+				if left, err := storeWith(dir, v).ListOrphans(""); err != nil || !left.Due && len(v.items) != 3 {
 					t.Errorf("cut at %d: nothing is due: %+v, %d items, %v", step, left, len(v.items), err)
 				}
 				if left, err := storeWith(dir, v).CleanUp(t.Context(), "", false); err != nil || left.Due ||
@@ -207,7 +207,7 @@ func TestEnvironmentStandsIn(t *testing.T) {
 	if c, ok, err := s.Get("other", "ORG_TOKEN", "OPENAI_API_KEY"); !ok || err != nil || c.Instead == nil {
 		t.Errorf("%+v %v %v", c, ok, err)
 	}
-	troubles, err := s.Problems(t.Context())
+	troubles, err := s.ListProblems(t.Context())
 	if err != nil ||
 		!slices.EqualFunc(
 			troubles,

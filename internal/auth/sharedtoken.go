@@ -47,7 +47,7 @@ func (s *Store) FetchShared(
 	var locked bool
 	var failed error
 	path := s.sharedPath()
-	err := statefile.Change(waiting, path, func() error {
+	err := statefile.WithLock(waiting, path, func() error {
 		locked = true
 		all := readShared(path)
 		if out = all[name].toToken(); !out.Access.Equal(refused) && out.IsFresh(time.Now()) {

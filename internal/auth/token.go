@@ -44,7 +44,7 @@ func (s *Store) SetToken(ctx context.Context, provider string, t Token) error {
 	var e entry
 	e.setToken(t)
 	if why := e.invalidReason(); why != "" {
-		return invalidf("the token of %s is invalid: %s", provider, why)
+		return newInvalidError("the token of %s is invalid: %s", provider, why)
 	}
 	return s.storeEntry(ctx, provider, e)
 }

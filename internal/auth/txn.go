@@ -27,7 +27,7 @@ type txn struct {
 func (b *txn) lookup(ctx context.Context, provider string) (e entry, ok bool, err error) {
 	if e, ok = b.all[provider]; ok {
 		if err = b.entryError(provider, e); err == nil {
-			e, err = b.unseal(ctx, provider, e)
+			e, err = b.withSecrets(ctx, provider, e)
 		}
 	}
 	return e, ok, err
@@ -103,7 +103,7 @@ const updateTimeout = 90 * time.Second
 func (s *Store) update(ctx context.Context, f func(b *txn) error) error {
 	waiting, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
-	return statefile.Change(waiting, s.path, func() (err error) {
+	return statefile.WithLock(waiting, s.path, func() (err error) {
 		b := &txn{Store: s}
 		if b.all, err = s.readFile(); err != nil {
 			return err

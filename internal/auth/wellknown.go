@@ -23,7 +23,7 @@ type Login struct {
 func (s *Store) SetLogin(ctx context.Context, l Login) error {
 	token := trimKey(l.Token)
 	if hasControlCharacter(token) {
-		return invalidf("the token contains a control character; copy it again")
+		return newInvalidError("the token contains a control character; copy it again")
 	}
 	extra, err := json.Marshal(map[string]string{"token": token})
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Store) ListLogins() ([]Login, error) {
 	var list []Login
 	for _, address := range slices.Sorted(maps.Keys(all)) {
 		if e := all[address]; e.Type == KindWellKnown {
-			opened, err := s.unseal(context.Background(), address, e)
+			opened, err := s.withSecrets(context.Background(), address, e)
 			if err != nil {
 				opened = entry{}
 			}

@@ -127,7 +127,7 @@ func (c Cache) Refresh(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	var fresh bool
-	err := statefile.Change(ctx, c.Path, func() (err error) {
+	err := statefile.WithLock(ctx, c.Path, func() (err error) {
 		fresh, err = c.refresh(ctx)
 		return err
 	})

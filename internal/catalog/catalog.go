@@ -86,7 +86,7 @@ func (c *Catalog) Provider(id string) (Provider, error) {
 		names = append(names, p.ID)
 	}
 	return Provider{}, &UnknownError{
-		Kind: "provider", Name: id, Nearest: spelling.Nearest(id, names, maxNearest), Misread: c.unreadableReason(id),
+		Kind: "provider", Name: id, Nearest: spelling.FindNearest(id, names, maxNearest), Misread: c.unreadableReason(id),
 	}
 }
 
@@ -153,6 +153,6 @@ func (c *Catalog) unknownModel(name string) *UnknownError {
 		names = append(names, m.Name())
 	}
 	return &UnknownError{
-		Kind: "model", Name: name, Nearest: spelling.Nearest(name, names, maxNearest), Misread: c.unreadableReason(name),
+		Kind: "model", Name: name, Nearest: spelling.FindNearest(name, names, maxNearest), Misread: c.unreadableReason(name),
 	}
 }

@@ -344,7 +344,7 @@ func TestSmallCallsTools(t *testing.T) {
 		t,
 		Overlay{Facts: parsed(t, strings.Replace(source, `"env"`, `"api":"https://p","env"`, 1)), HasKey: keys("p")},
 	)
-	if m, ok := c.Small(Model{ProviderID: "p"}, now); !ok || m.ID != "chat-mini" {
+	if m, ok := c.SmallModel(Model{ProviderID: "p"}, now); !ok || m.ID != "chat-mini" {
 		t.Errorf("%s, %v", m.ID, ok)
 	}
 }
@@ -363,7 +363,7 @@ func TestSmall(t *testing.T) {
 		m, ok := build(
 			t,
 			Overlay{Facts: parsed(t, young), Small: tt.configured, HasKey: keys("p", "q")},
-		).Small(Model{ProviderID: tt.provider}, now)
+		).SmallModel(Model{ProviderID: tt.provider}, now)
 		if ok != (tt.want != "") || ok && m.Name() != tt.want {
 			t.Errorf("%s: %s, %v", tt.name, m.Name(), ok)
 		}
@@ -373,10 +373,10 @@ func TestSmall(t *testing.T) {
 		"mini-speaks":{"release_date":"2026-05-01","modalities":{"input":["text"],"output":["text","audio"]},"cost":{"input":0.1,"output":0.1}},
 		"big":{"release_date":"2026-05-01","modalities":{"input":["text"],"output":["text"]},"cost":{"input":9,"output":9}}}}}`
 	p := Model{ProviderID: "p"}
-	if m, _ := build(t, Overlay{Facts: parsed(t, ears), HasKey: keys("p")}).Small(p, now); m.Name() != "p/big" {
+	if m, _ := build(t, Overlay{Facts: parsed(t, ears), HasKey: keys("p")}).SmallModel(p, now); m.Name() != "p/big" {
 		t.Errorf("a model for speech writes titles: %s", m.Name())
 	}
-	if _, ok := build(t, Overlay{Facts: parsed(t, young), HasKey: keys("p")}).Small(p, now.AddDate(3, 0, 0)); ok {
+	if _, ok := build(t, Overlay{Facts: parsed(t, young), HasKey: keys("p")}).SmallModel(p, now.AddDate(3, 0, 0)); ok {
 		t.Error("models older than 18 months count as small")
 	}
 }
@@ -394,7 +394,7 @@ func TestSmallOfTheSameMaker(t *testing.T) {
 		{"deepseek", "deepseek-flash", "deepseek", `{"thinking":{"type":"disabled"}}`},
 	} {
 		list := build(t, Overlay{HasKey: keys(c.provider)})
-		m, ok := list.Small(model(t, list, c.provider, c.main), now)
+		m, ok := list.SmallModel(model(t, list, c.provider, c.main), now)
 		v, _ := m.Variant(LeastReasoning)
 		options, err := json.Marshal(v.Body, json.Deterministic(true))
 		if !ok || err != nil || m.findMaker() != c.small || c.options != "" && string(options) != c.options {

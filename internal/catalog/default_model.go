@@ -92,10 +92,10 @@ var otherUse = []string{
 	"rerank", "research", "computer",
 }
 
-// Small returns a cheap model for titles and summaries of sessions that use the model main: the configured one if it
-// can be used; else, among recent text models of the same provider and maker, preferably those that are named as
+// SmallModel returns a cheap model for titles and summaries of sessions that use the model main: the configured one if
+// it can be used; else, among recent text models of the same provider and maker, preferably those that are named as
 // small, the best by price and age. It returns false if no model qualifies. A main without ID and family has any maker.
-func (c *Catalog) Small(main Model, now time.Time) (Model, bool) {
+func (c *Catalog) SmallModel(main Model, now time.Time) (Model, bool) {
 	providerID, maker := main.ProviderID, c.makerOf(main)
 	if c.overlay.Small != "" {
 		if m, err := c.Find(c.overlay.Small); err == nil && m.Available {
@@ -124,7 +124,7 @@ func (c *Catalog) Small(main Model, now time.Time) (Model, bool) {
 	if len(all) == 0 {
 		return Model{}, false
 	}
-	return cheapest(all, now), true
+	return findCheapest(all, now), true
 }
 
 // isTextModel reports whether a model is made for text, not for speech, images or transcription.
@@ -197,9 +197,9 @@ func (m Model) sumPrices() int64 {
 	return addSaturating(int64(m.Rates[0].Input), int64(m.Rates[0].Output))
 }
 
-// cheapest returns the model with the lowest score: price counts four times as much as age, each relative to the
+// findCheapest returns the model with the lowest score: price counts four times as much as age, each relative to the
 // highest of the candidates.
-func cheapest(models []Model, now time.Time) Model {
+func findCheapest(models []Model, now time.Time) Model {
 	age := func(m Model) float64 { return max(float64(now.UnixMilli()-m.Time.Released), 0) }
 	maxPrice, maxAge := 1.0, 1.0
 	for _, m := range models {

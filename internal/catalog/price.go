@@ -86,8 +86,8 @@ type CachePrice struct {
 	NoRead, NoWrite bool `json:"-"` // the price is not listed: the tokens cost as much as other input
 }
 
-// rate returns the rate for a request with that many input tokens.
-func (m Model) rate(input int64) Rate {
+// rateFor returns the rateFor for a request with that many input tokens.
+func (m Model) rateFor(input int64) Rate {
 	var base, best Rate
 	for _, r := range m.Rates {
 		switch {
@@ -110,7 +110,7 @@ func (m Model) IsPriced() bool { return len(m.Rates) > 0 && !m.NoPrice }
 // reads and writes, and output, with reasoning at the output price. It saturates at the largest int64, and is 0 if no
 // price is known.
 func (m Model) Cost(u llm.Usage) int64 {
-	r := m.rate(u.Input)
+	r := m.rateFor(u.Input)
 	if r.Cache.NoRead {
 		r.Cache.Read = r.Input
 	}

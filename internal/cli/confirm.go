@@ -27,7 +27,7 @@ func (a *Invocation) Confirm(ctx context.Context, asJSON bool, q Confirmation) e
 		return errUnconfirmed(q)
 	}
 	screen := term.NewTerminalStream(tty, a.Err.Color)
-	screen.Printf("%s %s? y/N > ", screen.Paint(term.Yellow, a.Marks.Ask), term.FirstLine(q.What, 200))
+	screen.Printf("%s %s? y/N > ", screen.PaintText(term.Yellow, a.Marks.Ask), term.FirstLine(q.What, 200))
 	text, err := term.ReadTyped(ctx, func() (string, error) {
 		defer tty.Close()
 		return bufio.NewReader(io.LimitReader(tty, 1<<10)).ReadString('\n')

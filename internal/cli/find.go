@@ -27,7 +27,7 @@ func WithNearestSessions(ctx context.Context, c *api.Client, err error) error {
 		ids[i] = string(s.ID)
 	}
 	better := *e
-	better.Nearest = spelling.Nearest(e.ID, ids, 3)
+	better.Nearest = spelling.FindNearest(e.ID, ids, 3)
 	hint := "cairn session list shows the sessions"
 	return NewExitError(ExitUsage, &better, hint)
 }
@@ -65,7 +65,7 @@ func FindByID[T any, ID ~string](kind Kind, list []T, id func(T) ID, name string
 	case 1:
 		return found, nil
 	case 0:
-		err = session.NotFound(kind.Name, name, spelling.Nearest(name, ids, 3)...)
+		err = session.NotFound(kind.Name, name, spelling.FindNearest(name, ids, 3)...)
 	default:
 		err = fmt.Errorf("%q is ambiguous: the ids of %d %ss begin with it; give more of the id", name, matches, kind.Name)
 	}
@@ -150,7 +150,7 @@ func CheckSessionName(field, name string) error {
 		return nil
 	}
 	hint := "cairn session list shows the sessions; last is the newest one of this directory"
-	if len(spelling.Nearest(name, []string{"last"}, 1)) > 0 {
+	if len(spelling.FindNearest(name, []string{"last"}, 1)) > 0 {
 		hint = "Did you mean last, the newest session of this directory?"
 	}
 	return NewExitError(ExitUsage, err, hint)

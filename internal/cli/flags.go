@@ -24,7 +24,7 @@ func GroupCommand(cmd *cobra.Command) *cobra.Command {
 // UnknownSubcommand returns the error for a word that names no command below c. It suggests the nearest.
 func UnknownSubcommand(c *cobra.Command, word string) error {
 	names, word := subcommandNames(c), term.FirstLine(word, 40)
-	if near := spelling.Nearest(word, names, 1); len(near) > 0 {
+	if near := spelling.FindNearest(word, names, 1); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %s?", word, near[0])
 	}
 	return fmt.Errorf("unknown command %q; the commands are %s", word, strings.Join(names, ", "))

@@ -30,8 +30,8 @@ type Host interface {
 	Models() Models
 	// Maintenance returns the checks and copies of what is stored.
 	Maintenance() Maintenance
-	// Public returns a transport to addresses of the public Internet, and to the allowed ones.
-	Public(allow []netip.Prefix) http.RoundTripper
+	// PublicTransport returns a transport to addresses of the public Internet, and to the allowed ones.
+	PublicTransport(allow []netip.Prefix) http.RoundTripper
 }
 
 // Models is what the host knows of models and of the providers that offer them.
@@ -42,8 +42,8 @@ type Models interface {
 	KnownModel(ctx context.Context, o Options, name string) (*KnownModel, error)
 	// UsableModels returns the models that can be used, as an owner would list them, without a store.
 	UsableModels(ctx context.Context, o Options) ([]api.Model, error)
-	// Unusable returns why no model of a provider can be used; "" if some can, or the provider is unknown.
-	Unusable(ctx context.Context, o Options, provider string) (string, error)
+	// WhyUnusable returns why no model of a provider can be used; "" if some can, or the provider is unknown.
+	WhyUnusable(ctx context.Context, o Options, provider string) (string, error)
 	// Login logs in at a provider with a browser and stores the key that it gives. say is called with the URL to open
 	// and, if there is one, the code to type there.
 	Login(ctx context.Context, o Options, provider string, say func(url, code string)) error

@@ -52,7 +52,7 @@ func (a *Invocation) Action(f func(ctx context.Context, args []string) error) fu
 func (a *Invocation) Note(text string) {
 	a.Out.EndLine()
 	a.Err.EndLine()
-	a.Err.Printf("%s %s\n", a.Err.Paint(term.Yellow, "!"), term.FirstLine(text, 600))
+	a.Err.Printf("%s %s\n", a.Err.PaintText(term.Yellow, "!"), term.FirstLine(text, 600))
 }
 
 // PrintJSON prints one indented JSON document.
@@ -87,7 +87,7 @@ func (a *Invocation) PrintJSONLine(v any) {
 
 // HostOptions returns the options of a command that works in dir, or in the working directory.
 func (a *Invocation) HostOptions(dir string) (Options, error) {
-	env, err := a.Logs.environment(a.Env)
+	env, err := a.Logs.applyLevel(a.Env)
 	o := Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note}
 	if dir == "" || err != nil {
 		return o, err

@@ -25,7 +25,7 @@ func (a *Invocation) CheckKeys(ctx context.Context) (tell func(id string)) {
 	}
 	found := make(chan []auth.Problem, 1)
 	go func() { // ends with its result, which the channel holds
-		list, _ := store.Problems(ctx) // an unreadable file is reported where keys are needed
+		list, _ := store.ListProblems(ctx) // an unreadable file is reported where keys are needed
 		found <- list
 	}()
 	return func(id string) {
@@ -124,7 +124,7 @@ func (a *Invocation) hasEnv(names []string) bool {
 func keyOverrideNote(c auth.Credential) string {
 	why := c.Instead.Error()
 	if u, ok := errors.AsType[*auth.Unreachable](c.Instead); ok {
-		why = u.What()
+		why = u.Description()
 	}
 	return fmt.Sprintf("%s; the one in %s is used instead", why, c.From)
 }

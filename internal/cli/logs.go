@@ -24,8 +24,8 @@ func (l *LogFlags) AddTo(root *cobra.Command) {
 	HideFlags(f, "print-logs", "pure", "log-level")
 }
 
-// environment is the environment with the level that was asked for.
-func (l *LogFlags) environment(getenv func(string) string) (func(string) string, error) {
+// applyLevel is the applyLevel with the level that was asked for.
+func (l *LogFlags) applyLevel(getenv func(string) string) (func(string) string, error) {
 	if l.level == "" {
 		return getenv, nil
 	}

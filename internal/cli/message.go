@@ -68,7 +68,7 @@ func FindMessage(ctx context.Context, c *api.Client, s *session.Session, name st
 		return matches[0], nil
 	}
 	missing := *session.NotFound("message", name)
-	missing.Nearest = spelling.Nearest(name, ids, 3)
+	missing.Nearest = spelling.FindNearest(name, ids, 3)
 	return "", NewExitError(ExitUsage, &missing,
 		"name a message of "+string(s.ID)+" by its id (cairn session show --json), or a prompt by its number")
 }
@@ -114,7 +114,7 @@ func FindPart(
 		names = append(names, string(part), other)
 	}
 	missing := *session.NotFound("part", name)
-	missing.Nearest = spelling.Nearest(name, names, 3)
+	missing.Nearest = spelling.FindNearest(name, names, 3)
 	return "", &missing
 }
 

@@ -85,7 +85,7 @@ func (e Expansion) fillLine(line string) string {
 		b.WriteString(line[rest:at[0]])
 		rest = at[1]
 		beforeRedirection := strings.HasPrefix(line[rest:], ">") || strings.HasPrefix(line[rest:], "<") // 2>file
-		if a := e.argument(number); plainArgument.MatchString(a) && !beforeRedirection {
+		if a := e.argumentText(number); plainArgument.MatchString(a) && !beforeRedirection {
 			b.WriteString(a)
 		} else {
 			b.WriteString("${" + number + "}")
@@ -131,7 +131,7 @@ func (e Expansion) fillPlaceholders(text string) string {
 			b.WriteString(text[:all] + e.Arguments)
 			text = text[all+len(allArguments):]
 		case at != nil:
-			b.WriteString(text[:at[0]] + e.argument(text[at[0]+1:at[1]]))
+			b.WriteString(text[:at[0]] + e.argumentText(text[at[0]+1:at[1]]))
 			text = text[at[1]:]
 		default:
 			b.WriteString(text)
@@ -141,7 +141,7 @@ func (e Expansion) fillPlaceholders(text string) string {
 	return b.String()
 }
 
-func (e Expansion) argument(number string) string {
+func (e Expansion) argumentText(number string) string {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(e.Args) {
 		return ""

@@ -104,7 +104,7 @@ func (c *Config) rewrite(
 ) (string, error) {
 	file, mode := c.targetFile(project)
 	lock := filepath.Join(c.Dirs.State, "config") // not beside the user's files
-	return file, statefile.Change(ctx, lock, func() error {
+	return file, statefile.WithLock(ctx, lock, func() error {
 		text, err := os.ReadFile(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

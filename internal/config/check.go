@@ -128,7 +128,7 @@ func (c *checker) checkNode(n *node, t reflect.Type, path string, above reach) {
 		if f.typ == reflect.TypeFor[Command]() {
 			may = c.commandReach(m.key, m.value)
 		}
-		if c.refuses(m, join(path, m.key), may) {
+		if c.isRefused(m, join(path, m.key), may) {
 			return true
 		}
 		if f.unused {
@@ -161,7 +161,7 @@ func suggestKey(key string, t reflect.Type) string {
 	names := append(slices.Collect(maps.Keys(fields)), others...)
 	slices.Sort(names)
 	for _, name := range names {
-		d := spelling.Distance(strings.ToLower(key), strings.ToLower(name))
+		d := spelling.MeasureDistance(strings.ToLower(key), strings.ToLower(name))
 		if d == 0 || d <= 2 && d*3 <= len(name) {
 			return name
 		}
@@ -169,8 +169,8 @@ func suggestKey(key string, t reflect.Type) string {
 	return ""
 }
 
-// refuses reports whether the document may not set a key with the reach may, and adds a warning if so.
-func (c *checker) refuses(m member, key string, may reach) bool {
+// isRefused reports whether the document may not set a key with the reach may, and adds a warning if so.
+func (c *checker) isRefused(m member, key string, may reach) bool {
 	switch {
 	case may >= c.doc.scope.requiredReach():
 		return false
@@ -210,7 +210,7 @@ func describeExpected(e *json.SemanticError, n *node) string {
 		if e.GoType == reflect.TypeFor[auth.Secret]() {
 			return e.Err.Error() + ", got " + n.kindName()
 		}
-		return e.Err.Error() + ", got " + n.excerpt()
+		return e.Err.Error() + ", got " + n.formatExcerpt()
 	}
 	want := "something else"
 	if t := e.GoType; t != nil {

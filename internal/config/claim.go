@@ -36,7 +36,7 @@ func (l *loader) decideTrust(docs []*document) bool {
 		return false
 	}
 	l.addStamp(l.opts.Trust.Path())
-	l.config.Trusted = l.opts.Trust.Trusted(c)
+	l.config.Trusted = l.opts.Trust.IsTrusted(c)
 	return l.config.Trusted
 }
 

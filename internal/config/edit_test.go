@@ -164,7 +164,7 @@ func FuzzEdit(f *testing.F) {
 
 func published(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
-	want, err := Schema()
+	want, err := BuildSchema()
 	if err != nil {
 		t.Fatal(err)
 	}

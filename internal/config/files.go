@@ -134,7 +134,7 @@ func (l *loader) resolveShell(d *document) error {
 		return nil
 	}
 	if d.remote != nil {
-		return d.newError(n.offset, "shell", "want the name of a program or an absolute path, got %s", n.excerpt())
+		return d.newError(n.offset, "shell", "want the name of a program or an absolute path, got %s", n.formatExcerpt())
 	}
 	n.text = l.expandPath(n.text, d.dir)
 	return nil

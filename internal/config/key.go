@@ -47,7 +47,7 @@ func unknownKeyMessage(key, path string, fields map[string]field) string {
 	if path == "" {
 		names = append(names, "permission") // the other keys without a field are older spellings
 	}
-	if near := spelling.Nearest(key, names, 1); len(near) > 0 {
+	if near := spelling.FindNearest(key, names, 1); len(near) > 0 {
 		return "is not a configuration key; did you mean " + near[0] + "?"
 	}
 	return "is not a configuration key"

@@ -171,9 +171,9 @@ func quote(b []byte, s string) []byte {
 // kindName names the kind of the value, for messages.
 func (n *node) kindName() string { return option.DescribeKind(n.kind) }
 
-// excerpt returns the value for messages about keys that cannot be secrets: scalars as written, at most maxExcerpt
-// characters.
-func (n *node) excerpt() string {
+// formatExcerpt returns the value for messages about keys that cannot be secrets: scalars as written, at most
+// maxExcerpt characters.
+func (n *node) formatExcerpt() string {
 	switch n.kind {
 	case '"':
 		text, err := jsontext.AppendUnquote(nil, n.raw)

@@ -108,7 +108,7 @@ func (l *loader) checkOption(o member, at string, vendor option.Vendor) {
 	if known.Domain == option.Connection || known.Domain == option.Setting {
 		verb = "has no effect"
 	}
-	l.addWarning(n.position(), WarnUnsent, key, verb+": want "+want+", got "+n.excerpt())
+	l.addWarning(n.position(), WarnUnsent, key, verb+": want "+want+", got "+n.formatExcerpt())
 }
 
 // checkReferences reports references that the context does not list.

@@ -38,7 +38,7 @@ func (r Remote) NewClaim() *trust.Claim { return &trust.Claim{Root: r.Address, P
 func (r Remote) MayLead(judge *trust.Judge, text []byte) bool {
 	c := r.NewClaim()
 	c.Add(r.Source, text, remoteKey)
-	return judge != nil && judge.Trusted(c)
+	return judge != nil && judge.IsTrusted(c)
 }
 
 // addRemotes adds the organisations' documents, each below the configuration that it names.
@@ -84,7 +84,7 @@ func (l *loader) remoteTrusted(r Remote, d *document, why []string) bool {
 	}
 	if l.opts.Trust != nil && !state.Claim.IsEmpty() {
 		l.addStamp(l.opts.Trust.Path())
-		state.Trusted = l.opts.Trust.Trusted(state.Claim)
+		state.Trusted = l.opts.Trust.IsTrusted(state.Claim)
 	}
 	if r.Leads && !state.Trusted {
 		l.addWarning(Position{File: r.Source}, WarnUntrusted, remoteKey, d.untrustedReason())

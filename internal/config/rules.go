@@ -161,7 +161,7 @@ func (l *loader) addRule(list *RuleList, n *node, path string, r session.Rule) e
 		list.add(n, r)
 		return nil
 	default:
-		return l.keepError(n.doc.newError(n.offset, path, `want "allow", "ask" or "deny", got %s`, n.excerpt()))
+		return l.keepError(n.doc.newError(n.offset, path, `want "allow", "ask" or "deny", got %s`, n.formatExcerpt()))
 	}
 }
 

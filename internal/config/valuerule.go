@@ -85,12 +85,12 @@ func (d *document) findInvalid() (*node, error) {
 		var bad *node
 		var key string
 		visitPath(d.root, strings.Split(f.path, "."), "", func(n *node, at string) {
-			if bad == nil && n.kind != 'n' && !f.accepts(n) {
+			if bad == nil && n.kind != 'n' && !f.acceptsKind(n) {
 				bad, key = n, at
 			}
 		})
 		if bad != nil {
-			return bad, d.newError(bad.offset, key, "want %s, got %s", f.describeAccepted(), bad.excerpt())
+			return bad, d.newError(bad.offset, key, "want %s, got %s", f.describeAccepted(), bad.formatExcerpt())
 		}
 	}
 	return nil, nil
@@ -114,7 +114,7 @@ func visitPath(n *node, path []string, at string, visit func(n *node, at string)
 	}
 }
 
-func (f valueRule) accepts(n *node) bool {
+func (f valueRule) acceptsKind(n *node) bool {
 	kind := n.kind
 	if kind == 'f' && !strings.ContainsRune(f.kinds, 'f') {
 		kind = 't'

@@ -38,7 +38,7 @@ func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*record.Call) (
 	more, err = d.recordEnding(ctx, t, e)
 	t.changes.UpdateDiff(ctx)
 	if err == nil && e.state == completed && len(e.settled) > 0 {
-		err = fault.Point(context.WithoutCancel(ctx), fault.ToolSettled)
+		err = fault.PassPoint(context.WithoutCancel(ctx), fault.ToolSettled)
 	}
 	return more, err
 }

@@ -69,10 +69,10 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 			}
 			drafts[0].Private = &session.Private{Epoch: p.first}
 		}
-		return drafts, fault.Point(ctx, fault.PromotePreCommit)
+		return drafts, fault.PassPoint(ctx, fault.PromotePreCommit)
 	})
 	if err != nil {
 		return 0, err
 	}
-	return n, fault.Point(ctx, fault.PromotePostCommit)
+	return n, fault.PassPoint(ctx, fault.PromotePostCommit)
 }

@@ -20,7 +20,7 @@ type failedAttempt struct {
 // waitForRetry records the failed attempt and waits for the next one.
 func (d *drain) waitForRetry(ctx context.Context, in *turnInput, a failedAttempt) error {
 	next := d.engine.journal.Now().Add(a.wait).UnixMilli()
-	fact := &session.Retried{Attempt: d.retries.Failures(), Next: next, Request: a.used, Error: session.RetryError{
+	fact := &session.Retried{Attempt: d.retries.FailureCount(), Next: next, Request: a.used, Error: session.RetryError{
 		Message: a.err.Error(), StatusCode: a.err.Status, IsRetryable: true, ResponseBody: a.err.Body,
 	}}
 	decide := journal.RequireSession(d.id, fact)
@@ -36,7 +36,7 @@ func (d *drain) waitUntil(ctx context.Context, s *session.Session, status Status
 	engine := d.engine
 	cuts, end := engine.retryWaits.Begin(d.id)
 	defer end()
-	status.Type, status.Attempt = StatusRetry, d.retries.Failures()
+	status.Type, status.Attempt = StatusRetry, d.retries.FailureCount()
 	engine.statuses.Set(d.id, status)
 	defer engine.statuses.Set(d.id, Status{Type: StatusBusy})
 	timer := time.NewTimer(time.UnixMilli(status.Next).Sub(engine.journal.Now()))
@@ -79,7 +79,7 @@ func (d *drain) excludeContent(ctx context.Context, x *session.Exclusion, e *llm
 	}
 	d.engine.logger.Warn("the provider rejects a part of the conversation; further requests leave it out",
 		"session", d.id, "kind", x.Kind, "error", e)
-	fact := &session.Retried{Attempt: d.retries.Failures() + 1, Exclude: x, Error: session.RetryError{
+	fact := &session.Retried{Attempt: d.retries.FailureCount() + 1, Exclude: x, Error: session.RetryError{
 		Message:    e.Error() + "; further requests leave out " + content,
 		StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
 	}}

@@ -90,7 +90,7 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if s.Denial != nil && s.Denial.Stop {
 		out.declined = s.Denial
 	}
-	if err := fault.Point(ctx, fault.ToolPreSettle); err != nil {
+	if err := fault.PassPoint(ctx, fault.ToolPreSettle); err != nil {
 		return callOutcome{err: err}
 	}
 	drafts := eventlog.NewDrafts(t.recorder.SettledEvent(c.call, s))
@@ -115,7 +115,7 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if _, err := t.engine.journal.AppendDrafts(ctx, t.id, store.Durable, drafts...); err != nil {
 		return callOutcome{err: err}
 	}
-	out.err = fault.Point(ctx, fault.ToolSettled)
+	out.err = fault.PassPoint(ctx, fault.ToolSettled)
 	return out
 }
 
@@ -148,7 +148,7 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 	} else if denied != nil {
 		return tool.Settlement{Error: session.Fail(session.ReasonDoomLoop, denied.Error()), Denial: denied}
 	}
-	if err := fault.Point(ctx, fault.ToolExec); err != nil {
+	if err := fault.PassPoint(ctx, fault.ToolExec); err != nil {
 		return refuse(session.ReasonTool, err.Error())
 	}
 	p := t.engine.journal.NewProgress(t.id, session.ToolProgress{

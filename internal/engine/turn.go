@@ -199,7 +199,7 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 	sent.record = ri.ComparePrefix(sent.prefix, in.cached.Sent)
 	sent.record.Bytes, sent.record.Media = in.request.Size.Bytes, in.request.Size.Media
 	t := d.newTurn(in, sent)
-	if err := fault.Point(ctx, fault.TurnPreDispatch); err != nil {
+	if err := fault.PassPoint(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
 	}
 	err = t.streamAnswer(ctx, req)
@@ -207,7 +207,7 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 	if err != nil {
 		return d.handleStreamError(ctx, t, err)
 	}
-	if err := fault.Point(ctx, fault.TurnFinish); err != nil {
+	if err := fault.PassPoint(ctx, fault.TurnFinish); err != nil {
 		return false, err
 	}
 	d.retries, d.shrunk = retry.State{}, false

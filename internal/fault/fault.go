@@ -38,9 +38,9 @@ type plan struct {
 	rules map[Name][]rule
 }
 
-// Point marks that the point is passed. It returns an ErrInjected if the spec requests an error, else nil; it may
+// PassPoint marks that the point is passed. It returns an ErrInjected if the spec requests an error, else nil; it may
 // also not return, panic, or wait until ctx ends.
-func Point(ctx context.Context, n Name) error {
+func PassPoint(ctx context.Context, n Name) error {
 	p := active.Load()
 	if p == nil {
 		return nil

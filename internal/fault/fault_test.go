@@ -24,10 +24,10 @@ func TestPointDoesWhatTheSpecSays(t *testing.T) {
 	set(t, "store.pre_commit#2=error; store.post_commit#*=error;store.pre_answer=panic")
 	var failed []int
 	for i := range 3 {
-		if err := Point(t.Context(), StorePreCommit); errors.Is(err, ErrInjected) {
+		if err := PassPoint(t.Context(), StorePreCommit); errors.Is(err, ErrInjected) {
 			failed = append(failed, i)
 		}
-		if err := Point(t.Context(), StorePostCommit); !errors.Is(err, ErrInjected) {
+		if err := PassPoint(t.Context(), StorePostCommit); !errors.Is(err, ErrInjected) {
 			t.Errorf("pass %d of an every-time point: %v", i, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestPointDoesWhatTheSpecSays(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		_ = Point(t.Context(), StorePreAnswer)
+		_ = PassPoint(t.Context(), StorePreAnswer)
 	}()
 	if h := HitCounts(); h[StorePreCommit] != 3 || h[StorePreAnswer] != 1 || h[AdmitBegin] != 0 {
 		t.Errorf("hits are %v", h)
@@ -51,7 +51,7 @@ func TestDelayIsTakenInFullUnlessTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set(t, "tool.exec=delay:50ms")
 		start := time.Now()
-		if err := Point(t.Context(), ToolExec); err != nil {
+		if err := PassPoint(t.Context(), ToolExec); err != nil {
 			t.Error(err)
 		}
 		if d := time.Since(start); d != 50*time.Millisecond {
@@ -66,7 +66,7 @@ func TestKillEndsTheProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.Stdout.WriteString("deferred functions ran")
-		_ = Point(t.Context(), AdmitPreAck)
+		_ = PassPoint(t.Context(), AdmitPreAck)
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKillEndsTheProcess$")
@@ -110,6 +110,6 @@ func FuzzSpec(f *testing.F) {
 func BenchmarkPointOff(b *testing.B) {
 	ctx := b.Context()
 	for b.Loop() {
-		_ = Point(ctx, StorePreCommit)
+		_ = PassPoint(ctx, StorePreCommit)
 	}
 }

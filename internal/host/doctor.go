@@ -271,7 +271,7 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 // examineKeys looks for stored keys that cannot be used, and for removed keys that are still in the keyring.
 func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 	var found []cli.Finding
-	troubles, err := store.Problems(ctx)
+	troubles, err := store.ListProblems(ctx)
 	if err != nil {
 		return nil // models.Build reports it
 	}
@@ -280,7 +280,7 @@ func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 		f.Level = cli.LevelWarning
 		found = append(found, f)
 	}
-	if left, err := store.Orphans(""); err != nil {
+	if left, err := store.ListOrphans(""); err != nil {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "keyring", Detail: err.Error()})
 	} else if len(left.Names) > 0 {
 		found = append(found, cli.Finding{

@@ -158,7 +158,7 @@ func (p providerProbe) examineKey(row provider.Vendor) cli.Finding {
 func keyFinding(err error) cli.Finding {
 	f := cli.Finding{Level: cli.LevelError, What: "key", Detail: err.Error()}
 	if u, ok := errors.AsType[*auth.Unreachable](err); ok {
-		f.Detail, f.Fix = u.What(), u.Fix()
+		f.Detail, f.Fix = u.Description(), u.Remedy()
 	}
 	return f
 }

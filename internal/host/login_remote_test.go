@@ -255,7 +255,7 @@ func TestFurtherConfigurationDoesNotReachThisMachine(t *testing.T) {
 	r := newRemoteConfigs(configured(t, home).Dirs, optionsOf(home), discard())
 	login := auth.Login{Address: "https://team.example", Env: "TEAM", Token: auth.NewSecret("sk-1")}
 	document := fmt.Sprintf(`{"auth": {"env": "TEAM"}, "remote_config": {"url": %q}}`, s.URL)
-	if err := r.cache.Keep(login.Address, []byte(document)); err != nil {
+	if err := r.cache.Put(login.Address, []byte(document)); err != nil {
 		t.Fatal(err)
 	}
 	claim := loginRemote(login, r.cache).NewClaim()

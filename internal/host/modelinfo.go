@@ -53,8 +53,8 @@ func (h Host) UsableModels(ctx context.Context, o cli.Options) ([]api.Model, err
 	return listModels(set)
 }
 
-// Unusable implements cli.Host.
-func (h Host) Unusable(ctx context.Context, o cli.Options, id string) (string, error) {
+// WhyUnusable implements cli.Host.
+func (h Host) WhyUnusable(ctx context.Context, o cli.Options, id string) (string, error) {
 	set, err := h.buildModels(ctx, o)
 	if err != nil {
 		return "", err

@@ -132,8 +132,8 @@ func (r *remoteConfigs) refreshLinked(ctx context.Context, l auth.Login, age tim
 	return r.cache.RefreshRemoteConfig(ctx, link, l.Token, web.NewTransport(allow))
 }
 
-// Public implements cli.Host.
-func (h Host) Public(allow []netip.Prefix) http.RoundTripper { return web.NewTransport(allow) }
+// PublicTransport implements cli.Host.
+func (h Host) PublicTransport(allow []netip.Prefix) http.RoundTripper { return web.NewTransport(allow) }
 
 // Offers implements cli.Host.
 func (h Host) Offers(o cli.Options) (cli.Offers, error) {
@@ -184,7 +184,7 @@ func (f offers) Fetch(ctx context.Context, text string) (*cli.Offer, error) {
 	return offer, nil
 }
 
-func (f offers) Keep(o *cli.Offer) error { return f.cache.Keep(o.Address, o.Document) }
+func (f offers) Keep(o *cli.Offer) error { return f.cache.Put(o.Address, o.Document) }
 
 func (f offers) Further(ctx context.Context, address string) error {
 	logins, err := f.auth.ListLogins()
@@ -199,4 +199,4 @@ func (f offers) Further(ctx context.Context, address string) error {
 	return session.Errorf(session.CodeNotFound, "no login is stored for %s", address)
 }
 
-func (f offers) Forget(address string) error { return f.cache.Forget(address) }
+func (f offers) Forget(address string) error { return f.cache.Remove(address) }

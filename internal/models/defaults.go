@@ -43,7 +43,7 @@ func (m *Set) SmallModel(main session.ModelRef) (session.ModelRef, bool) {
 	if err != nil {
 		return session.ModelRef{}, false
 	}
-	best, ok := m.Catalog.Small(model, time.Now())
+	best, ok := m.Catalog.SmallModel(model, time.Now())
 	if !ok || !IsSupported(best.API) {
 		best = model
 	}
@@ -57,7 +57,7 @@ func (m *Set) CheapestModel(providerID string) (catalog.Model, bool) {
 			return model, true
 		}
 	}
-	model, ok := m.Catalog.Small(catalog.Model{ProviderID: providerID}, time.Now())
+	model, ok := m.Catalog.SmallModel(catalog.Model{ProviderID: providerID}, time.Now())
 	if ok && model.ProviderID == providerID {
 		return model, true
 	}

@@ -177,19 +177,19 @@ func (c cleaner) keepMembers(names ...string) {
 	}
 }
 
-func (c cleaner) redaction(kind string) string { return fmt.Sprintf("%s:%s", kind, c.id) }
+func (c cleaner) replacementFor(kind string) string { return fmt.Sprintf("%s:%s", kind, c.id) }
 
 // redactText redacts a text, unless it is empty.
 func (c cleaner) redactText(name, kind string) {
 	if v := c.of[name]; v != nil && string(v) != `""` {
-		c.of[name] = mustMarshal("[redacted:" + c.redaction(kind) + "]")
+		c.of[name] = mustMarshal("[redacted:" + c.replacementFor(kind) + "]")
 	}
 }
 
 // redactObject redacts an object, unless it is empty.
 func (c cleaner) redactObject(name, kind string) {
 	if v := c.of[name]; v != nil && !equalJSON(v, emptyObject) {
-		c.of[name] = mustMarshal(map[string]string{"redacted": c.redaction(kind)})
+		c.of[name] = mustMarshal(map[string]string{"redacted": c.replacementFor(kind)})
 	}
 }
 
@@ -224,7 +224,7 @@ func (c cleaner) redactList(name, kind string) {
 		return
 	}
 	for i := range all {
-		all[i] = mustMarshal(fmt.Sprintf("[redacted:%s-%d]", c.redaction(kind), i))
+		all[i] = mustMarshal(fmt.Sprintf("[redacted:%s-%d]", c.replacementFor(kind), i))
 	}
 	c.of[name] = mustMarshal(all)
 }

@@ -30,7 +30,7 @@ func decideAccess(layers []Layer, a Access) Decision {
 			}
 		}
 	}
-	d := decide(own, nil, a.Action, target{text: a.Resource, open: true})
+	d := decideTarget(own, nil, a.Action, target{text: a.Resource, open: true})
 	if d.Effect == session.Deny {
 		d.Effect, d.Firm = session.Ask, true
 	}

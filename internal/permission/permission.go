@@ -57,18 +57,18 @@ func Evaluate(layers []Layer, approvals []session.Rule, action, resource string)
 
 // EvaluateAll returns the strictest decision about the parts of the subject, of several the first.
 func EvaluateAll(layers []Layer, approvals []session.Rule, s Subject) Decision {
-	return Strictest(Explain(layers, approvals, s))
+	return FindStrictest(Explain(layers, approvals, s))
 }
 
 // Explain returns the decision about each part of each resource. A resource that is no shell command has one part.
 func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 	if len(s.Resources) == 0 {
-		return []Decision{decide(layers, approvals, s.Action, target{text: "*"})}
+		return []Decision{decideTarget(layers, approvals, s.Action, target{text: "*"})}
 	}
 	var out []Decision
 	for _, resource := range s.Resources {
 		for _, t := range resolveTargets(s, resource) {
-			out = append(out, decide(layers, approvals, s.Action, t))
+			out = append(out, decideTarget(layers, approvals, s.Action, t))
 		}
 	}
 	out = decideAccesses(layers, s.Command.Unknown, out)
@@ -80,20 +80,20 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 	return out
 }
 
-// Strictest returns the strictest decision, of several the first.
-func Strictest(list []Decision) Decision {
+// FindStrictest returns the strictest decision, of several the first.
+func FindStrictest(list []Decision) Decision {
 	var worst Decision
 	for i, d := range list {
-		if i == 0 || d.rank() > worst.rank() {
+		if i == 0 || d.strictness() > worst.strictness() {
 			worst = d
 		}
 	}
 	return worst
 }
 
-// decide decides about one target. A target that may be denied asks, and only an approval of its exact text overrides
-// that.
-func decide(layers []Layer, approvals []session.Rule, action string, t target) Decision {
+// decideTarget decides about one target. A target that may be denied asks, and only an approval of its exact text
+// overrides that.
+func decideTarget(layers []Layer, approvals []session.Rule, action string, t target) Decision {
 	d, final := decideByLayers(layers, action, t)
 	switch {
 	case !final:
@@ -192,7 +192,7 @@ func decideByOrdinary(layers []Layer, action string, t target) (Decision, *Decis
 		if own != nil {
 			d, possible = *own, nil
 		}
-		if uncertain != nil && (possible == nil || rank(uncertain.Effect) > rank(possible.Effect)) {
+		if uncertain != nil && (possible == nil || rankEffect(uncertain.Effect) > rankEffect(possible.Effect)) {
 			possible = uncertain
 		}
 	}
@@ -215,9 +215,9 @@ func applyStrictCeilings(layers []Layer, action string, t target, d Decision) De
 	return d
 }
 
-// Hidden reports whether the action is denied for every resource, so that its tools need not be offered to the model:
+// IsHidden reports whether the action is denied for every resource, so that its tools need not be offered to the model:
 // the last rule for the action, of a ceiling or of all other layers, denies "*".
-func Hidden(layers []Layer, action string) bool {
+func IsHidden(layers []Layer, action string) bool {
 	denied := false
 	for _, l := range layers {
 		for _, r := range slices.Backward(l.Rules) {
@@ -257,7 +257,7 @@ func (l Layer) findLastMatch(action string, t target) (own, possible *Decision) 
 		if c == sure {
 			return d, possible
 		}
-		if possible == nil || rank(d.Effect) > rank(possible.Effect) {
+		if possible == nil || rankEffect(d.Effect) > rankEffect(possible.Effect) {
 			possible = d
 		}
 	}
@@ -282,15 +282,15 @@ func effectOf(r *session.Rule) session.Effect {
 	}
 }
 
-// rank returns the rank of the effect; a firm ask ranks above another.
-func (d Decision) rank() int {
+// strictness returns the strictness of the effect; a firm ask ranks above another.
+func (d Decision) strictness() int {
 	if d.Effect == session.Ask && d.Firm {
-		return 2*rank(d.Effect) + 1
+		return 2*rankEffect(d.Effect) + 1
 	}
-	return 2 * rank(d.Effect)
+	return 2 * rankEffect(d.Effect)
 }
 
-func rank(e session.Effect) int {
+func rankEffect(e session.Effect) int {
 	switch e {
 	case session.Allow:
 		return 0

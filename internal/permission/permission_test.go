@@ -215,7 +215,7 @@ func TestHidden(t *testing.T) {
 			true,
 		},
 	} {
-		if got := permission.Hidden(c.layers, "edit"); got != c.want {
+		if got := permission.IsHidden(c.layers, "edit"); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -233,7 +233,7 @@ func TestHiddenIsDenied(t *testing.T) {
 		for _, y := range pool {
 			for _, z := range pool {
 				layers := []permission.Layer{x, y, z}
-				if !permission.Hidden(layers, "edit") {
+				if !permission.IsHidden(layers, "edit") {
 					continue
 				}
 				for _, r := range []string{"a", "b", "c"} {
@@ -396,7 +396,7 @@ func TestUnknownEffectDenies(t *testing.T) {
 		if d := permission.Evaluate(layers, saved, "edit", "x"); d.Effect != session.Deny {
 			t.Errorf("decided %+v", d)
 		}
-		if !permission.Hidden(layers, "edit") {
+		if !permission.IsHidden(layers, "edit") {
 			t.Error("a tool that is denied always is shown")
 		}
 	}

@@ -134,7 +134,8 @@ func guardDecision(action string, t target) *Decision {
 
 // decideBelow lifts the ask for a protected directory if the rules allow to change everything below it.
 func decideBelow(layers []Layer, approvals []session.Rule, action string, guard Decision) Decision {
-	below := decide(layers, approvals, action, target{text: path.Join(guard.Resource, string(rune(hole))), open: true})
+	below := decideTarget(layers, approvals, action,
+		target{text: path.Join(guard.Resource, string(rune(hole))), open: true})
 	if below.Effect != session.Allow || !namesProtected(below.Rule, &guard) {
 		return guard
 	}
@@ -149,7 +150,7 @@ func AllowsEdit(layers []Layer, approvals []session.Rule, name string) bool {
 	if Evaluate(layers, approvals, Edit, dir).Effect != session.Allow {
 		return false
 	}
-	below := decide(layers, approvals, Edit, target{text: path.Join(dir, string(rune(hole))), open: true})
+	below := decideTarget(layers, approvals, Edit, target{text: path.Join(dir, string(rune(hole))), open: true})
 	return !isTree || below.Effect == session.Allow || below.Layer == Protected || below.Rule == nil ||
 		matchesAll(below.Rule.Resource)
 }

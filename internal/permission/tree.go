@@ -16,18 +16,18 @@ type Tree struct {
 // decideTree decides about the resources of the directory: about each of them, or, if some are not known, about any
 // one.
 func decideTree(layers []Layer, approvals []session.Rule, t Tree) Decision {
-	some := decide(layers, nil, t.Action, target{text: path.Join(t.Dir, string(rune(hole))), open: true})
+	some := decideTarget(layers, nil, t.Action, target{text: path.Join(t.Dir, string(rune(hole))), open: true})
 	if some.Effect == session.Allow || some.Effect == session.Deny && !some.Possible {
 		return some
 	}
 	files, all := t.Files()
 	worst := Decision{Effect: session.Allow}
 	for _, file := range files {
-		if d := decide(layers, approvals, t.Action, target{text: file}); d.rank() > worst.rank() {
+		if d := decideTarget(layers, approvals, t.Action, target{text: file}); d.strictness() > worst.strictness() {
 			worst = d
 		}
 	}
-	if !all && some.rank() > worst.rank() {
+	if !all && some.strictness() > worst.strictness() {
 		return some
 	}
 	return worst

@@ -7,10 +7,10 @@ import "strings"
 // status *" covers "git status". Everything else is literal. It takes time proportional to len(pattern)*len(text) at
 // worst.
 func Match(pattern, text string) bool {
-	if bare, ok := strings.CutSuffix(pattern, " *"); ok && glob(bare, text) {
+	if bare, ok := strings.CutSuffix(pattern, " *"); ok && matchGlob(bare, text) {
 		return true
 	}
-	return glob(pattern, text)
+	return matchGlob(pattern, text)
 }
 
 // Escape returns the pattern that matches exactly s, so that an approval covers only what was approved.
@@ -18,7 +18,7 @@ func Escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(s)
 }
 
-func glob(p, s string) bool {
+func matchGlob(p, s string) bool {
 	star, mark := -1, 0 // position of the last * in p, and the position in s up to which it matches
 	i, j := 0, 0
 	for j < len(s) {

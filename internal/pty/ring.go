@@ -11,7 +11,7 @@ const minKept = 2 << 20
 // cursors.
 type offset struct{ bytes, units int64 }
 
-func (p offset) advance(text []byte) offset {
+func (p offset) advanceBy(text []byte) offset {
 	return offset{p.bytes + int64(len(text)), p.units + countUTF16(text)}
 }
 
@@ -48,7 +48,7 @@ func (r *ring) add(p []byte) {
 		r.text = utf8.AppendRune(r.text, c)
 		p = p[size:]
 	}
-	r.end = r.end.advance(r.text[before:])
+	r.end = r.end.advanceBy(r.text[before:])
 	if len(r.text) > minKept+minKept/4 { // dropping in larger steps, because it moves the rest
 		r.dropFront(len(r.text) - minKept)
 	}
@@ -72,7 +72,7 @@ func (r *ring) dropFront(n int) {
 	for n < len(r.text) && !utf8.RuneStart(r.text[n]) {
 		n++
 	}
-	r.start = r.start.advance(r.text[:n])
+	r.start = r.start.advanceBy(r.text[:n])
 	r.text = append(make([]byte, 0, minKept+minKept/2), r.text[n:]...)
 }
 
@@ -84,7 +84,7 @@ func (r *ring) offsetOf(cursor int64) offset {
 	p := r.start
 	for rest := r.text; p.units < cursor; {
 		_, size := utf8.DecodeRune(rest)
-		p = p.advance(rest[:size])
+		p = p.advanceBy(rest[:size])
 		rest = rest[size:]
 	}
 	return p

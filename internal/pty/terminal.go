@@ -196,7 +196,7 @@ func (a *Attachment) readAvailable(most int) (text []byte, skipped bool, more <-
 		a.at = from
 		return nil, true, nil
 	}
-	a.at = a.at.advance(text)
+	a.at = a.at.advanceBy(text)
 	if len(text) == 0 && t.info.Status == Running {
 		more = t.more
 	}

@@ -46,7 +46,7 @@ func benchRestrict(b *testing.B, p Policy, kept *ReadRulesets) {
 		done := make(chan error)
 		go func() {
 			runtime.LockOSThread()
-			done <- p.restrict()
+			done <- p.restrictThread()
 		}()
 		if err := <-done; err != nil {
 			b.Fatal(err)

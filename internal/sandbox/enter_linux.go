@@ -49,11 +49,11 @@ func RestrictThread(argv []string) (command []string, err error) {
 	if err != nil || p == nil {
 		return command, err
 	}
-	return command, p.restrict()
+	return command, p.restrictThread()
 }
 
-// restrict removes from this thread the rights that the policy does not grant.
-func (p Policy) restrict() error {
+// restrictThread removes from this thread the rights that the policy does not grant.
+func (p Policy) restrictThread() error {
 	if err := Check(); err != nil {
 		return err
 	}

@@ -175,7 +175,7 @@ func TestBegin(t *testing.T) {
 			t.Errorf("%s: got %s #%d, want %s", c.do.Kind(), got, m.Meta().Seq, c.want)
 		}
 	}
-	for _, k := range Kinds() {
+	for _, k := range ListKinds() {
 		switch k {
 		case KindPrompted, KindSynthetic, KindContextUpdated, KindShellStarted, KindAgentSwitched, KindModelSwitched,
 			KindCompactionEnded, KindStepStarted:
@@ -314,7 +314,7 @@ func TestApplyCheckpoints(t *testing.T) {
 }
 
 func TestChangedTurn(t *testing.T) {
-	for _, k := range Kinds() {
+	for _, k := range ListKinds() {
 		d := newData(k)
 		f := reflect.ValueOf(d).Elem().FieldByName("AssistantMessageID")
 		if !f.IsValid() {

@@ -91,7 +91,7 @@ func golden(t *testing.T, file, got string) {
 func TestGoldenEvents(t *testing.T) {
 	var out strings.Builder
 	seen := map[Kind]bool{}
-	for _, k := range Kinds() {
+	for _, k := range ListKinds() {
 		d := newData(k)
 		if d == nil || d.Kind() != k || seen[k] {
 			t.Fatalf("%s: the table of kinds is wrong", k)
@@ -157,7 +157,7 @@ func TestGoldenMessages(t *testing.T) {
 
 func TestGoldenEmpty(t *testing.T) {
 	var out strings.Builder
-	for _, k := range Kinds() {
+	for _, k := range ListKinds() {
 		raw, err := EncodeData(newData(k))
 		if err != nil {
 			t.Errorf("%s: %v", k, err)
@@ -272,7 +272,7 @@ func TestFragmentWire(t *testing.T) {
 }
 
 func FuzzDecodeData(f *testing.F) {
-	for _, k := range Kinds() {
+	for _, k := range ListKinds() {
 		d := newData(k)
 		fill(reflect.ValueOf(d).Elem(), "")
 		raw, _ := EncodeData(d)

@@ -96,8 +96,8 @@ func newData(k Kind) EventData {
 	return nil
 }
 
-// Kinds lists every kind that this build knows.
-func Kinds() []Kind {
+// ListKinds lists every kind that this build knows.
+func ListKinds() []Kind {
 	kinds := make([]Kind, len(events))
 	for i, event := range events {
 		kinds[i] = event().Kind()

@@ -158,15 +158,15 @@ func (p folder) openFiles() (fs.FS, func(), error) {
 // unboundFS is the files below a directory. Open does not block on pipes and devices.
 type unboundFS string
 
-func (dir unboundFS) path(name string) string {
+func (dir unboundFS) joinName(name string) string {
 	return filepath.Join(string(dir), filepath.FromSlash(name))
 }
 
 func (dir unboundFS) Open(name string) (fs.File, error) {
-	return os.OpenFile(dir.path(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return os.OpenFile(dir.joinName(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-func (dir unboundFS) Stat(name string) (fs.FileInfo, error) { return os.Stat(dir.path(name)) }
+func (dir unboundFS) Stat(name string) (fs.FileInfo, error) { return os.Stat(dir.joinName(name)) }
 
 // boundFS is the files below a directory of a root, out of which no link leads. Open does not block on pipes and
 // devices.
@@ -175,13 +175,13 @@ type boundFS struct {
 	dir  string
 }
 
-func (w boundFS) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
+func (w boundFS) joinName(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
 
 func (w boundFS) Open(name string) (fs.File, error) {
-	return w.root.OpenFile(w.path(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return w.root.OpenFile(w.joinName(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-func (w boundFS) Stat(name string) (fs.FileInfo, error) { return w.root.Stat(w.path(name)) }
+func (w boundFS) Stat(name string) (fs.FileInfo, error) { return w.root.Stat(w.joinName(name)) }
 
 // searchFolders lists the folders; later ones take precedence.
 func (o Options) searchFolders() []folder {

@@ -68,7 +68,7 @@ func (l *loader) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 
 func failUnknown(name string, names []string) error {
 	text := fmt.Sprintf("Skill %.80q not found.", name)
-	if near := spelling.Nearest(name, names, 3); len(near) > 0 {
+	if near := spelling.FindNearest(name, names, 3); len(near) > 0 {
 		return tool.Failf("%s Did you mean %s?", text, strings.Join(near, " or "))
 	}
 	if len(names) == 0 {

@@ -28,8 +28,8 @@ var bare = func() map[rune]rune {
 // and case count only if nothing else differs; small letters come first then.
 func Order(a, b string) int {
 	return cmp.Or(
-		compareBy(a, b, func(r rune) int { return rank(stripAccent(unicode.ToLower(r))) }),
-		compareBy(a, b, func(r rune) int { return rank(unicode.ToLower(r)) }),
+		compareBy(a, b, func(r rune) int { return rankRune(stripAccent(unicode.ToLower(r))) }),
+		compareBy(a, b, func(r rune) int { return rankRune(unicode.ToLower(r)) }),
 		-strings.Compare(a, b),
 	)
 }
@@ -51,7 +51,7 @@ func stripAccent(r rune) rune {
 	return r
 }
 
-func rank(r rune) int {
+func rankRune(r rune) int {
 	if i := strings.IndexRune(marks, r); i >= 0 {
 		return i - len(marks)
 	}

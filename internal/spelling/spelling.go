@@ -12,10 +12,10 @@ import (
 // only.
 const longest = 128
 
-// Nearest returns at most n of the candidates that are similar to name, the most similar first: those that differ in
-// few letters, or of which one contains the other. Case is ignored. The text after a candidate's first slash, such as
-// the model after its provider, counts as a name too.
-func Nearest(name string, candidates []string, n int) []string {
+// FindNearest returns at most n of the candidates that are similar to name, the most similar first: those that differ
+// in few letters, or of which one contains the other. Case is ignored. The text after a candidate's first slash, such
+// as the model after its provider, counts as a name too.
+func FindNearest(name string, candidates []string, n int) []string {
 	type scored struct {
 		name string
 		d    int
@@ -46,7 +46,7 @@ func Nearest(name string, candidates []string, n int) []string {
 func compareNames(want, have string) (d int, near bool) {
 	d = len(want) + len(have)
 	if len(want) <= longest && len(have) <= longest {
-		d = Distance(want, have)
+		d = MeasureDistance(want, have)
 	}
 	if d <= maxDistance(max(len(want), len(have))) || d == 2 && hasSwappedLetters(want, have) {
 		return d, true
@@ -69,8 +69,8 @@ func maxDistance(n int) int {
 	return max(2, n/3)
 }
 
-// Distance is the number of letters to insert, delete or replace to make a into b. It takes time len(a)*len(b).
-func Distance(a, b string) int {
+// MeasureDistance is the number of letters to insert, delete or replace to make a into b. It takes time len(a)*len(b).
+func MeasureDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(y) > len(x) {
 		x, y = y, x

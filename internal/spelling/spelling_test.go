@@ -36,7 +36,7 @@ func TestNearest(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, spelling.Nearest(tt.name, tt.among, 2)); diff != "" {
+			if diff := cmp.Diff(tt.want, spelling.FindNearest(tt.name, tt.among, 2)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -48,7 +48,7 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"a", "", 1}, {"list", "lits", 2}, {"kitten", "sitting", 3}, {"ä", "a", 1}} {
-		if got, back := spelling.Distance(tt.a, tt.b), spelling.Distance(tt.b, tt.a); got != tt.want ||
+		if got, back := spelling.MeasureDistance(tt.a, tt.b), spelling.MeasureDistance(tt.b, tt.a); got != tt.want ||
 			back != tt.want {
 			t.Errorf("%q to %q: %d, back %d, want %d", tt.a, tt.b, got, back, tt.want)
 		}

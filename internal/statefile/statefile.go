@@ -48,9 +48,9 @@ func withLockTimeout(ctx context.Context, why error) (context.Context, context.C
 	return context.WithTimeoutCause(ctx, lockTimeout, why)
 }
 
-// Change runs f while no other process changes the file. It creates the directory, for the owner only. The lock file
+// WithLock runs f while no other process changes the file. It creates the directory, for the owner only. The lock file
 // is beside the file that links lead to, so that all paths to it share the lock.
-func Change(ctx context.Context, path string, f func() error) error {
+func WithLock(ctx context.Context, path string, f func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func checkTypes(s *jsonschema.Schema) error {
 			return fmt.Errorf("%.40q is not a type", name)
 		}
 	}
-	for _, child := range subschemas(s) {
+	for _, child := range listSubschemas(s) {
 		if err := checkTypes(child); err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ func checkTypes(s *jsonschema.Schema) error {
 	return nil
 }
 
-// subschemas returns the direct subschemas of s; some may be nil.
-func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
+// listSubschemas returns the direct listSubschemas of s; some may be nil.
+func listSubschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	inner := slices.Concat(s.ItemsArray, s.PrefixItems, s.AllOf, s.AnyOf, s.OneOf)
 	inner = append(inner, s.Items, s.AdditionalItems, s.AdditionalProperties, s.Not, s.If, s.Then, s.Else)
 	for _, members := range []map[string]*jsonschema.Schema{s.Properties, s.PatternProperties, s.Defs, s.Definitions} {
@@ -93,7 +93,7 @@ func removeUnsupportedPatterns(s *jsonschema.Schema) {
 			s.AdditionalProperties = nil
 		}
 	}
-	for _, child := range subschemas(s) {
+	for _, child := range listSubschemas(s) {
 		removeUnsupportedPatterns(child)
 	}
 }

@@ -121,7 +121,7 @@ func (r *Registry) boundOutput(ctx context.Context, id session.ID, def Definitio
 			continue
 		}
 		texts.WriteString(c.Text)
-		out.Content[i].Text = string(sanitize([]byte(c.Text)))
+		out.Content[i].Text = string(sanitizeUTF8([]byte(c.Text)))
 	}
 	measured := texts.String()
 	if len(out.Content) == 0 && out.Structured != nil {
@@ -148,6 +148,6 @@ func indentJSON(v jsontext.Value) string {
 }
 
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(string(sanitize([]byte(s)))), " ")
+	s = strings.Join(strings.Fields(string(sanitizeUTF8([]byte(s)))), " ")
 	return truncate(s, maxTitle)
 }

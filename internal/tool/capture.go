@@ -77,11 +77,11 @@ func (c *Capture) Write(p []byte) (int, error) {
 		c.carry = bytes.Clone(p[len(p)-rest:])
 		p = p[:len(p)-rest]
 	}
-	c.buffer(sanitize(p))
+	c.keepBytes(sanitizeUTF8(p))
 	return n, nil
 }
 
-func (c *Capture) buffer(p []byte) {
+func (c *Capture) keepBytes(p []byte) {
 	before := len(c.head)
 	c.head = append(c.head, p[:min(len(p), c.limits.Bytes-before)]...)
 	c.tail.write(p)
@@ -134,7 +134,7 @@ func (c *Capture) ReadTail(n int) string {
 // cancelled call is kept too.
 func (c *Capture) Finish(ctx context.Context) CaptureResult {
 	if len(c.carry) > 0 {
-		c.buffer(sanitize(c.carry))
+		c.keepBytes(sanitizeUTF8(c.carry))
 		c.carry = nil
 	}
 	done := CaptureResult{Bytes: c.bytes, Lines: c.feeds + 1, Cut: c.isExceeded()}
@@ -162,8 +162,8 @@ func (c *Capture) finishFile(ctx context.Context, done *CaptureResult) {
 	}
 }
 
-// sanitize returns p, or a copy in which NUL and invalid UTF-8 are U+FFFD.
-func sanitize(p []byte) []byte {
+// sanitizeUTF8 returns p, or a copy in which NUL and invalid UTF-8 are U+FFFD.
+func sanitizeUTF8(p []byte) []byte {
 	if utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
 		return p
 	}

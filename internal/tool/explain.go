@@ -132,7 +132,7 @@ func suggestKey(key string, s *jsonschema.Schema) string {
 			return fmt.Sprintf(", did you mean %q?", k)
 		}
 	}
-	if near := spelling.Nearest(key, sortKeys(s), 1); len(near) > 0 {
+	if near := spelling.FindNearest(key, sortKeys(s), 1); len(near) > 0 {
 		return fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return ""

@@ -139,7 +139,7 @@ func TestSnapshotHidesTools(t *testing.T) {
 		fake{def: tool.Definition{Name: "write", Action: "edit", Schema: object}},
 		fake{def: tool.Definition{Name: "edit", Action: "edit", Schema: object}})
 	layers := []permission.Layer{{Rules: []session.Rule{{Action: "edit", Resource: "*", Effect: session.Deny}}}}
-	set := r.TakeSnapshot(func(action string) bool { return permission.Hidden(layers, action) })
+	set := r.TakeSnapshot(func(action string) bool { return permission.IsHidden(layers, action) })
 	if _, ok := set.Definition("write"); ok || len(set.Definitions()) != 1 {
 		t.Fatalf("%v", set.Definitions())
 	}

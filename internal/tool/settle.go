@@ -91,7 +91,7 @@ func (s *Set) describeUnknown(name string) string {
 	const most = 64
 	names := s.names()
 	text := fmt.Sprintf("unknown tool %q.", truncate(name, 80))
-	if near := spelling.Nearest(name, names, 3); len(near) > 0 {
+	if near := spelling.FindNearest(name, names, 3); len(near) > 0 {
 		text += " Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if len(names) == 0 {
@@ -137,4 +137,4 @@ func (s *Set) classifyError(ctx context.Context, def Definition, err error) (*se
 }
 
 // sanitizeMessage bounds a message and makes it valid text.
-func sanitizeMessage(s string) string { return string(sanitize([]byte(truncate(s, maxMessage)))) }
+func sanitizeMessage(s string) string { return string(sanitizeUTF8([]byte(truncate(s, maxMessage)))) }

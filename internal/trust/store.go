@@ -48,8 +48,8 @@ func New(dataDir string) *Store { return &Store{filepath.Join(dataDir, FileName)
 // Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Trusted reports whether exactly this claim is trusted. An unreadable file trusts nothing.
-func (s *Store) Trusted(c *Claim) bool {
+// IsTrusted reports whether exactly this claim is trusted. An unreadable file trusts nothing.
+func (s *Store) IsTrusted(c *Claim) bool {
 	all, err := s.readFile()
 	return err == nil && slices.ContainsFunc(all.Trusted, func(e Entry) bool {
 		return e.Root == c.Root && e.Project == c.Project && e.Hash == c.Hash()
@@ -115,7 +115,7 @@ func (s *Store) readFile() (fileContent, error) {
 }
 
 func (s *Store) update(ctx context.Context, f func([]Entry) []Entry) error {
-	return statefile.Change(ctx, s.path, func() error {
+	return statefile.WithLock(ctx, s.path, func() error {
 		all, err := s.readFile()
 		if err != nil {
 			return err

@@ -76,15 +76,15 @@ type Judge struct {
 	Override string // None; the hash of a claim that is trusted too; or "" for the store alone
 }
 
-// Trusted reports whether the claim may take effect. An empty claim may not.
-func (j Judge) Trusted(c *Claim) bool {
+// IsTrusted reports whether the claim may take effect. An empty claim may not.
+func (j Judge) IsTrusted(c *Claim) bool {
 	switch {
 	case c.Problem != "" || c.IsEmpty() || j.Override == None:
 		return false
 	case j.Override != "" && strings.EqualFold(j.Override, c.Hash()):
 		return true
 	default:
-		return j.Store.Trusted(c)
+		return j.Store.IsTrusted(c)
 	}
 }
 

@@ -33,21 +33,21 @@ func TestContentIsTrustedNotTheName(t *testing.T) {
 	plant(t, root, "skill/x/SKILL.md", "words")
 	s := New(data)
 	judge := Judge{Store: s}
-	if judge.Trusted(claimOf(t, root)) {
+	if judge.IsTrusted(claimOf(t, root)) {
 		t.Fatal("trusted by an empty store")
 	}
 	first := claimOf(t, root)
 	if err := s.Trust(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	if !judge.Trusted(claimOf(t, root)) {
+	if !judge.IsTrusted(claimOf(t, root)) {
 		t.Fatal("what was trusted is not")
 	}
-	if (Judge{s, None}).Trusted(first) {
+	if (Judge{s, None}).IsTrusted(first) {
 		t.Error("none trusts")
 	}
 	plant(t, root, "skill/x/SKILL.md", "other words")
-	if !judge.Trusted(claimOf(t, root)) {
+	if !judge.IsTrusted(claimOf(t, root)) {
 		t.Error("words that changed ask again")
 	}
 	for _, change := range []func(){
@@ -60,10 +60,10 @@ func TestContentIsTrustedNotTheName(t *testing.T) {
 		}
 		change()
 		c := claimOf(t, root)
-		if judge.Trusted(c) {
+		if judge.IsTrusted(c) {
 			t.Errorf("a change is trusted: %+v", c.Files)
 		}
-		if !(Judge{s, strings.ToUpper(c.Hash())}).Trusted(c) {
+		if !(Judge{s, strings.ToUpper(c.Hash())}).IsTrusted(c) {
 			t.Error("the hash itself does not trust")
 		}
 	}
@@ -71,10 +71,10 @@ func TestContentIsTrustedNotTheName(t *testing.T) {
 	elsewhere.Root = t.TempDir()
 	foreign := *first
 	foreign.Project = "another"
-	if judge.Trusted(&elsewhere) || judge.Trusted(&foreign) {
+	if judge.IsTrusted(&elsewhere) || judge.IsTrusted(&foreign) {
 		t.Error("trusted in another checkout or project")
 	}
-	if n, err := s.Revoke(t.Context(), root); n != 3 || err != nil || judge.Trusted(first) {
+	if n, err := s.Revoke(t.Context(), root); n != 3 || err != nil || judge.IsTrusted(first) {
 		t.Errorf("revoked %d, %v", n, err)
 	}
 }
@@ -103,7 +103,7 @@ func TestStoreIsPrivateAndFailsClosed(t *testing.T) {
 		}
 	}
 	plant(t, data, FileName, `{"trusted": [`)
-	if s.Trusted(c) || s.Trust(t.Context(), c) == nil {
+	if s.IsTrusted(c) || s.Trust(t.Context(), c) == nil {
 		t.Error("a broken file trusts or is overwritten")
 	}
 }
@@ -139,7 +139,7 @@ func TestWhatCannotBeTrusted(t *testing.T) {
 				t.Fatalf("can be trusted: %+v", c.Files)
 			}
 			s := New(t.TempDir())
-			if err := s.Trust(t.Context(), c); err == nil || (Judge{s, c.Hash()}).Trusted(c) {
+			if err := s.Trust(t.Context(), c); err == nil || (Judge{s, c.Hash()}).IsTrusted(c) {
 				t.Errorf("is trusted: %v", err)
 			}
 		})

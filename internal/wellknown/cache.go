@@ -50,8 +50,8 @@ func (c Cache) RemoteConfig(address string) (*RemoteConfig, error) {
 	return d.RemoteConfig(address)
 }
 
-// Keep stores the document of an address.
-func (c Cache) Keep(address string, raw []byte) error { return c.writeIfChanged(c.File(address), raw) }
+// Put stores the document of an address.
+func (c Cache) Put(address string, raw []byte) error { return c.writeIfChanged(c.File(address), raw) }
 
 // writeIfChanged writes a file unless it has the content already, so that its modification time says when it changed.
 func (c Cache) writeIfChanged(file string, raw []byte) error {
@@ -64,8 +64,8 @@ func (c Cache) writeIfChanged(file string, raw []byte) error {
 	return statefile.Replace(file, raw, 0o600)
 }
 
-// Forget removes the document of an address and its further configuration.
-func (c Cache) Forget(address string) error {
+// Remove removes the document of an address and its further configuration.
+func (c Cache) Remove(address string) error {
 	files, err := filepath.Glob(filepath.Join(c.Dir, fileName(address)+"*")) // names are hexadecimal digits
 	for _, file := range files {
 		if removeErr := os.Remove(file); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {

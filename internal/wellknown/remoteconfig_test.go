@@ -71,7 +71,7 @@ func TestElsewhereIsFetched(t *testing.T) {
 	}))
 	defer s.Close()
 	c := Cache{t.TempDir() + "/x"}
-	if err := c.Keep(s.URL, []byte(`{"auth": {"env": "T"}, "remote_config": {"url": "`+s.URL+`/c?q=hidden", "headers": `+
+	if err := c.Put(s.URL, []byte(`{"auth": {"env": "T"}, "remote_config": {"url": "`+s.URL+`/c?q=hidden", "headers": `+
 		`{"authorization": "Bearer {env:T}", "X-Plain": "{env:HOME}"}}}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestElsewhereIsFetched(t *testing.T) {
 	if raw, err := os.ReadFile(c.RemoteConfigFile(e)); err != nil || string(raw) != `{"model": "a/b"}` {
 		t.Errorf("what was kept is lost: %s %v", raw, err)
 	}
-	if err := c.Forget(s.URL); err != nil {
+	if err := c.Remove(s.URL); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(c.Dir); err != nil || len(left) > 0 {

@@ -113,21 +113,21 @@ func TestRefresh(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	c := Cache{t.TempDir() + "/x"}
-	if err := c.Keep("https://a", []byte("one")); err != nil {
+	if err := c.Put("https://a", []byte("one")); err != nil {
 		t.Fatal(err)
 	}
 	first, err := os.Stat(c.File("https://a"))
 	if err != nil || first.Mode().Perm() != 0o600 {
 		t.Fatal(err)
 	}
-	if err := c.Keep("https://a", []byte("one")); err != nil {
+	if err := c.Put("https://a", []byte("one")); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := os.Stat(c.File("https://a")); err != nil || !os.SameFile(first, again) {
 		t.Error("the same content was written again")
 	}
 	for range 2 {
-		if err := c.Forget("https://a"); err != nil {
+		if err := c.Remove("https://a"); err != nil {
 			t.Error(err)
 		}
 	}

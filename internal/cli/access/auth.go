@@ -159,7 +159,7 @@ func (g authCommands) loginWithBrowser(ctx context.Context, id string, asJSON bo
 	err = g.inv.Host.Models().Login(ctx, o, id, func(url, code string) {
 		g.inv.Err.Printf("Open %s\n", term.FirstLine(url, 1000))
 		if code != "" {
-			g.inv.Err.Printf("and type the code %s\n", g.inv.Err.Paint(term.Bold, term.FirstLine(code, 40)))
+			g.inv.Err.Printf("and type the code %s\n", g.inv.Err.PaintText(term.Bold, term.FirstLine(code, 40)))
 		}
 	})
 	if err != nil {
@@ -191,7 +191,7 @@ func (g authCommands) knownProvider(ctx context.Context, id string) (bool, error
 	}
 	_, err = c.Provider(id)
 	e, unknown := errors.AsType[*catalog.UnknownError](err)
-	if unknown && len(e.Nearest) > 0 && spelling.Distance(id, e.Nearest[0]) <= 2 {
+	if unknown && len(e.Nearest) > 0 && spelling.MeasureDistance(id, e.Nearest[0]) <= 2 {
 		return false, &cli.ExitError{Code: cli.ExitUsage, Err: err}
 	}
 	return !unknown, nil

@@ -29,7 +29,7 @@ func (g authCommands) authLogout() *cobra.Command {
 			if cli.IsURL(args[0]) {
 				args[0] = strings.TrimRight(args[0], "/")
 			}
-			before, err := store.Orphans(args[0])
+			before, err := store.ListOrphans(args[0])
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func (g authCommands) notePassed(store *auth.Store, id string) {
 
 // noteLeft says what the keyring still has of what was removed.
 func (g authCommands) noteLeft(store *auth.Store, id string) {
-	left, err := store.Orphans(id)
+	left, err := store.ListOrphans(id)
 	switch {
 	case err != nil:
 		g.inv.Note(err.Error())
@@ -164,7 +164,7 @@ func leftNote(left auth.Orphans) string {
 // keyProblems says why stored keys cannot be used now, and what else there is to say of them. What is left in the
 // keyring is removed if that can be done.
 func keyProblems(ctx context.Context, store *auth.Store) (problems map[string]string, notes []string, err error) {
-	troubles, err := store.Problems(ctx)
+	troubles, err := store.ListProblems(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,7 +173,7 @@ func keyProblems(ctx context.Context, store *auth.Store) (problems map[string]st
 		problems[t.Provider] = t.Err.Error()
 		notes = append(notes, t.Err.Error())
 	}
-	left, err := store.Orphans("")
+	left, err := store.ListOrphans("")
 	if err == nil && left.Due {
 		left, err = store.CleanUp(ctx, "", false)
 	}

@@ -132,8 +132,8 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	for _, f := range c.Files {
 		g.inv.Out.Printf(
 			"%s\n    %s\n",
-			g.inv.Out.Paint(term.Bold, term.FirstLine(f.Path, 200)),
-			g.inv.Out.Paint(term.Dim, term.FirstLine(strings.Join(f.Why, ", "), 400)),
+			g.inv.Out.PaintText(term.Bold, term.FirstLine(f.Path, 200)),
+			g.inv.Out.PaintText(term.Dim, term.FirstLine(strings.Join(f.Why, ", "), 400)),
 		)
 		if err := g.showFile(c, f.Path); err != nil {
 			return err

@@ -95,12 +95,12 @@ func (g compactCommands) previewCompaction(
 	writer := term.FirstLine(p.Writer.String(), 60)
 	out.Printf("summary:           %s of %s\n", term.FormatPlural(p.Requests, "request"), writer)
 	if p.Record != "" {
-		out.Printf("\n%s\n", out.Paint(term.Cyan, "--- facts that cairn adds to the summary"))
+		out.Printf("\n%s\n", out.PaintText(term.Cyan, "--- facts that cairn adds to the summary"))
 		out.WriteText(p.Record + "\n")
 	}
 	for _, text := range []struct{ name, text string }{{"system", p.System}, {"question", p.Question}} {
 		if text.text != "" {
-			out.Printf("\n%s\n", out.Paint(term.Cyan, "--- "+text.name))
+			out.Printf("\n%s\n", out.PaintText(term.Cyan, "--- "+text.name))
 			out.WriteText(strings.TrimRight(text.text, "\n") + "\n")
 		}
 	}

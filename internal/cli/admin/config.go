@@ -48,7 +48,7 @@ func (g configCommands) configSchemaCommand() *cobra.Command {
 		Use: "schema", Short: "Print the JSON Schema of the configuration", Args: cobra.NoArgs,
 		Example: "  cairn config schema > config.schema.json",
 		RunE: g.inv.Action(func(context.Context, []string) error {
-			s, err := config.Schema()
+			s, err := config.BuildSchema()
 			if err != nil {
 				return fmt.Errorf("make the schema: %w", err)
 			}
@@ -171,14 +171,14 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 	for _, o := range origins {
 		g.inv.Out.Printf(
 			"%s = %s\n",
-			g.inv.Out.Paint(term.Bold, term.FirstLine(o.Key, 100)),
+			g.inv.Out.PaintText(term.Bold, term.FirstLine(o.Key, 100)),
 			term.FirstLine(string(o.Value), 200),
 		)
-		g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, term.FirstLine(o.Source.String(), 200)))
+		g.inv.Out.Printf("    %s\n", g.inv.Out.PaintText(term.Dim, term.FirstLine(o.Source.String(), 200)))
 		for _, below := range o.Overrode {
 			g.inv.Out.Printf(
 				"    %s\n",
-				g.inv.Out.Paint(
+				g.inv.Out.PaintText(
 					term.Dim,
 					"overrides "+term.FirstLine(string(below.Value), 100)+" from "+term.FirstLine(below.Source.String(), 200),
 				),
@@ -189,7 +189,7 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 		g.inv.Err.Printf("! %s\n", term.FirstLine(w.String(), 400))
 	}
 	for _, e := range c.Errors {
-		g.inv.Err.Printf("%s %s\n", g.inv.Err.Paint(term.Red, g.inv.Marks.Bad), term.FirstLine(e.Error(), 400))
+		g.inv.Err.Printf("%s %s\n", g.inv.Err.PaintText(term.Red, g.inv.Marks.Bad), term.FirstLine(e.Error(), 400))
 	}
 	return errBrokenConfig(c)
 }

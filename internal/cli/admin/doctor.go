@@ -96,7 +96,7 @@ func (g storeCommands) showFindings(found []cli.Finding) {
 			style, mark = term.Red, g.inv.Marks.Bad
 		case cli.LevelNote:
 		}
-		g.inv.Out.Printf("%s %s", g.inv.Out.Paint(style, mark), term.FirstLine(f.What, 100))
+		g.inv.Out.Printf("%s %s", g.inv.Out.PaintText(style, mark), term.FirstLine(f.What, 100))
 		if f.Detail != "" {
 			g.inv.Out.Printf(": %s", term.FirstLine(f.Detail, 800))
 		}

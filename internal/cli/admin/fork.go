@@ -159,13 +159,13 @@ func (g forkCommands) printFamily(n *familyNode, current session.ID, first, rest
 	out := g.inv.Out
 	mark := ""
 	if n.ID == current {
-		mark = out.Paint(term.Green, " *")
+		mark = out.PaintText(term.Green, " *")
 	}
 	title := term.FirstLine(n.Title, 60)
 	if n.archived {
 		title += " (archived)"
 	}
-	out.Printf("%s%s  %s  %s%s\n", first, n.ID, title, out.Paint(term.Dim, term.FormatAge(n.Updated)), mark)
+	out.Printf("%s%s  %s  %s%s\n", first, n.ID, title, out.PaintText(term.Dim, term.FormatAge(n.Updated)), mark)
 	below := append(slices.Clone(n.Children), n.Forks...)
 	for i, child := range below {
 		first, next := "├─ ", "│  "

@@ -68,7 +68,7 @@ func (g transferCommands) importShare(ctx context.Context, address string, hosts
 		share.Host != transfer.ShareHost {
 		allow = append(allow, netip.PrefixFrom(at, at.BitLen()))
 	}
-	document, err := share.Fetch(ctx, g.inv.Host.Public(allow))
+	document, err := share.Fetch(ctx, g.inv.Host.PublicTransport(allow))
 	if err != nil {
 		return err
 	}

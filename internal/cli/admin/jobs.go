@@ -150,9 +150,9 @@ func (g jobCommands) jobsShow() *cobra.Command {
 				}
 				g.inv.Out.Printf(
 					"%s  %s  %s\n  %s\n",
-					g.inv.Out.Paint(term.Bold, string(j.ID)),
+					g.inv.Out.PaintText(term.Bold, string(j.ID)),
 					jobState(j.Job),
-					g.inv.Out.Paint(term.Dim, term.FormatAge(j.Time.Started)),
+					g.inv.Out.PaintText(term.Dim, term.FormatAge(j.Time.Started)),
 					term.FirstLine(j.Command, 500),
 				)
 				about := [][2]string{

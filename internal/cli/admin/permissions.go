@@ -52,9 +52,9 @@ func (g permissionCommands) permissionList() *cobra.Command {
 				for _, ask := range asks {
 					g.inv.Out.Printf(
 						"%s  %s  %s\n",
-						g.inv.Out.Paint(term.Bold, string(ask.ID)),
+						g.inv.Out.PaintText(term.Bold, string(ask.ID)),
 						ask.SessionID,
-						g.inv.Out.Paint(term.Dim, term.FormatAge(ask.Time)),
+						g.inv.Out.PaintText(term.Dim, term.FormatAge(ask.Time)),
 					)
 					g.inv.Out.Printf("  %s\n", term.AskTitle(ask))
 					for _, l := range term.AskDetails(ask) {

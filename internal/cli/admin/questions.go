@@ -53,7 +53,7 @@ func (g questionCommands) questionList() *cobra.Command {
 }
 
 func (g questionCommands) printQuestion(q session.QuestionAsked) {
-	g.inv.Out.Printf("%s  %s\n", g.inv.Out.Paint(term.Bold, string(q.ID)), q.SessionID)
+	g.inv.Out.Printf("%s  %s\n", g.inv.Out.PaintText(term.Bold, string(q.ID)), q.SessionID)
 	for _, one := range q.Questions {
 		g.inv.Out.Printf("  %s\n", strings.ReplaceAll(term.ReplaceControls(one.Question), "\n", "\n  "))
 		for i, l := range term.OptionLines(one) {

@@ -53,7 +53,7 @@ func (g storeCommands) showSalvage(s *cli.Salvage) {
 		}
 		g.inv.Out.Printf(
 			"%s %s %s: %d events kept\n",
-			g.inv.Out.Paint(style, mark),
+			g.inv.Out.PaintText(style, mark),
 			one.SessionID,
 			term.FirstLine(one.Title, 70),
 			one.Events,
@@ -63,7 +63,7 @@ func (g storeCommands) showSalvage(s *cli.Salvage) {
 		}
 	}
 	for _, lost := range s.Lost {
-		g.inv.Out.Printf("%s lost: %s\n", g.inv.Out.Paint(term.Red, g.inv.Marks.Bad), term.FirstLine(lost, 300))
+		g.inv.Out.Printf("%s lost: %s\n", g.inv.Out.PaintText(term.Red, g.inv.Marks.Bad), term.FirstLine(lost, 300))
 	}
 	g.inv.Out.Printf("Copied %d events of %d sessions to %s.\n", s.Events, len(s.Sessions), s.Home)
 	g.inv.Err.Printf("To look at them, run: CAIRN_HOME=%s cairn session list --all\n", fmt.Sprintf("%q", s.Home))

@@ -21,7 +21,7 @@ type transcript struct {
 }
 
 func (t *transcript) print(s *session.Session, ms []session.Message) {
-	t.out.Printf("%s\n", t.out.Paint(term.Bold, cli.SessionTitle(s)))
+	t.out.Printf("%s\n", t.out.PaintText(term.Bold, cli.SessionTitle(s)))
 	about := []string{
 		string(s.ID),
 		term.FirstLine(s.Location.Directory, 100),
@@ -39,9 +39,9 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 	if hit := term.FormatCacheHit(s.Tokens); hit != "" {
 		about = append(about, hit+" of the input from the cache")
 	}
-	t.out.Printf("%s\n", t.out.Paint(term.Dim, strings.Join(about, " "+t.marks.Dot+" ")))
+	t.out.Printf("%s\n", t.out.PaintText(term.Dim, strings.Join(about, " "+t.marks.Dot+" ")))
 	if s.Open {
-		t.out.Printf("%s\n", t.out.Paint(term.Yellow, "! "+cli.OpenNote))
+		t.out.Printf("%s\n", t.out.PaintText(term.Yellow, "! "+cli.OpenNote))
 	}
 	if s.Summary != nil {
 		t.out.Printf("\n")
@@ -100,14 +100,14 @@ func (t *transcript) printMessage(m session.Message) {
 
 func (t *transcript) printHeading(style, who, about string) {
 	t.out.EndLine()
-	t.out.Printf("\n%s", t.out.Paint(style, who))
+	t.out.Printf("\n%s", t.out.PaintText(style, who))
 	if about != "" {
-		t.out.Printf(" %s", t.out.Paint(term.Dim, about))
+		t.out.Printf(" %s", t.out.PaintText(term.Dim, about))
 	}
 	t.out.Printf("\n")
 }
 
-func (t *transcript) printNote(text string) { t.out.Printf("\n%s\n", t.out.Paint(term.Dim, text)) }
+func (t *transcript) printNote(text string) { t.out.Printf("\n%s\n", t.out.PaintText(term.Dim, text)) }
 
 func (t *transcript) printBlock(text string) {
 	t.out.WriteText(strings.TrimRight(text, "\n"))
@@ -117,35 +117,35 @@ func (t *transcript) printBlock(text string) {
 func (t *transcript) printAssistant(m *session.Assistant) {
 	t.printHeading(term.Green, m.Agent, term.FirstLine(m.Model.String(), 80))
 	if changed := m.Prefix.UnexpectedChange(); changed != "" {
-		t.out.Printf("%s\n", t.out.Paint(term.Yellow, term.CacheNote(changed)))
+		t.out.Printf("%s\n", t.out.PaintText(term.Yellow, term.CacheNote(changed)))
 	}
 	for _, c := range m.Content {
 		switch c := c.(type) {
 		case *session.Text:
 			t.printBlock(c.Text)
 			if c.Partial {
-				t.out.Printf("%s\n", t.out.Paint(term.Dim, "(incomplete)"))
+				t.out.Printf("%s\n", t.out.PaintText(term.Dim, "(incomplete)"))
 			}
 		case *session.Reasoning:
 			if t.thinking {
-				t.printBlock(t.out.Paint(term.Dim, term.ReplaceControls(c.Text)))
+				t.printBlock(t.out.PaintText(term.Dim, term.ReplaceControls(c.Text)))
 			}
 		case *session.Tool:
 			t.printCall(c)
 		}
 	}
 	if m.Error != nil {
-		t.out.Printf("%s %s\n", t.out.Paint(term.Red, t.marks.Bad), term.FirstLine(m.Error.Message, 400))
+		t.out.Printf("%s %s\n", t.out.PaintText(term.Red, t.marks.Bad), term.FirstLine(m.Error.Message, 400))
 	} else if how := term.DescribeFinish(m.Finish); how != "" {
-		t.out.Printf("%s %s\n", t.out.Paint(term.Yellow, "!"), how)
+		t.out.Printf("%s %s\n", t.out.PaintText(term.Yellow, "!"), how)
 	} else if !m.Open() && !t.thinking && isReasoningOnly(m) {
-		t.out.Printf("%s the answer has no text; --thinking shows its reasoning\n", t.out.Paint(term.Yellow, "!"))
+		t.out.Printf("%s the answer has no text; --thinking shows its reasoning\n", t.out.PaintText(term.Yellow, "!"))
 	}
 	switch {
 	case m.Open() && t.working:
-		t.out.Printf("%s\n", t.out.Paint(term.Dim, "(working)"))
+		t.out.Printf("%s\n", t.out.PaintText(term.Dim, "(working)"))
 	case m.Open():
-		t.out.Printf("%s\n", t.out.Paint(term.Dim, "(interrupted; the next cairn run or cairn serve continues it)"))
+		t.out.Printf("%s\n", t.out.PaintText(term.Dim, "(interrupted; the next cairn run or cairn serve continues it)"))
 	}
 }
 
@@ -154,23 +154,23 @@ func (t *transcript) printCall(c *session.Tool) {
 	failure, lines := term.DescribeFailure(c.Name, c.State.Structured)
 	switch {
 	case c.State.Status == session.ToolCompleted && failure != "":
-		t.out.Printf("%s %s: %s\n", t.out.Paint(term.Red, t.marks.Bad), what, failure)
+		t.out.Printf("%s %s: %s\n", t.out.PaintText(term.Red, t.marks.Bad), what, failure)
 		if t.full {
 			break // the whole output follows
 		}
 		for _, l := range lines {
-			t.out.Printf("%s\n", t.out.Paint(term.Dim, l))
+			t.out.Printf("%s\n", t.out.PaintText(term.Dim, l))
 		}
 	case c.State.Status == session.ToolCompleted:
-		t.out.Printf("%s %s\n", t.out.Paint(term.Green, t.marks.Good), what)
+		t.out.Printf("%s %s\n", t.out.PaintText(term.Green, t.marks.Good), what)
 	case c.State.Status == session.ToolError:
 		why := ""
 		if c.State.Error != nil {
 			why = ": " + term.FirstLine(c.State.Error.Message, 300)
 		}
-		t.out.Printf("%s %s%s\n", t.out.Paint(term.Red, t.marks.Bad), what, why)
+		t.out.Printf("%s %s%s\n", t.out.PaintText(term.Red, t.marks.Bad), what, why)
 	default:
-		t.out.Printf("%s %s\n", t.out.Paint(term.Cyan, t.marks.Call), what)
+		t.out.Printf("%s %s\n", t.out.PaintText(term.Cyan, t.marks.Call), what)
 	}
 	if !t.full {
 		return

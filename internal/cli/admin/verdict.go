@@ -81,7 +81,7 @@ func checkAction(ctx context.Context, c *api.Client, name string, v api.Verdict)
 		}
 	}
 	hint := "The tools are " + strings.Join(tools, ", ") + "."
-	if near := spelling.Nearest(name, tools, 3); len(near) > 0 {
+	if near := spelling.FindNearest(name, tools, 3); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return cli.NewExitError(cli.ExitUsage, fmt.Errorf("unknown tool %q", term.FirstLine(name, 80)), hint)
@@ -96,9 +96,9 @@ func (g permissionCommands) noteOpenSession(ctx context.Context, c *api.Client) 
 
 // showVerdict prints the effect first, then each part with its rule.
 func (g permissionCommands) showVerdict(v api.Verdict) {
-	g.inv.Out.Printf("%s\n", g.inv.Out.Paint(term.Bold, string(v.Effect)))
+	g.inv.Out.Printf("%s\n", g.inv.Out.PaintText(term.Bold, string(v.Effect)))
 	if v.Sandbox != "" {
-		g.inv.Out.Printf("  %s\n", g.inv.Out.Paint(term.Dim, "sandbox "+string(v.Sandbox)))
+		g.inv.Out.Printf("  %s\n", g.inv.Out.PaintText(term.Dim, "sandbox "+string(v.Sandbox)))
 	}
 	for _, p := range v.Parts {
 		g.inv.Out.Printf("  %s: %s\n", p.Effect, term.FirstLine(p.Resource, 200))
@@ -107,7 +107,7 @@ func (g permissionCommands) showVerdict(v api.Verdict) {
 		}
 		switch {
 		case p.Rule == nil:
-			g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, "no rule matches: ask"))
+			g.inv.Out.Printf("    %s\n", g.inv.Out.PaintText(term.Dim, "no rule matches: ask"))
 			continue
 		case p.Possible:
 			g.inv.Out.Printf("    may match %s\n", ruleText(*p.Rule))
@@ -116,7 +116,7 @@ func (g permissionCommands) showVerdict(v api.Verdict) {
 		}
 		g.inv.Out.Printf(
 			"    %s\n",
-			g.inv.Out.Paint(term.Dim, term.FirstLine(strings.TrimSpace(p.Layer+" "+p.Source), 300)),
+			g.inv.Out.PaintText(term.Dim, term.FirstLine(strings.TrimSpace(p.Layer+" "+p.Source), 300)),
 		)
 	}
 }

@@ -90,7 +90,7 @@ func (g agentCommands) agentShowCommand() *cobra.Command {
 				if i < 0 {
 					return cli.NewExitError(
 						cli.ExitUsage,
-						session.NotFound("agent", args[0], spelling.Nearest(args[0], agentNames(agents), 3)...),
+						session.NotFound("agent", args[0], spelling.FindNearest(args[0], agentNames(agents), 3)...),
 						"cairn agent list shows the agents",
 					)
 				}
@@ -163,7 +163,7 @@ func (g agentCommands) untrustedRules(ctx context.Context, agent string) (rules 
 func (g agentCommands) showAgent(x shownAgent) {
 	g.inv.Out.Printf(
 		"%s (%s)  %s\n",
-		g.inv.Out.Paint(term.Bold, term.FirstLine(x.ID, 100)),
+		g.inv.Out.PaintText(term.Bold, term.FirstLine(x.ID, 100)),
 		x.Mode,
 		term.FirstLine(x.Description, 300),
 	)

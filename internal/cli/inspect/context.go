@@ -77,7 +77,7 @@ func (g contextCommands) maskSecrets(ctx context.Context, t *api.ContextText) er
 
 func (g contextCommands) printRequest(s *session.Session, r api.ContextRequest) {
 	out := g.inv.Out
-	out.Printf("%s\n", out.Paint(term.Bold, cli.SessionTitle(s)))
+	out.Printf("%s\n", out.PaintText(term.Bold, cli.SessionTitle(s)))
 	for _, l := range cli.DescribeNextRequest(r) {
 		out.Printf("%s\n", l)
 	}
@@ -155,7 +155,7 @@ func shortenPath(name string, width int) string {
 func (g contextCommands) printTexts(t *api.ContextText) {
 	out := g.inv.Out
 	section := func(name, text string) {
-		out.Printf("\n%s\n", out.Paint(term.Cyan, "--- "+name))
+		out.Printf("\n%s\n", out.PaintText(term.Cyan, "--- "+name))
 		out.WriteText(strings.TrimRight(text, "\n") + "\n")
 	}
 	for i, text := range t.System {
@@ -223,9 +223,9 @@ func (g contextCommands) printVerdict(v api.InstructionVerdict) {
 		if v.Bytes > 0 {
 			size = ", with " + term.FormatCount(v.Bytes) + " bytes"
 		}
-		out.Printf("%s %s is in the context%s\n", out.Paint(term.Green, g.inv.Marks.Good), path, size)
+		out.Printf("%s %s is in the context%s\n", out.PaintText(term.Green, g.inv.Marks.Good), path, size)
 	} else {
-		out.Printf("%s %s is not in the context\n", out.Paint(term.Red, g.inv.Marks.Bad), path)
+		out.Printf("%s %s is not in the context\n", out.PaintText(term.Red, g.inv.Marks.Bad), path)
 	}
 	if v.Rule != "" {
 		out.Printf("rule: %s\n", term.FirstLine(v.Rule, 400))

@@ -147,7 +147,7 @@ func (g eventCommands) showEvent(e *session.Event, f *eventFlags) {
 	g.inv.Out.Printf(
 		"%s  %s  %s  %s\n",
 		where,
-		g.inv.Out.Paint(term.Dim, at),
+		g.inv.Out.PaintText(term.Dim, at),
 		e.Data.Kind(),
 		term.FirstLine(summarizeEvent(e.Data), 120),
 	)

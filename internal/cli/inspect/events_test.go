@@ -10,7 +10,7 @@ import (
 
 // An event of every kind can be summarised, even one without any of its fields.
 func TestSummarizeEveryEvent(t *testing.T) {
-	for _, k := range session.Kinds() {
+	for _, k := range session.ListKinds() {
 		d, err := session.DecodeData(k, 1, jsontext.Value(`{}`))
 		if err != nil {
 			t.Fatalf("decode an empty %s: %v", k, err)

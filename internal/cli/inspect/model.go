@@ -139,7 +139,7 @@ func findModel(models []api.Model, name string) (api.Model, error) {
 	}
 	return api.Model{}, cli.NewExitError(
 		cli.ExitUsage,
-		session.NotFound("usable model", name, spelling.Nearest(name, names, 3)...),
+		session.NotFound("usable model", name, spelling.FindNearest(name, names, 3)...),
 		"cairn models lists the usable models; a model is usable once its provider has a key",
 	)
 }
@@ -147,7 +147,7 @@ func findModel(models []api.Model, name string) (api.Model, error) {
 func (g modelCommands) showModel(m api.Model) {
 	g.inv.Out.Printf(
 		"%s  %s\n",
-		g.inv.Out.Paint(term.Bold, term.FirstLine(m.Ref().String(), 100)),
+		g.inv.Out.PaintText(term.Bold, term.FirstLine(m.Ref().String(), 100)),
 		term.FirstLine(m.Name, 100),
 	)
 	row := func(name, format string, args ...any) {

@@ -124,12 +124,12 @@ func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id st
 	if err != nil {
 		return nil, err
 	}
-	if why, err := g.inv.Host.Models().Unusable(ctx, o, id); err == nil && why != "" {
+	if why, err := g.inv.Host.Models().WhyUnusable(ctx, o, id); err == nil && why != "" {
 		missing := session.NotFound("usable provider", id)
 		missing.Message += ": " + why
 		return nil, &cli.ExitError{Code: cli.ExitUsage, Err: missing}
 	}
-	near := spelling.Nearest(id, ids, 3)
+	near := spelling.FindNearest(id, ids, 3)
 	if len(near) == 0 {
 		near = ids
 	}

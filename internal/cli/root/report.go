@@ -37,7 +37,7 @@ func (g program) reportError(cmd *cobra.Command, err error) cli.ExitCode {
 	g.inv.Err.EndLine()
 	g.inv.Err.Printf(
 		"%s %s\n",
-		g.inv.Err.Paint(term.Red, "cairn:"),
+		g.inv.Err.PaintText(term.Red, "cairn:"),
 		strings.TrimRight(term.ReplaceControls(err.Error()), "\n"),
 	)
 	if hint := cli.HintOf(err); hint != "" {

@@ -106,7 +106,7 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 	for _, c := range root.Commands() {
 		names = append(names, c.Name())
 	}
-	if near := spelling.Nearest(args[0], names, 1); len(near) > 0 {
+	if near := spelling.FindNearest(args[0], names, 1); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %s?", term.FirstLine(args[0], 40), near[0])
 	}
 	return fmt.Errorf(

@@ -67,7 +67,7 @@ func unknownFlag(cmd *cobra.Command, name string, isLetter bool) error {
 			names = append(names, strings.Fields(flag + " ")[0])
 		}
 	}
-	dashes, near := "--", spelling.Nearest(name, names, 1)
+	dashes, near := "--", spelling.FindNearest(name, names, 1)
 	if isLetter {
 		dashes, near = "-", slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, name) })
 	}

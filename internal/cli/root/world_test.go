@@ -225,7 +225,7 @@ func (w *world) UsableModels(context.Context, cli.Options) ([]api.Model, error) 
 	return []api.Model{{ID: "main", ProviderID: "mock"}}, nil
 }
 
-func (w *world) Unusable(_ context.Context, _ cli.Options, id string) (string, error) {
+func (w *world) WhyUnusable(_ context.Context, _ cli.Options, id string) (string, error) {
 	return map[string]string{"vllm": "no server answers"}[id], nil
 }
 
@@ -233,7 +233,7 @@ func (w *world) Fsck(context.Context, cli.Options) ([]cli.Finding, error) {
 	return []cli.Finding{{Level: cli.LevelError, What: "session ses_1", Detail: "has a gap after 3"}}, nil
 }
 
-func (w *world) Public([]netip.Prefix) http.RoundTripper { return http.DefaultTransport }
+func (w *world) PublicTransport([]netip.Prefix) http.RoundTripper { return http.DefaultTransport }
 
 func (w *world) MeasureStorage(context.Context, cli.Options) ([]cli.StorageUse, error) {
 	return nil, nil

@@ -457,7 +457,7 @@ func TestSpanComplete(t *testing.T) {
 
 // An event of every kind can be folded, even one without any of its fields.
 func TestProgressOfEveryEvent(t *testing.T) {
-	for _, k := range session.Kinds() {
+	for _, k := range session.ListKinds() {
 		d, err := session.DecodeData(k, 1, jsontext.Value(`{}`))
 		if err != nil {
 			t.Fatalf("decode an empty %s: %v", k, err)

@@ -166,7 +166,7 @@ func (t *conversation) chooseModel(ctx context.Context, name string) {
 func (t *conversation) chooseName(kind, name string, names []string) (string, error) {
 	name = t.resolveName(name)
 	if !slices.Contains(names, name) {
-		return "", session.NotFound(kind, name, spelling.Nearest(name, names, 3)...)
+		return "", session.NotFound(kind, name, spelling.FindNearest(name, names, 3)...)
 	}
 	t.showText("from the next prompt on: " + name)
 	return name, nil

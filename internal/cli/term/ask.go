@@ -269,7 +269,7 @@ func (q *AskQueue) show() {
 
 // showAsk writes what a permission is wanted for, with the diff of an edit.
 func showAsk(out *Stream, m Marks, a session.PendingAsk) {
-	out.Printf("%s %s\n", out.Paint(Yellow, m.Ask), out.Paint(Bold, AskTitle(a)))
+	out.Printf("%s %s\n", out.PaintText(Yellow, m.Ask), out.PaintText(Bold, AskTitle(a)))
 	for _, l := range AskDetails(a) {
 		style := ""
 		switch {
@@ -279,7 +279,7 @@ func showAsk(out *Stream, m Marks, a session.PendingAsk) {
 			style = Red
 		}
 		if style != "" {
-			l = out.Paint(style, l)
+			l = out.PaintText(style, l)
 		}
 		out.Printf("  %s\n", l)
 	}

@@ -10,8 +10,8 @@ import (
 func showQuestion(out *Stream, m Marks, s session.Question) {
 	out.Printf(
 		"%s %s\n",
-		out.Paint(Yellow, m.Ask),
-		out.Paint(Bold, strings.ReplaceAll(ReplaceControls(s.Question), "\n", "\n  ")),
+		out.PaintText(Yellow, m.Ask),
+		out.PaintText(Bold, strings.ReplaceAll(ReplaceControls(s.Question), "\n", "\n  ")),
 	)
 	for i, l := range OptionLines(s) {
 		out.Printf("  %d %s\n", i+1, l)

@@ -124,8 +124,8 @@ const (
 	Cyan   = "36"
 )
 
-// Paint applies a style to text if the stream has colour.
-func (s *Stream) Paint(style, text string) string {
+// PaintText applies a style to text if the stream has colour.
+func (s *Stream) PaintText(style, text string) string {
 	if !s.Color || text == "" || style == "" {
 		return text
 	}

@@ -38,7 +38,7 @@ func (t *Table) Print() {
 		}
 		text := strings.TrimRight(b.String(), " ")
 		if style != "" {
-			text = t.out.Paint(style, text)
+			text = t.out.PaintText(style, text)
 		}
 		t.out.Printf("%s\n", text)
 	}

@@ -136,7 +136,7 @@ func (g commands) formatPatch(f session.ChangedFile) string {
 		if f.Additions+f.Deletions > 0 {
 			about = ", " + g.formatLines(f.Additions, f.Deletions)
 		}
-		head := out.Paint(term.Bold, term.FirstLine(f.Path.Quote(), 400))
+		head := out.PaintText(term.Bold, term.FirstLine(f.Path.Quote(), 400))
 		return fmt.Sprintf("%s: %s%s; too large to be shown\n", head, f.Status, about)
 	}
 	if !out.Terminal {
@@ -150,7 +150,7 @@ func (g commands) formatPatch(f session.ChangedFile) string {
 			end = "\n"
 		}
 		inHunks = inHunks || strings.HasPrefix(text, "@@")
-		b.WriteString(out.Paint(styleOf(text, inHunks), text) + end)
+		b.WriteString(out.PaintText(styleOf(text, inHunks), text) + end)
 	}
 	return b.String()
 }

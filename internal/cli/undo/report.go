@@ -53,13 +53,13 @@ func (g commands) printRevert(asJSON bool, title string, res Result) error {
 	if r.FilesOnly {
 		head += " (files only)"
 	}
-	out.Printf("%s: %s\n", out.Paint(term.Bold, head), title)
+	out.Printf("%s: %s\n", out.PaintText(term.Bold, head), title)
 	for _, f := range r.Files {
 		g.printFile(f)
 	}
 	g.printKept("stays as it is", r.Kept)
 	if len(r.Unknown) > 0 {
-		out.Printf("%s\n", out.Paint(term.Yellow, "may have changed files that cannot be restored:"))
+		out.Printf("%s\n", out.PaintText(term.Yellow, "may have changed files that cannot be restored:"))
 	}
 	for _, text := range r.Unknown {
 		out.Printf("  %s\n", term.FirstLine(text, 400))
@@ -91,7 +91,7 @@ func (g commands) printFile(f session.RevertedFile) {
 // printKept prints the files that stay below the head, with the reasons; nothing without files.
 func (g commands) printKept(head string, kept []session.KeptFile) {
 	if len(kept) > 0 {
-		g.inv.Out.Printf("%s\n", g.inv.Out.Paint(term.Yellow, head+":"))
+		g.inv.Out.Printf("%s\n", g.inv.Out.PaintText(term.Yellow, head+":"))
 	}
 	for _, k := range kept {
 		g.inv.Out.Printf("  %s: %s\n", term.FirstLine(k.Path.Quote(), 400), term.FirstLine(k.Reason, 400))
@@ -140,7 +140,7 @@ func (g commands) reportRedo(ctx context.Context, c *api.Client, asJSON bool, re
 		text = describeMessage(m)
 	}
 	out := g.inv.Out
-	out.Printf("%s: %s\n", out.Paint(term.Bold, "brought back"), text)
+	out.Printf("%s: %s\n", out.PaintText(term.Bold, "brought back"), text)
 	for _, p := range res.Restored {
 		out.Printf("  %-12s  %s\n", "restored", term.FirstLine(p.Quote(), 400))
 	}
@@ -177,5 +177,5 @@ func (g commands) exitError(res Result) error {
 func (g commands) formatLines(additions, deletions int) string {
 	out := g.inv.Out
 	added, deleted := fmt.Sprintf("+%d", additions), fmt.Sprintf("-%d", deletions)
-	return out.Paint(term.Green, added) + " " + out.Paint(term.Red, deleted)
+	return out.PaintText(term.Green, added) + " " + out.PaintText(term.Red, deleted)
 }

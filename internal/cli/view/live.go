@@ -152,14 +152,15 @@ func (l *Live) renderLines(width, room int) []string {
 	lines := l.renderCalls("", "", width)
 	if len(lines) > room-1 {
 		more := len(lines) - room + 2
-		lines = append(lines[:max(room-2, 0):max(room-2, 0)], l.err.Paint(term.Dim, fmt.Sprintf("  and %d more lines", more)))
+		lines = append(lines[:max(room-2, 0):max(room-2, 0)],
+			l.err.PaintText(term.Dim, fmt.Sprintf("  and %d more lines", more)))
 	}
 	phase := l.phase
 	if len(l.calls) > 0 {
 		phase = "running " + term.FormatPlural(l.countCalls(), "call")
 	}
-	spin := l.err.Paint(term.Cyan, l.spin[l.frame])
-	return append(lines, spin+" "+l.err.Paint(term.Dim, phase+" "+describeSeconds(l.began)))
+	spin := l.err.PaintText(term.Cyan, l.spin[l.frame])
+	return append(lines, spin+" "+l.err.PaintText(term.Dim, phase+" "+describeSeconds(l.began)))
 }
 
 // Clear removes the display until the next frame.
@@ -191,10 +192,10 @@ func (l *Live) renderCalls(id session.ID, indent string, width int) (lines []str
 		}
 		took := " " + describeSeconds(c.began)
 		text = term.FirstLine(text, max(width-len(indent)-len(took)-3, 10))
-		lines = append(lines, indent+l.err.Paint(term.Cyan, l.spin[l.frame])+" "+text+l.err.Paint(term.Dim, took))
+		lines = append(lines, indent+l.err.PaintText(term.Cyan, l.spin[l.frame])+" "+text+l.err.PaintText(term.Dim, took))
 		if c.part == l.output {
 			for _, t := range c.tail {
-				lines = append(lines, l.err.Paint(term.Dim, indent+"    "+t))
+				lines = append(lines, l.err.PaintText(term.Dim, indent+"    "+t))
 			}
 		}
 		if c.task != "" {

@@ -194,7 +194,7 @@ func (v *Text) showResult(part session.PartID, at int64, structured jsontext.Val
 	why, lines := term.DescribeFailure(c.tool, structured)
 	v.showSettled(part, at, why)
 	for _, l := range append(c.todos, lines...) {
-		v.err.Printf("%s\n", v.err.Paint(term.Dim, l))
+		v.err.Printf("%s\n", v.err.PaintText(term.Dim, l))
 	}
 }
 
@@ -221,7 +221,7 @@ func (v *Text) showSettled(part session.PartID, at int64, why string) {
 
 // ShowPrompt shows a prompt that was given elsewhere.
 func (v *Text) ShowPrompt(text string) {
-	v.ShowLine(term.Bold, ">", v.err.Paint(term.Bold, term.FirstLine(text, 200)))
+	v.ShowLine(term.Bold, ">", v.err.PaintText(term.Bold, term.FirstLine(text, 200)))
 }
 
 // ReplayMessage shows a stored message as its events were shown, and remembers how far: a message that is still being
@@ -279,7 +279,7 @@ func (v *Text) ShowLine(style, mark, text string) {
 	v.endReasoning()
 	v.out.EndLine()
 	v.err.EndLine()
-	v.err.Printf("%s %s\n", v.err.Paint(style, mark), text)
+	v.err.Printf("%s %s\n", v.err.PaintText(style, mark), text)
 }
 
 func (v *Text) ShowNote(text string) { v.ShowLine(term.Yellow, "!", term.FirstLine(text, 600)) }
@@ -295,7 +295,7 @@ func (v *Text) ShowResult(r Result) {
 		v.out.Printf("%s\n", r.Value)
 	}
 	if r.Error != nil {
-		v.err.Printf("%s %s\n", v.err.Paint(term.Red, "cairn:"), r.Error.Message)
+		v.err.Printf("%s %s\n", v.err.PaintText(term.Red, "cairn:"), r.Error.Message)
 		if r.Error.Hint != "" {
 			v.err.Printf("%s\n", r.Error.Hint)
 		}
@@ -333,5 +333,5 @@ func (v *Text) ShowResult(r Result) {
 	if r.Continue != "" {
 		parts = append(parts, "continue with: "+r.Continue)
 	}
-	v.err.Printf("%s\n", v.err.Paint(term.Dim, strings.Join(parts, dot)))
+	v.err.Printf("%s\n", v.err.PaintText(term.Dim, strings.Join(parts, dot)))
 }

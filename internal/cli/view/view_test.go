@@ -141,7 +141,7 @@ func TestLineView(t *testing.T) {
 func TestEveryEvent(t *testing.T) {
 	a, b := testInvocation()
 	views := []View{NewText(a, true), NewJSONLines(a, true)}
-	for _, k := range session.Kinds() {
+	for _, k := range session.ListKinds() {
 		d, err := session.DecodeData(k, 1, jsontext.Value(`{}`))
 		if err != nil {
 			t.Fatalf("%s: %v", k, err)

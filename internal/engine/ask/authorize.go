@@ -175,7 +175,7 @@ func (a *Asks) resolveAsk(ctx context.Context, by Asker, w *waiter, isNew bool) 
 	} else if row, err := a.readAsk(ctx, w.ask.ID); err != nil || row.Reply != "" {
 		return row, err // answered before the waiter was added
 	}
-	if err := fault.Point(ctx, fault.PermAsked); err != nil {
+	if err := fault.PassPoint(ctx, fault.PermAsked); err != nil {
 		return store.AskRow{}, err
 	}
 	if by.Call != nil {

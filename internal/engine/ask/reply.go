@@ -109,7 +109,7 @@ func (a *Asks) settleReply(
 		a.wakeAnswered(ctx, d.AskID)
 		return err
 	}
-	if err := fault.Point(ctx, fault.PermReplied); err != nil {
+	if err := fault.PassPoint(ctx, fault.PermReplied); err != nil {
 		return err
 	}
 	a.cascadeReply(ctx, *row, project) // before the wake: a rejected call stops the others of its turn
@@ -136,7 +136,7 @@ func (a *Asks) checkEffect(ctx context.Context, ask session.AskID, patterns []st
 			continue
 		}
 		text := fmt.Sprintf("the pattern %q allows nothing of this request", p)
-		if reason := permission.Strictest(after).Reason; reason != "" {
+		if reason := permission.FindStrictest(after).Reason; reason != "" {
 			text += ": the command " + reason
 		}
 		return session.Errorf(session.CodeInvalid, "%s; give another one, or reply once", text).At("patterns")

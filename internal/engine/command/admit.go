@@ -38,7 +38,7 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	if err := c.resolvePrompt(ctx, &r); err != nil {
 		return nil, err
 	}
-	if err := fault.Point(ctx, fault.AdmitBegin); err != nil {
+	if err := fault.PassPoint(ctx, fault.AdmitBegin); err != nil {
 		return nil, err
 	}
 	var in *session.Input
@@ -49,7 +49,7 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	if err != nil {
 		return nil, err
 	}
-	if err := fault.Point(ctx, fault.AdmitPostCommit); err != nil {
+	if err := fault.PassPoint(ctx, fault.AdmitPostCommit); err != nil {
 		return nil, err
 	}
 	if !r.Hold {
@@ -59,7 +59,7 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 			c.scheduler.EndPause(r.SessionID)
 		}
 	}
-	return in, fault.Point(ctx, fault.AdmitPreAck)
+	return in, fault.PassPoint(ctx, fault.AdmitPreAck)
 }
 
 // commitPrompt commits the prompt, or returns the receipt of its first admission.
@@ -85,7 +85,7 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 		return append(drafts, eventlog.Draft{Data: &session.PromptAdmitted{
 			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,
 			Recovery: r.Recovery,
-		}}), fault.Point(ctx, fault.AdmitPreCommit)
+		}}), fault.PassPoint(ctx, fault.AdmitPreCommit)
 	})
 	if err != nil || earlier != nil {
 		return earlier, err

@@ -55,7 +55,7 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 		}
 		return append(drafts, eventlog.Draft{Data: &session.CompactionAdmitted{
 			MessageID: a.ID, Delivery: a.Delivery, Request: a.Request,
-		}}), fault.Point(ctx, fault.AdmitPreCommit)
+		}}), fault.PassPoint(ctx, fault.AdmitPreCommit)
 	})
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ const lastStep = "You have used all the steps that you were given for this reque
 // OfferTools returns a snapshot of the tools for a model: without those that the rules deny for every resource, and
 // empty for a model that does not support tools.
 func OfferTools(r *tool.Registry, m *location.Model, rights []permission.Layer) *tool.Set {
-	return r.TakeSnapshot(func(action string) bool { return m.NoTools || permission.Hidden(rights, action) })
+	return r.TakeSnapshot(func(action string) bool { return m.NoTools || permission.IsHidden(rights, action) })
 }
 
 // BuildRequest returns the request for the model.
@@ -97,12 +97,12 @@ func (in *Input) supportsSchema() bool {
 // hostedTools returns the vendor's tools that the agent may use. They do not ask: configuring them is the permission.
 func (in *Input) hostedTools() []llm.ToolDefinition {
 	return slices.DeleteFunc(slices.Clone(in.Model.Hosted), func(d llm.ToolDefinition) bool {
-		if permission.Hidden(in.Rights, d.Name) {
+		if permission.IsHidden(in.Rights, d.Name) {
 			return true
 		}
 		for _, word := range hostedToolWords(d) {
 			for part, local := range equivalentTools {
-				if strings.Contains(word, part) && permission.Hidden(in.Rights, local) {
+				if strings.Contains(word, part) && permission.IsHidden(in.Rights, local) {
 					return true
 				}
 			}

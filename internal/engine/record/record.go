@@ -23,7 +23,7 @@ import (
 func (r *Recorder) Record(ctx context.Context, ev llm.Event) error {
 	switch ev := ev.(type) {
 	case llm.ResponseStart:
-		return fault.Point(ctx, fault.TurnHeaders)
+		return fault.PassPoint(ctx, fault.TurnHeaders)
 	case llm.TextStart:
 		return r.startItem(ctx, &item{kind: session.FragmentText, id: ev.ID})
 	case llm.TextDelta:

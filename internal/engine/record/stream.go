@@ -58,7 +58,7 @@ func (r *Recorder) appendDelta(ctx context.Context, kind session.FragmentItem, i
 			return err
 		}
 	}
-	if err := fault.Point(ctx, fault.TurnDelta); err != nil {
+	if err := fault.PassPoint(ctx, fault.TurnDelta); err != nil {
 		return err
 	}
 	if r.unsaved >= r.config.CheckBytes {

@@ -26,8 +26,8 @@ type State struct {
 	first    time.Time
 }
 
-// Failures returns the number of failed attempts.
-func (s *State) Failures() int { return s.failures }
+// FailureCount returns the number of failed attempts.
+func (s *State) FailureCount() int { return s.failures }
 
 // ForModel returns the state for the next attempt with the model.
 func (s State) ForModel(m session.ModelRef) State {

@@ -21,12 +21,12 @@ func (r Reverter) Resume(ctx context.Context, id session.ID) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := fault.Point(ctx, fault.RevertPlanned); err != nil {
+	if err := fault.PassPoint(ctx, fault.RevertPlanned); err != nil {
 		return err
 	}
 	back := s.Revert.Phase == session.RevertRestoring
 	kept := r.restoreFiles(ctx, id, s.Revert.Files, back)
-	if err := fault.Point(ctx, fault.RevertRestored); err != nil {
+	if err := fault.PassPoint(ctx, fault.RevertRestored); err != nil {
 		return err
 	}
 	if back {

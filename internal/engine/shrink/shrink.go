@@ -54,7 +54,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 	if err := k.Journal.AppendFacts(ctx, q.Session.ID, start); err != nil {
 		return false, err
 	}
-	if err := fault.Point(ctx, fault.CompactStart); err != nil {
+	if err := fault.PassPoint(ctx, fault.CompactStart); err != nil {
 		return false, err
 	}
 	request := q.newSummaryRequest(writer, choice, record)
@@ -79,7 +79,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 		}
 		return false, errors.Join(err, k.Journal.AppendFacts(clean, q.Session.ID, f))
 	}
-	if err := fault.Point(ctx, fault.CompactSummary); err != nil {
+	if err := fault.PassPoint(ctx, fault.CompactSummary); err != nil {
 		return false, err
 	}
 	end := &session.CompactionEnded{
@@ -143,13 +143,13 @@ func (k *Shrinker) recordCompaction(
 	if stop != nil {
 		drafts = append(drafts, eventlog.Draft{Data: stop})
 	}
-	if err := fault.Point(ctx, fault.CompactPreSwitch); err != nil {
+	if err := fault.PassPoint(ctx, fault.CompactPreSwitch); err != nil {
 		return err
 	}
 	if _, err := k.Journal.AppendDrafts(ctx, q.Session.ID, store.Durable, drafts...); err != nil {
 		return err
 	}
-	return fault.Point(ctx, fault.CompactSwitched)
+	return fault.PassPoint(ctx, fault.CompactSwitched)
 }
 
 // AbandonCompaction ends a compaction that an earlier process left open: the session is as it was before. event says

@@ -161,7 +161,7 @@ func (w *Writer) askModel(
 		if !again {
 			return answer, failure
 		}
-		if err := q.waitForRetry(ctx, retries.Failures(), failure, wait); err != nil {
+		if err := q.waitForRetry(ctx, retries.FailureCount(), failure, wait); err != nil {
 			return answer, err
 		}
 	}

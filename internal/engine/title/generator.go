@@ -34,12 +34,12 @@ func New(j *journal.Journal, limits retry.Limits) *Generator {
 
 // Start generates a title concurrently, unless that is under way for the session. Nothing waits for it.
 func (g *Generator) Start(q Request) {
-	g.Run(q.SessionID, func(ctx context.Context) { g.generate(ctx, q) })
+	g.Run(q.SessionID, func(ctx context.Context) { g.generateTitle(ctx, q) })
 }
 
-// generate names the session as the model suggests, else after its prompt, and records the usage. A name that the
+// generateTitle names the session as the model suggests, else after its prompt, and records the usage. A name that the
 // session got meanwhile stays. A session that got its name after the request was sampled needs none.
-func (g *Generator) generate(ctx context.Context, q Request) {
+func (g *Generator) generateTitle(ctx context.Context, q Request) {
 	if s, err := g.journal.ReadSession(ctx, q.SessionID); err == nil && !command.IsUntitled(s) {
 		return
 	}

@@ -59,7 +59,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	d.setSampling(&b, req.Generate)
 	d.setFormat(&b, req)
 	b.setToolChoice(req, opt)
-	cached, _ := opt.breakpoints(req)
+	cached, _ := opt.placeBreakpoints(req)
 	markBlocks(b.System[:min(cached, len(b.System))], opt.ttl)
 	if d.Vertex {
 		b.Model, b.Extra["anthropic_version"] = "", wire.Quote("vertex-2023-10-16")

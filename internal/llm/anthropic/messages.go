@@ -34,7 +34,7 @@ type conversation struct {
 
 func (d Dialect) encodeMessages(req *llm.Request, opt options) []message {
 	c := conversation{d: d, opt: opt, paused: map[string]bool{}}
-	_, breakpoints := opt.breakpoints(req)
+	_, breakpoints := opt.placeBreakpoints(req)
 	for i, m := range req.Messages {
 		following := req.Messages[i+1:]
 		switch m.Role {

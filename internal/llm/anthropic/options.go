@@ -104,8 +104,9 @@ func (d Dialect) parseEffort(o *options, req *llm.Request) error {
 	return err
 }
 
-// breakpoints returns the cache breakpoints that the request sets; none if the configuration sets them itself.
-func (o *options) breakpoints(req *llm.Request) (system int, messages []int) {
+// placeBreakpoints returns the cache placeBreakpoints that the request sets; none if the configuration sets them
+// itself.
+func (o *options) placeBreakpoints(req *llm.Request) (system int, messages []int) {
 	if o.cachesItself {
 		return 0, nil
 	}

@@ -120,10 +120,10 @@ func describeSource(b *strings.Builder, f file) {
 	case strings.HasPrefix(base, "readme"):
 		title, paragraph := readmeSummary(f)
 		if title.text != "" {
-			fmt.Fprintf(b, "**%s** (%s)\n\n", shorten(title.text, 120), title.citation(f.path))
+			fmt.Fprintf(b, "**%s** (%s)\n\n", shorten(title.text, 120), title.citationFor(f.path))
 		}
 		if paragraph.text != "" {
-			fmt.Fprintf(b, "%s says: “%s” (%s)\n\n", f.path, shorten(paragraph.text, 600), paragraph.citation(f.path))
+			fmt.Fprintf(b, "%s says: “%s” (%s)\n\n", f.path, shorten(paragraph.text, 600), paragraph.citationFor(f.path))
 		}
 	case isManifest(f.path):
 		fmt.Fprintf(b, "- `%s`:", f.path)
@@ -136,7 +136,7 @@ func describeSource(b *strings.Builder, f file) {
 		if comment.text == "" {
 			comment = quotation{f.lines[0].text, f.lines[0].number, f.lines[0].number}
 		}
-		fmt.Fprintf(b, "- `%s` begins: “%s” (%s)", f.path, shorten(comment.text, 240), comment.citation(f.path))
+		fmt.Fprintf(b, "- `%s` begins: “%s” (%s)", f.path, shorten(comment.text, 240), comment.citationFor(f.path))
 		shown := 0
 		for _, l := range f.lines {
 			if shown < 4 && l.text == strings.TrimSpace(l.text) && isDefinition(l.text) {

@@ -12,7 +12,7 @@ type quotation struct {
 	first, last int
 }
 
-func (q quotation) citation(path string) string { return formatCitation(path, q.first, q.last) }
+func (q quotation) citationFor(path string) string { return formatCitation(path, q.first, q.last) }
 
 func formatCitation(path string, first, last int) string {
 	if first == last {

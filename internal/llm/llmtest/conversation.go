@@ -19,7 +19,7 @@ type generator struct {
 	calls int
 }
 
-func (g *generator) pick(s ...string) string { return s[g.IntN(len(s))] }
+func (g *generator) pickText(s ...string) string { return s[g.IntN(len(s))] }
 
 func (g *generator) newRequest() *llm.Request {
 	req := &llm.Request{Model: g.exam.Model}
@@ -81,7 +81,7 @@ func (g *generator) newChoice() llm.ToolChoice {
 }
 
 func (g *generator) newText() string {
-	return g.pick(
+	return g.pickText(
 		"hello", "two\nlines", "a < b & c > d", "   ", "trailing \n", "emoji 😀", "broken \xff\xfe utf-8",
 		strings.Repeat("long ", 300),
 	)
@@ -89,10 +89,10 @@ func (g *generator) newText() string {
 
 func (g *generator) newMedia() llm.Media {
 	m := llm.Media{
-		MediaType: g.pick(
+		MediaType: g.pickText(
 			"image/png", "image/JPEG; q=1", "application/pdf", "text/plain", "audio/wav", "video/mp4", "application/zip", "",
 		),
-		Data: []byte("data"), Name: g.pick("", "a.bin", "Ärger (1).pdf", "two  spaces.md"),
+		Data: []byte("data"), Name: g.pickText("", "a.bin", "Ärger (1).pdf", "two  spaces.md"),
 	}
 	switch g.IntN(8) {
 	case 0:
@@ -155,14 +155,15 @@ func (g *generator) newReasoning() llm.Part {
 
 func (g *generator) newID() string {
 	g.calls++
-	return fmt.Sprintf(g.pick("call_%d", "toolu_01%d", "functions.read:%d", "é %d", strings.Repeat("l", 90)+"%d"), g.calls)
+	return fmt.Sprintf(g.pickText("call_%d", "toolu_01%d", "functions.read:%d", "é %d", strings.Repeat("l", 90)+"%d"),
+		g.calls)
 }
 
 func (g *generator) newCall() llm.ToolCall {
 	return llm.ToolCall{
 		ID:    g.newID(),
-		Name:  g.pick("read", "edit", "gone", "multi_tool_use.parallel", "foo bar/é", "1st", strings.Repeat("x", 200)),
-		Input: jsontext.Value(g.pick(`{"path":"a"}`, `{}`, `{"a":{"b":[1,null]}}`, `oops`, ``)),
+		Name:  g.pickText("read", "edit", "gone", "multi_tool_use.parallel", "foo bar/é", "1st", strings.Repeat("x", 200)),
+		Input: jsontext.Value(g.pickText(`{"path":"a"}`, `{}`, `{"a":{"b":[1,null]}}`, `oops`, ``)),
 	}
 }
 
@@ -180,7 +181,7 @@ func (g *generator) newResult(c llm.ToolCall) llm.ToolResult {
 
 // newHostedCall returns a hosted call, sometimes without its result.
 func (g *generator) newHostedCall() []llm.Part {
-	id, name := g.newID(), g.pick("web_search", "code_execution", "image_generation")
+	id, name := g.newID(), g.pickText("web_search", "code_execution", "image_generation")
 	if g.IntN(2) == 0 {
 		id = fmt.Sprintf("srvtoolu_%d", g.calls)
 	}
@@ -188,7 +189,7 @@ func (g *generator) newHostedCall() []llm.Part {
 	if g.IntN(4) == 0 {
 		return parts
 	}
-	raw := g.pick(
+	raw := g.pickText(
 		`{"type":"web_search_tool_result","tool_use_id":"`+id+`","content":[]}`, `[1,2]`, `{"status":"completed"}`,
 	)
 	r := llm.ToolResult{ID: id, Name: name, Hosted: true, Raw: jsontext.Value(raw), IsError: g.IntN(4) == 0}

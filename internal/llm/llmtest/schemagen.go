@@ -22,7 +22,7 @@ type schemaGenerator struct {
 	names int // the number of definitions that may be referenced
 }
 
-func (g *schemaGenerator) chance(n int) bool { return g.r.IntN(n) == 0 }
+func (g *schemaGenerator) oneIn(n int) bool { return g.r.IntN(n) == 0 }
 
 func (g *schemaGenerator) newDefinitions() map[string]any {
 	out := map[string]any{}
@@ -41,7 +41,7 @@ func (g *schemaGenerator) newObject(depth int) map[string]any {
 	for i := range g.r.IntN(4) {
 		name := "p" + strconv.Itoa(i)
 		properties[name] = g.newSchema(depth + 1)
-		if !g.chance(5) {
+		if !g.oneIn(5) {
 			required = append(required, name)
 		}
 	}
@@ -58,7 +58,7 @@ func (g *schemaGenerator) newObject(depth int) map[string]any {
 	default:
 		out["additionalProperties"] = false
 	}
-	if depth > 0 && g.chance(6) {
+	if depth > 0 && g.oneIn(6) {
 		delete(out, "type")
 	}
 	return out
@@ -66,9 +66,9 @@ func (g *schemaGenerator) newObject(depth int) map[string]any {
 
 func (g *schemaGenerator) newSchema(depth int) any {
 	out := g.newBareSchema(depth)
-	if s, ok := out.(map[string]any); ok && g.chance(4) {
+	if s, ok := out.(map[string]any); ok && g.oneIn(4) {
 		s["description"] = "what it is"
-		if g.chance(2) {
+		if g.oneIn(2) {
 			s["examples"] = []any{"x"}
 		}
 	}
@@ -76,7 +76,7 @@ func (g *schemaGenerator) newSchema(depth int) any {
 }
 
 func (g *schemaGenerator) newBareSchema(depth int) any {
-	if depth > 4 || g.chance(3) {
+	if depth > 4 || g.oneIn(3) {
 		return map[string]any{"type": g.scalarType()}
 	}
 	switch g.r.IntN(14) {
@@ -113,10 +113,10 @@ func (g *schemaGenerator) newBareSchema(depth int) any {
 }
 
 func (g *schemaGenerator) newReference() any {
-	if g.chance(4) {
+	if g.oneIn(4) {
 		return map[string]any{"$ref": "#"}
 	}
-	if g.names == 0 || g.chance(2) {
+	if g.names == 0 || g.oneIn(2) {
 		g.names++
 	}
 	return map[string]any{"$ref": "#/$defs/d" + strconv.Itoa(g.r.IntN(g.names))}

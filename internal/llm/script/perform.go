@@ -34,13 +34,13 @@ func playTurn(ctx context.Context, p performance, yield func(llm.Event, error) b
 	ctx, dog := llm.Watch(ctx, p.req.Clocks)
 	defer dog.Stop()
 	p.yield, p.dog = yield, dog
-	err := p.play(ctx)
+	err := p.playSteps(ctx)
 	if err != nil && !errors.Is(err, errConsumerGone) {
 		yield(nil, llm.AsError(ctx, err))
 	}
 }
 
-func (p *performance) play(ctx context.Context) error {
+func (p *performance) playSteps(ctx context.Context) error {
 	steps := p.turn.Steps
 	for i, step := range steps {
 		isBroken := i+1 < len(steps) && steps[i+1].Fault != nil

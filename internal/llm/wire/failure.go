@@ -45,7 +45,7 @@ func ClassifyFailure(f Failure) *llm.Error {
 		f.Status = w.status
 	}
 	e := &llm.Error{
-		Class:      w.classify(f.Status),
+		Class:      w.classifyBody(f.Status),
 		Message:    formatMessage(w, f),
 		Status:     f.Status,
 		RetryAfter: parseRetryAfter(f.Header, f.Now),
@@ -176,7 +176,7 @@ func (w *errorBody) readFields(fields Object) {
 	}
 }
 
-func (w *errorBody) classify(status int) llm.Class {
+func (w *errorBody) classifyBody(status int) llm.Class {
 	if w.moderated {
 		return llm.ContentFilter
 	}

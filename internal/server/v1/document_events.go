@@ -49,7 +49,7 @@ func v2EventTypes() map[string]reflect.Type {
 		"question.v2.rejected":                      typeOf[session.QuestionRejected](),
 		string((*session.ToolProgress)(nil).Kind()): typeOf[session.ToolProgress](),
 	}
-	for _, k := range session.Kinds() {
+	for _, k := range session.ListKinds() {
 		if d, err := session.DecodeData(k, 1, jsontext.Value(`{}`)); err == nil && k.IsPublic() {
 			out[string(k)] = reflect.TypeOf(d).Elem()
 		}

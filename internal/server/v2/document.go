@@ -82,7 +82,7 @@ func eventTypes() map[string]reflect.Type {
 		"question.v2.asked": typeOf[session.QuestionAsked](), "question.v2.replied": typeOf[session.QuestionReplied](),
 		"question.v2.rejected": typeOf[session.QuestionRejected](),
 	}
-	for _, k := range session.Kinds() {
+	for _, k := range session.ListKinds() {
 		if d, err := session.DecodeData(k, 1, jsontext.Value(`{}`)); err == nil {
 			out[string(k)] = reflect.TypeOf(d).Elem()
 		}

@@ -193,7 +193,7 @@ func (h permissionHandlers) explain(ctx context.Context, in struct {
 	}
 	decisions := rights.Decisions
 	out.Data = api.Verdict{
-		Effect: permission.Strictest(decisions).Effect, Parts: make([]api.Decision, len(decisions)),
+		Effect: permission.FindStrictest(decisions).Effect, Parts: make([]api.Decision, len(decisions)),
 		Sandbox: rights.Sandbox,
 	}
 	for i, d := range decisions {

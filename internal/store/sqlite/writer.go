@@ -294,7 +294,7 @@ func (w *writer) commit() {
 		return
 	}
 	ctx := context.Background()
-	if err := fault.Point(ctx, fault.StorePreCommit); err != nil {
+	if err := fault.PassPoint(ctx, fault.StorePreCommit); err != nil {
 		w.fail(newUnavailable("commit: %w", err))
 		return
 	}
@@ -306,12 +306,12 @@ func (w *writer) commit() {
 	w.estimatePages()
 	unknown := w.identity.check() // the files may have been removed meanwhile
 	if unknown == nil {
-		unknown = fault.Point(ctx, fault.StorePostCommit)
+		unknown = fault.PassPoint(ctx, fault.StorePostCommit)
 	}
 	for _, o := range w.batch.ops {
 		err := unknown
 		if err == nil {
-			err = fault.Point(ctx, fault.StorePreAnswer)
+			err = fault.PassPoint(ctx, fault.StorePreAnswer)
 		}
 		if err != nil {
 			err = fmt.Errorf("%w: %w: %w", store.ErrUnavailable, store.ErrUncertain, err)

@@ -100,7 +100,7 @@ func (g gitCall) writesSettings(settings string) bool {
 
 // nameResource returns the text that permission rules match for a path. repository is Config.Repository.
 func nameResource(paths workpath.Resolver, repository, path string) string {
-	if rel, ok := workpath.Within(repository, path); ok && repository != "" {
+	if rel, ok := workpath.RelativeTo(repository, path); ok && repository != "" {
 		return filepath.ToSlash(filepath.Join(".git", rel))
 	}
 	if found, err := paths.Resolve(path); err == nil {
@@ -112,7 +112,7 @@ func nameResource(paths workpath.Resolver, repository, path string) string {
 // nameLexically is nameResource for a path without symbolic links.
 func nameLexically(paths workpath.Resolver, repository, path string) string {
 	for i, dir := range []string{repository, paths.Worktree, paths.Directory} {
-		rel, ok := workpath.Within(dir, path)
+		rel, ok := workpath.RelativeTo(dir, path)
 		if !ok || dir == "" || dir == filepath.Dir(dir) {
 			continue
 		}

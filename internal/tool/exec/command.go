@@ -59,13 +59,13 @@ type commandResult struct {
 func (r command) execute(ctx context.Context, progress func(recent string)) (commandResult, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
-		return commandResult{}, tool.Failf("The command could not be started: %v.", workpath.Cause(err))
+		return commandResult{}, tool.Failf("The command could not be started: %v.", workpath.FileErrorCause(err))
 	}
 	defer func() { _ = read.Close() }()
 	p, err := r.startProcess(write)
 	_ = write.Close() // the command has a copy
 	if err != nil {
-		return commandResult{}, tool.Failf("The command could not be started: %v.", workpath.Cause(err))
+		return commandResult{}, tool.Failf("The command could not be started: %v.", workpath.FileErrorCause(err))
 	}
 	o := r.output
 	var copying, showing sync.WaitGroup

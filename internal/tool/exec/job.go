@@ -40,7 +40,8 @@ func startJob(ctx context.Context, call tool.Call, r command, in bashInput) (too
 	}
 	path, err := r.output.capture.KeepAll()
 	if err != nil {
-		return tool.Output{}, tool.Failf("The job was not started: its output cannot be kept: %v.", workpath.Cause(err))
+		return tool.Output{}, tool.Failf("The job was not started: its output cannot be kept: %v.",
+			workpath.FileErrorCause(err))
 	}
 	r.background = true
 	if in.Timeout == 0 {

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case exec.SuperviseWord:
-			os.Exit(exec.Supervise(os.Args[2:]))
+			os.Exit(exec.RunSupervisor(os.Args[2:]))
 		case sandbox.Word:
 			os.Exit(sandbox.Enter(os.Args[2:]))
 		case serverWord:

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// Supervise runs one command for a server that started this process through Config.Supervisor, and returns its exit
+// RunSupervisor runs one command for a server that started this process through Config.Supervisor, and returns its exit
 // code. args are the arguments after SuperviseWord.
 //
 // The process is a child subreaper: every process that the command leaves behind becomes its child, also after a new
@@ -27,7 +27,7 @@ import (
 // ends everything, with SIGTERM, then SIGKILL; if the command exceeds its limit of processes, at once. If the command
 // ends by itself, its background processes go on, and the supervisor stays until they end: it marks them as processes
 // of a tool, whatever their environment.
-func Supervise(args []string) int {
+func RunSupervisor(args []string) int {
 	order, err := parseOrder(args)
 	if err == nil {
 		order, err = order.prepareProcess()
@@ -44,7 +44,7 @@ func Supervise(args []string) int {
 		fmt.Fprintln(os.Stderr, "sandbox: the command was not run:", err)
 		return 126
 	case err != nil:
-		fmt.Fprintln(os.Stderr, workpath.Cause(err))
+		fmt.Fprintln(os.Stderr, workpath.FileErrorCause(err))
 		return 127
 	}
 	ended, gone := make(chan int, 1), make(chan struct{})

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Supervise reports that supervisors exist on Linux only.
-func Supervise([]string) int {
+// RunSupervisor reports that supervisors exist on Linux only.
+func RunSupervisor([]string) int {
 	fmt.Fprintln(os.Stderr, "supervise: not on this system")
 	return 125
 }

@@ -110,7 +110,7 @@ func (c change) describeHardLinks() string {
 		if n := countLinks(st.before.info); n > 1 && !st.removed {
 			says += fmt.Sprintf(
 				"\n%s had %d more %s (hard links), which keep the old content.", st.path.Title(), n-1,
-				workpath.Plural(int(n-1), "name", "names"),
+				workpath.ChoosePlural(int(n-1), "name", "names"),
 			)
 		}
 	}

@@ -39,7 +39,7 @@ func (l ImageLimits) withDefaults() ImageLimits {
 	return l
 }
 
-func (l ImageLimits) fits(data []byte) bool {
+func (l ImageLimits) fitsLimit(data []byte) bool {
 	return base64.StdEncoding.EncodedLen(len(data)) <= l.Base64
 }
 
@@ -48,13 +48,13 @@ func (l ImageLimits) fits(data []byte) bool {
 func (l ImageLimits) fitImage(name string, data []byte, mime string) ([]byte, string, error) {
 	about, _, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {
-	case err != nil && l.fits(data):
+	case err != nil && l.fitsLimit(data):
 		return data, mime, nil
 	case err != nil:
 		return nil, "", tool.Failf(
 			"%s is too large to be shown (more than %d bytes in base64) and cannot be made smaller: %v.", name, l.Base64, err,
 		)
-	case about.Width <= l.Width && about.Height <= l.Height && l.fits(data):
+	case about.Width <= l.Width && about.Height <= l.Height && l.fitsLimit(data):
 		return data, mime, nil
 	case l.Refuse:
 		return nil, "", tool.Failf("%s is too large to be shown: %dx%d pixels, %d bytes. "+
@@ -85,7 +85,7 @@ func (l ImageLimits) shrinkImage(name string, full image.Image) ([]byte, string,
 			if err != nil {
 				return nil, "", tool.Failf("%s cannot be made smaller: %v.", name, err)
 			}
-			if l.fits(data) {
+			if l.fitsLimit(data) {
 				return data, mime, nil
 			}
 		}

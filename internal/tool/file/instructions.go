@@ -81,7 +81,7 @@ func (s *fileTools) directoriesBetween(p workpath.Path) []string {
 	if err != nil {
 		return nil
 	}
-	rel, ok := workpath.Within(top, filepath.Dir(p.Real))
+	rel, ok := workpath.RelativeTo(top, filepath.Dir(p.Real))
 	if !ok || rel == "." {
 		return nil
 	}

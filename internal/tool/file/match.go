@@ -16,8 +16,8 @@ type matcher struct {
 	match func(content, old string, yield func(string) bool)
 }
 
-// matchers returns the matchers in the order in which they are tried, strictest first.
-func matchers() []matcher {
+// listMatchers returns the listMatchers in the order in which they are tried, strictest first.
+func listMatchers() []matcher {
 	return []matcher{
 		{"", findExact},
 		{"in the white space around lines", findTrimmedLines},
@@ -42,7 +42,7 @@ type replacement struct {
 // not found, not unique, or only found in a much larger piece.
 func replaceText(content, old, newText string, all bool) (replacement, error) {
 	ambiguous, oversized := 0, false
-	for i, f := range matchers() {
+	for i, f := range listMatchers() {
 		if i > 0 && len(content) > maxTolerant {
 			break
 		}
@@ -113,10 +113,10 @@ func indexLines(content string) lineIndex {
 	}
 }
 
-func (t lineIndex) line(i int) string { return t.content[t.start[i]:t.end[i]] }
+func (t lineIndex) lineAt(i int) string { return t.content[t.start[i]:t.end[i]] }
 
-// slice returns the lines i to j, with newline including the line end of j if it has one.
-func (t lineIndex) slice(i, j int, newline bool) string {
+// sliceLines returns the lines i to j, with newline including the line end of j if it has one.
+func (t lineIndex) sliceLines(i, j int, newline bool) string {
 	end := t.end[j]
 	switch {
 	case end == len(t.content):
@@ -131,7 +131,7 @@ func (t lineIndex) slice(i, j int, newline bool) string {
 // matchWindows yields each run of n lines for which fits is true.
 func (t lineIndex) matchWindows(n int, newline bool, fits func(first int) bool, yield func(string) bool) {
 	for i := 0; i+n <= len(t.start); i++ {
-		if fits(i) && !yield(t.slice(i, i+n-1, newline)) {
+		if fits(i) && !yield(t.sliceLines(i, i+n-1, newline)) {
 			return
 		}
 	}

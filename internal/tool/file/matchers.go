@@ -28,7 +28,7 @@ func findTrimmedLines(content, old string, yield func(string) bool) {
 	}
 	t.matchWindows(len(want), newline, func(first int) bool {
 		for i, w := range want {
-			if strings.TrimSpace(t.line(first+i)) != w {
+			if strings.TrimSpace(t.lineAt(first+i)) != w {
 				return false
 			}
 		}
@@ -48,16 +48,16 @@ func findAnchored(content, old string, yield func(string) bool) {
 	first, last := strings.TrimSpace(want[0]), strings.TrimSpace(want[len(want)-1])
 	best, bestPiece, compared := anchorSimilarity, "", 0
 	for i := range t.start {
-		if strings.TrimSpace(t.line(i)) != first {
+		if strings.TrimSpace(t.lineAt(i)) != first {
 			continue
 		}
 		for j := max(i+2, i+len(want)-1-slack); j <= i+len(want)-1+slack && j < len(t.start); j++ {
-			if strings.TrimSpace(t.line(j)) != last || compared == maxAnchored {
+			if strings.TrimSpace(t.lineAt(j)) != last || compared == maxAnchored {
 				continue
 			}
 			compared++
 			if s := compareBlocks(t, i, j, want); s >= best && (s > best || bestPiece == "") {
-				best, bestPiece = s, t.slice(i, j, newline)
+				best, bestPiece = s, t.sliceLines(i, j, newline)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func compareBlocks(t lineIndex, i, j int, want []string) float64 {
 	}
 	sum := 0.0
 	for k := 1; k <= n; k++ {
-		sum += compareLines(strings.TrimSpace(t.line(i+k)), strings.TrimSpace(want[k]))
+		sum += compareLines(strings.TrimSpace(t.lineAt(i+k)), strings.TrimSpace(want[k]))
 	}
 	return sum / float64(n)
 }
@@ -87,7 +87,7 @@ func compareLines(a, b string) float64 {
 	case len(a)+len(b) > maxCompared:
 		return 0
 	default:
-		return 1 - float64(spelling.Distance(a, b))/float64(longest)
+		return 1 - float64(spelling.MeasureDistance(a, b))/float64(longest)
 	}
 }
 
@@ -107,11 +107,11 @@ func findCollapsed(content, old string, yield func(string) bool) {
 	if len(lines) > 1 {
 		last := len(lines) - 1
 		t.matchWindows(len(lines), newline, func(first int) bool {
-			if isBlank(t.line(first)) != isBlank(lines[0]) || isBlank(t.line(first+last)) != isBlank(lines[last]) {
+			if isBlank(t.lineAt(first)) != isBlank(lines[0]) || isBlank(t.lineAt(first+last)) != isBlank(lines[last]) {
 				return false
 			}
-			return strings.HasPrefix(want, collapseSpace(t.line(first))) &&
-				collapseSpace(t.slice(first, first+len(lines)-1, false)) == want
+			return strings.HasPrefix(want, collapseSpace(t.lineAt(first))) &&
+				collapseSpace(t.sliceLines(first, first+len(lines)-1, false)) == want
 		}, yield)
 		return
 	}
@@ -124,13 +124,13 @@ func findCollapsed(content, old string, yield func(string) bool) {
 		return
 	}
 	for i := range t.start {
-		if collapseSpace(t.line(i)) == want {
-			if !yield(t.slice(i, i, newline)) {
+		if collapseSpace(t.lineAt(i)) == want {
+			if !yield(t.sliceLines(i, i, newline)) {
 				return
 			}
 			continue
 		}
-		if m := re.FindString(t.line(i)); m != "" && !yield(m) {
+		if m := re.FindString(t.lineAt(i)); m != "" && !yield(m) {
 			return
 		}
 	}
@@ -143,8 +143,8 @@ func findIndented(content, old string, yield func(string) bool) {
 	want := removeIndent(strings.Join(lines, "\n"))
 	begin := strings.TrimLeft(lines[0], " \t")
 	t.matchWindows(len(lines), newline, func(first int) bool {
-		return strings.TrimLeft(t.line(first), " \t") == begin &&
-			removeIndent(t.slice(first, first+len(lines)-1, false)) == want
+		return strings.TrimLeft(t.lineAt(first), " \t") == begin &&
+			removeIndent(t.sliceLines(first, first+len(lines)-1, false)) == want
 	}, yield)
 }
 
@@ -180,8 +180,8 @@ func findUnescaped(content, old string, yield func(string) bool) {
 	t := indexLines(content)
 	lines, newline := splitOld(plain)
 	t.matchWindows(len(lines), newline, func(first int) bool {
-		return strings.HasPrefix(plain, unescapeText(t.line(first))) &&
-			unescapeText(t.slice(first, first+len(lines)-1, newline)) == plain
+		return strings.HasPrefix(plain, unescapeText(t.lineAt(first))) &&
+			unescapeText(t.sliceLines(first, first+len(lines)-1, newline)) == plain
 	}, yield)
 }
 
@@ -203,7 +203,7 @@ func findTrimmed(content, old string, yield func(string) bool) {
 	t := indexLines(content)
 	lines, newline := splitOld(old)
 	t.matchWindows(len(lines), newline, func(first int) bool {
-		return strings.TrimSpace(t.slice(first, first+len(lines)-1, false)) == want
+		return strings.TrimSpace(t.sliceLines(first, first+len(lines)-1, false)) == want
 	}, yield)
 }
 
@@ -220,12 +220,12 @@ func findContext(content, old string, yield func(string) bool) {
 	t := indexLines(content)
 	t.matchWindows(len(want), newline, func(first int) bool {
 		last := len(want) - 1
-		if strings.TrimSpace(t.line(first)) != want[0] || strings.TrimSpace(t.line(first+last)) != want[last] {
+		if strings.TrimSpace(t.lineAt(first)) != want[0] || strings.TrimSpace(t.lineAt(first+last)) != want[last] {
 			return false
 		}
 		same, counted := 0, 0
 		for i := 1; i < last; i++ {
-			line := strings.TrimSpace(t.line(first + i))
+			line := strings.TrimSpace(t.lineAt(first + i))
 			if line == "" && want[i] == "" {
 				continue
 			}

@@ -204,7 +204,7 @@ func formatDirFooter(first, last, total int, more bool) string {
 	case more:
 		return fmt.Sprintf("(The first %d entries; there are more. Use glob to find what you need.)", total)
 	default:
-		return fmt.Sprintf("(%d %s)", total, workpath.Plural(total, "entry", "entries"))
+		return fmt.Sprintf("(%d %s)", total, workpath.ChoosePlural(total, "entry", "entries"))
 	}
 }
 

@@ -132,7 +132,7 @@ func (t *readTool) describeMissing(p workpath.Path) error {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	near := spelling.Nearest(filepath.Base(p.Real), names, 3)
+	near := spelling.FindNearest(filepath.Base(p.Real), names, 3)
 	if len(near) == 0 {
 		return tool.Failf("%s", text)
 	}
@@ -140,7 +140,8 @@ func (t *readTool) describeMissing(p workpath.Path) error {
 		near[i] = filepath.Join(filepath.Dir(p.Abs), name)
 	}
 	return tool.Failf(
-		"%s\n\nDid you mean %s?\n%s", text, workpath.Plural(len(near), "this", "one of these"), strings.Join(near, "\n"),
+		"%s\n\nDid you mean %s?\n%s", text, workpath.ChoosePlural(len(near), "this", "one of these"),
+		strings.Join(near, "\n"),
 	)
 }
 
@@ -167,7 +168,7 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path
 	if page.total >= 0 && int64(in.Offset) > max(page.total, 1) {
 		return tool.Output{}, tool.Failf(
 			"Offset %d is beyond the end of %s, which has %d %s.", in.Offset, p.Abs, page.total,
-			workpath.Plural(int(page.total), "line", "lines"),
+			workpath.ChoosePlural(int(page.total), "line", "lines"),
 		)
 	}
 	page.fingerprint = fingerprintOf(info, page.sum)

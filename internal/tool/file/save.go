@@ -77,7 +77,8 @@ func (s *fileStep) describeFailure(err error) error {
 	if f, ok := errors.AsType[*tool.Failure](err); ok {
 		return f
 	}
-	return tool.Failf("%s could not be written: %v. Every file is as it was before.", s.path.Abs, workpath.Cause(err))
+	return tool.Failf("%s could not be written: %v. Every file is as it was before.", s.path.Abs,
+		workpath.FileErrorCause(err))
 }
 
 // undoError names the files that could not be restored.
@@ -89,7 +90,7 @@ func (e *undoError) Error() string { return "not put back: " + strings.Join(e.pa
 func undoAll(done []*stagedStep) error {
 	var failed []string
 	for i := len(done) - 1; i >= 0; i-- {
-		if err := done[i].undo(); err != nil {
+		if err := done[i].undoStep(); err != nil {
 			failed = append(failed, done[i].path.Abs)
 		}
 	}

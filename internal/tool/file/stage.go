@@ -79,8 +79,8 @@ func (s *stagedStep) commit() error {
 	return err
 }
 
-// undo restores the file as it was before the step.
-func (s *stagedStep) undo() error {
+// undoStep restores the file as it was before the step.
+func (s *stagedStep) undoStep() error {
 	if s.before.info == nil {
 		if s.removed {
 			return nil

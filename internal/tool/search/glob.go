@@ -117,7 +117,7 @@ func findFiles(ctx context.Context, p workpath.Path, pattern filePattern) ([]fou
 	var found []foundFile
 	total := 0
 	err = tree.walkFiles(ctx, func(rel string, e fs.DirEntry) error {
-		if !pattern.matches(rel) {
+		if !pattern.matchesPath(rel) {
 			return nil
 		}
 		info, err := e.Info()

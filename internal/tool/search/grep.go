@@ -94,7 +94,7 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if hidden > 0 {
 		text += fmt.Sprintf(
 			"\n(Matches in %d %s are not shown: reading %s was not allowed.)\n", hidden,
-			workpath.Plural(hidden, "file", "files"), workpath.Plural(hidden, "it", "them"),
+			workpath.ChoosePlural(hidden, "file", "files"), workpath.ChoosePlural(hidden, "it", "them"),
 		)
 	}
 	out := tool.TextOutput(in.Pattern, text, grepResult{len(matches), cut})

@@ -32,7 +32,7 @@ func newFilePattern(pattern string) (filePattern, error) {
 	return filePattern{strings.TrimPrefix(glob, "/"), hidden}, nil
 }
 
-func (f filePattern) matches(rel string) bool { return doublestar.MatchUnvalidated(f.glob, rel) }
+func (f filePattern) matchesPath(rel string) bool { return doublestar.MatchUnvalidated(f.glob, rel) }
 
 // splitPattern splits an absolute pattern, or one that begins with ../, into its directory and the rest.
 func splitPattern(pattern string) (dir, rest string) {

@@ -166,7 +166,7 @@ func isASCII(p []byte) bool {
 	return true
 }
 
-func (q *query) isIncluded(rel string) bool { return q.include == nil || q.include.matches(rel) }
+func (q *query) isIncluded(rel string) bool { return q.include == nil || q.include.matchesPath(rel) }
 
 // scanTarget is the name of a file and its size, 0 if the size is unknown.
 type scanTarget struct {

@@ -34,7 +34,7 @@ func rustExpression(re *syntax.Regexp) string {
 	case syntax.OpNoWordBoundary:
 		return `(?-u:\B)`
 	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
-		return "(?:" + rustExpression(re.Sub[0]) + ")" + repetition(re)
+		return "(?:" + rustExpression(re.Sub[0]) + ")" + repetitionOf(re)
 	case syntax.OpCapture, syntax.OpConcat, syntax.OpAlternate:
 		parts := make([]string, 0, len(re.Sub))
 		for _, sub := range re.Sub {
@@ -84,8 +84,8 @@ func rustLiteral(r rune, fold bool) string {
 	}
 }
 
-// repetition returns the repetition operator of an expression.
-func repetition(re *syntax.Regexp) string {
+// repetitionOf returns the repetitionOf operator of an expression.
+func repetitionOf(re *syntax.Regexp) string {
 	switch {
 	case re.Op == syntax.OpStar:
 		return "*"

@@ -92,7 +92,7 @@ func (t *searchTree) walkFiles(ctx context.Context, visit func(rel string, e fs.
 		if !ok || !isRules {
 			return nil
 		}
-		rel, _ := workpath.Within(t.dir, name)
+		rel, _ := workpath.RelativeTo(t.dir, name)
 		rel = filepath.ToSlash(rel)
 		if t.isSkipped(rules, rel, e.IsDir()) {
 			if e.IsDir() {

@@ -121,7 +121,7 @@ func (t *taskTool) checkAgent(name string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	if near := spelling.Nearest(name, names, 3); len(near) > 0 {
+	if near := spelling.FindNearest(name, names, 3); len(near) > 0 {
 		return tool.Failf("There is no subagent %q; did you mean %s?", name, strings.Join(near, " or "))
 	}
 	return tool.Failf("There is no subagent %q; the subagents are %s.", name, strings.Join(names, ", "))

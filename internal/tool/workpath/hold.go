@@ -48,7 +48,7 @@ func splitWritable(path string, writable []string) (base, rest string, ok bool) 
 			continue
 		}
 		for _, top := range []string{w, real} {
-			if rel, inside := Within(top, path); inside && rel != "." && len(real) > len(base) {
+			if rel, inside := RelativeTo(top, path); inside && rel != "." && len(real) > len(base) {
 				base, rest, ok = real, rel, true
 			}
 		}

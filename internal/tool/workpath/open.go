@@ -30,7 +30,7 @@ func (p Path) OpenParent(create bool) (*os.Root, error) {
 	if !p.IsInside() {
 		return openOutside(dir, create)
 	}
-	rel, ok := Within(p.Root, dir)
+	rel, ok := RelativeTo(p.Root, dir)
 	if !ok {
 		return nil, tool.Failf("%s is the root of the project, not a file.", p.Abs)
 	}
@@ -197,7 +197,7 @@ func FailOpen(path string, err error) error {
 	case os.IsPermission(err):
 		return tool.Failf("%s cannot be opened: the operating system refuses it.", path)
 	default:
-		return tool.Failf("%s cannot be opened: %v.", path, Cause(err))
+		return tool.Failf("%s cannot be opened: %v.", path, FileErrorCause(err))
 	}
 }
 

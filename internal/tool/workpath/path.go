@@ -64,7 +64,7 @@ func (p Path) Join(rel string) Path {
 	rel = filepath.FromSlash(rel)
 	q := Path{Abs: filepath.Join(p.Abs, rel), Real: filepath.Join(p.Real, rel), Root: p.Root}
 	if p.IsInside() {
-		r, _ := Within(p.Root, q.Real)
+		r, _ := RelativeTo(p.Root, q.Real)
 		q.Rel = filepath.ToSlash(r)
 	}
 	return q
@@ -91,8 +91,8 @@ func (p Path) RequireDir() error {
 	}
 }
 
-// Within returns path relative to dir if it is dir or lies in it. Both are clean.
-func Within(dir, path string) (rel string, ok bool) {
+// RelativeTo returns path relative to dir if it is dir or lies in it. Both are clean.
+func RelativeTo(dir, path string) (rel string, ok bool) {
 	if path == dir {
 		return ".", true
 	}

@@ -46,8 +46,8 @@ func CutRunes(s string, n int) (string, bool) {
 	return s, false
 }
 
-// Plural returns one for n = 1, else many.
-func Plural(n int, one, many string) string {
+// ChoosePlural returns one for n = 1, else many.
+func ChoosePlural(n int, one, many string) string {
 	if n == 1 {
 		return one
 	}

@@ -40,7 +40,7 @@ func (r Resolver) ListTree(dir Path) FileTree {
 		if e.IsDir() {
 			return nil
 		}
-		rel, _ := Within(dir.Real, name)
+		rel, _ := RelativeTo(dir.Real, name)
 		t.Files = append(t.Files, dir.Join(filepath.ToSlash(rel)).Resource())
 		if e.Type()&fs.ModeSymlink != 0 {
 			t.addTarget(r, dir, name)
@@ -60,7 +60,7 @@ func (t *FileTree) addTarget(r Resolver, dir Path, name string) {
 	resource := p.Resource()
 	if p.IsDir() {
 		resource += "/*"
-		_, below := Within(dir.Real, p.Real)
+		_, below := RelativeTo(dir.Real, p.Real)
 		t.Within = t.Within && (below || !p.IsInside())
 	}
 	t.Files = append(t.Files, resource)

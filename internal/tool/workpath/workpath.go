@@ -41,13 +41,13 @@ func (r Resolver) Resolve(name string) (Path, error) {
 	if p.Real, err = ResolveLinks(p.Abs); err != nil {
 		return Path{}, failResolve(p.Abs, err)
 	}
-	roots := r.roots()
+	roots := r.listRoots()
 	p.titleRoot = string(filepath.Separator)
 	if len(roots) > 0 && r.hasWorktree() {
 		p.titleRoot = roots[0]
 	}
 	for _, root := range roots {
-		if rel, ok := Within(root, p.Real); ok {
+		if rel, ok := RelativeTo(root, p.Real); ok {
 			p.Root, p.Rel = root, filepath.ToSlash(rel)
 			break
 		}
@@ -66,9 +66,9 @@ func (r Resolver) hasWorktree() bool {
 	return r.Worktree != "" && r.Worktree != filepath.Dir(r.Worktree)
 }
 
-// roots returns the real directories that contain the Location, the wider one first. The root of the file system is no
-// worktree.
-func (r Resolver) roots() []string {
+// listRoots returns the real directories that contain the Location, the wider one first. The root of the file system is
+// no worktree.
+func (r Resolver) listRoots() []string {
 	var roots []string
 	for _, dir := range []string{r.Worktree, r.Directory} {
 		if dir == "" || dir == r.Worktree && !r.hasWorktree() {
@@ -88,12 +88,12 @@ func (r Resolver) Contains(file string) bool {
 	if err != nil {
 		return true
 	}
-	for _, root := range append(r.roots(), r.Directory, r.Worktree) {
+	for _, root := range append(r.listRoots(), r.Directory, r.Worktree) {
 		if root == "" || root == filepath.Dir(root) {
 			continue
 		}
-		_, named := Within(root, file)
-		if _, resolved := Within(root, real); resolved || named {
+		_, named := RelativeTo(root, file)
+		if _, resolved := RelativeTo(root, real); resolved || named {
 			return true
 		}
 	}
@@ -116,12 +116,12 @@ func failResolve(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return tool.Failf("File not found: %s", path)
 	default:
-		return tool.Failf("%s cannot be resolved: %v.", path, Cause(err))
+		return tool.Failf("%s cannot be resolved: %v.", path, FileErrorCause(err))
 	}
 }
 
-// Cause returns the reason in an error of a file operation, without the operation and the path.
-func Cause(err error) error {
+// FileErrorCause returns the reason in an error of a file operation, without the operation and the path.
+func FileErrorCause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}
