@@ -9,7 +9,17 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/spf13/cobra"
 )
+
+// ClientAction is Action for a command that works through a client.
+func (a *Invocation) ClientAction(
+	f func(ctx context.Context, c *api.Client, args []string) error,
+) func(*cobra.Command, []string) error {
+	return a.Action(func(ctx context.Context, args []string) error {
+		return a.WithClient(ctx, func(ctx context.Context, c *api.Client) error { return f(ctx, c, args) })
+	})
+}
 
 // WithClient calls f with a client that starts no work of its own and reconnects when the owner of the store changes.
 func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *api.Client) error) error {

@@ -16,22 +16,20 @@ func (g sessionCommands) sessionArchive() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "archive SESSION", Short: "Hide a session from lists, or show it again with --undo", Args: cobra.ExactArgs(1),
 		Example: "  cairn session archive last\n  cairn session archive last --undo\n  cairn session archive ses_… --undo",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				find := g.inv.FindSession
-				if undo {
-					find = g.findArchived
-				}
-				s, err := find(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				if err := c.Archive(ctx, s.ID, !undo); err != nil {
-					return err
-				}
-				g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, "")
-				return nil
-			})
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			find := g.inv.FindSession
+			if undo {
+				find = g.findArchived
+			}
+			s, err := find(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.Archive(ctx, s.ID, !undo); err != nil {
+				return err
+			}
+			g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, "")
+			return nil
 		}),
 	}
 	cmd.Flags().BoolVar(&undo, "undo", false, "show it in lists again")

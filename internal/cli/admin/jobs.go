@@ -103,26 +103,24 @@ func (g jobCommands) jobsList() *cobra.Command {
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the jobs of this directory, or of a session",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn jobs list\n  cairn jobs list last --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				jobs, err := g.listJobs(ctx, c, cli.FirstArg(args, ""), all)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return g.inv.PrintJSON(jobs)
-				}
-				if len(jobs) == 0 {
-					g.inv.Err.Printf("No jobs.\n")
-					return nil
-				}
-				t := g.inv.NewTable("ID", "STATE", "SINCE", "COMMAND")
-				for _, j := range jobs {
-					t.AddRow(string(j.ID), jobState(j.Job), term.FormatAge(j.Time.Started), term.FirstLine(j.Command, 80))
-				}
-				t.Print()
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			jobs, err := g.listJobs(ctx, c, cli.FirstArg(args, ""), all)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(jobs)
+			}
+			if len(jobs) == 0 {
+				g.inv.Err.Printf("No jobs.\n")
 				return nil
-			})
+			}
+			t := g.inv.NewTable("ID", "STATE", "SINCE", "COMMAND")
+			for _, j := range jobs {
+				t.AddRow(string(j.ID), jobState(j.Job), term.FormatAge(j.Time.Started), term.FirstLine(j.Command, 80))
+			}
+			t.Print()
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

@@ -37,32 +37,30 @@ func (g permissionCommands) permissionList() *cobra.Command {
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending permission requests",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn permission list\n  cairn permission list ses_… --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				asks, err := g.listAsks(ctx, c, cli.FirstArg(args, ""))
-				if err != nil {
-					return err
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			asks, err := g.listAsks(ctx, c, cli.FirstArg(args, ""))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(asks)
+			}
+			if len(asks) == 0 {
+				g.inv.Err.Printf("No permission requests are pending.\n")
+			}
+			for _, ask := range asks {
+				g.inv.Out.Printf(
+					"%s  %s  %s\n",
+					g.inv.Out.PaintText(term.Bold, string(ask.ID)),
+					ask.SessionID,
+					g.inv.Out.PaintText(term.Dim, term.FormatAge(ask.Time)),
+				)
+				g.inv.Out.Printf("  %s\n", term.AskTitle(ask))
+				for _, l := range term.AskDetails(ask) {
+					g.inv.Out.Printf("    %s\n", l)
 				}
-				if asJSON {
-					return g.inv.PrintJSON(asks)
-				}
-				if len(asks) == 0 {
-					g.inv.Err.Printf("No permission requests are pending.\n")
-				}
-				for _, ask := range asks {
-					g.inv.Out.Printf(
-						"%s  %s  %s\n",
-						g.inv.Out.PaintText(term.Bold, string(ask.ID)),
-						ask.SessionID,
-						g.inv.Out.PaintText(term.Dim, term.FormatAge(ask.Time)),
-					)
-					g.inv.Out.Printf("  %s\n", term.AskTitle(ask))
-					for _, l := range term.AskDetails(ask) {
-						g.inv.Out.Printf("    %s\n", l)
-					}
-				}
-				return nil
-			})
+			}
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -151,31 +149,29 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List the saved permissions of this project", Args: cobra.NoArgs,
 		Example: "  cairn permission approvals --all",
-		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				list, err := listApprovals(ctx, c, all)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return g.inv.PrintJSON(append([]api.Approval{}, list...))
-				}
-				if len(list) == 0 {
-					g.inv.Err.Printf("No permissions are saved.\n")
-					return nil
-				}
-				t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE")
-				for _, p := range list {
-					lifetime := string(p.Lifetime)
-					if p.Lifetime == session.LifetimeSession {
-						lifetime = p.Holder
-					}
-					action, resource := term.FirstLine(p.Action, 40), term.FirstLine(p.Resource, 80)
-					t.AddRow(p.ID, action, resource, lifetime, term.FormatAge(p.Time))
-				}
-				t.Print()
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
+			list, err := listApprovals(ctx, c, all)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(append([]api.Approval{}, list...))
+			}
+			if len(list) == 0 {
+				g.inv.Err.Printf("No permissions are saved.\n")
 				return nil
-			})
+			}
+			t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE")
+			for _, p := range list {
+				lifetime := string(p.Lifetime)
+				if p.Lifetime == session.LifetimeSession {
+					lifetime = p.Holder
+				}
+				action, resource := term.FirstLine(p.Action, 40), term.FirstLine(p.Resource, 80)
+				t.AddRow(p.ID, action, resource, lifetime, term.FormatAge(p.Time))
+			}
+			t.Print()
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -200,16 +196,14 @@ func (g permissionCommands) permissionRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revoke APPROVAL…", Short: "Revoke saved permissions", Args: cobra.MinimumNArgs(1),
 		Example: "  cairn permission revoke psv_…",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				for _, id := range args {
-					if err := c.Revoke(ctx, id); err != nil {
-						return fmt.Errorf("revoke %s: %w", term.FirstLine(id, 60), err)
-					}
-					g.inv.ReportChange(asJSON, cli.Change{ApprovalID: id}, "")
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			for _, id := range args {
+				if err := c.Revoke(ctx, id); err != nil {
+					return fmt.Errorf("revoke %s: %w", term.FirstLine(id, 60), err)
 				}
-				return nil
-			})
+				g.inv.ReportChange(asJSON, cli.Change{ApprovalID: id}, "")
+			}
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

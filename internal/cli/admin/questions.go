@@ -29,23 +29,21 @@ func (g questionCommands) questionList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending questions", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn question list\n  cairn question list ses_… --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				list, err := g.listQuestions(ctx, c, cli.FirstArg(args, ""))
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return g.inv.PrintJSON(list)
-				}
-				if len(list) == 0 {
-					g.inv.Err.Printf("No questions are pending.\n")
-				}
-				for _, q := range list {
-					g.printQuestion(q)
-				}
-				return nil
-			})
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			list, err := g.listQuestions(ctx, c, cli.FirstArg(args, ""))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(list)
+			}
+			if len(list) == 0 {
+				g.inv.Err.Printf("No questions are pending.\n")
+			}
+			for _, q := range list {
+				g.printQuestion(q)
+			}
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -83,22 +81,20 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 		Long: "Give one ANSWER for each question of the group: the number or label of an option, several separated by\n" +
 			"commas if several may be chosen, or your own words. \"\" leaves a question unanswered.",
 		Example: "  cairn question answer que_… 2\n  cairn question answer que_… \"the staging database\" 1,3",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				q, err := g.findQuestion(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				answers, err := allChosen(q.Questions, args[1:])
-				if err != nil {
-					return err
-				}
-				if err := c.Questions().Answer(ctx, q.SessionID, q.ID, answers); err != nil {
-					return err
-				}
-				g.inv.ReportChange(asJSON, cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}, "answered")
-				return nil
-			})
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			q, err := g.findQuestion(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			answers, err := allChosen(q.Questions, args[1:])
+			if err != nil {
+				return err
+			}
+			if err := c.Questions().Answer(ctx, q.SessionID, q.ID, answers); err != nil {
+				return err
+			}
+			g.inv.ReportChange(asJSON, cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}, "answered")
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
@@ -129,22 +125,20 @@ func (g questionCommands) questionDismiss() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dismiss QUESTION", Short: "Dismiss a question and stop the session's work", Args: cobra.ExactArgs(1),
 		Example: "  cairn question dismiss que_…",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				q, err := g.findQuestion(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				if err := c.Questions().Reject(ctx, q.SessionID, q.ID); err != nil {
-					return err
-				}
-				g.inv.ReportChange(
-					asJSON,
-					cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject},
-					"dismissed",
-				)
-				return nil
-			})
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			q, err := g.findQuestion(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.Questions().Reject(ctx, q.SessionID, q.ID); err != nil {
+				return err
+			}
+			g.inv.ReportChange(
+				asJSON,
+				cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject},
+				"dismissed",
+			)
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

@@ -182,33 +182,31 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show [SESSION]", Short: "Show the messages of a session", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn session show\n  cairn session show ses_… --full\n  cairn session show last --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				s, err := g.inv.FindSession(ctx, c, cli.FirstArg(args, "last"))
-				if err != nil {
-					return err
-				}
-				ms, err := readMessages(ctx, c, s.ID)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return g.inv.PrintJSON(struct {
-						Info     *session.Session  `json:"info"`
-						Messages []session.Message `json:"messages"`
-					}{s, ms})
-				}
-				active, err := c.Active(ctx)
-				if err != nil {
-					return err
-				}
-				atWork := active[s.ID].Type == api.TypeRunning
-				(&transcript{
-					out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork,
-					fill: readFill(ctx, c, s.ID),
-				}).print(s, ms)
-				return nil
-			})
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			s, err := g.inv.FindSession(ctx, c, cli.FirstArg(args, "last"))
+			if err != nil {
+				return err
+			}
+			ms, err := readMessages(ctx, c, s.ID)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(struct {
+					Info     *session.Session  `json:"info"`
+					Messages []session.Message `json:"messages"`
+				}{s, ms})
+			}
+			active, err := c.Active(ctx)
+			if err != nil {
+				return err
+			}
+			atWork := active[s.ID].Type == api.TypeRunning
+			(&transcript{
+				out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork,
+				fill: readFill(ctx, c, s.ID),
+			}).print(s, ms)
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

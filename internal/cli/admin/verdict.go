@@ -26,35 +26,33 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 			"is decided separately; … stands for a part that is unknown until the command runs.",
 		Example: "  cairn permission explain bash 'git push --force && rm -rf build'\n" +
 			"  cairn permission explain edit src/main.go --agent plan",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				q := api.Inquiry{Action: config.ActionName(args[0]), Resources: args[1:], Agent: agent}
-				if name != "" {
-					s, err := g.inv.FindSession(ctx, c, name)
-					if err != nil {
-						return err
-					}
-					q.SessionID = s.ID
-				}
-				if q.Action == "bash" { // a command is one text
-					q.Resources = []string{strings.Join(q.Resources, " ")}
-				}
-				v, err := c.Verdict(ctx, q)
-				if err == nil {
-					err = checkAction(ctx, c, args[0], v)
-				}
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
+			q := api.Inquiry{Action: config.ActionName(args[0]), Resources: args[1:], Agent: agent}
+			if name != "" {
+				s, err := g.inv.FindSession(ctx, c, name)
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return g.inv.PrintJSON(v)
-				}
-				g.showVerdict(v)
-				if name == "" {
-					g.noteOpenSession(ctx, c)
-				}
-				return nil
-			})
+				q.SessionID = s.ID
+			}
+			if q.Action == "bash" { // a command is one text
+				q.Resources = []string{strings.Join(q.Resources, " ")}
+			}
+			v, err := c.Verdict(ctx, q)
+			if err == nil {
+				err = checkAction(ctx, c, args[0], v)
+			}
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(v)
+			}
+			g.showVerdict(v)
+			if name == "" {
+				g.noteOpenSession(ctx, c)
+			}
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

@@ -28,26 +28,24 @@ func (g promptCommands) commandList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the commands", Args: cobra.NoArgs, Example: "  cairn command list",
-		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				list, err := c.Commands(ctx)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return g.inv.PrintJSON(append([]api.Command{}, list.Data...))
-				}
-				t := g.inv.NewTable("COMMAND", "FROM", "FOR")
-				for _, c := range list.Data {
-					t.AddRow(
-						term.FirstLine(strings.Join(append([]string{c.Name}, c.Hints...), " "), 50),
-						c.Source,
-						term.FirstLine(c.Description, 80),
-					)
-				}
-				t.Print()
-				return nil
-			})
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
+			list, err := c.Commands(ctx)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(append([]api.Command{}, list.Data...))
+			}
+			t := g.inv.NewTable("COMMAND", "FROM", "FOR")
+			for _, c := range list.Data {
+				t.AddRow(
+					term.FirstLine(strings.Join(append([]string{c.Name}, c.Hints...), " "), 50),
+					c.Source,
+					term.FirstLine(c.Description, 80),
+				)
+			}
+			t.Print()
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

@@ -24,18 +24,16 @@ func (g promptCommands) skillList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the skills, and the problems of invalid ones", Args: cobra.NoArgs,
 		Example: "  cairn skill list --json",
-		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
-			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
-				list, err := c.Skills(ctx)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return g.inv.PrintJSON(append([]api.Skill{}, list.Data...))
-				}
-				g.printSkills(list.Data)
-				return nil
-			})
+		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, _ []string) error {
+			list, err := c.Skills(ctx)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(append([]api.Skill{}, list.Data...))
+			}
+			g.printSkills(list.Data)
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
