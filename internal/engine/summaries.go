@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/compaction"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -54,9 +55,11 @@ func (e *Engine) updateSummary(ctx context.Context, id session.ID, least int) (*
 	if w.size() < least || w.session.HasOwnSummary() {
 		return w.session.Summary, nil
 	}
-	if b := w.session.Budget; b != nil &&
-		(b.USD > 0 && w.session.Cost >= b.USD || b.Tokens > 0 && w.session.Tokens.Sum() >= b.Tokens) {
-		return nil, session.Errorf(session.CodeInvalid, "the budget of session %s is used up", id)
+	if err := e.Asks.CheckSpent(ctx, w.session); err != nil {
+		if exceeded, ok := errors.AsType[*ask.BudgetError](err); ok {
+			err = session.Errorf(session.CodeInvalid, "%v", exceeded)
+		}
+		return nil, err
 	}
 	scope, release, err := e.locations.Scope(ctx, w.session.Location)
 	if err != nil {

@@ -152,8 +152,29 @@ func TestSummarizeSession(t *testing.T) {
 	})
 }
 
-// A session whose budget is used up, or without a small model, gets no summary.
+// A session whose budget, or that of a session above, is used up gets no summary, nor one without a small model.
 func TestSummaryRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, asked := summarizing(t, func(context.Context, int) (string, error) { return "Words.", nil })
+		w.summaries = false
+		_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{
+			ID: "ses_p", Location: session.Location{Directory: "/w"}, Budget: &session.Budget{Tokens: 5},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.begin(t, command.CreateRequest{ParentID: "ses_p"}, "Fix the parser")
+		err = w.engine.journal.AppendFacts(t.Context(), "ses_a",
+			&session.Summarized{Request: &session.Asked{Tokens: session.Tokens{Input: 5}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.engine.SummarizeSession(t.Context(), "ses_a")
+		if err == nil || !strings.Contains(err.Error(), "of the parent session ses_p") || len(*asked) != 0 {
+			t.Errorf("%v after %d requests", err, len(*asked))
+		}
+		w.close(t)
+	})
 	synctest.Test(t, func(t *testing.T) {
 		w, asked := summarizing(t, func(context.Context, int) (string, error) { return "Words.", nil })
 		w.summaries = false

@@ -72,28 +72,65 @@ func (a *Asks) CheckBudget(ctx context.Context, by Asker, c BudgetCheck) error {
 		return err
 	}
 	for _, o := range owners {
-		if findExceeded(o.budget, o.usage, nil) == nil {
-			continue
+		exceeded, err := a.findExceededOf(ctx, by.SessionID, c.Grants, o)
+		if exceeded != nil {
+			err = a.askBudget(ctx, by, exceeded)
 		}
-		granted, err := a.readGrants(ctx, by, c.Grants, o.ancestor)
 		if err != nil {
-			return err
-		}
-		exceeded := findExceeded(o.budget, o.usage, granted)
-		if exceeded == nil {
-			continue
-		}
-		exceeded.Owner = o.ancestor
-		if err := a.askBudget(ctx, by, exceeded); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// CheckSpent returns a *BudgetError if the session, or an ancestor with its descendants, has used the cost or the
+// tokens of its budget. It does not ask: it is for requests that no prompt waits for.
+func (a *Asks) CheckSpent(ctx context.Context, s *session.Session) error {
+	c := BudgetCheck{
+		Usage: BudgetUsage{Cost: s.Cost, Tokens: s.Tokens.Sum()}, Grants: &Grants{}, Parent: s.ParentID,
+	}
+	if s.Budget != nil {
+		c.Budget = session.Budget{USD: s.Budget.USD, Tokens: s.Budget.Tokens}
+	}
+	owners, err := a.listBudgets(ctx, s.ID, c)
+	if err != nil {
+		return err
+	}
+	for _, o := range owners {
+		exceeded, err := a.findExceededOf(ctx, s.ID, c.Grants, o)
+		if exceeded != nil {
+			err = exceeded
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findExceededOf returns the limit of one budget that is used up, with its extensions; nil if none is.
+func (a *Asks) findExceededOf(
+	ctx context.Context, id session.ID, own *Grants, o budgetOwner,
+) (*BudgetError, error) {
+	if findExceeded(o.budget, o.usage, nil) == nil {
+		return nil, nil
+	}
+	granted, err := a.readGrants(ctx, id, own, o.ancestor)
+	if err != nil {
+		return nil, err
+	}
+	exceeded := findExceeded(o.budget, o.usage, granted)
+	if exceeded != nil {
+		exceeded.Owner = o.ancestor
+	}
+	return exceeded, nil
+}
+
 // readGrants returns how often each limit was extended: in the session itself, and in the ancestor that has the budget.
-func (a *Asks) readGrants(ctx context.Context, by Asker, own *Grants, ancestor session.ID) (map[Limit]int64, error) {
-	if err := own.read(ctx, a.journal.Store, by.SessionID); err != nil || ancestor == "" {
+func (a *Asks) readGrants(
+	ctx context.Context, id session.ID, own *Grants, ancestor session.ID,
+) (map[Limit]int64, error) {
+	if err := own.read(ctx, a.journal.Store, id); err != nil || ancestor == "" {
 		return own.count, err
 	}
 	var theirs Grants
