@@ -18,6 +18,7 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 		return d.exit(ctx, context.Cause(ctx))
 	}
 	defer d.slot.Release()
+	defer e.Asks.EndWork(id)
 	err := d.runWithStoreRetry(ctx, f)
 	if err != nil && !errors.Is(err, cause.ErrDeclined) && context.Cause(ctx) == nil {
 		e.logger.Warn("drain failed", "session", id, "error", err)

@@ -23,6 +23,7 @@ func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*record.Call) (
 	for _, c := range calls {
 		t.calls = append(t.calls, &toolCall{call: c})
 	}
+	d.engine.Asks.RecordAnswer(t.in.session, d.started, t.recorder.FinalAnswer())
 	o := t.settleCalls(ctx)
 	out := history.Output{
 		Texts: t.recorder.AnswerTexts(), Finish: t.recorder.FinalAnswer().Finish, Last: t.in.lastStep,

@@ -155,12 +155,9 @@ func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err 
 	if in.session.Budget != nil {
 		b = *in.session.Budget
 	}
-	if b.Turns <= 0 {
-		b.Turns = d.engine.limits.Turns
-	}
 	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in}
 	err = d.engine.Asks.CheckBudget(ctx, t.newAsker(nil), ask.BudgetCheck{
-		Budget: b, Grants: &in.cached.Grants, Parent: in.session.ParentID,
+		Budget: b, MaxTurns: d.engine.limits.Turns, Grants: &in.cached.Grants, Parent: in.session.ParentID,
 		Usage: ask.BudgetUsage{
 			Turns: in.history.CountTurns(), Cost: in.session.Cost, Tokens: in.session.Tokens.Sum(),
 			Wall: d.engine.journal.Now().Sub(d.started), Unpriced: unpricedModel(in),

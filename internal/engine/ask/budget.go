@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -64,23 +65,60 @@ func findExceeded(b session.Budget, u BudgetUsage, granted map[Limit]int64) *Bud
 }
 
 // CheckBudget asks before a turn that would exceed a limit of the budget, or of an ancestor's. What children used
-// counts for their parents. Permission extends the limit by its own amount. It returns a *BudgetError if the limit is
-// not extended. The policy allow does not extend budgets: they bound what an unattended run can use.
+// counts for their parents, with the turns that are still open. Permission extends the limit by its own amount. It
+// returns a *BudgetError if the limit is not extended. The policy allow does not extend budgets: they bound what an
+// unattended run can use.
 func (a *Asks) CheckBudget(ctx context.Context, by Asker, c BudgetCheck) error {
-	owners, err := a.listBudgets(ctx, by.SessionID, c)
-	if err != nil {
-		return err
-	}
-	for _, o := range owners {
-		exceeded, err := a.findExceededOf(ctx, by.SessionID, c.Grants, o)
-		if exceeded != nil {
-			err = a.askBudget(ctx, by, exceeded)
+	asked := map[session.ID]bool{}
+	for {
+		exceeded, err := a.admitTurn(ctx, by, c, asked)
+		if exceeded == nil || err != nil {
+			return err
 		}
-		if err != nil {
+		asked[exceeded.Owner] = true
+		if err := a.askBudget(ctx, by, exceeded); err != nil {
 			return err
 		}
 	}
-	return nil
+}
+
+// admitTurn returns the first limit that the next turn would exceed, without those of asked. Otherwise it returns nil,
+// and the turn counts from now on: of several children that ask at the same time only as many begin a turn as may.
+func (a *Asks) admitTurn(
+	ctx context.Context, by Asker, c BudgetCheck, asked map[session.ID]bool,
+) (*BudgetError, error) {
+	a.running.mu.Lock()
+	defer a.running.mu.Unlock()
+	owners, head, err := a.listBudgets(ctx, by.SessionID, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range owners {
+		if asked[o.ancestor] {
+			continue
+		}
+		if exceeded, err := a.findExceededOf(ctx, by.SessionID, c.Grants, o); exceeded != nil || err != nil {
+			return exceeded, err
+		}
+	}
+	a.running.sessions[by.SessionID] = runningWork{started: a.journal.Now().Add(-c.Usage.Wall), open: true, head: head}
+	return nil, nil
+}
+
+// RecordAnswer counts the answer of an open turn whose calls run. s is the session as the turn found it.
+func (a *Asks) RecordAnswer(s *session.Session, started time.Time, answer *session.Answer) {
+	a.running.mu.Lock()
+	defer a.running.mu.Unlock()
+	w := a.running.sessions[s.ID]
+	w.started, w.cost, w.tokens = started, s.Cost+answer.Cost, s.Tokens.Sum()+answer.Tokens.Sum()
+	a.running.sessions[s.ID] = w
+}
+
+// EndWork forgets the work of the session, all of which is recorded.
+func (a *Asks) EndWork(id session.ID) {
+	a.running.mu.Lock()
+	defer a.running.mu.Unlock()
+	delete(a.running.sessions, id)
 }
 
 // CheckSpent returns a *BudgetError if the session, or an ancestor with its descendants, has used the cost or the
@@ -92,11 +130,14 @@ func (a *Asks) CheckSpent(ctx context.Context, s *session.Session) error {
 	if s.Budget != nil {
 		c.Budget = session.Budget{USD: s.Budget.USD, Tokens: s.Budget.Tokens}
 	}
-	owners, err := a.listBudgets(ctx, s.ID, c)
+	a.running.mu.Lock()
+	defer a.running.mu.Unlock()
+	owners, _, err := a.listBudgets(ctx, s.ID, c)
 	if err != nil {
 		return err
 	}
 	for _, o := range owners {
+		o.budget.Turns, o.budget.Wall = 0, 0 // these are of prompts
 		exceeded, err := a.findExceededOf(ctx, s.ID, c.Grants, o)
 		if exceeded != nil {
 			err = exceeded

@@ -11,7 +11,8 @@ import (
 // Limit names one limit of a budget. Asks carry it as their resource.
 type Limit string
 
-// The limits of a budget. Turns and wall-clock time count per input, the others per session.
+// The limits of a budget. Turns and wall-clock time count per input, the others per session. What descendants use
+// counts as well.
 const (
 	LimitTurns  Limit = "turns"
 	LimitCost   Limit = "usd"
