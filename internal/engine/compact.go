@@ -70,7 +70,8 @@ func (d *drain) compactOnRequest(ctx context.Context, in *turnInput) (more bool,
 	case err == nil && !done: // nothing to summarise
 		return more, d.engine.journal.AppendFacts(ctx, d.id, &session.InputWithdrawn{MessageID: in.compaction.ID})
 	}
-	return more, nil // the session has the reason of a failure
+	proceeds := err == nil && in.compaction.Compaction.Proceed && !in.scope.Compaction.Stop
+	return more || proceeds, nil // the session has the reason of a failure
 }
 
 func (in *turnInput) newRequest() *shrink.Request {

@@ -500,13 +500,16 @@ func (p *player) command(f []string) {
 				ctx, id, &session.CompactionEnded{MessageID: e.journal.NewMessageID(), Reason: "manual", Text: args[0]},
 			),
 		)
-	case "summarize": // [id=MSG] [model=MODEL] [INSTRUCTIONS]
+	case "summarize": // [id=MSG] [model=MODEL] [proceed] [INSTRUCTIONS]
 		r := command.CompactionAdmission{SessionID: id}
 		if len(args) > 0 && strings.HasPrefix(args[0], "id=") {
 			r.ID, args = session.MessageID(strings.TrimPrefix(args[0], "id=")), args[1:]
 		}
 		if len(args) > 0 && strings.HasPrefix(args[0], "model=") {
 			r.Request.Model, args = modelRef(strings.TrimPrefix(args[0], "model=")), args[1:]
+		}
+		if len(args) > 0 && args[0] == "proceed" {
+			r.Request.Proceed, args = true, args[1:]
 		}
 		r.Request.Instructions = strings.Join(args, " ")
 		_, err := e.Commands.AdmitCompaction(ctx, r)

@@ -56,9 +56,9 @@ func compactionMessages(s *session.Session, m *session.Compaction, failure *sess
 func compactionPart(id session.ID, m *session.Compaction) Part {
 	p := &CompactionPart{
 		Head: Head{ID: derivePartID(string(m.RequestID), 0), SessionID: id, MessageID: m.RequestID, Type: "compaction"},
-		Auto: m.Reason == session.CompactionAuto, TailStartID: m.Kept.MessageID,
+		Auto: m.Reason == session.CompactionAuto || m.Proceed, TailStartID: m.Kept.MessageID,
 	}
-	if p.Auto {
+	if m.Reason == session.CompactionAuto {
 		p.Overflow = &m.Overflow
 	}
 	return p
@@ -101,8 +101,10 @@ func addFacts(c *session.Compaction, metadata jsontext.Value) {
 }
 
 // requestMessage shows a request for a compaction that is in the inbox.
-func requestMessage(s *session.Session, at int64, id session.MessageID) Message {
+func requestMessage(
+	s *session.Session, at int64, id session.MessageID, r session.CompactionRequest,
+) Message {
 	return compactionMessages(s, &session.Compaction{
-		Reason: session.CompactionManual, SummaryAs: session.SummaryAs{RequestID: id, Started: at},
+		Reason: session.CompactionManual, SummaryAs: session.SummaryAs{RequestID: id, Proceed: r.Proceed, Started: at},
 	}, nil)[0]
 }

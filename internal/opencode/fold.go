@@ -21,7 +21,7 @@ type Fold struct {
 	requests map[session.MessageID]bool // requests for a compaction in the inbox, which were announced
 
 	lastStatus   string // the last status sent
-	isAnswering  bool   // a turn began since the session was idle
+	isAnswering  bool   // a turn, or a compaction with which the work goes on, began since the session was idle
 	busyRepeated bool   // the second "busy", which OpenCode sends before a response or failure, was sent
 	failed       *Error // error of the last turn, until it is sent
 	failedFor    session.MessageID
@@ -47,7 +47,7 @@ func NewFold(r Rows) *Fold {
 	}
 	for _, in := range r.Pending {
 		if in.Compaction != nil {
-			f.announceRequest(requestMessage(r.Session, in.TimeCreated, in.ID), in.TimeCreated)
+			f.announceRequest(requestMessage(r.Session, in.TimeCreated, in.ID, *in.Compaction), in.TimeCreated)
 			continue
 		}
 		f.admitPrompt(in.TimeCreated, in.ID, in.Prompt)

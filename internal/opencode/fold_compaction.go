@@ -6,7 +6,7 @@ import "github.com/cairn-dev/cairn/internal/session"
 func (f *Fold) compactionEvents(d session.EventData) (out []Event, ok bool) {
 	switch d := d.(type) {
 	case *session.CompactionAdmitted:
-		return f.announceRequest(requestMessage(f.Session, d.Timestamp, d.MessageID), d.Timestamp), true
+		return f.announceRequest(requestMessage(f.Session, d.Timestamp, d.MessageID, d.Request), d.Timestamp), true
 	case *session.CompactionStarted:
 		return f.compactionStarted(d), true
 	case *session.CompactionEnded:
@@ -51,7 +51,7 @@ func (f *Fold) compactionStarted(d *session.CompactionStarted) []Event {
 
 // compactionEnded announces the summary. If the work goes on, the synthetic message that follows completes it.
 func (f *Fold) compactionEnded(d *session.CompactionEnded) []Event {
-	f.busyRepeated = false
+	f.busyRepeated, f.isAnswering = false, f.isAnswering || d.Continue
 	m := withCompletion(session.Begin(d, 0).(*session.Compaction))
 	pair := compactionMessages(f.Session, m, nil)
 	unended := *pair[1].Info.(*Assistant)

@@ -129,7 +129,7 @@ func PendingMessages(s *session.Session, pending []*session.Input) (out []Messag
 // PendingMessage shows an input that is not promoted yet; V1 shows prompts at once.
 func PendingMessage(s *session.Session, in *session.Input) Message {
 	if in.Compaction != nil {
-		return requestMessage(s, in.TimeCreated, in.ID)
+		return requestMessage(s, in.TimeCreated, in.ID, *in.Compaction)
 	}
 	return userMessage(s, InputMessage(in))
 }

@@ -195,4 +195,5 @@ func (in *Input) Text() string {
 type CompactionRequest struct {
 	Instructions string    `json:"instructions,omitzero"` // for the summary, in the user's words
 	Model        *ModelRef `json:"model,omitzero"`        // that writes the summary; nil selects the configured one
+	Proceed      bool      `json:"proceed,omitzero"`      // the model goes on after the summary, also if no work was left
 }

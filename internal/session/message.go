@@ -137,6 +137,7 @@ type SummaryAs struct {
 	Model     *ModelRef `json:"model,omitzero"`     // of the conversation
 	Writer    *ModelRef `json:"writer,omitzero"`    // the model that writes the summary
 	Overflow  bool      `json:"overflow,omitzero"`  // the provider rejected the request as too large
+	Proceed   bool      `json:"proceed,omitzero"`   // of CompactionRequest
 	Started   int64     `json:"started,omitzero"`   // milliseconds
 }
 

@@ -87,7 +87,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 		Kept: choice.DescribeKept(q.History.CountTurns()), Before: q.Tokens, SummaryAs: start.SummaryAs,
 	}
 	end.After = q.estimateAfter(clean, choice, end)
-	end.Continue = working && !q.Scope.Compaction.Stop && choice.EndsInTurn()
+	end.Continue = (working || start.Proceed) && !q.Scope.Compaction.Stop && choice.EndsInTurn()
 	var stop *session.Interrupted
 	if why.Request == nil && q.Scope.Compaction.Stop {
 		stop = &session.Interrupted{Error: *session.Fail(session.ReasonCompacted, ErrStopped.Error())}
@@ -166,15 +166,14 @@ func (k *Shrinker) AbandonCompaction(
 // newCompaction returns the event that begins a compaction.
 func (k *Shrinker) newCompaction(q *Request, why Cause, writer session.ModelRef) *session.CompactionStarted {
 	j := k.Journal
-	reason, request := session.CompactionAuto, session.MessageID("")
+	reason, request, proceed := session.CompactionAuto, j.NewMessageID(), false
 	if why.Request != nil {
-		reason, request = session.CompactionManual, why.Request.ID
-	} else {
-		request = j.NewMessageID()
+		reason, request, proceed = session.CompactionManual, why.Request.ID, why.Request.Compaction.Proceed
 	}
 	return &session.CompactionStarted{MessageID: j.NewMessageID(), Reason: reason, SummaryAs: session.SummaryAs{
 		RequestID: request, AskID: j.NewPartID(), StartID: j.NewPartID(), TextID: j.NewPartID(), EndID: j.NewPartID(),
-		Agent: q.Agent.ID, Model: &q.Model.Ref, Writer: &writer, Overflow: q.Rejected, Started: j.Now().UnixMilli(),
+		Agent: q.Agent.ID, Model: &q.Model.Ref, Writer: &writer, Overflow: q.Rejected, Proceed: proceed,
+		Started: j.Now().UnixMilli(),
 	}}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// summaryRequest is the body of session.summarize. Auto changes nothing.
+// summaryRequest is the body of session.summarize. With Auto the model goes on after the summary.
 type summaryRequest struct {
 	ProviderID string `json:"providerID"`
 	ModelID    string `json:"modelID"`
@@ -32,7 +32,8 @@ func (h promptHandlers) summarizeSession(ctx context.Context, in struct {
 	}
 	_, err := h.Commands.AdmitCompaction(ctx, command.CompactionAdmission{
 		SessionID: in.SessionID, Request: session.CompactionRequest{
-			Model: &session.ModelRef{ID: in.Body.ModelID, ProviderID: in.Body.ProviderID},
+			Model:   &session.ModelRef{ID: in.Body.ModelID, ProviderID: in.Body.ProviderID},
+			Proceed: in.Body.Auto,
 		},
 	})
 	if err != nil {

@@ -295,6 +295,31 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+// With auto, the model goes on after the summary, in a turn that answers a message of the system.
+func TestSummarizeAuto(t *testing.T) {
+	w, _, id := compactionWorld(t)
+	body := strings.Replace(summarizeBody, "{", `{"auto":true,`, 1)
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/summarize", body); a.status != 200 || a.body != "true" {
+		t.Fatalf("%v", a)
+	}
+	a := w.ask(t, http.MethodGet, "/session/"+id+"/message", "")
+	var ms []shownMessage
+	if err := json.Unmarshal([]byte(a.body), &ms); err != nil {
+		t.Fatal(err)
+	}
+	if got := kinds(ms); got != "papaRSpa" || ms[7].Info.ParentID != ms[6].Info.ID {
+		t.Errorf("%s: %+v", got, ms)
+	}
+	for _, want := range []string{
+		`"type":"compaction","auto":true}`,
+		`{"compaction_continue":true}`,
+	} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("%s is not in %.2000s", want, a.body)
+		}
+	}
+}
+
 // Deleting either message of a compaction deletes both.
 func TestDeletedSummary(t *testing.T) {
 	w, _, id := compactionWorld(t)
