@@ -94,16 +94,18 @@ func (e *Engine) writeSummary(
 			return nil, failure
 		}
 	}
-	out := w.session
-	_, err := e.journal.Log.Append(context.WithoutCancel(ctx), out.ID, store.Relaxed,
-		func(tx store.Tx) (_ []eventlog.Draft, err error) {
-			if out, err = store.FindSession(tx, out.ID); err != nil {
+	var now *session.ProseSummary
+	_, err := e.journal.Log.Append(context.WithoutCancel(ctx), w.session.ID, store.Relaxed,
+		func(tx store.Tx) ([]eventlog.Draft, error) {
+			s, err := store.FindSession(tx, w.session.ID)
+			if err != nil { // deleted meanwhile
 				return nil, err
 			}
-			out.Apply(d)
+			s.Apply(d)
+			now = s.Summary
 			return eventlog.NewDrafts(d), nil
 		})
-	return out.Summary, cmp.Or(failure, err)
+	return now, cmp.Or(failure, err)
 }
 
 // newWork is what a session did since its last summary.

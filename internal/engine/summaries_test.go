@@ -152,6 +152,23 @@ func TestSummarizeSession(t *testing.T) {
 	})
 }
 
+// A session that is deleted while its summary is written has none.
+func TestSummaryOfDeletedSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		w, _ = summarizing(t, func(ctx context.Context, _ int) (string, error) {
+			return "Words.", w.engine.Commands.DeleteSession(context.WithoutCancel(ctx), "ses_a")
+		})
+		w.summaries = false
+		w.begin(t, command.CreateRequest{}, "Fix the parser")
+		s, err := w.engine.SummarizeSession(t.Context(), "ses_a")
+		if s != nil || !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			t.Errorf("%+v %v", s, err)
+		}
+		w.close(t)
+	})
+}
+
 // A session whose budget, or that of a session above, is used up gets no summary, nor one without a small model.
 func TestSummaryRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
