@@ -105,6 +105,7 @@ func (w *world) start(faults string) *child {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.provider.log.startLife()
 	c := &child{cmd: exec.Command(self), ended: make(chan struct{}), stderr: &strings.Builder{}}
 	c.cmd.Env = []string{
 		"PATH=" + os.Getenv(

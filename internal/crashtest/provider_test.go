@@ -22,6 +22,7 @@ type provider struct {
 	effects string // the file that tools append to
 	pause   time.Duration
 	calls   atomic.Int64 // requests, without those for summaries
+	log     callLog      // of trees
 }
 
 func newProvider(effects string, pause time.Duration) *provider {
@@ -62,6 +63,11 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.calls.Add(1)
+	if p.log.isOn {
+		n := p.log.begin(body)
+		s.delta(fmt.Sprintf(`{"content":"answer %d. "}`, n))
+		defer p.log.end(n, r)
+	}
 	if level, token := req.subtree(); level > 0 {
 		p.delegate(s, level, token)
 		return
@@ -98,6 +104,9 @@ func (p *provider) delegate(s *stream, level int, token string) {
 		part := fmt.Sprintf("%s-%d", token, i)
 		prompt := fmt.Sprintf("tree %d %s", level-1, part)
 		args := map[string]string{"description": part, "subagent_type": "lead", "prompt": prompt}
+		if level == 3 {
+			args["subagent_type"] = "chief"
+		}
 		if level == 1 {
 			args["subagent_type"], args["prompt"] = "general", "do "+part
 		}
@@ -192,7 +201,10 @@ func (p *provider) config() string {
 	"model": "mock/main",
 	"provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "ADDRESS/v1", "apiKey": "key"},
 		"models": {"main": {"limit": {"context": 100000, "output": 8000}, "cost": {"input": 3, "output": 15}}}}},
-	"agent": {"lead": {"mode": "subagent", "permission": {"task": "allow"}}},
+	"agent": {
+		"lead": {"mode": "subagent", "permission": {"task": "allow"}},
+		"chief": {"mode": "subagent", "permission": {"task": "allow"}}
+	},
 	"permission": {"task": "allow", "bash": "allow", "edit": "allow", "external_directory": "allow"}
 }`, "ADDRESS", p.URL)
 }

@@ -22,11 +22,11 @@ const (
 	manyDeaths = 8
 )
 
-// TestKillTree kills the server at random moments and fault points while subagents of two levels work and ask. In the
-// end each call of a subagent has one end and each subagent one session, each command ran at most once, and nothing
-// works. After few deaths all work is done.
+// TestKillTree kills the server at random moments and fault points while subagents of three levels work and ask. In the
+// end each call of a subagent has one end and each subagent one session, each command ran at most once, each answer of
+// the model is charged once, and nothing works. After few deaths all work is done.
 func TestKillTree(t *testing.T) {
-	trees := 8
+	trees := 4
 	if testing.Short() || raceEnabled {
 		trees = 2
 	}
@@ -38,6 +38,7 @@ func TestKillTree(t *testing.T) {
 	t.Logf("seed %d", seed)
 	w := newWorld(t, time.Millisecond)
 	w.requireAsks()
+	w.provider.log.isOn = true
 	deaths := 0
 	roots := make([]session.ID, trees)
 	for i := range roots {
@@ -46,19 +47,21 @@ func TestKillTree(t *testing.T) {
 		deaths += lives
 	}
 	c := w.start("")
+	charged := charges{}
 	for i, id := range roots {
-		w.judgeTree(c, id, treeShape{level: 3, whole: i%2 == 0})
+		w.judgeTree(c, id, treeShape{level: treeLevels + 1, whole: i%2 == 0}, charged)
 	}
 	if active, err := c.client.Active(t.Context()); err != nil || len(active) > 0 {
 		t.Errorf("at work in the end: %v, %v", active, err)
 	}
 	spent, err := c.client.Stats(t.Context(), 0)
-	if calls := w.provider.calls.Load(); err != nil || int64(spent.Turns) > calls {
-		t.Errorf("%d turns are in the ledger, the model was asked %d times: %v", spent.Turns, calls, err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	w.provider.log.judge(t, charged, spent.Cost, 1<<treeLevels)
 	c.leave()
 	w.judge(&ledger{})
-	t.Logf("%d deaths, %d requests", deaths, w.provider.calls.Load())
+	t.Logf("%d deaths", deaths)
 }
 
 // requireAsks makes each command ask.
@@ -78,11 +81,11 @@ func (w *world) killTree(rng *rand.Rand, tree, deaths int) session.ID {
 	w.t.Helper()
 	request := api.PromptRequest{
 		ID:       session.MessageID(fmt.Sprintf("msg_tree%d", tree)),
-		Prompt:   &session.Prompt{Text: fmt.Sprintf("tree 2 tok-%d", tree)},
+		Prompt:   &session.Prompt{Text: fmt.Sprintf("tree %d tok-%d", treeLevels, tree)},
 		Recovery: session.RecoveryResume,
 	}
 	c := w.start("")
-	s, err := c.client.Create(w.t.Context(), api.CreateSession{})
+	s, err := c.client.Create(w.t.Context(), api.CreateSession{Title: "tree"})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -139,6 +142,9 @@ func (w *world) answerAsks(ctx context.Context, c *child, root session.ID) {
 	}
 }
 
+// treeLevels is how many sessions work for each other below the root, two for each one above.
+const treeLevels = 3
+
 // treeShape is what is expected of a session and those below it.
 type treeShape struct {
 	level int  // 1 has no subagents
@@ -146,8 +152,8 @@ type treeShape struct {
 }
 
 // judgeTree checks that all turns and calls of the session have an end and, above the last level, that it has two calls
-// of subagents with one session each; fewer if work was given up.
-func (w *world) judgeTree(c *child, id session.ID, shape treeShape) {
+// of subagents with one session each; fewer if work was given up. It adds the turns to charged.
+func (w *world) judgeTree(c *child, id session.ID, shape treeShape, charged charges) {
 	w.t.Helper()
 	page, err := c.client.Messages(w.t.Context(), id, api.MessageQuery{Limit: 200})
 	if err != nil {
@@ -159,6 +165,7 @@ func (w *world) judgeTree(c *child, id session.ID, shape treeShape) {
 		if !ok {
 			continue
 		}
+		charged.add(w.t, a)
 		if a.Open() {
 			w.t.Errorf("level %d: %s has an open turn", shape.level, id)
 		}
@@ -186,6 +193,6 @@ func (w *world) judgeTree(c *child, id session.ID, shape treeShape) {
 	}
 	shape.level--
 	for _, s := range children.Data {
-		w.judgeTree(c, s.ID, shape)
+		w.judgeTree(c, s.ID, shape, charged)
 	}
 }
