@@ -138,3 +138,26 @@ func (s *Set) classifyError(ctx context.Context, def Definition, err error) (*se
 
 // sanitizeMessage bounds a message and makes it valid text.
 func sanitizeMessage(s string) string { return string(sanitizeUTF8([]byte(truncate(s, maxMessage)))) }
+
+// FailUnknownTask returns the error of a call that continues a task that does not exist. It names the sessions of tasks
+// that are similar, else the first ones.
+func FailUnknownTask(id session.ID, tasks []*session.Session) error {
+	const shown = 3
+	ids, titles := make([]string, len(tasks)), map[string]string{}
+	for i, s := range tasks {
+		ids[i] = string(s.ID)
+		titles[ids[i]] = s.Title
+	}
+	near := spelling.FindNearest(string(id), ids, shown)
+	if len(near) == 0 {
+		near = ids[:min(shown, len(ids))]
+	}
+	if len(near) == 0 {
+		return Failf("There is no task %s; leave task_id out to begin another one.", id)
+	}
+	for i, n := range near {
+		near[i] = n + " (" + titles[n] + ")"
+	}
+	return Failf("There is no task %s; did you mean %s? To begin another one, leave task_id out.",
+		id, strings.Join(near, " or "))
+}

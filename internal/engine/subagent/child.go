@@ -18,8 +18,9 @@ func (c *callTasks) openChild(ctx context.Context, t tool.Task) (*session.Sessio
 		id = t.Continue
 	}
 	var found *session.Session
-	depth, children := 1, 0
+	var siblings []*session.Session
 	parent := c.caller.Session
+	depth, above := 1, []string{parent.Agent}
 	err := c.Journal.Store.View(ctx, func(r store.Reader) (err error) {
 		found, err = store.FindSession(r, id)
 		if missing := (&session.Error{Code: session.CodeNotFound}); err != nil && !errors.Is(err, missing) {
@@ -32,11 +33,11 @@ func (c *callTasks) openChild(ctx context.Context, t tool.Task) (*session.Sessio
 			if up, err = store.FindSession(r, up.ParentID); err != nil {
 				return err
 			}
+			above = append(above, up.Agent)
 		}
-		all, err := store.ReadSessions(r, store.SessionQuery{
+		siblings, err = store.ReadSessions(r, store.SessionQuery{
 			ParentID: &parent.ID, Archived: true, Limit: c.Limits.Children,
 		})
-		children = len(all)
 		return err
 	})
 	switch {
@@ -50,13 +51,16 @@ func (c *callTasks) openChild(ctx context.Context, t tool.Task) (*session.Sessio
 	case found != nil:
 		return found, nil
 	case t.Continue != "":
-		return nil, tool.Failf("There is no task %s; leave task_id out to begin another one.", id)
+		return nil, tool.FailUnknownTask(id, siblings)
+	case slices.Contains(above, t.Agent) && !slices.Contains(c.caller.Chosen, t.Agent):
+		return nil, tool.Failf("The subagent %q works above this session already, and subagents do not work for each other "+
+			"in a circle; do the work yourself or call another one.", t.Agent)
 	case depth > c.Limits.Depth:
 		return nil, tool.Failf("Subagents may work for each other %d deep, and this would be deeper; "+
 			"do the work yourself.", c.Limits.Depth)
-	case children >= c.Limits.Children:
+	case len(siblings) >= c.Limits.Children:
 		return nil, tool.Failf("This session has as many child sessions as it may have, %d; "+
-			"continue one with its task_id, or do the work yourself.", children)
+			"continue one with its task_id, or do the work yourself.", len(siblings))
 	}
 	return c.createChild(ctx, t)
 }
