@@ -13,12 +13,28 @@ const BuiltIn = "built-in"
 type Access struct {
 	Action   string // external_directory, read or edit
 	Resource string // with holes
+	Outside  bool   // it begins with the value of a variable, which is an absolute path or none
 }
 
 // decideAccess decides about an access. A rule that denies it makes the decision a firm ask, and one that asks an ask.
-// The asks of the built-in rules do not count: they would ask for almost every variable and every line that is not
+// The asks of the built-in rules count only if it is outside: they would ask for almost every line that is not
 // readable.
 func decideAccess(layers []Layer, a Access) Decision {
+	if !a.Outside {
+		layers = withoutBuiltInAsks(layers)
+	}
+	d := decideTarget(layers, nil, a.Action, target{text: a.Resource, open: true})
+	if d.Effect == session.Deny {
+		d.Effect, d.Firm = session.Ask, true
+	}
+	if d.Rule == nil { // no rule is about it
+		d.Effect = session.Allow
+	}
+	d.Possible, d.Reason = true, "may reach files that are not known before it runs"
+	return d
+}
+
+func withoutBuiltInAsks(layers []Layer) []Layer {
 	own := make([]Layer, len(layers))
 	for i, l := range layers {
 		own[i] = l
@@ -30,15 +46,7 @@ func decideAccess(layers []Layer, a Access) Decision {
 			}
 		}
 	}
-	d := decideTarget(own, nil, a.Action, target{text: a.Resource, open: true})
-	if d.Effect == session.Deny {
-		d.Effect, d.Firm = session.Ask, true
-	}
-	if d.Rule == nil { // no rule is about it
-		d.Effect = session.Allow
-	}
-	d.Possible, d.Reason = true, "may reach files that are not known before it runs"
-	return d
+	return own
 }
 
 // decideAccesses appends the decisions about accesses that are not allowed.

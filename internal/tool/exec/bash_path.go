@@ -17,6 +17,7 @@ type pathUse struct {
 	reads       bool // its content may be read
 	keeps       bool // it is not changed
 	harmless    bool // neither read nor changed
+	prints      bool // … nor looked for
 	tree        bool // of a directory everything below it is read
 	follows     bool // … also through links
 	search      bool // without a path, the working directory is read as a whole
@@ -141,6 +142,7 @@ func useOf(c shell.Command) pathUse {
 		}
 	}
 	u.harmless = u.keeps && !u.reads
+	u.prints = name == "echo" || name == "printf"
 	u.follows = followsLinks(name, c)
 	return u
 }

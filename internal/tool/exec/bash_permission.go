@@ -229,7 +229,20 @@ func (p *reachedPaths) addWord(w shell.Word, use pathUse) {
 	case w.Pattern != "" && !w.Tilde && !p.lost && p.addGlob(w, use):
 	default:
 		p.addPartlyKnown(expandHome(w), use)
+		if w.Pattern == "" && !use.prints && leadsAnywhere(w.Text) {
+			p.unknown = append(p.unknown, permission.Access{
+				Action: "external_directory", Resource: shell.Hole, Outside: true,
+			})
+		}
 	}
+}
+
+// leadsAnywhere reports whether the value of a variable may begin a path in the word, as in $HOME/x and --file=$HOME/x,
+// or leads back up.
+func leadsAnywhere(word string) bool {
+	before, rest, _ := strings.Cut(word, shell.Hole)
+	return before == "" || strings.HasPrefix(before, "-") || strings.ContainsAny(before[len(before)-1:], "=:@,") ||
+		strings.Contains(rest, "..")
 }
 
 // addPartlyKnown adds a path with holes: the directory that it begins with, its protected name, and anything else.

@@ -531,6 +531,33 @@ func TestUnknownFilesAskWhereARuleDenies(t *testing.T) {
 	}
 }
 
+// A word that may begin with the value of a variable, or that leads back up behind one, asks as a path outside does.
+func TestVariablesThatBeginPathsAsk(t *testing.T) {
+	b := tooltest.New(t)
+	b.Rules = []session.Rule{
+		{Action: "*", Resource: "*", Effect: session.Allow},
+		{Action: "external_directory", Resource: "*", Effect: session.Ask},
+	}
+	for command, asks := range map[string]bool{
+		"cat $HOME/.ssh/id_rsa":           true,
+		`cat "$HOME"/x`:                   true,
+		"ls $HOME":                        true,
+		"cp --target-directory=$HOME a":   true,
+		"grep -f$HOME/x a":                true,
+		"cat src/$X/../../x":              true,
+		"cd $HOME && cat .ssh/id_rsa":     true,
+		"echo $HOME":                      false,
+		"printf %s $HOME/x":               false,
+		"cat src/$X":                      false,
+		"cat *.none":                      false,
+		`git commit -m "of $USER, today"`: false,
+	} {
+		if s := b.Call("bash", tooltest.Input{"command": command}); (s.Denial != nil) != asks {
+			t.Errorf("%s: denied %v, want %v: %s", command, s.Denial != nil, asks, tooltest.TextOf(s))
+		}
+	}
+}
+
 // A path is resolved as the kernel does: links before the .. behind them. What leads out of the Location by a link
 // A path that does not exist yet may lead outside through a link that an earlier command of the line makes.
 func TestLinksOfEarlierCommandsAsk(t *testing.T) {
