@@ -47,6 +47,7 @@ type model struct {
 	dialogs       []dialog.Dialog // the last one is on top
 	note          string          // below the transcript, until the next key
 	searching     string
+	seeking       string // what is searched in earlier messages; "" without a search
 
 	work
 	asks    askQueue

@@ -198,20 +198,6 @@ func showHelp(m *model) tea.Cmd {
 	return nil
 }
 
-// searchTranscript finds text in the transcript.
-func searchTranscript(m *model) tea.Cmd {
-	m.openDialog(dialog.NewLineInput("Search in the transcript", m.searching, func(text string) tea.Cmd {
-		m.searching = text
-		hits := m.transcript.Search(text)
-		if text != "" {
-			m.note = term.FormatPlural(hits, "hit") + "; search again for the next one"
-		}
-		m.transcript.SelectHit(text)
-		return nil
-	}))
-	return nil
-}
-
 // copyPart copies a part of the transcript, which name names, to the terminal's clipboard.
 func copyPart(m *model, what transcript.Excerpt, name string) tea.Cmd {
 	text := m.transcript.Copy(what)

@@ -54,6 +54,9 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	if len(o.messages.Data) < pageSize {
 		m.older.Next = ""
 	}
+	if o.status.Type == api.StatusIdle && session.NextOf(o.messages.Data).NeedsTurn() {
+		m.transcript.AddNote("cut off: the process that did this work has ended; the next prompt continues it")
+	}
 	m.stop = m.follow(o.session.ID, o.head)
 	cmds := []tea.Cmd{readWindow(m), readChanges(m)}
 	if o.session.Open {
@@ -72,39 +75,10 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 func closeSession(m *model) {
 	m.stop()
 	m.work = work{stop: func() {}, end: -1}
+	m.seeking = ""
 	m.inbox, m.older, m.window, m.changes = nil, api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
 	m.asks.clear()
 	m.transcript = transcript.New(m.theme)
-}
-
-// readOlder reads the page of messages before the first one.
-func readOlder(m *model) tea.Cmd {
-	if m.session == nil || m.older.Next == "" || m.loading || !m.transcript.AtTop() {
-		return nil
-	}
-	m.loading = true
-	c, id, cursor := m.api, m.session.ID, m.older.Next
-	return m.run(func(ctx context.Context) tea.Msg {
-		page, err := c.Messages(ctx, id, api.MessageQuery{Limit: pageSize, Cursor: cursor})
-		return olderMsg{id, page, err}
-	})
-}
-
-func showOlder(m *model, o olderMsg) {
-	m.loading = false
-	if m.session == nil || o.id != m.session.ID {
-		return
-	}
-	if o.err != nil {
-		m.showError("read earlier messages", o.err)
-		return
-	}
-	m.older = o.page.Cursor
-	if len(o.page.Data) < pageSize {
-		m.older.Next = ""
-	}
-	slices.Reverse(o.page.Data)
-	m.transcript.Prepend(o.page.Data)
 }
 
 // readWindow reads what the next request takes of the model's window. Without an answer it stays unknown.

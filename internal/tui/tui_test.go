@@ -66,7 +66,10 @@ func openTestSession(m *model) {
 	m.Update(openedMsg{
 		session: &session.Session{ID: "ses_1", Title: "Replace foo by bar", Agent: "build"}, head: 7,
 		messages: api.Page[session.Message]{Data: []session.Message{
-			&session.Assistant{Content: []session.Content{&session.Text{Text: "Done: \x1b[2Jwide 漢字."}}},
+			&session.Assistant{
+				Head:    session.Head{Time: session.MessageTime{Created: 1, Completed: 2}},
+				Content: []session.Content{&session.Text{Text: "Done: \x1b[2Jwide 漢字."}}, Finish: "stop",
+			},
 			&session.User{Text: "replace foo by bar"},
 		}},
 		status: api.Status{Type: api.StatusIdle},
@@ -262,6 +265,61 @@ func TestTypedTextIsKept(t *testing.T) {
 	m.Update(promptedMsg{prompt: session.Prompt{Text: "first"}, err: errors.New("gone")})
 	if got := m.editor.Text(); got != "first\nsecond" {
 		t.Errorf("the composer has %q", got)
+	}
+}
+
+// TestCutOff: a session whose work was cut off, and that no process continues, says so.
+func TestCutOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		message session.Message
+		status  string
+		want    bool
+	}{
+		"in an answer":          {&session.Assistant{}, api.StatusIdle, true},
+		"before the answer":     {&session.User{Text: "Fix it"}, api.StatusIdle, true},
+		"another process works": {&session.Assistant{}, "busy", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newTestModel(t, composer.DraftFile{})
+			m.Update(openedMsg{
+				session: &session.Session{ID: "ses_1"}, status: api.Status{Type: c.status},
+				messages: api.Page[session.Message]{Data: []session.Message{c.message}},
+			})
+			if got := strings.Contains(ansi.Strip(m.transcriptView()), "cut off"); got != c.want {
+				t.Errorf("the transcript says so: %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSearchEarlier: a search reads earlier pages until one has the text, and says where the search ends.
+func TestSearchEarlier(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	m.older.Next = "1"
+	reads := 0
+	m.run = func(func(context.Context) tea.Msg) tea.Cmd { reads++; return nil }
+	findText(m, "needle")
+	for i := range 3 {
+		if reads != i+1 || m.transcript.SelectedMessage() != "" {
+			t.Fatalf("%d reads after %d pages, selected %q", reads, i, m.transcript.SelectedMessage())
+		}
+		page := api.Page[session.Message]{Data: make([]session.Message, pageSize), Cursor: api.Cursor{Next: "more"}}
+		for j := range page.Data {
+			page.Data[j] = &session.User{Text: "hay"}
+		}
+		if i == 2 {
+			page.Data[7] = &session.User{Head: session.Head{ID: "msg_needle"}, Text: "a needle"}
+		}
+		m.Update(olderMsg{id: "ses_1", page: page})
+	}
+	if m.transcript.SelectedMessage() != "msg_needle" || reads != 3 || m.seeking != "" {
+		t.Errorf("selected %q after %d reads", m.transcript.SelectedMessage(), reads)
+	}
+	findText(m, "needle") // above it
+	m.Update(olderMsg{id: "ses_1"})
+	if m.transcript.SelectedMessage() != "msg_needle" || reads != 4 || m.note != "1 hit; search again for the next one" {
+		t.Errorf("at the beginning: selected %q after %d reads, %q", m.transcript.SelectedMessage(), reads, m.note)
 	}
 }
 

@@ -100,7 +100,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	case openedMsg:
 		return showOpened(m, msg)
 	case olderMsg:
-		showOlder(m, msg)
+		return showOlder(m, msg)
 	case promptedMsg:
 		return onPrompted(m, msg)
 	case catalogMsg:

@@ -120,7 +120,11 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 	if filter == "" {
 		filter = th.Muted.Render("type to filter")
 	}
-	lines := []string{th.Heading.Render(Clip(p.Title, width)), Clip("/ "+filter, width)}
+	var lines []string
+	for _, l := range Wrap(p.Title, width) {
+		lines = append(lines, th.Heading.Render(l))
+	}
+	lines = append(lines, Clip("/ "+filter, width))
 	var preview []string
 	if p.Preview != nil && len(items) > 0 {
 		preview = p.Preview(items[p.at])

@@ -67,18 +67,24 @@ func (m *Model) Search(text string) (hits int) {
 	return hits
 }
 
-// SelectHit selects the next section above the selection that contains the text; after the first one the last.
-func (m *Model) SelectHit(text string) {
+// SelectHit selects the next section above the selection that contains the text; with wrap, after the first one the
+// last. It reports whether there is one.
+func (m *Model) SelectHit(text string, wrap bool) bool {
 	from := slices.Index(m.sections, m.selected)
 	if from < 0 {
 		from = len(m.sections)
 	}
-	for n := range len(m.sections) {
+	until := from
+	if wrap {
+		until = len(m.sections)
+	}
+	for n := range until {
 		if i := (from - 1 - n + 2*len(m.sections)) % len(m.sections); m.sections[i].contains(text) {
 			m.selectSection(i)
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // SelectedMessage returns the message of the selected section, "" without one.

@@ -162,6 +162,9 @@ func (t *turnSections) addSections() (added []*section) {
 }
 
 // addNote adds a line about the session at the end.
+// AddNote adds a line about the session at the end.
+func (m *Model) AddNote(text string) { m.addNote(text, false) }
+
 func (m *Model) addNote(text string, failed bool) {
 	m.appendSections([]*section{{item: note{text: text, failed: failed}}})
 }

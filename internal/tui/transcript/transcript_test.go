@@ -277,7 +277,7 @@ func TestSelection(t *testing.T) {
 	if n := m.Search("PACKAGE a"); n != 1 {
 		t.Errorf("%d hits", n)
 	}
-	m.SelectHit("package A")
+	m.SelectHit("package A", true)
 	m.Toggle()
 	if got := view(m); !strings.Contains(got, "read a.go") || !strings.Contains(got, "1: package a") {
 		t.Errorf("the hit is not on the screen:\n%s", got)
