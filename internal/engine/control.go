@@ -94,6 +94,23 @@ func (s scheduler) ShowBusy(id session.ID) { s.engine.statuses.Set(id, Status{Ty
 // IsIdle implements command.Scheduler.
 func (s scheduler) IsIdle(id session.ID) bool { return s.engine.Status(id).Type == StatusIdle }
 
+// EndTasks implements command.Scheduler.
+func (s scheduler) EndTasks(ctx context.Context, id session.ID, since int64) error {
+	info, err := s.engine.journal.ReadSession(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, j := range info.Jobs {
+		if j.Task == nil || j.Status != session.JobRunning || j.Time.Started < since {
+			continue
+		}
+		if _, err := s.engine.Jobs.Cancel(ctx, id, j.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Stop implements command.Scheduler.
 func (s scheduler) Stop(ctx context.Context, id session.ID) error {
 	if err := s.engine.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {

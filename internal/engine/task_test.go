@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
+	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -182,6 +183,36 @@ func TestTasksInBackground(t *testing.T) {
 			if n != 1 {
 				t.Errorf("%d times: %s", n, text)
 			}
+		}
+		w.close(t)
+	})
+}
+
+// TestRevertEndsTasks: a revert ends the tasks in the background that it takes back, and stays staged.
+func TestRevertEndsTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldOfTasks(t, 2, time.Hour, `
+			{"match": "<task", "repeat": true, "steps": [{"text": "Thanks."}]},
+			{"match": "work", "repeat": true, "steps": [{"gate": "g1"}, {"text": "done"}]}`, true)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if _, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", revert.Target{Before: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
+		if err != nil || s.Revert == nil {
+			t.Fatalf("the revert is not staged any more: %v", err)
+		}
+		for _, j := range s.Jobs {
+			if j.Status != session.JobCancelled {
+				t.Errorf("the job %s is %s", j.ID, j.Status)
+			}
+		}
+		if len(s.Jobs) != 2 {
+			t.Errorf("%d jobs", len(s.Jobs))
 		}
 		w.close(t)
 	})

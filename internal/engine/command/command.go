@@ -32,6 +32,9 @@ type Scheduler interface {
 	IsIdle(id session.ID) bool
 	// Stop ends all work of a session, in the foreground and background, and waits until that is recorded.
 	Stop(ctx context.Context, id session.ID) error
+	// EndTasks ends the session's tasks in the background that began at the time or later, without a report, and waits
+	// until that is recorded.
+	EndTasks(ctx context.Context, id session.ID, since int64) error
 	// Forget ends what a late Wake began in a deleted session, and frees what is cached of it.
 	Forget(ctx context.Context, id session.ID) error
 }

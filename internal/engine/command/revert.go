@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
@@ -22,9 +23,10 @@ func (c *Commands) PlanRevert(
 	return planned, err
 }
 
-// StageRevert stages the revert of the session to the target in place of a staged one, and returns it. An unknown
-// message is a *session.Error of code not-found, a session that works one of code conflict; neither changes anything. A
-// forced one replaces without an ask what others wrote, so it is for callers who may approve.
+// StageRevert stages the revert of the session to the target in place of a staged one, and returns it. Tasks in the
+// background that it takes back end: their reports would commit it, and their changes follow it. An unknown message is
+// a *session.Error of code not-found, a session that works one of code conflict; neither changes anything. A forced one
+// replaces without an ask what others wrote, so it is for callers who may approve.
 func (c *Commands) StageRevert(
 	ctx context.Context, id session.ID, t revert.Target,
 ) (staged *session.Revert, err error) {
@@ -40,11 +42,39 @@ func (c *Commands) StageRevert(
 	if err != nil {
 		return nil, err
 	}
+	if err := c.endRevertedTasks(ctx, id, t); err != nil {
+		return nil, err
+	}
 	err = c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
 		staged, err = r.StageRevert(ctx, id, t)
 		return err
 	})
 	return staged, err
+}
+
+// endRevertedTasks ends the tasks in the background that began after the target, unless the session works.
+func (c *Commands) endRevertedTasks(ctx context.Context, id session.ID, t revert.Target) error {
+	s, err := c.journal.ReadSession(ctx, id)
+	isTask := func(j session.Job) bool { return j.Task != nil && j.Status == session.JobRunning }
+	if err != nil || !slices.ContainsFunc(s.Jobs, isTask) || !c.scheduler.IsIdle(id) {
+		return err
+	}
+	planned, err := c.PlanRevert(ctx, id, t)
+	if err != nil {
+		return err
+	}
+	var since int64
+	err = c.journal.Store.View(ctx, func(r store.Reader) error {
+		m, found, err := store.FindMessage(r, id, planned.MessageID)
+		if err == nil && found {
+			since = m.Meta().Time.Created
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.scheduler.EndTasks(ctx, id, since)
 }
 
 // ClearRevert brings back what the session's staged revert took back. Without one it does nothing. A session that works
