@@ -2,11 +2,7 @@ package tui
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -34,6 +30,7 @@ func listCommands() []command {
 		{"side bar", "f2", "show or hide changed files and todos, on wide screens", toggleSidebar},
 		{"rename", "", "rename the session", renameSession},
 		{"editor", "ctrl+o", "edit the prompt in $EDITOR", openEditor},
+		{"paste image", "ctrl+v", "attach the image in the clipboard to the prompt", pasteImage},
 		{"search", "ctrl+r", "search in the transcript", searchTranscript},
 		{
 			"copy message",
@@ -207,38 +204,6 @@ func scrollWheel(m *model, msg tea.MouseWheelMsg) tea.Cmd {
 	}
 	m.transcript.ScrollBy(3)
 	return nil
-}
-
-func pasteText(m *model, text string) tea.Cmd {
-	if n := len(m.dialogs); n > 0 {
-		m.dialogs[n-1].PasteText(text)
-		return nil
-	}
-	if m.asks.dialog != nil && m.asks.armed {
-		m.asks.dialog.PasteText(text)
-		return nil
-	}
-	if path, ok := imagePath(text); ok && !m.options.Remote {
-		m.offered[path], text = true, "@"+path+" "
-	}
-	m.editor.PasteText(text)
-	return m.asks.holdOff()
-}
-
-// imagePath returns the path of an existing image or PDF if the pasted text is nothing else, as it is when a terminal
-// pastes a file that was dropped on it. A path with blanks is text: no prompt can mention it.
-func imagePath(text string) (path string, ok bool) {
-	path = strings.Trim(strings.TrimPrefix(strings.TrimSpace(text), "file://"), `'"`)
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf":
-	default:
-		return "", false
-	}
-	if !filepath.IsAbs(path) || strings.ContainsFunc(path, unicode.IsSpace) {
-		return "", false
-	}
-	info, err := os.Stat(path)
-	return path, err == nil && info.Mode().IsRegular()
 }
 
 // interruptWork stops the session's work.
