@@ -37,8 +37,9 @@ type Needs struct {
 	Files []string // absolute paths of what the template, not the arguments, mentions
 }
 
-// Permit returns why a template may not have what it needs, or nil. It may wait for people.
-type Permit func(context.Context, Needs) error
+// Permit returns why a template may not have what it needs, or nil. It may wait for people. With readOnly the lines may
+// write temporary files only.
+type Permit func(context.Context, Needs) (readOnly bool, err error)
 
 // Names returns what the template and the arguments mention with a leading @: files, directories or agents. Output of
 // shell lines is not searched, nor is an untrusted template.

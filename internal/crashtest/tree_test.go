@@ -31,7 +31,7 @@ func TestKillTree(t *testing.T) {
 		trees = 2
 	}
 	if os.Getenv("CAIRN_SOAK") != "" {
-		trees = 400
+		trees = 200
 	}
 	seed := newSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 2))

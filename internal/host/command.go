@@ -75,9 +75,6 @@ func (l *locationCache) Expand(
 		out.Prompt.Model = c.Model
 	}
 	e := c.Expand(r.Arguments)
-	commands := exec.TemplateCommands{
-		Lines: e.Lines, Args: e.Args, Arguments: e.Arguments, Confine: l.unaskedConfinement(p.config),
-	}
 	needs := command.Needs{Lines: e.Lines, Agent: cmp.Or(r.Agent, out.Prompt.Agent)}
 	typed := command.FindMentions(r.Arguments)
 	for _, name := range e.Names() {
@@ -90,10 +87,13 @@ func (l *locationCache) Expand(
 			out.Prompt.Agents = append(out.Prompt.Agents, session.AgentMention{Name: name})
 		}
 	}
-	if err := permit(ctx, needs); err != nil {
+	readOnly, err := permit(ctx, needs)
+	if err != nil {
 		return api.Expansion{}, explainRefusal(c, err)
 	}
-	printed, err := exec.RunTemplate(ctx, p.tools.exec, commands)
+	printed, err := exec.RunTemplate(ctx, p.tools.exec, exec.TemplateCommands{
+		Lines: e.Lines, Args: e.Args, Arguments: e.Arguments, Confine: l.unaskedConfinement(p.config, readOnly),
+	})
 	if err != nil {
 		return out, session.Errorf(session.CodeInvalid, "the command %s: %v", c.Name, err).At("command")
 	}

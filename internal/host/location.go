@@ -263,8 +263,11 @@ func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*co
 }
 
 // unaskedConfinement returns how commands are confined that belong to no session and run without an ask.
-func (l *locationCache) unaskedConfinement(cfg *config.Config) tool.Confinement {
+func (l *locationCache) unaskedConfinement(cfg *config.Config, readOnly bool) tool.Confinement {
 	mode := l.newSandbox.ChooseStricter(configuredSandbox(cfg, ""))
+	if readOnly {
+		return tool.Confinement{Mode: mode.ChooseStricter(session.SandboxWrites), ReadOnly: true}
+	}
 	if mode == "" {
 		return tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
 	}

@@ -298,7 +298,7 @@ func TestTemplatesAndTerminalsInSandbox(t *testing.T) {
 	}()
 	at := session.Location{Directory: o.Dir}
 	out, err := w.locations.Expand(t.Context(), at, api.ExpandRequest{Command: "print"},
-		func(context.Context, templates.Needs) error { return nil })
+		func(context.Context, templates.Needs) (bool, error) { return false, nil })
 	if err != nil || !strings.Contains(out.Prompt.Text, "printed") {
 		t.Errorf("%+v %v", out, err)
 	}

@@ -25,7 +25,7 @@ func (c v1Catalog) Terminal(context.Context) (pty.Order, error) {
 				"no shell found on this machine; name one as the command, or set shell in the configuration").At("command")
 		}
 	}
-	as := c.unaskedConfinement(c.setup.config)
+	as := c.unaskedConfinement(c.setup.config, false)
 	if as.IfPossible {
 		return o, nil // nothing is configured, and the user types the commands
 	}

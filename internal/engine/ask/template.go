@@ -23,21 +23,22 @@ type TemplateRequest struct {
 }
 
 // AuthorizeTemplate decides about each line as about a command of the agent, and about each file as about a read. It
-// returns nil, or a *session.Error of code denied, or the cause for which ctx ended.
-func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) error {
+// returns nil, or a *session.Error of code denied, or the cause for which ctx ended. If the agent plans, readOnly tells
+// that the lines may write temporary files only.
+func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) (readOnly bool, err error) {
 	policy, err := ParsePolicy(q.Policy)
 	if err != nil {
-		return err
+		return false, err
 	}
 	s := &session.Session{Location: q.Location}
 	if q.SessionID != "" {
 		if s, err = a.journal.ReadSession(ctx, q.SessionID); err != nil {
-			return err
+			return false, err
 		}
 	}
 	scope, release, err := a.locations.Scope(ctx, s.Location)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer release()
 	if q.SessionID == "" {
@@ -46,7 +47,7 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) error {
 	agent := scope.FindAgent(cmp.Or(q.Agent, s.Agent))
 	layers, err := a.CollectRules(ctx, scope, s, agent)
 	if err != nil {
-		return err
+		return false, err
 	}
 	by := Asker{
 		SessionID: q.SessionID, Project: s.ApprovalScope(), Agent: agent.ID, Layers: layers, Policy: policy.forEngine(),
@@ -54,10 +55,10 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) error {
 	}
 	for _, r := range listTemplateRequests(scope, q) {
 		if err := a.authorizeTemplate(ctx, by, r); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return agent.ID == session.AgentPlan, nil
 }
 
 func listTemplateRequests(scope *location.Scope, q TemplateRequest) (out []tool.Request) {

@@ -35,7 +35,7 @@ type RevertCommands interface {
 
 // AskService replies to pending permission asks and questions, and asks for the templates of commands.
 type AskService interface {
-	AuthorizeTemplate(ctx context.Context, q ask.TemplateRequest) error
+	AuthorizeTemplate(ctx context.Context, q ask.TemplateRequest) (readOnly bool, err error)
 	Reply(ctx context.Context, id session.ID, asked session.AskID, answer ask.UserReply) error
 	AnswerQuestions(ctx context.Context, id session.ID, ask session.AskID, answers [][]string) error
 	DismissQuestions(ctx context.Context, id session.ID, ask session.AskID) error

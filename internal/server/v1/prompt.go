@@ -188,7 +188,7 @@ func (h promptHandlers) expandCommand(
 		return p, err
 	}
 	r := api.ExpandRequest{Command: *b.Command, Arguments: *b.Arguments}
-	x, err := l.Catalog.ExpandCommand(ctx, r, func(ctx context.Context, n templates.Needs) error {
+	x, err := l.Catalog.ExpandCommand(ctx, r, func(ctx context.Context, n templates.Needs) (bool, error) {
 		ctx, end := h.long.Start(ctx, "")
 		defer end()
 		return h.Asks.AuthorizeTemplate(ctx, ask.TemplateRequest{

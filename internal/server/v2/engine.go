@@ -56,7 +56,7 @@ type AskService interface {
 	AnswerQuestions(ctx context.Context, id session.ID, a session.AskID, answers [][]string) error
 	DismissQuestions(ctx context.Context, id session.ID, a session.AskID) error
 	RevokeApproval(ctx context.Context, approval string) error
-	AuthorizeTemplate(ctx context.Context, q ask.TemplateRequest) error
+	AuthorizeTemplate(ctx context.Context, q ask.TemplateRequest) (readOnly bool, err error)
 	ExplainRights(ctx context.Context, q ask.Query) (ask.Rights, error)
 }
 

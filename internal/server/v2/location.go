@@ -75,7 +75,7 @@ func (h locationHandlers) expandCommand(ctx context.Context, in struct {
 	q := ask.TemplateRequest{
 		SessionID: in.Body.SessionID, Location: in.Location.Location, Agent: in.Body.Agent, Policy: in.Body.Asks,
 	}
-	permit := func(ctx context.Context, n templates.Needs) error {
+	permit := func(ctx context.Context, n templates.Needs) (bool, error) {
 		ctx, end := h.long.Start(ctx, "")
 		defer end()
 		q.Agent, q.Lines, q.Files = n.Agent, n.Lines, n.Files
