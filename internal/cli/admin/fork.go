@@ -79,21 +79,26 @@ func (g forkCommands) sessionTree() *cobra.Command {
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					all, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Project: s.ProjectID, Archived: true}, maxFamily)
-					if err != nil {
-						return err
-					}
-					root := newFamily(all, s)
-					if asJSON {
-						return g.inv.PrintJSON(root)
-					}
-					g.printFamily(root, s.ID, "", "")
-					return nil
+					return g.showFamily(ctx, c, s, asJSON)
 				})
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// showFamily prints the tree that the session is in.
+func (g forkCommands) showFamily(ctx context.Context, c *api.Client, s *session.Session, asJSON bool) error {
+	all, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Project: s.ProjectID, Archived: true}, maxFamily)
+	if err != nil {
+		return err
+	}
+	root := newFamily(all, s)
+	if asJSON {
+		return g.inv.PrintJSON(root)
+	}
+	g.printFamily(root, s.ID, "", "")
+	return nil
 }
 
 // maxFamily bounds the sessions of the project among which the family is searched.

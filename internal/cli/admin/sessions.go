@@ -178,7 +178,7 @@ func (g sessionCommands) listSessions(list []*session.Session, states map[sessio
 }
 
 func (g sessionCommands) sessionShow() *cobra.Command {
-	var asJSON, thinking, full bool
+	var asJSON, thinking, full, tree bool
 	cmd := &cobra.Command{
 		Use: "show [SESSION]", Short: "Show the messages of a session", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn session show\n  cairn session show ses_… --full\n  cairn session show last --json",
@@ -186,6 +186,9 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 			s, err := g.inv.FindSession(ctx, c, cli.FirstArg(args, "last"))
 			if err != nil {
 				return err
+			}
+			if tree {
+				return forkCommands(g).showFamily(ctx, c, s, asJSON)
 			}
 			ms, err := readMessages(ctx, c, s.ID)
 			if err != nil {
@@ -212,6 +215,7 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&thinking, "thinking", false, "show the model's reasoning")
 	cmd.Flags().BoolVar(&full, "full", false, "show the results of tools")
+	cmd.Flags().BoolVar(&tree, "tree", false, "show what cairn session tree shows instead")
 	return cmd
 }
 
