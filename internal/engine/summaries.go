@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -89,7 +90,11 @@ func (e *Engine) writeSummary(
 	d.ProseSummary = session.ProseSummary{Text: text, Generated: true, Through: w.newest}
 	if failure != nil {
 		d.ProseSummary = session.ProseSummary{Generated: true}
-		failure = session.Errorf(session.CodeUnavailable, "%s", e.shrinker.DescribeFailure(failure).Message)
+		why := e.shrinker.DescribeFailure(failure).Message
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			why = fmt.Sprintf("%s did not write a summary within %v", m.Ref, summaryTimeout)
+		}
+		failure = session.Errorf(session.CodeUnavailable, "%s", why)
 		if used == nil {
 			return nil, failure
 		}

@@ -152,6 +152,24 @@ func TestSummarizeSession(t *testing.T) {
 	})
 }
 
+// A model that does not answer fails the summary after summaryTimeout, with an error that names both.
+func TestSummaryTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := summarizing(t, func(ctx context.Context, _ int) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+		w.summaries = false
+		w.begin(t, command.CreateRequest{}, "Fix the parser")
+		s, err := w.engine.SummarizeSession(t.Context(), "ses_a")
+		if s != nil || !errors.Is(err, &session.Error{Code: session.CodeUnavailable}) ||
+			!strings.Contains(err.Error(), "test/small did not write a summary within 1m0s") {
+			t.Errorf("%+v %v", s, err)
+		}
+		w.close(t)
+	})
+}
+
 // A session that is deleted while its summary is written has none.
 func TestSummaryOfDeletedSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
