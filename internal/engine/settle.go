@@ -40,7 +40,7 @@ func (t *turn) settleCalls(ctx context.Context) callOutcome {
 	)
 	for _, c := range t.calls {
 		c.asks = ask.NewAskingCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
-		c.asks.Resumed, previous = t.reopened, c.asks
+		c.asks.Resumed, c.asks.Begins, previous = t.reopened, c.call.Name == tool.NameTask, c.asks
 		release, err := t.acquireSlots(ctx, pool, c) // in the order of the calls
 		t.engine.statuses.AddCalls(t.id, 1)
 		wg.Go(func() {
@@ -198,6 +198,7 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 			Jobs: t.engine.Jobs.ForSession(t.id), Session: t.in.session, PartID: c.call.PartID,
 			Model: t.in.model.Ref, Asks: t.in.asks,
 			Recovery: t.in.recovery, Chosen: t.agentsChosen(c), Files: t.in.subtasks[c.call.PartID].Files,
+			Await: c.asks.AwaitRelease, Begun: c.asks.Release,
 			Progress: p.Show, Yield: func(child session.ID) func(context.Context) { return t.yieldForTask(c, child) },
 		}),
 	}

@@ -90,6 +90,52 @@ func TestManyTasks(t *testing.T) {
 	})
 }
 
+// TestTasksBeginInOrder: the children of a step's calls are created in the order of the calls.
+func TestTasksBeginInOrder(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 8
+			w := newTaskWorld(t, n, time.Hour, `{"match": "work", "repeat": true, "steps": [{"text": "done"}]}`)
+			if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {
+				t.Fatal(err)
+			}
+			var last int64
+			for i, c := range childrenOf(t, w) {
+				if c < last {
+					t.Fatalf("child %d was created before child %d", i, i-1)
+				}
+				last = c
+			}
+			w.close(t)
+		})
+	}
+}
+
+// childrenOf returns the positions in the log at which the children of the calls were created, in the order of the
+// calls.
+func childrenOf(t *testing.T, w *world) (positions []int64) {
+	t.Helper()
+	for _, m := range messagesOf(t, w) {
+		a, ok := m.(*session.Assistant)
+		if !ok {
+			continue
+		}
+		for _, c := range a.Tools() {
+			err := w.store.View(t.Context(), func(r store.Reader) error {
+				rows, err := r.Events(session.TaskID(c.PartID), -1, 1)
+				if err == nil {
+					positions = append(positions, rows[0].Position)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal("read the log of a child:", err)
+			}
+		}
+	}
+	return positions
+}
+
 // TestManyTasksWithFaults: while the provider fails in all its ways, each of 100 subagents ends once, only those fail
 // that are not tried again, and the ledger has every request that the provider answered with its usage.
 func TestManyTasksWithFaults(t *testing.T) {

@@ -15,6 +15,8 @@ type AskingCall struct {
 	ID        string
 	PartID    session.PartID
 	Resumed   bool // an earlier process began the call, and may have left asks
+	// Begins: the call begins work whose order is seen, so that a decision without an ask does not release the next call.
+	Begins bool
 
 	previous *AskingCall   // of the same step; nil for the first
 	released chan struct{} // closed once the next call may ask
@@ -34,17 +36,25 @@ func (c *AskingCall) IsPending() bool { return c.pending.Load() }
 // Release lets the next call ask. Calling it again does nothing.
 func (c *AskingCall) Release() { c.once.Do(func() { close(c.released) }) }
 
+// AwaitRelease returns when the call before has released this one, or when ctx ends.
+func (c *AskingCall) AwaitRelease(ctx context.Context) {
+	if c.previous == nil {
+		return
+	}
+	select {
+	case <-c.previous.released:
+	case <-ctx.Done():
+	}
+}
+
 // run runs one ask of the call in its order. The call stays pending if ctx ended the ask.
 func (c *AskingCall) run(ctx context.Context, ask func() error) error {
 	c.pending.Store(true)
-	if c.previous != nil {
-		select {
-		case <-c.previous.released:
-		case <-ctx.Done():
-		}
-	}
+	c.AwaitRelease(ctx)
 	err := ask()
-	c.Release()
+	if !c.Begins || err != nil {
+		c.Release()
+	}
 	if err == nil || ctx.Err() == nil {
 		c.pending.Store(false)
 	}

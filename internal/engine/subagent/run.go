@@ -19,7 +19,9 @@ func (c *callTasks) IsAllowed(ctx context.Context, agent string) (bool, error) {
 
 // RunTask implements tool.Tasks.
 func (c *callTasks) RunTask(ctx context.Context, t tool.Task) (tool.TaskResult, error) {
+	c.caller.Await(ctx)
 	child, err := c.openChild(ctx, t)
+	c.caller.Begun()
 	if err != nil {
 		return tool.TaskResult{}, err
 	}

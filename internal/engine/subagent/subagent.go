@@ -53,6 +53,10 @@ type ParentCall struct {
 	Chosen   []string       // the agents that the user asked for: they need no permission
 	Files    []session.File // of the prompt
 	Progress func(o tool.Output)
+	// Await returns when the calls before have begun their tasks, and Begun lets the next call do so: children are created
+	// in the order of the calls.
+	Await func(ctx context.Context)
+	Begun func()
 	// Yield gives up the caller's execution slots while it waits for the child, and returns what takes them back.
 	Yield func(child session.ID) func(ctx context.Context)
 }
