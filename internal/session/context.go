@@ -18,6 +18,7 @@ type ContextEntry struct {
 const (
 	MaxNested     = 64       // instruction files that it discovers
 	MaxEntries    = 64       // entries of clients
+	MaxEntryKey   = 128      // bytes of the key of an entry
 	MaxEntry      = 16 << 10 // bytes of the JSON value of an entry
 	MaxEntryBytes = 64 << 10 // of all entries together
 )

@@ -17,6 +17,10 @@ import (
 // invalid key, and a value beyond the limits, are errors of CodeInvalid.
 func (c *Commands) SetContextEntry(ctx context.Context, id session.ID, entry session.ContextEntry, isNew bool) error {
 	key, value := entry.Key, entry.Value
+	if len(key) > session.MaxEntryKey {
+		return session.Errorf(session.CodeInvalid, "the key %.40q… has %d bytes, the limit is %d", key, len(key),
+			session.MaxEntryKey).At("key")
+	}
 	if err := systemcontext.CheckKey("entry/" + key); err != nil {
 		return session.Errorf(session.CodeInvalid, "the key %q is invalid: want lower-case letters, digits, "+
 			"'.', '_', '-' and '/', beginning with a letter or digit", key).At("key")

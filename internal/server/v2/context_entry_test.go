@@ -35,6 +35,12 @@ func TestContextEntries(t *testing.T) {
 		{"PUT " + ours + "/kimaki", `{"value":"Be brief.","new":true}`, 409, `\"kimaki\" is set already`},
 		{"PUT " + ours + "/Bad", `{"value":1}`, 400, `the key \"Bad\" is invalid`},
 		{"PUT " + ours + "/-x", `{"value":1}`, 400, `\"-x\"`},
+		{
+			"PUT " + ours + "/" + strings.Repeat("k", session.MaxEntryKey+1), `{"value":1}`, 400,
+			`… has 129 bytes, the limit is 128`,
+		},
+		{"PUT " + ours + "/" + strings.Repeat("k", session.MaxEntryKey), `{"value":1}`, 204, ""},
+		{"DELETE " + ours + "/" + strings.Repeat("k", session.MaxEntryKey), "", 204, ""},
 		{"PUT " + ours + "/a", `{"value":null}`, 400, `value`},
 		{"PUT " + ours + "/a", `{}`, 400, `value is missing`},
 		{"PUT " + ours + "/large", text(session.MaxEntry), 400, `\"large\" has 16386 bytes, the limit is 16384`},
