@@ -52,6 +52,9 @@ func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, e
 			return end, nil
 		}
 		end.text = lastText(a)
+		if a.IsCut() {
+			end.text += "\n\n[The report is not complete: the model stopped with " + a.Finish + ".]"
+		}
 		return end, nil
 	}
 	end.failure = tool.Failf("The task ended without an answer. Its session is %s.", t.SessionID)
