@@ -61,17 +61,16 @@ func (d *drain) compactOnRequest(ctx context.Context, in *turnInput) (more bool,
 	in.request = in.newRequest()
 	in.request.Build(in.requestInput())
 	more = in.history.NeedsTurn()
-	done, err := d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{Request: in.compaction})
+	end, err := d.engine.shrinker.Compact(ctx, in.request, shrink.Cause{Request: in.compaction})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, fault.ErrInjected):
 		return false, err
-	case err == nil && !done: // nothing to summarise
+	case err == nil && end == nil: // nothing to summarise
 		return more, d.engine.journal.AppendFacts(ctx, d.id, &session.InputWithdrawn{MessageID: in.compaction.ID})
 	}
-	proceeds := err == nil && in.compaction.Compaction.Proceed && !in.scope.Compaction.Stop
-	return more || proceeds, nil // the session has the reason of a failure
+	return more || err == nil && end.Continue, nil // the session has the reason of a failure
 }
 
 func (in *turnInput) newRequest() *shrink.Request {

@@ -34,28 +34,28 @@ type Cause struct {
 	Request *session.Input // nil: it begins by itself
 }
 
-// Compact replaces the past by a summary. done is false if there is nothing to summarise. After an error the session is
-// as it was, and has recorded the reason.
-func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done bool, err error) {
+// Compact replaces the past by a summary and returns its end, nil if there is nothing to summarise. After an error the
+// session is as it was, and has recorded the reason.
+func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session.CompactionEnded, error) {
 	working := q.History.NeedsTurn()
 	choice := q.selectMessages()
 	if choice.IsEmpty() {
-		return false, nil
+		return nil, nil
 	}
 	writer, err := q.findWriter(why.Request)
 	if err != nil {
-		return false, errors.Join(err, k.Refuse(ctx, q, why, err))
+		return nil, errors.Join(err, k.Refuse(ctx, q, why, err))
 	}
 	record, err := q.readRecord(ctx, k.Journal.Store, choice)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	start := k.newCompaction(q, why, writer.Ref)
 	if err := k.Journal.AppendFacts(ctx, q.Session.ID, start); err != nil {
-		return false, err
+		return nil, err
 	}
 	if err := fault.PassPoint(ctx, fault.CompactStart); err != nil {
-		return false, err
+		return nil, err
 	}
 	request := q.newSummaryRequest(writer, choice, record)
 	request.Publish = func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) }
@@ -77,10 +77,10 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 			MessageID: start.MessageID, Reason: start.Reason, Error: *k.DescribeFailure(err), Request: used,
 			SummaryAs: start.SummaryAs,
 		}
-		return false, errors.Join(err, k.Journal.AppendFacts(clean, q.Session.ID, f))
+		return nil, errors.Join(err, k.Journal.AppendFacts(clean, q.Session.ID, f))
 	}
 	if err := fault.PassPoint(ctx, fault.CompactSummary); err != nil {
-		return false, err
+		return nil, err
 	}
 	end := &session.CompactionEnded{
 		MessageID: start.MessageID, Reason: start.Reason, Text: text, Record: record, Request: used,
@@ -92,7 +92,7 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (done boo
 	if why.Request == nil && q.Scope.Compaction.Stop {
 		stop = &session.Interrupted{Error: *session.Fail(session.ReasonCompacted, ErrStopped.Error())}
 	}
-	return true, k.recordCompaction(clean, q, end, stop)
+	return end, k.recordCompaction(clean, q, end, stop)
 }
 
 // recordRetry records a failed attempt at a summary and shows that another one follows.
