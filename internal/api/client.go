@@ -54,7 +54,7 @@ func (a Auth) Header() string {
 	}
 }
 
-// call is one exchange: what is sent, and where the answer goes.
+// call is what is sent, and where the response goes.
 type call struct {
 	method string
 	path   string // of segments made by segments
@@ -77,8 +77,8 @@ func apiPath(segments ...string) string {
 	return b.String()
 }
 
-// exchange makes the exchange.
-func (c *Client) exchange(ctx context.Context, k call) error {
+// sendCall sends the call and reads the response into its out.
+func (c *Client) sendCall(ctx context.Context, k call) error {
 	resp, err := c.send(ctx, k)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (g JobClient) Log(ctx context.Context, id session.ID, job session.JobID, af
 func (g JobClient) Wait(ctx context.Context, id session.ID, job session.JobID, d time.Duration) (session.Job, error) {
 	var out Data[session.Job]
 	q := url.Values{"timeout": {strconv.FormatInt(d.Milliseconds(), 10)}}
-	err := g.client.exchange(
+	err := g.client.sendCall(
 		ctx,
 		call{
 			method: http.MethodPost,
@@ -62,7 +62,7 @@ func (g JobClient) Wait(ctx context.Context, id session.ID, job session.JobID, d
 // Cancel ends the job with everything it started, and returns it when that is recorded.
 func (g JobClient) Cancel(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
 	var out Data[session.Job]
-	err := g.client.exchange(
+	err := g.client.sendCall(
 		ctx,
 		call{method: http.MethodPost, path: apiPath("session", string(id), "job", string(job), "cancel"), out: &out},
 	)

@@ -122,7 +122,7 @@ func (c *Client) Reply(ctx context.Context, id session.ID, a session.AskID, r Re
 // Ask asks for a permission from outside any tool call. It does not wait for the reply.
 func (c *Client) Ask(ctx context.Context, id session.ID, r AskRequest) (AskReceipt, error) {
 	var out Data[AskReceipt]
-	err := c.exchange(ctx, call{
+	err := c.sendCall(ctx, call{
 		method: http.MethodPost, path: apiPath("session", string(id), "permission"), in: r,
 		out: &out,
 	})
@@ -227,7 +227,7 @@ func (c *Client) Commands(ctx context.Context) (AtLocation[[]Command], error) {
 // Expand makes the prompt of a command at the client's location, running what its template wants to have run.
 func (c *Client) Expand(ctx context.Context, r ExpandRequest) (Expansion, error) {
 	var out Data[Expansion]
-	err := c.exchange(ctx, call{method: http.MethodPost, path: apiPath("command", "expand"), in: r, out: &out})
+	err := c.sendCall(ctx, call{method: http.MethodPost, path: apiPath("command", "expand"), in: r, out: &out})
 	return out.Data, err
 }
 

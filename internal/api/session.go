@@ -13,26 +13,26 @@ import (
 
 func get[T any](ctx context.Context, c *Client, p string, q url.Values) (T, error) {
 	var out T
-	err := c.exchange(ctx, call{method: http.MethodGet, path: p, query: q, out: &out})
+	err := c.sendCall(ctx, call{method: http.MethodGet, path: p, query: q, out: &out})
 	return out, err
 }
 
 func (c *Client) change(ctx context.Context, method, p string, in any) error {
-	return c.exchange(ctx, call{method: method, path: p, in: in})
+	return c.sendCall(ctx, call{method: method, path: p, in: in})
 }
 
 // Create makes a session, or returns the one that the same request made before.
 func (c *Client) Create(ctx context.Context, r CreateSession) (*session.Session, error) {
 	r.Asks, r.Timezone = true, cmp.Or(r.Timezone, c.Timezone)
 	var out Data[*session.Session]
-	err := c.exchange(ctx, call{method: http.MethodPost, path: apiPath("session"), in: r, out: &out})
+	err := c.sendCall(ctx, call{method: http.MethodPost, path: apiPath("session"), in: r, out: &out})
 	return out.Data, err
 }
 
 // Import sends one piece of a session that was made elsewhere.
 func (c *Client) Import(ctx context.Context, r ImportRequest) (ImportResult, error) {
 	var out Data[ImportResult]
-	err := c.exchange(ctx, call{method: http.MethodPost, path: apiPath("session", "import"), in: r, out: &out})
+	err := c.sendCall(ctx, call{method: http.MethodPost, path: apiPath("session", "import"), in: r, out: &out})
 	return out.Data, err
 }
 
@@ -91,7 +91,7 @@ func (c *Client) Children(ctx context.Context, id session.ID) ([]*session.Sessio
 // Update changes the session as the patch says and returns it.
 func (c *Client) Update(ctx context.Context, id session.ID, p SessionPatch) (*session.Session, error) {
 	var out Data[*session.Session]
-	err := c.exchange(ctx, call{method: http.MethodPatch, path: apiPath("session", string(id)), in: p, out: &out})
+	err := c.sendCall(ctx, call{method: http.MethodPatch, path: apiPath("session", string(id)), in: p, out: &out})
 	return out.Data, err
 }
 
@@ -130,14 +130,14 @@ func (c *Client) SetBudget(ctx context.Context, id session.ID, b *session.Budget
 // Prompt admits a prompt. When it returns without error the prompt is durable.
 func (c *Client) Prompt(ctx context.Context, id session.ID, r PromptRequest) (*session.Input, error) {
 	var out Data[*session.Input]
-	err := c.exchange(ctx, call{method: http.MethodPost, path: apiPath("session", string(id), "prompt"), in: r, out: &out})
+	err := c.sendCall(ctx, call{method: http.MethodPost, path: apiPath("session", string(id), "prompt"), in: r, out: &out})
 	return out.Data, err
 }
 
 // Compact admits a request for a compaction. It is carried out between two turns.
 func (c *Client) Compact(ctx context.Context, id session.ID, r CompactRequest) (CompactionItem, error) {
 	var out Data[CompactionItem]
-	err := c.exchange(ctx, call{
+	err := c.sendCall(ctx, call{
 		method: http.MethodPost, path: apiPath("session", string(id), "compact"), in: r,
 		out: &out,
 	})
@@ -221,7 +221,7 @@ type Forks struct{ Client *Client }
 // ForkSession copies the session to a new one.
 func (f Forks) ForkSession(ctx context.Context, id session.ID, r ForkRequest) (*session.Session, error) {
 	var out Data[*session.Session]
-	err := f.Client.exchange(ctx, call{
+	err := f.Client.sendCall(ctx, call{
 		method: http.MethodPost, path: apiPath("session", string(id), "fork"), in: r,
 		out: &out,
 	})
@@ -236,7 +236,7 @@ type Reverts struct{ Client *Client }
 func (g Reverts) StageRevert(ctx context.Context, id session.ID, r RevertRequest) (*session.Revert, error) {
 	var out Data[*session.Revert]
 	p := apiPath("session", string(id), "revert", "stage")
-	err := g.Client.exchange(ctx, call{method: http.MethodPost, path: p, in: r, out: &out})
+	err := g.Client.sendCall(ctx, call{method: http.MethodPost, path: p, in: r, out: &out})
 	return out.Data, err
 }
 
@@ -262,7 +262,7 @@ type FileRecovery struct {
 func (g Reverts) RecoverFiles(ctx context.Context, id session.ID) (*FileRecovery, error) {
 	var out Data[*FileRecovery]
 	p := apiPath("session", string(id), "revert", "recover")
-	err := g.Client.exchange(ctx, call{method: http.MethodPost, path: p, out: &out})
+	err := g.Client.sendCall(ctx, call{method: http.MethodPost, path: p, out: &out})
 	return out.Data, err
 }
 

@@ -20,7 +20,7 @@ func (x Summaries) SetText(ctx context.Context, id session.ID, text string) erro
 // first; a user's summary stays as it is.
 func (x Summaries) UpdateSummary(ctx context.Context, id session.ID) (*session.ProseSummary, error) {
 	var out Data[*session.ProseSummary]
-	err := x.Client.exchange(ctx, call{
+	err := x.Client.sendCall(ctx, call{
 		method: http.MethodPost, path: apiPath("session", string(id), "summary"),
 		out: &out,
 	})

@@ -13,7 +13,7 @@ import (
 // CallV1 makes one request of OpenCode's V1 contract, for the few outputs that have its form. A nil in sends no body. A
 // refusal is a *session.Error with the server's message.
 func (c *Client) CallV1(ctx context.Context, method, path string, in, out any) error {
-	return c.exchange(ctx, call{method: method, path: path, in: in, out: out, decodeError: decodeV1Error})
+	return c.sendCall(ctx, call{method: method, path: path, in: in, out: out, decodeError: decodeV1Error})
 }
 
 // decodeV1Error reads the error envelopes of the V1 contract: {name, data: {message}} and {message}.

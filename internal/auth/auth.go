@@ -140,8 +140,9 @@ func (s *Store) Set(ctx context.Context, provider string, key Secret) error {
 	case k == Hidden:
 		return newInvalidError("the key for %s is the text that cairn shows in place of keys; give the key itself", provider)
 	case strings.ContainsFunc(k, func(r rune) bool { return r <= ' ' || r >= 0x7f }): // not allowed in a header
-		return newInvalidError("the key for %s contains a space, a line break or a character that is not ASCII; copy it again",
-			provider)
+		return newInvalidError(
+			"the key for %s contains a space, a line break or a character that is not ASCII; copy it again", provider,
+		)
 	}
 	return s.storeEntry(ctx, provider, entry{Type: KindKey, Key: k})
 }

@@ -25,15 +25,15 @@ type loggedCall struct {
 	answered bool // completely
 }
 
-// begin returns the number of the call.
-func (l *callLog) begin(body []byte) int {
+// recordStart returns the number of the call.
+func (l *callLog) recordStart(body []byte) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls = append(l.calls, loggedCall{life: l.life, request: sha256.Sum256(body)})
 	return len(l.calls) - 1
 }
 
-func (l *callLog) end(n int, r *http.Request) {
+func (l *callLog) recordEnd(n int, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls[n].answered = r.Context().Err() == nil
@@ -53,8 +53,8 @@ var answerNumber = regexp.MustCompile(`^answer ([0-9]+)\. `)
 // charges is what the stored turns cost, by the numbers of their answers.
 type charges map[int]session.USD
 
-// add adds a stored turn. A turn that ended well is charged; an answer belongs to one turn.
-func (c charges) add(t testing.TB, a *session.Assistant) {
+// addTurn adds a stored turn. A turn that ended well is charged; an answer belongs to one turn.
+func (c charges) addTurn(t testing.TB, a *session.Assistant) {
 	for _, part := range a.Content {
 		text, ok := part.(*session.Text)
 		if !ok {
@@ -78,9 +78,9 @@ func (c charges) add(t testing.TB, a *session.Assistant) {
 	}
 }
 
-// judge compares the charges with the calls. In a life that did not end in a kill each answer is charged once and no
+// checkCharges compares the charges with the calls. In a life that did not end in a kill each answer is charged once and no
 // request is repeated; a kill may lose the answers that were on their way, of which there are at most inFlight.
-func (l *callLog) judge(t testing.TB, c charges, spent session.USD, inFlight int) {
+func (l *callLog) checkCharges(t testing.TB, c charges, spent session.USD, inFlight int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var sum session.USD

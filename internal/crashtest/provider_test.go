@@ -64,9 +64,9 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	p.calls.Add(1)
 	if p.log.isOn {
-		n := p.log.begin(body)
+		n := p.log.recordStart(body)
 		s.delta(fmt.Sprintf(`{"content":"answer %d. "}`, n))
-		defer p.log.end(n, r)
+		defer p.log.recordEnd(n, r)
 	}
 	if level, token := req.subtree(); level > 0 {
 		p.delegate(s, level, token)

@@ -58,7 +58,7 @@ func TestKillTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.provider.log.judge(t, charged, spent.Cost, 1<<treeLevels)
+	w.provider.log.checkCharges(t, charged, spent.Cost, 1<<treeLevels)
 	c.leave()
 	w.judge(&ledger{})
 	t.Logf("%d deaths", deaths)
@@ -165,7 +165,7 @@ func (w *world) judgeTree(c *child, id session.ID, shape treeShape, charged char
 		if !ok {
 			continue
 		}
-		charged.add(w.t, a)
+		charged.addTurn(w.t, a)
 		if a.Open() {
 			w.t.Errorf("level %d: %s has an open turn", shape.level, id)
 		}

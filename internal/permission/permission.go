@@ -84,7 +84,7 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 func FindStrictest(list []Decision) Decision {
 	var worst Decision
 	for i, d := range list {
-		if i == 0 || d.strictness() > worst.strictness() {
+		if i == 0 || d.rankStrictness() > worst.rankStrictness() {
 			worst = d
 		}
 	}
@@ -282,8 +282,8 @@ func effectOf(r *session.Rule) session.Effect {
 	}
 }
 
-// strictness returns the strictness of the effect; a firm ask ranks above another.
-func (d Decision) strictness() int {
+// rankStrictness returns the strictness of the effect; a firm ask ranks above another.
+func (d Decision) rankStrictness() int {
 	if d.Effect == session.Ask && d.Firm {
 		return 2*rankEffect(d.Effect) + 1
 	}

@@ -23,11 +23,11 @@ func decideTree(layers []Layer, approvals []session.Rule, t Tree) Decision {
 	files, all := t.Files()
 	worst := Decision{Effect: session.Allow}
 	for _, file := range files {
-		if d := decideTarget(layers, approvals, t.Action, target{text: file}); d.strictness() > worst.strictness() {
+		if d := decideTarget(layers, approvals, t.Action, target{text: file}); d.rankStrictness() > worst.rankStrictness() {
 			worst = d
 		}
 	}
-	if !all && some.strictness() > worst.strictness() {
+	if !all && some.rankStrictness() > worst.rankStrictness() {
 		return some
 	}
 	return worst

@@ -227,6 +227,3 @@ func (p *Progress) Apply(d EventData) {
 		p.next = e.Error.Reason.Next()
 	}
 }
-
-// IsCut reports whether the model stopped at its output limit, or the provider at a content filter.
-func (a *Assistant) IsCut() bool { return a.Finish == "length" || a.Finish == "content-filter" }

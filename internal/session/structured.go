@@ -17,3 +17,17 @@ const (
 
 // IsUnformed reports whether the finish means that the next turn tries the structured output again.
 func IsUnformed(finish string) bool { return finish == FinishUnformed || finish == FinishCut }
+
+// DescribeFinish says how the provider ended an incomplete answer; "" if the answer is complete.
+func DescribeFinish(finish string) string {
+	switch finish {
+	case "length", FinishCut:
+		return "the answer is cut off at the model's output limit"
+	case "content-filter":
+		return "the provider's content filter ended the answer"
+	case "error", "unknown":
+		return "the provider ended the answer without a known reason (" + finish + ")"
+	default:
+		return ""
+	}
+}

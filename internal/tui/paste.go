@@ -78,5 +78,8 @@ func saveClipboardImage(ctx context.Context, env func(string) string) (string, e
 		return "", err
 	}
 	_, err = f.Write(image)
-	return f.Name(), cmp.Or(err, f.Close())
+	if err = cmp.Or(err, f.Close()); err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return f.Name(), err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
@@ -237,7 +236,7 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 	case *session.StepEnded:
 		m.session.Cost += d.Cost
 		m.session.Tokens = m.session.Tokens.Add(d.Tokens)
-		if how := term.DescribeFinish(d.Finish); how != "" {
+		if how := session.DescribeFinish(d.Finish); how != "" {
 			m.note = how
 		}
 		if len(d.Files) > 0 {

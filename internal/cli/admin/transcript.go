@@ -136,7 +136,7 @@ func (t *transcript) printAssistant(m *session.Assistant) {
 	}
 	if m.Error != nil {
 		t.out.Printf("%s %s\n", t.out.PaintText(term.Red, t.marks.Bad), term.FirstLine(m.Error.Message, 400))
-	} else if how := term.DescribeFinish(m.Finish); how != "" {
+	} else if how := session.DescribeFinish(m.Finish); how != "" {
 		t.out.Printf("%s %s\n", t.out.PaintText(term.Yellow, "!"), how)
 	} else if !m.Open() && !t.thinking && isReasoningOnly(m) {
 		t.out.Printf("%s the answer has no text; --thinking shows its reasoning\n", t.out.PaintText(term.Yellow, "!"))

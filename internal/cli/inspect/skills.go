@@ -13,7 +13,8 @@ func (g promptCommands) skillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "skill", Short: "List the skills of this directory",
 		Long: "A skill is a folder with a SKILL.md: instructions for one kind of task, which an agent loads for such a\n" +
-			"task. Skills are found in .cairn/skills, .opencode/skills, .claude/skills and .agents/skills, here and in your home.",
+			"task. Skills are found in .cairn/skills, .opencode/skills, .claude/skills and .agents/skills, here and in " +
+			"your home.",
 	}
 	cmd.AddCommand(g.skillList())
 	return cli.GroupCommand(cmd)

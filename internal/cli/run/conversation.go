@@ -387,7 +387,7 @@ func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 	case *session.TextEnded, *session.ToolCalled, *session.ToolSuccess, *session.ToolFailed:
 		t.prompting = false
 	case *session.StepEnded:
-		if how := term.DescribeFinish(d.Finish); how != "" {
+		if how := session.DescribeFinish(d.Finish); how != "" {
 			t.showNote(how)
 		}
 	case *session.StepFailed:

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json/jsontext"
@@ -179,7 +178,7 @@ func (s *promptProgress) exitStatus() (cli.ExitCode, string) {
 	case s.failure != nil:
 		return cli.CodeOfReason(s.failure.Reason), s.failure.Message
 	case s.finish == "content-filter" || s.finish == "error":
-		return cli.ExitProvider, term.DescribeFinish(s.finish)
+		return cli.ExitProvider, session.DescribeFinish(s.finish)
 	case len(s.denials) == 1:
 		return cli.ExitDenied, "a permission was denied: " + s.denials[0].Action
 	case len(s.denials) > 1:

@@ -175,7 +175,7 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	}
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
 	if out.Finish == "length" {
-		r.view.ShowNote(term.DescribeFinish(out.Finish) + "; to get the rest, prompt it to continue")
+		r.view.ShowNote(session.DescribeFinish(out.Finish) + "; to get the rest, prompt it to continue")
 	}
 	r.view.ShowResult(out)
 	if out.ExitCode == cli.ExitOK {

@@ -62,20 +62,6 @@ func lastLines(output string) []string {
 // lineWidth bounds the length of a line of output.
 const lineWidth = 200
 
-// DescribeFinish says how the provider ended an incomplete answer; "" if the answer is complete.
-func DescribeFinish(finish string) string {
-	switch finish {
-	case "length", session.FinishCut:
-		return "the answer is cut off at the model's output limit"
-	case "content-filter":
-		return "the provider's content filter ended the answer"
-	case "error", "unknown":
-		return "the provider ended the answer without a known reason (" + finish + ")"
-	default:
-		return ""
-	}
-}
-
 // FormatTodos returns the lines of a list of todos.
 func FormatTodos(todos []session.Todo) []string {
 	boxes := map[session.TodoStatus]string{

@@ -52,8 +52,8 @@ func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, e
 			return end, nil
 		}
 		end.text = lastText(a)
-		if a.IsCut() {
-			end.text += "\n\n[The report is not complete: the model stopped with " + a.Finish + ".]"
+		if how := session.DescribeFinish(a.Finish); how != "" {
+			end.text += "\n\n[The report is not complete: " + how + ".]"
 		}
 		return end, nil
 	}

@@ -68,7 +68,7 @@ func (m *Model) SetMessages(ms []session.Message, taken *session.Revert) {
 		m.sections = append(m.sections, m.addMessage(x)...)
 	}
 	if hidden {
-		m.addNote("what follows is taken back; /redo brings it back", false)
+		m.AddNote("what follows is taken back; /redo brings it back")
 	}
 	m.markNeighbours()
 }
@@ -161,13 +161,8 @@ func (t *turnSections) addSections() (added []*section) {
 	return added
 }
 
-// addNote adds a line about the session at the end.
 // AddNote adds a line about the session at the end.
-func (m *Model) AddNote(text string) { m.addNote(text, false) }
-
-func (m *Model) addNote(text string, failed bool) {
-	m.appendSections([]*section{{item: note{text: text, failed: failed}}})
-}
+func (m *Model) AddNote(text string) { m.appendSections([]*section{{item: note{text: text}}}) }
 
 // appendSections adds sections at the end.
 func (m *Model) appendSections(added []*section) {

@@ -50,7 +50,7 @@ func (m *Model) applyEvent(e *session.Event) {
 	if begun := session.Begin(e.Data, e.Seq); begun != nil {
 		m.appendSections(m.addMessage(begun))
 		if c, ok := e.Data.(*session.CompactionEnded); ok {
-			m.addNote(term.DescribeCompaction(c), false)
+			m.AddNote(term.DescribeCompaction(c))
 		}
 		return
 	}
@@ -72,10 +72,10 @@ func (m *Model) applyEvent(e *session.Event) {
 			}
 		}
 	case *session.Retried:
-		m.addNote(term.FirstLine(d.Error.Message, maxNote)+"; retrying", false)
+		m.AddNote(term.FirstLine(d.Error.Message, maxNote) + "; retrying")
 	default:
 		if text := term.DescribeCompactionEvent(d); text != "" {
-			m.addNote(text, false)
+			m.AddNote(text)
 		}
 	}
 }
