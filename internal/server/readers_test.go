@@ -82,7 +82,7 @@ func TestASlowReaderCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	const prompts = 50
-	text := strings.Repeat("x", 100<<10)
+	text := strings.Repeat("x", 20<<10)
 	for i := range prompts { // more than what stands between the two holds
 		r := api.PromptRequest{
 			ID:     session.MessageID(fmt.Sprintf("msg_%02d", i)),

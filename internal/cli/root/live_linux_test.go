@@ -15,7 +15,7 @@ func TestRunShowsLife(t *testing.T) {
 	}
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script.json")
-	text := `{"turns": [{"steps": [{"call": {"id": "c", "name": "bash", "arguments": {"command": "echo tail; sleep 4"}}}]},
+	text := `{"turns": [{"steps": [{"call": {"id": "c", "name": "bash", "arguments": {"command": "echo tail; sleep 2"}}}]},
 		{"steps": [{"text": "Done."}]}]}`
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

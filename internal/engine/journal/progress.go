@@ -29,12 +29,16 @@ func (j *Journal) NewProgress(id session.ID, call session.ToolProgress) *Progres
 	return &Progress{journal: j, call: call}
 }
 
-// Show sends the output so far, or holds it for Flush if the last notice is too recent.
+// Show sends the output so far. If the last notice is too recent, it holds the output until the interval is over or
+// Flush is called.
 func (p *Progress) Show(o tool.Output) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.journal.Now()
-	if now.Sub(p.last) < progressInterval {
+	if wait := progressInterval - now.Sub(p.last); wait > 0 {
+		if p.pending == nil {
+			time.AfterFunc(wait, p.Flush)
+		}
 		p.pending = &o
 		return
 	}
@@ -47,6 +51,7 @@ func (p *Progress) Flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pending != nil {
+		p.last = p.journal.Now()
 		p.notify(*p.pending)
 		p.pending = nil
 	}
