@@ -14,8 +14,8 @@ import (
 // leaveProgram quits, after asking what becomes of work that goes on.
 func leaveProgram(m *model) tea.Cmd {
 	if !m.editor.IsEmpty() && len(m.dialogs) == 0 && m.asks.dialog == nil {
-		m.editor.Clear() // Ctrl-C first clears the prompt; undo brings it back
-		m.note = "press ctrl+c again to leave"
+		m.editor.DiscardText()
+		m.note = "press ctrl+c again to leave; ctrl+_ brings the text back"
 		return nil
 	}
 	if m.session == nil || !m.working {

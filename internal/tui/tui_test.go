@@ -292,6 +292,51 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// TestTypedInDialogs: text of several lines is one row of a dialog, and the end of long text is visible.
+func TestTypedInDialogs(t *testing.T) {
+	dialogs := map[string]func(*model){
+		"edit a prompt that waits": func(m *model) {
+			editInput(m, &session.Input{ID: "msg_1", Prompt: session.Prompt{Text: "first\nsecond"}})
+		},
+		"words of a rejection": func(m *model) {
+			addAsk(m, editAsk("per_1"))
+			m.asks.armed = true
+			typeText(m, "r")
+		},
+		"own answer": func(m *model) {
+			addAsk(m, session.PendingAsk{ID: "que_1", SessionID: "ses_1", Questions: []session.Question{{Question: "Which?"}}})
+			m.asks.armed = true
+		},
+	}
+	for name, show := range dialogs {
+		t.Run(name, func(t *testing.T) {
+			m := newTestModel(t, composer.DraftFile{})
+			m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+			openTestSession(m)
+			show(m)
+			m.Update(tea.PasteMsg{Content: "one\ntwo\n" + strings.Repeat("漢字", 40)})
+			typeText(m, "END")
+			frame, _ := m.renderFrame()
+			if n := strings.Count(frame, "\n") + 1; n != 24 || !strings.Contains(frame, "END") {
+				t.Errorf("%d lines:\n%s", n, frame)
+			}
+		})
+	}
+}
+
+// TestDiscardedText: the first Ctrl-C takes the typed text away, an undo brings it back.
+func TestDiscardedText(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	typeText(m, "a long prompt")
+	pressKeys(m, tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+	if m.editor.Text() != "" {
+		t.Errorf("the composer holds %q", m.editor.Text())
+	}
+	if pressKeys(m, tea.KeyPressMsg{Code: '_', Mod: tea.ModCtrl}); m.editor.Text() != "a long prompt" {
+		t.Errorf("after the undo: %q", m.editor.Text())
+	}
+}
+
 // TestSearchEarlier: a search reads earlier pages until one has the text, and says where the search ends.
 func TestSearchEarlier(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})

@@ -131,6 +131,12 @@ func (e *Editor) SetText(text string) {
 // Clear empties the editor.
 func (e *Editor) Clear() { *e = Editor{goal: -1} }
 
+// DiscardText empties the editor so that UndoEdit brings the text back.
+func (e *Editor) DiscardText() {
+	e.keepState()
+	e.runes, e.cursor, e.goal = nil, 0, -1
+}
+
 // IsEmpty reports whether there is no text.
 func (e *Editor) IsEmpty() bool { return len(e.runes) == 0 }
 

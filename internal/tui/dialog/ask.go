@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -198,8 +199,8 @@ func (d *Ask) RenderLines(th style.Theme, width, height int) []string {
 	tail := optionLines(th, d.options, d.at, width)
 	if d.words != nil {
 		tail = []string{
-			"Why not? " + Clip(lastCells(d.words.Text(), width-10), width),
-			th.Muted.Render("enter: reject with these words  esc: back"),
+			Clip("Why not? "+d.words.RenderLine(width-len("Why not? ")), width),
+			th.Muted.Render(Clip("enter: reject with these words  esc: back", width)),
 		}
 	}
 	if d.pattern != nil {
@@ -209,7 +210,7 @@ func (d *Ask) RenderLines(th style.Theme, width, height int) []string {
 			help = fmt.Sprintf("%d of %d; empty leaves it out  %s", len(d.edited)+1, len(d.patterns), help)
 		}
 		tail = []string{
-			Clip(name+lastCells(d.pattern.Text(), width-len(name)), width), th.Muted.Render(Clip(help, width)),
+			Clip(name+d.pattern.RenderLine(width-ansi.StringWidth(name)), width), th.Muted.Render(Clip(help, width)),
 		}
 	}
 	room := max(height-len(tail), 1)
@@ -227,13 +228,6 @@ func (d *Ask) RenderLines(th style.Theme, width, height int) []string {
 		d.scroll = 0
 	}
 	return append(all, tail...)
-}
-
-func lastCells(text string, n int) string {
-	if r := []rune(text); len(r) > n && n > 0 {
-		return "…" + string(r[len(r)-n+1:])
-	}
-	return text
 }
 
 func paintDiff(th style.Theme, line string) string {

@@ -116,7 +116,13 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 		options = append(options, f.optionLine(th, i, l, width))
 	}
 	if q.AllowsCustom() {
-		options = append(options, f.optionLine(th, len(q.Options), "your own words: "+f.own.Text(), width))
+		own := "your own words: "
+		if f.isOwn() {
+			own += f.own.RenderLine(width - 2 - 2 - len(own))
+		} else {
+			own += f.own.Text()
+		}
+		options = append(options, f.optionLine(th, len(q.Options), own, width))
 	}
 	foot := "enter: answer  ctrl+x: dismiss and stop"
 	if q.Multiple {

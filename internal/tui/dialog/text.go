@@ -2,7 +2,6 @@ package dialog
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -89,13 +88,13 @@ func (in *LineInput) PasteText(text string) { in.text.Insert(strings.ReplaceAll(
 
 // RenderLines implements Dialog.
 func (in *LineInput) RenderLines(th style.Theme, width, _ int) []string {
-	text := in.text.Text()
+	text := in.text.RenderLine(width - 2)
 	if in.Secret {
-		text = strings.Repeat("*", utf8.RuneCountInString(text))
+		text = in.text.RenderSecret(width - 2)
 	}
 	return []string{
 		th.Heading.Render(Clip(in.Title, width)),
-		Clip("> "+lastCells(text, width-4), width) + "▏",
+		Clip("> "+text, width),
 		th.Muted.Render("enter: accept  esc: cancel"),
 	}
 }
