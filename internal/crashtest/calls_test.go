@@ -78,8 +78,8 @@ func (c charges) addTurn(t testing.TB, a *session.Assistant) {
 	}
 }
 
-// checkCharges compares the charges with the calls. In a life that did not end in a kill each answer is charged once and no
-// request is repeated; a kill may lose the answers that were on their way, of which there are at most inFlight.
+// checkCharges compares the charges with the calls. In a life that did not end in a kill each answer is charged once and
+// no request is repeated; a kill may lose the answers that were on their way, of which there are at most inFlight.
 func (l *callLog) checkCharges(t testing.TB, c charges, spent session.USD, inFlight int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

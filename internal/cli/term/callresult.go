@@ -43,7 +43,7 @@ func DescribeFailure(tool string, structured jsontext.Value) (why string, lines 
 
 // lastLines returns the last lines of an output without control characters, after a note of how many precede them.
 func lastLines(output string) []string {
-	text := strings.TrimRight(output, "\n")
+	text := strings.TrimRight(CleanOutput(output), "\n")
 	if text == "" || text == "(no output)" { // the tool's text for the model
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -130,6 +131,24 @@ func (s *Stream) PaintText(style, text string) string {
 		return text
 	}
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+// controlSequence is what sets colours and moves the cursor.
+var controlSequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+
+// CleanOutput returns the output of a command without colours and, of a line that was written over, as progress bars
+// are, only the last version. Other control characters stay, for ReplaceControls: what they hide on a
+// terminal must be visible.
+func CleanOutput(text string) string {
+	if !strings.ContainsAny(text, "\r\x1b") {
+		return text
+	}
+	lines := strings.Split(controlSequence.ReplaceAllString(text, ""), "\n")
+	for i, l := range lines {
+		l = strings.TrimRight(l, "\r")
+		lines[i] = l[strings.LastIndexByte(l, '\r')+1:]
+	}
+	return strings.Join(lines, "\n")
 }
 
 // ReplaceControls replaces what a terminal would interpret or what changes how text reads: control characters other

@@ -130,13 +130,12 @@ func (l *Live) NoteProgress(p *session.ToolProgress) {
 	}
 }
 
-// lastLines returns the last lines of an output, as a terminal would show them that returns its carriage.
+// lastLines returns the last lines of an output.
 func lastLines(output string) []string {
-	lines := strings.Split(strings.TrimRight(output, "\r\n"), "\n")
+	lines := strings.Split(strings.TrimRight(term.CleanOutput(output), "\n"), "\n")
 	lines = lines[max(len(lines)-tailLines, 0):]
 	for i, l := range lines {
-		l = strings.TrimRight(l, "\r")
-		lines[i] = term.FirstLine(l[strings.LastIndexByte(l, '\r')+1:], 400)
+		lines[i] = term.FirstLine(l, 400)
 	}
 	return lines
 }

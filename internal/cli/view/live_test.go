@@ -50,7 +50,7 @@ func TestLive(t *testing.T) {
     4
     5
     6
-    50%�[2J
+    50%
 ⠋ task find it (@explore): read main.go 1s
 ⠋ running 2 calls 3s`)
 		l.NoteEvent("ses_2", called("prt_4", "task", `{"description":"deeper","subagent_type":"general","task_id":"ses_3"}`))

@@ -192,6 +192,7 @@ func (c *Commands) runBash(
 	progress := c.journal.NewProgress(id, session.ToolProgress{
 		TurnFact: session.OfTurn(sh.AnswerID), CallID: sh.CallID, PartID: sh.PartID,
 	})
+	defer progress.Flush() // no notice follows the end of the command
 	var files tool.FileRecorder
 	if step != nil {
 		files = step.ForCall(sh.ID, sh.PartID, sh.CallID)

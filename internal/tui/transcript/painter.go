@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -33,26 +32,9 @@ func (p painter) wrapPlain(first, rest, text string) []string {
 	return lines
 }
 
-// controlSequence is what sets colours and moves the cursor.
-var controlSequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
-
-// cleanOutput returns the output of a command without colours and, of a line that was written over, as progress bars
-// are, only the last version. Other control characters stay: what they hide on a terminal must be visible here.
-func cleanOutput(text string) string {
-	if !strings.ContainsAny(text, "\r\x1b") {
-		return text
-	}
-	lines := strings.Split(controlSequence.ReplaceAllString(text, ""), "\n")
-	for i, l := range lines {
-		l = strings.TrimRight(l, "\r")
-		lines[i] = l[strings.LastIndexByte(l, '\r')+1:]
-	}
-	return strings.Join(lines, "\n")
-}
-
 // styleLines returns the lines of a text without control characters, each cut at the width below a call.
 func (p painter) styleLines(st lipgloss.Style, text string) (lines []string) {
-	text = strings.TrimRight(strings.ReplaceAll(term.ReplaceControls(cleanOutput(text)), "\t", "    "), "\n ")
+	text = strings.TrimRight(strings.ReplaceAll(term.ReplaceControls(term.CleanOutput(text)), "\t", "    "), "\n ")
 	if text == "" {
 		return nil
 	}
