@@ -15,21 +15,21 @@ import (
 type callLog struct {
 	isOn  bool
 	mu    sync.Mutex // guards the rest
-	life  int        // of the server, counted from 1
+	life  int        // of the server, counted from 1; the API key of a life is its number
 	calls []loggedCall
 }
 
 type loggedCall struct {
-	life     int
+	life     string // the API key: a request of a killed server may be handled in the next life
 	request  [sha256.Size]byte
 	answered bool // completely
 }
 
 // recordStart returns the number of the call.
-func (l *callLog) recordStart(body []byte) int {
+func (l *callLog) recordStart(life string, body []byte) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calls = append(l.calls, loggedCall{life: l.life, request: sha256.Sum256(body)})
+	l.calls = append(l.calls, loggedCall{life: life, request: sha256.Sum256(body)})
 	return len(l.calls) - 1
 }
 
@@ -39,10 +39,12 @@ func (l *callLog) recordEnd(n int, r *http.Request) {
 	l.calls[n].answered = r.Context().Err() == nil
 }
 
-func (l *callLog) startLife() {
+// startLife returns the API key of the next life.
+func (l *callLog) startLife() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.life++
+	return strconv.Itoa(l.life)
 }
 
 // priceOfCall is what each answer costs: 10 tokens of input and 5 of output.
@@ -93,7 +95,7 @@ func (l *callLog) checkCharges(t testing.TB, c charges, spent session.USD, inFli
 	if sum != spent {
 		t.Errorf("the ledger has %v, the turns %v", spent, sum)
 	}
-	lost := map[int]int{} // by life
+	lost := map[string]int{} // by life
 	sent := map[loggedCall]bool{}
 	for n, call := range l.calls {
 		if call.answered && c[n] == 0 {
@@ -107,8 +109,8 @@ func (l *callLog) checkCharges(t testing.TB, c charges, spent session.USD, inFli
 	}
 	t.Logf("%d calls, %d answers stored, lost by life: %v", len(l.calls), len(c), lost)
 	for life, n := range lost {
-		if life == l.life || n > inFlight {
-			t.Errorf("%d answers of life %d of %d are not charged", n, life, l.life)
+		if life == strconv.Itoa(l.life) || n > inFlight {
+			t.Errorf("%d answers of life %s of %d are not charged", n, life, l.life)
 		}
 	}
 }

@@ -105,12 +105,11 @@ func (w *world) start(faults string) *child {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.provider.log.startLife()
+	life := w.provider.log.startLife()
 	c := &child{cmd: exec.Command(self), ended: make(chan struct{}), stderr: &strings.Builder{}}
 	c.cmd.Env = []string{
-		"PATH=" + os.Getenv(
-			"PATH",
-		), "HOME=" + w.home, "CAIRN_HOME=" + w.home, childVariable + "=" + w.work, fault.Variable + "=" + faults,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "CAIRN_HOME=" + w.home, "LIFE=" + life,
+		childVariable + "=" + w.work, fault.Variable + "=" + faults,
 	}
 	c.cmd.Stderr = c.stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

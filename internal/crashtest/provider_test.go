@@ -64,7 +64,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	p.calls.Add(1)
 	if p.log.isOn {
-		n := p.log.recordStart(body)
+		n := p.log.recordStart(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), body)
 		s.delta(fmt.Sprintf(`{"content":"answer %d. "}`, n))
 		defer p.log.recordEnd(n, r)
 	}
@@ -199,7 +199,8 @@ func (s *stream) flush() {
 func (p *provider) config() string {
 	return strings.ReplaceAll(`{
 	"model": "mock/main",
-	"provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "ADDRESS/v1", "apiKey": "key"},
+	"provider": {"mock": {"npm": "@ai-sdk/openai-compatible",
+		"options": {"baseURL": "ADDRESS/v1", "apiKey": "{env:LIFE}"},
 		"models": {"main": {"limit": {"context": 100000, "output": 8000}, "cost": {"input": 3, "output": 15}}}}},
 	"agent": {
 		"lead": {"mode": "subagent", "permission": {"task": "allow"}},
