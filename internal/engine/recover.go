@@ -64,7 +64,10 @@ func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Ass
 	}
 	shells := v.history.OpenShells()
 	for _, sh := range shells {
-		fact := &session.ShellEnded{CallID: sh.CallID, Output: command.MarkAborted(sh.Output, cause.ErrShutdown)}
+		fact := &session.ShellEnded{
+			CallID: sh.CallID, Output: command.MarkAborted(sh.Output, cause.ErrShutdown),
+			ShellEnd: session.ShellEnd{Stopped: true},
+		}
 		if err := d.engine.journal.AppendFacts(clean, d.id, fact); err != nil {
 			return false, err
 		}

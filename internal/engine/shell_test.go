@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// commands returns a tool bash with four commands: "echo WORDS", "fail", "hang" and "confinement".
+// commands returns a tool bash with five commands: "echo WORDS", "exit CODE", "fail", "hang" and "confinement".
 func commands() tool.Tool { return bash{} }
 
 type bash struct{}
@@ -30,12 +30,15 @@ func (bash) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 	if err := json.Unmarshal(c.Input, &in); err != nil {
 		return tool.Output{}, err
 	}
-	words, _ := strings.CutPrefix(in.Command, "echo ")
+	words, exit := strings.TrimPrefix(in.Command, "echo "), "0"
+	if code, found := strings.CutPrefix(in.Command, "exit "); found {
+		words, exit = "", code
+	}
 	switch in.Command {
 	case "fail":
 		return tool.Output{}, tool.Failf("no shell is there")
 	case "hang":
-		words = "beginning"
+		words, exit = "beginning", "null"
 	case "confinement":
 		as, err := c.Confine(ctx)
 		if err != nil {
@@ -43,7 +46,7 @@ func (bash) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 		}
 		words = string(as.Mode)
 	}
-	out := tool.Output{Structured: jsontext.Value(`{"output":"` + words + `"}`)}
+	out := tool.Output{Structured: jsontext.Value(`{"output":"` + words + `","exit":` + exit + `}`)}
 	c.Progress(out)
 	if in.Command != "hang" {
 		return out, nil

@@ -64,7 +64,7 @@ func traced(row store.EventRow) string {
 		"asks", "hold", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
 		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish",
 		"cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
-		"job", "jobID", "status", "exit",
+		"job", "jobID", "status", "exit", "stopped",
 	} {
 		v, ok := fields[name]
 		if text := brief(name, v); ok && text != "" {
@@ -101,7 +101,8 @@ func brief(name string, v jsontext.Value) string {
 	switch {
 	case len(v) == 0 || string(v) == "null" || string(v) == `{}` || string(v) == `""` || string(v) == `[]`:
 		return ""
-	case name == "kept", name == "before", name == "after", name == "continue", name == "overflow", name == "request":
+	case name == "kept", name == "before", name == "after", name == "continue", name == "overflow", name == "request",
+		name == "stopped":
 		return name + "=" + string(v)
 	case name == "requestID":
 		return "for " + s

@@ -538,7 +538,7 @@ func (f *Fold) shellEnded(d *session.ShellEnded) []Event {
 	if f.shell == nil || f.shell.CallID != d.CallID {
 		return nil
 	}
-	f.shell.Output, f.shell.Time.Completed = d.Output, d.Timestamp
+	f.shell.Apply(d)
 	v := shellMessage(f.Session, f.shell)[1]
 	return []Event{f.messageUpdated(v.Info), f.partUpdated(v.Parts[0], d.Timestamp)}
 }

@@ -30,7 +30,7 @@ func applyMessage(b *Batch, e session.Event) error {
 		if err != nil || !ok {
 			return err
 		}
-		sh.Output, sh.Time.Completed = d.Output, d.Timestamp
+		sh.Apply(d)
 		if err := b.tx.PutMessage(e.SessionID, sh, nil, e.Seq); err != nil {
 			return err
 		}

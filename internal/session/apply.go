@@ -519,3 +519,8 @@ func (a *Assistant) applyPrune(e *OutputsPruned) (changed bool) {
 	}
 	return changed
 }
+
+// Apply completes the command.
+func (s *Shell) Apply(e *ShellEnded) {
+	s.Output, s.ShellEnd, s.Time.Completed = e.Output, e.ShellEnd, e.Timestamp
+}

@@ -301,6 +301,7 @@ type (
 		Fact
 		CallID string `json:"callID"`
 		Output string `json:"output"`
+		ShellEnd
 	}
 )
 

@@ -86,7 +86,14 @@ type Shell struct {
 	CallID  string `json:"callID"`
 	Command string `json:"command"`
 	Output  string `json:"output"`
+	ShellEnd
 	ShellAs
+}
+
+// ShellEnd is how a user's shell command ended. Commands that ended before it was recorded have none.
+type ShellEnd struct {
+	Exit    *int `json:"exit,omitzero"`    // 128 plus the number of the signal that ended it; nil if Stopped
+	Stopped bool `json:"stopped,omitzero"` // it did not start, or was ended before it did so itself
 }
 
 // ShellAs holds the ids of the V1 form of a shell command: a prompt, and an answer that calls bash. CallID is the

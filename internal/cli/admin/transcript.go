@@ -82,7 +82,7 @@ func (t *transcript) printMessage(m session.Message) {
 	case *session.Synthetic:
 		t.printNote(term.FirstLine(m.Text, 120))
 	case *session.Shell:
-		t.printHeading(term.Cyan, "shell", "")
+		t.printHeading(term.Cyan, "shell", term.DescribeShellEnd(m.ShellEnd))
 		t.printBlock("$ " + m.Command + "\n" + m.Output)
 	case *session.AgentSwitch:
 		t.printNote("agent: " + term.FirstLine(m.Agent, 60))

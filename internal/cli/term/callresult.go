@@ -2,6 +2,7 @@ package term
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -39,6 +40,18 @@ func DescribeFailure(tool string, structured jsontext.Value) (why string, lines 
 		why = "stopped"
 	}
 	return why, lastLines(result.Output)
+}
+
+// DescribeShellEnd returns why a user's command failed, "" if it did not, still runs, or its end is not recorded.
+func DescribeShellEnd(e session.ShellEnd) string {
+	switch {
+	case e.Stopped:
+		return "stopped"
+	case e.Exit != nil && *e.Exit != 0:
+		return "exit code " + strconv.Itoa(*e.Exit)
+	default:
+		return ""
+	}
 }
 
 // lastLines returns the last lines of an output without control characters, after a note of how many precede them.

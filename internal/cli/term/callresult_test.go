@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 func TestDescribeFailure(t *testing.T) {
@@ -26,6 +28,23 @@ func TestDescribeFailure(t *testing.T) {
 		why, lines := DescribeFailure(c.tool, jsontext.Value(c.result))
 		if why != c.why || strings.Join(lines, "|") != c.lines {
 			t.Errorf("%s %s: %q %q, want %q %q", c.tool, c.result, why, lines, c.why, c.lines)
+		}
+	}
+}
+
+func TestDescribeShellEnd(t *testing.T) {
+	zero, three := 0, 3
+	for _, c := range []struct {
+		end  session.ShellEnd
+		want string
+	}{
+		{session.ShellEnd{}, ""},
+		{session.ShellEnd{Exit: &zero}, ""},
+		{session.ShellEnd{Exit: &three}, "exit code 3"},
+		{session.ShellEnd{Stopped: true}, "stopped"},
+	} {
+		if got := DescribeShellEnd(c.end); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.end, got, c.want)
 		}
 	}
 }

@@ -145,12 +145,13 @@ func (c *Commands) runShell(
 	}
 	sh := session.Begin(started, events[len(events)-1].Seq).(*session.Shell)
 	step := c.changes.NewStep(scope.Files, id, sh.ID)
-	ended := &session.ShellEnded{CallID: sh.CallID, Output: c.runBash(ctx, s, scope, sh, step)}
+	ended := &session.ShellEnded{CallID: sh.CallID}
+	ended.Output, ended.ShellEnd = c.runBash(ctx, s, scope, sh, step)
 	if err := c.journal.AppendFacts(ctx, id, ended); err != nil {
 		return nil, err
 	}
 	step.UpdateDiff(ctx)
-	sh.Output, sh.Time.Completed = ended.Output, ended.Timestamp
+	sh.Apply(ended)
 	return sh, nil
 }
 
@@ -173,21 +174,21 @@ func checkFreeID(tx store.Tx, m session.MessageID) error {
 	return nil
 }
 
-// runBash runs the command with the tool bash, in a slot of a tool call, and returns what it printed. It is confined
-// as the commands of the model are.
+// runBash runs the command with the tool bash, in a slot of a tool call, and returns what it printed and how it ended.
+// It is confined as the commands of the model are.
 func (c *Commands) runBash(
 	ctx context.Context, in *session.Session, scope *location.Scope, sh *session.Shell, step *changes.Step,
-) string {
+) (string, session.ShellEnd) {
 	id, agent := in.ID, scope.FindAgent(sh.Agent)
 	if !c.tools.TryAcquire(1) {
 		if err := c.tools.Acquire(ctx, 1); err != nil {
-			return MarkAborted("", err)
+			return MarkAborted("", err), session.ShellEnd{Stopped: true}
 		}
 	}
 	defer c.tools.Release(1)
 	input, err := json.Marshal(map[string]any{"command": sh.Command, "timeout": maxShellTime}, json.Deterministic(true))
 	if err != nil {
-		return err.Error()
+		return err.Error(), session.ShellEnd{Stopped: true}
 	}
 	progress := c.journal.NewProgress(id, session.ToolProgress{
 		TurnFact: session.OfTurn(sh.AnswerID), CallID: sh.CallID, PartID: sh.PartID,
@@ -212,26 +213,30 @@ func (c *Commands) runBash(
 			return c, nil
 		},
 	})
-	output := printedOutput(s.Output)
+	output, end := decodeResult(s.Output)
 	switch {
 	case s.Error != nil && ctx.Err() != nil:
-		return MarkAborted(output, context.Cause(ctx))
+		return MarkAborted(output, context.Cause(ctx)), end
 	case s.Error != nil:
-		return output + s.Error.Message
+		return output + s.Error.Message, end
 	default:
-		return output
+		return output, end
 	}
 }
 
-// printedOutput returns what the command printed, without what the tool adds for the model.
-func printedOutput(o tool.Output) string {
+// decodeResult returns what the command printed, without what the tool adds for the model, and how it ended.
+func decodeResult(o tool.Output) (output string, end session.ShellEnd) {
 	var result struct {
 		Output string `json:"output"`
+		Exit   *int   `json:"exit"`
 	}
-	if json.Unmarshal(o.Structured, &result) != nil || result.Output == "(no output)" {
-		return ""
+	if json.Unmarshal(o.Structured, &result) != nil {
+		return "", session.ShellEnd{Stopped: true}
 	}
-	return result.Output
+	if result.Output == "(no output)" {
+		result.Output = ""
+	}
+	return result.Output, session.ShellEnd{Exit: result.Exit, Stopped: result.Exit == nil}
 }
 
 // MarkAborted adds a note to the output of a command that did not run to its end.

@@ -66,6 +66,9 @@ func (l *lowering) addMessage(msg session.Message) {
 		l.add(llm.RoleSystem, TextParts(m.Text)...)
 	case *session.Shell:
 		text := "The user ran this command in the shell:\n" + m.Command + "\n\nIts output:\n" + m.Output
+		if m.Exit != nil && *m.Exit != 0 {
+			text += fmt.Sprintf("\n\nIt ended with exit code %d.", *m.Exit)
+		}
 		l.add(llm.RoleUser, llm.Text{Text: text})
 	case *session.Compaction:
 		l.add(llm.RoleUser, llm.Text{Text: SummaryText(m)})

@@ -81,12 +81,13 @@ func (p painter) renderDetails(t *session.Tool, r result, failed []string, open 
 
 // renderShell returns the lines of a command of the user: all of its output, or the last lines.
 func (p painter) renderShell(x *session.Shell, open bool) []string {
-	mark, st := "✓ ", p.theme.Success
+	mark, st, about := "✓ ", p.theme.Success, p.describeTook(x.Time.Created, x.Time.Completed)
 	if x.Time.Completed == 0 {
 		mark, st = "→ ", p.theme.Accent
+	} else if why := term.DescribeShellEnd(x.ShellEnd); why != "" {
+		mark, st, about = "✗ ", p.theme.Error, about+", "+why
 	}
-	took := p.describeTook(x.Time.Created, x.Time.Completed)
-	lines := []string{p.renderHead(st, mark, "! "+term.FirstLine(x.Command, 300), took)}
+	lines := []string{p.renderHead(st, mark, "! "+term.FirstLine(x.Command, 300), about)}
 	if open {
 		return append(lines, p.cutLines(p.styleLines(p.theme.Muted, x.Output), openLines)...)
 	}

@@ -58,7 +58,7 @@ func (f *feeder) show(events ...session.EventData) {
 				m.Apply(d)
 			case *session.Shell:
 				if ended, ok := d.(*session.ShellEnded); ok && ended.CallID == m.CallID {
-					m.Output, m.Time.Completed = ended.Output, ended.Timestamp
+					m.Apply(ended)
 				}
 			}
 		}
@@ -164,11 +164,12 @@ func TestWork(t *testing.T) {
 	if got := view(m); !strings.HasSuffix(got, calls) || !strings.HasPrefix(got, begin) {
 		t.Errorf("got\n%s", got)
 	}
-	f.show(&session.ShellEnded{CallID: "sh", Output: "a.go\n"})
+	two := 2
+	f.show(&session.ShellEnded{CallID: "sh", Output: "a.go\n", ShellEnd: session.ShellEnd{Exit: &two}})
 	m.ToggleAll()
 	got := view(m)
 	for _, want := range []string{
-		"thought:\n  I think\n  that", "read a.go (1s)\n  1: package a\n", "! ls (1s)\n  a.go",
+		"thought:\n  I think\n  that", "read a.go (1s)\n  1: package a\n", "✗ ! ls (1s), exit code 2\n  a.go",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

@@ -62,7 +62,7 @@ func (m *Model) applyEvent(e *session.Event) {
 	case *session.ShellEnded:
 		if b := m.shells[d.CallID]; b != nil {
 			sh, _ := b.item.(*session.Shell)
-			sh.Output, sh.Time.Completed = d.Output, d.Timestamp
+			sh.Apply(d)
 			b.lines = nil
 		}
 	case *session.MessageEdited:
