@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command bench measures the performance of cairn. It builds the binary, serves an instant scripted model on a loopback
 // port, drives the binary as users do (command line and HTTP API), and prints one table.
 //
@@ -24,6 +26,7 @@ import (
 type bench struct {
 	binary   string
 	opencode string // directory whose node_modules has OpenCode; "" without it
+	crush    string // binary of Crush; "" without it
 	dir      string // all files of the run
 	work     string // project directory of the sessions
 	model    *model
@@ -31,38 +34,6 @@ type bench struct {
 	rows     []row
 	limits   limits
 	say      func(format string, args ...any)
-}
-
-// measure is a group of rows that share a set-up.
-type measure struct {
-	name string
-	rows string // ids of its rows
-	run  func(*bench, context.Context) error
-}
-
-// measures are in the order of the table. They do not depend on each other.
-var measures = []measure{
-	{"binary", "P1", (*bench).measureBinarySize},
-	{"cli", "P2", (*bench).measureCommandLine},
-	{"start", "P3", (*bench).measureServeStart},
-	{"idle", "P4 P5", (*bench).measureIdle},
-	{"run", "P6", (*bench).measureColdRun},
-	{"prompt", "P7", (*bench).measurePromptToRequest},
-	{"chain", "P8 P15 P16", (*bench).measureToolChain},
-	{"stream", "P10 P11 P12", (*bench).measureStream},
-	{"paced", "P13", (*bench).measurePacedStream},
-	{"append", "P17", (*bench).measureAppends},
-	{"history", "P18 P19 P23", (*bench).measureHistory},
-	{"compacted", "P24", (*bench).measureCompacted},
-	{"sessions", "P20", (*bench).measureSessionLists},
-	{"crowd", "P21", (*bench).measureConcurrentSessions},
-	{"turns", "P22", (*bench).measureTurnRate},
-	{"interface", "P25", (*bench).measureInterface},
-	{"tasks", "P27", (*bench).measureTasks},
-	{"v1start", "P3 P4", (*bench).measureV1Start},
-	{"v1messages", "P18", (*bench).measureV1Messages},
-	{"v1sessions", "P20", (*bench).measureV1Sessions},
-	{"v1readers", "P12 P13", (*bench).measureV1Readers},
 }
 
 // newBench builds the binary, unless one is given, and creates the directories.

@@ -1,9 +1,10 @@
+//go:build unix
+
 package main
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -442,103 +443,4 @@ func (w *historyWriter) turnEvents(reads bool) []session.EventData {
 			Tokens:   session.Tokens{Input: 100, Output: 20, Total: 120},
 		},
 	)
-}
-
-// measureInterface measures the full-screen interface: its first frame, and what it takes on a long session.
-func (b *bench) measureInterface(ctx context.Context) error {
-	h := b.newHome("interface")
-	cold, err := b.firstFrames(ctx, h, "first frame, cold", 120)
-	if err != nil {
-		return err
-	}
-	b.add(cold)
-	s, err := b.serve(ctx, h)
-	if err != nil {
-		return err
-	}
-	defer func() { s.stop() }()
-	beside, err := b.firstFrames(ctx, h, "first frame, beside an owner", 60)
-	if err != nil {
-		return err
-	}
-	b.add(beside)
-	id, err := s.begin(ctx)
-	if err != nil {
-		return err
-	}
-	s.stop()
-	const messages = 10_000
-	if err := writeHistory(ctx, h.dataDir(), []session.ID{id}, []int{messages}); err != nil {
-		return err
-	}
-	if s, err = b.serve(ctx, h); err != nil {
-		return err
-	}
-	if _, err := b.runTurn(ctx, s, id, order{n: 1, size: 5}); err != nil {
-		return err
-	}
-	return b.measureOpenInterface(ctx, h, s, id)
-}
-
-// firstFrames returns the row of the time until the status line is on the screen, which is the last of a frame.
-func (b *bench) firstFrames(ctx context.Context, h *home, what string, target float64) (row, error) {
-	quiet := b.settle(ctx)
-	var ms []float64
-	for i := range b.scaleCount(11) + 1 {
-		start := time.Now()
-		sc, err := openScreen(h.newCommand(ctx, b.binary, "tui"))
-		if err != nil {
-			return row{}, err
-		}
-		err = sc.awaitText(ctx, "ready")
-		d := time.Since(start)
-		if err = errors.Join(err, sc.close()); err != nil {
-			return row{}, err
-		}
-		if i > 0 { // the first run creates the store
-			ms = append(ms, toMillis(d))
-		}
-	}
-	return row{
-		ID: "P25", What: "interface: " + what, Figure: medianOf(ms), Unit: "ms", N: len(ms), Target: target,
-		Limit: b.limits.spawnTime(ctx), Of: "spawn", Foreign: quiet.foreignSince(),
-	}, nil
-}
-
-// measureOpenInterface opens a long session and measures it idle and while an answer streams.
-func (b *bench) measureOpenInterface(ctx context.Context, h *home, s *server, id session.ID) error {
-	quiet := b.settle(ctx)
-	start := time.Now()
-	sc, err := openScreen(h.newCommand(ctx, b.binary, "tui", "--session", string(id)))
-	if err != nil {
-		return err
-	}
-	if err := sc.awaitText(ctx, "@bench"); err != nil {
-		return errors.Join(err, sc.close())
-	}
-	opened := toMillis(time.Since(start))
-	pid := sc.cmd.Process.Pid
-	time.Sleep(2 * time.Second)
-	idle := time.Duration(b.scaleCount(8)) * time.Second
-	before := usageOf(pid)
-	time.Sleep(idle)
-	used := (usageOf(pid).cpu - before.cpu).Seconds() / idle.Seconds() * 100
-	if used < 0.05 { // as for a server
-		used = 0
-	}
-	before = usageOf(pid)
-	start = time.Now()
-	_, err = b.runTurn(ctx, s, id, order{n: b.scaleCount(2000), size: 5, every: 5 * time.Millisecond})
-	streaming := (usageOf(pid).cpu - before.cpu).Seconds() / time.Since(start).Seconds() * 100
-	rss, foreign := toMiB(usageOf(pid).rss), quiet.foreignSince()
-	const of = ", 10000 messages"
-	b.add(row{ID: "P25", What: "interface: open" + of, Figure: opened, Unit: "ms", N: 1, Target: 100, Foreign: foreign})
-	b.add(row{ID: "P25", What: "interface: idle CPU" + of, Figure: used, Unit: "%", N: 1, Foreign: foreign})
-	b.add(row{
-		ID: "P25", What: "interface: CPU at 200 deltas a second" + of, Figure: streaming, Unit: "%", N: 1, Target: 5,
-		Foreign: foreign,
-	})
-	b.add(row{ID: "P25", What: "interface: RSS" + of, Figure: rss, Unit: "MiB", N: 1, Target: 60, Foreign: foreign})
-	time.Sleep(time.Second) // until it knows that the work is done: else leaving asks
-	return errors.Join(err, sc.close())
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -11,6 +13,38 @@ import (
 	"strings"
 	"time"
 )
+
+// measure is a group of rows that share a set-up.
+type measure struct {
+	name string
+	rows string // ids of its rows
+	run  func(*bench, context.Context) error
+}
+
+// measures are in the order of the table. They do not depend on each other.
+var measures = []measure{
+	{"binary", "P1", (*bench).measureBinarySize},
+	{"cli", "P2", (*bench).measureCommandLine},
+	{"start", "P3", (*bench).measureServeStart},
+	{"idle", "P4 P5", (*bench).measureIdle},
+	{"run", "P6", (*bench).measureColdRun},
+	{"prompt", "P7", (*bench).measurePromptToRequest},
+	{"chain", "P8 P15 P16", (*bench).measureToolChain},
+	{"stream", "P10 P11 P12", (*bench).measureStream},
+	{"paced", "P13", (*bench).measurePacedStream},
+	{"append", "P17", (*bench).measureAppends},
+	{"history", "P18 P19 P23", (*bench).measureHistory},
+	{"compacted", "P24", (*bench).measureCompacted},
+	{"sessions", "P20", (*bench).measureSessionLists},
+	{"crowd", "P21", (*bench).measureConcurrentSessions},
+	{"turns", "P22", (*bench).measureTurnRate},
+	{"interface", "P25", (*bench).measureInterface},
+	{"tasks", "P27", (*bench).measureTasks},
+	{"v1start", "P3 P4", (*bench).measureV1Start},
+	{"v1messages", "P18", (*bench).measureV1Messages},
+	{"v1sessions", "P20", (*bench).measureV1Sessions},
+	{"v1readers", "P12 P13", (*bench).measureV1Readers},
+}
 
 func main() {
 	if err := run(); err != nil {
@@ -31,6 +65,7 @@ func run() (err error) {
 		"measure OpenCode too, for the rows of its contract: where \"npm i opencode-ai@1.18.33 "+
 			"@opencode-ai/plugin@1.18.33\" was run",
 	)
+	crush := flag.String("crush", "", "measure the first frame of this Crush too")
 	profile := flag.String("profile", "", "write CPU profiles of the driver here, one per measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -50,6 +85,7 @@ func run() (err error) {
 			return err
 		}
 	}
+	b.crush = *crush
 	b.say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()

@@ -1,15 +1,19 @@
+//go:build unix
+
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 )
 
@@ -52,13 +56,13 @@ func (s *screen) read() {
 	}
 }
 
-// awaitText waits until the output has the text.
+// awaitText waits until the output, without control sequences, has the text.
 func (s *screen) awaitText(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
 		s.mu.Lock()
-		found, ended, grown := bytes.Contains(s.output, []byte(text)), s.ended, s.grown
+		found, ended, grown := strings.Contains(ansi.Strip(string(s.output)), text), s.ended, s.grown
 		s.mu.Unlock()
 		switch {
 		case found:
@@ -80,4 +84,11 @@ func (s *screen) close() error {
 	late := time.AfterFunc(10*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
 	return errors.Join(err, s.cmd.Wait(), s.tty.Close())
+}
+
+// kill ends the program, and those that it started, at once.
+func (s *screen) kill() {
+	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // the terminal made it a group
+	_ = s.cmd.Wait()
+	_ = s.tty.Close()
 }
