@@ -191,9 +191,9 @@ func (e *Editor) ApplyEdit(op Edit) {
 	e.goal = -1
 	switch op {
 	case DeleteBack:
-		e.deleteTo(max(e.cursor-1, 0), false)
+		e.deleteTo(e.clusterStart(e.cursor), false)
 	case DeleteForward:
-		e.deleteTo(min(e.cursor+1, len(e.runes)), false)
+		e.deleteTo(e.clusterEnd(e.cursor), false)
 	case DeleteWordBack:
 		e.deleteTo(e.previousWord(), true)
 	case DeleteToStart:
@@ -208,9 +208,9 @@ func (e *Editor) ApplyEdit(op Edit) {
 		e.keepState()
 		e.insert(e.killed)
 	case Left:
-		e.cursor = max(e.cursor-1, 0)
+		e.cursor = e.clusterStart(e.cursor)
 	case Right:
-		e.cursor = min(e.cursor+1, len(e.runes))
+		e.cursor = e.clusterEnd(e.cursor)
 	case WordLeft:
 		e.cursor = e.previousWord()
 	case WordRight:
@@ -299,8 +299,9 @@ func (e *Editor) WrapRows(width int) Rows {
 		line.Reset()
 		l.starts, l.columns, col = append(l.starts, next), append(l.columns, []int{}), 0
 	}
-	for i, r := range e.runes {
-		shown := string(r)
+	for i := 0; i < len(e.runes); {
+		r, end := e.runes[i], e.clusterEnd(i)
+		shown := string(e.runes[i:end])
 		if t, ok := e.findToken(r); ok {
 			shown = ansi.Truncate(t.label, width-1, "…")
 		}
@@ -308,17 +309,21 @@ func (e *Editor) WrapRows(width int) Rows {
 		if r != '\n' && col+w >= width && col > 0 { // the last column is the cursor's
 			closeRow(i)
 		}
-		if i == e.cursor {
+		if i <= e.cursor && e.cursor < end {
 			l.Row, l.Col = len(l.starts)-1, col
 		}
-		l.columns[len(l.columns)-1] = append(l.columns[len(l.columns)-1], col)
 		if r == '\n' {
-			l.columns[len(l.columns)-1] = l.columns[len(l.columns)-1][:i-l.starts[len(l.starts)-1]]
-			closeRow(i + 1)
+			closeRow(end)
+			i = end
 			continue
 		}
+		row := len(l.columns) - 1
+		l.columns[row] = append(l.columns[row], col)
 		line.WriteString(shown)
 		col += w
+		for i++; i < end; i++ { // no place for the cursor
+			l.columns[row] = append(l.columns[row], col)
+		}
 	}
 	if e.cursor == len(e.runes) {
 		l.Row, l.Col = len(l.starts)-1, col

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // TestEditor: edits change the text at the cursor, which | shows.
@@ -105,5 +107,30 @@ func TestDraftFile(t *testing.T) {
 	}
 	if text, ok := h.Move(-1, "b"); !ok || text != "typed" {
 		t.Errorf("back at the typed text: %q %v", text, ok)
+	}
+}
+
+// TestClusters: what the terminal shows as one character is one for the cursor, and has its width.
+func TestClusters(t *testing.T) {
+	for _, shown := range []string{"e\u0301", "👨‍👩‍👧", "🇩🇪", "漢", "👍🏽"} {
+		e := &Editor{}
+		e.SetText("ab\n" + shown + shown + "x")
+		width := ansi.StringWidth(shown)
+		for _, want := range []int{2 * width, width, 0} {
+			if e.ApplyEdit(Left); e.WrapRows(40).Col != want {
+				t.Errorf("%q: column %d, want %d", shown, e.WrapRows(40).Col, want)
+			}
+		}
+		e.MoveRow(-1, 40)
+		e.ApplyEdit(TextEnd)
+		e.ApplyEdit(Left)
+		if e.ApplyEdit(DeleteBack); e.Text() != "ab\n"+shown+"x" {
+			t.Errorf("after a deletion: %q", e.Text())
+		}
+		e.MoveRow(-1, 40)
+		e.MoveRow(1, 40)
+		if e.ApplyEdit(DeleteForward); e.Text() != "ab\n"+shown {
+			t.Errorf("after a move up and down and a deletion: %q", e.Text())
+		}
 	}
 }
