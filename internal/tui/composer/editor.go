@@ -38,6 +38,7 @@ const firstToken = 0xF0000
 const (
 	maxPasteLines = 5
 	maxPasteRunes = 600
+	maxEdited     = 20_000 // runes; longer text is a token also where it is no paste, as each key lays all runes out
 	maxUndo       = 200
 )
 
@@ -51,25 +52,30 @@ func (e *Editor) Insert(text string) {
 func (e *Editor) PasteText(text string) {
 	e.keepState()
 	clean := cleanRunes(strings.TrimRight(text, "\r\n"))
+	if countLines(clean) <= maxPasteLines && len(clean) <= maxPasteRunes {
+		e.insert(clean)
+		return
+	}
+	e.insert([]rune{e.addToken("pasted", clean)})
+}
+
+func countLines(text []rune) int {
 	lines := 1
-	for _, r := range clean {
+	for _, r := range text {
 		if r == '\n' {
 			lines++
 		}
 	}
-	if lines <= maxPasteLines && len(clean) <= maxPasteRunes {
-		e.insert(clean)
-		return
-	}
-	label := fmt.Sprintf("[pasted %s]", term.FormatPlural(lines, "line"))
-	if lines == 1 {
-		label = fmt.Sprintf("[pasted %s]", term.FormatPlural(len(clean), "character"))
-	}
-	e.insert([]rune{e.addToken(label, string(clean))})
+	return lines
 }
 
-func (e *Editor) addToken(label, text string) rune {
-	e.tokens = append(e.tokens, pastedText{label, text})
+// addToken returns the rune of a token for the text. Its label begins with the word.
+func (e *Editor) addToken(word string, text []rune) rune {
+	size := term.FormatPlural(len(text), "character")
+	if lines := countLines(text); lines > 1 {
+		size = term.FormatPlural(lines, "line")
+	}
+	e.tokens = append(e.tokens, pastedText{fmt.Sprintf("[%s %s]", word, size), string(text)})
 	return rune(firstToken + len(e.tokens) - 1)
 }
 
@@ -121,10 +127,13 @@ func (e *Editor) findToken(r rune) (pastedText, bool) {
 	return pastedText{}, false
 }
 
-// SetText replaces the text, with the cursor at its end.
+// SetText replaces the text, with the cursor at its end. A very long text becomes a token.
 func (e *Editor) SetText(text string) {
 	e.keepState()
 	e.runes = cleanRunes(text)
+	if len(e.runes) > maxEdited {
+		e.runes = []rune{e.addToken("text of", e.runes)}
+	}
 	e.cursor, e.goal = len(e.runes), -1
 }
 

@@ -134,3 +134,16 @@ func TestClusters(t *testing.T) {
 		}
 	}
 }
+
+// TestLongText: text that comes back whole, as a draft does, is one character if it is too long to be laid out.
+func TestLongText(t *testing.T) {
+	e := &Editor{}
+	text := strings.Repeat("0123456789 abc\n", 1<<15) + "end"
+	e.SetText(text)
+	if rows := e.WrapRows(80); len(rows.Lines) != 1 || rows.Lines[0] != "[text of 32,769 lines]" {
+		t.Errorf("it is shown in %d rows, first %q", len(rows.Lines), rows.Lines[0])
+	}
+	if e.Text() != text {
+		t.Errorf("the prompt has %d bytes, want %d", len(e.Text()), len(text))
+	}
+}
