@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 )
 
@@ -210,24 +211,27 @@ func startShell(ctx context.Context, c *api.Client, id session.ID, agent, line s
 
 // openEditor opens the typed text in the user's editor.
 func openEditor(m *model) tea.Cmd {
-	editor := cmp.Or(m.options.Env("VISUAL"), m.options.Env("EDITOR"), "vi")
 	f, err := os.CreateTemp("", "cairn-prompt-*.md")
+	var cmd *exec.Cmd
 	if err == nil {
 		_, err = f.WriteString(m.editor.Text())
-		err = cmp.Or(f.Close(), err)
+		if err = cmp.Or(f.Close(), err); err == nil {
+			cmd, err = composer.EditorCommand(m.options.Env, f.Name())
+		}
+		if err != nil {
+			_ = os.Remove(f.Name()) // a temporary file
+		}
 	}
 	if err != nil {
 		m.showError("edit the prompt", err)
 		return nil
 	}
-	words := strings.Fields(editor)
-	cmd := exec.Command(words[0], append(words[1:], f.Name())...)
 	return tea.Exec(screenCommand{cmd, m.screen, m.options.Out}, func(err error) tea.Msg {
 		text, rerr := os.ReadFile(f.Name())
 		_ = os.Remove(f.Name()) // a temporary file
 		return func() tea.Cmd {
 			if err = cmp.Or(err, rerr); err != nil {
-				m.showError(editor, err)
+				m.showError("the editor", err)
 				return nil
 			}
 			m.editor.SetText(strings.TrimRight(string(text), "\n"))
