@@ -14,25 +14,34 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
-// offerLogin shows the providers to a newcomer, unless a prompt is typed or shown already.
+// offerLogin shows the providers to a newcomer.
 func offerLogin(m *model) tea.Cmd {
-	if m.offeredLogin || !m.catalog.hasOnlyGuide() || m.session != nil || len(m.sending) > 0 || m.editor.Text() != "" ||
-		len(m.dialogs) > 0 {
+	if m.offeredLogin || !isNewcomer(m) {
 		return nil
 	}
 	m.offeredLogin = true
-	return pickLogin(m)
+	return showProviders(m, isNewcomer)
+}
+
+// isNewcomer reports whether no model can be used, and no prompt is typed or shown already.
+func isNewcomer(m *model) bool {
+	return m.catalog.hasOnlyGuide() && m.session == nil && len(m.sending) == 0 && m.editor.IsEmpty() && len(m.dialogs) == 0
 }
 
 // pickLogin shows the providers that can be logged in to.
-func pickLogin(m *model) tea.Cmd {
+func pickLogin(m *model) tea.Cmd { return showProviders(m, func(*model) bool { return true }) }
+
+// showProviders shows the providers if they are still wanted when the list arrives.
+func showProviders(m *model, wanted func(*model) bool) tea.Cmd {
 	c := api.LoginClient{Client: m.api}
 	var list []api.ProviderLogin
 	return m.callAPI("list the providers", func(ctx context.Context) (err error) {
 		list, err = c.ListProviders(ctx)
 		return err
 	}, func() tea.Cmd {
-		m.openDialog(loginPicker(m, list))
+		if wanted(m) {
+			m.openDialog(loginPicker(m, list))
+		}
 		return nil
 	})
 }

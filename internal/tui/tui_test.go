@@ -518,7 +518,16 @@ func TestLogin(t *testing.T) {
 	if len(m.dialogs) != 0 {
 		t.Fatal("a dialog opened over a typed prompt")
 	}
-	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyBackspace})
+	backspace := tea.KeyPressMsg{Code: tea.KeyBackspace}
+	pressKeys(m, backspace)
+	_, cmd := m.Update(readCatalog(m)())
+	list := cmd()
+	typeText(m, "x")
+	if m.Update(list); len(m.dialogs) != 0 {
+		t.Fatal("a dialog opened over a prompt that was typed while the providers were read")
+	}
+	pressKeys(m, backspace)
+	m.offeredLogin = false
 	run(readCatalog(m))
 	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
 	pressKeys(m, enter)
@@ -526,7 +535,7 @@ func TestLogin(t *testing.T) {
 	if frame, _ := m.renderFrame(); strings.Contains(frame, "secret") || !strings.Contains(frame, "*********") {
 		t.Errorf("the key is not hidden:\n%s", frame)
 	}
-	_, cmd := m.Update(enter)
+	_, cmd = m.Update(enter)
 	run(cmd)
 	if want := `{"key":"sk-secret","type":"api"}`; stored != want {
 		t.Errorf("stored %s, want %s", stored, want)
