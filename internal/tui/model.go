@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -221,7 +222,11 @@ func (m *model) leavingResult() Result {
 
 // showError shows an error.
 func (m *model) showError(what string, err error) {
-	m.note = term.FirstLine(what+": "+err.Error(), 400)
+	text := err.Error()
+	if e, ok := errors.AsType[*api.TransportError](err); ok && !e.Foreign {
+		text = "the server does not answer: " + e.Reason()
+	}
+	m.note = term.FirstLine(what+": "+text, 400)
 }
 
 // callAPI makes a call of the API; then runs in the program's goroutine with its error shown, unless it failed.

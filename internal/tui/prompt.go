@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
@@ -139,15 +140,15 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {
 		out := promptedMsg{id: r.ID, prompt: p}
-		if create {
-			s, err := c.Create(ctx, fresh)
-			if err != nil {
-				out.err = err
-				return out
+		out.err = cli.RepeatUntilAnswered(ctx, func() (err error) {
+			if create && out.session == nil {
+				out.session, err = c.Create(ctx, fresh)
 			}
-			out.session = s
-		}
-		_, out.err = c.Prompt(ctx, id, r)
+			if err == nil {
+				_, err = c.Prompt(ctx, id, r)
+			}
+			return err
+		})
 		return out
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"unicode"
@@ -413,6 +414,43 @@ func TestServerIsBack(t *testing.T) {
 	})
 }
 
+// TestPromptIsRepeated: a prompt that no server answered is sent again, with the ids that it had.
+func TestPromptIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newTestModel(t, composer.DraftFile{})
+		var bodies []string
+		server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			bodies = append(bodies, string(b))
+			if len(bodies) == 2 {
+				panic(http.ErrAbortHandler)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"data": {"id": "ses_1"}}`)
+		})
+		m.api = &api.Client{Base: "http://localhost", HTTP: &http.Client{Transport: api.Local(server)}}
+		m.run = func(f func(context.Context) tea.Msg) tea.Cmd {
+			return func() tea.Msg { return f(t.Context()) }
+		}
+		msg, ok := sendPrompt(m, session.Prompt{Text: "hi"}, false)().(promptedMsg)
+		if !ok || msg.err != nil || len(bodies) != 3 || bodies[1] != bodies[2] || !strings.Contains(bodies[2], "msg_") {
+			t.Errorf("%v; requests %q", msg.err, bodies)
+		}
+	})
+}
+
+// TestServerIsGone: an error of the connection is shown with its cause, not with the request.
+func TestServerIsGone(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.showError("the prompt was not sent", &api.TransportError{Op: "POST /api/session", Err: syscall.ECONNREFUSED})
+	if want := "the prompt was not sent: the server does not answer: connection refused"; m.note != want {
+		t.Errorf("the note is %q, want %q", m.note, want)
+	}
+}
+
 // TestOwnKeys: a configured key wins over a default one, and an unknown command is named.
 func TestOwnKeys(t *testing.T) {
 	k, unknown := newKeyMap(map[string]string{"undo": "ctrl+s", "help": "none", "fly": "f9"})
@@ -464,10 +502,10 @@ func TestNewSessionsAreInTheSandbox(t *testing.T) {
 		m := newTestModel(t, composer.DraftFile{})
 		m.options.Sandbox = session.SandboxStrict
 		var body string
-		record := func(_ http.ResponseWriter, r *http.Request) {
+		record := func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			body = r.Method + " " + r.URL.Path + " " + string(b)
-			panic(http.ErrAbortHandler)
+			w.WriteHeader(http.StatusForbidden)
 		}
 		m.api.HTTP, m.api.Base = &http.Client{Transport: api.Local(http.HandlerFunc(record))}, "http://localhost"
 		m.run = func(f func(context.Context) tea.Msg) tea.Cmd { f(t.Context()); return nil }
