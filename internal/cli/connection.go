@@ -91,18 +91,6 @@ func IsConnectionLost(err error) bool {
 	return ok && e.Code == session.CodeUnavailable && e.Kind != api.KindStore && e.Kind != api.KindDamaged
 }
 
-// RepeatUntilAnswered makes a call until a server answers it, ctx ends, or ReconnectTimeout has passed. It is for calls
-// that change nothing when they are repeated, such as those with an id of the caller's.
-func RepeatUntilAnswered(ctx context.Context, call func() error) error {
-	since := time.Now()
-	for pause := firstPause; ; pause = min(2*pause, 2*time.Second) {
-		err := call()
-		if !IsConnectionLost(err) || time.Since(since) > ReconnectTimeout || Sleep(ctx, pause) != nil {
-			return err
-		}
-	}
-}
-
 // IsDamaged reports whether a request was refused because the session's stored data is damaged.
 func IsDamaged(err error) bool {
 	e, ok := errors.AsType[*session.Error](err)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -44,6 +45,20 @@ func FollowSession(ctx context.Context, c *api.Client, id session.ID, after int6
 		}
 		if Sleep(ctx, pause) != nil {
 			return
+		}
+	}
+}
+
+// RepeatUntilAnswered makes a call until a server answers it, ctx ends, or ReconnectTimeout has passed. It is for calls
+// that change nothing when they are repeated, such as those with an id of the caller's.
+func RepeatUntilAnswered(ctx context.Context, call func() error) error {
+	since := time.Now()
+	for pause := firstPause; ; pause = min(2*pause, 2*time.Second) {
+		err := call()
+		e, _ := errors.AsType[*api.TransportError](err)
+		lost := IsConnectionLost(err) && (e == nil || !e.Foreign)
+		if !lost || time.Since(since) > ReconnectTimeout || Sleep(ctx, pause) != nil {
+			return err
 		}
 	}
 }

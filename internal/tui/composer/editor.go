@@ -31,9 +31,6 @@ type state struct {
 	cursor int
 }
 
-// firstToken is the rune of the first token. Text from outside has no runes of this plane, which has no meaning.
-const firstToken = 0xF0000
-
 // Pastes longer than these become tokens.
 const (
 	maxPasteLines = 5
@@ -200,9 +197,9 @@ func (e *Editor) ApplyEdit(op Edit) {
 	e.goal = -1
 	switch op {
 	case DeleteBack:
-		e.deleteTo(e.clusterStart(e.cursor), false)
+		e.deleteTo(clusterStart(e.runes, e.cursor), false)
 	case DeleteForward:
-		e.deleteTo(e.clusterEnd(e.cursor), false)
+		e.deleteTo(clusterEnd(e.runes, e.cursor), false)
 	case DeleteWordBack:
 		e.deleteTo(e.previousWord(), true)
 	case DeleteToStart:
@@ -217,9 +214,9 @@ func (e *Editor) ApplyEdit(op Edit) {
 		e.keepState()
 		e.insert(e.killed)
 	case Left:
-		e.cursor = e.clusterStart(e.cursor)
+		e.cursor = clusterStart(e.runes, e.cursor)
 	case Right:
-		e.cursor = e.clusterEnd(e.cursor)
+		e.cursor = clusterEnd(e.runes, e.cursor)
 	case WordLeft:
 		e.cursor = e.previousWord()
 	case WordRight:
@@ -309,7 +306,7 @@ func (e *Editor) WrapRows(width int) Rows {
 		l.starts, l.columns, col = append(l.starts, next), append(l.columns, []int{}), 0
 	}
 	for i := 0; i < len(e.runes); {
-		r, end := e.runes[i], e.clusterEnd(i)
+		r, end := e.runes[i], clusterEnd(e.runes, i)
 		shown := string(e.runes[i:end])
 		if t, ok := e.findToken(r); ok {
 			shown = ansi.Truncate(t.label, width-1, "…")

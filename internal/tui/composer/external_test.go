@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEditorCommand: the editor is a program with arguments, also in quotes; blanks are none.
+// TestEditorCommand: the editor is a program with arguments, also in quotes. Blanks name no editor.
 func TestEditorCommand(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my editor")
 	program := filepath.Join(dir, "ed.sh")
