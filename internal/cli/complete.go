@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,25 @@ func FirstOnly(f cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
+// CompleteFirst completes the first argument of a command by its name in the usage line. Others have no candidates.
+func (a *Invocation) CompleteFirst(cmd *cobra.Command) cobra.CompletionFunc {
+	_, arguments, _ := strings.Cut(cmd.Use, " ")
+	list := map[string]func(context.Context, *api.Client) ([]cobra.Completion, error){
+		"PROVIDER":                             providerCompletions, // auth logout
+		"[PROVIDER]":                           providerCompletions, // models
+		"[NAME]":                               providerCompletions, // doctor provider
+		"PROVIDER/MODEL[#VARIANT]":             ModelCompletions,
+		"NAME":                                 AgentCompletions, // agent show
+		"REQUEST once|always|reject [REASON…]": askCompletions,
+		"QUESTION ANSWER…":                     questionCompletions,
+		"QUESTION":                             questionCompletions,
+	}[arguments]
+	if list == nil || cmd.Name() == "create" { // the name of a new agent
+		return cobra.NoFileCompletions
+	}
+	return FirstOnly(a.Complete(list))
+}
+
 // SessionCompletions returns the newest sessions of the directory, by id and as last.
 func (a *Invocation) SessionCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
 	list, _, err := listSessions(ctx, c, api.SessionQuery{Directory: a.Dir}, 50)
@@ -88,6 +108,40 @@ func ModelCompletions(ctx context.Context, c *api.Client) (all []cobra.Completio
 	list, err := c.Models(ctx)
 	for _, m := range list.Data {
 		all = append(all, cobra.CompletionWithDesc(string(m.ProviderID)+"/"+string(m.ID), term.FirstLine(m.Name, 60)))
+	}
+	return all, err
+}
+
+// providerCompletions returns the providers whose models can be used.
+func providerCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	list, err := c.Models(ctx)
+	for _, m := range list.Data {
+		if id := string(m.ProviderID); !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return all, err
+}
+
+// askCompletions returns the pending permission requests of all sessions.
+func askCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	list, err := c.Asks(ctx, "")
+	for _, ask := range list {
+		what := term.FirstLine(ask.Action+" "+strings.Join(ask.Resources, ", "), 60)
+		all = append(all, cobra.CompletionWithDesc(string(ask.ID), what))
+	}
+	return all, err
+}
+
+// questionCompletions returns the pending questions of all sessions.
+func questionCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	list, err := c.Questions().List(ctx, "")
+	for _, q := range list {
+		text := ""
+		if len(q.Questions) > 0 {
+			text = term.FirstLine(q.Questions[0].Question, 60)
+		}
+		all = append(all, cobra.CompletionWithDesc(string(q.ID), text))
 	}
 	return all, err
 }

@@ -40,6 +40,7 @@ func (g authCommands) authLogin() *cobra.Command {
 			"With the URL of an organisation, log in there and use the configuration at its /.well-known/opencode.",
 		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n" +
 			"  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
+		ValidArgsFunction: cli.FirstOnly(completeProvider),
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			args, err := loginArgs(args, provider, method)
 			if err != nil {
@@ -195,6 +196,21 @@ func (g authCommands) knownProvider(ctx context.Context, id string) (bool, error
 		return false, &cli.ExitError{Code: cli.ExitUsage, Err: err}
 	}
 	return !unknown, nil
+}
+
+// completeProvider completes the providers that cairn knows, also before anything is stored.
+func completeProvider(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var all []cobra.Completion
+	c, err := catalog.New(catalog.Overlay{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, p := range c.Providers() {
+		if strings.HasPrefix(p.ID, typed) {
+			all = append(all, cobra.CompletionWithDesc(p.ID, p.Name))
+		}
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
 // maxKey bounds a key that is read from standard input.

@@ -143,8 +143,8 @@ func describeShells(root *cobra.Command) {
 	}
 }
 
-// addCompletions completes sessions, agents, models and fixed values, and keeps shells from offering files where none
-// are meant.
+// addCompletions completes arguments and the values of flags, and keeps shells from offering files where none are
+// meant.
 func (g program) addCompletions(c *cobra.Command) {
 	switch {
 	case c.ValidArgsFunction != nil || c.Name() == "backup":
@@ -155,7 +155,7 @@ func (g program) addCompletions(c *cobra.Command) {
 	case strings.Contains(c.Use, "SESSION"):
 		c.ValidArgsFunction = cli.FirstOnly(g.inv.Complete(g.inv.SessionCompletions))
 	default:
-		c.ValidArgsFunction = cobra.NoFileCompletions
+		c.ValidArgsFunction = g.inv.CompleteFirst(c)
 	}
 	formats := []string{"text", "json"}
 	policies := []string{"deny", "allow", "fail", "wait:5m"}
