@@ -40,6 +40,8 @@ type Models interface {
 	RefreshModels(ctx context.Context, o Options) (changed bool, err error)
 	// KnownModel returns what is known of a model, usable or not, or a CodeNotFound error.
 	KnownModel(ctx context.Context, o Options, name string) (*KnownModel, error)
+	// KnownModels returns the models of all providers that are not disabled, with what keeps each from being used.
+	KnownModels(ctx context.Context, o Options) ([]KnownModel, error)
 	// UsableModels returns the models that can be used, as an owner would list them, without a store.
 	UsableModels(ctx context.Context, o Options) ([]api.Model, error)
 	// WhyUnusable returns why no model of a provider can be used; "" if some can, or the provider is unknown.

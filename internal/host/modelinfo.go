@@ -80,6 +80,26 @@ func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.
 	return known, convert(redactModel(model), &known.Model)
 }
 
+// KnownModels implements cli.Host.
+func (h Host) KnownModels(ctx context.Context, o cli.Options) ([]cli.KnownModel, error) {
+	set, err := h.buildModels(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	all := []cli.KnownModel{}
+	for _, model := range set.Catalog.Models() {
+		if !model.Enabled {
+			continue
+		}
+		known := cli.KnownModel{Missing: set.MissingFor(model)}
+		if err := convert(redactModel(model), &known.Model); err != nil {
+			return nil, err
+		}
+		all = append(all, known)
+	}
+	return all, nil
+}
+
 // RefreshModels implements cli.Host.
 func (h Host) RefreshModels(ctx context.Context, o cli.Options) (bool, error) {
 	pool, err := newPool(o)

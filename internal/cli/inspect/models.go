@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -17,18 +18,22 @@ import (
 type modelCommands struct{ inv *cli.Invocation }
 
 func (g modelCommands) modelsCommand() *cobra.Command {
-	var asJSON, refresh, verbose bool
+	var asJSON, everything, refresh, verbose bool
 	cmd := &cobra.Command{
 		Use: "models [PROVIDER]", Short: "List the models that can be used here", Args: cobra.MaximumNArgs(1),
 		Long: "List the models that run --model accepts: those whose provider has a key, and those that need no key. The\n" +
 			"list is built into cairn; --refresh fetches the current one from models.dev, as cairn serve does every\n" +
-			"hour.",
-		Example: "  cairn models\n  cairn models openai --json\n  cairn models --refresh\n  cairn models show openai/gpt-5",
+			"hour. --all also lists the models that cannot be used yet, and what each needs.",
+		Example: "  cairn models\n  cairn models openai --json\n  cairn models --all\n" +
+			"  cairn models --refresh\n  cairn models show openai/gpt-5",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			if refresh {
 				if err := g.refreshModels(ctx); err != nil {
 					return err
 				}
+			}
+			if everything {
+				return g.printKnownModels(ctx, cli.FirstArg(args, ""), asJSON)
 			}
 			tell := g.inv.CheckKeys(ctx)
 			all, err := g.usableModels(ctx)
@@ -62,10 +67,44 @@ func (g modelCommands) modelsCommand() *cobra.Command {
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&everything, "all", false, "list the models of all providers, also those that need a key")
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "fetch the current list from models.dev first")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all details in OpenCode's format: each name, then JSON")
+	cmd.MarkFlagsMutuallyExclusive("all", "verbose")
 	cmd.AddCommand(g.modelsShow())
 	return cmd
+}
+
+// printKnownModels prints the models of a provider, or of all for "", and what each needs to be used.
+func (g modelCommands) printKnownModels(ctx context.Context, id string, asJSON bool) error {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return err
+	}
+	all, err := g.inv.Host.Models().KnownModels(ctx, o)
+	if err != nil {
+		return err
+	}
+	ids := providersOf(all)
+	all = slices.DeleteFunc(all, func(m cli.KnownModel) bool { return id != "" && m.ProviderID != id })
+	switch {
+	case len(all) == 0:
+		near := spelling.FindNearest(id, ids, 3)
+		return cli.NewExitError(cli.ExitUsage, session.NotFound("provider", id, near...), "cairn models --all lists all")
+	case asJSON:
+		return g.inv.PrintJSON(all)
+	}
+	t := g.inv.NewTable("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "NEEDS")
+	for _, m := range all {
+		in, out := formatPrices(m.Model)
+		needs := "-"
+		if len(m.Missing) > 0 {
+			needs = term.FirstLine(m.Missing[0], 200)
+		}
+		t.AddRow(term.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, needs)
+	}
+	t.Print()
+	return nil
 }
 
 func (g modelCommands) refreshModels(ctx context.Context) error {
@@ -129,7 +168,11 @@ func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id st
 		missing.Message += ": " + why
 		return nil, &cli.ExitError{Code: cli.ExitUsage, Err: missing}
 	}
-	near := spelling.FindNearest(id, ids, 3)
+	all, err := g.inv.Host.Models().KnownModels(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	near := spelling.FindNearest(id, providersOf(all), 3)
 	if len(near) == 0 {
 		near = ids
 	}
@@ -138,6 +181,14 @@ func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id st
 		session.NotFound("usable provider", id, near...),
 		"a provider is usable once it has a key: cairn auth login "+term.FirstLine(id, 40),
 	)
+}
+
+func providersOf(all []cli.KnownModel) (ids []string) {
+	for _, m := range all {
+		ids = append(ids, m.ProviderID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func formatPrices(m api.Model) (in, out string) {

@@ -221,6 +221,10 @@ func (w *world) KnownModel(_ context.Context, _ cli.Options, name string) (*cli.
 	return nil, session.NotFound("model", name)
 }
 
+func (w *world) KnownModels(context.Context, cli.Options) ([]cli.KnownModel, error) {
+	return []cli.KnownModel{{Model: api.Model{ID: "main", ProviderID: "mock"}, Missing: []string{"mock has no key"}}}, nil
+}
+
 func (w *world) UsableModels(context.Context, cli.Options) ([]api.Model, error) {
 	return []api.Model{{ID: "main", ProviderID: "mock"}}, nil
 }
