@@ -231,7 +231,7 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 	case *session.Prompted:
 		dropInput(m, d.MessageID)
 		return expectIdle(m)
-	case *session.StepStarted, *session.CompactionStarted:
+	case *session.StepStarted, *session.CompactionStarted, *session.ShellStarted:
 		return expectIdle(m)
 	case *session.StepEnded:
 		m.session.Cost += d.Cost

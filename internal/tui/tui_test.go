@@ -610,3 +610,15 @@ func TestTerminalWithoutUTF8(t *testing.T) {
 		t.Errorf("want %q in:\n%s", want, frame)
 	}
 }
+
+// TestShellIsWork: a command of the user is work that can be interrupted, and that leaving asks about.
+func TestShellIsWork(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	m.Update(updatesMsg{{ID: "ses_1", Update: api.Update{Event: &session.Event{
+		Seq: 8, Data: &session.ShellStarted{MessageID: "msg_1", CallID: "c", Command: "sleep 20"},
+	}}}})
+	if !m.working {
+		t.Error("the session is shown as ready")
+	}
+}
