@@ -622,3 +622,15 @@ func TestShellIsWork(t *testing.T) {
 		t.Error("the session is shown as ready")
 	}
 }
+
+// TestNoteBesideDialog: a note is visible while a dialog covers the session, such as the failure of what it does.
+func TestNoteBesideDialog(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	showHelp(m)
+	m.showError("archive the session", errors.New("it is gone"))
+	frame, _ := m.renderFrame()
+	if n := strings.Count(frame, "\n") + 1; n != 24 || !strings.Contains(frame, "archive the session: it is gone") {
+		t.Errorf("%d lines:\n%s", n, frame)
+	}
+}

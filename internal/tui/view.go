@@ -125,10 +125,16 @@ func (m *model) aboveLines(room int) []string {
 		}
 	}
 	lines = append(lines, m.completion.renderLines(m.theme, m.width)...)
-	if m.note != "" {
-		lines = append(lines, m.theme.Warning.Render(dialog.Clip("! "+term.FirstLine(m.note, 500), m.width)))
-	}
+	lines = append(lines, m.noteLines()...)
 	return lines[max(len(lines)-max(room, 0), 0):]
+}
+
+// noteLines are the line of the note, if there is one.
+func (m *model) noteLines() []string {
+	if m.note == "" {
+		return nil
+	}
+	return []string{m.theme.Warning.Render(dialog.Clip("! "+term.FirstLine(m.note, 500), m.width))}
 }
 
 // maxComposerRows bounds the composer.
@@ -170,10 +176,12 @@ func (m *model) statusLine() string {
 
 // dialogFrame shows a dialog on the whole screen.
 func (m *model) dialogFrame(d dialog.Dialog) string {
-	lines := d.RenderLines(m.theme, m.width, m.height-1)
-	lines = lines[:min(len(lines), m.height-1)]
-	for len(lines) < m.height-1 {
+	below := append(m.noteLines(), m.statusLine())
+	room := m.height - len(below)
+	lines := d.RenderLines(m.theme, m.width, room)
+	lines = lines[:min(len(lines), room)]
+	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	return strings.Join(append(lines, m.statusLine()), "\n")
+	return strings.Join(append(lines, below...), "\n")
 }
