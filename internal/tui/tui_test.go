@@ -634,3 +634,17 @@ func TestNoteBesideDialog(t *testing.T) {
 		t.Errorf("%d lines:\n%s", n, frame)
 	}
 }
+
+// TestPromptsThatWait: the line of a prompt that waits says whether the model gets it with its next request.
+func TestPromptsThatWait(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	openTestSession(m)
+	m.Update(inboxMsg{"ses_1", []*session.Input{
+		{ID: "msg_1", Delivery: session.Steer, Prompt: session.Prompt{Text: "one"}},
+		{ID: "msg_2", Delivery: session.Queue, Prompt: session.Prompt{Text: "two"}},
+	}})
+	if frame, _ := m.renderFrame(); !strings.Contains(ansi.Strip(frame), "next: one\nqueued: two\n") {
+		t.Error(frame)
+	}
+}

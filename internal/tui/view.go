@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
@@ -108,8 +109,10 @@ func (m *model) transcriptHeight() int {
 // aboveLines are the lines between the transcript and the composer: the ask, prompts that wait, completions, the note.
 func (m *model) aboveLines(room int) []string {
 	var lines []string
+	when := map[session.Delivery]string{session.Steer: "next: ", session.Queue: "queued: "}
 	for _, in := range m.inbox {
-		lines = append(lines, m.theme.Muted.Render(dialog.Clip("queued: "+term.FirstLine(in.Text(), 300), m.width)))
+		text := when[in.Delivery] + term.FirstLine(in.Text(), 300)
+		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
 	}
 	for _, p := range m.sending {
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip("sending: "+term.FirstLine(p.Text, 300), m.width)))
