@@ -33,8 +33,12 @@ func previewUndo(m *model) tea.Cmd {
 				return err
 			}, func() tea.Cmd { m.note = "undone; /redo brings it back"; return openSession(m, id) })
 		}
+		title := "Take the newest prompt back?"
+		if request.MessageID != "" {
+			title = "Take the selected prompt back, and all that follows?"
+		}
 		m.openDialog(&dialog.Choice{
-			Title: "Take the newest prompt back?", Text: describeRevert(r),
+			Title: title, Text: describeRevert(r),
 			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: apply}, {Key: "n", Label: "no"}},
 		})
 		return nil

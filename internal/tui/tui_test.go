@@ -648,3 +648,30 @@ func TestPromptsThatWait(t *testing.T) {
 		t.Error(frame)
 	}
 }
+
+// answerCalls has the calls of the API answered at once.
+func answerCalls(t *testing.T, m *model, answer http.HandlerFunc) {
+	m.api.HTTP, m.api.Base = &http.Client{Transport: api.Local(answer)}, "http://localhost"
+	m.run = func(f func(context.Context) tea.Msg) tea.Cmd {
+		m.Update(f(t.Context()))
+		return nil
+	}
+}
+
+// TestUndoNamesSelection: undo says whether it goes back to the newest prompt or to the selected one.
+func TestUndoNamesSelection(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data": {"messageID": "msg_1"}}`)
+	})
+	for _, want := range []string{"newest", "selected"} {
+		previewUndo(m)
+		if d, ok := m.dialogs[len(m.dialogs)-1].(*dialog.Choice); !ok || !strings.Contains(d.Title, want) {
+			t.Errorf("the dialog %+v does not name the %s prompt", m.dialogs, want)
+		}
+		m.transcript.SetMessages([]session.Message{&session.User{Head: session.Head{ID: "msg_1"}, Text: "one"}}, nil)
+		m.transcript.Select(-1)
+	}
+}
