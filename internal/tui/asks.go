@@ -63,6 +63,21 @@ func addAsk(m *model, a session.PendingAsk) tea.Cmd {
 	return tea.Batch(tell, showAsk(m))
 }
 
+// readAsks reads the asks of all sessions of the directory that wait already.
+func readAsks(m *model) tea.Cmd {
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg {
+		list, _ := cli.PendingAsks(ctx, c, "") // those of the session on the screen are read with it
+		return func() tea.Cmd {
+			var cmds []tea.Cmd
+			for _, a := range list {
+				cmds = append(cmds, addAsk(m, a))
+			}
+			return tea.Batch(cmds...)
+		}
+	})
+}
+
 // removeAsk takes an ask off the screen that is answered.
 func removeAsk(m *model, id session.AskID) tea.Cmd {
 	i := slices.IndexFunc(m.asks.pending, func(a session.PendingAsk) bool { return a.ID == id })

@@ -20,7 +20,7 @@ import (
 // beginSession leaves the session; the next prompt begins another one.
 func beginSession(m *model) tea.Cmd {
 	closeSession(m)
-	return nil
+	return readAsks(m)
 }
 
 // maxSessions bounds the list of sessions.

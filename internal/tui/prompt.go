@@ -97,22 +97,10 @@ func followCreated(m *model, s *session.Session) {
 }
 
 func slashAliases(name string) string {
-	switch name {
-	case "new", "clear":
-		return "new session"
-	case "exit", "q":
-		return "quit"
-	case "model":
-		return "models"
-	case "agent":
-		return "agents"
-	case "resume", "session":
-		return "sessions"
-	case "diff":
-		return "changes"
-	default:
-		return ""
-	}
+	return map[string]string{
+		"new": "new session", "clear": "new session", "exit": "quit", "q": "quit", "model": "models", "agent": "agents",
+		"resume": "sessions", "session": "sessions", "diff": "changes",
+	}[name]
 }
 
 // sendPrompt sends a prompt, and creates the session for the first one.
@@ -169,6 +157,7 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	if s := msg.session; s != nil && m.session == nil {
 		followCreated(m, s)
+		cmds = append(cmds, readAsks(m))
 	}
 	if msg.err != nil {
 		m.showError("the prompt was not sent", msg.err)

@@ -57,7 +57,7 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		m.transcript.AddNote("cut off: the process that did this work has ended; the next prompt continues it")
 	}
 	m.stop = m.follow(o.session.ID, o.head)
-	cmds := []tea.Cmd{readWindow(m), readChanges(m)}
+	cmds := []tea.Cmd{readWindow(m), readChanges(m), readAsks(m)}
 	if o.session.Open {
 		m.note = cli.OpenNote
 	}

@@ -675,3 +675,28 @@ func TestUndoNamesSelection(t *testing.T) {
 		m.transcript.Select(-1)
 	}
 }
+
+// TestAsksThatWaitAlready: an ask of another session is on the screen, also if it is older than what the screen shows.
+func TestAsksThatWaitAlready(t *testing.T) {
+	for name, show := range map[string]func(*model){
+		"start":           func(m *model) { m.Init() },
+		"new session":     func(m *model) { beginSession(m) },
+		"another session": openTestSession,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newTestModel(t, composer.DraftFile{})
+			answerCalls(t, m, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				data := "[]"
+				if strings.HasSuffix(r.URL.Path, "/permission/request") {
+					data = `[{"id": "per_1", "sessionID": "ses_2", "action": "bash", "resources": ["ls"]}]`
+				}
+				_, _ = io.WriteString(w, `{"data": `+data+`}`)
+			})
+			show(m)
+			if d, ok := m.asks.dialog.(*dialog.Ask); !ok || d.From != "ses_2" {
+				t.Errorf("the dialog is %+v", m.asks.dialog)
+			}
+		})
+	}
+}

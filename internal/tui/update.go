@@ -37,7 +37,7 @@ func newModel(o Options, th style.Theme) *model {
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{readCatalog(m), readBranch(m)}
+	cmds := []tea.Cmd{readCatalog(m), readBranch(m), readAsks(m)}
 	if m.session != nil {
 		cmds = append(cmds, openSession(m, m.session.ID))
 	}
