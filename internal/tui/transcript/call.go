@@ -44,8 +44,11 @@ func (p painter) renderTool(t *session.Tool, open bool) []string {
 		about += ", " + why
 	}
 	lines := []string{p.renderHead(st, mark, head, about)}
+	if command := commandOf(t); open && (strings.Contains(command, "\n") || strings.Contains(lines[0], "…")) {
+		lines = append(lines, p.cutLines(p.foldLines(p.theme.Text, command), openLines)...)
+	}
 	if t.State.Error != nil {
-		lines = append(lines, p.cutLines(p.styleLines(p.theme.Error, t.State.Error.Message), openLines)...)
+		lines = append(lines, p.cutLines(p.foldLines(p.theme.Error, t.State.Error.Message), openLines)...)
 	}
 	return append(lines, p.renderDetails(t, r, failed, open)...)
 }
@@ -68,7 +71,7 @@ func (p painter) renderDetails(t *session.Tool, r result, failed []string, open 
 		diff := diffview.Render(p.theme, term.ReplaceControls(r.Diff), max(p.width-2, 2))
 		return append(lines, p.cutLines(diff, limit)...)
 	case open:
-		return append(lines, p.cutLines(p.styleLines(p.theme.Muted, outputOf(t)), openLines)...)
+		return append(lines, p.cutLines(p.foldLines(p.theme.Muted, outputOf(t)), openLines)...)
 	case t.State.Status == session.ToolRunning:
 		return append(lines, p.lastLines(outputOf(t))...)
 	case len(failed) > 0:
@@ -89,7 +92,7 @@ func (p painter) renderShell(x *session.Shell, open bool) []string {
 	}
 	lines := []string{p.renderHead(st, mark, "! "+term.FirstLine(x.Command, 300), about)}
 	if open {
-		return append(lines, p.cutLines(p.styleLines(p.theme.Muted, x.Output), openLines)...)
+		return append(lines, p.cutLines(p.foldLines(p.theme.Muted, x.Output), openLines)...)
 	}
 	return append(lines, p.lastLines(x.Output)...)
 }

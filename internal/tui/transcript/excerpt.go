@@ -53,6 +53,23 @@ func resultOf(t *session.Tool) (r result) {
 	return r
 }
 
+// commandOf returns the command of a call, "" if it has none.
+func commandOf(t *session.Tool) string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	_ = json.Unmarshal(t.State.Input, &in, jsontext.AllowInvalidUTF8(true)) // other tools have other members
+	return in.Command
+}
+
+// errorOf returns why a call failed, "" if it did not.
+func errorOf(t *session.Tool) string {
+	if t.State.Error == nil {
+		return ""
+	}
+	return t.State.Error.Message
+}
+
 // outputOf returns what the model sees of a result, or the output of a running command so far.
 func outputOf(t *session.Tool) string {
 	if t.State.Status == session.ToolRunning || t.Name == "bash" {

@@ -34,12 +34,23 @@ func (p painter) wrapPlain(first, rest, text string) []string {
 
 // styleLines returns the lines of a text without control characters, each cut at the width below a call.
 func (p painter) styleLines(st lipgloss.Style, text string) (lines []string) {
+	return p.layLines(st, text, func(line string, width int) string { return ansi.Truncate(line, width, "…") })
+}
+
+// foldLines returns them wrapped at that width, so that all of the text can be read.
+func (p painter) foldLines(st lipgloss.Style, text string) (lines []string) {
+	return p.layLines(st, text, func(line string, width int) string { return ansi.Wrap(line, width, "") })
+}
+
+func (p painter) layLines(st lipgloss.Style, text string, fit func(line string, width int) string) (lines []string) {
 	text = strings.TrimRight(strings.ReplaceAll(term.ReplaceControls(term.CleanOutput(text)), "\t", "    "), "\n ")
 	if text == "" {
 		return nil
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, st.Render(ansi.Truncate(line, max(p.width-2, 1), "…")))
+		for part := range strings.SplitSeq(fit(line, max(p.width-2, 1)), "\n") {
+			lines = append(lines, st.Render(part))
+		}
 	}
 	return lines
 }

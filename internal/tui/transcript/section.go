@@ -1,9 +1,8 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/markdown"
@@ -127,7 +126,7 @@ func (b *section) contains(text string) bool {
 	all := b.text()
 	switch x := b.item.(type) {
 	case *session.Tool:
-		all = string(x.State.Input) + "\n" + outputOf(x)
+		all = string(x.State.Input) + "\n" + outputOf(x) + "\n" + errorOf(x)
 	case *session.Shell:
 		all = x.Command + "\n" + x.Output
 	}
@@ -152,14 +151,11 @@ func (b *section) copyPart(what Excerpt) string {
 			return x.Output
 		}
 	case *session.Tool:
-		var in struct {
-			Command string `json:"command"`
-		}
-		switch {
-		case what == ExcerptMessage:
-			return outputOf(x)
-		case what == ExcerptCommand && json.Unmarshal(x.State.Input, &in) == nil:
-			return in.Command
+		switch what {
+		case ExcerptCommand:
+			return commandOf(x)
+		case ExcerptMessage:
+			return cmp.Or(outputOf(x), errorOf(x))
 		}
 	}
 	return ""

@@ -363,3 +363,28 @@ func BenchmarkScreen(b *testing.B) {
 		}
 	})
 }
+
+// TestLongLines: all of a failure is on the screen, and of an open call its command and its output; both are found.
+func TestLongLines(t *testing.T) {
+	long := strings.Repeat("word ", 12)
+	m := newTestModel(t, 40, 30)
+	m.SetMessages([]session.Message{&session.Assistant{Content: []session.Content{
+		&session.Tool{Name: "write", State: session.ToolState{
+			Status: session.ToolError, Error: &session.Failure{Message: long + "WHY"},
+		}},
+		&session.Tool{Name: "bash", State: session.ToolState{
+			Status: session.ToolCompleted, Input: jsontext.Value(`{"command":"` + long + `COMMAND"}`),
+			Structured: jsontext.Value(`{"output":"` + long + `OUTPUT","exit":0}`),
+		}},
+	}}}, nil)
+	if got := view(m); !strings.Contains(got, "WHY") || strings.Contains(got, "OUTPUT") {
+		t.Errorf("not open:\n%s", got)
+	}
+	m.ToggleAll()
+	if got := view(m); !strings.Contains(got, "COMMAND") || !strings.Contains(got, "OUTPUT") {
+		t.Errorf("open:\n%s", got)
+	}
+	if n := m.Search("why"); n != 1 {
+		t.Errorf("%d hits of the failure", n)
+	}
+}
