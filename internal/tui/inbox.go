@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -17,8 +18,8 @@ func pickInbox(m *model) tea.Cmd {
 		return nil
 	}
 	p := &dialog.Picker{
-		Title: "Prompts that wait",
-		Hint:  "ctrl+r: edit  ctrl+up ctrl+down: move  ctrl+t: steer or queue  ctrl+d: withdraw",
+		Title: "Prompts that wait", Enter: "take back into the composer",
+		Hint: "ctrl+r: edit  ctrl+up ctrl+down: move  ctrl+t: steer or queue  ctrl+d: withdraw",
 	}
 	byID := map[string]*session.Input{}
 	for _, in := range m.inbox {
@@ -48,7 +49,7 @@ func withdrawPrompt(m *model, in *session.Input, edit bool) tea.Cmd {
 	}, func() tea.Cmd {
 		dropInput(m, in.ID)
 		if edit {
-			m.editor.SetText(in.Text())
+			m.editor.SetText(strings.TrimSuffix(in.Text()+"\n"+m.editor.Text(), "\n"))
 		}
 		return nil
 	})

@@ -177,7 +177,7 @@ func showJobs(m *model) tea.Cmd {
 		jobs, err = c.Jobs().List(ctx, id)
 		return err
 	}, func() tea.Cmd {
-		p := &dialog.Picker{Title: "Jobs", Hint: "ctrl+d: cancel"}
+		p := &dialog.Picker{Title: "Jobs", Enter: "show its output", Hint: "ctrl+d: cancel"}
 		for _, j := range jobs {
 			p.Items = append(p.Items, dialog.Entry{ID: string(j.ID), Label: j.Command, Detail: string(j.Status)})
 		}

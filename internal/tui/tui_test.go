@@ -700,3 +700,25 @@ func TestAsksThatWaitAlready(t *testing.T) {
 		})
 	}
 }
+
+// TestTakePromptBack: the list of prompts that wait names all its keys, and a prompt that is taken back does not
+// replace the text that is typed.
+func TestTakePromptBack(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	openTestSession(m)
+	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	typeText(m, "typed")
+	m.Update(inboxMsg{"ses_1", []*session.Input{{ID: "msg_1", Prompt: session.Prompt{Text: "waits"}}}})
+	pickInbox(m)
+	frame, _ := m.renderFrame()
+	for _, want := range []string{"take back", "ctrl+d: withdraw", "esc: close"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("%q is missing in\n%s", want, frame)
+		}
+	}
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
+	if got := m.editor.Text(); got != "waits\ntyped" {
+		t.Errorf("the composer has %q", got)
+	}
+}

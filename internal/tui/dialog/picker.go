@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -27,6 +28,7 @@ type Picker struct {
 	// picker.
 	Actions map[string]Action
 	Hint    string
+	Enter   string               // what Enter does; "" is "choose"
 	Preview func(Entry) []string // lines about the selected item; nil without
 
 	filter composer.Editor
@@ -112,10 +114,11 @@ func (p *Picker) Remove(id string) {
 func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 	items := p.filterItems()
 	p.at = min(p.at, max(len(items)-1, 0))
-	hint := "enter: choose  esc: close"
+	hint := "enter: " + cmp.Or(p.Enter, "choose") + "  esc: close"
 	if p.Hint != "" {
-		hint = "enter: choose  " + p.Hint + "  esc: close"
+		hint = "enter: " + cmp.Or(p.Enter, "choose") + "  " + p.Hint + "  esc: close"
 	}
+	hints := Wrap(hint, width)
 	filter := term.FirstLine(p.filter.Text(), 100)
 	if filter == "" {
 		filter = th.Muted.Render("type to filter")
@@ -130,17 +133,23 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 		preview = p.Preview(items[p.at])
 		preview = preview[:min(len(preview), max(height-len(lines)-6, 0))]
 	}
-	part, first := windowOf(items, p.at, max(height-len(lines)-len(preview)-1, 1))
+	part, first := windowOf(items, p.at, max(height-len(lines)-len(preview)-len(hints), 1))
 	for i, it := range part {
 		lines = append(lines, itemLine(th, it, first+i == p.at, width))
 	}
-	if len(items) == 0 {
+	switch {
+	case len(p.Items) == 0:
+		lines = append(lines, th.Muted.Render("the list is empty"))
+	case len(items) == 0:
 		lines = append(lines, th.Muted.Render("nothing matches"))
 	}
 	for _, l := range preview {
 		lines = append(lines, th.Muted.Render(Clip(term.FirstLine(l, 400), width)))
 	}
-	return append(lines, th.Muted.Render(Clip(hint, width)))
+	for _, l := range hints {
+		lines = append(lines, th.Muted.Render(l))
+	}
+	return lines
 }
 
 func itemLine(th style.Theme, it Entry, selected bool, width int) string {
