@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
@@ -153,11 +154,7 @@ func showContext(m *model) tea.Cmd {
 		w, err = api.Contexts{Client: c}.NextRequest(ctx, id, false)
 		return err
 	}, func() tea.Cmd {
-		body := []string{
-			fmt.Sprintf("%s tokens of %s (%s)", term.FormatCount(w.Tokens), term.FormatCount(w.Window.Size),
-				term.FormatPercent(w.Window.Fill)),
-			"",
-		}
+		body := append(cli.DescribeNextRequest(w), "")
 		for _, s := range w.Sources {
 			body = append(body, fmt.Sprintf("%10s  %-8s %s", term.FormatCount(s.Tokens), s.Kind, s.Name))
 		}

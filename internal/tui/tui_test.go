@@ -722,3 +722,18 @@ func TestTakePromptBack(t *testing.T) {
 		t.Errorf("the composer has %q", got)
 	}
 }
+
+// TestContextOfUnknownWindow: the view of the context has no share of a window that is not known.
+func TestContextOfUnknownWindow(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	openTestSession(m)
+	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data": {"tokens": 4720}}`)
+	})
+	showContext(m)
+	if frame, _ := m.renderFrame(); strings.Contains(frame, "of 0") || !strings.Contains(frame, "4,720 tokens") {
+		t.Error(frame)
+	}
+}
