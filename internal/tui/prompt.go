@@ -166,6 +166,7 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 			text += "\n" + typed
 		}
 		m.editor.SetText(text)
+		m.agent, m.model = cmp.Or(m.agent, msg.prompt.Agent), cmp.Or(m.model, msg.prompt.Model)
 		return nil
 	}
 	if m.session != nil {

@@ -737,3 +737,16 @@ func TestContextOfUnknownWindow(t *testing.T) {
 		t.Error(frame)
 	}
 }
+
+// TestChoiceIsKept: the model and the agent that were chosen for a prompt are those of the next attempt to send it.
+func TestChoiceIsKept(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	m.agent, m.model = "plan", &session.ModelRef{ProviderID: "a", ID: "b"}
+	typeText(m, "first")
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
+	m.Update(promptedMsg{prompt: m.sending[0], err: errors.New("gone")})
+	if m.agentName() != "plan" || m.modelName() != "a/b" {
+		t.Errorf("the next prompt is for %s, %s", m.agentName(), m.modelName())
+	}
+}
