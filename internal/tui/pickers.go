@@ -181,18 +181,19 @@ func showPalette(m *model) tea.Cmd {
 // showHelp shows the keys.
 func showHelp(m *model) tea.Cmd {
 	body := []string{
-		"enter             send the prompt; queue it while the session works",
-		"ctrl+enter alt+s  steer: send it to the model with its next request",
+		"enter               send the prompt; queue it while the session works",
+		"ctrl+enter alt+s    steer: send it to the model with its next request",
 		"shift+enter ctrl+j  a new line",
-		"up down           earlier prompts, at the first and last line",
-		"page keys         scroll; shift+up shift+down by lines, ctrl+home ctrl+end to the ends",
-		"/NAME             a command of this list, or of the directory",
-		"@                 complete files and agents",
-		"!COMMAND          run a shell command in the session",
+		"up down             earlier prompts, at the first and last line",
+		"page keys           scroll; shift+up shift+down by lines",
+		"ctrl+home ctrl+end  the beginning and the end of the session",
+		"/NAME               a command of this list, or of the directory",
+		"@                   complete files and agents",
+		"!COMMAND            run a shell command in the session",
 		"",
 	}
 	for _, c := range m.keys.commands {
-		body = append(body, fmt.Sprintf("%-12s %-16s %s", c.key, c.name, c.about))
+		body = append(body, fmt.Sprintf("%-10s %-13s %s", c.key, c.name, c.about))
 	}
 	m.openDialog(&dialog.Text{Title: "Keys", Body: body})
 	return nil

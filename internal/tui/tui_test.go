@@ -750,3 +750,15 @@ func TestChoiceIsKept(t *testing.T) {
 		t.Errorf("the next prompt is for %s, %s", m.agentName(), m.modelName())
 	}
 }
+
+// TestHelpFits: each key has one line of help on a terminal of 80 columns.
+func TestHelpFits(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	showHelp(m)
+	for _, line := range m.dialogs[0].(*dialog.Text).Body {
+		if ansi.StringWidth(line) > 80 {
+			t.Errorf("%q is too wide", line)
+		}
+	}
+}
+

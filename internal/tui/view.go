@@ -86,7 +86,7 @@ func (m *model) transcriptView() string {
 		m.theme.Heading.Render("cairn"), "",
 		m.theme.Muted.Render(dialog.Clip("in "+term.FirstLine(m.options.Where, 300), m.width)), "",
 		"Type what you want to have done, and press Enter.",
-		"/ commands   @ files and agents   ! shell   ? help   Ctrl-S sessions",
+		"/ commands   @ files and agents   ! shell   ? help   /sessions",
 	}
 	if m.catalog.hasOnlyGuide() {
 		lines = append(lines, "", "The built-in guide answers, which is not a language model. /login connects one.")
