@@ -762,3 +762,13 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
+// TestEndOfText: the key End shows the end of a text whose lines are wrapped.
+func TestEndOfText(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 40, Height: 10})
+	m.openDialog(&dialog.Text{Body: []string{strings.Repeat("word ", 200), "THE END"}})
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnd})
+	if frame, _ := m.renderFrame(); !strings.Contains(frame, "THE END") {
+		t.Error(frame)
+	}
+}

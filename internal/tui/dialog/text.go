@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"math"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -30,7 +31,7 @@ func (t *Text) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "home", "g":
 		t.scroll = 0
 	case "end", "G":
-		t.scroll = len(t.Body)
+		t.scroll = math.MaxInt32 // more than any text has lines, also once it is wrapped
 	case "esc", "q", "enter", "ctrl+c", "?":
 		return nil, true
 	}
