@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/spf13/cobra"
@@ -88,13 +89,17 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 			Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
 		})
 		notes.Close()
-		g.describeLeaving(f, r)
+		var jobs []session.Job
+		if r.SessionID != "" {
+			jobs, _ = c.Jobs().List(ctx, r.SessionID) // a server that is gone runs none
+		}
+		g.describeLeaving(f, r, jobs)
 		return err
 	})
 }
 
-// describeLeaving says how to go on.
-func (g attachCommand) describeLeaving(f *attachFlags, r tui.Result) {
+// describeLeaving says what goes on, and how to go on.
+func (g attachCommand) describeLeaving(f *attachFlags, r tui.Result, jobs []session.Job) {
 	if r.SessionID == "" {
 		return
 	}
@@ -107,7 +112,21 @@ func (g attachCommand) describeLeaving(f *attachFlags, r tui.Result) {
 	case r.Leave == tui.LeaveStopped:
 		state = "the work was stopped; "
 	}
-	g.inv.Err.Printf("%scontinue with: %s\n", state, attachTo(&f.server, r.SessionID))
+	g.inv.Err.Printf("%s%scontinue with: %s\n", state, describeJobs(jobs), attachTo(&f.server, r.SessionID))
+}
+
+// describeJobs says which jobs of a session go on without its screen, "" if none does.
+func describeJobs(jobs []session.Job) string {
+	running := 0
+	for _, j := range jobs {
+		if j.Status == session.JobRunning {
+			running++
+		}
+	}
+	if running == 0 {
+		return ""
+	}
+	return term.FormatPlural(running, "job") + " still running, see cairn jobs list; "
 }
 
 // draftStore returns where the typed text of the directory, or of the server, is kept.
