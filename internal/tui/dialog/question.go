@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -125,8 +126,14 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 		options = append(options, f.optionLine(th, len(q.Options), own, width))
 	}
 	foot := "enter: answer  ctrl+x: dismiss and stop"
+	if f.isOwn() && f.own.IsEmpty() && len(f.chosen) == 0 {
+		foot = "enter: give no answer  ctrl+x: dismiss and stop"
+	}
 	if q.Multiple {
 		foot = "space: choose  " + foot
+	}
+	if n := len(f.Pending.Questions); n > 1 {
+		foot = fmt.Sprintf("question %d of %d  %s", len(f.given)+1, n, foot)
 	}
 	part, _ := windowOf(options, f.at, height-len(lines)-1)
 	return append(append(lines, part...), th.Muted.Render(Clip(foot, width)))

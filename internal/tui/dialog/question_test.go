@@ -1,0 +1,32 @@
+package dialog
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+// TestFormFoot: the last line of a form says which question it is, and that no answer is given without words.
+func TestFormFoot(t *testing.T) {
+	options := []session.Option{{Label: "left"}}
+	f := NewForm(session.PendingAsk{Questions: []session.Question{
+		{Question: "Which?", Options: options}, {Question: "And then?", Options: options},
+	}}, func(term.Answer) tea.Cmd { return nil })
+	foot := func() string {
+		lines := f.RenderLines(style.Theme{}, 80, 20)
+		return lines[len(lines)-1]
+	}
+	if got := foot(); !strings.Contains(got, "question 1 of 2  enter: answer") {
+		t.Errorf("got %q", got)
+	}
+	f.PressKey(tea.KeyPressMsg{Code: tea.KeyEnter})
+	f.PressKey(tea.KeyPressMsg{Code: tea.KeyDown})
+	if got := foot(); !strings.Contains(got, "question 2 of 2  enter: give no answer") {
+		t.Errorf("got %q", got)
+	}
+}
