@@ -260,6 +260,14 @@ func (m *model) closeDialog(d dialog.Dialog) {
 	m.dialogs = slices.DeleteFunc(m.dialogs, func(o dialog.Dialog) bool { return o == d })
 }
 
+// hasSession reports whether a session is open, and says so if none is.
+func (m *model) hasSession() bool {
+	if m.session == nil {
+		m.note = "the first prompt begins a session; until then there is nothing to show"
+	}
+	return m.session != nil
+}
+
 func (m *model) sessionTitle() string {
 	if m.session == nil {
 		return "new session"

@@ -104,7 +104,7 @@ func deleteItem(m *model, p *dialog.Picker, it dialog.Entry) tea.Cmd {
 }
 
 func renameSession(m *model) tea.Cmd {
-	if m.session == nil {
+	if !m.hasSession() {
 		return nil
 	}
 	return renameItem(m, dialog.Entry{ID: string(m.session.ID)}, m.session.Title)

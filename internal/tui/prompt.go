@@ -180,9 +180,7 @@ func runShell(m *model, line string) tea.Cmd {
 	c, agent := m.api, cmp.Or(m.agent, m.agentName())
 	if m.session != nil {
 		id := m.session.ID
-		return tea.Batch(
-			m.callAPI("!"+line, func(ctx context.Context) error { return startShell(ctx, c, id, agent, line) }, nil),
-		)
+		return m.callAPI("!"+line, func(ctx context.Context) error { return startShell(ctx, c, id, agent, line) }, nil)
 	}
 	fresh := describeNewSession(m)
 	var s *session.Session

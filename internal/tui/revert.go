@@ -16,7 +16,7 @@ import (
 
 // previewUndo shows what taking the newest prompt back would do, and asks.
 func previewUndo(m *model) tea.Cmd {
-	if m.session == nil {
+	if !m.hasSession() {
 		return nil
 	}
 	c, id := m.api, m.session.ID
@@ -65,7 +65,7 @@ func describeRevert(r *session.Revert) []string {
 
 // redoRevert brings back what undo took.
 func redoRevert(m *model) tea.Cmd {
-	if m.session == nil {
+	if !m.hasSession() {
 		return nil
 	}
 	c, id := m.api, m.session.ID
@@ -76,7 +76,7 @@ func redoRevert(m *model) tea.Cmd {
 
 // forkSession continues in a copy of the session: before the selected message, or of all of it.
 func forkSession(m *model) tea.Cmd {
-	if m.session == nil {
+	if !m.hasSession() {
 		return nil
 	}
 	c, id, before := m.api, m.session.ID, m.transcript.SelectedMessage()
@@ -89,7 +89,7 @@ func forkSession(m *model) tea.Cmd {
 
 // showChanges shows what the session changed in files.
 func showChanges(m *model) tea.Cmd {
-	if m.session == nil {
+	if !m.hasSession() {
 		return nil
 	}
 	c, id := m.api, m.session.ID
@@ -115,7 +115,7 @@ func showChanges(m *model) tea.Cmd {
 
 // previewCompaction shows what a compaction would do, and asks.
 func previewCompaction(m *model) tea.Cmd {
-	if m.session == nil {
+	if !m.hasSession() {
 		return nil
 	}
 	c, id := m.api, m.session.ID
@@ -145,7 +145,7 @@ func previewCompaction(m *model) tea.Cmd {
 
 // showContext shows what the next request takes of the model's window.
 func showContext(m *model) tea.Cmd {
-	if m.session == nil {
+	if !m.hasSession() {
 		return nil
 	}
 	c, id := m.api, m.session.ID
@@ -165,7 +165,7 @@ func showContext(m *model) tea.Cmd {
 
 // showJobs shows the background jobs of the session.
 func showJobs(m *model) tea.Cmd {
-	if m.session == nil {
+	if !m.hasSession() {
 		return nil
 	}
 	c, id := m.api, m.session.ID
@@ -207,7 +207,7 @@ func showJobLog(m *model, id session.ID, job session.JobID) tea.Cmd {
 
 // showTodos shows the model's list of todos.
 func showTodos(m *model) tea.Cmd {
-	if m.session == nil {
+	if !m.hasSession() {
 		return nil
 	}
 	body := term.FormatTodos(m.session.Todos)

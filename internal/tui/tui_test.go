@@ -772,3 +772,13 @@ func TestEndOfText(t *testing.T) {
 		t.Error(frame)
 	}
 }
+
+// TestCommandsWithoutSession: a command that needs a session says so while none is open.
+func TestCommandsWithoutSession(t *testing.T) {
+	for _, name := range []string{"undo", "redo", "fork", "changes", "compact", "context", "jobs", "todos", "rename"} {
+		m := newTestModel(t, composer.DraftFile{})
+		if runSlash(m, name, ""); m.note == "" {
+			t.Errorf("/%s says nothing", name)
+		}
+	}
+}
