@@ -39,28 +39,11 @@ func previewUndo(m *model) tea.Cmd {
 			title = "Take the selected prompt back, and all that follows?"
 		}
 		m.openDialog(&dialog.Choice{
-			Title: title, Text: describeRevert(r),
+			Title: title, Text: dialog.DescribeRevert(r),
 			Options: []dialog.Reply{{Key: "y", Label: "yes", Do: apply}, {Key: "n", Label: "no"}},
 		})
 		return nil
 	})
-}
-
-func describeRevert(r *session.Revert) []string {
-	var lines []string
-	for _, f := range r.Files {
-		lines = append(lines, fmt.Sprintf("  %s %s  +%d -%d", f.Status, f.Path, f.Additions, f.Deletions))
-	}
-	for _, k := range r.Kept {
-		lines = append(lines, fmt.Sprintf("  stays: %s: %s", k.Path, k.Reason))
-	}
-	for _, u := range r.Unknown {
-		lines = append(lines, "  not restored: "+u)
-	}
-	if len(lines) == 0 {
-		return []string{"No file changes."}
-	}
-	return append([]string{"What it does to files:"}, lines...)
 }
 
 // redoRevert brings back what undo took.

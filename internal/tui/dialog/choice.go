@@ -1,10 +1,12 @@
 package dialog
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
@@ -84,4 +86,22 @@ func optionLines(th style.Theme, options []Reply, at, width int) []string {
 		lines = append(lines, th.Text.Render(Clip(mark+name, width)))
 	}
 	return lines
+}
+
+// DescribeRevert says what a revert does to files.
+func DescribeRevert(r *session.Revert) []string {
+	var lines []string
+	for _, f := range r.Files {
+		lines = append(lines, fmt.Sprintf("  %s %s  +%d -%d", f.Status, f.Path, f.Additions, f.Deletions))
+	}
+	for _, k := range r.Kept {
+		lines = append(lines, fmt.Sprintf("  stays: %s: %s", k.Path, k.Reason))
+	}
+	for _, u := range r.Unknown {
+		lines = append(lines, "  not restored: "+u)
+	}
+	if len(lines) == 0 {
+		return []string{"No file changes."}
+	}
+	return append([]string{"What it does to files:"}, lines...)
 }
