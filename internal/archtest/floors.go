@@ -66,7 +66,7 @@ var floors = []struct {
 		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer " +
 			"server/attachment server/nextrequest cli cli/term cli/view cli/run cli/access cli/admin cli/inspect " +
 			"cli/undo cli/root tui tui/composer tui/dialog tui/status tui/style tui/transcript tui/markdown " +
-			"tui/diffview tui/screen tui/sidebar tui/clipboard",
+			"tui/diffview tui/screen tui/sidebar tui/clipboard tui/mention",
 	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
@@ -105,6 +105,9 @@ var sameFloor = []edge{
 	{"tui", "tui/dialog", "asks and choices are dialogs"},
 	{"tui", "tui/status", "the last line says what the session does"},
 	{"tui", "tui/clipboard", "images in the clipboard are attached to prompts"},
+	{"tui", "tui/mention", "files and agents that a prompt names are attached"},
+	{"tui/mention", "tui/dialog", "candidates are lines as those of dialogs"},
+	{"tui/mention", "tui/style", "all components have one theme"},
 	{"tui", "tui/screen", "frames are drawn on the screen"},
 	{"tui", "tui/sidebar", "changed files and todos are beside the session"},
 	{"tui/sidebar", "cli/term", "todos and counts have the form of the command line"},

@@ -93,13 +93,27 @@ func removeAsk(m *model, id session.AskID) tea.Cmd {
 
 // showAsk shows the first ask.
 func showAsk(m *model) tea.Cmd {
-	if len(m.asks.pending) == 0 {
+	m.asks.later = m.asks.later && len(m.asks.pending) > 0
+	if len(m.asks.pending) == 0 || m.asks.later {
 		m.asks.dialog, m.asks.armed = nil, false
 		return nil
 	}
 	newAskDialog(m)
 	m.asks.presses++
 	return tea.Batch(m.asks.armLater(), readReason(m, m.asks.pending[0]))
+}
+
+// postponeAsks takes the asks off the screen until they are asked for, or shows them again.
+func postponeAsks(m *model) tea.Cmd {
+	n := len(m.asks.pending)
+	m.asks.later = !m.asks.later && n > 0
+	switch {
+	case n == 0:
+		m.note = "no request waits"
+	case m.asks.later:
+		m.note = term.FormatPlural(n, "request") + " put off; the same key shows them again"
+	}
+	return showAsk(m)
 }
 
 func newAskDialog(m *model) {

@@ -8,8 +8,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 )
 
-// guideProvider is the provider of the model that answers without any login.
-const guideProvider = "cairn"
+// The model that answers without any login.
+const (
+	guideProvider = "cairn"
+	guideModel    = "guide"
+)
 
 // readCatalog reads what the pickers and the completion offer.
 func readCatalog(m *model) tea.Cmd {
@@ -35,7 +38,7 @@ func fetchCatalog(ctx context.Context, c *api.Client) catalogMsg {
 // hasOnlyGuide reports whether no model can be used but the built-in guide.
 func (c *catalogMsg) hasOnlyGuide() bool {
 	for _, x := range c.models {
-		if x.ProviderID != guideProvider {
+		if x.ProviderID != guideProvider || x.ID != guideModel {
 			return false
 		}
 	}

@@ -18,17 +18,19 @@ func listCommands() []command {
 		{"models", "ctrl+l", "choose the model of the next prompts", pickModel},
 		{"login", "", "log in at a provider of models", pickLogin},
 		{"agents", "ctrl+g", "choose the agent of the next prompts", pickAgent},
+		{"next agent", "tab", "take the next agent for the next prompts", switchAgent},
+		{answerLater, "alt+a", "put requests off, or show them again", postponeAsks},
 		{"inbox", "ctrl+q", "edit, reorder or withdraw prompts that wait", pickInbox},
-		{"undo", "", "take the newest prompt back, with the files", previewUndo},
-		{"redo", "", "bring back what undo took", redoRevert},
-		{"fork", "", "continue in a copy of the session", forkSession},
+		{"undo", "alt+u", "take the newest prompt back, with the files", previewUndo},
+		{"redo", "alt+r", "bring back what undo took", redoRevert},
+		{"fork", "alt+k", "continue in a copy of the session", forkSession},
 		{"changes", "ctrl+x", "show what the session changed in files", showChanges},
-		{"compact", "", "summarise the history that the model sees", previewCompaction},
-		{"context", "", "show what the next request takes of the model's window", showContext},
-		{"jobs", "", "show the background jobs of the session", showJobs},
+		{"compact", "alt+m", "summarise the history that the model sees", previewCompaction},
+		{"context", "alt+i", "show what the next request takes of the model's window", showContext},
+		{"jobs", "alt+j", "show the background jobs of the session", showJobs},
 		{"todos", "ctrl+t", "show the model's list of todos", showTodos},
 		{"side bar", "f2", "show or hide changed files and todos, on wide screens", toggleSidebar},
-		{"rename", "", "rename the session", renameSession},
+		{"rename", "alt+n", "rename the session", renameSession},
 		{"editor", "ctrl+o", "edit the prompt in $EDITOR", openEditor},
 		{"paste image", "ctrl+v", "attach the image in the clipboard to the prompt", pasteImage},
 		{"search", "ctrl+r", "search in the transcript", searchTranscript},
@@ -46,7 +48,7 @@ func listCommands() []command {
 		},
 		{
 			"copy command",
-			"",
+			"alt+v",
 			"copy the selected or newest command",
 			func(m *model) tea.Cmd { return copyPart(m, transcript.ExcerptCommand, "command") },
 		},
@@ -124,7 +126,7 @@ func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		return pressAskKey(m, k)
 	}
 	arm := m.asks.holdOff()
-	if m.completion.isOpen() {
+	if m.completion.IsOpen() {
 		if done, cmd := pressCompletionKey(m, k.String()); done {
 			return tea.Batch(arm, cmd)
 		}
@@ -217,6 +219,9 @@ func interruptWork(m *model) tea.Cmd {
 }
 
 func pressAskKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+	if i, ok := m.keys.byKey[k.String()]; ok && m.keys.commands[i].name == answerLater {
+		return postponeAsks(m)
+	}
 	switch k.String() {
 	case "ctrl+c":
 		return leaveProgram(m)

@@ -51,6 +51,7 @@ func loginPicker(m *model, list []api.ProviderLogin) *dialog.Picker {
 	p := &dialog.Picker{Title: "Log in at a provider"}
 	if m.catalog.hasOnlyGuide() {
 		p.Title += "; until then the built-in guide answers, which is not a language model"
+		p.Closed = m.editor.Insert // a prompt that was typed at once
 	}
 	byID := map[string]api.ProviderLogin{}
 	for _, l := range list {

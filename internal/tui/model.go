@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 	"github.com/cairn-dev/cairn/internal/tui/style"
@@ -40,7 +41,7 @@ type model struct {
 	now           time.Time
 	editor        composer.Editor
 	history       composer.PromptHistory
-	completion    completion
+	completion    mention.List
 	offered       map[string]bool // paths that the completion has offered
 	saved         string          // the text that is stored
 	saving        bool
@@ -132,15 +133,9 @@ type askQueue struct {
 	pending []session.PendingAsk
 	dialog  dialog.Dialog // of the first one
 	armed   bool
+	later   bool                  // the person put them off
 	files   term.CommandApprovals // commands that were approved with a file of theirs
 	presses int                   // keys while it was not armed
-}
-
-// completion is the list of words that may be meant by the word at the cursor.
-type completion struct {
-	word  string
-	items []dialog.Entry
-	at    int
 }
 
 // candidatesMsg are the files for a word.
@@ -161,6 +156,15 @@ type command struct {
 type keyMap struct {
 	commands []command
 	byKey    map[string]int
+}
+
+// answerLater is the name of the command that works also while a request takes all keys.
+const answerLater = "answer later"
+
+// keyOf returns the key of a command, "" if it has none.
+func (k *keyMap) keyOf(name string) string {
+	i := slices.IndexFunc(k.commands, func(c command) bool { return c.name == name })
+	return k.commands[i].key
 }
 
 // The messages of the program.
@@ -275,6 +279,13 @@ func (m *model) sessionTitle() string {
 	return cli.SessionTitle(m.session)
 }
 
+// mainAgents returns the agents that prompts can choose.
+func (c *catalogMsg) mainAgents() []session.Agent {
+	return slices.DeleteFunc(slices.Clone(c.agents), func(a session.Agent) bool {
+		return a.Mode == session.ModeSubagent || a.Hidden
+	})
+}
+
 // agentName is the agent of the next prompt.
 func (m *model) agentName() string {
 	switch {
@@ -285,10 +296,8 @@ func (m *model) agentName() string {
 	case m.window.Agent != "":
 		return m.window.Agent
 	}
-	for _, a := range m.catalog.agents {
-		if a.Mode != session.ModeSubagent && !a.Hidden {
-			return a.ID
-		}
+	for _, a := range m.catalog.mainAgents() {
+		return a.ID
 	}
 	return "build"
 }

@@ -25,6 +25,7 @@ type Options struct {
 	In    io.Reader
 	Out   io.Writer
 	Notes <-chan string // of the process, to be shown; may be nil
+	Mouse bool          // the wheel scrolls the transcript
 	Quiet bool          // no bell, notification or title
 }
 

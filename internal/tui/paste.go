@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -31,7 +30,7 @@ func pasteText(m *model, text string) tea.Cmd {
 }
 
 // imagePath returns the path of an existing image or PDF if the pasted text is nothing else, as it is when a terminal
-// pastes a file that was dropped on it. A path with blanks is text: no prompt can mention it.
+// pastes a file that was dropped on it.
 func imagePath(text string) (path string, ok bool) {
 	path = strings.Trim(strings.TrimPrefix(strings.TrimSpace(text), "file://"), `'"`)
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -39,7 +38,7 @@ func imagePath(text string) (path string, ok bool) {
 	default:
 		return "", false
 	}
-	if !filepath.IsAbs(path) || strings.ContainsFunc(path, unicode.IsSpace) {
+	if !filepath.IsAbs(path) || strings.Contains(path, "\n") {
 		return "", false
 	}
 	info, err := os.Stat(path)

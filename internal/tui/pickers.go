@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -139,18 +140,28 @@ func pickModelOf(m *model, filter string) {
 // pickAgent shows the agents that can be chosen.
 func pickAgent(m *model) tea.Cmd {
 	p := &dialog.Picker{Title: "Agents"}
-	for _, a := range m.catalog.agents {
-		if a.Mode != session.ModeSubagent && !a.Hidden {
-			p.Items = append(p.Items, dialog.Entry{ID: a.ID, Label: a.ID + "  " + term.FirstLine(a.Description, 200)})
-		}
+	for _, a := range m.catalog.mainAgents() {
+		p.Items = append(p.Items, dialog.Entry{ID: a.ID, Label: a.ID + "  " + term.FirstLine(a.Description, 200)})
 	}
-	p.Pick = func(it dialog.Entry) tea.Cmd {
-		m.agent = it.ID
-		m.note = "from the next prompt on: " + it.ID
-		return nil
-	}
+	p.Pick = func(it dialog.Entry) tea.Cmd { return takeAgent(m, it.ID) }
 	m.openDialog(p)
 	return nil
+}
+
+func takeAgent(m *model, id string) tea.Cmd {
+	m.agent = id
+	m.note = "from the next prompt on: " + id
+	return nil
+}
+
+// switchAgent takes the agent after the one of the next prompt.
+func switchAgent(m *model) tea.Cmd {
+	all := m.catalog.mainAgents()
+	if len(all) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(all, func(a session.Agent) bool { return a.ID == m.agentName() })
+	return takeAgent(m, all[(i+1)%len(all)].ID)
 }
 
 // showPalette shows all commands of the interface and of the directory.

@@ -15,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 )
 
@@ -25,7 +26,7 @@ func submitText(m *model, steer bool) tea.Cmd {
 	if text == "" {
 		return nil
 	}
-	m.completion = completion{}
+	m.completion = mention.List{}
 	name, arguments, _ := strings.Cut(text, " ")
 	if word, ok := strings.CutPrefix(name, "/"); ok && word != "" && !strings.Contains(word, "/") {
 		return runSlash(m, word, strings.TrimSpace(arguments))
@@ -37,7 +38,10 @@ func submitText(m *model, steer bool) tea.Cmd {
 	}
 	return sendPrompt(
 		m,
-		session.Prompt{Text: text, Files: mentionedFiles(m, text), Agents: mentionedAgents(m, text)},
+		session.Prompt{
+			Text: text, Files: mention.FindFiles(text, m.offered, m.api.Directory),
+			Agents: mention.FindAgents(text, m.catalog.agents),
+		},
 		steer,
 	)
 }

@@ -227,6 +227,7 @@ func findServer(m *model) tea.Cmd {
 
 // applyEvent follows from an event whether the session works, what it asks and what waits.
 func applyEvent(m *model, e session.Event) tea.Cmd {
+	m.session.Apply(e.Data)
 	switch d := e.Data.(type) {
 	case *session.Prompted:
 		dropInput(m, d.MessageID)
@@ -234,8 +235,6 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 	case *session.StepStarted, *session.CompactionStarted, *session.ShellStarted:
 		return expectIdle(m)
 	case *session.StepEnded:
-		m.session.Cost += d.Cost
-		m.session.Tokens = m.session.Tokens.Add(d.Tokens)
 		if how := session.DescribeFinish(d.Finish); how != "" {
 			m.note = how
 		}
@@ -247,16 +246,6 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 		return addAsk(m, d.Ask)
 	case *session.PermissionReplied:
 		return removeAsk(m, d.AskID)
-	case *session.Renamed:
-		if d.Title != "" {
-			m.session.Title = d.Title
-		}
-	case *session.AgentSwitched:
-		m.session.Agent = d.Agent
-	case *session.ModelSwitched:
-		m.session.Model = &d.Model
-	case *session.TodosSet:
-		m.session.Todos = d.Todos
 	case *session.PromptAdmitted, *session.InputEdited, *session.InputWithdrawn, *session.InputRedirected,
 		*session.InputReordered, *session.CompactionAdmitted:
 		return readInbox(m)

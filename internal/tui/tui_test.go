@@ -26,6 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
@@ -225,6 +226,50 @@ func TestEditPatterns(t *testing.T) {
 	}
 	if diff := cmp.Diff([]term.Answer{want}, sent); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAnswerLater: a request can be put off; then keys are the composer's until it is shown again.
+func TestAnswerLater(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	later := tea.KeyPressMsg{Code: 'a', Mod: tea.ModAlt}
+	addAsk(m, editAsk("per_1"))
+	m.asks.armDialog(m.asks.presses)
+	pressKeys(m, later)
+	typeText(m, "y")
+	if m.asks.dialog != nil || m.editor.Text() != "y" || !strings.Contains(m.statusLine(), "waits for you") {
+		t.Errorf("put off: %q, %q", m.editor.Text(), m.statusLine())
+	}
+	addAsk(m, editAsk("per_2"))
+	if m.asks.dialog != nil {
+		t.Error("another request shows those that were put off")
+	}
+	pressKeys(m, later)
+	if m.asks.dialog == nil || m.asks.armed {
+		t.Error("the same key does not show them again")
+	}
+	pressKeys(m, later)
+	removeAsk(m, "per_1")
+	removeAsk(m, "per_2")
+	addAsk(m, editAsk("per_3"))
+	if m.asks.dialog == nil {
+		t.Error("a request after those that were put off is not shown")
+	}
+}
+
+// TestNextAgent: Tab goes through the main agents, unless it completes a word.
+func TestNextAgent(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.catalog.agents = []session.Agent{
+		{ID: "build"}, {ID: "explore", Mode: session.ModeSubagent}, {ID: "plan"}, {ID: "title", Hidden: true},
+	}
+	var got []string
+	for range 3 {
+		pressKeys(m, tea.KeyPressMsg{Code: tea.KeyTab})
+		got = append(got, m.agentName())
+	}
+	if strings.Join(got, " ") != "plan build plan" {
+		t.Error(got)
 	}
 }
 
@@ -484,14 +529,15 @@ func TestThemes(t *testing.T) {
 // TestPastedImage: a pasted path of an image is attached to the prompt, other paths are text.
 func TestPastedImage(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
-	image := filepath.Join(t.TempDir(), "a.png")
+	image := filepath.Join(t.TempDir(), "my shot.png")
 	if err := os.WriteFile(image, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m.Update(tea.PasteMsg{Content: "'" + image + "'"})
 	m.Update(tea.PasteMsg{Content: "/missing/b.png"})
-	files := mentionedFiles(m, m.editor.Text())
-	if len(files) != 1 || files[0].URI != "file://"+image || m.editor.Text() != "@"+image+" /missing/b.png" {
+	files := mention.FindFiles(m.editor.Text(), m.offered, "")
+	uri := "file://" + strings.ReplaceAll(image, " ", "%20")
+	if len(files) != 1 || files[0].URI != uri || m.editor.Text() != "@"+image+" /missing/b.png" {
 		t.Errorf("%q attaches %v", m.editor.Text(), files)
 	}
 }
@@ -584,6 +630,31 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// TestAgentOfPromptStays: the agent and the model that a prompt named are those of the next one.
+func TestAgentOfPromptStays(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	ref := session.ModelRef{ProviderID: "a", ID: "b"}
+	prompt := session.Prompt{Text: "go on", Agent: "plan", Model: &ref}
+	applyEvent(m, session.Event{SessionID: m.session.ID, Seq: 9, Data: &session.Prompted{Prompt: prompt}})
+	if m.agentName() != "plan" || m.modelName() != "a/b" {
+		t.Errorf("agent %s, model %s", m.agentName(), m.modelName())
+	}
+}
+
+// TestOfferedProvidersKeepText: a prompt that was typed into the list of providers, which opened by itself, comes into
+// the composer when the list is closed.
+func TestOfferedProvidersKeepText(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.catalog.models = []api.Model{{ID: guideModel, ProviderID: guideProvider}}
+	m.openDialog(loginPicker(m, []api.ProviderLogin{{ID: "openai"}}))
+	typeText(m, "fix it")
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEscape})
+	if m.editor.Text() != "fix it" || len(m.dialogs) != 0 {
+		t.Errorf("%q, %d dialogs", m.editor.Text(), len(m.dialogs))
+	}
+}
+
 // TestTerminalWithoutUTF8: the signs of the interface are ASCII there.
 func TestTerminalWithoutUTF8(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
@@ -599,7 +670,7 @@ func TestTerminalWithoutUTF8(t *testing.T) {
 	})
 	m.Update(branchMsg{"main"})
 	var out strings.Builder
-	m.screen = screen.New(&out, nil)
+	m.screen = screen.New(&out, nil, false)
 	m.screen.Resize(200, 30)
 	m.View()
 	frame := out.String()

@@ -18,7 +18,7 @@ import (
 func newModel(o Options, th style.Theme) *model {
 	m := &model{
 		options: o, api: o.Client, theme: th, ascii: term.NewMarks(o.Env).Dot == "-",
-		screen: screen.New(o.Out, os.Environ()),
+		screen: screen.New(o.Out, os.Environ(), o.Mouse),
 		width:  80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
 	}
 	var unknown []string
@@ -128,7 +128,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		for _, it := range msg.items {
 			m.offered[strings.TrimSpace(it.ID[1:])] = true
 		}
-		m.completion.accept(msg)
+		m.completion.Add(msg.word, msg.items)
 	}
 	return nil
 }

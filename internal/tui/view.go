@@ -59,7 +59,7 @@ func (m *model) windowTitle() string {
 // renderFrame returns the screen, height lines of at most width cells, and the cursor in it.
 func (m *model) renderFrame() (string, *tea.Cursor) {
 	if m.width < minWidth || m.height < minHeight {
-		return dialog.Clip("cairn: terminal too small", m.width), nil
+		return dialog.Clip(fmt.Sprintf("%dx%d needed: the terminal is too small", minWidth, minHeight), m.width), nil
 	}
 	if n := len(m.dialogs); n > 0 {
 		return m.dialogFrame(m.dialogs[n-1]), nil
@@ -125,9 +125,11 @@ func (m *model) aboveLines(room int) []string {
 		lines = append(lines, d.RenderLines(m.theme, m.width, max(room-len(lines)-1, 4))...)
 		if !m.asks.armed {
 			lines = append(lines, m.theme.Muted.Render(dialog.Clip("keys answer this after a short pause", m.width)))
+		} else if key := m.keys.keyOf(answerLater); key != "" {
+			lines = append(lines, m.theme.Muted.Render(dialog.Clip(key+": later", m.width)))
 		}
 	}
-	lines = append(lines, m.completion.renderLines(m.theme, m.width)...)
+	lines = append(lines, m.completion.RenderLines(m.theme, m.width)...)
 	lines = append(lines, m.noteLines()...)
 	return lines[max(len(lines)-max(room, 0), 0):]
 }
@@ -164,7 +166,7 @@ func (m *model) composerLines(rows composer.Rows) ([]string, *tea.Cursor) {
 // statusLine is the last line of the screen.
 func (m *model) statusLine() string {
 	l := status.SessionLine{
-		Working: m.working, Waiting: m.asks.dialog != nil, Lost: m.lost, Took: time.Since(m.since), Agent: m.agentName(),
+		Working: m.working, Waiting: len(m.asks.pending) > 0, Lost: m.lost, Took: time.Since(m.since), Agent: m.agentName(),
 		Queue: len(m.inbox), Where: m.options.Where, Model: m.modelName(), Fill: m.window.Window.Fill,
 	}
 	if m.now.After(m.since) {

@@ -87,6 +87,7 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 			Store: draftStore(dirs, &f.server, c),
 			Env:   g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
 			Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
+			Mouse: user.Terminal.Mouse,
 		})
 		notes.Close()
 		var jobs []session.Job

@@ -29,6 +29,7 @@ type Picker struct {
 	Actions map[string]Action
 	Hint    string
 	Enter   string               // what Enter does; "" is "choose"
+	Closed  func(filter string)  // called when it is closed without a choice; may be nil
 	Preview func(Entry) []string // lines about the selected item; nil without
 
 	filter composer.Editor
@@ -77,6 +78,9 @@ func (p *Picker) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "pgdown":
 		p.at = min(p.at+10, max(len(items)-1, 0))
 	case "esc", "ctrl+c":
+		if p.Closed != nil {
+			p.Closed(p.filter.Text())
+		}
 		return nil, true
 	case "enter":
 		if len(items) == 0 {

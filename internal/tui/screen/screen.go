@@ -28,17 +28,18 @@ type Screen struct {
 	out    io.Writer
 	styled *colorprofile.Writer // reduces colours to those of the terminal
 
+	mouse         bool
 	width, height int // 0 until it is known
 	isOpen        bool
 	shown         Picture
 	clean         bool // the screen shows what is in shown
 }
 
-// New returns the screen of a terminal, which is opened by Resize.
-func New(out io.Writer, environ []string) *Screen {
+// New returns the screen of a terminal, which is opened by Resize. With mouse, the terminal sends what the mouse does.
+func New(out io.Writer, environ []string, mouse bool) *Screen {
 	styled := colorprofile.NewWriter(out, environ)
 	styled.Profile = max(styled.Profile, colorprofile.ASCII) // a terminal without a name has no colours
-	return &Screen{out: out, styled: styled}
+	return &Screen{out: out, styled: styled, mouse: mouse}
 }
 
 // The modes of the interface. Terminals ignore those that they do not have.
@@ -49,6 +50,13 @@ const (
 		ansi.ResetModeBracketedPaste + ansi.SetModeAutoWrap + ansi.SetModeTextCursorEnable +
 		ansi.ResetModeAltScreenSaveCursor
 	disambiguateKeys = 1
+
+	// Without the mouse, the wheel must not arrive as arrow keys, which recall earlier prompts. On is the default of the
+	// terminals that have this mode, but xterm's.
+	noWheelKeys = "\x1b[?1007l"
+	wheelKeys   = "\x1b[?1007h"
+	openMouse   = ansi.SetModeMouseNormal + ansi.SetModeMouseExtSgr
+	closeMouse  = ansi.ResetModeMouseExtSgr + ansi.ResetModeMouseNormal
 )
 
 // Open takes the terminal. The next frame is drawn completely.
@@ -57,7 +65,11 @@ func (s *Screen) Open() {
 		return
 	}
 	s.isOpen, s.clean = true, false
-	s.Send(openModes + ansi.PushKittyKeyboard(disambiguateKeys) + ansi.EraseEntireScreen)
+	mouse := noWheelKeys
+	if s.mouse {
+		mouse = openMouse
+	}
+	s.Send(openModes + mouse + ansi.PushKittyKeyboard(disambiguateKeys) + ansi.EraseEntireScreen)
 }
 
 // Close gives the terminal back as it was. Frames are not drawn until it is opened again.
@@ -69,7 +81,11 @@ func (s *Screen) Close() {
 	if s.shown.Title != "" {
 		title = ansi.SetWindowTitle("")
 	}
-	s.Send(title + ansi.PopKittyKeyboard(1) + closeModes)
+	mouse := wheelKeys
+	if s.mouse {
+		mouse = closeMouse
+	}
+	s.Send(title + ansi.PopKittyKeyboard(1) + mouse + closeModes)
 	s.isOpen = false
 }
 

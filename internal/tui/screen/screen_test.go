@@ -14,7 +14,7 @@ func update(changes string) string { return "\x1b[?2026h\x1b[?25l" + changes + "
 // TestDraw: a frame writes the lines that differ from the one on the screen, as one synchronized update.
 func TestDraw(t *testing.T) {
 	var out strings.Builder
-	s := screen.New(&out, []string{"TERM=xterm"})
+	s := screen.New(&out, []string{"TERM=xterm"}, false)
 	for _, step := range []struct {
 		about string
 		do    func()
@@ -24,7 +24,7 @@ func TestDraw(t *testing.T) {
 		{
 			"opened",
 			func() { s.Resize(4, 3) },
-			"\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[?1004h\x1b[?2027h\x1b[>4;2m\x1b[>1u\x1b[2J",
+			"\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[?1004h\x1b[?2027h\x1b[>4;2m\x1b[?1007l\x1b[>1u\x1b[2J",
 		},
 		{
 			"the first frame is complete; a full line is not erased at its end",
@@ -50,7 +50,7 @@ func TestDraw(t *testing.T) {
 		{
 			"closed",
 			s.Close,
-			"\x1b]2;\a\x1b[<1u\x1b[>4m\x1b[?2027l\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l",
+			"\x1b]2;\a\x1b[<1u\x1b[?1007h\x1b[>4m\x1b[?2027l\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l",
 		},
 		{"nothing while it is closed", func() { s.Close(); s.DrawPicture(screen.Picture{Lines: []string{"c"}}) }, ""},
 	} {
@@ -71,7 +71,7 @@ func TestColors(t *testing.T) {
 		{"", "\x1b[1mx"},
 	} {
 		var out strings.Builder
-		s := screen.New(&out, append(strings.Fields(c.env), "TTY_FORCE=1"))
+		s := screen.New(&out, append(strings.Fields(c.env), "TTY_FORCE=1"), false)
 		s.Resize(4, 1)
 		s.DrawPicture(screen.Picture{Lines: []string{"\x1b[1;38;5;80mx\x1b[m"}})
 		if got := out.String(); !strings.Contains(got, "\x1b[H"+c.want) {
@@ -83,7 +83,7 @@ func TestColors(t *testing.T) {
 // TestStreamedBytes: what a text that streams into the last line writes has the size of its line, and clears nothing.
 func TestStreamedBytes(t *testing.T) {
 	var out strings.Builder
-	s := screen.New(&out, []string{"TERM=xterm-256color"})
+	s := screen.New(&out, []string{"TERM=xterm-256color"}, false)
 	s.Resize(100, 30)
 	lines := make([]string, 30)
 	s.DrawPicture(screen.Picture{Lines: lines})

@@ -1,0 +1,102 @@
+// Package mention finds what a prompt names with an @, and lists what the word at the cursor may name.
+package mention
+
+import (
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+// MaxCandidates bounds a List.
+const MaxCandidates = 8
+
+// List is what may be meant by the word at the cursor.
+type List struct {
+	Word  string
+	Items []dialog.Entry // an ID is what takes the place of the word
+
+	at int
+}
+
+// IsOpen reports whether there is anything to choose.
+func (l *List) IsOpen() bool { return len(l.Items) > 0 }
+
+// Add adds candidates for a word, unless another one is at the cursor by now.
+func (l *List) Add(word string, items []dialog.Entry) {
+	if word == l.Word {
+		l.Items = append(l.Items, items...)
+		l.Items = l.Items[:min(len(l.Items), MaxCandidates)]
+	}
+}
+
+// Move selects a candidate so many lines below.
+func (l *List) Move(lines int) { l.at = min(max(l.at+lines, 0), len(l.Items)-1) }
+
+// SelectedID is what the selected candidate puts in the place of the word.
+func (l *List) SelectedID() string { return l.Items[l.at].ID }
+
+// RenderLines returns the candidates.
+func (l *List) RenderLines(th style.Theme, width int) []string {
+	var lines []string
+	for i, it := range l.Items {
+		st := th.Muted
+		if i == l.at {
+			st = th.Selected
+		}
+		lines = append(lines, st.Render(dialog.Clip("  "+it.Label, width)))
+	}
+	return lines
+}
+
+// FindAgents returns the agents that a text names.
+func FindAgents(text string, all []session.Agent) []session.AgentMention {
+	var out []session.AgentMention
+	for _, w := range strings.Fields(text) {
+		name, ok := strings.CutPrefix(w, "@")
+		if ok && slices.ContainsFunc(all, func(a session.Agent) bool { return a.ID == name }) {
+			out = append(out, session.AgentMention{Name: name})
+		}
+	}
+	return out
+}
+
+// FindFiles returns the files that a text names, of those in offered, whose names may have blanks. Relative names begin
+// in dir.
+func FindFiles(text string, offered map[string]bool, dir string) []session.File {
+	var out []session.File
+	for i, r := range text {
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		if r != '@' || i > 0 && !unicode.IsSpace(before) {
+			continue
+		}
+		name := findName(text[i+1:], offered)
+		if name == "" {
+			continue
+		}
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		out = append(out, session.File{URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: name})
+	}
+	return out
+}
+
+// findName returns the longest offered name that the text begins with, before a blank or a sign of punctuation.
+func findName(text string, offered map[string]bool) string {
+	longest := ""
+	for name := range offered {
+		rest, ok := strings.CutPrefix(text, name)
+		if ok && len(name) > len(longest) && (rest == "" || strings.ContainsRune(" \t\n,;:?!)", rune(rest[0]))) {
+			longest = name
+		}
+	}
+	return longest
+}
