@@ -61,8 +61,12 @@ func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		f.chosen[f.at] = !f.chosen[f.at]
 	case len(key) == 1 && key[0] >= '1' && key[0] <= '9' && int(key[0]-'1') <= f.lastOption():
 		f.at = int(key[0] - '1')
-		if f.openQuestion().Multiple && !f.isOwn() {
+		switch {
+		case f.isOwn():
+		case f.openQuestion().Multiple:
 			f.chosen[f.at] = !f.chosen[f.at]
+		default:
+			return f.takeAnswer()
 		}
 	}
 	return nil, false

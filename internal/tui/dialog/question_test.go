@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,5 +29,24 @@ func TestFormFoot(t *testing.T) {
 	f.PressKey(tea.KeyPressMsg{Code: tea.KeyDown})
 	if got := foot(); !strings.Contains(got, "question 2 of 2  enter: give no answer") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestDigitAnswers: the digit of an option answers a question that has one answer, and chooses for one that has
+// several.
+func TestDigitAnswers(t *testing.T) {
+	options := []session.Option{{Label: "red"}, {Label: "blue"}}
+	var sent []term.Answer
+	f := NewForm(session.PendingAsk{Questions: []session.Question{
+		{Question: "Which?", Options: options}, {Question: "And?", Options: options, Multiple: true},
+	}}, func(a term.Answer) tea.Cmd { sent = append(sent, a); return nil })
+	for _, k := range []tea.KeyPressMsg{
+		{Code: '2', Text: "2"}, {Code: '1', Text: "1"}, {Code: '2', Text: "2"}, {Code: tea.KeyEnter},
+	} {
+		f.PressKey(k)
+	}
+	want := [][]string{{"blue"}, {"red", "blue"}}
+	if len(sent) != 1 || !slices.EqualFunc(sent[0].Answers, want, slices.Equal) {
+		t.Errorf("%+v, want %v", sent, want)
 	}
 }
