@@ -30,12 +30,6 @@ func (g JobClient) List(ctx context.Context, id session.ID) ([]session.Job, erro
 	return out.Data, err
 }
 
-// Get returns one job.
-func (g JobClient) Get(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
-	out, err := get[Data[session.Job]](ctx, g.client, apiPath("session", string(id), "job", string(job)), nil)
-	return out.Data, err
-}
-
 // Log returns a piece of what the job has printed, from the offset on; a negative one counts from the end.
 func (g JobClient) Log(ctx context.Context, id session.ID, job session.JobID, after int64) (JobLog, error) {
 	q := url.Values{"after": {strconv.FormatInt(after, 10)}}

@@ -51,12 +51,6 @@ func (c *Client) Message(ctx context.Context, id session.ID, m session.MessageID
 	return out.Data.Message, err
 }
 
-// Context returns the messages that the model is shown next, oldest first.
-func (c *Client) Context(ctx context.Context, id session.ID) ([]session.Message, error) {
-	out, err := get[Data[[]message]](ctx, c, apiPath("session", string(id), "context"), nil)
-	return unwrapMessages(out.Data), err
-}
-
 // History returns up to limit durable events with seq > after that exist now; -1 begins at the start, limit 0 is 50,
 // at most 100.
 func (c *Client) History(ctx context.Context, id session.ID, after int64, limit int) (History, error) {
@@ -82,12 +76,6 @@ func (c *Client) Head(ctx context.Context, id session.ID) (int64, error) {
 // maxSeq is the largest cursor that a server takes.
 const maxSeq = 1<<53 - 1
 
-// Spent returns the ledger lines of a session.
-func (c *Client) Spent(ctx context.Context, id session.ID) ([]Spend, error) {
-	out, err := get[Data[[]Spend]](ctx, c, apiPath("session", string(id), "spend"), nil)
-	return out.Data, err
-}
-
 // Stats sums up what all sessions cost since then (milliseconds; 0 from the start).
 func (c *Client) Stats(ctx context.Context, since int64) (Stats, error) {
 	v := url.Values{}
@@ -108,25 +96,9 @@ func (c *Client) Asks(ctx context.Context, id session.ID) ([]session.PendingAsk,
 	return out.Data, err
 }
 
-// PendingAsk returns one pending permission request.
-func (c *Client) PendingAsk(ctx context.Context, id session.ID, a session.AskID) (session.PendingAsk, error) {
-	out, err := get[Data[session.PendingAsk]](ctx, c, apiPath("session", string(id), "permission", string(a)), nil)
-	return out.Data, err
-}
-
 // Reply answers a permission request.
 func (c *Client) Reply(ctx context.Context, id session.ID, a session.AskID, r ReplyRequest) error {
 	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "permission", string(a), "reply"), r)
-}
-
-// Ask asks for a permission from outside any tool call. It does not wait for the reply.
-func (c *Client) Ask(ctx context.Context, id session.ID, r AskRequest) (AskReceipt, error) {
-	var out Data[AskReceipt]
-	err := c.sendCall(ctx, call{
-		method: http.MethodPost, path: apiPath("session", string(id), "permission"), in: r,
-		out: &out,
-	})
-	return out.Data, err
 }
 
 // QuestionClient calls the operations on questions of sessions.
@@ -198,12 +170,6 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 	return get[Health](ctx, c, apiPath("health"), nil)
 }
 
-// Todos returns what the model has set itself to do in the session.
-func (c *Client) Todos(ctx context.Context, id session.ID) ([]session.Todo, error) {
-	out, err := get[Data[[]session.Todo]](ctx, c, apiPath("session", string(id), "todo"), nil)
-	return out.Data, err
-}
-
 // Location returns the client's location.
 func (c *Client) Location(ctx context.Context) (LocationInfo, error) {
 	return get[LocationInfo](ctx, c, apiPath("location"), nil)
@@ -239,11 +205,6 @@ func (c *Client) Models(ctx context.Context) (AtLocation[[]Model], error) {
 // Providers returns the providers that can be used at the client's location.
 func (c *Client) Providers(ctx context.Context) (AtLocation[[]Provider], error) {
 	return get[AtLocation[[]Provider]](ctx, c, apiPath("provider"), nil)
-}
-
-// Provider returns one provider.
-func (c *Client) Provider(ctx context.Context, id string) (AtLocation[Provider], error) {
-	return get[AtLocation[Provider]](ctx, c, apiPath("provider", id), nil)
 }
 
 // Explain returns where the location's settings come from: those of the key and below it, all with "".

@@ -82,12 +82,6 @@ func count(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Children lists the sessions that the session's calls started, oldest first.
-func (c *Client) Children(ctx context.Context, id session.ID) ([]*session.Session, error) {
-	out, err := get[Data[[]*session.Session]](ctx, c, apiPath("session", string(id), "children"), nil)
-	return out.Data, err
-}
-
 // Update changes the session as the patch says and returns it.
 func (c *Client) Update(ctx context.Context, id session.ID, p SessionPatch) (*session.Session, error) {
 	var out Data[*session.Session]
@@ -110,16 +104,6 @@ func (c *Client) Archive(ctx context.Context, id session.ID, archived bool) erro
 // Delete stops the session and removes it with its children.
 func (c *Client) Delete(ctx context.Context, id session.ID) error {
 	return c.change(ctx, http.MethodDelete, apiPath("session", string(id)), nil)
-}
-
-// SwitchAgent selects the agent of the next turn.
-func (c *Client) SwitchAgent(ctx context.Context, id session.ID, agent string) error {
-	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "agent"), AgentRequest{agent})
-}
-
-// SwitchModel selects the model of the next turn.
-func (c *Client) SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error {
-	return c.change(ctx, http.MethodPost, apiPath("session", string(id), "model"), ModelRequest{&m})
 }
 
 // SetBudget replaces the budget; nil lifts it.

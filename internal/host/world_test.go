@@ -64,7 +64,7 @@ func ownAndWait(home string) error {
 	return lookAround(c.API)
 }
 
-// addLocalServers asks for everything that a location offers, and for commands that are not there.
+// lookAround asks for everything that a location offers, and for commands that do not exist.
 func lookAround(c *api.Client) error {
 	ctx := context.Background()
 	_, agents := c.Agents(ctx)

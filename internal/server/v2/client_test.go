@@ -2,8 +2,11 @@ package v2_test
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 	"testing/synctest"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -49,8 +52,9 @@ func TestTheWholeClient(t *testing.T) {
 		must(c.Rename(ctx, s.ID, "New name"))
 		must(c.Archive(ctx, s.ID, true))
 		must(c.SetBudget(ctx, s.ID, &session.Budget{Turns: 3}))
-		must(c.SwitchAgent(ctx, s.ID, "plan"))
-		must(c.SwitchModel(ctx, s.ID, session.ModelRef{ID: "other", ProviderID: "mock"}))
+		path := "/api/session/" + string(s.ID)
+		request[struct{}](t, w, http.MethodPost, path+"/agent", `{"agent":"plan"}`)
+		request[struct{}](t, w, http.MethodPost, path+"/model", `{"model":{"id":"other","providerID":"mock"}}`)
 		must(c.Interrupt(ctx, s.ID))
 		got, err := c.Session(ctx, s.ID)
 		must(err)
@@ -72,9 +76,10 @@ func (w *world) answerAsk(t *testing.T, id session.ID) {
 	if err != nil || len(here) != 1 || here[0].Agent != "build" {
 		t.Fatalf("asks %+v, %v", here, err)
 	}
-	one, err := c.PendingAsk(ctx, id, here[0].ID)
-	if err != nil || one.Action != "edit" || one.Source.CallID != "c" {
-		t.Errorf("ask %+v, %v", one, err)
+	path := "/api/session/" + string(id) + "/permission"
+	one := request[api.Data[session.PendingAsk]](t, w, http.MethodGet, path+"/"+string(here[0].ID), "").Data
+	if one.Action != "edit" || one.Source.CallID != "c" {
+		t.Errorf("ask %+v", one)
 	}
 	if st, err := c.Status(ctx, id); err != nil || st.Type != "awaiting-permission" {
 		t.Errorf("status %+v, %v", st, err)
@@ -92,9 +97,9 @@ func (w *world) answerAsk(t *testing.T, id session.ID) {
 	if err := c.Revoke(ctx, saved[0].ID); err != nil {
 		t.Error(err)
 	}
-	asked, err := c.Ask(ctx, id, api.AskRequest{Action: "write", Resources: []string{"x"}})
-	if err != nil || asked.Effect != session.Allow {
-		t.Errorf("asked %+v, %v", asked, err)
+	asked := request[api.Data[api.AskReceipt]](t, w, http.MethodPost, path, `{"action":"write","resources":["x"]}`)
+	if asked.Data.Effect != session.Allow {
+		t.Errorf("asked %+v", asked)
 	}
 	if qs, err := c.Questions().List(ctx, id); err != nil || len(qs) != 0 {
 		t.Errorf("questions %v, %v", qs, err)
@@ -157,9 +162,10 @@ func (w *world) reads(t *testing.T, id session.ID) {
 		}
 		all, cursor = append(all, p.Data...), p.Cursor.Next
 	}
-	ctxMessages, err := c.Context(ctx, id)
-	if err != nil || len(ctxMessages) != len(all) || len(all) < 7 {
-		t.Errorf("%d messages, %d in the context, %v", len(all), len(ctxMessages), err)
+	path := "/api/session/" + string(id)
+	context := request[api.Data[[]jsontext.Value]](t, w, http.MethodGet, path+"/context", "").Data
+	if len(context) != len(all) || len(all) < 7 {
+		t.Errorf("%d messages, %d in the context", len(all), len(context))
 	}
 	for _, m := range all {
 		got, err := c.Message(ctx, id, m.Meta().ID)
@@ -167,18 +173,18 @@ func (w *world) reads(t *testing.T, id session.ID) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	if spent, err := c.Spent(ctx, id); err != nil || len(spent) == 0 || spent[0].SessionID != id {
-		t.Errorf("spent %+v, %v", spent, err)
+	spent := request[api.Data[[]api.Spend]](t, w, http.MethodGet, path+"/spend", "").Data
+	if len(spent) == 0 || spent[0].SessionID != id {
+		t.Errorf("spent %+v", spent)
 	}
 	if st, err := c.Stats(ctx, 0); err != nil || st.Sessions != 1 || st.Cost == 0 || len(st.Models) != 1 ||
 		len(st.Days) != 1 {
 		t.Errorf("stats %+v, %v", st, err)
 	}
-	if ts, err := c.Todos(ctx, id); err != nil || len(ts) != 0 {
-		t.Errorf("todos %v, %v", ts, err)
-	}
-	if kids, err := c.Children(ctx, id); err != nil || len(kids) != 0 {
-		t.Errorf("children %v, %v", kids, err)
+	for _, list := range []string{"/todo", "/children"} {
+		if got := request[api.Data[[]jsontext.Value]](t, w, http.MethodGet, path+list, "").Data; len(got) != 0 {
+			t.Errorf("%s lists %v", list, got)
+		}
 	}
 	if p, err := c.Sessions(ctx, api.SessionQuery{Directory: "/elsewhere", Parent: new(session.ID(""))}); err != nil ||
 		len(p.Data) != 1 {
@@ -214,8 +220,9 @@ func (w *world) readsLocation(t *testing.T) {
 	if ps, err := c.Providers(ctx); err != nil || len(ps.Data) != 1 {
 		t.Errorf("providers %+v, %v", ps, err)
 	}
-	if p, err := c.Provider(ctx, "mock"); err != nil || p.Data.Name != "Mock" {
-		t.Errorf("provider %+v, %v", p, err)
+	p := request[api.AtLocation[api.Provider]](t, w, http.MethodGet, "/api/provider/mock", "")
+	if p.Data.Name != "Mock" {
+		t.Errorf("provider %+v", p)
 	}
 	if v, err := c.Explain(ctx, "model"); err != nil || string(v) != `{"key":"model"}` {
 		t.Errorf("explain %s, %v", v, err)

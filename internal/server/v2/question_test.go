@@ -2,6 +2,7 @@ package v2_test
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,9 +44,10 @@ func TestQuestionsAndTodos(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if todos, err := c.Todos(ctx, created.ID); err != nil ||
-			!cmp.Equal(todos, []session.Todo{{Content: "a", Status: "pending", Priority: "medium"}}) {
-			t.Error(todos, err)
+		path := "/api/session/" + string(created.ID) + "/todo"
+		todos := request[api.Data[[]session.Todo]](t, w, http.MethodGet, path, "").Data
+		if !cmp.Equal(todos, []session.Todo{{Content: "a", Status: "pending", Priority: "medium"}}) {
+			t.Error(todos)
 		}
 		first := w.oneQuestion(t, created.ID)
 		if err := c.Questions().Answer(ctx, created.ID, first.ID, [][]string{{"a"}, {"b"}}); !errors.Is(

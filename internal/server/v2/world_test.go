@@ -3,6 +3,7 @@ package v2_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"strings"
 	"testing"
@@ -68,6 +69,26 @@ func (w *world) close(t testing.TB) {
 	if err := w.engine.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
+}
+
+// request sends a request without the client and returns the decoded answer. A status other than 2xx fails the test.
+func request[T any](t testing.TB, w *world, method, path, body string) (answer T) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, r)
+	if rec.Code/100 != 2 {
+		t.Fatalf("%s %s: HTTP %d %s", method, path, rec.Code, rec.Body)
+	}
+	if rec.Body.Len() > 0 {
+		if err := json.Unmarshal(rec.Body.Bytes(), &answer); err != nil {
+			t.Fatalf("%s %s: %v", method, path, err)
+		}
+	}
+	return answer
 }
 
 // scopes is what turns take from a directory.
