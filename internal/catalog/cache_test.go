@@ -138,7 +138,7 @@ func TestBadRows(t *testing.T) {
 			"odd": {"limit": {"context": "many"}}, "dear": {"cost": {"input": -1}}, "list": []}},
 		"q": 7, "": {"models": {"m": {}}}, "r": {"models": [1]}, "s": {"models": {"m": {"tool_call": "yes"}}}}`)
 	var got []string
-	for _, p := range f.Problems() {
+	for _, p := range f.problems {
 		got = append(got, p.String())
 	}
 	want := []string{

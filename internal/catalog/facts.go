@@ -36,9 +36,6 @@ func (p Problem) String() string { return fmt.Sprintf("%.100q: %s", p.Name, p.Wh
 // maxProblems bounds the problems that are reported.
 const maxProblems = 100
 
-// Problems returns the rows that cannot be read, by name.
-func (f *Facts) Problems() []Problem { return f.problems }
-
 // Parse parses facts in the shape of models.dev's api.json. It fails if the data lists no provider.
 func Parse(data []byte) (*Facts, error) {
 	f := &Facts{providers: map[string]*sourceProvider{}}

@@ -28,19 +28,12 @@ type Report struct {
 // MaxViolations is the maximum number of violations in a Report.
 const MaxViolations = 1000
 
-// OK reports whether no violation was found.
-func (r *Report) OK() bool { return len(r.Violations) == 0 }
-
 // Violation is one broken invariant.
 type Violation struct {
 	Invariant Invariant  `json:"invariant"`
 	SessionID session.ID `json:"sessionID,omitzero"`
 	Seq       int64      `json:"seq"` // of the event or message, -1 for other rows
 	Detail    string     `json:"detail"`
-}
-
-func (v Violation) String() string {
-	return fmt.Sprintf("%s %s#%d: %s", v.Invariant, v.SessionID, v.Seq, v.Detail)
 }
 
 // Invariant is the code of an invariant.

@@ -188,7 +188,7 @@ func (w *world) judgeAnswers(all []*answered) {
 		w.t.Fatal(err)
 	}
 	for _, v := range report.Violations {
-		w.t.Errorf("violation: %s", v)
+		w.t.Errorf("violation: %+v", v)
 	}
 	effects := w.counts()
 	err = s.View(ctx, func(r store.Reader) error {

@@ -163,7 +163,7 @@ func (w *world) judge(l *ledger) {
 		w.t.Fatal(err)
 	}
 	for _, v := range report.Violations {
-		w.t.Errorf("violation: %s", v)
+		w.t.Errorf("violation: %+v", v)
 	}
 	effects := w.counts()
 	for token, n := range effects {

@@ -48,7 +48,7 @@ func prove(t testing.TB, w *world) {
 		t.Error(err)
 	}
 	for _, v := range report.Violations {
-		t.Error(v)
+		t.Errorf("violation: %+v", v)
 	}
 }
 

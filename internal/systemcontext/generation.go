@@ -36,10 +36,6 @@ const (
 	OutcomeBlocked
 )
 
-func (k OutcomeKind) String() string {
-	return [...]string{"unchanged", "updated", "ready", "blocked"}[k]
-}
-
 // BlockedError means that a first generation cannot be rendered because sources are unavailable.
 type BlockedError struct{ Sources []Unavailable }
 

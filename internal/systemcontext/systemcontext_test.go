@@ -168,7 +168,7 @@ func TestReconcileAndReplace(t *testing.T) {
 	n := func(v any) *fake { return &fake{key: "x/n", value: v, noRemoval: true} }
 	gone := func(key string) *fake { return &fake{key: key, missing: true} }
 	type want struct {
-		Kind     string
+		Kind     OutcomeKind
 		Text     string
 		Baseline string
 		Snapshot string
@@ -185,9 +185,9 @@ func TestReconcileAndReplace(t *testing.T) {
 			"nothing changed, keys in another order",
 			[]*fake{a(1), b(), n("n")},
 			prev,
-			want{Kind: "unchanged"},
+			want{Kind: OutcomeUnchanged},
 			want{
-				Kind: "ready", Baseline: "x/a is 1\n\nx/b is {\"p\":1,\"q\":2}\n\nx/n is \"n\"",
+				Kind: OutcomeReady, Baseline: "x/a is 1\n\nx/b is {\"p\":1,\"q\":2}\n\nx/n is \"n\"",
 				Snapshot: prev,
 			},
 		},
@@ -196,12 +196,12 @@ func TestReconcileAndReplace(t *testing.T) {
 			[]*fake{n("m"), {key: "x/new", value: 7}, a(1)},
 			prev,
 			want{
-				Kind: "updated", Text: "x/n is now \"m\"\n\nx/new is 7\n\nx/b is gone",
+				Kind: OutcomeUpdated, Text: "x/n is now \"m\"\n\nx/new is 7\n\nx/b is gone",
 				Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"},"x/n":{"value":"m"},"x/new":{"value":7,"removal":"x/new is ` +
 					`gone"}}`,
 			},
 			want{
-				Kind: "ready", Baseline: "x/n is \"m\"\n\nx/new is 7\n\nx/a is 1",
+				Kind: OutcomeReady, Baseline: "x/n is \"m\"\n\nx/new is 7\n\nx/a is 1",
 				Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"},"x/n":{"value":"m"},"x/new":{"value":7,"removal":"x/new is ` +
 					`gone"}}`,
 			},
@@ -210,27 +210,27 @@ func TestReconcileAndReplace(t *testing.T) {
 			"removals in key order",
 			[]*fake{n("n")},
 			prev,
-			want{Kind: "updated", Text: "x/a is gone\n\nx/b is gone", Snapshot: `{"x/n":{"value":"n"}}`},
-			want{Kind: "ready", Baseline: `x/n is "n"`, Snapshot: `{"x/n":{"value":"n"}}`},
+			want{Kind: OutcomeUpdated, Text: "x/a is gone\n\nx/b is gone", Snapshot: `{"x/n":{"value":"n"}}`},
+			want{Kind: OutcomeReady, Baseline: `x/n is "n"`, Snapshot: `{"x/n":{"value":"n"}}`},
 		},
 		{
 			"unavailable keeps what was admitted",
 			[]*fake{gone("x/a"), b(), n("n")},
 			prev,
-			want{Kind: "unchanged"},
-			want{Kind: "blocked", Keys: []string{"x/a"}},
+			want{Kind: OutcomeUnchanged},
+			want{Kind: OutcomeBlocked, Keys: []string{"x/a"}},
 		},
 		{
 			"unavailable and never admitted is skipped",
 			[]*fake{a(2), gone("x/new"), b(), n("n")},
 			prev,
 			want{
-				Kind: "updated", Text: "x/a is now 2",
+				Kind: OutcomeUpdated, Text: "x/a is now 2",
 				Snapshot: `{"x/a":{"value":2,"removal":"x/a is gone"},"x/b":{"value":{"p":1,"q":2},"removal":"x/b is ` +
 					`gone"},"x/n":{"value":"n"}}`,
 			},
 			want{
-				Kind: "ready", Baseline: "x/a is 2\n\nx/b is {\"p\":1,\"q\":2}\n\nx/n is \"n\"",
+				Kind: OutcomeReady, Baseline: "x/a is 2\n\nx/b is {\"p\":1,\"q\":2}\n\nx/n is \"n\"",
 				Snapshot: `{"x/a":{"value":2,"removal":"x/a is gone"},"x/b":{"value":{"p":1,"q":2},"removal":"x/b is ` +
 					`gone"},"x/n":{"value":"n"}}`,
 			},
@@ -239,31 +239,31 @@ func TestReconcileAndReplace(t *testing.T) {
 			"gone without removal text is replaced",
 			[]*fake{a(1)},
 			prev,
-			want{Kind: "ready", Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
-			want{Kind: "ready", Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
+			want{Kind: OutcomeReady, Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
+			want{Kind: OutcomeReady, Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
 		},
 		{
 			"gone without removal text, but blocked",
 			[]*fake{gone("x/a")},
 			prev,
-			want{Kind: "blocked", Keys: []string{"x/a"}},
-			want{Kind: "blocked", Keys: []string{"x/a"}},
+			want{Kind: OutcomeBlocked, Keys: []string{"x/a"}},
+			want{Kind: OutcomeBlocked, Keys: []string{"x/a"}},
 		},
 		{
 			"an entry without value is replaced",
 			[]*fake{a(1)},
 			`{"x/a":{}}`,
-			want{Kind: "ready", Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
-			want{Kind: "ready", Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
+			want{Kind: OutcomeReady, Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
+			want{Kind: OutcomeReady, Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
 		},
 		{
 			"an undecodable value of an unavailable source stays",
 			[]*fake{gone("x/a")},
 			`{"x/a":{}}`,
-			want{Kind: "unchanged"},
-			want{Kind: "blocked", Keys: []string{"x/a"}},
+			want{Kind: OutcomeUnchanged},
+			want{Kind: OutcomeBlocked, Keys: []string{"x/a"}},
 		},
-		{"nothing and nothing", nil, `{}`, want{Kind: "unchanged"}, want{Kind: "ready", Snapshot: `{}`}},
+		{"nothing and nothing", nil, `{}`, want{Kind: OutcomeUnchanged}, want{Kind: OutcomeReady, Snapshot: `{}`}},
 	}
 	run := func(t *testing.T, sources []*fake, do func(context.Context, Context, jsontext.Value) (Outcome, error),
 		prev string,
@@ -281,7 +281,7 @@ func TestReconcileAndReplace(t *testing.T) {
 				t.Errorf("%s was loaded %d times", f.key, f.loads.Load())
 			}
 		}
-		return want{o.Kind.String(), o.Text, o.Generation.Baseline, string(o.Generation.Snapshot), keysOf(o.Missing)}
+		return want{o.Kind, o.Text, o.Generation.Baseline, string(o.Generation.Snapshot), keysOf(o.Missing)}
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

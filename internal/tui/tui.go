@@ -22,7 +22,7 @@ import (
 
 // Run shows the interface until the person leaves it or ctx ends.
 func Run(ctx context.Context, o Options) (Result, error) {
-	th, err := style.New(o.Theme, o.Env, true)
+	th, err := style.New(o.Theme, o.Env)
 	if err != nil {
 		return Result{}, fmt.Errorf("terminal.theme: %w", err)
 	}

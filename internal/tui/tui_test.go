@@ -39,7 +39,7 @@ func newTestModel(t *testing.T, draft composer.DraftFile) *model {
 	env := func(name string) string {
 		return map[string]string{"NO_COLOR": "1", "LANG": "C.UTF-8"}[name]
 	}
-	th, err := style.New("", env, true)
+	th, err := style.New("", env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -511,7 +511,7 @@ func TestOwnKeys(t *testing.T) {
 func TestThemes(t *testing.T) {
 	for _, name := range append(style.ListNames(), "") {
 		for _, no := range []string{"", "1"} {
-			th, err := style.New(name, func(string) string { return no }, true)
+			th, err := style.New(name, func(string) string { return no })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -521,7 +521,7 @@ func TestThemes(t *testing.T) {
 			}
 		}
 	}
-	if _, err := style.New("pink", func(string) string { return "" }, true); err == nil {
+	if _, err := style.New("pink", func(string) string { return "" }); err == nil {
 		t.Error("an unknown theme is accepted")
 	}
 }

@@ -39,19 +39,6 @@ func Open(path string) (*Player, error) {
 	return &Player{path: path, tape: tape, used: make([]bool, len(tape.Interactions))}, nil
 }
 
-// Remaining returns the number of recorded exchanges that have not been requested.
-func (p *Player) Remaining() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := 0
-	for _, used := range p.used {
-		if !used {
-			n++
-		}
-	}
-	return n
-}
-
 // RoundTrip implements http.RoundTripper. A request that was not recorded gets an *llm.Error of class InvalidRequest
 // that describes the difference: a retry cannot help.
 func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {

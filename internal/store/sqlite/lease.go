@@ -107,13 +107,6 @@ func (l *Lease) Update(addresses ...string) error {
 	return nil
 }
 
-// Owner returns the content of the lease file.
-func (l *Lease) Owner() Owner {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.owner
-}
-
 // Release ends the ownership. The file stays: it carries the lock, and another process may be about to lock it.
 func (l *Lease) Release() error {
 	l.mu.Lock()

@@ -27,7 +27,7 @@ const patch = `Index: a.go
 `
 
 func TestRender(t *testing.T) {
-	th, err := style.New("", func(string) string { return "" }, true)
+	th, err := style.New("", func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 func newTheme(tb testing.TB) style.Theme {
 	tb.Helper()
-	th, err := style.New("", func(string) string { return "" }, true)
+	th, err := style.New("", func(string) string { return "" })
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // TestRenderLines: the bar has exactly its size, and says how much it leaves out.
 func TestRenderLines(t *testing.T) {
-	th, err := style.New("", func(string) string { return "1" }, true)
+	th, err := style.New("", func(string) string { return "1" })
 	if err != nil {
 		t.Fatal(err)
 	}

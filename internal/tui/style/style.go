@@ -12,20 +12,18 @@ import (
 // Theme is a set of styles.
 type Theme struct {
 	Text, Muted, Accent, Heading, Code, Success, Warning, Error, Added, Removed, Selected, Border lipgloss.Style
-
-	Dark bool
 }
 
 // ListNames returns the names of the themes. The first one is the default: the 16 colours of the terminal.
 func ListNames() []string { return []string{"terminal", "dark", "light", "contrast"} }
 
 // New returns the theme of a name; "" is the default. NO_COLOR gives one without colours.
-func New(name string, env func(string) string, dark bool) (Theme, error) {
+func New(name string, env func(string) string) (Theme, error) {
 	plain := lipgloss.NewStyle()
 	t := Theme{
 		Text: plain, Muted: plain.Faint(true), Accent: plain.Bold(true), Heading: plain.Bold(true), Code: plain,
 		Success: plain, Warning: plain.Bold(true), Error: plain.Bold(true), Added: plain, Removed: plain,
-		Selected: plain.Reverse(true), Border: plain.Faint(true), Dark: dark,
+		Selected: plain.Reverse(true), Border: plain.Faint(true),
 	}
 	if name != "" && !slices.Contains(ListNames(), name) {
 		return t, fmt.Errorf("theme %q not found; choose one of %s", name, strings.Join(ListNames(), ", "))
@@ -39,12 +37,10 @@ func New(name string, env func(string) string, dark bool) (Theme, error) {
 		t.Muted, t.Border, t.Code = color("245"), color("239"), color("180")
 		t.Accent, t.Success, t.Warning = color("80").Bold(true), color("114"), color("221").Bold(true)
 		t.Error, t.Added, t.Removed = color("203").Bold(true), color("114"), color("210")
-		t.Dark = true
 	case "light":
 		t.Muted, t.Border, t.Code = color("241"), color("248"), color("94")
 		t.Accent, t.Success, t.Warning = color("25").Bold(true), color("28"), color("130").Bold(true)
 		t.Error, t.Added, t.Removed = color("124").Bold(true), color("22"), color("124")
-		t.Dark = false
 	case "contrast": // nothing is faint
 		t.Muted, t.Border = plain, plain
 		t.Accent, t.Success, t.Warning = plain.Bold(true), plain.Bold(true), plain.Bold(true).Underline(true)

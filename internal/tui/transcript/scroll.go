@@ -51,9 +51,6 @@ func (m *Model) AtTop() bool {
 	return len(m.sections) == 0 || m.countAbove(m.findBottom(), m.height+1) <= m.height
 }
 
-// AtBottom reports whether the last line is on the screen.
-func (m *Model) AtBottom() bool { return m.follow || m.findBottom() == m.findEnd() }
-
 // ScrollBy moves the box down by lines, up with a negative number. At the end it follows what comes.
 func (m *Model) ScrollBy(lines int) {
 	if len(m.sections) == 0 {
