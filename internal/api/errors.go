@@ -116,7 +116,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	r := rowOf(e)
 	b := errorBody{
 		Tag:     r.tag,
-		Message: clip(e.Error(), maxMessage),
+		Message: session.ClipText(e.Error(), maxMessage),
 		Field:   e.Field,
 		Nearest: e.Nearest,
 		What:    e.Kind,
@@ -124,7 +124,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 		Code:    e.Reason,
 	}
 	if r.id != nil {
-		*r.id(&b) = clip(e.ID, 200)
+		*r.id(&b) = session.ClipText(e.ID, 200)
 	}
 	switch {
 	case r.tag == "MessageNotFoundError" && b.SessionID == "":
@@ -164,12 +164,12 @@ func DecodeError(status int, body []byte) error {
 	var b errorBody
 	if err := json.Unmarshal(body, &b, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil ||
 		b.Tag == "" {
-		err := fmt.Errorf("unexpected status %d: %s", status, clip(string(body), 200))
+		err := fmt.Errorf("unexpected status %d: %s", status, session.ClipText(string(body), 200))
 		return &TransportError{Op: "read the response", Err: err, Foreign: true}
 	}
 	r, ok := rowFor(b)
 	if !ok {
-		err := fmt.Errorf("unexpected status %d: %s: %s", status, b.Tag, clip(b.Message, 200))
+		err := fmt.Errorf("unexpected status %d: %s: %s", status, b.Tag, session.ClipText(b.Message, 200))
 		return &TransportError{Op: "read the response", Err: err, Foreign: true}
 	}
 	e := &session.Error{
@@ -237,10 +237,3 @@ func (e *TransportError) Reason() string {
 
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
-
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}

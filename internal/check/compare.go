@@ -38,16 +38,15 @@ func (w *walk) compare(r store.Reader, unfinished bool) error {
 
 func (w *walk) compareValue(what string, seq int64, stored, folded any) {
 	if a, b := encode(stored), encode(folded); a != b {
-		w.report(Rebuilt, w.id, seq, "%s is %s, the log says %s", what, clip(a), clip(b))
+		w.report(
+			Rebuilt, w.id, seq, "%s is %s, the log says %s", what, session.ClipText(a, maxShown),
+			session.ClipText(b, maxShown),
+		)
 	}
 }
 
-func clip(s string) string {
-	if len(s) > 300 {
-		return s[:300] + "…"
-	}
-	return s
-}
+// maxShown bounds what a violation shows of a row, in bytes.
+const maxShown = 300
 
 func (w *walk) compareMessages(r store.Reader) error {
 	rows, err := store.ReadRawMessages(r, w.id, store.MessageQuery{After: -1})
@@ -70,8 +69,9 @@ func (w *walk) compareMessages(r store.Reader) error {
 		}
 		if folded := []byte(encode(m)); !bytes.Equal(row.Data, folded) {
 			w.report(
-				Rebuilt, w.id, row.Seq, "the message %s is %s, the log says %s", row.ID, clip(string(row.Data)),
-				clip(string(folded)),
+				Rebuilt, w.id, row.Seq, "the message %s is %s, the log says %s", row.ID,
+				session.ClipText(string(row.Data), maxShown),
+				session.ClipText(string(folded), maxShown),
 			)
 		}
 	}

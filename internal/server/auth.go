@@ -65,7 +65,7 @@ func (s *Server) watchCredential(ctx context.Context, r *http.Request, token str
 // checkScope refuses requests whose caller may not do what the route does.
 func (s *Server) checkScope(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	route := s.operations.Find(r)
-	if err := caller.Require(r.Context(), route.Scope, r.Method+" "+clip(r.URL.Path, 200)); err != nil {
+	if err := caller.Require(r.Context(), route.Scope, r.Method+" "+session.ClipText(r.URL.Path, 200)); err != nil {
 		s.refuse(w, r, err)
 		return
 	}

@@ -22,12 +22,12 @@ func checkMDNSName(domain string) error {
 		if l == "" || len(l) > 63 ||
 			strings.Trim(l, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
 			return session.Errorf(session.CodeInvalid,
-				"%q is not a valid name for the local network; use a name like %s", clip(domain, 80), MDNSDomain).
+				"%q is not a valid name for the local network; use a name like %s", session.ClipText(domain, 80), MDNSDomain).
 				At("mdnsDomain")
 		}
 	}
 	if len(labels) < 2 || labels[len(labels)-1] != "local" || len(domain) > 253 {
-		return session.Errorf(session.CodeInvalid, "%q is not below .local; write it like %s", clip(domain, 80),
+		return session.Errorf(session.CodeInvalid, "%q is not below .local; write it like %s", session.ClipText(domain, 80),
 			MDNSDomain).
 			At("mdnsDomain")
 	}

@@ -82,7 +82,7 @@ func (s *Server) checkHost(w http.ResponseWriter, r *http.Request, next http.Han
 			(o.anyLocal && matchesHost(r.Host, localHost(r)))
 	}
 	if !ok {
-		s.fail(w, r, session.Errorf(session.CodeDenied, "this server is not %s", clip(r.Host, 100)))
+		s.fail(w, r, session.Errorf(session.CodeDenied, "this server is not %s", session.ClipText(r.Host, 100)))
 		return
 	}
 	next.ServeHTTP(w, r)
@@ -167,11 +167,4 @@ func browserHeader(r *http.Request) string {
 		}
 	}
 	return ""
-}
-
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

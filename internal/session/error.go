@@ -42,14 +42,14 @@ func Errorf(code Code, format string, args ...any) *Error {
 
 // NotFound returns the error that there is no thing of the kind with the id.
 func NotFound(kind, id string, nearest ...string) *Error {
-	e := Errorf(CodeNotFound, "%s %q not found", kind, clip(id, 80))
+	e := Errorf(CodeNotFound, "%s %q not found", kind, ClipText(id, 80))
 	e.Kind, e.ID, e.Nearest = kind, id, nearest
 	return e
 }
 
 // Conflict returns the error that the thing with the id is used for something else; why completes the sentence.
 func Conflict(kind, id, why string) *Error {
-	e := Errorf(CodeConflict, "%s %q %s", kind, clip(id, 80), why)
+	e := Errorf(CodeConflict, "%s %q %s", kind, ClipText(id, 80), why)
 	e.Kind, e.ID = kind, id
 	return e
 }

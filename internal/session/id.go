@@ -101,7 +101,7 @@ func (g *IDs) fillRandom(p []byte) {
 // printable ASCII without space and slashes, and has at most MaxIDLength bytes (ID-3).
 func CheckID(field string, p Prefix, id string) error {
 	if !strings.HasPrefix(id, string(p)) {
-		return Errorf(CodeInvalid, "%s must start with %q, got %q", field, p, clip(id, 40)).At(field)
+		return Errorf(CodeInvalid, "%s must start with %q, got %q", field, p, ClipText(id, 40)).At(field)
 	}
 	if len(id) > MaxIDLength {
 		return Errorf(CodeInvalid, "%s is %d bytes long, the limit is %d", field, len(id), MaxIDLength).At(field)
@@ -114,7 +114,9 @@ func CheckID(field string, p Prefix, id string) error {
 	return nil
 }
 
-func clip(s string, n int) string {
+// ClipText returns the first n bytes of s, without a character that is cut in two, and an ellipsis if s is longer. It is
+// for messages that repeat what a client sent.
+func ClipText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

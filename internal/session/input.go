@@ -105,9 +105,9 @@ func (p Prompt) CheckParts(field string) error {
 		}
 		switch {
 		case seen[part.ID]:
-			return Errorf(CodeInvalid, "two parts have the id %q", clip(string(part.ID), 40)).At(at + ".id")
+			return Errorf(CodeInvalid, "two parts have the id %q", ClipText(string(part.ID), 40)).At(at + ".id")
 		case part.Index < 0 || part.Length < 0 || part.Index > length-need:
-			return Errorf(CodeInvalid, "the prompt has no such %q part", clip(string(part.Type), 40)).At(at)
+			return Errorf(CodeInvalid, "the prompt has no such %q part", ClipText(string(part.Type), 40)).At(at)
 		}
 		seen[part.ID] = true
 	}

@@ -57,7 +57,7 @@ func (s *Session) RunningJobs() bool {
 
 func (s *Session) startJob(e *JobStarted) {
 	j := e.Job
-	j.Command, j.Status, j.Time = clip(j.Command, jobCommandLen), JobRunning, JobTime{Started: e.Timestamp}
+	j.Command, j.Status, j.Time = ClipText(j.Command, jobCommandLen), JobRunning, JobTime{Started: e.Timestamp}
 	jobs := append(slices.Clone(s.Jobs), j)
 	for len(jobs) > jobsKept {
 		i := slices.IndexFunc(jobs, func(j Job) bool { return j.Status != JobRunning })

@@ -33,7 +33,7 @@ func (u USD) String() string {
 func ParseUSD(s string) (USD, error) {
 	v, ok := ParseDecimal(s, 12)
 	if !ok {
-		return 0, fmt.Errorf("%q is not an amount of dollars", clip(s, 40))
+		return 0, fmt.Errorf("%q is not an amount of dollars", ClipText(s, 40))
 	}
 	return USD(v), nil
 }
@@ -85,7 +85,7 @@ func (u *USD) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	if v.Kind() != '0' {
-		return fmt.Errorf("an amount of dollars must be a number, got %s", clip(string(v), 40))
+		return fmt.Errorf("an amount of dollars must be a number, got %s", ClipText(string(v), 40))
 	}
 	*u, err = ParseUSD(string(v))
 	return err

@@ -44,7 +44,7 @@ func CheckAnswers(field string, questions []Question, answers [][]string) error 
 			case a == "" || len(a) > maxAnswer:
 				return Errorf(CodeInvalid, "an answer to question %d is empty or longer than %d bytes", i+1, maxAnswer).At(field)
 			case !offered && q.Custom != nil && !*q.Custom:
-				return Errorf(CodeInvalid, "%q is not among the options of question %d", clip(a, 40), i+1).At(field)
+				return Errorf(CodeInvalid, "%q is not among the options of question %d", ClipText(a, 40), i+1).At(field)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (q Question) ParseAnswer(text string) ([]string, error) {
 		case q.AllowsCustom():
 			return []string{text}, nil // with its commas
 		default:
-			return nil, fmt.Errorf("%q is not one of the options", clip(p, 40))
+			return nil, fmt.Errorf("%q is not one of the options", ClipText(p, 40))
 		}
 	}
 	return out, nil

@@ -270,7 +270,7 @@ func CheckRules(field string, rules []Rule) error {
 		case r.Effect != Allow && r.Effect != Deny && r.Effect != Ask:
 			return Errorf(
 				CodeInvalid, "the effect of rule %d must be allow, deny or ask, got %q", i+1,
-				clip(string(r.Effect), 40),
+				ClipText(string(r.Effect), 40),
 			).At(at + ".effect")
 		}
 	}

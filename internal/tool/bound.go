@@ -149,5 +149,5 @@ func indentJSON(v jsontext.Value) string {
 
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(string(sanitizeUTF8([]byte(s)))), " ")
-	return truncate(s, maxTitle)
+	return session.ClipText(s, maxTitle)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
@@ -75,7 +76,7 @@ func (p *problems) checkObject(s *jsonschema.Schema, v jsontext.Value, at string
 		case ok:
 			p.check(sub, members[key], joinKey(at, key))
 		case isClosed(s):
-			p.add("the key %q is unknown%s", truncate(joinKey(at, key), 60), suggestKey(key, s))
+			p.add("the key %q is unknown%s", session.ClipText(joinKey(at, key), 60), suggestKey(key, s))
 		}
 	}
 }
@@ -97,9 +98,9 @@ func (p *problems) checkNumber(s *jsonschema.Schema, v jsontext.Value, at string
 	case !p.anyNumber && (err != nil || notInt != nil && typeOf(v) == "integer"):
 		p.add("%s is out of range", quotePath(at))
 	case s.Minimum != nil && n < *s.Minimum:
-		p.add("%s must be at least %v, it is %s", quotePath(at), *s.Minimum, truncate(string(v), 40))
+		p.add("%s must be at least %v, it is %s", quotePath(at), *s.Minimum, session.ClipText(string(v), 40))
 	case s.Maximum != nil && n > *s.Maximum:
-		p.add("%s must be at most %v, it is %s", quotePath(at), *s.Maximum, truncate(string(v), 40))
+		p.add("%s must be at most %v, it is %s", quotePath(at), *s.Maximum, session.ClipText(string(v), 40))
 	}
 }
 
@@ -149,7 +150,7 @@ func quotePath(at string) string {
 	if at == "" {
 		return "the input"
 	}
-	return strconv.Quote(truncate(at, 80))
+	return strconv.Quote(session.ClipText(at, 80))
 }
 
 func typePhrase(types []string) string {
@@ -173,7 +174,7 @@ func typePhrase(types []string) string {
 func describeValue(v jsontext.Value) string {
 	what := typePhrase([]string{typeOf(v)})
 	if k := v.Kind(); k == '"' || k == '0' || k == 't' || k == 'f' {
-		return what + " (" + truncate(string(v), 40) + ")"
+		return what + " (" + session.ClipText(string(v), 40) + ")"
 	}
 	return what
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
@@ -69,7 +70,7 @@ func (s *schema) matchInput(input jsontext.Value) (v jsontext.Value, misfit, cur
 		if err = s.validate(input); err == nil {
 			return input, "", ""
 		}
-		problems.add("%s", truncate(err.Error(), 400))
+		problems.add("%s", session.ClipText(err.Error(), 400))
 	}
 	return nil, "does not fit: " + strings.Join(
 		problems.messages, "; ",
@@ -142,7 +143,7 @@ func checkSyntax(v jsontext.Value) error {
 	}
 	var sink any
 	if err := json.Unmarshal(v, &sink); err != nil {
-		return fmt.Errorf("it is not valid JSON (%s)", truncate(err.Error(), 200))
+		return fmt.Errorf("it is not valid JSON (%s)", session.ClipText(err.Error(), 200))
 	}
 	return errors.New("it is not valid JSON")
 }
@@ -194,11 +195,4 @@ func allowedTypes(s *jsonschema.Schema) []string {
 	default:
 		return []string{"any"}
 	}
-}
-
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

@@ -90,7 +90,7 @@ func (s *Set) isHidden(name string) bool {
 func (s *Set) describeUnknown(name string) string {
 	const most = 64
 	names := s.names()
-	text := fmt.Sprintf("unknown tool %q.", truncate(name, 80))
+	text := fmt.Sprintf("unknown tool %q.", session.ClipText(name, 80))
 	if near := spelling.FindNearest(name, names, 3); len(near) > 0 {
 		text += " Did you mean " + strings.Join(near, " or ") + "?"
 	}
@@ -137,7 +137,9 @@ func (s *Set) classifyError(ctx context.Context, def Definition, err error) (*se
 }
 
 // sanitizeMessage bounds a message and makes it valid text.
-func sanitizeMessage(s string) string { return string(sanitizeUTF8([]byte(truncate(s, maxMessage)))) }
+func sanitizeMessage(s string) string {
+	return string(sanitizeUTF8([]byte(session.ClipText(s, maxMessage))))
+}
 
 // FailUnknownTask returns the error of a call that continues a task that does not exist. It names the sessions of tasks
 // that are similar, else the first ones.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
@@ -27,7 +28,7 @@ func (s *schema) fitInput(name string, input jsontext.Value) (v jsontext.Value, 
 		return nil, "", err
 	}
 	for i, key := range unknown {
-		unknown[i] = fmt.Sprintf("%q", truncate(key, 60))
+		unknown[i] = fmt.Sprintf("%q", session.ClipText(key, 60))
 		if near := suggestKey(key, s.root); near != "" && !strings.ContainsAny(key, ".[") {
 			unknown[i] += " (" + strings.TrimPrefix(near, ", ") + ")"
 		}

@@ -171,9 +171,9 @@ func fieldPath(p jsontext.Pointer) string {
 		if b.Len() > 0 {
 			b.WriteByte('.')
 		}
-		b.WriteString(Clip(t, 60))
+		b.WriteString(session.ClipText(t, 60))
 	}
-	return Clip(b.String(), 200)
+	return session.ClipText(b.String(), 200)
 }
 
 func fieldOrBody(field string) string {

@@ -29,14 +29,18 @@ func IsWrongCredential(err error) bool {
 
 // NewUnsupportedMedia returns the error for bodies that are not declared as JSON.
 func NewUnsupportedMedia(got string) error {
-	e := session.Errorf(session.CodeInvalid, "the body must be sent as application/json, got %q", Clip(got, 100))
+	e := session.Errorf(
+		session.CodeInvalid, "the body must be sent as application/json, got %q", session.ClipText(got, 100),
+	)
 	e.Kind = api.KindMedia
 	return e
 }
 
 // NewUnsupportedEncoding returns the error for compressed bodies.
 func NewUnsupportedEncoding(how string) error {
-	e := session.Errorf(session.CodeInvalid, "the body must be sent as it is, got Content-Encoding %q", Clip(how, 100))
+	e := session.Errorf(
+		session.CodeInvalid, "the body must be sent as it is, got Content-Encoding %q", session.ClipText(how, 100),
+	)
 	e.Kind = api.KindMedia
 	return e
 }

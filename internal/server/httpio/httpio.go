@@ -5,8 +5,6 @@ package httpio
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -39,12 +37,4 @@ func ErrorPart(err error) string {
 		return i.part
 	}
 	return ""
-}
-
-// Clip shortens what a client sent, for messages that repeat it.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return fmt.Sprintf("%s…", strings.ToValidUTF8(s[:n], ""))
 }

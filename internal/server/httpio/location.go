@@ -80,7 +80,7 @@ func CleanLocation(l session.Location) (session.Location, error) {
 		wrong = "must be an absolute path"
 	}
 	if wrong != "" {
-		return l, session.Errorf(session.CodeInvalid, "the directory %s, got %q", wrong, Clip(l.Directory, 200)).
+		return l, session.Errorf(session.CodeInvalid, "the directory %s, got %q", wrong, session.ClipText(l.Directory, 200)).
 			At("location.directory")
 	}
 	l.Directory = filepath.ToSlash(filepath.Clean(l.Directory))

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // CheckDuplicates refuses a request that gives one of the query parameters more than once. Which value counts would be
@@ -38,7 +40,7 @@ func ParseNumber(name, s string, in Range) (int64, error) {
 			name,
 			in.Min,
 			in.Max,
-			Clip(s, 40),
+			session.ClipText(s, 40),
 		)
 	}
 	return n, nil
@@ -51,5 +53,7 @@ func CheckChoice(name, value string, choices ...string) error {
 			return nil
 		}
 	}
-	return NewInvalid("query", name, "%s must be one of %s, got %q", name, strings.Join(choices, ", "), Clip(value, 40))
+	return NewInvalid(
+		"query", name, "%s must be one of %s, got %q", name, strings.Join(choices, ", "), session.ClipText(value, 40),
+	)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -45,10 +46,10 @@ func findWrongField(t reflect.Type, body jsontext.Value) (path, problem string) 
 		switch {
 		case !known:
 			if meant := findFoldedName(name, fields); meant != "" {
-				return Clip(name, 60), "is unknown; upper and lower case count: did you mean " + meant + "?"
+				return session.ClipText(name, 60), "is unknown; upper and lower case count: did you mean " + meant + "?"
 			}
 			if exact {
-				return Clip(name, 60), "is unknown; want " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
+				return session.ClipText(name, 60), "is unknown; want " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
 			}
 		case hasMembers(field):
 			if path, problem := findWrongMember(field, value); problem != "" {

@@ -107,7 +107,7 @@ func checkReply(member string, reply session.Reply) error {
 			"body",
 			member,
 			"Expected \"once\" | \"always\" | \"reject\", got %q",
-			httpio.Clip(string(reply), 40),
+			session.ClipText(string(reply), 40),
 		)
 	}
 }

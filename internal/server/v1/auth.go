@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // authHandlers stores the credentials of providers and runs browser logins.
@@ -40,7 +41,7 @@ func (c *credentialBody) Validate() error {
 		return httpio.NewInvalid("body", "type", "use cairn auth login ADDRESS to log in at an organisation: "+
 			"it shows what the configuration of the organisation does before it is used")
 	case c.Type != "api" && c.Type != "oauth":
-		return httpio.NewInvalid("body", "type", "type must be api, oauth or wellknown, got %q", httpio.Clip(c.Type, 40))
+		return httpio.NewInvalid("body", "type", "type must be api, oauth or wellknown, got %q", session.ClipText(c.Type, 40))
 	case c.Type == "api" && c.Key == "":
 		return httpio.NewInvalid("body", "key", "key is missing")
 	case c.Type == "api":
@@ -65,7 +66,7 @@ func (h authHandlers) set(ctx context.Context, in struct {
 	if c.EnterpriseURL != "" {
 		return false, httpio.NewInvalid("body", "enterpriseUrl",
 			"enterpriseUrl is not stored with a login; set provider.%s.options.enterpriseUrl in the configuration",
-			httpio.Clip(in.ProviderID, 80))
+			session.ClipText(in.ProviderID, 80))
 	}
 	t := auth.Token{Refresh: auth.NewSecret(c.Refresh), Access: auth.NewSecret(c.Access)}
 	if *c.Expires > 0 {
@@ -164,7 +165,7 @@ func (h authHandlers) finishLogin(ctx context.Context, in loginIn) (bool, error)
 	case long.Err() != nil:
 		return false, context.Cause(long)
 	default:
-		message := httpio.Clip(httpio.PublicError(err).Error(), maxMessage)
+		message := session.ClipText(httpio.PublicError(err).Error(), maxMessage)
 		return false, &statusError{http.StatusBadRequest, newNamedError("ProviderAuthOauthCallbackFailed", message)}
 	}
 }
@@ -177,7 +178,7 @@ func (h authHandlers) checkLogin(in loginIn) error {
 		return httpio.NewInvalid("body", "method", "method is missing")
 	case logins[id] == "":
 		return httpio.NewInvalid("params", "providerID", "%q has no browser login; providers that have one: %v",
-			httpio.Clip(id, 80), slices.Sorted(maps.Keys(logins)))
+			session.ClipText(id, 80), slices.Sorted(maps.Keys(logins)))
 	case *method != browserMethod:
 		return httpio.NewInvalid("body", "method", "method %d of %s is not the browser login; use method %d",
 			*method, id, browserMethod)

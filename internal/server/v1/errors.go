@@ -112,13 +112,13 @@ type bareError struct {
 
 // encodeError returns the status and the body of e, which is about a part of the request.
 func encodeError(e *session.Error, part, ref string) (int, any) {
-	message := httpio.Clip(e.Error(), maxMessage)
+	message := session.ClipText(e.Error(), maxMessage)
 	switch e.Code {
 	case session.CodeNotFound:
 		return http.StatusNotFound, encodeNotFound(e)
 	case session.CodeConflict:
 		if e.Kind == "session" {
-			busy := taggedError{Tag: "SessionBusyError", SessionID: httpio.Clip(e.ID, maxID), Message: message}
+			busy := taggedError{Tag: "SessionBusyError", SessionID: session.ClipText(e.ID, maxID), Message: message}
 			return http.StatusConflict, busy
 		}
 		return http.StatusConflict, newNamedError("ConflictError", message)
@@ -160,7 +160,7 @@ func newNamedError(name, message string) namedError {
 
 // encodeNotFound returns the envelope for something missing, with the messages that OpenCode's clients know.
 func encodeNotFound(e *session.Error) any {
-	id := httpio.Clip(e.ID, maxID)
+	id := session.ClipText(e.ID, maxID)
 	message := capitalizeFirst(e.Kind) + " not found: " + id
 	switch e.Kind {
 	case kindPermission:
@@ -180,7 +180,7 @@ func encodeNotFound(e *session.Error) any {
 	case "session", "message", "part", "path", "workspace":
 		return newNamedError("NotFoundError", message)
 	default: // the message suggests names
-		return newNamedError("NotFoundError", httpio.Clip(e.Error(), maxMessage))
+		return newNamedError("NotFoundError", session.ClipText(e.Error(), maxMessage))
 	}
 }
 
@@ -253,7 +253,7 @@ func encodeConfigError(err error) (c configError, ok bool) {
 	if e.Line > 0 {
 		message = fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 	}
-	message = httpio.Clip(message, maxMessage)
+	message = session.ClipText(message, maxMessage)
 	c.Data.Path = e.File
 	if e.Key == "" {
 		c.Name, c.Data.Message = "ConfigJsonError", message

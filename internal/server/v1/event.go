@@ -72,7 +72,7 @@ func (h eventHandlers) findStart(
 	after, err = strconv.ParseInt(lastID, 10, 64)
 	if err != nil || after < 0 {
 		return 0, 0, at, httpio.NewInvalid("headers", "Last-Event-ID",
-			"Last-Event-ID must be the id of a frame of this stream, got %q", httpio.Clip(lastID, 40))
+			"Last-Event-ID must be the id of a frame of this stream, got %q", session.ClipText(lastID, 40))
 	}
 	return min(after, newest), newest, at, nil
 }

@@ -197,11 +197,11 @@ func (h instanceHandlers) writeLog(ctx context.Context, in struct {
 },
 ) (bool, error) {
 	e := in.Body
-	attrs := []any{"service", httpio.Clip(*e.Service, 200)}
+	attrs := []any{"service", session.ClipText(*e.Service, 200)}
 	for name, value := range e.Extra {
-		attrs = append(attrs, httpio.Clip(name, 100), httpio.Clip(string(value), 1000))
+		attrs = append(attrs, session.ClipText(name, 100), session.ClipText(string(value), 1000))
 	}
-	h.Logger.Log(ctx, logLevels[e.Level], httpio.Clip(*e.Message, 4000), attrs...)
+	h.Logger.Log(ctx, logLevels[e.Level], session.ClipText(*e.Message, 4000), attrs...)
 	return true, nil
 }
 

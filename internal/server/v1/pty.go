@@ -97,7 +97,7 @@ func overrideEnv(env []string, with map[string]string) ([]string, error) {
 	})
 	for name, value := range with {
 		if name == "" || strings.Contains(name, "=") {
-			return nil, httpio.NewInvalid("body", "env", "%q is not a valid name of a variable", httpio.Clip(name, 40))
+			return nil, httpio.NewInvalid("body", "env", "%q is not a valid name of a variable", session.ClipText(name, 40))
 		}
 		env = append(env, name+"="+value)
 	}
@@ -186,7 +186,7 @@ func (h ptyHandlers) connect(_ context.Context, in struct {
 				"query",
 				"cursor",
 				"cursor must be a whole number, or -1 for the end, got %q",
-				httpio.Clip(s, 40),
+				session.ClipText(s, 40),
 			)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -40,7 +39,7 @@ func (d *deps) publishRefusal(r *http.Request, e *session.Error) {
 	if e.Field != "" && !strings.Contains(message, e.Field) {
 		message += " at " + e.Field
 	}
-	d.publishSessionError(s, httpio.Clip(message, maxRefusal))
+	d.publishSessionError(s, session.ClipText(message, maxRefusal))
 }
 
 // publishSessionError sends an error that no stored event has to the streams of the session's directory.

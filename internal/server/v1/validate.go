@@ -56,5 +56,5 @@ func inBody(err error) error {
 // invalidChoice is the error for a member of a body that has none of the allowed values.
 func invalidChoice(member, got string, choices ...string) error {
 	return httpio.NewInvalid("body", member, "%s must be one of %s, got %q",
-		member, strings.Join(choices, ", "), httpio.Clip(got, 40))
+		member, strings.Join(choices, ", "), session.ClipText(got, 40))
 }

@@ -38,7 +38,7 @@ func (in startIn) findCursor() (int64, error) {
 	n, err := strconv.ParseInt(in.LastID, 10, 64)
 	if err != nil || n < -1 || n > maxSeq {
 		return 0, httpio.NewInvalid("headers", "Last-Event-ID",
-			"Last-Event-ID must be the id of a frame of this stream, got %q", httpio.Clip(in.LastID, 40))
+			"Last-Event-ID must be the id of a frame of this stream, got %q", session.ClipText(in.LastID, 40))
 	}
 	return n, nil
 }
