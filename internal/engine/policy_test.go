@@ -24,7 +24,7 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 		return session.Rule{Action: action, Resource: resource, Effect: e}
 	}
 	bashAsks := rule("bash", "*", session.Ask)
-	readsAnything := permission.CommandContext{Unknown: []permission.Access{{Action: "read", Resource: "\x00"}}}
+	readsAnything := permission.CommandContext{UnknownAccesses: []permission.Access{{Action: "read", Resource: "\x00"}}}
 	for name, c := range map[string]struct {
 		above   []session.Rule // of the session at the top
 		layers  []permission.Layer

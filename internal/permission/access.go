@@ -6,7 +6,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// BuiltIn is the Source of the rules that cairn itself brings.
+// BuiltIn is the Source of cairn's default rules.
 const BuiltIn = "built-in"
 
 // Access is a file that a command may reach and whose name is not known.
@@ -16,14 +16,14 @@ type Access struct {
 	Outside  bool   // it begins with the value of a variable, which is an absolute path or none
 }
 
-// decideAccess decides about an access. A rule that denies it makes the decision a firm ask, and one that asks an ask.
-// The asks of the built-in rules count only if it is outside: they would ask for almost every line that is not
-// readable.
+// decideAccess decides about an access. A rule that denies it results in a firm ask, a rule that asks in an ask. Asks
+// of the built-in rules count only for an access outside of the Location; otherwise they would ask for almost every
+// command line that cannot be read.
 func decideAccess(layers []Layer, a Access) Decision {
 	if !a.Outside {
 		layers = withoutBuiltInAsks(layers)
 	}
-	d := decideTarget(layers, nil, a.Action, target{text: a.Resource, open: true})
+	d := decideTarget(layers, nil, a.Action, target{text: a.Resource, isCommand: true})
 	if d.Effect == session.Deny {
 		d.Effect, d.Firm = session.Ask, true
 	}

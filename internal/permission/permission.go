@@ -45,9 +45,9 @@ type Subject struct {
 
 // CommandContext is what the caller knows about commands beyond their text.
 type CommandContext struct {
-	Unreadable string   // why the text is not read at all, e.g. for its shell; "" if it can be
-	Below      []Tree   // directories that the commands read recursively
-	Unknown    []Access // files that they may reach and whose names are not known
+	Unreadable      string   // why the text is not read at all, e.g. for its shell; "" if it can be
+	Trees           []Tree   // directories that the commands read recursively
+	UnknownAccesses []Access // files that they may reach and whose names are not known
 }
 
 // Evaluate decides about one resource.
@@ -71,8 +71,8 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 			out = append(out, decideTarget(layers, approvals, s.Action, t))
 		}
 	}
-	out = decideAccesses(layers, s.Command.Unknown, out)
-	for _, t := range s.Command.Below {
+	out = decideAccesses(layers, s.Command.UnknownAccesses, out)
+	for _, t := range s.Command.Trees {
 		if d := decideTree(layers, approvals, t); d.Effect != session.Allow {
 			out = append(out, d)
 		}
@@ -101,8 +101,8 @@ func decideTarget(layers []Layer, approvals []session.Rule, action string, t tar
 	case d.Firm:
 		d = applyExactApproval(approvals, action, t, d)
 	}
-	if d.Layer == Protected && !t.open {
-		d = decideBelow(layers, approvals, action, d)
+	if d.Layer == Protected && !t.isCommand {
+		d = decideProtectedDirectory(layers, approvals, action, d)
 	}
 	if d.Effect != session.Allow {
 		d.Reason = t.reason
@@ -133,14 +133,15 @@ func applyApprovals(approvals []session.Rule, action string, t target, d Decisio
 func applyExactApproval(approvals []session.Rule, action string, t target, d Decision) Decision {
 	for i := range approvals {
 		r := &approvals[i]
-		if t.open && effectOf(r) == session.Allow && Match(r.Action, action) && t.matchesExactly(r) {
+		if t.isCommand && effectOf(r) == session.Allow && Match(r.Action, action) && t.matchesExactly(r) {
 			return Decision{Effect: session.Allow, Rule: r, Layer: "approval", Resource: t.text}
 		}
 	}
 	return d
 }
 
-// decideByLayers decides by the layers. final: nothing overrides the decision.
+// decideByLayers decides by the layers. final reports that neither a guard nor an
+// approval by pattern overrides the decision.
 func decideByLayers(layers []Layer, action string, t target) (d Decision, final bool) {
 	possible, denied := decideByCeilings(layers, action, t)
 	if denied != nil {
@@ -243,7 +244,7 @@ func (l Layer) findLastMatch(action string, t target) (own, possible *Decision) 
 	for i := len(l.Rules) - 1; i >= 0; i-- {
 		r := &l.Rules[i]
 		c := t.matchRule(r, action)
-		if c == no {
+		if c == noMatch {
 			continue
 		}
 		d := &Decision{
@@ -252,9 +253,9 @@ func (l Layer) findLastMatch(action string, t target) (own, possible *Decision) 
 			Layer:    l.Name,
 			Source:   l.RuleSource(i),
 			Resource: t.text,
-			Possible: c == maybe,
+			Possible: c == possibleMatch,
 		}
-		if c == sure {
+		if c == certainMatch {
 			return d, possible
 		}
 		if possible == nil || rankEffect(d.Effect) > rankEffect(possible.Effect) {

@@ -132,10 +132,11 @@ func guardDecision(action string, t target) *Decision {
 	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text}
 }
 
-// decideBelow lifts the ask for a protected directory if the rules allow to change everything below it.
-func decideBelow(layers []Layer, approvals []session.Rule, action string, guard Decision) Decision {
+// decideProtectedDirectory allows changing a protected directory without an ask if the rules allow changing everything
+// below it.
+func decideProtectedDirectory(layers []Layer, approvals []session.Rule, action string, guard Decision) Decision {
 	below := decideTarget(layers, approvals, action,
-		target{text: path.Join(guard.Resource, string(rune(hole))), open: true})
+		target{text: path.Join(guard.Resource, string(rune(hole))), isCommand: true})
 	if below.Effect != session.Allow || !namesProtected(below.Rule, &guard) {
 		return guard
 	}
@@ -150,7 +151,7 @@ func AllowsEdit(layers []Layer, approvals []session.Rule, name string) bool {
 	if Evaluate(layers, approvals, Edit, dir).Effect != session.Allow {
 		return false
 	}
-	below := decideTarget(layers, approvals, Edit, target{text: path.Join(dir, string(rune(hole))), open: true})
+	below := decideTarget(layers, approvals, Edit, target{text: path.Join(dir, string(rune(hole))), isCommand: true})
 	return !isTree || below.Effect == session.Allow || below.Layer == Protected || below.Rule == nil ||
 		matchesAll(below.Rule.Resource)
 }

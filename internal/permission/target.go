@@ -13,14 +13,14 @@ const Shell = "bash"
 
 // target is a text that rules are matched against.
 type target struct {
-	text     string   // with holes for unknown text, if open
-	plain    string   // the text without options that no rule is about, for rules that allow
-	raw      string   // what was written, for rules without wildcards
-	readings []string // further texts for rules that deny or ask
-	open     bool     // the text is of a command
-	exact    bool     // only a rule without wildcards, or *, allows it
-	any      bool     // it may run any command, so that every rule that denies or asks may match
-	reason   string   // why it is exact
+	text         string   // with holes for unknown text, if open
+	plain        string   // the text without options that no rule is about, for rules that allow
+	raw          string   // what was written, for rules without wildcards
+	readings     []string // further texts for rules that deny or ask
+	isCommand    bool     // the text is of a command
+	exactOnly    bool     // only a rule without wildcards, or *, allows it
+	runsAnything bool     // it may run any command, so that every rule that denies or asks may match
+	reason       string   // why it is exact
 }
 
 // resolveTargets returns everything that must be allowed for the resource.
@@ -41,7 +41,7 @@ func resolveTargets(s Subject, resource string) (out []target) {
 		}
 	}
 	if len(out) == 0 { // it changes directories only
-		out = append(out, target{text: commandText(line.Commands[0]), raw: resource, open: true})
+		out = append(out, target{text: commandText(line.Commands[0]), raw: resource, isCommand: true})
 	}
 	return out
 }
@@ -50,20 +50,21 @@ func resolveTargets(s Subject, resource string) (out []target) {
 func unreadableTarget(text, reason string) target {
 	inner, _ := listInnerCommands(text)
 	return target{
-		text: text, raw: strings.TrimSpace(text), readings: inner, open: true, exact: true, any: true, reason: reason,
+		text: text, raw: strings.TrimSpace(text), readings: inner, isCommand: true, exactOnly: true, runsAnything: true,
+		reason: reason,
 	}
 }
 
 // commandTarget is a command of a readable line.
 func commandTarget(c shell.Command) target {
-	t := target{text: commandText(c), raw: c.Text, open: true, reason: exactReason(c)}
+	t := target{text: commandText(c), raw: c.Text, isCommand: true, reason: exactReason(c)}
 	bare := withoutDirectory(t.text)
 	t.readings = []string{bare, strings.ToLower(bare), c.Text}
 	if plain, _ := SplitGitOptions(c); len(plain.Words) < len(c.Words) {
 		t.plain = commandText(plain)
 		t.readings = append(t.readings, withoutDirectory(t.plain))
 	}
-	if t.exact = t.reason != ""; !t.exact {
+	if t.exactOnly = t.reason != ""; !t.exactOnly {
 		return t
 	}
 	var words []string
@@ -77,7 +78,7 @@ func commandTarget(c shell.Command) target {
 			t.readings = append(t.readings, name+" "+strings.Join(words[1+i:], " "))
 		}
 	}
-	t.any = !all || holdsCommands(c)
+	t.runsAnything = !all || holdsCommands(c)
 	return t
 }
 
@@ -85,31 +86,31 @@ func commandTarget(c shell.Command) target {
 type certainty int
 
 const (
-	no certainty = iota
-	maybe
-	sure
+	noMatch certainty = iota
+	possibleMatch
+	certainMatch
 )
 
 // matchRule reports whether the rule matches the target. A rule that allows must match the whole text for every value
 // of its holes; one that denies or asks matches if it does for some value of one of the texts.
 func (t target) matchRule(r *session.Rule, action string) certainty {
 	if !Match(r.Action, action) {
-		return no
+		return noMatch
 	}
-	if !t.open {
+	if !t.isCommand {
 		if Match(r.Resource, t.text) {
-			return sure
+			return certainMatch
 		}
-		return no
+		return noMatch
 	}
 	if matchesAll(r.Resource) {
-		return sure
+		return certainMatch
 	}
 	if effectOf(r) == session.Allow {
-		if t.matchesExactly(r) || !t.exact && t.isCovered(r.Resource) {
-			return sure
+		if t.matchesExactly(r) || !t.exactOnly && t.isCovered(r.Resource) {
+			return certainMatch
 		}
-		return no
+		return noMatch
 	}
 	return t.matchRestriction(r.Resource)
 }
@@ -121,16 +122,16 @@ func (t target) isCovered(pattern string) bool {
 
 // matchRestriction matches the pattern of a rule that denies or asks.
 func (t target) matchRestriction(pattern string) certainty {
-	found := no
-	if t.any {
-		found = maybe
+	found := noMatch
+	if t.runsAnything {
+		found = possibleMatch
 	}
 	for _, reading := range append([]string{t.text}, t.readings...) {
 		switch {
 		case coversText(pattern, reading):
-			return sure
+			return certainMatch
 		case mayMatch(pattern, reading):
-			found = maybe
+			found = possibleMatch
 		}
 	}
 	return found

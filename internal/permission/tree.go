@@ -16,7 +16,7 @@ type Tree struct {
 // decideTree decides about the resources of the directory: about each of them, or, if some are not known, about any
 // one.
 func decideTree(layers []Layer, approvals []session.Rule, t Tree) Decision {
-	some := decideTarget(layers, nil, t.Action, target{text: path.Join(t.Dir, string(rune(hole))), open: true})
+	some := decideTarget(layers, nil, t.Action, target{text: path.Join(t.Dir, string(rune(hole))), isCommand: true})
 	if some.Effect == session.Allow || some.Effect == session.Deny && !some.Possible {
 		return some
 	}

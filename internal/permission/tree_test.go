@@ -66,7 +66,7 @@ func TestTrees(t *testing.T) {
 		looked := false
 		list := func() ([]string, bool) { looked = true; return c.files, c.all }
 		s := permission.Subject{Action: "bash", Resources: []string{"grep -r x d"}}
-		s.Command.Below = []permission.Tree{{Action: "read", Dir: "d", Files: list}}
+		s.Command.Trees = []permission.Tree{{Action: "read", Dir: "d", Files: list}}
 		d := permission.EvaluateAll([]permission.Layer{layer("user", c.rules...)}, nil, s)
 		if d.Effect != c.want || looked != c.looked {
 			t.Errorf("%s: %s by %+v, looked %v", c.name, d.Effect, d, looked)

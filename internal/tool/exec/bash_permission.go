@@ -50,7 +50,7 @@ func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInp
 	if reason != "" {
 		meta["reason"] = reason
 	}
-	seen := permission.CommandContext{Below: reached.below, Unknown: reached.unknown}
+	seen := permission.CommandContext{Trees: reached.below, UnknownAccesses: reached.unknown}
 	if !shell.IsSupported(program) {
 		seen.Unreadable = reason
 	}

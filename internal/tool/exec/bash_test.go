@@ -154,7 +154,7 @@ func TestBashAsks(t *testing.T) {
 	want := []tool.Request{
 		{
 			Action: "bash", Resources: []string{`touch *?\x`}, Save: []string{"touch *"},
-			Command: permission.CommandContext{Unknown: []permission.Access{
+			Command: permission.CommandContext{UnknownAccesses: []permission.Access{
 				{Action: "external_directory", Resource: "\x00"}, {Action: "read", Resource: "\x00\x00x"},
 			}},
 		},

@@ -12,11 +12,11 @@ import (
 func (s *execTools) readTree(p workpath.Path, follows bool) []permission.Tree {
 	list := sync.OnceValue(func() workpath.FileTree { return s.config.Paths.ListTree(p) })
 	trees := []permission.Tree{{Action: "read", Dir: p.Resource(), Files: func() ([]string, bool) {
-		return list().Files, list().All
+		return list().Files, list().Complete
 	}}}
 	if follows {
 		trees = append(trees, permission.Tree{Action: "external_directory", Files: func() ([]string, bool) {
-			return list().Outside, list().All && list().Within
+			return list().Outside, list().Complete && list().Within
 		}})
 	}
 	return trees

@@ -10,18 +10,18 @@ import (
 	"github.com/charlievieth/fastwalk"
 )
 
-// errTooMany ends the listing of a directory that has more than maxBelow files.
+// errTooMany ends the listing of a directory that has more than maxTreeFiles files.
 var errTooMany = errors.New("too many files")
 
-// maxBelow bounds the files of a FileTree.
-const maxBelow = 100_000
+// maxTreeFiles bounds the files of a FileTree.
+const maxTreeFiles = 100_000
 
 // FileTree is the files below a directory as permission rules name them.
 type FileTree struct {
-	Files   []string // resources of the files, and of the targets of links
-	Outside []string // patterns of the directories outside of the Location to which links lead
-	All     bool     // there are no more files
-	Within  bool     // links to directories lead outside or below the directory
+	Files    []string // resources of the files, and of the targets of links
+	Outside  []string // patterns of the directories outside of the Location to which links lead
+	Complete bool     // Files and Outside list everything
+	Within   bool     // links to directories lead outside or below the directory
 }
 
 // ListTree returns the files below a directory.
@@ -34,7 +34,7 @@ func (r Resolver) ListTree(dir Path) FileTree {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if seen++; seen > maxBelow {
+		if seen++; seen > maxTreeFiles {
 			return errTooMany
 		}
 		if e.IsDir() {
@@ -47,7 +47,7 @@ func (r Resolver) ListTree(dir Path) FileTree {
 		}
 		return nil
 	})
-	t.All = err == nil
+	t.Complete = err == nil
 	return t
 }
 
