@@ -62,8 +62,9 @@ func (t *turn) yieldForTask(c *toolCall, child session.ID) func(ctx context.Cont
 	}
 }
 
-// agentsChosen returns the agents that the user asked for: that of the subtask, else those that the prompt mentions.
-func (t *turn) agentsChosen(c *toolCall) (names []string) {
+// listChosenAgents returns the agents that the user asked for: that of the subtask, else those that the prompt
+// mentions.
+func (t *turn) listChosenAgents(c *toolCall) (names []string) {
 	if t.in.subtasks != nil {
 		return []string{t.in.subtasks[c.call.PartID].Agent}
 	}

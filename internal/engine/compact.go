@@ -25,12 +25,12 @@ func (d *drain) fitWindow(ctx context.Context, in *turnInput) (again bool, err e
 	if !in.request.NeedsCompaction() {
 		return false, nil
 	}
-	return d.compactOnItsOwn(ctx, in)
+	return d.compactAutomatically(ctx, in)
 }
 
-// compactOnItsOwn replaces the past by a summary because the next request does not fit. If that is not possible, the
-// turn ends with the reason.
-func (d *drain) compactOnItsOwn(ctx context.Context, in *turnInput) (again bool, err error) {
+// compactAutomatically replaces the past by a summary because the next request does not fit. If that is not possible,
+// the turn ends with the reason.
+func (d *drain) compactAutomatically(ctx context.Context, in *turnInput) (again bool, err error) {
 	if err := in.request.CheckCompaction(); err != nil {
 		f := session.Fail(session.ReasonOverflow, err.Error())
 		return false, d.failWithoutRequest(ctx, in, endOfFailed(f, err))

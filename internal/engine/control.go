@@ -73,9 +73,9 @@ type scheduler struct{ engine *Engine }
 
 // Wake implements command.Scheduler.
 func (s scheduler) Wake(id session.ID, resume bool) {
-	f := unforced
+	f := drainPending
 	if resume {
-		f = restarted
+		f = drainRestart
 	}
 	s.engine.coordinator.wake(id, f)
 }

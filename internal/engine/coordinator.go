@@ -15,7 +15,7 @@ import (
 // coordinator runs at most one drain per session; (RC-1) to (RC-13) are its rules. Wakes coalesce, callers may join a
 // drain, and an interrupt cancels it and waits. The drain function never runs under the mutex.
 type coordinator struct {
-	drain func(ctx context.Context, id session.ID, force force) error
+	drain func(ctx context.Context, id session.ID, force drainMode) error
 	// onIdle runs when a session becomes idle, before its waiters return. It runs under mu and must not call the
 	// coordinator.
 	onIdle func(id session.ID)
@@ -29,14 +29,14 @@ type coordinator struct {
 	closed  bool
 }
 
-// force says what a drain does when no prompt is pending.
-type force int
+// drainMode says what a drain does when no prompt is pending.
+type drainMode int
 
 const (
-	unforced  force = iota // nothing
-	repaired               // end what an earlier process left open, and resume nothing
-	restarted              // resume the turns that were cut off, as after a restart
-	forced                 // one turn on the history as it is
+	drainPending drainMode = iota // nothing
+	drainRepair                   // end what an earlier process left open, and resume nothing
+	drainRestart                  // resume the turns that were cut off, as after a restart
+	drainForced                   // one turn on the history as it is
 )
 
 // entry is one active session. coordinator.mu guards its fields; err is written before done is closed.
@@ -45,7 +45,7 @@ type entry struct {
 	err       error
 	cancel    context.CancelCauseFunc
 	woken     bool
-	next      force // of the drain that a wake calls for: the strongest one
+	next      drainMode // of the drain that a wake calls for: the strongest one
 	stopping  bool
 	firstDone chan struct{} // closed when the first work is over and the session is idle or drains; nil without waiter
 }
@@ -59,7 +59,7 @@ func (e *entry) closeFirst() {
 }
 
 func newCoordinator(
-	drain func(context.Context, session.ID, force) error, onIdle func(session.ID), logger *slog.Logger,
+	drain func(context.Context, session.ID, drainMode) error, onIdle func(session.ID), logger *slog.Logger,
 ) *coordinator {
 	root, cancel := context.WithCancelCause(context.Background())
 	return &coordinator{
@@ -79,7 +79,7 @@ func (c *coordinator) run(ctx context.Context, id session.ID) error {
 				c.mu.Unlock()
 				return cause.ErrShutdown
 			}
-			e = c.start(id, forced)
+			e = c.start(id, drainForced)
 		}
 		c.mu.Unlock()
 		select {
@@ -94,7 +94,7 @@ func (c *coordinator) run(ctx context.Context, id session.ID) error {
 }
 
 // wake makes a drain read the inbox after this call, starting one if the session is idle. It returns at once (RC-4).
-func (c *coordinator) wake(id session.ID, f force) {
+func (c *coordinator) wake(id session.ID, f drainMode) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[id]; e != nil {
@@ -107,7 +107,7 @@ func (c *coordinator) wake(id session.ID, f force) {
 }
 
 // start starts a drain of an idle session. mu is held.
-func (c *coordinator) start(id session.ID, f force) *entry {
+func (c *coordinator) start(id session.ID, f drainMode) *entry {
 	return c.startWork(id, c.drainFunc(id, f))
 }
 
@@ -121,7 +121,7 @@ func (c *coordinator) startWork(id session.ID, do func(context.Context) error) *
 }
 
 // drainFunc returns a drain as a piece of work.
-func (c *coordinator) drainFunc(id session.ID, f force) func(context.Context) error {
+func (c *coordinator) drainFunc(id session.ID, f drainMode) func(context.Context) error {
 	return func(ctx context.Context) error { return c.drain(ctx, id, f) }
 }
 
@@ -160,7 +160,7 @@ func (c *coordinator) runEntry(ctx context.Context, id session.ID, e *entry, do 
 		c.mu.Lock()
 		again := err == nil && !e.stopping && e.woken
 		if again {
-			e.woken, do, e.next = false, c.drainFunc(id, e.next), unforced
+			e.woken, do, e.next = false, c.drainFunc(id, e.next), drainPending
 			e.closeFirst()
 			c.mu.Unlock()
 			runtime.Gosched()
@@ -198,7 +198,7 @@ func (c *coordinator) interrupt(ctx context.Context, id session.ID, cause error)
 	c.mu.Lock()
 	e := c.entries[id]
 	if e != nil {
-		e.stopping, e.woken, e.next = true, false, unforced
+		e.stopping, e.woken, e.next = true, false, drainPending
 		e.cancel(cause)
 	}
 	c.mu.Unlock()

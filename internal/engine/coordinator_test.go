@@ -25,14 +25,14 @@ type desk struct {
 
 type begunDrain struct {
 	id    session.ID
-	force force
+	force drainMode
 	ctx   context.Context
 	end   chan error // send to end it; what it returns
 }
 
 func newDesk() *desk {
 	d := &desk{begun: make(chan begunDrain, 100)}
-	d.coordinator = newCoordinator(func(ctx context.Context, id session.ID, f force) error {
+	d.coordinator = newCoordinator(func(ctx context.Context, id session.ID, f drainMode) error {
 		b := begunDrain{id, f, ctx, make(chan error, 1)}
 		d.begun <- b
 		return <-b.end
@@ -103,7 +103,7 @@ func TestCoordinator(t *testing.T) {
 		{"RC-1 run starts one forced drain and shares its outcome", func(t *testing.T, d *desk) {
 			one, two := later(func() error { return d.run(bg, a) }), later(func() error { return d.run(bg, a) })
 			x := d.next(t)
-			if x.force != forced {
+			if x.force != drainForced {
 				t.Error("the drain is not forced")
 			}
 			d.quiet(t)
@@ -114,14 +114,14 @@ func TestCoordinator(t *testing.T) {
 			d.quiet(t)
 		}},
 		{"onIdle runs once the session is idle, not between drains", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x.end <- nil
 			x = d.next(t)
 			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
 			running(t, "interrupt", stop)
-			d.wake(a, unforced) // is served afterwards
+			d.wake(a, drainPending) // is served afterwards
 			x.end <- context.Cause(x.ctx)
 			x = d.next(t)
 			if n := d.rests.Load(); n != 0 {
@@ -134,7 +134,7 @@ func TestCoordinator(t *testing.T) {
 			}
 		}},
 		{"RC-2 run joins a drain that a wake started", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
 			one := later(func() error { return d.run(bg, a) })
 			d.quiet(t)
@@ -143,7 +143,7 @@ func TestCoordinator(t *testing.T) {
 			d.quiet(t)
 		}},
 		{"RC-3 run waits out a drain that is stopping and then starts its own", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
 			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
 			running(t, "interrupt", stop)
@@ -151,7 +151,7 @@ func TestCoordinator(t *testing.T) {
 			d.quiet(t)
 			x.end <- context.Cause(x.ctx)
 			y := d.next(t)
-			if y.force != forced || y.ctx.Err() != nil {
+			if y.force != drainForced || y.ctx.Err() != nil {
 				t.Errorf("the new drain: %v, %v", y.force, y.ctx.Err())
 			}
 			ended(t, "interrupt", stop, nil)
@@ -160,10 +160,10 @@ func TestCoordinator(t *testing.T) {
 			ended(t, "run", one, nil)
 		}},
 		{"RC-4 wakes coalesce", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
 			for range 5 {
-				d.wake(a, unforced)
+				d.wake(a, drainPending)
 			}
 			d.quiet(t)
 			x.end <- nil
@@ -172,14 +172,14 @@ func TestCoordinator(t *testing.T) {
 			d.quiet(t)
 		}},
 		{"RC-5 joiners wait for the follow-up too", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
 			one := later(func() error { return d.run(bg, a) })
 			running(t, "run", one)
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x.end <- nil
 			y := d.next(t)
-			if y.force != unforced {
+			if y.force != drainPending {
 				t.Error("the follow-up is forced")
 			}
 			running(t, "run", one)
@@ -187,11 +187,11 @@ func TestCoordinator(t *testing.T) {
 			ended(t, "run", one, errTest)
 		}},
 		{"RC-6 a wake that races with a failure has its follow-up; joiners see the failure", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
 			one := later(func() error { return d.run(bg, a) })
 			running(t, "run", one)
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x.end <- errTest
 			y := d.next(t)
 			ended(t, "run", one, errTest)
@@ -203,7 +203,7 @@ func TestCoordinator(t *testing.T) {
 			d.quiet(t)
 		}},
 		{"RC-7 interrupt cancels with its cause and waits", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
 			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
 			running(t, "interrupt", stop)
@@ -215,11 +215,11 @@ func TestCoordinator(t *testing.T) {
 			d.quiet(t)
 		}},
 		{"RC-7 a wake after the interrupt runs as successor", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
 			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
 			running(t, "interrupt", stop)
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x.end <- nil // even if it ends well
 			y := d.next(t)
 			ended(t, "interrupt", stop, nil)
@@ -241,8 +241,8 @@ func TestCoordinator(t *testing.T) {
 			ended(t, "the other", two, nil)
 		}},
 		{"RC-9 sessions do not wait for each other", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
-			d.wake(b, unforced)
+			d.wake(a, drainPending)
+			d.wake(b, drainPending)
 			x, y := d.next(t), d.next(t)
 			if x.id == y.id || len(d.listActive()) != 2 {
 				t.Error(x.id, y.id, d.listActive())
@@ -251,7 +251,7 @@ func TestCoordinator(t *testing.T) {
 			y.end <- nil
 		}},
 		{"RC-11 a drain that ended is active no more", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			d.next(t).end <- errTest
 			d.quiet(t)
 			if ids := d.listActive(); len(ids) != 0 {
@@ -259,23 +259,23 @@ func TestCoordinator(t *testing.T) {
 			}
 		}},
 		{"RC-11 closing cancels all and waits; nothing starts afterwards", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
-			d.wake(b, unforced)
+			d.wake(a, drainPending)
+			d.wake(b, drainPending)
 			x, y := d.next(t), d.next(t)
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			stop := later(func() error { return d.close(bg) })
 			running(t, "close", stop)
-			d.wake(b, unforced)
+			d.wake(b, drainPending)
 			x.end <- context.Cause(x.ctx)
 			running(t, "close", stop)
 			y.end <- context.Cause(y.ctx)
 			ended(t, "close", stop, nil)
-			d.wake(a, forced)
+			d.wake(a, drainForced)
 			ended(t, "run", later(func() error { return d.run(bg, a) }), cause.ErrShutdown)
 			d.quiet(t)
 		}},
 		{"RC-11 closing gives up with its context", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
 			ctx, cancel := context.WithTimeout(bg, time.Second)
 			defer cancel()
@@ -285,9 +285,9 @@ func TestCoordinator(t *testing.T) {
 			x.end <- nil
 		}},
 		{"RC-12 an interrupt forgets the wakes before it", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			stop := later(func() error { return d.interrupt(bg, a, cause.ErrInterrupted) })
 			running(t, "interrupt", stop)
 			x.end <- cause.ErrInterrupted
@@ -295,23 +295,23 @@ func TestCoordinator(t *testing.T) {
 			d.quiet(t)
 		}},
 		{"a recovery that finds a drain at work follows it", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
-			d.wake(a, restarted)
-			d.wake(a, unforced)
+			d.wake(a, drainRestart)
+			d.wake(a, drainPending)
 			x.end <- nil
 			y := d.next(t)
-			if y.force != restarted {
+			if y.force != drainRestart {
 				t.Errorf("the follow-up is %v, want a resuming one", y.force)
 			}
 			y.end <- nil
 			d.quiet(t)
 		}},
 		{"wait returns when all is done, follow-ups included", func(t *testing.T, d *desk) {
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x := d.next(t)
 			one := later(func() error { return d.wait(bg, a) })
-			d.wake(a, unforced)
+			d.wake(a, drainPending)
 			x.end <- errTest
 			y := d.next(t)
 			running(t, "wait", one)
@@ -329,9 +329,9 @@ func TestCoordinator(t *testing.T) {
 func TestCoordinatorSelfWake(t *testing.T) {
 	n := 0
 	var c *coordinator
-	c = newCoordinator(func(_ context.Context, id session.ID, _ force) error {
+	c = newCoordinator(func(_ context.Context, id session.ID, _ drainMode) error {
 		if n++; n < 100_000 {
-			c.wake(id, unforced)
+			c.wake(id, drainPending)
 		}
 		return nil
 	}, func(session.ID) {}, slog.New(slog.DiscardHandler))
@@ -342,7 +342,7 @@ func TestCoordinatorSelfWake(t *testing.T) {
 
 // A panic of a drain fails the callers that joined it, and no other session (RC-13).
 func TestCoordinatorPanic(t *testing.T) {
-	c := newCoordinator(func(_ context.Context, id session.ID, _ force) error {
+	c := newCoordinator(func(_ context.Context, id session.ID, _ drainMode) error {
 		if id == "ses_bad" {
 			panic("boom")
 		}
@@ -361,7 +361,7 @@ func TestCoordinatorStress(t *testing.T) {
 	const rounds, sessions = 10_000, 3
 	var working, inbox [sessions]atomic.Int64
 	index := func(id session.ID) int { return int(id[4] - '0') }
-	c := newCoordinator(func(ctx context.Context, id session.ID, _ force) error {
+	c := newCoordinator(func(ctx context.Context, id session.ID, _ drainMode) error {
 		i := index(id)
 		if working[i].Add(1) != 1 {
 			t.Error("two drains of one session")
@@ -392,7 +392,7 @@ func TestCoordinatorStress(t *testing.T) {
 					_ = c.wait(context.Background(), id)
 				default:
 					inbox[i].Add(1)
-					c.wake(id, unforced)
+					c.wake(id, drainPending)
 				}
 			}
 		})
@@ -400,7 +400,7 @@ func TestCoordinatorStress(t *testing.T) {
 	wg.Wait()
 	for i := range sessions {
 		id := session.ID(fmt.Sprintf("ses_%d", i))
-		c.wake(id, unforced)
+		c.wake(id, drainPending)
 		_ = c.wait(context.Background(), id)
 		if n := inbox[i].Load(); n != 0 {
 			t.Errorf("%d prompts of %s were not drained", n, id)

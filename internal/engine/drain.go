@@ -11,7 +11,7 @@ import (
 )
 
 // drain is what the coordinator runs: it waits for a slot, then works until nothing is left to do.
-func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
+func (e *Engine) drain(ctx context.Context, id session.ID, f drainMode) error {
 	d := &drain{engine: e, id: id, started: e.journal.Now(), cutBy: cutByRestart}
 	d.slot.Pool = e.sessionSlots
 	if err := d.slot.Acquire(ctx, d.reportQueued); err != nil {
@@ -26,11 +26,11 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 	return err
 }
 
-// run settles what was left open, then promotes prompts and takes turns until nothing is left to do. With repaired it
-// stops there.
-func (d *drain) run(ctx context.Context, f force) error {
+// run settles what was left open, then promotes prompts and takes turns until nothing is left to do. With drainRepair
+// it stops there.
+func (d *drain) run(ctx context.Context, f drainMode) error {
 	v, err := d.readStart(context.WithoutCancel(ctx), f)
-	if err != nil || (f == unforced && v.next == "") {
+	if err != nil || (f == drainPending && v.next == "") {
 		return err
 	}
 	if v.revert != nil {
@@ -42,25 +42,25 @@ func (d *drain) run(ctx context.Context, f force) error {
 		}
 	}
 	d.engine.statuses.Set(d.id, Status{Type: StatusBusy})
-	if f == repaired {
+	if f == drainRepair {
 		d.keepAsks = true
 		_, err := d.closeOpen(ctx, v, v.history.OpenTurns())
 		return err
 	}
-	recovers := f == restarted
-	if f, err = d.recover(ctx, f, v); err != nil {
+	recovers := f == drainRestart
+	if f, err = d.recoverSession(ctx, f, v); err != nil {
 		return d.exit(ctx, err)
 	}
-	next, left := v.next, f == restarted || !recovers && v.history.NeedsTurn()
+	next, left := v.next, f == drainRestart || !recovers && v.history.NeedsTurn()
 	if left {
 		next = session.Steer // work that has begun comes before queued prompts
 	}
 	defer func() { _ = d.engine.changes.AwaitSession(ctx, d.id) }() // clients see what changed before the session is idle
-	for left || f != unforced || next != "" {
+	for left || f != drainPending || next != "" {
 		if next, err = d.takeTurns(ctx, next, left); err != nil {
 			return d.exit(ctx, err)
 		}
-		f, left = unforced, false
+		f, left = drainPending, false
 	}
 	if d.summarize {
 		d.engine.startSummary(d.id)
@@ -105,11 +105,11 @@ func (d *drain) exit(ctx context.Context, err error) error {
 		return err
 	}
 	clean := context.WithoutCancel(ctx)
-	v, readErr := d.readStart(clean, forced)
+	v, readErr := d.readStart(clean, drainForced)
 	if readErr != nil {
 		return readErr
 	}
-	if _, rerr := d.recover(ctx, unforced, v); rerr != nil && !errors.Is(rerr, cause.ErrInterrupted) {
+	if _, rerr := d.recoverSession(ctx, drainPending, v); rerr != nil && !errors.Is(rerr, cause.ErrInterrupted) {
 		return rerr
 	}
 	h, pending, readErr := d.readUnfinished(clean)

@@ -90,7 +90,7 @@ func New(c Config) *Engine {
 	e.Jobs = job.New(job.Config{
 		Journal: e.journal, Outputs: c.Outputs,
 		ContinueTask: func(t session.TaskJob) tool.Work { return e.subagents.WorkOn(t) },
-		Wake:         func(id session.ID) { e.coordinator.wake(id, unforced) },
+		Wake:         func(id session.ID) { e.coordinator.wake(id, drainPending) },
 	})
 	e.Commands = command.New(command.Config{
 		Journal: e.journal, Locations: e.locations, Scheduler: scheduler{e}, Outputs: c.Outputs, Tools: e.toolSlots,
@@ -103,7 +103,7 @@ func New(c Config) *Engine {
 	})
 	e.subagents = &subagent.Runner{
 		Journal: e.journal, Commands: e.Commands, Locations: e.locations, Wait: e.coordinator.wait, Stop: e.Interrupt,
-		Wake:   func(id session.ID) { e.coordinator.wake(id, restarted) },
+		Wake:   func(id session.ID) { e.coordinator.wake(id, drainRestart) },
 		Limits: subagent.Limits{Depth: e.limits.TaskDepth, Children: e.limits.Children, Time: e.limits.TaskTime},
 	}
 	e.Asks = ask.New(ask.Config{

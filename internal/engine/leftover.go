@@ -40,9 +40,9 @@ func (e *Engine) Recover(ctx context.Context) (left []Leftover, err error) {
 		return nil, fmt.Errorf("remove approvals of earlier processes: %w", err)
 	}
 	for _, l := range left {
-		f := restarted
+		f := drainRestart
 		if l.Recovery == session.RecoveryPause {
-			f = repaired
+			f = drainRepair
 		}
 		e.coordinator.wake(l.SessionID, f)
 	}

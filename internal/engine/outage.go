@@ -14,7 +14,7 @@ import (
 // runWithStoreRetry runs the drain. If the store becomes unavailable it retries with backoff until the store recovers
 // or the process exits, then resumes as after a restart, within the same limits. An interrupt waits until it is
 // recorded.
-func (d *drain) runWithStoreRetry(ctx context.Context, f force) error {
+func (d *drain) runWithStoreRetry(ctx context.Context, f drainMode) error {
 	for n := 1; ; n++ {
 		err := d.run(ctx, f)
 		if !isTransient(err) || d.engine.coordinator.root.Err() != nil {
@@ -28,7 +28,7 @@ func (d *drain) runWithStoreRetry(ctx context.Context, f force) error {
 			return err
 		}
 		if d.worked {
-			f, d.cutBy = restarted, cutByStore
+			f, d.cutBy = drainRestart, cutByStore
 		}
 	}
 }

@@ -17,33 +17,34 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// recover ends what the drain finds open, before anything else happens in the session, and brings v.history up to date.
-// It returns f, or unforced after a restart that finds no turn to make. No tool runs twice: a call that had started
-// fails with its outcome unknown; a call that still waits for a reply has done nothing, and waits on under the same id.
+// recoverSession ends what the drain finds open, before anything else happens in the session, and brings v.history up
+// to date. It returns f, or drainPending after a restart that finds no turn to make. No tool runs twice: a call that
+// had started fails with its outcome unknown; a call that still waits for a reply has done nothing, and waits on under
+// the same id.
 //
 // ctx ends the waiting for replies only: what was cut off is ended even if the user stops the session meanwhile.
-func (d *drain) recover(ctx context.Context, f force, v *startView) (force, error) {
+func (d *drain) recoverSession(ctx context.Context, f drainMode, v *startView) (drainMode, error) {
 	open := v.history.OpenTurns()
 	changed, err := d.closeOpen(ctx, v, open)
 	if err != nil {
-		return unforced, err
+		return drainPending, err
 	}
 	if ctx.Err() != nil {
-		return unforced, context.Cause(ctx)
+		return drainPending, context.Cause(ctx)
 	}
 	if changed {
 		if v.history, err = d.readHistory(ctx); err != nil {
-			return unforced, err
+			return drainPending, err
 		}
 	}
-	if f != restarted {
+	if f != drainRestart {
 		return f, nil
 	}
 	if !v.history.NeedsTurn() {
-		return unforced, nil
+		return drainPending, nil
 	}
 	if again, err := d.recordResumption(ctx, v.history, len(open) > 0); !again || err != nil {
-		return unforced, err
+		return drainPending, err
 	}
 	return f, nil
 }
@@ -120,7 +121,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if err := in.setPolicy(v.policy); err != nil {
 		return err
 	}
-	if err := t.recorder.AbandonTurn(clean, a, d.cutFailure(), v.waiting); err != nil {
+	if err := t.recorder.AbandonTurn(clean, a, d.interruptionFailure(), v.waiting); err != nil {
 		return err
 	}
 	var calls []*record.Call
@@ -188,7 +189,7 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 	return v, err
 }
 
-func (d *drain) cutFailure() *session.Failure {
+func (d *drain) interruptionFailure() *session.Failure {
 	return session.Fail(session.ReasonInterrupted, d.cutBy.turn+" during this turn")
 }
 
@@ -200,7 +201,7 @@ func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, 
 			AskID: id, Reply: session.ReplyReject, Message: "the work was stopped", By: session.ByInterrupt,
 		}})
 	}
-	return t.recorder.AbandonTurn(ctx, a, d.cutFailure(), nil, replies...)
+	return t.recorder.AbandonTurn(ctx, a, d.interruptionFailure(), nil, replies...)
 }
 
 // recordResumption counts the resumptions since the newest progress and records another one. After a bounded number it

@@ -10,14 +10,14 @@ import (
 )
 
 // settleRevert completes what an earlier process left of the staged revert, and commits it if work follows.
-func (d *drain) settleRevert(ctx context.Context, v *startView, f force) error {
+func (d *drain) settleRevert(ctx context.Context, v *startView, f drainMode) error {
 	ctx = context.WithoutCancel(ctx)
 	if v.revert.Phase != session.RevertDone {
 		if err := d.engine.Commands.CompleteRevert(ctx, d.id); err != nil {
 			return err
 		}
 	}
-	if f != forced && v.next == "" {
+	if f != drainForced && v.next == "" {
 		return nil
 	}
 	_, err := d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {

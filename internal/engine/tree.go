@@ -11,13 +11,13 @@ import (
 // resumeTree makes a session continue what an earlier process left open, and also the sessions above it whose calls
 // wait for its work: without them the end of the work would reach no caller until a person continues each.
 func (e *Engine) resumeTree(id session.ID) {
-	e.coordinator.wake(id, restarted)
+	e.coordinator.wake(id, drainRestart)
 	waiting, err := e.findWaitingCallers(id)
 	if err != nil {
 		e.logger.Error("find the sessions that wait for a task", "session", id, "error", err)
 	}
 	for _, caller := range waiting {
-		e.coordinator.wake(caller, restarted)
+		e.coordinator.wake(caller, drainRestart)
 	}
 }
 

@@ -252,7 +252,7 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 	}
 	if refusal.Class == llm.Overflow && !t.recorder.HasMessage() && !d.shrunk && t.in.scope.Compaction.Auto {
 		d.shrunk, t.in.request.Rejected = true, true
-		return d.compactOnItsOwn(ctx, t.in)
+		return d.compactAutomatically(ctx, t.in)
 	}
 	wait, again := d.retries.Next(refusal, d.engine.limits.retryLimits(), d.engine.journal.Now())
 	if !again {

@@ -24,10 +24,10 @@ type startView struct {
 
 // readStart reads what the drain starts from. Without force and with no pending prompt there is nothing to do, and the
 // rest of the view is not read.
-func (d *drain) readStart(ctx context.Context, f force) (*startView, error) {
+func (d *drain) readStart(ctx context.Context, f drainMode) (*startView, error) {
 	v := &startView{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
-		if v.next, err = d.findEligible(r); err != nil || f == unforced && v.next == "" {
+		if v.next, err = d.findEligible(r); err != nil || f == drainPending && v.next == "" {
 			return err
 		}
 		s, err := store.FindSession(r, d.id)

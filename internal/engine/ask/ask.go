@@ -44,14 +44,14 @@ type Asks struct {
 	resume    func(session.ID)
 	process   string // identifies this process as the holder of approvals that end with it
 	waiters   waiters
-	running   running
+	running   liveUsage
 }
 
 // New returns an Asks without waiting calls.
 func New(c Config) *Asks {
 	return &Asks{
 		journal: c.Journal, locations: c.Locations, checkOpen: c.CheckOpen, resume: c.Resume, process: rand.Text(),
-		running: running{sessions: map[session.ID]runningWork{}},
+		running: liveUsage{sessions: map[session.ID]liveWork{}},
 	}
 }
 

@@ -101,7 +101,7 @@ func (a *Asks) admitTurn(
 			return exceeded, err
 		}
 	}
-	a.running.sessions[by.SessionID] = runningWork{started: a.journal.Now().Add(-c.Usage.Wall), open: true, head: head}
+	a.running.sessions[by.SessionID] = liveWork{started: a.journal.Now().Add(-c.Usage.Wall), open: true, head: head}
 	return nil, nil
 }
 

@@ -82,7 +82,7 @@ func (a *Asks) listBudgets(
 }
 
 // readOwner returns the ancestor with what it and its descendants used, without the time.
-func (w *running) readOwner(r store.Reader, s *session.Session) (o budgetOwner, err error) {
+func (w *liveUsage) readOwner(r store.Reader, s *session.Session) (o budgetOwner, err error) {
 	o = budgetOwner{ancestor: s.ID, budget: *s.Budget}
 	o.usage.Cost, o.usage.Tokens = w.readSpent(s)
 	if s.Budget.Turns > 0 {
@@ -112,7 +112,7 @@ func countTurns(r store.Reader, id session.ID) (n int64, err error) {
 
 // addDescendants adds what the descendants of a session used of its budget: all that they cost, and their turns since
 // the session's newest prompt.
-func (w *running) addDescendants(r store.Reader, id session.ID, b session.Budget, u *BudgetUsage) error {
+func (w *liveUsage) addDescendants(r store.Reader, id session.ID, b session.Budget, u *BudgetUsage) error {
 	if !isShared(b) {
 		return nil
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// running is what the sessions at work in this process use of budgets before the store has it: a turn that waits for a
-// subagent is recorded with its cost when that has ended.
-type running struct {
+// liveUsage is the use of budgets that the store does not have yet, of the sessions at work in this process. A turn
+// that waits for a subagent is recorded with its cost only when the subagent has ended.
+type liveUsage struct {
 	mu       sync.Mutex // held while a turn is checked and admitted
-	sessions map[session.ID]runningWork
+	sessions map[session.ID]liveWork
 }
 
-// runningWork is the work of a session on its newest prompt.
-type runningWork struct {
+// liveWork is the work of a session on its newest prompt.
+type liveWork struct {
 	started time.Time
 	open    bool        // a turn was admitted
 	head    int64       // the newest event then: a later line of the ledger is that of the turn
@@ -24,7 +24,7 @@ type runningWork struct {
 }
 
 // readSpent returns what the session itself used, with the answer of its open turn.
-func (w *running) readSpent(s *session.Session) (cost session.USD, tokens int64) {
+func (w *liveUsage) readSpent(s *session.Session) (cost session.USD, tokens int64) {
 	work := w.sessions[s.ID]
 	return max(s.Cost, work.cost), max(s.Tokens.Sum(), work.tokens)
 }

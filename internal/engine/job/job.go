@@ -46,12 +46,12 @@ type Registry struct {
 	Config
 
 	mu     sync.Mutex // guards the rest
-	jobs   map[session.JobID]*running
+	jobs   map[session.JobID]*runningJob
 	closed bool // no job may start
 }
 
-// running is a job that runs here. It leaves the registry once its end is recorded.
-type running struct {
+// runningJob is a job that runs in this process. It leaves the registry once its end is recorded.
+type runningJob struct {
 	session session.ID
 	task    *session.TaskJob // nil for a command
 	cancel  context.CancelCauseFunc
@@ -60,7 +60,7 @@ type running struct {
 }
 
 // New returns an empty registry.
-func New(c Config) *Registry { return &Registry{Config: c, jobs: map[session.JobID]*running{}} }
+func New(c Config) *Registry { return &Registry{Config: c, jobs: map[session.JobID]*runningJob{}} }
 
 // EndAll cancels the jobs of a session, or all (""), and waits until their ends are recorded or ctx ends. After
 // cause.ErrShutdown no job starts any more.
@@ -69,7 +69,7 @@ func (r *Registry) EndAll(ctx context.Context, id session.ID, why error) error {
 	r.closed = r.closed || errors.Is(why, cause.ErrShutdown)
 	jobs := slices.Collect(maps.Values(r.jobs))
 	r.mu.Unlock()
-	jobs = slices.DeleteFunc(jobs, func(j *running) bool { return id != "" && j.session != id })
+	jobs = slices.DeleteFunc(jobs, func(j *runningJob) bool { return id != "" && j.session != id })
 	for _, j := range jobs {
 		j.cancel(why)
 	}
@@ -84,7 +84,7 @@ func (r *Registry) EndAll(ctx context.Context, id session.ID, why error) error {
 }
 
 // add registers a job, unless a limit is reached or cairn is shutting down.
-func (r *Registry) add(id session.JobID, j *running) error {
+func (r *Registry) add(id session.JobID, j *runningJob) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	own := 0
@@ -106,7 +106,7 @@ func (r *Registry) add(id session.JobID, j *running) error {
 	return nil
 }
 
-func (r *Registry) remove(id session.JobID, j *running) {
+func (r *Registry) remove(id session.JobID, j *runningJob) {
 	r.mu.Lock()
 	delete(r.jobs, id)
 	r.mu.Unlock()
@@ -141,7 +141,7 @@ func (r *Registry) AwaitTasks(ctx context.Context, id session.ID) (waited bool, 
 }
 
 // find returns the job if it runs here, else nil.
-func (r *Registry) find(id session.JobID) *running {
+func (r *Registry) find(id session.JobID) *runningJob {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.jobs[id]

@@ -44,9 +44,9 @@ func (s sessionJobs) Start(ctx context.Context, j session.Job, w tool.Work) (ses
 }
 
 // register adds the job to those that run here, with a context that outlives the turn.
-func (s sessionJobs) register(ctx context.Context, j session.Job, w tool.Work) (context.Context, *running, error) {
+func (s sessionJobs) register(ctx context.Context, j session.Job, w tool.Work) (context.Context, *runningJob, error) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r := &running{session: s.id, task: j.Task, cancel: cancel, done: make(chan struct{}), recent: w.ReadTail}
+	r := &runningJob{session: s.id, task: j.Task, cancel: cancel, done: make(chan struct{}), recent: w.ReadTail}
 	if err := s.registry.add(j.ID, r); err != nil {
 		cancel(nil)
 		return nil, nil, err
@@ -55,7 +55,7 @@ func (s sessionJobs) register(ctx context.Context, j session.Job, w tool.Work) (
 }
 
 // run runs a job and records its end, whatever ended it. A task that ends with the process has not ended.
-func (s sessionJobs) run(ctx context.Context, id session.JobID, r *running, w tool.Work) {
+func (s sessionJobs) run(ctx context.Context, id session.JobID, r *runningJob, w tool.Work) {
 	defer s.registry.remove(id, r)
 	defer r.cancel(nil)
 	fact := &session.JobEnded{JobID: id, Status: session.JobEndedItself}
@@ -187,7 +187,7 @@ func (s sessionJobs) ReadTail(id session.JobID, n int) (string, bool) {
 }
 
 // findOwn returns the job if it runs here and belongs to the session, else nil.
-func (s sessionJobs) findOwn(id session.JobID) *running {
+func (s sessionJobs) findOwn(id session.JobID) *runningJob {
 	if r := s.registry.find(id); r != nil && r.session == s.id {
 		return r
 	}

@@ -32,13 +32,13 @@ func New(j *journal.Journal, limits retry.Limits) *Generator {
 	return &Generator{journal: j, limits: limits}
 }
 
-// Start generates a title concurrently, unless that is under way for the session. Nothing waits for it.
+// Start generates a title in the background, unless the session has such a task already.
 func (g *Generator) Start(q Request) {
 	g.Run(q.SessionID, func(ctx context.Context) { g.generateTitle(ctx, q) })
 }
 
-// generateTitle names the session as the model suggests, else after its prompt, and records the usage. A name that the
-// session got meanwhile stays. A session that got its name after the request was sampled needs none.
+// generateTitle sets the title that the model suggests, or one from the prompt if the model fails, and records the
+// usage. It does not replace a title that was set meanwhile, and asks no model if there is one already.
 func (g *Generator) generateTitle(ctx context.Context, q Request) {
 	if s, err := g.journal.ReadSession(ctx, q.SessionID); err == nil && !command.IsUntitled(s) {
 		return
@@ -69,7 +69,8 @@ func (g *Generator) recordTitle(ctx context.Context, id session.ID, title string
 	return err
 }
 
-// requestTitle tries until the model answers. used is nil if no usage is known.
+// requestTitle asks the model for a title, with retries. title is "" if all attempts failed; used is nil if no usage is
+// known.
 func (g *Generator) requestTitle(ctx context.Context, q Request) (title string, used *session.Asked) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
