@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// unpinnedTime is how long a content without a pin stays.
-const unpinnedTime = 24 * time.Hour
+// unpinnedRetention is how long a content without a pin is kept.
+const unpinnedRetention = 24 * time.Hour
 
-// Collect removes contents that no owner pins and that were stored more than unpinnedTime ago. If the others take more
-// than limit bytes, it removes the pins of owners, beginning with the one whose last pin is oldest, until they fit;
-// owners that pinned within unpinnedTime keep theirs. The limit 0 means no limit.
+// Collect removes contents that no owner pins and that were stored more than unpinnedRetention ago. If the others take
+// more than limit bytes, it removes the pins of owners, beginning with the one whose last pin is oldest, until they
+// fit; owners that pinned within unpinnedRetention keep theirs. The limit 0 means no limit.
 func (b *Blobs) Collect(ctx context.Context, limit int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -35,11 +35,11 @@ func (b *Blobs) Collect(ctx context.Context, limit int64) error {
 		}
 		var size int64
 		for _, f := range files {
-			if f.mustStay(pinned) {
+			if f.isRetained(pinned) {
 				size += f.size
 			}
 		}
-		if limit == 0 || size <= limit || len(owners) == 0 || time.Since(owners[0].time) < unpinnedTime {
+		if limit == 0 || size <= limit || len(owners) == 0 || time.Since(owners[0].time) < unpinnedRetention {
 			return removeUnpinned(files, pinned)
 		}
 		if err := os.Remove(b.pinFile(owners[0].name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -73,11 +73,11 @@ func (b *Blobs) ListDamaged(ctx context.Context) (read int, damaged []string, er
 // removeUnpinned removes the old contents that no owner pins.
 func removeUnpinned(files []blobFile, pinned map[string]bool) error {
 	for _, f := range files {
-		if f.mustStay(pinned) {
+		if f.isRetained(pinned) {
 			continue
 		}
 		info, err := os.Stat(f.path)
-		if err == nil && time.Since(info.ModTime()) >= unpinnedTime { // else it was stored again meanwhile
+		if err == nil && time.Since(info.ModTime()) >= unpinnedRetention { // else it was stored again meanwhile
 			err = os.Remove(f.path)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process collects as well
@@ -94,9 +94,9 @@ type blobFile struct {
 	time     time.Time // when the content was stored last
 }
 
-// mustStay reports whether the content is pinned, or was stored within unpinnedTime.
-func (f blobFile) mustStay(pinned map[string]bool) bool {
-	return pinned[f.id] || time.Since(f.time) < unpinnedTime
+// isRetained reports whether the content is pinned, or was stored within unpinnedRetention.
+func (f blobFile) isRetained(pinned map[string]bool) bool {
+	return pinned[f.id] || time.Since(f.time) < unpinnedRetention
 }
 
 // listFiles returns the files of contents, also those of interrupted Puts.

@@ -44,15 +44,15 @@ func (g gitDir) seedIndex(ctx context.Context, repository checkout.Checkout) err
 	if err = errors.Join(err, to.Close()); err != nil || !isReadable() {
 		return errors.Join(err, os.Remove(g.index()))
 	}
-	if err = errors.Join(g.clearMarks(ctx), g.forgetConverted(ctx, repository)); err != nil {
+	if err = errors.Join(g.clearIndexFlags(ctx), g.invalidateConverted(ctx, repository)); err != nil {
 		return errors.Join(err, os.Remove(g.index()))
 	}
 	return nil
 }
 
-// clearMarks removes assume-unchanged and skip-worktree, which keep git from looking at a file, from the index: a
-// command can change these files as well.
-func (g gitDir) clearMarks(ctx context.Context) error {
+// clearIndexFlags clears the flags assume-unchanged and skip-worktree in the index: git does not look at files that
+// have them, but a command can change them.
+func (g gitDir) clearIndexFlags(ctx context.Context) error {
 	listed, err := g.run(ctx, nil, "ls-files", "-z", "-v")
 	if err != nil {
 		return err
@@ -81,11 +81,11 @@ type indexEntry struct {
 	mode, blob, name string
 }
 
-// forgetConverted makes the first capture read the files whose contents git converts, such as line ends and files of
-// Git LFS and other filters: their blobs in the index of the repository are not what the worktree contains. It finds
-// them by their sizes; if an attribute can name a filter, which may keep the size, all files are read. Large files
-// whose size differs become untracked.
-func (g gitDir) forgetConverted(ctx context.Context, repository checkout.Checkout) error {
+// invalidateConverted makes the first capture read the files whose contents git converts (line ends, Git LFS, other
+// filters): their blobs in the repository's index are not what the worktree contains. A file whose size differs from
+// its blob's is converted. A filter may keep the size, so if an attribute can name one, every file is read. A large
+// file whose size differs becomes untracked.
+func (g gitDir) invalidateConverted(ctx context.Context, repository checkout.Checkout) error {
 	entries, err := g.listEntries(ctx)
 	if err != nil || len(entries) == 0 {
 		return err

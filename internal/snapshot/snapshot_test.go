@@ -652,7 +652,7 @@ func TestCollect(t *testing.T) {
 
 // makeOld makes a file older than the time for which a content without a pin stays.
 func makeOld(t *testing.T, path string) {
-	old := unpinnedTime + 1
+	old := unpinnedRetention + 1
 	info, err := os.Stat(path)
 	if err == nil {
 		err = os.Chtimes(path, info.ModTime().Add(-old), info.ModTime().Add(-old))

@@ -16,9 +16,9 @@ import (
 // maxRules bounds a .gitignore file that is read, in bytes.
 const maxRules = 1 << 20
 
-// captureDiff is the difference between two captures of the worktree at root. Its methods find the files that a command
-// seems to have created, although they are a person's or hold what was a person's: no capture before the command has
-// them, so a revert would remove the only copy.
+// captureDiff is the difference between two captures of the worktree at root, one before a command and one after it.
+// Its methods find files that appear in the difference but existed before the command, or hold content that did. The
+// first capture does not have them, so a revert would remove the only copy.
 type captureDiff struct {
 	root    string
 	before  capture
@@ -39,10 +39,10 @@ func (c *captureDiff) dropForeign() (found []session.FileChange, omitted []sessi
 	for _, f := range c.found {
 		switch {
 		case !f.Before.IsAbsent():
-		case c.isBelowOmitted(f.Path), c.rules != nil && c.isUntouched(f.Path):
+		case c.isBelowOmitted(f.Path), c.rules != nil && c.wasModifiedEarlier(f.Path):
 			continue
 		case packed, c.rules != nil && isIgnored(c.rules, string(f.Path)),
-			!known[f.After.Blob] && c.isOlder(f.Path) && !c.isMoved(f.After):
+			!known[f.After.Blob] && c.wasCreatedEarlier(f.Path) && !c.isMoved(f.After):
 			omitted = append(omitted, f.Path)
 			continue
 		}
@@ -77,16 +77,16 @@ func (c *captureDiff) isBelowOmitted(name session.FilePath) bool {
 	return false
 }
 
-// isUntouched reports whether the file was last changed before the command.
-func (c *captureDiff) isUntouched(name session.FilePath) bool {
+// wasModifiedEarlier reports whether the file was last modified before the command began.
+func (c *captureDiff) wasModifiedEarlier(name session.FilePath) bool {
 	info, err := os.Lstat(filepath.Join(c.root, filepath.FromSlash(string(name))))
-	return err == nil && c.isEarlier(info.ModTime())
+	return err == nil && c.isBeforeCommand(info.ModTime())
 }
 
-// isOlder reports whether the file was made before the command.
-func (c *captureDiff) isOlder(name session.FilePath) bool {
+// wasCreatedEarlier reports whether the file was created before the command began.
+func (c *captureDiff) wasCreatedEarlier(name session.FilePath) bool {
 	made, err := readBirthTime(filepath.Join(c.root, filepath.FromSlash(string(name))))
-	return err == nil && c.isEarlier(made)
+	return err == nil && c.isBeforeCommand(made)
 }
 
 // maxMoved bounds a file of which isMoved compares the content, in bytes.
@@ -118,7 +118,8 @@ func listLines(text []byte) []string {
 	return slices.DeleteFunc(strings.Split(string(text), "\n"), isBlank)
 }
 
-// countShared returns how many lines are in both lists, each as often as in the list with fewer of it.
+// countShared returns the number of lines that both lists have. A line that is repeated counts as often as in the list
+// that has it less often.
 func countShared(a, b []string) (n int) {
 	counts := map[string]int{}
 	for _, line := range a {
@@ -133,7 +134,7 @@ func countShared(a, b []string) (n int) {
 	return n
 }
 
-func (c *captureDiff) isEarlier(at time.Time) bool {
+func (c *captureDiff) isBeforeCommand(at time.Time) bool {
 	return at.Before(c.before.began.Add(-fileTimeStep))
 }
 
