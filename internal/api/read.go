@@ -139,8 +139,8 @@ func (c *Client) Approvals(ctx context.Context, p session.ProjectID) ([]Approval
 	return out.Data, err
 }
 
-// Inquiry is what Verdict is asked about: an action on resources, by an agent, in a session.
-type Inquiry struct {
+// PermissionQuery is the question of ExplainPermission: an action on resources, by an agent, in a session.
+type PermissionQuery struct {
 	Action    string
 	Resources []string
 	Agent     string
@@ -148,7 +148,7 @@ type Inquiry struct {
 }
 
 // Verdict returns what the rules say of an action at the client's location, and why. Nothing is asked.
-func (c *Client) Verdict(ctx context.Context, q Inquiry) (Verdict, error) {
+func (c *Client) ExplainPermission(ctx context.Context, q PermissionQuery) (Verdict, error) {
 	v := url.Values{"action": {q.Action}, "resource": q.Resources}
 	if q.Agent != "" {
 		v.Set("agent", q.Agent)

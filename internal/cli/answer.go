@@ -23,8 +23,8 @@ func SendAnswer(ctx context.Context, c *api.Client, a term.Answer) error {
 	}
 }
 
-// ShowNextAsk shows the next ask after an answer was sent or could not be, without those of its session that the answer
-// settled too. Without a list of what waits it shows all.
+// ShowNextAsk shows the next ask after an answer was delivered or failed. It first removes the session's asks that the
+// same answer settled; if the pending asks cannot be read, it removes none.
 func ShowNextAsk(ctx context.Context, c *api.Client, q *term.AskQueue, sent term.Answer) {
 	var waits []session.PendingAsk
 	var err error
@@ -37,7 +37,7 @@ func ShowNextAsk(ctx context.Context, c *api.Client, q *term.AskQueue, sent term
 	})
 }
 
-// PendingAsks are the permissions and questions of a session that wait for an answer.
+// PendingAsks returns the pending permission requests and questions of a session.
 func PendingAsks(ctx context.Context, c *api.Client, id session.ID) ([]session.PendingAsk, error) {
 	asks, err := c.Asks(ctx, id)
 	if err != nil {

@@ -70,8 +70,8 @@ func (a *Invocation) ReadAttachment(name string) (session.File, error) {
 	}, nil
 }
 
-// pipeDelay is how long standard input may take to its first byte.
-const pipeDelay = 3 * time.Second
+// pipeTimeout bounds the wait for the first byte of standard input.
+const pipeTimeout = 3 * time.Second
 
 // ReadPipedAttachment returns what is piped to standard input as an attachment. Nothing is attached if standard
 // input is no pipe, or stays silent: programs that start cairn may leave a pipe open that they never write to.
@@ -90,7 +90,7 @@ func (a *Invocation) ReadPipedAttachment() ([]session.File, error) {
 		if err != nil { // its end, without data
 			return nil, nil
 		}
-	case <-time.After(pipeDelay):
+	case <-time.After(pipeTimeout):
 		a.Note("nothing arrived on standard input within 3s: it is not attached; use - to wait for it")
 		return nil, nil
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completeTime is how long a shell waits for candidates.
-const completeTime = 2 * time.Second
+// completionTimeout bounds how long a shell waits for candidates.
+const completionTimeout = 2 * time.Second
 
 // Complete returns a completion function for arguments or the value of a flag. list reads the candidates; it is not
 // called before something is stored. A shell that completes never owns the store. Errors offer nothing.
@@ -30,7 +30,7 @@ func (a *Invocation) Complete(
 		if _, err := os.Stat(dirs.Data); err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
 		var all, fitting []cobra.Completion
 		o, err := a.HostOptions("")

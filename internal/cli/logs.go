@@ -24,7 +24,7 @@ func (l *LogFlags) AddTo(root *cobra.Command) {
 	HideFlags(f, "print-logs", "pure", "log-level")
 }
 
-// applyLevel is the applyLevel with the level that was asked for.
+// applyLevel returns the environment with the log level of --log-level; without the flag, getenv itself.
 func (l *LogFlags) applyLevel(getenv func(string) string) (func(string) string, error) {
 	if l.level == "" {
 		return getenv, nil

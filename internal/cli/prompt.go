@@ -71,7 +71,7 @@ func ParseModel(s string) (*session.ModelRef, error) {
 	return ref, nil
 }
 
-// versioned is a model's name that ends with the day of its version.
+// datedVersion matches a model's name that ends with the date of its version.
 var datedVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@\d{8}$`) })
 
 // CutVariant splits the variant from the end of a model's name, after one of the signs; the variant may be "".

@@ -16,8 +16,8 @@ import (
 // toolTask is the name of the tool that hands work to subagents.
 const toolTask = "task"
 
-// taskPoll is how often the session of a task is looked for that has not begun.
-const taskPoll = 100 * time.Millisecond
+// taskPollInterval is how often a task's session is looked up until it exists.
+const taskPollInterval = 100 * time.Millisecond
 
 // TaskWatch follows the sessions of the tasks of a session, and of their tasks. Its goroutines end with the contexts of
 // Watch. All methods belong to one goroutine.
@@ -240,7 +240,7 @@ func (w *TaskWatch) follow(ctx context.Context, c *api.Client, id session.ID, af
 			e := u.Update.Event
 			return e == nil || w.send(ctx, TaskEvent{id, e.Data, e.Seq})
 		})
-		if !missing || Sleep(ctx, taskPoll) != nil {
+		if !missing || Sleep(ctx, taskPollInterval) != nil {
 			return
 		}
 	}

@@ -141,7 +141,7 @@ func readReason(m *model, a session.PendingAsk) tea.Cmd {
 	}
 	c := m.api
 	return m.run(func(ctx context.Context) tea.Msg {
-		v, err := c.Verdict(ctx, api.Inquiry{
+		v, err := c.ExplainPermission(ctx, api.PermissionQuery{
 			Action: a.Action, Resources: a.Resources, Agent: a.Agent, SessionID: a.SessionID,
 		})
 		if err != nil {

@@ -27,7 +27,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("terminal.theme: %w", err)
 	}
 	client := *o.Client
-	client.Pace = streamPace
+	client.Pace = streamInterval
 	o.Client = &client
 	ctx, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup
@@ -36,7 +36,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	m := newModel(o, th)
 	m.run = func(f func(context.Context) tea.Msg) tea.Cmd {
 		return func() tea.Msg {
-			ctx, cancel := context.WithTimeout(ctx, callTime)
+			ctx, cancel := context.WithTimeout(ctx, callTimeout)
 			defer cancel()
 			return f(ctx)
 		}
@@ -89,15 +89,15 @@ func (m *model) beforeMessage(_ tea.Model, msg tea.Msg) tea.Msg {
 	return msg
 }
 
-// callTime bounds a call. It is longer than a lost connection is tried again.
-const callTime = cli.ReconnectTimeout + 10*time.Second
+// callTimeout bounds a call of the API. It is longer than the client tries to restore a lost connection.
+const callTimeout = cli.ReconnectTimeout + 10*time.Second
 
-// frameTime is how long updates are gathered before they are shown together.
-const frameTime = 16 * time.Millisecond
+// frameInterval is how long updates are collected before they are shown together.
+const frameInterval = 16 * time.Millisecond
 
-// streamPace is how often streams are read, which is how often an answer that arrives is drawn: twice as often costs a
-// third more.
-const streamPace = 33 * time.Millisecond
+// streamInterval is how often streams are read, and so how often an arriving answer is drawn. Half of it would cost a
+// third more processor time.
+const streamInterval = 33 * time.Millisecond
 
 // maxBatch bounds the updates that are shown together.
 const maxBatch = 2048
@@ -120,7 +120,7 @@ func followSession(ctx context.Context, c *api.Client, id session.ID, after int6
 	})
 	for u := range updates {
 		batch := updatesMsg{u}
-		late := time.NewTimer(frameTime)
+		late := time.NewTimer(frameInterval)
 	gather:
 		for len(batch) < maxBatch {
 			select {

@@ -37,7 +37,7 @@ func (g sessionCommands) sessionArchive() *cobra.Command {
 	return cmd
 }
 
-// findArchived is find among what is archived: last is the session of this directory that was archived last.
+// findArchived finds an archived session; "last" is the one of this directory that was archived last.
 func (g sessionCommands) findArchived(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	if name == "last" {
 		return g.lastArchived(ctx, c)

@@ -26,17 +26,17 @@ func (g jobCommands) jobsCommand() *cobra.Command {
 	return cli.GroupCommand(cmd)
 }
 
-// jobIn is a job and its session.
-type jobIn struct {
+// sessionJob is a job and its session.
+type sessionJob struct {
 	SessionID session.ID `json:"sessionID"`
 	session.Job
 }
 
-// maxJobSessions is how many sessions, those that changed last, are looked at for jobs.
+// maxJobSessions bounds the sessions whose jobs are listed: those that changed last.
 const maxJobSessions = 500
 
-// listJobs returns those of one session, or of all sessions of the directory; of every directory with everywhere.
-func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, everywhere bool) ([]jobIn, error) {
+// listJobs returns the jobs of one session, of all sessions of the directory, or with everywhere of all sessions.
+func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, everywhere bool) ([]sessionJob, error) {
 	var of []*session.Session
 	var err error
 	if name != "" {
@@ -49,7 +49,7 @@ func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, e
 		}
 		of, err = g.inv.ListSessions(ctx, c, q, maxJobSessions)
 	}
-	out := []jobIn{}
+	out := []sessionJob{}
 	for i := 0; err == nil && i < len(of); i++ {
 		if len(of[i].Jobs) == 0 {
 			continue
@@ -57,7 +57,7 @@ func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, e
 		var list []session.Job
 		list, err = c.Jobs().List(ctx, of[i].ID) // which knows what really runs
 		for _, j := range list {
-			out = append(out, jobIn{of[i].ID, j})
+			out = append(out, sessionJob{of[i].ID, j})
 		}
 	}
 	return out, err
@@ -67,7 +67,7 @@ func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, e
 func (g jobCommands) withJob(
 	ctx context.Context,
 	name string,
-	f func(context.Context, *api.Client, jobIn) error,
+	f func(context.Context, *api.Client, sessionJob) error,
 ) error {
 	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
 		all, err := g.listJobs(ctx, c, "", true)
@@ -75,7 +75,7 @@ func (g jobCommands) withJob(
 			return err
 		}
 		kind := cli.Kind{Name: "job", Hint: "cairn jobs list --all shows all jobs"}
-		found, err := cli.FindByID(kind, all, func(j jobIn) session.JobID { return j.ID }, name)
+		found, err := cli.FindByID(kind, all, func(j sessionJob) session.JobID { return j.ID }, name)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (g jobCommands) jobsList() *cobra.Command {
 	return cmd
 }
 
-// jobState is how a job stands, in a few words.
+// jobState describes the status of a job in a few words.
 func jobState(j session.Job) string {
 	if j.Exit != nil {
 		return fmt.Sprintf("%s %d", j.Status, *j.Exit)
@@ -142,7 +142,7 @@ func (g jobCommands) jobsShow() *cobra.Command {
 		Use: "show JOB", Short: "Show a job and its state", Args: cobra.ExactArgs(1),
 		Example: "  cairn jobs show job_…",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.withJob(ctx, args[0], func(_ context.Context, _ *api.Client, j jobIn) error {
+			return g.withJob(ctx, args[0], func(_ context.Context, _ *api.Client, j sessionJob) error {
 				if asJSON {
 					return g.inv.PrintJSON(j)
 				}
@@ -184,8 +184,8 @@ func (g jobCommands) jobsLogs() *cobra.Command {
 			if bytes < 0 {
 				return cli.UsageErrorf("--tail must be a number of bytes, 0 or more, got %d", bytes)
 			}
-			err := g.withJob(ctx, args[0], func(ctx context.Context, c *api.Client, j jobIn) error {
-				return g.printLog(ctx, c, j, printing{follow, asJSON, -bytes})
+			err := g.withJob(ctx, args[0], func(ctx context.Context, c *api.Client, j sessionJob) error {
+				return g.printLog(ctx, c, j, logOptions{follow, asJSON, -bytes})
 			})
 			if follow && errors.Is(err, cli.ErrSignal) {
 				return nil // this is how following ends
@@ -200,16 +200,17 @@ func (g jobCommands) jobsLogs() *cobra.Command {
 	return cmd
 }
 
-type printing struct {
+// logOptions are the flags of jobs logs.
+type logOptions struct {
 	follow, json bool
-	at           int64
+	at           int64 // offset in the log
 }
 
-// lookAgain is how long following waits for more.
-const lookAgain = 300 * time.Millisecond
+// logPollInterval is how long --follow waits for new output before it reads the log again.
+const logPollInterval = 300 * time.Millisecond
 
 // printLog prints the log from p.at on, piece by piece; as JSON one line for each.
-func (g jobCommands) printLog(ctx context.Context, c *api.Client, j jobIn, p printing) error {
+func (g jobCommands) printLog(ctx context.Context, c *api.Client, j sessionJob, p logOptions) error {
 	for {
 		log, err := c.Jobs().Log(ctx, j.SessionID, j.ID, p.at)
 		if err != nil {
@@ -224,7 +225,7 @@ func (g jobCommands) printLog(ctx context.Context, c *api.Client, j jobIn, p pri
 		case !p.follow || log.Status != session.JobRunning:
 			return g.inv.Out.Err
 		default:
-			if _, err := c.Jobs().Wait(ctx, j.SessionID, j.ID, lookAgain); err != nil {
+			if _, err := c.Jobs().Wait(ctx, j.SessionID, j.ID, logPollInterval); err != nil {
 				return err
 			}
 		}
@@ -246,8 +247,8 @@ func (g jobCommands) jobsWait() *cobra.Command {
 			if timeout < 0 {
 				return cli.UsageErrorf("--timeout must be more than 0, got %v", timeout)
 			}
-			return g.withJob(ctx, args[0], func(ctx context.Context, c *api.Client, j jobIn) error {
-				if err := waitFor(ctx, c, &j, timeout); err != nil {
+			return g.withJob(ctx, args[0], func(ctx context.Context, c *api.Client, j sessionJob) error {
+				if err := waitForJob(ctx, c, &j, timeout); err != nil {
 					return err
 				}
 				if asJSON {
@@ -266,8 +267,8 @@ func (g jobCommands) jobsWait() *cobra.Command {
 	return cmd
 }
 
-// waitFor brings j up to date when it has ended, or the time is over.
-func waitFor(ctx context.Context, c *api.Client, j *jobIn, timeout time.Duration) error {
+// waitForJob updates j once the job has ended or the timeout has passed; the timeout 0 is none.
+func waitForJob(ctx context.Context, c *api.Client, j *sessionJob, timeout time.Duration) error {
 	const most = time.Minute // a connection is not kept open for ever
 	for end := time.Now().Add(timeout); ; {
 		d := most
@@ -284,7 +285,7 @@ func waitFor(ctx context.Context, c *api.Client, j *jobIn, timeout time.Duration
 	}
 }
 
-// jobError is what the end of a job means for the exit code.
+// jobError returns the error whose exit code says how the job ended; nil if it succeeded.
 func jobError(j session.Job) error {
 	switch {
 	case j.Status == session.JobRunning:
@@ -303,7 +304,7 @@ func (g jobCommands) jobsCancel() *cobra.Command {
 		Example: "  cairn jobs cancel job_…",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			for _, name := range args {
-				err := g.withJob(ctx, name, func(ctx context.Context, c *api.Client, j jobIn) error {
+				err := g.withJob(ctx, name, func(ctx context.Context, c *api.Client, j sessionJob) error {
 					now, err := c.Jobs().Cancel(ctx, j.SessionID, j.ID)
 					if err == nil {
 						g.inv.ReportChange(asJSON, cli.Change{SessionID: j.SessionID, JobID: j.ID}, string(j.ID)+" "+jobState(now))

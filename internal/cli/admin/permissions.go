@@ -67,7 +67,7 @@ func (g permissionCommands) permissionList() *cobra.Command {
 	return cmd
 }
 
-// listAsks returns what waits in one session, or everywhere.
+// listAsks returns the pending permission requests of the named session, or of all sessions.
 func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name string) ([]session.PendingAsk, error) {
 	id, err := g.inv.FindSessionID(ctx, c, name)
 	if err != nil {
@@ -179,7 +179,7 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 	return cmd
 }
 
-// listApprovals returns the saved permissions that hold here, or all there are.
+// listApprovals returns the saved permissions of this project, or of all projects.
 func listApprovals(ctx context.Context, c *api.Client, all bool) ([]api.Approval, error) {
 	if all {
 		return c.Approvals(ctx, "")

@@ -60,7 +60,7 @@ func (g questionCommands) printQuestion(q session.QuestionAsked) {
 	}
 }
 
-// listQuestions returns what waits in one session, or everywhere.
+// listQuestions returns the pending questions of the named session, or of all sessions.
 func (g questionCommands) listQuestions(
 	ctx context.Context,
 	c *api.Client,
@@ -86,7 +86,7 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			answers, err := allChosen(q.Questions, args[1:])
+			answers, err := parseAnswers(q.Questions, args[1:])
 			if err != nil {
 				return err
 			}
@@ -101,7 +101,8 @@ func (g questionCommands) questionAnswer() *cobra.Command {
 	return cmd
 }
 
-func allChosen(qs []session.Question, words []string) ([][]string, error) {
+// parseAnswers returns the answers to each question of a group. There must be one word for each question.
+func parseAnswers(qs []session.Question, words []string) ([][]string, error) {
 	if len(words) != len(qs) {
 		return nil, cli.UsageErrorf(
 			"the group has %d questions, got %d answers; use \"\" to leave one unanswered",
@@ -145,7 +146,7 @@ func (g questionCommands) questionDismiss() *cobra.Command {
 	return cmd
 }
 
-// findQuestion finds what waits by its id or the beginning of it.
+// findQuestion returns the pending question with the id, or with the beginning of an id.
 func (g questionCommands) findQuestion(ctx context.Context, c *api.Client, name string) (session.QuestionAsked, error) {
 	list, err := g.listQuestions(ctx, c, "")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestAnswersToAllQuestions(t *testing.T) {
-	if _, err := allChosen(make([]session.Question, 2), []string{"1"}); err == nil {
+	if _, err := parseAnswers(make([]session.Question, 2), []string{"1"}); err == nil {
 		t.Error("one answer for two questions")
 	}
 }

@@ -50,7 +50,7 @@ func (g serveCommand) serveCommand() *cobra.Command {
 			o.Arguments = backgroundArguments(cmd.Flags())
 			tell := g.inv.CheckKeys(ctx)
 			err = g.inv.Host.Serve(ctx, o, func(l cli.Listening) {
-				g.sayListening(l, asJSON)
+				g.printListening(l, asJSON)
 				if o.Background && !asJSON {
 					g.inv.Err.Printf("process %d ends when it is idle; stop it with: kill %d; its log: %s\n", l.PID, l.PID, l.Log)
 				}
@@ -103,8 +103,8 @@ func backgroundArguments(fs *pflag.FlagSet) (args []string) {
 	return args
 }
 
-// sayListening prints where the server answers; programs wait for this line, so its first form is OpenCode's.
-func (g serveCommand) sayListening(l cli.Listening, asJSON bool) {
+// printListening prints the address of the server. Programs wait for this line, so it begins as OpenCode's does.
+func (g serveCommand) printListening(l cli.Listening, asJSON bool) {
 	if asJSON {
 		g.inv.PrintJSONLine(l)
 		return

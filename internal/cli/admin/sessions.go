@@ -58,7 +58,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 				}
 				switch {
 				case asJSON:
-					return g.inv.PrintJSON(addFills(ctx, c, list))
+					return g.inv.PrintJSON(addWindowShares(ctx, c, list))
 				case format == "json":
 					return g.printOpenCodeSessionJSON(list)
 				case g.inv.IsOpenCode():
@@ -106,7 +106,7 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 					case err != nil:
 						return err
 					case asJSON:
-						return g.inv.PrintJSON(addFills(ctx, c, list))
+						return g.inv.PrintJSON(addWindowShares(ctx, c, list))
 					case len(list) == 0:
 						g.inv.Err.Printf("The session %s has no tasks.\n", s.ID)
 						return nil
@@ -124,7 +124,7 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 	return cmd
 }
 
-// describeStates returns what the sessions of the list do that are not idle.
+// describeStates returns the states of the sessions that are not idle.
 func describeStates(ctx context.Context, c *api.Client, list []*session.Session) (map[session.ID]string, error) {
 	active, err := c.Active(ctx)
 	states := map[session.ID]string{}
@@ -207,7 +207,7 @@ func (g sessionCommands) sessionShow() *cobra.Command {
 			atWork := active[s.ID].Type == api.TypeRunning
 			(&transcript{
 				out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork,
-				fill: readFill(ctx, c, s.ID),
+				fill: readWindowShare(ctx, c, s.ID),
 			}).print(s, ms)
 			return nil
 		}),
@@ -225,16 +225,17 @@ type listedSession struct {
 	Fill float64 `json:"windowFill,omitzero"` // 0 is unknown
 }
 
-func addFills(ctx context.Context, c *api.Client, list []*session.Session) []listedSession {
+func addWindowShares(ctx context.Context, c *api.Client, list []*session.Session) []listedSession {
 	out := make([]listedSession, len(list))
 	for i, s := range list {
-		out[i] = listedSession{s, readFill(ctx, c, s.ID)}
+		out[i] = listedSession{s, readWindowShare(ctx, c, s.ID)}
 	}
 	return out
 }
 
-// readFill returns what the session's next request takes of its model's window, in percent; 0 if that is unknown.
-func readFill(ctx context.Context, c *api.Client, id session.ID) float64 {
+// readWindowShare returns the share of the model's window that the session's next request takes, in percent; 0 if it is
+// unknown.
+func readWindowShare(ctx context.Context, c *api.Client, id session.ID) float64 {
 	r, err := api.Contexts{Client: c}.NextRequest(ctx, id, false)
 	if err != nil {
 		return 0
@@ -320,7 +321,7 @@ func (g sessionCommands) sessionDelete() *cobra.Command {
 	return cmd
 }
 
-// findToDelete is find, but that of a damaged session that is named by its whole id the id is enough.
+// findToDelete finds the session to delete. A damaged session cannot be read, so its complete id is enough.
 func (g sessionCommands) findToDelete(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	s, err := g.inv.FindSession(ctx, c, name)
 	if cli.IsDamaged(err) && name != "last" {

@@ -72,8 +72,8 @@ type sessionIdle struct {
 	err error
 }
 
-// callTime bounds a call during which the conversation does not react.
-const callTime = 30 * time.Second
+// callTimeout bounds a call of the API: the conversation does not react while it waits.
+const callTimeout = 30 * time.Second
 
 func newConversation(a *cli.Invocation, c *api.Client, interrupts <-chan struct{}) *conversation {
 	t := &conversation{
@@ -158,7 +158,7 @@ func sendOrDone[T any](ctx context.Context, to chan<- T, v T) bool {
 	}
 }
 
-// ShowPrompt shows that a line is wanted, once the session is idle and nothing is asked.
+// showPrompt shows the prompt for a line, if the session is idle and no ask is open.
 func (t *conversation) showPrompt() {
 	if t.prompting || t.working || len(t.asks.Pending) > 0 {
 		return
@@ -182,7 +182,7 @@ func (t *conversation) showText(text string) {
 
 // callAPI makes a call of the API and shows its error. It reports whether there was none.
 func (t *conversation) callAPI(ctx context.Context, f func(context.Context) error) bool {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := f(ctx)
 	if err != nil {
@@ -237,7 +237,7 @@ type openedSession struct {
 }
 
 func loadSession(ctx context.Context, c *api.Client, id session.ID, replay int) (o openedSession, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if o.head, err = c.Head(ctx, id); err != nil {
 		return o, err
@@ -370,7 +370,7 @@ func (t *conversation) onUpdate(ctx context.Context, u cli.SessionUpdate) error 
 	return nil
 }
 
-// ShowEvent shows an event, and follows from it whether the session works and what it asks.
+// showEvent shows an event, and updates from it whether the session works and which asks are open.
 func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.Prompted:
@@ -454,7 +454,7 @@ func (t *conversation) handleTasks(ctx context.Context, events ...cli.TaskEvent)
 
 // sendAnswer delivers an answer. An ask whose answer did not arrive is put again.
 func (t *conversation) sendAnswer(ctx context.Context, ans term.Answer) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := cli.SendAnswer(ctx, t.api, ans)
 	defer cli.ShowNextAsk(ctx, t.api, t.asks, ans)
@@ -514,7 +514,7 @@ func (t *conversation) createSession(ctx context.Context) bool {
 // describeRunningWork describes what happens to the session's work after the conversation ends. The caller appends the
 // command that continues it. If this process owns the store, the work ends with the process.
 func (t *conversation) describeRunningWork(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if h, err := t.api.Health(ctx); err == nil && h.PID == os.Getpid() {
 		return fmt.Sprintf("session %s is still working in this process, which stops it after 30s: "+
@@ -550,7 +550,7 @@ func (t *conversation) stopWork(ctx context.Context, interrupt bool) {
 	id, queued := t.session.ID, t.queued
 	t.queued = map[session.MessageID]bool{}
 	t.background.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, callTime)
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		for m := range queued {
 			if err := t.api.Inbox().Withdraw(ctx, id, m); err != nil &&

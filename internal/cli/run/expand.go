@@ -43,7 +43,7 @@ func (r *runner) expandCommand(ctx context.Context) error {
 		out, err = r.awaitExpansion(ctx, &c, q)
 	}
 	if err != nil && !p.existing && q.SessionID != "" && !cli.IsConnectionLost(err) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
 		return r.deleteSession(ctx, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/sidebar"
 )
 
-// hasSidebar reports whether the side bar is on the screen: it is wanted, and there is room.
+// hasSidebar reports whether the side bar is shown: it is switched on, and the screen is wide enough.
 func (m *model) hasSidebar() bool { return m.bar && m.session != nil && m.width >= sidebar.ScreenWidth }
 
 // transcriptWidth is what the side bar leaves.

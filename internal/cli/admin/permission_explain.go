@@ -27,7 +27,7 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 		Example: "  cairn permission explain bash 'git push --force && rm -rf build'\n" +
 			"  cairn permission explain edit src/main.go --agent plan",
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
-			q := api.Inquiry{Action: config.ActionName(args[0]), Resources: args[1:], Agent: agent}
+			q := api.PermissionQuery{Action: config.ActionName(args[0]), Resources: args[1:], Agent: agent}
 			if name != "" {
 				s, err := g.inv.FindSession(ctx, c, name)
 				if err != nil {
@@ -38,7 +38,7 @@ func (g permissionCommands) permissionExplain() *cobra.Command {
 			if q.Action == "bash" { // a command is one text
 				q.Resources = []string{strings.Join(q.Resources, " ")}
 			}
-			v, err := c.Verdict(ctx, q)
+			v, err := c.ExplainPermission(ctx, q)
 			if err == nil {
 				err = checkAction(ctx, c, args[0], v)
 			}
