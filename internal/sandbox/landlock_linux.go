@@ -12,7 +12,7 @@ const (
 	minLandlockVersion = 3
 	signalVersion      = 6 // restricts signals and abstract sockets
 
-	reading = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	readRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	// writeRights omits device nodes, which would bypass every file rule.
 	writeRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -43,7 +43,7 @@ func (p Policy) makeWriteRuleset() (ruleset, error) {
 	if err != nil {
 		return ruleset{}, err
 	}
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: reading | writeRights | devices}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: readRights | writeRights | devices}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
 	var ioctl uint64 // the right to control devices, 0 if this kernel does not restrict that
 	if version >= 5 {
@@ -61,13 +61,13 @@ func (p Policy) makeWriteRuleset() (ruleset, error) {
 	if err != nil {
 		return r, err
 	}
-	grants := []grant{{"/", reading}}
+	grants := []grant{{"/", readRights}}
 	for _, dir := range p.Write {
-		grants = append(grants, grant{dir, reading | writeRights})
+		grants = append(grants, grant{dir, readRights | writeRights})
 	}
 	if p.Namespace != nil {
 		for _, path := range p.Namespace.Private {
-			grants = append(grants, grant{path, reading | writeRights | ioctl})
+			grants = append(grants, grant{path, readRights | writeRights | ioctl})
 		}
 	}
 	for _, device := range harmlessDevices {

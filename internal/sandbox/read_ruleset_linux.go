@@ -44,7 +44,7 @@ func readPathState(path string) pathState {
 // without links.
 func (p Policy) makeReadRuleset(hidden []string) (*readRuleset, error) {
 	// Landlock forbids to move files between directories unless every ruleset permits it.
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: reading | unix.LANDLOCK_ACCESS_FS_REFER}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: readRights | unix.LANDLOCK_ACCESS_FS_REFER}
 	set, err := newRuleset(&attr, unsafe.Sizeof(attr.Handled_access_fs))
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (p Policy) makeReadRuleset(hidden []string) (*readRuleset, error) {
 	grants := []grant{{"/", unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_REFER}}
 	for _, name := range slices.Concat(p.Write, p.Show) {
 		r.granted = append(r.granted, readPathState(name))
-		grants = append(grants, grant{name, reading | unix.LANDLOCK_ACCESS_FS_REFER})
+		grants = append(grants, grant{name, readRights | unix.LANDLOCK_ACCESS_FS_REFER})
 	}
 	if err = r.allowPaths(grants); err == nil {
 		below := make([]string, len(hidden))
@@ -73,7 +73,7 @@ func (p Policy) makeReadRuleset(hidden []string) (*readRuleset, error) {
 // relative to it. at is its path. A home has hundreds of entries, so a file gets the rights of files at once.
 func (r *readRuleset) allowAround(parent int, name, at string, hidden []string) error {
 	if len(hidden) == 0 {
-		return r.allowEntry(parent, name, reading, unix.O_NOFOLLOW)
+		return r.allowEntry(parent, name, readRights, unix.O_NOFOLLOW)
 	}
 	below := map[string][]string{} // the hidden paths below each entry
 	for _, path := range hidden {
@@ -102,7 +102,7 @@ func (r *readRuleset) allowAround(parent int, name, at string, hidden []string) 
 		case e.IsDir():
 			err = r.allowAround(fd, e.Name(), path.Join(at, e.Name()), below[e.Name()])
 		case below[e.Name()] == nil:
-			err = r.allowEntry(fd, e.Name(), reading&fileRights, unix.O_NOFOLLOW)
+			err = r.allowEntry(fd, e.Name(), readRights&fileRights, unix.O_NOFOLLOW)
 		}
 		if err != nil {
 			return err

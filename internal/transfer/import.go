@@ -48,7 +48,7 @@ func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker)
 		out.Known = s.Import.Messages > 0
 		return out, nil
 	}
-	err = d.send(ctx, sending{c, api.ImportRequest{Session: *s, After: got.Messages}}, &got)
+	err = d.send(ctx, importBatch{c, api.ImportRequest{Session: *s, After: got.Messages}}, &got)
 	out.Session = got.Session
 	return out, err
 }
@@ -141,20 +141,20 @@ func (d *document) readMessages(give func(session.Message, jsontext.Value) error
 	return c, giveAll(x.Flush())
 }
 
-// sending is a piece being put together.
-type sending struct {
+// importBatch is the request that is being filled with messages.
+type importBatch struct {
 	api *api.Client
 	api.ImportRequest
 }
 
-func (d *document) send(ctx context.Context, s sending, got *api.ImportResult) error {
+func (d *document) send(ctx context.Context, s importBatch, got *api.ImportResult) error {
 	skip, bytes := s.After, 0
 	flush := func() (err error) {
 		if len(s.Messages) == 0 {
 			return nil
 		}
 		if *got, err = s.api.Import(ctx, s.ImportRequest); err != nil {
-			return &unsent{err}
+			return &sendError{err}
 		}
 		s.After, s.Messages, bytes = got.Messages, nil, 0
 		return nil
@@ -174,14 +174,14 @@ func (d *document) send(ctx context.Context, s sending, got *api.ImportResult) e
 	if err == nil {
 		err = flush()
 	}
-	if u, ok := errors.AsType[*unsent](err); ok {
+	if u, ok := errors.AsType[*sendError](err); ok {
 		return u.err
 	}
 	return err
 }
 
-// unsent is a failure of the server, not of the document.
-type unsent struct{ err error }
+// sendError is a failure of the server, not of the document.
+type sendError struct{ err error }
 
-func (u *unsent) Error() string { return u.err.Error() }
-func (u *unsent) Unwrap() error { return u.err }
+func (u *sendError) Error() string { return u.err.Error() }
+func (u *sendError) Unwrap() error { return u.err }

@@ -120,7 +120,7 @@ type position struct {
 
 // invalidAt returns a FormatError with the field and line of the invalid value.
 func (d *document) invalidAt(p position, err error) error {
-	if u, ok := errors.AsType[*unsent](err); ok {
+	if u, ok := errors.AsType[*sendError](err); ok {
 		return u.err
 	}
 	m := &FormatError{Name: d.name, Field: p.in, What: err.Error()}

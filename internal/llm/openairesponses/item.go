@@ -10,7 +10,7 @@ import (
 
 // item is the state of one output item.
 type item struct {
-	itemPlace
+	itemIdentity
 	id        string // the vendor's id; empty until it is known
 	phase     jsontext.Value
 	notes     jsontext.Value

@@ -19,8 +19,8 @@ type itemTable struct {
 	at    map[int]*item    // the latest item at each index
 }
 
-// itemPlace is what the events so far report about the identity of an item.
-type itemPlace struct {
+// itemIdentity is what the events so far report about the identity of an item.
+type itemIdentity struct {
 	kind   string // the item's type
 	added  bool   // its start event has arrived
 	done   bool
@@ -37,7 +37,7 @@ func (s *itemTable) matchItem(f *frame) (*item, error) {
 		if len(s.order) == maxItems {
 			return nil, wire.NewMalformed("the provider sent an answer of more than %d items", maxItems)
 		}
-		it = &item{itemPlace: itemPlace{kind: f.itemKind()}}
+		it = &item{itemIdentity: itemIdentity{kind: f.itemKind()}}
 		s.order = append(s.order, it)
 	}
 	s.recordPlace(it, f, names)
@@ -69,7 +69,7 @@ func (s *itemTable) findItem(f *frame, names []string) *item {
 
 // acceptsID reports whether an event with the item's id belongs to it. A start or end event at another index belongs to
 // another item if this one has already started or ended.
-func (p *itemPlace) acceptsID(f *frame) bool {
+func (p *itemIdentity) acceptsID(f *frame) bool {
 	switch isElsewhere := f.OutputIndex != nil && p.index != nil && *f.OutputIndex != *p.index; {
 	case f.isItemStart():
 		return !isElsewhere || !p.added
@@ -80,7 +80,7 @@ func (p *itemPlace) acceptsID(f *frame) bool {
 }
 
 // acceptsIndex reports whether an event with an unknown id can belong to the item.
-func (p *itemPlace) acceptsIndex(f *frame, names []string) bool {
+func (p *itemIdentity) acceptsIndex(f *frame, names []string) bool {
 	switch {
 	case p.kind != f.itemKind(), f.isItemStart() && p.added:
 		return false

@@ -28,7 +28,7 @@ type scanResult[T any] struct {
 }
 
 // Run returns the result of a scan that starts after the call.
-func (c *sharedScan[T]) Run(look func() T) T {
+func (c *sharedScan[T]) Run(scan func() T) T {
 	c.mu.Lock()
 	if c.next == nil {
 		c.next = &scanResult[T]{}
@@ -41,7 +41,7 @@ func (c *sharedScan[T]) Run(look func() T) T {
 		c.mu.Lock()
 		c.next = nil // later callers need a later scan
 		c.mu.Unlock()
-		n.value = look()
+		n.value = scan()
 	})
 	return n.value
 }
@@ -74,13 +74,13 @@ func (p procFS) listSocketHolders() socketHolders {
 	return found
 }
 
-// markScans is how often the marks of all processes are read at most, to find twice that no tool runs: processes that
-// exit during a scan make it say nothing.
+// markScans bounds the scans of all processes' marks. Two of them must find that no tool runs; a scan during which a
+// process exits is inconclusive.
 const markScans = 8
 
-// classifyHidden returns the identity of a peer whose socket no process is seen to hold, from scans of the processes of
-// the socket's user (see scanMarks): remote, so that a credential decides, if one of them can be it, and two scans find
-// none that may be one of a tool.
+// classifyHidden returns the identity of a peer if no visible process holds its socket. It scans the processes of the
+// socket's user (see scanMarks). The peer is Remote, so that a credential decides, if one of the processes may hide its
+// files and two scans find no process of a tool; otherwise it is Unknown.
 func classifyHidden(scan func() (hidden, tools, exited bool)) Identity {
 	clean := 0
 	for range markScans {
@@ -98,14 +98,14 @@ func classifyHidden(scan func() (hidden, tools, exited bool)) Identity {
 	return Unknown
 }
 
-// markScan is what the marks of the processes of a user say.
+// markScan is the result of reading the marks of a user's processes.
 type markScan struct {
-	hidden bool // the files of one cannot be read: the user is another one, or it is not dumpable and not root's
-	tools  bool // one has a mark
-	exited bool // marks are unknown
+	hidden bool // a process hides its files: it is another user's, or it is not dumpable and not root's
+	tools  bool // a process has a mark
+	exited bool // a mark could not be read, for example of a process that exited
 }
 
-// add adds a process.
+// add returns the scan with the mark of another process.
 func (s markScan) add(p procFS, pid int, hidden bool) markScan {
 	mark, ok := p.callMark(pid)
 	return markScan{s.hidden || ok && hidden, s.tools || ok && mark < p.own, s.exited || !ok}
@@ -144,8 +144,8 @@ func (p procFS) scanOthers() map[int]markScan {
 	return found
 }
 
-// listProcesses calls tell for each process but this one. all is false if the table cannot be read to its end.
-func (p procFS) listProcesses(tell func(root, pid int, name string)) (all bool) {
+// listProcesses calls visit for each process but this one. all is false if the table cannot be read to its end.
+func (p procFS) listProcesses(visit func(root, pid int, name string)) (all bool) {
 	root, err := os.Open(p.root)
 	if err != nil {
 		return false
@@ -154,7 +154,7 @@ func (p procFS) listProcesses(tell func(root, pid int, name string)) (all bool) 
 	names, err := root.Readdirnames(-1)
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil && pid != p.self {
-			tell(int(root.Fd()), pid, name)
+			visit(int(root.Fd()), pid, name)
 		}
 	}
 	return err == nil

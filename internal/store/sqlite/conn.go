@@ -24,13 +24,13 @@ type dbConn interface {
 	Close() error
 }
 
-// access is the purpose of a connection.
-type access int
+// accessMode is the purpose of a connection.
+type accessMode int
 
 const (
-	forWriting    access = iota
-	forReading           // of a database that may be written meanwhile
-	forReadingRaw        // of files that are not written and must not be touched; ignores the write-ahead log
+	forWriting    accessMode = iota
+	forReading               // of a database that may be written meanwhile
+	forReadingRaw            // of files that are not written and must not be touched; ignores the write-ahead log
 )
 
 const busyTimeout = 5 * time.Second
@@ -43,7 +43,7 @@ type conn struct {
 }
 
 // openConn opens the database file, which must exist. No part of its path may be a symbolic link.
-func openConn(path string, a access) (dbConn, error) {
+func openConn(path string, a accessMode) (dbConn, error) {
 	const noFollow zs.OpenFlags = 0x01000000 // SQLITE_OPEN_NOFOLLOW
 	flags := zs.OpenReadWrite | noFollow
 	switch a {

@@ -168,7 +168,7 @@ const commonPragmas = `
 	PRAGMA temp_store = MEMORY;
 	PRAGMA mmap_size = 0;`
 
-func (h *home) open(a access, pragmas string) (dbConn, error) {
+func (h *home) open(a accessMode, pragmas string) (dbConn, error) {
 	c, err := openConn(h.path, a)
 	if err != nil {
 		return nil, err

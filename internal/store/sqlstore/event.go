@@ -196,22 +196,22 @@ func (t *Tx) InsertEvent(e store.EventRow) (position int64, err error) {
 	if _, err := c.run("insert event", e.ID); err != nil {
 		return 0, err
 	}
-	t.inserted = eventPlace{number, position, e.Seq}
+	t.inserted = eventLocation{number, position, e.Seq}
 	return position, nil
 }
 
-// eventPlace is where an event is: its position, and its seq in the session of the number.
-type eventPlace struct {
+// eventLocation is the position of an event in the log, and its seq in the session with the number.
+type eventLocation struct {
 	number, position, seq int64
 }
 
 // findLastEvent returns the newest position, and the newest seq of the session; -1 if it has no events. Events that one
 // transaction inserts follow one another, so that only the first needs a search.
-func (t *Tx) findLastEvent(number int64) (eventPlace, error) {
+func (t *Tx) findLastEvent(number int64) (eventLocation, error) {
 	if number > 0 && number == t.inserted.number {
 		return t.inserted, nil
 	}
-	out := eventPlace{number: number, seq: -1}
+	out := eventLocation{number: number, seq: -1}
 	c := t.prepareNumber(lastEvent, number, nil)
 	if c.nextRow() {
 		out.position, out.seq = c.st.Int(0), c.st.Int(1)

@@ -255,7 +255,7 @@ func (t *Tx) DeleteSession(id session.ID) error {
 	if _, err := c.run("delete session", id); err != nil {
 		return err
 	}
-	t.inserted = eventPlace{}
+	t.inserted = eventLocation{}
 	for _, sql := range []string{
 		`DELETE FROM event WHERE session = ?1`,
 		`DELETE FROM message WHERE ` + ofSession,

@@ -72,7 +72,7 @@ type Reader struct {
 // Tx implements store.Tx.
 type Tx struct {
 	Reader
-	inserted eventPlace // of the event that the transaction inserted last; zero if it deleted events since
+	inserted eventLocation // of the event that the transaction inserted last; zero if it deleted events since
 }
 
 var (
