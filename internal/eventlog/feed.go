@@ -3,26 +3,16 @@ package eventlog
 import (
 	"context"
 	"iter"
-	"math"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// FollowAll yields what happens in all sessions until ctx ends: the existing and coming events with position >
-// after, in the order of their commits, and between them live fragments and notices from now on. Each notice
-// follows the events that this process had committed when the notice was made. A negative after starts after the
-// newest event.
-func (l *Log) FollowAll(ctx context.Context, after int64) iter.Seq2[Update, error] {
-	return l.followAll(ctx, Mark{Position: after, Notice: math.MaxInt64})
-}
-
-// FollowAllFrom is FollowAll from a mark, with the notices made since and the text of items that ended since.
-func (l *Log) FollowAllFrom(ctx context.Context, at Mark) iter.Seq2[Update, error] {
-	return l.followAll(ctx, at)
-}
-
-func (l *Log) followAll(ctx context.Context, at Mark) iter.Seq2[Update, error] {
+// FollowAll yields the updates of all sessions since the mark until ctx ends: the existing and coming events in the
+// order of their commits, and between them live fragments, the notices made since, and the text of items that ended
+// since. Each notice follows the events that this process had committed when the notice was made. A negative position
+// starts after the newest event.
+func (l *Log) FollowAll(ctx context.Context, at Mark) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		w := newWaiter()
 		noticed := min(l.hub.joinFeed(w), at.Notice)

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
+
+// fromPosition marks the events after the position, and no notices of the past.
+func fromPosition(after int64) Mark { return Mark{Position: after, Notice: math.MaxInt64} }
 
 func begin(t testing.TB, l *Log, id session.ID, m session.MessageID, part session.PartID) {
 	t.Helper()
@@ -188,7 +192,7 @@ func TestReplayedItemsHaveNoFragments(t *testing.T) {
 		finish(t, l, id, "msg_a", "prt_a", "all of it")
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		for _, updates := range []func(func(Update, error) bool){l.Follow(ctx, id, -1), l.FollowAll(ctx, 0)} {
+		for _, updates := range []func(func(Update, error) bool){l.Follow(ctx, id, -1), l.FollowAll(ctx, fromPosition(0))} {
 			wg.Go(func() {
 				events := 0
 				for u := range updates {
@@ -224,7 +228,7 @@ func TestFeedWhileWriting(t *testing.T) {
 				wg.Go(func() {
 					time.Sleep(start)
 					position := int64(0)
-					for u, err := range l.FollowAll(ctx, 0) {
+					for u, err := range l.FollowAll(ctx, fromPosition(0)) {
 						if err != nil {
 							t.Error(err)
 						}
@@ -290,7 +294,7 @@ func TestFeedReadsAreShared(t *testing.T) {
 		for range 100 {
 			readers.Go(func() {
 				last := int64(0)
-				for u, err := range l.FollowAll(ctx, 0) {
+				for u, err := range l.FollowAll(ctx, fromPosition(0)) {
 					if u.Event != nil {
 						seen.Add(1)
 						if u.Event.Position <= last {
@@ -335,7 +339,7 @@ func TestFeedFromAMark(t *testing.T) {
 	add(t, l, "ses_a", renamed("1"))
 	l.Notify(Notice{Kind: "behind"})
 	var got []string
-	for u, err := range l.FollowAllFrom(t.Context(), at) {
+	for u, err := range l.FollowAll(t.Context(), at) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -369,7 +373,7 @@ func TestFeedFromAMarkInAnItem(t *testing.T) {
 	finish(t, l, id, "msg_b", "prt_b", "afterwards")
 	at.Position = start.Position // it comes again, and reads what it missed
 	said := ""
-	for u, err := range l.FollowAllFrom(t.Context(), at) {
+	for u, err := range l.FollowAll(t.Context(), at) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -397,7 +401,7 @@ func TestFeedFromTheLiveEnd(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var reader sync.WaitGroup
 		reader.Go(func() {
-			for u := range l.FollowAllFrom(ctx, at) {
+			for u := range l.FollowAll(ctx, at) {
 				if u.Fragment != nil {
 					got = append(got, u.Fragment.Delta)
 				}
@@ -424,7 +428,7 @@ func TestFeedFromNow(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			for u := range l.FollowAll(ctx, -1) {
+			for u := range l.FollowAll(ctx, fromPosition(-1)) {
 				switch {
 				case u.Fragment != nil:
 					got = append(got, fmt.Sprint(u.Fragment.Offset, u.Fragment.Delta))
@@ -527,7 +531,7 @@ func TestHubForgets(t *testing.T) {
 			for range l.Follow(t.Context(), id, -1) {
 				break
 			}
-			for range l.FollowAll(t.Context(), 0) {
+			for range l.FollowAll(t.Context(), fromPosition(0)) {
 				break
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -574,7 +578,7 @@ func TestNoticesStandAmongTheEvents(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var got []string
-	for u, err := range l.FollowAll(ctx, 0) {
+	for u, err := range l.FollowAll(ctx, fromPosition(0)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 // Log is the event log as streams read it.
 type Log interface {
 	Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[eventlog.Update, error]
-	FollowAllFrom(ctx context.Context, at eventlog.Mark) iter.Seq2[eventlog.Update, error]
+	FollowAll(ctx context.Context, at eventlog.Mark) iter.Seq2[eventlog.Update, error]
 	NewestMark() eventlog.Mark
 	VerifyTail(r store.Reader, id session.ID) error
 }

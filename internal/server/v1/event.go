@@ -118,7 +118,7 @@ func (b *busStream) serve(w http.ResponseWriter, r *http.Request, directory stri
 	relay.Go(func() { notices.SendAll(b.sendNotice) })
 	defer relay.Wait()
 	defer b.notices.Unsubscribe(notices)
-	for u, failed := range b.Log.FollowAllFrom(ctx, at) {
+	for u, failed := range b.Log.FollowAll(ctx, at) {
 		notices.SendWaiting(b.sendNotice) // those sent before the event was stored come before it
 		if err = failed; err == nil {
 			err = b.sendUpdate(ctx, u)

@@ -116,7 +116,7 @@ func (f *feedStream) serve(w http.ResponseWriter, r *http.Request, at eventlog.M
 	}
 	connected := eventFrame{id: f.IDs.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}
 	err := sendFrame(f.out, f.id(), connected, false)
-	for u, failed := range f.Log.FollowAllFrom(ctx, at) {
+	for u, failed := range f.Log.FollowAll(ctx, at) {
 		if err = failed; err == nil {
 			err = f.send(ctx, u)
 		}
