@@ -42,11 +42,11 @@ func checkoutAt(top string) (Checkout, bool) {
 		if !ok || !isLink {
 			return Checkout{}, false
 		}
-		gitDir = makeAbsolute(target, top)
+		gitDir = MakeAbsolute(target, top)
 	}
 	common := gitDir
 	if line, ok := FirstLine(filepath.Join(gitDir, "commondir")); ok {
-		common = makeAbsolute(line, gitDir)
+		common = MakeAbsolute(line, gitDir)
 	}
 	for _, need := range []string{filepath.Join(gitDir, "HEAD"), filepath.Join(common, "objects")} {
 		if _, err := os.Lstat(need); err != nil {
@@ -59,7 +59,8 @@ func checkoutAt(top string) (Checkout, bool) {
 	return Checkout{top, gitDir, common}, true
 }
 
-func makeAbsolute(path, dir string) string {
+// MakeAbsolute returns the path, which is relative to dir unless it is absolute, as git writes paths.
+func MakeAbsolute(path, dir string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
@@ -68,13 +69,13 @@ func makeAbsolute(path, dir string) string {
 
 // FirstLine returns the first line of a regular file.
 func FirstLine(path string) (string, bool) {
-	line, _, _ := strings.Cut(readStart(path), "\n")
+	line, _, _ := strings.Cut(ReadStart(path), "\n")
 	line = strings.TrimRight(line, "\r")
 	return line, line != ""
 }
 
-// readStart returns the start of a regular file, or "" if there is no such file. Opening never blocks.
-func readStart(path string) string {
+// ReadStart returns at most maxRead bytes of a regular file, or "" if there is no such file. Opening never blocks.
+func ReadStart(path string) string {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
@@ -102,14 +103,14 @@ func (c Checkout) FindLinkedRepository() string {
 	if gitDir != c.Common {
 		back, ok := FirstLine(filepath.Join(gitDir, "gitdir"))
 		if ok && filepath.Dir(gitDir) == filepath.Join(c.Common, "worktrees") &&
-			isSame(makeAbsolute(back, gitDir), link) {
+			isSame(MakeAbsolute(back, gitDir), link) {
 			return c.Common
 		}
 		return ""
 	}
 	for line := range strings.Lines(c.ReadSettings()) {
 		key, value, _ := strings.Cut(line, "=")
-		if strings.TrimSpace(key) == "worktree" && isSame(makeAbsolute(strings.TrimSpace(value), gitDir), c.Top) {
+		if strings.TrimSpace(key) == "worktree" && isSame(MakeAbsolute(strings.TrimSpace(value), gitDir), c.Top) {
 			return c.Common
 		}
 	}
@@ -117,7 +118,7 @@ func (c Checkout) FindLinkedRepository() string {
 }
 
 // ReadSettings returns the start of the repository's file config.
-func (c Checkout) ReadSettings() string { return readStart(filepath.Join(c.Common, "config")) }
+func (c Checkout) ReadSettings() string { return ReadStart(filepath.Join(c.Common, "config")) }
 
 // isSame reports whether two paths name one file or directory.
 func isSame(a, b string) bool {

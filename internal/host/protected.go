@@ -1,12 +1,12 @@
 package host
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/permission"
 )
 
@@ -65,11 +65,11 @@ func (p *protectedPaths) addRepository(git string) {
 		if !ok {
 			return
 		}
-		git = joinFrom(filepath.Dir(git), dir)
+		git = checkout.MakeAbsolute(dir, filepath.Dir(git))
 	}
 	p.addFolder(git)
 	if common := readStart(filepath.Join(git, "commondir")); common != "" {
-		p.addFolder(joinFrom(git, common))
+		p.addFolder(checkout.MakeAbsolute(common, git))
 	}
 }
 
@@ -137,27 +137,5 @@ func listFolders(dir string, n int) (names []string) {
 	return names
 }
 
-// maxSettings bounds what is read of a file of git, in bytes.
-const maxSettings = 64 << 10
-
-// readStart returns the start of a regular file, without blanks around it; "" for another one.
-func readStart(path string) string {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // opening a FIFO blocks
-		return ""
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }()
-	text, _ := io.ReadAll(io.LimitReader(f, maxSettings))
-	return strings.TrimSpace(string(text))
-}
-
-// joinFrom returns the path that is relative to dir unless it is absolute.
-func joinFrom(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
-}
+// readStart returns the start of a file of git without the white space around it, "" if there is no such file.
+func readStart(path string) string { return strings.TrimSpace(checkout.ReadStart(path)) }
