@@ -53,7 +53,7 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 	s.Import = &session.Import{From: importedFormKey}
 	if d := diffObjects(membersOf(SessionOf(s)), beside); d != nil {
 		d.Unset = nil
-		s.Import.Info = mustMarshal(d)
+		s.Import.Info = encodeValue(d)
 	}
 	return s, nil
 }
@@ -63,7 +63,7 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 func ToOpenCode(s *session.Session) jsontext.Value {
 	shown := membersOf(SessionOf(s))
 	if s.Summary != nil {
-		shown[summaryMember] = mustMarshal(s.Summary)
+		shown[summaryMember] = encodeValue(s.Summary)
 	}
 	var d objectDiff
 	if s.Import == nil || json.Unmarshal(s.Import.Info, &d) != nil {
@@ -122,7 +122,7 @@ func (in *importedMessage) formOf(shown Message) *importedForm {
 
 // keepImported stores the imported form with the message.
 func keepImported(m session.Message, form any) {
-	m.Meta().Extra = objectOf(map[string]jsontext.Value{importedFormKey: mustMarshal(form)})
+	m.Meta().Extra = objectOf(map[string]jsontext.Value{importedFormKey: encodeValue(form)})
 }
 
 // MessageFromOpenCode converts a message from OpenCode. A turn or call that was still open is ended.
@@ -212,14 +212,6 @@ func asShown(shown Message, info jsontext.Value) jsontext.Value {
 	out, ours := membersOfObject(info), membersOf(shown.Info)
 	out["sessionID"] = ours["sessionID"]
 	return objectOf(out)
-}
-
-func mustMarshal(v any) jsontext.Value {
-	b, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return emptyObject
-	}
-	return b
 }
 
 // withinSession prefixes the pointer of an error with the position of the value that it is about.

@@ -123,8 +123,11 @@ func membersOfObject(v jsontext.Value) (m map[string]jsontext.Value) {
 }
 
 // objectOf returns the object with the members.
-func objectOf(m map[string]jsontext.Value) jsontext.Value {
-	b, err := json.Marshal(m, json.Deterministic(true))
+func objectOf(m map[string]jsontext.Value) jsontext.Value { return encodeValue(m) }
+
+// encodeValue returns v as JSON, or an empty object if it cannot be encoded.
+func encodeValue(v any) jsontext.Value {
+	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return emptyObject
 	}

@@ -182,14 +182,14 @@ func (c cleaner) replacementFor(kind string) string { return fmt.Sprintf("%s:%s"
 // redactText redacts a text, unless it is empty.
 func (c cleaner) redactText(name, kind string) {
 	if v := c.of[name]; v != nil && string(v) != `""` {
-		c.of[name] = mustMarshal("[redacted:" + c.replacementFor(kind) + "]")
+		c.of[name] = encodeValue("[redacted:" + c.replacementFor(kind) + "]")
 	}
 }
 
 // redactObject redacts an object, unless it is empty.
 func (c cleaner) redactObject(name, kind string) {
 	if v := c.of[name]; v != nil && !equalJSON(v, emptyObject) {
-		c.of[name] = mustMarshal(map[string]string{"redacted": c.replacementFor(kind)})
+		c.of[name] = encodeValue(map[string]string{"redacted": c.replacementFor(kind)})
 	}
 }
 
@@ -215,7 +215,7 @@ func (c cleaner) redactEach(name string, f func(int, cleaner)) {
 		f(i, cleaner{m, c.id})
 		all[i] = objectOf(m)
 	}
-	c.of[name] = mustMarshal(all)
+	c.of[name] = encodeValue(all)
 }
 
 func (c cleaner) redactList(name, kind string) {
@@ -224,9 +224,9 @@ func (c cleaner) redactList(name, kind string) {
 		return
 	}
 	for i := range all {
-		all[i] = mustMarshal(fmt.Sprintf("[redacted:%s-%d]", c.replacementFor(kind), i))
+		all[i] = encodeValue(fmt.Sprintf("[redacted:%s-%d]", c.replacementFor(kind), i))
 	}
-	c.of[name] = mustMarshal(all)
+	c.of[name] = encodeValue(all)
 }
 
 // redactDiffs redacts file changes.
