@@ -16,16 +16,16 @@ func readOlder(m *model) tea.Cmd {
 	if !m.transcript.AtTop() {
 		return nil
 	}
-	return readPage(m)
+	return readOlderPage(m)
 }
 
-// readPage reads the page of messages before the first one.
-func readPage(m *model) tea.Cmd {
-	if m.session == nil || m.older.Next == "" || m.loading {
+// readOlderPage reads the page of messages before the first one.
+func readOlderPage(m *model) tea.Cmd {
+	if m.session == nil || m.olderCursor.Next == "" || m.loadingOlder {
 		return nil
 	}
-	m.loading = true
-	c, id, cursor := m.api, m.session.ID, m.older.Next
+	m.loadingOlder = true
+	c, id, cursor := m.api, m.session.ID, m.olderCursor.Next
 	return m.run(func(ctx context.Context) tea.Msg {
 		page, err := c.Messages(ctx, id, api.MessageQuery{Limit: pageSize, Cursor: cursor})
 		return olderMsg{id, page, err}
@@ -33,7 +33,7 @@ func readPage(m *model) tea.Cmd {
 }
 
 func showOlder(m *model, o olderMsg) tea.Cmd {
-	m.loading = false
+	m.loadingOlder = false
 	if m.session == nil || o.id != m.session.ID {
 		return nil
 	}
@@ -41,19 +41,19 @@ func showOlder(m *model, o olderMsg) tea.Cmd {
 		m.showError("read earlier messages", o.err)
 		return nil
 	}
-	m.older = o.page.Cursor
+	m.olderCursor = o.page.Cursor
 	if len(o.page.Data) < pageSize {
-		m.older.Next = ""
+		m.olderCursor.Next = ""
 	}
 	slices.Reverse(o.page.Data)
 	m.transcript.Prepend(o.page.Data)
-	return findText(m, m.seeking)
+	return findText(m, m.pendingSearch)
 }
 
 // searchTranscript finds text in the transcript.
 func searchTranscript(m *model) tea.Cmd {
-	m.openDialog(dialog.NewLineInput("Search in the transcript", m.searching, func(text string) tea.Cmd {
-		m.searching = text
+	m.openDialog(dialog.NewLineInput("Search in the transcript", m.lastSearch, func(text string) tea.Cmd {
+		m.lastSearch = text
 		return findText(m, text)
 	}))
 	return nil
@@ -62,13 +62,13 @@ func searchTranscript(m *model) tea.Cmd {
 // findText selects the next section above the selection that contains the text. Without one it reads
 // earlier messages first.
 func findText(m *model, text string) tea.Cmd {
-	m.seeking = ""
+	m.pendingSearch = ""
 	if text == "" {
 		return nil
 	}
-	if !m.transcript.SelectHit(text, m.older.Next == "") && m.older.Next != "" {
-		m.seeking, m.note = text, "searching earlier messages"
-		return readPage(m)
+	if !m.transcript.SelectHit(text, m.olderCursor.Next == "") && m.olderCursor.Next != "" {
+		m.pendingSearch, m.note = text, "searching earlier messages"
+		return readOlderPage(m)
 	}
 	m.note = term.FormatPlural(m.transcript.Search(text), "hit") + "; search again for the next one"
 	return nil

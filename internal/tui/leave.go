@@ -40,7 +40,7 @@ func leaveProgram(m *model) tea.Cmd {
 func leaveChoice(m *model, pid int) *dialog.Choice {
 	quit := func(l Leave) func() tea.Cmd {
 		return func() tea.Cmd {
-			m.left, m.worker = l, pid
+			m.leave, m.workerPID = l, pid
 			return tea.Quit
 		}
 	}

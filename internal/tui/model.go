@@ -42,20 +42,20 @@ type model struct {
 	editor        composer.Editor
 	history       composer.PromptHistory
 	completion    mention.List
-	offered       map[string]bool // paths that the completion has offered
-	saved         string          // the text that is stored
+	offeredPaths  map[string]bool // paths that the completion has offered
+	savedText     string          // the text that is stored
 	saving        bool
 	transcript    *transcript.Model
 	dialogs       []dialog.Dialog // the last one is on top
 	note          string          // below the transcript, until the next key
-	searching     string
-	seeking       string // what is searched in earlier messages; "" without a search
+	lastSearch    string
+	pendingSearch string // what is searched in earlier messages; "" without a search
 
 	work
-	asks    askQueue
-	inbox   []*session.Input
-	sending []session.Prompt // on their way to the inbox
-	catalog catalogMsg
+	asks          askQueue
+	inbox         []*session.Input
+	unsentPrompts []session.Prompt // on their way to the inbox
+	catalog       catalogMsg
 	// offeredLogin: the providers were shown to a newcomer.
 	offeredLogin bool
 	agent        string            // of the next prompts; "" is the session's
@@ -63,12 +63,12 @@ type model struct {
 	window       api.ContextRequest
 	changes      api.SessionDiff // of the session, for the side bar
 	branch       string          // that is checked out; "" is unknown
-	bar          bool            // the side bar is wanted
-	older        api.Cursor      // of the messages before the first one
-	loading      bool
+	sidebarOn    bool            // the side bar is wanted
+	olderCursor  api.Cursor      // of the messages before the first one
+	loadingOlder bool
 	blurred      bool // the terminal is not looked at
-	left         Leave
-	worker       int // the process that goes on with the work
+	leave        Leave
+	workerPID    int // the process that goes on with the work
 	notify       status.Notifier
 }
 
@@ -189,7 +189,7 @@ const saveDelay = 300 * time.Millisecond
 
 // scheduleSave has the typed text stored soon, if it has changed.
 func (m *model) scheduleSave() tea.Cmd {
-	if m.saving || m.draftText() == m.saved {
+	if m.saving || m.draftText() == m.savedText {
 		return nil
 	}
 	m.saving = true
@@ -198,8 +198,8 @@ func (m *model) scheduleSave() tea.Cmd {
 
 // draftText is the typed text, with the prompts that no server has yet.
 func (m *model) draftText() string {
-	parts := make([]string, 0, len(m.sending)+1)
-	for _, p := range m.sending {
+	parts := make([]string, 0, len(m.unsentPrompts)+1)
+	for _, p := range m.unsentPrompts {
 		parts = append(parts, p.Text)
 	}
 	if text := m.editor.Text(); text != "" {
@@ -209,15 +209,15 @@ func (m *model) draftText() string {
 }
 
 func (m *model) saveDraft() {
-	m.saved = m.draftText()
-	if err := m.options.Store.Save(m.saved, m.history.Prompts); err != nil {
+	m.savedText = m.draftText()
+	if err := m.options.Store.Save(m.savedText, m.history.Prompts); err != nil {
 		m.note = "the typed text cannot be stored: " + err.Error()
 	}
 }
 
 // leavingResult says how the interface was left.
 func (m *model) leavingResult() Result {
-	r := Result{Leave: m.left, Working: m.working, PID: m.worker}
+	r := Result{Leave: m.leave, Working: m.working, PID: m.workerPID}
 	if m.session != nil {
 		r.SessionID = m.session.ID
 	}

@@ -23,7 +23,7 @@ func pasteText(m *model, text string) tea.Cmd {
 		return nil
 	}
 	if path, ok := imagePath(text); ok && !m.options.Remote {
-		m.offered[path], text = true, "@"+path+" "
+		m.offeredPaths[path], text = true, "@"+path+" "
 	}
 	m.editor.PasteText(text)
 	return m.asks.holdOff()

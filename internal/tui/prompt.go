@@ -39,7 +39,7 @@ func submitText(m *model, steer bool) tea.Cmd {
 	return sendPrompt(
 		m,
 		session.Prompt{
-			Text: text, Files: mention.FindFiles(text, m.offered, m.api.Directory),
+			Text: text, Files: mention.FindFiles(text, m.offeredPaths, m.api.Directory),
 			Agents: mention.FindAgents(text, m.catalog.agents),
 		},
 		steer,
@@ -121,7 +121,7 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	if m.working && !steer {
 		r.Delivery = session.Queue
 	}
-	m.sending = append(m.sending, p)
+	m.unsentPrompts = append(m.unsentPrompts, p)
 	m.transcript.ScrollTo(false)
 	create := m.session == nil
 	fresh := describeNewSession(m)
@@ -152,9 +152,9 @@ func describeNewSession(m *model) api.CreateSession {
 
 // onPrompted shows that a prompt was admitted. A prompt that was not is in the composer again.
 func onPrompted(m *model, msg promptedMsg) tea.Cmd {
-	for i, p := range m.sending {
+	for i, p := range m.unsentPrompts {
 		if p.Text == msg.prompt.Text {
-			m.sending = append(m.sending[:i:i], m.sending[i+1:]...)
+			m.unsentPrompts = append(m.unsentPrompts[:i:i], m.unsentPrompts[i+1:]...)
 			break
 		}
 	}

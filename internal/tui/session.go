@@ -49,9 +49,9 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	m.session, m.cursor, m.inbox = o.session, o.head, o.inbox
 	slices.Reverse(o.messages.Data)
 	m.transcript.SetMessages(o.messages.Data, o.session.Revert)
-	m.older = o.messages.Cursor
+	m.olderCursor = o.messages.Cursor
 	if len(o.messages.Data) < pageSize {
-		m.older.Next = ""
+		m.olderCursor.Next = ""
 	}
 	if o.status.Type == api.StatusIdle && session.NextOf(o.messages.Data).NeedsTurn() {
 		m.transcript.AddNote("cut off: the process that did this work has ended; the next prompt continues it")
@@ -74,8 +74,8 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 func closeSession(m *model) {
 	m.stop()
 	m.work = work{stop: func() {}, end: -1}
-	m.seeking = ""
-	m.inbox, m.older, m.window, m.changes = nil, api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
+	m.pendingSearch = ""
+	m.inbox, m.olderCursor, m.window, m.changes = nil, api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
 	m.asks.clear()
 	m.transcript = transcript.New(m.theme)
 }

@@ -13,7 +13,9 @@ import (
 )
 
 // hasSidebar reports whether the side bar is shown: it is switched on, and the screen is wide enough.
-func (m *model) hasSidebar() bool { return m.bar && m.session != nil && m.width >= sidebar.ScreenWidth }
+func (m *model) hasSidebar() bool {
+	return m.sidebarOn && m.session != nil && m.width >= sidebar.ScreenWidth
+}
 
 // transcriptWidth is what the side bar leaves.
 func (m *model) transcriptWidth() int {
@@ -39,8 +41,8 @@ func (m *model) joinSidebar(lines []string, height int) []string {
 }
 
 func toggleSidebar(m *model) tea.Cmd {
-	m.bar = !m.bar
-	if m.bar && !m.hasSidebar() {
+	m.sidebarOn = !m.sidebarOn
+	if m.sidebarOn && !m.hasSidebar() {
 		m.note = "the side bar is shown in a session, from 120 columns on"
 	}
 	return readChanges(m)

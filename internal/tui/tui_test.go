@@ -387,7 +387,7 @@ func TestDiscardedText(t *testing.T) {
 func TestSearchEarlier(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	openTestSession(m)
-	m.older.Next = "1"
+	m.olderCursor.Next = "1"
 	reads := 0
 	m.run = func(func(context.Context) tea.Msg) tea.Cmd { reads++; return nil }
 	findText(m, "needle")
@@ -404,7 +404,7 @@ func TestSearchEarlier(t *testing.T) {
 		}
 		m.Update(olderMsg{id: "ses_1", page: page})
 	}
-	if m.transcript.SelectedMessage() != "msg_needle" || reads != 3 || m.seeking != "" {
+	if m.transcript.SelectedMessage() != "msg_needle" || reads != 3 || m.pendingSearch != "" {
 		t.Errorf("selected %q after %d reads", m.transcript.SelectedMessage(), reads)
 	}
 	findText(m, "needle") // above it
@@ -535,7 +535,7 @@ func TestPastedImage(t *testing.T) {
 	}
 	m.Update(tea.PasteMsg{Content: "'" + image + "'"})
 	m.Update(tea.PasteMsg{Content: "/missing/b.png"})
-	files := mention.FindFiles(m.editor.Text(), m.offered, "")
+	files := mention.FindFiles(m.editor.Text(), m.offeredPaths, "")
 	uri := "file://" + strings.ReplaceAll(image, " ", "%20")
 	if len(files) != 1 || files[0].URI != uri || m.editor.Text() != "@"+image+" /missing/b.png" {
 		t.Errorf("%q attaches %v", m.editor.Text(), files)
@@ -816,7 +816,7 @@ func TestChoiceIsKept(t *testing.T) {
 	m.agent, m.model = "plan", &session.ModelRef{ProviderID: "a", ID: "b"}
 	typeText(m, "first")
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
-	m.Update(promptedMsg{prompt: m.sending[0], err: errors.New("gone")})
+	m.Update(promptedMsg{prompt: m.unsentPrompts[0], err: errors.New("gone")})
 	if m.agentName() != "plan" || m.modelName() != "a/b" {
 		t.Errorf("the next prompt is for %s, %s", m.agentName(), m.modelName())
 	}

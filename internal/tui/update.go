@@ -25,12 +25,12 @@ func newModel(o Options, th style.Theme) *model {
 	if m.keys, unknown = newKeyMap(o.Keys); len(unknown) > 0 {
 		m.note = "terminal.keys: no command is named " + strings.Join(unknown, ", ") + "; ? lists them"
 	}
-	m.stop, m.end, m.offered, m.bar = func() {}, -1, map[string]bool{}, true
+	m.stop, m.end, m.offeredPaths, m.sidebarOn = func() {}, -1, map[string]bool{}, true
 	var draft string
 	draft, m.history.Prompts = o.Store.Load()
 	m.editor.Clear()
 	m.editor.SetText(draft)
-	m.saved = draft
+	m.savedText = draft
 	m.session = o.Session
 	return m
 }
@@ -126,7 +126,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		return onOther(m, msg.event)
 	case candidatesMsg:
 		for _, it := range msg.items {
-			m.offered[strings.TrimSpace(it.ID[1:])] = true
+			m.offeredPaths[strings.TrimSpace(it.ID[1:])] = true
 		}
 		m.completion.Add(msg.word, msg.items)
 	}

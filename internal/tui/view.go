@@ -79,7 +79,7 @@ func (m *model) renderFrame() (string, *tea.Cursor) {
 }
 
 func (m *model) transcriptView() string {
-	if m.session != nil || len(m.sending) > 0 {
+	if m.session != nil || len(m.unsentPrompts) > 0 {
 		return m.transcript.View()
 	}
 	lines := []string{
@@ -114,7 +114,7 @@ func (m *model) aboveLines(room int) []string {
 		text := when[in.Delivery] + term.FirstLine(in.Text(), 300)
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
 	}
-	for _, p := range m.sending {
+	for _, p := range m.unsentPrompts {
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip("sending: "+term.FirstLine(p.Text, 300), m.width)))
 	}
 	if len(lines) > 5 {

@@ -73,6 +73,6 @@ func selectProgram(system string, env func(string) string) (argv []string, advic
 	case env("DISPLAY") != "":
 		return []string{"xclip", "-selection", "clipboard", "-target", "image/png", "-out"}, "install the package xclip"
 	default:
-		return nil, "no desktop is near, such as over SSH; paste the path of a file"
+		return nil, "no desktop session was found, for example over SSH; paste the path of a file"
 	}
 }

@@ -17,7 +17,7 @@ type section struct {
 	arrived arrivedLines
 	toggled bool // it is not open or closed as the others are
 
-	afterCall bool // it is no call and follows one: an empty line is between them
+	afterCall bool // it follows a call and is not one: an empty line separates them
 	selected  bool
 	lines     []string // rendered; nil if that must be done again
 }
