@@ -114,8 +114,8 @@ func CheckID(field string, p Prefix, id string) error {
 	return nil
 }
 
-// ClipText returns the first n bytes of s, without a character that is cut in two, and an ellipsis if s is longer. It is
-// for messages that repeat what a client sent.
+// ClipText returns the first n bytes of s, without a character that is cut in two, and an ellipsis if s is longer. It
+// is for messages that repeat what a client sent.
 func ClipText(s string, n int) string {
 	if len(s) <= n {
 		return s

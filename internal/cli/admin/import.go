@@ -57,7 +57,7 @@ func (g transferCommands) importFile(ctx context.Context, name string, asJSON bo
 	return g.importFrom(ctx, name, f, asJSON)
 }
 
-// importShare imports what was published. A host that is allowed by its address may be one of a network of one's own.
+// importShare imports a published session. A host that is allowed by its IP address may be in a private network.
 func (g transferCommands) importShare(ctx context.Context, address string, hosts []string, asJSON bool) error {
 	share, err := transfer.ParseShare(address, hosts)
 	if err != nil {

@@ -267,7 +267,7 @@ func (g jobCommands) jobsWait() *cobra.Command {
 	return cmd
 }
 
-// waitForJob updates j once the job has ended or the timeout has passed; the timeout 0 is none.
+// waitForJob updates j once the job has ended or the timeout has passed; 0 waits without a limit.
 func waitForJob(ctx context.Context, c *api.Client, j *sessionJob, timeout time.Duration) error {
 	const most = time.Minute // a connection is not kept open for ever
 	for end := time.Now().Add(timeout); ; {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// readProgress reads the output so far of running calls until ctx ends. It is of no other use than to be shown: what is
-// lost with a connection comes with the next progress.
+// readProgress reads the output so far of running calls until ctx ends. It is
+// only for display: progress that is lost with a connection is in the next one.
 func readProgress(ctx context.Context, c *api.Client, to chan<- session.ToolProgress) {
 	for ctx.Err() == nil {
 		for u, err := range c.Feed(ctx, -1) {

@@ -20,7 +20,7 @@ type Config struct {
 	InstructionFiles []string
 
 	Images  ImageLimits // of images that read returns
-	Tracker *Tracker    // shared by all Locations of a process; nil: an own one
+	Tracker *Tracker    // shared by all Locations of a process; nil: each gets its own
 }
 
 // fileTools is the state that the tools of a Location share.
