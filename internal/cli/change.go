@@ -4,8 +4,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Change is what --json prints, on one line, about something that a command changed. A change that failed prints
-// nothing.
+// Change is the JSON line that --json prints for a change. A change that failed prints none.
 type Change struct {
 	OK         bool              `json:"ok"` // always true
 	SessionID  session.ID        `json:"sessionID,omitzero"`

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/term"
 )
 
-// Confirmation is what a person is asked, and what to say beforehand instead.
+// Confirmation is the question for a person, and the flags that answer it in advance.
 type Confirmation struct {
 	What string // to do
 	Hint string // what to give on the command line instead

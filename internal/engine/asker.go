@@ -49,8 +49,8 @@ func (t *turn) reacquireSlots(ctx context.Context, c *toolCall) {
 	}
 }
 
-// yieldForTask gives up the slots of the call and of the drain while the session of a subagent works. It returns what
-// takes them back.
+// yieldForTask gives up the slots of the call and of the drain while the session of a subagent works. It returns
+// a function that takes them back.
 func (t *turn) yieldForTask(c *toolCall, child session.ID) func(ctx context.Context) {
 	c.slot.Release()
 	t.slot.Yield(func() {})
@@ -76,7 +76,8 @@ func (t *turn) listChosenAgents(c *toolCall) (names []string) {
 	return names
 }
 
-// askQuestions puts the questions of a call to people. The ceilings of parent sessions do not apply to questions.
+// askQuestions asks the user the questions of a call and waits for the answers. The ceilings of parent sessions do not
+// apply to questions.
 func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Question) ([][]string, error) {
 	by := t.newAsker(c)
 	by.Layers = t.in.scope.RulesFor(t.in.agent, t.in.session)

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// drain is what the coordinator runs: it waits for a slot, then works until nothing is left to do.
+// drain runs one drain for the coordinator: it waits for a slot, then works until nothing is left to do.
 func (e *Engine) drain(ctx context.Context, id session.ID, f drainMode) error {
 	d := &drain{engine: e, id: id, started: e.journal.Now(), cutBy: cutByRestart}
 	d.slot.Pool = e.sessionSlots

@@ -38,7 +38,7 @@ import (
 //
 //	* only if the turn's message has begun; else unrecorded
 
-// endState is what becomes durable when a turn ends, or the work between two turns.
+// endState says how the end of a turn, or of the work between two turns, is recorded.
 type endState int
 
 const (

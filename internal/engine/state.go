@@ -85,7 +85,7 @@ var (
 	}
 )
 
-// turnInput is what one turn samples at its boundary. Later changes take effect at the next turn.
+// turnInput is the state that one turn samples at its boundary. Later changes take effect at the next turn.
 type turnInput struct {
 	session  *session.Session
 	scope    *location.Scope

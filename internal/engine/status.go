@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Status is what a session does now, for people. It is not stored: after a restart it follows from the rows.
+// Status is the current activity of a session, for people. It is not stored: after a restart it follows from the rows.
 type Status struct {
 	Type    StatusType `json:"type"`
 	Attempt int        `json:"attempt,omitzero"` // with retry

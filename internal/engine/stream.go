@@ -45,7 +45,7 @@ func (t *turn) streamAnswer(ctx context.Context, req *llm.Request) error {
 	}
 }
 
-// streamEvent is what a stream yields.
+// streamEvent is an element of a stream: an event or an error.
 type streamEvent struct {
 	event llm.Event
 	err   error

@@ -113,7 +113,7 @@ func (e *Engine) writeSummary(
 	return now, cmp.Or(failure, err)
 }
 
-// newWork is what a session did since its last summary.
+// newWork is the work of a session since its last summary.
 type newWork struct {
 	session    *session.Session
 	previous   string // the last summary, "" without one

@@ -13,7 +13,7 @@ import (
 // The drain reads its session in few transactions: one when it starts, one at the boundary of each turn and another one
 // if the boundary changed something, and one when no turn has to follow.
 
-// startView is what a drain finds when it starts.
+// startView is the state of the session when a drain starts.
 type startView struct {
 	next         session.Delivery // of the prompts that are promoted first
 	history      *history.History

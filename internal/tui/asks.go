@@ -30,7 +30,7 @@ func (q *askQueue) armDialog(presses int) {
 	}
 }
 
-// holdOff notes a key that was pressed before the ask takes any.
+// holdOff notes a key that was pressed before the ask takes keys, and delays the ask.
 func (q *askQueue) holdOff() tea.Cmd {
 	if q.dialog == nil || q.armed {
 		return nil
@@ -44,7 +44,7 @@ func (q *askQueue) armLater() tea.Cmd {
 	return tea.Tick(armDelay, func(time.Time) tea.Msg { return armMsg{n} })
 }
 
-// addAsk puts an ask to the person, now or when those before it are answered.
+// addAsk queues an ask: it is shown now, or when the asks before it are answered.
 func addAsk(m *model, a session.PendingAsk) tea.Cmd {
 	if slices.ContainsFunc(m.asks.pending, func(b session.PendingAsk) bool { return b.ID == a.ID }) {
 		return nil
@@ -173,7 +173,7 @@ func describeVerdict(v api.Verdict) string {
 	return ""
 }
 
-// deliverAnswer delivers an answer. An ask whose answer did not arrive is put again.
+// deliverAnswer delivers an answer. If that fails, the ask is shown again.
 func deliverAnswer(m *model, ans term.Answer) tea.Cmd {
 	m.asks.files.NoteAnswer(ans.Ask, ans.Reply)
 	c := m.api

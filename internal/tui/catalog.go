@@ -20,7 +20,7 @@ func readCatalog(m *model) tea.Cmd {
 	return m.run(func(ctx context.Context) tea.Msg { return fetchCatalog(ctx, c) })
 }
 
-// fetchCatalog returns what the server offers; what it does not answer is empty.
+// fetchCatalog returns the models, agents and commands of the server; lists that cannot be read are empty.
 func fetchCatalog(ctx context.Context, c *api.Client) catalogMsg {
 	var out catalogMsg
 	if x, err := c.Agents(ctx); err == nil {

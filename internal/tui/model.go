@@ -72,7 +72,7 @@ type model struct {
 	notify       status.Notifier
 }
 
-// work is the session on the screen and what it does.
+// work is the session on the screen and its activity.
 type work struct {
 	session *session.Session // nil until the first prompt
 	cursor  int64            // seq of the newest event that is shown
@@ -84,7 +84,7 @@ type work struct {
 	stop    context.CancelFunc
 }
 
-// openedMsg is what is shown of a session when it is opened.
+// openedMsg is the content of a session that was opened.
 type openedMsg struct {
 	session  *session.Session
 	head     int64 // read first: the events behind it are followed
@@ -144,7 +144,7 @@ type candidatesMsg struct {
 	items []dialog.Entry
 }
 
-// command is something that a key or the palette does.
+// command is an action that a key or the palette starts.
 type command struct {
 	name  string
 	key   string // by default; "" has none

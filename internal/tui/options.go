@@ -37,7 +37,7 @@ type Result struct {
 	PID       int // of the process of this machine that goes on with the work
 }
 
-// Leave is what becomes of work that goes on when the interface is left.
+// Leave says what happens to running work when the interface is left.
 type Leave string
 
 // The ways to leave.

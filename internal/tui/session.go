@@ -225,7 +225,7 @@ func findServer(m *model) tea.Cmd {
 	})
 }
 
-// applyEvent follows from an event whether the session works, what it asks and what waits.
+// applyEvent updates the state of the work, the asks and the pending prompts from an event.
 func applyEvent(m *model, e session.Event) tea.Cmd {
 	m.session.Apply(e.Data)
 	switch d := e.Data.(type) {

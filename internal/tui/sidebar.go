@@ -17,7 +17,7 @@ func (m *model) hasSidebar() bool {
 	return m.sidebarOn && m.session != nil && m.width >= sidebar.ScreenWidth
 }
 
-// transcriptWidth is what the side bar leaves.
+// transcriptWidth returns the width that the side bar leaves for the transcript.
 func (m *model) transcriptWidth() int {
 	if m.hasSidebar() {
 		return m.width - sidebar.Width - 1

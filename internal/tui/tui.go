@@ -166,7 +166,7 @@ func sendNotes(ctx context.Context, notes <-chan string, send func(tea.Msg)) {
 	}
 }
 
-// followOthers sends what happens in all sessions, as far as asks and the output of running calls are concerned.
+// followOthers sends the asks, and the output of running calls, of all sessions.
 func followOthers(ctx context.Context, c *api.Client, send func(tea.Msg)) {
 	after := int64(-1)
 	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, 30*time.Second) {

@@ -43,7 +43,7 @@ func (r *runner) handleAsk(d session.EventData) {
 	}
 }
 
-// handleTasks puts what tasks ask to the person, and counts what was denied to them.
+// handleTasks shows the asks of tasks, and counts the denials.
 func (r *runner) handleTasks(events ...cli.TaskEvent) {
 	for _, e := range events {
 		if r.tasks.AcceptEvent(e) {

@@ -227,7 +227,7 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 	return nil
 }
 
-// openedSession is what is shown of a session when it is opened.
+// openedSession is the content of a session that was opened.
 type openedSession struct {
 	head     int64 // read first: the events behind it are followed
 	messages []session.Message
@@ -443,7 +443,7 @@ func (t *conversation) handleAsk(ctx context.Context, d session.EventData) {
 	}
 }
 
-// handleTasks puts what the session's tasks ask.
+// handleTasks shows the asks of the session's tasks.
 func (t *conversation) handleTasks(ctx context.Context, events ...cli.TaskEvent) {
 	for _, e := range events {
 		if t.tasks.AcceptEvent(e) {
@@ -452,7 +452,7 @@ func (t *conversation) handleTasks(ctx context.Context, events ...cli.TaskEvent)
 	}
 }
 
-// sendAnswer delivers an answer. An ask whose answer did not arrive is put again.
+// sendAnswer delivers an answer. If that fails, the ask is shown again.
 func (t *conversation) sendAnswer(ctx context.Context, ans term.Answer) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

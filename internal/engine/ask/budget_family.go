@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// BudgetUsage is what the work has used so far.
+// BudgetUsage is the usage of the work so far.
 type BudgetUsage struct {
 	Turns  int64 // since the newest input
 	Cost   session.USD
@@ -81,7 +81,7 @@ func (a *Asks) listBudgets(
 	return owners, head, err
 }
 
-// readOwner returns the ancestor with what it and its descendants used, without the time.
+// readOwner returns the ancestor with the usage of it and its descendants, without the time.
 func (w *liveUsage) readOwner(r store.Reader, s *session.Session) (o budgetOwner, err error) {
 	o = budgetOwner{ancestor: s.ID, budget: *s.Budget}
 	o.usage.Cost, o.usage.Tokens = w.readSpent(s)

@@ -281,7 +281,7 @@ func (a *Asks) cascadeReply(ctx context.Context, row store.AskRow, project sessi
 	}
 }
 
-// isAllowedNow reports whether the rules and the saved approvals allow what waits.
+// isAllowedNow reports whether the rules and the saved approvals now allow the pending request.
 func (a *Asks) isAllowedNow(ctx context.Context, w *waiter) bool {
 	saved, err := a.readApprovals(ctx, w.project, w.ask.SessionID)
 	if err != nil {

@@ -75,7 +75,7 @@ func ReadLedger(ctx context.Context, st store.Store, id session.ID, after int64)
 	return l, nil
 }
 
-// readNew adds what was recorded since the ledger was read.
+// readNew adds the changes that were recorded since the ledger was last read.
 func (l *Ledger) readNew(ctx context.Context, st store.Store, id session.ID) error {
 	var events []session.Event
 	err := st.View(ctx, func(r store.Reader) error {

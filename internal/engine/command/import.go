@@ -107,7 +107,7 @@ func checkMessages(ms []jsontext.Value) error {
 	return nil
 }
 
-// draftPiece returns the events for what of the request is not stored yet.
+// draftPiece returns the events for the part of the request that is not stored yet.
 func draftPiece(tx store.Tx, r ImportRequest, scope *location.Scope) ([]eventlog.Draft, error) {
 	s, ok, err := tx.Session(r.Session.ID)
 	if err != nil {

@@ -24,7 +24,7 @@ const outline = `Write under exactly these headings, in this order; keep a headi
 ## Todo list
 ## Next step`
 
-// Question is what the writer of a summary is asked.
+// Question is the prompt for the writer of a summary.
 type Question struct {
 	Previous     string // the summary that this one continues, "" for the first
 	Record       *session.Record
@@ -79,7 +79,7 @@ var (
 	errCut      = errors.New("the summary reached the model's output limit before its end")
 )
 
-// SummaryAnswer is what the writer answered.
+// SummaryAnswer is the answer of the writer.
 type SummaryAnswer struct {
 	Text     string
 	ToolCall bool

@@ -20,7 +20,7 @@ type End struct {
 	PartID session.PartID    // a part of Before, a turn: the parts before it are copied as an interrupted turn
 }
 
-// Copy is what a fork consists of.
+// Copy is the content of a fork.
 type Copy struct {
 	Source  *session.Session
 	Info    session.Session  // of the fork; the caller sets Slug, Version, Time and Changes

@@ -31,7 +31,7 @@ type OutputReader interface {
 	Read(path string, offset int64, n int) (text []byte, next int64, err error)
 }
 
-// Config is what a Registry needs.
+// Config configures a Registry.
 type Config struct {
 	Journal *journal.Journal
 	Outputs OutputReader // nil: ReadOutput finds nothing

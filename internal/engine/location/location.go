@@ -70,7 +70,7 @@ type Scope struct {
 	Context func(ctx context.Context, in ContextInput) (systemcontext.Context, error)
 }
 
-// ContextInput is what the sources of a system context depend on besides the location.
+// ContextInput is the input of the sources of a system context besides the location.
 type ContextInput struct {
 	Session *session.Session
 	Agent   session.Agent // of the turn

@@ -21,7 +21,7 @@ type DiffQuery struct {
 	Format  changes.DiffFormat
 }
 
-// SessionDiff is what prompts of a session changed in files.
+// SessionDiff is the changes of files by prompts of a session.
 type SessionDiff struct {
 	Files   []session.ChangedFile
 	Unknown []string // for people: what else they may have changed

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// revertRange is what a revert to a point takes back.
+// revertRange is the part of a session that a revert to a point takes back.
 type revertRange struct {
 	after    int64                      // the seq of the last message that stays, whole or in part
 	message  session.MessageID          // the point's

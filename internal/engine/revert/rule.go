@@ -140,7 +140,7 @@ func originsOf(found []changes.CallChange) map[string]session.FilePath {
 	return out
 }
 
-// filePlan is what a revert makes of a file.
+// filePlan is the planned change of a file by a revert.
 type filePlan struct {
 	to       session.PathState
 	reason   string   // why to is not the state before the first change; "" if it is

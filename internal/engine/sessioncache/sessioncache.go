@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Entry is what is kept of a session. Only the session's drain uses it.
+// Entry is the cached state of a session. Only the session's drain uses it.
 type Entry struct {
 	Grants ask.Grants         // of the session's budget
 	Sent   history.SentPrefix // by the newest turn

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Preview is what a compaction would do.
+// Preview describes a compaction that has not been made.
 type Preview struct {
 	*compaction.Choice
 	Record         *session.Record

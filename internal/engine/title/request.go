@@ -20,7 +20,7 @@ const (
 	maxGenerated = 100      // characters of the title
 )
 
-// Question is what the model reads before the first prompt of the session.
+// Question is the instruction that precedes the session's first prompt in the request for a title.
 const Question = "Write the title of the conversation that begins with this message:"
 
 // Request asks a model for the title of a session.

@@ -25,7 +25,7 @@ type Editor struct {
 // pastedText is text that the editor shows by its label.
 type pastedText struct{ label, text string }
 
-// state is what an undo restores.
+// state is the state of the editor that an undo restores.
 type state struct {
 	runes  []rune
 	cursor int
@@ -171,7 +171,7 @@ func (e *Editor) ReplaceWord(with string) {
 // IsFirstWord reports whether the word that ends at the cursor is the first of the text.
 func (e *Editor) IsFirstWord() bool { return e.wordStart() == 0 }
 
-// Edit is what a key does to the text.
+// Edit is the effect of a key on the text.
 type Edit int
 
 // The edits.

@@ -36,7 +36,7 @@ type Picker struct {
 	at     int
 }
 
-// Action is what a key does with the selected item of a Picker.
+// Action is the action of a key on the selected item of a Picker.
 type Action struct {
 	Do     func(Entry) tea.Cmd
 	Closes bool

@@ -14,7 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Picture is what the screen shows.
+// Picture is the content of the screen.
 type Picture struct {
 	Lines  []string // with styles; each at most as wide as the screen
 	X, Y   int      // of the cursor
@@ -59,7 +59,7 @@ const (
 	closeMouse  = ansi.ResetModeMouseExtSgr + ansi.ResetModeMouseNormal
 )
 
-// Open takes the terminal. The next frame is drawn completely.
+// Open switches the terminal to the interface's modes. The next frame is drawn completely.
 func (s *Screen) Open() {
 	if s.isOpen || s.height == 0 {
 		return
@@ -72,7 +72,7 @@ func (s *Screen) Open() {
 	s.Send(openModes + mouse + ansi.PushKittyKeyboard(disambiguateKeys) + ansi.EraseEntireScreen)
 }
 
-// Close gives the terminal back as it was. Frames are not drawn until it is opened again.
+// Close restores the terminal. Frames are not drawn until it is opened again.
 func (s *Screen) Close() {
 	if !s.isOpen {
 		return
@@ -99,16 +99,16 @@ func (s *Screen) Resize(width, height int) {
 func (s *Screen) Send(sequence string) { _, _ = io.WriteString(s.out, sequence) }
 
 // DrawPicture shows the picture.
-func (s *Screen) DrawPicture(c Picture) {
+func (s *Screen) DrawPicture(p Picture) {
 	if !s.isOpen {
 		return
 	}
-	c.Lines = slices.Clone(c.Lines[:min(len(c.Lines), s.height)])
-	for len(c.Lines) < s.height {
-		c.Lines = append(c.Lines, "")
+	p.Lines = slices.Clone(p.Lines[:min(len(p.Lines), s.height)])
+	for len(p.Lines) < s.height {
+		p.Lines = append(p.Lines, "")
 	}
 	var b strings.Builder
-	for y, line := range c.Lines {
+	for y, line := range p.Lines {
 		if s.clean && s.shown.Lines[y] == line {
 			continue
 		}
@@ -119,16 +119,16 @@ func (s *Screen) DrawPicture(c Picture) {
 			b.WriteString(ansi.EraseLineRight)
 		}
 	}
-	if c.Title != "" && (!s.clean || c.Title != s.shown.Title) {
-		b.WriteString(ansi.SetWindowTitle(c.Title))
+	if p.Title != "" && (!s.clean || p.Title != s.shown.Title) {
+		b.WriteString(ansi.SetWindowTitle(p.Title))
 	}
-	moved := c.X != s.shown.X || c.Y != s.shown.Y || c.Cursor != s.shown.Cursor
+	moved := p.X != s.shown.X || p.Y != s.shown.Y || p.Cursor != s.shown.Cursor
 	if b.Len() == 0 && !moved {
 		return
 	}
-	s.shown, s.clean = c, true
-	if c.Cursor {
-		b.WriteString(ansi.CursorPosition(c.X+1, c.Y+1) + ansi.SetModeTextCursorEnable)
+	s.shown, s.clean = p, true
+	if p.Cursor {
+		b.WriteString(ansi.CursorPosition(p.X+1, p.Y+1) + ansi.SetModeTextCursorEnable)
 	}
 	_, _ = io.WriteString(s.styled, ansi.SetModeSynchronizedOutput+ansi.ResetModeTextCursorEnable+b.String()+
 		ansi.ResetModeSynchronizedOutput)

@@ -18,7 +18,7 @@ const (
 	ScreenWidth = 120
 )
 
-// Bar is what the side bar shows.
+// Bar is the content of the side bar.
 type Bar struct {
 	Files   []session.ChangedFile
 	Unknown bool // there may be further changes

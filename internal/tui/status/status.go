@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
-// SessionLine is what the status line says.
+// SessionLine is the content of the status line.
 type SessionLine struct {
 	Working bool
 	Waiting bool // for the person

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Excerpt is what Copy returns.
+// Excerpt selects the part of a transcript that Copy returns.
 type Excerpt int
 
 // The parts of a transcript that can be copied.

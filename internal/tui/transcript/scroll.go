@@ -51,7 +51,7 @@ func (m *Model) AtTop() bool {
 	return len(m.sections) == 0 || m.countAbove(m.findBottom(), m.height+1) <= m.height
 }
 
-// ScrollBy moves the box down by lines, up with a negative number. At the end it follows what comes.
+// ScrollBy moves the box down by lines, up with a negative number. At the end it follows new lines.
 func (m *Model) ScrollBy(lines int) {
 	if len(m.sections) == 0 {
 		return

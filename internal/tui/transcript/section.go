@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/markdown"
 )
 
-// section is what is shown of one message, or of one item of an answer.
+// section shows one message, or one item of an answer.
 type section struct {
 	message session.MessageID
 	item    any // *session.User, *Shell, *Compaction, *Text, *Reasoning, *Tool, or note

@@ -1,6 +1,6 @@
 // Package transcript shows the messages and calls of a session in a box of the screen.
 //
-// A section is what is shown of one message or one item of an answer. Its lines are rendered when they are first on the
+// A section shows one message or one item of an answer. Its lines are rendered when they are first on the
 // screen, and again when it changes; a session of any length costs what its screen costs.
 package transcript
 
