@@ -10,7 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 )
 
-// Origin is where a value was written, and the values of lower layers that it replaced, the next lower one first.
+// Origin is the position at which a value was written, and the values of lower layers that it replaced, the next lower
+// one first.
 type Origin struct {
 	Key      string         `json:"key"`
 	Value    jsontext.Value `json:"value"` // as written: {env:NAME} is not expanded, secrets and headers are hidden

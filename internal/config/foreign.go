@@ -39,7 +39,7 @@ type Watcher struct {
 	Ignore []string `json:"ignore"`
 }
 
-// Enterprise is where sessions are shared to.
+// Enterprise is the server to which sessions are shared.
 type Enterprise struct {
 	URL string `json:"url"`
 }

@@ -170,7 +170,7 @@ type Compaction struct {
 	TailTurns *Natural `json:"tail_turns"` // nil is unlimited
 }
 
-// Keep is how much of the newest history stays verbatim.
+// Keep bounds the newest history that stays verbatim.
 type Keep struct {
 	Tokens Natural `json:"tokens"`
 }

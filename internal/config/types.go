@@ -70,7 +70,7 @@ func (m *Mode) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 }
 
-// SandboxMode is how commands are confined; "" if not set.
+// SandboxMode is the confinement of commands; "" if not set.
 type SandboxMode session.SandboxMode
 
 // UnmarshalJSONFrom reads the mode from a string.

@@ -48,7 +48,7 @@ const (
 	halted                     // Interrupted, between two turns
 )
 
-// ending is how a turn ends, or the work between two turns.
+// ending is the end of a turn, or of the work between two turns.
 type ending struct {
 	state   endState
 	step    *session.StepEnded // of a completed turn
@@ -58,7 +58,7 @@ type ending struct {
 	err     error              // ends the drain
 }
 
-// callOutcome is how the calls of a turn came out, or one of them.
+// callOutcome is the outcome of the calls of a turn, or of one of them.
 type callOutcome struct {
 	declined  *tool.Denial // a user declined: no further turn
 	unsettled bool         // a call waits for a reply that the next process gets

@@ -198,7 +198,7 @@ func (d *drain) reopenTurn(in *turnInput, m session.MessageID, answer *session.A
 	}
 }
 
-// maxPauses is how often in a row a provider may pause its answer and continue it in another turn.
+// maxPauses bounds how often in a row a provider may pause its answer and continue it in another turn.
 const maxPauses = 5
 
 func (d *drain) recorderConfig(in *turnInput, sent sentRequest) record.Config {

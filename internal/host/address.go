@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/server"
 )
 
-// listenAddress is where a server listens, and how it is announced.
+// listenAddress is the address at which a server listens, and its announcement.
 type listenAddress struct {
 	hostname string
 	port     int

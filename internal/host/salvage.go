@@ -117,7 +117,7 @@ func describeLoss(l sqlite.Loss) string {
 	return text
 }
 
-// feedPage is how many events one read transaction returns.
+// feedPage bounds the events that one read transaction returns.
 const feedPage = 256
 
 // countSalvaged returns the number of events of each session that has some.

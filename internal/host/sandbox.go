@@ -162,7 +162,7 @@ func (l *locationCache) commandCaches() string {
 	return filepath.Join(cmp.Or(l.dirs.Cache, l.dirs.Data), "commands")
 }
 
-// cacheAge is how long caches of a project's commands are kept after their last use.
+// cacheAge is the retention of the caches of a project's commands after their last use.
 const cacheAge = 30 * 24 * time.Hour
 
 // removeUnusedCaches removes the caches of projects without a command since cacheAge. Programs make some directories of

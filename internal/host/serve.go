@@ -185,7 +185,7 @@ func (s *serverProcess) newRelay() (*server.Server, error) {
 	return server.New(c)
 }
 
-// leasePollInterval is how often a relay tries to get the lease. One attempt opens a file and locks it.
+// leasePollInterval is the interval at which a relay tries to get the lease. One attempt opens a file and locks it.
 const leasePollInterval = 250 * time.Millisecond
 
 // awaitLease waits until the lease is free and returns it. It returns nil if ctx or the relay ends before.

@@ -29,7 +29,7 @@ func (s *Server) authenticateRequest(w http.ResponseWriter, r *http.Request, nex
 	next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// revokeDelay is how long a stream may continue after its token was revoked or its login ended.
+// revokeDelay bounds how long a stream continues after its token was revoked or its login ended.
 const revokeDelay = 2 * time.Second
 
 // watchCredential returns a context that ends when the token or the login of the request's cookie ends. Without one it

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// strangerTimeout is how long a connection may exist before one of its requests was authenticated. A wrong guess waits
+// strangerTimeout bounds the life of a connection without an authenticated request. A wrong guess waits
 // at most half of it.
 const strangerTimeout = 10 * time.Second
 

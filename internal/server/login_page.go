@@ -45,7 +45,7 @@ func (s *Server) writeLoginPage(w http.ResponseWriter, why, next string) {
 	)
 }
 
-// writeLoggedInPage is where a browser without another target goes after the login.
+// writeLoggedInPage writes the page that a browser without another target sees after the login.
 func (s *Server) writeLoggedInPage(w http.ResponseWriter, _ *http.Request) {
 	s.writePage(
 		w,

@@ -52,7 +52,7 @@ type TaskModel struct {
 	ProviderID string `json:"providerID"`
 }
 
-// TaskState is how far a task is.
+// TaskState is the state of a task.
 type TaskState string
 
 // The states of a task.

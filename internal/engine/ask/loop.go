@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// loopLength is how many times in a row a model may make the same call without new input before people are asked.
+// loopLength is the number of equal calls in a row, without new input, at which a call asks: the third one does.
 const loopLength = 3
 
 // Repeat is a call that the model has just made a number of times.

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// maxOutput is how much of a tool's output the writer of a summary reads, in bytes, as in OpenCode.
+// maxOutput bounds the part of a tool's output that the writer of a summary reads, in bytes, as in OpenCode.
 const maxOutput = 2000
 
 // WriteTranscript returns the messages as text for the writer of a summary, one entry per message. Instructions from

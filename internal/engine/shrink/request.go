@@ -67,7 +67,7 @@ func (q *Request) ListPrunable() (turns []compaction.PrunedTurn, freed int64) {
 	})
 }
 
-// maxStalled is how many automatic compactions in a row may achieve nothing before no further one begins.
+// maxStalled is the number of automatic compactions in a row without effect after which no further one begins.
 const maxStalled = 2
 
 // CheckCompaction returns why no automatic compaction can make the request fit; nil if one may.

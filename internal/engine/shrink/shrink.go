@@ -29,7 +29,7 @@ type Shrinker struct {
 	ShowRetry func(id session.ID, r *session.Retried) (end func())
 }
 
-// Cause is why a compaction begins.
+// Cause is the reason for a compaction.
 type Cause struct {
 	Request *session.Input // nil: it begins by itself
 }

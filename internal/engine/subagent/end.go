@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// taskEnd is how the work on a task ended.
+// taskEnd is the end of the work on a task.
 type taskEnd struct {
 	reached bool
 	text    string // of the report

@@ -16,7 +16,7 @@ type DeliveryTracker struct {
 	moved   chan struct{} // closed when a stream moves or closes; nil while Wait has no callers
 }
 
-// Delivery is how far one stream has come: everything up to the mark is written to its client.
+// Delivery is the progress of one stream: everything up to the mark is written to its client.
 type Delivery struct{ at eventlog.Mark }
 
 // maxWait bounds Wait: a client that does not read its stream delays no response for longer.

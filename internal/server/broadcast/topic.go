@@ -2,7 +2,7 @@ package broadcast
 
 import "sync"
 
-// maxWaiting is how many values wait for a slow reader of a Topic. It misses further ones.
+// maxWaiting bounds the values that wait for a slow reader of a Topic; it misses further ones.
 const maxWaiting = 64
 
 // Topic passes values that are not stored to its readers. The zero value is ready for use. It is safe for concurrent

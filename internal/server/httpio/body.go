@@ -18,7 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// MaxDepth is how deep the JSON of a body may nest.
+// MaxDepth bounds the nesting of JSON in a body.
 const MaxDepth = 64
 
 // maxReserve bounds the memory that a declared length alone reserves. The stages in front of the operations allow less.

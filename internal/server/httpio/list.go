@@ -19,7 +19,7 @@ type List struct {
 	SizeHint       int    // expected bytes in all
 }
 
-// minWrite is how many bytes are collected before they are sent.
+// minWrite is the number of bytes that are collected before they are sent.
 const minWrite = 64 << 10
 
 // Write answers with the elements, which come in chunks; each element has a comma in front of it. An error before the
@@ -58,7 +58,8 @@ func (l List) Write(w http.ResponseWriter, chunks iter.Seq2[[]byte, error]) erro
 	return WriteEncoded(w, http.StatusOK, out.Bytes())
 }
 
-// encodeAhead is how many chunks are encoded at the same time: a few thousand rows take a tenth of a second of one CPU.
+// encodeAhead is the number of chunks that are encoded concurrently: a few thousand rows take a tenth of a second of
+// one CPU.
 const encodeAhead = 2
 
 // EncodeOrdered encodes all items in their order, several at the same time. The bytes are valid until the next
@@ -102,7 +103,7 @@ func encodeSafely[T any](b *bytes.Buffer, item T, encode func(*bytes.Buffer, T) 
 	return encode(b, item)
 }
 
-// rowsPerChunk is how many rows are encoded at a time: more than a goroutine costs, and little of what memory holds.
+// rowsPerChunk is the number of rows in a chunk: more than a goroutine costs, and little of what memory holds.
 const rowsPerChunk = 64
 
 // EncodeRows encodes each row as an element of a List. It clears the rows as it encodes them.

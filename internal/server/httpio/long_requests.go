@@ -21,7 +21,7 @@ type longRequest struct {
 	session session.ID // of a stream of one session
 }
 
-// ErrShuttingDown is why a long request ends when the server shuts down.
+// ErrShuttingDown is the cause with which the shutdown of the server ends long requests.
 var ErrShuttingDown = session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
 
 // Start returns the context of a long request and a function to call at its end. A stream of one session names it.

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// responseOptions are how responses are encoded. File names, branches, the output of other programs and the environment
-// may hold any bytes: invalid UTF-8 becomes U+FFFD instead of failing the response.
+// responseOptions are the options of the encoding of responses. File names, branches, the output of other programs and
+// the environment may hold any bytes: invalid UTF-8 becomes U+FFFD instead of failing the response.
 var responseOptions = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 
 // Encode returns the JSON of a response or of a frame of a stream.

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// requestType is how a request type is decoded and described.
+// requestType is the decoder and the description of a type of requests.
 type requestType struct {
 	path, query, headers []requestField
 	bodyIndex            []int // nil: there is no body
@@ -127,7 +127,7 @@ func newField(f reflect.StructField) (x requestField, err error) {
 	return x, nil
 }
 
-// LocationParameter is how the document describes the parameter that names a location.
+// LocationParameter describes the parameter that names a location in the document.
 type LocationParameter struct {
 	Directory string `json:"directory"`
 	Workspace string `json:"workspace"`

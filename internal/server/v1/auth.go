@@ -122,7 +122,7 @@ type loginIn struct {
 	Body loginRequest `body:"required"`
 }
 
-// authorization is where the user logs in. The result arrives without a further request.
+// authorization says where the user logs in. The result arrives without a further request.
 type authorization struct {
 	URL          string `json:"url"`
 	Method       string `json:"method" enum:"auto,code"`

@@ -110,5 +110,5 @@ type Providers struct {
 	Default   map[string]string // the default model of each
 }
 
-// UserDirectories is where files of the user live.
+// UserDirectories are the directories of the user's files.
 type UserDirectories struct{ Home, Config, State string }

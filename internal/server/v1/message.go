@@ -196,7 +196,7 @@ func readMessagePage(rd store.Reader, id session.ID, limit int, before session.M
 	return p.keepNewest(limit), nil
 }
 
-// pageEnd is where a page ends.
+// pageEnd is the end of a page.
 type pageEnd struct {
 	pending    []opencode.Message // of the page
 	beforeSeq  int64              // messages of the history have a smaller seq; 0: all are on the page

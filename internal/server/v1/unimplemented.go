@@ -239,7 +239,7 @@ func (unimplementedHandlers) removeWorkspace(_ context.Context, in struct {
 	return never{}, session.NotFound("workspace", in.ID)
 }
 
-// noMCP is why no MCP server works.
+// noMCP is the error of all operations on MCP servers.
 const noMCP = "cairn does not connect to MCP servers yet"
 
 // listMCP reports that the configured servers have failed, as OpenCode does for servers that it cannot start.

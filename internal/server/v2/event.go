@@ -21,7 +21,7 @@ type eventHandlers struct{ *deps }
 // maxSeq is the largest cursor: the largest integer that JavaScript represents exactly.
 const maxSeq = 1<<53 - 1
 
-// startIn is where a stream starts: after the cursor of the query, else after the last frame that the client received.
+// startIn is the start of a stream: after the cursor of the query, else after the last frame that the client received.
 type startIn struct {
 	After  *int64 `query:"after" min:"-1"`
 	LastID string `header:"Last-Event-ID"`

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// feedStart is where a stream of all sessions starts, as startIn says. The document does not list its parameter.
+// feedStart is the start of a stream of all sessions, as in startIn. The document does not list its parameter.
 type feedStart struct{ r *http.Request }
 
 // DecodeRequest implements operation.Decoder.
