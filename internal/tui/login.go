@@ -25,7 +25,8 @@ func offerLogin(m *model) tea.Cmd {
 
 // isNewcomer reports whether no model can be used, and no prompt is typed or shown already.
 func isNewcomer(m *model) bool {
-	return m.catalog.hasOnlyGuide() && m.session == nil && len(m.unsentPrompts) == 0 && m.editor.IsEmpty() && len(m.dialogs) == 0
+	return m.catalog.hasOnlyGuide() && m.session == nil && len(m.unsentPrompts) == 0 && m.editor.IsEmpty() &&
+		len(m.dialogs) == 0
 }
 
 // pickLogin shows the providers that can be logged in to.
