@@ -66,7 +66,7 @@ var floors = []struct {
 		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer " +
 			"server/attachment server/nextrequest cli cli/term cli/view cli/run cli/access cli/admin cli/inspect " +
 			"cli/undo cli/root tui tui/composer tui/dialog tui/status tui/style tui/transcript tui/markdown " +
-			"tui/diffview tui/screen tui/sidebar tui/clipboard tui/mention",
+			"tui/diffview tui/screen tui/sidebar tui/clipboard tui/mention tui/feed",
 	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
@@ -106,6 +106,9 @@ var sameFloor = []edge{
 	{"tui", "tui/status", "the last line says what the session does"},
 	{"tui", "tui/clipboard", "images in the clipboard are attached to prompts"},
 	{"tui", "tui/mention", "files and agents that a prompt names are attached"},
+	{"tui", "tui/feed", "what happens in sessions arrives as messages"},
+	{"tui/feed", "api", "the feed reads the streams of the server"},
+	{"tui/feed", "cli", "lost connections are restored as on the command line"},
 	{"tui/mention", "tui/dialog", "candidates are lines as those of dialogs"},
 	{"tui/mention", "tui/style", "all components have one theme"},
 	{"tui", "tui/screen", "frames are drawn on the screen"},

@@ -100,7 +100,8 @@ func showAsk(m *model) tea.Cmd {
 	}
 	newAskDialog(m)
 	m.asks.presses++
-	return tea.Batch(m.asks.armLater(), readReason(m, m.asks.pending[0]))
+	a := m.asks.pending[0]
+	return tea.Batch(m.asks.armLater(), readReason(m, a), nameAsker(m, a))
 }
 
 // postponeAsks takes the asks off the screen until they are asked for, or shows them again.
@@ -132,6 +133,32 @@ func newAskDialog(m *model) {
 	d := dialog.NewAsk(a, func(x term.Answer) tea.Cmd { return deliverAnswer(m, x) })
 	d.From, d.Waiting = from, len(m.asks.pending)-1
 	m.asks.dialog = d
+}
+
+// nameAsker shows the title of the session that asks instead of its id.
+func nameAsker(m *model, a session.PendingAsk) tea.Cmd {
+	if m.session != nil && a.SessionID == m.session.ID {
+		return nil
+	}
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg {
+		s, err := c.Session(ctx, a.SessionID)
+		if err != nil {
+			return nil
+		}
+		return func() tea.Cmd {
+			if len(m.asks.pending) == 0 || m.asks.pending[0].ID != a.ID {
+				return nil
+			}
+			switch d := m.asks.dialog.(type) {
+			case *dialog.Ask:
+				d.From = cli.SessionTitle(s)
+			case *dialog.Form:
+				d.From = cli.SessionTitle(s)
+			}
+			return nil
+		}
+	})
 }
 
 // readReason reads which rule asks.

@@ -17,6 +17,12 @@ func pickInbox(m *model) tea.Cmd {
 		m.note = "no prompt waits"
 		return nil
 	}
+	showInbox(m, "")
+	return nil
+}
+
+// showInbox shows the prompts with one selected.
+func showInbox(m *model, selected string) {
 	p := &dialog.Picker{
 		Title: "Prompts that wait", Enter: "take back into the composer",
 		Hint: "ctrl+r: edit  ctrl+up ctrl+down: move  ctrl+t: steer or queue  ctrl+d: withdraw",
@@ -37,8 +43,8 @@ func pickInbox(m *model) tea.Cmd {
 		"ctrl+up":   closing(func(in *session.Input) tea.Cmd { return moveInput(m, in, -1) }),
 		"ctrl+down": closing(func(in *session.Input) tea.Cmd { return moveInput(m, in, 1) }),
 	}
+	p.Select(selected)
 	m.openDialog(p)
-	return nil
 }
 
 // withdrawPrompt takes a pending prompt back, into the composer if edit is set.
@@ -96,5 +102,11 @@ func moveInput(m *model, in *session.Input, by int) tea.Cmd {
 	c, id := m.api, m.session.ID
 	return m.callAPI("reorder the prompts", func(ctx context.Context) error {
 		return c.Inbox().Reorder(ctx, id, ids)
-	}, func() tea.Cmd { return readInbox(m) })
+	}, func() tea.Cmd {
+		slices.SortStableFunc(m.inbox, func(a, b *session.Input) int {
+			return slices.Index(ids, a.ID) - slices.Index(ids, b.ID)
+		})
+		showInbox(m, string(in.ID))
+		return readInbox(m)
+	})
 }

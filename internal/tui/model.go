@@ -169,19 +169,10 @@ func (k *keyMap) keyOf(name string) string {
 
 // The messages of the program.
 type (
-	updatesMsg []cli.SessionUpdate
-	idleMsg    struct {
-		id  session.ID
-		end int64
-		err error
-	}
-	noteMsg  struct{ text string }
-	otherMsg struct{ event session.Event }
-	// progressMsg is the output so far of a running call of any session.
-	progressMsg struct{ progress session.ToolProgress }
-	tickMsg     time.Time
-	saveMsg     struct{}
-	armMsg      struct{ presses int }
+	noteMsg struct{ text string }
+	tickMsg time.Time
+	saveMsg struct{}
+	armMsg  struct{ presses int }
 )
 
 // saveDelay is how long the typed text may be ahead of its file.

@@ -71,23 +71,29 @@ func sessionPicker(m *model, list []*session.Session, active map[session.ID]api.
 }
 
 func renameItem(m *model, it dialog.Entry, title string) tea.Cmd {
-	c := m.api
 	m.openDialog(dialog.NewLineInput("Rename the session", title, func(text string) tea.Cmd {
 		if text == "" {
 			return nil
 		}
-		return m.callAPI("rename the session", func(ctx context.Context) error {
-			return c.Rename(ctx, session.ID(it.ID), text)
-		}, nil)
+		return setTitle(m, session.ID(it.ID), text)
 	}))
 	return nil
+}
+
+func setTitle(m *model, id session.ID, title string) tea.Cmd {
+	c := m.api
+	return m.callAPI("rename the session", func(ctx context.Context) error { return c.Rename(ctx, id, title) }, nil)
 }
 
 func archiveItem(m *model, p *dialog.Picker, it dialog.Entry) tea.Cmd {
 	c := m.api
 	return m.callAPI("archive the session", func(ctx context.Context) error {
 		return c.Archive(ctx, session.ID(it.ID), true)
-	}, func() tea.Cmd { p.Remove(it.ID); return nil })
+	}, func() tea.Cmd {
+		p.Remove(it.ID)
+		m.note = "archived; cairn session archive " + it.ID + " --undo brings it back"
+		return nil
+	})
 }
 
 func deleteItem(m *model, p *dialog.Picker, it dialog.Entry) tea.Cmd {
@@ -134,6 +140,7 @@ func pickModelOf(m *model, filter string) {
 		m.note = "from the next prompt on: " + it.ID
 		return nil
 	}
+	p.Select(m.modelName())
 	m.openDialog(p)
 }
 
@@ -144,6 +151,7 @@ func pickAgent(m *model) tea.Cmd {
 		p.Items = append(p.Items, dialog.Entry{ID: a.ID, Label: a.ID + "  " + term.FirstLine(a.Description, 200)})
 	}
 	p.Pick = func(it dialog.Entry) tea.Cmd { return takeAgent(m, it.ID) }
+	p.Select(m.agentName())
 	m.openDialog(p)
 	return nil
 }

@@ -51,6 +51,9 @@ func runSlash(m *model, name, arguments string) tea.Cmd {
 	for _, c := range m.keys.commands {
 		if strings.ReplaceAll(c.name, " ", "-") == name || slashAliases(name) == c.name {
 			m.editor.Clear()
+			if c.name == "rename" && arguments != "" && m.session != nil {
+				return setTitle(m, m.session.ID, arguments)
+			}
 			return c.do(m)
 		}
 	}

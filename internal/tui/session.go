@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
 
@@ -139,13 +140,13 @@ func advanceClock(m *model, t time.Time) tea.Cmd {
 }
 
 // onIdle ends the work once all that happened before is shown.
-func onIdle(m *model, i idleMsg) tea.Cmd {
-	if m.session == nil || i.id != m.session.ID {
+func onIdle(m *model, i feed.Idle) tea.Cmd {
+	if m.session == nil || i.ID != m.session.ID {
 		return nil
 	}
-	m.waiting, m.end = false, i.end
-	if i.err != nil {
-		m.showError("the session", i.err)
+	m.waiting, m.end = false, i.End
+	if i.Err != nil {
+		m.showError("the session", i.Err)
 		m.end = m.cursor
 	}
 	return checkEnd(m)
@@ -162,7 +163,7 @@ func checkEnd(m *model) tea.Cmd {
 }
 
 // applyUpdates shows updates of the session.
-func applyUpdates(m *model, list updatesMsg) tea.Cmd {
+func applyUpdates(m *model, list feed.Updates) tea.Cmd {
 	var cmds []tea.Cmd
 	for _, u := range list {
 		if m.session == nil || u.ID != m.session.ID {

@@ -12,11 +12,10 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/go-json-experiment/json"
 
-	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
@@ -46,14 +45,14 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		tea.WithFPS(1), tea.WithFilter(m.beforeMessage), tea.WithoutSignalHandler())
 	m.follow = func(id session.ID, after int64) context.CancelFunc {
 		ctx, stop := context.WithCancel(ctx)
-		background.Go(func() { followSession(ctx, o.Client, id, after, p.Send) })
+		background.Go(func() { feed.FollowSession(ctx, o.Client, id, after, p.Send) })
 		return stop
 	}
 	m.await = func(id session.ID) tea.Cmd {
-		return func() tea.Msg { return awaitIdle(ctx, o.Client, id) }
+		return func() tea.Msg { return feed.AwaitIdle(ctx, o.Client, id) }
 	}
 	background.Go(func() { sendNotes(ctx, o.Notes, p.Send) })
-	background.Go(func() { followOthers(ctx, o.Client, p.Send) })
+	background.Go(func() { feed.FollowAll(ctx, o.Client, p.Send) })
 	_, err = p.Run()
 	m.screen.Close()
 	m.saveDraft()
@@ -92,64 +91,9 @@ func (m *model) beforeMessage(_ tea.Model, msg tea.Msg) tea.Msg {
 // callTimeout bounds a call of the API. It is longer than the client tries to restore a lost connection.
 const callTimeout = cli.ReconnectTimeout + 10*time.Second
 
-// frameInterval is how long updates are collected before they are shown together.
-const frameInterval = 16 * time.Millisecond
-
 // streamInterval is how often streams are read, and so how often an arriving answer is drawn. Half of it would cost a
 // third more processor time.
 const streamInterval = 33 * time.Millisecond
-
-// maxBatch bounds the updates that are shown together.
-const maxBatch = 2048
-
-// followSession sends the updates of a session in batches.
-func followSession(ctx context.Context, c *api.Client, id session.ID, after int64, send func(tea.Msg)) {
-	updates := make(chan cli.SessionUpdate, maxBatch)
-	var reader sync.WaitGroup
-	defer reader.Wait()
-	reader.Go(func() {
-		defer close(updates)
-		cli.FollowSession(ctx, c, id, after, func(u cli.SessionUpdate) bool {
-			select {
-			case updates <- u:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		})
-	})
-	for u := range updates {
-		batch := updatesMsg{u}
-		late := time.NewTimer(frameInterval)
-	gather:
-		for len(batch) < maxBatch {
-			select {
-			case u, ok := <-updates:
-				if !ok {
-					break gather
-				}
-				batch = append(batch, u)
-			case <-late.C:
-				break gather
-			}
-		}
-		late.Stop()
-		send(batch)
-	}
-}
-
-// awaitIdle returns when the session is idle.
-func awaitIdle(ctx context.Context, c *api.Client, id session.ID) tea.Msg {
-	err := c.Wait(ctx, id)
-	for ; cli.IsConnectionLost(err) && ctx.Err() == nil; err = c.Wait(ctx, id) {
-		_ = cli.Sleep(ctx, time.Second) // the loop ends with ctx
-	}
-	var end int64
-	if err == nil {
-		end, err = c.Head(ctx, id)
-	}
-	return idleMsg{id, end, err}
-}
 
 // sendNotes sends the notes of the process.
 func sendNotes(ctx context.Context, notes <-chan string, send func(tea.Msg)) {
@@ -163,32 +107,5 @@ func sendNotes(ctx context.Context, notes <-chan string, send func(tea.Msg)) {
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// followOthers sends the asks, and the output of running calls, of all sessions.
-func followOthers(ctx context.Context, c *api.Client, send func(tea.Msg)) {
-	after := int64(-1)
-	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, 30*time.Second) {
-		for u, err := range c.Feed(ctx, after) {
-			if err != nil {
-				break
-			}
-			if u.Notice != nil && u.Notice.Kind == string(session.KindToolProgress) {
-				var p session.ToolProgress
-				if json.Unmarshal(u.Notice.Data, &p) == nil {
-					send(progressMsg{p})
-				}
-			}
-			if u.Event == nil {
-				continue
-			}
-			after, pause = u.Event.Position, time.Second
-			switch u.Event.Data.(type) {
-			case *session.PermissionAsked, *session.PermissionReplied:
-				send(otherMsg{*u.Event})
-			}
-		}
-		_ = cli.Sleep(ctx, pause) // the loop ends with ctx
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/style"
@@ -98,7 +99,7 @@ func TestFrames(t *testing.T) {
 		},
 		"ask": func(m *model) {
 			openTestSession(m)
-			m.Update(updatesMsg{{ID: "ses_1", Update: api.Update{Event: &session.Event{
+			m.Update(feed.Updates{{ID: "ses_1", Update: api.Update{Event: &session.Event{
 				Seq: 8, Data: &session.PermissionAsked{Ask: editAsk("per_1")},
 			}}}})
 		},
@@ -418,11 +419,11 @@ func TestSearchEarlier(t *testing.T) {
 func TestLostConnection(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	openTestSession(m)
-	m.Update(updatesMsg{{ID: "ses_1", Err: &api.TransportError{Op: "follow", Err: api.ErrEnded}}})
+	m.Update(feed.Updates{{ID: "ses_1", Err: &api.TransportError{Op: "follow", Err: api.ErrEnded}}})
 	if line := ansi.Strip(m.statusLine()); !strings.HasPrefix(line, "reconnecting") {
 		t.Errorf("the status line is %q", line)
 	}
-	m.Update(updatesMsg{cli.SessionUpdate{ID: "ses_1", Update: api.Update{Event: &session.Event{
+	m.Update(feed.Updates{cli.SessionUpdate{ID: "ses_1", Update: api.Update{Event: &session.Event{
 		Seq: 8, Data: &session.TextEnded{Text: "later"},
 	}}}})
 	if line := ansi.Strip(m.statusLine()); strings.HasPrefix(line, "reconnecting") || m.cursor != 8 {
@@ -442,7 +443,7 @@ func TestServerIsBack(t *testing.T) {
 			_, _ = io.WriteString(w, `{"data": {"id": "ses_1"}}`)
 		})
 		gone := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-		lost := updatesMsg{{ID: "ses_1", Err: &api.TransportError{Op: "follow", Err: api.ErrEnded}}}
+		lost := feed.Updates{{ID: "ses_1", Err: &api.TransportError{Op: "follow", Err: api.ErrEnded}}}
 		m.Update(lost)
 		m.Update(lost) // of the next attempt
 		for i, server := range []http.Handler{gone, answers} {
@@ -642,6 +643,41 @@ func TestAgentOfPromptStays(t *testing.T) {
 	}
 }
 
+// TestLossWithoutSession: the status line says that the server is gone also before a session is opened.
+func TestLossWithoutSession(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(feed.Loss(true))
+	lost := m.statusLine()
+	m.Update(feed.Loss(false))
+	if !strings.Contains(lost, "reconnecting") || !strings.Contains(m.statusLine(), "ready") {
+		t.Errorf("%q, then %q", lost, m.statusLine())
+	}
+}
+
+// TestQueueAfterInterrupt: prompts that still wait when the work has ended are named, with what sends them.
+func TestQueueAfterInterrupt(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	m.working = false
+	m.Update(inboxMsg{m.session.ID, []*session.Input{{ID: "msg_1"}, {ID: "msg_2"}}})
+	if !strings.HasPrefix(m.note, "2 prompts wait for your next one") {
+		t.Errorf("%q", m.note)
+	}
+}
+
+// TestRenameWithTitle: the words after /rename are the title.
+func TestRenameWithTitle(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	calls := 0
+	m.run = func(func(context.Context) tea.Msg) tea.Cmd { calls++; return nil }
+	typeText(m, "/rename A new title")
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
+	if calls != 1 || len(m.dialogs) != 0 || !m.editor.IsEmpty() {
+		t.Errorf("%d calls, %d dialogs, %q", calls, len(m.dialogs), m.editor.Text())
+	}
+}
+
 // TestOfferedProvidersKeepText: a prompt that was typed into the list of providers, which opened by itself, comes into
 // the composer when the list is closed.
 func TestOfferedProvidersKeepText(t *testing.T) {
@@ -686,7 +722,7 @@ func TestTerminalWithoutUTF8(t *testing.T) {
 func TestShellIsWork(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
 	openTestSession(m)
-	m.Update(updatesMsg{{ID: "ses_1", Update: api.Update{Event: &session.Event{
+	m.Update(feed.Updates{{ID: "ses_1", Update: api.Update{Event: &session.Event{
 		Seq: 8, Data: &session.ShellStarted{MessageID: "msg_1", CallID: "c", Command: "sleep 20"},
 	}}}})
 	if !m.working {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 	"github.com/cairn-dev/cairn/internal/tui/style"
@@ -93,9 +94,9 @@ func (m *model) handleMessage(msg tea.Msg) tea.Cmd {
 
 func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case updatesMsg:
+	case feed.Updates:
 		return applyUpdates(m, msg)
-	case idleMsg:
+	case feed.Idle:
 		return onIdle(m, msg)
 	case openedMsg:
 		return showOpened(m, msg)
@@ -117,13 +118,20 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 	case inboxMsg:
 		if m.session != nil && msg.id == m.session.ID {
 			m.inbox = msg.inbox
+			if n := len(m.inbox); n > 0 && !m.working {
+				m.note = term.FormatPlural(n, "prompt") + " wait for your next one, which sends them; /inbox changes them"
+			}
 		}
-	case progressMsg:
-		if m.session != nil && msg.progress.SessionID == m.session.ID {
-			m.transcript.ShowProgress(&msg.progress)
+	case feed.CallOutput:
+		if m.session != nil && msg.SessionID == m.session.ID {
+			m.transcript.ShowProgress(&msg.ToolProgress)
 		}
-	case otherMsg:
-		return onOther(m, msg.event)
+	case feed.Loss:
+		if m.session == nil { // a session has a connection of its own
+			m.lost = bool(msg)
+		}
+	case feed.Event:
+		return onOther(m, msg.Event)
 	case candidatesMsg:
 		for _, it := range msg.items {
 			m.offeredPaths[strings.TrimSpace(it.ID[1:])] = true

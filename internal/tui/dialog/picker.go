@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -97,6 +98,11 @@ func (p *Picker) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 
 // SetFilter sets the text that items must have.
 func (p *Picker) SetFilter(text string) { p.filter.SetText(text) }
+
+// Select selects an item, unless the filter hides it.
+func (p *Picker) Select(id string) {
+	p.at = max(slices.IndexFunc(p.filterItems(), func(it Entry) bool { return it.ID == id }), 0)
+}
 
 // PasteText implements Dialog.
 func (p *Picker) PasteText(text string) {

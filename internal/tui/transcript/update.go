@@ -72,7 +72,7 @@ func (m *Model) applyEvent(e *session.Event) {
 			}
 		}
 	case *session.Retried:
-		m.AddNote(term.FirstLine(d.Error.Message, maxNote) + "; retrying")
+		m.AddNote(term.DescribeRetry(d))
 	default:
 		if text := term.DescribeCompactionEvent(d); text != "" {
 			m.AddNote(text)
