@@ -75,6 +75,9 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 			earlier = in
 			return nil, checkSameAdmission(tx, in, r)
 		}
+		if err := c.withdrawn.check(r.ID); err != nil {
+			return nil, err
+		}
 		if err := c.checkInboxRoom(tx, r.SessionID); err != nil {
 			return nil, err
 		}

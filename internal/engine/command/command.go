@@ -79,6 +79,7 @@ type Commands struct {
 	tools     *semaphore.Weighted
 	version   string
 	checkOpen func() error
+	withdrawn withdrawnIDs
 }
 
 // New returns the commands for the sessions of the journal.

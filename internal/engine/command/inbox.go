@@ -16,7 +16,11 @@ func (c *Commands) ListPending(ctx context.Context, id session.ID) ([]*session.I
 
 // WithdrawPrompt takes a pending prompt back. A promoted one is a conflict.
 func (c *Commands) WithdrawPrompt(ctx context.Context, id session.ID, m session.MessageID) error {
-	return c.changeInbox(ctx, id, &session.InputWithdrawn{MessageID: m})
+	err := c.changeInbox(ctx, id, &session.InputWithdrawn{MessageID: m})
+	if err == nil {
+		c.withdrawn.add(m)
+	}
+	return err
 }
 
 // PromptChange holds the new values for a pending prompt; nil and empty fields stay.
