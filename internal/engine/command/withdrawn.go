@@ -10,8 +10,8 @@ import (
 // maxWithdrawn bounds the ids that are remembered.
 const maxWithdrawn = 1024
 
-// withdrawnIDs holds the ids of the prompts that this process has seen withdrawn last. A client that lost its connection
-// sends its prompt again, and does not know that it was withdrawn meanwhile. Safe for concurrent use.
+// withdrawnIDs holds the ids of the prompts that this process has seen withdrawn last. A client that lost its
+// connection sends its prompt again, and does not know that it was withdrawn meanwhile. Safe for concurrent use.
 type withdrawnIDs struct {
 	mu  sync.Mutex
 	ids []session.MessageID // the newest last
