@@ -33,6 +33,10 @@ func NewFullScreenCommand(inv *cli.Invocation) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
+			if term.IsTerminal(inv.Stdin) && inv.Env("TERM") == "dumb" {
+				return cli.UsageErrorf("the full-screen interface cannot be shown on a dumb terminal (TERM); use cairn run, or " +
+					"cairn attach --plain")
+			}
 			if !IsFullScreen(inv) {
 				return cli.UsageErrorf("the full-screen interface needs a terminal; use cairn run, or cairn attach --plain")
 			}

@@ -15,20 +15,28 @@ import (
 // sideBySide is the width from which on the sides are beside each other.
 const sideBySide = 140
 
-// Render returns the lines of a patch in the unified format, each of at most width cells. The patch may have control
-// characters only at the ends of lines.
-func Render(th style.Theme, patch string, width int) []string {
+// painter renders the rows of a patch.
+type painter struct {
+	theme  style.Theme
+	digits int  // of the greatest line number
+	fold   bool // long lines are wrapped, not cut
+}
+
+// Render returns the lines of a patch in the unified format, each of at most width cells. Longer ones are wrapped with
+// fold, else cut. The patch may have control characters only at the ends of lines.
+func Render(th style.Theme, patch string, width int, fold bool) []string {
 	rows := parsePatch(strings.ReplaceAll(patch, "\t", "    "))
 	digits := 1
 	for _, r := range rows {
 		digits = max(digits, len(strconv.Itoa(max(r.before, r.after))))
 	}
+	p := painter{th, digits, fold}
 	if width >= sideBySide {
-		return renderSides(th, rows, width, digits)
+		return p.renderSides(rows, width)
 	}
-	out := make([]string, len(rows))
-	for i, r := range rows {
-		out[i] = r.renderUnified(th, width, digits)
+	var out []string
+	for _, r := range rows {
+		out = append(out, p.renderUnified(r, width)...)
 	}
 	return out
 }
@@ -90,56 +98,67 @@ func parsePatch(patch string) []row {
 	return rows
 }
 
-func (r row) renderUnified(th style.Theme, width, digits int) string {
-	if r.kind == '@' {
-		return th.Muted.Render(ansi.Truncate(r.text, width, "…"))
-	}
+func (p painter) renderUnified(r row, width int) []string {
 	number := r.after
-	if r.kind == '-' {
+	switch r.kind {
+	case '@':
+		return []string{p.renderHeading(r, width)}
+	case '-':
 		number = r.before
 	}
-	return r.renderSide(th, width, digits, number)
+	return p.renderSide(r, width, number)
+}
+
+func (p painter) renderHeading(r row, width int) string {
+	return p.theme.Muted.Render(ansi.Truncate(r.text, width, "…"))
 }
 
 // renderSide returns the row with the number.
-func (r row) renderSide(th style.Theme, width, digits, number int) string {
-	text := ansi.Truncate(string(r.kind)+" "+r.text, max(width-digits-1, 1), "…")
-	switch r.kind {
-	case '+':
-		text = th.Added.Render(text)
-	case '-':
-		text = th.Removed.Render(text)
+func (p painter) renderSide(r row, width, number int) (lines []string) {
+	text, room := string(r.kind)+" "+r.text, max(width-p.digits-1, 1)
+	if p.fold {
+		text = ansi.Hardwrap(text, room, true)
+	} else {
+		text = ansi.Truncate(text, room, "…")
 	}
-	return th.Muted.Render(fmt.Sprintf("%*d ", digits, number)) + text
+	margin := fmt.Sprintf("%*d ", p.digits, number)
+	for part := range strings.SplitSeq(text, "\n") {
+		switch r.kind {
+		case '+':
+			part = p.theme.Added.Render(part)
+		case '-':
+			part = p.theme.Removed.Render(part)
+		}
+		lines = append(lines, p.theme.Muted.Render(margin)+part)
+		margin = strings.Repeat(" ", p.digits+1)
+	}
+	return lines
 }
 
 // renderSides returns the rows with what was before on the left and what is after on the right. Removed lines stand
 // beside the added ones that follow them.
-func renderSides(th style.Theme, rows []row, width, digits int) (out []string) {
+func (p painter) renderSides(rows []row, width int) (out []string) {
 	half := (width - 3) / 2
 	for i := 0; i < len(rows); {
-		switch rows[i].kind {
+		switch r := rows[i]; r.kind {
 		case '@':
-			out = append(out, th.Muted.Render(ansi.Truncate(rows[i].text, width, "…")))
+			out = append(out, p.renderHeading(r, width))
 			i++
 		case ' ':
-			r := rows[i]
-			out = append(out, joinSides(th, r.renderSide(th, half, digits, r.before),
-				r.renderSide(th, half, digits, r.after), half))
+			out = append(out, p.joinSides(p.renderSide(r, half, r.before), p.renderSide(r, half, r.after), half)...)
 			i++
 		default:
 			removed := countKind(rows[i:], '-')
 			added := countKind(rows[i+removed:], '+')
 			for n := range max(removed, added) {
-				left, right := "", ""
+				var left, right []string
 				if n < removed {
-					left = rows[i+n].renderSide(th, half, digits, rows[i+n].before)
+					left = p.renderSide(rows[i+n], half, rows[i+n].before)
 				}
 				if n < added {
-					r := rows[i+removed+n]
-					right = r.renderSide(th, half, digits, r.after)
+					right = p.renderSide(rows[i+removed+n], half, rows[i+removed+n].after)
 				}
-				out = append(out, joinSides(th, left, right, half))
+				out = append(out, p.joinSides(left, right, half)...)
 			}
 			i += removed + added
 		}
@@ -155,6 +174,18 @@ func countKind(rows []row, kind byte) (n int) {
 	return n
 }
 
-func joinSides(th style.Theme, left, right string, half int) string {
-	return left + strings.Repeat(" ", max(half-ansi.StringWidth(left), 0)) + th.Border.Render(" │ ") + right
+// joinSides puts the lines beside each other; the shorter side ends with empty ones.
+func (p painter) joinSides(left, right []string, half int) (out []string) {
+	line := func(side []string, i int) string {
+		if i < len(side) {
+			return side[i]
+		}
+		return ""
+	}
+	for i := range max(len(left), len(right)) {
+		l := line(left, i)
+		pad := strings.Repeat(" ", max(half-ansi.StringWidth(l), 0))
+		out = append(out, l+pad+p.theme.Border.Render(" │ ")+line(right, i))
+	}
+	return out
 }

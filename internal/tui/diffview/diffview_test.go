@@ -62,7 +62,7 @@ y
 1 - 2`},
 		"no patch": {"what is this", 20, ""},
 	} {
-		lines := diffview.Render(th, c.patch, c.width)
+		lines := diffview.Render(th, c.patch, c.width, false)
 		for i, l := range lines {
 			if ansi.StringWidth(l) > c.width {
 				t.Errorf("%s: the line %q is too long", name, l)
@@ -72,5 +72,24 @@ y
 		if got := strings.Join(lines, "\n"); got != strings.TrimPrefix(c.want, "\n") {
 			t.Errorf("%s: got\n%s\nwant%s", name, got, c.want)
 		}
+	}
+}
+
+// TestFold: long lines are wrapped below their numbers, in one column and in two.
+func TestFold(t *testing.T) {
+	th, err := style.New("", func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := "--- a\n+++ a\n@@ -9 +9 @@\n-" + strings.Repeat("o", 100) + "\n+" + strings.Repeat("n", 70) + "\n"
+	unified := ansi.Strip(strings.Join(diffview.Render(th, long, 60, true), "\n"))
+	want := "9 - " + strings.Repeat("o", 56) + "\n  " + strings.Repeat("o", 44) +
+		"\n9 + " + strings.Repeat("n", 56) + "\n  " + strings.Repeat("n", 14)
+	if unified != want {
+		t.Errorf("got\n%s\nwant\n%s", unified, want)
+	}
+	sides := diffview.Render(th, long, 143, true)
+	if len(sides) != 2 || ansi.StringWidth(sides[1]) != 73+6 || strings.Count(strings.Join(sides, ""), "o") != 100 {
+		t.Errorf("%d lines: %q", len(sides), sides)
 	}
 }

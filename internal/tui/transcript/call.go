@@ -68,7 +68,7 @@ func (p painter) renderDetails(t *session.Tool, r result, failed []string, open 
 		if open {
 			limit = openLines
 		}
-		diff := diffview.Render(p.theme, term.ReplaceControls(r.Diff), max(p.width-2, 2))
+		diff := diffview.Render(p.theme, term.ReplaceControls(r.Diff), max(p.width-2, 2), open)
 		return append(lines, p.cutLines(diff, limit)...)
 	case open:
 		return append(lines, p.cutLines(p.foldLines(p.theme.Muted, outputOf(t)), openLines)...)
