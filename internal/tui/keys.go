@@ -24,6 +24,7 @@ func listCommands() []command {
 		{"undo", "alt+u", "take the newest prompt back, with the files", previewUndo},
 		{"redo", "alt+r", "bring back what undo took", redoRevert},
 		{"fork", "alt+k", "continue in a copy of the session", forkSession},
+		{"tree", "alt+t", "show the session's forks and subagents, and open one", pickRelative},
 		{"changes", "ctrl+x", "show what the session changed in files", showChanges},
 		{"compact", "alt+m", "summarise the history that the model sees", previewCompaction},
 		{"context", "alt+i", "show what the next request takes of the model's window", showContext},

@@ -80,6 +80,30 @@ func renameItem(m *model, it dialog.Entry, title string) tea.Cmd {
 	return nil
 }
 
+// pickRelative shows the forks of the session, the sessions that its calls started, and those that it comes from.
+func pickRelative(m *model) tea.Cmd {
+	if !m.hasSession() {
+		return nil
+	}
+	c, s := m.api, m.session
+	var list []*session.Session
+	return m.callAPI("list the sessions", func(ctx context.Context) (err error) {
+		list, err = m.options.List(ctx, c, cli.FamilyQuery(s), cli.MaxFamily)
+		return err
+	}, func() tea.Cmd {
+		p := &dialog.Picker{Title: "Forks and subagents"}
+		cli.NewFamily(list, s).Walk(func(n *cli.FamilyNode, branch string) {
+			p.Items = append(p.Items, dialog.Entry{
+				ID: string(n.ID), Branch: branch, Label: n.FormatTitle(), Detail: term.FormatAge(n.Updated),
+			})
+		})
+		p.Pick = func(it dialog.Entry) tea.Cmd { return openSession(m, session.ID(it.ID)) }
+		p.Select(string(s.ID))
+		m.openDialog(p)
+		return nil
+	})
+}
+
 func setTitle(m *model, id session.ID, title string) tea.Cmd {
 	c := m.api
 	return m.callAPI("rename the session", func(ctx context.Context) error { return c.Rename(ctx, id, title) }, nil)

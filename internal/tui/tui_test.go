@@ -665,6 +665,30 @@ func TestQueueAfterInterrupt(t *testing.T) {
 	}
 }
 
+// TestTree: the tree has the session's forks and children, and begins at the session on the screen.
+func TestTree(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	openTestSession(m)
+	m.options.List = func(context.Context, *api.Client, api.SessionQuery, int) ([]*session.Session, error) {
+		return []*session.Session{
+			{ID: "ses_0", Title: "Origin"}, {ID: "ses_2", Title: "Explore", ParentID: "ses_1"}, {ID: "ses_3", Title: "Other"},
+		}, nil
+	}
+	m.session.Fork = &session.Fork{From: "ses_0"}
+	answerCalls(t, m, nil)
+	pickRelative(m)
+	frame, _ := m.renderFrame()
+	for _, want := range []string{"\n  Origin ", "\n> └─ fork Replace foo by bar ", "\n     └─ Explore "} {
+		if !strings.Contains(ansi.Strip(frame), want) {
+			t.Errorf("%q is missing in\n%s", want, frame)
+		}
+	}
+	if strings.Contains(frame, "Other") {
+		t.Error("another session is in the tree")
+	}
+}
+
 // TestRenameWithTitle: the words after /rename are the title.
 func TestRenameWithTitle(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})

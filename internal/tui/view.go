@@ -43,6 +43,7 @@ func (m *model) View() tea.View {
 // asciiSigns replaces the signs of the interface on terminals without UTF-8, each by one as wide.
 var asciiSigns = strings.NewReplacer(
 	"✓", "+", "✗", "x", "→", ">", "·", "-", "•", "*", "☐", "o", "☑", "x", "…", "~", "─", "-", "┼", "+", "│", "|", "▏", "|",
+	"├", "|", "└", "`",
 )
 
 func (m *model) windowTitle() string {

@@ -1,9 +1,7 @@
 package admin
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -89,97 +87,27 @@ func (g forkCommands) sessionTree() *cobra.Command {
 
 // showFamily prints the tree that the session is in.
 func (g forkCommands) showFamily(ctx context.Context, c *api.Client, s *session.Session, asJSON bool) error {
-	all, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Project: s.ProjectID, Archived: true}, maxFamily)
+	all, err := g.inv.ListSessions(ctx, c, cli.FamilyQuery(s), cli.MaxFamily)
 	if err != nil {
 		return err
 	}
-	root := newFamily(all, s)
+	root := cli.NewFamily(all, s)
 	if asJSON {
 		return g.inv.PrintJSON(root)
 	}
-	g.printFamily(root, s.ID, "", "")
+	g.printFamily(root, s.ID)
 	return nil
 }
 
-// maxFamily bounds the sessions of the project among which the family is searched.
-const maxFamily = 10_000
-
-// familyNode is what `session tree --json` prints of each session.
-type familyNode struct {
-	ID       session.ID        `json:"id"`
-	Title    string            `json:"title"`
-	Before   session.MessageID `json:"before,omitzero"` // of a fork: the first message that was not copied
-	Updated  int64             `json:"updated"`
-	Forks    []*familyNode     `json:"forks,omitempty"`
-	Children []*familyNode     `json:"children,omitempty"` // that its calls started
-
-	archived bool
-}
-
-// newFamily returns the tree that s is in.
-func newFamily(all []*session.Session, s *session.Session) *familyNode {
-	byID := map[session.ID]*session.Session{s.ID: s}
-	for _, o := range all {
-		byID[o.ID] = o
-	}
-	parent := func(o *session.Session) *session.Session {
-		if o.Fork != nil && byID[o.Fork.From] != nil {
-			return byID[o.Fork.From]
-		}
-		return byID[o.ParentID]
-	}
-	nodes := map[session.ID]*familyNode{}
-	for id, o := range byID {
-		nodes[id] = &familyNode{ID: id, Title: o.Title, Updated: o.Time.Updated, archived: o.Time.Archived != 0}
-		if o.Fork != nil {
-			nodes[id].Before = o.Fork.Before
-		}
-	}
-	ordered := append(slices.Clone(all), s)
-	slices.SortFunc(ordered, func(a, b *session.Session) int {
-		return cmp.Or(cmp.Compare(a.Time.Created, b.Time.Created), cmp.Compare(a.ID, b.ID))
-	})
-	for _, o := range slices.CompactFunc(ordered, func(a, b *session.Session) bool { return a.ID == b.ID }) {
-		switch p := parent(o); {
-		case p == nil:
-		case o.Fork != nil:
-			nodes[p.ID].Forks = append(nodes[p.ID].Forks, nodes[o.ID])
-		default:
-			nodes[p.ID].Children = append(nodes[p.ID].Children, nodes[o.ID])
-		}
-	}
-	root := byID[s.ID]
-	for range byID { // a chain has no more links than there are sessions
-		up := parent(root)
-		if up == nil {
-			break
-		}
-		root = up
-	}
-	return nodes[root.ID]
-}
-
-// printFamily prints the node and those below it. The session current is marked.
-func (g forkCommands) printFamily(n *familyNode, current session.ID, first, rest string) {
+// printFamily prints the tree. The session current is marked.
+func (g forkCommands) printFamily(root *cli.FamilyNode, current session.ID) {
 	out := g.inv.Out
-	mark := ""
-	if n.ID == current {
-		mark = out.PaintText(term.Green, " *")
-	}
-	title := term.FirstLine(n.Title, 60)
-	if n.archived {
-		title += " (archived)"
-	}
-	out.Printf("%s%s  %s  %s%s\n", first, n.ID, title, out.PaintText(term.Dim, term.FormatAge(n.Updated)), mark)
-	below := append(slices.Clone(n.Children), n.Forks...)
-	for i, child := range below {
-		first, next := "├─ ", "│  "
-		if i == len(below)-1 {
-			first, next = "└─ ", "   "
+	root.Walk(func(n *cli.FamilyNode, branch string) {
+		mark := ""
+		if n.ID == current {
+			mark = out.PaintText(term.Green, " *")
 		}
-		if slices.Contains(n.Forks, child) {
-			first += "fork "
-		}
-		g.printFamily(child, current, rest+first, rest+next)
-	}
+		age := out.PaintText(term.Dim, term.FormatAge(n.Updated))
+		out.Printf("%s%s  %s  %s%s\n", branch, n.ID, n.FormatTitle(), age, mark)
+	})
 }

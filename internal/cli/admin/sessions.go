@@ -101,7 +101,7 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
 			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
 				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					list, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Archived: true, Parent: &s.ID}, maxFamily)
+					list, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Archived: true, Parent: &s.ID}, cli.MaxFamily)
 					switch {
 					case err != nil:
 						return err

@@ -16,6 +16,7 @@ import (
 // Entry is one line of a Picker.
 type Entry struct {
 	ID     string
+	Branch string // the lines of a tree before the label
 	Label  string
 	Detail string // at the right end
 }
@@ -163,7 +164,7 @@ func (p *Picker) RenderLines(th style.Theme, width, height int) []string {
 }
 
 func itemLine(th style.Theme, it Entry, selected bool, width int) string {
-	label, detail := term.FirstLine(it.Label, 300), term.FirstLine(it.Detail, 80)
+	label, detail := it.Branch+term.FirstLine(it.Label, 300), term.FirstLine(it.Detail, 80)
 	room := width - ansi.StringWidth(detail) - 3
 	if room < 10 {
 		detail, room = "", width-2
