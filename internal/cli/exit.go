@@ -89,6 +89,15 @@ func UsageErrorf(format string, args ...any) error {
 	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
+// AddNotFoundHint adds a hint, such as the command that lists what exists, to an error of session.CodeNotFound. It
+// returns other errors unchanged.
+func AddNotFoundHint(err error, hint string) error {
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeNotFound {
+		return NewExitError(CodeOf(err), err, hint)
+	}
+	return err
+}
+
 // CodeOf returns the exit code for the error of a command.
 func CodeOf(err error) ExitCode {
 	if err == nil {

@@ -85,8 +85,14 @@ func (a *Invocation) PrintJSONLine(v any) {
 	_, _ = a.Out.JSON().Write(append(b, '\n')) // kept in a.out.err
 }
 
-// HostOptions returns the options of a command that works in dir, or in the working directory.
+// HostOptions returns the options of a command that works in the directory of --dir, or in the working directory.
 func (a *Invocation) HostOptions(dir string) (Options, error) {
+	return a.DirectoryOptions("--dir", dir)
+}
+
+// DirectoryOptions returns the options of a command that works in dir, or in the working directory. Errors name the
+// flag or argument that dir is the value of.
+func (a *Invocation) DirectoryOptions(argument, dir string) (Options, error) {
 	env, err := a.Logs.applyLevel(a.Env)
 	o := Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note}
 	if dir == "" || err != nil {
@@ -99,9 +105,9 @@ func (a *Invocation) HostOptions(dir string) (Options, error) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil:
-		return o, UsageErrorf("--dir: directory %s not found", abs)
+		return o, UsageErrorf("%s: directory %s not found", argument, abs)
 	case !info.IsDir():
-		return o, UsageErrorf("--dir: %s is not a directory", abs)
+		return o, UsageErrorf("%s: %s is not a directory", argument, abs)
 	}
 	o.Dir = abs
 	return o, nil

@@ -157,7 +157,7 @@ func (g tokenCommands) revokeCommand() *cobra.Command {
 				return err
 			}
 			if err := file.Revoke(ctx, args[0]); err != nil {
-				return err
+				return cli.AddNotFoundHint(err, "cairn token list shows the tokens")
 			}
 			g.inv.ReportChange(asJSON, cli.Change{TokenID: args[0]}, "Revoked. Its streams end within a few seconds.")
 			return nil

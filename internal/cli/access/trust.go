@@ -31,7 +31,7 @@ func (g trustCommands) trustCommand() *cobra.Command {
 		Use: "trust [DIRECTORY]", Short: "Trust a project's configuration", Long: trustHelp, Args: cobra.MaximumNArgs(1),
 		Example: "  cairn trust --show\n  cairn trust\n  cairn trust --revoke\n  cairn trust list",
 		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			o, err := g.inv.HostOptions(cli.FirstArg(args, ""))
+			o, err := g.inv.DirectoryOptions("DIRECTORY", cli.FirstArg(args, ""))
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -100,6 +99,11 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 			if r.Lifetime != "" && r.Reply != session.ReplyAlways {
 				return cli.UsageErrorf("--for is allowed with always only")
 			}
+			switch r.Lifetime {
+			case "", session.LifetimeSession, session.LifetimeProcess, session.LifetimeProject:
+			default:
+				return cli.UsageErrorf("--for must be session, process or project, got %q", term.FirstLine(lifetime, 40))
+			}
 			if len(r.Patterns) > 0 && r.Reply != session.ReplyAlways {
 				return cli.UsageErrorf("--pattern is allowed with always only")
 			}
@@ -138,7 +142,7 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&lifetime, "for", "", "how long always holds: session, process or project (default project)")
+	cmd.Flags().StringVar(&lifetime, "for", "", "keep the permission for `LIFETIME`: session, process or project (default project)")
 	cmd.Flags().StringArrayVar(&patterns, "pattern", nil, "save this `PATTERN` instead of the offered ones, repeatable")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
@@ -199,7 +203,7 @@ func (g permissionCommands) permissionRevoke() *cobra.Command {
 		RunE: g.inv.ClientAction(func(ctx context.Context, c *api.Client, args []string) error {
 			for _, id := range args {
 				if err := c.Revoke(ctx, id); err != nil {
-					return fmt.Errorf("revoke %s: %w", term.FirstLine(id, 60), err)
+					return cli.AddNotFoundHint(err, "cairn permission approvals shows the saved permissions")
 				}
 				g.inv.ReportChange(asJSON, cli.Change{ApprovalID: id}, "")
 			}

@@ -170,7 +170,8 @@ func (g pinCommands) sessionUnpin() *cobra.Command {
 					}
 					return err
 				}
-				return session.NotFound("pinned text", rest[0])
+				return cli.AddNotFoundHint(session.NotFound("pinned text", rest[0]),
+					"cairn session pins shows the pinned texts with their numbers")
 			})
 		}),
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // usageError rewrites cobra's errors about flags and arguments in the style of cairn's messages.
@@ -25,9 +26,20 @@ func usageError(cmd *cobra.Command, err error) error {
 		error
 		GetValue() string
 	}](err); ok {
-		return invalidFlag(cmd, text, invalid.GetValue())
+		return invalidFlag(cmd, err, invalid.GetValue())
+	}
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		name, value := missing.GetFlag().Name, "VALUE"
+		if named, _ := pflag.UnquoteUsage(missing.GetFlag()); named != "" {
+			value, _, _ = strings.Cut(named, "[")
+		}
+		return fmt.Errorf("--%s needs a value; use --%s %s", name, name, value)
 	}
 	switch {
+	case strings.HasPrefix(text, "required flag(s) "):
+		_, name, _ := strings.Cut(text, `"`)
+		name, _, _ = strings.Cut(name, `"`)
+		return fmt.Errorf("--%s is missing; use %s", name, cmd.UseLine())
 	case strings.HasPrefix(text, "if any flags in the group"):
 		_, names, _ := strings.Cut(text, "; [")
 		names, _, _ = strings.Cut(names, "]")
@@ -40,8 +52,9 @@ func usageError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// invalidFlag returns the error for the value of a flag, which cobra's text names.
-func invalidFlag(cmd *cobra.Command, text, value string) error {
+// invalidFlag returns the error for the value of a flag, which the text of err names.
+func invalidFlag(cmd *cobra.Command, err error, value string) error {
+	text := err.Error()
 	_, name, _ := strings.Cut(text, "--")
 	name, _, _ = strings.Cut(name, `"`)
 	f := cmd.Flags().Lookup(name)
@@ -52,8 +65,11 @@ func invalidFlag(cmd *cobra.Command, text, value string) error {
 		"duration": "a duration like 30s, 10m or 1h",
 		"int":      "a whole number", "int64": "a whole number", "bool": "true or false",
 	}[f.Value.Type()]
+	if cause := errors.Unwrap(err); want == "" && cause != nil {
+		return fmt.Errorf("--%s: %w", name, cause)
+	}
 	if want == "" {
-		return errors.New(text)
+		return err
 	}
 	return fmt.Errorf("--%s must be %s, got %q", name, want, term.FirstLine(value, 40))
 }
