@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
@@ -97,10 +98,18 @@ func (c *Color) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	if !color.MatchString(s) && s != "" {
-		return fmt.Errorf(`want "#rrggbb", "primary", "secondary", "accent", "success", "warning", "error" or "info"`)
+	if err := Color(s).Validate(); err != nil {
+		return err
 	}
 	*c = Color(s)
+	return nil
+}
+
+// Validate returns an error that lists the accepted forms unless the colour has one of them.
+func (c Color) Validate() error {
+	if c != "" && !color.MatchString(string(c)) {
+		return errors.New(`want "#rrggbb", "primary", "secondary", "accent", "success", "warning", "error" or "info"`)
+	}
 	return nil
 }
 

@@ -34,6 +34,8 @@ func (m *Set) NotFoundError(e *catalog.UnknownError, name string) *session.Error
 		out.Message = fmt.Sprintf("the %s %q is listed, but cannot be read: %s", e.Kind, name, e.Misread)
 	case days > 0 && m.pool.FetchDisabledReason() == "":
 		out.Message += fmt.Sprintf("; the list is %d days old: cairn models --refresh fetches the newest", days)
+	case len(e.Nearest) == 0:
+		out.Message += "; cairn models lists the usable models"
 	}
 	return out
 }

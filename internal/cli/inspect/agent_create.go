@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/frontmatter"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json"
@@ -169,6 +170,9 @@ func (n *agentSpec) check() error {
 	case "", session.ModePrimary, session.ModeSubagent, session.ModeAll:
 	default:
 		return cli.UsageErrorf("--mode must be primary, subagent or all, got %q", term.FirstLine(n.mode, 40))
+	}
+	if err := config.Color(n.color).Validate(); err != nil {
+		return cli.UsageErrorf("--color: %w, got %q", err, term.FirstLine(n.color, 40))
 	}
 	if n.steps < 0 {
 		return cli.UsageErrorf("--steps must be more than 0, got %d", n.steps)

@@ -147,13 +147,9 @@ func (g modelCommands) usableModels(ctx context.Context) (models []api.Model, er
 // ofProvider returns the models of a provider, or all for "". The error says why the provider has no usable models.
 func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id string) ([]api.Model, error) {
 	out := []api.Model{}
-	var ids []string
 	for _, m := range models {
 		if m.ProviderID == id || id == "" {
 			out = append(out, m)
-		}
-		if len(ids) == 0 || ids[len(ids)-1] != m.ProviderID {
-			ids = append(ids, m.ProviderID)
 		}
 	}
 	if len(out) > 0 || id == "" {
@@ -172,14 +168,10 @@ func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id st
 	if err != nil {
 		return nil, err
 	}
-	near := spelling.FindNearest(id, providersOf(all), 3)
-	if len(near) == 0 {
-		near = ids
-	}
 	return nil, cli.NewExitError(
 		cli.ExitUsage,
-		session.NotFound("usable provider", id, near...),
-		"a provider is usable once it has a key: cairn auth login "+term.FirstLine(id, 40),
+		session.NotFound("provider", id, spelling.FindNearest(id, providersOf(all), 3)...),
+		"cairn models --all lists all providers; cairn models show PROVIDER/MODEL shows one model",
 	)
 }
 
