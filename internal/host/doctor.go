@@ -392,6 +392,9 @@ func (h Host) Backup(ctx context.Context, o cli.Options, file string) error {
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 		return session.Errorf(session.CodeInvalid, "folder %s not found; create it first", filepath.Dir(file))
 	}
+	if _, err := os.Lstat(file); err == nil {
+		return session.Errorf(session.CodeInvalid, "%s exists; name a new file", file)
+	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
 	if err != nil {
 		return err

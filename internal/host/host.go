@@ -27,6 +27,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strconv"
 	"syscall"
@@ -143,7 +144,7 @@ func acquireLeaseOrConnect(
 		}
 		held, ok := errors.AsType[*sqlite.HeldError](err)
 		if !ok {
-			return nil, nil, fmt.Errorf("open %s: %w", dirs.Data, err)
+			return nil, nil, dataDirectoryError(dirs.Data, err)
 		}
 		if err := checkOwnerOptions(held, o); err != nil {
 			return nil, nil, err
@@ -170,6 +171,17 @@ func acquireLeaseOrConnect(
 		case <-time.After(retry):
 		}
 	}
+}
+
+// dataDirectoryError explains why the data directory cannot be used.
+func dataDirectoryError(dir string, err error) error {
+	pathErr, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return fmt.Errorf("open %s: %w", dir, err)
+	}
+	return session.Errorf(session.CodeUnavailable,
+		"the data directory %s cannot be used: %s: %v; set CAIRN_HOME to a directory that you can write to",
+		dir, pathErr.Path, pathErr.Err).Because(err)
 }
 
 // checkOwnerOptions fails if the options need a process that does the work itself.

@@ -58,7 +58,7 @@ func checkNewHome(dirs config.Directories, dir string) error {
 		return session.Errorf(session.CodeInvalid, "%s must be a new directory: %v", dir, err)
 	}
 	if len(entries) > 0 {
-		return session.Errorf(session.CodeConflict, "%s is not empty; name a new directory", dir)
+		return session.Errorf(session.CodeInvalid, "%s is not empty; name a new directory", dir)
 	}
 	if _, perr := os.Stat(filepath.Dir(dir)); err != nil && errors.Is(perr, fs.ErrNotExist) {
 		return session.Errorf(session.CodeInvalid, "%s cannot be made: %s does not exist; correct the path, or make it",

@@ -89,7 +89,7 @@ func TestSalvage(t *testing.T) {
 			if _, err := os.Stat(typo); err == nil {
 				t.Error("salvage made the parent of the new home")
 			}
-			if _, err := (Host{}).Salvage(t.Context(), o, into); !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			if _, err := (Host{}).Salvage(t.Context(), o, into); !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
 				t.Errorf("salvaged over what was there: %v", err)
 			}
 		})

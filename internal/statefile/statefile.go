@@ -74,6 +74,9 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*") // with mode 0600
 	if err != nil {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok { // the temporary name means nothing to a user
+			err = &fs.PathError{Op: "write", Path: target, Err: pathErr.Err}
+		}
 		return linkError(path, target, err)
 	}
 	_, err = tmp.Write(data)

@@ -32,7 +32,7 @@ func backUp(ctx context.Context, c dbConn, path string) error {
 	partial := path + ".partial"
 	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_TRUNC|noFollow, 0o600)
 	if err != nil {
-		return newUnavailable("back up: %w", err)
+		return fmt.Errorf("create the copy: %w", err)
 	}
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return newUnavailable("back up: %w", err)
