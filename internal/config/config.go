@@ -221,7 +221,11 @@ func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*doc
 			continue
 		}
 		if err != nil {
-			if err := l.keepError(&Error{Position{File: s.path}, "", pathlessError(err)}); err != nil {
+			problem := pathlessError(err)
+			if s.required {
+				problem += "; CAIRN_CONFIG names this file"
+			}
+			if err := l.keepError(&Error{Position{File: s.path}, "", problem}); err != nil {
 				return nil, err
 			}
 			continue

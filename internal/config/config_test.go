@@ -682,7 +682,7 @@ func TestMissingFiles(t *testing.T) {
 	}
 	q := newPlace(t, nil)
 	q.env["CAIRN_CONFIG"] = "/nowhere/c.json"
-	if _, err := q.load(); err == nil || err.Error() != "/nowhere/c.json: no such file or directory" {
+	if _, err := q.load(); err == nil || err.Error() != "/nowhere/c.json: no such file or directory; CAIRN_CONFIG names this file" {
 		t.Errorf("a named file that is missing: %v", err)
 	}
 }

@@ -170,7 +170,7 @@ func TestAllErrorsAreKept(t *testing.T) {
 		got = append(got, p.short(e.Error()))
 	}
 	want := []string{
-		"nowhere.json: no such file or directory",
+		"nowhere.json: no such file or directory; CAIRN_CONFIG names this file",
 		userFile + ":5:17: permission: want rules {action, resource, effect}; action or effect is missing",
 		userFile + ":5:98: permission.effect: want \"allow\", \"ask\" or \"deny\", got \"no\"",
 		userFile + `:2:11: model: want a string, got 1`,

@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -25,11 +26,11 @@ func newFactsCache(o Options, userAgent string) catalog.Cache {
 func (t *Pool) buildCatalog(o catalog.Overlay) (*catalog.Catalog, error) {
 	if path := config.Getenv(t.getenv, "MODELS_PATH"); path != "" {
 		raw, err := catalog.ReadFacts(path)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			o.Facts, err = catalog.Parse(raw)
 		}
-		if o.Facts, err = catalog.Parse(raw); err != nil {
-			return nil, err
+		if err != nil {
+			return nil, fmt.Errorf("CAIRN_MODELS_PATH: %w", err)
 		}
 		return catalog.New(o)
 	}

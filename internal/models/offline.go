@@ -48,7 +48,7 @@ func (t *Pool) scriptPlayer() (*script.Player, error) {
 	}
 	s, err := script.Load(filepath.Clean(file))
 	if err != nil {
-		return nil, session.Errorf(session.CodeInvalid, "the script is invalid: %v", err).At("model")
+		return nil, session.Errorf(session.CodeInvalid, "%s: %v", ScriptVariable, err).At("model")
 	}
 	t.player = script.New(s)
 	return t.player, nil

@@ -25,7 +25,7 @@ func NewAnswerSchema(raw jsontext.Value) (*AnswerSchema, error) {
 		s.problem = checkTypes(s.root)
 	}
 	if s.problem != nil {
-		return nil, fmt.Errorf("it is not a JSON Schema that can be checked: %w", s.problem)
+		return nil, s.problem
 	}
 	s.anyNumber = true
 	return &AnswerSchema{s}, nil

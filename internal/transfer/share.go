@@ -43,7 +43,8 @@ func ParseShare(address string, hosts []string) (Share, error) {
 	slug := sharePath().FindStringSubmatch(u.Path)
 	switch {
 	case u.Scheme != "https" || u.User != nil || u.Host == "" || slug == nil || u.RawQuery != "":
-		return Share{}, session.Errorf(session.CodeInvalid, "the address of a share is https://%s/share/SLUG", ShareHost)
+		return Share{}, session.Errorf(session.CodeInvalid,
+			"%q is not the address of a share; use https://%s/share/SLUG", address, ShareHost)
 	case !slices.Contains(append([]string{ShareHost}, hosts...), strings.ToLower(u.Host)):
 		return Share{}, session.Errorf(
 			session.CodeInvalid,

@@ -79,7 +79,7 @@ func newOutputSchema(f *session.Format) (*OutputSchema, error) {
 		out.check, err = tool.NewAnswerSchema(out.schema)
 	}
 	if err != nil {
-		return nil, session.Errorf(session.CodeInvalid, "the schema of the format cannot be used: %v", err).
+		return nil, session.Errorf(session.CodeInvalid, "the JSON schema of the answer is invalid: %v", err).
 			At("prompt.format.schema")
 	}
 	return out, nil

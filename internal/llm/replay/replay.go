@@ -87,7 +87,7 @@ func load(path string) (*cassette, error) {
 	}
 	var c cassette
 	if err := json.Unmarshal(data, &c); err != nil {
-		return nil, fmt.Errorf("%s is not a cassette of recorded exchanges: %w", path, err)
+		return nil, fmt.Errorf("%s is not a recording that cairn run --record wrote", path)
 	}
 	if c.Version != version {
 		return nil, fmt.Errorf(

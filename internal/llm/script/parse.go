@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -19,8 +20,11 @@ const MaxFile = 16 << 20
 // Load reads the script file at path. Errors begin with the path and the line, if it is known.
 func Load(path string) (Script, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Script{}, fmt.Errorf("file %s not found", path)
+	}
 	if err != nil {
-		return Script{}, fmt.Errorf("open script: %w", err)
+		return Script{}, err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
@@ -98,7 +102,10 @@ func explainJSONError(err error) error {
 		case errors.Is(cause, json.ErrUnknownName):
 			return fmt.Errorf("unknown key %q%s", clip(e.JSONPointer.LastToken(), 60), describePointer(e.JSONPointer.Parent()))
 		case cause == nil:
-			cause = fmt.Errorf("a JSON %s is not allowed here", e.JSONKind)
+			cause = fmt.Errorf("a JSON %s is not allowed here", kindName(e.JSONKind))
+		}
+		if e.JSONPointer == "" {
+			return cause
 		}
 		return fmt.Errorf("%s: %w", e.JSONPointer, cause)
 	}
@@ -109,6 +116,18 @@ func explainJSONError(err error) error {
 		return e.Err
 	}
 	return err
+}
+
+// kindName returns the name of a JSON kind.
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	default:
+		return k.String()
+	}
 }
 
 // describePointer names a position in a JSON value; "" for the top.
