@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/accesstoken"
@@ -251,8 +252,12 @@ func listenTCP(ctx context.Context, host string, port int) (net.Listener, error)
 	if port != 0 {
 		l, err := try(port)
 		if err != nil {
-			return nil, session.Errorf(session.CodeUnavailable, "cannot listen on %s port %d; choose another --port",
-				host, port).
+			why := err
+			if errno, ok := errors.AsType[syscall.Errno](err); ok {
+				why = errno // without the address, which the message names
+			}
+			return nil, session.Errorf(session.CodeUnavailable, "cannot listen on %s port %d: %v; choose another --port",
+				host, port, why).
 				Because(err)
 		}
 		return l, nil

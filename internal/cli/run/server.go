@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -117,9 +118,13 @@ func (f *serverFlags) connect(ctx context.Context, getenv func(string) string) (
 // connectError explains why the server at the URL cannot be used.
 func connectError(base string, err error) error {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeDenied && e.Kind == api.KindAuth {
+		problem := "requires a password or token"
+		if e.Reason == caller.ReasonWrong {
+			problem = "rejects the password or token: it is wrong, expired or revoked"
+		}
 		return cli.NewExitError(
 			cli.ExitFailure,
-			e,
+			fmt.Errorf("the server at %s %s", term.FirstLine(base, 200), problem),
 			"Give the server's password, or a token of cairn token create, with --password or in CAIRN_SERVER_PASSWORD.",
 		)
 	}
@@ -133,7 +138,7 @@ func connectError(base string, err error) error {
 		return cli.NewExitError(
 			cli.ExitFailure,
 			fmt.Errorf("cannot reach the server at %s: %s", term.FirstLine(base, 200), e.Reason()),
-			"",
+			"Check the URL, or start a server there with: cairn serve.",
 		)
 	}
 }

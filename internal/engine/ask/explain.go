@@ -40,6 +40,9 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 		return out, err
 	}
 	defer release()
+	if err := scope.CheckSelection(q.Agent, nil); err != nil {
+		return out, err
+	}
 	if q.SessionID == "" {
 		s.ProjectID, s.Location = scope.ProjectID, scope.Location
 	}
