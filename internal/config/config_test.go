@@ -682,7 +682,8 @@ func TestMissingFiles(t *testing.T) {
 	}
 	q := newPlace(t, nil)
 	q.env["CAIRN_CONFIG"] = "/nowhere/c.json"
-	if _, err := q.load(); err == nil || err.Error() != "/nowhere/c.json: no such file or directory; CAIRN_CONFIG names this file" {
+	want := "/nowhere/c.json: no such file or directory; CAIRN_CONFIG names this file"
+	if _, err := q.load(); err == nil || err.Error() != want {
 		t.Errorf("a named file that is missing: %v", err)
 	}
 }

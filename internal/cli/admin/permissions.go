@@ -142,7 +142,8 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&lifetime, "for", "", "keep the permission for `LIFETIME`: session, process or project (default project)")
+	cmd.Flags().StringVar(&lifetime, "for", "",
+		"keep the permission for `LIFETIME`: session, process or project (default project)")
 	cmd.Flags().StringArrayVar(&patterns, "pattern", nil, "save this `PATTERN` instead of the offered ones, repeatable")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
