@@ -233,8 +233,8 @@ func (b *bench) measureTasks(ctx context.Context) error {
 	return nil
 }
 
-// groupCost is what the turns of a group took in all: CPU in milliseconds, and the peak of memory above that before, in
-// MiB.
+// groupCost holds the resources that the turns of a group used: CPU in milliseconds, and the peak of memory above that
+// before, in MiB.
 type groupCost struct{ cpu, memory, foreign float64 }
 
 // measureGroup takes one turn with the order in each of the sessions, all at once, on a server of their own.

@@ -186,7 +186,7 @@ func (b *bench) workOnHistory(ctx context.Context, s *server, id session.ID, n i
 	return nil
 }
 
-// maxGrowth is how many times as long a compacted session may take as one that stores only what is kept.
+// maxGrowth bounds the duration of a compacted session relative to one that stores only what is kept.
 const maxGrowth = 2
 
 // measureCompacted compares a session of 10,000 messages with a compaction to one that stores only what it keeps.

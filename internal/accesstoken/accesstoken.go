@@ -34,7 +34,7 @@ const (
 	maxFile   = 256 << 10
 	maxTokens = 64
 	maxName   = 64
-	// usedEvery is how exact the time of the last use is: writing the file takes longer than most requests.
+	// usedEvery is the resolution of the time of the last use: writing the file takes longer than most requests.
 	usedEvery = time.Minute
 )
 

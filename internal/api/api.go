@@ -29,7 +29,7 @@ type AtLocation[T any] struct {
 // Page is a part of a list. A cursor is opaque; both are there whenever the page is not empty, so that a caller can
 // look for what was added since.
 //
-// Damaged is how many elements are left out because their stored rows are damaged: cairn's own field.
+// Damaged counts the elements that are left out because their stored rows are damaged: cairn's own field.
 type Page[T any] struct {
 	Data    []T    `json:"data"`
 	Cursor  Cursor `json:"cursor"`
@@ -108,7 +108,7 @@ const (
 	TypeUnfinished = "unfinished"
 )
 
-// Status is what a session is doing: idle, queued, busy, retry, awaiting-permission or awaiting-answer. Next is the
+// Status is the activity of a session: idle, queued, busy, retry, awaiting-permission or awaiting-answer. Next is the
 // time of the next attempt in milliseconds.
 type Status struct {
 	Type    string `json:"type"`
@@ -146,7 +146,7 @@ type Verdict struct {
 	Sandbox session.SandboxMode `json:"sandbox,omitzero"`
 }
 
-// Decision is what was decided about one part, and by which rule. Without a rule nothing matched, so that it asks.
+// Decision is the effect for one part, and the rule that decided. Without a rule nothing matched, so that it asks.
 type Decision struct {
 	Resource string         `json:"resource"` // … stands for what is not known beforehand
 	Effect   session.Effect `json:"effect"`

@@ -43,7 +43,7 @@ type ModelCapabilities struct {
 	Output []string `json:"output"`
 }
 
-// ModelRequestParts is what is added to each request. Secrets are never shown.
+// ModelRequestParts are the headers and the body members that are added to each request. Secrets are never shown.
 type ModelRequestParts struct {
 	Headers map[string]string         `json:"headers"`
 	Body    map[string]jsontext.Value `json:"body"`
@@ -57,7 +57,7 @@ type ModelVariant struct {
 	Body    map[string]jsontext.Value `json:"body"`
 }
 
-// ModelTime is when a model was released, in milliseconds.
+// ModelTime holds the release date of a model, in milliseconds.
 type ModelTime struct {
 	Released int64 `json:"released"`
 }

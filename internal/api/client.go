@@ -54,7 +54,7 @@ func (a Auth) Header() string {
 	}
 }
 
-// call is what is sent, and where the response goes.
+// call is one request, and the destination of its response.
 type call struct {
 	method string
 	path   string // of segments made by segments

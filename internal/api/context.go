@@ -41,7 +41,7 @@ type ContextWindow struct {
 	Fill    float64 `json:"fill"`    // the request's share of Size in percent
 }
 
-// ContextHiding is what hiding old outputs of tools does to a request.
+// ContextHiding counts the old outputs of tools that are hidden from a request.
 type ContextHiding struct {
 	Outputs int   `json:"outputs"`
 	Tokens  int64 `json:"tokens"` // of the outputs

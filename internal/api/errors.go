@@ -104,7 +104,7 @@ func rowOf(e *session.Error) errorRow {
 	return rows[len(rows)-1]
 }
 
-// ErrorContext is what the server knows beside the error.
+// ErrorContext holds the facts about a request that a failure response names beside the error.
 type ErrorContext struct {
 	SessionID string // of the path
 	Part      string // of an invalid request: params, query, headers, body

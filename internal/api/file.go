@@ -19,7 +19,7 @@ const (
 	TypeDirectory = "directory"
 )
 
-// FileQuery is what is looked for by its name: of one type, or of both with "".
+// FileQuery selects files by name: of one type, or of both with "".
 type FileQuery struct {
 	Query string
 	Type  string

@@ -56,7 +56,7 @@ func (l LoginClient) StoreKey(ctx context.Context, provider, key string) error {
 	return l.Client.CallV1(ctx, http.MethodPut, "/auth/"+url.PathEscape(provider), in, nil)
 }
 
-// LoginPage is where a user logs in with a browser.
+// LoginPage is the page where a user logs in with a browser.
 type LoginPage struct {
 	URL          string `json:"url"`
 	Instructions string `json:"instructions"`

@@ -76,7 +76,7 @@ type RevertRequest struct {
 type ForkRequest struct {
 	Before session.MessageID `json:"before,omitzero"` // the first message that is not copied; "" copies all
 	PartID session.PartID    `json:"partID,omitzero"` // of that message: the parts before it are copied
-	// MessageID is what OpenCode 2.0 calls Before.
+	// MessageID is the name of Before in OpenCode 2.0.
 	MessageID session.MessageID `json:"messageID,omitzero"`
 }
 

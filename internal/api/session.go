@@ -257,7 +257,7 @@ type DiffSelection struct {
 	Context int               // lines around a change
 }
 
-// SessionDiff is what a session, or a part of it, changed in files.
+// SessionDiff lists the files that a session, or a part of it, changed.
 type SessionDiff struct {
 	Data    []session.ChangedFile `json:"data"`
 	Unknown []string              `json:"unknown,omitempty"` // for people: what else it may have changed

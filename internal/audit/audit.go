@@ -32,7 +32,7 @@ import (
 // DirectoryName is the name of the log's directory in the data directory.
 const DirectoryName = "audit"
 
-// Kind is what an entry is about.
+// Kind is the subject of an entry.
 type Kind string
 
 // The kinds of entries.

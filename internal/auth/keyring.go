@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/keyring"
 )
 
-// Place is where a credential is stored.
+// Place names the location of a stored credential.
 type Place string
 
 // The places.

@@ -114,7 +114,7 @@ func together(t *testing.T, how, url string, homes []string) []string {
 	return out
 }
 
-// TestProcess is what together runs.
+// TestProcess runs in the processes that together starts.
 func TestProcess(t *testing.T) {
 	home := os.Getenv("AUTH_TEST_HOME")
 	if home == "" {

@@ -13,7 +13,7 @@ type Token struct {
 	Expires time.Time // of Access; zero is never
 }
 
-// renewMargin is how long before it expires an access token is renewed.
+// renewMargin is the remaining validity at which an access token is renewed.
 const renewMargin = 5 * time.Minute
 
 // IsFresh reports whether the access token does not expire within renewMargin.

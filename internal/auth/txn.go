@@ -95,7 +95,7 @@ func (s *Store) storeEntry(ctx context.Context, provider string, e entry) error 
 	})
 }
 
-// updateTimeout is how long an update waits for others. One of them may be fetching a token from a slow vendor.
+// updateTimeout bounds how long an update waits for others. One of them may be fetching a token from a slow vendor.
 const updateTimeout = 90 * time.Second
 
 // update runs f under the lock of the file and writes what it changed. Then it deletes orphans from the keyring, as

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// AccessScope is what a caller may do. Each scope includes those before it. The zero value may do nothing.
+// AccessScope limits the operations of a caller. Each scope includes those before it. The zero value may do nothing.
 type AccessScope int
 
 // The scopes.
@@ -50,7 +50,7 @@ func (s *AccessScope) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Kind is how a caller was identified.
+// Kind names the way in which a caller was identified.
 type Kind string
 
 // The kinds of callers.

@@ -35,7 +35,7 @@ type Cache struct {
 const (
 	maxFacts     = 32 << 20
 	fetchTimeout = 30 * time.Second
-	// MaxAge is how old facts may be before a server fetches them again.
+	// MaxAge is the age at which a server fetches the facts again.
 	MaxAge = time.Hour
 )
 

@@ -81,7 +81,7 @@ func findMainMakers(models []Model) map[string][]string {
 	return out
 }
 
-// maxSmallModelAge is how old a small model may be.
+// maxSmallModelAge bounds the age of a small model.
 const maxSmallModelAge = 18 * 30 * 24 * time.Hour
 
 var smallWords = []string{"nano", "flash", "lite", "mini", "haiku", "small", "fast"}

@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
-// Facts are what is known of models, parsed once for the many catalogs that are built from them. They never change.
+// Facts describe models, parsed once for the many catalogs that are built from them. They never change.
 type Facts struct {
 	raw       map[string]jsontext.Value  // by provider, without unreadable rows
 	providers map[string]*sourceProvider // parsed

@@ -31,7 +31,7 @@ type API struct {
 	Settings map[string]jsontext.Value `json:"settings,omitzero"`
 }
 
-// Request is what is added to every request: headers, and options in any of the spellings that Partition sorts.
+// Request holds the additions to every request: headers, and options in any of the spellings that Partition sorts.
 type Request struct {
 	Headers map[string]string         `json:"headers"`
 	Body    map[string]jsontext.Value `json:"body"`
@@ -92,7 +92,7 @@ func (m Model) AcceptsInput(kind string) bool {
 	return false
 }
 
-// Capabilities are what a model can do.
+// Capabilities describe the inputs, outputs and features of a model.
 type Capabilities struct {
 	Tools  bool     `json:"tools"`
 	Input  []string `json:"input"`

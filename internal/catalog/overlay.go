@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Overlay is what the configuration and the credentials change of the catalog. The zero value leaves the facts as they
-// are, with nothing available.
+// Overlay holds the changes that the configuration and the credentials make to the catalog. The zero value leaves the
+// facts as they are, with nothing available.
 type Overlay struct {
 	// Facts replace those in the binary; nil keeps them.
 	Facts *Facts
@@ -35,7 +35,7 @@ type Overlay struct {
 	HasKey func(providerID string, env []string) bool
 }
 
-// ProviderPatch is what the configuration changes of one provider. Empty fields change nothing.
+// ProviderPatch holds the changes that the configuration makes to one provider. Empty fields change nothing.
 type ProviderPatch struct {
 	Name      string
 	Package   string   // the AI SDK's name of the protocol

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Price is what one token costs, in pico-dollars. Its JSON is a decimal number of dollars per million tokens; one
+// Price is the price of one token, in pico-dollars. Its JSON is a decimal number of dollars per million tokens; one
 // such dollar is a million pico-dollars per token. It is never negative.
 type Price int64
 
@@ -64,7 +64,7 @@ func (p *Price) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return err
 }
 
-// Rate is what tokens cost, from a context size on or always.
+// Rate holds the prices of tokens, from a context size on or always.
 type Rate struct {
 	Tier   *Tier      `json:"tier,omitzero"`
 	Input  Price      `json:"input"`
@@ -78,7 +78,7 @@ type Tier struct {
 	Size int64  `json:"size"`
 }
 
-// CachePrice is what reading and writing the provider's prompt cache costs.
+// CachePrice holds the prices of reading and writing the provider's prompt cache.
 type CachePrice struct {
 	Read  Price `json:"read"`
 	Write Price `json:"write"`

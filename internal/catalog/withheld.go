@@ -1,7 +1,8 @@
 package catalog
 
-// Withheld is what a fetched list says of how to reach a provider or model and what only the facts in the binary and
-// the user's configuration may say: the address that receives prompts and keys, and the variables that hold a key.
+// Withheld holds the fields of a provider or model that a fetched list may not set, because only the facts in the
+// binary and the user's configuration may: the address that receives prompts and keys, and the variables that hold a
+// key.
 type Withheld struct {
 	URL string
 	Env []string

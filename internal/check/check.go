@@ -99,7 +99,7 @@ func (c *checker) reportDamage(id session.ID, err error) error {
 	return nil
 }
 
-// page is how many events one read returns.
+// page is the number of events that one read returns.
 const page = 1000
 
 // listSessions returns the ids of all sessions that have a row or an event, and checks the order of all events.

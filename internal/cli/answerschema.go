@@ -12,7 +12,7 @@ import (
 // maxSchema bounds the file of --format-schema; the engine's own limit is the same.
 const maxSchema = 256 << 10
 
-// answerRetries is how often the model may try again for the form of its answer.
+// answerRetries bounds the attempts of the model to correct the form of its answer.
 const answerRetries = 2
 
 // ReadAnswerSchema reads the schema that the answer must fit; nil for none.

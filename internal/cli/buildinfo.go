@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// BuildInfo is what this binary was built from.
+// BuildInfo describes the build of this binary.
 type BuildInfo struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitzero"`

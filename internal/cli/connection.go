@@ -78,7 +78,7 @@ func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note
 	}
 }
 
-// ReconnectTimeout is how long a client tries to restore a lost connection.
+// ReconnectTimeout bounds the time that a client tries to restore a lost connection.
 const ReconnectTimeout = time.Minute
 
 // IsConnectionLost reports whether another connection may help. It does not help if the owner answers that its data is

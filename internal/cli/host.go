@@ -34,7 +34,7 @@ type Host interface {
 	PublicTransport(allow []netip.Prefix) http.RoundTripper
 }
 
-// Models is what the host knows of models and of the providers that offer them.
+// Models gives access to the models, and to the providers that offer them.
 type Models interface {
 	// RefreshModels fetches today's list of models and reports whether it has more than the list before.
 	RefreshModels(ctx context.Context, o Options) (changed bool, err error)
@@ -67,7 +67,7 @@ type Maintenance interface {
 	Salvage(ctx context.Context, o Options, home string) (*Salvage, error)
 }
 
-// StorageUse is what one kind of stored files takes.
+// StorageUse is the size of one kind of stored files.
 type StorageUse struct {
 	What  string `json:"what"`
 	Path  string `json:"path"` // the directory, or the beginning of the files' names
@@ -85,7 +85,7 @@ type KnownModel struct {
 	Variant *api.ModelVariant `json:"variant,omitzero"` // the one that was named
 }
 
-// Options are what every command tells the host.
+// Options are the settings that every command passes to the host.
 type Options struct {
 	Dir     string              // the Location, absolute
 	Env     func(string) string // the environment
@@ -136,7 +136,7 @@ type Offers interface {
 	Forget(address string) error
 }
 
-// Offer is what an organisation offers.
+// Offer is the configuration that an organisation offers.
 type Offer struct {
 	Address   string   // in the form in which it is kept
 	Env       string   // the name of the token that it needs; "" needs none
@@ -175,7 +175,7 @@ const (
 	LevelError   Level = "error"
 )
 
-// Salvage is what could be brought over from a damaged store.
+// Salvage reports the recovered and the lost parts of a damaged store.
 type Salvage struct {
 	Home     string            `json:"home"` // the new one, to be used as CAIRN_HOME
 	Events   int               `json:"events"`
@@ -183,7 +183,7 @@ type Salvage struct {
 	Lost     []string          `json:"lost"` // what belongs to no session that is known
 }
 
-// SalvagedSession is what could be brought over of a session: its events up to the first that is lost.
+// SalvagedSession reports the recovered part of a session: its events up to the first that is lost.
 type SalvagedSession struct {
 	SessionID session.ID `json:"sessionID"`
 	Title     string     `json:"title,omitzero"`

@@ -16,7 +16,7 @@ import (
 // toolTask is the name of the tool that hands work to subagents.
 const toolTask = "task"
 
-// taskPollInterval is how often a task's session is looked up until it exists.
+// taskPollInterval is the interval at which a task's session is looked up until it exists.
 const taskPollInterval = 100 * time.Millisecond
 
 // TaskWatch follows the sessions of the tasks of a session, and of their tasks. Its goroutines end with the contexts of

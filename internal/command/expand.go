@@ -30,7 +30,7 @@ type Expansion struct {
 	names  []string
 }
 
-// Needs is what the template of a command runs and reads by itself.
+// Needs lists the programs and files that the template of a command runs and reads by itself.
 type Needs struct {
 	Agent string   // whose rules apply; "" is the session's, or the default
 	Lines []string // shell commands

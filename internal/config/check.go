@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// reach is how far from the user a file may be that sets a key. Each value includes those before it.
+// reach limits the files that may set a key, by their distance from the user. Each value includes those before it.
 type reach int
 
 const (

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
-// answered is what the parent knows of one prompt whose call asks.
+// answered records the parent's knowledge of one prompt whose call asks.
 type answered struct {
 	session session.ID
 	message session.MessageID

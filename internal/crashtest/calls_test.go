@@ -47,12 +47,12 @@ func (l *callLog) startLife() string {
 	return strconv.Itoa(l.life)
 }
 
-// priceOfCall is what each answer costs: 10 tokens of input and 5 of output.
+// priceOfCall is the price of each answer: 10 tokens of input and 5 of output.
 const priceOfCall = session.USD(10*3+5*15) * session.Dollar / 1_000_000
 
 var answerNumber = regexp.MustCompile(`^answer ([0-9]+)\. `)
 
-// charges is what the stored turns cost, by the numbers of their answers.
+// charges are the costs of the stored turns, by the numbers of their answers.
 type charges map[int]session.USD
 
 // addTurn adds a stored turn. A turn that ended well is charged; an answer belongs to one turn.

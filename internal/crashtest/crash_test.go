@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
-// ledger is what the parent knows to be acknowledged.
+// ledger records the acknowledged prompts.
 type ledger struct {
 	mu    sync.Mutex // guards the rest
 	acked map[session.MessageID]ack

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// storedSession is what a whole store answers about one session.
+// storedSession lists the events and messages that a whole store returns for one session.
 type storedSession struct {
 	events   []session.EventID
 	messages []session.MessageID

@@ -142,10 +142,10 @@ func (w *world) answerAsks(ctx context.Context, c *child, root session.ID) {
 	}
 }
 
-// treeLevels is how many sessions work for each other below the root, two for each one above.
+// treeLevels is the number of levels of sessions that work for each other below the root, two for each one above.
 const treeLevels = 3
 
-// treeShape is what is expected of a session and those below it.
+// treeShape holds the expectations for a session and those below it.
 type treeShape struct {
 	level int  // 1 has no subagents
 	whole bool // no work was given up

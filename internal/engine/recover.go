@@ -134,7 +134,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	return err
 }
 
-// openTurnView is what is known of an open turn beside its message.
+// openTurnView holds the state of an open turn beside its message.
 type openTurnView struct {
 	session *session.Session
 	waiting map[session.PartID]bool // calls that wait for a reply or a subagent

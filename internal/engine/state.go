@@ -73,7 +73,7 @@ type drain struct {
 	keepAsks  bool // turns whose calls wait for replies stay open
 }
 
-// interruption is what cut off the work that is resumed, in the words for each event that names it.
+// interruption names the cause that interrupted the resumed work, in the words for each event that names it.
 type interruption struct{ cause, turn, resumed, by string }
 
 // What cuts work off.

@@ -111,7 +111,7 @@ func say(b *testing.B, l *eventlog.Log, id session.ID, m session.MessageID, text
 	)
 }
 
-// written is what this process has written so far.
+// written returns the number of bytes that this process has written.
 func written(b *testing.B) (n int64) {
 	b.Helper()
 	io, err := os.ReadFile("/proc/self/io")

@@ -228,7 +228,8 @@ func (h *hub) noticesBefore(noticed, position int64) ([]Notice, int64) {
 	return h.unseenNotices(noticed, position-1, func(Notice) bool { return true })
 }
 
-// offsets is how much of each open item one reader has read. Items whose end the reader has seen are finished.
+// offsets holds the number of bytes of each open item that one reader has read. Items whose end the reader has seen are
+// finished.
 type offsets map[session.PartID]int
 
 const finished = math.MaxInt

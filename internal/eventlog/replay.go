@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// page is how many events one read returns; between pages a reader checks its ctx.
+// page is the number of events that one read returns; between pages a reader checks its ctx.
 const page = 256
 
 // Replay yields the existing events of the session with seq > after, in order. A missing or damaged one is

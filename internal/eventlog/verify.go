@@ -35,7 +35,7 @@ func (l *verifiedSet) add(id session.ID) {
 	l.ids[id] = struct{}{}
 }
 
-// lookBack is how many of the newest events are read before the first append.
+// lookBack is the number of the newest events that are read before the first append.
 const lookBack = 16
 
 // VerifyTail verifies once, at bounded cost, that the session's log ends as it was written: a reader that is at its end

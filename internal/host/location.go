@@ -67,7 +67,8 @@ type locationSlot struct {
 	users     int // turns and other work that use the scope; the slot is not evicted meanwhile
 }
 
-// locationSetup is what one directory offers. It never changes: another configuration gets another setup.
+// locationSetup holds the configuration, agents and scope of one directory. It never changes: another configuration
+// gets another setup.
 type locationSetup struct {
 	config  *config.Config
 	project project.Project

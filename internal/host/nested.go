@@ -23,7 +23,7 @@ type nestedNames struct {
 	seen atomic.Pointer[map[string]folder]
 }
 
-// folder is what a directory contained.
+// folder is the recorded content of a directory.
 type folder struct {
 	state     any // see exec.ChangeTime
 	folders   []string

@@ -100,7 +100,7 @@ func sorted(t *testing.T, object string) string {
 	return out.String()
 }
 
-// difference is what of a request's body is there because of its options, or why it cannot be made.
+// difference returns the part of a request's body that its options add, or the reason why it cannot be made.
 func difference(t *testing.T, p provider.Protocol, req *llm.Request) string {
 	t.Helper()
 	body, err := p.Encode(req)

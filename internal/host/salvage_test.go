@@ -166,7 +166,7 @@ func TestSalvageLedger(t *testing.T) {
 	}
 }
 
-// ledger is what the turns of a session cost.
+// ledger returns the costs of the turns of a session.
 func ledger(t *testing.T, home string, id session.ID) (lines []store.Spend) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: filepath.Join(home, "data"), ReadOnly: true})

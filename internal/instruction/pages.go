@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// webPage is what reading a page returned.
+// webPage is the result of reading a page.
 type webPage struct {
 	body []byte
 	err  error

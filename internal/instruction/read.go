@@ -64,7 +64,7 @@ func (r *reader) read(ctx context.Context) ([]File, error) {
 	}
 }
 
-// graceTime is what is left to a read that ends because ctx has ended.
+// graceTime is the time that remains for a read that ends because ctx has ended.
 const graceTime = 100 * time.Millisecond
 
 // readAll returns the first existing file of each group, each file once, until the limit is reached. The error names

@@ -14,7 +14,7 @@ import (
 // MaxText bounds the contents that are compared in lines, together. Larger ones count as binary.
 const MaxText = 4 << 20
 
-// probed is how much of a content is searched for a zero byte, as git does.
+// probed is the number of bytes of a content that are searched for a zero byte, as git does.
 const probed = 8000
 
 // IsBinary reports whether a content is shown without lines.

@@ -52,7 +52,7 @@ const (
 	DefaultSilence   = 120 * time.Second
 )
 
-// SchemaSupport is how far a vendor makes a model's answers conform to Request.OutputSchema.
+// SchemaSupport is the degree to which a vendor makes a model's answers conform to Request.OutputSchema.
 type SchemaSupport int
 
 // The levels of support.
@@ -88,7 +88,8 @@ type ToolDefinition struct {
 	Hosted jsontext.Value
 }
 
-// ToolChoice is whether the model may call tools. The zero value sends nothing, which lets the model decide.
+// ToolChoice controls whether the model may or must call tools. The zero value sends nothing, which lets the model
+// decide.
 type ToolChoice struct {
 	Mode ChoiceMode
 	Name string // with ChooseTool

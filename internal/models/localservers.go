@@ -24,7 +24,7 @@ type localServers struct {
 	byServer map[string][]provider.LocalModel
 }
 
-// localsMaxAge is how long the cache is used before the servers are asked again.
+// localsMaxAge is the age of the cache at which the servers are asked again.
 const localsMaxAge = time.Minute
 
 // discover asks the servers if the cache is too old, and returns when the current models were found first; the zero

@@ -40,7 +40,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Options are what a Pool needs to know of the process.
+// Options are the settings of the process that a Pool uses.
 type Options struct {
 	Dirs      config.Directories
 	Getenv    func(string) string // looks up environment variables
@@ -48,7 +48,7 @@ type Options struct {
 	Transport http.RoundTripper   // to providers; a recording or a replay of their traffic stands in for the network here
 }
 
-// Pool is what all locations share of models. It is safe for concurrent use.
+// Pool holds the model data that all locations share. It is safe for concurrent use.
 type Pool struct {
 	Auth      *auth.Store
 	Facts     catalog.Cache // as they were fetched
@@ -79,7 +79,7 @@ func NewPool(o Options) *Pool {
 	}
 }
 
-// Set is what one configuration makes of the catalog. It implements location.Models and never changes.
+// Set is the catalog of models for one configuration. It implements location.Models and never changes.
 type Set struct {
 	Config  *config.Config
 	Catalog *catalog.Catalog

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// defaultRequests is how many requests to one provider run at the same time.
+// defaultRequests is the number of requests to one provider that run at the same time.
 const defaultRequests = 128
 
 // requestSlots bounds the requests to each provider that run at the same time. Each session that works makes one.

@@ -24,7 +24,7 @@ type heldRequest struct {
 	message *session.User
 }
 
-// importedPair is what importedForm is for the two messages of a compaction. Alone means that the request is a message
+// importedPair is importedForm for the two messages of a compaction. Alone means that the request is a message
 // of its own, because other messages come between the two.
 type importedPair struct {
 	Request *importedForm `json:"request,omitzero"`

@@ -11,7 +11,7 @@ type Project struct {
 	Sandboxes []string          `json:"sandboxes"`
 }
 
-// ProjectTime is when a project was first and last used.
+// ProjectTime holds the times of the first and the last use of a project.
 type ProjectTime struct {
 	Created int64 `json:"created"`
 	Updated int64 `json:"updated"`

@@ -38,7 +38,7 @@ type ModelInfo struct {
 	Variants     jsontext.Value            `json:"variants"`
 }
 
-// ModelAPI is how a model is reached; NPM names the protocol as the AI SDK does.
+// ModelAPI is the endpoint of a model; NPM names the protocol as the AI SDK does.
 type ModelAPI struct {
 	ID  string `json:"id"`
 	URL string `json:"url"`

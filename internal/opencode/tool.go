@@ -58,7 +58,7 @@ type (
 	}
 )
 
-// CompletedTime is when a call ran, and when its output was pruned from the model's context.
+// CompletedTime holds the times at which a call ran, and at which its output was pruned from the model's context.
 type CompletedTime struct {
 	Start     int64 `json:"start"`
 	End       int64 `json:"end"`

@@ -13,8 +13,8 @@ import (
 //go:embed testdata/bypass.txt
 var bypass string
 
-// realistic is what people write: reading and one build are allowed, removing and publishing are forbidden, the rest
-// asks.
+// realistic is a typical set of rules: reading and one build are allowed, removing and publishing are forbidden, the
+// rest asks.
 var realistic = []permission.Layer{
 	layer("defaults", "* | * | allow", "bash | * | ask"),
 	layer(

@@ -43,7 +43,7 @@ type Subject struct {
 	Command   CommandContext
 }
 
-// CommandContext is what the caller knows about commands beyond their text.
+// CommandContext holds the caller's knowledge about commands beyond their text.
 type CommandContext struct {
 	Unreadable      string   // why the text is not read at all, e.g. for its shell; "" if it can be
 	Trees           []Tree   // directories that the commands read recursively

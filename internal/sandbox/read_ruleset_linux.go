@@ -122,7 +122,7 @@ func (p Policy) resolveHidden() []string {
 
 const (
 	maxKeptRulesets = 8
-	// rulesetAge is how long a ruleset is kept: it holds deleted files on the disk.
+	// rulesetAge is the time for which a ruleset is kept: it holds deleted files on the disk.
 	rulesetAge = time.Minute
 	// settleTime is longer than the steps of a file system's clock: a directory that changed within it can change again
 	// without another time of change.

@@ -20,7 +20,8 @@ const DiscoveryFile = "server.json"
 
 const secretFile = "server.secret"
 
-// Discovery is what a client needs to reach the server of a data directory. Only the owner can read the file.
+// Discovery holds the addresses and the credential that a client needs to reach the server of a data directory. Only
+// the owner can read the file.
 type Discovery struct {
 	PID     int    `json:"pid"`
 	Version string `json:"version"`

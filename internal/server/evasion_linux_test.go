@@ -33,7 +33,7 @@ const (
 // that have none.
 const supervised = "__supervise"
 
-// tries is how often an evasion that needs luck is tried.
+// tries is the number of attempts of an evasion that needs luck.
 const tries = 40
 
 // evader is a process of a tool that has left everything behind but what the kernel does not let it leave.
@@ -106,7 +106,7 @@ func spawn(mode string) {
 	}
 }
 
-// unsupported is what a process writes on a system that lacks the evasion.
+// unsupported is the output of a process on a system that lacks the evasion.
 const unsupported = "unsupported"
 
 // setgidProgram is this program with the mode setgid for otherGroup, which TestEvasionsAsUser makes.

@@ -17,7 +17,7 @@ type loginSessions struct {
 	logins map[[sha256.Size]byte]loginGrant // by the hash of the token
 }
 
-// loginGrant is what a login is worth.
+// loginGrant holds the rights of a login.
 type loginGrant struct {
 	scope caller.AccessScope
 	known bool // the kernel identified the browser as a process of the user

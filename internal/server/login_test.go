@@ -16,7 +16,7 @@ import (
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 )
 
-// look is what a browser sends when a person types an address.
+// look sets the headers that a browser sends when a person types an address.
 func look(r *http.Request) {
 	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
 	r.Header.Set("Sec-Fetch-Site", "none")

@@ -17,7 +17,7 @@ type CachePrefix struct {
 	Media    int64       `json:"media,omitzero"`   // estimated tokens of its images and documents
 }
 
-// PrefixMode is why the tools of a request differ from the tools of its agent.
+// PrefixMode is the reason why the tools of a request differ from the tools of its agent.
 type PrefixMode string
 
 // The prefix modes. The zero value means the agent's own tools.

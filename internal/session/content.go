@@ -59,7 +59,7 @@ func (r *Reasoning) ItemID() PartID { return r.PartID }
 // ItemID returns the item's id.
 func (t *Tool) ItemID() PartID { return t.PartID }
 
-// ItemTime is when an item began and ended.
+// ItemTime holds the times at which an item began and ended.
 type ItemTime struct {
 	Created   int64 `json:"created"`
 	Completed int64 `json:"completed,omitzero"`

@@ -53,7 +53,7 @@ func TestEditTurn(t *testing.T) {
 	}
 }
 
-// outline is what the turn says; a star marks what is signed.
+// outline describes the items of the turn; a star marks signed ones.
 func outline(a *Assistant) (s string) {
 	for i, c := range a.Content {
 		if i > 0 {

@@ -50,7 +50,7 @@ type Private struct {
 	Before *Epoch  `json:"before,omitzero"` // the epoch that a compaction ends, for its undoing
 }
 
-// Answer is how the provider ended a turn whose tool calls are not settled yet. It is stored with the turn's calls, so
+// Answer is the provider's end of a turn whose tool calls are not settled yet. It is stored with the turn's calls, so
 // that a restart can complete the turn with its cost.
 type Answer struct {
 	Finish string         `json:"finish"`
@@ -402,7 +402,7 @@ const (
 	ReplyReject Reply = "reject"
 )
 
-// Lifetime is how long the approval of a reply "always" holds.
+// Lifetime is the scope in which the approval of a reply "always" holds.
 type Lifetime string
 
 // The lifetimes of approvals. All hold in one project, and end when they are revoked.

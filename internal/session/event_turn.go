@@ -2,7 +2,7 @@ package session
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// TurnFact is what all events of a provider turn have: the id of the turn's message.
+// TurnFact holds the field of all events of a provider turn: the id of the turn's message.
 type TurnFact struct {
 	Fact
 	AssistantMessageID MessageID `json:"assistantMessageID"`
@@ -87,7 +87,7 @@ type (
 // IsOfSummary reports whether the attempt was one at the summary of a compaction. It leaves the turns as they are.
 func (e *Retried) IsOfSummary() bool { return e.Error.Metadata["request"] == "summary" }
 
-// RetryError is why an attempt failed, in OpenCode's shape.
+// RetryError is the reason why an attempt failed, in OpenCode's shape.
 type RetryError struct {
 	Message         string            `json:"message"`
 	StatusCode      int               `json:"statusCode,omitzero"`

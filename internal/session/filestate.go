@@ -13,7 +13,7 @@ const (
 	ModeSubmodule  uint32 = 0o160000
 )
 
-// PathState is what a path holds. The zero value: nothing exists there.
+// PathState is the state of a path. The zero value: nothing exists there.
 type PathState struct {
 	Blob string `json:"blob,omitzero"` // git's id of the content, or of the target of a link
 	Mode uint32 `json:"mode,omitzero"`

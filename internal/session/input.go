@@ -154,7 +154,7 @@ type Span struct {
 	Text  string `json:"text"`
 }
 
-// Delivery is when an admitted prompt may be promoted.
+// Delivery is the time at which an admitted prompt may be promoted.
 type Delivery string
 
 // The deliveries.
@@ -191,7 +191,7 @@ func (in *Input) Text() string {
 	return strings.TrimSpace("/compact " + in.Compaction.Instructions)
 }
 
-// CompactionRequest is what a request for a compaction says.
+// CompactionRequest holds the parameters of a compaction.
 type CompactionRequest struct {
 	Instructions string    `json:"instructions,omitzero"` // for the summary, in the user's words
 	Model        *ModelRef `json:"model,omitzero"`        // that writes the summary; nil selects the configured one

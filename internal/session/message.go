@@ -90,7 +90,7 @@ type Shell struct {
 	ShellAs
 }
 
-// ShellEnd is how a user's shell command ended. Commands that ended before it was recorded have none.
+// ShellEnd is the result of a user's shell command. Commands that ended before it was recorded have none.
 type ShellEnd struct {
 	Exit    *int `json:"exit,omitzero"`    // 128 plus the number of the signal that ended it; nil if Stopped
 	Stopped bool `json:"stopped,omitzero"` // it did not start, or was ended before it did so itself
@@ -216,8 +216,8 @@ type StepSnapshot struct {
 	Files []string `json:"files,omitzero"`
 }
 
-// Failure is why a turn or a tool call failed. Type is always "unknown", the only type of V2; Reason is cairn's own
-// field and more exact.
+// Failure is the reason why a turn or a tool call failed. Type is always "unknown", the only type of V2; Reason is
+// cairn's own field and more exact.
 type Failure struct {
 	Type     string         `json:"type"`
 	Message  string         `json:"message"`

@@ -21,7 +21,7 @@ import "slices"
 //   - A prompt that is held (Input.Hold) sets no mark and outlives no interrupt, but is promoted with the others
 //     once the session works.
 
-// Next is what a session does next by itself, judged without its inbox.
+// Next is the next action that a session takes by itself, judged without its inbox.
 type Next int
 
 // The values of Next.
@@ -63,7 +63,7 @@ func (a *Assistant) Next() Next {
 	}
 }
 
-// nextAfterEnd is what the turn calls for once it has ended well.
+// nextAfterEnd returns the next action after the turn has ended well.
 func (a *Assistant) nextAfterEnd() Next {
 	return nextAfterTurn(a.Finish, a.Structured != nil, slices.ContainsFunc(a.Tools(), hasUnseenResult))
 }
@@ -76,8 +76,8 @@ func hasUnseenResult(t *Tool) bool {
 	return !hosted && (t.State.Error == nil || t.State.Error.Reason != ReasonSteps)
 }
 
-// nextAfterTurn is what a turn calls for that ended well: its structured output is the end; a pause of the provider, an
-// answer in the wrong form and results that the model has not seen call for another turn.
+// nextAfterTurn returns the next action after a turn that ended well: its structured output is the end; a pause of the
+// provider, an answer in the wrong form and results that the model has not seen call for another turn.
 func nextAfterTurn(finish string, structured, unseenResults bool) Next {
 	if !structured && (finish == FinishPaused || IsUnformed(finish) || unseenResults) {
 		return NextProceed
@@ -120,7 +120,7 @@ func ResumesByItself(history []Message, pending []*Input) bool {
 	return slices.ContainsFunc(pending, func(in *Input) bool { return in.StartsWork() && in.TimeCreated > stopped })
 }
 
-// Mark is what an event does to the mark of unfinished sessions, by which a restart finds them.
+// Mark is the effect of an event on the mark of unfinished sessions, by which a restart finds them.
 type Mark int
 
 // The values of Mark.

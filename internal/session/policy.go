@@ -9,6 +9,6 @@ const (
 	RecoveryResume Recovery = "resume" // the next server resumes it
 )
 
-// AskPolicy is how asks of the work on a prompt are answered without a user: "" (wait for a reply), "deny", "allow",
-// "fail", or "wait:" and a duration after which it denies.
+// AskPolicy answers the asks of the work on a prompt without a user: "" (wait for a reply), "deny", "allow", "fail", or
+// "wait:" and a duration after which it denies.
 type AskPolicy string

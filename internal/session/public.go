@@ -78,7 +78,7 @@ type (
 		Metadata  jsontext.Value `json:"metadata,omitzero"`
 		Time      SessionTime    `json:"time"`
 	}
-	// SessionFailed is why the work of a session ended.
+	// SessionFailed has the reason why the work of a session ended.
 	SessionFailed struct {
 		SessionID ID           `json:"sessionID"`
 		Error     *PublicError `json:"error"`

@@ -2,7 +2,7 @@ package session
 
 import "github.com/go-json-experiment/json"
 
-// PublicError is why a turn failed, in the form that both of OpenCode's APIs have.
+// PublicError is the reason why a turn failed, in the form that both of OpenCode's APIs have.
 type PublicError struct {
 	Name string          `json:"name" enum:"ProviderAuthError,UnknownError,MessageOutputLengthError,MessageAbortedError,StructuredOutputError,ContextOverflowError,ContentFilterError,APIError"`
 	Data PublicErrorData `json:"data"`

@@ -210,7 +210,7 @@ func (t Tokens) Add(o Tokens) Tokens {
 // Sum returns the number of all tokens, each counted once.
 func (t Tokens) Sum() int64 { return t.Input + t.Output + t.Reasoning + t.Cache.Read + t.Cache.Write }
 
-// Budget is what a session may spend before it pauses and asks. Zero fields are unlimited.
+// Budget limits the spending of a session: at a limit it pauses and asks. Zero fields are unlimited.
 type Budget struct {
 	USD    USD   `json:"usd,omitzero"`
 	Tokens int64 `json:"tokens,omitzero"`

@@ -21,7 +21,8 @@ var differencesText string
 //go:embed testdata/fragments.txt
 var fragmentsText string
 
-// fragments are what shells disagree about, and the ordinary parts between them. In the file ¦ ends each.
+// fragments are constructs that shells interpret differently, and the ordinary parts between them. In the file ¦ ends
+// each.
 var fragments = strings.Split(
 	escapes.Replace(strings.ReplaceAll(fragmentsText, "\n", ""))+
 		"\u00a0¦\u2003¦\u00e9¦'\u00e9'¦\"\u00e9\"¦\xa0¦\xc3¦'\xc3'¦\x85¦\u0085¦\ufeff¦\u2028¦\u2019¦\u201c¦\v¦\f¦\x7f¦"+

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// ran is what bash did with a line.
+// ran is the effect of a line in bash.
 type ran struct {
 	commands []ranCommand      // in the order of their start
 	files    map[string]string // the files that were made or changed
@@ -32,7 +32,7 @@ type ranCommand struct {
 	zone, ci string // the variables TZ and CI, "unset" for none
 }
 
-// files are what a line finds in its directory.
+// files are the files in the directory of a line.
 var files = map[string]string{"a.txt": "a.txt\n", "b.go": "b.go\n", "in": "in\n", "d/f": "d/f\n"}
 
 // oracle is a bash that evaluates lines one after the other, as `bash -c` would, and reports the words of each command
@@ -171,7 +171,7 @@ func (o *oracle) run(line string, status int, more map[string]string) (ran, erro
 
 var decodeReport = strings.NewReplacer("\x01a", "\x01", "\x01b", "\n")
 
-// hungTime is how long bash may take for one line, also on a busy machine. Lines take a millisecond.
+// hungTime bounds the time of bash for one line, also on a busy machine. Lines take a millisecond.
 const hungTime = 2 * time.Minute
 
 // report reads one report; false at the end of the line's.

@@ -15,7 +15,7 @@ const fileTimeStep = 50 * time.Millisecond
 // errNoCapture is the error of a comparison with a capture of another process, or one that was dropped.
 var errNoCapture = errors.New("the capture before the command is no longer available")
 
-// capture is what is known of a capture besides its files.
+// capture holds the facts about a capture besides its files.
 type capture struct {
 	tree    string // the capturer's name for the files
 	began   time.Time

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// unpinnedRetention is how long a content without a pin is kept.
+// unpinnedRetention is the time for which a content without a pin is kept.
 const unpinnedRetention = 24 * time.Hour
 
 // Collect removes contents that no owner pins and that were stored more than unpinnedRetention ago. If the others take

@@ -14,9 +14,9 @@ import (
 // maxUntracked bounds a file that is captured and not tracked by git, in bytes, as in OpenCode.
 const maxUntracked = 2 << 20
 
-// omittedFiles are what a capture leaves out, by path, with two numbers that tell whether it changed: files that are
-// large or cannot be read with their size in bytes and modification time in nanoseconds, and repositories inside of the
-// worktree.
+// omittedFiles lists the files that a capture leaves out, by path, with two numbers that tell whether it changed: files
+// that are large or cannot be read with their size in bytes and modification time in nanoseconds, and repositories
+// inside of the worktree.
 type omittedFiles map[string][2]int64
 
 func (o omittedFiles) add(name string, info fs.FileInfo) {

@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// captureAge is how long a capture can be compared.
+// captureAge is the age up to which a capture can be compared.
 const captureAge = time.Hour
 
 // DiskWorktree is a worktree on disk. It implements location.Worktree, whose comments are the contracts of its methods.

@@ -60,8 +60,8 @@ func hasSwappedLetters(a, b string) bool {
 		(a == b[1:2]+b[:1]+b[2:] || a == b[:1]+b[2:]+b[1:2])
 }
 
-// maxDistance is how many letters may differ in names of n letters: two, so that swapped neighbours are similar, but
-// fewer in short names.
+// maxDistance returns the number of letters that may differ in names of n letters: two, so that swapped neighbours are
+// similar, but fewer in short names.
 func maxDistance(n int) int {
 	if n < 4 {
 		return 1

@@ -112,7 +112,7 @@ func Clean(path string) {
 	}
 }
 
-// tempFileAge is how old a temporary file must be for Clean. Under another name, the file may have another lock.
+// tempFileAge is the age at which Clean removes a temporary file. Under another name, the file may have another lock.
 const tempFileAge = time.Minute
 
 // maxLinks bounds a chain of links.

@@ -44,7 +44,7 @@ type Store interface {
 	Close() error
 }
 
-// Durability is what a commit waits for.
+// Durability is the condition that a commit waits for.
 type Durability int
 
 const (

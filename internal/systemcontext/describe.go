@@ -19,7 +19,7 @@ const (
 	StateUnavailable State = "unavailable"
 )
 
-// SourceDescription is what the model knows of a source or, if it is new, will learn.
+// SourceDescription holds the text of a source that the model has or, if it is new, will get.
 type SourceDescription struct {
 	Key   string
 	State State

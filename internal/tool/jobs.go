@@ -21,7 +21,7 @@ type Jobs interface {
 	ReadTail(id session.JobID, n int) (text string, ok bool)
 }
 
-// Work is what a job does.
+// Work runs a job and reads its output.
 type Work struct {
 	Run      func(ctx context.Context) JobEnd // returns when the work is done or ctx ends
 	ReadTail func(n int) string               // see Jobs; may be called during Run

@@ -29,7 +29,7 @@ type Task struct {
 	Background  bool       // RunTask returns at once, and a prompt of the caller's session brings the report
 }
 
-// TaskResult is what a subagent answered.
+// TaskResult is the answer of a subagent.
 type TaskResult struct {
 	TaskSession
 	Text string // the last text of its last answer; may be ""

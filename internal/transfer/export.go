@@ -25,7 +25,7 @@ type Export struct {
 	Known    []string // secrets that are known
 }
 
-// pageSize is how many messages are held at once.
+// pageSize is the number of messages that are held at once.
 const pageSize = 100
 
 // Write writes the session's document and reports how many secrets were left out.

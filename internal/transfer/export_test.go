@@ -13,7 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/transfer"
 )
 
-// counted is where an export goes: it counts, and looks at times how much is held.
+// counted is the destination of an export: it counts, and looks at times how much is held.
 type counted struct {
 	bytes, next int64
 	held        uint64

@@ -112,7 +112,7 @@ func repairText(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// position is where a value is in the document.
+// position is the position of a value in the document.
 type position struct {
 	at int64
 	in string // its name

@@ -21,7 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ShareHost is where OpenCode publishes sessions.
+// ShareHost is the host on which OpenCode publishes sessions.
 const ShareHost = "opncd.ai"
 
 // Share is a published session.

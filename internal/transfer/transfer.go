@@ -25,7 +25,7 @@ func (m *FormatError) Error() string {
 	return fmt.Sprintf("%s:%d: %s: %s", m.Name, m.Line, m.Field, m.What)
 }
 
-// ImportResult is what was imported.
+// ImportResult is the result of an import.
 type ImportResult struct {
 	Session  session.Session
 	Messages int

@@ -17,7 +17,7 @@ import (
 // None is the Override with which nothing is trusted, whatever is stored.
 const None = "none"
 
-// Claim is what in the files of one project needs trust.
+// Claim lists the content of one project's files that needs trust.
 type Claim struct {
 	Root    string // the real path of the checkout, or of the directory outside of one
 	Project string // its identity

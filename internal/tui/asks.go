@@ -18,7 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 )
 
-// armDelay is how long no key may be pressed before an ask takes keys.
+// armDelay is the time without a pressed key after which an ask takes keys.
 const armDelay = 500 * time.Millisecond
 
 func (q *askQueue) clear() { *q = askQueue{presses: q.presses, files: q.files} }

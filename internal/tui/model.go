@@ -175,7 +175,7 @@ type (
 	armMsg  struct{ presses int }
 )
 
-// saveDelay is how long the typed text may be ahead of its file.
+// saveDelay bounds how long the typed text may be ahead of its file.
 const saveDelay = 300 * time.Millisecond
 
 // scheduleSave has the typed text stored soon, if it has changed.

@@ -173,7 +173,7 @@ func showJobs(m *model) tea.Cmd {
 	})
 }
 
-// jobTail is how many bytes are shown of what a job printed last.
+// jobTail is the number of bytes that are shown of the newest output of a job.
 const jobTail = 64 << 10
 
 func showJobLog(m *model, id session.ID, job session.JobID) tea.Cmd {

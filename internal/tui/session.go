@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
 
-// pageSize is how many messages are read at a time.
+// pageSize is the number of messages that are read at a time.
 const pageSize = 100
 
 // openSession reads a session and shows it.

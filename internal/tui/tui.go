@@ -91,8 +91,8 @@ func (m *model) beforeMessage(_ tea.Model, msg tea.Msg) tea.Msg {
 // callTimeout bounds a call of the API. It is longer than the client tries to restore a lost connection.
 const callTimeout = cli.ReconnectTimeout + 10*time.Second
 
-// streamInterval is how often streams are read, and so how often an arriving answer is drawn. Half of it would cost a
-// third more processor time.
+// streamInterval is the interval at which streams are read, and so at which an arriving answer is drawn. Half of it
+// would cost a third more processor time.
 const streamInterval = 33 * time.Millisecond
 
 // sendNotes sends the notes of the process.

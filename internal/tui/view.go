@@ -100,7 +100,7 @@ func (m *model) transcriptView() string {
 	return strings.Join(lines, "\n") + strings.Repeat("\n", max(m.transcriptHeight()-len(lines), 0))
 }
 
-// transcriptHeight is how many lines the composer, the status line and what is above them leave.
+// transcriptHeight returns the number of lines that the composer, the status line and the lines above them leave.
 func (m *model) transcriptHeight() int {
 	rows := m.editor.WrapRows(m.composerWidth())
 	bottom, _ := m.composerLines(rows)

@@ -31,7 +31,7 @@ const (
 	fetchTimeout = 10 * time.Second
 )
 
-// Document is what an address offers.
+// Document is the document at an organisation's address.
 type Document struct {
 	Auth   Auth           `json:"auth"`
 	Config jsontext.Value `json:"config"`

@@ -31,7 +31,7 @@ func (g auditCommands) auditCommand() *cobra.Command {
 	return cmd
 }
 
-// auditReport is what --json prints of the log.
+// auditReport is the output of show --json.
 type auditReport struct {
 	Entries []audit.Entry `json:"entries"`
 	Problem string        `json:"problem,omitzero"`
@@ -77,7 +77,7 @@ func (g auditCommands) showCommand() *cobra.Command {
 	return cmd
 }
 
-// auditVerdict is what --json prints of a check.
+// auditVerdict is the output of verify --json.
 type auditVerdict struct {
 	OK      bool   `json:"ok"`
 	Entries int    `json:"entries"`

@@ -139,7 +139,7 @@ func (g authCommands) withoutKeyring() {
 	}
 }
 
-// loginChange is what a login tells scripts. The file is named only if the key is in it.
+// loginChange returns the change that a login reports to scripts. The file is named only if the key is in it.
 func loginChange(store *auth.Store, provider string) cli.Change {
 	c := cli.Change{Provider: provider}
 	if where := store.DescribePlace(provider); where == store.Path() {

@@ -38,7 +38,7 @@ func (g tokenCommands) tokenCommand() *cobra.Command {
 	return cmd
 }
 
-// createdToken is what --json prints of a new token.
+// createdToken is the output of create --json.
 type createdToken struct {
 	accesstoken.Record
 

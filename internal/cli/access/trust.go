@@ -106,7 +106,7 @@ func (g trustCommands) loadClaim(ctx context.Context, o cli.Options) (*config.Co
 	return cfg, store, err
 }
 
-// claimState is what --json shows of a claim.
+// claimState is a claim in the output of --json.
 type claimState struct {
 	Root    string       `json:"root"`
 	Hash    string       `json:"hash,omitzero"`

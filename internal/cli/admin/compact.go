@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CompactionResult is what `session compact --json` prints.
+// CompactionResult is the output of `session compact --json`.
 type CompactionResult struct {
 	OK        bool              `json:"ok"` // false if there is nothing to summarise
 	SessionID session.ID        `json:"sessionID"`

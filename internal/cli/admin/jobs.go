@@ -206,7 +206,7 @@ type logOptions struct {
 	at           int64 // offset in the log
 }
 
-// logPollInterval is how long --follow waits for new output before it reads the log again.
+// logPollInterval is the time that --follow waits for new output before it reads the log again.
 const logPollInterval = 300 * time.Millisecond
 
 // printLog prints the log from p.at on, piece by piece; as JSON one line for each.

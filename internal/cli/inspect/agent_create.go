@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// agentSpec is what can be said of an agent to make.
+// agentSpec holds the flags of agent create.
 type agentSpec struct {
 	description, mode, model, prompt, color string
 	path, allowed                           string // OpenCode's: where to, and all that it may do

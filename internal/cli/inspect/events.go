@@ -99,7 +99,8 @@ func (g eventCommands) showHistory(ctx context.Context, c *api.Client, f *eventF
 	}
 }
 
-// tailState is what is followed, and how far it was read: a seq of the session, or a position of the store for id "".
+// tailState is the log that is followed and the position up to which it was read: a seq of the session, or a position
+// of the store for id "".
 type tailState struct {
 	id     session.ID
 	cursor *int64
@@ -161,7 +162,7 @@ func (g eventCommands) showFragment(f *session.Fragment, flags *eventFlags) {
 	g.inv.Out.Printf("%6s  %12s  %s  %s\n", "", "", f.Kind(), term.FirstLine(f.Delta, 120))
 }
 
-// summarizeEvent is what an event says, in a few words for people.
+// summarizeEvent describes an event in a few words for people.
 func summarizeEvent(d session.EventData) string {
 	switch d := d.(type) {
 	case *session.Created:

@@ -82,7 +82,7 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
   OPENAI_API_KEY, …     a provider's API key; cairn auth list shows the ones that are set
 `
 
-// helpWriter is where cobra writes help. A write error is kept in the stream and reported by the command.
+// helpWriter is the writer for cobra's help. A write error is kept in the stream and reported by the command.
 type helpWriter struct{ to *term.Stream }
 
 func (p helpWriter) Write(b []byte) (int, error) {

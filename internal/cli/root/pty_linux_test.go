@@ -56,7 +56,7 @@ func setSize(tty *os.File, rows, columns uint16) error {
 	return cmp.Or(cerr, err)
 }
 
-// dialogue is what is typed when something is on the screen.
+// dialogue types keys when seen is on the screen.
 type dialogue struct{ seen, keys string }
 
 // onTerminal runs cairn on a terminal of its own and returns its screen and exit code. The terminal has a size for the

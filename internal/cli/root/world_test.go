@@ -251,7 +251,7 @@ func (w *world) Salvage(_ context.Context, _ cli.Options, home string) (*cli.Sal
 	}}, nil
 }
 
-// scopes is what turns take from a directory.
+// scopes provides the scopes of turns.
 type scopes struct {
 	*world
 	tools *tool.Registry

@@ -64,7 +64,7 @@ func (r *runner) terminalLines() <-chan string {
 	return r.terminal.Lines
 }
 
-// terminalGoneMessage is what the model reads about a denied request once the terminal is closed.
+// terminalGoneMessage tells the model that a request was denied because the terminal is closed.
 const terminalGoneMessage = "permission denied: the terminal was closed"
 
 // onTerminalLine handles a line from the terminal. Once the terminal is closed, requests are denied as if there had

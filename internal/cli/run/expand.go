@@ -62,7 +62,7 @@ func (r *runner) expandCommand(ctx context.Context) error {
 	return nil
 }
 
-// askInterval is how often the asks of a command that is expanded are read.
+// askInterval is the interval at which the asks of a command that is expanded are read.
 const askInterval = 100 * time.Millisecond
 
 // awaitExpansion makes the call, and puts what it asks to the person meanwhile.

@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// plan is what a run is to do, all of it checked as far as that can be done without a server.
+// plan describes a run, checked as far as that can be done without a server.
 type plan struct {
 	options  cli.Options
 	id       session.ID // to make or to go on with; "" with last

@@ -18,7 +18,7 @@ import (
 // runCommand is `cairn run`.
 type runCommand struct{ inv *cli.Invocation }
 
-// runFlags are what can be said on the command line of run.
+// runFlags holds the values of the flags of run.
 type runFlags struct {
 	session, agent, model, format, asks, title, dir, record, replay, trust, command, schema string
 

@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// outputTail is how many of the last lines of a failed command's output are shown.
+// outputTail is the number of the last lines of a failed command's output that are shown.
 const outputTail = 10
 
 // DescribeFailure returns why a command whose call has a result failed nevertheless, "" if it did not: the call of a

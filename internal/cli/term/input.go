@@ -34,8 +34,8 @@ func ReadHidden(ctx context.Context, tty io.ReadWriter, prompt string) (string, 
 	})
 }
 
-// ReadTyped is what read reads from a terminal, unless ctx ends first: the read is then given up, and ends with the
-// process.
+// ReadTyped returns the result of read, which reads from a terminal, unless ctx ends first: the read is then given up,
+// and ends with the process.
 func ReadTyped(ctx context.Context, read func() (string, error)) (string, error) {
 	type answered struct {
 		text string

@@ -133,7 +133,7 @@ func (s *Stream) PaintText(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// controlSequence is what sets colours and moves the cursor.
+// controlSequence matches the sequences that set colours and move the cursor.
 var controlSequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 
 // CleanOutput returns the output of a command without colours and, of a line that was written over, as progress bars

@@ -8,7 +8,7 @@ import (
 // commands has the commands of this package as methods.
 type commands struct{ inv *cli.Invocation }
 
-// Result is what `undo`, `redo` and `revert` print with --json, on one line.
+// Result is the output of `undo`, `redo` and `revert` with --json, on one line.
 type Result struct {
 	// OK is false, and the exit code 1, if a file stays as it is, or may. Everything else was done.
 	OK        bool               `json:"ok"`

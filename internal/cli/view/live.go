@@ -14,10 +14,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// LiveInterval is how often Live is to be drawn.
+// LiveInterval is the interval at which Live is drawn.
 const LiveInterval = 100 * time.Millisecond
 
-// tailLines is how many of the last lines of a running command's output are shown.
+// tailLines is the number of the last lines of a running command's output that are shown.
 const tailLines = 5
 
 // Live shows what runs at the moment below what has happened: the calls with their seconds, the end of the output of a

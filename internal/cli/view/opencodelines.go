@@ -34,7 +34,7 @@ type openCodeLine struct {
 	Error     any        `json:"error,omitzero"`
 }
 
-// openCodePart is what decides whether a part is printed, and under which type.
+// openCodePart holds the fields of a part that decide whether it is printed, and under which type.
 type openCodePart struct {
 	ID        session.PartID `json:"id"`
 	Type      string         `json:"type"`

@@ -20,7 +20,7 @@ type Query struct {
 	Resources []string
 }
 
-// Rights are what the rules decide, and for a command how it is confined.
+// Rights are the decisions of the rules and, for a command, its confinement.
 type Rights struct {
 	Decisions []permission.Decision
 	Sandbox   session.SandboxMode // "" for another action

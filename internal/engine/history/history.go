@@ -33,8 +33,8 @@ type History struct {
 	edits    int                // the session's edit count as of the last Restart
 }
 
-// Hidden is what counts of the messages before the first one that a compaction keeps, or before the compaction. The
-// settings of a prompt apply until the next prompt, also if the prompt is hidden from the model.
+// Hidden holds the messages before the first one that a compaction keeps, or before the compaction, that still apply.
+// The settings of a prompt apply until the next prompt, also if the prompt is hidden from the model.
 type Hidden struct {
 	Prompt *session.User   // the newest prompt, nil without one; the compaction may keep it
 	Newest session.Message // the newest one that decides what the session does next, nil without one

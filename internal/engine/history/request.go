@@ -25,7 +25,7 @@ type Input struct {
 	Last        bool          // the agent's last step: tools are off
 }
 
-// lastStep is what the model reads when the agent's steps are used up. It is a system message, not an assistant
+// lastStep is the text for the model when the agent's steps are used up. It is a system message, not an assistant
 // message as OpenCode sends: vendors reject a conversation that ends in an assistant message, or continue it, or answer
 // nothing.
 const lastStep = "You have used all the steps that you were given for this request. Tools are switched off now. " +

@@ -250,7 +250,7 @@ func (o *OutputSchema) unwrapValue(v jsontext.Value, err error) (jsontext.Value,
 	return wrapper.Value, nil
 }
 
-// Output is what a turn answered to a prompt that asks for structured output. Its calls are settled.
+// Output is the answer of a turn to a prompt that asks for structured output. Its calls are settled.
 type Output struct {
 	Calls  []OutputCall
 	Texts  []string
@@ -259,8 +259,8 @@ type Output struct {
 	More   bool   // the turn calls for another one by itself
 }
 
-// Verdict is how a turn ends that had to give structured output: with the value, with another turn that tries again, or
-// with a failure.
+// Verdict is the end of a turn that had to give structured output: with the value, with another turn that tries again,
+// or with a failure.
 type Verdict struct {
 	Value   jsontext.Value // nil if the turn gave none
 	Finish  string

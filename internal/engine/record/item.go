@@ -26,8 +26,8 @@ type item struct {
 	endCommitted   bool
 }
 
-// inputDelay is how long the arguments of a call may stream before live readers see them. Most come faster, and then
-// their start needs no commit of its own.
+// inputDelay is the time for which the arguments of a call may stream before live readers see them. Most come faster,
+// and then their start needs no commit of its own.
 const inputDelay = 20 * time.Millisecond
 
 func itemKey(kind session.FragmentItem, id string) string { return string(kind) + "\x00" + id }

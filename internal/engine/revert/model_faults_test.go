@@ -77,7 +77,8 @@ func (f *faultyTree) CopyBlob(ctx context.Context, path session.FilePath, blob s
 	return f.Worktree.CopyBlob(ctx, path, blob)
 }
 
-// gitCommands are what a person does with git between prompts. Some fail, depending on what was done before.
+// gitCommands are the commands that a person runs with git between prompts. Some fail, depending on what was done
+// before.
 var gitCommands = [][]string{
 	{"commit -m x"},
 	{"stash push -u"},

@@ -74,7 +74,7 @@ func TestMutatedRules(t *testing.T) {
 	}
 }
 
-// entry is what a path holds: a file with its content, or a link with its target.
+// entry is the state of a path: a file with its content, or a link with its target.
 type entry struct {
 	mode    fs.FileMode
 	content string

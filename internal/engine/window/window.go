@@ -25,7 +25,7 @@ const (
 	documentPageBytes = 100 << 10
 )
 
-// messageBytes is what a message adds to the texts in it: its role and its frame.
+// messageBytes is the size that a message adds to the texts in it: its role and its frame.
 const messageBytes = 16
 
 // MeasureRequest returns the size of all that the model reads.

@@ -17,7 +17,7 @@ import (
 // Dialect describes the differences of an endpoint and a model. The zero value fits an old Claude, or another model
 // behind the same protocol.
 type Dialect struct {
-	// Thinking is how the option reasoningEffort is encoded.
+	// Thinking selects the encoding of the option reasoningEffort.
 	Thinking wire.ThinkingMode
 	// NoSampling omits temperature, top_p and top_k, for models that refuse them.
 	NoSampling bool

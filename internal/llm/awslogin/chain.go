@@ -23,7 +23,8 @@ type Chain struct {
 // chainTimeout bounds the wait for credentials: several requests, or a program that asks the user.
 const chainTimeout = time.Minute
 
-// settingsLocation is where the loader finds the settings of a login. An empty profile is that of the environment.
+// settingsLocation names the profile and files in which the loader finds the settings of a login. An empty profile is
+// that of the environment.
 type settingsLocation struct{ profile, region, configFile, credentialsFile string }
 
 // retrieveCredentials returns valid credentials, other ones than refused if that is not empty.

@@ -21,7 +21,7 @@ const namespace = "bedrock"
 
 // Dialect describes the differences of a model. The zero value fits an unknown model.
 type Dialect struct {
-	// Thinking is how the option reasoningEffort is encoded for a Claude model.
+	// Thinking selects the encoding of the option reasoningEffort for a Claude model.
 	Thinking wire.ThinkingMode
 	// Claude and Nova identify the model's maker, which defines the names of extra fields.
 	Claude, Nova bool

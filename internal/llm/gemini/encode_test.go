@@ -30,7 +30,7 @@ func call(id string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: "f_" + id, Input: jsontext.Value(`{"x":1}`)}
 }
 
-// ours is what this protocol keeps with a part.
+// ours returns the metadata that this protocol stores with a part.
 func ours(members string) llm.Metadata {
 	return llm.Metadata{"google": jsontext.Value("{" + members + "}")}
 }
@@ -467,7 +467,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// parameters is what becomes of a tool's schema.
+// parameters returns the schema that the encoder makes of a tool's schema.
 func parameters(tb testing.TB, schema string) string {
 	tb.Helper()
 	got, err := gemini.Dialect{}.Encode(&llm.Request{

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// command is what the user's text asks for.
+// command is a request that the user's text contains.
 type command struct {
 	kind        commandKind
 	path        string

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// file is what one read returned.
+// file is the result of one read.
 type file struct {
 	path     string
 	lines    []line

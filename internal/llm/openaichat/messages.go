@@ -24,7 +24,7 @@ type toolCall struct {
 	ID       string         `json:"id"`
 	Type     string         `json:"type"`
 	Function calledFunction `json:"function"`
-	// ExtraContent is what some vendors attach to a call and require back with it.
+	// ExtraContent is a member that some vendors attach to a call and require back with it.
 	ExtraContent jsontext.Value `json:"extra_content,omitzero"`
 }
 

@@ -20,7 +20,7 @@ type Dialect struct {
 	ReasoningField string
 	// ForceReasoning adds ReasoningField to every assistant message, empty if there is no reasoning.
 	ForceReasoning bool
-	// Effort is how the option reasoningEffort is encoded.
+	// Effort selects the encoding of the option reasoningEffort.
 	Effort EffortStyle
 	// NoStreamOptions omits stream_options, for vendors that refuse it and report the usage regardless.
 	NoStreamOptions bool
@@ -43,9 +43,9 @@ type Dialect struct {
 	// CacheField is the field of a content part that sets a cache breakpoint, for vendors of models that cache only where
 	// the request says so; "" if the vendor has no such field. With it, contents are always lists.
 	CacheField string
-	// Schema is how tool schemas are narrowed.
+	// Schema selects the subset of JSON Schema for tools.
 	Schema SchemaStyle
-	// Choice is how a model is forced to call a tool.
+	// Choice selects the encoding that forces a model to call a tool.
 	Choice ChoiceStyle
 
 	cacheTTL string // of the breakpoints in one request

@@ -24,7 +24,7 @@ var (
 	user    = llmtest.UserMessage
 )
 
-// ours is what this protocol keeps with a part.
+// ours returns the metadata that this protocol stores with a part.
 func ours(members string) llm.Metadata {
 	return llm.Metadata{"openai": jsontext.Value("{" + members + "}")}
 }

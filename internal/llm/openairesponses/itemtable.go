@@ -19,7 +19,7 @@ type itemTable struct {
 	at    map[int]*item    // the latest item at each index
 }
 
-// itemIdentity is what the events so far report about the identity of an item.
+// itemIdentity holds the identity of an item as far as the events report it.
 type itemIdentity struct {
 	kind   string // the item's type
 	added  bool   // its start event has arrived

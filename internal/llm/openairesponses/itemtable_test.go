@@ -174,7 +174,8 @@ func TestDecodeMatches(t *testing.T) {
 	}
 }
 
-// played is what becomes of the events, without the ids of items, which go with what they are given to.
+// played returns the content that results from the events, without the ids of items, which go with the content that
+// they are given to.
 func played(t *testing.T, events []object) string {
 	t.Helper()
 	frames := []string{created}

@@ -44,7 +44,7 @@ type Vendor struct {
 	Efforts []string // further efforts of the model
 }
 
-// ReservedReason is why a reserved field is not sent.
+// ReservedReason explains that a reserved field is not sent.
 const ReservedReason = "cairn sets it itself"
 
 // packageByProvider maps provider ids to packages that models.dev and configurations may omit.

@@ -131,7 +131,8 @@ func thinkingValue(types valueSpec) valueSpec {
 	})
 }
 
-// connectionOptions are how to reach a provider, at every level. Those without a type are checked where they are read.
+// connectionOptions returns the options that tell how to reach a provider, at every level. Those without a type are
+// checked where they are read.
 func connectionOptions() []Option {
 	return []Option{
 		{Name: "apiKey"},

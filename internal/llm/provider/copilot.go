@@ -64,7 +64,7 @@ func (c *Copilot) freshToken(ctx context.Context, refused string) (string, error
 	return token, nil
 }
 
-// exchangeRetry is how long the GitHub token is used before another attempt to exchange it.
+// exchangeRetry is the time for which the GitHub token is used before another attempt to exchange it.
 const exchangeRetry = 30 * time.Minute
 
 func (c *Copilot) exchange(ctx context.Context) (string, time.Time, error) {

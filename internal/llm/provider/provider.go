@@ -53,7 +53,7 @@ type Facts struct {
 	Reasoning bool
 	// ReasoningField is the field in which the vendor expects earlier reasoning, if the catalog names one.
 	ReasoningField string
-	// StructuredOutput is whether the vendor can make the model's answers conform to a schema; nil is unknown.
+	// StructuredOutput reports whether the vendor can make the model's answers conform to a schema; nil is unknown.
 	StructuredOutput *bool
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 )
 
-// AuthScheme is how requests to a vendor are authenticated.
+// AuthScheme is the way in which requests to a vendor are authenticated.
 type AuthScheme string
 
 // The schemes. The zero value is an API key.

@@ -65,8 +65,8 @@ func (c cleaner) cleanURL(u *url.URL) string {
 	return string(redact.MaskValues([]byte(out.String()), c.secrets))
 }
 
-// minKeyLength is how many letters after a key prefix make a key. It is long, because a false match would damage the
-// recording.
+// minKeyLength is the number of letters after a key prefix that make a key. It is long, because a false match would
+// damage the recording.
 const minKeyLength = 16
 
 // cleanBody removes secret members, words that look like keys and the credentials of the exchange. In a body that is

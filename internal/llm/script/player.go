@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// MaxRequests is how many requests a Player remembers; it forgets older ones first.
+// MaxRequests is the number of requests that a Player remembers; it forgets older ones first.
 const MaxRequests = 256
 
 // Player is a Model that answers with the turns of a script. It is safe for concurrent use. The order of concurrent

@@ -35,7 +35,7 @@ const (
 	ScriptModel = "script"
 )
 
-// Script is what a Player plays. Its JSON form is the file format.
+// Script is the sequence of turns that a Player plays. Its JSON form is the file format.
 type Script struct {
 	Description string `json:"description,omitzero"`
 	Window      int64  `json:"window,omitzero"` // the model's context window in tokens; 0 is unknown

@@ -34,7 +34,7 @@ func ParseClaudeName(model string) (family string, version int) {
 	}
 }
 
-// ThinkingMode is how a Claude model is asked to reason.
+// ThinkingMode is the form of the request for a Claude model's reasoning.
 type ThinkingMode int
 
 // The thinking modes.

@@ -150,7 +150,8 @@ var overflowPhrases = []phrase{
 	{"(no body)"},
 }
 
-// imageRefusalPhrases are how servers of local models refuse an image, with the status of an internal failure.
+// imageRefusalPhrases occur in the errors with which servers of local models refuse an image, with the status of an
+// internal failure.
 var imageRefusalPhrases = []phrase{
 	{"image input is not supported"},
 	{"missing data required for image input"},
@@ -181,7 +182,7 @@ var keyPhrases = []phrase{{"incorrect api key provided"}}
 // credentialPhrases mean that the key is the reason of an AccessDeniedException.
 var credentialPhrases = []phrase{{"api key"}, {"authentication failed"}, {"security token"}, {"signature"}}
 
-// clockPhrases are how Amazon refuses a request whose signature has another date.
+// clockPhrases occur in the errors with which Amazon refuses a request whose signature has another date.
 var clockPhrases = []phrase{{"signature expired"}, {"signature not yet current"}}
 
 var ratePhrases = []phrase{{"rate limit"}, {"rate_limit"}, {"ratelimit"}, {"too many requests"}}

@@ -14,7 +14,7 @@ const AnswerTool = "structured_answer"
 // AnswerToolDescription is the description of AnswerTool.
 const AnswerToolDescription = "Give the answer. Call this once, at the end, instead of writing text."
 
-// MaxBreakpoints is how many cache breakpoints vendors accept in a request.
+// MaxBreakpoints is the number of cache breakpoints that vendors accept in a request.
 const MaxBreakpoints = 4
 
 // LimitBreakpoints returns the breakpoints of a request up to the vendors' maximum: those of system texts first, then

@@ -6,7 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
-// minKeyLength is how many letters after a key prefix make a key in an error. A false match does no harm there.
+// minKeyLength is the number of letters after a key prefix that make a key in an error. A false match does no harm
+// there.
 const minKeyLength = 6
 
 // RedactText returns a provider's text for an error: at most n characters, without the given secrets, members with

@@ -21,7 +21,7 @@ func ParseCredits(v jsontext.Value) *int64 {
 	return &billed
 }
 
-// Charge is what gateways such as OpenRouter report of the price of an answer, in dollars, as members of its usage.
+// Charge is the price of an answer as gateways such as OpenRouter report it, in dollars, as members of its usage.
 type Charge struct {
 	Cost      jsontext.Value `json:"cost"`
 	Estimated jsontext.Value `json:"estimated_cost"` // Deep Infra

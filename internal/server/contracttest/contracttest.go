@@ -14,7 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Contract is what a document promises. It is safe for concurrent use.
+// Contract holds the operations and schemas of a document. It is safe for concurrent use.
 type Contract struct {
 	// Plain removes the additional fields of cairn from a value, so that the rest is validated against the closed
 	// schemas of the document; nil removes nothing.

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// description is what CheckDescription reads of a document.
+// description holds the parts of a document that CheckDescription reads.
 type description struct {
 	Tags []struct {
 		Name        string `json:"name"`

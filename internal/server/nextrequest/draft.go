@@ -26,7 +26,7 @@ type draft struct {
 	hidden  *session.Assistant                // the newest turn before the newest compaction, nil without one
 }
 
-// storedState is what the store holds for the next turn.
+// storedState is the state in the store for the next turn.
 type storedState struct {
 	session *session.Session
 	epoch   *store.Epoch

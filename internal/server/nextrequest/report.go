@@ -134,7 +134,7 @@ func (d *draft) lastRequest() *session.Assistant {
 	return d.hidden
 }
 
-// sharedPrefix is what a request has in common with the last one, in the order in which providers cache it.
+// sharedPrefix is the part of a request that equals the last one, in the order in which providers cache it.
 type sharedPrefix struct {
 	tools, system bool
 	messages      int

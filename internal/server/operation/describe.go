@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Description is what the document of a contract says beside its operations.
+// Description holds the parts of a contract's document other than its operations.
 type Description struct {
 	openapi.Info
 

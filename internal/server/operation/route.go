@@ -14,7 +14,7 @@ type Routes struct {
 	unknown Route
 }
 
-// Route is what a request needs.
+// Route holds the requirements of a request.
 type Route struct {
 	Scope  caller.AccessScope
 	Stream bool // events until the client leaves

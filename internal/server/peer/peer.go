@@ -32,7 +32,7 @@ var (
 	ErrExited = errors.New("it has exited")
 )
 
-// Identity is what the kernel says about a peer.
+// Identity is the kernel's answer about a peer.
 type Identity int
 
 const (

@@ -157,8 +157,8 @@ func (p procFS) identifyHolder(addr, peer net.Addr, toolProcess func(int) bool) 
 	return Unknown
 }
 
-// holderScans is how often the holders of a socket are looked for: a client that starts programs holds its sockets
-// twice for a moment, until the new process executes its program.
+// holderScans is the number of scans for the holders of a socket: a client that starts programs holds its sockets twice
+// for a moment, until the new process executes its program.
 const holderScans = 4
 
 // classifyHolders returns Tool if any of the processes is one of a tool, User if all are the user's and still hold the

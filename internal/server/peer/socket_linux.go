@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socket is what the kernel reports about a TCP socket.
+// socket holds the kernel's report about a TCP socket.
 type socket struct {
 	uid       int
 	inode     uint64 // 0: closed by all processes

@@ -38,7 +38,7 @@ type Location struct {
 	Checkout Checkout
 }
 
-// Catalog is what sessions at a location can use. It holds no secrets.
+// Catalog lists the agents, commands and models that sessions at a location can use. It holds no secrets.
 type Catalog interface {
 	// Agents returns the agents, the default one first.
 	Agents() []opencode.Agent

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// saidOf is what the frames say of sessions, as "kind of id".
+// saidOf returns the frames about the sessions, as "kind of id".
 func saidOf(ls []line, ids ...string) (all []string) {
 	for _, f := range ls {
 		e := f.data

@@ -36,7 +36,7 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// deps is what the handlers work with.
+// deps holds the dependencies of the handlers.
 type deps struct {
 	Config
 

@@ -149,7 +149,7 @@ func (h instanceHandlers) disposeAll(context.Context, struct{}) (bool, error) {
 	return true, nil
 }
 
-// getApp is what the first clients of OpenCode read at their start.
+// getApp returns the directories that the first clients of OpenCode read at their start.
 func (h instanceHandlers) getApp(ctx context.Context, in locationIn) (map[string]any, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 )
 
-// schema is what is asked of a body, as our document has it.
+// schema is the schema of a body in our document.
 type schema struct {
 	Type       string            `json:"type"`
 	Enum       []string          `json:"enum"`
@@ -28,7 +28,7 @@ type schema struct {
 	Required   []string          `json:"required"`
 }
 
-// operation is what our document says of one.
+// operation describes an operation in our document.
 type operation struct {
 	Parameters []struct {
 		Name   string `json:"name"`

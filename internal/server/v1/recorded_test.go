@@ -164,7 +164,7 @@ func read(t testing.TB, body string) (v any) {
 	return v
 }
 
-// bus is what the event stream said so far.
+// bus collects the frames of the event stream.
 type bus struct {
 	t      *testing.T
 	mu     sync.Mutex // guards the rest

@@ -30,8 +30,8 @@ func requireMembers(members ...string) error {
 // missingMember is the error for a body without a required member.
 func missingMember(name string) error { return httpio.NewInvalid("body", name, "Missing key") }
 
-// choiceKinds are what a body chooses by name. A missing one is a mistake in the body; other things that are not found
-// are named by the path.
+// choiceKinds are the kinds that a body selects by name. A missing one is a mistake in the body; other things that are
+// not found are named by the path.
 var choiceKinds = []string{"agent", "model", "provider", "variant", "command"}
 
 // inBody says that err is about the body, unless it says where it is already or is about the location of the request.

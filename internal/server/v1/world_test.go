@@ -112,7 +112,7 @@ func (w *world) git(t testing.TB, args ...string) string {
 	return string(out)
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header

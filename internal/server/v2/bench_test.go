@@ -58,7 +58,7 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkDelta is what one live delta costs on its way from the engine's log to one client in the same process.
+// BenchmarkDelta measures one live delta on its way from the engine's log to one client in the same process.
 func BenchmarkDelta(b *testing.B) {
 	chunks := make(script.Chunks, 10_000)
 	for i := range chunks {

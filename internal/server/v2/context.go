@@ -13,7 +13,7 @@ import (
 // contextHandlers show the contexts of models.
 type contextHandlers struct{ *deps }
 
-// fullText is whether a client asks for the texts, too.
+// fullText reports whether a client asks for the texts, too.
 type fullText bool
 
 // DecodeRequest implements operation.Decoder.

@@ -35,7 +35,7 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// deps is what the handlers work with.
+// deps holds the dependencies of the handlers.
 type deps struct {
 	Config
 
@@ -60,7 +60,7 @@ type locationIn struct {
 	Location operation.Location `query:"location"`
 }
 
-// allFields is whether a client asks for the additional fields and kinds of cairn.
+// allFields reports whether a client asks for the additional fields and kinds of cairn.
 type allFields bool
 
 // DecodeRequest implements operation.Decoder.

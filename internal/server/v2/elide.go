@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/server/sse"
 )
 
-// frameRoom is what a frame needs besides its data.
+// frameRoom is the room that a frame needs besides its data.
 const frameRoom = 8 << 10
 
 // fitFrame shortens a frame that is too large for a stream: first the longest strings, then shorter ones, finally

@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/script"
 )
 
-// recording is what OpenCode answered, with ids and times replaced by placeholders.
+// recording holds responses of OpenCode, with ids and times replaced by placeholders.
 type recording struct {
 	Steps []struct {
 		Op       string         `json:"op"`

@@ -91,7 +91,7 @@ func (h revertHandlers) recoverFiles(ctx context.Context, in sessionIn) (out api
 // maxDiffBytes bounds the patches of a response, and of each file in it.
 const maxDiffBytes = 4 << 20
 
-// wholeSession is whether a client asks about the whole session, and not about one prompt.
+// wholeSession reports whether a client asks about the whole session, and not about one prompt.
 type wholeSession bool
 
 // DecodeRequest implements operation.Decoder.

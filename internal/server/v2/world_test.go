@@ -91,7 +91,7 @@ func request[T any](t testing.TB, w *world, method, path, body string) (answer T
 	return answer
 }
 
-// scopes is what turns take from a directory.
+// scopes provides the scopes of turns.
 type scopes struct{ *world }
 
 func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {

@@ -80,7 +80,7 @@ func migrateOn(c dbConn) error {
 	return (&home{migrations: embeddedMigrations()}).migrateSchema(context.Background(), c, "test")
 }
 
-// done is what a worker knows of one of its transactions.
+// done records one transaction of a worker.
 type done struct {
 	id        session.ID
 	first     int64 // seq; the second event has the next

@@ -100,7 +100,7 @@ func (r *Reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.
 	return r.checkMessages(id, read)
 }
 
-// messageScan is what a scan of a session's messages found between two seqs.
+// messageScan is the result of a scan of a session's messages between two seqs.
 type messageScan struct {
 	after, before int64
 	rows          int

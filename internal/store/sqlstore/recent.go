@@ -13,7 +13,7 @@ import (
 // session, later the end of the minute (2^16 ms) of the last change. recent is never before time_updated, so a
 // reader that has enough sessions and reaches a recent before all of theirs is done.
 
-// minute is how far recent may be after time_updated, in milliseconds.
+// minute bounds the difference between recent and time_updated, in milliseconds.
 const minute = 1 << 16
 
 // endOfMinute is the value of recent after a change at ?9.

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// model is what messages, inbox and asks of a few sessions should hold, as plain maps.
+// model holds the expected messages, inbox and asks of a few sessions, as plain maps.
 type model struct {
 	sessions []session.ID
 	messages map[session.MessageID]session.Synthetic // SessionID says whose it is

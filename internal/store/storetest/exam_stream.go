@@ -37,7 +37,7 @@ func streamingTurn(text string) *session.Assistant {
 	}}
 }
 
-// texts is what every way of reading msg_a says that its items hold.
+// textsOf checks the texts of the items of msg_a, for every way of reading them.
 func textsOf(t *testing.T, s store.Store, text, input string) {
 	t.Helper()
 	view(t, s, func(r store.Reader) error { return saysTexts(t, r, text, input) })

@@ -25,7 +25,7 @@ type state struct {
 	spend     []store.Spend
 }
 
-// home is what belongs to one session and goes with it.
+// home holds the rows that belong to one session and are deleted with it.
 type home struct {
 	row        *sessionRow // nil if only events and the like are there
 	unfinished bool

@@ -44,7 +44,7 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Cell is what the commands of a session may do in a sandbox.
+// Cell limits the access of a session's commands in a sandbox.
 type Cell struct {
 	Policy sandbox.Policy
 	Env    []string // NAME=value: where programs put temporary files and caches

@@ -110,7 +110,7 @@ func (g *protectedGuard) describe(path string) string {
 	return identifyFile(info)
 }
 
-// watchInterval is how long a new file with a protected name may exist while work goes on in the background.
+// watchInterval is the time for which a new file with a protected name may exist while work goes on in the background.
 const watchInterval = time.Second
 
 // watch checks again and again until stop is closed. report gets the notes.

@@ -14,8 +14,8 @@ import (
 // maxLockWait bounds the wait for a file that other calls read or change.
 const maxLockWait = 30 * time.Second
 
-// Tracker is what the file tools of all Locations of a process share: locks on files, and the state of each file that
-// each session saw last. Safe for concurrent use.
+// Tracker holds the state that the file tools of all Locations of a process share: locks on files, and the state of
+// each file that each session saw last. Safe for concurrent use.
 type Tracker struct {
 	mu        sync.Mutex // guards the fields up to the blank line
 	busy      map[string]chan struct{}

@@ -26,8 +26,8 @@ type Picker struct {
 	Title string
 	Items []Entry
 	Pick  func(Entry) tea.Cmd
-	// Actions are what other keys do with the selected item, Hint names them. An action whose closes is true closes the
-	// picker.
+	// Actions are the actions of other keys on the selected item, Hint names them. An action whose closes is true
+	// closes the picker.
 	Actions map[string]Action
 	Hint    string
 	Enter   string               // what Enter does; "" is "choose"

@@ -31,7 +31,7 @@ type (
 	Loss bool
 )
 
-// frameInterval is how long updates are collected before they are shown together.
+// frameInterval is the time for which updates are collected before they are shown together.
 const frameInterval = 16 * time.Millisecond
 
 // maxBatch bounds the updates that are shown together.

@@ -17,7 +17,7 @@ import (
 // MaxCandidates bounds a List.
 const MaxCandidates = 8
 
-// List is what may be meant by the word at the cursor.
+// List holds the candidates for the word at the cursor.
 type List struct {
 	Word  string
 	Items []dialog.Entry // an ID is what takes the place of the word
@@ -39,7 +39,7 @@ func (l *List) Add(word string, items []dialog.Entry) {
 // Move selects a candidate so many lines below.
 func (l *List) Move(lines int) { l.at = min(max(l.at+lines, 0), len(l.Items)-1) }
 
-// SelectedID is what the selected candidate puts in the place of the word.
+// SelectedID returns the text with which the selected candidate replaces the word.
 func (l *List) SelectedID() string { return l.Items[l.at].ID }
 
 // RenderLines returns the candidates.

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 )
 
-// update is what a frame writes, around the lines that differ.
+// update returns the output of a frame; changes is the output for the lines that differ.
 func update(changes string) string { return "\x1b[?2026h\x1b[?25l" + changes + "\x1b[?2026l" }
 
 // TestDraw: a frame writes the lines that differ from the one on the screen, as one synchronized update.
