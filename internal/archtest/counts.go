@@ -24,6 +24,7 @@ type countedRule struct {
 func countedRules() []countedRule {
 	return []countedRule{
 		{"plain words", "rewrite the sentence with its real subject", listPrivateWords},
+		{"indirect comments", "say what the function returns or does, or what the type holds", listIndirectComments},
 		{"function names", "name functions verb + noun, or add a well-known verb to knownVerbs", listOneWordFunctions},
 		{"shared type names", "give at least one of the types a more exact name", listSharedTypeNames},
 		{"line length", "wrap the line", listLongLines},

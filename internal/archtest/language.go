@@ -53,6 +53,25 @@ func listPrivateWords(t *Tree) map[string][]Finding {
 	return out
 }
 
+// indirectSubject matches a doc comment such as "x is what y does", which hides that x returns or holds something.
+var indirectSubject = regexp.MustCompile(`^\s*// \w+ (?:is|are) (what|how|where|whether|why|when) `)
+
+// listIndirectComments finds comments that match indirectSubject, keyed by the conjunction.
+func listIndirectComments(t *Tree) map[string][]Finding {
+	out := map[string][]Finding{}
+	for _, p := range t.sortedPackages() {
+		for _, f := range p.Files {
+			for i, line := range bytes.Split(f.Source, []byte("\n")) {
+				if m := indirectSubject.FindSubmatch(line); m != nil {
+					word := string(m[1])
+					out[word] = append(out[word], Finding{At: fmt.Sprintf("%s:%d", f.Path, i+1), Text: shortenLine(line)})
+				}
+			}
+		}
+	}
+	return out
+}
+
 func shortenLine(line []byte) string {
 	text := strings.TrimSpace(string(line))
 	if len(text) > 100 {
