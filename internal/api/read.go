@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -147,17 +148,35 @@ type PermissionQuery struct {
 	SessionID session.ID
 }
 
-// Verdict returns what the rules say of an action at the client's location, and why. Nothing is asked.
+// ExplainPermission returns what the rules say of an action at the client's location, and why. Nothing is asked. Each
+// resource takes a request; the effect is the strictest one.
 func (c *Client) ExplainPermission(ctx context.Context, q PermissionQuery) (Verdict, error) {
-	v := url.Values{"action": {q.Action}, "resource": q.Resources}
+	v := url.Values{"action": {q.Action}}
 	if q.Agent != "" {
 		v.Set("agent", q.Agent)
 	}
 	if q.SessionID != "" {
 		v.Set("sessionID", string(q.SessionID))
 	}
-	out, err := get[Data[Verdict]](ctx, c, apiPath("permission", "explain"), v)
-	return out.Data, err
+	var all Verdict
+	for i, r := range q.Resources {
+		v.Set("resource", r)
+		out, err := get[Data[Verdict]](ctx, c, apiPath("permission", "explain"), v)
+		if err != nil {
+			return all, err
+		}
+		one := out.Data
+		if i > 0 {
+			if effects := []session.Effect{one.Effect, all.Effect}; slices.Contains(effects, session.Deny) {
+				one.Effect = session.Deny
+			} else if slices.Contains(effects, session.Ask) {
+				one.Effect = session.Ask
+			}
+			one.Parts = append(all.Parts, one.Parts...)
+		}
+		all = one
+	}
+	return all, nil
 }
 
 // Revoke removes a saved permission.

@@ -201,11 +201,13 @@ func recallPrompt(m *model, steps int) {
 }
 
 func scrollWheel(m *model, msg tea.MouseWheelMsg) tea.Cmd {
-	if msg.Button == tea.MouseWheelUp {
+	switch msg.Button {
+	case tea.MouseWheelUp:
 		m.transcript.ScrollBy(-3)
 		return readOlder(m)
+	case tea.MouseWheelDown:
+		m.transcript.ScrollBy(3)
 	}
-	m.transcript.ScrollBy(3)
 	return nil
 }
 

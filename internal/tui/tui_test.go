@@ -258,6 +258,28 @@ func TestAnswerLater(t *testing.T) {
 	}
 }
 
+// Only the wheel's own directions scroll: a swipe to the side does not.
+func TestWheelScrolls(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 40, Height: 6})
+	openTestSession(m)
+	for i := range 9 {
+		m.transcript.AddNote(fmt.Sprint(i))
+	}
+	end, _ := m.renderFrame()
+	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
+	above, _ := m.renderFrame()
+	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelLeft})
+	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelRight})
+	if frame, _ := m.renderFrame(); frame != above || above == end {
+		t.Errorf("after the wheel\n%s\nafter a swipe\n%s", above, frame)
+	}
+	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	if frame, _ := m.renderFrame(); frame != end {
+		t.Errorf("after the wheel back\n%s", frame)
+	}
+}
+
 // TestNextAgent: Tab goes through the main agents, unless it completes a word.
 func TestNextAgent(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
