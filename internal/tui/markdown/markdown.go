@@ -180,11 +180,19 @@ func wrap(text string, width int) (lines []string) {
 
 // addRow adds a row of a table, which is rendered when it is complete.
 func (r *renderer) addRow(line string) {
-	cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), "|")
-	for i := range cells {
-		cells[i] = strings.TrimSpace(cells[i])
+	var cells []string
+	cell := ""
+	for i, part := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), "|") {
+		if before, ok := strings.CutSuffix(cell, "\\"); ok { // \| is text
+			cell = before + "|" + part
+			continue
+		}
+		if i > 0 {
+			cells = append(cells, strings.TrimSpace(cell))
+		}
+		cell = part
 	}
-	r.table = append(r.table, cells)
+	r.table = append(r.table, append(cells, strings.TrimSpace(cell)))
 }
 
 // flushTable renders the table, if there is one, with columns of equal width.
@@ -204,13 +212,25 @@ func (r *renderer) flushTable() {
 			r.lines = append(r.lines, r.theme.Border.Render(ansi.Truncate(strings.Join(parts, "─┼─"), r.width, "")))
 			continue
 		}
+		r.addCells(cells, widths, i == 0)
+	}
+}
+
+// addCells adds the lines of a row of a table; a cell that is wider than its column is wrapped.
+func (r *renderer) addCells(cells []string, widths []int, isHeading bool) {
+	columns, height := make([][]string, len(widths)), 1
+	for c := range min(len(cells), len(widths)) {
+		columns[c] = wrap(styleInline(r.theme, cells[c]), widths[c])
+		height = max(height, len(columns[c]))
+	}
+	for n := range height {
 		var b strings.Builder
 		for c, w := range widths {
 			cell := ""
-			if c < len(cells) {
-				cell = ansi.Truncate(styleInline(r.theme, cells[c]), w, "…")
+			if n < len(columns[c]) {
+				cell = strings.TrimRight(columns[c][n], " ")
 			}
-			if i == 0 {
+			if isHeading {
 				cell = r.theme.Heading.Render(cell)
 			}
 			if c > 0 {

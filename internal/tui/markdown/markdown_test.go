@@ -37,6 +37,11 @@ func TestRender(t *testing.T) {
 		"open code":   {"```\na\n\nb", "  a\n\n  b"},
 		"rule":        {"a\n\n---", "a\n\n───────────────"},
 		"table":       {"| a | bb |\n|---|:--:|\n| ccc | d |", "a   │ bb\n────┼───\nccc │ d"},
+		"wide table": {
+			"| a | b |\n|---|---|\n| one | two three four |\n| x | y |",
+			"a   │ b\n────┼──────────\none │ two three\n    │ four\nx   │ y",
+		},
+		"bar in cell": {"| a\\|b | c\\\n| d | e |", "a|b │ c\\\nd   │ e"},
 		"wide":        {"漢字漢字漢字漢字漢字", "漢字漢字漢字漢\n字漢字"},
 	} {
 		t.Run(name, func(t *testing.T) {
