@@ -70,6 +70,10 @@ func findText(m *model, text string) tea.Cmd {
 		m.pendingSearch, m.note = text, "searching earlier messages"
 		return readOlderPage(m)
 	}
-	m.note = term.FormatPlural(m.transcript.Search(text), "hit") + "; search again for the next one"
+	if n := m.transcript.Search(text); n > 0 {
+		m.note = term.FormatPlural(n, "hit") + "; search again for the next one"
+	} else {
+		m.note = "nothing found"
+	}
 	return nil
 }

@@ -38,9 +38,13 @@ type note struct {
 // maxNote bounds the length of a note, in characters.
 const maxNote = 1000
 
+// noteOf says why a turn failed, and what helps.
 func noteOf(f session.Failure) note {
-	if f.Reason == session.ReasonAborted {
+	switch f.Reason {
+	case session.ReasonAborted:
 		return note{text: "stopped"}
+	case session.ReasonAuth:
+		return note{text: f.Message + "; /login stores another key", failed: true}
 	}
 	return note{text: f.Message, failed: true}
 }

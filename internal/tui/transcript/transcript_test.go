@@ -177,6 +177,19 @@ func TestWork(t *testing.T) {
 	}
 }
 
+// TestFailures: a failed attempt says when the next one starts, and a refused key what helps.
+func TestFailures(t *testing.T) {
+	m := newTestModel(t, 60, 20)
+	f, turn := &feeder{model: m}, session.OfTurn("msg_a")
+	retried := &session.Retried{Attempt: 1, Error: session.RetryError{Message: "slow down"}, Next: 7000}
+	f.show(retried, &session.StepStarted{TurnFact: turn})
+	f.show(&session.StepFailed{TurnFact: turn, Error: *session.Fail(session.ReasonAuth, "invalid key")})
+	want := "! slow down; attempt 2 starts in 6s\n\n✗ invalid key; /login stores another key"
+	if got := strings.TrimSpace(view(m)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // TestReload checks that a session that is opened again looks as it did while it worked.
 func TestReload(t *testing.T) {
 	for seed := range uint64(20) {
