@@ -258,6 +258,21 @@ func TestAnswerLater(t *testing.T) {
 	}
 }
 
+// On the smallest screen a request is seen before it takes keys, whatever is typed and waits.
+func TestAskOnSmallScreen(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 20, Height: 6})
+	openTestSession(m)
+	m.Update(inboxMsg{"ses_1", []*session.Input{{ID: "msg_1", Prompt: session.Prompt{Text: "waits"}}}})
+	typeText(m, strings.Repeat("typed ", 20))
+	addAsk(m, editAsk("per_1"))
+	frame, _ := m.renderFrame()
+	if n := strings.Count(frame, "\n") + 1; n != 6 || !strings.Contains(frame, "edit: a.txt") ||
+		!strings.Contains(frame, "> y  yes") {
+		t.Errorf("%d lines:\n%s", n, frame)
+	}
+}
+
 // Only the wheel's own directions scroll: a swipe to the side does not.
 func TestWheelScrolls(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
@@ -434,6 +449,11 @@ func TestSearchEarlier(t *testing.T) {
 	m.Update(olderMsg{id: "ses_1"})
 	if m.transcript.SelectedMessage() != "msg_needle" || reads != 4 || m.note != "1 hit; search again for the next one" {
 		t.Errorf("at the beginning: selected %q after %d reads, %q", m.transcript.SelectedMessage(), reads, m.note)
+	}
+	findText(m, "pin")
+	m.Update(olderMsg{id: "ses_1"})
+	if m.note != "nothing found" {
+		t.Errorf("a search without a hit says %q", m.note)
 	}
 }
 

@@ -123,7 +123,13 @@ func (m *model) aboveLines(room int) []string {
 		lines = append(lines[:4], m.theme.Muted.Render(fmt.Sprintf("and %d more", more)))
 	}
 	if d := m.asks.dialog; d != nil {
-		lines = append(lines, d.RenderLines(m.theme, m.width, max(room-len(lines)-1, 4))...)
+		if room < 10 {
+			lines = nil
+		}
+		lines = append(lines, d.RenderLines(m.theme, m.width, max(room-len(lines)-1, 2))...)
+		if room < 4 { // no room for more
+			return lines
+		}
 		if !m.asks.armed {
 			lines = append(lines, m.theme.Muted.Render(dialog.Clip("keys answer this after a short pause", m.width)))
 		} else if key := m.keys.keyOf(answerLater); key != "" {
@@ -150,7 +156,11 @@ func (m *model) composerWidth() int { return max(m.width-2, 2) }
 
 // composerLines are the rows of the typed text around the cursor.
 func (m *model) composerLines(rows composer.Rows) ([]string, *tea.Cursor) {
-	height := min(len(rows.Lines), maxComposerRows, max(m.height/2, 1))
+	part := 2
+	if m.asks.dialog != nil {
+		part = 6 // of the screen, so that the ask is seen
+	}
+	height := min(len(rows.Lines), maxComposerRows, max(m.height/part, 1))
 	first := min(max(rows.Row-height+1, 0), len(rows.Lines)-height)
 	lines := make([]string, height)
 	for i := range lines {

@@ -25,6 +25,7 @@ type Ask struct {
 	options []Reply
 	at      int
 	scroll  int
+	page    int              // lines that a page key scrolls: what was on the screen last
 	words   *composer.Editor // the words of a rejection; nil while none are typed
 
 	patterns []string         // that always saves
@@ -98,9 +99,9 @@ func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "down", "tab":
 		d.at = (d.at + 1) % len(d.options)
 	case "pgdown", "space", "ctrl+d":
-		d.scroll += 10
+		d.scroll += max(d.page, 1)
 	case "pgup", "ctrl+u":
-		d.scroll = max(d.scroll-10, 0)
+		d.scroll = max(d.scroll-max(d.page, 1), 0)
 	case "enter":
 		return d.chooseAnswer(d.at)
 	default:
@@ -181,8 +182,31 @@ func (d *Ask) PasteText(text string) {
 	}
 }
 
-// RenderLines implements Dialog: what is asked for, whole, then its details as far as there is room, then the options.
+// RenderLines implements Dialog: what is asked for and its details as far as there is room, then the options. On a low
+// screen these are the ones around the one that Enter takes.
 func (d *Ask) RenderLines(th style.Theme, width, height int) []string {
+	all := d.describeLines(th, width)
+	tail, at := optionLines(th, d.options, d.at, width), d.at
+	if d.words != nil || d.pattern != nil {
+		tail, at = d.inputLines(th, width), 0
+	}
+	tail, _ = windowOf(tail, at, max(height-min(len(all), max(height/3, min(2, height-1))), 1))
+	room := max(height-len(tail), 1)
+	if len(all) <= room {
+		d.scroll = 0
+		return append(all, tail...)
+	}
+	d.page = max(room-1, 1)
+	d.scroll = min(d.scroll, len(all)-d.page)
+	shown := slices.Clone(all[d.scroll : d.scroll+d.page])
+	if room > 1 {
+		shown = append(shown, th.Muted.Render(Clip("… more: page keys", width)))
+	}
+	return append(shown, tail...)
+}
+
+// describeLines are all lines about what is asked for.
+func (d *Ask) describeLines(th style.Theme, width int) []string {
 	head := Wrap(term.AskTitle(d.Pending), width)
 	for i := range head {
 		head[i] = th.Warning.Render(head[i])
@@ -196,38 +220,30 @@ func (d *Ask) RenderLines(th style.Theme, width, height int) []string {
 	if d.Waiting > 0 {
 		head = append(head, th.Muted.Render(term.FormatPlural(d.Waiting, "more ask")))
 	}
-	tail := optionLines(th, d.options, d.at, width)
+	for _, l := range term.AskDetails(d.Pending) {
+		for _, w := range Wrap(l, width) {
+			head = append(head, paintDiff(th, w))
+		}
+	}
+	return head
+}
+
+// inputLines are the words of a rejection or the pattern, while they are typed.
+func (d *Ask) inputLines(th style.Theme, width int) []string {
 	if d.words != nil {
-		tail = []string{
+		return []string{
 			Clip("Why not? "+d.words.RenderLine(width-len("Why not? ")), width),
 			th.Muted.Render(Clip("enter: reject with these words  esc: back", width)),
 		}
 	}
-	if d.pattern != nil {
-		name := fmt.Sprintf("always allow %s: ", term.FirstLine(d.Pending.Action, 40))
-		help := "enter: take it  esc: back"
-		if len(d.patterns) > 1 {
-			help = fmt.Sprintf("%d of %d; empty leaves it out  %s", len(d.edited)+1, len(d.patterns), help)
-		}
-		tail = []string{
-			Clip(name+d.pattern.RenderLine(width-ansi.StringWidth(name)), width), th.Muted.Render(Clip(help, width)),
-		}
+	name := fmt.Sprintf("always allow %s: ", term.FirstLine(d.Pending.Action, 40))
+	help := "enter: take it  esc: back"
+	if len(d.patterns) > 1 {
+		help = fmt.Sprintf("%d of %d; empty leaves it out  %s", len(d.edited)+1, len(d.patterns), help)
 	}
-	room := max(height-len(tail), 1)
-	var body []string
-	for _, l := range term.AskDetails(d.Pending) {
-		for _, w := range Wrap(l, width) {
-			body = append(body, paintDiff(th, w))
-		}
+	return []string{
+		Clip(name+d.pattern.RenderLine(width-ansi.StringWidth(name)), width), th.Muted.Render(Clip(help, width)),
 	}
-	all := append(head, body...)
-	if len(all) > room {
-		d.scroll = min(d.scroll, len(all)-room)
-		all = append(all[d.scroll:d.scroll+room-1:d.scroll+room-1], th.Muted.Render(Clip("… more: page keys", width)))
-	} else {
-		d.scroll = 0
-	}
-	return append(all, tail...)
 }
 
 func paintDiff(th style.Theme, line string) string {

@@ -129,6 +129,7 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 		}
 		options = append(options, f.optionLine(th, len(q.Options), own, width))
 	}
+	lines = lines[:min(len(lines), max(height-1-min(len(options), 4), 1))]
 	foot := "enter: answer  ctrl+x: dismiss and stop"
 	if f.isOwn() && f.own.IsEmpty() && len(f.chosen) == 0 {
 		foot = "enter: give no answer  ctrl+x: dismiss and stop"
@@ -139,8 +140,9 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 	if n := len(f.Pending.Questions); n > 1 {
 		foot = fmt.Sprintf("question %d of %d  %s", len(f.given)+1, n, foot)
 	}
-	part, _ := windowOf(options, f.at, height-len(lines)-1)
-	return append(append(lines, part...), th.Muted.Render(Clip(foot, width)))
+	part, _ := windowOf(options, f.at, max(height-len(lines)-1, 1))
+	lines = append(append(lines, part...), th.Muted.Render(Clip(foot, width)))
+	return lines[:min(len(lines), max(height, 1))]
 }
 
 func (f *Form) optionLine(th style.Theme, i int, label string, width int) string {
