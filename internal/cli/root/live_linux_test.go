@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // TestRunShowsLife: on a terminal that can move its cursor, run shows the output of a command as it comes, and takes
-// it away at the end; a terminal that cannot has a line when the call begins.
+// it away at the end; a terminal that cannot has a line when the call begins. The diff of a change and Markdown are
+// rendered on the first one; the second one has the text as it is.
 func TestRunShowsLife(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
@@ -16,7 +19,8 @@ func TestRunShowsLife(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script.json")
 	text := `{"turns": [{"steps": [{"call": {"id": "c", "name": "bash", "arguments": {"command": "echo tail; sleep 2"}}}]},
-		{"steps": [{"text": "Done."}]}]}`
+		{"steps": [{"call": {"id": "w", "name": "write", "arguments": {"filePath": "a.txt", "content": "one\n"}}}]},
+		{"steps": [{"text": "Done **now**.\n- see ` + "`a.txt`" + `"}]}]}`
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +34,7 @@ func TestRunShowsLife(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(home)
+		_ = os.Remove(filepath.Join(dir, "a.txt")) // of the run before
 		screen, code := onTerminal(t, home, dir, nil, "run", "--ask=allow", "go")
 		if code != 0 || !strings.Contains(screen, "✓ bash echo tail") {
 			t.Errorf("exit %d:\n%q", code, screen)
@@ -37,6 +42,11 @@ func TestRunShowsLife(t *testing.T) {
 		live := columns != ""
 		if strings.Contains(screen, "    tail\x1b") != live || strings.Contains(screen, "→ bash") == live {
 			t.Errorf("columns %q:\n%q", columns, screen)
+		}
+		text := ansi.Strip(screen)
+		if !strings.Contains(text, "✓ write a.txt +1 -0") || strings.Contains(text, "    1 + one") != live ||
+			strings.Contains(text, "\n• see a.txt\n") != live || strings.Contains(text, "Done **now**.\n") == live {
+			t.Errorf("columns %q: the diff and the Markdown:\n%q", columns, screen)
 		}
 	}
 }

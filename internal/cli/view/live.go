@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -31,6 +32,8 @@ type Live struct {
 	phase  string // what happens while no call runs
 	calls  []liveCall
 	output session.PartID // the call whose output came last
+
+	partial string // the line that the model writes
 }
 
 // liveCall is a call that runs, of the session or of a subagent's.
@@ -117,6 +120,9 @@ func (l *Live) NoteFragment(f session.Fragment) {
 	}
 }
 
+// NotePartial takes the line that the model writes, as far as it has arrived.
+func (l *Live) NotePartial(text string) { l.partial = text }
+
 // NoteProgress takes the output so far of a running call.
 func (l *Live) NoteProgress(p *session.ToolProgress) {
 	var result struct {
@@ -148,7 +154,12 @@ func (l *Live) DrawFrame() {
 
 // renderLines returns at most room lines.
 func (l *Live) renderLines(width, room int) []string {
-	lines := l.renderCalls("", "", width)
+	var lines []string
+	if l.partial != "" {
+		lines = strings.Split(ansi.Wrap(strings.ReplaceAll(l.partial, "\t", "    "), width, ""), "\n")
+		lines = lines[max(len(lines)-tailLines, 0):]
+	}
+	lines = append(lines, l.renderCalls("", "", width)...)
 	if len(lines) > room-1 {
 		more := len(lines) - room + 2
 		lines = append(lines[:max(room-2, 0):max(room-2, 0)],

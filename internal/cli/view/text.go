@@ -6,17 +6,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/diffview"
+	"github.com/cairn-dev/cairn/internal/tui/markdown"
+	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 // Text shows a run to a person: the model's text on standard output as it arrives; calls and everything else, one line
 // each, on standard error.
 type Text struct {
 	out, err   *term.Stream
+	theme      style.Theme
 	marks      term.Marks
 	thinking   bool // show reasoning
 	ErrorsOnly bool // the result is shown only if it is an error
@@ -31,6 +36,9 @@ type Text struct {
 	buffered bool   // text is written when its attempt succeeds: a file or program cannot tell attempts apart
 	held     string // text of the current attempt that is not written yet, if buffered
 
+	markdown *markdown.LiveText // renders the text on a terminal; nil between texts
+	partial  string             // the last line of the text, which is not rendered yet
+
 	deferred []session.Event // that came during a dialog
 }
 
@@ -42,8 +50,9 @@ type pendingCall struct {
 }
 
 func NewText(a *cli.Invocation, thinking bool) *Text {
+	theme, _ := style.New("", a.Env) // the default exists
 	return &Text{
-		out: a.Out, err: a.Err, marks: a.Marks, thinking: thinking,
+		theme: theme, out: a.Out, err: a.Err, marks: a.Marks, thinking: thinking,
 		shown: map[session.PartID]int{}, started: map[session.PartID]pendingCall{}, buffered: !a.Out.Terminal,
 	}
 }
@@ -88,18 +97,46 @@ func (v *Text) showText(part session.PartID, offset int, text string) {
 	}
 }
 
-// flush writes the held text of the current attempt.
+// flush writes the held text of the current attempt: as it is, or on a terminal its complete lines as Markdown.
 func (v *Text) flush() {
-	if v.held != "" {
-		v.out.WriteText(v.held)
-		v.held = ""
+	text := v.held
+	v.held = ""
+	switch {
+	case text == "":
+	case !v.isRich():
+		v.out.WriteText(text)
+	default:
+		if v.markdown == nil {
+			width, _ := v.Live.area.MeasureRoom()
+			v.markdown = markdown.NewLiveText(v.theme, width)
+		}
+		text = v.partial + term.ReplaceControls(text)
+		end := strings.LastIndexByte(text, '\n') + 1
+		v.markdown.AddLines(text[:end])
+		v.printLines(v.markdown.TakeLines())
+		v.partial = text[end:]
+		v.Live.NotePartial(v.partial)
 	}
 }
 
-// endText ends the line of a text.
+// isRich reports whether the terminal shows styles and the signs of Markdown and diffs, which need UTF-8.
+func (v *Text) isRich() bool { return v.Live != nil && v.marks.Call != "->" }
+
+func (v *Text) printLines(lines []string) {
+	for _, l := range lines {
+		v.out.Printf("%s\n", l)
+	}
+}
+
+// endText ends a text and its last line.
 func (v *Text) endText() {
 	if v.held != "" && !strings.HasSuffix(v.held, "\n") {
 		v.held += "\n"
+	}
+	if v.markdown != nil {
+		v.printLines(v.markdown.TakeRest(v.partial))
+		v.markdown, v.partial = nil, ""
+		v.Live.NotePartial("")
 	}
 	v.out.EndLine()
 }
@@ -175,6 +212,7 @@ func (v *Text) showEvent(e session.Event) {
 		v.showSettled(d.PartID, d.Timestamp, cmp.Or(d.Error.Message, "failed"))
 	case *session.Retried:
 		v.held = ""
+		v.endText()
 		v.ShowNote(term.DescribeRetry(d))
 	case *session.PermissionReplied:
 		if d.By == "cascade" {
@@ -187,14 +225,42 @@ func (v *Text) showEvent(e session.Event) {
 	}
 }
 
+// maxDiff bounds the lines of a diff that are shown.
+const maxDiff = 20
+
 // showResult shows the end of a call with a result: the todos that it set; the end of the output of a command that
-// failed.
+// failed; what it changed in files.
 func (v *Text) showResult(part session.PartID, at int64, structured jsontext.Value) {
-	c := v.started[part]
+	var result struct {
+		Diff string `json:"diff"`
+	}
+	_ = json.Unmarshal(structured, &result, jsontext.AllowInvalidUTF8(true)) // other tools have other members
+	c, ok := v.started[part]
+	if ok && result.Diff != "" {
+		if added, removed := diffview.CountLines(result.Diff); added+removed > 0 {
+			c.what += fmt.Sprintf(" +%d -%d", added, removed)
+			v.started[part] = c
+		}
+	}
 	why, lines := term.DescribeFailure(c.tool, structured)
 	v.showSettled(part, at, why)
+	if ok && result.Diff != "" && v.isRich() {
+		v.showDiff(term.ReplaceControls(result.Diff))
+	}
 	for _, l := range append(c.todos, lines...) {
 		v.err.Printf("%s\n", v.err.PaintText(term.Dim, l))
+	}
+}
+
+func (v *Text) showDiff(diff string) {
+	width, _ := v.Live.area.MeasureRoom()
+	lines := diffview.Render(v.theme, diff, max(width-4, 10), false)
+	if more := len(lines) - maxDiff; more > 1 {
+		rest := v.err.PaintText(term.Dim, fmt.Sprintf("… %d more lines: cairn session diff", more))
+		lines = append(lines[:maxDiff:maxDiff], rest)
+	}
+	for _, l := range lines {
+		v.err.Printf("    %s\n", l)
 	}
 }
 
@@ -277,6 +343,9 @@ func (v *Text) replayCall(c *session.Tool) {
 // ShowLine writes one line about what happens.
 func (v *Text) ShowLine(style, mark, text string) {
 	v.endReasoning()
+	if v.markdown != nil {
+		v.endText()
+	}
 	v.out.EndLine()
 	v.err.EndLine()
 	v.err.Printf("%s %s\n", v.err.PaintText(style, mark), text)
@@ -289,7 +358,7 @@ func (v *Text) ShowResult(r Result) {
 	v.showDeferred()
 	v.endReasoning()
 	v.flush()
-	v.out.EndLine()
+	v.endText()
 	v.err.EndLine()
 	if len(r.Value) > 0 && strings.TrimSpace(r.Text) != string(r.Value) { // else it is the last that was said
 		v.out.Printf("%s\n", r.Value)

@@ -41,6 +41,19 @@ func Render(th style.Theme, patch string, width int, fold bool) []string {
 	return out
 }
 
+// CountLines returns how many lines a patch in the unified format adds and removes.
+func CountLines(patch string) (added, removed int) {
+	for _, r := range parsePatch(patch) {
+		switch r.kind {
+		case '+':
+			added++
+		case '-':
+			removed++
+		}
+	}
+	return added, removed
+}
+
 // row is a line of a patch: of a hunk with its numbers in the files, or a heading.
 type row struct {
 	kind          byte // ' ', '+', '-', or '@' for a heading

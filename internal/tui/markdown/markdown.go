@@ -46,6 +46,23 @@ func (s *LiveText) Render(last string) []string {
 	return r.lines
 }
 
+// TakeLines returns the lines that are complete, and forgets them. The rows of a table are complete with the line after
+// them.
+func (s *LiveText) TakeLines() []string {
+	lines := s.r.lines
+	s.r.lines = nil
+	return lines
+}
+
+// TakeRest returns the lines that are left, with a last one that has no line end.
+func (s *LiveText) TakeRest(last string) []string {
+	if last != "" {
+		s.r.addLine(expandTabs(last))
+	}
+	s.r.flushTable()
+	return s.TakeLines()
+}
+
 func expandTabs(line string) string {
 	return strings.ReplaceAll(strings.TrimRight(line, "\r\n "), "\t", "    ")
 }

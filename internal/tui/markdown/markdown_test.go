@@ -112,3 +112,26 @@ func FuzzRender(f *testing.F) {
 func isControl(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r == '\ufffd'
 }
+
+// TestTakeLines: the lines that are taken while a text arrives are those of the whole text.
+func TestTakeLines(t *testing.T) {
+	th, err := style.New("", func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "# A\n\nsome *text*\n\n| a | b |\n|---|---|\n| 1 | 2 |\nafter\n```go\nfunc f() {}\n```\nlast | line"
+	s := markdown.NewLiveText(th, 40)
+	var got []string
+	rest := ""
+	for _, r := range text {
+		rest += string(r)
+		if r == '\n' {
+			s.AddLines(rest)
+			got, rest = append(got, s.TakeLines()...), ""
+		}
+	}
+	got = append(got, s.TakeRest(rest)...)
+	if want := markdown.Render(th, text, 40); !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+}
