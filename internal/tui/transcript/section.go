@@ -35,9 +35,6 @@ type note struct {
 	quiet  bool
 }
 
-// maxNote bounds the length of a note, in characters.
-const maxNote = 1000
-
 // noteOf says why a turn failed, and what helps.
 func noteOf(f session.Failure) note {
 	switch f.Reason {
