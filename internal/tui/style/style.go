@@ -48,6 +48,7 @@ func New(name string, env func(string) string) (Theme, error) {
 		t.Added, t.Removed = color("2").Bold(true), color("1").Bold(true)
 	default:
 		t.Accent, t.Success, t.Warning = color("6").Bold(true), color("2"), color("3").Bold(true)
+		t.Code = color("6")
 		t.Error, t.Added, t.Removed = color("1").Bold(true), color("2"), color("1")
 	}
 	return t, nil
