@@ -158,23 +158,16 @@ func (c *Client) ExplainPermission(ctx context.Context, q PermissionQuery) (Verd
 	if q.SessionID != "" {
 		v.Set("sessionID", string(q.SessionID))
 	}
+	order := []session.Effect{"", session.Allow, session.Ask, session.Deny}
 	var all Verdict
-	for i, r := range q.Resources {
+	for _, r := range q.Resources {
 		v.Set("resource", r)
 		out, err := get[Data[Verdict]](ctx, c, apiPath("permission", "explain"), v)
 		if err != nil {
 			return all, err
 		}
-		one := out.Data
-		if i > 0 {
-			if effects := []session.Effect{one.Effect, all.Effect}; slices.Contains(effects, session.Deny) {
-				one.Effect = session.Deny
-			} else if slices.Contains(effects, session.Ask) {
-				one.Effect = session.Ask
-			}
-			one.Parts = append(all.Parts, one.Parts...)
-		}
-		all = one
+		all.Effect = order[max(slices.Index(order, all.Effect), slices.Index(order, out.Data.Effect))]
+		all.Parts, all.Sandbox = append(all.Parts, out.Data.Parts...), out.Data.Sandbox
 	}
 	return all, nil
 }

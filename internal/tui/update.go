@@ -38,9 +38,11 @@ func newModel(o Options, th style.Theme) *model {
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{readCatalog(m), readBranch(m), readAsks(m)}
+	cmds := []tea.Cmd{readCatalog(m), readBranch(m)}
 	if m.session != nil {
-		cmds = append(cmds, openSession(m, m.session.ID))
+		cmds = append(cmds, openSession(m, m.session.ID)) // reads the asks, too
+	} else {
+		cmds = append(cmds, readAsks(m))
 	}
 	return tea.Batch(cmds...)
 }
