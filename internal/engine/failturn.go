@@ -6,7 +6,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/failure"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -95,7 +94,7 @@ func (d *drain) failLocation(ctx context.Context, next session.Delivery, in *tur
 	if in.compaction != nil {
 		return d.refuseCompaction(ctx, in, err)
 	}
-	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: command.IsUntitled(in.session)}); perr != nil {
+	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: in.session.IsUntitled()}); perr != nil {
 		return perr
 	}
 	return d.failWithoutRequest(ctx, emptyInput(in.session), endOfFailed(failure.FromError(err), err))

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/title"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -17,7 +16,7 @@ const titleAgent = "title"
 // titleModel returns the model that generates the session's title. It is nil if the session has a name or is another
 // session's child, or if the location has no model or agent for titles.
 func (d *drain) titleModel(in *turnInput) *location.Model {
-	if !command.IsUntitled(in.session) {
+	if !in.session.IsUntitled() {
 		return nil
 	}
 	m, err := in.scope.ResolveSmallModel(titleAgent, in.session.Model, in.agent)
@@ -45,7 +44,7 @@ func titleFromPrompts(tx store.Tx, id session.ID, ins []*session.Input) ([]event
 		return nil, nil
 	}
 	s, err := store.FindSession(tx, id)
-	if err != nil || !command.IsUntitled(s) {
+	if err != nil || !s.IsUntitled() {
 		return nil, err
 	}
 	for _, in := range ins {

@@ -7,7 +7,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/failure"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
@@ -44,7 +43,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	d.summarize = scope.Summaries && in.session.ParentID == ""
 	titles, sampled := d.titleModel(in), selectionOf(v.pending)
 	after, err := d.crossBoundary(ctx, v, in.sources, promotion{
-		mode: next, titlePrompt: titles == nil && command.IsUntitled(in.session), sampled: &sampled,
+		mode: next, titlePrompt: titles == nil && in.session.IsUntitled(), sampled: &sampled,
 	})
 	if errors.Is(err, errSelectionChanged) {
 		return false, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -105,7 +104,7 @@ func (d *drain) fillBoundary(r store.Reader, v *boundaryView, promotion session.
 		v.epoch = epoch
 	}
 	var err error
-	if v.pending, v.compaction, err = d.listPromotable(r, promotion); err != nil || !command.IsUntitled(v.session) {
+	if v.pending, v.compaction, err = d.listPromotable(r, promotion); err != nil || !v.session.IsUntitled() {
 		return err
 	}
 	v.firstPrompt, err = d.findFirstPrompt(r, v.pending)

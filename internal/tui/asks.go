@@ -1,12 +1,9 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -176,28 +173,11 @@ func readReason(m *model, a session.PendingAsk) tea.Cmd {
 		}
 		return func() tea.Cmd {
 			if d, ok := m.asks.dialog.(*dialog.Ask); ok && d.Pending.ID == a.ID {
-				d.Reason = describeVerdict(v)
+				d.Reason = cli.DescribeVerdict(v)
 			}
 			return nil
 		}
 	})
-}
-
-// describeVerdict says which rule asks.
-func describeVerdict(v api.Verdict) string {
-	for _, p := range v.Parts {
-		if p.Effect != session.Ask {
-			continue
-		}
-		switch {
-		case p.Rule == nil:
-			return cmp.Or(p.Reason, "default: no rule decides "+term.FirstLine(p.Resource, 80))
-		default:
-			text := fmt.Sprintf("the rule %s %s", p.Rule.Action, p.Rule.Resource)
-			return term.FirstLine(strings.TrimSpace(text+" "+cmp.Or(p.Source, p.Layer)), 200)
-		}
-	}
-	return ""
 }
 
 // deliverAnswer delivers an answer. If that fails, the ask is shown again.
@@ -212,7 +192,11 @@ func deliverAnswer(m *model, ans term.Answer) tea.Cmd {
 		}
 		return func() tea.Cmd {
 			m.showError("the answer could not be sent", err)
-			return addAsk(m, ans.Ask)
+			cmd := addAsk(m, ans.Ask)
+			if d, ok := m.asks.dialog.(*dialog.Ask); ok && d.Pending.ID == ans.Ask.ID && ans.Patterns != nil {
+				d.SetPatterns(ans.Patterns)
+			}
+			return cmd
 		}
 	})
 }

@@ -96,6 +96,7 @@ func moveInput(m *model, in *session.Input, by int) tea.Cmd {
 	}
 	i := slices.Index(ids, in.ID)
 	if i < 0 || i+by < 0 || i+by >= len(ids) {
+		showInbox(m, string(in.ID))
 		return nil
 	}
 	ids[i], ids[i+by] = ids[i+by], ids[i]

@@ -200,7 +200,15 @@ func recallPrompt(m *model, steps int) {
 	}
 }
 
+// scrollWheel scrolls the dialog on top, or the transcript.
 func scrollWheel(m *model, msg tea.MouseWheelMsg) tea.Cmd {
+	if n := len(m.dialogs); n > 0 {
+		if key, ok := wheelKeys[msg.Button]; ok {
+			cmd, _ := m.dialogs[n-1].PressKey(tea.KeyPressMsg{Code: key})
+			return cmd
+		}
+		return nil
+	}
 	switch msg.Button {
 	case tea.MouseWheelUp:
 		m.transcript.ScrollBy(-3)
@@ -210,6 +218,9 @@ func scrollWheel(m *model, msg tea.MouseWheelMsg) tea.Cmd {
 	}
 	return nil
 }
+
+// wheelKeys are the keys that do in a dialog what the wheel does.
+var wheelKeys = map[tea.MouseButton]rune{tea.MouseWheelUp: tea.KeyUp, tea.MouseWheelDown: tea.KeyDown}
 
 // interruptWork stops the session's work.
 func interruptWork(m *model) tea.Cmd {

@@ -80,7 +80,8 @@ type work struct {
 	working bool
 	waiting bool // a call waits for the session to become idle
 	since   time.Time
-	lost    bool // the event stream broke
+	retryAt time.Time // when the next attempt at an answer is made
+	lost    bool      // the event stream broke
 	stop    context.CancelFunc
 }
 
@@ -266,6 +267,9 @@ func (m *model) hasSession() bool {
 func (m *model) sessionTitle() string {
 	if m.session == nil {
 		return "new session"
+	}
+	if m.session.IsUntitled() {
+		return "untitled session"
 	}
 	return cli.SessionTitle(m.session)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
@@ -81,8 +81,7 @@ func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
 		}
 		return func() tea.Cmd {
 			switch {
-			case err != nil:
-				m.showError("/"+q.Command, err)
+			case m.showUnsent(strings.TrimSpace("/"+q.Command+" "+q.Arguments), err):
 				return nil
 			case begun != nil && m.session == nil:
 				followCreated(m, begun)
@@ -168,11 +167,7 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 	}
 	if msg.err != nil {
 		m.showError("the prompt was not sent", msg.err)
-		text := msg.prompt.Text
-		if typed := m.editor.Text(); typed != "" {
-			text += "\n" + typed
-		}
-		m.editor.SetText(text)
+		m.returnText(msg.prompt.Text)
 		m.agent, m.model = cmp.Or(m.agent, msg.prompt.Agent), cmp.Or(m.model, msg.prompt.Model)
 		return nil
 	}
@@ -182,27 +177,45 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
+// returnText puts text that was not sent back into the composer, before what was typed since.
+func (m *model) returnText(text string) {
+	if typed := m.editor.Text(); typed != "" {
+		text += "\n" + typed
+	}
+	m.editor.SetText(text)
+}
+
 // runShell runs a command of the user in the session's directory, as a message of the session.
 func runShell(m *model, line string) tea.Cmd {
-	c, agent := m.api, cmp.Or(m.agent, m.agentName())
+	c, in := m.api, map[string]string{"agent": m.agentName(), "command": line}
+	start := func(id session.ID) tea.Cmd {
+		return m.wait(func(ctx context.Context) tea.Msg { // answered when the command has ended
+			err := c.CallV1(ctx, "POST", "/session/"+string(id)+"/shell", in, nil)
+			return func() tea.Cmd { m.showUnsent("!"+line, err); return nil }
+		})
+	}
 	if m.session != nil {
-		id := m.session.ID
-		return m.callAPI("!"+line, func(ctx context.Context) error { return startShell(ctx, c, id, agent, line) }, nil)
+		return start(m.session.ID)
 	}
 	fresh := describeNewSession(m)
-	var s *session.Session
-	return m.callAPI("!"+line, func(ctx context.Context) (err error) {
-		s, err = c.Create(ctx, fresh)
-		return err
-	}, func() tea.Cmd {
-		start := func(ctx context.Context) error { return startShell(ctx, c, s.ID, agent, line) }
-		return tea.Sequence(openSession(m, s.ID), m.callAPI("!"+line, start, nil))
+	return m.run(func(ctx context.Context) tea.Msg {
+		s, err := c.Create(ctx, fresh)
+		return func() tea.Cmd {
+			if m.showUnsent("!"+line, err) {
+				return nil
+			}
+			return tea.Sequence(openSession(m, s.ID), start(s.ID))
+		}
 	})
 }
 
-func startShell(ctx context.Context, c *api.Client, id session.ID, agent, line string) error {
-	in := map[string]string{"agent": agent, "command": line}
-	return c.CallV1(ctx, "POST", "/session/"+string(id)+"/shell", in, nil)
+// showUnsent reports whether typed text was not sent: then it shows the error, and the text is in the composer again.
+func (m *model) showUnsent(text string, err error) bool {
+	if err != nil {
+		m.showError(term.FirstLine(text, 80), err)
+		m.returnText(text)
+	}
+	return err != nil
 }
 
 // openEditor opens the typed text in the user's editor.
@@ -222,7 +235,7 @@ func openEditor(m *model) tea.Cmd {
 		m.showError("edit the prompt", err)
 		return nil
 	}
-	return tea.Exec(screenCommand{cmd, m.screen, m.options.Out}, func(err error) tea.Msg {
+	return tea.Exec(screen.Command{Cmd: cmd, Screen: m.screen}, func(err error) tea.Msg {
 		text, rerr := os.ReadFile(f.Name())
 		_ = os.Remove(f.Name()) // a temporary file
 		return func() tea.Cmd {
@@ -234,21 +247,4 @@ func openEditor(m *model) tea.Cmd {
 			return nil
 		}
 	})
-}
-
-// screenCommand is a command that has the terminal while it runs.
-type screenCommand struct {
-	*exec.Cmd
-	screen *screen.Screen
-	out    io.Writer
-}
-
-func (c screenCommand) SetStdin(r io.Reader)  { c.Stdin = r }
-func (c screenCommand) SetStdout(io.Writer)   { c.Stdout = c.out }
-func (c screenCommand) SetStderr(w io.Writer) { c.Stderr = w }
-
-func (c screenCommand) Run() error {
-	c.screen.Close()
-	defer c.screen.Open()
-	return c.Cmd.Run()
 }

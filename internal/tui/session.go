@@ -64,11 +64,23 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 	}
 	if o.status.Type != api.StatusIdle {
 		cmds = append(cmds, expectIdle(m))
+		m.since = time.UnixMilli(workStart(o.messages.Data))
 	}
 	for _, a := range o.asks {
 		cmds = append(cmds, addAsk(m, a))
 	}
 	return tea.Batch(cmds...)
+}
+
+// workStart returns when the work on the last of the messages began, in milliseconds: when a person last gave work.
+func workStart(list []session.Message) int64 {
+	for _, x := range slices.Backward(list) {
+		switch x.(type) {
+		case *session.User, *session.Shell:
+			return x.Meta().Time.Created
+		}
+	}
+	return time.Now().UnixMilli()
 }
 
 // closeSession leaves the session, if any. The next prompt begins another one.
@@ -235,6 +247,8 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 		return expectIdle(m)
 	case *session.StepStarted, *session.CompactionStarted, *session.ShellStarted:
 		return expectIdle(m)
+	case *session.Retried:
+		m.retryAt = time.Now().Add(time.Duration(d.Next-d.Timestamp) * time.Millisecond)
 	case *session.StepEnded:
 		if how := session.DescribeFinish(d.Finish); how != "" {
 			m.note = how

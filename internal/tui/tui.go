@@ -3,11 +3,10 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
+	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
@@ -41,7 +41,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		}
 	}
 	m.wait = func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(ctx) } }
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(silenceTerminal(o.Out)),
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(screen.SilenceTerminal(o.Out)),
 		tea.WithFPS(1), tea.WithFilter(m.beforeMessage), tea.WithoutSignalHandler())
 	m.follow = func(id session.ID, after int64) context.CancelFunc {
 		ctx, stop := context.WithCancel(ctx)
@@ -53,30 +53,16 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	background.Go(func() { sendNotes(ctx, o.Notes, p.Send) })
 	background.Go(func() { feed.FollowAll(ctx, o.Client, p.Send) })
-	_, err = p.Run()
+	err = m.screen.RunProgram(ctx, func() error { _, err := p.Run(); return err })
+	if errors.Is(err, screen.ErrStalled) { // what was typed is stored but for the last moment
+		return Result{}, cmp.Or(context.Cause(ctx), err)
+	}
 	m.screen.Close()
 	m.saveDraft()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return m.leavingResult(), err
-}
-
-// silentTerminal is a terminal on which nothing is written. Bubble Tea sets its mode and asks for its size; frames are
-// drawn by package screen, because the renderer of Bubble Tea takes the processor 60 times a second also while nothing
-// changes.
-type silentTerminal struct{ file *os.File }
-
-func (t silentTerminal) Read(b []byte) (int, error)  { return t.file.Read(b) }
-func (t silentTerminal) Write(b []byte) (int, error) { return len(b), nil }
-func (t silentTerminal) Close() error                { return t.file.Close() }
-func (t silentTerminal) Fd() uintptr                 { return t.file.Fd() }
-
-func silenceTerminal(out io.Writer) io.Writer {
-	if f, ok := out.(*os.File); ok {
-		return silentTerminal{f}
-	}
-	return io.Discard
 }
 
 // beforeMessage gives the terminal back before the process is suspended.

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
+	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
 // The smallest screen that the interface fits.
@@ -27,7 +28,7 @@ func (m *model) View() tea.View {
 	content, cursor := m.renderFrame()
 	title := m.windowTitle()
 	if m.ascii {
-		content, title = asciiSigns.Replace(content), asciiSigns.Replace(title)
+		content, title = style.ReplaceSigns(content), style.ReplaceSigns(title)
 	}
 	f := screen.Picture{Lines: strings.Split(content, "\n"), Cursor: cursor != nil}
 	if cursor != nil {
@@ -39,12 +40,6 @@ func (m *model) View() tea.View {
 	m.screen.DrawPicture(f)
 	return tea.View{}
 }
-
-// asciiSigns replaces the signs of the interface on terminals without UTF-8, each by one as wide.
-var asciiSigns = strings.NewReplacer(
-	"✓", "+", "✗", "x", "→", ">", "·", "-", "•", "*", "☐", "o", "☑", "x", "…", "~", "─", "-", "┼", "+", "│", "|", "▏", "|",
-	"├", "|", "└", "`",
-)
 
 func (m *model) windowTitle() string {
 	mark := ""
@@ -160,25 +155,24 @@ func (m *model) composerLines(rows composer.Rows) ([]string, *tea.Cursor) {
 	if m.asks.dialog != nil {
 		part = 6 // of the screen, so that the ask is seen
 	}
-	height := min(len(rows.Lines), maxComposerRows, max(m.height/part, 1))
-	first := min(max(rows.Row-height+1, 0), len(rows.Lines)-height)
-	lines := make([]string, height)
-	for i := range lines {
+	text, before := rows.CutWindow(min(maxComposerRows, m.height/part))
+	lines := make([]string, len(text))
+	for i := range text {
 		mark := "  "
-		if first+i == 0 {
+		if before+i == 0 {
 			mark = m.theme.Accent.Render("> ")
 		}
-		lines[i] = mark + rows.Lines[first+i]
+		lines[i] = mark + text[i]
 	}
-	cursor := tea.NewCursor(rows.Col+2, rows.Row-first)
-	return lines, cursor
+	return lines, tea.NewCursor(rows.Col+2, rows.Row-before)
 }
 
 // statusLine is the last line of the screen.
 func (m *model) statusLine() string {
 	l := status.SessionLine{
 		Working: m.working, Waiting: len(m.asks.pending) > 0, Lost: m.lost, Took: time.Since(m.since), Agent: m.agentName(),
-		Queue: len(m.inbox), Where: m.options.Where, Model: m.modelName(), Fill: m.window.Window.Fill,
+		RetryIn: m.retryAt.Sub(m.now), Queue: len(m.inbox), Where: m.options.Where, Model: m.modelName(),
+		Fill: m.window.Window.Fill,
 	}
 	if m.now.After(m.since) {
 		l.Took = m.now.Sub(m.since)

@@ -59,9 +59,8 @@ func setSize(tty *os.File, rows, columns uint16) error {
 // dialogue types keys when seen is on the screen.
 type dialogue struct{ seen, keys string }
 
-// onTerminal runs cairn on a terminal of its own and returns its screen and exit code. The terminal has a size for the
-// full-screen interface, and where COLUMNS is set.
-func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string) (screen string, code int) {
+// startOnTerminal starts cairn on a terminal of its own and returns the other end of the terminal.
+func startOnTerminal(t *testing.T, home, dir string, args ...string) (*exec.Cmd, *os.File) {
 	t.Helper()
 	path, err := exec.LookPath("cairn")
 	if err != nil {
@@ -89,6 +88,14 @@ func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string)
 		t.Fatal(err)
 	}
 	_ = theirs.Close() // the process has its own
+	return cmd, ours
+}
+
+// onTerminal runs cairn on a terminal of its own and returns its screen and exit code. The terminal has a size for the
+// full-screen interface, and where COLUMNS is set.
+func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string) (screen string, code int) {
+	t.Helper()
+	cmd, ours := startOnTerminal(t, home, dir, args...)
 	if err := ours.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -203,5 +210,53 @@ func TestHiddenKey(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(home, "data", "auth.json"))
 	if err != nil || !strings.Contains(string(b), "sk-very-secret") {
 		t.Errorf("%s %v", b, err)
+	}
+}
+
+// TestStalledTerminal: SIGTERM ends the interface also if its terminal is not read, and gives the terminal its mode
+// back.
+func TestStalledTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs processes")
+	}
+	home, err := os.MkdirTemp("", "cairn") // short, for the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(home)
+	t.Setenv("CAIRN_DISABLE_KEYRING", "1")
+	cmd, ours := startOnTerminal(t, home, t.TempDir(), "tui")
+	var first [1]byte
+	if _, err := ours.Read(first[:]); err != nil {
+		t.Fatal(err)
+	}
+	for { // until neither end takes more, because nothing is read
+		if err := ours.SetWriteDeadline(time.Now().Add(2 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(ours, strings.Repeat("word ", 1000)); err != nil {
+			break
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // the code says it
+	if !late.Stop() || cmd.ProcessState.ExitCode() < 0 {
+		t.Errorf("it had to be killed: %v", cmd.ProcessState)
+	}
+	raw, err := ours.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = raw.Control(func(fd uintptr) {
+		mode, err := unix.IoctlGetTermios(int(fd), unix.TCGETS)
+		if err != nil || mode.Lflag&unix.ICANON == 0 || mode.Lflag&unix.ECHO == 0 {
+			t.Errorf("the terminal is still in raw mode: %+v, %v", mode, err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -7,25 +7,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The beginnings of the titles of sessions without a title of their own. That of a child session stays; any other is
-// replaced by a title made of the first prompt.
-const (
-	untitled      = "New session - "
-	untitledChild = "Child session - "
-)
-
 // maxTitle is the size of a title in bytes.
 const maxTitle = 1000
 
-// IsUntitled reports whether the session waits for an automatic title.
-func IsUntitled(s *session.Session) bool {
-	return s.TitledBy == "" && strings.HasPrefix(s.Title, untitled)
-}
-
 func placeholderTitle(isChild bool, now time.Time) string {
-	title := untitled
+	title := session.UntitledPrefix
 	if isChild {
-		title = untitledChild
+		title = session.UntitledChildPrefix
 	}
 	return title + now.UTC().Format("2006-01-02T15:04:05.000Z")
 }

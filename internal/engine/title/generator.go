@@ -10,7 +10,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/background"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/retry"
@@ -40,7 +39,7 @@ func (g *Generator) Start(q Request) {
 // generateTitle sets the title that the model suggests, or one from the prompt if the model fails, and records the
 // usage. It does not replace a title that was set meanwhile, and asks no model if there is one already.
 func (g *Generator) generateTitle(ctx context.Context, q Request) {
-	if s, err := g.journal.ReadSession(ctx, q.SessionID); err == nil && !command.IsUntitled(s) {
+	if s, err := g.journal.ReadSession(ctx, q.SessionID); err == nil && !s.IsUntitled() {
 		return
 	}
 	title, used := g.requestTitle(ctx, q)
@@ -58,7 +57,7 @@ func (g *Generator) generateTitle(ctx context.Context, q Request) {
 func (g *Generator) recordTitle(ctx context.Context, id session.ID, title string, used *session.Asked) error {
 	_, err := g.journal.Log.Append(ctx, id, store.Relaxed, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := store.FindSession(tx, id)
-		if err != nil || used == nil && (title == "" || !command.IsUntitled(s)) {
+		if err != nil || used == nil && (title == "" || !s.IsUntitled()) {
 			return nil, err
 		}
 		if title == "" {

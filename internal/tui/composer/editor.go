@@ -293,6 +293,13 @@ type Rows struct {
 	columns  [][]int // of each rune of a row, and behind its last one
 }
 
+// CutWindow returns at most height lines around the cursor, and the number of lines before them.
+func (r *Rows) CutWindow(height int) (lines []string, before int) {
+	height = min(len(r.Lines), max(height, 1))
+	before = min(max(r.Row-height+1, 0), len(r.Lines)-height)
+	return r.Lines[before : before+height], before
+}
+
 // WrapRows wraps the text at the width.
 func (e *Editor) WrapRows(width int) Rows {
 	width = max(width, 2)

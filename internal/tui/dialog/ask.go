@@ -40,6 +40,12 @@ func NewAsk(a session.PendingAsk, send func(term.Answer) tea.Cmd) *Ask {
 	return d
 }
 
+// SetPatterns sets the patterns that always saves, which the person has edited.
+func (d *Ask) SetPatterns(patterns []string) {
+	d.patterns = patterns
+	d.setOptions()
+}
+
 // setOptions sets the options for the patterns.
 func (d *Ask) setOptions() {
 	a := d.Pending
@@ -161,12 +167,11 @@ func (d *Ask) pressPatternKey(k tea.KeyPressMsg) {
 			return
 		}
 		d.pattern = nil
-		if kept := slices.DeleteFunc(d.edited, func(p string) bool { return p == "" }); len(kept) > 0 {
-			d.patterns = kept
-		} else {
-			d.patterns = d.Pending.Save
+		kept := slices.DeleteFunc(d.edited, func(p string) bool { return p == "" })
+		if len(kept) == 0 {
+			kept = d.Pending.Save
 		}
-		d.setOptions()
+		d.SetPatterns(kept)
 	default:
 		composer.EditLine(d.pattern, k)
 	}

@@ -19,8 +19,9 @@ type Form struct {
 	From    string // another session that asks; "" is the one on the screen
 	Send    func(term.Answer) tea.Cmd
 
-	given  [][]string
-	at     int // option; the last one is the own answer, if there may be one
+	given  [][]string // also of questions behind the open one, if the person went back
+	open   int        // the question on the screen
+	at     int        // option; the last one is the own answer, if there may be one
 	chosen map[int]bool
 	own    composer.Editor
 }
@@ -30,7 +31,7 @@ func NewForm(a session.PendingAsk, send func(term.Answer) tea.Cmd) *Form {
 	return &Form{Pending: a, Send: send, chosen: map[int]bool{}}
 }
 
-func (f *Form) openQuestion() session.Question { return f.Pending.Questions[len(f.given)] }
+func (f *Form) openQuestion() session.Question { return f.Pending.Questions[f.open] }
 
 // isOwn reports whether the own answer is selected.
 func (f *Form) isOwn() bool { return f.at == len(f.openQuestion().Options) }
@@ -53,6 +54,8 @@ func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		f.at = min(f.at+1, f.lastOption())
 	case key == "enter":
 		return f.takeAnswer()
+	case key == "left" && f.open > 0 && (!f.isOwn() || f.own.IsEmpty()):
+		f.openAt(f.open - 1)
 	case key == "ctrl+x":
 		return f.Send(term.Answer{Ask: f.Pending, Reply: session.ReplyReject}), true
 	case f.isOwn():
@@ -87,25 +90,46 @@ func (f *Form) takeAnswer() (tea.Cmd, bool) {
 	if q.Multiple && len(out) == 0 && f.at < len(q.Options) {
 		out = append(out, q.Options[f.at].Label)
 	}
-	f.given = append(f.given, out)
-	f.at, f.chosen = 0, map[int]bool{}
-	f.own.Clear()
-	if len(f.given) < len(f.Pending.Questions) {
+	f.given = slices.Replace(f.given, f.open, min(f.open+1, len(f.given)), out)
+	if f.open++; f.open < len(f.Pending.Questions) {
+		f.openAt(f.open)
 		return nil, false
 	}
 	return f.Send(term.Answer{Ask: f.Pending, Reply: session.ReplyOnce, Answers: f.given}), true
 }
 
+// openAt opens a question, with the answer that it was given before.
+func (f *Form) openAt(i int) {
+	f.open, f.at, f.chosen = i, 0, map[int]bool{}
+	f.own.Clear()
+	if i == len(f.given) {
+		return
+	}
+	q := f.openQuestion()
+	for _, answer := range f.given[i] {
+		n := slices.IndexFunc(q.Options, func(o session.Option) bool { return o.Label == answer })
+		switch {
+		case n < 0:
+			f.at = len(q.Options)
+			f.own.SetText(answer)
+		case q.Multiple:
+			f.chosen[n] = true
+		default:
+			f.at = n
+		}
+	}
+}
+
 // PasteText implements Dialog.
 func (f *Form) PasteText(text string) {
-	if len(f.given) < len(f.Pending.Questions) && f.isOwn() {
+	if f.open < len(f.Pending.Questions) && f.isOwn() {
 		f.own.Insert(text)
 	}
 }
 
 // RenderLines implements Dialog.
 func (f *Form) RenderLines(th style.Theme, width, height int) []string {
-	if len(f.given) >= len(f.Pending.Questions) {
+	if f.open >= len(f.Pending.Questions) {
 		return nil
 	}
 	q := f.openQuestion()
@@ -117,8 +141,12 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 		lines = append(lines, th.Warning.Render(l))
 	}
 	var options []string
+	first := 0 // line of the selected option
 	for i, l := range term.OptionLines(q) {
-		options = append(options, f.optionLine(th, i, l, width))
+		if i == f.at {
+			first = len(options)
+		}
+		options = append(options, f.optionLines(th, i, l, width)...)
 	}
 	if q.AllowsCustom() {
 		own := "your own words: "
@@ -127,7 +155,10 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 		} else {
 			own += f.own.Text()
 		}
-		options = append(options, f.optionLine(th, len(q.Options), own, width))
+		if f.isOwn() {
+			first = len(options)
+		}
+		options = append(options, f.optionLines(th, len(q.Options), own, width)...)
 	}
 	lines = lines[:min(len(lines), max(height-1-min(len(options), 4), 1))]
 	foot := "enter: answer  ctrl+x: dismiss and stop"
@@ -138,14 +169,18 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 		foot = "space: choose  " + foot
 	}
 	if n := len(f.Pending.Questions); n > 1 {
-		foot = fmt.Sprintf("question %d of %d  %s", len(f.given)+1, n, foot)
+		foot = fmt.Sprintf("question %d of %d  %s", f.open+1, n, foot)
 	}
-	part, _ := windowOf(options, f.at, max(height-len(lines)-1, 1))
+	if f.open > 0 {
+		foot += "  left: back"
+	}
+	part, _ := windowOf(options, first, max(height-len(lines)-1, 1))
 	lines = append(append(lines, part...), th.Muted.Render(Clip(foot, width)))
 	return lines[:min(len(lines), max(height, 1))]
 }
 
-func (f *Form) optionLine(th style.Theme, i int, label string, width int) string {
+// optionLines are the lines of an option, wrapped below its label.
+func (f *Form) optionLines(th style.Theme, i int, label string, width int) []string {
 	mark := "  "
 	if f.openQuestion().Multiple && i < len(f.openQuestion().Options) {
 		mark = "[ ] "
@@ -153,9 +188,14 @@ func (f *Form) optionLine(th style.Theme, i int, label string, width int) string
 			mark = "[x] "
 		}
 	}
-	label = strings.ReplaceAll(term.ReplaceControls(label), "\n", " ")
+	st, at := th.Text, "  "
 	if i == f.at {
-		return th.Selected.Render(Clip("> "+mark+label, width))
+		st, at = th.Selected, "> "
 	}
-	return th.Text.Render(Clip("  "+mark+label, width))
+	lines := Wrap(strings.ReplaceAll(label, "\n", " "), width-len(at+mark))
+	for j, l := range lines {
+		lines[j] = st.Render(Clip(at+mark+l, width))
+		at, mark = "  ", strings.Repeat(" ", len(mark))
+	}
+	return lines
 }

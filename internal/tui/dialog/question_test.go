@@ -95,3 +95,58 @@ func TestLowScreen(t *testing.T) {
 		}
 	}
 }
+
+// TestFormBack: left opens the question before with the answer that was given.
+func TestFormBack(t *testing.T) {
+	options := []session.Option{{Label: "red"}, {Label: "blue"}}
+	var sent []term.Answer
+	f := NewForm(session.PendingAsk{Questions: []session.Question{
+		{Question: "One?", Options: options},
+		{Question: "Several?", Options: options, Multiple: true},
+		{Question: "Own?", Options: options},
+		{Question: "Last?", Options: options},
+	}}, func(a term.Answer) tea.Cmd { sent = append(sent, a); return nil })
+	enter, left := tea.KeyPressMsg{Code: tea.KeyEnter}, tea.KeyPressMsg{Code: tea.KeyLeft}
+	type keys []tea.KeyPressMsg
+	for _, k := range slices.Concat(
+		keys{left, {Code: '2', Text: "2"}},                                 // blue
+		keys{{Code: '1', Text: "1"}, {Code: '2', Text: "2"}, enter},        // red, blue
+		keys{{Code: '3', Text: "3"}, {Code: 'x', Text: "x"}, enter},        // x
+		keys{left, left, {Code: tea.KeyEnd}, {Code: 'y', Text: "y"}, left}, // in own words left moves the cursor
+		keys{enter, left},
+	) {
+		f.PressKey(k)
+	}
+	lines := strings.Join(f.RenderLines(style.Theme{}, 80, 20), "\n")
+	if !strings.Contains(lines, "your own words: xy") {
+		t.Errorf("the own answer is not open:\n%s", lines)
+	}
+	for _, k := range slices.Concat(
+		keys{{Code: tea.KeyUp}, left, left, enter}, // one answer is as it was
+		keys{{Code: tea.KeySpace}, enter, enter},   // not red; the own words as they were
+		keys{{Code: '1', Text: "1"}},
+	) {
+		f.PressKey(k)
+	}
+	want := [][]string{{"blue"}, {"blue"}, {"xy"}, {"red"}}
+	if len(sent) != 1 || !slices.EqualFunc(sent[0].Answers, want, slices.Equal) {
+		t.Errorf("%+v, want %v", sent, want)
+	}
+}
+
+// TestLongOptions: an option that is wider than the screen is shown whole, below its label.
+func TestLongOptions(t *testing.T) {
+	about := strings.TrimSpace(strings.Repeat("because ", 24))
+	f := NewForm(session.PendingAsk{Questions: []session.Question{{
+		Question: "Which?", Options: []session.Option{{Label: "left", Description: about}, {Label: "right"}},
+	}}}, func(term.Answer) tea.Cmd { return nil })
+	lines := f.RenderLines(style.Theme{}, 40, 20)
+	if got := strings.Count(strings.Join(lines, " "), "because"); got != 24 {
+		t.Errorf("%d of 24 words:\n%s", got, strings.Join(lines, "\n"))
+	}
+	for _, l := range lines[2:6] {
+		if !strings.HasPrefix(l, "    because") {
+			t.Errorf("%q is not below the label", l)
+		}
+	}
+}

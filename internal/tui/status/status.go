@@ -19,6 +19,7 @@ type SessionLine struct {
 	Waiting bool // for the person
 	Lost    bool // the connection
 	Took    time.Duration
+	RetryIn time.Duration // until the next attempt at the model's answer; 0 or less: none waits
 	Agent   string
 	Model   string
 	Fill    float64 // of the model's window, in percent; 0 is unknown
@@ -36,6 +37,8 @@ func (l SessionLine) state() string {
 		return "reconnecting"
 	case l.Waiting:
 		return "waits for you"
+	case l.Working && l.RetryIn > 0:
+		return fmt.Sprintf("retries in %d s", (l.RetryIn+time.Second-1)/time.Second)
 	case l.Working:
 		return "working " + l.Took.Truncate(time.Second).String()
 	default:

@@ -1,0 +1,85 @@
+package tui
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+)
+
+// TestListsBeginAtTheChoice: the lists of models and agents have the current one selected.
+func TestListsBeginAtTheChoice(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	openTestSession(m)
+	m.session.Agent, m.session.Model = "plan", &session.ModelRef{ProviderID: "a", ID: "second"}
+	m.catalog.agents = []session.Agent{{ID: "build"}, {ID: "plan"}}
+	m.catalog.models = []api.Model{{ProviderID: "a", ID: "first"}, {ProviderID: "a", ID: "second"}}
+	for want, show := range map[string]func(*model) tea.Cmd{"> plan ": pickAgent, "> second ": pickModel} {
+		show(m)
+		if frame, _ := m.renderFrame(); !strings.Contains(frame, want) {
+			t.Errorf("want %q in\n%s", want, frame)
+		}
+	}
+}
+
+// TestWheelInDialogs: the wheel moves in the dialog on top, and the transcript below stays.
+func TestWheelInDialogs(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 10})
+	openTestSession(m)
+	for range 20 {
+		m.transcript.AddNote("a line")
+	}
+	m.renderFrame()
+	below := m.transcript.View()
+	showPalette(m)
+	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
+	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelLeft})
+	if frame, _ := m.renderFrame(); !strings.Contains(frame, "> sessions ") {
+		t.Errorf("the second command is not selected:\n%s", frame)
+	}
+	if pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEscape}); m.transcript.View() != below {
+		t.Error("the wheel scrolled the transcript that the dialog covers")
+	}
+}
+
+// TestArchive: an archived session leaves the list, and the note says how to bring it back.
+func TestArchive(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"data": {"id": "ses_1"}}`)
+	})
+	m.openDialog(sessionPicker(m, []*session.Session{{ID: "ses_1", Title: "One"}, {ID: "ses_2", Title: "Two"}}, nil))
+	pressKeys(m, tea.KeyPressMsg{Code: 'a', Mod: tea.ModCtrl})
+	frame, _ := m.renderFrame()
+	if strings.Contains(frame, "One") || !strings.Contains(frame, "cairn session archive ses_1 --undo") {
+		t.Error(frame)
+	}
+}
+
+// TestInboxStaysOpen: the list of prompts that wait stays open when one is moved.
+func TestInboxStaysOpen(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	openTestSession(m)
+	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	m.Update(inboxMsg{"ses_1", []*session.Input{
+		{ID: "msg_1", Prompt: session.Prompt{Text: "one"}}, {ID: "msg_2", Prompt: session.Prompt{Text: "two"}},
+	}})
+	pickInbox(m)
+	up := tea.KeyPressMsg{Code: tea.KeyUp, Mod: tea.ModCtrl}
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyDown}, up, up) // it is the first one then
+	frame, _ := m.renderFrame()
+	if one, two := strings.Index(frame, "one"), strings.Index(frame, "two"); len(m.dialogs) != 1 || two > one {
+		t.Errorf("%d dialogs:\n%s", len(m.dialogs), frame)
+	}
+}

@@ -1,0 +1,99 @@
+package tui
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/feed"
+)
+
+// TestUnsentCommands: a command that no server took is in the composer again, before what was typed since.
+func TestUnsentCommands(t *testing.T) {
+	for name, open := range map[string]func(*model){"first prompt": func(*model) {}, "session": openTestSession} {
+		for _, text := range []string{"!make test", "/review the last commit"} {
+			t.Run(name+" "+text, func(t *testing.T) {
+				m := newTestModel(t, composer.DraftFile{})
+				open(m)
+				m.api.HTTP = &http.Client{Transport: api.Local(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+					panic(http.ErrAbortHandler)
+				}))}
+				m.api.Base = "http://localhost"
+				answers := make(chan tea.Msg, 1)
+				m.run = func(f func(context.Context) tea.Msg) tea.Cmd { answers <- f(t.Context()); return nil }
+				m.wait = m.run
+				typeText(m, text)
+				pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
+				typeText(m, "later")
+				m.Update(<-answers)
+				if got := m.editor.Text(); got != text+"\nlater" || !strings.Contains(m.note, "the server does not answer") {
+					t.Errorf("the composer has %q, the note is %q", got, m.note)
+				}
+			})
+		}
+	}
+}
+
+// TestTimeOfOpenedWork: the time of work in a session that is opened counts from the prompt or command that began it.
+func TestTimeOfOpenedWork(t *testing.T) {
+	now := time.Now()
+	ago := func(d time.Duration) session.Head {
+		return session.Head{Time: session.MessageTime{Created: now.Add(-d).UnixMilli()}}
+	}
+	for _, begun := range []session.Message{
+		&session.User{Head: ago(time.Minute)}, &session.Shell{Head: ago(time.Minute)},
+	} {
+		m := newTestModel(t, composer.DraftFile{})
+		m.Update(openedMsg{
+			session: &session.Session{ID: "ses_1"}, status: api.Status{Type: "busy"},
+			messages: api.Page[session.Message]{Data: []session.Message{
+				&session.Assistant{Head: ago(time.Second)}, begun, &session.User{Head: ago(time.Hour)},
+			}},
+		})
+		m.now = now
+		if line := ansi.Strip(m.statusLine()); !strings.HasPrefix(line, "working 1m0s") {
+			t.Errorf("after %T: %q", begun, line)
+		}
+	}
+}
+
+// TestRetryCountdown: while the next attempt at an answer waits, the status line counts down to it.
+func TestRetryCountdown(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	show := func(seq int64, d session.EventData) {
+		m.Update(feed.Updates{{ID: "ses_1", Update: api.Update{Event: &session.Event{Seq: seq, Data: d}}}})
+	}
+	show(8, &session.StepStarted{})
+	retried := &session.Retried{Attempt: 1, Next: 61_000}
+	retried.Timestamp = 1000
+	show(9, retried)
+	begun := m.retryAt.Add(-time.Minute)
+	for after, want := range map[time.Duration]string{
+		0: "retries in 60 s", 500 * time.Millisecond: "retries in 60 s", 59 * time.Second: "retries in 1 s",
+		time.Minute: "working ",
+	} {
+		m.now = begun.Add(after)
+		if line := ansi.Strip(m.statusLine()); !strings.HasPrefix(line, want) {
+			t.Errorf("after %s: %q", after, line)
+		}
+	}
+}
+
+// TestUntitledSession: a session that waits for its title is not shown by the placeholder that OpenCode's clients know.
+func TestUntitledSession(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	m.session.Title = session.UntitledPrefix + "2026-11-28T04:15:44.000Z"
+	if m.windowTitle() != "cairn: untitled session" || strings.Contains(m.statusLine(), "2026") {
+		t.Errorf("%q, %q", m.windowTitle(), m.statusLine())
+	}
+}
