@@ -188,6 +188,14 @@ func TestFailures(t *testing.T) {
 	if got := strings.TrimSpace(view(m)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	// An answer that broke off has its failure and the reason of the next attempt in one line.
+	broken := newTestModel(t, 60, 20)
+	f = &feeder{model: broken}
+	f.show(&session.StepStarted{TurnFact: turn})
+	f.show(&session.StepFailed{TurnFact: turn, Error: *session.Fail("", "slow down")}, retried)
+	if got, want := strings.TrimSpace(view(broken)), "! slow down; attempt 2 starts in 4s"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }
 
 // TestReload checks that a session that is opened again looks as it did while it worked.

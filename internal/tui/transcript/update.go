@@ -72,11 +72,23 @@ func (m *Model) applyEvent(e *session.Event) {
 			}
 		}
 	case *session.Retried:
+		m.dropFailure(d.Error.Message)
 		m.AddNote(term.DescribeRetry(d))
 	default:
 		if text := term.DescribeCompactionEvent(d); text != "" {
 			m.AddNote(text)
 		}
+	}
+}
+
+// dropFailure removes the failure at the end if it has the text, which what follows says again.
+func (m *Model) dropFailure(text string) {
+	last := len(m.sections) - 1
+	if last < 0 {
+		return
+	}
+	if n, ok := m.sections[last].item.(note); ok && n.failed && n.text == text {
+		m.sections = m.sections[:last]
 	}
 }
 
