@@ -161,18 +161,19 @@ func (f *Form) RenderLines(th style.Theme, width, height int) []string {
 		options = append(options, f.optionLines(th, len(q.Options), own, width)...)
 	}
 	lines = lines[:min(len(lines), max(height-1-min(len(options), 4), 1))]
-	foot := "enter: answer  ctrl+x: dismiss and stop"
+	foot := "enter: answer"
 	if f.isOwn() && f.own.IsEmpty() && len(f.chosen) == 0 {
-		foot = "enter: give no answer  ctrl+x: dismiss and stop"
+		foot = "enter: give no answer"
 	}
 	if q.Multiple {
 		foot = "space: choose  " + foot
 	}
-	if n := len(f.Pending.Questions); n > 1 {
-		foot = fmt.Sprintf("question %d of %d  %s", f.open+1, n, foot)
-	}
 	if f.open > 0 {
 		foot += "  left: back"
+	}
+	foot += "  ctrl+x: dismiss and stop"
+	if n := len(f.Pending.Questions); n > 1 {
+		foot = fmt.Sprintf("question %d of %d  %s", f.open+1, n, foot)
 	}
 	part, _ := windowOf(options, first, max(height-len(lines)-1, 1))
 	lines = append(append(lines, part...), th.Muted.Render(Clip(foot, width)))
