@@ -172,7 +172,7 @@ func pickModelOf(m *model, filter string) {
 func pickAgent(m *model) tea.Cmd {
 	p := &dialog.Picker{Title: "Agents"}
 	for _, a := range m.catalog.mainAgents() {
-		p.Items = append(p.Items, dialog.Entry{ID: a.ID, Label: a.ID + "  " + term.FirstLine(a.Description, 200)})
+		p.Items = append(p.Items, dialog.Entry{ID: a.ID, Label: alignName(a.ID, term.FirstLine(a.Description, 200))})
 	}
 	p.Pick = func(it dialog.Entry) tea.Cmd { return takeAgent(m, it.ID) }
 	p.Select(m.agentName())
@@ -196,14 +196,17 @@ func switchAgent(m *model) tea.Cmd {
 	return takeAgent(m, all[(i+1)%len(all)].ID)
 }
 
+// alignName returns a name with what it is about, which begins in the same column for all names of usual length.
+func alignName(name, about string) string { return fmt.Sprintf("%-13s  %s", name, about) }
+
 // showPalette shows all commands of the interface and of the directory.
 func showPalette(m *model) tea.Cmd {
 	p := &dialog.Picker{Title: "Commands"}
 	for i, c := range m.keys.commands {
-		p.Items = append(p.Items, dialog.Entry{ID: fmt.Sprint(i), Label: c.name + "  " + c.about, Detail: c.key})
+		p.Items = append(p.Items, dialog.Entry{ID: fmt.Sprint(i), Label: alignName(c.name, c.about), Detail: c.key})
 	}
 	for _, c := range m.catalog.commands {
-		label := "/" + c.Name + "  " + term.FirstLine(c.Description, 200)
+		label := alignName("/"+c.Name, term.FirstLine(c.Description, 200))
 		p.Items = append(p.Items, dialog.Entry{ID: "/" + c.Name, Label: label})
 	}
 	p.Pick = func(it dialog.Entry) tea.Cmd {
