@@ -66,7 +66,7 @@ var floors = []struct {
 		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer " +
 			"server/attachment server/nextrequest cli cli/term cli/view cli/run cli/access cli/admin cli/inspect " +
 			"cli/undo cli/root tui tui/composer tui/dialog tui/status tui/style tui/transcript tui/markdown " +
-			"tui/diffview tui/screen tui/sidebar tui/clipboard tui/mention tui/feed",
+			"tui/diffview tui/screen tui/sidebar tui/clipboard tui/mention tui/feed tui/offers",
 	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
@@ -111,6 +111,8 @@ var sameFloor = []edge{
 	{"tui/feed", "cli", "lost connections are restored as on the command line"},
 	{"tui/mention", "tui/dialog", "candidates are lines as those of dialogs"},
 	{"tui/mention", "tui/style", "all components have one theme"},
+	{"tui", "tui/offers", "pickers and completion offer what the directory does"},
+	{"tui/offers", "api", "the server knows what a directory offers"},
 	{"tui", "tui/screen", "frames are drawn on the screen"},
 	{"tui", "tui/sidebar", "changed files and todos are beside the session"},
 	{"tui/sidebar", "cli/term", "todos and counts have the form of the command line"},
@@ -120,6 +122,7 @@ var sameFloor = []edge{
 	{"tui/composer", "cli/term", "typed text has no control characters"},
 	{"tui/dialog", "cli/term", "asks have the words of the command line"},
 	{"tui/dialog", "tui/composer", "lines are edited as prompts are"},
+	{"tui/dialog", "tui/diffview", "a change that is asked for is shown as in the transcript"},
 	{"tui/dialog", "tui/style", "all components have one theme"},
 	{"tui/status", "cli/term", "counts and costs have the form of the command line"},
 	{"tui/status", "tui/style", "all components have one theme"},

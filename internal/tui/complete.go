@@ -36,7 +36,7 @@ func commandItems(m *model, prefix string) []dialog.Entry {
 	for _, c := range m.keys.commands {
 		add(strings.ReplaceAll(c.name, " ", "-"), c.about)
 	}
-	for _, c := range m.catalog.commands {
+	for _, c := range m.offers.Commands {
 		add(c.Name, c.Description)
 	}
 	return items
@@ -44,7 +44,7 @@ func commandItems(m *model, prefix string) []dialog.Entry {
 
 func agentItems(m *model, prefix string) []dialog.Entry {
 	var items []dialog.Entry
-	for _, a := range m.catalog.agents {
+	for _, a := range m.offers.Agents {
 		if !a.Hidden && strings.HasPrefix(a.ID, prefix) && len(items) < mention.MaxCandidates/2 {
 			items = append(items, dialog.Entry{ID: "@" + a.ID + " ", Label: "@" + a.ID + "  agent"})
 		}

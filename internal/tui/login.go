@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/offers"
 )
 
 // offerLogin shows the providers to a newcomer.
@@ -25,7 +26,7 @@ func offerLogin(m *model) tea.Cmd {
 
 // isNewcomer reports whether no model can be used, and no prompt is typed or shown already.
 func isNewcomer(m *model) bool {
-	return m.catalog.hasOnlyGuide() && m.session == nil && len(m.unsentPrompts) == 0 && m.editor.IsEmpty() &&
+	return m.offers.HasOnlyGuide() && m.session == nil && len(m.unsentPrompts) == 0 && m.editor.IsEmpty() &&
 		len(m.dialogs) == 0
 }
 
@@ -50,7 +51,7 @@ func showProviders(m *model, wanted func(*model) bool) tea.Cmd {
 func loginPicker(m *model, list []api.ProviderLogin) *dialog.Picker {
 	slices.SortStableFunc(list, func(a, b api.ProviderLogin) int { return cli.CompareProviders(a.ID, b.ID) })
 	p := &dialog.Picker{Title: "Log in at a provider"}
-	if m.catalog.hasOnlyGuide() {
+	if m.offers.HasOnlyGuide() {
 		p.Title += "; until then the built-in guide answers, which is not a language model"
 		p.Closed = m.editor.Insert // a prompt that was typed at once
 	}
@@ -141,16 +142,16 @@ func awaitLogin(m *model, l api.ProviderLogin, shown dialog.Dialog) tea.Cmd {
 	})
 }
 
-// showModelsOf reads the catalog again and shows the models of the provider.
+// showModelsOf reads what is offered again and shows the models of the provider.
 func showModelsOf(m *model, l api.ProviderLogin) tea.Cmd {
 	c := m.api
-	var read catalogMsg
+	var read offers.PromptOffers
 	return m.callAPI("list the models", func(ctx context.Context) error {
-		read = fetchCatalog(ctx, c)
+		read = offers.ReadOffers(ctx, c)
 		return nil
 	}, func() tea.Cmd {
-		m.catalog = read
-		if slices.ContainsFunc(read.models, func(x api.Model) bool { return x.ProviderID == l.ID }) {
+		m.offers = read
+		if slices.ContainsFunc(read.Models, func(x api.Model) bool { return x.ProviderID == l.ID }) {
 			pickModelOf(m, l.ID+"/")
 		} else {
 			m.note = "logged in at " + l.ID + ", which offers no models here"

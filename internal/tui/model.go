@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
+	"github.com/cairn-dev/cairn/internal/tui/offers"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 	"github.com/cairn-dev/cairn/internal/tui/style"
@@ -55,7 +56,7 @@ type model struct {
 	asks          askQueue
 	inbox         []*session.Input
 	unsentPrompts []session.Prompt // on their way to the inbox
-	catalog       catalogMsg
+	offers        offers.PromptOffers
 	// offeredLogin: the providers were shown to a newcomer.
 	offeredLogin bool
 	agent        string            // of the next prompts; "" is the session's
@@ -111,12 +112,6 @@ type (
 	inboxMsg struct {
 		id    session.ID
 		inbox []*session.Input
-	}
-	catalogMsg struct {
-		agents   []session.Agent
-		models   []api.Model
-		commands []api.Command
-		project  session.ProjectID
 	}
 )
 
@@ -274,13 +269,6 @@ func (m *model) sessionTitle() string {
 	return cli.SessionTitle(m.session)
 }
 
-// mainAgents returns the agents that prompts can choose.
-func (c *catalogMsg) mainAgents() []session.Agent {
-	return slices.DeleteFunc(slices.Clone(c.agents), func(a session.Agent) bool {
-		return a.Mode == session.ModeSubagent || a.Hidden
-	})
-}
-
 // agentName is the agent of the next prompt.
 func (m *model) agentName() string {
 	switch {
@@ -291,7 +279,7 @@ func (m *model) agentName() string {
 	case m.window.Agent != "":
 		return m.window.Agent
 	}
-	for _, a := range m.catalog.mainAgents() {
+	for _, a := range m.offers.MainAgents() {
 		return a.ID
 	}
 	return "build"

@@ -40,8 +40,12 @@ func pickSession(m *model) tea.Cmd {
 		}
 		return err
 	}, func() tea.Cmd {
-		m.openDialog(sessionPicker(m, list, active))
-		return nil
+		p := sessionPicker(m, list, active)
+		m.openDialog(p)
+		if len(list) == 0 {
+			return nil
+		}
+		return p.Selected(p.Items[0])
 	})
 }
 
@@ -54,13 +58,15 @@ func sessionPicker(m *model, list []*session.Session, active map[session.ID]api.
 		detail := strings.TrimSpace(state + " " + term.FormatAge(s.Time.Updated))
 		p.Items = append(p.Items, dialog.Entry{ID: string(s.ID), Label: cli.SessionTitle(s), Detail: detail})
 	}
+	ends := map[string][]string{} // of sessions that were selected
 	p.Preview = func(it dialog.Entry) []string {
 		s := byID[it.ID]
-		return []string{
+		return append([]string{
 			"", it.ID + "  " + s.Location.Directory,
 			fmt.Sprintf("%s tokens, %s", term.FormatCount(s.Tokens.Sum()), term.FormatCost(s.Cost, s.Tokens)),
-		}
+		}, ends[it.ID]...)
 	}
+	p.Selected = func(it dialog.Entry) tea.Cmd { return readEnd(m, session.ID(it.ID), ends) }
 	p.Pick = func(it dialog.Entry) tea.Cmd { return openSession(m, session.ID(it.ID)) }
 	p.Actions = map[string]dialog.Action{
 		"ctrl+r": {Do: func(it dialog.Entry) tea.Cmd { return renameItem(m, it, byID[it.ID].Title) }, Closes: true},
@@ -68,6 +74,25 @@ func sessionPicker(m *model, list []*session.Session, active map[session.ID]api.
 		"ctrl+d": {Do: func(it dialog.Entry) tea.Cmd { return deleteItem(m, p, it) }},
 	}
 	return p
+}
+
+// previewMessages is the number of messages that are read for the preview of a session.
+const previewMessages = 5
+
+// readEnd reads the end of a session for its preview, once.
+func readEnd(m *model, id session.ID, ends map[string][]string) tea.Cmd {
+	if _, ok := ends[string(id)]; ok {
+		return nil
+	}
+	ends[string(id)] = nil // asked for
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg {
+		page, err := c.Messages(ctx, id, api.MessageQuery{Limit: previewMessages})
+		if err != nil {
+			return nil
+		}
+		return func() tea.Cmd { ends[string(id)] = transcript.PreviewEnd(page.Data); return nil }
+	})
 }
 
 func renameItem(m *model, it dialog.Entry, title string) tea.Cmd {
@@ -151,7 +176,7 @@ func pickModel(m *model) tea.Cmd {
 func pickModelOf(m *model, filter string) {
 	p := &dialog.Picker{Title: "Models"}
 	p.SetFilter(filter)
-	for _, x := range m.catalog.models {
+	for _, x := range m.offers.Models {
 		p.Items = append(p.Items, dialog.Entry{ID: x.Ref().String(), Label: cmp.Or(x.Name, x.ID), Detail: x.Ref().String()})
 	}
 	p.Pick = func(it dialog.Entry) tea.Cmd {
@@ -171,7 +196,7 @@ func pickModelOf(m *model, filter string) {
 // pickAgent shows the agents that can be chosen.
 func pickAgent(m *model) tea.Cmd {
 	p := &dialog.Picker{Title: "Agents"}
-	for _, a := range m.catalog.mainAgents() {
+	for _, a := range m.offers.MainAgents() {
 		p.Items = append(p.Items, dialog.Entry{ID: a.ID, Label: alignName(a.ID, term.FirstLine(a.Description, 200))})
 	}
 	p.Pick = func(it dialog.Entry) tea.Cmd { return takeAgent(m, it.ID) }
@@ -188,7 +213,7 @@ func takeAgent(m *model, id string) tea.Cmd {
 
 // switchAgent takes the agent after the one of the next prompt.
 func switchAgent(m *model) tea.Cmd {
-	all := m.catalog.mainAgents()
+	all := m.offers.MainAgents()
 	if len(all) == 0 {
 		return nil
 	}
@@ -205,7 +230,7 @@ func showPalette(m *model) tea.Cmd {
 	for i, c := range m.keys.commands {
 		p.Items = append(p.Items, dialog.Entry{ID: fmt.Sprint(i), Label: alignName(c.name, c.about), Detail: c.key})
 	}
-	for _, c := range m.catalog.commands {
+	for _, c := range m.offers.Commands {
 		label := alignName("/"+c.Name, term.FirstLine(c.Description, 200))
 		p.Items = append(p.Items, dialog.Entry{ID: "/" + c.Name, Label: label})
 	}

@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -19,8 +21,8 @@ func TestListsBeginAtTheChoice(t *testing.T) {
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	openTestSession(m)
 	m.session.Agent, m.session.Model = "plan", &session.ModelRef{ProviderID: "a", ID: "second"}
-	m.catalog.agents = []session.Agent{{ID: "build"}, {ID: "plan"}}
-	m.catalog.models = []api.Model{{ProviderID: "a", ID: "first"}, {ProviderID: "a", ID: "second"}}
+	m.offers.Agents = []session.Agent{{ID: "build"}, {ID: "plan"}}
+	m.offers.Models = []api.Model{{ProviderID: "a", ID: "first"}, {ProviderID: "a", ID: "second"}}
 	for want, show := range map[string]func(*model) tea.Cmd{"> plan ": pickAgent, "> second ": pickModel} {
 		show(m)
 		if frame, _ := m.renderFrame(); !strings.Contains(frame, want) {
@@ -48,6 +50,43 @@ func TestWheelInDialogs(t *testing.T) {
 	}
 	if pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEscape}); m.transcript.View() != below {
 		t.Error("the wheel scrolled the transcript that the dialog covers")
+	}
+}
+
+// TestSessionPreview: the list of sessions shows the last prompt and the end of the last answer of the selected one.
+func TestSessionPreview(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	reads := 0
+	answerCalls(t, m, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		id, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/api/session/"), "/message")
+		if !ok {
+			_, _ = io.WriteString(w, `{"data": {}}`)
+			return
+		}
+		reads++
+		_, _ = io.WriteString(w, `{"data": [{"id": "msg_2", "type": "assistant", "content": [{"type": "text", "text": "one\n`+
+			`two\nthree\nfour"}]}, {"id": "msg_1", "type": "user", "text": "prompt of `+id+`"}]}`)
+	})
+	m.options.List = func(context.Context, *api.Client, api.SessionQuery, int) ([]*session.Session, error) {
+		return []*session.Session{{ID: "ses_1", Title: "One"}, {ID: "ses_2", Title: "Two"}}, nil
+	}
+	pickSession(m)
+	for _, id := range []string{"ses_1", "ses_2", "ses_1"} {
+		frame, _ := m.renderFrame()
+		want := "> prompt of " + id + "\ntwo\nthree\nfour\n"
+		if !strings.Contains(ansi.Strip(frame), want) {
+			t.Errorf("want %q in\n%s", want, frame)
+		}
+		key := tea.KeyPressMsg{Code: tea.KeyDown}
+		if id == "ses_2" {
+			key.Code = tea.KeyUp
+		}
+		pressKeys(m, key)
+	}
+	if reads != 2 {
+		t.Errorf("%d reads for 2 sessions", reads)
 	}
 }
 

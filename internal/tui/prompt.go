@@ -40,7 +40,7 @@ func submitText(m *model, steer bool) tea.Cmd {
 		m,
 		session.Prompt{
 			Text: text, Files: mention.FindFiles(text, m.offeredPaths, m.api.Directory),
-			Agents: mention.FindAgents(text, m.catalog.agents),
+			Agents: mention.FindAgents(text, m.offers.Agents),
 		},
 		steer,
 	)

@@ -81,17 +81,17 @@ func showChanges(m *model) tea.Cmd {
 		diff, err = api.Reverts{Client: c}.ReadDiff(ctx, id, api.DiffSelection{Context: 3})
 		return err
 	}, func() tea.Cmd {
-		var body []string
+		d := &dialog.Text{Title: term.FormatPlural(len(diff.Data), "changed file")}
 		for _, f := range diff.Data {
-			body = append(body, strings.Split(strings.TrimRight(f.Patch, "\n"), "\n")...)
+			d.Changes = append(d.Changes, dialog.FilePatch{Path: string(f.Path), Patch: f.Patch})
 		}
-		if len(body) == 0 {
-			body = []string{"The session changed no files."}
+		if len(diff.Data) == 0 {
+			d.Body = []string{"The session changed no files."}
 		}
 		for _, text := range diff.Unknown {
-			body = append(body, "There may be further changes: "+text)
+			d.Body = append(d.Body, "There may be further changes: "+text)
 		}
-		m.openDialog(&dialog.Text{Title: term.FormatPlural(len(diff.Data), "changed file"), Body: body})
+		m.openDialog(d)
 		return nil
 	})
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
 	"github.com/cairn-dev/cairn/internal/tui/mention"
+	"github.com/cairn-dev/cairn/internal/tui/offers"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
@@ -119,7 +120,7 @@ func TestFrames(t *testing.T) {
 			)
 		},
 		"login": func(m *model) {
-			m.catalog.models = []api.Model{{ID: "guide", ProviderID: guideProvider}}
+			m.offers.Models = []api.Model{{ID: "guide", ProviderID: offers.GuideProvider}}
 			m.openDialog(loginPicker(m, []api.ProviderLogin{
 				{ID: "zai", Name: "Z.AI", Key: true}, {ID: "openai", Name: "OpenAI", Key: true, Connected: true},
 			}))
@@ -298,7 +299,7 @@ func TestWheelScrolls(t *testing.T) {
 // TestNextAgent: Tab goes through the main agents, unless it completes a word.
 func TestNextAgent(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
-	m.catalog.agents = []session.Agent{
+	m.offers.Agents = []session.Agent{
 		{ID: "build"}, {ID: "explore", Mode: session.ModeSubagent}, {ID: "plan"}, {ID: "title", Hidden: true},
 	}
 	var got []string
@@ -641,13 +642,13 @@ func TestLogin(t *testing.T) {
 		}
 	}
 	typeText(m, "x")
-	run(readCatalog(m))
+	run(readOffers(m))
 	if len(m.dialogs) != 0 {
 		t.Fatal("a dialog opened over a typed prompt")
 	}
 	backspace := tea.KeyPressMsg{Code: tea.KeyBackspace}
 	pressKeys(m, backspace)
-	_, cmd := m.Update(readCatalog(m)())
+	_, cmd := m.Update(readOffers(m)())
 	list := cmd()
 	typeText(m, "x")
 	if m.Update(list); len(m.dialogs) != 0 {
@@ -655,7 +656,7 @@ func TestLogin(t *testing.T) {
 	}
 	pressKeys(m, backspace)
 	m.offeredLogin = false
-	run(readCatalog(m))
+	run(readOffers(m))
 	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
 	pressKeys(m, enter)
 	typeText(m, "sk-secret")
@@ -748,7 +749,7 @@ func TestRenameWithTitle(t *testing.T) {
 // the composer when the list is closed.
 func TestOfferedProvidersKeepText(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})
-	m.catalog.models = []api.Model{{ID: guideModel, ProviderID: guideProvider}}
+	m.offers.Models = []api.Model{{ID: offers.GuideModel, ProviderID: offers.GuideProvider}}
 	m.openDialog(loginPicker(m, []api.ProviderLogin{{ID: "openai"}}))
 	typeText(m, "fix it")
 	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEscape})

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
+	"github.com/cairn-dev/cairn/internal/tui/offers"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 	"github.com/cairn-dev/cairn/internal/tui/style"
@@ -38,13 +40,19 @@ func newModel(o Options, th style.Theme) *model {
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{readCatalog(m), readBranch(m)}
+	cmds := []tea.Cmd{readOffers(m), readBranch(m)}
 	if m.session != nil {
 		cmds = append(cmds, openSession(m, m.session.ID)) // reads the asks, too
 	} else {
 		cmds = append(cmds, readAsks(m))
 	}
 	return tea.Batch(cmds...)
+}
+
+// readOffers reads what the pickers and the completion offer.
+func readOffers(m *model) tea.Cmd {
+	c := m.api
+	return m.run(func(ctx context.Context) tea.Msg { return offers.ReadOffers(ctx, c) })
 }
 
 // Update implements tea.Model.
@@ -106,8 +114,8 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		return showOlder(m, msg)
 	case promptedMsg:
 		return onPrompted(m, msg)
-	case catalogMsg:
-		m.catalog = msg
+	case offers.PromptOffers:
+		m.offers = msg
 		return offerLogin(m)
 	case windowMsg:
 		m.window = msg.window

@@ -84,7 +84,7 @@ func (m *model) transcriptView() string {
 		"Type what you want to have done, and press Enter.",
 		"/ commands   @ files and agents   ! shell   ? help   /sessions",
 	}
-	if m.catalog.hasOnlyGuide() {
+	if m.offers.HasOnlyGuide() {
 		lines = append(lines, "", "The built-in guide answers, which is not a language model. /login connects one.")
 	}
 	height := m.height - len(m.editor.WrapRows(m.composerWidth()).Lines) - 2

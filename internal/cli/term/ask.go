@@ -315,12 +315,16 @@ func AskTitle(a session.PendingAsk) string {
 
 // AskDetails are the lines below what is asked for: the command that it stands in, and its preview.
 func AskDetails(a session.PendingAsk) []string {
+	return append(AskCommand(a), askPreview(a.Metadata)...)
+}
+
+// AskCommand are the lines of the command that what is asked for stands in, nil if it is the command itself.
+func AskCommand(a session.PendingAsk) []string {
 	m, _ := commandOf(a)
-	lines := askPreview(a.Metadata)
 	if m.line == "" || len(a.Resources) == 1 && a.Resources[0] == m.line {
-		return lines
+		return nil
 	}
-	return append(strings.Split("in: "+strings.ReplaceAll(ReplaceControls(m.line), "\n", "\n    "), "\n"), lines...)
+	return strings.Split("in: "+strings.ReplaceAll(ReplaceControls(m.line), "\n", "\n    "), "\n")
 }
 
 func replyChoices(a session.PendingAsk) string {
@@ -350,19 +354,37 @@ func DescribeLifetime(l session.Lifetime) string {
 // maxPreviewLines bounds what is shown of a diff.
 const maxPreviewLines = 60
 
-// askPreview is the diff that an ask carries, else its other details, as harmless lines.
-func askPreview(metadata jsontext.Value) []string {
+// AskDiff returns the patch of the change that is asked for, without control characters; "" without one.
+func AskDiff(a session.PendingAsk) string { return ReplaceControls(readAskDetails(a.Metadata).diff) }
+
+// askDetails are the details that an ask carries.
+type askDetails struct {
+	diff         string
+	limit, spent jsontext.Value // nil unless a budget asks
+}
+
+func readAskDetails(metadata jsontext.Value) (d askDetails) {
 	var m map[string]jsontext.Value
 	if len(metadata) == 0 ||
 		json.Unmarshal(metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil {
-		return nil
+		return askDetails{}
 	}
-	var text string
-	if json.Unmarshal(m["diff"], &text) != nil {
-		if m["limit"] == nil || m["spent"] == nil {
+	d.limit, d.spent = m["limit"], m["spent"]
+	if json.Unmarshal(m["diff"], &d.diff) != nil {
+		d.diff = ""
+	}
+	return d
+}
+
+// askPreview is the diff that an ask carries, else its other details, as harmless lines.
+func askPreview(metadata jsontext.Value) []string {
+	d := readAskDetails(metadata)
+	text := d.diff
+	if text == "" {
+		if d.limit == nil || d.spent == nil {
 			return nil
 		}
-		text = "spent " + string(m["spent"]) + " of " + string(m["limit"]) + "; yes allows as much again"
+		text = "spent " + string(d.spent) + " of " + string(d.limit) + "; yes allows as much again"
 	}
 	lines := strings.Split(strings.TrimRight(ReplaceControls(text), "\n"), "\n")
 	lines = slices.DeleteFunc(

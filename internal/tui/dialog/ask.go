@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/diffview"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
@@ -27,6 +28,9 @@ type Ask struct {
 	scroll  int
 	page    int              // lines that a page key scrolls: what was on the screen last
 	words   *composer.Editor // the words of a rejection; nil while none are typed
+
+	details     []string // lines about what is asked for, made for detailWidth
+	detailWidth int
 
 	patterns []string         // that always saves
 	pattern  *composer.Editor // the pattern that is edited; nil while none is
@@ -225,12 +229,32 @@ func (d *Ask) describeLines(th style.Theme, width int) []string {
 	if d.Waiting > 0 {
 		head = append(head, th.Muted.Render(term.FormatPlural(d.Waiting, "more ask")))
 	}
-	for _, l := range term.AskDetails(d.Pending) {
+	return append(head, d.detailLines(th, width)...)
+}
+
+// maxDiffLines bounds the lines of a change that are shown.
+const maxDiffLines = 5000
+
+// detailLines are the lines of the command that what is asked for stands in, and of the change.
+func (d *Ask) detailLines(th style.Theme, width int) []string {
+	if d.details != nil && d.detailWidth == width {
+		return d.details
+	}
+	text, changed := term.AskDetails(d.Pending), diffview.Render(th, term.AskDiff(d.Pending), width, true)
+	if len(changed) > 0 {
+		text = term.AskCommand(d.Pending)
+	}
+	lines := []string{}
+	for _, l := range text {
 		for _, w := range Wrap(l, width) {
-			head = append(head, paintDiff(th, w))
+			lines = append(lines, th.Text.Render(w))
 		}
 	}
-	return head
+	if more := len(changed) - maxDiffLines; more > 0 {
+		changed = append(changed[:maxDiffLines], th.Muted.Render(Clip(term.FormatPlural(more, "more line"), width)))
+	}
+	d.details, d.detailWidth = append(lines, changed...), width
+	return d.details
 }
 
 // inputLines are the words of a rejection or the pattern, while they are typed.
@@ -248,16 +272,5 @@ func (d *Ask) inputLines(th style.Theme, width int) []string {
 	}
 	return []string{
 		Clip(name+d.pattern.RenderLine(width-ansi.StringWidth(name)), width), th.Muted.Render(Clip(help, width)),
-	}
-}
-
-func paintDiff(th style.Theme, line string) string {
-	switch {
-	case strings.HasPrefix(line, "+"):
-		return th.Added.Render(line)
-	case strings.HasPrefix(line, "-"):
-		return th.Removed.Render(line)
-	default:
-		return th.Text.Render(line)
 	}
 }

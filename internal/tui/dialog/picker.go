@@ -33,6 +33,8 @@ type Picker struct {
 	Enter   string               // what Enter does; "" is "choose"
 	Closed  func(filter string)  // called when it is closed without a choice; may be nil
 	Preview func(Entry) []string // lines about the selected item; nil without
+	// Selected is called when another item is selected by a key; may be nil.
+	Selected func(Entry) tea.Cmd
 
 	filter composer.Editor
 	at     int
@@ -62,6 +64,24 @@ func (p *Picker) filterItems() []Entry {
 
 // PressKey implements Dialog.
 func (p *Picker) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	was := p.selectedItem()
+	cmd, closed := p.handleKey(k)
+	if now := p.selectedItem(); p.Selected != nil && !closed && now.ID != was.ID && now.ID != "" {
+		cmd = tea.Batch(cmd, p.Selected(now))
+	}
+	return cmd, closed
+}
+
+// selectedItem returns the selected item, an empty one if the filter hides all.
+func (p *Picker) selectedItem() Entry {
+	items := p.filterItems()
+	if len(items) == 0 {
+		return Entry{}
+	}
+	return items[min(p.at, len(items)-1)]
+}
+
+func (p *Picker) handleKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	items, key := p.filterItems(), k.String()
 	p.at = min(p.at, max(len(items)-1, 0))
 	if a, ok := p.Actions[key]; ok {

@@ -6,15 +6,27 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/diffview"
 	"github.com/cairn-dev/cairn/internal/tui/style"
 )
 
-// Text shows lines that can be scrolled.
+// Text shows changes of files, if there are some, and lines. They can be scrolled.
 type Text struct {
-	Title  string
-	Body   []string
+	Title   string
+	Changes []FilePatch
+	Body    []string
+
 	scroll int
+	lines  []string // of changes and body, made for width
+	width  int
+}
+
+// FilePatch is the patch of a file.
+type FilePatch struct {
+	Path  string
+	Patch string // in the unified format
 }
 
 // PressKey implements Dialog.
@@ -43,17 +55,30 @@ func (t *Text) PasteText(string) {}
 
 // RenderLines implements Dialog.
 func (t *Text) RenderLines(th style.Theme, width, height int) []string {
-	var body []string
-	for _, l := range t.Body {
-		for _, w := range Wrap(l, width) {
-			body = append(body, paintDiff(th, w))
-		}
+	if t.lines == nil || t.width != width {
+		t.lines, t.width = t.wrapLines(th, width), width
 	}
-	room := max(height-2, 1)
+	body, room := t.lines, max(height-2, 1)
 	t.scroll = max(min(t.scroll, len(body)-room), 0)
 	lines := []string{th.Heading.Render(Clip(t.Title, width))}
 	lines = append(lines, body[t.scroll:min(t.scroll+room, len(body))]...)
 	return append(lines, th.Muted.Render(Clip("arrows and page keys: scroll  esc: close", width)))
+}
+
+// wrapLines returns all lines at the width.
+func (t *Text) wrapLines(th style.Theme, width int) []string {
+	lines := []string{}
+	for _, c := range t.Changes {
+		lines = append(lines, th.Heading.Render(Clip(term.FirstLine(c.Path, 500), width)))
+		lines = append(lines, diffview.Render(th, term.ReplaceControls(c.Patch), width, true)...)
+		lines = append(lines, "")
+	}
+	for _, l := range t.Body {
+		for _, w := range Wrap(l, width) {
+			lines = append(lines, th.Text.Render(w))
+		}
+	}
+	return lines
 }
 
 // LineInput asks for one line of text.

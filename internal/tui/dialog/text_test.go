@@ -1,0 +1,47 @@
+package dialog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tui/style"
+)
+
+const patch = "--- a.txt\n+++ a.txt\n@@ -7,2 +7,2 @@\n one\n-two\x1b[2J\n+three\n"
+
+// TestChanges: changes of files have their names and line numbers, side by side where there is room, and no control
+// characters; other lines that begin as those of a patch do are as they are.
+func TestChanges(t *testing.T) {
+	text := &Text{Changes: []FilePatch{{"a.txt", patch}, {"b.bin", "Binary files differ\n"}}, Body: []string{"- more"}}
+	for width, want := range map[int]string{
+		40: "a.txt\n7   one\n8 - two�[2J\n8 + three\n\nb.bin\nBinary files differ\n\n- more",
+		150: "a.txt\n7   one" + strings.Repeat(" ", 66) + " │ 7   one\n8 - two�[2J" + strings.Repeat(" ", 62) +
+			" │ 8 + three\n\nb.bin\nBinary files differ\n\n- more",
+	} {
+		lines := text.RenderLines(style.Theme{}, width, 20)
+		if got := ansi.Strip(strings.Join(lines[1:len(lines)-1], "\n")); got != want {
+			t.Errorf("width %d:\n%s\nwant\n%s", width, got, want)
+		}
+	}
+}
+
+// TestAskedChange: a request shows the change as the transcript does, whole; one that is no patch is shown as it is.
+func TestAskedChange(t *testing.T) {
+	for diff, want := range map[string]string{
+		patch: "8 - two�[2J\n8 + three\n", "no patch": "no patch\n",
+		patch + strings.Repeat(" x\n", 200) + "+end\n": "209 + end\n",
+	} {
+		metadata, err := json.Marshal(map[string]string{"diff": diff})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := NewAsk(session.PendingAsk{Action: "edit", Resources: []string{"a.txt"}, Metadata: metadata}, nil)
+		if got := strings.Join(d.RenderLines(style.Theme{}, 40, 300), "\n"); !strings.Contains(ansi.Strip(got), want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}

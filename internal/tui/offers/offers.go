@@ -1,0 +1,54 @@
+// Package offers is what a directory offers for prompts: models, agents and commands.
+package offers
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The model that answers without any login.
+const (
+	GuideProvider = "cairn"
+	GuideModel    = "guide"
+)
+
+// PromptOffers are the models, agents and commands of a directory.
+type PromptOffers struct {
+	Agents   []session.Agent
+	Models   []api.Model
+	Commands []api.Command
+}
+
+// ReadOffers reads what the directory of the client offers; lists that cannot be read are empty.
+func ReadOffers(ctx context.Context, c *api.Client) (o PromptOffers) {
+	if x, err := c.Agents(ctx); err == nil {
+		o.Agents = x.Data
+	}
+	if x, err := c.Commands(ctx); err == nil {
+		o.Commands = x.Data
+	}
+	if x, err := c.Models(ctx); err == nil {
+		o.Models = x.Data
+	}
+	return o
+}
+
+// HasOnlyGuide reports whether no model can be used but the built-in guide.
+func (o *PromptOffers) HasOnlyGuide() bool {
+	for _, x := range o.Models {
+		if x.ProviderID != GuideProvider || x.ID != GuideModel {
+			return false
+		}
+	}
+	return len(o.Models) > 0
+}
+
+// MainAgents returns the agents that prompts can choose.
+func (o *PromptOffers) MainAgents() []session.Agent {
+	return slices.DeleteFunc(slices.Clone(o.Agents), func(a session.Agent) bool {
+		return a.Mode == session.ModeSubagent || a.Hidden
+	})
+}
