@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -23,45 +22,23 @@ type Copilot struct {
 	API    string     // GitHub's API; "" is https://api.github.com
 	Cache  TokenCache // nil disables sharing with other processes
 
-	mu      sync.Mutex // guards token and expires
-	token   string
-	expires time.Time
+	token bearerToken
 }
 
 var _ Credential = (*Copilot)(nil)
 
 // Authorize implements Credential.
 func (c *Copilot) Authorize(ctx context.Context, r *http.Request, _ []byte) error {
-	token, err := c.freshToken(ctx, "")
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	return nil
+	return c.token.authorize(ctx, r, c.requestToken)
 }
 
 // Renew implements Credential.
 func (c *Copilot) Renew(ctx context.Context, refused *http.Request) (bool, error) {
-	old := strings.TrimPrefix(refused.Header.Get("Authorization"), "Bearer ")
-	token, err := c.freshToken(ctx, old)
-	return err == nil && token != old, err
+	return c.token.renew(ctx, refused, c.requestToken)
 }
 
-func (c *Copilot) freshToken(ctx context.Context, refused string) (string, error) {
-	c.mu.Lock()
-	token, expires := c.token, c.expires
-	c.mu.Unlock()
-	if token != "" && token != refused && time.Until(expires) > tokenMargin {
-		return token, nil
-	}
-	token, expires, err := c.Cache.getToken(ctx, c.GitHub+"\n"+c.API, refused, c.exchange)
-	if err != nil {
-		return "", err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.token, c.expires = token, expires
-	return token, nil
+func (c *Copilot) requestToken(ctx context.Context, refused string) (string, time.Time, error) {
+	return c.Cache.getToken(ctx, c.GitHub+"\n"+c.API, refused, c.exchange)
 }
 
 // exchangeRetry is the time for which the GitHub token is used before another attempt to exchange it.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -33,6 +35,52 @@ func (s TokenCache) getToken(
 		return fetch(ctx)
 	}
 	return s(ctx, secret, refused, fetch)
+}
+
+// tokenMargin is the rest of a token's lifetime at which it is renewed.
+const tokenMargin = 5 * time.Minute
+
+// bearerToken keeps the short-lived token of a credential, which it sends in the Authorization header.
+type bearerToken struct {
+	mu      sync.Mutex // guards token and expires
+	token   string
+	expires time.Time // zero means never
+}
+
+// tokenRequest requests a token that is not the refused one; "" refuses none.
+type tokenRequest func(ctx context.Context, refused string) (token string, expires time.Time, err error)
+
+func (b *bearerToken) authorize(ctx context.Context, r *http.Request, request tokenRequest) error {
+	token, err := b.get(ctx, "", request)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	return nil
+}
+
+func (b *bearerToken) renew(ctx context.Context, refused *http.Request, request tokenRequest) (bool, error) {
+	old := strings.TrimPrefix(refused.Header.Get("Authorization"), "Bearer ")
+	token, err := b.get(ctx, old, request)
+	return err == nil && token != old, err
+}
+
+// get returns the token, or a requested one if it is the refused one or about to expire.
+func (b *bearerToken) get(ctx context.Context, refused string, request tokenRequest) (string, error) {
+	b.mu.Lock()
+	token, expires := b.token, b.expires
+	b.mu.Unlock()
+	if token != "" && token != refused && (expires.IsZero() || time.Until(expires) > tokenMargin) {
+		return token, nil
+	}
+	token, expires, err := request(ctx, refused)
+	if err != nil {
+		return "", err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.token, b.expires = token, expires
+	return token, nil
 }
 
 // staticKey is a credential that is sent unchanged in a header.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -31,9 +30,7 @@ type Google struct {
 	Client *http.Client // for token requests
 	Cache  TokenCache   // nil disables sharing with other processes
 
-	mu      sync.Mutex // guards token and expires
-	token   string
-	expires time.Time // zero means never
+	token bearerToken
 }
 
 var _ Credential = (*Google)(nil)
@@ -42,24 +39,16 @@ const (
 	cloudScope    = "https://www.googleapis.com/auth/cloud-platform"
 	googleTokens  = "https://oauth2.googleapis.com/token"
 	maxGoogleFile = 1 << 20
-	tokenMargin   = 5 * time.Minute // tokens are renewed this long before they expire
 )
 
 // Authorize implements Credential.
 func (g *Google) Authorize(ctx context.Context, r *http.Request, _ []byte) error {
-	token, err := g.freshToken(ctx, "")
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	return nil
+	return g.token.authorize(ctx, r, g.requestToken)
 }
 
 // Renew implements Credential.
 func (g *Google) Renew(ctx context.Context, refused *http.Request) (bool, error) {
-	old := strings.TrimPrefix(refused.Header.Get("Authorization"), "Bearer ")
-	token, err := g.freshToken(ctx, old)
-	return err == nil && token != old, err
+	return g.token.renew(ctx, refused, g.requestToken)
 }
 
 // HasCredentials reports whether there are credentials, without using them.
@@ -92,28 +81,14 @@ func (g *Google) filePath() string {
 	return filepath.Join(dir, "application_default_credentials.json")
 }
 
-// freshToken returns a token that is valid beyond the margin and is not the refused one.
-func (g *Google) freshToken(ctx context.Context, refused string) (string, error) {
-	g.mu.Lock()
-	token, expires := g.token, g.expires
-	g.mu.Unlock()
-	if token != "" && token != refused && (expires.IsZero() || time.Until(expires) > tokenMargin) {
-		return token, nil
-	}
+func (g *Google) requestToken(ctx context.Context, refused string) (string, time.Time, error) {
 	f, err := g.read()
 	if err != nil {
-		return "", err
+		return "", time.Time{}, err
 	}
-	token, expires, err = g.Cache.getToken(
+	return g.Cache.getToken(
 		ctx, f.cacheKey(), refused, func(ctx context.Context) (string, time.Time, error) { return g.fetch(ctx, f) },
 	)
-	if err != nil {
-		return "", err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.token, g.expires = token, expires
-	return token, nil
 }
 
 // googleFile is a credentials file of Google's tools, with the fields of the types that are decoded here.
