@@ -3,7 +3,6 @@ package anthropic
 import (
 	"io"
 	"iter"
-	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -56,7 +55,7 @@ type contentPiece struct {
 // reported before it.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets, hosted: map[string]*hostedCall{}}
+		t := &turn{Turn: wire.NewTurn(requestID, secrets, yield), hosted: map[string]*hostedCall{}}
 		t.Read(r, t, t.finishTurn, func() llm.Usage { return parseUsage(t.usage) })
 	}
 }
@@ -68,10 +67,7 @@ func (t *turn) IsComplete() bool { return t.reason != "" }
 func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	var f frame
 	if err := wire.DecodeLenient(data, &f); err != nil {
-		return false, &llm.Error{
-			Class:   llm.Malformed,
-			Message: "the provider sent a frame that is not a Messages event: " + wire.FormatExcerpt(data, t.secrets), Err: err,
-		}
+		return false, t.NewInvalidFrame("Messages event", data, err)
 	}
 	switch {
 	case f.Type == "message_stop":
@@ -79,7 +75,7 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	case t.IsComplete(): // later frames are not part of the answer
 		return false, nil
 	case f.Type == "error" || event == "error" || (f.Type == "" && wire.IsPresent(f.Error)):
-		return false, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+		return false, t.ClassifyFailure(data)
 	case f.Type == "message":
 		return true, t.decodeMessage(&f)
 	}

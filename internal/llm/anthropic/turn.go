@@ -13,10 +13,9 @@ import (
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
 type turn struct {
 	*wire.Turn
-	secrets []string               // values that must not occur in an error
-	reason  string                 // the stop reason as sent; empty until it arrives
-	usage   wire.Object            // the counts as sent
-	hosted  map[string]*hostedCall // hosted calls by the provider's id
+	reason string                 // the stop reason as sent; empty until it arrives
+	usage  wire.Object            // the counts as sent
+	hosted map[string]*hostedCall // hosted calls by the provider's id
 }
 
 type hostedCall struct {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,7 +27,7 @@ const (
 // reported before it.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets}
+		t := &turn{Turn: wire.NewTurn(requestID, secrets, yield)}
 		err := t.read(bufio.NewReader(r))
 		if err == nil && !t.IsStopped() {
 			err = t.finishTurn()
@@ -123,11 +122,7 @@ func (t *turn) applyMessage(m *eventstream.Message) error {
 	}
 	var p payload
 	if err := wire.DecodeLenient(m.Payload, &p); err != nil {
-		return &llm.Error{
-			Class:   llm.Malformed,
-			Message: "the provider sent a frame that is not a Converse event: " + wire.FormatExcerpt(m.Payload, t.secrets),
-			Err:     err,
-		}
+		return t.NewInvalidFrame("Converse event", m.Payload, err)
 	}
 	return t.applyEvent(textHeader(m, ":event-type"), &p)
 }
@@ -145,12 +140,12 @@ func (t *turn) classifyException(name string, data jsontext.Value) error {
 	}
 	fields["type"] = wire.Quote(name)
 	body := wire.MarshalOr(fields, nil)
-	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: body, Secrets: t.secrets})
+	return t.ClassifyFailure(body)
 }
 
 // HandleFrame implements wire.FrameHandler for a body that is not an event stream: an error in one document.
 func (t *turn) HandleFrame(_ string, data []byte) (done bool, err error) {
-	return true, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+	return true, t.ClassifyFailure(data)
 }
 
 // IsComplete implements wire.FrameHandler.

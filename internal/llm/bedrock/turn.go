@@ -10,9 +10,8 @@ import (
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
 type turn struct {
 	*wire.Turn
-	secrets []string // values that must not occur in an error
-	reason  string   // the stop reason as sent; empty until it arrives
-	usage   llm.Usage
+	reason string // the stop reason as sent; empty until it arrives
+	usage  llm.Usage
 }
 
 // payload is the data of any event.

@@ -3,7 +3,6 @@ package gemini
 import (
 	"io"
 	"iter"
-	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
@@ -14,7 +13,7 @@ import (
 // reported before it. A JSON list is the frames of an answer that was not requested as an event stream.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, requestID: requestID, secrets: secrets}
+		t := &turn{Stream: wire.NewStream(requestID, secrets, yield), d: d, requestID: requestID}
 		t.Read(r, t, t.finishTurn, func() llm.Usage { return t.usage })
 	}
 }
@@ -35,14 +34,10 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 		err = wire.CheckList(data, "candidates")
 	}
 	if err != nil {
-		return false, &llm.Error{
-			Class:   llm.Malformed,
-			Message: "the provider sent a frame that is not a Gemini response: " + wire.FormatExcerpt(data, t.secrets),
-			Err:     err,
-		}
+		return false, t.NewInvalidFrame("Gemini response", data, err)
 	}
 	if wire.IsPresent(f.Error) || event == "error" {
-		return false, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+		return false, t.ClassifyFailure(data)
 	}
 	err = t.applyFrame(&f)
 	return t.IsStopped(), err

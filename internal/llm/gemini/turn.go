@@ -14,11 +14,10 @@ type turn struct {
 	*wire.Stream
 	d         Dialect
 	requestID string
-	secrets   []string // values that must not occur in an error
-	response  string   // the provider's id of this answer
-	blocked   string   // the reason why the prompt was refused
-	message   string   // the provider's message about the end
-	finish    string   // the finish reason as sent; empty until it arrives
+	response  string // the provider's id of this answer
+	blocked   string // the reason why the prompt was refused
+	message   string // the provider's message about the end
+	finish    string // the finish reason as sent; empty until it arrives
 	usage     llm.Usage
 	metadata  wire.Object // of the next text that ends, else of Finish
 

@@ -3,7 +3,6 @@ package openaichat
 import (
 	"io"
 	"iter"
-	"net/http"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +16,7 @@ import (
 // reported before it.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets}
+		t := &turn{Stream: wire.NewStream(requestID, secrets, yield), d: d}
 		t.Read(r, t, t.finishTurn, func() llm.Usage { return t.usage })
 	}
 }
@@ -25,17 +24,14 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 // HandleFrame implements wire.FrameHandler.
 func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if data[0] == '[' {
-		return false, t.classifyFailure(data)
+		return false, t.ClassifyFailure(data)
 	}
 	c, err := parseChunk(data)
 	if err != nil {
-		return false, &llm.Error{
-			Class:   llm.Malformed,
-			Message: "the provider sent a frame that is not a Chat chunk: " + wire.FormatExcerpt(data, t.secrets), Err: err,
-		}
+		return false, t.NewInvalidFrame("Chat chunk", data, err)
 	}
 	if c.isError(event) {
-		return false, t.classifyFailure(data)
+		return false, t.ClassifyFailure(data)
 	}
 	err = t.applyChunk(&c)
 	return t.IsStopped(), err
@@ -56,9 +52,4 @@ func (c *chunk) isError(event string) bool {
 func hasError(v jsontext.Value) bool {
 	empty := []string{"null", "false", `""`, "{}", "[]"}
 	return len(v) > 0 && !slices.Contains(empty, string(v))
-}
-
-// classifyFailure classifies an error object in the stream.
-func (t *turn) classifyFailure(data []byte) *llm.Error {
-	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 }

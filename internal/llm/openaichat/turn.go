@@ -13,7 +13,6 @@ import (
 type turn struct {
 	*wire.Stream
 	d        Dialect
-	secrets  []string // values that must not occur in an error
 	begun    bool
 	response string // the provider's id of this answer
 	reason   string // the finish reason as sent; empty until it arrives

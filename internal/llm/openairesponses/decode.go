@@ -3,7 +3,6 @@ package openairesponses
 import (
 	"io"
 	"iter"
-	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,7 +16,7 @@ import (
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{
-			Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets,
+			Stream: wire.NewStream(requestID, secrets, yield), d: d,
 			items: itemTable{ids: map[string]*item{}, at: map[int]*item{}},
 		}
 		t.Read(r, t, t.finishTurn, func() llm.Usage { return t.usage })
@@ -28,15 +27,11 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	f, err := parseFrame(data)
 	if err != nil {
-		return false, &llm.Error{
-			Class:   llm.Malformed,
-			Message: "the provider sent a frame that is not a Responses event: " + wire.FormatExcerpt(data, t.secrets),
-			Err:     err,
-		}
+		return false, t.NewInvalidFrame("Responses event", data, err)
 	}
 	switch {
 	case f.Type == "error", event == "error", f.Type == "" && wire.IsPresent(f.Error):
-		return false, t.classifyFailure(data)
+		return false, t.ClassifyFailure(data)
 	case f.Type == "response.failed":
 		return false, t.newFailure(f.Response)
 	}
@@ -74,16 +69,11 @@ func parseFrame(data []byte) (frame, error) {
 	return f, nil
 }
 
-// classifyFailure classifies an error object in the stream.
-func (t *turn) classifyFailure(data []byte) *llm.Error {
-	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
-}
-
 // newFailure returns the error of an answer that the provider failed to complete.
 func (t *turn) newFailure(r *response) *llm.Error {
 	if r == nil || !wire.IsPresent(r.Error) {
 		return &llm.Error{Class: llm.Overloaded, Message: "the provider ended the answer without a reason"}
 	}
 	t.parseUsage(r.Usage)
-	return t.classifyFailure(wire.MarshalOr(map[string]jsontext.Value{"error": r.Error}, nil))
+	return t.ClassifyFailure(wire.MarshalOr(map[string]jsontext.Value{"error": r.Error}, nil))
 }

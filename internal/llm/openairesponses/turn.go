@@ -11,11 +11,10 @@ import (
 type turn struct {
 	*wire.Stream
 	d        Dialect
-	secrets  []string // values that must not occur in an error
-	response string   // the provider's id of this answer
-	stored   bool     // the provider stores the answer
-	status   string   // of the final event: completed or incomplete; empty until it arrives
-	reason   string   // why the answer is incomplete
+	response string // the provider's id of this answer
+	stored   bool   // the provider stores the answer
+	status   string // of the final event: completed or incomplete; empty until it arrives
+	reason   string // why the answer is incomplete
 	refused  bool
 	numbers  frameNumbers
 	usage    llm.Usage

@@ -110,13 +110,3 @@ func dispatchFrame(event string, data []byte, f FrameHandler) (done bool, err er
 	}
 	return f.HandleFrame(event, data)
 }
-
-// FormatExcerpt returns the beginning of a frame, without secrets, for an error message.
-func FormatExcerpt(data []byte, secrets []string) string {
-	const limit = 160
-	s := RedactText(data, secrets, limit)
-	if len(data) > limit {
-		s += "…"
-	}
-	return s
-}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -14,16 +15,18 @@ import (
 type Stream struct {
 	yield     func(llm.Event, error) bool
 	requestID string
-	stopped   bool // the consumer wants no more events
+	secrets   []string // values that must not occur in an error
+	stopped   bool     // the consumer wants no more events
 	opened    bool
 	texts     int
 	thoughts  int
 	content   bool // a text that is not blank, reasoning or a hosted call has been emitted
 }
 
-// NewStream returns the stream of the answer to the request with that id.
-func NewStream(requestID string, yield func(llm.Event, error) bool) *Stream {
-	return &Stream{yield: yield, requestID: requestID}
+// NewStream returns the stream of the answer to the request with that id. secrets are values that were sent and must
+// not occur in an error.
+func NewStream(requestID string, secrets []string, yield func(llm.Event, error) bool) *Stream {
+	return &Stream{yield: yield, requestID: requestID, secrets: secrets}
 }
 
 // Emit emits an event.
@@ -73,6 +76,24 @@ func (s *Stream) Fail(err error, used llm.Usage) {
 		err = &with
 	}
 	s.yield(nil, err)
+}
+
+// ClassifyFailure classifies an error object in the answer.
+func (s *Stream) ClassifyFailure(data []byte) *llm.Error {
+	return ClassifyFailure(Failure{Status: http.StatusOK, Body: data, Secrets: s.secrets})
+}
+
+// NewInvalidFrame returns the error of a frame that is not of the protocol's kind, such as "Chat chunk". It quotes the
+// beginning of the frame.
+func (s *Stream) NewInvalidFrame(kind string, data []byte, cause error) *llm.Error {
+	const limit = 160
+	excerpt := RedactText(data, s.secrets, limit)
+	if len(data) > limit {
+		excerpt += "…"
+	}
+	e := NewMalformed("the provider sent a frame that is not a %s: %s", kind, excerpt)
+	e.Err = cause
+	return e
 }
 
 // CheckEnded returns the error of an answer that did not begin or did not end.

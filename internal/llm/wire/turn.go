@@ -28,9 +28,9 @@ const (
 	MaxKept = 8 << 20
 )
 
-// NewTurn returns the turn of the answer to the request with that id.
-func NewTurn(requestID string, yield func(llm.Event, error) bool) *Turn {
-	return &Turn{Stream: NewStream(requestID, yield), open: map[int]Block{}}
+// NewTurn returns the turn of the answer to the request with that id. secrets are as for NewStream.
+func NewTurn(requestID string, secrets []string, yield func(llm.Event, error) bool) *Turn {
+	return &Turn{Stream: NewStream(requestID, secrets, yield), open: map[int]Block{}}
 }
 
 // BeginAnswer records that the answer has begun; id is the provider's id of it, as soon as it is known. A different id
