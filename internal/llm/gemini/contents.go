@@ -80,7 +80,7 @@ func (d Dialect) encodeContents(req *llm.Request) []content {
 			}
 		case llm.RoleUser:
 			c.addPending()
-			c.add("user", c.userParts(m.Parts))
+			c.add("user", userParts(m.Parts))
 		case llm.RoleAssistant:
 			c.addPending()
 			c.add("model", c.modelParts(m.Parts))
@@ -137,23 +137,8 @@ func (c *conversation) addResults(parts []llm.Part) {
 	}
 }
 
-func (c *conversation) userParts(parts []llm.Part) []part {
-	var out []part
-	for _, p := range parts {
-		switch p := p.(type) {
-		case llm.Text:
-			if p.Text != "" {
-				out = append(out, textPart(p.Text))
-			}
-		case llm.Media:
-			if media, ok := mediaPart(p); ok {
-				out = append(out, media)
-				continue
-			}
-			out = append(out, textPart(mediaNote(p)))
-		}
-	}
-	return out
+func userParts(parts []llm.Part) []part {
+	return wire.ConvertParts(parts, textPart, mediaPart, mediaNote)
 }
 
 func (c *conversation) modelParts(parts []llm.Part) []part {
@@ -187,7 +172,7 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 			}
 			if len(media) > 0 {
 				text = wire.AttachmentFollows
-				c.attachments = append(c.attachments, c.userParts(wire.AttachmentParts(p))...)
+				c.attachments = append(c.attachments, userParts(wire.AttachmentParts(p))...)
 			}
 			out = append(out, c.encodeHosted(p.Metadata, wire.HostedResultNote(p, text)))
 		case llm.Media:
@@ -203,9 +188,8 @@ const anySignature = `"skip_thought_signature_validator"`
 // encodeCall encodes a call. Only the first call of an answer has a signature.
 func (c *conversation) encodeCall(p llm.ToolCall, isFirst bool) part {
 	c.updates.AddCalls(1)
-	c.names[p.ID], c.sent[p.ID] = wire.NormalizeToolName(
-		p.Name,
-	), wire.DecodeString(wire.ReadMetadata(p.Metadata, c.d.metadataNamespace())[keyCallID])
+	c.names[p.ID] = wire.NormalizeToolName(p.Name)
+	c.sent[p.ID] = wire.DecodeString(wire.ReadMetadata(p.Metadata, c.d.metadataNamespace())[keyCallID])
 	out := part{
 		Call:      &functionCall{ID: c.sent[p.ID], Name: c.names[p.ID], Args: wire.NormalizeInput(p.Input)},
 		Signature: c.signatureOf(p.Metadata),
