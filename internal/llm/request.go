@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"iter"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -191,6 +192,17 @@ type ToolResult struct {
 	Hosted   bool
 	Raw      jsontext.Value
 	Metadata Metadata
+}
+
+// PartsOf yields the parts of type P in their order.
+func PartsOf[P Part](parts []Part) iter.Seq[P] {
+	return func(yield func(P) bool) {
+		for _, p := range parts {
+			if part, ok := p.(P); ok && !yield(part) {
+				return
+			}
+		}
+	}
 }
 
 func (Text) part()       {}

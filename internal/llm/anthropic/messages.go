@@ -114,11 +114,9 @@ func (c *conversation) addUpdate(parts []llm.Part, next llm.Role) {
 
 func plainTexts(parts []llm.Part) []block {
 	var out []block
-	for _, p := range parts {
-		if t, ok := p.(llm.Text); ok {
-			if b, ok := textBlock(t.Text); ok {
-				out = append(out, b)
-			}
+	for t := range llm.PartsOf[llm.Text](parts) {
+		if b, ok := textBlock(t.Text); ok {
+			out = append(out, b)
 		}
 	}
 	return out
@@ -134,11 +132,7 @@ func (c *conversation) addPending() {
 }
 
 func (c *conversation) addResults(parts []llm.Part) {
-	for _, p := range parts {
-		r, ok := p.(llm.ToolResult)
-		if !ok {
-			continue
-		}
+	for r := range llm.PartsOf[llm.ToolResult](parts) {
 		c.add(roleUser, resultBlock(r))
 		c.updates.MarkAnswered()
 	}
@@ -173,8 +167,8 @@ func (c *conversation) addAssistant(parts []llm.Part, following []llm.Message) {
 
 // findResult returns the result of a hosted call among the parts after it.
 func findResult(id string, rest []llm.Part) *llm.ToolResult {
-	for _, p := range rest {
-		if r, ok := p.(llm.ToolResult); ok && r.ID == id {
+	for r := range llm.PartsOf[llm.ToolResult](rest) {
+		if r.ID == id {
 			return &r
 		}
 	}

@@ -175,11 +175,7 @@ func (c *conversation) addPending() {
 }
 
 func (c *conversation) addResults(parts []llm.Part) {
-	for _, p := range parts {
-		r, ok := p.(llm.ToolResult)
-		if !ok {
-			continue
-		}
+	for r := range llm.PartsOf[llm.ToolResult](parts) {
 		c.add(roleUser, c.encodeResult(r))
 		if c.waiting > 0 {
 			c.waiting--
@@ -261,7 +257,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 			c.waiting++
 		case llm.ToolResult:
 			out = append(out, noteBlock(wire.HostedResultNote(p, wire.HostedResultText(p))))
-			for _, m := range wire.ResultMedia(p) {
+			for m := range llm.PartsOf[llm.Media](p.Content) {
 				c.attach(c.mediaBlock(m))
 			}
 		case llm.Media:

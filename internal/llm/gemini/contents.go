@@ -115,11 +115,7 @@ func (c *conversation) addPending() {
 }
 
 func (c *conversation) addResults(parts []llm.Part) {
-	for _, p := range parts {
-		r, ok := p.(llm.ToolResult)
-		if !ok {
-			continue
-		}
+	for r := range llm.PartsOf[llm.ToolResult](parts) {
 		name := c.names[r.ID]
 		if name == "" {
 			name = wire.NormalizeToolName(r.Name)

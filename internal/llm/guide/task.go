@@ -60,9 +60,9 @@ func newTask(req *llm.Request) *task {
 
 // firstText returns what the user wrote; later texts of the message belong to attachments.
 func firstText(parts []llm.Part) string {
-	for _, part := range parts {
-		if text, ok := part.(llm.Text); ok && strings.TrimSpace(text.Text) != "" {
-			return strings.TrimSpace(text.Text)
+	for part := range llm.PartsOf[llm.Text](parts) {
+		if text := strings.TrimSpace(part.Text); text != "" {
+			return text
 		}
 	}
 	return ""

@@ -208,11 +208,7 @@ func (d Dialect) encodeCall(p llm.ToolCall) toolCall {
 }
 
 func (c *conversation) addResults(parts []llm.Part) {
-	for _, p := range parts {
-		r, ok := p.(llm.ToolResult)
-		if !ok {
-			continue
-		}
+	for r := range llm.PartsOf[llm.ToolResult](parts) {
 		text, attached := splitResult(r)
 		c.add(message{Role: "tool", ToolCallID: c.d.encodeCallID(r.ID), Content: c.d.resultText(text)})
 		c.attachments = append(c.attachments, attached...)

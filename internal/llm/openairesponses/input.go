@@ -121,11 +121,7 @@ func (c *conversation) addPending() {
 }
 
 func (c *conversation) addResults(parts []llm.Part) {
-	for _, p := range parts {
-		r, ok := p.(llm.ToolResult)
-		if !ok {
-			continue
-		}
+	for r := range llm.PartsOf[llm.ToolResult](parts) {
 		c.add(callOutput{Type: "function_call_output", CallID: wire.NormalizeID(r.ID), Output: encodeOutput(r)})
 		c.updates.MarkAnswered()
 	}
@@ -246,7 +242,7 @@ func (a *answerItems) addResult(p llm.ToolResult) {
 		a.attachments = append(a.attachments, contentParts(wire.AttachmentParts(p))...)
 		return
 	}
-	for _, m := range wire.ResultMedia(p) {
+	for m := range llm.PartsOf[llm.Media](p.Content) {
 		if !a.store && p.Name == llm.ImageTool {
 			a.items = append(
 				a.items, madeImage{"image_generation_call", id, "completed", base64.StdEncoding.EncodeToString(m.Data)},

@@ -107,8 +107,8 @@ func setCopilotHeaders(h http.Header, req *llm.Request) {
 			initiator = "agent"
 		case llm.RoleSystem:
 		}
-		for _, p := range m.Parts {
-			if media, ok := p.(llm.Media); ok && strings.HasPrefix(media.MediaType, "image/") {
+		for media := range llm.PartsOf[llm.Media](m.Parts) {
+			if strings.HasPrefix(media.MediaType, "image/") {
 				h.Set("Copilot-Vision-Request", "true")
 			}
 		}

@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -170,11 +171,7 @@ func lineIn(text string, n int) (string, error) {
 func resultsOf(messages []llm.Message) []llm.ToolResult {
 	var results []llm.ToolResult
 	for _, m := range messages {
-		for _, part := range m.Parts {
-			if r, ok := part.(llm.ToolResult); ok {
-				results = append(results, r)
-			}
-		}
+		results = slices.AppendSeq(results, llm.PartsOf[llm.ToolResult](m.Parts))
 	}
 	return results
 }
@@ -182,10 +179,8 @@ func resultsOf(messages []llm.Message) []llm.ToolResult {
 // textOf joins the text parts.
 func textOf(parts []llm.Part) string {
 	var texts []string
-	for _, part := range parts {
-		if t, ok := part.(llm.Text); ok {
-			texts = append(texts, t.Text)
-		}
+	for t := range llm.PartsOf[llm.Text](parts) {
+		texts = append(texts, t.Text)
 	}
 	return strings.Join(texts, "\n")
 }

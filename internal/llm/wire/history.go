@@ -55,17 +55,9 @@ func ReasoningMetadata(p llm.Reasoning, namespace string) (signature, redacted s
 // HostedResultText returns the readable content of a hosted tool's result, else its JSON. AttachmentFollows stands for
 // its images.
 func HostedResultText(r llm.ToolResult) string {
-	var lines []string
-	for _, p := range r.Content {
-		if t, ok := p.(llm.Text); ok {
-			lines = append(lines, t.Text)
-		}
-	}
-	switch {
-	case len(ResultMedia(r)) > 0:
+	lines, media := SplitResult(r, func(m llm.Media) (llm.Media, bool) { return m, true }, nil)
+	if len(media) > 0 {
 		lines = append(lines, AttachmentFollows)
-	case len(lines) == 0:
-		return string(r.Raw)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -40,16 +40,6 @@ func UnshownNote(what, address string) string {
 	return "[the model sent " + what + ", which cannot be shown]"
 }
 
-// ResultMedia returns the media of a result.
-func ResultMedia(r llm.ToolResult) (out []llm.Media) {
-	for _, p := range r.Content {
-		if m, ok := p.(llm.Media); ok {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
 // ImageEvents returns the events of images that a model generated without a call: one hosted call with its result.
 func ImageEvents(id string, meta llm.Metadata, pictures ...llm.Media) []llm.Event {
 	content := make([]llm.Part, len(pictures))

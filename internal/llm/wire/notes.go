@@ -54,7 +54,7 @@ const AttachmentFollows = "The attachment follows in the next user message."
 
 // AttachmentParts returns the parts of a user message that carry the images of a result; nil if it has none.
 func AttachmentParts(r llm.ToolResult) (out []llm.Part) {
-	for _, m := range ResultMedia(r) {
+	for m := range llm.PartsOf[llm.Media](r.Content) {
 		if len(out) == 0 {
 			out = append(out, llm.Text{Text: "Attachments of the answer above:"})
 		}
@@ -134,8 +134,8 @@ var closesUpdate = regexp.MustCompile(`(?i)<(\s*/\s*` + updateTag + `)`)
 // as written, because models copy escaped code as it stands; only an end tag of the enclosure in it is escaped.
 func FormatUpdate(parts []llm.Part) string {
 	var lines []string
-	for _, p := range parts {
-		if t, ok := p.(llm.Text); ok && t.Text != "" {
+	for t := range llm.PartsOf[llm.Text](parts) {
+		if t.Text != "" {
 			lines = append(lines, t.Text)
 		}
 	}
