@@ -179,6 +179,9 @@ func (l *loader) keepError(err error) error {
 
 // addFiles adds the documents of the user's and the project's files.
 func (l *loader) addFiles(ctx context.Context) error {
+	if err := l.keepError(l.checkNamedDirectory()); err != nil {
+		return err
+	}
 	docs, err := l.collectDocuments(ctx, l.listSources())
 	if err != nil {
 		return err

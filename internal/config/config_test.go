@@ -686,6 +686,11 @@ func TestMissingFiles(t *testing.T) {
 	if _, err := q.load(); err == nil || err.Error() != want {
 		t.Errorf("a named file that is missing: %v", err)
 	}
+	q.env["CAIRN_CONFIG"], q.env["CAIRN_CONFIG_DIR"] = "", "/nowhere"
+	want = "/nowhere: no such file or directory; CAIRN_CONFIG_DIR names this directory"
+	if _, err := q.load(); err == nil || err.Error() != want {
+		t.Errorf("a named directory that is missing: %v", err)
+	}
 }
 
 func TestExplain(t *testing.T) {

@@ -48,10 +48,36 @@ func (l *loader) listSources() []source {
 			s.addDirectory(scopeProject, filepath.Join(dir, ".cairn"), cairnFiles)
 		}
 	}
-	if dir := Getenv(l.getenv, "CONFIG_DIR"); dir != "" {
-		s.addDirectory(scopeUser, l.expandPath(dir, l.opts.Directory), bothFiles)
+	if dir := l.namedDirectory(); dir != "" {
+		s.addDirectory(scopeUser, dir, bothFiles)
 	}
 	return s
+}
+
+// namedDirectory returns the directory of CAIRN_CONFIG_DIR; "" if it is not set.
+func (l *loader) namedDirectory() string {
+	dir := Getenv(l.getenv, "CONFIG_DIR")
+	if dir == "" {
+		return ""
+	}
+	return l.expandPath(dir, l.opts.Directory)
+}
+
+// checkNamedDirectory returns an error if CAIRN_CONFIG_DIR does not name a directory.
+func (l *loader) checkNamedDirectory() error {
+	dir := l.namedDirectory()
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	problem := "not a directory"
+	switch {
+	case err != nil:
+		problem = pathlessError(err)
+	case info.IsDir():
+		return nil
+	}
+	return &Error{Position{File: dir}, "", problem + "; CAIRN_CONFIG_DIR names this directory"}
 }
 
 // managedSources returns the administrator's sources, the highest layer.

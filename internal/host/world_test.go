@@ -90,7 +90,7 @@ func lookAround(c *api.Client) error {
 func optionsOf(home string) cli.Options {
 	env := func(name string) string {
 		return map[string]string{
-			"CAIRN_HOME": home, "HOME": home, "CAIRN_LOG": "off",
+			"CAIRN_HOME": home, "HOME": home,
 			"CAIRN_DISABLE_MODELS_FETCH": "1", "CAIRN_DISABLE_DISCOVERY": "1", "CAIRN_DISABLE_KEYRING": "1",
 			"HOST_SECRET": hostSecret,
 		}[name]
