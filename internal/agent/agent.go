@@ -169,7 +169,7 @@ func (s *Set) chooseDefault(cfg *config.Config) {
 	if _, ok := s.agents[want]; !ok {
 		message = "names no agent; " + s.chosen + " is used; there are " + strings.Join(s.selectableNames(), ", ")
 	}
-	w := config.Warning{Kind: config.WarnIgnored, Key: "default_agent", Message: message}
+	w := config.Warning{Kind: config.WarnUnknown, Key: "default_agent", Message: message}
 	if from := cfg.Explain("default_agent"); len(from) > 0 {
 		w.Position = from[0].Source
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/audit"
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/cli/term"
@@ -68,10 +69,19 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 		)
 	}
 	cfg, err := a.Host.Config(ctx, o)
-	if err != nil || len(cfg.Errors) > 0 {
+	if err != nil {
 		return nil, nil // the command that needs it reports the error
 	}
-	if text := warningsNote(cfg.Warnings); text != "" {
+	warnings := cfg.Warnings
+	for _, e := range cfg.Errors {
+		w, isLeftOut := e.AsWarning()
+		if !isLeftOut {
+			return nil, nil
+		}
+		warnings = append(warnings, w)
+	}
+	warnings = append(warnings, agent.New(cfg, agent.Options{}).Warnings()...)
+	if text := warningsNote(warnings); text != "" {
 		a.Note(text)
 	}
 	if text := remotesNote(cfg.Remotes); text != "" && o.Trust != trust.None {
@@ -92,8 +102,8 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	return cfg, nil
 }
 
-// warningsNote reports, on one line, unreadable files, unknown settings and options that are not sent; "" if there are
-// no such warnings.
+// warningsNote reports, on one line, unreadable files, unknown settings and agents, and options that are not sent; "" if
+// there are no such warnings.
 func warningsNote(warnings []config.Warning) string {
 	text, more := "", 0
 	for _, w := range warnings {

@@ -267,9 +267,10 @@ func (l *loader) addOrKeepError(d *document) error {
 	if !invalid {
 		return err
 	}
+	w, _ := e.AsWarning()
 	l.config.root, l.config.agentRules = root, agentRules
 	l.config.Permissions = l.config.Permissions[:rules]
-	l.addWarning(e.Position, WarnUnread, e.Key, "is left out: "+e.Message)
+	l.config.Warnings = append(l.config.Warnings, w)
 	err = nil
 	for _, disabling := range disableAgent(d) {
 		err = l.addDocument(disabling)

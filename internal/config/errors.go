@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -42,6 +43,12 @@ func (e *Error) Error() string {
 // Unwrap returns a domain error with the same text, which may be shown to callers.
 func (e *Error) Unwrap() error { return session.Errorf(session.CodeInvalid, "%s", e.Error()).At(e.Key) }
 
+// AsWarning returns e as the warning under which a Markdown file is left out; false if e is of another file, so that the
+// configuration cannot be used.
+func (e *Error) AsWarning() (Warning, bool) {
+	return Warning{e.Position, WarnUnread, e.Key, "is left out: " + e.Message}, filepath.Ext(e.File) == ".md"
+}
+
 // Warning reports a part of a configuration that has no effect, and why.
 type Warning struct {
 	Position
@@ -62,7 +69,7 @@ type WarningKind string
 
 // The kinds of warning.
 const (
-	WarnUnknown   WarningKind = "unknown"   // no such key
+	WarnUnknown   WarningKind = "unknown"   // no such key, or no such agent
 	WarnUnused    WarningKind = "unused"    // a key of OpenCode that has no effect in cairn
 	WarnUnsent    WarningKind = "unsent"    // an option or provider setting with an invalid value
 	WarnIgnored   WarningKind = "ignored"   // a key that project files may not set
