@@ -49,7 +49,7 @@ var floors = []struct {
 	{
 		4,
 		capabilityKind,
-		"accesstoken auth trust wellknown config catalog agent command skill instruction project mcp lsp pty",
+		"accesstoken auth trust wellknown config/document config catalog agent command skill instruction project mcp lsp pty",
 	},
 	{4, capabilityKind, "llm/awslogin"},
 	{4, driverKind, "store/sqlstore store/sqlite store/postgres"},
@@ -87,6 +87,9 @@ var sameFloor = []edge{
 	{"tool", "permission", "a call is authorised as part of settling it"},
 	{"eventlog", "projection", "an event and its rows are one transaction"},
 	{"config", "auth", "a key in a configuration file is the same Secret"},
+	{"config", "config/document", "a configuration is merged from documents"},
+	{"config/document", "auth", "the token of an organisation is the same Secret"},
+	{"config/document", "trust", "the document of an organisation needs trust"},
 	{"wellknown", "auth", "a token goes into a request as the Secret that it is"},
 	{"config", "trust", "what a project's files may say depends on whether they are trusted"},
 	{"command", "config", "the commands of a location are the built-in ones as its configuration changes them"},

@@ -74,7 +74,7 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	}
 	warnings := cfg.Warnings
 	for _, e := range cfg.Errors {
-		w, isLeftOut := e.AsWarning()
+		w, isLeftOut := config.LeftOutWarning(e)
 		if !isLeftOut {
 			return nil, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/config/document"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
@@ -137,7 +138,7 @@ func editFirst(file string, text []byte, key string, values []jsontext.Value) ([
 
 // changeError makes an error of Edit one that callers may show.
 func changeError(err error) error {
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*document.Error](err); ok {
 		return e
 	}
 	return session.Errorf(session.CodeInvalid, "%v", err)

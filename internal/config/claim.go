@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/config/document"
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
@@ -18,12 +19,12 @@ var executableFolders = map[string]string{
 
 // decideTrust collects the content of the project's documents and folders that needs trust and returns whether it is
 // trusted. The decision is about the same bytes that are used afterwards.
-func (l *loader) decideTrust(docs []*document) bool {
+func (l *loader) decideTrust(docs []*document.Document) bool {
 	l.own = ownCommands(l.config.root, docs)
 	c := &trust.Claim{Root: l.root(), Project: l.opts.Project}
 	l.config.Claim = c
 	for _, d := range docs {
-		if d.scope == scopeProject {
+		if d.Scope == document.ScopeProject {
 			l.addClaim(c, d)
 		}
 	}
@@ -41,7 +42,7 @@ func (l *loader) decideTrust(docs []*document) bool {
 }
 
 // probeUntrusted reads a copy of the document as untrusted and returns what is withheld from it and why.
-func (l *loader) probeUntrusted(d *document) (why []string, withheld []member, err error) {
+func (l *loader) probeUntrusted(d *document.Document) (why []string, withheld []document.Member, err error) {
 	probe := &loader{
 		opts:   l.opts,
 		dirs:   l.dirs,
@@ -63,28 +64,28 @@ func (l *loader) probeUntrusted(d *document) (why []string, withheld []member, e
 }
 
 // addClaim adds the withheld content of a project's document to the claim.
-func (l *loader) addClaim(c *trust.Claim, d *document) {
+func (l *loader) addClaim(c *trust.Claim, d *document.Document) {
 	why, withheld, _ := l.probeUntrusted(d) // addDocument reports the document's errors
-	path, inside := l.inProject(d.name)
+	path, inside := l.inProject(d.Name)
 	if len(why) == 0 || !inside {
 		return
 	}
-	c.Add(path, d.text, why...)
+	c.Add(path, d.Text, why...)
 	for _, m := range withheld {
-		l.claimNamed(c, d, m.value)
-		if m.key == "skills" {
-			l.claimSkills(c, m.value.get("paths"))
+		l.claimNamed(c, d, m.Value)
+		if m.Key == "skills" {
+			l.claimSkills(c, m.Value.Get("paths"))
 		}
 	}
 }
 
 // claimSkills adds the programs in the project's further folders of skills.
-func (l *loader) claimSkills(c *trust.Claim, paths *node) {
+func (l *loader) claimSkills(c *trust.Claim, paths *document.Node) {
 	if paths == nil {
 		return
 	}
-	for _, item := range paths.items {
-		if path, inside := l.inProject(l.expandPath(item.text, l.opts.Directory)); inside {
+	for _, item := range paths.Items {
+		if path, inside := l.inProject(l.expandPath(item.Text, l.opts.Directory)); inside {
 			l.stampAll(c.AddTree(path, executableFolders["skills"], isText))
 		}
 	}
@@ -93,8 +94,8 @@ func (l *loader) claimSkills(c *trust.Claim, paths *node) {
 // ReadProjectShell returns the program that the project's files name as the shell, with the bytes that were trusted.
 // own is false if those files name no shell, or if the shell is found in PATH or lies outside of the project.
 func (c *Config) ReadProjectShell() (program []byte, own bool, err error) {
-	n := c.root.get("shell")
-	if n == nil || n.doc == nil || !n.doc.isProject() || n.doc.remote != nil || !filepath.IsAbs(c.Shell) {
+	n := c.root.Get("shell")
+	if n == nil || n.Doc == nil || !n.Doc.IsProject() || n.Doc.Remote != nil || !filepath.IsAbs(c.Shell) {
 		return nil, false, nil
 	}
 	l := &loader{opts: Options{Directory: c.Claim.Root}}
@@ -121,16 +122,16 @@ func (l *loader) stampAll(paths []string) {
 }
 
 // claimNamed adds the files of the project that a value names: the scripts that a command would run.
-func (l *loader) claimNamed(c *trust.Claim, d *document, n *node) {
-	for _, m := range n.members {
-		l.claimNamed(c, d, m.value)
+func (l *loader) claimNamed(c *trust.Claim, d *document.Document, n *document.Node) {
+	for _, m := range n.Members {
+		l.claimNamed(c, d, m.Value)
 	}
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		l.claimNamed(c, d, item)
 	}
-	named := "named by " + filepath.Base(d.name)
-	for _, word := range strings.Fields(n.text) {
-		for _, base := range []string{l.opts.Directory, l.root(), d.dir} {
+	named := "named by " + filepath.Base(d.Name)
+	for _, word := range strings.Fields(n.Text) {
+		for _, base := range []string{l.opts.Directory, l.root(), d.Dir} {
 			full := l.expandPath(strings.Trim(word, `"'`), base)
 			path, inside := l.inProject(full)
 			if info, err := os.Stat(full); !inside || err != nil || !info.Mode().IsRegular() {
@@ -173,21 +174,4 @@ func (l *loader) claimFolders(c *trust.Claim, dir string) {
 			tree(parent, name, why)
 		}
 	}
-}
-
-// root is the top of the project's files.
-func (l *loader) root() string {
-	if l.opts.Worktree != "" {
-		return l.opts.Worktree
-	}
-	return l.opts.Directory
-}
-
-// inProject returns the path below the project's root, with slashes; false when it is not there.
-func (l *loader) inProject(path string) (string, bool) {
-	rel, err := filepath.Rel(l.root(), path)
-	if l.root() == "" || err != nil || !filepath.IsLocal(rel) || rel == "." {
-		return "", false
-	}
-	return filepath.ToSlash(rel), true
 }

@@ -1,17 +1,10 @@
 package config
 
-import "regexp"
+import (
+	"regexp"
 
-// Command is a named prompt template. A template that is only text is read from untrusted files, as instructions are;
-// one that runs a program, or replaces one of the user's own commands, needs trust (docs/adr/0009).
-type Command struct {
-	Template    string    `json:"template" doc:"the prompt; $ARGUMENTS, $1 and so on are replaced by the text typed after the name"`
-	Description string    `json:"description"`
-	Agent       string    `json:"agent" scope:"trusted" doc:"agent that runs the command"`
-	Model       ModelName `json:"model"`
-	Variant     string    `json:"variant"`
-	Subtask     *bool     `json:"subtask" doc:"run in a child session"`
-}
+	"github.com/cairn-dev/cairn/internal/config/document"
+)
 
 var shellLine = regexp.MustCompile("!`([^`]+)`")
 
@@ -19,8 +12,8 @@ var shellLine = regexp.MustCompile("!`([^`]+)`")
 func ShellLines(template string) [][]int { return shellLine.FindAllStringSubmatchIndex(template, -1) }
 
 // commandReach returns the reach of a command's definition.
-func (l *loader) commandReach(name string, n *node) reach {
-	if l.own[name] || len(ShellLines(n.get("template").textValue())) > 0 {
+func (l *loader) commandReach(name string, n *document.Node) reach {
+	if l.own[name] || len(ShellLines(n.Get("template").TextValue())) > 0 {
 		return reachTrusted
 	}
 	return reachProject
@@ -28,15 +21,15 @@ func (l *loader) commandReach(name string, n *node) reach {
 
 // ownCommands returns the names of the commands in the user's documents and in trusted documents below them. Invalid
 // documents are skipped here; addDocument reports them.
-func ownCommands(below *node, docs []*document) map[string]bool {
+func ownCommands(below *document.Node, docs []*document.Document) map[string]bool {
 	names := map[string]bool{}
-	for _, m := range below.get("command").allMembers() {
-		names[m.key] = m.value.doc.scope != scopeProject
+	for _, m := range below.Get("command").AllMembers() {
+		names[m.Key] = m.Value.Doc.Scope != document.ScopeProject
 	}
 	for _, d := range docs {
-		if copied := *d; d.scope == scopeUser && copied.parse() == nil && copied.normalizeSpellings() == nil {
-			for _, m := range copied.root.get("command").allMembers() {
-				names[m.key] = true
+		if copied := *d; d.Scope == document.ScopeUser && copied.Parse() == nil && copied.NormalizeSpellings() == nil {
+			for _, m := range copied.Root.Get("command").AllMembers() {
+				names[m.Key] = true
 			}
 		}
 	}
@@ -45,8 +38,8 @@ func ownCommands(below *node, docs []*document) map[string]bool {
 
 // IsUntrustedCommand reports whether the command's template comes from untrusted files, so that nothing in it may run.
 func (c *Config) IsUntrustedCommand(command string) bool {
-	template := c.root.get("command").get(command).get("template")
-	return template != nil && template.doc.scope == scopeProject
+	template := c.root.Get("command").Get(command).Get("template")
+	return template != nil && template.Doc.Scope == document.ScopeProject
 }
 
 // UntrustedCommandReason returns why a project's command has no effect until the project is trusted; "" if it has one.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/config/document"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/trust"
 )
@@ -25,7 +26,7 @@ type testPlace struct {
 	word string // for trust.Judge
 	all  bool
 
-	remotes []Remote
+	remotes []document.Remote
 }
 
 func newPlace(t *testing.T, files map[string]string) *testPlace {
@@ -516,7 +517,7 @@ func TestErrorsHavePositions(t *testing.T) {
 				`value`,
 		},
 		{
-			`{"a": "` + strings.Repeat("x", maxFile) + `"}`,
+			`{"a": "` + strings.Repeat("x", document.MaxSize) + `"}`,
 			`cairn.json: the file is longer than the limit of 262144 bytes`,
 		},
 	}
@@ -581,7 +582,7 @@ func TestUnknownKeysAreReported(t *testing.T) {
 // Unreadable files of a project, and entries of the user's agent folders that are not files, do not stop loading. A
 // user's file that is too long does, because it may hold rules.
 func TestUnreadableFilesAreSkipped(t *testing.T) {
-	long := strings.Repeat(" ", maxFile+1)
+	long := strings.Repeat(" ", document.MaxSize+1)
 	p := newPlace(t, map[string]string{
 		"repo/cairn.json": long, "repo/sub/opencode.json/x": "", "repo/.cairn/agent/big.md": long,
 		"repo/.cairn/agent/good.md":        "Good.",
@@ -796,18 +797,18 @@ func FuzzLoad(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, sc := range []scope{scopeUser, scopeProject} {
+		for _, sc := range []document.Scope{document.ScopeUser, document.ScopeProject} {
 			l := &loader{
 				seen:   map[string]bool{},
 				getenv: func(string) string { return "" },
 				config: &Config{agentRules: map[string][]RuleList{}},
 			}
-			if err := l.addDocument(&document{name: "default", scope: scopeDefault, text: defaults}); err != nil {
+			if err := l.addDocument(&document.Document{Name: "default", Scope: document.ScopeDefault, Text: defaults}); err != nil {
 				t.Fatal(err)
 			}
-			err := l.addDocument(&document{name: "f", dir: "/nowhere", scope: sc, text: []byte(text)})
+			err := l.addDocument(&document.Document{Name: "f", Dir: "/nowhere", Scope: sc, Text: []byte(text)})
 			if err != nil {
-				if _, ok := errors.AsType[*Error](err); !ok {
+				if _, ok := errors.AsType[*document.Error](err); !ok {
 					t.Fatalf("an error without a place: %v", err)
 				}
 				continue
@@ -817,7 +818,7 @@ func FuzzLoad(f *testing.F) {
 			if err != nil {
 				t.Fatalf("a document that is fine does not merge: %v", err)
 			}
-			if sc == scopeProject && (len(s.Provider) > 0 || s.Shell != "") {
+			if sc == document.ScopeProject && (len(s.Provider) > 0 || s.Shell != "") {
 				t.Fatalf("taken from a project: %+v", s)
 			}
 		}

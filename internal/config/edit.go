@@ -12,31 +12,32 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/config/document"
 )
 
 // Edit returns the text of a configuration file with the key set to the value, or removed if the value is nil.
 // Comments, order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be
 // invalid, or would hold auth.Hidden in place of a secret.
 func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, error) {
-	d := &document{name: name, scope: scopeUser, text: text}
-	if err := d.parse(); err != nil {
+	d := &document.Document{Name: name, Scope: document.ScopeUser, Text: text}
+	if err := d.Parse(); err != nil {
 		return nil, err
 	}
-	if d.isBlank() {
+	if d.IsBlank() {
 		text = append(bytes.Clone(text), "{\n}\n"...)
 	}
 	root, err := hujson.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	path, err := editPath(d.root, key)
+	path, err := editPath(d.Root, key)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case value == nil:
 		err = removeAt(&root, path)
-	case bytes.Contains(value, quote(nil, auth.Hidden)):
+	case bytes.Contains(value, document.AppendQuoted(nil, auth.Hidden)):
 		err = fmt.Errorf("%q stands for a secret in what cairn shows; give the secret, or leave it out", auth.Hidden)
 	default:
 		err = setAt(&root, path, value)
@@ -50,7 +51,7 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 		getenv:  func(string) string { return "" },
 		config:  &Config{agentRules: map[string][]RuleList{}},
 	}
-	edited := &document{name: name, scope: scopeUser, text: out}
+	edited := &document.Document{Name: name, Scope: document.ScopeUser, Text: out}
 	if err := l.addDocument(edited); err != nil {
 		return nil, err
 	}
@@ -59,15 +60,15 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 
 // editPath splits a key at its dots into the path of members. Existing members whose names contain dots are matched
 // first, and a quoted part is one name. A key that the file writes in another spelling keeps that spelling.
-func editPath(root *node, key string) ([]string, error) {
+func editPath(root *document.Node, key string) ([]string, error) {
 	words, err := splitKey(key)
 	if err != nil {
 		return nil, err
 	}
-	for other, name := range renamed[""] {
-		if words[0] == name && root.get(other) != nil {
+	for other, name := range document.OtherSpellings[""] {
+		if words[0] == name && root.Get(other) != nil {
 			words[0] = other
-		} else if words[0] == other && root.get(name) != nil {
+		} else if words[0] == other && root.Get(name) != nil {
 			words[0] = name
 		}
 	}

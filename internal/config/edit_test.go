@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/cairn-dev/cairn/internal/config/document"
 )
 
 func TestEdit(t *testing.T) {
@@ -189,12 +191,12 @@ func published(t *testing.T) *jsonschema.Resolved {
 func TestSchema(t *testing.T) {
 	r := published(t)
 	check := func(text string) error {
-		d := &document{name: "t", text: []byte(text)}
-		if err := d.parse(); err != nil {
+		d := &document.Document{Name: "t", Text: []byte(text)}
+		if err := d.Parse(); err != nil {
 			t.Fatal(err)
 		}
 		var v any
-		if err := json.Unmarshal(d.root.encode(nil, asWritten), &v); err != nil {
+		if err := json.Unmarshal(d.Root.AppendJSON(nil, document.AsWritten), &v); err != nil {
 			t.Fatal(err)
 		}
 		return r.Validate(v)

@@ -8,15 +8,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/config/document"
 )
 
 // Origin is the position at which a value was written, and the values of lower layers that it replaced, the next lower
 // one first.
 type Origin struct {
-	Key      string         `json:"key"`
-	Value    jsontext.Value `json:"value"` // as written: {env:NAME} is not expanded, secrets and headers are hidden
-	Source   Position       `json:"source"`
-	Overrode []Origin       `json:"overrode,omitzero"`
+	Key      string            `json:"key"`
+	Value    jsontext.Value    `json:"value"` // as written: {env:NAME} is not expanded, secrets and headers are hidden
+	Source   document.Position `json:"source"`
+	Overrode []Origin          `json:"overrode,omitzero"`
 }
 
 // Explain returns the origins of the key's value, or of every value below it; "" means all keys. Permission rules, and
@@ -26,7 +27,7 @@ func (c *Config) Explain(key string) []Origin {
 	var path []string
 	if key != "" {
 		path = strings.Split(key, ".")
-		if to, ok := renamed[""][path[0]]; ok {
+		if to, ok := document.OtherSpellings[""][path[0]]; ok {
 			path[0] = to
 		}
 	}
@@ -54,43 +55,43 @@ func (c *Config) Explain(key string) []Origin {
 
 // longestMember returns the member with the longest name that the path begins with. Names may contain dots, as those of
 // models do.
-func longestMember(n *node, path []string) ([]string, *node) {
+func longestMember(n *document.Node, path []string) ([]string, *document.Node) {
 	for i := len(path); i > 0; i-- {
-		if v := n.get(strings.Join(path[:i], ".")); v != nil {
+		if v := n.Get(strings.Join(path[:i], ".")); v != nil {
 			return path[:i], v
 		}
 	}
 	return nil, nil
 }
 
-func appendLeafOrigins(out []Origin, n *node, key string) []Origin {
-	if n.kind != '{' || len(n.members) == 0 {
+func appendLeafOrigins(out []Origin, n *document.Node, key string) []Origin {
+	if n.Kind != '{' || len(n.Members) == 0 {
 		switch {
 		case key == "":
 			return out
 		case isMergedList(n):
-			for _, item := range n.items {
+			for _, item := range n.Items {
 				out = append(out, originOf(item, key))
 			}
 			return out
 		}
 		return append(out, originOf(n, key))
 	}
-	for _, m := range n.members {
-		out = appendLeafOrigins(out, m.value, join(key, m.key))
+	for _, m := range n.Members {
+		out = appendLeafOrigins(out, m.Value, document.JoinKey(key, m.Key))
 	}
 	return out
 }
 
 // isMergedList reports whether the items of a list come from several documents.
-func isMergedList(n *node) bool {
-	return slices.ContainsFunc(n.items, func(item *node) bool { return item.doc != n.doc })
+func isMergedList(n *document.Node) bool {
+	return slices.ContainsFunc(n.Items, func(item *document.Node) bool { return item.Doc != n.Doc })
 }
 
-func originOf(n *node, key string) Origin {
-	o := Origin{Key: key, Value: maskValue(n, key), Source: n.position()}
-	for below := n.below; below != nil; below = below.below {
-		o.Overrode = append(o.Overrode, Origin{Key: key, Value: maskValue(below, key), Source: below.position()})
+func originOf(n *document.Node, key string) Origin {
+	o := Origin{Key: key, Value: maskValue(n, key), Source: n.FindPosition()}
+	for below := n.Below; below != nil; below = below.Below {
+		o.Overrode = append(o.Overrode, Origin{Key: key, Value: maskValue(below, key), Source: below.FindPosition()})
 	}
 	return o
 }
@@ -111,28 +112,29 @@ var (
 
 // maskValue returns the value for display. Headers, values of keys that are named like secrets, and URLs with
 // credentials are hidden, unless the text is only a reference to a variable or file.
-func maskValue(n *node, key string) jsontext.Value {
+func maskValue(n *document.Node, key string) jsontext.Value {
 	sensitive := strings.Contains(key, ".headers.") || strings.Contains(key, ".environment.") ||
 		secretName.MatchString(key) ||
-		userInfo.MatchString(n.text)
-	if sensitive && !(n.kind == '"' && isReference(n)) {
-		return quote(nil, auth.Hidden)
+		userInfo.MatchString(n.Text)
+	if sensitive && !(n.Kind == '"' && isReference(n)) {
+		return document.AppendQuoted(nil, auth.Hidden)
 	}
-	switch n.kind {
+	switch n.Kind {
 	case '[':
-		items := make([]jsontext.Value, len(n.items))
-		for i, item := range n.items {
+		items := make([]jsontext.Value, len(n.Items))
+		for i, item := range n.Items {
 			items[i] = maskValue(item, key)
 		}
 		return joinValues('[', items, ']')
 	case '{':
-		members := make([]jsontext.Value, len(n.members))
-		for i, m := range n.members {
-			members[i] = slices.Concat(quote(nil, m.key), jsontext.Value(":"), maskValue(m.value, join(key, m.key)))
+		members := make([]jsontext.Value, len(n.Members))
+		for i, m := range n.Members {
+			value := maskValue(m.Value, document.JoinKey(key, m.Key))
+			members[i] = slices.Concat(document.AppendQuoted(nil, m.Key), jsontext.Value(":"), value)
 		}
 		return joinValues('{', members, '}')
 	}
-	return n.encode(nil, asWritten)
+	return n.AppendJSON(nil, document.AsWritten)
 }
 
 func joinValues(open byte, values []jsontext.Value, end byte) jsontext.Value {
@@ -147,7 +149,7 @@ func joinValues(open byte, values []jsontext.Value, end byte) jsontext.Value {
 }
 
 // isReference reports whether the text as written is exactly one {env:…} or {file:…} reference.
-func isReference(n *node) bool {
-	text, err := jsontext.AppendUnquote(nil, n.raw)
+func isReference(n *document.Node) bool {
+	text, err := jsontext.AppendUnquote(nil, n.Raw)
 	return err == nil && len(text) > 0 && reference.FindString(string(text)) == string(text)
 }

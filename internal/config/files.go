@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/cairn-dev/cairn/internal/config/document"
 )
 
 // maxAncestors limits how many parent directories are searched for a project's files.
@@ -18,7 +20,7 @@ const maxAncestors = 64
 // source is a file or folder that may hold a document.
 type source struct {
 	path     string
-	scope    scope
+	scope    document.Scope
 	required bool
 	part     string // agent, mode or command: the path is a folder of Markdown files, or one of these
 	entry    string // what the Markdown file defines; "" while it is a folder
@@ -28,28 +30,28 @@ type source struct {
 // added later, above the environment variables.
 func (l *loader) listSources() []source {
 	var s sourceList
-	s.addFiles(scopeUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
-	s.addFolders(scopeUser, l.dirs.Foreign)
-	s.addFiles(scopeUser, l.dirs.Config, cairnFiles...)
-	s.addFolders(scopeUser, l.dirs.Config)
+	s.addFiles(document.ScopeUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
+	s.addFolders(document.ScopeUser, l.dirs.Foreign)
+	s.addFiles(document.ScopeUser, l.dirs.Config, cairnFiles...)
+	s.addFolders(document.ScopeUser, l.dirs.Config)
 	if l.dirs.Foreign != "" && l.dirs.Home != "" {
-		s.addDirectory(scopeUser, filepath.Join(l.dirs.Home, ".opencode"), openCodeFiles)
+		s.addDirectory(document.ScopeUser, filepath.Join(l.dirs.Home, ".opencode"), openCodeFiles)
 	}
 	if path := Getenv(l.getenv, "CONFIG"); path != "" {
-		s = append(s, source{path: l.expandPath(path, l.opts.Directory), scope: scopeUser, required: true})
+		s = append(s, source{path: l.expandPath(path, l.opts.Directory), scope: document.ScopeUser, required: true})
 	}
 	if l.readsProject() {
 		chain := listAncestors(l.opts.Directory, l.opts.Worktree)
 		for _, dir := range chain {
-			s.addFiles(scopeProject, dir, bothFiles...)
+			s.addFiles(document.ScopeProject, dir, bothFiles...)
 		}
 		for _, dir := range chain {
-			s.addDirectory(scopeProject, filepath.Join(dir, ".opencode"), openCodeFiles)
-			s.addDirectory(scopeProject, filepath.Join(dir, ".cairn"), cairnFiles)
+			s.addDirectory(document.ScopeProject, filepath.Join(dir, ".opencode"), openCodeFiles)
+			s.addDirectory(document.ScopeProject, filepath.Join(dir, ".cairn"), cairnFiles)
 		}
 	}
 	if dir := l.namedDirectory(); dir != "" {
-		s.addDirectory(scopeUser, dir, bothFiles)
+		s.addDirectory(document.ScopeUser, dir, bothFiles)
 	}
 	return s
 }
@@ -77,14 +79,16 @@ func (l *loader) checkNamedDirectory() error {
 	case info.IsDir():
 		return nil
 	}
-	return &Error{Position{File: dir}, "", problem + "; CAIRN_CONFIG_DIR names this directory"}
+	return &document.Error{
+		Position: document.Position{File: dir}, Message: problem + "; CAIRN_CONFIG_DIR names this directory",
+	}
 }
 
 // managedSources returns the administrator's sources, the highest layer.
 func (l *loader) managedSources() []source {
 	var s sourceList
 	for _, dir := range l.dirs.Managed {
-		s.addDirectory(scopeUser, dir, bothFiles)
+		s.addDirectory(document.ScopeUser, dir, bothFiles)
 	}
 	return s
 }
@@ -103,12 +107,12 @@ var (
 type sourceList []source
 
 // addDirectory adds a directory of configuration: its files, then its folders of Markdown files.
-func (s *sourceList) addDirectory(sc scope, dir string, names []string) {
+func (s *sourceList) addDirectory(sc document.Scope, dir string, names []string) {
 	s.addFiles(sc, dir, names...)
 	s.addFolders(sc, dir)
 }
 
-func (s *sourceList) addFiles(sc scope, dir string, names ...string) {
+func (s *sourceList) addFiles(sc document.Scope, dir string, names ...string) {
 	for _, name := range names {
 		if dir != "" {
 			*s = append(*s, source{path: filepath.Join(dir, name), scope: sc})
@@ -116,8 +120,8 @@ func (s *sourceList) addFiles(sc scope, dir string, names ...string) {
 	}
 }
 
-func (s *sourceList) addFolders(sc scope, dir string) {
-	for _, part := range []string{partCommand, partAgent, partMode} {
+func (s *sourceList) addFolders(sc document.Scope, dir string) {
+	for _, part := range []string{document.PartCommand, document.PartAgent, document.PartMode} {
 		for _, name := range []string{part, part + "s"} {
 			if dir != "" {
 				*s = append(*s, source{path: filepath.Join(dir, name), scope: sc, part: part})
@@ -153,38 +157,17 @@ func (l *loader) expandPath(path, dir string) string {
 
 // resolveShell makes the document's shell absolute if it is a path; relative to the current directory it would name a
 // different program each time. An organisation's document has no directory, so a relative path in it is an error.
-func (l *loader) resolveShell(d *document) error {
-	n := d.root.get("shell")
-	if n == nil || n.kind != '"' || d.dir == "" || filepath.IsAbs(n.text) ||
-		!strings.ContainsAny(n.text, "/"+string(filepath.Separator)) {
+func (l *loader) resolveShell(d *document.Document) error {
+	n := d.Root.Get("shell")
+	if n == nil || n.Kind != '"' || d.Dir == "" || filepath.IsAbs(n.Text) ||
+		!strings.ContainsAny(n.Text, "/"+string(filepath.Separator)) {
 		return nil
 	}
-	if d.remote != nil {
-		return d.newError(n.offset, "shell", "want the name of a program or an absolute path, got %s", n.formatExcerpt())
+	if d.Remote != nil {
+		return d.NewError(n.Offset, "shell", "want the name of a program or an absolute path, got %s", n.FormatExcerpt())
 	}
-	n.text = l.expandPath(n.text, d.dir)
+	n.Text = l.expandPath(n.Text, d.Dir)
 	return nil
-}
-
-// stamp records the state of a file when it was read, or that it was missing.
-type stamp struct {
-	path string
-	info fs.FileInfo // nil: missing
-}
-
-// addStamp records the state of a file without reading it.
-func (l *loader) addStamp(path string) {
-	info, _ := os.Stat(path) // nil: missing
-	l.stamps = append(l.stamps, stamp{path, info})
-}
-
-// isUnchanged reports whether the file is as it was.
-func (s stamp) isUnchanged() bool {
-	info, err := os.Stat(s.path)
-	if err != nil || s.info == nil {
-		return err != nil && s.info == nil
-	}
-	return os.SameFile(info, s.info) && info.Size() == s.info.Size() && info.ModTime().Equal(s.info.ModTime())
 }
 
 // errNoFile means that the path is a directory, a device, a pipe or a socket.
@@ -193,7 +176,7 @@ var errNoFile = errors.New("not a regular file")
 // isOptional reports whether loading continues without a source that cannot be read. A project's unreadable file must
 // not stop cairn. A user's file must: it may contain permission rules.
 func (s source) isOptional(err error) bool {
-	return !s.required && (s.scope == scopeProject || s.part != "" && errors.Is(err, errNoFile))
+	return !s.required && (s.scope == document.ScopeProject || s.part != "" && errors.Is(err, errNoFile))
 }
 
 // readFile returns the content of a regular file of limited size and records its state. Opening never blocks, also not
@@ -216,9 +199,9 @@ func (l *loader) readFile(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errNoFile
 	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(raw) > maxFile {
-		return nil, fmt.Errorf("the file is longer than the limit of %d bytes", maxFile)
+	raw, err := io.ReadAll(io.LimitReader(f, document.MaxSize+1))
+	if err == nil && len(raw) > document.MaxSize {
+		return nil, fmt.Errorf("the file is longer than the limit of %d bytes", document.MaxSize)
 	}
 	return raw, err
 }

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/config/document"
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// unfielded are the keys of a configuration that are not fields of Settings; normalizeSpellings converts them.
+// unfielded are the keys of a configuration that are not fields of Settings; document.NormalizeSpellings converts them.
 var unfielded = []string{"permission", "tools", "mode"}
 
 // CheckKey returns an error that suggests the nearest key if a dotted key is unknown in all spellings. Keys below names
@@ -22,7 +23,7 @@ func CheckKey(key string) error {
 		}
 		at := strings.Join(words[:i], ".")
 		fields, open, _ := fieldsOf(t)
-		if to, ok := renamed[at][word]; ok {
+		if to, ok := document.OtherSpellings[at][word]; ok {
 			word = to
 		}
 		f, known := fields[word]
@@ -30,7 +31,7 @@ func CheckKey(key string) error {
 		case known:
 			t = f.typ
 		case !open && (at != "" || !slices.Contains(unfielded, word)):
-			return fmt.Errorf("%s %s", join(at, word), unknownKeyMessage(word, at, fields))
+			return fmt.Errorf("%s %s", document.JoinKey(at, word), unknownKeyMessage(word, at, fields))
 		default:
 			return nil
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/config/document"
 )
 
 // TestEveryKey merges two layers for every key in every spelling. Scalars and lists of the higher layer replace the
@@ -179,13 +181,13 @@ func TestEveryKey(t *testing.T) {
 		}
 		n := c.root
 		for _, word := range strings.Split(tt.key, ".") {
-			n = n.get(word)
+			n = n.Get(word)
 		}
 		if n == nil {
 			t.Errorf("%s is lost", tt.key)
 			continue
 		}
-		if diff := cmp.Diff(tt.want, string(n.encode(nil, substituted))); diff != "" {
+		if diff := cmp.Diff(tt.want, string(n.AppendJSON(nil, document.Substituted))); diff != "" {
 			t.Errorf("%s: %s", tt.key, diff)
 		}
 		for _, w := range c.Warnings {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairn-dev/cairn/internal/config/document"
 )
 
 const aliasBomb = "---\na: &a [x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b]\n---\nhi\n"
@@ -37,7 +39,7 @@ func loadFiles(t *testing.T, files map[string]string) (*Config, error) {
 func TestInvalidMarkdownIsLeftOut(t *testing.T) {
 	broken := map[string]string{
 		"bomb": aliasBomb, "types": "---\ndescription: d\ntemperature: [hot]\n---\nx\n",
-		"rules": "---\npermission: 7\n---\nx\n", "large": strings.Repeat("x", maxFile+1),
+		"rules": "---\npermission: 7\n---\nx\n", "large": strings.Repeat("x", document.MaxSize+1),
 		"deep": "---\na: " + strings.Repeat("[", 200) + "\n---\nx\n",
 	}
 	for _, folder := range []string{"project/.cairn", "config"} {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/config/document"
 )
 
 const remoteText = `{"auth": {"env": "TEAM"},
@@ -22,7 +23,7 @@ func remotePlace(t *testing.T) *testPlace {
 			userFile:       `{"provider": {"own": {"options": {"apiKey": "{env:TEAM}"}}}}`,
 		},
 	)
-	p.remotes = []Remote{{
+	p.remotes = []document.Remote{{
 		Address: "https://team", Source: "https://team/.well-known/opencode", File: filepath.Join(p.root, "cache/a.json"),
 		Env: "TEAM", Token: auth.NewSecret("sk-canary"),
 	}}

@@ -5,30 +5,21 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/config/document"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// RuleList is the permission rules of one document, in its order. Lists of several documents stay separate; the last
-// matching rule of the last list wins (OC-8).
-type RuleList struct {
-	Source    string // the file or variable
-	Project   bool   // from a project's files: it may deny and ask, and allow only what it denied itself
-	Trusted   bool   // from a trusted project, equal to the user's
-	Rules     []session.Rule
-	Positions []Position // of each rule
-}
-
 // takePermissions removes the rules from an object's members tools and permission, in that order: the older member
 // tools is the weaker one. It returns nil if there are no rules.
-func (l *loader) takePermissions(n *node, path string) (*RuleList, error) {
-	list := &RuleList{Source: n.doc.name, Project: n.doc.isProject(), Trusted: n.doc.scope == scopeTrusted}
-	if tools := n.removeMember("tools"); tools != nil {
-		if err := l.readToolRules(list, tools, join(path, "tools")); err != nil {
+func (l *loader) takePermissions(n *document.Node, path string) (*RuleList, error) {
+	list := &RuleList{Source: n.Doc.Name, Project: n.Doc.IsProject(), Trusted: n.Doc.Scope == document.ScopeTrusted}
+	if tools := n.RemoveMember("tools"); tools != nil {
+		if err := l.readToolRules(list, tools, document.JoinKey(path, "tools")); err != nil {
 			return nil, err
 		}
 	}
-	if p := n.removeMember("permission"); p != nil {
-		if err := l.readRules(list, p, join(path, "permission")); err != nil {
+	if p := n.RemoveMember("permission"); p != nil {
+		if err := l.readRules(list, p, document.JoinKey(path, "permission")); err != nil {
 			return nil, err
 		}
 	}
@@ -36,19 +27,19 @@ func (l *loader) takePermissions(n *node, path string) (*RuleList, error) {
 		return nil, nil
 	}
 	if list.Project && !list.Trusted {
-		l.warnIdleRules(n.doc, list, join(path, "permission"))
+		l.warnIdleRules(n.Doc, list, document.JoinKey(path, "permission"))
 	}
 	return list, nil
 }
 
 // readRules reads the three forms of permissions: one effect, an object by action (V1), a list of rules (V2).
-func (l *loader) readRules(list *RuleList, n *node, path string) error {
-	switch n.kind {
+func (l *loader) readRules(list *RuleList, n *document.Node, path string) error {
+	switch n.Kind {
 	case '"':
 		return l.addRule(list, n, path, session.Rule{Action: "*", Resource: "*"})
 	case '{':
-		for _, m := range n.members {
-			if err := l.actionRules(list, m, join(path, m.key)); err != nil {
+		for _, m := range n.Members {
+			if err := l.actionRules(list, m, document.JoinKey(path, m.Key)); err != nil {
 				return err
 			}
 		}
@@ -57,71 +48,71 @@ func (l *loader) readRules(list *RuleList, n *node, path string) error {
 		return l.readRuleList(list, n, path)
 	default:
 		return l.keepError(
-			n.doc.newError(
-				n.offset,
+			n.Doc.NewError(
+				n.Offset,
 				path,
 				`want "allow", "ask" or "deny", an object by action, or a list of rules, got %s`,
-				n.kindName(),
+				n.DescribeKind(),
 			),
 		)
 	}
 }
 
 // actionRules reads what V1 says of one action: an effect, or effects by pattern.
-func (l *loader) actionRules(list *RuleList, m member, path string) error {
-	switch m.value.kind {
+func (l *loader) actionRules(list *RuleList, m document.Member, path string) error {
+	switch m.Value.Kind {
 	case '"':
-		return l.addRule(list, m.value, path, session.Rule{Action: ActionName(m.key), Resource: "*"})
+		return l.addRule(list, m.Value, path, session.Rule{Action: ActionName(m.Key), Resource: "*"})
 	case '{':
-		for _, p := range m.value.members {
-			if err := l.addRule(list, p.value, path+"["+p.key+"]",
-				session.Rule{Action: ActionName(m.key), Resource: p.key}); err != nil {
+		for _, p := range m.Value.Members {
+			if err := l.addRule(list, p.Value, path+"["+p.Key+"]",
+				session.Rule{Action: ActionName(m.Key), Resource: p.Key}); err != nil {
 				return err
 			}
 		}
 		return nil
 	default:
 		return l.keepError(
-			m.value.doc.newError(
-				m.value.offset,
+			m.Value.Doc.NewError(
+				m.Value.Offset,
 				path,
 				`want "allow", "ask" or "deny", or an object of these by pattern, got %s`,
-				m.value.kindName(),
+				m.Value.DescribeKind(),
 			),
 		)
 	}
 }
 
 // readRuleList reads V2's [{action, resource, effect}]; a missing resource matches everything.
-func (l *loader) readRuleList(list *RuleList, n *node, path string) error {
-	for _, item := range n.items {
-		if item.kind != '{' {
-			if err := l.keepError(item.doc.newError(item.offset, path, "want rules {action, resource, effect}, got %s",
-				item.kindName())); err != nil {
+func (l *loader) readRuleList(list *RuleList, n *document.Node, path string) error {
+	for _, item := range n.Items {
+		if item.Kind != '{' {
+			if err := l.keepError(item.Doc.NewError(item.Offset, path, "want rules {action, resource, effect}, got %s",
+				item.DescribeKind())); err != nil {
 				return err
 			}
 			continue
 		}
 		var act, resource string
 		for key, to := range map[string]*string{"action": &act, "resource": &resource} {
-			v := item.get(key)
+			v := item.Get(key)
 			if v == nil {
 				*to = "*"
 				continue
 			}
-			if v.kind != '"' || v.text == "" {
-				return l.keepError(v.doc.newError(v.offset, join(path, key), "want a string, got %s", v.kindName()))
+			if v.Kind != '"' || v.Text == "" {
+				return l.keepError(v.Doc.NewError(v.Offset, document.JoinKey(path, key), "want a string, got %s", v.DescribeKind()))
 			}
-			*to = v.text
+			*to = v.Text
 		}
-		if item.get("action") == nil || item.get("effect") == nil {
-			if err := l.keepError(item.doc.newError(item.offset, path,
+		if item.Get("action") == nil || item.Get("effect") == nil {
+			if err := l.keepError(item.Doc.NewError(item.Offset, path,
 				"want rules {action, resource, effect}; action or effect is missing")); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := l.addRule(list, item.get("effect"), join(path, "effect"),
+		if err := l.addRule(list, item.Get("effect"), document.JoinKey(path, "effect"),
 			session.Rule{Action: ActionName(act), Resource: resource}); err != nil {
 			return err
 		}
@@ -130,44 +121,44 @@ func (l *loader) readRuleList(list *RuleList, n *node, path string) error {
 }
 
 // readToolRules reads {tool: true or false}.
-func (l *loader) readToolRules(list *RuleList, n *node, path string) error {
-	if n.kind != '{' {
+func (l *loader) readToolRules(list *RuleList, n *document.Node, path string) error {
+	if n.Kind != '{' {
 		return l.keepError(
-			n.doc.newError(n.offset, path, "want an object of tools with true or false, got %s", n.kindName()),
+			n.Doc.NewError(n.Offset, path, "want an object of tools with true or false, got %s", n.DescribeKind()),
 		)
 	}
-	for _, m := range n.members {
-		if m.value.kind != 't' && m.value.kind != 'f' {
-			if err := l.keepError(n.doc.newError(m.value.offset, join(path, m.key), "want true or false, got %s",
-				m.value.kindName())); err != nil {
+	for _, m := range n.Members {
+		if m.Value.Kind != 't' && m.Value.Kind != 'f' {
+			if err := l.keepError(n.Doc.NewError(m.Value.Offset, document.JoinKey(path, m.Key), "want true or false, got %s",
+				m.Value.DescribeKind())); err != nil {
 				return err
 			}
 			continue
 		}
 		effect := session.Deny
-		if m.value.kind == 't' {
+		if m.Value.Kind == 't' {
 			effect = session.Allow
 		}
-		list.add(m.value, session.Rule{Action: ActionName(m.key), Resource: "*", Effect: effect})
+		list.add(m.Value, session.Rule{Action: ActionName(m.Key), Resource: "*", Effect: effect})
 	}
 	return nil
 }
 
 // addRule adds r with the effect that n names.
-func (l *loader) addRule(list *RuleList, n *node, path string, r session.Rule) error {
-	switch effect := session.Effect(n.text); {
-	case n.kind == '"' && (effect == session.Allow || effect == session.Ask || effect == session.Deny):
+func (l *loader) addRule(list *RuleList, n *document.Node, path string, r session.Rule) error {
+	switch effect := session.Effect(n.Text); {
+	case n.Kind == '"' && (effect == session.Allow || effect == session.Ask || effect == session.Deny):
 		r.Resource, r.Effect = l.expandResource(r.Action, r.Resource), effect
 		list.add(n, r)
 		return nil
 	default:
-		return l.keepError(n.doc.newError(n.offset, path, `want "allow", "ask" or "deny", got %s`, n.formatExcerpt()))
+		return l.keepError(n.Doc.NewError(n.Offset, path, `want "allow", "ask" or "deny", got %s`, n.FormatExcerpt()))
 	}
 }
 
-func (r *RuleList) add(n *node, rule session.Rule) {
+func (r *RuleList) add(n *document.Node, rule session.Rule) {
 	r.Rules = append(r.Rules, rule)
-	r.Positions = append(r.Positions, n.position())
+	r.Positions = append(r.Positions, n.FindPosition())
 }
 
 // ActionName returns the permission action of a tool: several tools share the action edit, and OpenCode's newer names
@@ -200,13 +191,13 @@ func (l *loader) expandResource(act, pattern string) string {
 }
 
 // warnIdleRules reports allow rules of an untrusted project that have no effect.
-func (l *loader) warnIdleRules(d *document, list *RuleList, path string) {
+func (l *loader) warnIdleRules(d *document.Document, list *RuleList, path string) {
 	for _, i := range list.IdleRules() {
 		l.addWarning(
 			list.Positions[i],
 			WarnUntrusted,
-			join(path, list.Rules[i].Action),
-			"allows something, which "+d.untrustedReason(),
+			document.JoinKey(path, list.Rules[i].Action),
+			"allows something, which "+d.UntrustedReason(),
 		)
 	}
 }
@@ -228,8 +219,8 @@ func (r *RuleList) IdleRules() (idle []int) {
 
 // ruleValue returns the rule as JSON for Explain.
 func ruleValue(r session.Rule) jsontext.Value {
-	b := append([]byte(`{"action":`), quote(nil, r.Action)...)
-	b = append(append(b, `,"resource":`...), quote(nil, r.Resource)...)
-	b = append(append(b, `,"effect":`...), quote(nil, string(r.Effect))...)
+	b := append([]byte(`{"action":`), document.AppendQuoted(nil, r.Action)...)
+	b = append(append(b, `,"resource":`...), document.AppendQuoted(nil, r.Resource)...)
+	b = append(append(b, `,"effect":`...), document.AppendQuoted(nil, string(r.Effect))...)
 	return append(b, '}')
 }

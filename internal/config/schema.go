@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/config/document"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -50,10 +51,10 @@ func BuildSchema() ([]byte, error) {
 	keys["sandbox"] = schema{"anyOf": []schema{scalars[reflect.TypeFor[SandboxMode]()], keys["sandbox"].(schema)}}
 	agent := schemaOf(reflect.TypeFor[Agent]())
 	addRules(agent["properties"].(schema))
-	addSpellings(agent["properties"].(schema), renamed["agent.*"])
+	addSpellings(agent["properties"].(schema), document.OtherSpellings["agent.*"])
 	keys["agent"].(schema)["additionalProperties"] = schema{"$ref": "#/$defs/agent"}
 	compaction := keys["compaction"].(schema)["properties"].(schema)
-	addSpellings(compaction, renamed["compaction"])
+	addSpellings(compaction, document.OtherSpellings["compaction"])
 	compaction["preserve_recent_tokens"] = schema{"type": "integer", "minimum": 0}
 	for name, shape := range map[string]schema{
 		"mcp":      {"properties": schema{"servers": schema{"type": "object"}}},
@@ -67,7 +68,7 @@ func BuildSchema() ([]byte, error) {
 	for _, f := range valueRules {
 		f.addTo(root, strings.Split(f.path, "."))
 	}
-	addSpellings(keys, renamed[""])
+	addSpellings(keys, document.OtherSpellings[""])
 	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema", SchemaURL,
 		"The configuration of cairn"
 	root["$defs"] = schema{"agent": agent, "rules": rulesSchema()}
@@ -179,4 +180,40 @@ func schemaOf(t reflect.Type) schema {
 	default:
 		return schema{} // anything: the loader checks it
 	}
+}
+
+// toSchema returns the part of the JSON Schema that the rule stands for.
+func (f valueRule) toSchema() schema {
+	var any []schema
+	for _, kind := range f.kinds {
+		switch kind {
+		case '"':
+			text := schema{"type": "string"}
+			if f.words != nil {
+				text = schema{"enum": f.words}
+			}
+			any = append(any, text)
+		case 't':
+			any = append(any, schema{"type": "boolean"})
+		case 'f':
+			any = append(any, schema{"const": false})
+		case '{':
+			any = append(any, schema{"type": "object"})
+		case '[':
+			any = append(any, schema{"type": "array"})
+		case '0':
+			number := schema{"type": "number"}
+			if f.whole {
+				number["type"] = "integer"
+			}
+			if f.whole || f.price {
+				number["minimum"] = 0
+			}
+			any = append(any, number)
+		}
+	}
+	if len(any) == 1 {
+		return any[0]
+	}
+	return schema{"anyOf": any}
 }

@@ -276,3 +276,26 @@ type Server struct {
 	MDNS       bool     `json:"mdns" doc:"announce the server on the local network"`
 	MDNSDomain string   `json:"mdnsDomain" doc:"announced name; default opencode.local"`
 }
+
+// AllowsProvider reports whether the policies allow a provider. The last matching policy decides; without one the
+// provider is allowed. match reports whether an id matches a pattern.
+func (e Experimental) AllowsProvider(provider string, match func(pattern, id string) bool) bool {
+	use := true
+	for _, p := range e.Policies {
+		if p.Action == "provider.use" && match(p.Resource, provider) {
+			use = p.Effect != "deny"
+		}
+	}
+	return use
+}
+
+// Command is a named prompt template. A template that is only text is read from untrusted files, as instructions are;
+// one that runs a program, or replaces one of the user's own commands, needs trust (docs/adr/0009).
+type Command struct {
+	Template    string    `json:"template" doc:"the prompt; $ARGUMENTS, $1 and so on are replaced by the text typed after the name"`
+	Description string    `json:"description"`
+	Agent       string    `json:"agent" scope:"trusted" doc:"agent that runs the command"`
+	Model       ModelName `json:"model"`
+	Variant     string    `json:"variant"`
+	Subtask     *bool     `json:"subtask" doc:"run in a child session"`
+}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/config/document"
 )
 
 // valueRule restricts the value at a path where the Go type accepts more: several JSON kinds, or one of a list of
@@ -80,42 +82,42 @@ var valueRules = []valueRule{
 }
 
 // findInvalid returns the first value of the document that violates one of valueRules, with the error. Null is ignored.
-func (d *document) findInvalid() (*node, error) {
+func findInvalid(d *document.Document) (*document.Node, error) {
 	for _, f := range valueRules {
-		var bad *node
+		var bad *document.Node
 		var key string
-		visitPath(d.root, strings.Split(f.path, "."), "", func(n *node, at string) {
-			if bad == nil && n.kind != 'n' && !f.acceptsKind(n) {
+		visitPath(d.Root, strings.Split(f.path, "."), "", func(n *document.Node, at string) {
+			if bad == nil && n.Kind != 'n' && !f.acceptsKind(n) {
 				bad, key = n, at
 			}
 		})
 		if bad != nil {
-			return bad, d.newError(bad.offset, key, "want %s, got %s", f.describeAccepted(), bad.formatExcerpt())
+			return bad, d.NewError(bad.Offset, key, "want %s, got %s", f.describeAccepted(), bad.FormatExcerpt())
 		}
 	}
 	return nil, nil
 }
 
 // visitPath calls visit for every value at the path below n.
-func visitPath(n *node, path []string, at string, visit func(n *node, at string)) {
+func visitPath(n *document.Node, path []string, at string, visit func(n *document.Node, at string)) {
 	if len(path) == 0 {
 		visit(n, at)
 		return
 	}
-	for _, m := range n.members {
-		if path[0] == "*" || path[0] == m.key {
-			visitPath(m.value, path[1:], join(at, m.key), visit)
+	for _, m := range n.Members {
+		if path[0] == "*" || path[0] == m.Key {
+			visitPath(m.Value, path[1:], document.JoinKey(at, m.Key), visit)
 		}
 	}
 	if path[0] == "*" {
-		for _, item := range n.items {
+		for _, item := range n.Items {
 			visitPath(item, path[1:], at, visit)
 		}
 	}
 }
 
-func (f valueRule) acceptsKind(n *node) bool {
-	kind := n.kind
+func (f valueRule) acceptsKind(n *document.Node) bool {
+	kind := n.Kind
 	if kind == 'f' && !strings.ContainsRune(f.kinds, 'f') {
 		kind = 't'
 	}
@@ -123,12 +125,12 @@ func (f valueRule) acceptsKind(n *node) bool {
 	case !strings.ContainsRune(f.kinds, rune(kind)):
 		return false
 	case kind == '"':
-		return f.words == nil || slices.Contains(f.words, n.text)
+		return f.words == nil || slices.Contains(f.words, n.Text)
 	case kind == '0' && f.whole:
-		i, err := strconv.ParseInt(string(n.raw), 10, 64)
+		i, err := strconv.ParseInt(string(n.Raw), 10, 64)
 		return err == nil && i >= 0
 	case kind == '0' && f.price:
-		return n.raw[0] != '-'
+		return n.Raw[0] != '-'
 	}
 	return true
 }
@@ -150,47 +152,11 @@ func (f valueRule) describeAccepted() string {
 		case kind == '0' && f.price:
 			all = append(all, "a price, 0 or more")
 		default:
-			all = append(all, (&node{kind: jsontext.Kind(kind)}).kindName())
+			all = append(all, (&document.Node{Kind: jsontext.Kind(kind)}).DescribeKind())
 		}
 	}
 	if last := len(all) - 1; last > 0 {
 		return strings.Join(all[:last], ", ") + " or " + all[last]
 	}
 	return all[0]
-}
-
-// toSchema returns the part of the JSON Schema that the rule stands for.
-func (f valueRule) toSchema() schema {
-	var any []schema
-	for _, kind := range f.kinds {
-		switch kind {
-		case '"':
-			text := schema{"type": "string"}
-			if f.words != nil {
-				text = schema{"enum": f.words}
-			}
-			any = append(any, text)
-		case 't':
-			any = append(any, schema{"type": "boolean"})
-		case 'f':
-			any = append(any, schema{"const": false})
-		case '{':
-			any = append(any, schema{"type": "object"})
-		case '[':
-			any = append(any, schema{"type": "array"})
-		case '0':
-			number := schema{"type": "number"}
-			if f.whole {
-				number["type"] = "integer"
-			}
-			if f.whole || f.price {
-				number["minimum"] = 0
-			}
-			any = append(any, number)
-		}
-	}
-	if len(any) == 1 {
-		return any[0]
-	}
-	return schema{"anyOf": any}
 }

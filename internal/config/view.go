@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/config/document"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -10,28 +11,28 @@ import (
 // rules are returned by Rules.
 func (c *Config) View() map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
-	for _, m := range c.root.members {
-		out[m.key] = jsontext.Value(appendView(nil, m.value, m.key))
+	for _, m := range c.root.Members {
+		out[m.Key] = jsontext.Value(appendView(nil, m.Value, m.Key))
 	}
 	return out
 }
 
 // appendView appends the value at the key.
-func appendView(b []byte, n *node, key string) []byte {
-	switch n.kind {
+func appendView(b []byte, n *document.Node, key string) []byte {
+	switch n.Kind {
 	case '{':
 		b = append(b, '{')
-		for i, m := range n.members {
+		for i, m := range n.Members {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(quote(b, m.key), ':')
-			b = appendView(b, m.value, join(key, m.key))
+			b = append(document.AppendQuoted(b, m.Key), ':')
+			b = appendView(b, m.Value, document.JoinKey(key, m.Key))
 		}
 		return append(b, '}')
 	case '[':
 		b = append(b, '[')
-		for i, item := range n.items {
+		for i, item := range n.Items {
 			if i > 0 {
 				b = append(b, ',')
 			}

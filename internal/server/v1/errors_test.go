@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/config/document"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -83,12 +84,12 @@ func TestErrorEnvelopes(t *testing.T) {
 		},
 		{auth, 401, ``},
 		{&config.Error{
-			Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5}, Key: "agent.a.tools[1]",
+			Position: document.Position{File: "/w/opencode.json", Line: 2, Column: 5}, Key: "agent.a.tools[1]",
 			Message: "want text",
 		}, 400, `{"name":"ConfigInvalidError","data":{"path":"/w/opencode.json","issues":[{"path":["agent","a","tools",1],"message":"line 2, column 5: want text"}]}}`},
 		{httpio.WithPart("query", fmt.Errorf("location: %w",
 			&config.Error{
-				Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5},
+				Position: document.Position{File: "/w/opencode.json", Line: 2, Column: 5},
 				Message:  "it is not JSON",
 			})), 400, `{"name":"ConfigJsonError","data":{"path":"/w/opencode.json","message":"line 2, column 5: it is not JSON"}}`},
 	} {

@@ -1,0 +1,159 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// OtherSpellings lists, per object, the spellings of V2 (and of older V1) beside the one that Settings has.
+var OtherSpellings = map[string]map[string]string{
+	"": {
+		"agents": "agent", "providers": "provider", "permissions": "permission", "commands": "command",
+		"snapshots": "snapshot", "attachments": "attachment", "reference": "references", "plugins": "plugin",
+	},
+	"agent.*":    {"system": "prompt", "disabled": "disable", "permissions": "permission", "maxSteps": "steps"},
+	"compaction": {"reserved": "buffer"},
+}
+
+// NormalizeSpellings converts every spelling of a document to that of Settings, in place.
+func (d *Document) NormalizeSpellings() error {
+	if err := d.renameKeys(d.Root, "", ""); err != nil {
+		return err
+	}
+	if err := d.convertModes(); err != nil {
+		return err
+	}
+	if agents := d.Root.Get("agent"); agents != nil && agents.Kind == '{' {
+		for _, m := range agents.Members {
+			if err := d.renameKeys(m.Value, "agent.*", "agent."+m.Key); err != nil {
+				return err
+			}
+		}
+	}
+	d.normalizeSandbox()
+	if c := d.Root.Get("compaction"); c != nil && c.Kind == '{' {
+		if err := d.renameKeys(c, "compaction", "compaction"); err != nil {
+			return err
+		}
+		if v := c.RemoveMember("preserve_recent_tokens"); v != nil && c.Get("keep") == nil {
+			c.Set("keep", d.wrapNode(v, "tokens", v))
+		}
+	}
+	if auto := d.Root.Get("autoshare"); auto != nil && auto.Kind == 't' {
+		d.setDefault(
+			d.Root,
+			"share",
+			&Node{Kind: '"', Raw: jsontext.Value(`"auto"`), Text: "auto", Doc: d, Offset: auto.Offset},
+		)
+	}
+	d.liftMCPServers()
+	d.splitSkills()
+	if providers := d.Root.Get("provider"); providers != nil && providers.Kind == '{' {
+		for _, m := range providers.Members {
+			d.flattenProvider(m.Value)
+		}
+	}
+	return nil
+}
+
+// normalizeSandbox converts the sandbox's short form, a mode, and its older form, enabled, to a member mode.
+func (d *Document) normalizeSandbox() {
+	s := d.Root.Get("sandbox")
+	if s == nil {
+		return
+	}
+	if s.Kind == '"' {
+		d.Root.Set("sandbox", d.wrapNode(s, "mode", s))
+		return
+	}
+	enabled := s.Get("enabled")
+	if enabled == nil || s.Get("mode") != nil || enabled.Kind != 't' && enabled.Kind != 'f' {
+		return
+	}
+	mode := session.SandboxOff
+	if enabled.Kind == 't' {
+		mode = session.SandboxStrict
+	}
+	s.Set("mode", &Node{
+		Kind: '"', Raw: jsontext.Value(strconv.Quote(string(mode))), Text: string(mode), Doc: d, Offset: enabled.Offset,
+	})
+}
+
+func (d *Document) renameKeys(n *Node, table, path string) error {
+	if n.Kind != '{' {
+		return nil
+	}
+	for i, m := range n.Members {
+		to, ok := OtherSpellings[table][m.Key]
+		if !ok {
+			continue
+		}
+		if n.Get(to) != nil {
+			return d.NewError(m.Offset, JoinKey(path, m.Key), "is another spelling of %s, which is set too; keep one", to)
+		}
+		n.Members[i].Key = to
+	}
+	return nil
+}
+
+// convertModes converts mode.<name>, the older form of an agent, to agent.<name> with mode primary.
+func (d *Document) convertModes() error {
+	modes := d.Root.RemoveMember("mode")
+	if modes == nil {
+		return nil
+	}
+	if modes.Kind != '{' {
+		return d.NewError(modes.Offset, "mode", "want an object of agents by name, got %s", modes.DescribeKind())
+	}
+	agents := d.Root.Get("agent")
+	if agents == nil || agents.Kind != '{' {
+		agents = &Node{Kind: '{', Doc: d, Offset: modes.Offset}
+		d.Root.Set("agent", agents)
+	}
+	for _, m := range modes.Members {
+		if agents.Get(m.Key) != nil {
+			return d.NewError(m.Offset, "mode."+m.Key, "is another spelling of agent.%s, which is set too; keep one", m.Key)
+		}
+		if m.Value.Kind == '{' && m.Value.Get("mode") == nil {
+			primary := &Node{Kind: '"', Raw: jsontext.Value(`"primary"`), Text: "primary", Doc: d, Offset: m.Offset}
+			m.Value.Set("mode", primary)
+		}
+		agents.Set(m.Key, m.Value)
+	}
+	return nil
+}
+
+// liftMCPServers moves the servers of V2's {servers: {…}} up to where V1 has them.
+func (d *Document) liftMCPServers() {
+	if m := d.Root.Get("mcp"); m != nil && m.Kind == '{' {
+		if servers := m.Get("servers"); servers != nil && servers.Kind == '{' && servers.Get("type") == nil {
+			m.RemoveMember("servers")
+			for _, s := range servers.Members {
+				m.Set(s.Key, s.Value)
+			}
+		}
+	}
+}
+
+// splitSkills separates V2's one list into paths and URLs.
+func (d *Document) splitSkills() {
+	list := d.Root.Get("skills")
+	if list == nil || list.Kind != '[' {
+		return
+	}
+	paths, urls := &Node{Kind: '[', Doc: d, Offset: list.Offset}, &Node{Kind: '[', Doc: d, Offset: list.Offset}
+	for _, item := range list.Items {
+		if strings.Contains(item.Text, "://") {
+			urls.Items = append(urls.Items, item)
+		} else {
+			paths.Items = append(paths.Items, item)
+		}
+	}
+	d.Root.Set("skills", &Node{Kind: '{', Doc: d, Offset: list.Offset, Members: []Member{
+		{"paths", list.Offset, paths}, {"urls", list.Offset, urls},
+	}})
+}

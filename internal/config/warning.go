@@ -1,0 +1,43 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/cairn-dev/cairn/internal/config/document"
+)
+
+// Warning reports a part of a configuration that has no effect, and why.
+type Warning struct {
+	document.Position
+	Kind    WarningKind `json:"kind"`
+	Key     string      `json:"key"`
+	Message string      `json:"message"`
+}
+
+func (w Warning) String() string {
+	if w.Key == "" {
+		return fmt.Sprintf("%s: %s", w.Position, w.Message)
+	}
+	return fmt.Sprintf("%s: %s %s", w.Position, w.Key, w.Message)
+}
+
+// WarningKind is the category of a warning.
+type WarningKind string
+
+// The kinds of warning.
+const (
+	WarnUnknown   WarningKind = "unknown"   // no such key, or no such agent
+	WarnUnused    WarningKind = "unused"    // a key of OpenCode that has no effect in cairn
+	WarnUnsent    WarningKind = "unsent"    // an option or provider setting with an invalid value
+	WarnIgnored   WarningKind = "ignored"   // a key that project files may not set
+	WarnUnset     WarningKind = "unset"     // {env:NAME} of a variable that is not set
+	WarnUnread    WarningKind = "unread"    // a file that cannot be read and is not required
+	WarnUntrusted WarningKind = "untrusted" // a key that has no effect until the project is trusted
+)
+
+// LeftOutWarning returns an error as the warning under which a Markdown file is left out; false if the error is of
+// another file, so that the configuration cannot be used.
+func LeftOutWarning(e *document.Error) (Warning, bool) {
+	return Warning{e.Position, WarnUnread, e.Key, "is left out: " + e.Message}, filepath.Ext(e.File) == ".md"
+}
