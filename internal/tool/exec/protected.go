@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +25,8 @@ type protectedGuard struct {
 	nested   []string // paths that may be moved with a directory above
 	log      *slog.Logger
 
+	writableBefore map[string]string // before, of the paths whose content the kernel does not keep, and of nested ones
+
 	mu       sync.Mutex // guards before and readOnly
 	before   map[string]string
 	readOnly bool // the kernel keeps the content of existing paths
@@ -37,30 +38,32 @@ func newProtectedGuard(p sandbox.Policy, held string, log *slog.Logger) *protect
 	if held == "" || len(p.ReadOnly)+len(p.Nested) == 0 {
 		return nil
 	}
-	g := &protectedGuard{held: held, writable: p.Write, nested: p.Nested, log: log, before: map[string]string{}}
-	for _, path := range slices.Concat(p.ReadOnly, p.Nested) {
+	g := &protectedGuard{
+		held: held, writable: p.Write, nested: p.Nested, log: log,
+		before: map[string]string{}, writableBefore: map[string]string{},
+	}
+	for _, path := range p.ReadOnly {
 		g.before[path] = describeState(path)
+		if _, err := os.Stat(path); err != nil || g.before[path] == "" {
+			g.writableBefore[path] = g.before[path]
+		}
+	}
+	for _, path := range p.Nested {
+		g.before[path], g.writableBefore[path] = describeState(path), describeIdentity(path)
 	}
 	return g
 }
 
-// skipExisting stops comparing the paths that existed when the command started, because the kernel keeps them
+// skipExisting stops comparing the paths that existed before the command started, because the kernel keeps them
 // read-only. Dangling links are still compared, because a command can write through them, and of nested paths that they
-// are the same files.
+// are the same files. It does not look at the paths: the command may have changed them already.
 func (g *protectedGuard) skipExisting() {
 	if g == nil {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.readOnly = true
-	maps.DeleteFunc(g.before, func(path, state string) bool {
-		_, err := os.Stat(path)
-		return state != "" && err == nil && !slices.Contains(g.nested, path)
-	})
-	for _, path := range g.nested {
-		g.before[path] = g.describe(path)
-	}
+	g.before, g.readOnly = g.writableBefore, true
 }
 
 // check moves new files with protected names to the folder of held files and returns a note about these and about files
@@ -98,11 +101,16 @@ func (g *protectedGuard) check() string {
 		"use the edit tool, or a command line that names the file. Tell the user."
 }
 
-// describe returns describeState, or which file it is if its content cannot change.
+// describe returns describeState, or describeIdentity if the content cannot change.
 func (g *protectedGuard) describe(path string) string {
 	if !g.readOnly || !slices.Contains(g.nested, path) {
 		return describeState(path)
 	}
+	return describeIdentity(path)
+}
+
+// describeIdentity returns a text that no other file has at the same time, "" if the path does not exist.
+func describeIdentity(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return ""
