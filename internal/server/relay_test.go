@@ -22,7 +22,8 @@ func (h *house) relay(t *testing.T, c server.Config) *house {
 
 func (h *house) relayOf(t *testing.T, c server.Config, by server.Relay) *house {
 	t.Helper()
-	c.V1, c.V2, c.Secret, c.TCP, c.Port = v1.New(v1.Config{}), v2.New(v2.Config{}), secret, true, freePort(t)
+	c.V1, c.V2, c.Secret, c.TCP = v1.New(v1.Config{}), v2.New(v2.Config{}), secret, true
+	c.Listener = newListener(t, "127.0.0.1")
 	by.Socket, by.Directory = h.socket, "/relay/öl"
 	c.Relay = by
 	s, err := server.New(c)

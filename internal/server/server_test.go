@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -78,9 +79,7 @@ func start(t testing.TB, c server.Config) *house {
 		},
 	)
 	c.Secret, c.TCP, c.Socket = secret, true, h.socket
-	if c.Port == 0 {
-		c.Port = freePort(t)
-	}
+	c.Listener = newListener(t, cmp.Or(c.Hostname, "127.0.0.1"))
 	s, err := server.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -114,14 +113,15 @@ func serve(t testing.TB, s *server.Server) {
 	})
 }
 
-func freePort(t testing.TB) int {
+// newListener returns a listener on a port that no other process has. A server that picks its port itself tries
+// server.DefaultPort first.
+func newListener(t testing.TB, host string) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return l
 }
 
 // unchecked is a V1 backend without checkouts.
