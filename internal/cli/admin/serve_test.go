@@ -25,7 +25,7 @@ func TestServeReportsUnreachableKeys(t *testing.T) {
 	inv.Host = servingHost{}
 	inv.Env = func(name string) string { return map[string]string{"CAIRN_HOME": home, "HOME": home}[name] }
 	cmd := serveCommand{inv}.serveCommand()
-	cmd.SetArgs(nil)
+	cmd.SetArgs([]string{}) // nil would take the arguments of the test binary
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
