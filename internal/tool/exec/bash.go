@@ -108,7 +108,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	r := command{
 		argv: []string{shell, "-c", in.Command}, policy: confined.findPolicy(), rulesets: &t.rulesets,
 		supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
-		grace: t.killDelay(), guard: t.newGuard(confined),
+		grace: t.killDelay(), drain: t.config.DrainTime, guard: t.newGuard(confined),
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
 		output: &commandOutput{
 			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),
@@ -175,12 +175,7 @@ func (t *bashTool) describeTool() string {
 
 func (t *bashTool) timeout() time.Duration { return cmp.Or(t.config.Timeout, defaultTimeout) }
 
-func (t *bashTool) killDelay() time.Duration {
-	if t.config.KillDelay > 0 {
-		return t.config.KillDelay
-	}
-	return 800 * time.Millisecond
-}
+func (t *bashTool) killDelay() time.Duration { return cmp.Or(t.config.KillDelay, 800*time.Millisecond) }
 
 func (in bashInput) formatOutput(
 	call tool.Call, done commandResult, timeout time.Duration, as confinement,

@@ -92,6 +92,7 @@ func TestOutputImitatesTags(t *testing.T) {
 
 // Odd uses of output and file descriptors work.
 func TestBashOddCommands(t *testing.T) {
+	drainOf := map[string]time.Duration{"prints after its end": time.Minute} // it ends with the last process
 	for name, c := range map[string]struct{ command, says string }{
 		"prints after its end": {"(sleep 0.05; echo late) & echo early", "early\nlate\n"},
 		"prints long after":    {"(sleep 3; echo late) & echo early", "early\n"},
@@ -110,7 +111,7 @@ func TestBashOddCommands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := tooltest.New(
-				t, withSupervisor, func(c *tooltest.Config) { c.Exec.Timeout = 10 * time.Second },
+				t, withSupervisor, func(c *tooltest.Config) { c.Exec.Timeout, c.Exec.DrainTime = time.Minute, drainOf[name] },
 			).Call("bash", tooltest.Input{"command": c.command})
 			if s.Error != nil || !strings.Contains(tooltest.TextOf(s), c.says) || len(tooltest.TextOf(s)) > 52_000 {
 				t.Errorf("%.300q %d", tooltest.TextOf(s), len(tooltest.TextOf(s)))
@@ -458,7 +459,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	for range 500 {
+	for range 3000 {
 		if done() {
 			return
 		}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -20,8 +21,8 @@ import (
 )
 
 const (
-	drainTime     = 250 * time.Millisecond // wait for output in the pipe after the command has ended
-	progressEvery = 250 * time.Millisecond
+	defaultDrainTime = 250 * time.Millisecond
+	progressEvery    = 250 * time.Millisecond
 )
 
 // command is a command to run.
@@ -32,7 +33,8 @@ type command struct {
 	env        []string
 	timeout    time.Duration // 0 for none
 	grace      time.Duration
-	processes  int // limit of processes at a time; needs a supervisor
+	drain      time.Duration // Config.DrainTime
+	processes  int           // limit of processes at a time; needs a supervisor
 	output     *commandOutput
 	quiet      bool // discard standard error
 	guard      *protectedGuard
@@ -54,8 +56,8 @@ type commandResult struct {
 }
 
 // execute runs the command until it ends, its timeout passes or ctx ends; in the last two cases it ends everything that
-// the command started. It does not wait for other processes that hold the output: it closes the pipe 250 ms after the
-// command's end. progress gets the end of the output at most four times a second.
+// the command started. It waits for other processes that hold the output until drain has passed since the command's
+// end, and closes the pipe. progress gets the end of the output at most four times a second.
 func (r command) execute(ctx context.Context, progress func(recent string)) (commandResult, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -93,7 +95,7 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	if f.timedOut || f.interrupted {
 		p.stopAll(r.grace)
 	}
-	_ = read.SetReadDeadline(time.Now().Add(drainTime))
+	_ = read.SetReadDeadline(time.Now().Add(cmp.Or(r.drain, defaultDrainTime)))
 	copying.Wait()
 	o.addNote(r.guard.check())
 	close(stop)
@@ -301,11 +303,15 @@ func (o *commandOutput) finishCapture(ctx context.Context) tool.CaptureResult {
 	return o.capture.Finish(ctx)
 }
 
-// copyFrom reads the pipe until it ends or its deadline passes.
+// copyFrom reads the pipe until it ends or its deadline passes, and then once what the pipe holds: the output of the
+// command itself, if this process was not scheduled in time to read it.
 func (o *commandOutput) copyFrom(from *os.File) {
-	buf := make([]byte, 128<<10)
+	buf := make([]byte, 128<<10) // more than a pipe holds
 	for {
 		n, err := from.Read(buf)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			n = readAvailable(from, buf)
+		}
 		if n > 0 {
 			o.mu.Lock()
 			_, _ = o.capture.Write(buf[:n])

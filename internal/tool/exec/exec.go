@@ -38,6 +38,8 @@ type Config struct {
 	Processes int
 	// KillDelay is the time between SIGTERM and SIGKILL; 0 is 800 ms, so that everything has ended within a second.
 	KillDelay time.Duration
+	// DrainTime bounds the wait for output of processes that a command leaves behind; 0 is 250 ms.
+	DrainTime time.Duration
 
 	Outputs *tool.Outputs // where long output is stored
 	Limits  tool.Limits   // of output; zero fields mean the defaults

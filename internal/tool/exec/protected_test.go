@@ -149,7 +149,7 @@ func TestLeftoverCreatesProtectedFile(t *testing.T) {
 // waitUntil waits for a condition.
 func waitUntil(t *testing.T, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); !is(); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not happen")
 		}

@@ -59,6 +59,7 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 		policy: confined.findPolicy(), rulesets: &s.rulesets,
 		guard: s.newGuard(confined), supervisor: s.config.Supervisor, dir: dir.Real,
 		env: append(s.readEnvironment(confined), "ARGUMENTS="+l.Arguments), grace: t.killDelay(),
+		drain:     s.config.DrainTime,
 		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.timeout(), quiet: true,
 		output: &commandOutput{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
 	}
