@@ -280,7 +280,7 @@ func TestLockedSecretService(t *testing.T) {
 			s := newService(t)
 			s.locked, s.answer, s.items["b"] = true, answer, "old"
 			k := s.open()
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if _, err := k.Get(ctx, "b"); !errors.Is(err, keyring.ErrLocked) {
 				t.Errorf("get: %v, want ErrLocked", err)
@@ -357,7 +357,7 @@ func awaitOwner(t *testing.T, name string) {
 	if err != nil {
 		t.Fatalf("connect to the session bus: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for owned := false; !owned; {
 		err := bus.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.NameHasOwner", 0, name).Store(&owned)
