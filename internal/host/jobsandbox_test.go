@@ -79,7 +79,7 @@ func TestJobsInSandbox(t *testing.T) {
 				found, _ := filepath.Glob(filepath.Join(dirs.Data, "held", "*", "*", ".envrc"))
 				return len(found) == 1
 			}
-			wait, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			wait, cancel := context.WithTimeout(t.Context(), time.Minute)
 			waitUntil(wait, held)
 			cancel()
 			if _, err := os.Stat(filepath.Join(o.Dir, "inside")); err != nil || !held() {

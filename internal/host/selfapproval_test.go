@@ -74,12 +74,12 @@ func attack(dir, name string) int {
 
 // exchange sends a request as bytes and returns the status of the answer.
 func exchange(network, address, route, header, body string) string {
-	c, err := net.DialTimeout(network, address, 10*time.Second)
+	c, err := net.DialTimeout(network, address, time.Minute)
 	if err != nil {
 		return err.Error()
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprintf(
 		c,
 		"%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n\r\n%s",

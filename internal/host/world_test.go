@@ -202,7 +202,7 @@ func prompt(t *testing.T, c *cli.Connection, v *vendor, id session.ID) {
 // answer returns what the session's newest message says, once its work is done.
 func answer(t *testing.T, c *cli.Connection, id session.ID) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := c.API.Wait(ctx, id); err != nil {
 		t.Fatal(err)
