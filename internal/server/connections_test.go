@@ -43,7 +43,7 @@ func (h *house) connect(t *testing.T, network string) net.Conn {
 // isClosed reports whether the server closes a connection, perhaps after an answer.
 func isClosed(t *testing.T, c net.Conn) bool {
 	t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	_, err := io.Copy(io.Discard, c) // nil at the end

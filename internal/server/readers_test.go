@@ -143,7 +143,7 @@ func TestAStreamOfV1BreaksAndDoesNotEnd(t *testing.T) {
 // A HEAD request for a stream opens no stream and keeps its connection usable.
 func TestHeadOfAStream(t *testing.T) {
 	h := start(t, server.Config{})
-	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: 10 * time.Second}
+	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	for _, path := range []string{"/event", "/global/event", "/api/event"} {
 		for _, method := range []string{http.MethodHead, http.MethodGet} {

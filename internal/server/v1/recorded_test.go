@@ -214,7 +214,7 @@ func listen(t *testing.T, w *world) *bus {
 // await waits until the stream has brought what must come.
 func (b *bus) await(what string, done func() bool) {
 	b.t.Helper()
-	late := time.AfterFunc(20*time.Second, func() {
+	late := time.AfterFunc(time.Minute, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.late = true
