@@ -96,7 +96,7 @@ func startOnTerminal(t *testing.T, home, dir string, args ...string) (*exec.Cmd,
 func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string) (screen string, code int) {
 	t.Helper()
 	cmd, ours := startOnTerminal(t, home, dir, args...)
-	if err := ours.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := ours.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	var all bytes.Buffer
@@ -118,7 +118,7 @@ func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string)
 	if len(talk) > 0 {
 		t.Errorf("never on the screen: %q", talk[0].seen)
 	}
-	late := time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() }) // it waits for something else
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // it waits for something else
 	defer late.Stop()
 	_ = cmd.Wait() // the code says it
 	return strings.ReplaceAll(all.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode()
