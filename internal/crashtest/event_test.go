@@ -140,11 +140,14 @@ func TestEventsOfOtherProcesses(t *testing.T) {
 		"/event",
 		0,
 	)
-	for n := range 4 { // more than what stands between a reader and the server holds
+	for n := range 4 { // each more than what stands between a reader and the server holds
 		w.command("run", fmt.Sprintf("from another process, number %d%s", n, long))
+		here.rests(n + 1)
+		everywhere.rests(n + 1)
+		if n < 3 { // the last one finds a reader that stalls; all together could take longer than sse.WriteTimeout
+			stalled.rests(n + 1)
+		}
 	}
-	here.rests(4)
-	everywhere.rests(4)
 	newest := here.ids[len(here.ids)-1]
 	stalled.until(newest)
 	stalled.same("who stalled", here.ids)
