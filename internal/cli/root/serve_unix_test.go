@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +22,7 @@ import (
 // served is an `opencode serve` in a home of its own.
 type served struct {
 	cmd    *exec.Cmd
+	home   string
 	url    string
 	rest   chan string // what it printed behind its first line
 	stderr bytes.Buffer
@@ -56,7 +59,8 @@ func prepareServe(t *testing.T, args ...string) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{cmd: exec.Command("opencode", append([]string{"serve"}, args...)...), rest: make(chan string, 1)}
+	s := &served{home: home, rest: make(chan string, 1)}
+	s.cmd = exec.Command("opencode", append([]string{"serve"}, args...)...)
 	s.cmd.Dir, s.cmd.Stderr = t.TempDir(), &s.stderr
 	s.cmd.Env = append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, "GORACE="+quick, "CAIRN_DISABLE_KEYRING=1")
 	t.Cleanup(func() {
@@ -173,8 +177,7 @@ func TestServeUnread(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
 	}
-	port := freePort(t)
-	s := prepareServe(t, "--port", port)
+	s := prepareServe(t, "--port", "0")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -184,30 +187,22 @@ func TestServeUnread(t *testing.T) {
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = w.Close() // the process has its own
-	for end := time.Now().Add(30 * time.Second); ; {
-		resp, err := http.Get("http://127.0.0.1:" + port + "/global/health")
-		if err == nil {
-			_ = resp.Body.Close()
-			break
+	_ = w.Close()                                 // the process has its own
+	poll := time.NewTicker(20 * time.Millisecond) // the server sends no signal
+	defer poll.Stop()
+	for end := time.Now().Add(time.Minute); ; <-poll.C {
+		b, err := os.ReadFile(filepath.Join(s.home, "data", "server.json"))
+		url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).Find(b)
+		if url != nil {
+			var resp *http.Response
+			if resp, err = http.Get(string(url) + "/global/health"); err == nil {
+				_ = resp.Body.Close()
+				break
+			}
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%v: %s", err, &s.stderr)
+			t.Fatalf("no answer at %q: %v", b, err)
 		}
 	}
 	s.end(t, syscall.SIGTERM)
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
