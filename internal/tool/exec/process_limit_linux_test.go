@@ -23,7 +23,7 @@ func TestTooManyProcesses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			seconds := sleepTime()
 			b := tooltest.New(t, withSupervisor, few)
-			s := b.Call("bash", tooltest.Input{"command": strings.ReplaceAll(script, "%s", seconds), "timeout": 20_000})
+			s := b.Call("bash", tooltest.Input{"command": strings.ReplaceAll(script, "%s", seconds), "timeout": 300_000})
 			if n := countSleepers(t, seconds); n != 0 {
 				t.Errorf("%d survivors", n)
 			}
