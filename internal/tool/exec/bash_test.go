@@ -541,7 +541,9 @@ func TestBashKeepsMemorySmallAndTheFileWhole(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	s := b.Call("bash", tooltest.Input{"command": command})
+	reports := uint64(0) // one goroutine reports, and ends before the call
+	call := tool.Call{Name: "bash", Progress: func(tool.Output) { reports++ }}
+	s := b.CallWith(t.Context(), call, tooltest.Input{"command": command})
 	took := time.Since(start)
 	runtime.ReadMemStats(&after)
 	if s.Error != nil || len(tooltest.TextOf(s)) > 55_000 {
@@ -551,8 +553,8 @@ func TestBashKeepsMemorySmallAndTheFileWhole(t *testing.T) {
 	if err != nil || info.Size() != size {
 		t.Fatalf("%v %v", info, err)
 	}
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20 {
-		t.Fatalf("%d bytes were allocated", grown)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20+reports<<18 { // the slower, the more reports
+		t.Fatalf("%d bytes were allocated, with %d reports", grown, reports)
 	}
 	tooltest.MustContain(t, tooltest.TextOf(s), strconv.FormatInt(size, 10)+" bytes in all). All of it is in")
 	t.Logf("%d MB/s", size/1e6*int64(time.Second)/int64(took))
