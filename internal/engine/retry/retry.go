@@ -46,12 +46,9 @@ const (
 
 // Next counts a failure and returns how long to wait before the next attempt; again is false if no attempt may follow.
 func (s *State) Next(e *llm.Error, lim Limits, now time.Time) (wait time.Duration, again bool) {
-	s.CountFailure()
+	s.countFailure(e.Class == llm.Empty || e.Class == llm.Malformed)
 	if s.first.IsZero() {
 		s.first = now
-	}
-	if e.Class == llm.Empty || e.Class == llm.Malformed {
-		s.empty++
 	}
 	if !e.IsRetryable() || s.failures >= lim.Attempts || s.empty > lim.EmptyRepeats {
 		return 0, false
@@ -66,8 +63,13 @@ func (s *State) Next(e *llm.Error, lim Limits, now time.Time) (wait time.Duratio
 	return wait, true
 }
 
-// CountFailure counts a failure.
-func (s *State) CountFailure() { s.failures++ }
+// countFailure counts a failure. isEmpty reports that the answer was empty or malformed.
+func (s *State) countFailure(isEmpty bool) {
+	s.failures++
+	if isEmpty {
+		s.empty++
+	}
+}
 
 // Backoff returns the wait after the n-th failure in a row.
 func Backoff(n int) time.Duration { return min(maxWait, firstWait<<min(n-1, 8)) }

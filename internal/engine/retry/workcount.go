@@ -1,6 +1,11 @@
 package retry
 
-import "github.com/cairn-dev/cairn/internal/session"
+import (
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
 
 // WorkCount folds the stored events of a session into the steps and attempts that its newest work has had.
 type WorkCount struct {
@@ -40,11 +45,17 @@ func (p *WorkCount) AddEvent(d session.EventData, isNew bool) {
 		}
 		p.failed = false
 		if fact.Error.Metadata["cause"] == "" && fact.Exclude == nil {
-			p.state.CountFailure()
+			p.state.countFailure(hasClass(fact.Error, llm.Empty) || hasClass(fact.Error, llm.Malformed))
 			p.next = fact.Next
 		}
 	case *session.Prompted:
 		p.state, p.next = p.Open()
 		p.failed = false
 	}
+}
+
+// hasClass reports whether the attempt failed with an error of the class. The class is recorded as the end of the text.
+func hasClass(e session.RetryError, c llm.Class) bool {
+	end := (&llm.Error{Class: c, Status: e.StatusCode}).Error()
+	return strings.HasSuffix(e.Message, end)
 }
