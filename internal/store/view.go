@@ -28,3 +28,8 @@ func FindSession(r SessionReader, id session.ID) (*session.Session, error) {
 	}
 	return s, err
 }
+
+// ReadSession returns a session, read in a transaction of its own. Errors are those of FindSession.
+func ReadSession(ctx context.Context, v Viewer, id session.ID) (*session.Session, error) {
+	return Query(ctx, v, func(r Reader) (*session.Session, error) { return FindSession(r, id) })
+}

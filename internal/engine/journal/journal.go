@@ -27,12 +27,8 @@ type Journal struct {
 }
 
 // ReadSession returns the session's row. An unknown id is a *session.Error of code not-found.
-func (j *Journal) ReadSession(ctx context.Context, id session.ID) (s *session.Session, err error) {
-	err = j.Store.View(ctx, func(r store.Reader) error {
-		s, err = store.FindSession(r, id)
-		return err
-	})
-	return s, err
+func (j *Journal) ReadSession(ctx context.Context, id session.ID) (*session.Session, error) {
+	return store.ReadSession(ctx, j.Store, id)
 }
 
 // AppendDrafts commits drafts that depend on nothing but the head of the log. It honours the cancellation of ctx.

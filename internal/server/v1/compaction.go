@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // summaryRequest is the body of session.summarize. With Auto the model goes on after the summary.
@@ -27,7 +28,7 @@ func (h promptHandlers) summarizeSession(ctx context.Context, in struct {
 	Body summaryRequest `body:"required"`
 },
 ) (bool, error) {
-	if _, err := h.findSession(ctx, in.SessionID); err != nil {
+	if _, err := store.ReadSession(ctx, h.Store, in.SessionID); err != nil {
 		return false, err
 	}
 	_, err := h.Commands.AdmitCompaction(ctx, command.CompactionAdmission{

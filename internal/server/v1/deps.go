@@ -66,15 +66,6 @@ func (d *deps) findLocation(r *http.Request) (l session.Location, named bool, er
 	return l, named, err
 }
 
-// findSession reads a session.
-func (d *deps) findSession(ctx context.Context, id session.ID) (*session.Session, error) {
-	return store.Query(
-		ctx,
-		d.Store,
-		func(rd store.Reader) (*session.Session, error) { return store.FindSession(rd, id) },
-	)
-}
-
 // publishBranch tells the streams that another branch is checked out in the directory; "" is a detached commit.
 func (d *deps) publishBranch(ctx context.Context, directory, head string) {
 	l, err := d.Backend.Location(ctx, session.Location{Directory: directory})

@@ -50,7 +50,7 @@ func (h promptHandlers) startPrompt(ctx context.Context, in promptIn) (operation
 
 // admitPrompt admits the prompt of a request.
 func (h promptHandlers) admitPrompt(ctx context.Context, in promptIn) (*session.Input, error) {
-	s, err := h.findSession(ctx, in.SessionID)
+	s, err := store.ReadSession(ctx, h.Store, in.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (h promptHandlers) runCommand(ctx context.Context, in commandIn) (m opencod
 	if err != nil {
 		return m, httpio.WithPart("body", err)
 	}
-	s, err := h.findSession(ctx, in.SessionID)
+	s, err := store.ReadSession(ctx, h.Store, in.SessionID)
 	if err != nil {
 		return m, err
 	}
@@ -258,7 +258,7 @@ func (h promptHandlers) runShell(ctx context.Context, in struct {
 	if b.Model != nil {
 		q.Model = &session.ModelRef{ID: b.Model.ModelID, ProviderID: b.Model.ProviderID, Variant: b.Model.Variant}
 	}
-	if _, err := h.findSession(ctx, in.SessionID); err != nil {
+	if _, err := store.ReadSession(ctx, h.Store, in.SessionID); err != nil {
 		return m, err
 	}
 	long, end := h.long.Start(ctx, "")

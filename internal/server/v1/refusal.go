@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // isSessionWork reports whether the request gives a session work or changes it as a whole. Terminal interfaces ignore
@@ -31,7 +32,7 @@ func (d *deps) publishRefusal(r *http.Request, e *session.Error) {
 	if !isSessionWork(r) || e.Code == session.CodeDenied {
 		return
 	}
-	s, err := d.findSession(r.Context(), session.ID(r.PathValue("sessionID")))
+	s, err := store.ReadSession(r.Context(), d.Store, session.ID(r.PathValue("sessionID")))
 	if err != nil {
 		return
 	}

@@ -72,7 +72,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 }
 
 func (h sessionHandlers) get(ctx context.Context, in sessionIn) (opencode.Session, error) {
-	s, err := h.findSession(ctx, in.SessionID)
+	s, err := store.ReadSession(ctx, h.Store, in.SessionID)
 	if err != nil {
 		return opencode.Session{}, err
 	}
@@ -94,7 +94,7 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 	Body sessionPatch `body:"required"`
 },
 ) (opencode.Session, error) {
-	s, err := h.findSession(ctx, in.SessionID)
+	s, err := store.ReadSession(ctx, h.Store, in.SessionID)
 	if err != nil {
 		return opencode.Session{}, err
 	}
@@ -125,7 +125,7 @@ func (h sessionHandlers) delete(ctx context.Context, in sessionIn) (bool, error)
 }
 
 func (h sessionHandlers) listTodos(ctx context.Context, in sessionIn) ([]session.Todo, error) {
-	s, err := h.findSession(ctx, in.SessionID)
+	s, err := store.ReadSession(ctx, h.Store, in.SessionID)
 	if err != nil {
 		return nil, err
 	}

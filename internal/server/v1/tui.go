@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // tuiHandlers passes messages of clients on to the terminal interfaces that listen to the streams of the location.
@@ -156,7 +157,7 @@ func (t *tuiSession) Validate() error {
 }
 
 func (h tuiHandlers) selectSession(ctx context.Context, in locationBody[tuiSession]) (bool, error) {
-	if _, err := h.findSession(ctx, in.Body.SessionID); err != nil {
+	if _, err := store.ReadSession(ctx, h.Store, in.Body.SessionID); err != nil {
 		return false, err
 	}
 	return h.publish(ctx, in.locationIn, kindSelect, in.Body)

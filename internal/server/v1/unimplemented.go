@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // listUnimplemented are the operations whose capability is not built yet. They answer like an OpenCode that has none of
@@ -319,7 +320,7 @@ func (h unimplementedHandlers) refuseRequest(
 	id session.ID,
 	message string,
 ) (s opencode.Session, err error) {
-	if _, err := h.findSession(ctx, id); err != nil {
+	if _, err := store.ReadSession(ctx, h.Store, id); err != nil {
 		return s, err
 	}
 	return s, httpio.NewUnimplemented(message)

@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/operation"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // entryOperations set what clients add to the system context of a session, below cairn's path and OpenCode 2.0's.
@@ -34,7 +35,7 @@ type entryIn struct {
 func (h sessionHandlers) listEntries(
 	ctx context.Context, in sessionIn,
 ) (out api.Data[[]session.ContextEntry], err error) {
-	s, err := h.findSession(ctx, in.SessionID)
+	s, err := store.ReadSession(ctx, h.Store, in.SessionID)
 	if err != nil {
 		return out, err
 	}

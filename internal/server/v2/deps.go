@@ -77,15 +77,6 @@ func (d *deps) findLocation(r *http.Request) (l session.Location, named bool, er
 	}.Locate(r)
 }
 
-// findSession reads a session.
-func (d *deps) findSession(ctx context.Context, id session.ID) (*session.Session, error) {
-	return store.Query(
-		ctx,
-		d.Store,
-		func(rd store.Reader) (*session.Session, error) { return store.FindSession(rd, id) },
-	)
-}
-
 // newData returns the response {"data": v}.
 func newData[T any](v T) api.Data[T] { return api.Data[T]{Data: v} }
 

@@ -214,7 +214,7 @@ func (f *feedStream) findChange(
 	default:
 		return kind, changed, false, nil
 	}
-	s, err := f.findSession(ctx, e.SessionID)
+	s, err := store.ReadSession(ctx, f.Store, e.SessionID)
 	if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		return kind, changed, false, nil
 	}

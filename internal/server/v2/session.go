@@ -100,7 +100,7 @@ func (h sessionHandlers) importSession(ctx context.Context, in struct {
 }
 
 func (h sessionHandlers) get(ctx context.Context, in sessionFieldsIn) (out api.Data[session.Session], err error) {
-	s, err := h.findSession(ctx, in.SessionID)
+	s, err := store.ReadSession(ctx, h.Store, in.SessionID)
 	if err != nil {
 		return out, err
 	}
@@ -154,7 +154,7 @@ func (h sessionHandlers) delete(ctx context.Context, in sessionIn) (operation.No
 // endDeletedStreams ends the streams of sessions that no longer exist. The log would never send anything on them.
 func (h sessionHandlers) endDeletedStreams(ctx context.Context) {
 	for id := range h.long.StreamedSessions() {
-		_, err := h.findSession(ctx, id)
+		_, err := store.ReadSession(ctx, h.Store, id)
 		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			h.long.CancelSession(id, err)
 		}
@@ -310,7 +310,7 @@ func (h sessionHandlers) listActive(
 }
 
 func (h sessionHandlers) getStatus(ctx context.Context, in sessionIn) (out api.Data[api.Status], err error) {
-	if _, err := h.findSession(ctx, in.SessionID); err != nil {
+	if _, err := store.ReadSession(ctx, h.Store, in.SessionID); err != nil {
 		return out, err
 	}
 	s := h.Runs.Status(in.SessionID)
@@ -319,7 +319,7 @@ func (h sessionHandlers) getStatus(ctx context.Context, in sessionIn) (out api.D
 
 // listTodos lists the todo list of the model.
 func (h sessionHandlers) listTodos(ctx context.Context, in sessionIn) (out api.Data[[]session.Todo], err error) {
-	s, err := h.findSession(ctx, in.SessionID)
+	s, err := store.ReadSession(ctx, h.Store, in.SessionID)
 	if err != nil {
 		return out, err
 	}
