@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -102,11 +103,11 @@ const accessDenied = "accessdeniedexception"
 // forbiddenCodes occur next to codes that would otherwise mean an invalid key.
 var forbiddenCodes = []string{"service_disabled", "iam_permission_denied"}
 
-// phrase is a list of word groups that must occur in a text in this order.
-type phrase []string
+// textPattern is a list of strings. It occurs in a text that contains all of them, in this order.
+type textPattern []string
 
-// overflowPhrases mean that the request exceeds the context window.
-var overflowPhrases = []phrase{
+// overflowPatterns mean that the request exceeds the context window.
+var overflowPatterns = []textPattern{
 	{"prompt is too long"},
 	{"prompt too long"},
 	{"prompt contains too many tokens"},
@@ -150,14 +151,14 @@ var overflowPhrases = []phrase{
 	{"(no body)"},
 }
 
-// imageRefusalPhrases occur in the errors with which servers of local models refuse an image, with the status of an
+// imageRefusalPatterns occur in the errors with which servers of local models refuse an image, with the status of an
 // internal failure.
-var imageRefusalPhrases = []phrase{
+var imageRefusalPatterns = []textPattern{
 	{"image input is not supported"},
 	{"missing data required for image input"},
 }
 
-var quotaPhrases = []phrase{
+var quotaPatterns = []textPattern{
 	{"insufficient", "quota"},
 	{"exceeded", "current quota"},
 	{"insufficient", "balance"},
@@ -173,21 +174,21 @@ var quotaPhrases = []phrase{
 	{"exceeded", "monthly"},
 }
 
-// creditPhrases mean an empty account, whatever the status is: Anthropic answers 400.
-var creditPhrases = []phrase{{"credit balance is too low"}}
+// creditPatterns mean an empty account, whatever the status is: Anthropic answers 400.
+var creditPatterns = []textPattern{{"credit balance is too low"}}
 
-// keyPhrases mean an invalid key, whatever the status is: xAI answers 400.
-var keyPhrases = []phrase{{"incorrect api key provided"}}
+// keyPatterns mean an invalid key, whatever the status is: xAI answers 400.
+var keyPatterns = []textPattern{{"incorrect api key provided"}}
 
-// credentialPhrases mean that the key is the reason of an AccessDeniedException.
-var credentialPhrases = []phrase{{"api key"}, {"authentication failed"}, {"security token"}, {"signature"}}
+// credentialPatterns mean that the key is the reason of an AccessDeniedException.
+var credentialPatterns = []textPattern{{"api key"}, {"authentication failed"}, {"security token"}, {"signature"}}
 
-// clockPhrases occur in the errors with which Amazon refuses a request whose signature has another date.
-var clockPhrases = []phrase{{"signature expired"}, {"signature not yet current"}}
+// clockPatterns occur in the errors with which Amazon refuses a request whose signature has another date.
+var clockPatterns = []textPattern{{"signature expired"}, {"signature not yet current"}}
 
-var ratePhrases = []phrase{{"rate limit"}, {"rate_limit"}, {"ratelimit"}, {"too many requests"}}
+var ratePatterns = []textPattern{{"rate limit"}, {"rate_limit"}, {"ratelimit"}, {"too many requests"}}
 
-var filterPhrases = []phrase{
+var filterPatterns = []textPattern{
 	{"content policy"},
 	{"content_policy"},
 	{"content filter"},
@@ -200,17 +201,12 @@ var filterPhrases = []phrase{
 	{"flagged by", "moderation"},
 }
 
-// containsPhrase reports whether text, in lower case, contains one of the phrases.
-func containsPhrase(text string, phrases []phrase) bool {
-	for _, p := range phrases {
-		if p.isIn(text) {
-			return true
-		}
-	}
-	return false
+// matchesAny reports whether one of the patterns occurs in text, which is in lower case.
+func matchesAny(text string, patterns []textPattern) bool {
+	return slices.ContainsFunc(patterns, func(p textPattern) bool { return p.occursIn(text) })
 }
 
-func (p phrase) isIn(text string) bool {
+func (p textPattern) occursIn(text string) bool {
 	for _, words := range p {
 		_, after, found := strings.Cut(text, words)
 		if !found {

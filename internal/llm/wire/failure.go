@@ -34,8 +34,8 @@ type Failure struct {
 }
 
 // ClassifyFailure converts a failure to an error whose class is what can be done about it. Structured codes take
-// precedence over the status, and the status over phrases, so that an overflow whose message mentions "safety" is still
-// an overflow.
+// precedence over the status, and the status over text patterns, so that an overflow whose message mentions "safety" is
+// still an overflow.
 func ClassifyFailure(f Failure) *llm.Error {
 	w := parseErrorBody(f.Body)
 	if name, _, _ := strings.Cut(f.Header.Get("X-Amzn-Errortype"), ":"); name != "" {
@@ -76,7 +76,7 @@ type errorBody struct {
 	codes     []string // code and type fields, lower case
 	status    int      // a numeric code
 	message   string
-	text      string // the whole body in lower case, for the phrases
+	text      string // the whole body in lower case, for the text patterns
 	moderated bool
 	retry     time.Duration // the delay in Google's error details
 	perDay    bool          // a daily quota is exhausted, so that a retry after minutes is useless
@@ -180,7 +180,7 @@ func (w *errorBody) classifyBody(status int) llm.Class {
 	if w.moderated {
 		return llm.ContentFilter
 	}
-	if containsPhrase(w.text, imageRefusalPhrases) {
+	if matchesAny(w.text, imageRefusalPatterns) {
 		return llm.InvalidRequest
 	}
 	if w.isForbidden(status) {
@@ -208,10 +208,10 @@ var transientStatuses = []int{
 func (w *errorBody) isForbidden(status int) bool {
 	has := func(code string) bool { return slices.Contains(w.codes, code) }
 	switch {
-	case containsPhrase(w.text, clockPhrases), slices.ContainsFunc(forbiddenCodes, has):
+	case matchesAny(w.text, clockPatterns), slices.ContainsFunc(forbiddenCodes, has):
 		return status >= 400 && status < 500
 	case has(accessDenied):
-		return !containsPhrase(w.text, credentialPhrases)
+		return !matchesAny(w.text, credentialPatterns)
 	}
 	return status == http.StatusForbidden && isHTML([]byte(w.text))
 }
@@ -219,22 +219,22 @@ func (w *errorBody) isForbidden(status int) bool {
 func (w *errorBody) classifyStatus(status int) llm.Class {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
-		status == http.StatusBadRequest && containsPhrase(w.text, keyPhrases):
+		status == http.StatusBadRequest && matchesAny(w.text, keyPatterns):
 		return llm.Auth
 	case status == http.StatusPaymentRequired:
 		return llm.Quota
 	case status == http.StatusTooManyRequests && w.retry > 0 && !w.perDay:
 		return llm.RateLimit // even if the message mentions a quota
-	case status == http.StatusTooManyRequests && containsPhrase(w.text, quotaPhrases),
-		containsPhrase(w.text, creditPhrases):
+	case status == http.StatusTooManyRequests && matchesAny(w.text, quotaPatterns),
+		matchesAny(w.text, creditPatterns):
 		return llm.Quota
 	case status == http.StatusTooManyRequests:
 		return llm.RateLimit
-	case containsPhrase(w.text, overflowPhrases), status == http.StatusRequestEntityTooLarge:
+	case matchesAny(w.text, overflowPatterns), status == http.StatusRequestEntityTooLarge:
 		return llm.Overflow
 	case slices.Contains(transientStatuses, status), status >= 500:
 		return llm.Overloaded
-	case containsPhrase(w.text, filterPhrases):
+	case matchesAny(w.text, filterPatterns):
 		return llm.ContentFilter
 	case slices.Contains([]int{400, 404, 405, 413, 415, 422}, status), status >= 300 && status < 400:
 		return llm.InvalidRequest
@@ -248,11 +248,11 @@ func (w *errorBody) classifyStatus(status int) llm.Class {
 // failure of the provider.
 func (w *errorBody) classifyStreamError() llm.Class {
 	switch {
-	case containsPhrase(w.text, quotaPhrases):
+	case matchesAny(w.text, quotaPatterns):
 		return llm.Quota
-	case containsPhrase(w.text, ratePhrases):
+	case matchesAny(w.text, ratePatterns):
 		return llm.RateLimit
-	case containsPhrase(w.text, filterPhrases):
+	case matchesAny(w.text, filterPatterns):
 		return llm.ContentFilter
 	}
 	for _, code := range w.codes {
@@ -272,7 +272,7 @@ func formatMessage(w errorBody, f Failure) string {
 	if text == "" && isHTML(f.Body) && f.Status >= 400 && f.Status < 500 {
 		text = describeWebPage(f)
 	}
-	if text != "" && containsPhrase(strings.ToLower(text), clockPhrases) {
+	if text != "" && matchesAny(strings.ToLower(text), clockPatterns) {
 		text += "; the clock of this computer is wrong: correct it"
 	}
 	if text == "" && len(f.Body) <= maxMessage && !isHTML(f.Body) {
