@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Leftover is a session whose work an earlier process left unfinished.
-type Leftover struct {
+// UnfinishedSession is a session whose work an earlier process left unfinished.
+type UnfinishedSession struct {
 	SessionID session.ID
 	Directory string
 	Recovery  session.Recovery // pause if one of its unfinished prompts waits for a person
@@ -20,16 +20,16 @@ type Leftover struct {
 // person continues the session, by a prompt or a reply. Recover returns when all are woken.
 //
 // Only servers call it: a command would interrupt the resumed work again when it ends.
-func (e *Engine) Recover(ctx context.Context) (left []Leftover, err error) {
+func (e *Engine) Recover(ctx context.Context) (unfinished []UnfinishedSession, err error) {
 	err = e.journal.Store.View(ctx, func(r store.Reader) error {
 		ids, err := r.Unfinished(0)
 		for _, id := range ids {
-			l, err := e.readLeftover(r, id)
+			u, err := e.readUnfinishedSession(r, id)
 			if err != nil { // damaged: the others go on
 				e.logger.Error("read an unfinished session", "session", id, "error", err)
 				continue
 			}
-			left = append(left, l)
+			unfinished = append(unfinished, u)
 		}
 		return err
 	})
@@ -39,37 +39,38 @@ func (e *Engine) Recover(ctx context.Context) (left []Leftover, err error) {
 	if err := e.Asks.DropEndedApprovals(ctx); err != nil {
 		return nil, fmt.Errorf("remove approvals of earlier processes: %w", err)
 	}
-	for _, l := range left {
+	for _, u := range unfinished {
 		f := drainRestart
-		if l.Recovery == session.RecoveryPause {
+		if u.Recovery == session.RecoveryPause {
 			f = drainRepair
 		}
-		e.coordinator.wake(l.SessionID, f)
+		e.coordinator.wake(u.SessionID, f)
 	}
-	return left, nil
+	return unfinished, nil
 }
 
-// readLeftover reads an unfinished session. Its Recovery follows from the prompts with unfinished work: the newest one
-// of a history that needs a turn, the pending ones that start work, and those that began tasks in the background.
-func (e *Engine) readLeftover(r store.Reader, id session.ID) (l Leftover, err error) {
+// readUnfinishedSession reads an unfinished session. Its Recovery follows from the prompts with unfinished work: the
+// newest one of a history that needs a turn, the pending ones that start work, and those that began tasks in the
+// background.
+func (e *Engine) readUnfinishedSession(r store.Reader, id session.ID) (u UnfinishedSession, err error) {
 	s, err := store.FindSession(r, id)
 	if err != nil {
-		return l, err
+		return u, err
 	}
-	l = Leftover{SessionID: id, Directory: s.Location.Directory, Recovery: session.RecoveryResume}
+	u = UnfinishedSession{SessionID: id, Directory: s.Location.Directory, Recovery: session.RecoveryResume}
 	h, err := e.histories.ReadHistory(r, s)
 	if err != nil {
-		return l, err
+		return u, err
 	}
 	unfinished, err := store.PendingInputs(r, id, "", 0)
 	if err != nil {
-		return l, err
+		return u, err
 	}
 	if h.NeedsTurn() {
 		if prompt := h.NewestPrompt(); prompt != nil {
 			in, ok, err := store.FindInput(r, prompt.ID)
 			if err != nil {
-				return l, err
+				return u, err
 			}
 			if ok {
 				unfinished = append(unfinished, in)
@@ -78,13 +79,13 @@ func (e *Engine) readLeftover(r store.Reader, id session.ID) (l Leftover, err er
 	}
 	for _, in := range unfinished {
 		if (in.PromotedSeq != nil || in.StartsWork()) && in.Recovery == session.RecoveryPause {
-			l.Recovery = session.RecoveryPause
+			u.Recovery = session.RecoveryPause
 		}
 	}
 	for _, j := range s.Jobs {
 		if j.Status == session.JobRunning && j.Task != nil && j.Task.Recovery == session.RecoveryPause {
-			l.Recovery = session.RecoveryPause
+			u.Recovery = session.RecoveryPause
 		}
 	}
-	return l, nil
+	return u, nil
 }

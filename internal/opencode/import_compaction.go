@@ -15,18 +15,18 @@ import (
 type MessageImporter struct {
 	seen     map[session.MessageID]bool
 	requests map[session.MessageID]CompactionPart // by the message that has them
-	held     *heldRequest
+	pending  *compactionRequest
 }
 
-// heldRequest is a request for a summary whose summary may be the next message.
-type heldRequest struct {
+// compactionRequest is a request for a summary whose summary may be the next message.
+type compactionRequest struct {
 	form    importedMessage
 	message *session.User
 }
 
-// importedPair is importedForm for the two messages of a compaction. Alone means that the request is a message
+// importedCompaction is importedForm for the two messages of a compaction. Alone means that the request is a message
 // of its own, because other messages come between the two.
-type importedPair struct {
+type importedCompaction struct {
 	Request *importedForm `json:"request,omitzero"`
 	Summary *importedForm `json:"summary,omitzero"`
 	Alone   bool          `json:"alone,omitzero"`
@@ -51,30 +51,30 @@ func (x *MessageImporter) Add(raw jsontext.Value) ([]session.Message, error) {
 	}
 	var out []session.Message
 	if c := x.compactionOf(m, &form); c != nil {
-		if x.held == nil || x.held.message.ID != c.RequestID {
+		if x.pending == nil || x.pending.message.ID != c.RequestID {
 			out = x.Flush()
 		}
-		x.held = nil
+		x.pending = nil
 		return append(out, c), nil
 	}
 	out = x.Flush()
 	if u, ok := m.(*session.User); ok {
 		if part, asks := form.compactionPart(); asks {
 			x.requests[u.ID] = part
-			x.held = &heldRequest{form, u}
+			x.pending = &compactionRequest{form, u}
 			return out, nil
 		}
 	}
 	return append(out, m), nil
 }
 
-// Flush returns what Add holds back.
+// Flush returns the request that Add holds back, if any.
 func (x *MessageImporter) Flush() []session.Message {
-	if x.held == nil {
+	if x.pending == nil {
 		return nil
 	}
-	m := x.held.message
-	x.held = nil
+	m := x.pending.message
+	x.pending = nil
 	return []session.Message{m}
 }
 
@@ -132,14 +132,14 @@ func (x *MessageImporter) compactionOf(m session.Message, form *importedMessage)
 
 // keepPair stores with the compaction how the two messages differ from what is shown of it.
 func (x *MessageImporter) keepPair(c *session.Compaction, id session.ID, summary *importedMessage) {
-	adjacent := x.held != nil && x.held.message.ID == c.RequestID
+	adjacent := x.pending != nil && x.pending.message.ID == c.RequestID
 	if adjacent {
-		c.Agent, c.Model = x.held.message.Agent, x.held.message.Model
+		c.Agent, c.Model = x.pending.message.Agent, x.pending.message.Model
 	}
 	pair := compactionMessages(&session.Session{ID: id}, withCompletion(c), nil)
-	kept := importedPair{Summary: summary.formOf(pair[1]), Alone: !adjacent}
+	kept := importedCompaction{Summary: summary.formOf(pair[1]), Alone: !adjacent}
 	if adjacent {
-		kept.Request = x.held.form.formOf(pair[0])
+		kept.Request = x.pending.form.formOf(pair[0])
 	}
 	keepImported(c, kept)
 }

@@ -80,7 +80,7 @@ func renderCompaction(s *session.Session, m *session.Compaction) []Message {
 	}
 	pair := compactionMessages(s, withCompletion(m), nil)
 	raw := membersOfObject(m.Extra)[importedFormKey]
-	var f importedPair
+	var f importedCompaction
 	if raw == nil || json.Unmarshal(raw, &f) != nil {
 		return pair
 	}

@@ -11,18 +11,18 @@ import (
 // once, and written once by Flush.
 type Batch struct {
 	tx   store.Tx
-	held *heldTurn // nil if the batch holds no turn
-	row  heldSession
+	turn *cachedTurn // nil if the batch holds no turn
+	row  cachedSession
 }
 
-// heldSession is the session whose row a batch has read.
-type heldSession struct {
+// cachedSession is the session whose row a batch has read.
+type cachedSession struct {
 	session *session.Session // nil if the batch holds no row
 	changed bool
 }
 
-// heldTurn is the turn that a batch is changing.
-type heldTurn struct {
+// cachedTurn is the turn that a batch is changing.
+type cachedTurn struct {
 	session session.ID
 	message *session.Assistant
 	through int64 // seq of the newest event that was applied to it
@@ -33,7 +33,7 @@ type heldTurn struct {
 func NewBatch(tx store.Tx) *Batch { return &Batch{tx: tx} }
 
 // HoldSession gives the batch the session's row, which is what the store has. The batch may change it.
-func (b *Batch) HoldSession(s *session.Session) { b.row = heldSession{session: s} }
+func (b *Batch) HoldSession(s *session.Session) { b.row = cachedSession{session: s} }
 
 // HeldSession returns the session's row after the events of the batch; nil if the batch did not need it.
 func (b *Batch) HeldSession(id session.ID) *session.Session {
@@ -45,8 +45,8 @@ func (b *Batch) HeldSession(id session.ID) *session.Session {
 
 // Flush writes the turn and the session that the batch holds.
 func (b *Batch) Flush() error {
-	t, row := b.held, b.row
-	b.held, b.row = nil, heldSession{}
+	t, row := b.turn, b.row
+	b.turn, b.row = nil, cachedSession{}
 	if t != nil && t.changed {
 		if err := b.tx.PutMessage(t.session, t.message, nil, t.through); err != nil {
 			return fmt.Errorf("project %s: %w", t.session, err)
@@ -74,18 +74,18 @@ func (b *Batch) loadSession(id session.ID) (*session.Session, error) {
 			return nil, err
 		}
 	}
-	b.row = heldSession{session: s}
+	b.row = cachedSession{session: s}
 	return s, nil
 }
 
-// loadTurn loads the turn into b.held; it stays nil if the message is missing or is not a turn.
+// loadTurn loads the turn into b.turn; it stays nil if the message is missing or is not a turn.
 func (b *Batch) loadTurn(id session.ID, m session.MessageID) error {
-	if b.held != nil {
+	if b.turn != nil {
 		return nil
 	}
 	found, _, err := store.FindMessage(b.tx, id, m)
 	if a, ok := found.(*session.Assistant); ok && err == nil {
-		b.held = &heldTurn{session: id, message: a}
+		b.turn = &cachedTurn{session: id, message: a}
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func beginMessage(b *Batch, e session.Event, m session.Message) error {
 	if !isTurn {
 		return b.tx.PutMessage(e.SessionID, m, nil, e.Seq)
 	}
-	b.held = &heldTurn{session: e.SessionID, message: a, through: e.Seq, changed: true}
+	b.turn = &cachedTurn{session: e.SessionID, message: a, through: e.Seq, changed: true}
 	return nil
 }
 
@@ -92,18 +92,18 @@ func putCopies(tx store.Tx, id session.ID, d *session.MessagesCopied) error {
 // foldTurn applies the event to its turn. A checkpoint of a turn that is not held changes no row: its event is
 // enough, and rewriting the whole text for each checkpoint would take quadratic time.
 func foldTurn(b *Batch, e session.Event, id session.MessageID) error {
-	if _, ok := e.Data.(*session.ItemCheckpointed); ok && b.held == nil {
+	if _, ok := e.Data.(*session.ItemCheckpointed); ok && b.turn == nil {
 		return nil
 	}
-	if err := b.loadTurn(e.SessionID, id); err != nil || b.held == nil {
+	if err := b.loadTurn(e.SessionID, id); err != nil || b.turn == nil {
 		return err
 	}
-	b.held.through = e.Seq
-	a := b.held.message
+	b.turn.through = e.Seq
+	a := b.turn.message
 	if !a.Apply(e.Data) {
 		return nil
 	}
-	b.held.changed = true
+	b.turn.changed = true
 	if err := addSpend(b.tx, e, a); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func Apply(tx store.Tx, e session.Event) error {
 // Apply writes the rows of the event, except those that Flush writes. The event is not inserted yet: the session's
 // head is still e.Seq-1. After an error, nothing of the batch may be committed.
 func (b *Batch) Apply(e session.Event) error {
-	if b.held != nil && b.held.message.ID != session.ChangedTurn(e.Data) {
+	if b.turn != nil && b.turn.message.ID != session.ChangedTurn(e.Data) {
 		if err := b.Flush(); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func createSession(b *Batch, e session.Event, created *session.Created) error {
 	if !s.Apply(created) {
 		return nil
 	}
-	b.row = heldSession{session: s}
+	b.row = cachedSession{session: s}
 	return b.tx.PutSession(s)
 }
 

@@ -18,11 +18,11 @@ import (
 // are unique, and opaque provider data goes only to the model that produced it (LO-1 to LO-8). A note takes the place
 // of excluded files.
 func Lower(ms []session.Message, m *location.Model, excluded ...session.Exclusion) []llm.Message {
-	return newLowering(m, excluded).lowerAll(ms)
+	return newMessageLowerer(m, excluded).lowerAll(ms)
 }
 
-// lowering is the state of one Lower.
-type lowering struct {
+// messageLowerer lowers the messages of one history, in their order.
+type messageLowerer struct {
 	model    *location.Model
 	excluded []session.Exclusion
 	seq      int64           // of the current message
@@ -31,11 +31,11 @@ type lowering struct {
 	used     map[string]int // call ids, with how often each was requested
 }
 
-func newLowering(m *location.Model, excluded []session.Exclusion) *lowering {
-	return &lowering{model: m, excluded: excluded, used: map[string]int{}}
+func newMessageLowerer(m *location.Model, excluded []session.Exclusion) *messageLowerer {
+	return &messageLowerer{model: m, excluded: excluded, used: map[string]int{}}
 }
 
-func (l *lowering) lowerAll(ms []session.Message) []llm.Message {
+func (l *messageLowerer) lowerAll(ms []session.Message) []llm.Message {
 	for _, m := range ms {
 		l.seq = m.Meta().Seq
 		l.addMessage(m)
@@ -44,19 +44,19 @@ func (l *lowering) lowerAll(ms []session.Message) []llm.Message {
 }
 
 // isExcluded reports whether content of the kind with the data is excluded in the current message.
-func (l *lowering) isExcluded(kind session.ContentKind, data []byte) bool {
+func (l *messageLowerer) isExcluded(kind session.ContentKind, data []byte) bool {
 	return slices.ContainsFunc(l.excluded, func(x session.Exclusion) bool {
 		return x.Kind == kind && l.seq <= x.Through && (x.Digest == "" || x.Digest == contentDigest(data))
 	})
 }
 
-func (l *lowering) add(role llm.Role, parts ...llm.Part) {
+func (l *messageLowerer) add(role llm.Role, parts ...llm.Part) {
 	if len(parts) > 0 {
 		l.out = append(l.out, llm.Message{Role: role, Parts: parts})
 	}
 }
 
-func (l *lowering) addMessage(msg session.Message) {
+func (l *messageLowerer) addMessage(msg session.Message) {
 	switch m := msg.(type) {
 	case *session.User:
 		l.addUser(m)
@@ -78,7 +78,7 @@ func (l *lowering) addMessage(msg session.Message) {
 	}
 }
 
-func (l *lowering) addUser(m *session.User) {
+func (l *messageLowerer) addUser(m *session.User) {
 	l.format = m.Format
 	parts := TextParts(m.Text)
 	for _, f := range m.Files {
@@ -113,7 +113,7 @@ func appendPart(parts []llm.Part, p llm.Part) []llm.Part {
 
 // lowerFile lowers an attachment: media that the model accepts as media, text as text, everything else as a note. A
 // file that is only named is not read here: the tools read it, with permission.
-func (l *lowering) lowerFile(f session.File) llm.Part {
+func (l *messageLowerer) lowerFile(f session.File) llm.Part {
 	mime, name := f.Mime, f.Name
 	if name == "" {
 		name = "attachment"
@@ -152,7 +152,7 @@ func (l *lowering) lowerFile(f session.File) llm.Part {
 
 // addAssistant lowers one turn. Of a failed turn only what happened is sent: the calls that ran, and its text if the
 // user stopped it.
-func (l *lowering) addAssistant(m *session.Assistant) {
+func (l *messageLowerer) addAssistant(m *session.Assistant) {
 	same := m.Model.ProviderID == l.model.Ref.ProviderID && m.Model.ID == l.model.Ref.ID
 	reuse := same && m.Error == nil && !l.isExcluded(session.ContentReasoning, nil)
 	happened := func(t *session.Tool) bool { return m.Error == nil || t.Time.Ran != 0 }
@@ -206,7 +206,7 @@ func isReasoning(parts []llm.Part) bool {
 
 // degradeToText turns the result of a hosted tool into text and reports true where the provider rejected what is
 // attached to it, or the documents in it: then it can no longer go back as it came.
-func (l *lowering) degradeToText(r *llm.ToolResult) bool {
+func (l *messageLowerer) degradeToText(r *llm.ToolResult) bool {
 	documents := isFetchedDocument(*r) && l.isExcluded(session.ContentDocuments, nil)
 	if !documents && !l.isExcluded(session.ContentReasoning, nil) {
 		return false
@@ -231,7 +231,7 @@ func lowerReasoning(it *session.Reasoning, same, reuse bool) []llm.Part {
 	}
 }
 
-func (l *lowering) lowerTool(it *session.Tool, reuse bool) (llm.ToolCall, llm.ToolResult) {
+func (l *messageLowerer) lowerTool(it *session.Tool, reuse bool) (llm.ToolCall, llm.ToolResult) {
 	hosted := it.Provider != nil && it.Provider.Executed
 	call := llm.ToolCall{ID: l.uniqueCallID(it), Name: it.Name, Input: callInput(it), Hosted: hosted}
 	if call.Name == "" {
@@ -265,7 +265,7 @@ func prunedText(paths []string) string {
 }
 
 // uniqueCallID returns the provider's id, made unique where a conversation repeats it.
-func (l *lowering) uniqueCallID(it *session.Tool) string {
+func (l *messageLowerer) uniqueCallID(it *session.Tool) string {
 	id := it.ID
 	if id == "" {
 		id = string(it.PartID)
@@ -295,7 +295,7 @@ func callInput(it *session.Tool) jsontext.Value {
 
 // lowerOutcome returns the result of a call for the model. A call without an outcome, which only a truncated history
 // has, failed.
-func (l *lowering) lowerOutcome(s *session.ToolState) (parts []llm.Part, isError bool) {
+func (l *messageLowerer) lowerOutcome(s *session.ToolState) (parts []llm.Part, isError bool) {
 	for _, c := range s.Content {
 		switch c.Type {
 		case "file":

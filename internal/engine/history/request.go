@@ -77,7 +77,7 @@ func BuildRequest(in *Input) *llm.Request {
 
 // lowerMessages lowers the visible messages. An answer to a hidden prompt is in the format of that prompt.
 func (in *Input) lowerMessages() []llm.Message {
-	l := newLowering(in.Model, in.Session.Excluded)
+	l := newMessageLowerer(in.Model, in.Session.Excluded)
 	if u := in.History.hidden.Prompt; u != nil {
 		l.format = u.Format
 	}
