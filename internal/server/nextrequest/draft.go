@@ -20,7 +20,6 @@ type draft struct {
 	input   *history.Input
 	prompts int                               // pending ones that the turn promotes
 	sources []systemcontext.SourceDescription // of the context, as the model knows them
-	fresh   bool                              // the turn begins a context epoch
 	update  string                            // what the turn tells the model of changed sources
 	waiting []string                          // keys of sources that cannot be read
 	hidden  *session.Assistant                // the newest turn before the newest compaction, nil without one
@@ -139,7 +138,6 @@ func (d *draft) reconcile(ctx context.Context, v *storedState, c systemcontext.C
 	}
 	d.addWaiting(o.Missing)
 	if o.Kind == systemcontext.OutcomeReady {
-		d.fresh = true
 		v.epoch = &store.Epoch{Baseline: o.Generation.Baseline, Snapshot: o.Generation.Snapshot, BaselineSeq: v.seq}
 		d.sources, err = systemcontext.Describe(ctx, c, nil)
 		return err
@@ -156,7 +154,6 @@ func (d *draft) reconcile(ctx context.Context, v *storedState, c systemcontext.C
 
 // beginEpoch renders the first epoch. Sources that cannot be read are left out, and named: they hold the turn back.
 func (d *draft) beginEpoch(ctx context.Context, v *storedState, c systemcontext.Context) error {
-	d.fresh = true
 	g, err := systemcontext.Initialize(ctx, c)
 	if blocked, ok := errors.AsType[*systemcontext.BlockedError](err); ok {
 		d.addWaiting(blocked.Sources)
