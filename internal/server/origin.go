@@ -18,7 +18,6 @@ import (
 // that an attacker rebinds by DNS is never in the list, and the Origin of a page includes its port.
 type originPolicy struct {
 	names    []string // of Host over TCP, with any port or none
-	hosts    []string // further values of Host over TCP
 	sockets  []string // names of Host over the unix socket
 	pages    []string // values of Origin
 	protect  *http.CrossOriginProtection
@@ -41,13 +40,9 @@ func newOriginPolicy(c Config, port int) (*originPolicy, error) {
 	if c.MDNS != "" {
 		o.names = append(o.names, c.MDNS)
 	}
-	o.hosts = c.Hosts
 	if port != 0 {
 		for _, name := range o.names {
 			o.pages = append(o.pages, "http://"+name+":"+strconv.Itoa(port))
-		}
-		for _, h := range o.hosts {
-			o.pages = append(o.pages, "http://"+h)
 		}
 	}
 	for _, page := range o.pages {
@@ -77,8 +72,7 @@ func (s *Server) checkHost(w http.ResponseWriter, r *http.Request, next http.Han
 		}
 		ok = slices.Contains(o.sockets, name)
 	default:
-		ok = slices.Contains(o.hosts, r.Host) ||
-			slices.ContainsFunc(o.names, func(name string) bool { return matchesHost(r.Host, name) }) ||
+		ok = slices.ContainsFunc(o.names, func(name string) bool { return matchesHost(r.Host, name) }) ||
 			(o.anyLocal && matchesHost(r.Host, localHost(r)))
 	}
 	if !ok {

@@ -58,7 +58,6 @@ type Config struct {
 	User      string   // of Password; "opencode" by default
 	Password  string   // once set, TCP callers need it or the Secret
 	OpenLocal bool     // loopback callers need nothing: for systems where the kernel does not tell who they are
-	Hosts     []string // names under which we are reached besides loopback, with port unless it is the default one
 	Origins   []string // origins of pages that may call, exactly as browsers send them
 	// the name under which the local network finds us, such as MDNSDomain; "" does not announce anything
 	MDNS string
