@@ -36,7 +36,7 @@ func NewTool(skills *Cache) tool.Tool { return &loader{skills} }
 func (l *loader) Definition() tool.Definition {
 	return tool.Definition{
 		Name: "skill", Description: strings.TrimSpace(description), Schema: jsontext.Value(schema), Action: action,
-		ReadOnly: true, Bounded: true,
+		Bounded: true,
 	}
 }
 

@@ -20,9 +20,8 @@ type Registry struct {
 
 // Config configures a Registry.
 type Config struct {
-	Parent  *Registry // the wider scope, e.g. the application's tools; nil for none
-	Outputs *Outputs  // stores text beyond the limits; nil: it is lost
-	Limits  Limits    // zero fields mean the defaults
+	Outputs *Outputs // stores text beyond the limits; nil: it is lost
+	Limits  Limits   // zero fields mean the defaults
 	Log     *slog.Logger
 }
 
@@ -114,13 +113,10 @@ func (g *Registration) Close() {
 
 // currentEntry returns the newest registration of a name, nil if the name is not registered.
 func (r *Registry) currentEntry(name string) *entry {
-	for ; r != nil; r = r.config.Parent {
-		r.mu.Lock()
-		stack := r.stacks[name]
-		r.mu.Unlock()
-		if n := len(stack); n > 0 {
-			return stack[n-1]
-		}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if stack := r.stacks[name]; len(stack) > 0 {
+		return stack[len(stack)-1]
 	}
 	return nil
 }
@@ -136,15 +132,11 @@ type Set struct {
 // TakeSnapshot returns the current tools without those whose action is hidden. A nil hidden hides none.
 func (r *Registry) TakeSnapshot(hidden func(action string) bool) *Set {
 	s := &Set{registry: r, entries: map[string]*entry{}}
-	for at := r; at != nil; at = at.config.Parent {
-		at.mu.Lock()
-		for name, stack := range at.stacks {
-			if s.entries[name] == nil {
-				s.entries[name] = stack[len(stack)-1]
-			}
-		}
-		at.mu.Unlock()
+	r.mu.Lock()
+	for name, stack := range r.stacks {
+		s.entries[name] = stack[len(stack)-1]
 	}
+	r.mu.Unlock()
 	if hidden == nil {
 		return s
 	}
@@ -167,28 +159,10 @@ func (s *Set) Definitions() []Definition {
 	return defs
 }
 
-// Definition returns the definition of the tool with the name.
-func (s *Set) Definition(name string) (Definition, bool) {
-	e, ok := s.entries[name]
-	if !ok {
-		return Definition{}, false
-	}
-	return e.def, true
-}
-
 // CanonicalName returns the name of the tool that a call means, ignoring case: models change the case of names.
 func (s *Set) CanonicalName(name string) string {
 	if lower := strings.ToLower(name); s.entries[name] == nil && s.entries[lower] != nil {
 		return lower
 	}
 	return name
-}
-
-func (s *Set) names() []string {
-	names := make([]string, 0, len(s.entries))
-	for name := range s.entries {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -85,16 +85,15 @@ func TestRegisterRefuses(t *testing.T) {
 }
 
 func TestNewestRegistrationWins(t *testing.T) {
-	app := tool.NewRegistry(tool.Config{})
-	loc := tool.NewRegistry(tool.Config{Parent: app})
-	register(t, app, named("a", "app a"), named("b", "app b"))
-	first := register(t, loc, named("a", "first"))
-	second := register(t, loc, named("a", "second"))
+	r := tool.NewRegistry(tool.Config{})
+	register(t, r, named("a", "app a"), named("b", "app b"))
+	first := register(t, r, named("a", "first"))
+	second := register(t, r, named("a", "second"))
 
 	check := func(want ...string) {
 		t.Helper()
 		var got []string
-		for _, d := range loc.TakeSnapshot(nil).Definitions() {
+		for _, d := range r.TakeSnapshot(nil).Definitions() {
 			got = append(got, d.Name+"="+d.Description)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -140,8 +139,8 @@ func TestSnapshotHidesTools(t *testing.T) {
 		fake{def: tool.Definition{Name: "edit", Action: "edit", Schema: object}})
 	layers := []permission.Layer{{Rules: []session.Rule{{Action: "edit", Resource: "*", Effect: session.Deny}}}}
 	set := r.TakeSnapshot(func(action string) bool { return permission.IsHidden(layers, action) })
-	if _, ok := set.Definition("write"); ok || len(set.Definitions()) != 1 {
-		t.Fatalf("%v", set.Definitions())
+	if defs := set.Definitions(); len(defs) != 1 || defs[0].Name != "read" {
+		t.Fatalf("%v", defs)
 	}
 	if got := says(settle(t, set, "write", `{}`)); !strings.Contains(got, "the rules deny it") {
 		t.Fatal(got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -89,7 +90,7 @@ func (s *Set) isHidden(name string) bool {
 
 func (s *Set) describeUnknown(name string) string {
 	const most = 64
-	names := s.names()
+	names := slices.Sorted(maps.Keys(s.entries))
 	text := fmt.Sprintf("unknown tool %q.", session.ClipText(name, 80))
 	if near := spelling.FindNearest(name, names, 3); len(near) > 0 {
 		text += " Did you mean " + strings.Join(near, " or ") + "?"

@@ -37,7 +37,6 @@ type Definition struct {
 	Description string         // for the model
 	Schema      jsontext.Value // JSON Schema of the input, an object
 	Action      string         // permission action; "" means the name
-	ReadOnly    bool           // the tool changes nothing, so a call can be repeated
 	Bounded     bool           // the tool bounds its text itself; the registry cuts it at twice the limits only
 }
 

@@ -34,8 +34,7 @@ type questionTool struct{}
 func (questionTool) Definition() tool.Definition {
 	return tool.Definition{
 		Name: "question", Description: strings.TrimSpace(questionDescription), Schema: jsontext.Value(questionSchema),
-		Action:   tool.ActionQuestion,
-		ReadOnly: true,
+		Action: tool.ActionQuestion,
 	}
 }
 

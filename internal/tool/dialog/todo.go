@@ -64,8 +64,7 @@ type todoRead struct{}
 func (todoRead) Definition() tool.Definition {
 	return tool.Definition{
 		Name: "todoread", Description: strings.TrimSpace(readDescription),
-		Schema:   jsontext.Value(`{"type":"object","properties":{},"additionalProperties":false}`),
-		ReadOnly: true,
+		Schema: jsontext.Value(`{"type":"object","properties":{},"additionalProperties":false}`),
 	}
 }
 

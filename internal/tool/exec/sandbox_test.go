@@ -119,8 +119,7 @@ func TestBashInSandbox(t *testing.T) {
 	if _, err := os.Stat(b.OutsidePath("new")); err == nil {
 		t.Error("it wrote outside")
 	}
-	def, _ := b.Set.Definition("bash")
-	tooltest.MustContain(t, def.Description, "they write only below the project's directory")
+	tooltest.MustContain(t, bashDescription(b), "they write only below the project's directory")
 }
 
 // Commands in the sandbox end as others do.

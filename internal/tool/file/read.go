@@ -70,7 +70,7 @@ type listDisplay struct {
 // Definition describes the tool.
 func (t *readTool) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "read", Description: strings.TrimSpace(readDescription), Schema: jsontext.Value(readSchema), ReadOnly: true,
+		Name: "read", Description: strings.TrimSpace(readDescription), Schema: jsontext.Value(readSchema),
 		Bounded: true,
 	}
 }

@@ -89,7 +89,7 @@ func yesOrNo(header, question, yes, no string) session.Question {
 
 // Definition describes the tool.
 func (t *switchTool) Definition() tool.Definition {
-	return tool.Definition{Name: t.name, Description: t.about, Schema: jsontext.Value(schema), ReadOnly: true}
+	return tool.Definition{Name: t.name, Description: t.about, Schema: jsontext.Value(schema)}
 }
 
 // Run asks the user. Every answer but yes declines, which ends the turn.

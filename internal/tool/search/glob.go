@@ -38,7 +38,7 @@ type globInput struct {
 // Definition describes the tool.
 func (t *globTool) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "glob", Description: strings.TrimSpace(globDescription), Schema: jsontext.Value(globSchema), ReadOnly: true,
+		Name: "glob", Description: strings.TrimSpace(globDescription), Schema: jsontext.Value(globSchema),
 	}
 }
 

@@ -39,7 +39,7 @@ type grepInput struct {
 // Definition describes the tool.
 func (t *grepTool) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "grep", Description: strings.TrimSpace(grepDescription), Schema: jsontext.Value(grepSchema), ReadOnly: true,
+		Name: "grep", Description: strings.TrimSpace(grepDescription), Schema: jsontext.Value(grepSchema),
 		Bounded: true,
 	}
 }

@@ -28,7 +28,7 @@ type listTool struct{ *searchTools }
 // Definition describes the tool.
 func (t *listTool) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "list", Description: strings.TrimSpace(listDescription), Schema: jsontext.Value(listSchema), ReadOnly: true,
+		Name: "list", Description: strings.TrimSpace(listDescription), Schema: jsontext.Value(listSchema),
 	}
 }
 

@@ -43,7 +43,6 @@ type fetchInput struct {
 func (t *fetchTool) Definition() tool.Definition {
 	return tool.Definition{
 		Name: "webfetch", Description: strings.TrimSpace(fetchDescription), Schema: jsontext.Value(fetchSchema),
-		ReadOnly: true,
 	}
 }
 

@@ -88,7 +88,6 @@ type searchTool struct{ *Searcher }
 func (t *searchTool) Definition() tool.Definition {
 	return tool.Definition{
 		Name: "websearch", Description: strings.TrimSpace(searchDescription), Schema: jsontext.Value(searchSchema),
-		ReadOnly: true,
 	}
 }
 
