@@ -174,12 +174,8 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 				v.waiting[c.PartID] = true
 			}
 		}
-		rows, err := r.Events(d.id, a.Seq, 0, session.KindToolCalled)
-		for _, row := range rows {
-			e, err := eventlog.Decode(row)
-			if err != nil {
-				return err
-			}
+		called, err := eventlog.DecodeAll(r.Events(d.id, a.Seq, 0, session.KindToolCalled))
+		for _, e := range called {
 			if e.Private != nil && e.Private.Answer != nil && session.ChangedTurn(e.Data) == a.ID {
 				v.answer = e.Private.Answer
 			}
@@ -211,12 +207,8 @@ func (d *drain) recordResumption(ctx context.Context, h *history.History, cutOff
 	var times int
 	since := max(h.PromptSeq(), h.AnswerSeq())
 	err := d.engine.journal.Store.View(ctx, func(r store.Reader) error {
-		rows, err := r.Events(d.id, since, 1000, session.KindRetried)
-		for _, row := range rows {
-			e, err := eventlog.Decode(row)
-			if err != nil {
-				return err
-			}
+		retried, err := eventlog.DecodeAll(r.Events(d.id, since, 1000, session.KindRetried))
+		for _, e := range retried {
 			if fact, ok := e.Data.(*session.Retried); ok && fact.Error.Metadata["cause"] != "" {
 				times++
 			}
@@ -267,18 +259,16 @@ func (d *drain) restoreWork(ctx context.Context) error {
 			return err
 		}
 		input := h.PromptSeq()
-		rows, err := r.Events(d.id, min(input, h.AnswerSeq()), 0, session.KindStepEnded, session.KindStepFailed,
-			session.KindRetried, session.KindModelSwitched, session.KindPrompted, session.KindInterrupted)
+		events, err := eventlog.DecodeAll(r.Events(
+			d.id, min(input, h.AnswerSeq()), 0, session.KindStepEnded, session.KindStepFailed,
+			session.KindRetried, session.KindModelSwitched, session.KindPrompted, session.KindInterrupted,
+		))
 		if err != nil {
 			return err
 		}
 		var done retry.WorkCount
-		for _, row := range rows {
-			e, err := eventlog.Decode(row)
-			if err != nil {
-				return err
-			}
-			done.AddEvent(e.Data, row.Seq > input)
+		for _, e := range events {
+			done.AddEvent(e.Data, e.Seq > input)
 		}
 		d.step += done.Steps
 		d.retries, next = done.Open()

@@ -26,12 +26,13 @@ func Decode(r store.EventRow) (session.Event, error) {
 	return e, nil
 }
 
-func decodeAll(rows []store.EventRow, err error) ([]session.Event, error) {
+// DecodeAll decodes the result of a read of events. On an error it returns the events before the first undecodable one.
+func DecodeAll(rows []store.EventRow, err error) ([]session.Event, error) {
 	events := make([]session.Event, 0, len(rows))
 	for _, r := range rows {
-		e, derr := Decode(r)
-		if derr != nil {
-			return events, derr
+		e, decodeErr := Decode(r)
+		if decodeErr != nil {
+			return events, decodeErr
 		}
 		events = append(events, e)
 	}

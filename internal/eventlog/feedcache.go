@@ -40,7 +40,7 @@ func (l *Log) readFeedPage(ctx context.Context, after int64) ([]session.Event, e
 		rows, err = r.Events("", after, page)
 		return err
 	})
-	events, err := decodeAll(rows, err)
+	events, err := DecodeAll(rows, err)
 	if err == nil {
 		s.after, s.events = after, events
 	}

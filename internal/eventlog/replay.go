@@ -42,6 +42,6 @@ func (l *Log) readEvents(ctx context.Context, id session.ID, after int64) ([]ses
 		}
 		return err
 	})
-	events, err := decodeAll(rows, err)
+	events, err := DecodeAll(rows, err)
 	return events, l.store.NoteDamage(err)
 }

@@ -62,11 +62,7 @@ func (l *Log) verifyTail(r store.Reader, id session.ID, head int64) error {
 			return cmp.Or(err, error(&store.Damage{SessionID: id, Seq: 0, Detail: "all events are missing"}))
 		}
 	} else {
-		rows, err := r.Events(id, head-lookBack, 0)
-		if err != nil {
-			return err
-		}
-		if _, err := decodeAll(rows, nil); err != nil {
+		if _, err := DecodeAll(r.Events(id, head-lookBack, 0)); err != nil {
 			return err
 		}
 		if err := checkRowsBeyondHead(r, id, head); err != nil {

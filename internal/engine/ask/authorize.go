@@ -142,12 +142,8 @@ func listEarlier(r store.Reader, by Asker) (asks []*store.AskRow, err error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	rows, err := r.Events(by.SessionID, turn.Meta().Seq, 0, session.KindPermissionAsked)
-	for _, event := range rows {
-		e, err := eventlog.Decode(event)
-		if err != nil {
-			return nil, err
-		}
+	events, err := eventlog.DecodeAll(r.Events(by.SessionID, turn.Meta().Seq, 0, session.KindPermissionAsked))
+	for _, e := range events {
 		asked, isAsk := e.Data.(*session.PermissionAsked)
 		if !isAsk || PartOf(asked.Ask) != by.Call.PartID {
 			continue

@@ -34,15 +34,13 @@ type Grants struct {
 // read folds in the events since the last read.
 func (g *Grants) read(ctx context.Context, s store.Store, id session.ID) error {
 	return s.View(ctx, func(r store.Reader) error {
-		rows, err := r.Events(id, g.next-1, 0,
-			session.KindBudgetSet, session.KindPrompted, session.KindPermissionAsked, session.KindPermissionReplied)
-		for _, row := range rows {
-			e, err := eventlog.Decode(row)
-			if err != nil {
-				return err
-			}
+		events, err := eventlog.DecodeAll(r.Events(
+			id, g.next-1, 0,
+			session.KindBudgetSet, session.KindPrompted, session.KindPermissionAsked, session.KindPermissionReplied,
+		))
+		for _, e := range events {
 			g.fold(e.Data)
-			g.next = row.Seq + 1
+			g.next = e.Seq + 1
 		}
 		return err
 	})

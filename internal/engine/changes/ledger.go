@@ -77,22 +77,11 @@ func ReadLedger(ctx context.Context, st store.Store, id session.ID, after int64)
 
 // readNew adds the changes that were recorded since the ledger was last read.
 func (l *Ledger) readNew(ctx context.Context, st store.Store, id session.ID) error {
-	var events []session.Event
-	err := st.View(ctx, func(r store.Reader) error {
-		rows, err := r.Events(id, l.seq, 0, session.KindFilesWriting, session.KindTreeCaptured, session.KindTreeChanged,
-			session.KindToolFailed)
-		if err != nil {
-			return err
-		}
-		events = events[:0]
-		for _, row := range rows {
-			e, err := eventlog.Decode(row)
-			if err != nil {
-				return err
-			}
-			events = append(events, e)
-		}
-		return nil
+	events, err := store.Query(ctx, st, func(r store.Reader) ([]session.Event, error) {
+		return eventlog.DecodeAll(r.Events(
+			id, l.seq, 0,
+			session.KindFilesWriting, session.KindTreeCaptured, session.KindTreeChanged, session.KindToolFailed,
+		))
 	})
 	if err != nil {
 		return fmt.Errorf("read the changes of session %s: %w", id, err)

@@ -145,23 +145,16 @@ func findEnd(r store.Reader, id session.ID, end End) (seq int64, part session.Pa
 // copyChanges adds the events that record what the calls of the copied messages changed in files. A failed call has no
 // event of its own in a fork, so its changes are marked instead. wait waits for the messages, if there are changes.
 func (c *copier) copyChanges(r store.Reader, out *Copy, wait func()) error {
-	rows, err := r.Events(
+	events, err := eventlog.DecodeAll(r.Events(
 		out.Source.ID, -1, 0,
 		session.KindFilesWriting, session.KindTreeCaptured, session.KindTreeChanged, session.KindToolFailed,
-	)
-	if err != nil {
+	))
+	if err != nil || len(events) == 0 {
 		return err
-	}
-	if len(rows) == 0 {
-		return nil
 	}
 	wait()
 	writes := map[session.PartID]*session.FilesWriting{}
-	for _, row := range rows {
-		e, err := eventlog.Decode(row)
-		if err != nil {
-			return err
-		}
+	for _, e := range events {
 		if failed, ok := e.Data.(*session.ToolFailed); ok {
 			if w := writes[c.parts[failed.PartID]]; w != nil {
 				w.Failed = true

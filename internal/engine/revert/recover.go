@@ -102,32 +102,23 @@ func (r Reverter) recoverRevert(
 
 // listCommitted returns the reverts that were committed, oldest first.
 func listCommitted(ctx context.Context, st store.Store, id session.ID) (committed []*session.Revert, err error) {
-	err = st.View(ctx, func(rd store.Reader) error {
-		rows, err := rd.Events(id, -1, 0, session.KindRevertStaged, session.KindRevertCommitted)
-		if err != nil {
-			return err
-		}
-		committed = nil
-		var staged *session.Revert
-		for _, row := range rows {
-			e, err := eventlog.Decode(row)
-			if err != nil {
-				return err
-			}
-			switch d := e.Data.(type) {
-			case *session.RevertStaged:
-				staged = &d.Revert
-			case *session.RevertCommitted:
-				if staged != nil {
-					committed = append(committed, staged)
-				}
-				staged = nil
-			}
-		}
-		return nil
+	events, err := store.Query(ctx, st, func(rd store.Reader) ([]session.Event, error) {
+		return eventlog.DecodeAll(rd.Events(id, -1, 0, session.KindRevertStaged, session.KindRevertCommitted))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find the committed reverts: %w", err)
+	}
+	var staged *session.Revert
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *session.RevertStaged:
+			staged = &d.Revert
+		case *session.RevertCommitted:
+			if staged != nil {
+				committed = append(committed, staged)
+			}
+			staged = nil
+		}
 	}
 	return committed, nil
 }

@@ -38,14 +38,9 @@ func (x *eventEncoder) Reset() { clear(x.folds) }
 
 // ReadEvents implements broadcast.Encoder.
 func (x *eventEncoder) ReadEvents(ctx context.Context, id session.ID, after int64, limit int) ([]session.Event, error) {
-	rows, err := store.Query(ctx, x.store, func(rd store.Reader) ([]store.EventRow, error) {
+	return eventlog.DecodeAll(store.Query(ctx, x.store, func(rd store.Reader) ([]store.EventRow, error) {
 		return rd.Events(id, after, limit)
-	})
-	events := make([]session.Event, len(rows))
-	for i := 0; i < len(rows) && err == nil; i++ {
-		events[i], err = eventlog.Decode(rows[i])
-	}
-	return events, err
+	}))
 }
 
 // EncodeEvent implements broadcast.Encoder.
