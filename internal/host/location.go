@@ -364,11 +364,10 @@ func listReferences(p *locationSetup) (out []instruction.Reference) {
 func (l *locationCache) contextSources(cfg *config.Config, pr project.Project) (*systemcontext.Registry, error) {
 	r := &systemcontext.Registry{}
 	environment := instruction.Environment{Directory: pr.Directory, Worktree: pr.Worktree}
-	if _, err := instruction.RegisterEnvironment(r, environment); err != nil {
+	if err := instruction.RegisterEnvironment(r, environment); err != nil {
 		return nil, err
 	}
-	_, err := instruction.Register(r, l.instructionOptions(cfg, pr))
-	return r, err
+	return r, instruction.Register(r, l.instructionOptions(cfg, pr))
 }
 
 // instructionOptions says where the instruction files of a location are.

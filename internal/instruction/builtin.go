@@ -23,11 +23,12 @@ type Environment struct {
 }
 
 // RegisterEnvironment registers the source of the environment, which is constant.
-func RegisterEnvironment(r *systemcontext.Registry, e Environment) (remove func(), err error) {
+func RegisterEnvironment(r *systemcontext.Registry, e Environment) error {
 	environment := environmentSource(e)
-	return r.Register(KeyEnvironment, func(context.Context) systemcontext.Context {
+	_, err := r.Register(KeyEnvironment, func(context.Context) systemcontext.Context {
 		return systemcontext.Context{environment}
 	})
+	return err
 }
 
 // DateContext returns the source of the date, in the time zone of now.

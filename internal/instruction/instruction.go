@@ -40,18 +40,13 @@ type Options struct {
 	Pages          *webcache.Pages // reader of URLs; nil fetches nothing
 }
 
-// Register registers the sources of a location under their keys. Calling remove unregisters them.
-func Register(r *systemcontext.Registry, o Options) (remove func(), err error) {
-	first, err := r.Register(KeyInstructions, o.newProducer(KeyInstructions, o.discoveredFiles))
-	if err != nil {
-		return nil, err
+// Register registers the sources of a location under their keys.
+func Register(r *systemcontext.Registry, o Options) error {
+	if _, err := r.Register(KeyInstructions, o.newProducer(KeyInstructions, o.discoveredFiles)); err != nil {
+		return err
 	}
-	second, err := r.Register(KeyConfigured, o.newProducer(KeyConfigured, o.configuredFiles))
-	if err != nil {
-		first()
-		return nil, err
-	}
-	return func() { first(); second() }, nil
+	_, err := r.Register(KeyConfigured, o.newProducer(KeyConfigured, o.configuredFiles))
+	return err
 }
 
 func (o Options) newProducer(key string, candidates func() [][]candidate) systemcontext.Producer {

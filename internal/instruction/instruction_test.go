@@ -64,7 +64,7 @@ func (w *world) short(s string) string { return strings.ReplaceAll(s, w.root+"/"
 func (w *world) context() systemcontext.Context {
 	w.t.Helper()
 	var r systemcontext.Registry
-	if _, err := Register(&r, w.opts); err != nil {
+	if err := Register(&r, w.opts); err != nil {
 		w.t.Fatal(err)
 	}
 	c, err := r.Load(w.t.Context())
@@ -289,7 +289,7 @@ func TestBuiltins(t *testing.T) {
 	load := func(e Environment) systemcontext.Context {
 		t.Helper()
 		var r systemcontext.Registry
-		if _, err := RegisterEnvironment(&r, e); err != nil {
+		if err := RegisterEnvironment(&r, e); err != nil {
 			t.Fatal(err)
 		}
 		c, err := r.Load(t.Context())
