@@ -11,7 +11,7 @@ import (
 )
 
 // askHandlers lists pending permission asks and questions, and replies to them.
-type askHandlers struct{ *deps }
+type askHandlers struct{ *dependencies }
 
 func (h askHandlers) listPermissions(ctx context.Context, in locationIn) ([]opencode.Permission, error) {
 	rows, err := store.PendingAsksAt(ctx, h.Store, in.Location.Directory)

@@ -14,7 +14,7 @@ import (
 )
 
 // authHandlers stores the credentials of providers and runs browser logins.
-type authHandlers struct{ *deps }
+type authHandlers struct{ *dependencies }
 
 // providerIn is a request about one provider.
 type providerIn struct {

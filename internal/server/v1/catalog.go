@@ -8,7 +8,7 @@ import (
 )
 
 // catalogHandlers lists what a location offers.
-type catalogHandlers struct{ *deps }
+type catalogHandlers struct{ *dependencies }
 
 // listOf returns a handler that lists something of a location's catalog.
 func listOf[T any](h catalogHandlers, list func(Catalog) T) func(context.Context, locationIn) (T, error) {

@@ -25,7 +25,7 @@ func (e *statusError) Error() string { return fmt.Sprintf("status %d", e.status)
 
 // Fail answers with an error in the envelope that OpenCode has for it. The texts of internal errors go to the log only,
 // under a ref that the response names.
-func (d *deps) Fail(w http.ResponseWriter, r *http.Request, err error) {
+func (d *dependencies) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if own, ok := errors.AsType[*statusError](err); ok {
 		_ = httpio.WriteJSON(w, own.status, own.body)
 		return

@@ -17,7 +17,7 @@ import (
 )
 
 // eventHandlers streams events.
-type eventHandlers struct{ *deps }
+type eventHandlers struct{ *dependencies }
 
 type subscription struct {
 	Location    operation.Location
@@ -30,7 +30,7 @@ func (h eventHandlers) subscribe(ctx context.Context, in subscription) (operatio
 	if err != nil {
 		return nil, err
 	}
-	b := &busStream{deps: h.deps, directory: in.Location.Directory, newest: newest}
+	b := &busStream{dependencies: h.dependencies, directory: in.Location.Directory, newest: newest}
 	at.Position, at.LiveEnd = after, in.LastEventID != "" // deltas have no offset: the client would show the text twice
 	return func(w http.ResponseWriter, r *http.Request) error {
 		b.serve(w, r, b.directory, at)
@@ -49,7 +49,7 @@ func (h eventHandlers) subscribeGlobal(
 	if err != nil {
 		return nil, err
 	}
-	b := &busStream{deps: h.deps, global: true, newest: newest}
+	b := &busStream{dependencies: h.dependencies, global: true, newest: newest}
 	at.Position, at.LiveEnd = after, in.LastEventID != "" // deltas have no offset: the client would show the text twice
 	return func(w http.ResponseWriter, r *http.Request) error {
 		b.serve(w, r, httpio.DefaultDirectory(r, h.Directory), at)
@@ -79,7 +79,7 @@ func (h eventHandlers) findStart(
 
 // busStream is one open stream of events.
 type busStream struct {
-	*deps
+	*dependencies
 
 	out       *sse.Stream
 	directory string // of the events; "" with global

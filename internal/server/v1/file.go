@@ -8,7 +8,7 @@ import (
 )
 
 // fileHandlers reads and searches the files of a location.
-type fileHandlers struct{ *deps }
+type fileHandlers struct{ *dependencies }
 
 // pathIn is a request about a file or a directory.
 type pathIn struct {

@@ -15,7 +15,7 @@ import (
 )
 
 // instanceHandlers describes the server and its locations.
-type instanceHandlers struct{ *deps }
+type instanceHandlers struct{ *dependencies }
 
 // health is the response of global.health.
 type health struct {
@@ -206,7 +206,7 @@ func (h instanceHandlers) writeLog(ctx context.Context, in struct {
 }
 
 // writeDocument answers with the document of the contract.
-func (d *deps) writeDocument(context.Context, struct{}) (operation.Func[jsontext.Value], error) {
+func (d *dependencies) writeDocument(context.Context, struct{}) (operation.Func[jsontext.Value], error) {
 	doc, err := d.document()
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		return httpio.WriteEncoded(w, http.StatusOK, doc)

@@ -17,7 +17,7 @@ import (
 )
 
 // messageHandlers reads and edits messages.
-type messageHandlers struct{ *deps }
+type messageHandlers struct{ *dependencies }
 
 // messageCursor names the message before which a page ends. It is base64 of JSON on the wire.
 type messageCursor struct {

@@ -8,11 +8,11 @@ import (
 )
 
 // ListOperations lists the operations of the contract.
-func ListOperations() []operation.Operation { return (&deps{}).listOperations() }
+func ListOperations() []operation.Operation { return (&dependencies{}).listOperations() }
 
 // listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for
 // routes that only older clients call, and the handler, whose types give the parameters, the body and the response.
-func (d *deps) listOperations() []operation.Operation {
+func (d *dependencies) listOperations() []operation.Operation {
 	return slices.Concat(
 		d.listInstanceOperations(),
 		d.listSessionOperations(),
@@ -23,7 +23,7 @@ func (d *deps) listOperations() []operation.Operation {
 }
 
 // listInstanceOperations are about the server, its locations and its streams.
-func (d *deps) listInstanceOperations() []operation.Operation {
+func (d *dependencies) listInstanceOperations() []operation.Operation {
 	instances := instanceHandlers{d}
 	events := eventHandlers{d}
 	return []operation.Operation{
@@ -51,7 +51,7 @@ func (d *deps) listInstanceOperations() []operation.Operation {
 }
 
 // listSessionOperations are about sessions and their messages.
-func (d *deps) listSessionOperations() []operation.Operation {
+func (d *dependencies) listSessionOperations() []operation.Operation {
 	sessions := sessionHandlers{d}
 	messages := messageHandlers{d}
 	prompts := promptHandlers{d}
@@ -120,7 +120,7 @@ func (d *deps) listSessionOperations() []operation.Operation {
 }
 
 // listLocationOperations are about what a location offers: agents, providers, settings, files.
-func (d *deps) listLocationOperations() []operation.Operation {
+func (d *dependencies) listLocationOperations() []operation.Operation {
 	catalogs := catalogHandlers{d}
 	settings := settingsHandlers{d}
 	credentials := authHandlers{d}
@@ -173,7 +173,7 @@ func (d *deps) listLocationOperations() []operation.Operation {
 }
 
 // listTerminalOperations are about terminal interfaces and terminals.
-func (d *deps) listTerminalOperations() []operation.Operation {
+func (d *dependencies) listTerminalOperations() []operation.Operation {
 	tui := tuiHandlers{d}
 	terminals := ptyHandlers{d}
 	return []operation.Operation{

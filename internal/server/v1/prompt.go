@@ -19,7 +19,7 @@ import (
 )
 
 // promptHandlers gives sessions work: prompts, commands, and shell commands of the user.
-type promptHandlers struct{ *deps }
+type promptHandlers struct{ *dependencies }
 
 // promptIn is a request to prompt a session.
 type promptIn struct {

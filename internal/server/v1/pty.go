@@ -17,7 +17,7 @@ import (
 )
 
 // ptyHandlers runs programs in terminals.
-type ptyHandlers struct{ *deps }
+type ptyHandlers struct{ *dependencies }
 
 // ptyIn is a request about one terminal of a location.
 type ptyIn struct {
@@ -229,7 +229,7 @@ type (
 )
 
 // TerminalChanged tells the streams of the terminal's directory about a change.
-func (d *deps) TerminalChanged(c pty.Change) {
+func (d *dependencies) TerminalChanged(c pty.Change) {
 	var properties any = terminalInfo{newTerminal(c.Info)}
 	switch c.Kind {
 	case pty.HasExited:

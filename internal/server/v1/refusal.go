@@ -28,7 +28,7 @@ const maxRefusal = 1024
 
 // publishRefusal sends the refusal of a request about a session to the streams of its directory. Requests without the
 // rights for it, and about sessions that do not exist, send nothing.
-func (d *deps) publishRefusal(r *http.Request, e *session.Error) {
+func (d *dependencies) publishRefusal(r *http.Request, e *session.Error) {
 	if !isSessionWork(r) || e.Code == session.CodeDenied {
 		return
 	}
@@ -44,7 +44,7 @@ func (d *deps) publishRefusal(r *http.Request, e *session.Error) {
 }
 
 // publishSessionError sends an error that no stored event has to the streams of the session's directory.
-func (d *deps) publishSessionError(s *session.Session, message string) {
+func (d *dependencies) publishSessionError(s *session.Session, message string) {
 	reason := &opencode.Error{Name: "UnknownError", Data: opencode.ErrorData{Message: message}}
 	d.notices.Send(notice{
 		directory: s.Location.Directory, project: s.ProjectID, kind: "session.error",

@@ -17,7 +17,7 @@ import (
 )
 
 // sessionHandlers reads and changes sessions.
-type sessionHandlers struct{ *deps }
+type sessionHandlers struct{ *dependencies }
 
 // newSession is the body of session.create.
 type newSession struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // settingsHandlers reads and changes the configuration.
-type settingsHandlers struct{ *deps }
+type settingsHandlers struct{ *dependencies }
 
 // members are members of a configuration.
 type members = map[string]jsontext.Value

@@ -18,7 +18,7 @@ import (
 )
 
 // tuiHandlers passes messages of clients on to the terminal interfaces that listen to the streams of the location.
-type tuiHandlers struct{ *deps }
+type tuiHandlers struct{ *dependencies }
 
 // The kinds of notices that terminal interfaces listen to.
 const (

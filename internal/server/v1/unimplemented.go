@@ -17,7 +17,7 @@ import (
 
 // listUnimplemented are the operations whose capability is not built yet. They answer like an OpenCode that has none of
 // it configured (docs/differences.md). Most responses are constant.
-func (d *deps) listUnimplemented() []operation.Operation {
+func (d *dependencies) listUnimplemented() []operation.Operation {
 	rows := slices.Concat(d.listUnimplementedTools(), d.listUnimplementedSharing())
 	for i := range rows {
 		rows[i].Unimplemented = true
@@ -26,7 +26,7 @@ func (d *deps) listUnimplemented() []operation.Operation {
 }
 
 // listUnimplementedTools are about language servers, worktrees, workspaces, MCP servers and upgrades.
-func (d *deps) listUnimplementedTools() []operation.Operation {
+func (d *dependencies) listUnimplementedTools() []operation.Operation {
 	h := unimplementedHandlers{d}
 	list := func(route, id string) operation.Operation {
 		return operation.NewConstant[none, emptyList](route, id, http.StatusOK, emptyList{})
@@ -101,7 +101,7 @@ func (d *deps) listUnimplementedTools() []operation.Operation {
 }
 
 // listUnimplementedSharing are about moving, copying, synchronising, reverting and summarising.
-func (d *deps) listUnimplementedSharing() []operation.Operation {
+func (d *dependencies) listUnimplementedSharing() []operation.Operation {
 	h := unimplementedHandlers{d}
 	return []operation.Operation{
 		operation.NewConstant[body[opencode.SessionMove], operation.None](
@@ -218,7 +218,7 @@ type (
 )
 
 // unimplementedHandlers answers where the response names something of the request.
-type unimplementedHandlers struct{ *deps }
+type unimplementedHandlers struct{ *dependencies }
 
 func (unimplementedHandlers) createWorkspace(_ context.Context, in body[opencode.WorkspaceType]) (never, error) {
 	message := "Unknown workspace adapter: " + in.Body.Type

@@ -28,11 +28,11 @@ import (
 )
 
 // API serves the contract. It is safe for concurrent use.
-type API struct{ *deps }
+type API struct{ *dependencies }
 
 // New returns an API. It starts no goroutine.
 func New(c Config) *API {
-	d := &deps{Config: c, started: time.Now().UnixMilli()}
+	d := &dependencies{Config: c, started: time.Now().UnixMilli()}
 	if d.Head == nil {
 		d.Head = func(string) string { return "" }
 	}

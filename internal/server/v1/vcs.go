@@ -14,7 +14,7 @@ import (
 )
 
 // checkoutHandlers reads and patches the checkout of a location.
-type checkoutHandlers struct{ *deps }
+type checkoutHandlers struct{ *dependencies }
 
 // branches are the response of vcs.get. Missing branches are left out, as the document says; OpenCode sends null.
 type branches struct {
@@ -25,7 +25,7 @@ type branches struct {
 // listBranches returns the branches and watches the directory, so that the streams learn when another branch is checked
 // out.
 func (h checkoutHandlers) listBranches(ctx context.Context, in locationIn) (branches, error) {
-	h.deps.branches.Watch(in.Location.Directory)
+	h.dependencies.branches.Watch(in.Location.Directory)
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return branches{}, err

@@ -11,7 +11,7 @@ import (
 )
 
 // contextHandlers show the contexts of models.
-type contextHandlers struct{ *deps }
+type contextHandlers struct{ *dependencies }
 
 // fullText reports whether a client asks for the texts, too.
 type fullText bool

@@ -16,7 +16,7 @@ import (
 )
 
 // eventHandlers streams events and lists the log.
-type eventHandlers struct{ *deps }
+type eventHandlers struct{ *dependencies }
 
 // maxSeq is the largest cursor: the largest integer that JavaScript represents exactly.
 const maxSeq = 1<<53 - 1
@@ -60,7 +60,7 @@ func (h eventHandlers) subscribeSession(ctx context.Context, in struct {
 	if err == nil {
 		err = checkCursor(after, newest)
 	}
-	s := &sessionStream{deps: h.deps, all: in.All, live: in.Live == "1", newest: newest, cursor: after}
+	s := &sessionStream{dependencies: h.dependencies, all: in.All, live: in.Live == "1", newest: newest, cursor: after}
 	return func(w http.ResponseWriter, r *http.Request) error {
 		s.serve(w, r, in.SessionID)
 		return nil
@@ -69,7 +69,7 @@ func (h eventHandlers) subscribeSession(ctx context.Context, in struct {
 
 // sessionStream is an open stream of one session.
 type sessionStream struct {
-	*deps
+	*dependencies
 
 	out    *sse.Stream
 	all    allFields
@@ -128,7 +128,7 @@ func (s *sessionStream) send(u eventlog.Update) error {
 }
 
 // sendFragment sends live text under the id of the durable frame before it.
-func (d *deps) sendFragment(out *sse.Stream, id string, f *session.Fragment) error {
+func (d *dependencies) sendFragment(out *sse.Stream, id string, f *session.Fragment) error {
 	frames, err := newFragmentFrames(d.IDs, f)
 	for _, fr := range frames {
 		if err := sendFrame(out, id, fr, false); err != nil {
@@ -143,7 +143,7 @@ func sendFrame(out *sse.Stream, id string, f eventFrame, more bool) error {
 }
 
 // sendFailure sends why the stream ends early, if the client is still connected.
-func (d *deps) sendFailure(ctx context.Context, out *sse.Stream, id string, err error) {
+func (d *dependencies) sendFailure(ctx context.Context, out *sse.Stream, id string, err error) {
 	if ctx.Err() != nil {
 		return
 	}

@@ -74,12 +74,12 @@ func (h eventHandlers) subscribe(ctx context.Context, in struct {
 		after = newest // sampled now, and not after the first frame was sent: no event may fall in between
 	}
 	f := &feedStream{
-		deps:      h.deps,
-		all:       in.All,
-		newest:    newest,
-		cursor:    after,
-		locations: map[session.ID]*session.Location{},
-		failures:  map[session.ID]*session.Failure{},
+		dependencies: h.dependencies,
+		all:          in.All,
+		newest:       newest,
+		cursor:       after,
+		locations:    map[session.ID]*session.Location{},
+		failures:     map[session.ID]*session.Failure{},
 	}
 	if err == nil && in.Filter.r.URL.Query().Has("location[directory]") {
 		var l session.Location
@@ -95,7 +95,7 @@ func (h eventHandlers) subscribe(ctx context.Context, in struct {
 
 // feedStream is an open stream of all sessions.
 type feedStream struct {
-	*deps
+	*dependencies
 
 	out       *sse.Stream
 	all       allFields

@@ -11,7 +11,7 @@ import (
 )
 
 // inboxHandlers lists and changes the prompts that wait for their promotion.
-type inboxHandlers struct{ *deps }
+type inboxHandlers struct{ *dependencies }
 
 // publicInput returns an admitted prompt as a client sees it.
 func publicInput(i *session.Input, all allFields) session.Input {

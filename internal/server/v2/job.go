@@ -10,7 +10,7 @@ import (
 )
 
 // jobHandlers reads and controls the background commands of a session.
-type jobHandlers struct{ *deps }
+type jobHandlers struct{ *dependencies }
 
 // jobIn is a request about one job.
 type jobIn struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // ledgerHandlers reports what the turns of sessions cost.
-type ledgerHandlers struct{ *deps }
+type ledgerHandlers struct{ *dependencies }
 
 // list lists the ledger lines of one session.
 func (h ledgerHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]api.Spend], error) {

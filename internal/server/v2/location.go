@@ -16,7 +16,7 @@ import (
 )
 
 // locationHandlers describes the server and its locations.
-type locationHandlers struct{ *deps }
+type locationHandlers struct{ *dependencies }
 
 // getHealth reports that the server works, with more fields for all=1. A server that can only read is not healthy,
 // which is an error, but a field with all=1.
@@ -40,7 +40,7 @@ func (h locationHandlers) get(ctx context.Context, in locationIn) (api.LocationI
 }
 
 func (h locationHandlers) listAgents(ctx context.Context, in locationIn) (api.AtLocation[[]session.Agent], error) {
-	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Agents)
+	out, err := listAt(ctx, h.dependencies, in.Location.Location, h.Locations.Agents)
 	for i := range out.Data {
 		if out.Data[i].Permissions == nil {
 			out.Data[i].Permissions = []session.Rule{}
@@ -50,7 +50,7 @@ func (h locationHandlers) listAgents(ctx context.Context, in locationIn) (api.At
 }
 
 func (h locationHandlers) listSkills(ctx context.Context, in listIn) (api.AtLocation[[]api.Skill], error) {
-	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Skills)
+	out, err := listAt(ctx, h.dependencies, in.Location.Location, h.Locations.Skills)
 	if !in.All {
 		out.Data = slices.DeleteFunc(out.Data, func(s api.Skill) bool { return s.Problem != "" })
 	}
@@ -58,7 +58,7 @@ func (h locationHandlers) listSkills(ctx context.Context, in listIn) (api.AtLoca
 }
 
 func (h locationHandlers) listCommands(ctx context.Context, in listIn) (api.AtLocation[[]api.Command], error) {
-	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Commands)
+	out, err := listAt(ctx, h.dependencies, in.Location.Location, h.Locations.Commands)
 	for i := range out.Data {
 		if !in.All {
 			out.Data[i].Source, out.Data[i].Hints = "", nil
@@ -86,7 +86,7 @@ func (h locationHandlers) expandCommand(ctx context.Context, in struct {
 }
 
 func (h locationHandlers) listModels(ctx context.Context, in locationIn) (api.AtLocation[[]api.Model], error) {
-	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Models)
+	out, err := listAt(ctx, h.dependencies, in.Location.Location, h.Locations.Models)
 	for i := range out.Data {
 		out.Data[i].API = withSettings(out.Data[i].API)
 	}
@@ -94,7 +94,7 @@ func (h locationHandlers) listModels(ctx context.Context, in locationIn) (api.At
 }
 
 func (h locationHandlers) listProviders(ctx context.Context, in locationIn) (api.AtLocation[[]api.Provider], error) {
-	out, err := listAt(ctx, h.deps, in.Location.Location, h.Locations.Providers)
+	out, err := listAt(ctx, h.dependencies, in.Location.Location, h.Locations.Providers)
 	for i := range out.Data {
 		out.Data[i].API = withSettings(out.Data[i].API)
 	}
@@ -140,7 +140,7 @@ func (h locationHandlers) listFiles(ctx context.Context, in struct {
 ) (api.AtLocation[[]api.FileEntry], error) {
 	return listAt(
 		ctx,
-		h.deps,
+		h.dependencies,
 		in.Location.Location,
 		func(ctx context.Context, l session.Location) ([]api.FileEntry, error) {
 			if h.Files == nil {
@@ -164,7 +164,7 @@ func (h locationHandlers) findFiles(ctx context.Context, in struct {
 	}
 	return listAt(
 		ctx,
-		h.deps,
+		h.dependencies,
 		in.Location.Location,
 		func(ctx context.Context, l session.Location) ([]api.FileEntry, error) {
 			if h.Files == nil {
@@ -199,7 +199,7 @@ func (h locationHandlers) runDoctor(ctx context.Context, _ struct{}) (out api.Da
 }
 
 // writeDocument answers with the document of the contract.
-func (d *deps) writeDocument(context.Context, struct{}) (operation.Func[map[string]jsontext.Value], error) {
+func (d *dependencies) writeDocument(context.Context, struct{}) (operation.Func[map[string]jsontext.Value], error) {
 	doc, err := d.document()
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		return httpio.WriteEncoded(w, http.StatusOK, doc)

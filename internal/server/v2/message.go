@@ -14,7 +14,7 @@ import (
 )
 
 // messageHandlers reads messages.
-type messageHandlers struct{ *deps }
+type messageHandlers struct{ *dependencies }
 
 // messageCursor is a position in a list of messages: next to the message with the id.
 type messageCursor struct {

@@ -9,11 +9,11 @@ import (
 )
 
 // ListOperations lists the operations of the contract: OpenCode's first, then the additional ones.
-func ListOperations() []operation.Operation { return (&deps{}).listOperations() }
+func ListOperations() []operation.Operation { return (&dependencies{}).listOperations() }
 
 // listOperations is the table of the contract. A row has the route, the operationId of OpenCode's document, "" for
 // additional operations, and the handler, whose types give the parameters, the body and the response.
-func (d *deps) listOperations() []operation.Operation {
+func (d *dependencies) listOperations() []operation.Operation {
 	rows := slices.Concat(
 		d.listOpenCodeOperations(),
 		d.listCompactionOperations(),
@@ -29,7 +29,7 @@ func (d *deps) listOperations() []operation.Operation {
 }
 
 // listOpenCodeOperations are the operations of OpenCode's document, and those that belong to them.
-func (d *deps) listOpenCodeOperations() []operation.Operation {
+func (d *dependencies) listOpenCodeOperations() []operation.Operation {
 	locations := locationHandlers{d}
 	sessions := sessionHandlers{d}
 	messages := messageHandlers{d}
@@ -106,7 +106,7 @@ func (d *deps) listOpenCodeOperations() []operation.Operation {
 }
 
 // listCompactionOperations are about compactions. OpenCode cannot undo them.
-func (d *deps) listCompactionOperations() []operation.Operation {
+func (d *dependencies) listCompactionOperations() []operation.Operation {
 	sessions := sessionHandlers{d}
 	return []operation.Operation{
 		operation.New("prompt POST "+sessionPath+"/compact Request a summary that replaces the history of a session",
@@ -117,7 +117,7 @@ func (d *deps) listCompactionOperations() []operation.Operation {
 }
 
 // listRevertOperations are about what a session changed, and about going back. DELETE and GET are as in OpenCode 2.0.
-func (d *deps) listRevertOperations() []operation.Operation {
+func (d *dependencies) listRevertOperations() []operation.Operation {
 	reverts := revertHandlers{d}
 	return []operation.Operation{
 		operation.New("prompt POST "+sessionPath+"/revert/stage Take a session back to after a message",
@@ -136,7 +136,7 @@ func (d *deps) listRevertOperations() []operation.Operation {
 }
 
 // listAdditionalOperations are the operations that OpenCode does not have.
-func (d *deps) listAdditionalOperations() []operation.Operation {
+func (d *dependencies) listAdditionalOperations() []operation.Operation {
 	locations := locationHandlers{d}
 	sessions := sessionHandlers{d}
 	inbox := inboxHandlers{d}

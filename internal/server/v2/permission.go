@@ -15,7 +15,7 @@ import (
 )
 
 // permissionHandlers lists pending permission asks and saved approvals, replies to asks and explains rules.
-type permissionHandlers struct{ *deps }
+type permissionHandlers struct{ *dependencies }
 
 // publicAsk returns a pending ask as a client sees it.
 func publicAsk(p session.PendingAsk, all allFields) session.PendingAsk {
@@ -46,7 +46,7 @@ func (h permissionHandlers) list(ctx context.Context, in sessionFieldsIn) (api.D
 
 // listAll lists the pending asks of the sessions of the location.
 func (h permissionHandlers) listAll(ctx context.Context, in listIn) (api.AtLocation[[]session.PendingAsk], error) {
-	return listAt(ctx, h.deps, in.Location.Location,
+	return listAt(ctx, h.dependencies, in.Location.Location,
 		func(ctx context.Context, l session.Location) ([]session.PendingAsk, error) {
 			rows, err := store.PendingAsksAt(ctx, h.Store, l.Directory)
 			return selectPermissions(rows, in.All), err

@@ -11,7 +11,7 @@ import (
 )
 
 // questionHandlers lists and answers pending questions.
-type questionHandlers struct{ *deps }
+type questionHandlers struct{ *dependencies }
 
 func selectQuestions(rows []*store.AskRow) []session.QuestionAsked {
 	out := []session.QuestionAsked{}
@@ -30,7 +30,7 @@ func (h questionHandlers) list(ctx context.Context, in sessionIn) (api.Data[[]se
 
 // listAll lists the pending questions of the sessions of the location.
 func (h questionHandlers) listAll(ctx context.Context, in locationIn) (api.AtLocation[[]session.QuestionAsked], error) {
-	return listAt(ctx, h.deps, in.Location.Location,
+	return listAt(ctx, h.dependencies, in.Location.Location,
 		func(ctx context.Context, l session.Location) ([]session.QuestionAsked, error) {
 			rows, err := store.PendingAsksAt(ctx, h.Store, l.Directory)
 			return selectQuestions(rows), err

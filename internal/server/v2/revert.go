@@ -16,7 +16,7 @@ import (
 )
 
 // revertHandlers take sessions back, and say what they changed in files.
-type revertHandlers struct{ *deps }
+type revertHandlers struct{ *dependencies }
 
 // stageRevert takes a session back to after a message, and restores the files that it wrote later.
 func (h revertHandlers) stageRevert(ctx context.Context, in struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // sessionHandlers reads and changes sessions.
-type sessionHandlers struct{ *deps }
+type sessionHandlers struct{ *dependencies }
 
 // publicSession returns a session as a client sees it: without the additional fields unless the client asks for them. A
 // model without a variant has the variant "default".

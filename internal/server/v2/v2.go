@@ -29,11 +29,11 @@ import (
 )
 
 // API serves the contract. It is safe for concurrent use.
-type API struct{ *deps }
+type API struct{ *dependencies }
 
 // New returns an API. It starts no goroutine.
 func New(c Config) *API {
-	d := &deps{Config: c, document: NewDocument, frames: newFrameCache()}
+	d := &dependencies{Config: c, document: NewDocument, frames: newFrameCache()}
 	if d.Condition == nil {
 		d.Condition = func() error { return nil }
 	}

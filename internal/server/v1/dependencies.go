@@ -36,8 +36,8 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// deps holds the dependencies of the handlers.
-type deps struct {
+// dependencies holds what all handlers share: the configuration, and the state of the API.
+type dependencies struct {
 	Config
 
 	started  int64 // in milliseconds
@@ -53,7 +53,7 @@ type deps struct {
 
 // findLocation returns the location of the request with symbolic links resolved, which is the name that sessions and
 // their events use. There are no workspaces: a request that names one is meant for another server.
-func (d *deps) findLocation(r *http.Request) (l session.Location, named bool, err error) {
+func (d *dependencies) findLocation(r *http.Request) (l session.Location, named bool, err error) {
 	l, named, err = httpio.Locator{
 		QueryDirectory: "directory", QueryWorkspace: "workspace", Directory: d.Directory, Relative: true,
 	}.Locate(r)
@@ -67,7 +67,7 @@ func (d *deps) findLocation(r *http.Request) (l session.Location, named bool, er
 }
 
 // publishBranch tells the streams that another branch is checked out in the directory; "" is a detached commit.
-func (d *deps) publishBranch(ctx context.Context, directory, head string) {
+func (d *dependencies) publishBranch(ctx context.Context, directory, head string) {
 	l, err := d.Backend.Location(ctx, session.Location{Directory: directory})
 	if err != nil {
 		return

@@ -35,8 +35,8 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// deps holds the dependencies of the handlers.
-type deps struct {
+// dependencies holds what all handlers share: the configuration, and the state of the API.
+type dependencies struct {
 	Config
 
 	document func() ([]byte, error)
@@ -71,7 +71,7 @@ func (a *allFields) DecodeRequest(r *http.Request) error {
 }
 
 // findLocation returns the location of the request, and whether the request names it.
-func (d *deps) findLocation(r *http.Request) (l session.Location, named bool, err error) {
+func (d *dependencies) findLocation(r *http.Request) (l session.Location, named bool, err error) {
 	return httpio.Locator{
 		QueryDirectory: "location[directory]", QueryWorkspace: "location[workspace]", Directory: d.Directory,
 	}.Locate(r)
@@ -82,7 +82,7 @@ func newData[T any](v T) api.Data[T] { return api.Data[T]{Data: v} }
 
 // listAt returns the location and a list of what list finds there.
 func listAt[T any](
-	ctx context.Context, d *deps, l session.Location, list func(context.Context, session.Location) ([]T, error),
+	ctx context.Context, d *dependencies, l session.Location, list func(context.Context, session.Location) ([]T, error),
 ) (out api.AtLocation[[]T], err error) {
 	if out.Location, err = d.Locations.Location(ctx, l); err != nil {
 		return out, err
@@ -92,7 +92,7 @@ func listAt[T any](
 }
 
 // listNothing lists what no location has: references to other projects, and integrations, which are providers in cairn.
-func (d *deps) listNothing(ctx context.Context, in locationIn) (api.AtLocation[[]struct{}], error) {
+func (d *dependencies) listNothing(ctx context.Context, in locationIn) (api.AtLocation[[]struct{}], error) {
 	return listAt(ctx, d, in.Location.Location, func(context.Context, session.Location) ([]struct{}, error) {
 		return []struct{}{}, nil
 	})
