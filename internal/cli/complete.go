@@ -52,18 +52,34 @@ func (a *Invocation) Complete(
 }
 
 // FirstOnly limits a completion function to the first argument.
-func FirstOnly(f cobra.CompletionFunc) cobra.CompletionFunc {
+func FirstOnly(f cobra.CompletionFunc) cobra.CompletionFunc { return CompleteInOrder(f) }
+
+// CompleteInOrder completes each argument with the function at its position, and further arguments with nothing.
+func CompleteInOrder(functions ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
+		if len(args) >= len(functions) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return f(cmd, args, typed)
+		f := functions[len(args)]
+		return f(cmd, nil, typed)
 	}
+}
+
+// FixedCompletions completes an argument or the value of a flag by values that do not change.
+func FixedCompletions(values ...string) cobra.CompletionFunc {
+	const order = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return cobra.FixedCompletions(values, order)
 }
 
 // CompleteFirst completes the first argument of a command by its name in the usage line. Others have no candidates.
 func (a *Invocation) CompleteFirst(cmd *cobra.Command) cobra.CompletionFunc {
 	_, arguments, _ := strings.Cut(cmd.Use, " ")
+	switch arguments {
+	case "FILE", "FILE|URL":
+		return FirstOnly(completeFiles)
+	case "KEY", "[KEY]", "KEY VALUE": // of the configuration
+		return FirstOnly(FixedCompletions(config.ListKeys()...))
+	}
 	list := map[string]func(context.Context, *api.Client) ([]cobra.Completion, error){
 		"PROVIDER":                             providerCompletions, // auth logout
 		"[PROVIDER]":                           providerCompletions, // models
@@ -78,6 +94,10 @@ func (a *Invocation) CompleteFirst(cmd *cobra.Command) cobra.CompletionFunc {
 		return cobra.NoFileCompletions
 	}
 	return FirstOnly(a.Complete(list))
+}
+
+func completeFiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // SessionCompletions returns the newest sessions of the directory, by id and as last.
@@ -99,6 +119,15 @@ func AgentCompletions(ctx context.Context, c *api.Client) (all []cobra.Completio
 		if !one.Hidden {
 			all = append(all, cobra.CompletionWithDesc(string(one.ID), term.FirstLine(one.Description, 60)))
 		}
+	}
+	return all, err
+}
+
+// CommandCompletions returns the commands of the directory.
+func CommandCompletions(ctx context.Context, c *api.Client) (all []cobra.Completion, err error) {
+	list, err := c.Commands(ctx)
+	for _, one := range list.Data {
+		all = append(all, cobra.CompletionWithDesc(one.Name, term.FirstLine(one.Description, 60)))
 	}
 	return all, err
 }

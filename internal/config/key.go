@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,6 +38,14 @@ func CheckKey(key string) error {
 		}
 	}
 	return nil
+}
+
+// ListKeys returns the keys at the top of a configuration, sorted, without older spellings.
+func ListKeys() []string {
+	fields, _, _ := fieldsOf(reflect.TypeFor[Settings]())
+	names := append(slices.Collect(maps.Keys(fields)), "permission") // which has no field
+	slices.Sort(names)
+	return names
 }
 
 // unknownKeyMessage reports an unknown key and suggests the nearest known one.

@@ -144,7 +144,11 @@ func (g permissionCommands) permissionReply() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&lifetime, "for", "",
 		"keep the permission for `LIFETIME`: session, process or project (default project)")
+	lifetimes := cli.FixedCompletions("session", "process", "project")
+	_ = cmd.RegisterFlagCompletionFunc("for", lifetimes) // the flag exists
 	cmd.Flags().StringArrayVar(&patterns, "pattern", nil, "save this `PATTERN` instead of the offered ones, repeatable")
+	answers := cli.FixedCompletions("once", "always", "reject")
+	cmd.ValidArgsFunction = cli.CompleteInOrder(g.inv.CompleteFirst(cmd), answers)
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }

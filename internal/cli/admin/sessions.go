@@ -89,6 +89,7 @@ func (g sessionCommands) sessionList() *cobra.Command {
 	cli.HideFlags(cmd.Flags(), "max-count") // OpenCode's name for limit
 	cmd.Flags().
 		StringVar(&format, "format", "table", "print as `FORMAT`: table, or json in the format of OpenCode's list")
+	_ = cmd.RegisterFlagCompletionFunc("format", cli.FixedCompletions("table", "json")) // the flag exists
 	cmd.Flags().StringVar(&search, "search", "", "list only sessions with this `TEXT` in the title")
 	return cmd
 }

@@ -53,6 +53,7 @@ func (g agentCommands) agentCreateCommand() *cobra.Command {
 		"",
 		"set its `MODE`: primary (selected by users), subagent (called by agents) or all (default)",
 	)
+	_ = cmd.RegisterFlagCompletionFunc("mode", cli.FixedCompletions("primary", "subagent", "all")) // the flag exists
 	fs.StringVarP(&n.model, "model", "m", "", "use the model `PROVIDER/MODEL`")
 	fs.StringVar(&n.prompt, "prompt", "", "set the system prompt to `TEXT`; - reads it from standard input")
 	fs.StringVar(&n.color, "color", "", "set its `COLOUR`, as #rrggbb")

@@ -147,7 +147,7 @@ func describeShells(root *cobra.Command) {
 // meant.
 func (g program) addCompletions(c *cobra.Command) {
 	switch {
-	case c.ValidArgsFunction != nil || c.Name() == "backup":
+	case c.ValidArgsFunction != nil:
 	case c.Name() == "salvage" || c.Name() == "trust":
 		c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	case strings.Contains(c.Use, "SESSION…"):
@@ -157,17 +157,17 @@ func (g program) addCompletions(c *cobra.Command) {
 	default:
 		c.ValidArgsFunction = g.inv.CompleteFirst(c)
 	}
-	formats := []string{"text", "json"}
-	policies := []string{"deny", "allow", "fail", "wait:5m"}
 	for name, f := range map[string]cobra.CompletionFunc{
-		"format":  cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp),
-		"ask":     cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp),
+		"format":  cli.FixedCompletions("text", "json"),
+		"ask":     cli.FixedCompletions("deny", "allow", "fail", "wait:5m"),
+		"sandbox": cli.FixedCompletions("off", "writes", "strict"),
+		"command": g.inv.Complete(cli.CommandCompletions),
 		"session": g.inv.Complete(g.inv.SessionCompletions),
 		"agent":   g.inv.Complete(cli.AgentCompletions),
 		"model":   g.inv.Complete(cli.ModelCompletions),
 	} {
 		if c.Flags().Lookup(name) != nil {
-			_ = c.RegisterFlagCompletionFunc(name, f) // the flag exists
+			_ = c.RegisterFlagCompletionFunc(name, f) // fails if the command has its own
 		}
 	}
 	for _, sub := range c.Commands() {
