@@ -3,6 +3,9 @@ package root_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +61,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"capture": capture,
 			"code":    code,
+			"ollama":  ollama,
 			"start":   start,
 			"finish":  finish,
 			"until":   until,
@@ -106,6 +110,20 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("nothing in the output looks like %s", args[1])
 	}
 	ts.Setenv(args[0], m[1])
+}
+
+// ollama serves one model in the way of Ollama until the script ends.
+func ollama(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ollama MODEL")
+	}
+	list := fmt.Sprintf(`{"object": "list", "data": [{"id": %q, "object": "model"}]}`, args[0])
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, list) })
+	s := httptest.NewServer(mux)
+	ts.Defer(s.Close)
+	ts.Setenv("OLLAMA_HOST", s.Listener.Addr().String())
+	ts.Setenv("CAIRN_DISABLE_DISCOVERY", "")
 }
 
 // started is the key of the processes that a script runs beside it.

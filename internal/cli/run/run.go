@@ -170,8 +170,11 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	}
 	out := r.result(err)
 	tell(cli.ProviderOf(out.Model))
-	if out.Model == "cairn/guide" {
+	if out.Model == offlineGuide {
 		g.inv.NoteOwnKeys(r.owner, "", nil)
+		if r.offer != "" && (cfg == nil || cfg.Model.Ref() == nil) {
+			r.view.ShowNote(r.offer)
+		}
 	}
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
 	if out.Finish == "length" {

@@ -44,6 +44,7 @@ type runner struct {
 	settledAsks map[session.AskID]bool
 	tasks       *cli.TaskWatch
 
+	offer           string  // names a model in place of the guide
 	fill            float64 // of the model's window in percent, after the work; 0 is unknown
 	notedUnfinished bool    // noteUnfinished was successful
 }
@@ -67,6 +68,7 @@ func (r *runner) run(ctx context.Context) error {
 		switch {
 		case err == nil || !cli.IsConnectionLost(err) || !reached:
 			r.readFill(ctx)
+			r.readOffer(ctx)
 			return r.describeLoss(err)
 		case time.Since(since) > cli.ReconnectTimeout:
 			return fmt.Errorf("the connection to cairn was lost and could not be restored: %w", err)
@@ -85,6 +87,32 @@ func (r *runner) readFill(ctx context.Context) {
 	}
 	if next, err := (api.Contexts{Client: r.conn.API}).NextRequest(ctx, r.plan.id, false); err == nil {
 		r.fill = next.Window.Fill
+	}
+}
+
+// offlineGuide is the model that answers if none was chosen.
+const offlineGuide = "cairn/guide"
+
+// readOffer reads which model could have answered in place of the guide.
+func (r *runner) readOffer(ctx context.Context) {
+	if r.conn == nil || r.progress == nil || r.plan.openCode || r.plan.model != nil ||
+		r.progress.model.String() != offlineGuide {
+		return
+	}
+	list, err := r.conn.API.Models(ctx)
+	if err != nil {
+		return
+	}
+	for _, m := range list.Data {
+		name := string(m.ProviderID) + "/" + string(m.ID)
+		if m.ProviderID == "cairn" {
+			continue
+		}
+		r.offer = "the guide answered because no model is chosen; to use one that was found: cairn run -m " + name
+		if r.plan.server == nil {
+			r.offer += "; to make it the default: cairn config set model " + name
+		}
+		return
 	}
 }
 
