@@ -78,8 +78,8 @@ func serveInBackground(
 		return err
 	}
 	if lease == nil {
-		return session.Errorf(session.CodeConflict, "process %d already serves %s; stop it first, or use it",
-			owner.PID, dirs.Data)
+		return session.Errorf(session.CodeConflict, "process %d already serves %s; stop it first with: "+
+			"kill %[1]d; or serve beside it: cairn serve without --background", owner.PID, dirs.Data)
 	}
 	if err := lease.Release(); err != nil {
 		return err
