@@ -233,7 +233,7 @@ func removeAt(v *hujson.Value, path []string) error {
 	return nil
 }
 
-var errNotSet = errors.New("is not set in this file")
+var errNotSet = errors.New("not set in this file")
 
 // firstLine splits extra at its first line break. The part before it belongs to the preceding token's line; rest is nil
 // if there is no line break.

@@ -114,7 +114,7 @@ func TestEditRefuses(t *testing.T) {
 		{"{\n}", "username", `5`, "cairn.json:2:15: username: want a string, got a number"},
 		{`{}`, "a..b", `1`, "the key has an empty part"},
 		{`{}`, `a."b`, `1`, "a quote in the key is not closed"},
-		{`{}`, "model", ``, "model: is not set in this file"},
+		{`{}`, "model", ``, "model: not set in this file"},
 		{
 			"{}", "provider.a.options", `{"apiKey": "(hidden)"}`,
 			`provider.a.options: "(hidden)" stands for a secret in what cairn shows; give the secret, or leave it out`,

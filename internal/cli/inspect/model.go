@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -113,6 +114,10 @@ func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name 
 	case kerr == nil:
 		return known, nil
 	default:
+		own, _ := errors.AsType[*session.Error](err)
+		if e, ok := errors.AsType[*session.Error](kerr); ok && own != nil && len(e.Nearest) == 0 {
+			e.Nearest = own.Nearest // the offline models are in no list
+		}
 		return nil, cli.NewExitError(
 			cli.ExitUsage,
 			kerr,

@@ -120,9 +120,21 @@ func (g program) unknownCommand(root *cobra.Command, args []string) error {
 func (g program) checkHelpTopic(help *cobra.Command, args []string) error {
 	c, rest, err := help.Root().Find(args)
 	if err != nil || c.HasSubCommands() && len(rest) > 0 {
+		if near := spelling.FindNearest(rest[0], helpTopicNames(c), 1); len(near) > 0 {
+			return fmt.Errorf("unknown topic %q; did you mean %s?", term.FirstLine(rest[0], 40), near[0])
+		}
 		return cli.UnknownSubcommand(c, rest[0])
 	}
 	return nil
+}
+
+func helpTopicNames(c *cobra.Command) (names []string) {
+	for _, sub := range c.Commands() {
+		if sub.IsAdditionalHelpTopicCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
 }
 
 // helpTopic is a page of help that is no command.
