@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
 )
 
 // WithNearestSessions adds to an unknown session's error the ids that may have been meant.
@@ -187,6 +188,15 @@ func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string
 		return found[0], nil
 	}
 	return nil, WithNearestSessions(ctx, c, err)
+}
+
+// SessionAction is ClientAction for a command whose only argument is the session: without it, the newest one.
+func (a *Invocation) SessionAction(
+	f func(ctx context.Context, c *api.Client, s *session.Session) error,
+) func(*cobra.Command, []string) error {
+	return a.Action(func(ctx context.Context, args []string) error {
+		return a.WithSession(ctx, FirstArg(args, "last"), f)
+	})
 }
 
 // WithSession finds the session and calls f with it.

@@ -264,15 +264,12 @@ func (g compactCommands) sessionUncompact() *cobra.Command {
 		Long: "Undo the newest compaction of a session: the model reads again what the summary replaced, with the\n" +
 			"system context of that time. If that does not fit the model's window, the next turn summarises it again.",
 		Example: "  cairn session uncompact last",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
-				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					if err := c.Uncompact(ctx, s.ID); err != nil {
-						return err
-					}
-					g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, term.CompactionUndone)
-					return nil
-				})
+		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+			if err := c.Uncompact(ctx, s.ID); err != nil {
+				return err
+			}
+			g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, term.CompactionUndone)
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

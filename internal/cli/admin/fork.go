@@ -74,11 +74,8 @@ func (g forkCommands) sessionTree() *cobra.Command {
 		Long: "Show the family of a session: the session that it was copied from, the forks of that, and the sessions\n" +
 			"that their calls started.",
 		Args: cobra.MaximumNArgs(1), Example: "  cairn session tree\n  cairn session tree last --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
-				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					return g.showFamily(ctx, c, s, asJSON)
-				})
+		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+			return g.showFamily(ctx, c, s, asJSON)
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

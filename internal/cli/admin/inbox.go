@@ -34,38 +34,32 @@ func (g inboxCommands) inboxList() *cobra.Command {
 		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the pending prompts of a session",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn inbox list last",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithSession(
-				ctx,
-				cli.FirstArg(args, "last"),
-				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					ins, err := c.Inbox().List(ctx, s.ID)
-					if err != nil {
-						return err
-					}
-					if asJSON {
-						return g.inv.PrintJSON(append([]*session.Input{}, ins...))
-					}
-					if len(ins) == 0 {
-						g.inv.Err.Printf("No prompts are pending in %s.\n", s.ID)
-						return nil
-					}
-					t := g.inv.NewTable("#", "ID", "DELIVERY", "SINCE", "AGENT", "MODEL", "PROMPT")
-					for i, in := range ins {
-						t.AddRow(
-							strconv.Itoa(i+1),
-							string(in.ID),
-							string(in.Delivery),
-							term.FormatAge(in.TimeCreated),
-							in.Prompt.Agent,
-							modelName(in.Prompt.Model),
-							term.FirstLine(in.Text(), 80),
-						)
-					}
-					t.Print()
-					return nil
-				},
-			)
+		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+			ins, err := c.Inbox().List(ctx, s.ID)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(append([]*session.Input{}, ins...))
+			}
+			if len(ins) == 0 {
+				g.inv.Err.Printf("No prompts are pending in %s.\n", s.ID)
+				return nil
+			}
+			t := g.inv.NewTable("#", "ID", "DELIVERY", "SINCE", "AGENT", "MODEL", "PROMPT")
+			for i, in := range ins {
+				t.AddRow(
+					strconv.Itoa(i+1),
+					string(in.ID),
+					string(in.Delivery),
+					term.FormatAge(in.TimeCreated),
+					in.Prompt.Agent,
+					modelName(in.Prompt.Model),
+					term.FirstLine(in.Text(), 80),
+				)
+			}
+			t.Print()
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

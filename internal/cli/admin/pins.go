@@ -118,26 +118,23 @@ func (g pinCommands) sessionPins() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pins [SESSION]", Short: "List the pinned texts of a session", Args: cobra.MaximumNArgs(1),
 		Example: "  cairn session pins last",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
-				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					pins, err := listPins(ctx, c, s.ID)
-					switch {
-					case err != nil:
-						return err
-					case asJSON:
-						return g.inv.PrintJSON(pins)
-					case len(pins) == 0:
-						g.inv.Err.Printf("No texts are pinned to %s.\n", s.ID)
-						return nil
-					}
-					t := g.inv.NewTable("#", "TEXT")
-					for _, p := range pins {
-						t.AddRow(strconv.Itoa(p.Number), term.FirstLine(p.Text, 75))
-					}
-					t.Print()
-					return nil
-				})
+		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+			pins, err := listPins(ctx, c, s.ID)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return g.inv.PrintJSON(pins)
+			case len(pins) == 0:
+				g.inv.Err.Printf("No texts are pinned to %s.\n", s.ID)
+				return nil
+			}
+			t := g.inv.NewTable("#", "TEXT")
+			for _, p := range pins {
+				t.AddRow(strconv.Itoa(p.Number), term.FirstLine(p.Text, 75))
+			}
+			t.Print()
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

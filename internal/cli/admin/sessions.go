@@ -99,26 +99,23 @@ func (g sessionCommands) sessionChildren() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "children [SESSION]", Short: "List the sessions of the tasks of a session, newest first",
 		Args: cobra.MaximumNArgs(1), Example: "  cairn session children\n  cairn session children last --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
-				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					list, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Archived: true, Parent: &s.ID}, cli.MaxFamily)
-					switch {
-					case err != nil:
-						return err
-					case asJSON:
-						return g.inv.PrintJSON(addWindowShares(ctx, c, list))
-					case len(list) == 0:
-						g.inv.Err.Printf("The session %s has no tasks.\n", s.ID)
-						return nil
-					}
-					states, err := describeStates(ctx, c, list)
-					if err != nil {
-						return err
-					}
-					g.listSessions(list, states, false)
-					return nil
-				})
+		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+			list, err := g.inv.ListSessions(ctx, c, api.SessionQuery{Archived: true, Parent: &s.ID}, cli.MaxFamily)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return g.inv.PrintJSON(addWindowShares(ctx, c, list))
+			case len(list) == 0:
+				g.inv.Err.Printf("The session %s has no tasks.\n", s.ID)
+				return nil
+			}
+			states, err := describeStates(ctx, c, list)
+			if err != nil {
+				return err
+			}
+			g.listSessions(list, states, false)
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

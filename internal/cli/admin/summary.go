@@ -23,18 +23,15 @@ func (g summaryCommands) sessionSummary() *cobra.Command {
 			"full-screen interface are summarised after work of some size by themselves.",
 		Example: "  cairn session summary\n  cairn session summary last --set \"Port of the parser; tests are missing\"",
 	}
-	cmd.RunE = g.inv.Action(func(ctx context.Context, args []string) error {
-		return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
-			func(ctx context.Context, c *api.Client, s *session.Session) error {
-				if cmd.Flags().Changed("set") {
-					err := api.Summaries{Client: c}.SetText(ctx, s.ID, text)
-					if err == nil {
-						g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, "")
-					}
-					return err
-				}
-				return g.showSummary(ctx, c, s.ID, asJSON)
-			})
+	cmd.RunE = g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+		if cmd.Flags().Changed("set") {
+			err := api.Summaries{Client: c}.SetText(ctx, s.ID, text)
+			if err == nil {
+				g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, "")
+			}
+			return err
+		}
+		return g.showSummary(ctx, c, s.ID, asJSON)
 	})
 	cmd.Flags().StringVar(&text, "set", "", "replace the summary by `TEXT`; an empty text removes it")
 	cli.AddJSONFlag(cmd, &asJSON)

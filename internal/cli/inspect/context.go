@@ -29,23 +29,19 @@ func (g contextCommands) contextCommand() *cobra.Command {
 			"the newest session of this directory.",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn context\n  cairn context last --full\n  cairn context ses_… --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			name := cli.FirstArg(args, "last")
-			return g.inv.WithSession(ctx, name,
-				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					r, err := api.Contexts{Client: c}.NextRequest(ctx, s.ID, full)
-					if err != nil {
-						return err
-					}
-					if err := g.maskSecrets(ctx, r.Request); err != nil {
-						return err
-					}
-					if asJSON {
-						return g.inv.PrintJSON(r)
-					}
-					g.printRequest(s, r)
-					return nil
-				})
+		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+			r, err := api.Contexts{Client: c}.NextRequest(ctx, s.ID, full)
+			if err != nil {
+				return err
+			}
+			if err := g.maskSecrets(ctx, r.Request); err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(r)
+			}
+			g.printRequest(s, r)
+			return nil
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

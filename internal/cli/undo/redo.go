@@ -24,22 +24,19 @@ func (g commands) redoCommand() *cobra.Command {
 			"one before it. Copies of what the files hold are kept, and their paths printed.",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn redo\n  cairn redo last --json\n  cairn redo --files",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
-				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					if filesOnly {
-						return g.recoverFiles(ctx, c, asJSON, s.ID)
-					}
-					if s.Revert == nil {
-						err := fmt.Errorf("nothing to redo: the session %s has no undo or revert", s.ID)
-						return cli.NewExitError(cli.ExitUsage, err, "cairn undo takes the newest prompt back")
-					}
-					res, err := g.stageNext(ctx, c, s)
-					if err != nil {
-						return err
-					}
-					return g.reportRedo(ctx, c, asJSON, res)
-				})
+		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+			if filesOnly {
+				return g.recoverFiles(ctx, c, asJSON, s.ID)
+			}
+			if s.Revert == nil {
+				err := fmt.Errorf("nothing to redo: the session %s has no undo or revert", s.ID)
+				return cli.NewExitError(cli.ExitUsage, err, "cairn undo takes the newest prompt back")
+			}
+			res, err := g.stageNext(ctx, c, s)
+			if err != nil {
+				return err
+			}
+			return g.reportRedo(ctx, c, asJSON, res)
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)

@@ -26,15 +26,12 @@ func (g commands) undoCommand() *cobra.Command {
 			"session left them stay as they are, and are named: the exit code is then 1.",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  cairn undo\n  cairn undo last --json",
-		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
-			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"),
-				func(ctx context.Context, c *api.Client, s *session.Session) error {
-					r, err := api.Reverts{Client: c}.StageRevert(ctx, s.ID, api.RevertRequest{Before: true})
-					if err != nil {
-						return err
-					}
-					return g.reportRevert(ctx, c, asJSON, Result{SessionID: s.ID, Revert: r})
-				})
+		RunE: g.inv.SessionAction(func(ctx context.Context, c *api.Client, s *session.Session) error {
+			r, err := api.Reverts{Client: c}.StageRevert(ctx, s.ID, api.RevertRequest{Before: true})
+			if err != nil {
+				return err
+			}
+			return g.reportRevert(ctx, c, asJSON, Result{SessionID: s.ID, Revert: r})
 		}),
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
