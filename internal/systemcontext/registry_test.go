@@ -29,7 +29,7 @@ func TestRegistryCombinesInKeyOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := r.Load(t.Context())
-	if err != nil || len(c) != 2 || c[0].Key() != "x/c" || c[1].Key() != "x/b" {
+	if err != nil || len(c) != 2 || c[0].key != "x/c" || c[1].key != "x/b" {
 		t.Errorf("got %v, %v", c, err)
 	}
 }

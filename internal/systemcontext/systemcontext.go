@@ -57,9 +57,6 @@ type Source struct {
 	err  error
 }
 
-// Key returns the key of the source.
-func (s Source) Key() string { return s.key }
-
 // value is the observed value of a source. It renders only when needed.
 type value interface {
 	encode() (jsontext.Value, error)

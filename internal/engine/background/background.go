@@ -52,13 +52,6 @@ func (t *Tasks) Cancel(id session.ID) {
 	}
 }
 
-// IsRunning reports whether the session has a task.
-func (t *Tasks) IsRunning(id session.ID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.cancels[id] != nil
-}
-
 // Close starts no more tasks, and waits until those that run have recorded what they have, or ctx ends.
 func (t *Tasks) Close(ctx context.Context) error {
 	t.mu.Lock()
