@@ -69,14 +69,13 @@ func parseField(fields []string, i int) int64 {
 
 // memoryPeak records the peak resident memory of a process.
 type memoryPeak struct {
-	pid  int
 	most atomic.Int64
 	stop chan struct{}
 	done chan struct{}
 }
 
 func watchMemory(pid int) *memoryPeak {
-	p := &memoryPeak{pid: pid, stop: make(chan struct{}), done: make(chan struct{})}
+	p := &memoryPeak{stop: make(chan struct{}), done: make(chan struct{})}
 	go func() { // ends with finish
 		defer close(p.done)
 		for {
