@@ -121,7 +121,7 @@ func TestAppendConcurrently(t *testing.T) {
 		t.Fatalf("head %d, %d events", head(t, m, id), len(got))
 	}
 	want := int64(0)
-	for e, err := range l.Replay(t.Context(), id, -1) {
+	for e, err := range ReplayEvents(t.Context(), l, id, -1) {
 		if err != nil || e.Seq != want || (want > 0 && got[want] != e.ID) {
 			t.Fatalf("event %d is %+v, %v", want, e, err)
 		}
@@ -141,7 +141,7 @@ func TestPrivatePartsSurvive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e, err := range l.Replay(t.Context(), id, 0) {
+	for e, err := range ReplayEvents(t.Context(), l, id, 0) {
 		if err != nil || e.Private == nil || *e.Private.Epoch.Baseline != base || string(
 			e.Private.Epoch.Snapshot,
 		) != `{"k":1}` {
@@ -178,7 +178,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	add(t, l, id, renamed("after"))
 	for name, seq := range map[string]func(func(session.Event, error) bool){
-		"replay": l.Replay(t.Context(), id, -1), "tail": l.Tail(t.Context(), id, -1),
+		"replay": ReplayEvents(t.Context(), l, id, -1), "tail": tailEvents(t.Context(), l, id, -1),
 	} {
 		events, errs := 0, 0
 		for _, err := range seq {
@@ -240,7 +240,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, err := range l.Replay(context.Background(), id, -1) {
+		for _, err := range ReplayEvents(context.Background(), l, id, -1) {
 			if err != nil {
 				b.Fatal(err)
 			}

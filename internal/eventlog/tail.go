@@ -8,25 +8,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Tail yields the existing and coming events of the session with seq > after, each exactly once and in order, until
-// ctx ends (which is not an error) or the caller stops.
-func (l *Log) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2[session.Event, error] {
-	return func(yield func(session.Event, error) bool) {
-		for u, err := range l.Follow(ctx, id, after) {
-			if err != nil {
-				yield(session.Event{}, err)
-				return
-			}
-			if u.Event != nil && !yield(*u.Event, nil) {
-				return
-			}
-		}
-	}
-}
-
-// Follow is Tail with live updates: the fragments of an item come between its start and end events, and the
-// session's notices in between. A reader that starts in the middle of an item gets the item's text so far as its
-// first fragment. For an item whose start the reader saw live, the joined fragments are the text of the end event.
+// Follow yields the existing and coming events of the session with seq > after, each exactly once and in order, with
+// live updates, until ctx ends (which is not an error) or the caller stops. A missing or damaged event is an error,
+// never a shorter log. The fragments of an item come between its start and end events, and the session's notices in
+// between. A reader that starts in the middle of an item gets the item's text so far as its first fragment. For an item
+// whose start the reader saw live, the joined fragments are the text of the end event.
 func (l *Log) Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		w := newWaiter()

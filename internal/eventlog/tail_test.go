@@ -536,7 +536,7 @@ func TestHubForgets(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			for range l.Tail(ctx, id, -1) {
+			for range tailEvents(ctx, l, id, -1) {
 				t.Error("a reader got an update after its ctx ended")
 			}
 		})
@@ -557,7 +557,7 @@ func TestTailPages(t *testing.T) {
 		next := int64(5)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		for e, err := range l.Tail(ctx, id, 4) {
+		for e, err := range tailEvents(ctx, l, id, 4) {
 			if err != nil || e.Seq != next {
 				t.Fatalf("seq %d, want %d, %v", e.Seq, next, err)
 			}

@@ -67,7 +67,7 @@ func TestDamagedTakesNothing(t *testing.T) {
 				if err := rename(t, l, "ses_a", "before anybody saw it"); err != nil {
 					t.Errorf("before the damage is seen: %v", err)
 				}
-				for _, err := range l.Replay(t.Context(), "ses_a", -1) {
+				for _, err := range eventlog.ReplayEvents(t.Context(), l, "ses_a", -1) {
 					if err != nil && !errors.Is(err, store.ErrDamaged) {
 						t.Errorf("replay: %v", err)
 					}
@@ -107,7 +107,7 @@ func TestDamagedTakesNothing(t *testing.T) {
 // replay reads the whole log of a session.
 func replay(t *testing.T, l *eventlog.Log, id session.ID) error {
 	t.Helper()
-	for _, err := range l.Replay(t.Context(), id, -1) {
+	for _, err := range eventlog.ReplayEvents(t.Context(), l, id, -1) {
 		if err != nil {
 			return err
 		}
