@@ -64,7 +64,7 @@ func (l *loader) addDocument(d *document.Document) error {
 	}
 	l.tightenSandbox(d)
 	c := checker{l, d}
-	c.checkNode(d.Root, reflect.TypeFor[Settings](), "", reachTrusted)
+	c.checkNode(d.Root, reflect.TypeFor[Settings](), "", document.ScopeTrusted)
 	if d.Scope == document.ScopeProject {
 		l.projectInstructions(d)
 	}

@@ -14,8 +14,8 @@ type checker struct {
 	doc *document.Document
 }
 
-// checkNode checks n against t. above is the reach of the key that holds n.
-func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above reach) {
+// checkNode checks n against t. above is the last scope that may set the key that holds n.
+func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above document.Scope) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -48,9 +48,9 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 				)
 			}
 		}
-		may := reachOf(f.scope, above)
+		may := maxScope(f.scope, above)
 		if f.typ == reflect.TypeFor[Command]() {
-			may = c.commandReach(m.Key, m.Value)
+			may = c.commandScope(m.Key, m.Value)
 		}
 		if c.isRefused(m, document.JoinKey(path, m.Key), may) {
 			return true
@@ -70,12 +70,12 @@ func (c *checker) checkNode(n *document.Node, t reflect.Type, path string, above
 	})
 }
 
-// isRefused reports whether the document may not set a key with the reach may, and adds a warning if so.
-func (c *checker) isRefused(m document.Member, key string, may reach) bool {
+// isRefused reports whether the document may not set a key, which the scopes up to may can, and adds a warning if so.
+func (c *checker) isRefused(m document.Member, key string, may document.Scope) bool {
 	switch {
-	case may >= requiredReach(c.doc.Scope):
+	case c.doc.Scope <= may:
 		return false
-	case may == reachTrusted:
+	case may == document.ScopeTrusted:
 		c.addWarning(c.doc.FindPosition(m.Offset), WarnUntrusted, key, c.doc.UntrustedReason())
 		c.withheld = append(c.withheld, m)
 	default:

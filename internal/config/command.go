@@ -11,12 +11,12 @@ var shellLine = regexp.MustCompile("!`([^`]+)`")
 // ShellLines returns the shell commands in a template as index pairs: for each the span with its marks, then without.
 func ShellLines(template string) [][]int { return shellLine.FindAllStringSubmatchIndex(template, -1) }
 
-// commandReach returns the reach of a command's definition.
-func (l *loader) commandReach(name string, n *document.Node) reach {
+// commandScope returns the last scope whose documents may define a command.
+func (l *loader) commandScope(name string, n *document.Node) document.Scope {
 	if l.own[name] || len(ShellLines(n.Get("template").TextValue())) > 0 {
-		return reachTrusted
+		return document.ScopeTrusted
 	}
-	return reachProject
+	return document.ScopeProject
 }
 
 // ownCommands returns the names of the commands in the user's documents and in trusted documents below them. Invalid

@@ -15,15 +15,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Scope is the origin of a document, which decides what it may set.
+// Scope is the origin of a document, which decides what it may set: a key that one scope may set, those before it may
+// set, too.
 type Scope int
 
 // The origins of documents.
 const (
 	ScopeDefault Scope = iota
 	ScopeUser
-	ScopeProject // an untrusted project's: inert keys only
 	ScopeTrusted // a trusted project's: all but the user's own keys
+	ScopeProject // an untrusted project's: inert keys only
 )
 
 // Document is one file or variable of configuration.
@@ -41,7 +42,7 @@ type Document struct {
 }
 
 // IsProject reports whether the document is a project's file.
-func (d *Document) IsProject() bool { return d.Scope == ScopeProject || d.Scope == ScopeTrusted }
+func (d *Document) IsProject() bool { return d.Scope >= ScopeTrusted }
 
 // FindPosition returns line and column of a byte offset.
 func (d *Document) FindPosition(offset int) Position {
