@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -25,14 +24,9 @@ func (l *LogFlags) AddTo(root *cobra.Command) {
 	HideFlags(f, "print-logs", "pure", "log-level")
 }
 
-// applyLevel returns the environment with the log level of --log-level; without the flag, getenv itself, whose level it
-// checks.
+// applyLevel returns the environment with the log level of --log-level; without the flag, getenv itself.
 func (l *LogFlags) applyLevel(getenv func(string) string) (func(string) string, error) {
 	if l.level == "" {
-		name := getenv("CAIRN_LOG")
-		if name != "" && new(slog.Level).UnmarshalText([]byte(name)) != nil {
-			return nil, UsageErrorf("CAIRN_LOG must be debug, info, warn or error, got %q", term.FirstLine(name, 40))
-		}
 		return getenv, nil
 	}
 	level := strings.ToLower(l.level)

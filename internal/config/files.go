@@ -65,23 +65,21 @@ func (l *loader) namedDirectory() string {
 	return l.expandPath(dir, l.opts.Directory)
 }
 
-// checkNamedDirectory returns an error if CAIRN_CONFIG_DIR does not name a directory.
-func (l *loader) checkNamedDirectory() error {
+// checkNamedDirectory adds a warning if CAIRN_CONFIG_DIR does not name a directory.
+func (l *loader) checkNamedDirectory() {
 	dir := l.namedDirectory()
 	if dir == "" {
-		return nil
+		return
 	}
-	info, err := os.Stat(dir)
 	problem := "not a directory"
-	switch {
-	case err != nil:
+	if info, err := os.Stat(dir); err != nil {
 		problem = pathlessError(err)
-	case info.IsDir():
-		return nil
+	} else if info.IsDir() {
+		return
 	}
-	return &document.Error{
-		Position: document.Position{File: dir}, Message: problem + "; CAIRN_CONFIG_DIR names this directory",
-	}
+	l.addWarning(
+		document.Position{File: dir}, WarnUnread, "", "is not read: "+problem+"; CAIRN_CONFIG_DIR names this directory",
+	)
 }
 
 // managedSources returns the administrator's sources, the highest layer.

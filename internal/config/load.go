@@ -57,9 +57,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 
 // addFiles adds the documents of the user's and the project's files.
 func (l *loader) addFiles(ctx context.Context) error {
-	if err := l.keepError(l.checkNamedDirectory()); err != nil {
-		return err
-	}
+	l.checkNamedDirectory()
 	docs, err := l.collectDocuments(ctx, l.listSources())
 	if err != nil {
 		return err

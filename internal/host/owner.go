@@ -165,11 +165,16 @@ func engineLimits(l config.Limits) engine.Limits {
 
 // newLogger returns a logger to standard error, at the level of CAIRN_LOG, which is error if it is not set.
 func newLogger(getenv func(string) string) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(config.Getenv(getenv, "LOG"))); err != nil {
+	name, level := config.Getenv(getenv, "LOG"), slog.LevelError
+	err := level.UnmarshalText([]byte(name))
+	if err != nil {
 		level = slog.LevelError
 	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	if err != nil && name != "" {
+		logger.Error("CAIRN_LOG is not debug, info, warn or error; errors are logged", "value", name)
+	}
+	return logger
 }
 
 // recover resumes the work that an earlier owner left unfinished, except work that waits for a person, and reports
