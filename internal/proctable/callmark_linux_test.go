@@ -9,7 +9,9 @@ import (
 	"testing"
 )
 
-const markWord = "bear-a-call-mark"
+// markWord makes this binary a process with a mark. It is the word of the supervisors of tool/exec, whose tests, which
+// run beside these, kill processes with a mark that have no supervisor above them.
+const markWord = "__supervise"
 
 // TestMain runs this binary as a process that marks itself and then runs a shell command.
 func TestMain(m *testing.M) {
