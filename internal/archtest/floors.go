@@ -66,7 +66,7 @@ var floors = []struct {
 		"api transfer server server/v1 server/v2 server/sse server/httpio server/operation server/peer " +
 			"server/attachment server/nextrequest cli cli/term cli/view cli/run cli/access cli/admin cli/inspect " +
 			"cli/undo cli/root tui tui/composer tui/dialog tui/status tui/style tui/transcript tui/markdown " +
-			"tui/diffview tui/screen tui/sidebar tui/clipboard tui/mention tui/feed tui/offers",
+			"tui/diffview tui/screen tui/sidebar tui/clipboard tui/mention tui/feed tui/offers tui/keymap",
 	},
 	{6, proofKind, "server/contracttest"},
 	{5, wiringKind, "models"},
@@ -114,6 +114,7 @@ var sameFloor = []edge{
 	{"tui/feed", "cli", "lost connections are restored as on the command line"},
 	{"tui/mention", "tui/dialog", "candidates are lines as those of dialogs"},
 	{"tui/mention", "tui/style", "all components have one theme"},
+	{"tui", "tui/keymap", "keys are bound as the user configures them"},
 	{"tui", "tui/offers", "pickers and completion offer what the directory does"},
 	{"tui/offers", "api", "the server knows what a directory offers"},
 	{"tui", "tui/screen", "frames are drawn on the screen"},

@@ -57,3 +57,26 @@ func TestAskerIsNamed(t *testing.T) {
 		t.Errorf("the dialog is %+v", m.asks.dialog)
 	}
 }
+
+// TestTypedKeyDisarmsAsk: who types a prompt while a request waits does not answer it in the middle of a word.
+func TestTypedKeyDisarmsAsk(t *testing.T) {
+	for name, a := range map[string]session.PendingAsk{
+		"permission": editAsk("per_1"),
+		"question": {ID: "que_1", SessionID: "ses_1", Questions: []session.Question{{
+			Question: "Which?", Options: []session.Option{{Label: "left"}, {Label: "right"}},
+		}}},
+	} {
+		m := newTestModel(t, composer.DraftFile{})
+		openTestSession(m)
+		addAsk(m, a)
+		m.Update(armMsg{m.asks.presses})
+		typeText(m, "xya1")
+		if m.editor.Text() != "xya1" || len(m.asks.pending) != 1 {
+			t.Errorf("%s: typed %q, %d wait", name, m.editor.Text(), len(m.asks.pending))
+		}
+		m.Update(armMsg{m.asks.presses})
+		if typeText(m, map[string]string{"permission": "y", "question": "1"}[name]); len(m.asks.pending) != 0 {
+			t.Errorf("%s: after a pause the key is no answer", name)
+		}
+	}
+}

@@ -20,7 +20,7 @@ func completeWord(m *model) tea.Cmd {
 	case strings.HasPrefix(word, "/") && m.editor.IsFirstWord() && strings.Count(word, "/") == 1:
 		m.completion.Items = commandItems(m, word[1:])
 	case strings.HasPrefix(word, "@"):
-		m.completion.Items = agentItems(m, word[1:])
+		m.completion.Items = mention.ListAgents(m.offers.Agents, word[1:])
 		return findFiles(m, word)
 	}
 	return nil
@@ -38,16 +38,6 @@ func commandItems(m *model, prefix string) []dialog.Entry {
 	}
 	for _, c := range m.offers.Commands {
 		add(c.Name, c.Description)
-	}
-	return items
-}
-
-func agentItems(m *model, prefix string) []dialog.Entry {
-	var items []dialog.Entry
-	for _, a := range m.offers.Agents {
-		if !a.Hidden && strings.HasPrefix(a.ID, prefix) && len(items) < mention.MaxCandidates/2 {
-			items = append(items, dialog.Entry{ID: "@" + a.ID + " ", Label: "@" + a.ID + "  agent"})
-		}
 	}
 	return items
 }

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -27,14 +26,13 @@ func showInbox(m *model, selected string) {
 		Title: "Prompts that wait", Enter: "take back into the composer",
 		Hint: "ctrl+r: edit  ctrl+up ctrl+down: move  ctrl+t: steer or queue  ctrl+d: withdraw",
 	}
-	byID := map[string]*session.Input{}
-	for _, in := range m.inbox {
-		byID[string(in.ID)] = in
-		p.Items = append(p.Items, dialog.Entry{ID: string(in.ID), Label: in.Text(), Detail: string(in.Delivery)})
+	p.Items = inboxItems(m)
+	find := func(it dialog.Entry) *session.Input {
+		return m.inbox[slices.IndexFunc(m.inbox, func(in *session.Input) bool { return string(in.ID) == it.ID })]
 	}
-	p.Pick = func(it dialog.Entry) tea.Cmd { return withdrawPrompt(m, byID[it.ID], true) }
+	p.Pick = func(it dialog.Entry) tea.Cmd { return withdrawPrompt(m, find(it), true) }
 	closing := func(f func(*session.Input) tea.Cmd) dialog.Action {
-		return dialog.Action{Do: func(it dialog.Entry) tea.Cmd { return f(byID[it.ID]) }, Closes: true}
+		return dialog.Action{Do: func(it dialog.Entry) tea.Cmd { return f(find(it)) }, Closes: true}
 	}
 	p.Actions = map[string]dialog.Action{
 		"ctrl+r":    closing(func(in *session.Input) tea.Cmd { return editInput(m, in) }),
@@ -44,6 +42,7 @@ func showInbox(m *model, selected string) {
 		"ctrl+down": closing(func(in *session.Input) tea.Cmd { return moveInput(m, in, 1) }),
 	}
 	p.Select(selected)
+	m.inboxPicker = p
 	m.openDialog(p)
 }
 
@@ -55,7 +54,7 @@ func withdrawPrompt(m *model, in *session.Input, edit bool) tea.Cmd {
 	}, func() tea.Cmd {
 		dropInput(m, in.ID)
 		if edit {
-			m.editor.SetText(strings.TrimSuffix(in.Text()+"\n"+m.editor.Text(), "\n"))
+			m.returnPrompt(in.Prompt)
 		}
 		return nil
 	})

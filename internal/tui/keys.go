@@ -2,11 +2,11 @@ package tui
 
 import (
 	"context"
-	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cairn-dev/cairn/internal/tui/composer"
+	"github.com/cairn-dev/cairn/internal/tui/keymap"
 	"github.com/cairn-dev/cairn/internal/tui/transcript"
 )
 
@@ -85,31 +85,19 @@ func listCommands() []command {
 	}
 }
 
-// newKeyMap returns the map with the user's bindings: a command's name and its key, "none" for no key. The user's
-// bindings win. unknown are the names that no command has.
-func newKeyMap(own map[string]string) (k keyMap, unknown []string) {
-	k = keyMap{commands: listCommands(), byKey: map[string]int{}}
+// newKeyMap returns the map with the user's bindings, and what of them has no effect.
+func newKeyMap(own map[string]string) (keyMap, []string) {
+	k := keyMap{commands: listCommands(), byKey: map[string]int{}}
+	defaults := make([]keymap.Binding, len(k.commands))
 	for i, c := range k.commands {
-		if c.key != "" && own[c.name] == "" {
-			k.byKey[c.key] = i
-		}
+		defaults[i] = keymap.Binding{Name: c.name, Key: c.key}
 	}
-	for name, key := range own {
-		i := slices.IndexFunc(k.commands, func(c command) bool { return c.name == name })
-		switch {
-		case i < 0:
-			unknown = append(unknown, name)
-		case key == "none":
-			k.commands[i].key = ""
-		default:
-			if other, ok := k.byKey[key]; ok {
-				k.commands[other].key = ""
-			}
-			k.commands[i].key, k.byKey[key] = key, i
-		}
+	bound, problems := keymap.BindKeys(defaults, own)
+	for i, b := range bound {
+		k.commands[i].key, k.byKey[b.Key] = b.Key, i
 	}
-	slices.Sort(unknown)
-	return k, unknown
+	delete(k.byKey, "")
+	return k, problems
 }
 
 // pressKey handles a key: of the dialog on top, of a command, or of the composer.
@@ -124,7 +112,10 @@ func pressKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		return cmd
 	}
 	if d := m.asks.dialog; d != nil && m.asks.armed {
-		return pressAskKey(m, k)
+		if !d.IgnoresKey(k) {
+			return pressAskKey(m, k)
+		}
+		m.asks.armed = false // the person types a prompt
 	}
 	arm := m.asks.holdOff()
 	if m.completion.IsOpen() {

@@ -15,6 +15,7 @@ import (
 func leaveProgram(m *model) tea.Cmd {
 	if !m.editor.IsEmpty() && len(m.dialogs) == 0 && m.asks.dialog == nil {
 		m.editor.DiscardText()
+		m.attached = nil
 		m.note = "press it again to leave; ctrl+_ brings the text back"
 		return nil
 	}

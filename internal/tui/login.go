@@ -30,6 +30,18 @@ func isNewcomer(m *model) bool {
 		len(m.dialogs) == 0
 }
 
+// offerModel names a model that was found, once, where the guide answers because none is chosen.
+func offerModel(m *model) {
+	ref := m.window.Model
+	if m.offeredModel || ref.ProviderID != offers.GuideProvider || ref.ID != offers.GuideModel {
+		return
+	}
+	if x := m.offers.FindModel(); x != nil && m.model == nil {
+		m.offeredModel = true
+		m.note = "the built-in guide answers, which is not a language model; /models offers " + x.Ref().String()
+	}
+}
+
 // pickLogin shows the providers that can be logged in to.
 func pickLogin(m *model) tea.Cmd { return showProviders(m, func(*model) bool { return true }) }
 

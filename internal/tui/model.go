@@ -44,6 +44,7 @@ type model struct {
 	history       composer.PromptHistory
 	completion    mention.List
 	offeredPaths  map[string]bool // paths that the completion has offered
+	attached      []session.File  // to the next prompt, beside those that its text names
 	savedText     string          // the text that is stored
 	saving        bool
 	transcript    *transcript.Model
@@ -55,10 +56,12 @@ type model struct {
 	work
 	asks          askQueue
 	inbox         []*session.Input
+	inboxPicker   *dialog.Picker   // the newest list of them
 	unsentPrompts []session.Prompt // on their way to the inbox
 	offers        offers.PromptOffers
 	// offeredLogin: the providers were shown to a newcomer.
 	offeredLogin bool
+	offeredModel bool              // a model was named to a person whom the guide answers
 	agent        string            // of the next prompts; "" is the session's
 	model        *session.ModelRef // likewise
 	window       api.ContextRequest
@@ -127,11 +130,17 @@ type promptedMsg struct {
 // keys that were typed before it was seen belong to the prompt.
 type askQueue struct {
 	pending []session.PendingAsk
-	dialog  dialog.Dialog // of the first one
+	dialog  askDialog // of the first one
 	armed   bool
 	later   bool                  // the person put them off
 	files   term.CommandApprovals // commands that were approved with a file of theirs
 	presses int                   // keys while it was not armed
+}
+
+// askDialog is the dialog of an ask. It ignores keys of text that answer nothing: they belong to a prompt.
+type askDialog interface {
+	dialog.Dialog
+	IgnoresKey(tea.KeyPressMsg) bool
 }
 
 // candidatesMsg are the files for a word.
@@ -300,4 +309,19 @@ func (m *model) modelName() string {
 		return ""
 	}
 	return ref.String()
+}
+
+func inboxItems(m *model) (items []dialog.Entry) {
+	for _, in := range m.inbox {
+		items = append(items, dialog.Entry{ID: string(in.ID), Label: in.Text(), Detail: string(in.Delivery)})
+	}
+	return items
+}
+
+// setInbox sets the prompts that wait, also in their list if it is open.
+func setInbox(m *model, list []*session.Input) {
+	m.inbox = list
+	if p := m.inboxPicker; p != nil {
+		p.Items = inboxItems(m)
+	}
 }

@@ -122,3 +122,37 @@ func TestInboxStaysOpen(t *testing.T) {
 		t.Errorf("%d dialogs:\n%s", len(m.dialogs), frame)
 	}
 }
+
+// TestInboxFollows: the open list of prompts that wait loses the one that begins.
+func TestInboxFollows(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	openTestSession(m)
+	m.Update(inboxMsg{"ses_1", []*session.Input{
+		{ID: "msg_1", Prompt: session.Prompt{Text: "one"}}, {ID: "msg_2", Prompt: session.Prompt{Text: "two"}},
+	}})
+	pickInbox(m)
+	applyEvent(m, session.Event{SessionID: "ses_1", Seq: 9, Data: &session.Prompted{MessageID: "msg_1"}})
+	m.note = ""
+	if frame, _ := m.renderFrame(); strings.Contains(frame, "one") || !strings.Contains(frame, "> two") {
+		t.Error(frame)
+	}
+	dropInput(m, "msg_2")
+	pressKeys(m, tea.KeyPressMsg{Code: 'd', Mod: tea.ModCtrl}, tea.KeyPressMsg{Code: tea.KeyEnter})
+	if frame, _ := m.renderFrame(); !strings.Contains(frame, "the list is empty") {
+		t.Error(frame)
+	}
+}
+
+// TestDeleteKeeps: Enter after the question whether a session is deleted keeps it.
+func TestDeleteKeeps(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	calls := 0
+	m.run = func(func(context.Context) tea.Msg) tea.Cmd { calls++; return nil }
+	m.openDialog(sessionPicker(m, []*session.Session{{ID: "ses_1", Title: "One"}}, nil))
+	pressKeys(m, tea.KeyPressMsg{Code: 'd', Mod: tea.ModCtrl}, tea.KeyPressMsg{Code: tea.KeyEnter})
+	if calls != 0 || len(m.dialogs) != 1 {
+		t.Errorf("%d calls, %d dialogs", calls, len(m.dialogs))
+	}
+}

@@ -39,7 +39,7 @@ func submitText(m *model, steer bool) tea.Cmd {
 	return sendPrompt(
 		m,
 		session.Prompt{
-			Text: text, Files: mention.FindFiles(text, m.offeredPaths, m.api.Directory),
+			Text: text, Files: append(mention.FindFiles(text, m.offeredPaths, m.api.Directory), m.attached...),
 			Agents: mention.FindAgents(text, m.offers.Agents),
 		},
 		steer,
@@ -123,7 +123,7 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	if m.working && !steer {
 		r.Delivery = session.Queue
 	}
-	m.unsentPrompts = append(m.unsentPrompts, p)
+	m.unsentPrompts, m.attached = append(m.unsentPrompts, p), nil
 	m.transcript.ScrollTo(false)
 	create := m.session == nil
 	fresh := describeNewSession(m)
@@ -167,7 +167,7 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 	}
 	if msg.err != nil {
 		m.showError("the prompt was not sent", msg.err)
-		m.returnText(msg.prompt.Text)
+		m.returnPrompt(msg.prompt)
 		m.agent, m.model = cmp.Or(m.agent, msg.prompt.Agent), cmp.Or(m.model, msg.prompt.Model)
 		return nil
 	}
@@ -175,6 +175,17 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 		cmds = append(cmds, expectIdle(m), readInbox(m))
 	}
 	return tea.Batch(cmds...)
+}
+
+// returnPrompt puts a prompt back into the composer, with its files.
+func (m *model) returnPrompt(p session.Prompt) {
+	m.attached = append(m.attached, mention.FindUnnamed(p.Text, p.Files)...)
+	for _, f := range p.Files {
+		if f.Name != "" {
+			m.offeredPaths[f.Name] = true
+		}
+	}
+	m.returnText(p.Text)
 }
 
 // returnText puts text that was not sent back into the composer, before what was typed since.

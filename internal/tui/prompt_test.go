@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/feed"
+	"github.com/cairn-dev/cairn/internal/tui/offers"
 )
 
 // TestUnsentCommands: a command that no server took is in the composer again, before what was typed since.
@@ -95,5 +97,61 @@ func TestUntitledSession(t *testing.T) {
 	m.session.Title = session.UntitledPrefix + "2026-11-28T04:15:44.000Z"
 	if m.windowTitle() != "cairn: untitled session" || strings.Contains(m.statusLine(), "2026") {
 		t.Errorf("%q, %q", m.windowTitle(), m.statusLine())
+	}
+}
+
+// TestAttachmentsComeBack: a prompt that is taken back, or that no server took, keeps the files that its text does not
+// name; they go with the next prompt, and Ctrl-C takes them away.
+func TestAttachmentsComeBack(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	openTestSession(m)
+	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	image := session.File{URI: "data:image/png;base64,AA==", Mime: "image/png", Name: "shot.png", Text: "read before"}
+	named := session.File{URI: "file:///src/project/a b.txt", Name: "a b.txt"}
+	prompt := session.Prompt{Text: "look at @a b.txt", Files: []session.File{named, image}}
+	m.Update(inboxMsg{"ses_1", []*session.Input{{ID: "msg_1", Prompt: prompt}}})
+	pickInbox(m)
+	m.run = func(func(context.Context) tea.Msg) tea.Cmd { return nil }
+	withdrawn := m.inbox[0].Prompt
+	m.closeDialog(m.dialogs[0])
+	m.returnPrompt(withdrawn)
+	frame, _ := m.renderFrame()
+	if !strings.Contains(ansi.Strip(frame), "attached to the next prompt: shot.png") {
+		t.Errorf("the attachment is not shown:\n%s", frame)
+	}
+	for range 2 { // the second time no server took it
+		pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
+		sent := m.unsentPrompts[0]
+		if f := sent.Files; len(f) != 2 || f[0].Name != named.Name || f[1].URI != image.URI || f[1].Text != "" {
+			t.Fatalf("sent with %+v", f)
+		}
+		m.Update(promptedMsg{prompt: sent, err: errors.New("gone")})
+	}
+	pressKeys(m, tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+	typeText(m, "next")
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
+	if files := m.unsentPrompts[0].Files; len(files) != 0 {
+		t.Errorf("the next prompt has %+v", files)
+	}
+}
+
+// TestFoundModelIsOffered: where the guide answers although a model was found, the model is named, once.
+func TestFoundModelIsOffered(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	guide := api.ContextRequest{Model: session.ModelRef{ProviderID: offers.GuideProvider, ID: offers.GuideModel}}
+	m.Update(windowMsg{guide})
+	if m.note != "" {
+		t.Errorf("with nothing to offer: %q", m.note)
+	}
+	m.offers.Models = []api.Model{{ProviderID: "cairn", ID: "guide"}, {ProviderID: "ollama", ID: "qwen3:8b"}}
+	m.Update(windowMsg{guide})
+	if !strings.Contains(m.note, "/models offers ollama/qwen3:8b") {
+		t.Errorf("the note is %q", m.note)
+	}
+	m.note = ""
+	if m.Update(windowMsg{guide}); m.note != "" {
+		t.Errorf("the second time: %q", m.note)
 	}
 }

@@ -272,5 +272,5 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 }
 
 func dropInput(m *model, id session.MessageID) {
-	m.inbox = slices.DeleteFunc(m.inbox, func(in *session.Input) bool { return in.ID == id })
+	setInbox(m, slices.DeleteFunc(slices.Clone(m.inbox), func(in *session.Input) bool { return in.ID == id }))
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -21,9 +20,9 @@ import (
 
 // Run shows the interface until the person leaves it or ctx ends.
 func Run(ctx context.Context, o Options) (Result, error) {
-	th, err := style.New(o.Theme, o.Env)
-	if err != nil {
-		return Result{}, fmt.Errorf("terminal.theme: %w", err)
+	th, themeErr := style.New(o.Theme, o.Env)
+	if themeErr != nil {
+		th, _ = style.New("", o.Env) // the default exists
 	}
 	client := *o.Client
 	client.Pace = streamInterval
@@ -33,6 +32,9 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	defer background.Wait()
 	defer cancel()
 	m := newModel(o, th)
+	if themeErr != nil {
+		m.note = "terminal.theme: " + themeErr.Error()
+	}
 	m.run = func(f func(context.Context) tea.Msg) tea.Cmd {
 		return func() tea.Msg {
 			ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -53,7 +55,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	background.Go(func() { sendNotes(ctx, o.Notes, p.Send) })
 	background.Go(func() { feed.FollowAll(ctx, o.Client, p.Send) })
-	err = m.screen.RunProgram(ctx, func() error { _, err := p.Run(); return err })
+	err := m.screen.RunProgram(ctx, func() error { _, err := p.Run(); return err })
 	if errors.Is(err, screen.ErrStalled) { // what was typed is stored but for the last moment
 		return Result{}, cmp.Or(context.Cause(ctx), err)
 	}

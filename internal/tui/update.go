@@ -24,9 +24,9 @@ func newModel(o Options, th style.Theme) *model {
 		screen: screen.New(o.Out, os.Environ(), o.Mouse),
 		width:  80, height: 24, now: time.Now(), transcript: transcript.New(th), notify: status.Notifier{Off: o.Quiet},
 	}
-	var unknown []string
-	if m.keys, unknown = newKeyMap(o.Keys); len(unknown) > 0 {
-		m.note = "terminal.keys: no command is named " + strings.Join(unknown, ", ") + "; ? lists them"
+	var problems []string
+	if m.keys, problems = newKeyMap(o.Keys); len(problems) > 0 {
+		m.note = "terminal.keys: " + strings.Join(problems, "; ") + "; ? lists the commands and keys"
 	}
 	m.stop, m.end, m.offeredPaths, m.sidebarOn = func() {}, -1, map[string]bool{}, true
 	var draft string
@@ -119,6 +119,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		return offerLogin(m)
 	case windowMsg:
 		m.window = msg.window
+		offerModel(m)
 	case branchMsg:
 		m.branch = msg.name
 	case diffMsg:
@@ -127,7 +128,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		}
 	case inboxMsg:
 		if m.session != nil && msg.id == m.session.ID {
-			m.inbox = msg.inbox
+			setInbox(m, msg.inbox)
 			if n := len(m.inbox); n > 0 && !m.working {
 				m.note = term.FormatPlural(n, "prompt") + " wait for your next one, which sends them; /inbox changes them"
 			}

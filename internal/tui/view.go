@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui/composer"
 	"github.com/cairn-dev/cairn/internal/tui/dialog"
+	"github.com/cairn-dev/cairn/internal/tui/mention"
 	"github.com/cairn-dev/cairn/internal/tui/screen"
 	"github.com/cairn-dev/cairn/internal/tui/status"
 	"github.com/cairn-dev/cairn/internal/tui/style"
@@ -117,6 +118,10 @@ func (m *model) aboveLines(room int) []string {
 		more := len(lines) - 4
 		lines = append(lines[:4], m.theme.Muted.Render(fmt.Sprintf("and %d more", more)))
 	}
+	if len(m.attached) > 0 {
+		text := "attached to the next prompt: " + term.FirstLine(mention.DescribeFiles(m.attached), 300)
+		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
+	}
 	if d := m.asks.dialog; d != nil {
 		if room < 10 {
 			lines = nil
@@ -136,12 +141,20 @@ func (m *model) aboveLines(room int) []string {
 	return lines[max(len(lines)-max(room, 0), 0):]
 }
 
-// noteLines are the line of the note, if there is one.
+// maxNoteLines bounds the lines of a note.
+const maxNoteLines = 4
+
+// noteLines are the lines of the note, if there is one.
 func (m *model) noteLines() []string {
 	if m.note == "" {
 		return nil
 	}
-	return []string{m.theme.Warning.Render(dialog.Clip("! "+term.FirstLine(m.note, 500), m.width))}
+	lines := dialog.Wrap("! "+term.FirstLine(m.note, 500), m.width)
+	lines = lines[:min(len(lines), maxNoteLines)]
+	for i := range lines {
+		lines[i] = m.theme.Warning.Render(lines[i])
+	}
+	return lines
 }
 
 // maxComposerRows bounds the composer.

@@ -124,6 +124,12 @@ func (d *Ask) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// IgnoresKey reports whether the key is text that answers nothing.
+func (d *Ask) IgnoresKey(k tea.KeyPressMsg) bool {
+	return d.words == nil && d.pattern == nil && isText(k) && k.Code != tea.KeySpace &&
+		!slices.ContainsFunc(d.options, func(o Reply) bool { return o.Key == k.String() })
+}
+
 func (d *Ask) chooseAnswer(i int) (tea.Cmd, bool) {
 	switch {
 	case d.options[i].Key == editKey:

@@ -22,18 +22,18 @@ type Choice struct {
 	Title   string
 	Text    []string
 	Options []Reply
-	at      int
+	At      int // the option that Enter takes, unless another one is selected
 }
 
 // PressKey implements Dialog.
 func (c *Choice) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	switch k.String() {
 	case "up", "shift+tab", "left":
-		c.at = (c.at + len(c.Options) - 1) % len(c.Options)
+		c.At = (c.At + len(c.Options) - 1) % len(c.Options)
 	case "down", "tab", "right":
-		c.at = (c.at + 1) % len(c.Options)
+		c.At = (c.At + 1) % len(c.Options)
 	case "enter":
-		return c.chooseAnswer(c.at)
+		return c.chooseAnswer(c.At)
 	case "esc", "ctrl+c":
 		return c.chooseAnswer(len(c.Options) - 1)
 	default:
@@ -58,7 +58,7 @@ func (c *Choice) PasteText(string) {}
 
 // RenderLines implements Dialog.
 func (c *Choice) RenderLines(th style.Theme, width, height int) []string {
-	options := optionLines(th, c.Options, c.at, width)
+	options := optionLines(th, c.Options, c.At, width)
 	lines := []string{th.Heading.Render(Clip(c.Title, width))}
 	var text []string
 	for _, l := range c.Text {

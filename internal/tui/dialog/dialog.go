@@ -21,6 +21,9 @@ type Dialog interface {
 	RenderLines(th style.Theme, width, height int) []string
 }
 
+// isText reports whether the key is text, as that of a prompt.
+func isText(k tea.KeyPressMsg) bool { return k.Text != "" && k.Mod&^tea.ModShift == 0 }
+
 // Clip cuts a line at the width. It may have styles.
 func Clip(line string, width int) string { return ansi.Truncate(line, max(width, 1), "…") }
 

@@ -75,6 +75,12 @@ func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// IgnoresKey reports whether the key is text that answers nothing.
+func (f *Form) IgnoresKey(k tea.KeyPressMsg) bool {
+	isDigit := k.Code >= '1' && k.Code <= '9' && int(k.Code-'1') <= f.lastOption()
+	return !f.isOwn() && isText(k) && !isDigit && k.Code != tea.KeySpace
+}
+
 // takeAnswer takes what is selected as the answer to the question on the screen.
 func (f *Form) takeAnswer() (tea.Cmd, bool) {
 	q, out := f.openQuestion(), []string{}

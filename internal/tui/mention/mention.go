@@ -2,6 +2,7 @@
 package mention
 
 import (
+	"cmp"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -65,6 +66,37 @@ func FindAgents(text string, all []session.Agent) []session.AgentMention {
 		}
 	}
 	return out
+}
+
+// ListAgents returns the candidates among the agents whose names begin with the prefix.
+func ListAgents(all []session.Agent, prefix string) (items []dialog.Entry) {
+	for _, a := range all {
+		if !a.Hidden && strings.HasPrefix(a.ID, prefix) && len(items) < MaxCandidates/2 {
+			items = append(items, dialog.Entry{ID: "@" + a.ID + " ", Label: "@" + a.ID + "  agent"})
+		}
+	}
+	return items
+}
+
+// FindUnnamed returns the files of a prompt that its text does not name, for another prompt.
+func FindUnnamed(text string, files []session.File) (out []session.File) {
+	for _, f := range files {
+		if f.Name == "" || !strings.Contains(text, "@"+f.Name) {
+			out = append(out, session.File{URI: f.URI, Mime: f.Mime, Name: f.Name, Description: f.Description})
+		}
+	}
+	return out
+}
+
+// DescribeFiles names files in a line.
+func DescribeFiles(files []session.File) string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		if names[i] = cmp.Or(f.Name, f.URI); strings.HasPrefix(names[i], "data:") {
+			names[i] = cmp.Or(f.Mime, "a file")
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // FindFiles returns the files that a text names, of those in offered, whose names may have blanks. Relative names begin

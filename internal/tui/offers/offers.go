@@ -46,6 +46,15 @@ func (o *PromptOffers) HasOnlyGuide() bool {
 	return len(o.Models) > 0
 }
 
+// FindModel returns a model beside the built-in guide, nil if there is only the guide.
+func (o *PromptOffers) FindModel() *api.Model {
+	i := slices.IndexFunc(o.Models, func(x api.Model) bool { return x.ProviderID != GuideProvider })
+	if i < 0 {
+		return nil
+	}
+	return &o.Models[i]
+}
+
 // MainAgents returns the agents that prompts can choose.
 func (o *PromptOffers) MainAgents() []session.Agent {
 	return slices.DeleteFunc(slices.Clone(o.Agents), func(a session.Agent) bool {
