@@ -19,6 +19,9 @@ type Directories struct {
 	Managed []string // the administrator's configuration, read as the highest layer
 }
 
+// BackgroundLog returns the path of the log of servers that run in the background.
+func (d Directories) BackgroundLog() string { return filepath.Join(d.State, "background.log") }
+
 // FindDirectories derives the directories from the environment: below CAIRN_HOME if it is set (config, data, state,
 // cache, run), else from the XDG base directories, each with /cairn. Relative paths in XDG variables are ignored, as
 // the XDG specification requires.

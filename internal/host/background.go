@@ -25,7 +25,7 @@ func startBackgroundServer(
 	if err != nil {
 		return l, err
 	}
-	l.Log = filepath.Join(dirs.State, "background.log")
+	l.Log = dirs.BackgroundLog()
 	log, err := openBackgroundLog(l.Log)
 	if err != nil {
 		return l, err

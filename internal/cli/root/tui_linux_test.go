@@ -33,7 +33,8 @@ func TestLeaveInBackground(t *testing.T) {
 		{"One", "\x03"},
 		{"leave, and let it work", "b"},
 	}, "tui")
-	said := regexp.MustCompile(`works on in the background; stop it with: kill (\d+)`).FindStringSubmatch(screen)
+	line := regexp.MustCompile(`works on in the background; stop it with: kill (\d+); its log: \S+/background.log`)
+	said := line.FindStringSubmatch(screen)
 	if code != 0 || said == nil {
 		t.Fatalf("exit %d:\n%q", code, screen)
 	}

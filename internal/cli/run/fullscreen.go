@@ -98,20 +98,20 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		if r.SessionID != "" {
 			jobs, _ = c.Jobs().List(ctx, r.SessionID) // a server that is gone runs none
 		}
-		g.describeLeaving(f, r, jobs)
+		g.describeLeaving(f, r, jobs, dirs.BackgroundLog())
 		return err
 	})
 }
 
-// describeLeaving says what goes on, and how to go on.
-func (g attachCommand) describeLeaving(f *attachFlags, r tui.Result, jobs []session.Job) {
+// describeLeaving says what goes on, and how to go on. log is that of servers in the background.
+func (g attachCommand) describeLeaving(f *attachFlags, r tui.Result, jobs []session.Job, log string) {
 	if r.SessionID == "" {
 		return
 	}
 	state := ""
 	switch {
 	case r.Leave == tui.LeaveBackground && r.PID != 0:
-		state = fmt.Sprintf("the session works on in the background; stop it with: kill %d; ", r.PID)
+		state = fmt.Sprintf("the session works on in the background; stop it with: kill %d; its log: %s; ", r.PID, log)
 	case r.Leave == tui.LeaveBackground:
 		state = "the session is still working; "
 	case r.Leave == tui.LeaveStopped:
