@@ -61,54 +61,82 @@ type row struct {
 	text          string
 }
 
-var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
+var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+
+// hunk is the position in a hunk: the numbers of the next lines in the files, and how many lines of each are left.
+type hunk struct{ before, after, beforeLeft, afterLeft int }
+
+// parseHead returns the beginning of the hunk whose head the line is.
+func parseHead(line string) (h hunk, ok bool) {
+	m := hunkHead.FindStringSubmatch(line)
+	if m == nil {
+		return hunk{}, false
+	}
+	count := func(digits string) int {
+		n, err := strconv.Atoi(digits)
+		if err != nil { // left out
+			return 1
+		}
+		return n
+	}
+	return hunk{count(m[1]), count(m[3]), count(m[2]), count(m[4])}, true
+}
+
+// readRow returns the row of a line of the hunk.
+func (h *hunk) readRow(line string) row {
+	if line == "" {
+		line = " "
+	}
+	r := row{kind: line[0], text: line[1:]}
+	switch line[0] {
+	case '+', '-', ' ':
+	default: // "\ No newline at end of file"
+		return row{kind: '@', text: strings.TrimPrefix(line, "\\ ")}
+	}
+	if r.kind != '+' {
+		r.before, h.before, h.beforeLeft = h.before, h.before+1, h.beforeLeft-1
+	}
+	if r.kind != '-' {
+		r.after, h.after, h.afterLeft = h.after, h.after+1, h.afterLeft-1
+	}
+	return r
+}
 
 // parsePatch returns the rows of the patch. Lines before the first hunk of a file are left out, but for its name if
-// there are several files.
+// there are several files. A line that a hunk has room for belongs to it, although it looks like the head of a file.
 func parsePatch(patch string) []row {
 	var rows []row
 	files := strings.Count("\n"+patch, "\n+++ ")
-	before, after, inHunk := 0, 0, false
+	inHunk, h := false, hunk{}
 	for line := range strings.Lines(patch) {
 		line = strings.TrimRight(line, "\r\n")
-		if m := hunkHead.FindStringSubmatch(line); m != nil {
-			before, _ = strconv.Atoi(m[1])
-			after, _ = strconv.Atoi(m[2])
+		if next, ok := parseHead(line); ok {
 			if inHunk {
 				rows = append(rows, row{kind: '@', text: "⋯"})
 			}
-			inHunk = true
+			inHunk, h = true, next
 			continue
 		}
-		if strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "Index: ") {
+		if h.beforeLeft <= 0 && h.afterLeft <= 0 && isFileHead(line) {
 			inHunk = false
 		}
-		if !inHunk {
-			if name, ok := strings.CutPrefix(line, "+++ "); ok && files > 1 {
-				rows = append(rows, row{kind: '@', text: strings.TrimPrefix(name, "b/")})
-			}
-			if strings.HasPrefix(line, "Binary files ") {
-				rows = append(rows, row{kind: '@', text: line})
-			}
+		if inHunk {
+			rows = append(rows, h.readRow(line))
 			continue
 		}
-		if line == "" {
-			line = " "
+		if name, ok := strings.CutPrefix(line, "+++ "); ok && files > 1 {
+			rows = append(rows, row{kind: '@', text: strings.TrimPrefix(name, "b/")})
 		}
-		r := row{kind: line[0], text: line[1:]}
-		switch line[0] {
-		case '+':
-			r.after, after = after, after+1
-		case '-':
-			r.before, before = before, before+1
-		case ' ':
-			r.before, r.after, before, after = before, after, before+1, after+1
-		default: // "\ No newline at end of file"
-			r = row{kind: '@', text: strings.TrimPrefix(line, "\\ ")}
+		if strings.HasPrefix(line, "Binary files ") {
+			rows = append(rows, row{kind: '@', text: line})
 		}
-		rows = append(rows, r)
 	}
 	return rows
+}
+
+// isFileHead reports whether the line may begin a file, where no hunk goes on.
+func isFileHead(line string) bool {
+	return strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "Index: ")
 }
 
 func (p painter) renderUnified(r row, width int) []string {

@@ -60,6 +60,18 @@ x
 1 + 1
 y
 1 - 2`},
+		// lines of the files look like the head of a file: a removed SQL comment, and an added one
+		"signs in the files": {
+			"--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@\n--- old\n-a\n+++ new\n b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n--- c\n+d\n", 20, `
+x
+1 - -- old
+2 - a
+1 + ++ new
+2   b
+y
+1 - -- c
+1 + d`,
+		},
 		"no patch": {"what is this", 20, ""},
 	} {
 		lines := diffview.Render(th, c.patch, c.width, false)
