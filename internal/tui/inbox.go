@@ -27,13 +27,18 @@ func showInbox(m *model, selected string) {
 		Hint: "ctrl+r: edit  ctrl+up ctrl+down: move  ctrl+t: steer or queue  ctrl+d: withdraw",
 	}
 	p.Items = inboxItems(m)
-	find := func(it dialog.Entry) *session.Input {
-		return m.inbox[slices.IndexFunc(m.inbox, func(in *session.Input) bool { return string(in.ID) == it.ID })]
+	with := func(f func(*session.Input) tea.Cmd) func(dialog.Entry) tea.Cmd {
+		return func(it dialog.Entry) tea.Cmd {
+			i := slices.IndexFunc(m.inbox, func(in *session.Input) bool { return string(in.ID) == it.ID })
+			if i < 0 {
+				m.note = "this prompt waits no longer"
+				return nil
+			}
+			return f(m.inbox[i])
+		}
 	}
-	p.Pick = func(it dialog.Entry) tea.Cmd { return withdrawPrompt(m, find(it), true) }
-	closing := func(f func(*session.Input) tea.Cmd) dialog.Action {
-		return dialog.Action{Do: func(it dialog.Entry) tea.Cmd { return f(find(it)) }, Closes: true}
-	}
+	p.Pick = with(func(in *session.Input) tea.Cmd { return withdrawPrompt(m, in, true) })
+	closing := func(f func(*session.Input) tea.Cmd) dialog.Action { return dialog.Action{Do: with(f), Closes: true} }
 	p.Actions = map[string]dialog.Action{
 		"ctrl+r":    closing(func(in *session.Input) tea.Cmd { return editInput(m, in) }),
 		"ctrl+t":    closing(func(in *session.Input) tea.Cmd { return redirectInput(m, in) }),
@@ -54,7 +59,9 @@ func withdrawPrompt(m *model, in *session.Input, edit bool) tea.Cmd {
 	}, func() tea.Cmd {
 		dropInput(m, in.ID)
 		if edit {
-			m.returnPrompt(in.Prompt)
+			p := in.Prompt
+			p.Text = in.Text()
+			m.returnPrompt(p)
 		}
 		return nil
 	})

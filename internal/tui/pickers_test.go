@@ -156,3 +156,42 @@ func TestDeleteKeeps(t *testing.T) {
 		t.Errorf("%d calls, %d dialogs", calls, len(m.dialogs))
 	}
 }
+
+// TestInboxOfReopenedSession: the list of prompts that wait follows a session that is opened again, as after a lost
+// connection, and one that is deleted. A list below another one offers nothing that waits no longer.
+func TestInboxOfReopenedSession(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	openTestSession(m)
+	waiting := inboxMsg{"ses_1", []*session.Input{{ID: "msg_1", Prompt: session.Prompt{Text: "first"}}}}
+	m.Update(waiting)
+	pickInbox(m)
+	openTestSession(m)
+	frame, _ := m.renderFrame()
+	if !strings.Contains(frame, "the list is empty") {
+		t.Errorf("the prompt is shown after it was sent:\n%s", frame)
+	}
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter}, tea.KeyPressMsg{Code: tea.KeyEscape})
+	m.Update(waiting)
+	pickInbox(m)
+	pickInbox(m)
+	closeSession(m)
+	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
+	pressKeys(m, enter, tea.KeyPressMsg{Code: tea.KeyEscape}, enter)
+	if !strings.Contains(m.note, "waits no longer") {
+		t.Errorf("the note is %q", m.note)
+	}
+}
+
+// TestCompactionComesBack: a compaction that is taken back is in the composer as it was typed.
+func TestCompactionComesBack(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	answerCalls(t, m, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	in := &session.Input{ID: "msg_1", Compaction: &session.CompactionRequest{Instructions: "keep names"}}
+	m.Update(inboxMsg{"ses_1", []*session.Input{in}})
+	withdrawPrompt(m, in, true)
+	if got := m.editor.Text(); got != "/compact keep names" {
+		t.Errorf("the composer has %q", got)
+	}
+}

@@ -47,7 +47,8 @@ func showOpened(m *model, o openedMsg) tea.Cmd {
 		return nil
 	}
 	closeSession(m)
-	m.session, m.cursor, m.inbox = o.session, o.head, o.inbox
+	m.session, m.cursor = o.session, o.head
+	setInbox(m, o.inbox)
 	slices.Reverse(o.messages.Data)
 	m.transcript.SetMessages(o.messages.Data, o.session.Revert)
 	m.olderCursor = o.messages.Cursor
@@ -88,7 +89,8 @@ func closeSession(m *model) {
 	m.stop()
 	m.work = work{stop: func() {}, end: -1}
 	m.pendingSearch = ""
-	m.inbox, m.olderCursor, m.window, m.changes = nil, api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
+	setInbox(m, nil)
+	m.olderCursor, m.window, m.changes = api.Cursor{}, api.ContextRequest{}, api.SessionDiff{}
 	m.asks.clear()
 	m.transcript = transcript.New(m.theme)
 }
