@@ -90,6 +90,26 @@ func TestRetryCountdown(t *testing.T) {
 	}
 }
 
+// TestRetryCountdownEnds: the status line counts down neither after an attempt that is made early, nor in the work
+// after an interrupted wait.
+func TestRetryCountdownEnds(t *testing.T) {
+	begin := &session.StepStarted{}
+	for name, end := range map[string]func(*model){
+		"early":       func(m *model) { applyEvent(m, session.Event{Seq: 9, Data: begin}) },
+		"interrupted": func(m *model) { m.Update(feed.Idle{ID: "ses_1", End: m.cursor}) },
+	} {
+		m := newTestModel(t, composer.DraftFile{})
+		openTestSession(m)
+		applyEvent(m, session.Event{Seq: 7, Data: begin})
+		applyEvent(m, session.Event{Seq: 8, Data: &session.Retried{Attempt: 1, Next: 60_000}})
+		end(m)
+		applyEvent(m, session.Event{Seq: 10, Data: &session.Prompted{MessageID: "msg_2"}})
+		if line := ansi.Strip(m.statusLine()); !strings.HasPrefix(line, "working") {
+			t.Errorf("%s: %q", name, line)
+		}
+	}
+}
+
 // TestUntitledSession: a session that waits for its title is not shown by the placeholder that OpenCode's clients know.
 func TestUntitledSession(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})

@@ -171,7 +171,7 @@ func checkEnd(m *model) tea.Cmd {
 	if !m.working || m.waiting || m.end < 0 || m.cursor < m.end {
 		return nil
 	}
-	m.working = false
+	m.working, m.retryAt = false, time.Time{}
 	tell := m.notify.TellPerson("cairn: work ended", m.sessionTitle(), m.blurred)
 	return tea.Batch(tell, readWindow(m), readInbox(m), readChanges(m), readBranch(m))
 }
@@ -248,6 +248,7 @@ func applyEvent(m *model, e session.Event) tea.Cmd {
 		dropInput(m, d.MessageID)
 		return expectIdle(m)
 	case *session.StepStarted, *session.CompactionStarted, *session.ShellStarted:
+		m.retryAt = time.Time{} // the next attempt may be made before its time
 		return expectIdle(m)
 	case *session.Retried:
 		m.retryAt = time.Now().Add(time.Duration(d.Next-d.Timestamp) * time.Millisecond)
