@@ -133,6 +133,9 @@ func editFirst(file string, text []byte, key string, values []jsontext.Value) ([
 			first = err
 		}
 	}
+	if unknown := CheckKey(key); errors.Is(first, errNotSet) && unknown != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", unknown)
+	}
 	return nil, changeError(first)
 }
 

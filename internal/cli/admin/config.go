@@ -137,9 +137,6 @@ func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
 		return err
 	}
 	file, err := c.ChangeValue(ctx, e.project, e.key, e.values)
-	if unknown := config.CheckKey(e.key); err != nil && unknown != nil { // of a key that is to be removed
-		err = cli.NewExitError(cli.CodeOf(err), unknown, "")
-	}
 	if err != nil {
 		return &cli.ExitError{Code: cli.CodeOf(err), Err: err, Hint: "Nothing was changed."}
 	}
