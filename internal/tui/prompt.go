@@ -181,7 +181,7 @@ func onPrompted(m *model, msg promptedMsg) tea.Cmd {
 func (m *model) returnPrompt(p session.Prompt) {
 	m.attached = append(m.attached, mention.FindUnnamed(p.Text, p.Files)...)
 	for _, f := range p.Files {
-		if f.Name != "" {
+		if mention.IsNamed(p.Text, f) {
 			m.offeredPaths[f.Name] = true
 		}
 	}

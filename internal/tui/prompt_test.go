@@ -156,6 +156,20 @@ func TestAttachmentsComeBack(t *testing.T) {
 	}
 }
 
+// TestNamedContentComesBack: the file of a prompt that is taken back is not taken for named because its name is in the
+// text: its content is in the prompt, or the name is only the beginning of another one.
+func TestNamedContentComesBack(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	image := session.File{URI: "data:image/png;base64,AA==", Mime: "image/png", Name: "shot.png"}
+	source := session.File{URI: "file:///src/project/a.go", Name: "a.go"}
+	m.returnPrompt(session.Prompt{Text: "compare @shot.png with @a.gohtml", Files: []session.File{image, source}})
+	pressKeys(m, tea.KeyPressMsg{Code: tea.KeyEnter})
+	if f := m.unsentPrompts[0].Files; len(f) != 2 || f[0].URI != image.URI || f[1].URI != source.URI {
+		t.Errorf("sent with %+v", f)
+	}
+}
+
 // TestFoundModelIsOffered: where the guide answers although a model was found, the model is named, once.
 func TestFoundModelIsOffered(t *testing.T) {
 	m := newTestModel(t, composer.DraftFile{})

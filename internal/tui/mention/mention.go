@@ -78,10 +78,16 @@ func ListAgents(all []session.Agent, prefix string) (items []dialog.Entry) {
 	return items
 }
 
+// IsNamed reports whether FindFiles finds the file of a prompt again by its name in the text. One whose content is in
+// its address is not: there may be no file of that name, or another one.
+func IsNamed(text string, f session.File) bool {
+	return strings.HasPrefix(f.URI, "file:") && len(FindFiles(text, map[string]bool{f.Name: true}, "")) > 0
+}
+
 // FindUnnamed returns the files of a prompt that its text does not name, for another prompt.
 func FindUnnamed(text string, files []session.File) (out []session.File) {
 	for _, f := range files {
-		if f.Name == "" || !strings.Contains(text, "@"+f.Name) {
+		if !IsNamed(text, f) {
 			out = append(out, session.File{URI: f.URI, Mime: f.Mime, Name: f.Name, Description: f.Description})
 		}
 	}
