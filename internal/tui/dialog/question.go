@@ -62,7 +62,7 @@ func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		composer.EditLine(&f.own, k)
 	case key == "space" && f.openQuestion().Multiple:
 		f.chosen[f.at] = !f.chosen[f.at]
-	case len(key) == 1 && key[0] >= '1' && key[0] <= '9' && int(key[0]-'1') <= f.lastOption():
+	case f.isNumber(key):
 		f.at = int(key[0] - '1')
 		switch {
 		case f.isOwn():
@@ -77,8 +77,12 @@ func (f *Form) PressKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 
 // IgnoresKey reports whether the key is text that answers nothing.
 func (f *Form) IgnoresKey(k tea.KeyPressMsg) bool {
-	isDigit := k.Code >= '1' && k.Code <= '9' && int(k.Code-'1') <= f.lastOption()
-	return !f.isOwn() && isText(k) && !isDigit && k.Code != tea.KeySpace
+	return !f.isOwn() && isText(k) && !f.isNumber(k.String()) && k.Code != tea.KeySpace
+}
+
+// isNumber reports whether the key is the number of an option, also on the keypad.
+func (f *Form) isNumber(key string) bool {
+	return len(key) == 1 && key[0] >= '1' && key[0] <= '9' && int(key[0]-'1') <= f.lastOption()
 }
 
 // takeAnswer takes what is selected as the answer to the question on the screen.

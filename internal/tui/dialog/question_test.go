@@ -52,6 +52,23 @@ func TestDigitAnswers(t *testing.T) {
 	}
 }
 
+// TestIgnoredKeys: a digit answers a question also from the keypad; other text belongs to a prompt.
+func TestIgnoredKeys(t *testing.T) {
+	f := NewForm(session.PendingAsk{Questions: []session.Question{{
+		Question: "Which?", Options: []session.Option{{Label: "red"}},
+	}}}, nil)
+	for want, keys := range map[bool][]tea.KeyPressMsg{
+		false: {{Code: '1', Text: "1"}, {Code: tea.KeyKp1, Text: "1"}, {Code: tea.KeySpace, Text: " "}, {Code: tea.KeyEnter}},
+		true:  {{Code: '9', Text: "9"}, {Code: 'x', Text: "x"}, {Code: '1', ShiftedCode: '!', Mod: tea.ModShift, Text: "!"}},
+	} {
+		for _, k := range keys {
+			if f.IgnoresKey(k) != want {
+				t.Errorf("%q: %v, want %v", k.String(), !want, want)
+			}
+		}
+	}
+}
+
 // TestLowScreen: on any screen a request shows what it is about and the option that Enter takes, and no more lines than
 // fit; page keys leave no line out.
 func TestLowScreen(t *testing.T) {
