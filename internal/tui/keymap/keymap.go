@@ -44,7 +44,10 @@ func BindKeys(defaults []Binding, own map[string]string) (bound []Binding, probl
 var (
 	modifiers = strings.Fields("ctrl alt shift meta hyper super")
 	names     = strings.Fields("enter tab backspace esc space up down left right begin find insert delete select " +
-		"pgup pgdown home end")
+		"pgup pgdown home end menu pause printscreen capslock scrolllock numlock " +
+		"equal mul plus comma minus period div sep " + // of the keypad
+		"mediaplay mediapause mediaplaypause mediareverse mediastop mediafastforward mediarewind medianext " +
+		"mediaprev mediarecord lowervol raisevol mute")
 )
 
 // isKey reports whether a terminal can send a key of that name, such as ctrl+k, f2 or alt+enter.

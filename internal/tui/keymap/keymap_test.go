@@ -28,6 +28,7 @@ func TestBindKeys(t *testing.T) {
 func TestIsKey(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a": true, "ctrl+k": true, "ctrl++": true, "+": true, "alt+enter": true, "ctrl+alt+f12": true, "f63": true,
+		"menu": true, "shift+pause": true, "printscreen": true, "ctrl+plus": true, "mediaplay": true,
 		"": false, "ctrl": false, "ctrl+": false, "enterr": false, "f64": false, "f0": false, "f1x": false, "none+a": false,
 	} {
 		if isKey(name) != want {
