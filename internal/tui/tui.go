@@ -59,7 +59,6 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if errors.Is(err, screen.ErrStalled) { // what was typed is stored but for the last moment
 		return Result{}, cmp.Or(context.Cause(ctx), err)
 	}
-	m.screen.Close()
 	m.saveDraft()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = context.Cause(ctx)

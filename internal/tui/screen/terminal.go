@@ -35,9 +35,9 @@ var ErrStalled = errors.New("the terminal takes no output")
 // stallTimeout is the time that a program gets to end after its context has.
 const stallTimeout = 2 * time.Second
 
-// RunProgram runs a program that draws on the screen. If it has not ended stallTimeout after ctx, which a write to the
-// terminal may delay for as long as the terminal is not read, the terminal gets its mode back and RunProgram returns
-// ErrStalled; the program must not be used then.
+// RunProgram runs a program that draws on the screen, and closes the screen. If this has not ended stallTimeout after
+// ctx, because a write to the terminal waits for as long as the terminal is not read, the terminal gets its mode back
+// and RunProgram returns ErrStalled; neither the program nor the screen must be used then.
 func (s *Screen) RunProgram(ctx context.Context, run func() error) error {
 	f, isFile := s.out.(*os.File)
 	var before *term.State
@@ -45,7 +45,11 @@ func (s *Screen) RunProgram(ctx context.Context, run func() error) error {
 		before, _ = term.GetState(int(f.Fd())) // nil if it is not a terminal
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- run() }() // ends with the program, or with the process
+	go func() { // ends with the program, or with the process
+		err := run()
+		s.Close()
+		ended <- err
+	}()
 	select {
 	case err := <-ended:
 		return err
