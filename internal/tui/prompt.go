@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -39,7 +40,7 @@ func submitText(m *model, steer bool) tea.Cmd {
 	return sendPrompt(
 		m,
 		session.Prompt{
-			Text: text, Files: append(mention.FindFiles(text, m.offeredPaths, m.api.Directory), m.attached...),
+			Text: text, Files: mention.FindFiles(text, m.offeredPaths, m.api.Directory),
 			Agents: mention.FindAgents(text, m.offers.Agents),
 		},
 		steer,
@@ -109,8 +110,9 @@ func slashAliases(name string) string {
 	}[name]
 }
 
-// sendPrompt sends a prompt, and creates the session for the first one.
+// sendPrompt sends a prompt with what is attached, and creates the session for the first one.
 func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
+	p.Files, m.attached = slices.Concat(p.Files, m.attached), nil
 	p.Agent = cmp.Or(m.agent, p.Agent)
 	if m.model != nil {
 		p.Model = m.model
@@ -123,7 +125,7 @@ func sendPrompt(m *model, p session.Prompt, steer bool) tea.Cmd {
 	if m.working && !steer {
 		r.Delivery = session.Queue
 	}
-	m.unsentPrompts, m.attached = append(m.unsentPrompts, p), nil
+	m.unsentPrompts = append(m.unsentPrompts, p)
 	m.transcript.ScrollTo(false)
 	create := m.session == nil
 	fresh := describeNewSession(m)

@@ -156,6 +156,17 @@ func TestAttachmentsComeBack(t *testing.T) {
 	}
 }
 
+// TestCommandTakesAttachments: what is attached to the next prompt goes with the prompt of a command, too.
+func TestCommandTakesAttachments(t *testing.T) {
+	m := newTestModel(t, composer.DraftFile{})
+	openTestSession(m)
+	m.returnPrompt(session.Prompt{Text: "look", Files: []session.File{{URI: "data:image/png;base64,AA=="}}})
+	sendPrompt(m, session.Prompt{Text: "expanded", Files: []session.File{{URI: "file:///a"}}}, false)
+	if f := m.unsentPrompts[0].Files; len(f) != 2 || len(m.attached) != 0 {
+		t.Errorf("sent with %+v, %d stay", f, len(m.attached))
+	}
+}
+
 // TestNamedContentComesBack: the file of a prompt that is taken back is not taken for named because its name is in the
 // text: its content is in the prompt, or the name is only the beginning of another one.
 func TestNamedContentComesBack(t *testing.T) {
