@@ -3,10 +3,12 @@ package tui
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -55,6 +57,23 @@ func TestAskerIsNamed(t *testing.T) {
 	addAsk(m, session.PendingAsk{ID: "que_1", SessionID: "ses_2", Questions: []session.Question{{Question: "Which?"}}})
 	if f, ok := m.asks.dialog.(*dialog.Form); !ok || f.From != "The other one" {
 		t.Errorf("the dialog is %+v", m.asks.dialog)
+	}
+}
+
+// TestNoteBesideAsk: a note of several lines does not cover what a request with a long change asks for.
+func TestNoteBesideAsk(t *testing.T) {
+	for _, height := range []int{10, 14, 24, 40} {
+		m := newTestModel(t, composer.DraftFile{})
+		m.Update(tea.WindowSizeMsg{Width: 60, Height: height})
+		openTestSession(m)
+		a := editAsk("per_1")
+		patch := "--- a\n+++ a\n@@ -0,0 +1,90 @@\n" + strings.Repeat("+line\n", 90)
+		a.Metadata = jsontext.Value(`{"diff": ` + strconv.Quote(patch) + `}`)
+		addAsk(m, a)
+		m.note = strings.Repeat("the answer could not be sent ", 10)
+		if frame, _ := m.renderFrame(); !strings.Contains(frame, term.FirstLine(term.AskTitle(a), 20)) {
+			t.Errorf("%d lines:\n%s", height, frame)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,11 +123,12 @@ func (m *model) aboveLines(room int) []string {
 		text := "attached to the next prompt: " + term.FirstLine(mention.DescribeFiles(m.attached), 300)
 		lines = append(lines, m.theme.Muted.Render(dialog.Clip(text, m.width)))
 	}
+	last := slices.Concat(m.completion.RenderLines(m.theme, m.width), m.noteLines())
 	if d := m.asks.dialog; d != nil {
 		if room < 10 {
-			lines = nil
+			lines, last = nil, last[:min(len(last), 1)]
 		}
-		lines = append(lines, d.RenderLines(m.theme, m.width, max(room-len(lines)-1, 2))...)
+		lines = append(lines, d.RenderLines(m.theme, m.width, max(room-len(lines)-len(last)-1, 2))...)
 		if room < 4 { // no room for more
 			return lines
 		}
@@ -136,8 +138,7 @@ func (m *model) aboveLines(room int) []string {
 			lines = append(lines, m.theme.Muted.Render(dialog.Clip(key+": later", m.width)))
 		}
 	}
-	lines = append(lines, m.completion.RenderLines(m.theme, m.width)...)
-	lines = append(lines, m.noteLines()...)
+	lines = append(lines, last...)
 	return lines[max(len(lines)-max(room, 0), 0):]
 }
 
