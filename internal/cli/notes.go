@@ -102,8 +102,8 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	return cfg, nil
 }
 
-// warningsNote reports, on one line, unreadable files, unknown settings and agents, and options that are not sent; "" if
-// there are no such warnings.
+// warningsNote reports, on one line, unreadable files, unknown settings and agents, and options that are not sent; ""
+// if there are no such warnings.
 func warningsNote(warnings []config.Warning) string {
 	text, more := "", 0
 	for _, w := range warnings {

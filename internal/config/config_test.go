@@ -804,7 +804,8 @@ func FuzzLoad(f *testing.F) {
 				getenv: func(string) string { return "" },
 				config: &Config{agentRules: map[string][]RuleList{}},
 			}
-			if err := l.addDocument(&document.Document{Name: "default", Scope: document.ScopeDefault, Text: defaults}); err != nil {
+			base := &document.Document{Name: "default", Scope: document.ScopeDefault, Text: defaults}
+			if err := l.addDocument(base); err != nil {
 				t.Fatal(err)
 			}
 			err := l.addDocument(&document.Document{Name: "f", Dir: "/nowhere", Scope: sc, Text: []byte(text)})

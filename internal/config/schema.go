@@ -38,8 +38,8 @@ var scalars = map[reflect.Type]schema{
 	reflect.TypeFor[jsontext.Value](): {},
 }
 
-// BuildSchema returns the JSON BuildSchema of a configuration file in all spellings, generated from the types that
-// decode it.
+// BuildSchema returns the JSON Schema of a configuration file in all spellings, generated from the types that decode
+// it.
 func BuildSchema() ([]byte, error) {
 	root := schemaOf(reflect.TypeFor[Settings]())
 	keys := root["properties"].(schema)

@@ -89,6 +89,7 @@ func expandCommand(m *model, q api.ExpandRequest) tea.Cmd {
 			}
 			if q.SessionID != "" && (m.session == nil || m.session.ID != q.SessionID) {
 				m.note = "/" + q.Command + " was not sent: another session is open"
+				m.returnText(strings.TrimSpace("/" + q.Command + " " + q.Arguments))
 				return nil
 			}
 			return sendPrompt(m, x.Prompt, false)

@@ -116,6 +116,7 @@ func (m *model) handleSession(msg tea.Msg) tea.Cmd {
 		return onPrompted(m, msg)
 	case offers.PromptOffers:
 		m.offers = msg
+		offerModel(m)
 		return offerLogin(m)
 	case windowMsg:
 		m.window = msg.window

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
-// Encoding selects the texts that encode writes.
+// Encoding selects the texts that AppendJSON writes.
 type Encoding int
 
 // The texts of strings.

@@ -28,6 +28,7 @@ type Screen struct {
 	out    io.Writer
 	styled *colorprofile.Writer // reduces colours to those of the terminal
 
+	lent          chan struct{} // full while a command has the terminal
 	mouse         bool
 	width, height int // 0 until it is known
 	isOpen        bool
@@ -39,7 +40,7 @@ type Screen struct {
 func New(out io.Writer, environ []string, mouse bool) *Screen {
 	styled := colorprofile.NewWriter(out, environ)
 	styled.Profile = max(styled.Profile, colorprofile.ASCII) // a terminal without a name has no colours
-	return &Screen{out: out, styled: styled, mouse: mouse}
+	return &Screen{out: out, styled: styled, mouse: mouse, lent: make(chan struct{}, 1)}
 }
 
 // The modes of the interface. Terminals ignore those that they do not have.

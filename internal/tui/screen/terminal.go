@@ -55,6 +55,8 @@ func (s *Screen) RunProgram(ctx context.Context, run func() error) error {
 		return err
 	case <-ctx.Done():
 	}
+	s.lent <- struct{}{} // a command that has the terminal ends first
+	<-s.lent
 	select {
 	case err := <-ended:
 		return err
@@ -83,6 +85,8 @@ func (c Command) SetStderr(w io.Writer) { c.Stderr = w }
 
 // Run runs the command on the terminal without the modes of the screen.
 func (c Command) Run() error {
+	c.Screen.lent <- struct{}{}
+	defer func() { <-c.Screen.lent }()
 	c.Screen.Close()
 	defer c.Screen.Open()
 	return c.Cmd.Run()

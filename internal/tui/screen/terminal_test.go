@@ -3,6 +3,7 @@ package screen
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"testing"
 	"testing/synctest"
 )
@@ -36,5 +37,21 @@ func TestRunProgramCloses(t *testing.T) {
 	s.isOpen = true
 	if err := s.RunProgram(t.Context(), func() error { return broken }); !errors.Is(err, broken) || s.isOpen {
 		t.Errorf("%v, open: %v", err, s.isOpen)
+	}
+}
+
+// TestCommandEndsFirst: the end of the context does not take the terminal from a command that has it.
+func TestCommandEndsFirst(t *testing.T) {
+	taken := make(stalledWriter)
+	close(taken)
+	s := New(taken, nil, false)
+	ctx, cancel := context.WithCancel(t.Context())
+	program := func() error {
+		c := exec.Command("sh", "-c", "sleep 3")
+		cancel()
+		return Command{Cmd: c, Screen: s}.Run()
+	}
+	if err := s.RunProgram(ctx, program); err != nil {
+		t.Errorf("got %v", err)
 	}
 }
