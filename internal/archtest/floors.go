@@ -23,7 +23,7 @@ type floorEntry struct {
 	kind  kind
 }
 
-// house is the floor table. A new package gets its line here in the change that creates it.
+// floors is the table of all packages. A new package gets its line here in the change that creates it.
 var floors = []struct {
 	floor    int
 	kind     kind

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// DescribeVerdict says which rule asks for a permission, "" if none of the parts does.
+// DescribeVerdict returns which rule asks for a permission, "" if none of the parts does.
 func DescribeVerdict(v api.Verdict) string {
 	for _, p := range v.Parts {
 		switch {

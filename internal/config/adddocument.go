@@ -66,7 +66,7 @@ func (l *loader) addDocument(d *document.Document) error {
 	c := checker{l, d}
 	c.checkNode(d.Root, reflect.TypeFor[Settings](), "", document.ScopeTrusted)
 	if d.Scope == document.ScopeProject {
-		l.projectInstructions(d)
+		l.dropOutsideInstructions(d)
 	}
 	if d.IsProject() && d.Part == "" && !l.followsReferences(d) {
 		l.warnReferences(d.Root, "")
@@ -170,8 +170,8 @@ func (l *loader) takeRules(d *document.Document) error {
 	return nil
 }
 
-// projectInstructions removes instructions that lead out of the project from a project's document.
-func (l *loader) projectInstructions(d *document.Document) {
+// dropOutsideInstructions removes instructions that lead out of the project from a project's document.
+func (l *loader) dropOutsideInstructions(d *document.Document) {
 	list := d.Root.Get("instructions")
 	if list == nil || list.Kind != '[' {
 		return

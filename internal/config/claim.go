@@ -10,7 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
-// executing are the folders of a project, below .cairn and .opencode, whose files are programs or come with some.
+// executableFolders are the folders of a project, below .cairn and .opencode, whose files are programs or come with
+// some.
 var executableFolders = map[string]string{
 	"plugin": "a plugin", "plugins": "a plugin", "tool": "a tool", "tools": "a tool", "hook": "a hook",
 	"hooks": "a hook",

@@ -1,5 +1,6 @@
-// Package config reads the configuration of one location. It merges the defaults, the user's files, the project's files
-// and environment variables, in this order, and remembers where each value was written.
+// Package config reads the configuration of one location. It merges the defaults, the configuration of organisations,
+// the user's files, the project's files, environment variables and the administrator's files, in this order, and
+// remembers where each value was written.
 //
 // Contract:
 //   - A value of the wrong type, invalid JSON or a repeated key is an *Error with file, line, column, key and the
@@ -7,15 +8,13 @@
 //     command is left out with a Warning, and an agent of that name is removed.
 //   - Project files are untrusted input. Keys that could run a program, redirect a request, spend money or loosen a
 //     rule have no effect until exactly that content is trusted. Permission rules of an untrusted project can only
-//     tighten.
-//     {env:NAME} and {file:path} in project files are never expanded.
+//     tighten. {env:NAME} and {file:path} in project files are never expanded.
 //   - Errors, warnings and explanations contain no secrets, headers or values of variables.
 //
 // ChangeValue and MergeUser are the only functions that write files.
 package config
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
 

@@ -15,7 +15,7 @@ import (
 // The catalog leaves them out of requests.
 func (l *loader) checkOptions() {
 	for _, p := range l.config.root.Get("provider").AllMembers() {
-		l.providerOptions(p)
+		l.checkProviderOptions(p)
 	}
 	known, _, _ := fieldsOf(reflect.TypeFor[Agent]())
 	for _, a := range l.config.root.Get("agent").AllMembers() {
@@ -44,7 +44,7 @@ func (l *loader) vendorOf(model string) option.Vendor {
 	return option.VendorOf(id, cmp.Or(pkg, p.Get("npm").TextValue()))
 }
 
-func (l *loader) providerOptions(p document.Member) {
+func (l *loader) checkProviderOptions(p document.Member) {
 	at, vendor := "provider."+p.Key, option.VendorOf(p.Key, p.Value.Get("npm").TextValue())
 	options := p.Value.Get("options")
 	own := options.Get("baseURL") != nil || p.Value.Get("api") != nil
@@ -60,15 +60,15 @@ func (l *loader) providerOptions(p document.Member) {
 		if pkg := m.Value.Get("provider").Get("npm"); pkg != nil {
 			vendor = option.VendorOf(p.Key, pkg.Text)
 		}
-		l.requestOptions(m.Value.Get("options"), at+".options", vendor)
+		l.checkRequestOptions(m.Value.Get("options"), at+".options", vendor)
 		for _, v := range m.Value.Get("variants").AllMembers() {
-			l.requestOptions(v.Value, at+".variants."+v.Key, vendor)
+			l.checkRequestOptions(v.Value, at+".variants."+v.Key, vendor)
 		}
 	}
 }
 
-// requestOptions reports options that are not sent and options that belong to the provider itself.
-func (l *loader) requestOptions(n *document.Node, at string, vendor option.Vendor) {
+// checkRequestOptions reports options that are not sent and options that belong to the provider itself.
+func (l *loader) checkRequestOptions(n *document.Node, at string, vendor option.Vendor) {
 	for _, o := range n.AllMembers() {
 		known := option.Find(o.Key)
 		switch why := known.UnusedReason(vendor, false); {

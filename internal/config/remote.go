@@ -23,7 +23,7 @@ func (l *loader) addRemotes(ctx context.Context) error {
 			l.addWarning(document.Position{File: r.Source}, WarnIgnored, document.RemoteKey, "is not fetched: "+r.Problem)
 		}
 		why, _, err := l.probeUntrusted(d)
-		if err == nil && l.remoteTrusted(r, d, why) {
+		if err == nil && l.isRemoteTrusted(r, d, why) {
 			d.Scope = document.ScopeTrusted
 			_, _, err = l.probeUntrusted(d) // the withheld part may be invalid, too
 		}
@@ -38,8 +38,8 @@ func (l *loader) addRemotes(ctx context.Context) error {
 	return nil
 }
 
-// remoteTrusted reports whether the content of the document that needs trust is trusted.
-func (l *loader) remoteTrusted(r document.Remote, d *document.Document, why []string) bool {
+// isRemoteTrusted reports whether the content of the document that needs trust is trusted.
+func (l *loader) isRemoteTrusted(r document.Remote, d *document.Document, why []string) bool {
 	state := RemoteState{Address: r.Address, Claim: r.NewClaim()}
 	if r.Leads {
 		why = append(why, document.RemoteKey)

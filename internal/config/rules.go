@@ -39,7 +39,7 @@ func (l *loader) readRules(list *RuleList, n *document.Node, path string) error 
 		return l.addRule(list, n, path, session.Rule{Action: "*", Resource: "*"})
 	case '{':
 		for _, m := range n.Members {
-			if err := l.actionRules(list, m, document.JoinKey(path, m.Key)); err != nil {
+			if err := l.readActionRules(list, m, document.JoinKey(path, m.Key)); err != nil {
 				return err
 			}
 		}
@@ -58,8 +58,8 @@ func (l *loader) readRules(list *RuleList, n *document.Node, path string) error 
 	}
 }
 
-// actionRules reads what V1 says of one action: an effect, or effects by pattern.
-func (l *loader) actionRules(list *RuleList, m document.Member, path string) error {
+// readActionRules reads what V1 says of one action: an effect, or effects by pattern.
+func (l *loader) readActionRules(list *RuleList, m document.Member, path string) error {
 	switch m.Value.Kind {
 	case '"':
 		return l.addRule(list, m.Value, path, session.Rule{Action: ActionName(m.Key), Resource: "*"})

@@ -20,8 +20,8 @@ type valueRule struct {
 	price bool     // numbers are not negative
 }
 
-// fits are read by the loader and by the schema. Models are objects in the shape of models.dev, of which the catalog
-// reads more than is looked at here.
+// valueRules are read by the loader and by the schema. Models are objects in the shape of models.dev, of which the
+// catalog reads more than is looked at here.
 var valueRules = []valueRule{
 	{path: "logLevel", kinds: `"`, words: []string{"DEBUG", "INFO", "WARN", "ERROR"}},
 	{path: "share", kinds: `"`, words: []string{"manual", "auto", "disabled"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ours are the metadata members that OpenCode's tools do not have, by tool; "" applies to all.
+// ownMetadata are the metadata members that OpenCode's tools do not have, by tool; "" applies to all.
 var ownMetadata = map[string][]string{
 	"":      {"seen"},
 	"bash":  {"description", "timeout"},

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Scope is the origin of a document, which decides what it may set: a key that one scope may set, those before it may
-// set, too.
+// Scope is the origin of a document. It decides which keys the document may set. Scopes are ordered: a key that one
+// scope may set, every earlier scope may set too.
 type Scope int
 
 // The origins of documents.

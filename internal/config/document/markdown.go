@@ -15,7 +15,7 @@ const (
 	PartCommand = "command"
 )
 
-// parseMarkdown reads a Markdown file into d.root, in the form that JSON would have.
+// parseMarkdown reads a Markdown file into d.Root, in the form that JSON would have.
 func (d *Document) parseMarkdown() error {
 	f, err := frontmatter.Read(d.Text)
 	if e, ok := errors.AsType[*frontmatter.Error](err); ok {

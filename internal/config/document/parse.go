@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// MaxSize is the most bytes that a document has.
+	// MaxSize is the maximum size of a document in bytes.
 	MaxSize  = 256 << 10
 	maxDepth = 64
 )
 
-// Parse reads JSON with comments and trailing commas into d.root, an object. Empty text is an empty object.
+// Parse reads JSON with comments and trailing commas into d.Root, an object. Empty text is an empty object.
 func (d *Document) Parse() error {
 	d.Text = bytes.Clone(d.Text)
 	if bom := []byte("\xef\xbb\xbf"); bytes.HasPrefix(d.Text, bom) {

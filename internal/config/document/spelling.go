@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// OtherSpellings lists, per object, the spellings of V2 (and of older V1) beside the one that Settings has.
+// OtherSpellings lists, per object, the spellings of V2 (and of older V1) beside the one of config.Settings.
 var OtherSpellings = map[string]map[string]string{
 	"": {
 		"agents": "agent", "providers": "provider", "permissions": "permission", "commands": "command",
@@ -19,7 +19,7 @@ var OtherSpellings = map[string]map[string]string{
 	"compaction": {"reserved": "buffer"},
 }
 
-// NormalizeSpellings converts every spelling of a document to that of Settings, in place.
+// NormalizeSpellings converts every spelling of a document to that of config.Settings, in place.
 func (d *Document) NormalizeSpellings() error {
 	if err := d.renameKeys(d.Root, "", ""); err != nil {
 		return err

@@ -12,8 +12,9 @@ import (
 // Binding is a command with its key; "" has none.
 type Binding struct{ Name, Key string }
 
-// BindKeys returns the bindings with those of the user: a command's name and its key, "none" for no key. The user's win
-// over the defaults. problems are the user's bindings that have no effect, each with the reason.
+// BindKeys returns the bindings with those of the user: a command's name and its key, "none" for no key. A user's
+// binding replaces a default one of the same key. problems are the user's bindings that have no effect, each with the
+// reason.
 func BindKeys(defaults []Binding, own map[string]string) (bound []Binding, problems []string) {
 	bound = slices.Clone(defaults)
 	taken := map[string]string{} // the commands of the user's keys

@@ -1,4 +1,4 @@
-// Package offers is what a directory offers for prompts: models, agents and commands.
+// Package offers reads the models, agents and commands that a directory offers for prompts.
 package offers
 
 import (

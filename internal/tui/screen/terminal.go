@@ -32,7 +32,7 @@ func SilenceTerminal(out io.Writer) io.Writer {
 // ErrStalled says that the terminal takes no output.
 var ErrStalled = errors.New("the terminal takes no output")
 
-// stallTimeout is the time that a program gets to end after its context has.
+// stallTimeout is the time that a program gets to end after its context ends.
 const stallTimeout = 2 * time.Second
 
 // RunProgram runs a program that draws on the screen, and closes the screen. If this has not ended stallTimeout after
