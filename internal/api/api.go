@@ -152,9 +152,8 @@ type Decision struct {
 	Effect   session.Effect `json:"effect"`
 	Rule     *session.Rule  `json:"rule,omitzero"`
 	Layer    string         `json:"layer,omitzero"`
-	Source   string         `json:"source,omitzero"`   // file and line
-	Reason   string         `json:"reason,omitzero"`   // why no pattern allows a command
-	Possible bool           `json:"possible,omitzero"` // the rule matches only for something that is not known beforehand
+	Source   string         `json:"source,omitzero"` // file and line
+	Reason   string         `json:"reason,omitzero"` // why no pattern allows a command
 }
 
 // Spend is one line of the ledger: what one turn cost.

@@ -128,6 +128,7 @@ type Sandbox struct {
 	Enabled bool        `json:"enabled" doc:"older form of the mode: true is strict, false is off"`
 	Network bool        `json:"network"` // commands may open connections, in the mode strict, too
 	Write   []Path      `json:"write"`   // further directories that they may write to
+	Outside []string    `json:"outside" doc:"patterns for commands, such as \"docker *\", that run outside of the sandbox: plain lines all of whose commands match"`
 }
 
 // ToolOutput limits the tool output that a model receives.

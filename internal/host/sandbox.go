@@ -121,7 +121,8 @@ func (c *cells) addRepository(top string) {
 // open returns what commands of a session may do in a mode. Each session has a folder for temporary files, which is
 // removed with the owner of the data; each project has one for caches, so that no command changes what the programs
 // of another project run.
-func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error) {
+func (c *cells) open(r exec.CellRequest) (exec.Cell, error) {
+	mode, id := r.Mode, r.Session
 	if id != "" {
 		if err := session.CheckID("session", session.PrefixSession, string(id)); err != nil {
 			return exec.Cell{}, err

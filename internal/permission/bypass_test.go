@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/shell"
 )
 
 //go:embed testdata/bypass.txt
@@ -55,64 +56,32 @@ var lenient = []permission.Layer{
 	),
 }
 
-// No attempt to bypass the rules is allowed. Those marked ! are denied even if everything else is allowed; those marked
-// Options and subcommands that run other programs ask, also where a pattern allows the program.
-func TestRunningOptionsAsk(t *testing.T) {
-	for _, text := range []string{
-		"npm version patch", "npm audit fix", "npm help x", "npm ls --script-shell=./x", "git grep -nOsh hi", "wait -np 'a'",
-		"fd -Hx cmd", "fd -IX cmd", "install -s a b", "install --strip-program=./x a b", "gh repo clone a/b", "cloc --vcs=x",
-		"hg status", "kubectl get pods --kubeconfig=./k.yaml", "go env -w X=Y",
-		"git pull -s d/x origin main", "git pull --rebase -sd/x", "git pull -vs d/x", "git rebase -s d/x main",
-		"git rebase -x ls main", "git rebase -qi main", "git rebase --inter main", "git -C d rebase --exec ls main",
-		"git -C $X status", "git --no-pager -c core.pager=x log", "git -C d --git-dir=x log", "git -C d",
-		"git --no-pager", "git push --repo=evil", "git push --rep evil main",
-	} {
-		name, _, _ := strings.Cut(text, " ")
-		layers := []permission.Layer{layer("user", "* | * | allow", "bash | * | ask", "bash | "+name+" * | allow")}
-		if d := permission.Evaluate(layers, nil, "bash", text); d.Effect != session.Ask {
-			t.Errorf("%s is %s by %+v", text, d.Effect, d.Rule)
-		}
-	}
-}
-
-// Options that change where git runs and how it shows its output are not what rules are about.
-func TestGitOptionsBeforeTheCommand(t *testing.T) {
-	layers := []permission.Layer{layer("user", "bash | * | ask", "bash | git log * | allow", "bash | git status | allow",
-		"bash | git rebase * | allow", "bash | git push * | deny", "bash | git -C s diff * | allow")}
-	for text, want := range map[string]session.Effect{
-		"git --no-pager log": session.Allow, "git -P log -3": session.Allow, "git -C d status": session.Allow,
-		"git -C d -C e --no-pager log": session.Allow, "git rebase main": session.Allow,
-		"git rebase --continue": session.Allow,
-		"git -C s diff":         session.Allow, "git -C d diff": session.Ask, "git --no-pager show": session.Ask,
-		"git -C d push": session.Deny, "git --no-pager push x": session.Deny, "git -C push status": session.Allow,
-	} {
-		if d := permission.Evaluate(layers, nil, "bash", text); d.Effect != want {
-			t.Errorf("%s is %s by %+v, want %s", text, d.Effect, d.Rule, want)
-		}
-	}
-}
-
-// ~ at least ask then; the others run a program that the second rules allow.
+// No pattern allows a line that is not plain, whatever it hides. Of the lines marked ! the rules that deny find the
+// command; of the others they do not, and only the sandbox holds them.
 func TestBypass(t *testing.T) {
-	attempts := attempts(t)
-	if len(attempts) < 150 {
-		t.Fatalf("%d attempts", len(attempts))
-	}
-	for _, a := range attempts {
+	found := 0
+	for _, a := range attempts(t) {
 		text := strings.NewReplacer("⏎", "\n", "⇥", "\t", "␍", "\r").Replace(a.text)
-		if d := permission.Evaluate(realistic, nil, "bash", text); d.Effect == session.Allow {
+		_, err := shell.Parse(text)
+		if d := permission.Evaluate(realistic, nil, "bash", text); err != nil && d.Effect == session.Allow {
 			t.Errorf("%s is allowed by %+v", a.text, d)
 		}
-		d := permission.Evaluate(lenient, nil, "bash", text)
-		switch {
-		case a.mark == "!" && d.Effect != session.Deny, a.mark == "~" && d.Effect == session.Allow:
+		if err != nil {
+			saved := rules("bash | ls * | allow", "bash | ?* | allow")
+			if d := permission.Evaluate(realistic, saved, "bash", text); d.Effect == session.Allow {
+				t.Errorf("%s is allowed by an approval: %+v", a.text, d)
+			}
+		}
+		d := permission.Evaluate(lenient, rules("bash | * | allow"), "bash", text)
+		if (a.mark == "!") != (d.Effect == session.Deny) {
 			t.Errorf("%s is %s by %+v where all but a few things are allowed", a.text, d.Effect, d)
 		}
-		everything := rules("bash | * | allow", "bash | ls * | allow")
-		if d := permission.Evaluate(lenient, everything, "bash", text); a.mark != "-" &&
-			d.Effect == session.Allow {
-			t.Errorf("%s is allowed by a saved approval: %+v", a.text, d)
+		if a.mark == "!" {
+			found++
 		}
+	}
+	if found < 150 {
+		t.Fatalf("only %d attempts are found by a rule that denies", found)
 	}
 }
 
@@ -125,7 +94,7 @@ func attempts(t *testing.T) (out []attempt) {
 			continue
 		}
 		mark, text, ok := strings.Cut(l, " ")
-		if !ok || !strings.Contains("!~-", mark) {
+		if !ok || !strings.Contains("!-", mark) {
 			t.Fatalf("no mark: %q", l)
 		}
 		out = append(out, attempt{mark, text})
@@ -133,138 +102,131 @@ func attempts(t *testing.T) (out []attempt) {
 	return out
 }
 
-// What people do all day is allowed under rules that say so.
-func TestEverydayCommands(t *testing.T) {
+// An unquoted expansion may become options, files and commands, so no pattern applies.
+func TestExpansionsAsk(t *testing.T) {
+	all := []permission.Layer{layer("user", "bash | * | ask", "bash | find * | allow", "bash | git * | allow",
+		"bash | sort * | allow", "bash | split * | allow", "bash | test * | allow", "bash | cat * | allow",
+		"bash | : * | allow", "bash | cp * | allow")}
 	for _, text := range []string{
-		"git status", "git status --short", "git  status", "git status && git diff", "git log --oneline | head -5", "ls",
-		"ls -la src", "cat README.md | grep -n foo", "cat $FILE_THAT_IS_NOT_FORBIDDEN", `grep -rn "func main" .`,
-		"find . -name '*.go'", "echo hello; ls", "LC_ALL=C ls", "cd src && ls", "cd; ls", "ls 2>&1", "git diff -- a.go",
-		"ls # and a comment", "# what follows\nls", "ls &", "true && ls", "git log | sort | head -3", "set -euo pipefail; ls",
-		"go test ./... 2>&1 | head -20", "go test -run 'TestA|TestB' ./...", "ls *.go", "cat ~/notes", "echo 'a $(b) `c`'",
-		"git diff HEAD~1 -- 'a b.go'", "npm test", "grep -E \"a|b\" x.go", "git log \\\n  --oneline",
+		": '/ -exec touch PWNED ;'; find .$_", `find .$IFS-exec touch PWNED \;`, "git rebase HEAD~1$IFS--exec=./evil.sh",
+		": 'AD --output=PWNED'; git log HE$_", "git log HEAD$IFS--output=F", "sort a.txt$IFS-oF",
+		": '.txt --filter=./evil.sh'; split a$_", ": 'x -a -v a[$(touch${IFS}PWNED)]'; test y$_",
+		"cat a.txt$IFS/abs/secret", "cp hook$IFS.git/hooks/pre-commit", `git log "$X"`, "git diff -*", "cat ~/x", "cat {a,b}",
+		"A=1 git log", "git log &", "cat <(ls)", "cat <<E\na\nE",
 	} {
-		if d := permission.Evaluate(realistic, nil, "bash", text); d.Effect != session.Allow {
+		if d := permission.Evaluate(all, nil, "bash", text); d.Effect != session.Ask || d.Reason == "" {
+			t.Errorf("%s is %s by %+v", text, d.Effect, d.Rule)
+		}
+		exact := rules("bash | " + permission.Escape(text) + " | allow")
+		if d := permission.Evaluate(all, exact, "bash", text); d.Effect != session.Allow {
+			t.Errorf("%s is %s with an approval of its text", text, d.Effect)
+		}
+	}
+}
+
+// A pattern applies to every command of a plain line that it matches, whatever the program.
+func TestPatterns(t *testing.T) {
+	for text, want := range map[string]session.Effect{
+		"git status": session.Allow, "git  status": session.Allow, "git status && git diff": session.Allow,
+		"git log --oneline | head -5": session.Allow, "cat README.md | grep -n foo": session.Allow,
+		`grep -rn "func main" .`: session.Allow, "cd src && ls": session.Allow, "ls 2>&1 >/dev/null": session.Allow,
+		"ls # and a comment": session.Allow, "# what follows\nls": session.Allow, "env X=1 sh -c 'a; b'": session.Allow,
+		"set -euo pipefail; ls": session.Allow, "echo 'a $(b) `c`'": session.Allow, "ls src/*.go": session.Allow,
+		"git log \\\n  --oneline": session.Allow, "find . -name '*.go' -exec rm {} +": session.Allow,
+		"git -C d status": session.Allow, "git --no-pager -C d log -3": session.Allow,
+		"ls; whoami": session.Ask, "git stash": session.Ask, "git -c a.b=c log": session.Allow, "git -c a.b=c gc": session.Allow,
+		"git -C d --git-dir=x log": session.Ask, "/bin/ls -l": session.Ask, "ls $(a)": session.Ask,
+		"git -C d push": session.Deny, "/usr/bin/git push": session.Deny, "ls && rm x": session.Deny,
+		"RM x": session.Deny, "echo $(rm x)": session.Deny, "for f in a b; do rm $f; done": session.Deny,
+	} {
+		if d := permission.Evaluate(realistic, nil, "bash", text); d.Effect != want {
 			t.Errorf("%s: %s by %q, rule %+v", text, d.Effect, d.Resource, d.Rule)
 		}
 	}
 }
 
-// What people do all day and no pattern allows: it is not readable, or runs other programs or code of the repository.
-// It asks and says why; an approval of the exact text allows it.
-func TestEverydayCommandsThatAsk(t *testing.T) {
-	for text, reason := range map[string]string{
-		"for f in a b; do cat $f; done": "keyword for", "if [ -f go.mod ]; then go test ./...; fi": "keyword if",
-		"timeout 60 go test ./...": "runs timeout", "env LANG=C ls": "runs env",
-		"find . -name x | xargs grep foo": "runs xargs",
-		"sed -n '1,20p' a.go":             "runs sed", "sed 's/a/b/g' a.go": "runs sed", "awk '{print $1}' a": "runs awk",
-		"(cd a; ls)": "parenthesis", "bash -c 'ls; git status'": "runs bash", "find . -type f -exec cat {} +": "runs find",
-		"echo \"$(git status)\"": "command substitution", "n=1; ls": "assignment of n", "time ls": "keyword time",
-		"! ls": "keyword !", "echo a\\\nb": "backslash", "{ ls; git status; }": "brace", "tar tf a.tar": "runs tar",
-		"git -c core.pager=cat log": "runs git", "git -C $A status": "runs git", "git lg": "runs git",
-		"cat <<E\na\nE": "here-document", "./build.sh": "of a path", "npm test -- -u": "runs npm", "ls ${X}": "expansion",
-		"git cherry-pick --strategy=d/x HEAD~1": "option", "git revert --strategy d/x HEAD": "option",
-		"git pull ./evil main": "hooks", "git fetch ../evil": "hooks",
-		"choom -n 0 ls": "runs choom", "jobs -x ls": "runs jobs", "x86_64 ls": "runs x86_64",
-		"sg root ls": "runs sg", "capsh -- -c ls": "runs capsh", "jq -n 'import \"c\" as $d {search:\"/o\"}; $d'": "jq",
-		"git diff $X": "runs git", "ls [ab]": "pattern with [",
+// A rule with the exact text of a line allows all its commands.
+func TestExactLines(t *testing.T) {
+	asks := []permission.Layer{layer("user", "bash | * | ask", "bash | make && ./x | allow")}
+	for _, s := range []permission.Subject{
+		{Action: "bash", Resources: []string{"make && ./x"}},
+		{Action: "bash", Resources: []string{"make", "./x"}, Command: permission.CommandContext{Line: " make && ./x\n"}},
 	} {
-		d := permission.Evaluate(realistic, nil, "bash", text)
-		if d.Effect != session.Ask || !strings.Contains(d.Reason, reason) {
-			t.Errorf("%s: %s because %q, want an ask because of %q", text, d.Effect, d.Reason, reason)
+		if d := permission.EvaluateAll(asks, nil, s); d.Effect != session.Allow {
+			t.Errorf("%+v: %+v", s, d)
 		}
-		whole := strings.NewReplacer("find . -name x | ", "", "; ls", "").Replace(text)
-		if strings.HasPrefix(text, "n=1") || strings.HasPrefix(text, "(") {
-			whole = text
-		}
-		approval := []session.Rule{{Action: "bash", Resource: permission.Escape(whole), Effect: session.Allow}}
-		if d := permission.Evaluate(realistic, approval, "bash", text); d.Effect != session.Allow {
-			t.Errorf("%s: %s by %+v with an approval of the exact text", text, d.Effect, d)
-		}
-		everything := []permission.Layer{layer("user", "* | * | allow")}
-		if d := permission.Evaluate(everything, nil, "bash", text); d.Effect != session.Allow {
-			t.Errorf("%s: %s by %+v where everything is allowed", text, d.Effect, d)
-		}
+	}
+	if d := permission.Evaluate(asks, nil, "bash", "make && ./x && ./y"); d.Effect != session.Ask {
+		t.Error(d)
 	}
 }
 
-// Where all is allowed but a few things, what people do all day is allowed too, although it runs other programs.
-func TestEverydayCommandsUnderFewDenies(t *testing.T) {
-	for _, text := range []string{
-		"command -v go", "npm run build", "npm ci", "uv run pytest -q", "npx eslint .", "bundle exec rspec",
-		"git config user.name x",
-		"git config --get remote.origin.url", "git config user.email", "make test", "make -j4 -f Makefile",
-		"set -euo pipefail; go vet ./...", "ls & wait",
-		"cargo build --release", "gcc -O2 -o a a.c", "go env GOPATH", "source .venv/bin/activate", "bash build.sh",
-		"git fetch origin main", "git cat-file -p HEAD", "tar czf a.tgz b", "npm config get registry",
-	} {
-		if d := permission.Evaluate(lenient, nil, "bash", text); d.Effect != session.Allow {
-			t.Errorf("%s: %s by %q, rule %+v", text, d.Effect, d.Resource, d.Rule)
-		}
+// Where no sandbox confines commands, saved approvals and the rules of a project cover what only reads, and exact texts.
+func TestWithoutASandbox(t *testing.T) {
+	pattern := func(name, p string) []permission.Layer {
+		return []permission.Layer{layer("defaults", "bash | * | ask"), layer(name, "bash | "+p+" | allow")}
 	}
-}
-
-// A hole may become anything, and nothing more than that.
-func TestHoles(t *testing.T) {
 	for _, c := range []struct {
-		rules []string
-		text  string
-		want  session.Effect
+		pattern, text string
+		saved, own    bool // allowed by an approval or a project's rule, by the user's own rule
 	}{
-		{[]string{"bash | * | allow"}, "$X", session.Allow},
-		{[]string{"bash | ?* | allow"}, "~/x a", session.Ask}, // whose program is not known
-		{[]string{"bash | ?* | allow"}, "l? a", session.Ask},
-		{[]string{"bash | ?* | allow"}, "* a", session.Ask},
-		{[]string{"bash | * | allow", "bash | rm * | deny"}, "$X", session.Ask},
-		{[]string{"bash | * | allow", "bash | rm * | deny"}, "ls $X", session.Allow},
-		{[]string{"bash | yarn * | allow"}, "yarn $X", session.Ask}, // which runs scripts of the repository
-		{[]string{"bash | npm * | allow"}, "npm $X", session.Ask},   // which may be --script-shell
-		{[]string{"bash | git * | allow"}, "git $X", session.Ask},   // which may be -c with a command
-		{[]string{"bash | git * | allow", "bash | git push * | deny"}, "git $X", session.Ask},
-		{[]string{"bash | git * | allow", "bash | git push | deny"}, "git $X", session.Ask},
-		{[]string{"bash | git * | allow", "bash | git push * | ask"}, "git $X", session.Ask},
-		{[]string{"bash | git status | allow"}, "git $X", session.Ask},
-		{[]string{"bash | yarn publish * | deny", "bash | ls * | allow"}, "ls $X", session.Allow},
-		{[]string{"bash | * | allow", "bash | cat *.env | deny"}, "f=.env && cat $f", session.Ask},
-		{[]string{"bash | * | allow", "bash | cat *.env | deny"}, "read f && cat $f", session.Ask},
-		{[]string{"bash | * | allow", "bash | ls | allow"}, "ls $(x)", session.Allow},
-		{[]string{"bash | * | ask", "bash | * $X | allow"}, "ls $X", session.Ask},
-		{[]string{"bash | * | allow", "bash | cat *.env | deny"}, "cat .e*", session.Ask},
-		{[]string{"bash | * | allow", "bash | cat *.env | deny"}, "cat '.e*'", session.Allow},
-		{[]string{"bash | * | allow", "bash | rm ? | deny"}, "rm $X", session.Ask},
-		{[]string{"bash | rm ? | allow"}, "rm $X", session.Ask},
-		{[]string{"bash | git commit * | allow"}, `git commit -m "$MESSAGE"`, session.Ask},
-		{[]string{"bash | * | ask", "bash | /bin/ls * | allow"}, "/bin/ls -l", session.Allow},
-		{[]string{"bash | ls * | allow"}, "/bin/ls -l", session.Ask},
-		{[]string{"bash | * | allow", "bash | yarn * | deny"}, "yarn test", session.Deny},
-		{[]string{"bash | * | deny"}, "echo a", session.Deny},
-		{[]string{"bash | * | deny", "bash | echo * | allow"}, "echo a | sh", session.Deny},
+		{"git log *", "git log -3 --oneline", true, true},
+		{"git log *", "git log --output=x", false, true},
+		{"git log *", "git log > x", false, true},
+		{"git log *", "git log 2>/dev/null < x", true, true},
+		{"go test *", "go test ./...", false, true},
+		{"*", "ls", true, true},
+		{"*", "make", false, true},
+		{"make", "make", true, true},
+		{"find *", "find . -name x", true, true},
+		{"find *", "find . -delete", false, true},
+		{"rg *", "rg --pre=./x a", false, true},
 	} {
-		if d := permission.Evaluate([]permission.Layer{layer("user", c.rules...)}, nil, "bash", c.text); d.Effect != c.want {
-			t.Errorf("%v: %s is %s, want %s (%+v)", c.rules, c.text, d.Effect, c.want, d)
+		s := permission.Subject{
+			Action: "bash", Resources: []string{c.text}, Command: permission.CommandContext{Unconfined: true, Line: c.text},
+		}
+		approval := rules("bash | " + c.pattern + " | allow")
+		for name, got := range map[string]permission.Decision{
+			"approval": permission.EvaluateAll(pattern("x", "nothing"), approval, s),
+			"project":  permission.EvaluateAll(pattern("project", c.pattern), nil, s),
+		} {
+			if (got.Effect == session.Allow) != c.saved {
+				t.Errorf("%s %q: %q is %s", name, c.pattern, c.text, got.Effect)
+			}
+		}
+		if d := permission.EvaluateAll(pattern("user", c.pattern), nil, s); (d.Effect == session.Allow) != c.own {
+			t.Errorf("user %q: %q is %s", c.pattern, c.text, d.Effect)
 		}
 	}
 }
 
-// What a command may turn out to be is not allowed by a ceiling that denies that, nor by an approval.
-func TestPossibleDenials(t *testing.T) {
-	all := layer("user", "bash | * | allow")
-	for _, denies := range []permission.Layer{
-		ceiling("agent", "bash | rm * | deny"), strict("project", "bash | rm * | deny"), layer("user", "bash | rm * | deny"),
+// Inside of the sandbox the built-in asks about files do not count; rules of the user and protected names do.
+func TestConfinedEdits(t *testing.T) {
+	builtIn := layer("defaults", "* | * | allow", "edit | * | ask")
+	builtIn.Source = permission.BuiltIn
+	own := layer("user", "edit | secret/* | deny", "edit | b | ask")
+	for path, want := range map[string]session.Effect{
+		"a": session.Allow, "b": session.Ask, "secret/x": session.Deny, ".envrc": session.Ask,
 	} {
-		d := permission.Evaluate([]permission.Layer{all, denies}, rules("bash | * | allow"), "bash", "$X -rf y")
-		if d.Effect != session.Ask || !d.Possible || d.Layer != denies.Name {
-			t.Errorf("%+v", d)
+		s := permission.Subject{Action: "edit", Resources: []string{path}}
+		s.Command.Confined = true
+		if d := permission.EvaluateAll([]permission.Layer{builtIn, own}, nil, s); d.Effect != want {
+			t.Errorf("%s: %+v", path, d)
 		}
 	}
-	asks := strict("project", "bash | rm * | ask")
-	if d := permission.Evaluate([]permission.Layer{all, asks}, nil, "bash", "$X -rf y"); d.Effect != session.Ask ||
-		!d.Possible {
-		t.Errorf("%+v", d)
-	}
-	if d := permission.Evaluate(
-		[]permission.Layer{all, asks}, rules("bash | * | allow"), "bash", "$X -rf y",
-	); d.Effect != session.Allow {
-		t.Errorf("an approval does not lift an ask: %+v", d)
+}
+
+// A rule for every action does not allow addresses of this machine; one that spells the action does.
+func TestLocalFetch(t *testing.T) {
+	defaults := layer("defaults", "* | * | allow", "webfetch_local | * | ask")
+	for rule, want := range map[string]session.Effect{
+		"* | * | allow": session.Ask, "webfetch* | * | allow": session.Ask, "webfetch_local | * | allow": session.Allow,
+		"webfetch_local | 10.* | allow": session.Allow, "* | * | deny": session.Deny,
+	} {
+		layers := []permission.Layer{defaults, layer("user", rule)}
+		if d := permission.Evaluate(layers, nil, permission.LocalFetch, "10.0.0.1"); d.Effect != want {
+			t.Errorf("%s: %+v", rule, d)
+		}
 	}
 }
 
@@ -281,9 +243,5 @@ func TestDenyBehindMany(t *testing.T) {
 		if d := permission.Evaluate(realistic, nil, "bash", b.String()+"rm x"); d.Effect != session.Deny {
 			t.Errorf("behind %d commands it is %s by %+v", n, d.Effect, d)
 		}
-	}
-	many := "rm x" + strings.Repeat("; ls a{,$RANDOM}", 5_000)
-	if d := permission.Evaluate(lenient, nil, "bash", many); d.Effect != session.Deny {
-		t.Errorf("before many commands it is %s by %+v", d.Effect, d)
 	}
 }

@@ -13,6 +13,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// The names of layers whose patterns need a sandbox: see CommandContext.Unconfined.
+const (
+	LayerProject  = "project"
+	LayerApproval = "approval"
+)
+
 // Layer is the rules of one source, in order. Later layers take precedence.
 type Layer struct {
 	Name        string // "defaults", "agent", "user", "project" or "session", for people
@@ -29,9 +35,7 @@ type Decision struct {
 	Rule     *session.Rule // nil: no rule matched
 	Layer    string        // name of the layer of Rule, "approval" for a saved approval, "" if no rule matched
 	Source   string        // file and line of Rule
-	Resource string        // the resource decided about; for a command, the part of it, with NUL for unknown text
-	Firm     bool          // the decision is to ask because Rule may deny; only a person may allow it
-	Possible bool          // Rule matches only for some values of unknown text
+	Resource string        // the resource decided about; for a command, the part of it, with NUL for a * or ?
 	Reason   string        // why no pattern allows the command, e.g. "contains a command substitution ..."; may be ""
 }
 
@@ -43,11 +47,19 @@ type Subject struct {
 	Command   CommandContext
 }
 
-// CommandContext holds the caller's knowledge about commands beyond their text.
+// CommandContext is what a request of a command says beside its resources.
 type CommandContext struct {
-	Unreadable      string   // why the text is not read at all, e.g. for its shell; "" if it can be
-	Trees           []Tree   // directories that the commands read recursively
-	UnknownAccesses []Access // files that they may reach and whose names are not known
+	Line     string // the line that the resources are commands of; a rule with its exact text allows them
+	NotPlain string // why no pattern applies to the line whatever its text, e.g. for its shell; "" if the text decides
+	// Unconfined: the system has no sandbox for a command that no person approves. Saved approvals and the rules of a
+	// project then allow only exact texts and commands that only read.
+	Unconfined bool
+	// Confined: the request is for a file that the sandbox lets the command change anyway, so that the asks of the
+	// built-in rules do not count. Rules of the user and protected names do.
+	Confined bool
+	// Changes: the request is for directories in which the command changes files. What the built-in rules allow there
+	// is for reading.
+	Changes bool
 }
 
 // Evaluate decides about one resource.
@@ -65,16 +77,11 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 	if len(s.Resources) == 0 {
 		return []Decision{decideTarget(layers, approvals, s.Action, target{text: "*"})}
 	}
+	layers = s.Command.selectRules(layers)
 	var out []Decision
 	for _, resource := range s.Resources {
 		for _, t := range resolveTargets(s, resource) {
 			out = append(out, decideTarget(layers, approvals, s.Action, t))
-		}
-	}
-	out = decideAccesses(layers, s.Command.UnknownAccesses, out)
-	for _, t := range s.Command.Trees {
-		if d := decideTree(layers, approvals, t); d.Effect != session.Allow {
-			out = append(out, d)
 		}
 	}
 	return out
@@ -84,24 +91,21 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 func FindStrictest(list []Decision) Decision {
 	var worst Decision
 	for i, d := range list {
-		if i == 0 || d.rankStrictness() > worst.rankStrictness() {
+		if i == 0 || rankEffect(d.Effect) > rankEffect(worst.Effect) {
 			worst = d
 		}
 	}
 	return worst
 }
 
-// decideTarget decides about one target. A target that may be denied asks, and only an approval of its exact text
-// overrides that.
+// decideTarget decides about one target: by the layers, then by the guard of protected names, then by the saved
+// approvals.
 func decideTarget(layers []Layer, approvals []session.Rule, action string, t target) Decision {
-	d, final := decideByLayers(layers, action, t)
-	switch {
-	case !final:
+	d := decideByLayers(layers, action, t)
+	if d.Effect != session.Deny {
 		d = applyApprovals(approvals, action, t, d)
-	case d.Firm:
-		d = applyExactApproval(approvals, action, t, d)
 	}
-	if d.Layer == Protected && !t.isCommand {
+	if d.Layer == Protected && t.directory == "" {
 		d = decideProtectedDirectory(layers, approvals, action, d)
 	}
 	if d.Effect != session.Allow {
@@ -120,98 +124,33 @@ func applyApprovals(approvals []session.Rule, action string, t target, d Decisio
 	if d.Effect != session.Ask {
 		return d
 	}
-	saved := Layer{Name: "approval", Rules: approvals}
-	if a, _ := saved.findLastMatch(action, t); a != nil && a.Effect == session.Allow &&
+	saved := Layer{Name: LayerApproval, Rules: approvals}
+	if a := saved.findLastMatch(action, t); a != nil && a.Effect == session.Allow &&
 		(g == nil || namesProtected(a.Rule, g)) {
 		return *a
 	}
 	return d
 }
 
-// applyExactApproval applies the saved approval of exactly this command to an ask that is firm because a rule may deny
-// it: a person has seen the text and answered always.
-func applyExactApproval(approvals []session.Rule, action string, t target, d Decision) Decision {
-	for i := range approvals {
-		r := &approvals[i]
-		if t.isCommand && effectOf(r) == session.Allow && Match(r.Action, action) && t.matchesExactly(r) {
-			return Decision{Effect: session.Allow, Rule: r, Layer: "approval", Resource: t.text}
-		}
-	}
-	return d
-}
-
-// decideByLayers decides by the layers. final reports that neither a guard nor an
-// approval by pattern overrides the decision.
-func decideByLayers(layers []Layer, action string, t target) (d Decision, final bool) {
-	possible, denied := decideByCeilings(layers, action, t)
-	if denied != nil {
-		return *denied, true
-	}
-	d, uncertain := decideByOrdinary(layers, action, t)
-	switch {
-	case d.Effect == session.Deny:
-		return d, true
-	case possible == nil && uncertain != nil && uncertain.Effect == session.Deny:
-		possible = uncertain
-	case uncertain != nil && d.Effect == session.Allow:
-		d = *uncertain
-	}
-	if possible != nil {
-		possible.Effect, possible.Firm = session.Ask, true
-		return *possible, true
-	}
-	return applyStrictCeilings(layers, action, t, d), false
-}
-
-// decideByCeilings returns the deny of a ceiling, or else one that may apply.
-func decideByCeilings(layers []Layer, action string, t target) (possible, denied *Decision) {
-	for _, l := range layers {
-		if !l.Ceiling {
-			continue
-		}
-		d, uncertain := l.findLastMatch(action, t)
-		if d != nil && d.Effect == session.Deny {
-			return nil, d
-		}
-		if possible == nil && uncertain != nil && uncertain.Effect == session.Deny {
-			possible = uncertain
-		}
-	}
-	return possible, nil
-}
-
-// decideByOrdinary returns the decision of the last matching rule of the layers that are no ceilings, and the
-// strictest of the rules after it that may match.
-func decideByOrdinary(layers []Layer, action string, t target) (Decision, *Decision) {
+// decideByLayers decides by the layers: a deny of a ceiling, else the last matching rule of the other layers, as far as
+// no strict ceiling asks.
+func decideByLayers(layers []Layer, action string, t target) Decision {
 	d := Decision{Effect: session.Ask, Resource: t.text}
-	var possible *Decision
+	var strict *Decision
 	for _, l := range layers {
-		if l.Ceiling {
-			continue
-		}
-		own, uncertain := l.findLastMatch(action, t)
-		if own != nil {
-			d, possible = *own, nil
-		}
-		if uncertain != nil && (possible == nil || rankEffect(uncertain.Effect) > rankEffect(possible.Effect)) {
-			possible = uncertain
+		own := l.findLastMatch(action, t)
+		switch {
+		case own == nil:
+		case !l.Ceiling:
+			d = *own
+		case own.Effect == session.Deny:
+			return *own
+		case l.Strict && own.Effect == session.Ask && strict == nil:
+			strict = own
 		}
 	}
-	return d, possible
-}
-
-// applyStrictCeilings turns an allow into an ask if a strict ceiling asks.
-func applyStrictCeilings(layers []Layer, action string, t target, d Decision) Decision {
-	for _, l := range layers {
-		if !l.Strict || d.Effect != session.Allow {
-			continue
-		}
-		own, uncertain := l.findLastMatch(action, t)
-		for _, r := range []*Decision{own, uncertain} {
-			if r != nil && r.Effect == session.Ask {
-				return *r
-			}
-		}
+	if d.Effect == session.Allow && strict != nil {
+		return *strict
 	}
 	return d
 }
@@ -238,31 +177,21 @@ func IsHidden(layers []Layer, action string) bool {
 	return denied
 }
 
-// findLastMatch returns the decision of the layer's last rule that matches the target, and the strictest of the rules
-// after it that may match.
-func (l Layer) findLastMatch(action string, t target) (own, possible *Decision) {
-	for i := len(l.Rules) - 1; i >= 0; i-- {
-		r := &l.Rules[i]
-		c := t.matchRule(r, action)
-		if c == noMatch {
+// findLastMatch returns the decision of the layer's last rule that matches the target, nil if none does.
+func (l Layer) findLastMatch(action string, t target) *Decision {
+	for i, r := range slices.Backward(l.Rules) {
+		if !t.matchRule(&r, action) || l.needsSandbox(&r, t) {
 			continue
 		}
-		d := &Decision{
-			Effect:   effectOf(r),
-			Rule:     r,
-			Layer:    l.Name,
-			Source:   l.RuleSource(i),
-			Resource: t.text,
-			Possible: c == possibleMatch,
-		}
-		if c == certainMatch {
-			return d, possible
-		}
-		if possible == nil || rankEffect(d.Effect) > rankEffect(possible.Effect) {
-			possible = d
-		}
+		return &Decision{Effect: effectOf(&r), Rule: &l.Rules[i], Layer: l.Name, Source: l.RuleSource(i), Resource: t.text}
 	}
-	return nil, possible
+	return nil
+}
+
+// needsSandbox reports whether the rule allows the command only because it would be confined, which it is not.
+func (l Layer) needsSandbox(r *session.Rule, t target) bool {
+	return t.unconfined && !t.reads && (l.Name == LayerProject || l.Name == LayerApproval) &&
+		effectOf(r) == session.Allow && !t.matchesExactly(r)
 }
 
 // RuleSource returns the file and line of a rule.
@@ -281,14 +210,6 @@ func effectOf(r *session.Rule) session.Effect {
 	default:
 		return session.Deny
 	}
-}
-
-// rankStrictness returns the strictness of the effect; a firm ask ranks above another.
-func (d Decision) rankStrictness() int {
-	if d.Effect == session.Ask && d.Firm {
-		return 2*rankEffect(d.Effect) + 1
-	}
-	return 2 * rankEffect(d.Effect)
 }
 
 func rankEffect(e session.Effect) int {

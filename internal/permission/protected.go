@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/shell"
 )
 
 // Edit is the action whose resources are files to change.
@@ -132,11 +133,15 @@ func guardDecision(action string, t target) *Decision {
 	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text}
 }
 
+// directoryTarget is everything below a directory.
+func directoryTarget(dir string) target {
+	return target{text: path.Join(dir, shell.Hole), directory: dir}
+}
+
 // decideProtectedDirectory allows changing a protected directory without an ask if the rules allow changing everything
 // below it.
 func decideProtectedDirectory(layers []Layer, approvals []session.Rule, action string, guard Decision) Decision {
-	below := decideTarget(layers, approvals, action,
-		target{text: path.Join(guard.Resource, string(rune(hole))), isCommand: true})
+	below := decideTarget(layers, approvals, action, directoryTarget(guard.Resource))
 	if below.Effect != session.Allow || !namesProtected(below.Rule, &guard) {
 		return guard
 	}
@@ -151,7 +156,7 @@ func AllowsEdit(layers []Layer, approvals []session.Rule, name string) bool {
 	if Evaluate(layers, approvals, Edit, dir).Effect != session.Allow {
 		return false
 	}
-	below := decideTarget(layers, approvals, Edit, target{text: path.Join(dir, string(rune(hole))), isCommand: true})
+	below := decideTarget(layers, approvals, Edit, directoryTarget(dir))
 	return !isTree || below.Effect == session.Allow || below.Layer == Protected || below.Rule == nil ||
 		matchesAll(below.Rule.Resource)
 }

@@ -6,17 +6,19 @@ import (
 	"github.com/cairn-dev/cairn/internal/permission"
 )
 
-// "always" saves the words that name an ordinary command, or exactly the text of one that destroys, runs others or
-// cannot be read.
+// "always" saves a pattern for what only reads or runs the project's own code, else exactly the text.
 func TestSavePattern(t *testing.T) {
 	for text, want := range map[string]string{
-		"ls -la": "ls *", "git status --short": "git status *", "git remote -v": "git remote *",
-		"git stash pop x": "git stash pop *",
-		"LC_ALL=C ls":     "ls *", "'my prog' x": "'my prog' x", "go test ./...": "go test *",
-		"kubectl get pods": "kubectl get *",
-		"rm -rf build":     "rm -rf build", "rm *.o": `rm \*.o`, "npm test": "npm test", "npx x": "npx x", "psql": "psql",
-		"git -C a status": "git -C a status", "git lg": "git lg", "sudo ls": "sudo ls", "./x y": "./x y", "git": "git",
-		"ls $(x) *": `ls $(x) \*`, "$X y": "$X y", "git diff $X": "git diff $X", "go generate ./...": "go generate ./...",
+		"ls -la": "ls *", "git status --short": "git status *", "git log -n5 --oneline": "git log *",
+		"git log --output=x": "git log --output=x", "git -C a log": "git -C a log", "git stash list": "git stash list *",
+		"git remote -v": "git remote -v", "go test ./...": "go test *", "npm test": "npm test *",
+		"npm run build -- -x": "npm run build *", "npm run": "npm run", "make -j4": "make *", "make > x": "make > x",
+		"python3 -m pytest -q": "python3 -m pytest *", "python3 x.py": "python3 x.py", "go run .": "go run .",
+		"cat a*": "cat *", "rm -rf build": "rm -rf build", "cross-env A=1 ls": "cross-env A=1 ls",
+		"find . -name x": "find *", "find . -delete": "find . -delete", "sort -o x y": "sort -o x y",
+		"sudo ls": "sudo ls", "./ls x": "./ls x", "/bin/ls": "/bin/ls *", "ls $(x) *": `ls $(x) \*`, "docker ps": "docker ps *",
+		"docker run x": "docker run x", "hyperfine ls": "hyperfine ls", "pytest -q": "pytest *", "unzip a.zip": "unzip a.zip",
+		"gh pr view 3 --json title": "gh pr view *", "gh pr merge 3": "gh pr merge 3",
 	} {
 		got := permission.SavePattern(text)
 		if got != want {
@@ -25,6 +27,14 @@ func TestSavePattern(t *testing.T) {
 		asks := []permission.Layer{layer("user", "bash | * | ask")}
 		if d := permission.Evaluate(asks, rules("bash | "+got+" | allow"), "bash", text); d.Effect != "allow" {
 			t.Errorf("%s is %s with its own approval %q", text, d.Effect, got)
+		}
+		if !permission.IsOffered(got) && got != "/bin/ls *" {
+			t.Errorf("%q is offered and then not", got)
+		}
+	}
+	for _, old := range []string{"npx *", "git *", "cross-env *", "find", "rm *", "npm run *", "*", "git remote *"} {
+		if offered := permission.IsOffered(old); offered != (old == "find") {
+			t.Errorf("%q: %v", old, offered)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -11,138 +12,127 @@ import (
 // Shell is the action whose resources are shell commands. Every command of a line must be allowed.
 const Shell = "bash"
 
+// LocalFetch is the action of fetching from addresses of this machine and of private networks. A rule for every action
+// does not allow it.
+const LocalFetch = "webfetch_local"
+
 // target is a text that rules are matched against.
 type target struct {
-	text         string   // with holes for unknown text, if open
-	plain        string   // the text without options that no rule is about, for rules that allow
-	raw          string   // what was written, for rules without wildcards
-	readings     []string // further texts for rules that deny or ask
-	isCommand    bool     // the text is of a command
-	exactOnly    bool     // only a rule without wildcards, or *, allows it
-	runsAnything bool     // it may run any command, so that every rule that denies or asks may match
-	reason       string   // why it is exact
+	text       string   // what patterns match; a command's has a Hole for each * and ?
+	written    []string // texts of a command that a rule without wildcards allows: as written, and its whole line
+	readings   []string // further texts of a command, for rules that deny or ask
+	isCommand  bool
+	plain      bool   // patterns that allow apply to the command
+	reads      bool   // the command only reads: see OnlyReads
+	unconfined bool   // see CommandContext
+	directory  string // the target is everything below it; text is one of the files
+	reason     string // why the command is not plain
 }
 
-// resolveTargets returns everything that must be allowed for the resource.
+// resolveTargets returns everything that must be allowed for the resource: of a plain line each command that rules are
+// about, of another one the line as a whole.
 func resolveTargets(s Subject, resource string) (out []target) {
 	if s.Action != Shell {
 		return []target{{text: resource}}
 	}
-	if s.Command.Unreadable != "" {
-		return []target{unreadableTarget(resource, s.Command.Unreadable)}
+	written := []string{strings.TrimSpace(resource)}
+	if s.Command.Line != "" {
+		written = append(written, strings.TrimSpace(s.Command.Line))
 	}
 	line, err := shell.Parse(resource)
-	if err != nil {
-		return []target{unreadableTarget(resource, err.Error())}
+	reason := s.Command.NotPlain
+	if reason == "" && err != nil {
+		reason = err.Error()
+	}
+	if reason != "" {
+		t := target{text: written[0], written: written, isCommand: true, reason: reason}
+		for _, command := range shell.FindCommands(resource) {
+			t.readings = append(t.readings, listReadings(command)...)
+		}
+		return []target{t}
 	}
 	for _, c := range line.Commands {
 		if !isInert(c) {
-			out = append(out, commandTarget(c))
+			t := commandTarget(c)
+			t.written, t.unconfined = append([]string{c.Text}, written...), s.Command.Unconfined
+			out = append(out, t)
 		}
 	}
 	if len(out) == 0 { // it changes directories only
-		out = append(out, target{text: commandText(line.Commands[0]), raw: resource, isCommand: true})
+		out = append(out, target{text: commandText(line.Commands[0]), written: written, isCommand: true, plain: true})
 	}
 	return out
 }
 
-// unreadableTarget is a command line that is not understood: it may run anything.
-func unreadableTarget(text, reason string) target {
-	inner, _ := listInnerCommands(text)
-	return target{
-		text: text, raw: strings.TrimSpace(text), readings: inner, isCommand: true, exactOnly: true, runsAnything: true,
-		reason: reason,
-	}
-}
-
-// commandTarget is a command of a readable line.
+// commandTarget is a command of a plain line, without the texts that a rule has to spell.
 func commandTarget(c shell.Command) target {
-	t := target{text: commandText(c), raw: c.Text, isCommand: true, reason: exactReason(c)}
-	bare := withoutDirectory(t.text)
-	t.readings = []string{bare, strings.ToLower(bare), c.Text}
-	if plain, _ := SplitGitOptions(c); len(plain.Words) < len(c.Words) {
-		t.plain = commandText(plain)
-		t.readings = append(t.readings, withoutDirectory(t.plain))
+	return target{
+		text: commandText(c), readings: append(listReadings(commandText(c)), c.Text),
+		isCommand: true, plain: true, reads: OnlyReads(c),
 	}
-	if t.exactOnly = t.reason != ""; !t.exactOnly {
-		return t
-	}
-	var words []string
-	for _, w := range c.Words {
-		words = append(words, w.Text)
-	}
-	inner, all := listInnerCommands(strings.Join(words, " "))
-	t.readings = append(t.readings, inner...)
-	if name := programName(c); subcommands[name] != nil { // behind leading options
-		for i := range words[1:] {
-			t.readings = append(t.readings, name+" "+strings.Join(words[1+i:], " "))
-		}
-	}
-	t.runsAnything = !all || holdsCommands(c)
-	return t
 }
 
-// certainty says whether a rule matches a target.
-type certainty int
-
-const (
-	noMatch certainty = iota
-	possibleMatch
-	certainMatch
-)
-
-// matchRule reports whether the rule matches the target. A rule that allows must match the whole text for every value
-// of its holes; one that denies or asks matches if it does for some value of one of the texts.
-func (t target) matchRule(r *session.Rule, action string) certainty {
-	if !Match(r.Action, action) {
-		return noMatch
+// listReadings returns the texts of a command that a rule may mean which denies or asks: without the directory of its
+// program, in lower case, and without what stands before a command of git.
+func listReadings(text string) []string {
+	name, rest, more := strings.Cut(text, " ")
+	if name = path.Base(name); more {
+		name += " " + rest
 	}
-	if !t.isCommand {
-		if Match(r.Resource, t.text) {
-			return certainMatch
-		}
-		return noMatch
-	}
-	if matchesAll(r.Resource) {
-		return certainMatch
-	}
-	if effectOf(r) == session.Allow {
-		if t.matchesExactly(r) || !t.exactOnly && t.isCovered(r.Resource) {
-			return certainMatch
-		}
-		return noMatch
-	}
-	return t.matchRestriction(r.Resource)
+	return []string{name, strings.ToLower(name), withoutGitOptions(name)}
 }
 
-// isCovered reports whether the pattern matches the text for every value of its holes.
-func (t target) isCovered(pattern string) bool {
-	return coversText(pattern, t.text) || t.plain != "" && coversText(pattern, t.plain)
+// commandText is the text of a command that patterns match: its words without their quotes, joined by blanks; a word
+// with a blank or an operator has single quotes.
+func commandText(c shell.Command) string {
+	words := make([]string, len(c.Words))
+	for i, w := range c.Words {
+		words[i] = quoteWord(w.Text)
+	}
+	return strings.Join(words, " ")
 }
 
-// matchRestriction matches the pattern of a rule that denies or asks.
-func (t target) matchRestriction(pattern string) certainty {
-	found := noMatch
-	if t.runsAnything {
-		found = possibleMatch
+func quoteWord(s string) string {
+	if s == "" {
+		return "''"
 	}
-	for _, reading := range append([]string{t.text}, t.readings...) {
-		switch {
-		case coversText(pattern, reading):
-			return certainMatch
-		case mayMatch(pattern, reading):
-			found = possibleMatch
-		}
+	if !strings.ContainsAny(s, " \t\n'\"\\;&|<>()`$") {
+		return s
 	}
-	return found
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// matchesExactly reports whether the rule has no wildcards and is the text as written.
-func (t target) matchesExactly(r *session.Rule) bool {
-	if !isExact(r.Resource) {
+// matchRule reports whether the rule matches the target.
+func (t target) matchRule(r *session.Rule, action string) bool {
+	allows := effectOf(r) == session.Allow
+	switch {
+	case !Match(r.Action, action), allows && action == LocalFetch && r.Action != action:
 		return false
+	case t.directory != "" && !allows:
+		return mayMatchBelow(r.Resource, t.directory)
+	case !t.isCommand, matchesAll(r.Resource):
+		return Match(r.Resource, t.text)
+	case allows:
+		return t.matchesExactly(r) ||
+			t.plain && (Match(r.Resource, t.text) || Match(r.Resource, withoutGitOptions(t.text)))
 	}
-	return Match(r.Resource, t.raw) || coversText(r.Resource, t.text)
+	return Match(r.Resource, t.text) ||
+		slices.ContainsFunc(t.readings, func(text string) bool { return Match(r.Resource, text) })
+}
+
+// matchesExactly reports whether the rule spells the text of the command or of its line.
+func (t target) matchesExactly(r *session.Rule) bool {
+	return isExact(r.Resource) &&
+		slices.ContainsFunc(t.written, func(text string) bool { return Match(r.Resource, text) })
+}
+
+// mayMatchBelow reports whether a pattern may match a path below the directory.
+func mayMatchBelow(pattern, dir string) bool {
+	known := pattern
+	if i := strings.IndexAny(pattern, `*?\`); i >= 0 {
+		known = pattern[:i]
+	}
+	return strings.HasPrefix(known, dir+"/") || known != pattern && strings.HasPrefix(dir+"/", known)
 }
 
 // matchesAll reports whether the pattern matches every text.
@@ -154,13 +144,6 @@ func isExact(pattern string) bool {
 	return !strings.ContainsAny(plain, "*?")
 }
 
-// isExactlyAllowed reports whether rules without wildcards allow all of it.
-func isExactlyAllowed(list []Decision) bool {
-	return !slices.ContainsFunc(list, func(d Decision) bool {
-		return d.Effect != session.Allow || d.Rule == nil || !isExact(d.Rule.Resource)
-	})
-}
-
 // CommandsOf returns the commands of a line that rules for commands are about, as resources, each once.
 func CommandsOf(line shell.Line) (out []string) {
 	for _, c := range line.Commands {
@@ -169,4 +152,22 @@ func CommandsOf(line shell.Line) (out []string) {
 		}
 	}
 	return out
+}
+
+// isInert reports whether the command runs nothing that a rule could be about: cd to a directory, true and false,
+// set -euo pipefail, command -v.
+func isInert(c shell.Command) bool {
+	switch c.Words[0].Source {
+	case "true", "false", ":":
+		return true
+	case "command": // looks a program up
+		return len(c.Words) == 3 && (c.Words[1].Text == "-v" || c.Words[1].Text == "-V") && c.Words[2].Literal
+	case "set": // options that stop at errors or show what runs
+		return !slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
+			return w.Text != "pipefail" && (strings.Trim(w.Text, "-euxo") != "" || len(w.Text) < 2 || w.Text[0] != '-')
+		})
+	case "cd":
+		return len(c.Words) == 2 && c.Words[1].Literal && !strings.HasPrefix(c.Words[1].Text, "-")
+	}
+	return false
 }

@@ -3,9 +3,9 @@ package permission
 import "strings"
 
 // Match reports whether text matches the wildcard pattern: * matches any bytes, also none, slashes and newlines; ?
-// matches one byte; \* \? and \\ match the characters themselves; a trailing " *" also matches nothing, so that "git
-// status *" covers "git status". Everything else is literal. It takes time proportional to len(pattern)*len(text) at
-// worst.
+// matches one byte other than NUL, which stands for unknown text; \* \? and \\ match the characters themselves; a
+// trailing " *" also matches nothing, so that "git status *" covers "git status". Everything else is literal. It takes
+// time proportional to len(pattern)*len(text) at worst.
 func Match(pattern, text string) bool {
 	if bare, ok := strings.CutSuffix(pattern, " *"); ok && matchGlob(bare, text) {
 		return true
@@ -50,7 +50,7 @@ func matchGlob(p, s string) bool {
 func matchElement(p string, c byte) (int, bool) {
 	switch {
 	case p[0] == '?':
-		return 1, true
+		return 1, c != 0
 	case p[0] == '\\' && len(p) > 1 && strings.IndexByte(`*?\`, p[1]) >= 0:
 		return 2, p[1] == c
 	default:

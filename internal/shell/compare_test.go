@@ -17,9 +17,8 @@ type reading []readCommand
 
 // readCommand is a command of a reading.
 type readCommand struct {
-	words   []shell.Word
-	assigns map[string]string
-	opens   []opening
+	words []shell.Word
+	opens []opening
 }
 
 // opening is a redirection to a file.
@@ -36,11 +35,7 @@ func readLine(text string) (reading, error) {
 	}
 	var out reading
 	for _, c := range line.Commands {
-		r := readCommand{words: c.Words, assigns: map[string]string{}}
-		for _, a := range c.Assignments {
-			name, value, _ := strings.Cut(a, "=")
-			r.assigns[name] = value
-		}
+		r := readCommand{words: c.Words}
 		for _, redirection := range c.Redirections {
 			operator := strings.TrimPrefix(redirection.Operator, "2")
 			mode := map[string]byte{"<": '<', ">": '>', ">>": 'a'}[operator]
@@ -127,9 +122,6 @@ func matchWords(want []shell.Word, got []string) bool {
 		return len(got) > 0 && w.Text == got[0] && matchWords(want[1:], got[1:])
 	}
 	first, last := strings.IndexByte(w.Text, shell.Hole[0]), strings.LastIndexByte(w.Text, shell.Hole[0])
-	if first < 0 { // ~ is one word
-		return len(got) > 0 && strings.HasSuffix(got[0], w.Text[1:]) && matchWords(want[1:], got[1:])
-	}
 	for n := range len(got) + 1 {
 		fits := n > 0 && strings.HasPrefix(got[0], w.Text[:first]) && strings.HasSuffix(got[n-1], w.Text[last+1:])
 		if (fits || n == 0 && strings.Trim(w.Text, shell.Hole) == "") && matchWords(want[1:], got[n:]) {
@@ -151,7 +143,7 @@ func (r reading) prerequisites() (more map[string]string, able bool) {
 			switch {
 			case name == "/dev/null" && open.path.Literal:
 			case !open.path.Literal || !filepath.IsLocal(name) || strings.Contains(name, "/") && name != "d/f" ||
-				name == "." || name == "d" || len(name) > 200 || strings.HasPrefix(name, "~"):
+				name == "." || name == "d" || len(name) > 200:
 				able = false
 			case open.mode == '<' && files[name] == "":
 				more[name] = name + "\n"
@@ -164,14 +156,7 @@ func (r reading) prerequisites() (more map[string]string, able bool) {
 // compareState says how the input and the variables of a command differ.
 func (r reading) compareState(i int, got ranCommand) string {
 	for name, value := range map[string]string{"TZ": got.zone, "CI": got.ci} {
-		want, own := r[i].assigns[name]
-		switch {
-		case own && want != value:
-			return fmt.Sprintf("with %s=%q", name, value)
-		case !own && value != "unset" && !slices.ContainsFunc(r, func(c readCommand) bool {
-			_, ok := c.assigns[name]
-			return ok
-		}):
+		if value != "unset" {
 			return fmt.Sprintf("with %s=%q, which nothing assigns", name, value)
 		}
 	}

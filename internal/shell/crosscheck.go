@@ -68,18 +68,12 @@ func (c *agreement) compareCall(s *syntax.Stmt, call *syntax.CallExpr, operator 
 	own := c.commands[0]
 	last := len(c.commands) == 1 && own.Operator == "" && operator == "\n"
 	if own.Operator != operator && !last ||
-		len(call.Args) != len(own.Words) || len(call.Assigns) != len(own.Assignments) || !c.hasSameRedirections(s, own) {
+		len(call.Args) != len(own.Words) || len(call.Assigns) > 0 || !c.hasSameRedirections(s, own) {
 		c.bad = true
 		return
 	}
 	for i, w := range call.Args {
 		if c.sourceOf(w) != own.Words[i].Source || !hasSameText(w, own.Words[i]) {
-			c.bad = true
-			return
-		}
-	}
-	for i, a := range call.Assigns {
-		if c.sourceOf(a) != own.Assignments[i] {
 			c.bad = true
 			return
 		}
@@ -133,11 +127,6 @@ func hasSameText(w *syntax.Word, own Word) bool {
 			if p.Dollar || !b.addDouble(p.Parts) {
 				return false
 			}
-		case *syntax.ParamExp:
-			if !p.Short || p.Index != nil {
-				return false
-			}
-			b.text = append(b.text, Hole[0])
 		default:
 			return false
 		}
@@ -171,11 +160,6 @@ func (b *wordBuilder) addDouble(parts []syntax.WordPart) bool {
 				}
 				b.text = append(b.text, p.Value[i])
 			}
-		case *syntax.ParamExp:
-			if !p.Short || p.Index != nil {
-				return false
-			}
-			b.text = append(b.text, Hole[0])
 		default:
 			return false
 		}

@@ -2,6 +2,7 @@ package shell_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,13 +42,33 @@ func FuzzParseLine(f *testing.F) {
 	})
 }
 
+// FindCommands finds the commands of every plain line, and ends for any text.
+func FuzzFindCommands(f *testing.F) {
+	for _, line := range append(listedLines(differencesText), listedLines(everydayText)...) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		found := shell.FindCommands(text)
+		line, err := shell.Parse(text)
+		if err != nil {
+			return
+		}
+		for _, c := range line.Commands {
+			words := make([]string, len(c.Words))
+			for i, w := range c.Words {
+				words[i] = w.Text
+			}
+			if !slices.Contains(found, strings.Join(words, " ")) {
+				t.Fatalf("%q: %q is not in %q", text, words, found)
+			}
+		}
+	})
+}
+
 // checkRoundTrip quotes the literal words of the line and reads the result.
 func checkRoundTrip(t *testing.T, line shell.Line) {
 	var b strings.Builder
 	for _, c := range line.Commands {
-		for _, a := range c.Assignments {
-			b.WriteString(a + " ")
-		}
 		for _, w := range c.Words {
 			b.WriteString(quoteWord(w) + " ")
 		}

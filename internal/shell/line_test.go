@@ -15,7 +15,6 @@ func describe(l shell.Line) string {
 	var out []string
 	for _, c := range l.Commands {
 		var words []string
-		words = append(words, c.Assignments...)
 		for _, w := range c.Words {
 			words = append(words, strings.ReplaceAll(w.Text, shell.Hole, "□"))
 		}
@@ -32,29 +31,26 @@ func describe(l shell.Line) string {
 }
 
 // A readable line is its commands, with the words that the programs get.
-func TestReadable(t *testing.T) {
+func TestPlainLines(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"ls", "ls"},
 		{"  git  status\t--short ", "git|status|--short"},
-		{"a | b && c || d; e & f\ng", "a | / b && / c || / d ; / e & / f ⏎ / g"},
+		{"a | b && c || d; e\ng", "a | / b && / c || / d ; / e ⏎ / g"},
 		{"a;\n\n  b &&\n c |\n d\n", "a ; / b && / c | / d ⏎"},
-		{"a &", "a &"},
 		{"a;", "a ;"},
 		{"# comment's\na # more $(b)\n# end", "a ⏎"},
 		{"a b#c", "a|b#c"},
-		{`a 'b c' "d e" f\ g \$h`, "a|b c|d e|f g|$h"},
+		{`a 'b c' "d e" f\ g '$h'`, "a|b c|d e|f g|$h"},
 		{`a 'it''s' "it's" ''`, "a|its|it's|"},
-		{`a "\"\\\$\n"`, `a|"\$\n`},
-		{`a "x $NAME y" $B$C_1/d`, "a|x □ y|□□/d"},
-		{"a *.go b?c '*' \\*", "a|□.go|b□c|*|*"},
-		{"a ~ ~/b HEAD~1 main@{0} {} stash@{1}", "a|~|~/b|HEAD~1|main@{0}|{}|stash@{1}"},
+		{`a "\"\\\n"`, `a|"\\n`},
+		{"a ./*.go d/* b?c '*' \\*", "a|./□.go|d/□|b□c|*|*"},
+		{"a HEAD~1 '~' main@{0} {} stash@{1}", "a|HEAD~1|~|main@{0}|{}|stash@{1}"},
 		{"[ -f a ] && b", "[|-f|a|] && / b"},
 		{"a > b 2> c >> d < e 2>> f 1> g", "a >b 2>c >>d <e 2>>f >g"},
 		{"a>b", "a >b"},
 		{"a2>b", "a2 >b"},
 		{"a 2>&1 >&2 | b 1>&2", "a | / b"},
 		{"a 2>/dev/null", "a 2>/dev/null"},
-		{"LC_ALL=C NO_COLOR=1 a b=c", "LC_ALL=C|NO_COLOR=1|a|b=c"},
 		{"a \\\n  b \\\n c", "a|b|c"},
 		{"a 'für' \"日本 x\"", "a|für|日本 x"},
 		{"a 'b\nc'", "a|b\nc"},
@@ -75,7 +71,7 @@ func TestReadable(t *testing.T) {
 }
 
 // What a line may not contain, each with the words that say so and its offset.
-func TestUnreadable(t *testing.T) {
+func TestOtherLines(t *testing.T) {
 	for _, c := range []struct {
 		text, what string
 		offset     int
@@ -90,15 +86,25 @@ func TestUnreadable(t *testing.T) {
 		{"ls ${a}", "expansion ${", 3},
 		{`ls "${x:-'$(a)'}"`, "expansion ${", 4},
 		{"ls ${x:-<(a)}", "expansion ${", 3},
-		{"ls $'a'", "no plain $NAME", 3},
-		{`ls $"a"`, "no plain $NAME", 3},
-		{"ls $1", "no plain $NAME", 3},
-		{"ls $@", "no plain $NAME", 3},
-		{"ls $", "no plain $NAME", 3},
-		{"ls $[1]", "no plain $NAME", 3},
-		{"ls $a[1]", "some shells", 5},
-		{"ls $a:h", "some shells", 5},
-		{"$\\\n#$(a)", "no plain $NAME", 0},
+		{"ls $'a'", "$ outside of single quotes", 3},
+		{"ls $a", "$ outside of single quotes", 3},
+		{`ls "a$b"`, "$ outside of single quotes", 5},
+		{`ls "a$"`, "$ outside of single quotes", 5},
+		{`ls \$a`, "backslash", 3},
+		{`ls "\$a"`, "backslash", 4},
+		{"ls $", "$ outside of single quotes", 3},
+		{"ls $[1]", "$ outside of single quotes", 3},
+		{"$\\\n#$(a)", "$ outside of single quotes", 0},
+		{": 'x -exec y'; find .$_", "$ outside of single quotes", 21},
+		{"find .$IFS-exec a", "$ outside of single quotes", 6},
+		{"ls *", "may become an option", 3},
+		{"ls *.go", "may become an option", 3},
+		{"ls ''*", "may become an option", 5},
+		{"git log --out*", "may become an option", 13},
+		{"a &", "in the background", 2},
+		{"a & b", "in the background", 2},
+		{"ls ~", "stands for a home directory", 3},
+		{"ls ~/b", "stands for a home directory", 3},
 		{"ls <(a)", "process substitution", 3},
 		{"ls >(a)", "process substitution", 3},
 		{"ls << E\na\nE", "here-document", 3},
@@ -117,8 +123,8 @@ func TestUnreadable(t *testing.T) {
 		{"ls >&-", "redirection >&", 3},
 		{"ls &> a", "redirection &>", 3},
 		{"ls |& a", "redirection |&", 3},
-		{"ls > $a", "a name that is not known", 5},
-		{"ls > *", "a name that is not known", 5},
+		{"ls > $a", "$ outside of single quotes", 5},
+		{"ls > a*", "a redirection to a pattern", 5},
 		{"ls > /dev/tcp/a/1", "something else than a file", 5},
 		{"ls >", "without a file name", 3},
 		{"> a", "redirection before", 0},
@@ -137,15 +143,13 @@ func TestUnreadable(t *testing.T) {
 		{"! ls", "keyword !", 0},
 		{"if ls; then a; fi", "keyword if", 0},
 		{"ls; time a", "keyword time", 4},
-		{"LC_ALL=C time a", "keyword time", 9},
+		{"LC_ALL=C time a", "assignment of LC_ALL", 0},
 		{"[[ a ]]", "pattern with [", 0},
 		{"export A=b", "keyword export", 0},
 		{"A=b ls", "assignment of A", 0},
 		{"PATH=. ls", "assignment of PATH", 0},
-		{"LC_ALL=$A ls", "assignment of LC_ALL", 0},
-		{"LC_ALL=../x ls", "assignment of LC_ALL", 0},
 		{"LC_ALL+=C ls", "assignment of LC_ALL", 0},
-		{"LC_ALL=C", "without a command", 8},
+		{"LC_ALL=C", "assignment of LC_ALL", 0},
 		{"ls;;a", "operator ;;", 2},
 		{"ls; ;a", "without a command", 4},
 		{";ls", "without a command", 0},
@@ -159,10 +163,10 @@ func TestUnreadable(t *testing.T) {
 		{"ls \"a\\\nb\"", "backslash", 5},
 		{"ls \"\\`a\\`\"", "backslash", 4},
 		{"ls \"あ\\\"\"", "backslash", 7},
-		{"ls ~root", "~ that is not", 3},
-		{"ls ~+", "~ that is not", 3},
-		{"ls a=~/b", "~ that is not", 5},
-		{"ls a:~/b", "~ that is not", 5},
+		{"ls ~root", "stands for a home", 3},
+		{"ls ~+", "stands for a home", 3},
+		{"ls a=~/b", "stands for a home", 5},
+		{"ls a:~/b", "stands for a home", 5},
 		{"ls é", "outside of ASCII", 3},
 		{"ls '\u202e'", "invisible", 4},
 		{"ls\r", "control character", 2},
@@ -191,6 +195,26 @@ func BenchmarkParse(b *testing.B) {
 		text := `cd internal/shell && go test -run 'TestReadable|TestUnreadable' ./... 2>&1 | tail -20`
 		if _, err := shell.Parse(text); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// The simple commands of any script are found, also where no line is plain.
+func TestFindCommands(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"ls -l", []string{"ls -l"}},
+		{`for f in *; do rm -f "$f"; done`, []string{`rm -f "$f"`}},
+		{`echo "$(rm 'a b')" & A=1 "g"it push`, []string{`echo "$(rm 'a b')"`, "rm a b", "git push"}},
+		{"f() { sudo x; }; if a; then b | c; fi", []string{"sudo x", "a", "b", "c"}},
+		{"ls 'a", nil},
+		{"ls\x00", nil},
+		{strings.Repeat("$(", 30_000), nil},
+	} {
+		if diff := cmp.Diff(c.want, shell.FindCommands(c.text)); diff != "" {
+			t.Errorf("%.40q: %s", c.text, diff)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -137,6 +136,8 @@ func (r *recogniser) readOperator() (string, error) {
 			return "", r.refuseAt(at, "the redirection "+op, "write 2>&1")
 		case ";;", ";&":
 			return "", r.refuseAt(at, "the operator "+op, advicePlain)
+		case "&":
+			return "", r.refuseAt(at, "a command in the background (&)", "use the parameter background of the tool")
 		}
 		r.at += len(op)
 		return op, nil
@@ -152,7 +153,7 @@ func (r *recogniser) readArgument(c *Command) error {
 		return err
 	}
 	next := r.peekByte(0)
-	if isDigits(w.Text) && w.Literal && (next == '<' || next == '>') {
+	if isDigits(w.Text) && (next == '<' || next == '>') {
 		if w.Source != "1" && w.Source != "2" {
 			return r.refuseAt(start, "a redirection of another file descriptor than 1 and 2", "use > or 2> with a file name")
 		}
@@ -163,11 +164,7 @@ func (r *recogniser) readArgument(c *Command) error {
 		return nil
 	}
 	if name := assignedName(w.Source); name != "" {
-		if !isHarmless(name, w) {
-			return r.refuseAt(start, "the assignment of "+name, "leave it out and write values where they are used")
-		}
-		c.Assignments = append(c.Assignments, w.Text)
-		return nil
+		return r.refuseAt(start, "the assignment of "+name, "leave it out and write values where they are used")
 	}
 	if w.Text != "" && strings.IndexByte("%-+", w.Text[0]) >= 0 {
 		return r.refuseAt(start, "a command that begins with %, - or +", adviceCommand)
@@ -222,8 +219,8 @@ func (r *recogniser) readRedirection(c *Command, descriptor string) error {
 	if next := r.peekByte(0); isDigits(w.Source) && (next == '<' || next == '>') {
 		return r.refuseAt(target, "two redirections without a blank between them", "write a blank before each")
 	}
-	if !w.Literal && !w.Tilde || strings.Contains(w.Text, Hole) {
-		return r.refuseAt(target, "a redirection to a name that is not known", adviceValue)
+	if !w.Literal {
+		return r.refuseAt(target, "a redirection to a pattern", "write the file name")
 	}
 	if strings.HasPrefix(w.Text, "/dev/tcp") || strings.HasPrefix(w.Text, "/dev/udp") || w.Text == "" {
 		return r.refuseAt(target, "a redirection to something else than a file", "use a file name")
@@ -252,23 +249,6 @@ func isName(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-// isHarmless reports whether an assignment before a command cannot change which programs run or which files
-// they open: one of a few names with a plain value.
-func isHarmless(name string, w Word) bool {
-	switch name {
-	case "LANG", "LANGUAGE", "TZ", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CI", "COLUMNS", "GOOS", "GOARCH",
-		"CGO_ENABLED", "NODE_ENV", "RUST_BACKTRACE", "PYTHONUNBUFFERED", "DEBIAN_FRONTEND":
-	default:
-		if !strings.HasPrefix(name, "LC_") {
-			return false
-		}
-	}
-	value, ok := strings.CutPrefix(w.Source, name+"=")
-	return ok && w.Literal && strings.IndexFunc(value, func(c rune) bool {
-		return c > unicode.MaxASCII || !isNameByte(byte(c)) && !strings.ContainsRune("._@:-", c)
-	}) < 0
 }
 
 // isReserved reports whether a shell takes the word for a keyword at the beginning of a command. Quoted keywords and

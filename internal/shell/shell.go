@@ -1,14 +1,17 @@
-// Package shell reads command lines that are plain enough to be read without doubt. It is pure: text in, commands out.
+// Package shell recognises plain command lines: those whose commands and words are known before a shell reads them. It
+// is pure: text in, commands out.
 //
-// A readable line is simple commands, joined by | && || ; & and newlines, of words with plain quotes, $NAME, * and ?,
-// and with redirections to named files. Everything else is refused with an *Unreadable: expansions, substitutions,
-// here-documents, keywords, functions, and what shells read in different ways. Nothing is interpreted: an interpreter
-// of bash that disagrees with bash in one place lets every command pass there.
+// A plain line is simple commands, joined by | && || ; and newlines, of literal words, quoted or not, of patterns with
+// * and ? that do not begin a word, and of redirections to named files. Everything else is refused with an *Unreadable:
+// expansions, substitutions, assignments, here-documents, keywords, functions, background commands, and what shells
+// read in different ways. Nothing is interpreted: an interpreter of bash that disagrees with bash in one place lets
+// every command pass there.
 package shell
 
 import "path"
 
-// Hole stands in texts for what is not known before the shell runs: any text, also none, also several words.
+// Hole stands in texts for a * or ? outside of quotes: any text, also several words. A pattern never begins a word or
+// stands in an option, so that no file name becomes an option.
 const Hole = "\x00"
 
 // IsSupported reports whether the shell with this name or path reads lines as Parse does.

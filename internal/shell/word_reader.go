@@ -8,25 +8,14 @@ import (
 
 // wordBuilder collects a word.
 type wordBuilder struct {
-	text, pattern []byte
-	dollar, glob  bool
-	tilde         bool
+	text []byte
+	glob bool
 }
 
-func (b *wordBuilder) addLiteral(c byte) {
-	b.text = append(b.text, c)
-	if strings.IndexByte(`*?[\`, c) >= 0 {
-		b.pattern = append(b.pattern, '\\')
-	}
-	b.pattern = append(b.pattern, c)
-}
+func (b *wordBuilder) addLiteral(c byte) { b.text = append(b.text, c) }
 
 func (b *wordBuilder) buildWord(source string) Word {
-	w := Word{Text: string(b.text), Source: source, Tilde: b.tilde, Literal: !b.dollar && !b.glob && !b.tilde}
-	if b.glob && !b.dollar {
-		w.Pattern = string(b.pattern)
-	}
-	return w
+	return Word{Text: string(b.text), Source: source, Literal: !b.glob}
 }
 
 // readWord reads the word at the position. It ends before a blank, a newline, an operator or a redirection.
@@ -49,17 +38,19 @@ func (r *recogniser) readPart(b *wordBuilder, start int) error {
 	case '"':
 		return r.readDouble(b)
 	case '$':
-		return r.readVariable(b)
+		return r.refuseVariable()
 	case '\\':
-		if next := r.peekByte(1); next < ' ' || next > '~' {
+		if next := r.peekByte(1); next < ' ' || next > '~' || next == '$' {
 			return r.refuseAt(r.at, `a backslash before something else than a character`, "join the lines or "+adviceQuote)
 		}
 		b.addLiteral(r.peekByte(1))
 		r.at += 2
 	case '*', '?':
+		if len(b.text) == 0 || b.text[0] == '-' {
+			return r.refuseAt(r.at, "a pattern that may become an option", "begin it with ./")
+		}
 		b.glob = true
 		b.text = append(b.text, Hole[0])
-		b.pattern = append(b.pattern, c)
 		r.at++
 	case '~':
 		return r.readTilde(b, start)
@@ -104,16 +95,10 @@ func (r *recogniser) isBracketWord(start int) bool {
 	return r.at == start && (next == 0 || isBlank(next))
 }
 
-// readTilde reads a ~: the home directory at the beginning of a word, or a character behind others.
+// readTilde reads a ~ behind other characters. At the beginning of a word and of a value it is a home directory.
 func (r *recogniser) readTilde(b *wordBuilder, start int) error {
-	next := r.peekByte(1)
-	ends := r.at+1 == len(r.text) || strings.IndexByte("/ \t\n;&|", next) >= 0
-	switch {
-	case r.at == start && ends:
-		b.tilde = true
-	case r.at > start && (isNameByte(r.text[r.at-1]) || strings.IndexByte("^@.-/}", r.text[r.at-1]) >= 0):
-	default:
-		return r.refuseAt(r.at, "a ~ that is not the own home directory", "write the path, or "+adviceQuote)
+	if r.at == start || !isNameByte(r.text[r.at-1]) && strings.IndexByte("^@.-/}", r.text[r.at-1]) < 0 {
+		return r.refuseAt(r.at, "a ~ that stands for a home directory", "write the path, or "+adviceQuote)
 	}
 	b.addLiteral('~')
 	r.at++
@@ -160,7 +145,7 @@ func (r *recogniser) checkQuoted(inner string, at int) error {
 	return nil
 }
 
-// readDouble reads "..." with characters, $NAME and the escapes \" \\ \$.
+// readDouble reads "..." with characters and the escapes \" and \\.
 func (r *recogniser) readDouble(b *wordBuilder) error {
 	start := r.at
 	for r.at++; r.at < len(r.text); {
@@ -172,9 +157,7 @@ func (r *recogniser) readDouble(b *wordBuilder) error {
 		case c == '`':
 			return r.refuseAt(r.at, "a command substitution with `", adviceSplit)
 		case c == '$':
-			if err := r.readVariable(b); err != nil {
-				return err
-			}
+			return r.refuseVariable()
 		case c == '\\':
 			if err := r.readEscape(b); err != nil {
 				return err
@@ -190,10 +173,10 @@ func (r *recogniser) readDouble(b *wordBuilder) error {
 // readEscape reads a backslash in double quotes.
 func (r *recogniser) readEscape(b *wordBuilder) error {
 	next := r.peekByte(1)
-	if next < ' ' || next > '~' || next == '`' || r.text[r.at-1] >= utf8.RuneSelf {
+	if next < ' ' || next > '~' || next == '`' || next == '$' || r.text[r.at-1] >= utf8.RuneSelf {
 		return r.refuseAt(r.at, "a backslash before something else than a character", "use single quotes")
 	}
-	if next != '"' && next != '\\' && next != '$' {
+	if next != '"' && next != '\\' {
 		b.addLiteral('\\')
 	}
 	b.addLiteral(next)
@@ -201,26 +184,13 @@ func (r *recogniser) readEscape(b *wordBuilder) error {
 	return nil
 }
 
-// readVariable reads $NAME, or a $ at the end of a word or quotation.
-func (r *recogniser) readVariable(b *wordBuilder) error {
-	next := r.peekByte(1)
-	switch {
-	case next == '(':
+// refuseVariable refuses a $, with words for what it begins.
+func (r *recogniser) refuseVariable() error {
+	switch r.peekByte(1) {
+	case '(':
 		return r.refuseAt(r.at, "a command substitution or arithmetic $(...)", adviceSplit)
-	case next == '{':
-		return r.refuseAt(r.at, "an expansion ${...}", "write a plain $NAME, or the value itself")
-	case next == '\'' || next == '[' || !isNameByte(next) || next >= '0' && next <= '9':
-		return r.refuseAt(r.at, "a $ that is no plain $NAME", "write the value itself, or "+adviceQuote)
+	case '{':
+		return r.refuseAt(r.at, "an expansion ${...}", adviceValue)
 	}
-	r.at++
-	for isNameByte(r.peekByte(0)) {
-		r.at++
-	}
-	if next := r.peekByte(0); next == '[' || next == ':' {
-		return r.refuseAt(r.at, "a $NAME with something behind it that some shells take for a part of it", adviceValue)
-	}
-	b.dollar = true
-	b.text = append(b.text, Hole[0])
-	b.pattern = append(b.pattern, '*')
-	return nil
+	return r.refuseAt(r.at, "a $ outside of single quotes", adviceValue)
 }

@@ -101,6 +101,8 @@ type Confinement struct {
 	IfPossible bool
 	// ReadOnly: commands write to their own temporary directories only. They do not run unconfined then.
 	ReadOnly bool
+	// Attended: people answer asks in the session, and what they approve runs outside of the sandbox.
+	Attended bool
 	// AllowsEdit reports whether a protected file can be changed without an ask, by its resource; with a slash at its
 	// end, also everything below it. Nil: none can be.
 	AllowsEdit func(resource string) bool
@@ -113,6 +115,7 @@ type Request struct {
 	Save      []string       // patterns that the reply "always" allows; empty: "always" is not offered
 	Metadata  jsontext.Value // shown with the request, e.g. {"diff": "…"}
 	Command   permission.CommandContext
+	Person    bool // only a person allows it, now; rules and saved approvals may deny it
 }
 
 // Output is the result of a call.

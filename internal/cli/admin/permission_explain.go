@@ -103,15 +103,11 @@ func (g permissionCommands) showVerdict(v api.Verdict) {
 		if p.Reason != "" {
 			g.inv.Out.Printf("    %s\n", term.FirstLine("no pattern allows it: the command "+p.Reason, 300))
 		}
-		switch {
-		case p.Rule == nil:
+		if p.Rule == nil {
 			g.inv.Out.Printf("    %s\n", g.inv.Out.PaintText(term.Dim, "no rule matches: ask"))
 			continue
-		case p.Possible:
-			g.inv.Out.Printf("    may match %s\n", ruleText(*p.Rule))
-		default:
-			g.inv.Out.Printf("    %s\n", ruleText(*p.Rule))
 		}
+		g.inv.Out.Printf("    %s\n", ruleText(*p.Rule))
 		g.inv.Out.Printf(
 			"    %s\n",
 			g.inv.Out.PaintText(term.Dim, term.FirstLine(strings.TrimSpace(p.Layer+" "+p.Source), 300)),

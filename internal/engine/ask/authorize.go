@@ -34,6 +34,9 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	d := permission.EvaluateAll(layers, saved,
 		permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command})
 	var earlier *store.AskRow
+	if r.Person && d.Effect == session.Allow {
+		d.Effect = session.Ask
+	}
 	if d.Effect == session.Ask || by.Call != nil && by.Call.Resumed {
 		if earlier, err = a.findEarlier(ctx, by, r.Action, r.Resources); err != nil {
 			return err
@@ -51,20 +54,31 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 		return a.settleByRule(ctx, earlier, session.ReplyOnce)
 	}
 	if earlier != nil && earlier.Reply != "" { // answered before a restart
+		by.markApproval(*earlier)
 		return explainDenial(denialOf(*earlier), d)
 	}
-	w := &waiter{layers: layers, seen: r.Command, project: by.Project, reply: make(chan store.AskRow, 1)}
+	w := &waiter{layers: layers, seen: r.Command, person: r.Person, project: by.Project, reply: make(chan store.AskRow, 1)}
 	if earlier != nil {
 		w.ask = earlier.PendingAsk
 	} else {
 		w.ask = session.PendingAsk{
 			ID: session.AskID(a.journal.IDs.New(session.PrefixPermission)), SessionID: by.SessionID,
 			Action: r.Action, Resources: r.Resources, Save: r.Save, Metadata: r.Metadata,
-			Source: by.source(), Agent: by.Agent, Firm: d.Firm || r.Action == ActionBudget,
+			Source: by.source(), Agent: by.Agent, Firm: r.Person || r.Action == ActionBudget,
 		}
 	}
 	row, err := a.resolveAsk(ctx, by, w, earlier == nil)
+	if err == nil {
+		by.markApproval(row)
+	}
 	return cmp.Or(err, explainDenial(denialOf(row), d))
+}
+
+// markApproval remembers that a person allowed the command of the call.
+func (by Asker) markApproval(row store.AskRow) {
+	if by.Call != nil && row.Action == permission.Shell && row.By == session.ByUser && row.Reply != session.ReplyReject {
+		by.Call.approved.Store(true)
+	}
 }
 
 // settleByRule settles an ask of an earlier process whose request the rules or approvals decide now, before the call

@@ -22,6 +22,7 @@ type AskingCall struct {
 	released chan struct{} // closed once the next call may ask
 	once     sync.Once
 	pending  atomic.Bool
+	approved atomic.Bool // a person has allowed the call's command, and no rule, saved approval or policy has
 }
 
 // NewAskingCall returns the call that asks after previous, which is nil for the first call of a step.

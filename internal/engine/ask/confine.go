@@ -10,9 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// ChooseConfinement returns how a command of the asker is confined, by the rules and approvals as they are now: no less
-// strictly than a mode that is stored or configured for a parent session. An asker whose policy allows asks is as
-// unattended as one whose rules do.
+// ChooseConfinement returns how a command of the asker is confined now: no less strictly than a mode that is stored or
+// configured for a parent session. Before a person has approved the command it is confined; see AskingCall.
 func (a *Asks) ChooseConfinement(
 	ctx context.Context, by Asker, scope *location.Scope, s *session.Session,
 ) (tool.Confinement, error) {
@@ -20,19 +19,17 @@ func (a *Asks) ChooseConfinement(
 	if err != nil {
 		return tool.Confinement{}, err
 	}
-	d := location.DecideAnyCommand(by.Layers, saved)
-	if by.Policy.Kind == PolicyAllow && d.Effect == session.Ask {
-		d.Effect = session.Allow
-	}
-	s, planning, err := TightenSandbox(ctx, a.journal, a.locations, s)
+	tight, planning, err := TightenSandbox(ctx, a.journal, a.locations, s)
 	if err != nil {
 		return tool.Confinement{}, err
 	}
-	c := scope.ChooseConfinement(scope.FindAgent(by.Agent), s, d)
+	byPerson := by.Call != nil && by.Call.approved.Load()
+	c := scope.ChooseConfinement(scope.FindAgent(by.Agent), tight, byPerson)
+	c.Attended = c.IfPossible && !s.Open && (by.Policy.Kind == PolicyInteractive || by.Policy.Kind == PolicyWait)
 	c.AllowsEdit = location.AllowEdits(by.Layers, saved)
 	if isCall := by.Call != nil; isCall && (planning || by.Agent == session.AgentPlan) {
 		// What a command writes is not known before it runs, and approvals of commands say nothing of files.
-		c.ReadOnly, c.IfPossible = true, false
+		c.ReadOnly, c.IfPossible, c.Attended = true, false, false
 		c.Mode = c.Mode.ChooseStricter(session.SandboxWrites)
 	}
 	return c, nil

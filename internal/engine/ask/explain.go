@@ -55,12 +55,12 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 	if err != nil {
 		return out, err
 	}
-	if q.Action == permission.Shell {
-		out.Sandbox = scope.ChooseConfinement(agent, s, location.DecideAnyCommand(layers, saved)).Mode
-	}
 	layers = rulesFor(layers, q.Action)
 	for _, resource := range q.Resources {
 		for _, r := range listRequests(scope, q.Action, resource) {
+			if q.Action == permission.Shell && r.Command.Line == "" {
+				r.Command.Line = resource
+			}
 			subject := permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command}
 			for _, d := range permission.Explain(layers, saved, subject) {
 				allowedRead := q.Action == permission.Shell && r.Action == "read" && d.Effect == session.Allow
@@ -69,6 +69,10 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 				}
 			}
 		}
+	}
+	if q.Action == permission.Shell { // what asks runs after a person has approved it
+		asks := permission.FindStrictest(out.Decisions).Effect == session.Ask
+		out.Sandbox = scope.ChooseConfinement(agent, s, asks).Mode
 	}
 	return out, nil
 }

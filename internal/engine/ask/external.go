@@ -54,7 +54,7 @@ func (a *Asks) AskExternally(
 	}
 	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: ask.Action, Resources: ask.Resources})
 	if d.Effect == session.Ask {
-		ask.SessionID, ask.Agent, ask.Firm = id, agent.ID, d.Firm
+		ask.SessionID, ask.Agent, ask.Firm = id, agent.ID, false
 		if from := ask.Source; from != nil { // without PartID: only a call of cairn has one
 			ask.Source = &session.AskSource{Type: from.Type, MessageID: from.MessageID, CallID: from.CallID}
 		}

@@ -15,7 +15,7 @@ type PolicyKind string
 const (
 	PolicyInteractive PolicyKind = ""           // people reply
 	PolicyDeny        PolicyKind = "deny"       // reject, and the work goes on
-	PolicyAllow       PolicyKind = "allow"      // allow once, unless a rule may deny it
+	PolicyAllow       PolicyKind = "allow"      // allow once what needs no person
 	PolicyFail        PolicyKind = "fail"       // reject, and the work stops
 	PolicyWait        PolicyKind = "wait"       // people reply within a time, else reject
 	PolicyUnattended  PolicyKind = "unattended" // reject a question: the model decides for itself
@@ -45,13 +45,12 @@ func ParsePolicy(p session.AskPolicy) (Policy, error) {
 		"the ask policy must be deny, allow, fail or wait:DURATION (like wait:30s), got %q", p).At("asks")
 }
 
-// reply returns the policy's own answer, "" if people must be asked. No policy allows what a rule may deny.
+// reply returns the policy's own answer, "" if people must be asked. No policy allows what needs a person.
 func (p Policy) reply(a session.PendingAsk) (session.Reply, string) {
 	switch p.Kind {
 	case PolicyAllow:
 		if a.Firm {
-			return session.ReplyReject, "permission cannot be decided before this runs and a deny rule may match, so " +
-				"--ask=allow does not apply; write it as plain commands, or continue without it"
+			return session.ReplyReject, "only a person may allow this, so --ask=allow does not apply; continue without it"
 		}
 		return session.ReplyOnce, ""
 	case PolicyDeny:

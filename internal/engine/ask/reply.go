@@ -288,6 +288,9 @@ func (a *Asks) isAllowedNow(ctx context.Context, w *waiter) bool {
 		a.journal.Logger.Error("read approvals", "error", err)
 		return false
 	}
+	if w.person {
+		return false
+	}
 	return permission.EvaluateAll(w.layers, saved, w.permissionSubject()).Effect == session.Allow
 }
 

@@ -22,6 +22,7 @@ type waiter struct {
 	ask     session.PendingAsk
 	layers  []permission.Layer
 	seen    permission.CommandContext
+	person  bool // see tool.Request
 	project session.ProjectID
 	reply   chan store.AskRow // capacity 1: an ask has one reply
 }

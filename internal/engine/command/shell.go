@@ -208,7 +208,7 @@ func (c *Commands) runBash(
 			if err != nil {
 				return tool.Confinement{}, err
 			}
-			c := scope.ChooseConfinement(agent, tight, location.DecideAnyCommand(layers, nil))
+			c := scope.ChooseConfinement(agent, tight, true) // a person typed it
 			c.AllowsEdit = location.AllowEdits(layers, nil)
 			return c, nil
 		},

@@ -36,28 +36,17 @@ func (s *Scope) RequireSandbox(m session.SandboxMode) error {
 }
 
 // ChooseConfinement returns how a command of the agent's work in the session is confined. A stored or configured mode
-// decides, of two the stricter one. Without either, the decision about an arbitrary command does: if it runs without
-// an ask, it is confined where the kernel can do it.
-func (s *Scope) ChooseConfinement(a session.Agent, in *session.Session, unknown permission.Decision) tool.Confinement {
-	if mode := in.Sandbox.ChooseStricter(s.FindSandbox(a)); mode != "" {
+// decides, of two the stricter one. Without either, a command whose text a person approved now or typed is not
+// confined, and every other one is where the kernel can do it.
+func (s *Scope) ChooseConfinement(a session.Agent, in *session.Session, byPerson bool) tool.Confinement {
+	mode := in.Sandbox.ChooseStricter(s.FindSandbox(a))
+	switch {
+	case mode != "":
 		return tool.Confinement{Mode: mode}
+	case byPerson:
+		return tool.Confinement{Mode: session.SandboxOff}
 	}
-	if unknown.Effect == session.Allow {
-		return tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
-	}
-	return tool.Confinement{Mode: session.SandboxOff}
-}
-
-// anyCommand is a command that only rules for arbitrary commands match.
-const anyCommand = "some-unknown-program"
-
-// DecideAnyCommand returns the decision about a command that no rule names.
-func DecideAnyCommand(layers []permission.Layer, saved []session.Rule) permission.Decision {
-	return permission.EvaluateAll(
-		layers,
-		saved,
-		permission.Subject{Action: permission.Shell, Resources: []string{anyCommand}},
-	)
+	return tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
 }
 
 // AllowEdits returns what reports whether a file can be changed without an ask, as permission.AllowsEdit does.

@@ -198,8 +198,8 @@ func (h permissionHandlers) explain(ctx context.Context, in struct {
 	}
 	for i, d := range decisions {
 		out.Data.Parts[i] = api.Decision{
-			Resource: strings.ReplaceAll(d.Resource, "\x00", "…"), Effect: d.Effect, Rule: d.Rule, Layer: d.Layer,
-			Source: d.Source, Possible: d.Possible, Reason: d.Reason,
+			Resource: strings.ReplaceAll(d.Resource, "\x00", "*"), Effect: d.Effect, Rule: d.Rule, Layer: d.Layer,
+			Source: d.Source, Reason: d.Reason,
 		}
 	}
 	return out, nil

@@ -89,15 +89,10 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	confined, err := t.confineCall(ctx, call)
+	confined, err := t.authorizeCommand(ctx, call, in, commandPlace{program: shell, dir: dir})
 	if err != nil {
 		return tool.Output{}, err
 	}
-	requests := t.commandRequests(shell, dir, in)
-	if err := workpath.AskAll(ctx, call, requests); err != nil {
-		return tool.Output{}, err
-	}
-	t.keepProtected(&confined, requests)
 	if err := dir.RequireDir(); err != nil {
 		return tool.Output{}, err
 	}
@@ -137,10 +132,40 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, err
 	}
 	out := in.formatOutput(call, done, r.timeout, confined)
+	if confined.explainRefusal(done.exit, done.out.Text) != "" {
+		t.refused.add(call.SessionID, in.Command)
+	}
 	if done.interrupted {
 		return out, context.Cause(ctx)
 	}
 	return out, nil
+}
+
+// authorizeCommand asks for what the command needs and returns how it runs. Whether a person approved it is known only
+// after the asks.
+func (t *bashTool) authorizeCommand(
+	ctx context.Context, call tool.Call, in bashInput, at commandPlace,
+) (c confinement, err error) {
+	if at.as, err = findConfinement(ctx, call); err != nil {
+		return c, err
+	}
+	if err := t.requireSandbox(at.as); err != nil {
+		return c, err
+	}
+	at.session = call.SessionID
+	plan := t.planCommand(in, at)
+	if err := workpath.AskAll(ctx, call, plan.requests); err != nil {
+		return c, err
+	}
+	if at.as, err = findConfinement(ctx, call); err != nil {
+		return c, err
+	}
+	if plan.outside && at.as.Mode == session.SandboxWrites && !at.as.ReadOnly {
+		at.as = tool.Confinement{Mode: session.SandboxOff, AllowsEdit: at.as.AllowsEdit}
+	}
+	c, err = t.chooseSandbox(at.as, CellRequest{Session: call.SessionID, Granted: plan.changed})
+	t.keepProtected(&c, plan.requests)
+	return c, err
 }
 
 // readEnvironment returns the environment of a command.

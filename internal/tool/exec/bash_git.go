@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/shell"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -16,26 +18,61 @@ type gitCall struct {
 	dir  string   // of -C, "" for none
 }
 
-// readGitCall returns the command of git without the options before its name. ok is false if the name is missing or is
-// known only when the command runs.
+// readGitCall returns the command of git without the options before its name. ok is false for another program.
 func readGitCall(c shell.Command) (call gitCall, ok bool) {
-	words := make([]string, len(c.Words))
-	for i, w := range c.Words {
-		words[i] = w.Text
+	if filepath.Base(c.Words[0].Text) != "git" {
+		return call, false
 	}
-	for i := 1; i < len(words); i++ {
-		switch {
-		case words[i] == "-C" && i+1 < len(words):
-			call.dir = filepath.Join(call.dir, words[i+1])
+	for i := 1; i < len(c.Words); i++ {
+		switch word := c.Words[i].Text; {
+		case word == "-C" && i+1 < len(c.Words):
 			i++
-		case words[i] == "-c" || words[i] == "--git-dir" || words[i] == "--work-tree":
+			call.dir = joinPath(call.dir, c.Words[i].Text)
+		case word == "-c" || word == "--git-dir" || word == "--work-tree":
 			i++
-		case !strings.HasPrefix(words[i], "-"):
-			call.name, call.args = words[i], words[i+1:]
-			return call, c.Words[i].Literal
+		case !strings.HasPrefix(word, "-"):
+			call.name = word
+			for _, w := range c.Words[i+1:] {
+				call.args = append(call.args, w.Text)
+			}
+			return call, true
 		}
 	}
-	return call, false
+	return call, true
+}
+
+// addGitSettings adds the settings that a command of git changes without naming them, of the repository around the
+// directory in which it runs.
+func (p *linePaths) addGitSettings(g gitCall, dir string) {
+	dir = joinPath(dir, g.dir)
+	git, settings := filepath.Join(dir, ".git"), ""
+	if found, ok := checkout.Find(dir); ok {
+		git, settings = found.Common, found.ReadSettings()
+	}
+	name := ""
+	switch {
+	case g.writesSettings(settings):
+		name = "config"
+	case g.name == "lfs" && slices.Contains(g.args, "install"):
+		name = "hooks"
+	case g.name == "worktree" && slices.Contains([]string{"remove", "move", "prune", "repair"}, append(g.args, "")[0]):
+		name = "worktrees"
+	default:
+		return
+	}
+	written := nameResource(p.tools.config.Paths, p.tools.config.Repository, filepath.Join(git, name))
+	p.write = appendNew(p.write, written)
+}
+
+// hookInstallers are the beginnings of commands that write hooks of git.
+var hookInstallers = []string{
+	"pre-commit install", "lefthook install", "husky", "npx husky", "npx lefthook install", "overcommit --install",
+	"git-lfs install", "simple-git-hooks", "npx simple-git-hooks",
+}
+
+// installsHooks reports whether the command writes hooks of git.
+func installsHooks(c shell.Command) bool {
+	return slices.ContainsFunc(hookInstallers, func(prefix string) bool { return permission.Match(prefix+" *", c.Text) })
 }
 
 // listOperands returns the arguments that are no options. A value of an option counts as well.

@@ -8,385 +8,231 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/shell"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// pathUse says what a command does with a path that it names.
+// pathUse says what a command does with a path among its words.
 type pathUse struct {
-	redirection bool // the shell opens it
-	write       bool // it is written
-	reads       bool // its content may be read
-	keeps       bool // it is not changed
-	harmless    bool // neither read nor changed
-	prints      bool // … nor looked for
-	tree        bool // of a directory everything below it is read
-	follows     bool // … also through links
-	search      bool // without a path, the working directory is read as a whole
-	filters     bool // … unless it has an input
-	script      bool // the words may hold commands
-	input       bool // it runs or opens what it reads
-	part        bool // the path is a part of a word
-	joined      bool // a letter may stand before the path
+	opened  bool // by a redirection, so that it is a path whether it exists or not
+	changes bool // it may be changed
+	edits   bool // it is changed: a redirection writes it, or the program is one that changes what it names
+	names   bool // its content is not read
 }
 
-var (
-	redirectionUse = pathUse{redirection: true, write: true}
-	inputUse       = pathUse{redirection: true, reads: true, keeps: true}
-)
-
-// The programs whose arguments are not read, not changed, or directories that are read as a whole. An unknown program
-// reads and changes its arguments.
+// The programs whose words are not paths, and those that do not read the content of the paths that they name.
 const (
-	namingPrograms = " cd pushd ls stat test [ echo printf pwd df basename dirname realpath readlink " +
-		"which type rm rmdir mkdir " +
-		"touch chmod chown find "
-	keepingPrograms = " cd pushd ls stat test [ echo printf pwd df basename dirname realpath readlink " +
-		"which type find cat head " +
-		"tail wc grep egrep fgrep rg cmp diff nl od hexdump strings jq md5sum sha1sum sha256sum cut column "
-	treePrograms = " grep egrep fgrep rgrep rg ag ack diff tar cp rsync scp zip mv ln "
-
-	// gitReaders are commands of git that do not change the files that they are given.
-	gitReaders = " add status diff log show blame commit ls-files grep "
+	wordPrograms   = " echo printf basename dirname test [ which type command "
+	namingPrograms = " cd ls stat pwd df du realpath readlink rm rmdir mkdir touch chmod chown find "
 )
 
-// linklessPrograms and gitLinkless are the programs, and the commands of git, that make no symbolic link.
-const (
-	linklessPrograms = namingPrograms + keepingPrograms + " true false sort uniq tr date sleep tee seq go gofmt "
-	gitLinkless      = gitReaders + " branch tag rev-parse rev-list describe shortlog reflog remote fetch push cat-file " +
-		"rm "
-)
-
-// mayMakeLinks reports whether a later path of the line may lead through a link that the command made.
-func mayMakeLinks(c shell.Command) bool {
-	name := filepath.Base(c.Words[0].Text)
-	if name == "git" && len(c.Words) > 1 {
-		return !strings.Contains(gitLinkless, " "+c.Words[1].Text+" ")
-	}
-	return !c.Words[0].Literal || !strings.Contains(linklessPrograms, " "+name+" ")
-}
-
-// mayBecomeLink reports whether a path that does not exist may be a link, or below one, when it is used: a file that is
-// written, or an argument in a directory that does not exist.
-func mayBecomeLink(real string, use pathUse) bool {
-	at := real
-	if !use.redirection {
-		if use.harmless || use.part {
-			return false
-		}
-		at = filepath.Dir(real)
-	}
-	return isMissing(at)
-}
-
-func isMissing(path string) bool {
-	_, err := os.Lstat(path)
-	return err != nil
-}
-
-// namesDirectoryAsRemote reports whether git pushes to, or fetches from, a directory, as git does for a name that
-// belongs to a directory and not to a remote.
-func namesDirectoryAsRemote(dirs []string, c shell.Command) bool {
-	if len(c.Words) < 3 || !slices.Contains([]string{"push", "fetch", "pull"}, c.Words[1].Text) {
-		return false
-	}
-	for _, w := range c.Words[2:] {
-		if strings.HasPrefix(w.Text, "-") {
-			continue
-		}
-		return slices.ContainsFunc(dirs, func(dir string) bool { return isKnownDir(filepath.Join(dir, w.Text)) })
-	}
-	return false
-}
-
-// movesLinks reports whether the command moves or copies symbolic links, or may.
-func movesLinks(dirs []string, c shell.Command) bool {
-	name := filepath.Base(c.Words[0].Text)
-	if name != "mv" && name != "cp" && (name != "git" || len(c.Words) < 2 || c.Words[1].Text != "mv") {
-		return false
-	}
-	return slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
-		return !w.Literal || slices.ContainsFunc(dirs, func(dir string) bool {
-			if filepath.IsAbs(w.Text) {
-				dir = ""
-			}
-			info, err := os.Lstat(filepath.Join(dir, w.Text))
-			return err == nil && info.Mode()&os.ModeSymlink != 0
-		})
-	})
-}
-
-// useOf says what a command does with its arguments.
 func useOf(c shell.Command) pathUse {
-	name := filepath.Base(c.Words[0].Text)
-	in := func(list string) bool { return strings.Contains(list, " "+name+" ") }
-	u := pathUse{
-		reads: !in(namingPrograms), keeps: in(keepingPrograms), tree: in(treePrograms), script: permission.RunsOthers(c),
-	}
-	switch name {
-	case "find":
-		if u.script {
-			u.keeps, u.reads, u.tree, u.search = false, true, true, len(c.Words) > 1 &&
-				strings.HasPrefix(c.Words[1].Text, "-")
-		}
-	case "grep", "egrep", "fgrep":
-		u.search = hasOption(c, "-", "rRd")
-		u.tree = u.search
-	case "rgrep", "rg", "ag", "ack":
-		u.search, u.filters = true, name != "rgrep"
-	case "git":
-		u.addGit(c)
-	default:
-		// most programs have -r or -R for everything below a directory; the options of go are words
-		u.tree = u.tree || u.reads && name != "go" && hasOption(c, "-", "rR")
-		if u.script {
-			u.addRunner(c)
-		}
-	}
-	u.harmless = u.keeps && !u.reads
-	u.prints = name == "echo" || name == "printf"
-	u.follows = followsLinks(name, c)
-	return u
+	reads, edits := permission.OnlyReads(c), permission.EditsArguments(c)
+	return pathUse{changes: !reads, edits: edits, names: isListed(namingPrograms, c)}
 }
 
-// followsLinks reports whether a program that reads a directory as a whole may follow the links there.
-func followsLinks(name string, c shell.Command) bool {
-	letters := "LhH"
-	if strings.HasSuffix(name, "grep") {
-		letters += "R"
-	}
-	return name == "diff" || name == "zip" || slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
-		isOption := strings.HasPrefix(w.Text, "-") || strings.HasSuffix(name, "tar") || strings.Contains(w.Text, " -")
-		return !w.Literal || isOption && strings.ContainsAny(w.Text, letters) ||
-			strings.Contains(w.Text, "deref") || strings.Contains(w.Text, "follow")
-	})
+func isListed(list string, c shell.Command) bool {
+	return strings.Contains(list, " "+filepath.Base(c.Words[0].Text)+" ")
 }
 
-// addGit adds what git does with its arguments.
-func (u *pathUse) addGit(c shell.Command) {
+// maxPathLookups bounds the paths of a command line that are looked up.
+const maxPathLookups = 5000
+
+// linePaths collects the paths that the literal words of a plain line name.
+type linePaths struct {
+	tools     *bashTool
+	dirs      []string // absolute and real: those in which the next command may run
+	before    []string // dirs without the last cd, until it is known to have succeeded
+	lookups   int
+	noProject bool // see Config.NoProject
+
+	outside []string // directories outside of the Location
+	read    []string // permission resources
+	write   []string
+	opened  []string // of write, those of redirections
+	changed []string // real paths outside of the Location that the line may change
+}
+
+// addCommand adds the paths of one command, and follows cd and git -C.
+func (p *linePaths) addCommand(c shell.Command) {
+	for _, r := range c.Redirections {
+		writes := !strings.HasPrefix(r.Operator, "<")
+		p.addPath(r.Target.Text, pathUse{opened: true, changes: writes, edits: writes, names: writes})
+	}
+	if c.Words[0].Text == "cd" {
+		p.changeDir(c)
+		return
+	}
+	p.leaveFailedDir(c.Operator)
+	if isListed(wordPrograms, c) {
+		return
+	}
+	at := p
+	if g, ok := readGitCall(c); ok {
+		for _, dir := range p.dirs {
+			p.addGitSettings(g, dir)
+		}
+		if g.dir != "" {
+			p.addPath(g.dir, pathUse{names: true})
+			at = &linePaths{tools: p.tools, noProject: p.noProject}
+			for _, dir := range p.dirs {
+				at.dirs = append(at.dirs, joinPath(dir, g.dir))
+			}
+		}
+	} else if installsHooks(c) {
+		hooks := filepath.Join(p.tools.config.Paths.Directory, ".git", "hooks")
+		p.write = appendNew(p.write, nameResource(p.tools.config.Paths, p.tools.config.Repository, hooks))
+	}
+	use := useOf(c)
+	for _, w := range c.Words[1:] {
+		for _, name := range listPathNames(w) {
+			at.addPath(name, use)
+		}
+	}
+	if at != p {
+		p.merge(at)
+	}
+}
+
+// merge adds what another collector found.
+func (p *linePaths) merge(other *linePaths) {
+	for _, lists := range [][2]*[]string{
+		{&p.outside, &other.outside}, {&p.read, &other.read}, {&p.write, &other.write}, {&p.changed, &other.changed},
+	} {
+		for _, s := range *lists[1] {
+			*lists[0] = appendNew(*lists[0], s)
+		}
+	}
+}
+
+// changeDir follows cd. The directories of before stay possible while the cd may have failed: its directory does not
+// exist yet, and no && lets the next command depend on it. In a pipeline it has no effect.
+func (p *linePaths) changeDir(c shell.Command) {
+	name, _ := os.UserHomeDir()
 	if len(c.Words) > 1 {
-		u.keeps = strings.Contains(gitReaders, " "+c.Words[1].Text+" ") && !u.script
-		u.search = c.Words[1].Text == "grep"
-		u.tree = u.search || c.Words[1].Text == "mv" || slices.ContainsFunc(c.Words, func(w shell.Word) bool {
-			return strings.HasPrefix(w.Text, "--no-in") // --no-index, which compares any directories
-		})
+		name = c.Words[len(c.Words)-1].Text
 	}
-}
-
-// addRunner adds what a program that runs others does: what the programs among its words do, and what its input says
-// if it has no other.
-func (u *pathUse) addRunner(c shell.Command) {
-	operands, scripts := 0, permission.FindFilterScripts(c)
-	for i, w := range c.Words[1:] {
-		if scripts[i+1] {
-			operands++
-			continue
-		}
-		for _, field := range strings.Fields(w.Text) {
-			if strings.Contains(treePrograms, " "+filepath.Base(field)+" ") || field == "find" {
-				u.tree, u.search = true, field != "find"
+	p.addPath(name, pathUse{names: true})
+	if c.Operator == "|" {
+		return
+	}
+	p.leaveFailedDir(c.Operator)
+	from := p.dirs
+	p.dirs = nil
+	for _, dir := range from {
+		to := joinPath(dir, name)
+		if found, err := p.tools.config.Paths.Resolve(to); err == nil {
+			to = found.Real
+			if !found.IsDir() {
+				p.before = append(p.before, dir)
 			}
 		}
-		if !strings.HasPrefix(w.Text, "-") {
-			operands++
-		}
+		p.dirs = appendNew(p.dirs, to)
 	}
-	switch name := filepath.Base(c.Words[0].Text); name {
-	case "xargs", "parallel":
-		u.input = true
-	case "sed", "gsed":
-		u.input, u.joined = operands == 0, true
-	case "tar", "gtar", "bsdtar": // -T names a list of files
-		u.input = operands == 0 || hasOption(c, "", "T")
-	default:
-		u.input = operands == 0
-	}
+	p.leaveFailedDir(c.Operator)
 }
 
-// listsFiles reports whether an option names a file with the names of files: --files-from, --pathspec-from-file, …, or
-// the beginning of --files0-from, which sort, du and wc accept.
-func listsFiles(c shell.Command, w shell.Word) bool {
-	name, _, _ := strings.Cut(w.Text, "=")
-	return strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "from") ||
-		strings.Contains(" sort du wc ", " "+filepath.Base(c.Words[0].Text)+" ") && len(name) > 3 &&
-			strings.HasPrefix("--files0-from", name)
+// leaveFailedDir adds the directories of before, unless the next command runs only after success.
+func (p *linePaths) leaveFailedDir(operator string) {
+	if operator == "&&" || operator == "|" {
+		return
+	}
+	for _, dir := range p.before {
+		p.dirs = appendNew(p.dirs, dir)
+	}
+	p.before = nil
 }
 
-// plainScript is the characters of words in which every path that a program may reach stands as such.
-const plainScript = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" +
-	"._/:@%+,=- \t\n;&|<>()"
-
-// hidesPaths reports whether a word for a program that runs others may name paths that are not spelt out in it, or is
-// an option that changes the directory, such as -execdir.
-func hidesPaths(w shell.Word) bool {
-	return strings.HasPrefix(w.Text, "-") && strings.HasSuffix(w.Text, "dir") ||
-		w.Text != "{}" && strings.Trim(w.Text, plainScript) != ""
-}
-
-// hasOption reports whether an option of the command contains one of the letters, or a word may turn out to be an
-// option.
-func hasOption(c shell.Command, prefix, letters string) bool {
-	for _, w := range c.Words[1:] {
-		if strings.HasPrefix(w.Text, prefix) && strings.ContainsAny(w.Text, letters) ||
-			strings.HasPrefix(w.Text, shell.Hole) {
-			return true
-		}
-	}
-	return false
-}
-
-// namesFiles reports whether a search names the files to search: it has a pattern and a path, and no options but
-// letters that take no value.
-func namesFiles(c shell.Command) bool {
-	operands := 0
-	for _, w := range c.Words[1:] {
-		switch {
-		case !w.Literal && !w.Tilde && w.Pattern == "":
-			return false
-		case !strings.HasPrefix(w.Text, "-"):
-			operands++
-		case strings.Trim(w.Text[1:], "nilcrRwvFEHhoqsaxLP") != "":
-			return false
-		}
-	}
-	if c.Words[0].Text == "git" {
-		operands--
-	}
-	return operands > 1
-}
-
-// expandHome returns the text of a word with its ~ replaced.
-func expandHome(w shell.Word) string {
-	if w.Tilde {
-		return os.Getenv("HOME") + strings.TrimPrefix(w.Text, "~")
-	}
-	return w.Text
-}
-
-// pathCandidates returns the paths that a word may name: the word, what follows the letters of an option, and its
-// pieces between the characters = : @ and a comma; of a script also those between blanks, quotes and operators.
-func pathCandidates(word string, isScript bool) []string {
-	out := []string{word}
-	if isFileURL(word) {
-		return append(out, "/") // outside of every Location
-	}
-	if strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") {
-		for i := 2; i < len(word) && i < 6; i++ {
-			out = append(out, word[i:])
-		}
-	}
-	if isScript {
-		isMark := func(c rune) bool { return strings.ContainsRune(" \t\n;&|<>(){}'\"`", c) }
-		for _, field := range strings.FieldsFunc(word, isMark) {
-			out = append(out, pathCandidates(field, false)...)
-		}
-		return out
-	}
-	const marks = "=:@,"
-	for start := 0; start < len(word); {
-		end := strings.IndexAny(word[start:], marks)
-		if start > 0 {
-			out = append(out, word[start:])
-		}
-		if end < 0 {
-			break
-		}
-		if end > 0 {
-			out = append(out, word[start:start+end])
-		}
-		start += end + 1
-	}
-	return out
-}
-
-// listSuffixes returns the ends of the words that may be relative paths.
-func listSuffixes(words []string) (out []string) {
-	for _, word := range words {
-		for i := 1; i < len(word); i++ {
-			if word[i] != '/' {
-				out = append(out, word[i:])
-			}
-		}
-	}
-	return out
-}
-
-// isFileURL reports whether the word contains a URL of a file, whose path may be spelt in many ways.
-func isFileURL(word string) bool { return strings.Contains(strings.ToLower(word), "file:") }
-
-// maxLinks bounds the symbolic links of one path, as the kernel does.
-const maxLinks = 40
-
-// resolveAsKernel resolves a path component by component, following each link before a .. behind it. A part that does
-// not exist is kept. If that is not possible, known is false and the rest of the path is as written: a .. behind
-// something that does not exist may be made a link until it is used, and /proc leads anywhere.
-func resolveAsKernel(dir, name string) (real string, known bool) {
-	const anywhere = string(filepath.Separator)
-	real = dir
-	rest := strings.Split(name, string(filepath.Separator))
+func joinPath(dir, name string) string {
 	if filepath.IsAbs(name) {
-		real = anywhere
+		return name
 	}
-	missing := false
-	for links := 0; len(rest) > 0; {
-		part := rest[0]
-		rest = rest[1:]
-		switch {
-		case part == "" || part == ".":
-			continue
-		case part == ".." && missing:
-			return real + "/" + strings.Join(append([]string{part}, rest...), "/"), false
-		case part == "..":
-			real = filepath.Dir(real)
-			continue
-		}
-		next := filepath.Join(real, part)
-		if missing || next == "/proc" {
-			real, missing = next, true
-			continue
-		}
-		info, err := os.Lstat(next)
-		if err != nil {
-			real, missing = next, true
-			continue
-		}
-		if info.Mode()&os.ModeSymlink == 0 {
-			real = next
-			missing = !info.IsDir()
-			continue
-		}
-		target, err := os.Readlink(next)
-		if links++; err != nil || links > maxLinks {
-			return next, false
-		}
-		if filepath.IsAbs(target) {
-			real = anywhere
-		}
-		rest = append(strings.Split(target, string(filepath.Separator)), rest...)
-	}
-	return real, true
+	return filepath.Join(dir, name)
 }
 
-// isKnownDir reports whether the directory exists. The root does not count, because every misread slash would lead
-// there.
-func isKnownDir(dir string) bool {
-	info, err := os.Stat(dir)
-	return err == nil && info.IsDir() && dir != filepath.Dir(dir)
-}
-
-// isBelowKnownDir reports whether one of the directories of the path exists, except the root.
-func isBelowKnownDir(path string) bool {
-	dir := filepath.Dir(path)
-	for dir != filepath.Dir(dir) && !isKnownDir(dir) {
-		dir = filepath.Dir(dir)
+// listPathNames returns what a word may name: itself, and what stands behind = in it. Of a pattern it is the directory
+// before the first * or ?. Options name something only behind =.
+func listPathNames(w shell.Word) (names []string) {
+	text := w.Text
+	if !w.Literal {
+		known, _, _ := strings.Cut(text, shell.Hole)
+		text = known[:strings.LastIndexByte(known, '/')+1]
 	}
-	return dir != filepath.Dir(dir)
+	if !strings.HasPrefix(text, "-") {
+		names = append(names, text)
+	}
+	if _, value, ok := strings.Cut(text, "="); ok {
+		names = append(names, value)
+	}
+	return names
 }
 
-// isDevice reports whether the path is a device that contains no data.
-func isDevice(path string) bool {
-	switch path {
-	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin",
-		"/dev/stdout", "/dev/stderr":
-		return true
+// addPath adds one path, from each directory in which the command may run.
+func (p *linePaths) addPath(name string, use pathUse) {
+	if name == "" || isDevice(name) {
+		return
+	}
+	for _, dir := range p.dirs {
+		if p.lookups++; p.lookups > maxPathLookups {
+			return
+		}
+		if found, err := p.tools.config.Paths.Resolve(joinPath(dir, name)); err == nil {
+			p.addResolved(found, use)
+		}
+	}
+}
+
+// addResolved adds a path whose links are resolved. A word counts if it names a file that exists, or one in a directory
+// that does.
+func (p *linePaths) addResolved(found workpath.Path, use pathUse) {
+	exists := found.Info != nil
+	if !exists && !use.opened && !isInKnownDir(found.Real) {
+		return
+	}
+	s := p.tools
+	if !s.isWithin(found, p.noProject && use.changes) {
+		p.outside = appendNew(p.outside, found.Dir())
+		if use.changes {
+			p.changed = appendNew(p.changed, found.Real)
+		}
+	}
+	if use.edits {
+		p.write = appendNew(p.write, found.Resource())
+		if use.opened {
+			p.opened = appendNew(p.opened, found.Resource())
+		}
+	}
+	if exists && !found.IsDir() && !use.names {
+		p.read = appendNew(p.read, found.Resource())
+	}
+}
+
+// isWithin reports whether a command may use the path as one of the Location; with noProject, as one of its own folders.
+func (s *execTools) isWithin(found workpath.Path, noProject bool) bool {
+	return found.IsInside() && !noProject || s.config.Paths.IsManagedOutput(found)
+}
+
+// isInKnownDir reports whether one of the directories above the path exists, except the root: every misread slash would
+// lead there.
+func isInKnownDir(path string) bool {
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil {
+			return info.IsDir()
+		}
 	}
 	return false
+}
+
+// isDevice reports whether the path is a device that contains no data, or stands for standard input.
+func isDevice(path string) bool {
+	return slices.Contains([]string{
+		"-", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin",
+		"/dev/stdout", "/dev/stderr",
+	}, path)
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
 }

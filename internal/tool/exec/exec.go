@@ -30,8 +30,13 @@ type Config struct {
 	// SuperviseWord}. Without it, and on systems other than Linux, a process that leaves the command's session and clears
 	// its environment is not found, and if this process is killed, only the command itself ends with it.
 	Supervisor []string
-	// Sandbox returns what commands of a session may do in a mode. It needs a Supervisor, which starts them confined.
-	Sandbox func(mode session.SandboxMode, id session.ID) (Cell, error)
+	// Sandbox returns what a command may do. It needs a Supervisor, which starts it confined.
+	Sandbox func(r CellRequest) (Cell, error)
+	// Outside are patterns for commands that run outside of the sandbox although no person approved them.
+	Outside []string
+	// NoProject: the Location is no project, such as the home directory. In the sandbox, commands write only what they
+	// were permitted by name.
+	NoProject bool
 	// Timeout ends a command that sets no timeout itself; 0 is two minutes.
 	Timeout time.Duration
 	// Processes bounds the processes of one command at a time, itself included; 0 is MaxProcesses. It needs a Supervisor.
@@ -44,6 +49,15 @@ type Config struct {
 	Outputs *tool.Outputs // where long output is stored
 	Limits  tool.Limits   // of output; zero fields mean the defaults
 	Log     *slog.Logger
+}
+
+// CellRequest names a sandbox.
+type CellRequest struct {
+	Mode    session.SandboxMode
+	Session session.ID // "" for a command without a session
+	// Granted are files and directories outside of the Location, by their real paths, that the command was permitted to
+	// change. Those that hold more than one file of the user's own are left out.
+	Granted []string
 }
 
 // Cell limits the access of a session's commands in a sandbox.
@@ -62,6 +76,8 @@ type execTools struct {
 	config Config
 	warn   sync.Once // says that nothing confines commands
 
+	refused refusedCommands
+
 	rulesets sandbox.ReadRulesets
 }
 
@@ -75,7 +91,8 @@ func newExecTools(c Config) *execTools {
 // New returns the tools. What they keep open between calls is closed within a minute.
 func New(c Config) []tool.Tool { return []tool.Tool{&bashTool{newExecTools(c)}, jobTool{}} }
 
-// Requests returns the permission requests of a command in the Location, in order. It asks and runs nothing.
+// Requests returns the permission requests of a command in the Location that no person has approved, in order. It asks
+// and runs nothing.
 func Requests(c Config, command string) []tool.Request {
 	t := &bashTool{newExecTools(c)}
 	dir, err := c.Paths.Resolve("")
@@ -83,5 +100,6 @@ func Requests(c Config, command string) []tool.Request {
 		return nil
 	}
 	program, _ := c.ShellPath() // "" if there is no shell, which is then reported when the command runs
-	return t.commandRequests(program, dir, bashInput{Command: command})
+	as := tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
+	return t.planCommand(bashInput{Command: command}, commandPlace{program: program, dir: dir, as: as}).requests
 }

@@ -22,26 +22,23 @@ type confinement struct {
 	notice     string                     // why the command is not confined; the first command of a Location has it
 }
 
-// confineCall returns the sandbox for a call of a session.
-func (s *execTools) confineCall(ctx context.Context, call tool.Call) (confinement, error) {
-	var as tool.Confinement
+// findConfinement returns how a command of the call is confined, as is known so far.
+func findConfinement(ctx context.Context, call tool.Call) (as tool.Confinement, err error) {
 	if call.Confine != nil {
-		var err error
-		if as, err = call.Confine(ctx); err != nil {
-			return confinement{}, err
-		}
+		as, err = call.Confine(ctx)
 	}
-	return s.chooseSandbox(as, call.SessionID)
+	return as, err
 }
 
-// chooseSandbox returns the sandbox for a command. If it is not available, chooseSandbox fails, unless the sandbox is
-// only wanted if it is possible.
-func (s *execTools) chooseSandbox(as tool.Confinement, id session.ID) (confinement, error) {
+// chooseSandbox returns the sandbox for a command; the mode of the request is that of as. If it is not available,
+// chooseSandbox fails, unless the sandbox is only wanted if it is possible.
+func (s *execTools) chooseSandbox(as tool.Confinement, r CellRequest) (confinement, error) {
 	c := confinement{mode: as.Mode, allowsEdit: as.AllowsEdit}
 	if !as.Mode.IsConfined() {
 		return c, nil
 	}
-	cell, err := s.openCell(as.Mode, id)
+	r.Mode = as.Mode
+	cell, err := s.openCell(r)
 	if err != nil && as.IfPossible {
 		s.warn.Do(func() {
 			c.notice = "No sandbox confines the commands here that run without an ask: " + err.Error() + "."
@@ -51,7 +48,7 @@ func (s *execTools) chooseSandbox(as tool.Confinement, id session.ID) (confineme
 		return c, nil
 	}
 	if err != nil {
-		return c, tool.Failf("Commands must run in the sandbox, but %v. No command was run. Tell the user.", err)
+		return c, failSandbox(err)
 	}
 	c.cell = cell
 	if as.ReadOnly {
@@ -59,6 +56,18 @@ func (s *execTools) chooseSandbox(as tool.Confinement, id session.ID) (confineme
 		c.cell.Policy.Write, c.cell.Policy.ReadOnly, c.cell.Policy.Nested = cell.Own, nil, nil
 	}
 	return c, nil
+}
+
+func failSandbox(err error) error {
+	return tool.Failf("Commands must run in the sandbox, but %v. No command was run. Tell the user.", err)
+}
+
+// requireSandbox fails if the command must be confined and cannot be, before anything is asked.
+func (s *execTools) requireSandbox(as tool.Confinement) error {
+	if err := s.checkSandbox(); err != nil && as.Mode.IsConfined() && !as.IfPossible {
+		return failSandbox(err)
+	}
+	return nil
 }
 
 // newGuard returns the guard of the command's protected paths.
@@ -125,7 +134,7 @@ func (c Config) ConfinePrefix(mode session.SandboxMode, env []string) (prefix, c
 	if !mode.IsConfined() {
 		return nil, env, nil
 	}
-	cell, err := newExecTools(c).openCell(mode, "")
+	cell, err := newExecTools(c).openCell(CellRequest{Mode: mode})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -133,18 +142,12 @@ func (c Config) ConfinePrefix(mode session.SandboxMode, env []string) (prefix, c
 	return prefix, slices.Concat(env, cell.Env), err
 }
 
-// openCell returns what commands of a session may do in a mode, or why there is no such sandbox here.
-func (s *execTools) openCell(mode session.SandboxMode, id session.ID) (Cell, error) {
-	if s.config.Sandbox == nil {
-		return Cell{}, errors.New("this program has none")
+// openCell returns what a command may do in a sandbox, or why there is no such sandbox here.
+func (s *execTools) openCell(r CellRequest) (Cell, error) {
+	if err := s.checkSandbox(); err != nil {
+		return Cell{}, err
 	}
-	if err := sandbox.Check(); err != nil {
-		return Cell{}, errors.New("this system cannot provide it: " + err.Error())
-	}
-	if len(s.config.Supervisor) == 0 {
-		return Cell{}, errors.New("this program cannot start itself to set it up")
-	}
-	cell, err := s.config.Sandbox(mode, id)
+	cell, err := s.config.Sandbox(r)
 	if err != nil {
 		return Cell{}, err
 	}
@@ -152,6 +155,20 @@ func (s *execTools) openCell(mode session.SandboxMode, id session.ID) (Cell, err
 		return Cell{}, errors.New("it cannot hide " + hidden + ", which lies below a directory that commands may write to")
 	}
 	return cell, nil
+}
+
+// checkSandbox returns why commands of this Location cannot be confined, nil if they can.
+func (s *execTools) checkSandbox() error {
+	if s.config.Sandbox == nil {
+		return errors.New("this program has none")
+	}
+	if err := sandbox.Check(); err != nil {
+		return errors.New("this system cannot provide it: " + err.Error())
+	}
+	if len(s.config.Supervisor) == 0 {
+		return errors.New("this program cannot start itself to set it up")
+	}
+	return nil
 }
 
 // describeSandbox tells the model what a sandbox forbids.

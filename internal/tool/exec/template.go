@@ -49,7 +49,7 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 	if err != nil {
 		return "", err
 	}
-	confined, err := s.chooseSandbox(l.Confine, "")
+	confined, err := s.chooseSandbox(l.Confine, CellRequest{})
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,28 @@
+package permission
+
+import "github.com/cairn-dev/cairn/internal/session"
+
+// BuiltIn is the Source of cairn's default rules.
+const BuiltIn = "built-in"
+
+// selectRules returns the layers without the built-in rules that do not count for the request.
+func (c CommandContext) selectRules(layers []Layer) []Layer {
+	if !c.Confined && !c.Changes {
+		return layers
+	}
+	own := make([]Layer, len(layers))
+	for i, l := range layers {
+		own[i] = l
+		own[i].Rules, own[i].RuleSources = nil, nil
+		for j, r := range l.Rules {
+			builtIn := l.RuleSource(j) == BuiltIn
+			if builtIn && c.Confined && r.Effect == session.Ask || builtIn && c.Changes && r.Action == "external_directory" &&
+				r.Effect == session.Allow {
+				continue
+			}
+			own[i].Rules = append(own[i].Rules, r)
+			own[i].RuleSources = append(own[i].RuleSources, l.RuleSource(j))
+		}
+	}
+	return own
+}
