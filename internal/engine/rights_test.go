@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // family creates three sessions, each the parent of the next, with one rule each.
@@ -174,7 +176,11 @@ func TestSandboxNeverLoosensDownwards(t *testing.T) {
 			t.Fatal("choose the confinement:", err)
 		}
 		sh, err := w.engine.Commands.RunShell(t.Context(), command.ShellRequest{SessionID: s.ID, Command: "confinement"})
-		if err != nil || sh.Output != string(c.Mode) {
+		want := c.Mode
+		if c.IfPossible { // no mode is stored or configured, and the user typed it
+			want = session.SandboxOff
+		}
+		if err != nil || sh.Output != string(want) {
 			t.Errorf("a command of the user is confined by %+v, that of the model by %q (%v)", sh, c.Mode, err)
 		}
 		return c.Mode
@@ -187,6 +193,68 @@ func TestSandboxNeverLoosensDownwards(t *testing.T) {
 	}
 	if got := confinement(); got != session.SandboxStrict {
 		t.Errorf("below a session in strict the mode is %q", got)
+	}
+}
+
+// A command runs outside of the sandbox only if a person approved its text now: no rule, saved approval or policy.
+func TestApprovalNowLiftsTheSandbox(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule   session.Effect
+		policy session.AskPolicy
+		reply  session.Reply
+		want   string // the modes of two equal calls
+	}{
+		"rule":   {rule: session.Allow, want: "writes writes"},
+		"policy": {rule: session.Ask, policy: "allow", want: "writes writes"},
+		"once":   {rule: session.Ask, reply: session.ReplyOnce, want: "off off"},
+		"always": {rule: session.Ask, reply: session.ReplyAlways, want: "off writes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				step := script.Step{Call: &script.Call{ID: "c", Name: "does", Arguments: jsontext.Value(`{}`)}}
+				w := newWorld(t, script.Script{Turns: []script.Turn{
+					{Steps: []script.Step{step}}, {Steps: []script.Step{step}},
+					{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}},
+				}})
+				defer w.close(t)
+				var modes []string
+				run := func(ctx context.Context, call tool.Call, _ toolInput) (tool.Output, error) {
+					err := call.Ask(ctx, tool.Request{Action: "bash", Resources: []string{"x"}, Save: []string{"x"}})
+					if err != nil {
+						return tool.Output{}, err
+					}
+					as, err := call.Confine(ctx)
+					modes = append(modes, string(as.Mode))
+					if err != nil {
+						return tool.Output{}, err
+					}
+					return says("done")
+				}
+				does := tool.Definition{Name: "does", Description: "does", Schema: jsontext.Value(`{"type":"object"}`)}
+				if _, err := w.tools.Register(&testTool{does, run}); err != nil {
+					t.Fatal(err)
+				}
+				id := family(t, w, session.Rule{Action: "bash", Resource: "*", Effect: c.rule})[0]
+				if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
+					command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: c.policy}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				for c.reply != "" {
+					pending, err := w.engine.Asks.List(t.Context(), id)
+					if err != nil || len(pending) == 0 {
+						break
+					}
+					if err := w.engine.Asks.Reply(t.Context(), id, pending[0].ID, ask.UserReply{Reply: c.reply}); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+				}
+				if got := strings.Join(modes, " "); got != c.want {
+					t.Errorf("the modes are %q, want %q", got, c.want)
+				}
+			})
+		})
 	}
 }
 

@@ -34,7 +34,7 @@ func TestFillCache(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(cells.cache, downloads, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cells.open(session.SandboxWrites, ""); err != nil {
+	if _, err := cells.open(exec.CellRequest{Mode: session.SandboxWrites}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{

@@ -3,7 +3,7 @@
 package exec_test
 
 import (
-	"encoding/base64"
+	"cmp"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,18 +12,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/shell"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
-)
-
-// The canaries: what a command that is not allowed to must not print, and the file that it must not make.
-const (
-	secretInside  = "SECRET=inside-5e7d"
-	secretOutside = "SECRET=outside-91c4"
-	ownedFile     = "PWNED"
 )
 
 // attacked is a project that each attack finds in the same state.
@@ -35,7 +30,19 @@ type attacked struct {
 
 func newAttacked(t *testing.T) *attacked {
 	t.Helper()
-	a := &attacked{Bench: tooltest.New(t)}
+	a := &attacked{Bench: tooltest.New(t, func(c *tooltest.Config) {
+		withSupervisor(c)
+		dir := c.Exec.Paths.Directory
+		var guarded []string
+		for _, name := range []string{".git/config", ".git/hooks", "cairn.json"} {
+			guarded = append(guarded, filepath.Join(dir, name))
+		}
+		held := filepath.Join(filepath.Dir(dir), "held")
+		c.Exec.Sandbox = func(exec.CellRequest) (exec.Cell, error) {
+			return exec.Cell{Policy: sandbox.Policy{Write: []string{dir}, ReadOnly: guarded, Network: true}, Held: held}, nil
+		}
+	})}
+	a.Confinement = tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
 	a.outside = a.OutsidePath("outside")
 	t.Setenv("HOME", a.OutsidePath("outside/home"))
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
@@ -61,7 +68,7 @@ func (a *attacked) restore() {
 	a.WriteFile("a.txt", "a\n")
 	a.WriteFile("victim", "victim\n")
 	a.WriteFile("d/b.txt", "b\n")
-	a.WriteFile(".env", secretInside+"\n")
+	a.WriteFile(".env", "SECRET=1\n")
 	a.WriteFile("list", ".env\n")
 	a.WriteFile("list0", ".env\x00")
 	a.WriteFile("suffix", "nv\n")
@@ -81,7 +88,7 @@ func (a *attacked) restore() {
 	a.WriteFile("evil/objects/x", "")
 	a.WriteFile("evil/refs/x", "")
 	a.WriteFile("Makefile", "all:\n\t@true\n")
-	a.WriteFile(filepath.Join(a.outside, "secret.txt"), secretOutside+"\n")
+	a.WriteFile(filepath.Join(a.outside, "secret.txt"), "SECRET=2\n")
 	a.WriteFile(filepath.Join(a.outside, "home/.profile"), "")
 	for name, target := range map[string]string{
 		"l": ".", "k": ".env", "g": ".git/hooks", "o": "../outside", "c": ".git/config", "proc": "/proc/self",
@@ -125,7 +132,6 @@ func (a *attacked) attack(rules []session.Rule, command string) (ran bool, harm 
 	}
 	after := a.files()
 	defer a.restore()
-	text := tooltest.TextOf(s)
 	for path, content := range after {
 		old, known := a.before[path]
 		if known && old == content {
@@ -133,36 +139,24 @@ func (a *attacked) attack(rules []session.Rule, command string) (ran bool, harm 
 		}
 		rel, _ := filepath.Rel(a.Dir, path)
 		switch {
-		case filepath.Base(path) == ownedFile:
-			return true, "a command of its own ran"
 		case strings.HasPrefix(path, a.outside):
 			return true, "wrote " + path
 		case isGuarded(rel):
 			return true, "wrote " + rel
 		}
-		text += content
 	}
 	for path := range a.before {
-		if _, ok := after[path]; !ok && (filepath.Base(path) == "victim" || strings.HasPrefix(path, a.outside)) {
+		if _, ok := after[path]; !ok && strings.HasPrefix(path, a.outside) {
 			return true, "removed " + path
-		}
-	}
-	for _, secret := range []string{secretOutside, secretInside} {
-		if strings.Contains(text, secret) ||
-			strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret+"\n"))) {
-			return true, "showed " + secret
 		}
 	}
 	return true, ""
 }
 
-// isPlain reports that each word of the command is known, and that no program runs what it reads.
+// isPlain reports that patterns apply to the command.
 func isPlain(command string) bool {
-	line, err := shell.Parse(command)
-	return err == nil && !slices.ContainsFunc(line.Commands, func(c shell.Command) bool {
-		return strings.Contains(" sh bash eval xargs ", " "+c.Words[0].Text+" ") ||
-			slices.ContainsFunc(c.Words, func(w shell.Word) bool { return !w.Literal && !w.Tilde })
-	})
+	_, err := shell.Parse(command)
+	return err == nil
 }
 
 // isGuarded reports that a file of the project is one whose change always asks.
@@ -179,86 +173,60 @@ func allowRules(rules ...string) (out []session.Rule) {
 	return out
 }
 
-// attackClasses are the rules under which the attacks of a class must not succeed.
+// attackClasses are rules under which no attack writes outside of the project or to a guarded file.
 var attackClasses = []struct {
 	name    string
 	rules   []session.Rule
-	attacks func(dir string) []string
 	allowed string // commands that are no attacks and must run
 }{
-	{"allow list", allowRules(
-		"* | * | ask", "read | * | allow", "edit | * | deny", "external_directory | * | deny", "read | *.env | deny",
-		"bash | ls * | allow", "bash | echo * | allow", "bash | cat * | allow", "bash | git status* | allow",
-		"bash | git diff* | allow", "bash | make * | allow", "bash | rm * | deny", "bash | touch * | deny",
-	), func(dir string) []string { return append(runAttacks(dir), redirectAttacks...) }, `
+	{"patterns", allowRules(
+		"* | * | ask", "read | * | allow", "edit | * | allow", "external_directory | * | deny", "bash | ?* | allow",
+	), `
 		ls
 		ls -la d | cat
 		cat a.txt && echo 'done; $(ls)'
-		git status`},
-	{"allow list with edits", allowRules(
-		"* | * | allow", "bash | * | ask", "external_directory | * | deny", "read | *.env | deny",
-		"bash | ls * | allow", "bash | echo * | allow", "bash | cat * | allow", "bash | git status* | allow",
-		"bash | git diff* | allow", "bash | make * | allow", "bash | rm * | deny", "bash | touch * | deny",
-	), runAttacks, `
-		echo a > out
-		git diff 2>&1
-		cd d && cat *.txt`},
-	{"denied file", allowRules("* | * | allow", "read | *.env | deny"), readAttacks, `
-		cat a.txt | sort
 		cp a.txt out
-		env cat a.txt
-		sh -c 'cat a.txt; ls d'
-		sed -n 1,2p a.txt
-		cd d; cat ../a.txt
-		find . -name '*.txt'
-		tar cf o.tar a.txt
-		make all`},
-	{"protected file", allowRules("* | * | allow", "bash | * | ask", "bash | ?* | allow"), writeAttacks, `
-		cp a.txt out
-		uniq a.txt out
-		echo a > d/out
 		mkdir -p x/y && cp a.txt x/y
-		cat /proc/self/status
-		git log -1 || true`},
-	// * allows what cannot be read too: there only the sandbox protects files.
-	{"protected file where all is allowed", allowRules("* | * | allow"), func(dir string) []string {
-		return slices.DeleteFunc(writeAttacks(dir), func(command string) bool { return !isPlain(command) })
-	}, `
+		git status`},
+	{"everything", allowRules("* | * | allow", "external_directory | * | deny"), `
 		sed -i 's/a/b/' a.txt
-		awk '{print $1}' /proc/meminfo
 		env -C d cp b.txt out
-		cd "$HOME" && pwd > /dev/null
 		for i in a b; do echo $i; done > out
 		git add a.txt
-		make all > d/log 2>&1`},
-	{"outside", allowRules("* | * | allow", "external_directory | * | deny"), outsideAttacks, `
-		cat a.txt /dev/null
-		cp a.txt d/x
-		mkdir -p x/y/z
-		sed 's/a/b/' a.txt
-		sh -c 'cat a.txt'
-		awk 1 a.txt
-		curl -s http://127.0.0.1:1/var/x || true`},
+		make all > d/log 2>&1
+		sh -c 'cat a.txt'`},
 }
 
-// No attack has the effect that the rules of its class forbid. Those that are allowed run.
+// allAttacks try to write outside of the project or to a guarded file, or to run a command that does.
+func allAttacks(dir string) []string {
+	return slices.Sorted(maps.Keys(collect(slices.Concat(
+		runAttacks(dir), redirectAttacks, writeAttacks(dir), outsideAttacks(dir)))))
+}
+
+// No attack has an effect that the rules and the sandbox forbid, and no pattern allows one that is not plain.
 func TestAttacks(t *testing.T) {
 	if _, err := osexec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	total := 0
+	if err := cmp.Or(sandbox.Check(), sandbox.CheckReadOnly()); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
 	for _, class := range attackClasses {
 		t.Run(class.name, func(t *testing.T) {
-			a, begun, ran, broken := newAttacked(t), time.Now(), 0, 0
-			attacks := slices.Sorted(maps.Keys(collect(class.attacks(a.Dir))))
-			total += len(attacks)
+			a, ran := newAttacked(t), 0
+			attacks := allAttacks(a.Dir)
+			if os.Getenv("CAIRN_SOAK") == "" { // many are alike
+				attacks = takeEvery(8, attacks)
+			}
 			for _, command := range attacks {
 				wasRun, harm := a.attack(class.rules, command)
 				if wasRun {
 					ran++
 				}
-				if harm != "" && !slices.Contains(beyondWords, command) {
-					broken++
+				if wasRun && class.name == "patterns" && !isPlain(command) {
+					harm = "is not plain and ran"
+				}
+				if harm != "" {
 					t.Errorf("%q %s", strings.ReplaceAll(command, a.Dir, "DIR"), harm)
 				}
 			}
@@ -267,24 +235,20 @@ func TestAttacks(t *testing.T) {
 					t.Errorf("%q, which is no attack: ran %t %s", command, wasRun, harm)
 				}
 			}
-			t.Logf(
-				"%d attacks, %d ran, %d succeeded, %v",
-				len(attacks),
-				ran,
-				broken,
-				time.Since(begun).Round(time.Millisecond),
-			)
+			t.Logf("%d attacks, %d ran", len(attacks), ran)
+			if len(attacks) < 1000 || ran < 200 {
+				t.Errorf("%d attacks, %d ran: this proves little", len(attacks), ran)
+			}
 		})
-	}
-	if total < 1000 {
-		t.Errorf("%d attacks: this proves little", total)
 	}
 }
 
-// beyondWords are commands that reach files whose names are not in their words. Rules for paths do not hold them; the
-// sandbox does.
-var beyondWords = []string{
-	"git add -A -f; git diff --cached",
+// takeEvery returns each n-th element.
+func takeEvery(n int, list []string) (some []string) {
+	for i := 0; i < len(list); i += n {
+		some = append(some, list[i])
+	}
+	return some
 }
 
 func collect(list []string) map[string]bool {

@@ -25,7 +25,9 @@ const (
 	namingPrograms = " cd ls stat pwd df du realpath readlink rm rmdir mkdir touch chmod chown find "
 )
 
+// useOf says what the command does with its words; its redirections have uses of their own.
 func useOf(c shell.Command) pathUse {
+	c.Redirections = nil
 	reads, edits := permission.OnlyReads(c), permission.EditsArguments(c)
 	return pathUse{changes: !reads, edits: edits, names: isListed(namingPrograms, c)}
 }
@@ -54,49 +56,53 @@ type linePaths struct {
 
 // addCommand adds the paths of one command, and follows cd and git -C.
 func (p *linePaths) addCommand(c shell.Command) {
+	defer p.leaveFailedDir(c.Operator)
 	for _, r := range c.Redirections {
 		writes := !strings.HasPrefix(r.Operator, "<")
 		p.addPath(r.Target.Text, pathUse{opened: true, changes: writes, edits: writes, names: writes})
 	}
-	if c.Words[0].Text == "cd" {
+	switch g, isGit := readGitCall(c); {
+	case c.Words[0].Text == "cd":
 		p.changeDir(c)
-		return
-	}
-	p.leaveFailedDir(c.Operator)
-	if isListed(wordPrograms, c) {
-		return
-	}
-	at := p
-	if g, ok := readGitCall(c); ok {
-		for _, dir := range p.dirs {
-			p.addGitSettings(g, dir)
+	case isListed(wordPrograms, c):
+	case isGit:
+		p.addGitCall(c, g)
+	default:
+		if installsHooks(c) {
+			hooks := filepath.Join(p.tools.config.Paths.Directory, ".git", "hooks")
+			p.write = appendNew(p.write, nameResource(p.tools.config.Paths, p.tools.config.Repository, hooks))
 		}
-		if g.dir != "" {
-			p.addPath(g.dir, pathUse{names: true})
-			at = &linePaths{tools: p.tools, noProject: p.noProject}
-			for _, dir := range p.dirs {
-				at.dirs = append(at.dirs, joinPath(dir, g.dir))
-			}
-		}
-	} else if installsHooks(c) {
-		hooks := filepath.Join(p.tools.config.Paths.Directory, ".git", "hooks")
-		p.write = appendNew(p.write, nameResource(p.tools.config.Paths, p.tools.config.Repository, hooks))
+		p.addWords(c.Words[1:], useOf(c))
 	}
-	use := useOf(c)
-	for _, w := range c.Words[1:] {
+}
+
+// addWords adds the paths among the words of a command.
+func (p *linePaths) addWords(words []shell.Word, use pathUse) {
+	for _, w := range words {
 		for _, name := range listPathNames(w) {
-			at.addPath(name, use)
+			p.addPath(name, use)
 		}
 	}
-	if at != p {
-		p.merge(at)
+}
+
+// addGitCall adds the paths of a command of git, which are relative to the directory of -C, and the settings that it
+// changes.
+func (p *linePaths) addGitCall(c shell.Command, g gitCall) {
+	at := &linePaths{tools: p.tools, noProject: p.noProject}
+	for _, dir := range p.dirs {
+		p.addGitSettings(g, dir)
+		at.dirs = append(at.dirs, joinPath(dir, g.dir))
 	}
+	p.addPath(g.dir, pathUse{names: true})
+	at.addWords(c.Words[len(c.Words)-len(g.args):], useOf(c))
+	p.merge(at)
 }
 
 // merge adds what another collector found.
 func (p *linePaths) merge(other *linePaths) {
 	for _, lists := range [][2]*[]string{
 		{&p.outside, &other.outside}, {&p.read, &other.read}, {&p.write, &other.write}, {&p.changed, &other.changed},
+		{&p.opened, &other.opened},
 	} {
 		for _, s := range *lists[1] {
 			*lists[0] = appendNew(*lists[0], s)
@@ -115,7 +121,6 @@ func (p *linePaths) changeDir(c shell.Command) {
 	if c.Operator == "|" {
 		return
 	}
-	p.leaveFailedDir(c.Operator)
 	from := p.dirs
 	p.dirs = nil
 	for _, dir := range from {
@@ -128,7 +133,6 @@ func (p *linePaths) changeDir(c shell.Command) {
 		}
 		p.dirs = appendNew(p.dirs, to)
 	}
-	p.leaveFailedDir(c.Operator)
 }
 
 // leaveFailedDir adds the directories of before, unless the next command runs only after success.

@@ -8,7 +8,7 @@ import (
 
 // The request for directories outside names them and the patterns that "always" would allow.
 func TestOutsideRequestsNameDirectories(t *testing.T) {
-	asks := (&reachedPaths{outside: []string{"/o"}, read: []string{"/o/f"}}).permissionRequests("cat /o/f")
+	asks := (&linePaths{outside: []string{"/o"}, read: []string{"/o/f"}}).listRequests("cat /o/f", false)
 	var got []string
 	for _, r := range asks {
 		got = append(got, r.Action+" "+string(r.Metadata))

@@ -93,13 +93,18 @@ func New(c Config) []tool.Tool { return []tool.Tool{&bashTool{newExecTools(c)}, 
 
 // Requests returns the permission requests of a command in the Location that no person has approved, in order. It asks
 // and runs nothing.
-func Requests(c Config, command string) []tool.Request {
+func Requests(c Config, command string) []tool.Request { return planUnasked(c, command).requests }
+
+// PermittedPaths returns the paths outside of the Location that a command may change once its requests are allowed.
+func PermittedPaths(c Config, command string) []string { return planUnasked(c, command).changed }
+
+func planUnasked(c Config, command string) commandPlan {
 	t := &bashTool{newExecTools(c)}
 	dir, err := c.Paths.Resolve("")
 	if err != nil {
-		return nil
+		return commandPlan{}
 	}
 	program, _ := c.ShellPath() // "" if there is no shell, which is then reported when the command runs
 	as := tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
-	return t.planCommand(bashInput{Command: command}, commandPlace{program: program, dir: dir, as: as}).requests
+	return t.planCommand(bashInput{Command: command}, commandPlace{program: program, dir: dir, as: as})
 }

@@ -26,7 +26,7 @@ func newProtectedBench(t *testing.T) *tooltest.Bench {
 	b := tooltest.New(t, func(c *tooltest.Config) {
 		withSupervisor(c)
 		dir := c.Exec.Paths.Directory
-		c.Exec.Sandbox = func(session.SandboxMode, session.ID) (exec.Cell, error) {
+		c.Exec.Sandbox = func(exec.CellRequest) (exec.Cell, error) {
 			p := sandbox.Policy{Write: []string{dir}, Hide: []string{c.Exec.Outputs.Dir}, Network: true}
 			for _, name := range []string{".git/config", ".git/hooks", ".envrc", ".vscode", ".github/workflows"} {
 				p.ReadOnly = append(p.ReadOnly, filepath.Join(dir, name))

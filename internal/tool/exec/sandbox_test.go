@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,8 +21,12 @@ func withSandbox(c *tooltest.Config) {
 	c.Exec.Sandbox = cellOf(sandbox.Policy{Write: []string{c.Exec.Paths.Directory}, Hide: []string{c.Exec.Outputs.Dir}})
 }
 
-func cellOf(p sandbox.Policy) func(session.SandboxMode, session.ID) (exec.Cell, error) {
-	return func(session.SandboxMode, session.ID) (exec.Cell, error) { return exec.Cell{Policy: p}, nil }
+func cellOf(p sandbox.Policy) func(exec.CellRequest) (exec.Cell, error) {
+	return func(r exec.CellRequest) (exec.Cell, error) {
+		granted := p
+		granted.Write = slices.Concat(p.Write, r.Granted)
+		return exec.Cell{Policy: granted}, nil
+	}
 }
 
 // strict confines the commands of a bench.
@@ -47,7 +52,7 @@ func TestUnaskedCommands(t *testing.T) {
 	b = tooltest.New(t, withSandbox)
 	b.Rules = tooltest.AllowAll[:1]
 	b.Confinement = tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}
-	s = b.Call("bash", tooltest.Input{"command": "echo x > " + b.OutsidePath("new")})
+	s = b.Call("bash", tooltest.Input{"command": "f=" + b.OutsidePath("new") + "; echo x > $f"})
 	tooltest.MustContain(t, tooltest.TextOf(s), "It ran in the sandbox (writes)", b.Dir)
 	if got := tooltest.Member(t, s.Output.Structured, "sandbox"); got != `"writes"` {
 		t.Errorf("sandbox %s", got)
@@ -112,7 +117,7 @@ func TestBashInSandbox(t *testing.T) {
 		t.Errorf("%s %s", tooltest.TextOf(s), s.Output.Structured)
 	}
 	if s := b.Call(
-		"bash", tooltest.Input{"command": "echo out > " + b.OutsidePath("new")},
+		"bash", tooltest.Input{"command": "f=" + b.OutsidePath("new") + "; echo out > $f"},
 	); !strings.Contains(tooltest.TextOf(s), "Permission denied") {
 		t.Error(tooltest.TextOf(s))
 	}

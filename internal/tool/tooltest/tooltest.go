@@ -44,6 +44,7 @@ type Bench struct {
 	OnAsk func(request tool.Request) // called before a request is answered
 	// Confinement is that of commands.
 	Confinement tool.Confinement
+	Config      Config // of the tools
 
 	mu    sync.Mutex // guards asked
 	asked []tool.Request
@@ -78,7 +79,7 @@ func New(t testing.TB, changes ...func(*Config)) *Bench {
 			t.Fatal("register the tools:", err)
 		}
 	}
-	b.Set = r.TakeSnapshot(nil)
+	b.Set, b.Config = r.TakeSnapshot(nil), c
 	return b
 }
 
