@@ -38,6 +38,7 @@ var floors = []struct {
 	},
 	{2, rulesKind, "tool/workpath audit webcache"},
 	{2, recordKind, "projection eventlog"},
+	{3, rulesKind, "tool/linepath"},
 	{
 		3,
 		loopKind,

@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // A project's caches have the modules of its go.sum and the settings of cargo; a link that a command left there leads

@@ -220,7 +220,7 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	if p.models, err = l.models.Build(cfg); err != nil {
 		return nil, err
 	}
-	p.tools = l.newToolConfig(cfg, pr, p.models)
+	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
 	registry, err := l.newRegistry(p)
 	if err != nil {
 		return nil, err

@@ -55,6 +55,8 @@ type cells struct {
 	repository     string   // of the worktree, if it lies elsewhere and can be granted; else ""
 	outputs        *tool.Outputs
 
+	readable []string // further directories that agents may read without asking
+
 	dirs   []string // the directory and the worktree
 	home   string
 	filled sync.Once // the project's cache has what the user's has for it
@@ -138,11 +140,14 @@ func (c *cells) open(r exec.CellRequest) (exec.Cell, error) {
 	_ = os.Chtimes(c.cache, now, now) // it was used; see removeUnusedCaches
 	p := c.Policy
 	own := []string{scratch, c.cache}
-	p.Write = slices.Concat(c.Write, own)
+	limits := grantLimits{c.home, slices.Concat(c.Hide, c.clients), slices.Concat(c.Show, c.readable)}
+	granted := limits.listGranted(r.Granted)
+	p.Write = slices.Concat(c.Write, own, granted)
+	tops := slices.Concat(c.dirs, granted)
 	held := filepath.Join(c.held, cmp.Or(string(id), "commands"))
 	p.Show = slices.Concat(c.Show, c.outputs.List(id), []string{held})
-	p.ReadOnly = listProtectedPaths(c.dirs, p.Write, c.home)
-	p.Nested = slices.DeleteFunc(c.nested.listPaths(c.dirs, p.Write), func(path string) bool {
+	p.ReadOnly = listProtectedPaths(tops, p.Write, c.home)
+	p.Nested = slices.DeleteFunc(c.nested.listPaths(tops, p.Write), func(path string) bool {
 		return slices.Contains(p.ReadOnly, path)
 	})
 	env := []string{"TMPDIR=" + scratch, "XDG_CACHE_HOME=" + c.cache}

@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 func TestPatience(t *testing.T) {
@@ -187,7 +188,7 @@ func TestCells(t *testing.T) {
 		write(t, filepath.Join(l.outputs.Dir, "tool_1-"+id), "output")
 	}
 	cells := l.newCells(cfg, project.Project{Directory: "/work/sub", Worktree: "/work"})
-	writes, err := cells.open(session.SandboxWrites, own)
+	writes, err := cells.open(exec.CellRequest{Mode: session.SandboxWrites, Session: own})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestCells(t *testing.T) {
 		slices.Contains(writes.Policy.Show, filepath.Join(l.outputs.Dir, "tool_1-"+other)) {
 		t.Errorf("it shows %q", writes.Policy.Show)
 	}
-	strict, err := cells.open(session.SandboxStrict, own)
+	strict, err := cells.open(exec.CellRequest{Mode: session.SandboxStrict, Session: own})
 	if err != nil || strict.Policy.Network {
 		t.Errorf("%+v %v", strict, err)
 	}
@@ -217,13 +218,14 @@ func TestCells(t *testing.T) {
 	if _, err := os.Stat(scratch); err != nil || strict.Policy.FindExposed() != "" {
 		t.Error(err, strict.Policy.FindExposed())
 	}
-	if _, err := cells.open(session.SandboxWrites, "ses_../../x"); err == nil {
+	if _, err := cells.open(exec.CellRequest{Mode: session.SandboxWrites, Session: "ses_../../x"}); err == nil {
 		t.Error("a session whose name leads out of the folder")
 	}
 }
 
-// Commands of a session that runs them without asks, and of the user in it, write only where they belong.
-func TestUnaskedWork(t *testing.T) {
+// What the user types runs in the mode of the session: without one unconfined, also where the model's commands are
+// confined.
+func TestTypedCommands(t *testing.T) {
 	if err := sandbox.Check(); err != nil {
 		t.Skip("no sandbox here: ", err)
 	}
@@ -249,9 +251,10 @@ func TestUnaskedWork(t *testing.T) {
 	script := "echo x > ../outside; echo x > inside; ls " + dirs.Data + "/tool-output/* ; cat ../config/cairn.json; " +
 		"echo tmp > $TMPDIR/x && cat $TMPDIR/x"
 	ctx := caller.NewContext(t.Context(), caller.Caller{Scope: caller.Approve})
-	for _, open := range []bool{true, false} {
+	for _, confined := range []bool{true, false} {
+		mode := map[bool]session.SandboxMode{true: session.SandboxWrites}[confined]
 		s, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{
-			Location: session.Location{Directory: o.Dir}, Open: open,
+			Location: session.Location{Directory: o.Dir}, Open: true, Sandbox: mode,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -261,10 +264,10 @@ func TestUnaskedWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = os.Stat(filepath.Join(home, "outside"))
-		if _, inside := os.Stat(filepath.Join(o.Dir, "inside")); inside != nil || (err != nil) != open {
-			t.Errorf("open %v: inside %v, outside %v: %s", open, inside, err, sh.Output)
+		if _, inside := os.Stat(filepath.Join(o.Dir, "inside")); inside != nil || (err != nil) != confined {
+			t.Errorf("confined %v: inside %v, outside %v: %s", confined, inside, err, sh.Output)
 		}
-		if open && (strings.Contains(sh.Output, "openai-compatible") || !strings.Contains(sh.Output, "tmp\n")) {
+		if confined && (strings.Contains(sh.Output, "openai-compatible") || !strings.Contains(sh.Output, "tmp\n")) {
 			t.Errorf("output: %s", sh.Output)
 		}
 	}

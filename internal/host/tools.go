@@ -33,11 +33,15 @@ type toolConfig struct {
 	browser workpath.Resolver
 }
 
-// newToolConfig returns the configuration of a location's tools.
-func (l *locationCache) newToolConfig(cfg *config.Config, pr project.Project, set *models.Set) toolConfig {
+// newToolConfig returns the configuration of a location's tools. readable are directories outside of it that agents may
+// read without asking.
+func (l *locationCache) newToolConfig(
+	cfg *config.Config, pr project.Project, set *models.Set, readable []string,
+) toolConfig {
 	paths := workpath.Resolver{Directory: pr.Directory, Worktree: pr.Worktree, OutputDir: l.outputs.Dir}
 	filePaths, browserPaths := paths, paths
 	cells := l.newCells(cfg, pr)
+	cells.readable = readable
 	filePaths.Private, browserPaths.Private = l.privateToTools(), l.privateToClients()
 	return toolConfig{
 		file: file.Config{

@@ -7,7 +7,7 @@ const BuiltIn = "built-in"
 
 // selectRules returns the layers without the built-in rules that do not count for the request.
 func (c CommandContext) selectRules(layers []Layer) []Layer {
-	if !c.Confined && !c.Changes {
+	if !c.Confined {
 		return layers
 	}
 	own := make([]Layer, len(layers))
@@ -15,13 +15,10 @@ func (c CommandContext) selectRules(layers []Layer) []Layer {
 		own[i] = l
 		own[i].Rules, own[i].RuleSources = nil, nil
 		for j, r := range l.Rules {
-			builtIn := l.RuleSource(j) == BuiltIn
-			if builtIn && c.Confined && r.Effect == session.Ask || builtIn && c.Changes && r.Action == "external_directory" &&
-				r.Effect == session.Allow {
-				continue
+			if r.Effect != session.Ask || l.RuleSource(j) != BuiltIn {
+				own[i].Rules = append(own[i].Rules, r)
+				own[i].RuleSources = append(own[i].RuleSources, l.RuleSource(j))
 			}
-			own[i].Rules = append(own[i].Rules, r)
-			own[i].RuleSources = append(own[i].RuleSources, l.RuleSource(j))
 		}
 	}
 	return own

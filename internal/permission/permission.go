@@ -47,7 +47,7 @@ type Subject struct {
 	Command   CommandContext
 }
 
-// CommandContext is what a request of a command says beside its resources.
+// CommandContext describes the command of a request beside its resources.
 type CommandContext struct {
 	Line     string // the line that the resources are commands of; a rule with its exact text allows them
 	NotPlain string // why no pattern applies to the line whatever its text, e.g. for its shell; "" if the text decides
@@ -57,9 +57,6 @@ type CommandContext struct {
 	// Confined: the request is for a file that the sandbox lets the command change anyway, so that the asks of the
 	// built-in rules do not count. Rules of the user and protected names do.
 	Confined bool
-	// Changes: the request is for directories in which the command changes files. What the built-in rules allow there
-	// is for reading.
-	Changes bool
 }
 
 // Evaluate decides about one resource.

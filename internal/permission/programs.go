@@ -64,9 +64,9 @@ func parseReadOptions(text string) readOptions {
 	return o
 }
 
-// allows reports whether the command still only reads with the word among its arguments. Digits and signs may follow a
-// letter as its value.
-func (o readOptions) allows(word string) bool {
+// allowsWord reports whether the command still only reads with the word among its arguments. Digits and signs may
+// follow a letter as its value.
+func (o readOptions) allowsWord(word string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	switch {
 	case o.any || !strings.HasPrefix(word, "-") || word == "-" || word == "--" || o.words[name]:
@@ -77,10 +77,11 @@ func (o readOptions) allows(word string) bool {
 	return strings.Trim(word[1:], o.letters+"0123456789.,+:") == ""
 }
 
-// maxNamingWords is how many words name a command of the table at most.
+// maxNamingWords bounds the words that name a command of the table.
 const maxNamingWords = 3
 
-// findRow returns the row of the command: of those whose words it begins with the longest one. n is the number of words.
+// findRow returns the row of the command: of those whose words it begins with the longest one. n is the number of
+// words.
 func findRow[T any](rows map[string]T, c shell.Command) (row T, n int) {
 	names := []string{programName(c)}
 	for _, w := range c.Words[1:min(len(c.Words), maxNamingWords)] {
@@ -105,7 +106,7 @@ func OnlyReads(c shell.Command) bool {
 	}
 	c = skipGitOptions(c)
 	options, n := findRow(loadPrograms().reading, c)
-	return n > 0 && !slices.ContainsFunc(c.Words[n:], func(w shell.Word) bool { return !options.allows(w.Text) })
+	return n > 0 && !slices.ContainsFunc(c.Words[n:], func(w shell.Word) bool { return !options.allowsWord(w.Text) })
 }
 
 func writesFile(r shell.Redirection) bool {

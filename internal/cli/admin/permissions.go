@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
@@ -170,14 +171,18 @@ func (g permissionCommands) permissionApprovals() *cobra.Command {
 				g.inv.Err.Printf("No permissions are saved.\n")
 				return nil
 			}
-			t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE")
+			t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "LIFETIME", "SINCE", "NOTE")
 			for _, p := range list {
+				note := ""
+				if p.Action == permission.Shell && !permission.IsOffered(p.Resource) {
+					note = "wide: no longer offered"
+				}
 				lifetime := string(p.Lifetime)
 				if p.Lifetime == session.LifetimeSession {
 					lifetime = p.Holder
 				}
 				action, resource := term.FirstLine(p.Action, 40), term.FirstLine(p.Resource, 80)
-				t.AddRow(p.ID, action, resource, lifetime, term.FormatAge(p.Time))
+				t.AddRow(p.ID, action, resource, lifetime, term.FormatAge(p.Time), note)
 			}
 			t.Print()
 			return nil

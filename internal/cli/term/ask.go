@@ -334,9 +334,18 @@ func replyChoices(a session.PendingAsk) string {
 	}
 	if len(a.Save) > 0 {
 		s += ", s: " + DescribeLifetime(session.LifetimeSession) + ", a: " + DescribeLifetime(session.LifetimeProject) +
-			"; s and a are for " + ReplaceControls(a.Action+" "+strings.Join(a.Save, ", "))
+			"; s and a are for " + ReplaceControls(DescribeSaved(a, a.Save))
 	}
 	return s + ", n: reject and stop, n REASON: reject and continue"
+}
+
+// DescribeSaved says what an approval of the patterns covers, and for commands how, and how it is taken back.
+func DescribeSaved(a session.PendingAsk, patterns []string) string {
+	text := a.Action + " " + strings.Join(patterns, ", ")
+	if a.Action == permission.Shell {
+		text += " (plain commands, in the sandbox; cairn permission revoke takes it back)"
+	}
+	return text
 }
 
 // DescribeLifetime says how long an approval holds.

@@ -11,10 +11,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/shell"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/linepath"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// commandPlan is what a command line needs before it runs.
+// commandPlan holds the permissions that a command line needs, and its place.
 type commandPlan struct {
 	requests []tool.Request
 	changed  []string // paths outside of the Location that it may change once the requests are allowed
@@ -35,18 +36,17 @@ type commandPlace struct {
 func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
 	line, reason := parseFor(at.program, in.Command)
 	as, dir := at.as, at.dir
-	paths := &linePaths{tools: t, dirs: []string{dir.Real}, noProject: t.config.NoProject && as.Mode.IsConfined()}
+	place := t.newPlace()
+	place.NoProject = place.NoProject && as.Mode.IsConfined()
+	paths := linepath.Find(place, line, dir.Real)
 	if !dir.IsInside() {
-		paths.outside = append(paths.outside, dir.Dir())
-	}
-	for _, c := range line.Commands {
-		paths.addCommand(c)
+		paths.Outside = append([]string{dir.Dir()}, paths.Outside...)
 	}
 
 	// Inside of the sandbox, changing the project needs no further permission.
 	available := t.checkSandbox() == nil
 	confined := as.Mode.IsConfined() && available
-	p.requests, p.changed = paths.listRequests(in.Command, confined), paths.changed
+	p.requests, p.changed = listPathRequests(paths, in.Command, confined), paths.Changed
 	p.outside = reason == "" && t.isOutsideLine(line)
 	resources := permission.CommandsOf(line)
 	if reason != "" {
@@ -65,7 +65,9 @@ func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
 		request.Command.NotPlain = t.findOwnProgram(line)
 	}
 	for _, r := range resources {
-		request.Save = appendNew(request.Save, permission.SavePattern(r))
+		if pattern := permission.SavePattern(r); !slices.Contains(request.Save, pattern) {
+			request.Save = append(request.Save, pattern)
+		}
 	}
 	meta := in.describe(dir, reason)
 	if as.Attended && t.refused.contains(at.session, in.Command) {
@@ -128,19 +130,19 @@ func (t *bashTool) findOwnProgram(line shell.Line) string {
 	return ""
 }
 
-// listRequests returns the requests for directories outside of the Location, then for reading, then for writing.
-func (p *linePaths) listRequests(command string, confined bool) (out []tool.Request) {
-	write := p.write
+// listPathRequests returns the requests for directories outside of the Location, then for reading, then for writing.
+func listPathRequests(p linepath.NamedPaths, command string, confined bool) (out []tool.Request) {
+	write := p.Write
 	if !confined { // only a sandbox makes the words of programs a matter of the rules for files
 		write = slices.DeleteFunc(slices.Clone(write), func(r string) bool {
-			return !slices.Contains(p.opened, r) && permission.ProtectedName(r) == ""
+			return !slices.Contains(p.Opened, r) && permission.ProtectedName(r) == ""
 		})
 	}
 	for _, r := range []struct {
 		action    string
 		resources []string
 		below     string
-	}{{"external_directory", trimRoots(p.outside), "/*"}, {"read", p.read, ""}, {permission.Edit, write, ""}} {
+	}{{"external_directory", trimRoots(p.Outside), "/*"}, {"read", p.Read, ""}, {permission.Edit, write, ""}} {
 		if len(r.resources) == 0 {
 			continue
 		}

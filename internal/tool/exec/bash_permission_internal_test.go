@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/tool/linepath"
 )
 
 // The request for directories outside names them and the patterns that "always" would allow.
 func TestOutsideRequestsNameDirectories(t *testing.T) {
-	asks := (&linePaths{outside: []string{"/o"}, read: []string{"/o/f"}}).listRequests("cat /o/f", false)
+	asks := listPathRequests(linepath.NamedPaths{Outside: []string{"/o"}, Read: []string{"/o/f"}}, "cat /o/f", false)
 	var got []string
 	for _, r := range asks {
 		got = append(got, r.Action+" "+string(r.Metadata))

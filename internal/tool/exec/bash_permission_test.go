@@ -297,7 +297,7 @@ func TestPermittedPathsAreWritable(t *testing.T) {
 			want[i] = filepath.Join(out, want[i])
 		}
 		command = strings.ReplaceAll(command, "OUT", out)
-		if diff := cmp.Diff(want, exec.PermittedPaths(b.Config.Exec, command)); diff != "" {
+		if diff := cmp.Diff(want, exec.FindPermittedPaths(b.Config.Exec, command)); diff != "" {
 			t.Errorf("%s: %s", command, diff)
 		}
 	}

@@ -158,7 +158,8 @@ func TestBashAsks(t *testing.T) {
 		t.Fatal(tooltest.TextOf(s))
 	}
 	for i := range asked {
-		tooltest.MustContain(t, string(asked[i].Metadata), `"command":"touch *?\\x"`, `"description":"Touch"`, "may become an option")
+		tooltest.MustContain(t, string(asked[i].Metadata), `"command":"touch *?\\x"`, `"description":"Touch"`,
+			"may become an option")
 		asked[i].Metadata = nil
 	}
 	want := []tool.Request{

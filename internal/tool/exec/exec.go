@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/linepath"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -81,6 +82,11 @@ type execTools struct {
 	rulesets sandbox.ReadRulesets
 }
 
+// newPlace returns where command lines run.
+func (s *execTools) newPlace() linepath.Place {
+	return linepath.Place{Paths: s.config.Paths, Repository: s.config.Repository, NoProject: s.config.NoProject}
+}
+
 func newExecTools(c Config) *execTools {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -95,8 +101,8 @@ func New(c Config) []tool.Tool { return []tool.Tool{&bashTool{newExecTools(c)}, 
 // and runs nothing.
 func Requests(c Config, command string) []tool.Request { return planUnasked(c, command).requests }
 
-// PermittedPaths returns the paths outside of the Location that a command may change once its requests are allowed.
-func PermittedPaths(c Config, command string) []string { return planUnasked(c, command).changed }
+// FindPermittedPaths returns the paths outside of the Location that a command may change once its requests are allowed.
+func FindPermittedPaths(c Config, command string) []string { return planUnasked(c, command).changed }
 
 func planUnasked(c Config, command string) commandPlan {
 	t := &bashTool{newExecTools(c)}

@@ -98,14 +98,15 @@ func (s *execTools) listProtected(c confinement, paths []string, answered []tool
 			approved = append(approved, r.Resources...)
 		}
 	}
+	place := s.newPlace()
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
 		isFile := err == nil && info.Mode().IsRegular()
 		isLifted := func(name string) bool { return isApproved(name, approved) || c.isEditAllowed(name, isFile) }
 		// resolving links is the slowest step, and few paths are lifted
-		if !isLink && !isLifted(nameLexically(s.config.Paths, s.config.Repository, path)) ||
-			!isLifted(nameResource(s.config.Paths, s.config.Repository, path)) {
+		if !isLink && !isLifted(place.NameLexically(path)) ||
+			!isLifted(place.NameResource(path)) {
 			kept = append(kept, path)
 		}
 	}
@@ -176,8 +177,11 @@ func (s *execTools) describeSandbox() string {
 	if s.config.Sandbox == nil {
 		return ""
 	}
-	return "\n- Commands that need no approval run in a sandbox: they write only below the project's directory " +
-		"and $TMPDIR, and cannot read some secrets. A result says so if this may be why a command failed."
+	return "\n- Commands that no person approves when they run are in a sandbox: they write only below the project's " +
+		"directory and $TMPDIR (use that instead of /tmp) and to paths outside that a plain line names and the user " +
+		"permits, and cannot read some secrets. A result says so if this may be why a command failed.\n" +
+		"- A plain line is asked about least: simple commands with literal words, joined by && || ; | and newlines, " +
+		"without $, backquotes, assignments, ~, {}, &, here-documents and a * at the beginning of a word."
 }
 
 // refusals are the words of programs for what a sandbox forbids.
@@ -198,10 +202,10 @@ func (c confinement) explainRefusal(exit int, output string) string {
 		strings.Join(c.cell.Policy.Write, ", ")
 	if strings.Contains(output, "ead-only file system") || strings.Contains(output, "resource busy") {
 		note += ", and protected files (git's settings and hooks, settings of editors, agents and CI) only if the user " +
-			"permits it: call git remote, config, push -u and the like as plain commands, or name the file in the line"
+			"permits it: call git remote, config, push -u and the like as plain lines, or use the edit tool"
 	}
 	if !c.cell.Policy.Network {
 		note += ", and has no network"
 	}
-	return note + ". The user's setting sandbox changes this."
+	return note + ". The user's settings sandbox and sandbox.outside change this."
 }

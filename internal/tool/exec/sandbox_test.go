@@ -61,7 +61,7 @@ func TestUnaskedCommands(t *testing.T) {
 		t.Error("it wrote outside")
 	}
 	s = b.Call("bash", tooltest.Input{"command": "echo could not write config file: Device or resource busy"}) // as git
-	tooltest.MustContain(t, tooltest.TextOf(s), "call git remote, config, push -u and the like as plain commands")
+	tooltest.MustContain(t, tooltest.TextOf(s), "call git remote, config, push -u and the like as plain lines")
 }
 
 // A confined command cannot signal its supervisor, which ends what it leaves behind.

@@ -68,7 +68,7 @@ func (d *Ask) setOptions() {
 	}
 	d.options = []Reply{{"y", once, reply(session.ReplyOnce, "")}}
 	if len(a.Save) > 0 {
-		pattern := term.FirstLine(a.Action+" "+strings.Join(d.patterns, ", "), 200)
+		pattern := term.FirstLine(term.DescribeSaved(a, d.patterns), 200)
 		d.options = append(
 			d.options,
 			Reply{

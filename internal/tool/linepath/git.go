@@ -1,14 +1,12 @@
-package exec
+package linepath
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/shell"
-	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
 // gitCall is a command of git.
@@ -39,29 +37,6 @@ func readGitCall(c shell.Command) (call gitCall, ok bool) {
 		}
 	}
 	return call, true
-}
-
-// addGitSettings adds the settings that a command of git changes without naming them, of the repository around the
-// directory in which it runs.
-func (p *linePaths) addGitSettings(g gitCall, dir string) {
-	dir = joinPath(dir, g.dir)
-	git, settings := filepath.Join(dir, ".git"), ""
-	if found, ok := checkout.Find(dir); ok {
-		git, settings = found.Common, found.ReadSettings()
-	}
-	name := ""
-	switch {
-	case g.writesSettings(settings):
-		name = "config"
-	case g.name == "lfs" && slices.Contains(g.args, "install"):
-		name = "hooks"
-	case g.name == "worktree" && slices.Contains([]string{"remove", "move", "prune", "repair"}, append(g.args, "")[0]):
-		name = "worktrees"
-	default:
-		return
-	}
-	written := nameResource(p.tools.config.Paths, p.tools.config.Repository, filepath.Join(git, name))
-	p.write = appendNew(p.write, written)
 }
 
 // hookInstallers are the beginnings of commands that write hooks of git.
@@ -133,30 +108,4 @@ func (g gitCall) writesSettings(settings string) bool {
 		return strings.Contains(gitWriters[g.name], " "+first+" ") || first == "update" && g.hasOption("--init")
 	}
 	return strings.Contains(gitWriters[g.name], " "+first+" ") && first != ""
-}
-
-// nameResource returns the text that permission rules match for a path. repository is Config.Repository.
-func nameResource(paths workpath.Resolver, repository, path string) string {
-	if rel, ok := workpath.RelativeTo(repository, path); ok && repository != "" {
-		return filepath.ToSlash(filepath.Join(".git", rel))
-	}
-	if found, err := paths.Resolve(path); err == nil {
-		return found.Resource()
-	}
-	return path
-}
-
-// nameLexically is nameResource for a path without symbolic links.
-func nameLexically(paths workpath.Resolver, repository, path string) string {
-	for i, dir := range []string{repository, paths.Worktree, paths.Directory} {
-		rel, ok := workpath.RelativeTo(dir, path)
-		if !ok || dir == "" || dir == filepath.Dir(dir) {
-			continue
-		}
-		if i == 0 {
-			rel = filepath.Join(".git", rel)
-		}
-		return filepath.ToSlash(rel)
-	}
-	return filepath.ToSlash(path)
 }

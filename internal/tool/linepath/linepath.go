@@ -1,4 +1,8 @@
-package exec
+// Package linepath finds the files and directories that the literal words of a plain command line name, for permission
+// rules about files. It knows what a few programs do with their words, reads no file contents but git's settings, and
+// runs nothing. Expansions, scripts and directories that a program reads as a whole are not seen: it is a help, and the
+// sandbox is the boundary.
+package linepath
 
 import (
 	"os"
@@ -6,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/shell"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
@@ -39,23 +44,35 @@ func isListed(list string, c shell.Command) bool {
 // maxPathLookups bounds the paths of a command line that are looked up.
 const maxPathLookups = 5000
 
-// linePaths collects the paths that the literal words of a plain line name.
-type linePaths struct {
-	tools     *bashTool
-	dirs      []string // absolute and real: those in which the next command may run
-	before    []string // dirs without the last cd, until it is known to have succeeded
-	lookups   int
-	noProject bool // see Config.NoProject
+// NamedPaths are the paths that a line names.
+type NamedPaths struct {
+	Outside []string // directories outside of the Location
+	Read    []string // permission resources of files that it may read
+	Write   []string // permission resources of files that it changes
+	Opened  []string // those of Write that a redirection opens
+	Changed []string // real paths outside of the Location that it may change
+}
 
-	outside []string // directories outside of the Location
-	read    []string // permission resources
-	write   []string
-	opened  []string // of write, those of redirections
-	changed []string // real paths outside of the Location that the line may change
+// Find returns the paths that the line names when it runs in the directory, which is absolute and real.
+func Find(at Place, line shell.Line, dir string) NamedPaths {
+	c := &collector{Place: at, dirs: []string{dir}}
+	for _, command := range line.Commands {
+		c.addCommand(command)
+	}
+	return c.NamedPaths
+}
+
+// collector collects the paths of a line, command by command.
+type collector struct {
+	Place
+	NamedPaths
+	dirs    []string // absolute and real: those in which the next command may run
+	before  []string // dirs without the last cd, until it is known to have succeeded
+	lookups int
 }
 
 // addCommand adds the paths of one command, and follows cd and git -C.
-func (p *linePaths) addCommand(c shell.Command) {
+func (p *collector) addCommand(c shell.Command) {
 	defer p.leaveFailedDir(c.Operator)
 	for _, r := range c.Redirections {
 		writes := !strings.HasPrefix(r.Operator, "<")
@@ -69,15 +86,15 @@ func (p *linePaths) addCommand(c shell.Command) {
 		p.addGitCall(c, g)
 	default:
 		if installsHooks(c) {
-			hooks := filepath.Join(p.tools.config.Paths.Directory, ".git", "hooks")
-			p.write = appendNew(p.write, nameResource(p.tools.config.Paths, p.tools.config.Repository, hooks))
+			hooks := filepath.Join(p.Paths.Directory, ".git", "hooks")
+			p.Write = appendNew(p.Write, p.NameResource(hooks))
 		}
 		p.addWords(c.Words[1:], useOf(c))
 	}
 }
 
 // addWords adds the paths among the words of a command.
-func (p *linePaths) addWords(words []shell.Word, use pathUse) {
+func (p *collector) addWords(words []shell.Word, use pathUse) {
 	for _, w := range words {
 		for _, name := range listPathNames(w) {
 			p.addPath(name, use)
@@ -87,8 +104,8 @@ func (p *linePaths) addWords(words []shell.Word, use pathUse) {
 
 // addGitCall adds the paths of a command of git, which are relative to the directory of -C, and the settings that it
 // changes.
-func (p *linePaths) addGitCall(c shell.Command, g gitCall) {
-	at := &linePaths{tools: p.tools, noProject: p.noProject}
+func (p *collector) addGitCall(c shell.Command, g gitCall) {
+	at := &collector{Place: p.Place}
 	for _, dir := range p.dirs {
 		p.addGitSettings(g, dir)
 		at.dirs = append(at.dirs, joinPath(dir, g.dir))
@@ -98,11 +115,33 @@ func (p *linePaths) addGitCall(c shell.Command, g gitCall) {
 	p.merge(at)
 }
 
+// addGitSettings adds the settings that a command of git changes without naming them, of the repository around the
+// directory in which it runs.
+func (p *collector) addGitSettings(g gitCall, dir string) {
+	dir = joinPath(dir, g.dir)
+	git, settings := filepath.Join(dir, ".git"), ""
+	if found, ok := checkout.Find(dir); ok {
+		git, settings = found.Common, found.ReadSettings()
+	}
+	name := ""
+	switch {
+	case g.writesSettings(settings):
+		name = "config"
+	case g.name == "lfs" && slices.Contains(g.args, "install"):
+		name = "hooks"
+	case g.name == "worktree" && slices.Contains([]string{"remove", "move", "prune", "repair"}, append(g.args, "")[0]):
+		name = "worktrees"
+	default:
+		return
+	}
+	p.Write = appendNew(p.Write, p.NameResource(filepath.Join(git, name)))
+}
+
 // merge adds what another collector found.
-func (p *linePaths) merge(other *linePaths) {
+func (p *collector) merge(other *collector) {
 	for _, lists := range [][2]*[]string{
-		{&p.outside, &other.outside}, {&p.read, &other.read}, {&p.write, &other.write}, {&p.changed, &other.changed},
-		{&p.opened, &other.opened},
+		{&p.Outside, &other.Outside}, {&p.Read, &other.Read}, {&p.Write, &other.Write}, {&p.Changed, &other.Changed},
+		{&p.Opened, &other.Opened},
 	} {
 		for _, s := range *lists[1] {
 			*lists[0] = appendNew(*lists[0], s)
@@ -112,7 +151,7 @@ func (p *linePaths) merge(other *linePaths) {
 
 // changeDir follows cd. The directories of before stay possible while the cd may have failed: its directory does not
 // exist yet, and no && lets the next command depend on it. In a pipeline it has no effect.
-func (p *linePaths) changeDir(c shell.Command) {
+func (p *collector) changeDir(c shell.Command) {
 	name, _ := os.UserHomeDir()
 	if len(c.Words) > 1 {
 		name = c.Words[len(c.Words)-1].Text
@@ -125,7 +164,7 @@ func (p *linePaths) changeDir(c shell.Command) {
 	p.dirs = nil
 	for _, dir := range from {
 		to := joinPath(dir, name)
-		if found, err := p.tools.config.Paths.Resolve(to); err == nil {
+		if found, err := p.Paths.Resolve(to); err == nil {
 			to = found.Real
 			if !found.IsDir() {
 				p.before = append(p.before, dir)
@@ -136,7 +175,7 @@ func (p *linePaths) changeDir(c shell.Command) {
 }
 
 // leaveFailedDir adds the directories of before, unless the next command runs only after success.
-func (p *linePaths) leaveFailedDir(operator string) {
+func (p *collector) leaveFailedDir(operator string) {
 	if operator == "&&" || operator == "|" {
 		return
 	}
@@ -144,13 +183,6 @@ func (p *linePaths) leaveFailedDir(operator string) {
 		p.dirs = appendNew(p.dirs, dir)
 	}
 	p.before = nil
-}
-
-func joinPath(dir, name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(dir, name)
 }
 
 // listPathNames returns what a word may name: itself, and what stands behind = in it. Of a pattern it is the directory
@@ -171,7 +203,7 @@ func listPathNames(w shell.Word) (names []string) {
 }
 
 // addPath adds one path, from each directory in which the command may run.
-func (p *linePaths) addPath(name string, use pathUse) {
+func (p *collector) addPath(name string, use pathUse) {
 	if name == "" || isDevice(name) {
 		return
 	}
@@ -179,7 +211,7 @@ func (p *linePaths) addPath(name string, use pathUse) {
 		if p.lookups++; p.lookups > maxPathLookups {
 			return
 		}
-		if found, err := p.tools.config.Paths.Resolve(joinPath(dir, name)); err == nil {
+		if found, err := p.Paths.Resolve(joinPath(dir, name)); err == nil {
 			p.addResolved(found, use)
 		}
 	}
@@ -187,32 +219,27 @@ func (p *linePaths) addPath(name string, use pathUse) {
 
 // addResolved adds a path whose links are resolved. A word counts if it names a file that exists, or one in a directory
 // that does.
-func (p *linePaths) addResolved(found workpath.Path, use pathUse) {
+func (p *collector) addResolved(found workpath.Path, use pathUse) {
 	exists := found.Info != nil
 	if !exists && !use.opened && !isInKnownDir(found.Real) {
 		return
 	}
-	s := p.tools
-	if !s.isWithin(found, p.noProject && use.changes) {
-		p.outside = appendNew(p.outside, found.Dir())
+	isWithin := found.IsInside() && !(p.NoProject && use.changes) || p.Paths.IsManagedOutput(found)
+	if !isWithin {
+		p.Outside = appendNew(p.Outside, found.Dir())
 		if use.changes {
-			p.changed = appendNew(p.changed, found.Real)
+			p.Changed = appendNew(p.Changed, found.Real)
 		}
 	}
 	if use.edits {
-		p.write = appendNew(p.write, found.Resource())
+		p.Write = appendNew(p.Write, found.Resource())
 		if use.opened {
-			p.opened = appendNew(p.opened, found.Resource())
+			p.Opened = appendNew(p.Opened, found.Resource())
 		}
 	}
 	if exists && !found.IsDir() && !use.names {
-		p.read = appendNew(p.read, found.Resource())
+		p.Read = appendNew(p.Read, found.Resource())
 	}
-}
-
-// isWithin reports whether a command may use the path as one of the Location; with noProject, as one of its own folders.
-func (s *execTools) isWithin(found workpath.Path, noProject bool) bool {
-	return found.IsInside() && !noProject || s.config.Paths.IsManagedOutput(found)
 }
 
 // isInKnownDir reports whether one of the directories above the path exists, except the root: every misread slash would
