@@ -1,6 +1,7 @@
 package exec_test
 
 import (
+	_ "embed"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,6 +76,33 @@ func TestBashReaches(t *testing.T) {
 		if diff := cmp.Diff(c.want, b.TakeRequests()); diff != "" {
 			t.Errorf("%s: %s", command, diff)
 		}
+	}
+}
+
+//go:embed testdata/everyday.txt
+var everydayText string
+
+// What people and models type all day asks for no files in a session that allows commands, and is confined.
+func TestEverydayLines(t *testing.T) {
+	b := tooltest.New(t, withSandbox)
+	for _, name := range []string{"a.txt", "src/a.go", "README.md", "package.json", "src/main.py", "docs/a.yaml", "p.diff"} {
+		b.WriteFile(name, "")
+	}
+	builtIn := permission.Layer{Source: permission.BuiltIn, Rules: []session.Rule{
+		{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "edit", Resource: "*", Effect: session.Ask},
+		{Action: "external_directory", Resource: "*", Effect: session.Ask},
+	}}
+	lines := strings.Split(strings.TrimSpace(everydayText), "\n")
+	for _, line := range lines {
+		for _, r := range exec.Requests(b.Config.Exec, line) {
+			subject := permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command}
+			if d := permission.EvaluateAll([]permission.Layer{builtIn}, nil, subject); d.Effect != session.Allow {
+				t.Errorf("%s asks for %s %v", line, r.Action, r.Resources)
+			}
+		}
+	}
+	if len(lines) < 200 {
+		t.Errorf("%d lines: this proves little", len(lines))
 	}
 }
 
@@ -281,11 +309,13 @@ func TestPermittedPathsAreWritable(t *testing.T) {
 		"cp a.txt OUT/deep/":                     {"deep"},
 		"cp a.txt OUT/new.txt":                   {"new.txt"},
 		"echo x > OUT/new.txt":                   {"new.txt"},
-		"cd OUT && mkdir d":                      {"d"},
+		"cd OUT && mkdir d":                      {"", "d"},
+		"cd OUT && make":                         {""},
+		"cd OUT && ls && cat deep/f":             nil,
 		"cat OUT/deep/f":                         nil,
 		"diff a.txt OUT/deep/f > d.txt":          nil,
 		"git -C OUT log":                         nil,
-		"git -C OUT log --output=x":              {"x"},
+		"git -C OUT log --output=x":              {"", "x"},
 		"cat a.txt < OUT/deep/f":                 nil,
 		"python3 OUT/deep/f; touch OUT/deep/f":   {"deep/f"},
 		"f=OUT/new.txt; echo x > $f":             nil,
@@ -309,7 +339,7 @@ func TestNoProject(t *testing.T) {
 	b.WriteFile("a.txt", "")
 	for command, want := range map[string]string{
 		"echo x > notes.txt": "external_directory,edit,bash", "cp a.txt b.txt": "external_directory,read,edit,bash",
-		"cat a.txt": "read,bash", "ls": "bash", "sh x.sh": "external_directory,bash", "f=a; echo x > $f": "bash",
+		"cat a.txt": "read,bash", "ls": "bash", "npm install x": "bash", "sh a.txt": "external_directory,read,bash", "f=a; echo x > $f": "bash",
 	} {
 		var got []string
 		for _, r := range exec.Requests(b.Config.Exec, command) {

@@ -93,8 +93,13 @@ func (p *collector) addCommand(c shell.Command) {
 	}
 }
 
-// addWords adds the paths among the words of a command.
+// addWords adds the paths among the words of a command, and the directory in which it runs.
 func (p *collector) addWords(words []shell.Word, use pathUse) {
+	for _, dir := range p.dirs { // a program works where it runs
+		if found, err := p.Paths.Resolve(dir); err == nil && use.changes && !found.IsInside() {
+			p.Changed = appendNew(p.Changed, found.Real)
+		}
+	}
 	for _, w := range words {
 		for _, name := range listPathNames(w) {
 			p.addPath(name, use)
@@ -224,7 +229,8 @@ func (p *collector) addResolved(found workpath.Path, use pathUse) {
 	if !exists && !use.opened && !isInKnownDir(found.Real) {
 		return
 	}
-	isWithin := found.IsInside() && !(p.NoProject && use.changes) || p.Paths.IsManagedOutput(found)
+	isChangeAtHome := p.NoProject && use.changes && (use.edits || exists)
+	isWithin := found.IsInside() && !isChangeAtHome || p.Paths.IsManagedOutput(found)
 	if !isWithin {
 		p.Outside = appendNew(p.Outside, found.Dir())
 		if use.changes {
