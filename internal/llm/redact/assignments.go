@@ -241,6 +241,8 @@ func (a *assignment) isWordSecret(value string) bool {
 		return hasDigit || strings.Trim(value, letters+"_.-+/:=?") != ""
 	case hasDigit:
 		return a.isLine() || !a.spaced && a.operator == '='
+	case a.isParameter() && isLiteral([]byte(value)):
+		return true
 	default:
 		return a.operator == '=' && !a.spaced && len(value) >= 8 && a.isLine() && a.startsLine() &&
 			!strings.ContainsAny(value, "._$")
@@ -264,11 +266,39 @@ func (a *assignment) startsLine() bool {
 	return slices.Contains([]string{"", ":", ": ", "+", "-", "export "}, line) || a.isPrinted()
 }
 
-// isPrinted reports whether the assignment is at the beginning of what echo or printf print.
+// printers end what precedes an assignment that a command prints, sends or sets.
+var printers = []string{
+	"echo ", "printf ", "-n ", "-e ", "-d ", "--data ", "--data-raw ", "--data-urlencode ", "-F ", "--form ", "--set ",
+	"--env ", "--build-arg ", "--from-literal=",
+}
+
+// isPrinted reports whether the assignment is at the beginning of what a command prints, sends or sets.
 func (a *assignment) isPrinted() bool {
-	line := a.linePrefix()
-	i := max(strings.LastIndex(line, "echo "), strings.LastIndex(line, "printf "))
-	return i >= 0 && strings.Trim(line[strings.IndexByte(line[i:], ' ')+i:], " -en\\\"'") == ""
+	line := strings.TrimRight(a.linePrefix(), "\"'\\")
+	return slices.ContainsFunc(printers, func(p string) bool { return strings.HasSuffix(line, p) })
+}
+
+// connectionNames are names in the texts with which programs connect to databases.
+var connectionNames = []string{"user=", "host=", "server=", "data source=", "user id=", "uid="}
+
+// isParameter reports whether it is a parameter of a URL or form, or part of the text that connects to a database.
+func (a *assignment) isParameter() bool {
+	if a.before == 0 || a.operator != '=' || a.spaced {
+		return false
+	}
+	end := byte('"')
+	if a.to < len(a.text) {
+		end = a.text[a.to]
+	}
+	switch a.text[a.before-1] {
+	case '?', '&':
+		return true
+	case ' ', ';':
+		line := strings.ToLower(a.linePrefix())
+		return !strings.HasSuffix(line, ", ") && strings.IndexByte(" ;\"'\\\n", end) >= 0 &&
+			slices.ContainsFunc(connectionNames, func(name string) bool { return strings.Contains(line, name) })
+	}
+	return false
 }
 
 // linePrefix returns what precedes the name on its line, which may be one of JSON or printf.

@@ -5,6 +5,16 @@ import (
 	"strings"
 )
 
+// findPgPassword finds the password of an entry of .pgpass: HOST:5432:DATABASE:USER:PASSWORD.
+func findPgPassword(text []byte, start, next int) (cut, bool) {
+	end := next + lengthBefore(text[next:], "\\\"'` \t\r\n")
+	fields := bytes.SplitN(text[next:end], []byte(":"), 3)
+	if start == 0 || text[start-1] != ':' || len(fields) < 3 {
+		return cut{}, false
+	}
+	return cut{end - len(fields[2]), end}, isLiteral(fields[2])
+}
+
 // findNetrcPassword finds the password of an entry of .netrc: machine HOST or default, and login USER, account NAME and
 // password PASSWORD in any order, on one line or several.
 func findNetrcPassword(text []byte, start, next int) (cut, bool) {

@@ -21,6 +21,7 @@ var secretPhrases = []secretPhrase{
 	{prefix: "set -Ux ", named: true},
 	{prefix: "setenv ", named: true},
 	{prefix: "setx ", named: true},
+	{prefix: "ENV ", named: true},
 	{prefix: "config ", named: true},
 	{prefix: "config --global ", named: true},
 	{prefix: "http-basic.", skip: 2},

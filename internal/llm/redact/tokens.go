@@ -114,7 +114,7 @@ func (s tokenShape) find(text []byte, i, start int) (cut, bool) {
 	}
 	body := text[start:end]
 	switch {
-	case len(body) < s.size, !bytes.ContainsAny(body, "0123456789") && !s.isWord(body):
+	case len(body) < s.size, !hasDigit(body) && !s.isWord(body):
 		return cut{}, false
 	case s.prefix == "eyJ" && bytes.Count(body, []byte(".")) == 0: // JSON in base64 is no JWT
 		return cut{}, false
@@ -130,7 +130,7 @@ func (s tokenShape) find(text []byte, i, start int) (cut, bool) {
 // isWord reports whether a body without digits is a token nevertheless: one long word behind a dash or underscore.
 func (s tokenShape) isWord(body []byte) bool {
 	last := s.prefix[len(s.prefix)-1]
-	return (last == '-' || last == '_') && runLength(body, "") == len(body)
+	return (last == '-' || last == '_' || s.prefix[0] == 'A' && last == '1') && runLength(body, "") == len(body)
 }
 
 // endOfAWSSecret returns the end of the secret of 40 characters that is listed behind its key id, or end.
@@ -164,7 +164,8 @@ func findBotToken(text []byte, _, number int) (cut, bool) {
 	}
 	body := text[colon+1:]
 	n := runLength(body, "_-")
-	if n != 35 || !hasDigit(body[:n]) || !bytes.ContainsAny(body[:n], letters[:26]) ||
+	isLong := n == 35 || n > 30 && n < 40 && bytes.HasPrefix(body, []byte("AA"))
+	if !isLong || !hasDigit(body[:n]) || !bytes.ContainsAny(body[:n], letters[:26]) ||
 		!bytes.ContainsAny(body[:n], letters[26:]) {
 		return cut{}, false
 	}

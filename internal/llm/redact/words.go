@@ -56,6 +56,7 @@ var newWordTable = sync.OnceValue(func() *wordTable {
 	t.add("bot", "", findBotToken)
 	t.add("machine", "", findNetrcPassword)
 	t.add("default", "", findNetrcPassword)
+	t.add("5432:", "", findPgPassword)
 	t.add("echo", "", findPipedSecret)
 	t.add("printf", "", findPipedSecret)
 	t.add("<<<", "", findHereSecret)
