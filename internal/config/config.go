@@ -63,8 +63,8 @@ type Config struct {
 // AgentRules returns the permission rules of one agent, lowest layer first.
 func (c *Config) AgentRules(agent string) []RuleList { return c.agentRules[agent] }
 
-// RevealSecrets returns the values that must not leave the machine: those of settings with secret names, and those of
-// {env:NAME} and {file:path} where they stand for a key, a header or a variable, but not for a setting such as a model.
+// RevealSecrets returns the values that must not leave the machine: those of settings with secret names, headers, and
+// those of {env:NAME} and {file:path} where they stand for a key or a variable, but not for a setting such as a model.
 func (c *Config) RevealSecrets(isSecret func(name string) bool) []string {
 	secrets := collectSecrets("", c.root, isSecret)
 	for _, r := range c.references {
@@ -87,11 +87,26 @@ func collectSecrets(name string, n *document.Node, isSecret func(name string) bo
 	}
 	for _, m := range n.Members {
 		secrets = append(secrets, collectSecrets(m.Key, m.Value, isSecret)...)
+		if name == "headers" && m.Value.Kind == '"' && !isPublicHeader(m.Key) {
+			_, credential, _ := strings.Cut(m.Value.Text, " ") // without its scheme
+			secrets = append(secrets, m.Value.Text, credential)
+		}
 	}
 	for _, item := range n.Items {
 		secrets = append(secrets, collectSecrets(name, item, isSecret)...)
 	}
 	return secrets
+}
+
+// isPublicHeader reports whether a header names formats, versions or the caller, which texts may contain as well.
+func isPublicHeader(name string) bool {
+	name = strings.ToLower(name)
+	for _, end := range []string{"version", "beta", "title", "referer", "agent", "type", "origin"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "accept")
 }
 
 // IsFresh reports whether all files that were read are unchanged and no file that was missing has appeared. It costs

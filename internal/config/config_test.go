@@ -826,3 +826,21 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// The values of all headers are secrets, with and without their scheme, but those that say a format or a version.
+func TestHeadersAreSecrets(t *testing.T) {
+	p := newPlace(t, map[string]string{userFile: `{
+		"provider": {"a": {
+			"options": {"headers": {"X-Custom-Thing": "hunter-1", "Authorization": "Own hunter-2"}},
+			"models": {"m": {"headers": {"x-model-thing": "hunter-3"},
+				"options": {"password": "hunter-4", "mode": "plain-1"}}},
+		}, "b": {"request": {"headers": {"X-Other": "hunter-5", "anthropic-version": "2023-06-01",
+			"HTTP-Referer": "https://example.org", "X-Title": "title-1", "Accept": "text/plain"}}}},
+	}`})
+	got := p.mustLoad().RevealSecrets(func(name string) bool { return name == "password" })
+	slices.Sort(got)
+	want := []string{"", "", "", "Own hunter-2", "hunter-1", "hunter-2", "hunter-3", "hunter-4", "hunter-5"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

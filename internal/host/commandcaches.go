@@ -6,10 +6,63 @@ import (
 	"strings"
 )
 
-// cacheVariables name the folders below a project's cache that programs use which do not follow XDG_CACHE_HOME. With
-// GOPATH, go keeps what it knows of the checksum database there as well; without that it adds no module.
+// cacheVariables name the folders below a project's cache that programs use which do not follow XDG_CACHE_HOME, or
+// which a user can have set to another one. With GOPATH, go keeps what it knows of the checksum database there as well;
+// without that it adds no module. Variables that move settings have links to the user's in userLinks.
 var cacheVariables = map[string]string{
-	"GOPATH": "go", "GOMODCACHE": filepath.Join("go", "pkg", "mod"), "npm_config_cache": "npm", "CARGO_HOME": "cargo",
+	"GOPATH": "go", "GOMODCACHE": filepath.Join("go", "pkg", "mod"),
+	"npm_config_cache": "npm", "PNPM_HOME": "pnpm", "YARN_GLOBAL_FOLDER": "yarn", "BUN_INSTALL_CACHE_DIR": "bun",
+	"DENO_DIR":      "deno",
+	"PIP_CACHE_DIR": "pip", "UV_CACHE_DIR": "uv", "UV_PYTHON_INSTALL_DIR": "uv-python", "POETRY_CACHE_DIR": "pypoetry",
+	"POETRY_VIRTUALENVS_PATH": filepath.Join("pypoetry", "virtualenvs"), "PIPENV_CACHE_DIR": "pipenv",
+	"WORKON_HOME": "virtualenvs",
+	"CARGO_HOME":  "cargo",
+	"GEM_HOME":    "gem", "GEM_SPEC_CACHE": "gem-specs", "BUNDLE_USER_CACHE": "bundle",
+	"BUNDLE_USER_PLUGIN": "bundle-plugins",
+	"COMPOSER_CACHE_DIR": "composer",
+	"MAVEN_USER_HOME":    "maven", "GRADLE_USER_HOME": "gradle",
+	"DOTNET_CLI_HOME": "dotnet", "NUGET_PACKAGES": filepath.Join("nuget", "packages"),
+	"NUGET_HTTP_CACHE_PATH":    filepath.Join("nuget", "http"),
+	"NUGET_PLUGINS_CACHE_PATH": filepath.Join("nuget", "plugins"),
+}
+
+// userLink names files of the home directory that programs look for in a folder of the cache. They keep their paths
+// below it.
+type userLink struct{ home, pattern, cache string }
+
+var userLinks = []userLink{
+	{".cargo", "config.toml", "cargo"},
+	{".cargo", "config", "cargo"},
+	{".cargo", "credentials.toml", "cargo"},
+	{".cargo", "credentials", "cargo"},
+	{".gradle", "gradle.properties", "gradle"},
+	{".gradle", "init.gradle", "gradle"},
+	{".gradle", "init.gradle.kts", "gradle"},
+	{".gradle", "init.d", "gradle"},
+	{".gradle", "jdks/*", "gradle"},
+	{".gradle", "wrapper/dists/*/*/*", "gradle"}, // the wrapper writes its lock beside them
+	{".m2", "wrapper/dists/*/*", "maven"},
+	{".nuget", "NuGet/*", "dotnet/.nuget"},
+	{".local/share/uv/python", "*", "uv-python"},
+}
+
+// listCacheVariables returns the environment of commands whose project has the folder cache.
+func listCacheVariables(cache, home, scratch string) (env []string) {
+	for name, dir := range cacheVariables {
+		env = append(env, name+"="+filepath.Join(cache, dir))
+	}
+	downloads := filepath.Join(home, ".gradle", "caches")
+	if _, err := os.Stat(filepath.Join(downloads, "modules-2")); home != "" && err == nil {
+		env = append(env, "GRADLE_RO_DEP_CACHE="+downloads)
+	}
+	// Java does not follow TMPDIR, and Maven has no variable of its own for its repository. Since 3.9 it reads the user's
+	// as well. The scripts that start the two split the values at blanks.
+	if !strings.ContainsAny(cache+home+scratch, " \t\"'$`\\") {
+		env = append(env, "GRADLE_OPTS=-Djava.io.tmpdir="+scratch, "MAVEN_OPTS=-Djava.io.tmpdir="+scratch+
+			" -Dmaven.repo.local="+filepath.Join(cache, "maven", "repository")+
+			" -Dmaven.repo.local.tail="+filepath.Join(home, ".m2", "repository"))
+	}
+	return env
 }
 
 // linkModules links the downloads of the modules in dir's go.sum from the user's module cache into the project's, so
@@ -56,18 +109,30 @@ func escapeModule(s string) string {
 	return b.String()
 }
 
-// linkCargoSettings links the user's settings and credentials of cargo, which it reads in CARGO_HOME only.
-func linkCargoSettings(userHome string, cache *os.Root) {
-	for _, name := range []string{"config.toml", "config", "credentials.toml", "credentials"} {
-		source := filepath.Join(userHome, ".cargo", name)
-		if _, err := os.Stat(source); err != nil {
+// linkUserFiles links the user's files that programs look for in the cache: settings and credentials, which commands
+// cannot change there either, and programs that were downloaded before.
+func linkUserFiles(userHome string, cache *os.Root) {
+	for _, l := range userLinks {
+		from := filepath.Join(userHome, filepath.FromSlash(l.home))
+		found, err := filepath.Glob(filepath.Join(from, filepath.FromSlash(l.pattern)))
+		if err != nil {
 			continue
 		}
-		if err := cache.MkdirAll(cacheVariables["CARGO_HOME"], 0o700); err == nil {
-			_ = cache.Symlink(source, filepath.Join(cacheVariables["CARGO_HOME"], name))
+		for _, source := range found[:min(len(found), maxUserLinks)] {
+			rel, err := filepath.Rel(from, source)
+			if err != nil || strings.HasSuffix(rel, ".lck") {
+				continue
+			}
+			link := filepath.Join(filepath.FromSlash(l.cache), rel)
+			if err := cache.MkdirAll(filepath.Dir(link), 0o700); err == nil {
+				_ = cache.Symlink(source, link) // usually it exists
+			}
 		}
 	}
 }
+
+// maxUserLinks bounds the links of a pattern.
+const maxUserLinks = 200
 
 // fillCache links what the caches and settings below home have for the projects in dirs into the folder cache.
 func fillCache(cache, home string, dirs []string) {
@@ -76,7 +141,7 @@ func fillCache(cache, home string, dirs []string) {
 		return
 	}
 	defer func() { _ = root.Close() }()
-	linkCargoSettings(home, root)
+	linkUserFiles(home, root)
 	for _, dir := range dirs {
 		linkModules(dir, filepath.Join(home, "go", "pkg", "mod"), root)
 	}

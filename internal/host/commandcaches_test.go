@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
-// A project's caches have the modules of its go.sum and the settings of cargo; a link that a command left there leads
-// nothing out of it.
+// A project's caches have the modules of its go.sum and the settings of programs; a link that a command left there
+// leads nothing out of it.
 func TestFillCache(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(dir, "go.sum"),
@@ -22,7 +22,13 @@ func TestFillCache(t *testing.T) {
 	for _, name := range []string{"!a/@v/v1.0.0.zip", "b/@v/v1.0.0.zip", "other/@v/v1.0.0.zip"} {
 		write(t, filepath.Join(home, downloads, name), name)
 	}
-	write(t, filepath.Join(home, ".cargo", "config.toml"), "settings")
+	for _, name := range []string{
+		".cargo/config.toml", ".gradle/gradle.properties", ".gradle/init.d/a.gradle", ".nuget/NuGet/NuGet.Config",
+		".gradle/wrapper/dists/gradle-8/0a1b/gradle-8.zip.ok", ".gradle/wrapper/dists/gradle-8/0a1b/gradle-8.zip.lck",
+		".local/share/uv/python/cpython-3.12/bin/python3",
+	} {
+		write(t, filepath.Join(home, name), name)
+	}
 	l := &locationCache{
 		dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")},
 		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
@@ -39,8 +45,13 @@ func TestFillCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		filepath.Join(downloads, "!a/@v/v1.0.0.zip"): "!a/@v/v1.0.0.zip", "cargo/config.toml": "settings",
-		filepath.Join(downloads, "other/@v/v1.0.0.zip"): "",
+		filepath.Join(downloads, "!a/@v/v1.0.0.zip"): "!a/@v/v1.0.0.zip", "cargo/config.toml": ".cargo/config.toml",
+		"gradle/gradle.properties": ".gradle/gradle.properties", "gradle/init.d/a.gradle": ".gradle/init.d/a.gradle",
+		"gradle/wrapper/dists/gradle-8/0a1b/gradle-8.zip.ok":  ".gradle/wrapper/dists/gradle-8/0a1b/gradle-8.zip.ok",
+		"gradle/wrapper/dists/gradle-8/0a1b/gradle-8.zip.lck": "",
+		"dotnet/.nuget/NuGet/NuGet.Config":                    ".nuget/NuGet/NuGet.Config",
+		"uv-python/cpython-3.12/bin/python3":                  ".local/share/uv/python/cpython-3.12/bin/python3",
+		filepath.Join(downloads, "other/@v/v1.0.0.zip"):       "",
 	} {
 		if got, _ := os.ReadFile(filepath.Join(cells.cache, name)); string(got) != want {
 			t.Errorf("%s: %q", name, got)

@@ -157,9 +157,7 @@ func (c *cells) open(r exec.CellRequest) (exec.Cell, error) {
 		return exec.Cell{Policy: p, Env: env, Own: own, Held: held}, nil
 	}
 	c.filled.Do(func() { fillCache(c.cache, c.home, c.dirs) })
-	for name, dir := range cacheVariables {
-		env = append(env, name+"="+filepath.Join(c.cache, dir))
-	}
+	env = append(env, listCacheVariables(c.cache, c.home, scratch)...)
 	return exec.Cell{Policy: p, Env: env, Own: own, Held: held}, nil
 }
 

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -83,7 +81,7 @@ func (g *gitTree) prepare(ctx context.Context) error {
 		return err
 	}
 	for name, text := range map[string]string{
-		"HEAD": "ref: refs/heads/none\n", "config": gitConfig, "info/attributes": noFilters,
+		"HEAD": noHead, "config": gitConfig, "info/attributes": noFilters,
 		"info/exclude": string(exclude), "objects/info/alternates": filepath.Join(g.repository.Common, "objects") + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(g.dir, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
@@ -100,12 +98,18 @@ func (g *gitTree) prepare(ctx context.Context) error {
 	return nil
 }
 
-// captureTree implements capturer. Without a change since the last one it runs two git processes, else four or five.
+// captureTree implements capturer. Without a change since the last one it runs one git process, else three or four.
 func (g *gitTree) captureTree(ctx context.Context) (name string, omitted omittedFiles, err error) {
 	if err := g.prepare(ctx); err != nil {
 		return "", nil, err
 	}
-	modified, others, err := g.listPaths(ctx)
+	modified, others, err := g.listPaths(ctx, g.scopePath())
+	if err != nil && ctx.Err() == nil { // the garbage collection of the repository may have removed the last tree
+		g.last = ""
+		if err = g.writeHead(noHead); err == nil {
+			modified, others, err = g.listPaths(ctx, g.scopePath())
+		}
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -138,23 +142,11 @@ func (g *gitTree) captureTree(ctx context.Context) (name string, omitted omitted
 		}
 		return g.captureTree(ctx)
 	}
+	if err != nil {
+		return "", nil, err
+	}
 	g.last = strings.TrimSpace(string(tree))
-	return g.last, omitted, err
-}
-
-// listPaths returns the paths that differ from the index, and those that it does not have, each ended by a zero byte.
-// Both searches read the whole worktree, so they run at the same time.
-func (g *gitTree) listPaths(ctx context.Context) (modified, others []byte, err error) {
-	var search errgroup.Group
-	search.Go(func() (err error) {
-		modified, err = g.run(ctx, nil, "diff-files", "-z", "--name-only", "--ignore-submodules=all", "--", g.scopePath())
-		return err
-	})
-	search.Go(func() (err error) {
-		others, err = g.run(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--", g.scopePath())
-		return err
-	})
-	return modified, others, search.Wait()
+	return g.last, omitted, g.setHead(g.last)
 }
 
 func (g *gitTree) scopePath() string {

@@ -727,3 +727,57 @@ func TestOmitted(t *testing.T) {
 		}
 	})
 }
+
+// A capture without a change runs git once, also if the times of files changed; then git refreshes its index.
+func TestUnchangedCaptureRunsGitOnce(t *testing.T) {
+	p := newRepository(t)
+	log := filepath.Join(t.TempDir(), "log")
+	wrapper := filepath.Join(t.TempDir(), "git")
+	script := fmt.Sprintf("#!/bin/sh\necho \"$2\" >> %s\nexec %s \"$@\"\n", log, p.git)
+	if err := os.WriteFile(wrapper, []byte(script), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	p.git = wrapper
+	for _, name := range []string{"a", "b/c", "b/ignored", "renamed"} {
+		p.write(name, name)
+	}
+	p.write(".gitignore", "ignored\n")
+	p.command("git", "add", "a", ".gitignore")
+	p.command("git", "commit", "-qm", "one")
+	p.reopen("")
+	expect(t, "changed", p.changes(func() {
+		p.write("a", "other")
+		p.command("mv", "renamed", "d")
+	}), []string{"M a", "A d", "D renamed"})
+	before := p.mustCapture()
+	if err := os.Chtimes(filepath.Join(p.root, "b/c"), time.Time{}, time.Unix(1e9, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+		if after := p.mustCapture(); after != before {
+			t.Errorf("captured %s, then %s", before, after)
+		}
+		if calls, err := os.ReadFile(log); err != nil || string(calls) != "status\n" {
+			t.Errorf("git ran %q: %v", calls, err)
+		}
+	}
+}
+
+// If what HEAD names is gone, the capture is made anew.
+func TestCaptureWithoutHead(t *testing.T) {
+	p := newRepository(t)
+	p.write("a", "a")
+	expect(t, "changed", p.changes(func() { p.write("a", "b") }), []string{"M a"})
+	head, err := os.ReadFile(filepath.Join(p.home, "tree", "git", "HEAD"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimSpace(string(head))
+	if err := os.Remove(filepath.Join(p.home, "tree", "git", "objects", id[:2], id[2:])); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "again", p.changes(func() { p.write("a", "c") }), []string{"M a"})
+}

@@ -2,29 +2,44 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base64"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // maskAssignments removes the values of assignments to secret names: members of JSON, lines of environment files, INI
 // and YAML, parameters of URLs and commands, headers, and literals in code. Values that are code stay.
 func maskAssignments(text []byte) []byte {
 	var cuts []cut
+	colon, equals := -1, -1 // the next of each, which is faster than looking for both at once
 	for at := 0; at < len(text); {
-		i := bytes.IndexAny(text[at:], ":=")
-		if i < 0 {
+		colon, equals = nextByte(text, at, colon, ':'), nextByte(text, at, equals, '=')
+		op := min(colon, equals)
+		if op == len(text) {
 			break
 		}
-		a := parseAssignment(text, at+i)
-		at = max(a.from, at+i+1)
+		a := parseAssignment(text, op)
+		at = max(a.from, op+1)
 		if a.to > a.from && a.isSecret() {
 			cuts = append(cuts, cut{a.from, a.to})
 			at = a.to
 		}
 	}
 	return maskCuts(text, cuts)
+}
+
+// nextByte returns the index of the next c from at on, last if that is it already, or len(text).
+func nextByte(text []byte, at, last int, c byte) int {
+	if last >= at {
+		return last
+	}
+	if i := bytes.IndexByte(text[at:], c); i >= 0 {
+		return at + i
+	}
+	return len(text)
 }
 
 // assignment is a name, an operator and a value in a text.
@@ -80,8 +95,11 @@ var credentialEnds = []string{
 	"credentials", "connectionstring", "pwd",
 }
 
+// shortNames are names whose value is a secret in some forms only: a user and a password in base64, a variable.
+var shortNames = []string{"auth", "pass", "sshpass", "dbpass", "rediscliauth"}
+
 func isAssignedSecret(name, folded string) bool {
-	if strings.HasSuffix(strings.ToLower(name), "_pass") {
+	if strings.HasSuffix(strings.ToLower(name), "_pass") || slices.Contains(shortNames, folded) {
 		return true
 	}
 	if !slices.ContainsFunc(credentialEnds, func(end string) bool { return strings.HasSuffix(folded, end) }) {
@@ -162,6 +180,10 @@ func (a *assignment) isSecret() bool {
 	switch {
 	case len(value) == 0 || bytes.HasPrefix(value, []byte(Mark)) || isPlaceholder(value):
 		return false
+	case a.name == "auth":
+		return isBasicAuth(value)
+	case a.name == "pass" && !a.isVariable():
+		return a.quoted && len(value) >= 6 && hasDigit(value) && bytes.IndexByte(value, ' ') < 0
 	case a.member && a.quoted && a.operator == ':':
 		return true // JSON
 	case !a.quoted && a.isHeader():
@@ -173,11 +195,18 @@ func (a *assignment) isSecret() bool {
 	}
 }
 
+// isBasicAuth reports whether the value is a user and a password in base64, as in the settings of docker and npm.
+func isBasicAuth(value []byte) bool {
+	plain, err := base64.StdEncoding.DecodeString(string(value))
+	user, password, _ := bytes.Cut(plain, []byte(":"))
+	return err == nil && len(user) > 0 && len(password) > 0 && utf8.Valid(plain)
+}
+
 // isLiteralSecret judges a quoted value. Words without digits are labels, unless a variable of the environment is set.
 func (a *assignment) isLiteralSecret(value string) bool {
 	switch {
 	case a.isVariable():
-		return len(value) >= 4
+		return len(value) >= 4 && a.text[a.from-1] != '`' // a command
 	case len(value) < 6 || isPath(value):
 		return false
 	case strings.HasSuffix(a.name, "passphrase"):
@@ -186,8 +215,6 @@ func (a *assignment) isLiteralSecret(value string) bool {
 	label := strings.Trim(value, letters+"_-./:") == "" // nothing else at its ends
 	return !strings.Contains(value, " ") && !(label && !strings.ContainsAny(value, "0123456789"))
 }
-
-const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // noValues are words for a setting without a value.
 var noValues = []string{"true", "false", "null", "none", "nil"}
@@ -207,12 +234,15 @@ func (a *assignment) isWordSecret(value string) bool {
 		return false
 	case strings.Trim(value, "0123456789") == "": // a number
 		return false
-	case identifier && strings.Contains(FoldName(value), lastWord(a.name)) || typeName().MatchString(value):
+	case identifier && len(value) < 32 && strings.Contains(FoldName(value), lastWord(a.name)),
+		typeName().MatchString(value):
 		return false
 	case !identifier:
 		return hasDigit || strings.Trim(value, letters+"_.-+/:=?") != ""
 	case hasDigit:
 		return a.isLine() || !a.spaced && a.operator == '='
+	case a.isParameter() && isLiteral([]byte(value)):
+		return true
 	default:
 		return a.operator == '=' && !a.spaced && len(value) >= 8 && a.isLine() && a.startsLine() &&
 			!strings.ContainsAny(value, "._$")
@@ -223,15 +253,62 @@ var typeName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^\*?(?:u?int|bytes|float|sha|md|utf|base|bcrypt|argon|oauth|string|char)[0-9a-z_]*$`)
 })
 
-// isLine reports whether nothing follows the value on its line.
+// isLine reports whether nothing follows the value on its line, or on the one that a command prints.
 func (a *assignment) isLine() bool {
-	return a.to == len(a.text) || strings.IndexByte("\r\n\\", a.text[a.to]) >= 0
+	return a.to == len(a.text) || strings.IndexByte("\r\n\\", a.text[a.to]) >= 0 ||
+		strings.IndexByte("\"' ", a.text[a.to]) >= 0 && a.isPrinted()
 }
 
-// startsLine reports whether nothing precedes the name on its line, or the line number of a tool or the sign of a diff.
+// startsLine reports whether nothing precedes the name on its line, or the line number of a tool, the sign of a diff,
+// the export of a variable, or the command that prints it.
 func (a *assignment) startsLine() bool {
-	line := string(a.text[bytes.LastIndexByte(a.text[:a.before], '\n')+1 : a.before])
-	return slices.Contains([]string{"", ":", ": ", "+", "-"}, strings.TrimLeft(line, "0123456789"))
+	line := strings.TrimLeft(a.linePrefix(), "0123456789")
+	return slices.Contains([]string{"", ":", ": ", "+", "-", "export "}, line) || a.isPrinted()
+}
+
+// printers end what precedes an assignment that a command prints, sends or sets.
+var printers = []string{
+	"echo ", "printf ", "-n ", "-e ", "-d ", "--data ", "--data-raw ", "--data-urlencode ", "-F ", "--form ", "--set ",
+	"--env ", "--build-arg ", "--from-literal=",
+}
+
+// isPrinted reports whether the assignment is at the beginning of what a command prints, sends or sets.
+func (a *assignment) isPrinted() bool {
+	line := strings.TrimRight(a.linePrefix(), "\"'\\")
+	return slices.ContainsFunc(printers, func(p string) bool { return strings.HasSuffix(line, p) })
+}
+
+// connectionNames are names in the texts with which programs connect to databases.
+var connectionNames = []string{"user=", "host=", "server=", "data source=", "user id=", "uid="}
+
+// isParameter reports whether it is a parameter of a URL or form, or part of the text that connects to a database.
+func (a *assignment) isParameter() bool {
+	if a.before == 0 || a.operator != '=' || a.spaced {
+		return false
+	}
+	end := byte('"')
+	if a.to < len(a.text) {
+		end = a.text[a.to]
+	}
+	switch a.text[a.before-1] {
+	case '?', '&':
+		return true
+	case ' ', ';':
+		line := strings.ToLower(a.linePrefix())
+		return !strings.HasSuffix(line, ", ") && strings.IndexByte(" ;\"'\\\n", end) >= 0 &&
+			slices.ContainsFunc(connectionNames, func(name string) bool { return strings.Contains(line, name) })
+	}
+	return false
+}
+
+// linePrefix returns what precedes the name on its line, which may be one of JSON or printf.
+func (a *assignment) linePrefix() string {
+	line := string(a.text[max(0, a.before-maxCommand):a.before])
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	if i := strings.LastIndex(line, `\n`); i >= 0 {
+		line = line[i+len(`\n`):]
+	}
+	return line
 }
 
 // lastWord returns the credential word that ends the name.

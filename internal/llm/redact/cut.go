@@ -5,6 +5,15 @@ import (
 	"strings"
 )
 
+const (
+	digits  = "0123456789"
+	hex     = digits + "abcdef"
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
+
+// maxCommand is the length of the text before a match that is considered.
+const maxCommand = 400
+
 // cut is a part of a text that is replaced by Mark.
 type cut struct{ from, to int }
 
@@ -42,8 +51,14 @@ func followsEscape(text []byte, i int) bool {
 	return i > 1 && text[i-2] == '\\' && strings.IndexByte("nrt", text[i-1]) >= 0
 }
 
-// isPlaceholder reports whether a value stands for a secret elsewhere: $NAME, ${name}, <name>, {{name}}, %s, ***.
+func hasDigit(text []byte) bool { return bytes.ContainsAny(text, digits) }
+
+// isPlaceholder reports whether a value stands for a secret elsewhere: $NAME, ${name}, <name>, {{name}}, %s, ***,
+// your-name.
 func isPlaceholder(value []byte) bool {
+	if len(value) > 5 && bytes.EqualFold(value[:4], []byte("your")) && strings.IndexByte("-_ ", value[4]) >= 0 {
+		return true
+	}
 	return strings.IndexByte("$<{%", value[0]) >= 0 || bytes.Contains(value, []byte("${")) ||
 		len(bytes.Trim(value, "*.xX…_-")) == 0
 }

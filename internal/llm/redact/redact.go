@@ -73,7 +73,7 @@ func IsCredentialName(name string) bool {
 		"apikey", "accesskey", "accesstoken", "refreshtoken", "idtoken", "authtoken", "bearertoken", "sessiontoken",
 		"securitytoken", "clientsecret", "secretkey", "secretaccesskey", "privatekey", "password", "authorization", "cookie",
 		"credential", "passphrase", "passwd", "connectionstring", "accountkey", "encryptionkey", "masterkey", "sharedkey",
-		"signingkey", "subscriptionkey",
+		"signingkey", "subscriptionkey", "authkey", "licensekey",
 	} {
 		if strings.Contains(name, word) {
 			return true

@@ -15,5 +15,5 @@ func MaskText(text []byte) []byte {
 	if bytes.Contains(text, []byte("PRIVATE KEY")) {
 		text = maskPrivateKeys(text)
 	}
-	return maskTokens(text)
+	return maskWords(text)
 }
