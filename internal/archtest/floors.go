@@ -50,7 +50,8 @@ var floors = []struct {
 	{
 		4,
 		capabilityKind,
-		"accesstoken auth trust wellknown config/document config catalog agent command skill instruction project mcp lsp pty",
+		"accesstoken auth trust wellknown config/document config catalog agent command skill instruction project mcp lsp " +
+			"pty reach",
 	},
 	{4, capabilityKind, "llm/awslogin"},
 	{4, driverKind, "store/sqlstore store/sqlite store/postgres"},

@@ -25,6 +25,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/caller"
+	"github.com/cairn-dev/cairn/internal/proctable"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
@@ -83,14 +84,22 @@ func (l *Trail) AddEntry(ctx context.Context, kind Kind, what string) error {
 		return nil
 	}
 	e := Entry{
-		Time: time.Now().UnixMilli(), Kind: kind, Who: clip(caller.FromContext(ctx).String(), maxWho),
-		What: clip(what, maxWhat),
+		Time: time.Now().UnixMilli(), Kind: kind, Who: clip(findCaller(ctx).String(), maxWho), What: clip(what, maxWhat),
 	}
 	err := statefile.WithLock(context.WithoutCancel(ctx), l.statePath(), func() error { return l.append(e) })
 	if err != nil {
 		return session.Errorf(session.CodeUnavailable, "the audit log cannot be written: %v", err)
 	}
 	return nil
+}
+
+// findCaller returns the caller of the request. A command of cairn that a tool started acts for the tool.
+func findCaller(ctx context.Context) caller.Caller {
+	c := caller.FromContext(ctx)
+	if c.Kind == caller.KindOwn && proctable.HasCallMark() {
+		c.Kind = caller.KindTool
+	}
+	return c
 }
 
 // append writes the entry after those that are there. The caller holds the lock.

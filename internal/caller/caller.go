@@ -56,6 +56,7 @@ type Kind string
 // The kinds of callers.
 const (
 	KindOwn      Kind = "own"      // cairn's own process: a command that works on its own data
+	KindTool     Kind = "tool"     // cairn's own process that a tool started
 	KindUser     Kind = "user"     // a process of the user that no tool started, as the kernel says
 	KindLogin    Kind = "login"    // a browser that logged in
 	KindPassword Kind = "password" // the bearer of the configured password

@@ -20,6 +20,9 @@ type Host interface {
 	// Serve becomes the owner and serves until ctx ends, then stops in order. ready is called once, when requests are
 	// answered.
 	Serve(ctx context.Context, o ServeOptions, ready func(Listening)) error
+	// OwnTransport returns a transport to the server of o's data folder if that listens at the address, a URL on this
+	// machine; nil if another server does.
+	OwnTransport(ctx context.Context, o Options, address string) (http.RoundTripper, error)
 	// Config reads the configuration of o.Dir. What is invalid in its files is in Config.Errors.
 	Config(ctx context.Context, o Options) (*config.Config, error)
 	// Trust returns the record of which projects' files are trusted.

@@ -14,7 +14,7 @@ import (
 func (t *turn) newAsker(c *toolCall) ask.Asker {
 	by := ask.Asker{
 		SessionID: t.id, Project: t.in.session.ApprovalScope(), Agent: t.in.agent.ID, Layers: t.in.rights,
-		Policy: t.in.policy,
+		Policy: t.in.policy, Restricted: t.in.restricted,
 		Yield: func(action string) func(context.Context) {
 			t.yieldSlots(c, action)
 			return func(ctx context.Context) { t.reacquireSlots(ctx, c) }

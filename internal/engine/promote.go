@@ -18,31 +18,14 @@ type promotion struct {
 	sampled     *selection       // by the prompts that the boundary sampled; nil is any
 }
 
-// selection is the agent and the model that prompts name together: the last one that names any.
-type selection struct {
-	agent string
-	model session.ModelRef
-}
-
-func selectionOf(ins []*session.Input) (s selection) {
-	for _, in := range ins {
-		if in.Prompt.Agent != "" {
-			s.agent = in.Prompt.Agent
-		}
-		if in.Prompt.Model != nil {
-			s.model = *in.Prompt.Model
-		}
-	}
-	return s
-}
-
 // errSelectionChanged means that prompts were admitted, changed or withdrawn since the boundary was sampled, and that
-// the turn would have another agent or model. The boundary must be sampled again.
+// the turn would have another agent or model, or other rights. The boundary must be sampled again.
 var errSelectionChanged = errors.New("the selection of the pending prompts changed")
 
 // promote moves the eligible prompts into the history, in one transaction, and returns how many. Prompts that are
 // admitted meanwhile wait for the next boundary.
 func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
+	restricted := d.restricted
 	_, err = d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		ins, _, err := d.listPromotable(tx, p.mode)
 		if err != nil {
@@ -51,10 +34,12 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 		if p.sampled != nil && *p.sampled != selectionOf(ins) {
 			return nil, errSelectionChanged
 		}
-		n = len(ins)
+		n, restricted = len(ins), d.restricted || selectionOf(ins).restricted
 		drafts := make([]eventlog.Draft, 0, len(ins)+2)
 		for _, in := range ins {
-			drafts = append(drafts, eventlog.Draft{Data: promotedEvent(in)})
+			fact := promotedEvent(in)
+			fact.Restricted = restricted
+			drafts = append(drafts, eventlog.Draft{Data: fact})
 		}
 		if p.titlePrompt {
 			title, err := titleFromPrompts(tx, d.id, ins)
@@ -74,5 +59,6 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	d.restricted = restricted
 	return n, fault.PassPoint(ctx, fault.PromotePostCommit)
 }

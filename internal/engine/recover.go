@@ -89,6 +89,9 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if err != nil {
 		return err
 	}
+	if d.restricted = d.restricted || v.restricted; d.restricted {
+		v.session.RemoveGrants()
+	}
 	in := &turnInput{
 		session: v.session, scope: &location.Scope{}, agent: session.Agent{ID: a.Agent},
 		model: &location.Model{Ref: a.Model}, history: h,
@@ -117,7 +120,7 @@ func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.A
 	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
 		return d.abandonTurn(clean, t, a, v)
 	}
-	in.recovery = v.recovery
+	in.recovery, in.restricted = v.recovery, d.restricted
 	if err := in.setPolicy(v.policy); err != nil {
 		return err
 	}
@@ -143,6 +146,8 @@ type openTurnView struct {
 	policy  session.AskPolicy       // of the newest prompt
 	// recovery is that of the newest prompt.
 	recovery session.Recovery
+	// restricted is that of the work that the turn is of.
+	restricted bool
 }
 
 func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnView, error) {
@@ -155,7 +160,7 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 		if err := d.readPrompts(r, b); err != nil {
 			return err
 		}
-		v.session, v.policy, v.recovery = b.session, b.policy, b.recovery
+		v.session, v.policy, v.recovery, v.restricted = b.session, b.policy, b.recovery, b.restricted
 		asks, err := r.Asks(store.AskQuery{SessionID: d.id, Pending: true})
 		if err != nil {
 			return err
@@ -245,8 +250,9 @@ func (d *drain) giveUp(ctx context.Context, times int) error {
 }
 
 // restoreWork counts the steps that the work on the newest input has had, and the attempts since the newest answer, so
-// that a restart grants no more of them, and waits for what is left of the wait before the next attempt. The time of
-// the attempts starts over: nothing was tried while no process ran.
+// that a restart grants no more of them, and restricts the rest of the work if what was done is restricted. It waits
+// for what is left of the wait before the next attempt. The time of the attempts starts over: nothing was tried while
+// no process ran.
 func (d *drain) restoreWork(ctx context.Context) error {
 	var next int64
 	var s *session.Session
@@ -254,10 +260,12 @@ func (d *drain) restoreWork(ctx context.Context) error {
 		if s, err = store.FindSession(r, d.id); err != nil {
 			return err
 		}
-		h, err := d.engine.histories.ReadHistory(r, s)
-		if err != nil {
+		b := &boundaryView{session: s}
+		if err := d.readPrompts(r, b); err != nil {
 			return err
 		}
+		d.restricted = d.restricted || b.restricted
+		h := b.history
 		input := h.PromptSeq()
 		events, err := eventlog.DecodeAll(r.Events(
 			d.id, min(input, h.AnswerSeq()), 0, session.KindStepEnded, session.KindStepFailed,

@@ -197,7 +197,8 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 		Tasks: t.engine.subagents.ForCall(subagent.ParentCall{
 			Jobs: t.engine.Jobs.ForSession(t.id), Session: t.in.session, PartID: c.call.PartID,
 			Model: t.in.model.Ref, Asks: t.in.asks,
-			Recovery: t.in.recovery, Chosen: t.listChosenAgents(c), Files: t.in.subtasks[c.call.PartID].Files,
+			Recovery: t.in.recovery, Restricted: t.in.restricted,
+			Chosen: t.listChosenAgents(c), Files: t.in.subtasks[c.call.PartID].Files,
 			Await: c.asks.AwaitRelease, Begun: c.asks.Release,
 			Progress: p.Show, Yield: func(child session.ID) func(context.Context) { return t.yieldForTask(c, child) },
 		}),

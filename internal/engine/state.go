@@ -71,6 +71,8 @@ type drain struct {
 
 	summarize bool // its session gets a summary when the work has ended
 	keepAsks  bool // turns whose calls wait for replies stay open
+
+	restricted bool // a caller that may not approve asked for some of its work; see session.Input
 }
 
 // interruption names the cause that interrupted the resumed work, in the words for each event that names it.
@@ -108,11 +110,16 @@ type turnInput struct {
 	compaction *session.Input // the request for a compaction that comes first, nil without one
 
 	request *shrink.Request // set before it is sent
+
+	restricted bool // session and rights lack what the session allows, and its approvals do not apply
 }
 
 // setPolicy sets how asks are answered. A policy other than interactive overrides what an open session allows: it
-// decides where no rule does.
+// decides where no rule does. No asks of restricted work are allowed in advance: people reply to them.
 func (in *turnInput) setPolicy(policy session.AskPolicy) (err error) {
+	if in.restricted && policy == session.AskPolicy(ask.PolicyAllow) {
+		policy = ""
+	}
 	in.asks = policy
 	in.policy, err = ask.ParsePolicy(policy)
 	if err != nil || in.policy.Kind == ask.PolicyInteractive || !in.session.Open {

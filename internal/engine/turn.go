@@ -93,7 +93,7 @@ func (d *drain) fillInput(in *turnInput, v *boundaryView) (err error) {
 	if in.output, err = v.history.FindOutputSchema(); err != nil {
 		return err
 	}
-	in.recovery = v.recovery
+	in.recovery, in.restricted = v.recovery, d.restricted
 	return in.setPolicy(v.policy)
 }
 

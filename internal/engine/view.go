@@ -61,6 +61,7 @@ type boundaryView struct {
 	prompt      session.MessageID // the newest one
 	policy      session.AskPolicy // of the newest prompt
 	recovery    session.Recovery  // of the newest prompt
+	restricted  bool              // the newest prompt, or the request for the newest compaction
 	firstPrompt *session.User     // of a session without a name, for its title; the pending one if none is promoted
 }
 
@@ -78,6 +79,10 @@ func (d *drain) readBoundary(ctx context.Context, promotion session.Delivery) (*
 	}
 	for _, in := range v.pending {
 		v.session.Apply(promotedEvent(in))
+	}
+	d.restricted = d.restricted || v.compaction != nil && v.compaction.Restricted
+	if d.restricted || selectionOf(v.pending).restricted {
+		v.session.RemoveGrants()
 	}
 	return v, nil
 }
@@ -120,9 +125,17 @@ func (d *drain) readPrompts(r store.Reader, v *boundaryView) (err error) {
 		v.prompt = prompt.ID
 	}
 	in, ok, err := store.FindInput(r, v.prompt)
-	if ok {
-		v.policy, v.recovery = in.Asks, in.Recovery
+	if err != nil {
+		return err
 	}
+	if ok {
+		v.policy, v.recovery, v.restricted = in.Asks, in.Recovery, in.Restricted
+	}
+	if v.history.NewestCompaction() < 0 {
+		return nil
+	}
+	request, ok, err := store.FindInput(r, v.history.NewestRequest())
+	v.restricted = v.restricted || ok && request.Restricted
 	return err
 }
 
@@ -172,10 +185,32 @@ func (d *drain) listPromotable(
 	return ins, nil, err
 }
 
+// selection is the agent and the model that prompts name together: the last one that names any. Work on restricted
+// prompts has fewer rights, so that prompts promoted together are restricted together.
+type selection struct {
+	agent      string
+	model      session.ModelRef
+	restricted bool // any of the prompts
+}
+
+func selectionOf(ins []*session.Input) (s selection) {
+	for _, in := range ins {
+		if in.Prompt.Agent != "" {
+			s.agent = in.Prompt.Agent
+		}
+		if in.Prompt.Model != nil {
+			s.model = *in.Prompt.Model
+		}
+		s.restricted = s.restricted || in.Restricted
+	}
+	return s
+}
+
 // promotedEvent returns the event that promotes the prompt.
 func promotedEvent(in *session.Input) *session.Prompted {
 	e := &session.Prompted{
 		MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks, Recovery: in.Recovery,
+		Restricted: in.Restricted,
 	}
 	e.Timestamp = in.TimeCreated
 	return e

@@ -37,6 +37,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/server/peer"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
@@ -238,6 +239,19 @@ func (h Host) Trust(o cli.Options) (*trust.Store, error) {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
 	return trust.New(dirs.Data), nil
+}
+
+// OwnTransport implements cli.Host.
+func (h Host) OwnTransport(ctx context.Context, o cli.Options, address string) (http.RoundTripper, error) {
+	dirs, err := config.FindDirectories(o.Env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	socket, err := server.FindSocket(ctx, dirs.Data, address)
+	if err != nil || socket == "" {
+		return nil, err
+	}
+	return newOwnerTransport(socket), nil
 }
 
 func newTrustJudge(dirs config.Directories, o cli.Options) *trust.Judge {

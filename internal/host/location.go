@@ -24,6 +24,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/reach"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/skill"
@@ -49,6 +50,8 @@ type locationCache struct {
 	pages      *webcache.Pages // nil: no page of a configuration is fetched
 	logger     *slog.Logger
 	newSandbox session.SandboxMode // of sessions that begin in this process, at least
+
+	reach *reach.Guard // of requests; nil: without limit
 
 	port atomic.Int32 // at which this process listens; 0 without TCP
 
@@ -119,6 +122,11 @@ func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, e
 func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationSlot, error) {
 	if dir == "" {
 		return nil, session.Errorf(session.CodeInvalid, "the location has no directory").At("location.directory")
+	}
+	if l.reach != nil {
+		if err := l.reach.CheckDirectory(ctx, dir); err != nil {
+			return nil, err
+		}
 	}
 	s := l.findSlot(dir)
 	s.mu.Lock()

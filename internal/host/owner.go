@@ -23,6 +23,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/pty"
+	"github.com/cairn-dev/cairn/internal/reach"
 	"github.com/cairn-dev/cairn/internal/server/nextrequest"
 	"github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/server/v2"
@@ -87,6 +88,16 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	watched := store.TrackDamage(w.store)
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	w.locations = w.newLocations(o, user, transport, ids)
+	w.locations.reach = &reach.Guard{
+		Sessions: watched, Home: dirs.Home, Served: o.Dir,
+		FindProject: func(ctx context.Context, dir string) (session.ProjectID, error) {
+			pr, err := w.locations.projects.Find(ctx, dir)
+			if pr.ID == project.Global {
+				return "", err
+			}
+			return pr.ID, err
+		},
+	}
 	w.removeScratch()
 	w.removeUnusedCaches(time.Now())
 	w.engine = engine.New(engine.Config{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -188,10 +187,7 @@ func connectToOwner(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cl
 		if err != nil || u.Scheme != "unix" {
 			continue
 		}
-		t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			conn, _, err := server.DialOwner(ctx, u.Path)
-			return conn, err
-		}}
+		t := newOwnerTransport(u.Path)
 		client := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir}
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()

@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		fmt.Println(actAsTool(home))
 		os.Exit(1)
 	}
+	if role := os.Getenv(takenRole); role != "" {
+		fmt.Println(playTaken(role))
+		os.Exit(1)
+	}
 	if home := os.Getenv(dyingHome); home != "" {
 		fmt.Fprintln(os.Stderr, deleteAndDie(home))
 		os.Exit(1)

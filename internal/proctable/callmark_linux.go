@@ -33,6 +33,9 @@ func OwnCallMark() uint64 {
 	return mark
 }
 
+// HasCallMark reports whether this process has a mark: a tool started it, or it has a limit of its own (ulimit -R).
+func HasCallMark() bool { return OwnCallMark() != unix.RLIM_INFINITY }
+
 // CallMark returns the mark of a process, of this one for 0. A process without one has the largest, and a process can
 // lower its mark, to 0 as well. ok is false if the mark cannot be read, as that of a process that has exited.
 func CallMark(pid int) (mark uint64, ok bool) {

@@ -22,7 +22,7 @@ func applyInbox(tx store.Tx, e session.Event) error {
 		}
 		return tx.PutInput(&session.Input{
 			AdmittedSeq: e.Seq, ID: d.MessageID, SessionID: e.SessionID, Delivery: d.Delivery, TimeCreated: d.Timestamp,
-			Order: e.Seq, Compaction: &d.Request,
+			Order: e.Seq, Compaction: &d.Request, Restricted: d.Restricted,
 		})
 	case *session.CompactionStarted:
 		return takeRequest(tx, e, d.RequestID)
@@ -53,7 +53,7 @@ func insertAdmitted(tx store.Tx, e session.Event, d *session.PromptAdmitted) err
 	return tx.PutInput(&session.Input{
 		AdmittedSeq: e.Seq, ID: d.MessageID, SessionID: e.SessionID, Prompt: d.Prompt, Delivery: d.Delivery,
 		TimeCreated: d.Timestamp, Order: e.Seq, Asks: d.Asks, Hold: d.Hold,
-		Recovery: d.Recovery,
+		Recovery: d.Recovery, Restricted: d.Restricted,
 	})
 }
 
@@ -80,7 +80,7 @@ func promoteInput(tx store.Tx, e session.Event, d *session.Prompted) error {
 		return tx.PutInput(&session.Input{
 			AdmittedSeq: seq, PromotedSeq: &seq, ID: d.MessageID, SessionID: e.SessionID, Prompt: d.Prompt,
 			Delivery: d.Delivery, TimeCreated: d.Timestamp, Order: seq, Asks: d.Asks,
-			Recovery: d.Recovery,
+			Recovery: d.Recovery, Restricted: d.Restricted,
 		})
 	}
 	if in.PromotedSeq != nil || in.SessionID != e.SessionID || in.Delivery != d.Delivery || !samePrompt(
@@ -88,7 +88,7 @@ func promoteInput(tx store.Tx, e session.Event, d *session.Prompted) error {
 	) {
 		return session.Conflict("message", string(d.MessageID), "was promoted already or has other content")
 	}
-	in.PromotedSeq = &seq
+	in.PromotedSeq, in.Restricted = &seq, in.Restricted || d.Restricted
 	return tx.PutInput(in)
 }
 
@@ -123,7 +123,7 @@ func editInput(tx store.Tx, id session.ID, d *session.InputEdited) error {
 	if in.Compaction != nil {
 		return session.Conflict("message", string(d.MessageID), "is a request for a compaction, which has no text to edit")
 	}
-	in.Prompt = d.Prompt
+	in.Prompt, in.Restricted = d.Prompt, in.Restricted || d.Restricted
 	return tx.PutInput(in)
 }
 

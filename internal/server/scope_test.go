@@ -254,6 +254,25 @@ func TestOnlyApproversLoosenRules(t *testing.T) {
 			t.Errorf("with approve, %s %s %s: %d %s", c.method, c.path, c.body, status, body)
 		}
 	}
+	waiting := newSession(approve, "/api/session")
+	for token, restricted := range map[string]bool{prompt: true, approve: false} {
+		status, body := call(token, "POST", "/api/session/"+waiting+"/prompt?all=1", `{"prompt":{"text":"x"},"resume":false}`)
+		if status != 200 || strings.Contains(body, `"restricted":true`) != restricted {
+			t.Errorf("a prompt is restricted: %t: %d %s", !restricted, status, body)
+		}
+	}
+	for token, open := range map[string]bool{prompt: false, approve: true} {
+		status, copied := call(token, http.MethodPost, "/api/session/"+id+"/fork", "{}")
+		fork := regexp.MustCompile(`"id":"(ses_\w+)"`).FindStringSubmatch(copied)
+		if status != 200 || len(fork) != 2 {
+			t.Fatal(status, copied)
+		}
+		if _, body := call(approve, http.MethodGet, "/api/session/"+fork[1]+"?all=1", ""); strings.Contains(
+			body, `"open":true`,
+		) != open {
+			t.Errorf("a fork of %s is open: %t: %s", token, !open, body)
+		}
+	}
 	for token, open := range map[string]bool{prompt: false, approve: true} {
 		for _, path := range []string{"/session", "/api/session"} {
 			_, body := call(approve, http.MethodGet, "/api/session/"+newSession(token, path)+"?all=1", "")

@@ -237,6 +237,8 @@ type (
 		Asks      AskPolicy `json:"asks,omitzero"`
 		Hold      bool      `json:"hold,omitzero"`
 		Recovery  Recovery  `json:"recovery,omitzero"`
+
+		Restricted bool `json:"restricted,omitzero"` // as Input has it
 	}
 	// Prompted promotes a prompt from the inbox to the history. Its Timestamp is the time of admission.
 	Prompted struct {
@@ -246,6 +248,8 @@ type (
 		Delivery  Delivery  `json:"delivery"`
 		Asks      AskPolicy `json:"asks,omitzero"`
 		Recovery  Recovery  `json:"recovery,omitzero"`
+
+		Restricted bool `json:"restricted,omitzero"` // also if earlier work of the drain is
 	}
 	// InputWithdrawn removes a pending prompt from the inbox.
 	InputWithdrawn struct {
@@ -257,6 +261,8 @@ type (
 		Fact
 		MessageID MessageID `json:"messageID"`
 		Prompt    Prompt    `json:"prompt"`
+
+		Restricted bool `json:"restricted,omitzero"` // the prompt becomes restricted
 	}
 	// InputRedirected switches a pending prompt between steer and queue.
 	InputRedirected struct {

@@ -236,6 +236,8 @@ type (
 		MessageID MessageID         `json:"messageID"`
 		Delivery  Delivery          `json:"delivery"`
 		Request   CompactionRequest `json:"request"`
+
+		Restricted bool `json:"restricted,omitzero"` // as Input has it
 	}
 	// CompactionStarted records that a summary is being written. It takes the request out of the inbox.
 	CompactionStarted struct {

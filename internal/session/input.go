@@ -180,6 +180,10 @@ type Input struct {
 
 	Recovery Recovery `json:"recovery,omitzero"`
 
+	// Restricted: a caller that may not approve asked for the work. It asks before it does what only the session's
+	// openness, rules and approvals allow, and so does all later work until the session is idle.
+	Restricted bool `json:"restricted,omitzero"`
+
 	Compaction *CompactionRequest `json:"compaction,omitzero"` // nil for a prompt; otherwise Prompt is empty
 }
 

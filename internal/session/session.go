@@ -84,6 +84,12 @@ func (s *Session) FindEntry(key string) (at int, found bool) {
 // ContractV2 is the contract of open sessions that OpenCode's clients create over V2. Those of V1 name none.
 const ContractV2 = "v2"
 
+// RemoveGrants removes from s what lets work run without asks: its openness and its rules that allow.
+func (s *Session) RemoveGrants() {
+	s.Open = false
+	s.Permission = slices.DeleteFunc(slices.Clone(s.Permission), func(r Rule) bool { return r.Effect == Allow })
+}
+
 // IsOfV1 reports whether an OpenCode client created the session over V1.
 func (s *Session) IsOfV1() bool { return s.Open && s.Contract == "" }
 

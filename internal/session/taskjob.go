@@ -7,4 +7,6 @@ type TaskJob struct {
 	PromptID  MessageID `json:"promptID"`          // that the work answers
 	Asks      AskPolicy `json:"asks,omitzero"`     // of the prompt with the report
 	Recovery  Recovery  `json:"recovery,omitzero"` // of the prompt with the report
+
+	Restricted bool `json:"restricted,omitzero"` // the work, and so the prompt with the report
 }

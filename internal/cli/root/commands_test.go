@@ -487,3 +487,25 @@ type typedTerminal struct {
 
 func (f *typedTerminal) Write(p []byte) (int, error) { return f.shown.Write(p) }
 func (f *typedTerminal) Close() error                { return nil }
+
+// Every command of personCommands exists, and no command hides the check by a hook of its own.
+func TestPersonCommandsExist(t *testing.T) {
+	found := map[string]bool{}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		_, path, _ := strings.Cut(c.CommandPath(), " ")
+		found[path] = true
+		if c.HasParent() && (c.PersistentPreRun != nil || c.PersistentPreRunE != nil) {
+			t.Errorf("%s replaces the check of the root", path)
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(program{cli.NewInvocation(nil, cli.Process{Env: func(string) string { return "" }})}.newRoot())
+	for _, path := range personCommands {
+		if !found[path] {
+			t.Errorf("there is no command %q", path)
+		}
+	}
+}

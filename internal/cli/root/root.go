@@ -30,6 +30,8 @@ func (g program) newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          g.unknownCommand,
+
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return refuseTool(g.inv, cmd) },
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
 			if run.IsFullScreen(g.inv) && !g.inv.IsOpenCode() {
 				return run.RunFullScreen(ctx, g.inv)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(root.Main(host.Host{}))
 	}
-	testscript.Main(m, map[string]func(){"cairn": program, "opencode": program})
+	testscript.Main(m, map[string]func(){"cairn": program, "opencode": program, "tool": runAsTool})
 }
 
 // quick keeps the race detector from waiting a second at the end of each process.

@@ -72,7 +72,7 @@ func (g attachCommand) withServer(
 	f func(context.Context, *api.Client) error,
 ) error {
 	if server.url != "" {
-		conn, err := server.connect(ctx, g.inv.Env)
+		conn, err := server.connect(ctx, g.inv)
 		if err != nil {
 			return err
 		}

@@ -231,7 +231,7 @@ func (r *runner) connect(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	if r.conn, err = r.plan.server.connect(ctx, r.app.Env); err == nil {
+	if r.conn, err = r.plan.server.connect(ctx, r.app); err == nil {
 		r.plan.options.Dir = r.conn.API.Directory
 	}
 	return err

@@ -96,11 +96,23 @@ func (f *serverFlags) publicURL() string {
 }
 
 // connect returns a connection to the server, after checking that it is a cairn server. The client's directory is the
-// one in which sessions are created.
-func (f *serverFlags) connect(ctx context.Context, getenv func(string) string) (*cli.Connection, error) {
-	c, err := f.newClient(getenv)
+// one in which sessions are created. A server of this user on this machine is called over its socket, where other
+// processes of the user cannot take over the connection.
+func (f *serverFlags) connect(ctx context.Context, inv *cli.Invocation) (*cli.Connection, error) {
+	c, err := f.newClient(inv.Env)
 	if err != nil {
 		return nil, err
+	}
+	o, err := inv.HostOptions("")
+	if err != nil {
+		return nil, err
+	}
+	own, err := inv.Host.OwnTransport(ctx, o, c.Base)
+	if err != nil {
+		return nil, err
+	}
+	if own != nil {
+		c.HTTP.Transport = own
 	}
 	health, err := c.Health(ctx)
 	if err != nil {

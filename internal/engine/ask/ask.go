@@ -62,9 +62,19 @@ type Asker struct {
 	Agent     string
 	Layers    []permission.Layer // permission rules, lowest precedence first
 	Policy    Policy
-	Call      *AskingCall // nil if the engine itself asks
+	// Restricted: approvals that hold in the session alone do not apply.
+	Restricted bool
+	Call       *AskingCall // nil if the engine itself asks
 	// Yield gives up the asker's execution slot while it waits for a reply, and returns what takes the slot back.
 	Yield func(action string) (reacquire func(context.Context))
+}
+
+// approvalHolder returns the session whose own approvals apply, "" for none.
+func (by Asker) approvalHolder() session.ID {
+	if by.Restricted {
+		return ""
+	}
+	return by.SessionID
 }
 
 // source returns how the ask refers to the call, nil without one.

@@ -27,7 +27,7 @@ func (a *Asks) Authorize(ctx context.Context, by Asker, r tool.Request) error {
 
 func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	layers := rulesFor(by.Layers, r.Action)
-	saved, err := a.readApprovals(ctx, by.Project, by.SessionID)
+	saved, err := a.readApprovals(ctx, by.Project, by.approvalHolder())
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 func (a *Asks) ChooseConfinement(
 	ctx context.Context, by Asker, scope *location.Scope, s *session.Session,
 ) (tool.Confinement, error) {
-	saved, err := a.readApprovals(ctx, by.Project, by.SessionID)
+	saved, err := a.readApprovals(ctx, by.Project, by.approvalHolder())
 	if err != nil {
 		return tool.Confinement{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -44,6 +45,10 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) (readOn
 	if q.SessionID == "" {
 		s.ProjectID, s.Location, policy.Kind = scope.ProjectID, scope.Location, PolicyFail
 	}
+	restricted := caller.FromContext(ctx).Scope < caller.Approve
+	if restricted {
+		s.RemoveGrants()
+	}
 	agent := scope.FindAgent(cmp.Or(q.Agent, s.Agent))
 	layers, err := a.CollectRules(ctx, scope, s, agent)
 	if err != nil {
@@ -51,7 +56,8 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) (readOn
 	}
 	by := Asker{
 		SessionID: q.SessionID, Project: s.ApprovalScope(), Agent: agent.ID, Layers: layers, Policy: policy.forEngine(),
-		Yield: func(string) func(context.Context) { return func(context.Context) {} },
+		Restricted: restricted,
+		Yield:      func(string) func(context.Context) { return func(context.Context) {} },
 	}
 	for _, r := range listTemplateRequests(scope, q) {
 		if err := a.authorizeTemplate(ctx, by, r); err != nil {

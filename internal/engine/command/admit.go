@@ -35,6 +35,7 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 			return nil, err
 		}
 	}
+	r.Restricted = r.Restricted || isRestricted(ctx)
 	if err := c.resolvePrompt(ctx, &r); err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 		}
 		return append(drafts, eventlog.Draft{Data: &session.PromptAdmitted{
 			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,
-			Recovery: r.Recovery,
+			Recovery: r.Recovery, Restricted: r.Restricted,
 		}}), fault.PassPoint(ctx, fault.AdmitPreCommit)
 	})
 	if err != nil || earlier != nil {
@@ -97,6 +98,6 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 	return &session.Input{
 		AdmittedSeq: ev.Seq, ID: r.ID, SessionID: r.SessionID, Prompt: r.Prompt, Delivery: r.Delivery,
 		TimeCreated: ev.Data.Stamp().Timestamp, Order: ev.Seq, Asks: r.Asks, Hold: r.Hold,
-		Recovery: r.Recovery,
+		Recovery: r.Recovery, Restricted: r.Restricted,
 	}, nil
 }

@@ -30,7 +30,7 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 		return nil, err
 	}
 	in := &session.Input{
-		ID: a.ID, SessionID: a.SessionID, Delivery: a.Delivery, Compaction: &a.Request,
+		ID: a.ID, SessionID: a.SessionID, Delivery: a.Delivery, Compaction: &a.Request, Restricted: isRestricted(ctx),
 	}
 	var earlier *session.Input
 	events, err := c.journal.Log.Append(ctx, a.SessionID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
@@ -54,7 +54,7 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 			return nil, err
 		}
 		return append(drafts, eventlog.Draft{Data: &session.CompactionAdmitted{
-			MessageID: a.ID, Delivery: a.Delivery, Request: a.Request,
+			MessageID: a.ID, Delivery: a.Delivery, Request: a.Request, Restricted: in.Restricted,
 		}}), fault.PassPoint(ctx, fault.AdmitPreCommit)
 	})
 	if err != nil {

@@ -46,7 +46,7 @@ func (c *Commands) EditPrompt(
 	return c.edit(ctx, id, m, func(found session.Message) (session.EventData, error) {
 		switch found.(type) {
 		case nil:
-			return &session.InputEdited{MessageID: m, Prompt: p}, nil
+			return &session.InputEdited{MessageID: m, Prompt: p, Restricted: isRestricted(ctx)}, nil
 		case *session.User:
 			return &session.MessageEdited{MessageID: m, PartID: part, Prompt: p}, nil
 		default:

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/audit"
-	"github.com/cairn-dev/cairn/internal/caller"
 	"github.com/cairn-dev/cairn/internal/engine/changes"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -19,8 +18,8 @@ import (
 // approvals, in the sandbox of new sessions. The source may be working: what has not ended is copied as interrupted. An
 // unknown session, message or part is a *session.Error of code not-found.
 //
-// The fork of a child session has no parent. Instead it keeps what the rules of the parent sessions deny and ask; only
-// for callers who could create such a session is it open and has approvals.
+// The fork of a child session has no parent. Instead it keeps what the rules of the parent sessions deny and ask. For a
+// caller that may not approve, the fork is not open and has no rules that allow and no approvals.
 func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.End) (*session.Session, error) {
 	if err := c.checkOpen(); err != nil {
 		return nil, err
@@ -42,10 +41,11 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.En
 	if err != nil {
 		return nil, err
 	}
-	mayApprove := caller.FromContext(ctx).Scope >= caller.Approve
-	isDetached := copied.Source.ParentID != ""
 	info := copied.Info
-	info.Open = info.Open && (mayApprove || !isDetached)
+	if isRestricted(ctx) {
+		info.RemoveGrants()
+		info.Contract, approvals = "", nil
+	}
 	now := c.journal.Now().UnixMilli()
 	info.Slug, info.Version = slugOf(string(to)), c.version
 	info.Time = session.SessionTime{Created: now, Updated: now}
@@ -66,12 +66,7 @@ func (c *Commands) ForkSession(ctx context.Context, from session.ID, end fork.En
 	copied.Info = info
 	drafts := copied.ListDrafts()
 	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), to, store.Durable,
-		func(tx store.Tx) ([]eventlog.Draft, error) {
-			if isDetached && !mayApprove {
-				return drafts, nil
-			}
-			return drafts, c.copyApprovals(tx, copied, approvals, to)
-		})
+		func(tx store.Tx) ([]eventlog.Draft, error) { return drafts, c.copyApprovals(tx, copied, approvals, to) })
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (c *Commands) ChangePrompt(ctx context.Context, id session.ID, m session.Me
 		if err := c.checkReferences(ctx, id, r.Prompt); err != nil {
 			return err
 		}
-		facts = append(facts, &session.InputEdited{MessageID: m, Prompt: r.Prompt})
+		facts = append(facts, &session.InputEdited{MessageID: m, Prompt: r.Prompt, Restricted: isRestricted(ctx)})
 	}
 	if change.Delivery != "" {
 		if err := checkDelivery(change.Delivery); err != nil {
@@ -65,7 +65,7 @@ func (c *Commands) ChangePrompt(ctx context.Context, id session.ID, m session.Me
 
 // authorizeEdit refuses a new text for a prompt whose asks are allowed if the caller may not allow them.
 func (c *Commands) authorizeEdit(ctx context.Context, m session.MessageID) error {
-	if caller.FromContext(ctx).Scope >= caller.Approve {
+	if !isRestricted(ctx) {
 		return nil
 	}
 	var in *session.Input

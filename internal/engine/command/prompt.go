@@ -28,8 +28,10 @@ type PromptRequest struct {
 	Hold      bool             // admit only: start no work (resume=false)
 	Recovery  session.Recovery // "" is resume
 	Asks      session.AskPolicy
-	Named     bool   // resolve the agent and the model now, also where the prompt leaves them open
-	Variant   string // with Named: of the model; "" keeps that of the agent or of the named model
+	// Restricted is set for callers that may not approve; see session.Input.
+	Restricted bool
+	Named      bool   // resolve the agent and the model now, also where the prompt leaves them open
+	Variant    string // with Named: of the model; "" keeps that of the agent or of the named model
 	// ReadFiles, if set, puts the content of named files into the prompt, unless it was admitted before.
 	ReadFiles func(context.Context, *session.Session, *session.Prompt)
 }

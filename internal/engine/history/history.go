@@ -103,6 +103,16 @@ func (h *History) Messages() []session.Message { return h.messages }
 // NewestCompaction returns the seq of the newest compaction, -1 without one.
 func (h *History) NewestCompaction() int64 { return h.shown.Compaction }
 
+// NewestRequest returns the id of the request for the newest compaction, "" without a compaction.
+func (h *History) NewestRequest() session.MessageID {
+	for _, m := range h.messages {
+		if c, ok := m.(*session.Compaction); ok {
+			return c.RequestID
+		}
+	}
+	return ""
+}
+
 // OpenTurns returns the turns that have not ended.
 func (h *History) OpenTurns() []*session.Assistant {
 	var turns []*session.Assistant

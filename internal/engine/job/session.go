@@ -100,7 +100,7 @@ func (s sessionJobs) recordEnd(ctx context.Context, fact *session.JobEnded, t *s
 			}
 			return eventlog.NewDrafts(fact, &session.PromptAdmitted{
 				MessageID: s.registry.Journal.NewMessageID(), Prompt: prompt, Delivery: session.Steer, Asks: t.Asks,
-				Recovery: t.Recovery, Hold: row.Revert != nil,
+				Recovery: t.Recovery, Hold: row.Revert != nil, Restricted: t.Restricted,
 			}), nil
 		})
 	if err == nil {

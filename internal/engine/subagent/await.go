@@ -13,7 +13,10 @@ import (
 
 // taskIn returns the task of the call in the child session.
 func (c *callTasks) taskIn(child session.ID) session.TaskJob {
-	return session.TaskJob{SessionID: child, PromptID: c.promptID(), Asks: c.caller.Asks, Recovery: c.caller.Recovery}
+	return session.TaskJob{
+		SessionID: child, PromptID: c.promptID(), Asks: c.caller.Asks, Recovery: c.caller.Recovery,
+		Restricted: c.caller.Restricted,
+	}
 }
 
 // admitPrompt gives the child its prompt, once.
@@ -21,6 +24,7 @@ func (c *callTasks) admitPrompt(ctx context.Context, child session.ID, t tool.Ta
 	_, err := c.Commands.AdmitPrompt(ctx, command.PromptRequest{
 		SessionID: child, ID: c.promptID(), Prompt: session.Prompt{Text: t.Prompt, Files: c.caller.Files},
 		Delivery: session.Queue, Asks: c.caller.Asks, Recovery: c.caller.Recovery, Hold: t.Background,
+		Restricted: c.caller.Restricted,
 	})
 	return errorForModel(err)
 }

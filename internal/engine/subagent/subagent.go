@@ -50,9 +50,11 @@ type ParentCall struct {
 	Model    session.ModelRef // that made the call
 	Asks     session.AskPolicy
 	Recovery session.Recovery
-	Chosen   []string       // the agents that the user asked for: they need no permission
-	Files    []session.File // of the prompt
-	Progress func(o tool.Output)
+	// Restricted: the work of the call is restricted, and so is the work of the task.
+	Restricted bool
+	Chosen     []string       // the agents that the user asked for: they need no permission
+	Files      []session.File // of the prompt
+	Progress   func(o tool.Output)
 	// Await returns when the calls before have begun their tasks, and Begun lets the next call do so: children are created
 	// in the order of the calls.
 	Await func(ctx context.Context)

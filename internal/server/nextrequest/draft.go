@@ -33,8 +33,10 @@ type storedState struct {
 	fresh   []session.Message  // after history.AfterSeq
 	hidden  *session.Assistant // see draft
 	policy  session.AskPolicy
-	prompts int
-	seq     int64 // after the newest message
+	// restricted is session.Input's, of the work that the turn is of.
+	restricted bool
+	prompts    int
+	seq        int64 // after the newest message
 }
 
 // readState reads the session with the pending prompts that the next boundary promotes.
@@ -72,7 +74,7 @@ func readState(r store.Reader, id session.ID) (v *storedState, err error) {
 			return nil, err
 		}
 		if ok {
-			v.policy = in.Asks
+			v.policy, v.restricted = in.Asks, in.Restricted && v.history.NeedsTurn()
 		}
 	}
 	pending, err := listPromotable(r, id)
@@ -82,7 +84,10 @@ func readState(r store.Reader, id session.ID) (v *storedState, err error) {
 		}
 		v.session.Apply(e)
 		v.addMessage(session.Begin(e, v.seq))
-		v.policy, v.prompts = in.Asks, v.prompts+1
+		v.policy, v.prompts, v.restricted = in.Asks, v.prompts+1, v.restricted || in.Restricted
+	}
+	if v.restricted {
+		v.session.RemoveGrants()
 	}
 	return v, err
 }

@@ -25,11 +25,11 @@ type branches struct {
 // listBranches returns the branches and watches the directory, so that the streams learn when another branch is checked
 // out.
 func (h checkoutHandlers) listBranches(ctx context.Context, in locationIn) (branches, error) {
-	h.dependencies.branches.Watch(in.Location.Directory)
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return branches{}, err
 	}
+	h.dependencies.branches.Watch(in.Location.Directory)
 	current, standard := l.Checkout.Branches(ctx)
 	return branches{current, standard}, nil
 }

@@ -1,0 +1,42 @@
+package root
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/proctable"
+)
+
+// personCommands are the commands, without the program's name, that change who may do what: they write tokens, trust,
+// keys, configuration or approvals, or reply to the model. Only a person may run them, not a process of a tool.
+var personCommands = []string{
+	"auth login", "auth logout", "auth move",
+	"config set", "config unset",
+	"permission reply", "permission revoke",
+	"question answer", "question dismiss",
+	"token create", "token revoke",
+	"trust",
+}
+
+// refuseTool refuses the command if a tool started this process and only a person may run the command.
+func refuseTool(inv *cli.Invocation, cmd *cobra.Command) error {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	if !slices.Contains(personCommands, path) || !proctable.HasCallMark() {
+		return nil
+	}
+	inv.Started = true // the command line is valid
+	code := cli.ExitDenied
+	if inv.IsOpenCode() { // whose exit code for it is that of success
+		code = cli.ExitFailure
+	}
+	return cli.NewExitError(
+		code,
+		fmt.Errorf("%s is refused: a command of a tool started this process, and only a person may do this",
+			cmd.CommandPath()),
+		"Run it in a terminal of your own. Outside of tools, a limit of the process (ulimit -R) has the same effect.",
+	)
+}

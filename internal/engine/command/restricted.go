@@ -1,0 +1,10 @@
+package command
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/caller"
+)
+
+// isRestricted reports whether the caller may not approve what its prompts do.
+func isRestricted(ctx context.Context) bool { return caller.FromContext(ctx).Scope < caller.Approve }
