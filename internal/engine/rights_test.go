@@ -258,6 +258,69 @@ func TestApprovalNowLiftsTheSandbox(t *testing.T) {
 	}
 }
 
+// A path outside is permitted for a command by a person, a saved approval or a rule that names it, not by a rule for
+// everything or a policy.
+func TestPermittedDirectories(t *testing.T) {
+	named := session.Rule{Action: permission.Outside, Resource: "/o/*", Effect: session.Allow}
+	asks := session.Rule{Action: permission.Outside, Resource: "*", Effect: session.Ask}
+	for name, c := range map[string]struct {
+		rule   session.Rule
+		policy session.AskPolicy
+		reply  session.Reply
+		want   bool
+	}{
+		"everything": {rule: session.Rule{Action: "*", Resource: "*", Effect: session.Allow}},
+		"named":      {rule: named, want: true},
+		"policy":     {rule: asks, policy: "allow"},
+		"person":     {rule: asks, reply: session.ReplyOnce, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				step := script.Step{Call: &script.Call{ID: "c", Name: "does", Arguments: jsontext.Value(`{}`)}}
+				w := newWorld(t, script.Script{Turns: []script.Turn{
+					{Steps: []script.Step{step}}, {Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}},
+				}})
+				defer w.close(t)
+				ran, permitted := false, false
+				run := func(ctx context.Context, call tool.Call, _ toolInput) (tool.Output, error) {
+					if err := call.Ask(ctx, tool.Request{Action: permission.Outside, Resources: []string{"/o/*"}}); err != nil {
+						return tool.Output{}, err
+					}
+					as, err := call.Confine(ctx)
+					if err != nil {
+						return tool.Output{}, err
+					}
+					ran, permitted = true, as.Outside
+					return says("done")
+				}
+				does := tool.Definition{Name: "does", Description: "does", Schema: jsontext.Value(`{"type":"object"}`)}
+				if _, err := w.tools.Register(&testTool{does, run}); err != nil {
+					t.Fatal(err)
+				}
+				id := family(t, w, c.rule)[0]
+				if _, err := w.engine.Commands.AdmitPrompt(t.Context(),
+					command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: c.policy}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if c.reply != "" {
+					pending, err := w.engine.Asks.List(t.Context(), id)
+					if err != nil || len(pending) != 1 {
+						t.Fatal(pending, err)
+					}
+					if err := w.engine.Asks.Reply(t.Context(), id, pending[0].ID, ask.UserReply{Reply: c.reply}); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+				}
+				if !ran || permitted != c.want {
+					t.Errorf("ran %v, permitted %v", ran, permitted)
+				}
+			})
+		})
+	}
+}
+
 // A fork of a child session has no parent, so it gets no right that only the parent limited: it is open for callers who
 // could create such a session, and keeps what the ancestors' rules deny and ask.
 func TestForkOfChildSession(t *testing.T) {

@@ -9,6 +9,7 @@ package permission
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -37,6 +38,12 @@ type Decision struct {
 	Source   string        // file and line of Rule
 	Resource string        // the resource decided about; for a command, the part of it, with NUL for a * or ?
 	Reason   string        // why no pattern allows the command, e.g. "contains a command substitution ..."; may be ""
+}
+
+// IsUnspecific reports whether no rule for the action and a part of its resources decided: one for every action or
+// resource, or none.
+func (d Decision) IsUnspecific() bool {
+	return d.Rule == nil || strings.Contains(d.Rule.Action, "*") || matchesAll(d.Rule.Resource)
 }
 
 // Subject is an action on resources. If one resource is denied, the subject is; else if one asks, it asks. A shell

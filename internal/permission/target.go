@@ -12,6 +12,9 @@ import (
 // Shell is the action whose resources are shell commands. Every command of a line must be allowed.
 const Shell = "bash"
 
+// Outside is the action whose resources are directories outside of the Location.
+const Outside = "external_directory"
+
 // LocalFetch is the action of fetching from addresses of this machine and of private networks. A rule for every action
 // does not allow it.
 const LocalFetch = "webfetch_local"

@@ -103,6 +103,9 @@ type Confinement struct {
 	ReadOnly bool
 	// Attended: people answer asks in the session, and what they approve runs outside of the sandbox.
 	Attended bool
+	// Outside: a person, a saved approval or a rule that names them permitted the directories outside of the Location
+	// that the call asked for.
+	Outside bool
 	// AllowsEdit reports whether a protected file can be changed without an ask, by its resource; with a slash at its
 	// end, also everything below it. Nil: none can be.
 	AllowsEdit func(resource string) bool

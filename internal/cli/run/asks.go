@@ -127,7 +127,7 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 		case r.plan.asks == "allow" && a.Firm:
 			r.answers = append(
 				r.answers,
-				term.DenialAnswer(a, "a deny rule may match or a budget is used up, which --ask=allow does not override"),
+				term.DenialAnswer(a, "a budget is used up or only a person may allow it, which --ask=allow does not override"),
 			)
 		case r.plan.asks == "allow" && !a.IsQuestion():
 			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyOnce})

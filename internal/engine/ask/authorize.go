@@ -31,8 +31,9 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	if err != nil {
 		return err
 	}
-	d := permission.EvaluateAll(layers, saved,
+	parts := permission.Explain(layers, saved,
 		permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command})
+	d := permission.FindStrictest(parts)
 	var earlier *store.AskRow
 	if r.Person && d.Effect == session.Allow {
 		d.Effect = session.Ask
@@ -51,6 +52,9 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 		denial := &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule, Reason: d.Reason}
 		return cmp.Or[error](a.settleByRule(ctx, earlier, session.ReplyReject), denial)
 	case session.Allow:
+		if by.Call != nil && r.Action == permission.Outside {
+			by.Call.outside.Store(!slices.ContainsFunc(parts, permission.Decision.IsUnspecific))
+		}
 		return a.settleByRule(ctx, earlier, session.ReplyOnce)
 	}
 	if earlier != nil && earlier.Reply != "" { // answered before a restart
@@ -74,10 +78,16 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	return cmp.Or(err, explainDenial(denialOf(row), d))
 }
 
-// markApproval remembers that a person allowed the command of the call.
+// markApproval remembers that a person allowed the command of the call, or directories outside for it.
 func (by Asker) markApproval(row store.AskRow) {
-	if by.Call != nil && row.Action == permission.Shell && row.By == session.ByUser && row.Reply != session.ReplyReject {
+	if by.Call == nil || row.By != session.ByUser || row.Reply == session.ReplyReject {
+		return
+	}
+	switch row.Action {
+	case permission.Shell:
 		by.Call.approved.Store(true)
+	case permission.Outside:
+		by.Call.outside.Store(true)
 	}
 }
 

@@ -23,6 +23,7 @@ type AskingCall struct {
 	once     sync.Once
 	pending  atomic.Bool
 	approved atomic.Bool // a person has allowed the call's command, and no rule, saved approval or policy has
+	outside  atomic.Bool // the directories outside that it asked for were permitted by name
 }
 
 // NewAskingCall returns the call that asks after previous, which is nil for the first call of a step.

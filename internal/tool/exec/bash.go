@@ -163,7 +163,11 @@ func (t *bashTool) authorizeCommand(
 	if plan.outside && at.as.Mode == session.SandboxWrites && !at.as.ReadOnly {
 		at.as = tool.Confinement{Mode: session.SandboxOff, AllowsEdit: at.as.AllowsEdit}
 	}
-	c, err = t.chooseSandbox(at.as, CellRequest{Session: call.SessionID, Granted: plan.changed})
+	cell := CellRequest{Session: call.SessionID}
+	if at.as.Outside {
+		cell.Granted = plan.changed
+	}
+	c, err = t.chooseSandbox(at.as, cell)
 	t.keepProtected(&c, plan.requests)
 	return c, err
 }

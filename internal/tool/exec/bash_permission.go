@@ -132,17 +132,11 @@ func (t *bashTool) findOwnProgram(line shell.Line) string {
 
 // listPathRequests returns the requests for directories outside of the Location, then for reading, then for writing.
 func listPathRequests(p linepath.NamedPaths, command string, confined bool) (out []tool.Request) {
-	write := p.Write
-	if !confined { // only a sandbox makes the words of programs a matter of the rules for files
-		write = slices.DeleteFunc(slices.Clone(write), func(r string) bool {
-			return !slices.Contains(p.Opened, r) && permission.ProtectedName(r) == ""
-		})
-	}
 	for _, r := range []struct {
 		action    string
 		resources []string
 		below     string
-	}{{"external_directory", trimRoots(p.Outside), "/*"}, {"read", p.Read, ""}, {permission.Edit, write, ""}} {
+	}{{permission.Outside, trimRoots(p.Outside), "/*"}, {"read", p.Read, ""}, {permission.Edit, p.Write, ""}} {
 		if len(r.resources) == 0 {
 			continue
 		}
@@ -153,7 +147,7 @@ func listPathRequests(p linepath.NamedPaths, command string, confined bool) (out
 		}
 		meta := map[string]any{"command": command}
 		switch r.action {
-		case "external_directory":
+		case permission.Outside:
 			meta["directories"], meta["patterns"] = r.resources, request.Resources
 		case permission.Edit:
 			request.Command.Confined = confined

@@ -333,6 +333,24 @@ func TestPermittedPathsAreWritable(t *testing.T) {
 	}
 }
 
+// A command writes to a path outside that was permitted by name, and not to one that a rule for everything allows.
+func TestPermittedPathsAreWritten(t *testing.T) {
+	if err := sandbox.Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	b := tooltest.New(t, withSandbox)
+	b.Rules = tooltest.AllowAll[:1]
+	for _, permitted := range []bool{false, true} {
+		out := b.OutsidePath("o")
+		b.WriteFile(filepath.Join(out, "f"), "")
+		b.Confinement = tool.Confinement{Mode: session.SandboxWrites, IfPossible: true, Outside: permitted}
+		s := b.Call("bash", tooltest.Input{"command": "echo x > " + out + "/f"})
+		if wrote := b.ReadFile(out+"/f") != ""; wrote != permitted {
+			t.Errorf("permitted %v: wrote %v: %s", permitted, wrote, tooltest.TextOf(s))
+		}
+	}
+}
+
 // In a directory that is no project, such as the home directory, what a line changes by name asks like a path outside.
 func TestNoProject(t *testing.T) {
 	b := tooltest.New(t, func(c *tooltest.Config) { withSandbox(c); c.Exec.NoProject = true })

@@ -48,8 +48,7 @@ const maxPathLookups = 5000
 type NamedPaths struct {
 	Outside []string // directories outside of the Location
 	Read    []string // permission resources of files that it may read
-	Write   []string // permission resources of files that it changes
-	Opened  []string // those of Write that a redirection opens
+	Write   []string // permission resources of files that a redirection opens, and of protected ones that it changes
 	Changed []string // real paths outside of the Location that it may change
 }
 
@@ -146,7 +145,6 @@ func (p *collector) addGitSettings(g gitCall, dir string) {
 func (p *collector) merge(other *collector) {
 	for _, lists := range [][2]*[]string{
 		{&p.Outside, &other.Outside}, {&p.Read, &other.Read}, {&p.Write, &other.Write}, {&p.Changed, &other.Changed},
-		{&p.Opened, &other.Opened},
 	} {
 		for _, s := range *lists[1] {
 			*lists[0] = appendNew(*lists[0], s)
@@ -237,11 +235,8 @@ func (p *collector) addResolved(found workpath.Path, use pathUse) {
 			p.Changed = appendNew(p.Changed, found.Real)
 		}
 	}
-	if use.edits {
+	if use.edits && (use.opened || permission.ProtectedName(found.Resource()) != "") {
 		p.Write = appendNew(p.Write, found.Resource())
-		if use.opened {
-			p.Opened = appendNew(p.Opened, found.Resource())
-		}
 	}
 	if exists && !found.IsDir() && !use.names {
 		p.Read = appendNew(p.Read, found.Resource())

@@ -1,5 +1,7 @@
 package web
 
+import "github.com/cairn-dev/cairn/internal/permission"
+
 import (
 	"net"
 	"net/netip"
@@ -7,7 +9,7 @@ import (
 
 // ActionLocalAddress is the permission to reach an address of this machine or of a private network. Its resources are
 // addresses with ports and not names, whose owners could change what they stand for.
-const ActionLocalAddress = "webfetch_local"
+const ActionLocalAddress = permission.LocalFetch
 
 // allowedKey is the key of the addresses that the context of a call allows.
 type allowedKey struct{}

@@ -202,7 +202,7 @@ func isLocalAsk(asked []tool.Request) bool {
 // that stands for another one afterwards is not.
 func TestLocalAddressesAsk(t *testing.T) {
 	w := newWorld(t, page("local"))
-	w.rules = w.rules[:1]
+	w.rules = append(w.rules[:1:1], session.Rule{Action: web.ActionLocalAddress, Resource: "*", Effect: session.Allow})
 	for _, host := range []string{"127.0.0.1", "inside.example"} {
 		w.asked = nil
 		if s := w.fetch(w.at(host, "/")); s.Error != nil || text(s) != "local" || len(w.asked) != 2 {
