@@ -1,10 +1,10 @@
 package web
 
-import "github.com/cairn-dev/cairn/internal/permission"
-
 import (
 	"net"
 	"net/netip"
+
+	"github.com/cairn-dev/cairn/internal/permission"
 )
 
 // ActionLocalAddress is the permission to reach an address of this machine or of a private network. Its resources are
