@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/permission"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 )
 
 // Bounds of the search for protected names in a project. Directories near the top come first.
@@ -25,7 +25,7 @@ type nestedNames struct {
 
 // folder is the recorded content of a directory.
 type folder struct {
-	state     any // see exec.ChangeTime
+	state     any // see protected.ChangeTime
 	folders   []string
 	protected []string
 }
@@ -80,7 +80,7 @@ func readFolder(dir string, before folder) folder {
 	if err != nil {
 		return folder{}
 	}
-	f := folder{state: exec.ChangeTime(info)}
+	f := folder{state: protected.ChangeTime(info)}
 	if f.state == before.state {
 		return before
 	}

@@ -27,10 +27,21 @@ func checkSandbox(o cli.Options) error {
 	if err := o.Sandbox.Check("--sandbox"); err != nil || !o.Sandbox.IsConfined() {
 		return err
 	}
-	if err := sandbox.Check(); err != nil {
-		return session.Errorf(session.CodeInvalid, "this system has no sandbox: %v", err).At("sandbox")
+	if err := findMissingPart(o.Sandbox); err != nil {
+		return session.Errorf(session.CodeInvalid, "this system has no sandbox of the mode %s: %v", o.Sandbox, err).
+			At("sandbox")
 	}
 	return nil
+}
+
+// findMissingPart returns why this system cannot enforce a confined mode, nil if it can. The mode writes does without
+// namespaces: protected files are restored after a command then.
+func findMissingPart(m session.SandboxMode) error {
+	err := sandbox.Check()
+	if err == nil && m == session.SandboxStrict {
+		err = sandbox.CheckNamespace()
+	}
+	return err
 }
 
 // secretPaths usually hold secrets. They are relative to the home directory.
@@ -146,6 +157,7 @@ func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error)
 	})
 	env := []string{"TMPDIR=" + scratch, "XDG_CACHE_HOME=" + c.cache}
 	if mode != session.SandboxWrites {
+		p.Isolated = true
 		p.Hide = slices.Concat(c.Hide, c.clients)
 		p.Network = !c.strict
 		return exec.Cell{Policy: p, Env: env, Own: own, Held: held}, nil

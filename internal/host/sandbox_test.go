@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -60,6 +61,43 @@ func TestSandboxIsNeverSilentlyMissing(t *testing.T) {
 	owner = open(t, bound)
 	closeIt(t, open(t, bound))
 	closeIt(t, owner)
+}
+
+// Where no namespace can be made, the mode strict is refused with the reason, and writes is not; doctor and the
+// server's log say what is missing and what follows.
+func TestStrictNeedsNamespace(t *testing.T) {
+	if !sandboxtest.RunWithoutNamespaces(t) {
+		return
+	}
+	if err := sandbox.Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	const reason = "permits no mount namespace"
+	o.Sandbox = session.SandboxStrict
+	if _, err := (Host{}).Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("strict: %v", err)
+	}
+	o.Sandbox = session.SandboxWrites
+	c := open(t, o)
+	for mode, isRefused := range map[session.SandboxMode]bool{session.SandboxWrites: false, session.SandboxStrict: true} {
+		_, err := c.API.Create(t.Context(), api.CreateSession{
+			Location: &session.Location{Directory: o.Dir}, Sandbox: mode,
+		})
+		if (err != nil) != isRefused || isRefused && !strings.Contains(err.Error(), reason) {
+			t.Errorf("a session in the mode %s: %v", mode, err)
+		}
+	}
+	closeIt(t, c)
+	var log strings.Builder
+	logSandbox(slog.New(slog.NewTextHandler(&log, nil)))
+	found := examineSandbox()
+	for _, text := range []string{log.String(), found[len(found)-1].Detail} {
+		if !strings.Contains(text, reason) || !strings.Contains(text, "no commands run in the mode strict") {
+			t.Error(text)
+		}
+	}
 }
 
 // A session stays in the sandbox that it began in, whatever process runs it and whatever the configuration says then.
@@ -333,7 +371,7 @@ func TestTemplatesAndTerminalsInSandbox(t *testing.T) {
 			t.Errorf("the %s wrote outside", by)
 		}
 	}
-	if text, _ := os.ReadFile(filepath.Join(o.Dir, ".envrc")); sandbox.CheckReadOnly() == nil && string(text) != "old" {
+	if text, _ := os.ReadFile(filepath.Join(o.Dir, ".envrc")); sandbox.CheckNamespace() == nil && string(text) != "old" {
 		t.Errorf("the terminal wrote %q to a protected file", text)
 	}
 }

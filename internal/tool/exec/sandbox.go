@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 )
 
 // confinement is the sandbox of a command.
@@ -55,15 +56,25 @@ func (s *execTools) chooseSandbox(as tool.Confinement, id session.ID) (confineme
 	}
 	c.cell = cell
 	if as.ReadOnly {
+		if err := sandbox.CheckNamespace(); err != nil {
+			return c, tool.Failf("Commands may change nothing here, which the sandbox must see to, but %v. "+
+				"No command was run. Tell the user.", err)
+		}
+		c.cell.Policy.Freeze = true
 		// The protected paths cannot be written then, so what appears there meanwhile is not the command's.
 		c.cell.Policy.Write, c.cell.Policy.ReadOnly, c.cell.Policy.Nested = cell.Own, nil, nil
+		c.cell.Held = "" // no guard
 	}
 	return c, nil
 }
 
 // newGuard returns the guard of the command's protected paths.
-func (s *execTools) newGuard(c confinement) *protectedGuard {
-	return newProtectedGuard(c.cell.Policy, c.cell.Held, s.config.Log)
+func (s *execTools) newGuard(c confinement) *protected.Guard {
+	p := c.cell.Policy
+	return protected.New(protected.Config{
+		Held: c.cell.Held, Writable: p.Write, Paths: p.ReadOnly, Nested: p.Nested,
+		Repositories: c.cell.Repositories, Folders: c.cell.Folders,
+	})
 }
 
 // findPolicy returns the policy of the command; nil if nothing confines it.
@@ -140,6 +151,11 @@ func (s *execTools) openCell(mode session.SandboxMode, id session.ID) (Cell, err
 	}
 	if err := sandbox.Check(); err != nil {
 		return Cell{}, errors.New("this system cannot provide it: " + err.Error())
+	}
+	if mode == session.SandboxStrict {
+		if err := sandbox.CheckNamespace(); err != nil {
+			return Cell{}, errors.New("this system cannot provide the mode strict: " + err.Error())
+		}
 	}
 	if len(s.config.Supervisor) == 0 {
 		return Cell{}, errors.New("this program cannot start itself to set it up")
