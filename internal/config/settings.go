@@ -128,6 +128,7 @@ type Sandbox struct {
 	Enabled bool        `json:"enabled" doc:"older form of the mode: true is strict, false is off"`
 	Network bool        `json:"network"` // commands may open connections, in the mode strict, too
 	Write   []Path      `json:"write"`   // further directories that they may write to
+	Sockets *bool       `json:"sockets" doc:"local sockets in the mode writes, such as those of docker, tmux and D-Bus: programs there act outside of the sandbox; true unless it is false"`
 }
 
 // ToolOutput limits the tool output that a model receives.

@@ -65,8 +65,10 @@ type cells struct {
 	held           string   // the folder for new files with protected names
 	repository     string   // of the worktree, if it lies elsewhere and can be granted; else ""
 	outputs        *tool.Outputs
+	noProject      bool // see exec.Cell
 
-	dirs   []string // the directory and the worktree
+	dirs   []string // the directory and the worktree; empty if they cannot be granted
+	git    []string // the directories of their repositories
 	home   string
 	filled sync.Once // the project's cache has what the user's has for it
 	nested nestedNames
@@ -82,10 +84,9 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 		held:  filepath.Join(l.dirs.Data, "held"),
 		cache: filepath.Join(l.commandCaches(), hex.EncodeToString(name[:8])),
 	}
-	c.Network = true
-	c.Write = []string{pr.Directory}
-	if top != pr.Directory {
-		c.Write = append(c.Write, top)
+	c.Network, c.NoLocalSockets = true, cfg.Sandbox.Sockets != nil && !*cfg.Sandbox.Sockets
+	if c.noProject = isAboveHome(top, l.dirs.Home) || isAboveHome(pr.Directory, l.dirs.Home); !c.noProject {
+		c.Write = slices.Compact([]string{pr.Directory, top})
 	}
 	c.dirs = slices.Clone(c.Write)
 	for _, w := range cfg.Sandbox.Write {
@@ -106,8 +107,24 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 			c.clients = append(c.clients, filepath.Join(l.dirs.Home, name))
 		}
 	}
-	c.addRepository(top)
+	if !c.noProject {
+		c.addRepository(top)
+	}
 	return c
+}
+
+// isAboveHome reports whether a directory is the user's home or contains it, as the root directory does. It has files
+// of every program, so commands are not allowed to write there.
+func isAboveHome(dir, home string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir
+	}
+	if resolved, err := filepath.EvalSymlinks(home); err == nil {
+		home = resolved
+	}
+	rel, err := filepath.Rel(real, home)
+	return real == "/" || home != "" && err == nil && filepath.IsLocal(rel)
 }
 
 // addRepository lets commands write to the repository of a linked worktree or a submodule, which lies outside of it:
@@ -118,6 +135,7 @@ func (c *cells) addRepository(top string) {
 	if !ok {
 		return
 	}
+	c.git = append(c.git, found.Common)
 	repository := found.FindLinkedRepository()
 	if repository == "" {
 		return
@@ -155,18 +173,23 @@ func (c *cells) open(mode session.SandboxMode, id session.ID) (exec.Cell, error)
 	p.Nested = slices.DeleteFunc(c.nested.listPaths(c.dirs, p.Write), func(path string) bool {
 		return slices.Contains(p.ReadOnly, path)
 	})
+	cell := exec.Cell{
+		Own: own, Held: held, NoProject: c.noProject, Repositories: c.git, Folders: c.nested.listUnlinked(),
+	}
 	env := []string{"TMPDIR=" + scratch, "XDG_CACHE_HOME=" + c.cache}
 	if mode != session.SandboxWrites {
 		p.Isolated = true
 		p.Hide = slices.Concat(c.Hide, c.clients)
 		p.Network = !c.strict
-		return exec.Cell{Policy: p, Env: env, Own: own, Held: held}, nil
+		cell.Policy, cell.Env = p, env
+		return cell, nil
 	}
 	c.filled.Do(func() { fillCache(c.cache, c.home, c.dirs) })
 	for name, dir := range cacheVariables {
 		env = append(env, name+"="+filepath.Join(c.cache, dir))
 	}
-	return exec.Cell{Policy: p, Env: env, Own: own, Held: held}, nil
+	cell.Policy, cell.Env = p, env
+	return cell, nil
 }
 
 // commandCaches returns the folder for the caches of commands, which has one for each project.

@@ -81,7 +81,8 @@ func TestStrictNeedsNamespace(t *testing.T) {
 	}
 	o.Sandbox = session.SandboxWrites
 	c := open(t, o)
-	for mode, isRefused := range map[session.SandboxMode]bool{session.SandboxWrites: false, session.SandboxStrict: true} {
+	for _, mode := range []session.SandboxMode{session.SandboxWrites, session.SandboxStrict} {
+		isRefused := mode == session.SandboxStrict
 		_, err := c.API.Create(t.Context(), api.CreateSession{
 			Location: &session.Location{Directory: o.Dir}, Sandbox: mode,
 		})
@@ -260,6 +261,41 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// In the home directory, in a directory that contains it, and in the root directory, commands write to their own
+// folders and to those that the user configured, and everything that is hidden stays so.
+func TestCellsInHome(t *testing.T) {
+	home := t.TempDir()
+	l := &locationCache{
+		dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config")},
+		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
+	}
+	closed := false
+	cfg := &config.Config{}
+	cfg.Sandbox = config.Sandbox{Write: []config.Path{"~/.cargo"}, Sockets: &closed}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal("link the home directory:", err)
+	}
+	for dir, want := range map[string]bool{
+		home: true, filepath.Dir(home): true, "/": true, link: true, filepath.Join(home, "project"): false,
+	} {
+		cell, err := l.newCells(cfg, project.Project{Directory: dir}).open(session.SandboxWrites, "")
+		if err != nil {
+			t.Fatal("open the cell:", err)
+		}
+		isWritable := slices.Contains(cell.Policy.Write, dir)
+		if cell.NoProject != want || isWritable == want || cell.Policy.FindExposed() != "" ||
+			!slices.Contains(cell.Policy.Write, filepath.Join(home, ".cargo")) || !cell.Policy.NoLocalSockets {
+			t.Errorf("%s: %t %q, exposed %q", dir, cell.NoProject, cell.Policy.Write, cell.Policy.FindExposed())
+		}
+		for _, own := range cell.Own {
+			if !slices.Contains(cell.Policy.Write, own) {
+				t.Errorf("%s: it cannot write to %s", dir, own)
+			}
+		}
+	}
+}
+
 // Commands of a session that runs them without asks, and of the user in it, write only where they belong.
 func TestUnaskedWork(t *testing.T) {
 	if err := sandbox.Check(); err != nil {
@@ -371,7 +407,8 @@ func TestTemplatesAndTerminalsInSandbox(t *testing.T) {
 			t.Errorf("the %s wrote outside", by)
 		}
 	}
-	if text, _ := os.ReadFile(filepath.Join(o.Dir, ".envrc")); sandbox.CheckNamespace() == nil && string(text) != "old" {
+	text, _ := os.ReadFile(filepath.Join(o.Dir, ".envrc"))
+	if sandbox.CheckNamespace() == nil && string(text) != "old" {
 		t.Errorf("the terminal wrote %q to a protected file", text)
 	}
 }

@@ -204,7 +204,8 @@ func TestFreeze(t *testing.T) {
 	before := describe()
 	out := c.runIsolated(t, fmt.Sprintf(`cd %[1]s; for d in . %[2]s %[3]s; do
 		chmod 600 $d/file; chmod 700 $d; touch -d 2001-01-01 $d/file; touch $d/file; touch -h -d 2001-01-01 $d/out
-		chown 1:1 $d/file; chgrp $(id -g) $d/file; chown -h $(id -u) $d/out; echo x > $d/file; mkdir $d/new; ln $d/file $d/hard
+		chown 1:1 $d/file; chgrp $(id -g) $d/file; chown -h $(id -u) $d/out; echo x > $d/file; mkdir $d/new
+		ln $d/file $d/hard
 		setfattr -n user.x -v y $d/file; python3 -c "import os; os.setxattr('$d/file', 'user.x', b'y')"
 		python3 -c "import os; os.utime('$d/file', (1, 1))"; mount -o remount,rw $d; mount -o remount,rw /
 	done 2>/dev/null

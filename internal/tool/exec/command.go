@@ -201,7 +201,9 @@ func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process
 			_ = f.Close() // the supervisor has a copy
 		}
 		if err == nil && p.lifeline != nil {
-			_ = sendGuard(p.lifeline, r.guard, r.background) // an error means that the supervisor ended
+			if sendGuard(p.lifeline, r.guard, r.background) != nil {
+				_ = p.lifeline.Close() // the supervisor ends, and runs nothing without it
+			}
 		}
 		started <- err
 		stays := err == nil && p.waitExit(func(found protected.GuardReport) { r.showFound(p, found) })

@@ -53,6 +53,10 @@ type Cell struct {
 	Own    []string // the paths of Policy.Write that belong to no project: temporary files and caches
 	Held   string   // the folder for new files whose names are protected; "" keeps them where they are
 
+	// NoProject: the directory is the user's home, contains it, or is the root directory, so Policy.Write has no
+	// directory of the project.
+	NoProject bool
+
 	Repositories, Folders []string // see protected.Config
 }
 

@@ -268,7 +268,8 @@ func TestProtectedFilesWithoutNamespaces(t *testing.T) {
 		t.Skip("no sandbox here: ", err)
 	}
 	b := newProtectedLocation(t)
-	b.WriteFile("write.sh", "echo new > .git/config; echo new > .git/hooks/post-commit; echo new > .envrc; echo x > ran\n")
+	b.WriteFile("write.sh", "echo new > .git/config; echo new > .git/hooks/post-commit\n"+
+		"echo new > .envrc; echo x > ran\n")
 	s := b.Call("bash", tooltest.Input{"command": "sh write.sh"})
 	tooltest.MustContain(t, tooltest.TextOf(s), b.Path(".git/config")+" was changed, and moved to",
 		b.Path(".git/hooks")+" was changed, and moved to", b.Path(".envrc")+" was created, and moved to", "it is as before")

@@ -104,7 +104,9 @@ func (s *execTools) listProtected(c confinement, paths []string, answered []tool
 		info, err := os.Lstat(path)
 		isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
 		isFile := err == nil && info.Mode().IsRegular()
-		isLifted := func(name string) bool { return isApproved(name, approved) || c.isEditAllowed(name, isFile) }
+		isLifted := func(name string) bool {
+			return isApproved(name, approved) || permission.ProtectedName(name) != "" && c.isEditAllowed(name, isFile)
+		}
 		// resolving links is the slowest step, and few paths are lifted
 		if !isLink && !isLifted(nameLexically(s.config.Paths, s.config.Repository, path)) ||
 			!isLifted(nameResource(s.config.Paths, s.config.Repository, path)) {

@@ -45,7 +45,7 @@ func parseOrder(args []string) (supervisorOrder, error) {
 	return supervisorOrder{time.Duration(ms) * time.Millisecond, most, mark, args[3:]}, errors.Join(err, err2, err3)
 }
 
-// guardOrder is what a supervisor gets at the start of its lifeline, after its length: the guard of the command.
+// guardOrder passes the guard of a command to its supervisor, at the start of the lifeline, after its length.
 type guardOrder struct {
 	Guard *protected.Guard `json:"guard"`
 	Watch bool             `json:"watch"` // check while the command runs as well

@@ -115,8 +115,8 @@ func (g *Guard) Check() GuardReport {
 	return r
 }
 
-// undoChange undoes a change of a path and describes it, "" if nothing has to be reported; isSafe is false if the change
-// is still there.
+// undoChange undoes a change of a path and describes it, "" if there is nothing to report. isSafe is false if the
+// change is still there.
 func (g *Guard) undoChange(path string, before, now []byte) (note string, isSafe bool) {
 	saved, isSaved := g.Saved[path]
 	switch {

@@ -77,7 +77,8 @@ func TestTrustKernel(t *testing.T) {
 			t.Errorf("%s reported: %t, want %t: %s", path, got, want, found.Note)
 		}
 	}
-	if got := b.run(t, "cat .envrc a/.vscode missing 2>&1 || true"); strings.Contains(got, "new") || found.Exposed != nil {
+	got := b.run(t, "cat .envrc a/.vscode missing 2>&1 || true")
+	if strings.Contains(got, "new") || found.Exposed != nil {
 		t.Errorf("%s: %+v", got, found)
 	}
 }
