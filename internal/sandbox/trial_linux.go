@@ -16,6 +16,9 @@ import (
 // trialWord is the command of a process that enters namespaces and ends.
 const trialWord = "__trial"
 
+// trialVariable is in the environment of that process.
+const trialVariable = "CAIRN_NAMESPACE_TRIAL"
+
 // trialTime bounds the trial of namespaces.
 const trialTime = 10 * time.Second
 
@@ -27,7 +30,7 @@ var tryNamespaceOnce = sync.OnceValue(tryNamespace)
 
 // tryNamespace starts this program in namespaces, in which it mounts its own directory read-only.
 func tryNamespace() error {
-	if len(os.Args) > 1 && os.Args[1] == Word {
+	if os.Getenv(trialVariable) != "" { // a program that does not call Enter would start itself again and again
 		return errors.New("this process tries it")
 	}
 	self, err := os.Executable()
@@ -37,14 +40,14 @@ func tryNamespace() error {
 	dir := filepath.Dir(self)
 	attr := &syscall.SysProcAttr{}
 	p := Policy{Write: []string{filepath.Dir(dir)}, ReadOnly: []string{dir}}
-	argv, err := p.wrapIsolated("/proc/self/exe", []string{trialWord}, attr)
+	argv, err := p.wrapIsolated(self, []string{trialWord}, attr)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), trialTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", []string{}, attr
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", append(os.Environ(), trialVariable+"=1"), attr
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return nil
