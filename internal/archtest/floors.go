@@ -36,7 +36,7 @@ var floors = []struct {
 		"caller checkout permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable " +
 			"linediff llm/sse llm/redact llm/option llm/wire",
 	},
-	{2, rulesKind, "tool/workpath audit webcache"},
+	{2, rulesKind, "tool/workpath tool/protected audit webcache"},
 	{2, recordKind, "projection eventlog"},
 	{3, rulesKind, "tool/linepath"},
 	{
@@ -59,7 +59,7 @@ var floors = []struct {
 	{4, driverKind, "llm/provider llm/script llm/guide llm/replay"},
 	{4, driverKind, "snapshot"},
 	{4, driverKind, "tool/file tool/search tool/exec tool/dialog tool/web tool/task tool/plan"},
-	{4, proofKind, "check store/storetest llm/llmtest"},
+	{4, proofKind, "check store/storetest llm/llmtest sandbox/sandboxtest"},
 	{5, proofKind, "tool/tooltest"},
 	{5, viewKind, "opencode jsontree server/openapi server/broadcast server/branchwatch"},
 	{

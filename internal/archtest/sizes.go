@@ -20,6 +20,7 @@ var wideImports = map[string]string{
 	"models": "brings the catalog, the configuration, the stored keys and the protocols together for the engine",
 	"cli": "eight; peer and tui, for it is a client of OpenCode's contract too; transfer, which keeps that " +
 		"contract's words out of it",
+	"tool/exec":    "eight of the tools that run commands, and protected, which guards files while they run",
 	"engine":       "eight, and fault: the points at which a test may kill it",
 	"engine/title": "a title is a small turn of its own: its request is lowered, retried and recorded",
 	"engine/command": "nine that every request needs to be validated and committed, and fault: the points at which a " +

@@ -129,6 +129,7 @@ type Sandbox struct {
 	Network bool        `json:"network"` // commands may open connections, in the mode strict, too
 	Write   []Path      `json:"write"`   // further directories that they may write to
 	Outside []string    `json:"outside" doc:"patterns for commands, such as \"docker *\", that run outside of the sandbox: plain lines all of whose commands match"`
+	Sockets *bool       `json:"sockets" doc:"local sockets in the mode writes, such as those of docker, tmux and D-Bus: programs there act outside of the sandbox; true unless it is false"`
 }
 
 // ToolOutput limits the tool output that a model receives.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -360,16 +361,19 @@ func examineSandbox() []cli.Finding {
 	if err := sandbox.Check(); err != nil {
 		return []cli.Finding{{
 			Level: cli.LevelNote, What: "sandbox",
-			Detail: "not available for commands: " + err.Error() + "; those that run without an ask are not confined",
+			Detail: "not available for commands: " + err.Error() + "; those that run without an ask are not confined, " +
+				"and none run with --sandbox or in plan mode",
 		}}
 	}
 	found := []cli.Finding{{Level: cli.LevelOK, What: "sandbox", Detail: "files, network and system calls of commands"}}
+	const withoutNamespace = "protected files are restored after a command, not read-only, and no commands run in the " +
+		"mode strict and in plan mode"
 	for _, part := range []struct {
 		err     error
 		without string
 	}{
 		{sandbox.CheckSignals(), "commands can send signals to other processes of the user"},
-		{sandbox.CheckReadOnly(), "changes of protected files are reported, not prevented"},
+		{sandbox.CheckNamespace(), withoutNamespace},
 	} {
 		if part.err != nil {
 			found = append(found, cli.Finding{
@@ -378,6 +382,15 @@ func examineSandbox() []cli.Finding {
 		}
 	}
 	return found
+}
+
+// logSandbox logs which parts of the sandbox this system lacks, and what follows.
+func logSandbox(log *slog.Logger) {
+	for _, f := range examineSandbox() {
+		if f.Level != cli.LevelOK {
+			log.Error("the sandbox of commands is not complete", "reason", f.Detail)
+		}
+	}
 }
 
 // Backup implements cli.Host. It works beside the owner of the store.

@@ -222,7 +222,7 @@ func TestExamineSandbox(t *testing.T) {
 		return
 	}
 	missing := 1
-	for _, err := range []error{sandbox.CheckSignals(), sandbox.CheckReadOnly()} {
+	for _, err := range []error{sandbox.CheckSignals(), sandbox.CheckNamespace()} {
 		if err != nil {
 			missing++
 		}

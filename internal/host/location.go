@@ -25,7 +25,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/reach"
-	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/skill"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -298,7 +297,7 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 		Compaction:       compactionSettings(p.config.Compaction),
 		ReportUsage:      p.models.ReportUsage,
 		Sandbox:          func(agent string) session.SandboxMode { return configuredSandbox(p.config, agent) },
-		CheckSandbox:     sandbox.Check,
+		CheckSandbox:     findMissingPart,
 		Layers:           func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
 		Requests:         p.tools.permissionRequests,
 		FindInstructions: p.instructions.FindNested,

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/permission"
-	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 )
 
 // Bounds of the search for protected names in a project. Directories near the top come first.
@@ -25,9 +26,10 @@ type nestedNames struct {
 
 // folder is the recorded content of a directory.
 type folder struct {
-	state     any // see exec.ChangeTime
+	state     any // see protected.ChangeTime
 	folders   []string
 	protected []string
+	isLinked  bool // it has a file .git
 }
 
 // skippedFolders contain the code of other projects, which is installed and removed as a whole.
@@ -48,6 +50,19 @@ func (n *nestedNames) listPaths(tops, writable []string) []string {
 		_, err := os.Lstat(path)
 		return err != nil
 	})
+}
+
+// listUnlinked returns the directories that the last search read and that have no file .git.
+func (n *nestedNames) listUnlinked() (dirs []string) {
+	if seen := n.seen.Load(); seen != nil {
+		for dir, f := range *seen {
+			if !f.isLinked {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
 }
 
 // find returns the protected names that exist below the directories, except those directly in them.
@@ -80,7 +95,7 @@ func readFolder(dir string, before folder) folder {
 	if err != nil {
 		return folder{}
 	}
-	f := folder{state: exec.ChangeTime(info)}
+	f := folder{state: protected.ChangeTime(info)}
 	if f.state == before.state {
 		return before
 	}
@@ -90,6 +105,10 @@ func readFolder(dir string, before folder) folder {
 	entries, _ := os.ReadDir(dir) // what cannot be listed cannot be changed
 	for _, e := range entries {
 		switch name := e.Name(); {
+		case !utf8.ValidString(name): // it cannot be passed on as JSON
+		case name == ".git" && !e.IsDir():
+			f.isLinked = true
+			f.protected = append(f.protected, filepath.Join(dir, name))
 		case permission.ProtectedName(name) != "":
 			f.protected = append(f.protected, filepath.Join(dir, name))
 		case e.IsDir() && !skippedFolders[name]:

@@ -29,6 +29,7 @@ func listProtectedPaths(dirs, writable []string, home string) []string {
 		p = append(p, permission.ProtectedPaths(dir, "")...)
 		p.addRepository(filepath.Join(dir, ".git"))
 		p.addNested(dir)
+		p = append(p, listSettingTargets(dir, dirs, home)...)
 	}
 	startup := permission.ProtectedPaths(home, home)
 	p = append(p, startup...)
@@ -80,8 +81,9 @@ func (p *protectedPaths) addFolder(git string) {
 		*p = append(*p, filepath.Join(git, name))
 	}
 	for _, name := range listFolders(filepath.Join(git, "worktrees"), maxWorktrees) {
-		*p = append(*p, filepath.Join(git, "worktrees", name, "commondir"),
-			filepath.Join(git, "worktrees", name, "config.worktree"))
+		for _, file := range []string{"commondir", "gitdir", "config.worktree"} {
+			*p = append(*p, filepath.Join(git, "worktrees", name, file))
+		}
 	}
 	left := maxSubmodules
 	p.addModules(filepath.Join(git, "modules"), maxModulePath, &left)
@@ -121,6 +123,18 @@ func (p *protectedPaths) addNested(top string) {
 			p.addRepository(filepath.Join(top, path, ".git"))
 		}
 	}
+}
+
+// listSettingTargets returns what the settings of a working tree's repository and of the user name below dirs.
+func listSettingTargets(top string, dirs []string, home string) []string {
+	at, ok := checkout.Find(top)
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(at.ListSettingTargets(home), func(path string) bool {
+		isAbove := func(dir string) bool { return dir == path || isStrictlyBelow(path, dir) }
+		return slices.ContainsFunc(dirs, isAbove) // all of the project
+	})
 }
 
 // listFolders returns the names of at most n directories.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/checkout"
 )
 
 // runGit runs git commands in a directory, one a line.
@@ -53,7 +55,9 @@ func TestListProtectedPaths(t *testing.T) {
 			[]string{
 				main + "/.git/config", main + "/.git/hooks", main + "/.git/commondir", main + "/.git/modules/lib/part/config",
 				main + "/.git/modules/lib/part/hooks", main + "/.git/worktrees/linked/commondir",
-				main + "/.git/worktrees/linked/config.worktree",
+				main + "/.git/worktrees/linked/config.worktree", main + "/.git/worktrees/linked/gitdir",
+				main + "/Jenkinsfile",
+				main + "/.cursor", main + "/.nvim.lua",
 				main + "/deep/part/.git", main + "/nested/.git/config", main + "/.envrc",
 				main + "/.github/workflows", main + "/cairn.json", main + "/.claude",
 			},
@@ -90,6 +94,30 @@ func TestListProtectedPaths(t *testing.T) {
 				t.Errorf("%s: %s is protected", name, path)
 			}
 		}
+	}
+}
+
+// Directories of hooks and further settings files inside the project are protected, however the settings name them.
+func TestListSettingTargets(t *testing.T) {
+	top, home := t.TempDir(), t.TempDir()
+	runGit(t, top, `git init -q .; git config core.hooksPath .githooks; git config include.path ../.gitconfig
+		git config --add include.path /etc/gitconfig; git config includeIf.gitdir:x.path ../conf/more
+		mkdir conf; git config -f .gitconfig core.hooksPath conf/hooks; git config -f .gitconfig include.path deep`)
+	write(t, filepath.Join(home, ".gitconfig"), "[core]\n\thooksPath = shared/hooks\n[include]\n\tpath = ~/other\n")
+	write(t, filepath.Join(home, "other"), "[core]\nhooksPath = "+top+"\n[core]\nhooksPath = more\n")
+	want := []string{".githooks", ".gitconfig", "conf/more", "conf/hooks", "deep", "shared/hooks", "more"}
+	got := listProtectedPaths([]string{top}, []string{top}, home)
+	for _, name := range want {
+		if !slices.Contains(got, filepath.Join(top, name)) {
+			t.Errorf("%s is missing in\n%s", name, strings.Join(got, "\n"))
+		}
+	}
+	if slices.Contains(got, top) || slices.Contains(got, "/etc/gitconfig") {
+		t.Errorf("too much is protected:\n%s", strings.Join(got, "\n"))
+	}
+	runGit(t, top, "for i in $(seq 40); do git config --add include.path ../more$i; done")
+	if got := listSettingTargets(top, []string{top}, home); len(got) != checkout.MaxTargets {
+		t.Errorf("%d targets", len(got))
 	}
 }
 

@@ -27,10 +27,21 @@ func checkSandbox(o cli.Options) error {
 	if err := o.Sandbox.Check("--sandbox"); err != nil || !o.Sandbox.IsConfined() {
 		return err
 	}
-	if err := sandbox.Check(); err != nil {
-		return session.Errorf(session.CodeInvalid, "this system has no sandbox: %v", err).At("sandbox")
+	if err := findMissingPart(o.Sandbox); err != nil {
+		return session.Errorf(session.CodeInvalid, "this system has no sandbox of the mode %s: %v", o.Sandbox, err).
+			At("sandbox")
 	}
 	return nil
+}
+
+// findMissingPart returns why this system cannot enforce a confined mode, nil if it can. The mode writes does without
+// namespaces: protected files are restored after a command then.
+func findMissingPart(m session.SandboxMode) error {
+	err := sandbox.Check()
+	if err == nil && m == session.SandboxStrict {
+		err = sandbox.CheckNamespace()
+	}
+	return err
 }
 
 // secretPaths usually hold secrets. They are relative to the home directory.
@@ -54,10 +65,12 @@ type cells struct {
 	held           string   // the folder for new files with protected names
 	repository     string   // of the worktree, if it lies elsewhere and can be granted; else ""
 	outputs        *tool.Outputs
+	noProject      bool // see exec.Config
 
 	readable []string // further directories that agents may read without asking
 
-	dirs   []string // the directory and the worktree
+	dirs   []string // the directory and the worktree; empty if they cannot be granted
+	git    []string // the directories of their repositories
 	home   string
 	filled sync.Once // the project's cache has what the user's has for it
 	nested nestedNames
@@ -73,10 +86,9 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 		held:  filepath.Join(l.dirs.Data, "held"),
 		cache: filepath.Join(l.commandCaches(), hex.EncodeToString(name[:8])),
 	}
-	c.Network = true
-	c.Write = []string{pr.Directory}
-	if top != pr.Directory {
-		c.Write = append(c.Write, top)
+	c.Network, c.NoLocalSockets = true, cfg.Sandbox.Sockets != nil && !*cfg.Sandbox.Sockets
+	if c.noProject = isAboveHome(top, l.dirs.Home) || isAboveHome(pr.Directory, l.dirs.Home); !c.noProject {
+		c.Write = slices.Compact([]string{pr.Directory, top})
 	}
 	c.dirs = slices.Clone(c.Write)
 	for _, w := range cfg.Sandbox.Write {
@@ -97,8 +109,24 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 			c.clients = append(c.clients, filepath.Join(l.dirs.Home, name))
 		}
 	}
-	c.addRepository(top)
+	if !c.noProject {
+		c.addRepository(top)
+	}
 	return c
+}
+
+// isAboveHome reports whether a directory is the user's home or contains it, as the root directory does. It has files
+// of every program, so commands are not allowed to write there.
+func isAboveHome(dir, home string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir
+	}
+	if resolved, err := filepath.EvalSymlinks(home); err == nil {
+		home = resolved
+	}
+	rel, err := filepath.Rel(real, home)
+	return real == "/" || home != "" && err == nil && filepath.IsLocal(rel)
 }
 
 // addRepository lets commands write to the repository of a linked worktree or a submodule, which lies outside of it:
@@ -109,6 +137,7 @@ func (c *cells) addRepository(top string) {
 	if !ok {
 		return
 	}
+	c.git = append(c.git, found.Common)
 	repository := found.FindLinkedRepository()
 	if repository == "" {
 		return
@@ -150,15 +179,20 @@ func (c *cells) open(r exec.CellRequest) (exec.Cell, error) {
 	p.Nested = slices.DeleteFunc(c.nested.listPaths(tops, p.Write), func(path string) bool {
 		return slices.Contains(p.ReadOnly, path)
 	})
+	cell := exec.Cell{
+		Own: own, Held: held, Repositories: c.git, Folders: c.nested.listUnlinked(),
+	}
 	env := []string{"TMPDIR=" + scratch, "XDG_CACHE_HOME=" + c.cache}
 	if mode != session.SandboxWrites {
+		p.Isolated = true
 		p.Hide = slices.Concat(c.Hide, c.clients)
 		p.Network = !c.strict
-		return exec.Cell{Policy: p, Env: env, Own: own, Held: held}, nil
+		cell.Policy, cell.Env = p, env
+		return cell, nil
 	}
 	c.filled.Do(func() { fillCache(c.cache, c.home, c.dirs) })
-	env = append(env, listCacheVariables(c.cache, c.home, scratch)...)
-	return exec.Cell{Policy: p, Env: env, Own: own, Held: held}, nil
+	cell.Policy, cell.Env = p, append(env, listCacheVariables(c.cache, c.home, scratch)...)
+	return cell, nil
 }
 
 // commandCaches returns the folder for the caches of commands, which has one for each project.

@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -61,6 +62,44 @@ func TestSandboxIsNeverSilentlyMissing(t *testing.T) {
 	owner = open(t, bound)
 	closeIt(t, open(t, bound))
 	closeIt(t, owner)
+}
+
+// Where no namespace can be made, the mode strict is refused with the reason, and writes is not; doctor and the
+// server's log say what is missing and what follows.
+func TestStrictNeedsNamespace(t *testing.T) {
+	if !sandboxtest.RunWithoutNamespaces(t) {
+		return
+	}
+	if err := sandbox.Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	const reason = "permits no mount namespace"
+	o.Sandbox = session.SandboxStrict
+	if _, err := (Host{}).Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("strict: %v", err)
+	}
+	o.Sandbox = session.SandboxWrites
+	c := open(t, o)
+	for _, mode := range []session.SandboxMode{session.SandboxWrites, session.SandboxStrict} {
+		isRefused := mode == session.SandboxStrict
+		_, err := c.API.Create(t.Context(), api.CreateSession{
+			Location: &session.Location{Directory: o.Dir}, Sandbox: mode,
+		})
+		if (err != nil) != isRefused || isRefused && !strings.Contains(err.Error(), reason) {
+			t.Errorf("a session in the mode %s: %v", mode, err)
+		}
+	}
+	closeIt(t, c)
+	var log strings.Builder
+	logSandbox(slog.New(slog.NewTextHandler(&log, nil)))
+	found := examineSandbox()
+	for _, text := range []string{log.String(), found[len(found)-1].Detail} {
+		if !strings.Contains(text, reason) || !strings.Contains(text, "no commands run in the mode strict") {
+			t.Error(text)
+		}
+	}
 }
 
 // A session stays in the sandbox that it began in, whatever process runs it and whatever the configuration says then.
@@ -223,6 +262,42 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// In the home directory, in a directory that contains it, and in the root directory, commands write to their own
+// folders and to those that the user configured, and everything that is hidden stays so.
+func TestCellsInHome(t *testing.T) {
+	home := t.TempDir()
+	l := &locationCache{
+		dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config")},
+		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
+	}
+	closed := false
+	cfg := &config.Config{}
+	cfg.Sandbox = config.Sandbox{Write: []config.Path{"~/.cargo"}, Sockets: &closed}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal("link the home directory:", err)
+	}
+	for dir, want := range map[string]bool{
+		home: true, filepath.Dir(home): true, "/": true, link: true, filepath.Join(home, "project"): false,
+	} {
+		cells := l.newCells(cfg, project.Project{Directory: dir})
+		cell, err := cells.open(exec.CellRequest{Mode: session.SandboxWrites})
+		if err != nil {
+			t.Fatal("open the cell:", err)
+		}
+		isWritable := slices.Contains(cell.Policy.Write, dir)
+		if cells.noProject != want || isWritable == want || cell.Policy.FindExposed() != "" ||
+			!slices.Contains(cell.Policy.Write, filepath.Join(home, ".cargo")) || !cell.Policy.NoLocalSockets {
+			t.Errorf("%s: %t %q, exposed %q", dir, cells.noProject, cell.Policy.Write, cell.Policy.FindExposed())
+		}
+		for _, own := range cell.Own {
+			if !slices.Contains(cell.Policy.Write, own) {
+				t.Errorf("%s: it cannot write to %s", dir, own)
+			}
+		}
+	}
+}
+
 // What the user types runs in the mode of the session: without one unconfined, also where the model's commands are
 // confined.
 func TestTypedCommands(t *testing.T) {
@@ -336,7 +411,8 @@ func TestTemplatesAndTerminalsInSandbox(t *testing.T) {
 			t.Errorf("the %s wrote outside", by)
 		}
 	}
-	if text, _ := os.ReadFile(filepath.Join(o.Dir, ".envrc")); sandbox.CheckReadOnly() == nil && string(text) != "old" {
+	text, _ := os.ReadFile(filepath.Join(o.Dir, ".envrc"))
+	if sandbox.CheckNamespace() == nil && string(text) != "old" {
 		t.Errorf("the terminal wrote %q to a protected file", text)
 	}
 }

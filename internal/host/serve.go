@@ -115,6 +115,7 @@ func (s *serverProcess) serveAsOwner(ctx context.Context, lease *sqlite.Lease, r
 	r.background.Go(func() {
 		r.locations.models.RunRefresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
 	})
+	r.background.Go(func() { logSandbox(r.logger) })
 	ended, idle := context.WithCancel(ctx)
 	defer idle()
 	ready(describeListener(r.server, r.socket, s.address))

@@ -18,11 +18,13 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // TestMain is also the process that a test kills: it owns the home of childHome, prompts once and waits.
 func TestMain(m *testing.M) {
+	sandboxtest.RestartWithoutNamespaces()
 	if code, ok := RunSupervisor(os.Args[1:]); ok {
 		os.Exit(code)
 	}

@@ -21,12 +21,18 @@ const Protected = "protected"
 
 const protectedSource = "built-in: what is written here may run or be obeyed later; a rule that spells its name decides"
 
+const jenkinsfile = "jenkinsfile"
+
 // Protected names: directories and files anywhere, names of several parts anywhere, and names outside of the Location,
 // at the end or in the middle of a path.
 var (
-	guardedDirs  = []string{".git", ".hg", ".cairn", ".opencode", ".agents", ".claude", ".vscode", ".husky", ".circleci"}
+	guardedDirs = []string{
+		".git", ".hg", ".cairn", ".opencode", ".agents", ".claude", ".vscode", ".husky", ".circleci", ".cursor", ".idea",
+		".devcontainer", ".zed", ".gemini", ".codex",
+	}
 	guardedFiles = []string{
 		"cairn.json", "cairn.jsonc", "opencode.json", "opencode.jsonc", ".envrc", ".mcp.json", ".gitlab-ci.yml",
+		".nvim.lua", ".exrc", ".pre-commit-config.yaml", "lefthook.yml", ".yarnrc.yml", "mise.toml", jenkinsfile,
 	}
 	guardedBelow   = []string{".github/workflows"}
 	guardedOutside = []string{
@@ -45,6 +51,9 @@ var (
 // missing.
 func ProtectedPaths(top, home string) (paths []string) {
 	for _, name := range slices.Concat(guardedDirs[1:], guardedFiles, guardedBelow) {
+		if name == jenkinsfile { // names are compared in lower case
+			name = "Jenkinsfile"
+		}
 		paths = append(paths, filepath.Join(top, filepath.FromSlash(name)))
 	}
 	for _, name := range guardedOutside {

@@ -33,5 +33,5 @@ type namespace struct{}
 // CheckSignals returns why there is no sandbox on this system.
 func CheckSignals() error { return Check() }
 
-// CheckReadOnly returns why there is no sandbox on this system.
-func CheckReadOnly() error { return Check() }
+// CheckNamespace returns why there is no sandbox on this system.
+func CheckNamespace() error { return Check() }

@@ -52,7 +52,7 @@ func (p Policy) makeWriteRuleset() (ruleset, error) {
 	}
 	if version >= signalVersion { // signals to processes outside, and without a network their abstract sockets
 		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL
-		if !p.Network {
+		if !p.Network || p.NoLocalSockets {
 			attr.Scoped |= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 		}
 		size = unsafe.Offsetof(attr.Scoped) + unsafe.Sizeof(attr.Scoped)

@@ -22,20 +22,32 @@ type namespace struct {
 	Private []string `json:"private,omitzero"` // paths in privateMounts, which enterNamespaces made
 }
 
-// IsolateCommand prepares attr so that the kernel enforces the policy's ReadOnly paths. argv is what WrapCommand
-// returned; the process has to be started with attr and the result. If that fails, the process may be started with its
-// own argv and attr instead: the ReadOnly paths can be written then. ok is false if there is nothing to prepare or this
-// system permits no namespaces.
+// IsolateCommand prepares attr so that the kernel enforces the policy's ReadOnly paths and Freeze. argv is what
+// WrapCommand returned; the process has to be started with attr and the result. If that fails, the process may be
+// started with its own argv and attr instead: it refuses to run the command if the policy is Isolated or has Freeze,
+// else the ReadOnly paths can be written then. ok is false if there is nothing to prepare or this system permits no
+// namespaces.
 //
 // The superuser needs a mount namespace. Others need a user namespace to get one, which some systems forbid.
 func IsolateCommand(argv []string, attr *syscall.SysProcAttr) (isolated []string, ok bool) {
 	p, rest, err := unwrapCommand(argv)
-	if err != nil || p == nil || len(p.ReadOnly)+len(p.Nested) == 0 || CheckReadOnly() != nil {
+	if err != nil || p == nil || !p.usesNamespace() || CheckNamespace() != nil {
 		return nil, false
 	}
+	isolated, err = p.wrapIsolated(argv[0], rest, attr)
+	return isolated, err == nil
+}
+
+// usesNamespace reports whether a mount namespace enforces a part of the policy.
+func (p Policy) usesNamespace() bool {
+	return len(p.ReadOnly)+len(p.Nested) > 0 || p.Isolated || p.Freeze
+}
+
+// wrapIsolated returns the command line for a process that is started with attr, which gets the flags for namespaces.
+func (p Policy) wrapIsolated(self string, command []string, attr *syscall.SysProcAttr) ([]string, error) {
 	outside, err := os.Readlink("/proc/self/ns/mnt")
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
 	p.Namespace = &namespace{Outside: outside}
 	attr.Cloneflags |= unix.CLONE_NEWNS
@@ -44,25 +56,7 @@ func IsolateCommand(argv []string, attr *syscall.SysProcAttr) (isolated []string
 		attr.Cloneflags |= unix.CLONE_NEWUSER
 		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID} // to map ids and to mount
 	}
-	isolated, err = p.WrapCommand(argv[0], rest)
-	return isolated, err == nil
-}
-
-// CheckReadOnly returns nil if this system permits the namespaces that protect ReadOnly paths, else the reason why not.
-// Containers can forbid them without a trace; IsolateCommand finds that out when it starts a process.
-func CheckReadOnly() error {
-	if os.Geteuid() == 0 {
-		return nil
-	}
-	for name, bad := range map[string]string{
-		"user/max_user_namespaces": "0", "kernel/unprivileged_userns_clone": "0",
-		"kernel/apparmor_restrict_unprivileged_userns": "1",
-	} {
-		if value, err := os.ReadFile("/proc/sys/" + name); err == nil && strings.TrimSpace(string(value)) == bad {
-			return fmt.Errorf("this system forbids user namespaces: /proc/sys/%s is %s", name, bad)
-		}
-	}
-	return nil
+	return p.WrapCommand(self, command)
 }
 
 // enterNamespaces makes the ReadOnly paths read-only in the namespaces of this process. It does nothing if the policy
@@ -88,6 +82,9 @@ func (p Policy) enterNamespaces() error {
 		return fmt.Errorf("detach mounts: %w", err)
 	}
 	if err := p.mountReadOnly(); err != nil {
+		return err
+	}
+	if err := p.freezeMounts(); err != nil {
 		return err
 	}
 	for _, m := range privateMounts {
@@ -138,6 +135,28 @@ func (p Policy) mountReadOnly() error {
 		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 		if err := unix.MountSetattr(unix.AT_FDCWD, path, unix.AT_RECURSIVE, &attr); err != nil {
 			return fmt.Errorf("mount %s read-only: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// freezeMounts makes all mounts read-only if the policy has Freeze, except for mounts of the paths in Write on
+// themselves: then also modes, owners, times and extended attributes of files elsewhere cannot be changed.
+func (p Policy) freezeMounts() error {
+	if !p.Freeze {
+		return nil
+	}
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &attr); err != nil {
+		return fmt.Errorf("mount everything read-only: %w", err)
+	}
+	attr = unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}
+	for _, path := range p.resolveWritable() {
+		if err := unix.Mount(path, path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("mount %s: %w", path, err)
+		}
+		if err := unix.MountSetattr(unix.AT_FDCWD, path, unix.AT_RECURSIVE, &attr); err != nil {
+			return fmt.Errorf("mount %s writable: %w", path, err)
 		}
 	}
 	return nil

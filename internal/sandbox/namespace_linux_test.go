@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
 )
 
 // protectedCell is a repository in a writable directory, with a file and a directory that are read-only.
@@ -42,7 +44,7 @@ func (c *cell) runIsolated(t *testing.T, script string) string {
 	attr := &syscall.SysProcAttr{}
 	argv, ok := IsolateCommand(argv, attr)
 	if !ok {
-		t.Skip("no namespaces here: ", CheckReadOnly())
+		t.Skip("no namespaces here: ", CheckNamespace())
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.SysProcAttr = c.work, attr
@@ -172,12 +174,85 @@ func TestReadOnlyAsUser(t *testing.T) {
 	cmd := exec.CommandContext(
 		t.Context(),
 		self,
-		"-test.run=^(TestReadOnly(Paths|WorkingDirectory)|TestNamespaces.*|TestInside|TestWritesOutside.*)$",
+		"-test.run=^(TestReadOnly(Paths|WorkingDirectory)|TestFreeze|TestNamespaces.*|TestInside|TestWritesOutside.*)$",
 		"-test.v",
 	)
 	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: sandboxUser, Gid: sandboxUser}}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Under Freeze nothing changes outside of the writable directories: no content, mode, time, owner or attribute, also
+// not for the superuser.
+func TestFreeze(t *testing.T) {
+	c := newCell(t)
+	own := filepath.Join(filepath.Dir(c.work), "own")
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		t.Fatal("make the folder:", err)
+	}
+	c.policy = Policy{Write: []string{own}, Freeze: true}
+	describe := func() string {
+		out, err := exec.Command("bash", "-c", "find "+c.work+" "+c.outside+
+			" -printf '%p %m %T@ %C@ %U %G %l\n' | sort").Output() // an attribute changes the time of change
+		if err != nil {
+			t.Fatal("list the files:", err)
+		}
+		return string(out)
+	}
+	before := describe()
+	out := c.runIsolated(t, fmt.Sprintf(`cd %[1]s; for d in . %[2]s %[3]s; do
+		chmod 600 $d/file; chmod 700 $d; touch -d 2001-01-01 $d/file; touch $d/file; touch -h -d 2001-01-01 $d/out
+		chown 1:1 $d/file; chgrp $(id -g) $d/file; chown -h $(id -u) $d/out; echo x > $d/file; mkdir $d/new
+		ln $d/file $d/hard
+		setfattr -n user.x -v y $d/file; python3 -c "import os; os.setxattr('$d/file', 'user.x', b'y')"
+		python3 -c "import os; os.utime('$d/file', (1, 1))"; mount -o remount,rw $d; mount -o remount,rw /
+	done 2>/dev/null
+	(echo x > /etc/hosts) 2>/dev/null; touch -d 2001-01-01 /etc/hosts 2>/dev/null
+	cd %[4]s && echo in > f && chmod 600 f && touch -d 2001-01-01 f && mkdir d && mv f d/g && cat d/g
+	echo x > /dev/null
+	echo done; cat %[2]s/file`, c.work, c.outside, filepath.Dir(c.work), own))
+	if after := describe(); after != before {
+		t.Errorf("changed from\n%s\nto\n%s\n%s", before, after, out)
+	}
+	mustHave(t, out, "in\ndone\nwhat is in outside")
+}
+
+// A system without namespaces is found by a trial, and what needs one is refused there.
+func TestWithoutNamespaces(t *testing.T) {
+	if !sandboxtest.RunWithoutNamespaces(t) {
+		return
+	}
+	c := newCell(t)
+	if err := CheckNamespace(); err == nil || !strings.Contains(err.Error(), "permits no mount namespace") {
+		t.Errorf("the trial says %v", err)
+	}
+	for _, p := range []Policy{
+		{Write: c.policy.Write, Isolated: true}, {Write: c.policy.Write, Freeze: true},
+		{Write: c.policy.Write, ReadOnly: []string{filepath.Join(c.work, "file")}},
+	} {
+		c.policy = p
+		argv, err := p.WrapCommand("/proc/self/exe", []string{"/bin/true"})
+		if err != nil {
+			t.Fatal("wrap the command:", err)
+		}
+		if _, ok := IsolateCommand(argv, &syscall.SysProcAttr{}); ok {
+			t.Errorf("%+v is isolated", p)
+		}
+		out := c.run(t, "echo ran")
+		if refused := strings.Contains(out, "it has no mount namespace"); refused != (p.Isolated || p.Freeze) ||
+			refused == strings.Contains(out, "ran\n") {
+			t.Errorf("%+v: %s", p, out)
+		}
+	}
+}
+
+// The trial succeeds where a namespace can be made, and the programs of this test need it.
+func TestCheckNamespace(t *testing.T) {
+	c := protectedCell(t)
+	c.runIsolated(t, "true") // skips the test where the system permits none
+	if err := CheckNamespace(); err != nil {
+		t.Error("the trial failed:", err)
 	}
 }

@@ -5,8 +5,8 @@
 // A process confines itself and then executes the command (Enter), so that a command never runs unconfined. If the
 // kernel cannot enforce a policy completely, Check returns the reason, and Enter runs nothing.
 //
-// Limits: a file's owner can change its mode, owner and times also outside of the writable directories, and everything
-// in a writable directory can be changed, e.g. the hooks of a repository.
+// Limits: without Policy.Freeze, a file's owner can change its mode, owner and times also outside of the writable
+// directories; and what is in a writable directory can be changed unless Policy.ReadOnly or Nested names it.
 package sandbox
 
 import (
@@ -33,6 +33,14 @@ type Policy struct {
 	Hide    []string `json:"hide,omitzero"`
 	Show    []string `json:"show,omitzero"`    // readable directories below a hidden one
 	Network bool     `json:"network,omitzero"` // connections are allowed
+	// with Network: local (AF_UNIX) sockets are refused, as all are without it
+	NoLocalSockets bool `json:"noLocalSockets,omitzero"`
+
+	// no command runs without the namespaces that protect the paths in ReadOnly and Nested
+	Isolated bool `json:"isolated,omitzero"`
+	// nothing but what is below Write changes, also no modes, owners, times and extended attributes; no command runs
+	// without the namespace that enforces it
+	Freeze bool `json:"freeze,omitzero"`
 
 	Namespace *namespace `json:"namespace,omitzero"` // set by IsolateCommand
 	// the descriptor of a file that ReadRulesets.Open returned, in the process that restricts itself; 0 for none

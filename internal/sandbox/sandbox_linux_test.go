@@ -13,10 +13,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
 )
 
 // TestMain also runs the process that confines itself.
 func TestMain(m *testing.M) {
+	sandboxtest.RestartWithoutNamespaces()
 	if len(os.Args) > 2 && os.Args[1] == Word {
 		os.Exit(Enter(os.Args[2:]))
 	}
@@ -314,7 +317,16 @@ func TestNoConnections(t *testing.T) {
 			t, c.run(t, "python3 -c \"import socket; a,b=socket.socketpair(); a.send(b'x'); print('paired')\""), "paired",
 		)
 	}
-	c.policy.Network = true
+	c.policy.Network, c.policy.NoLocalSockets = true, true
+	for _, script := range attempts[len(attempts)-4:] {
+		out := c.run(t, script)
+		select {
+		case network := <-reached:
+			t.Errorf("%s reached %s: %s", script, network, out)
+		default:
+		}
+	}
+	c.policy.NoLocalSockets = false
 	c.run(t, attempts[0])
 	if network := <-reached; network != "tcp" {
 		t.Error(network)

@@ -88,9 +88,10 @@ func (p Policy) restrictCalls() error {
 	return nil
 }
 
-// buildFilter returns the filter program. Without Network it allows no sockets, not even local ones: a program that
-// listens on one acts for its client. Socket pairs are allowed, except datagram and raw ones, which can be connected to
-// other sockets. A process may only set its own resource limits: a limit on CPU time would end another process.
+// buildFilter returns the filter program. Without Network it allows no sockets, not even local ones, and with
+// NoLocalSockets all but these: a program that listens on one acts for its client. Socket pairs are allowed, except
+// datagram and raw ones, which can be connected to other sockets. A process may only set its own resource limits: a
+// limit on CPU time would end another process.
 func (p Policy) buildFilter(machine uint32) []unix.SockFilter {
 	program := []unix.SockFilter{loadWord(atArch)}
 	program = append(program, ifNotEqual(machine, returnErrno(unix.ENOSYS))...)
@@ -111,8 +112,15 @@ func (p Policy) buildFilter(machine uint32) []unix.SockFilter {
 	program = append(program, jumpIf(unix.BPF_JEQ, unix.SYS_CLONE, 0, 4),
 		loadWord(atFirst), jumpIf(unix.BPF_JSET, newNamespaces, 0, 1), returnErrno(unix.EPERM),
 		returnAction(unix.SECCOMP_RET_ALLOW))
-	if !p.Network {
+	switch {
+	case !p.Network:
 		program = append(program, ifEqual(unix.SYS_SOCKET, returnErrno(unix.EACCES))...)
+	case p.NoLocalSockets:
+		program = append(program, jumpIf(unix.BPF_JEQ, unix.SYS_SOCKET, 0, 4),
+			loadWord(atFirst), jumpIf(unix.BPF_JEQ, unix.AF_UNIX, 0, 1), returnErrno(unix.EACCES),
+			returnAction(unix.SECCOMP_RET_ALLOW))
+	}
+	if !p.Network || p.NoLocalSockets {
 		program = append(program, jumpIf(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 0, 6),
 			loadWord(atSecond), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xf})
 		program = append(program, ifEqual(unix.SOCK_DGRAM, returnErrno(unix.EACCES))...)

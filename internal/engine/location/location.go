@@ -45,8 +45,8 @@ type Scope struct {
 	NewSandbox session.SandboxMode
 	// Sandbox returns the configured sandbox of an agent; "" if none is configured, or Sandbox is nil.
 	Sandbox func(agent string) session.SandboxMode
-	// CheckSandbox returns why this system has no sandbox; nil if it has one, or the function is missing.
-	CheckSandbox func() error
+	// CheckSandbox returns why this system cannot enforce a confined mode; nil if it can, or the function is missing.
+	CheckSandbox func(session.SandboxMode) error
 	// Layers returns the permission rules for an agent here, lowest first, without those of the session.
 	Layers func(a session.Agent) []permission.Layer
 	// Compaction says when the history is replaced by a summary, and what stays.

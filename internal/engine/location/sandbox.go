@@ -29,8 +29,8 @@ func (s *Scope) RequireSandbox(m session.SandboxMode) error {
 	if err := m.Check("sandbox"); err != nil || !m.IsConfined() || s.CheckSandbox == nil {
 		return err
 	}
-	if err := s.CheckSandbox(); err != nil {
-		return session.Errorf(session.CodeInvalid, "this system has no sandbox: %v", err).At("sandbox")
+	if err := s.CheckSandbox(m); err != nil {
+		return session.Errorf(session.CodeInvalid, "this system has no sandbox of the mode %s: %v", m, err).At("sandbox")
 	}
 	return nil
 }

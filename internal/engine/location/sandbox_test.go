@@ -37,7 +37,7 @@ func TestChooseConfinement(t *testing.T) {
 
 // A mode that the system cannot enforce is refused when a session asks for it.
 func TestRequireSandbox(t *testing.T) {
-	s := &Scope{CheckSandbox: func() error { return errors.New("no Landlock") }}
+	s := &Scope{CheckSandbox: func(session.SandboxMode) error { return errors.New("no Landlock") }}
 	refused := map[session.SandboxMode]bool{"": false, "off": false, "writes": true, "strict": true, "x": true}
 	for mode, isRefused := range refused {
 		if err := s.RequireSandbox(mode); (err != nil) != isRefused {

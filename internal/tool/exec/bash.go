@@ -103,7 +103,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	r := command{
 		argv: []string{shell, "-c", in.Command}, policy: confined.findPolicy(), rulesets: &t.rulesets,
 		supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
-		grace: t.killDelay(), drain: t.config.DrainTime, guard: t.newGuard(confined),
+		grace: t.killDelay(), drain: t.config.DrainTime, guard: t.newGuard(confined), log: t.config.Log,
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
 		output: &commandOutput{
 			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),

@@ -44,7 +44,7 @@ func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
 	}
 
 	// Inside of the sandbox, changing the project needs no further permission.
-	available := t.checkSandbox() == nil
+	available := t.checkSandbox(as.Mode) == nil
 	confined := as.Mode.IsConfined() && available
 	p.requests, p.changed = listPathRequests(paths, in.Command, confined), paths.Changed
 	p.outside = reason == "" && t.isOutsideLine(line)

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
@@ -419,15 +420,26 @@ func checkNothingSurvives(t *testing.T, b *tooltest.Bench, script, how string) {
 
 const serverWord = "__server"
 
-// serveTools runs one command as a server does, until it is killed.
+// serveTools runs one command as a server does, until it is killed. With a third argument, the folder for held files,
+// the command runs in a sandbox in which .envrc is protected.
 func serveTools(args []string) {
-	tools := exec.New(exec.Config{
+	config := exec.Config{
 		Paths: workpath.Resolver{Directory: args[0]}, Shell: "/bin/bash",
 		Supervisor: []string{"/proc/self/exe", exec.SuperviseWord},
-	})
+	}
+	confine := tool.Confinement{Mode: session.SandboxOff}
+	if len(args) > 2 {
+		confine.Mode = session.SandboxWrites
+		config.Sandbox = func(session.SandboxMode, session.ID) (exec.Cell, error) {
+			p := sandbox.Policy{Write: args[:1], ReadOnly: []string{filepath.Join(args[0], ".envrc")}, Network: true}
+			return exec.Cell{Policy: p, Held: args[2]}, nil
+		}
+	}
+	tools := exec.New(config)
 	call := tool.Call{
 		Name: "bash", Input: jsontext.Value(`{"command":` + tooltest.Quote(args[1]) + `}`),
 		Ask: func(context.Context, tool.Request) error { return nil }, Progress: func(tool.Output) {},
+		Confine: func(context.Context) (tool.Confinement, error) { return confine, nil },
 	}
 	for _, tl := range tools {
 		if tl.Definition().Name == "bash" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/proctable"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -36,9 +38,10 @@ type command struct {
 	drain      time.Duration // Config.DrainTime
 	processes  int           // limit of processes at a time; needs a supervisor
 	output     *commandOutput
-	quiet      bool // discard standard error
-	guard      *protectedGuard
-	background bool // nothing waits for the end, so guard checks meanwhile as well
+	quiet      bool             // discard standard error
+	guard      *protected.Guard // used by the supervisor, and by this process if the supervisor was killed
+	background bool             // nothing waits for the end, so guard checks meanwhile as well
+	log        *slog.Logger     // of what the guard finds; nil for none
 
 	policy      *sandbox.Policy // confines it; nil for none. It needs a supervisor
 	rulesets    *sandbox.ReadRulesets
@@ -53,6 +56,7 @@ type commandResult struct {
 	signal      string // name of the signal, "" if none ended it
 	timedOut    bool
 	interrupted bool
+	exposed     []string // protected files that the command made or changed, and that could not be moved or restored
 }
 
 // execute runs the command until it ends, its timeout passes or ctx ends; in the last two cases it ends everything that
@@ -74,9 +78,6 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	copying.Go(func() { o.copyFrom(read) })
 	stop := make(chan struct{})
 	showing.Go(func() { o.reportProgress(stop, progress) })
-	if r.background {
-		showing.Go(func() { r.guard.watch(stop, o.addNote) })
-	}
 
 	f := commandResult{}
 	var late <-chan time.Time
@@ -97,12 +98,17 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	}
 	_ = read.SetReadDeadline(time.Now().Add(cmp.Or(r.drain, defaultDrainTime)))
 	copying.Wait()
-	o.addNote(r.guard.check())
 	close(stop)
 	showing.Wait()
 	f.exit, f.signal = p.exit, p.signal
 	if p.lifeline != nil && f.signal != "" { // the supervisor was killed and cleaned up nothing
 		p.stopAll(0)
+		p.found = append(p.found, p.guard.Check())
+	}
+	for _, found := range p.found {
+		r.logFound(found)
+		o.addNote(found.Note)
+		f.exposed = append(f.exposed, found.Exposed...)
 	}
 	f.tail = o.formatTail()
 	f.out = o.finishCapture(ctx)
@@ -116,13 +122,17 @@ type process struct {
 	callMark uint64        // of the command and its descendants, which a supervisor sets; 0 without one
 	done     chan struct{} // closed when the command has ended
 	lifeline *os.File      // a write or a close makes the supervisor end everything; nil without one
-	report   *os.File      // a supervisor that stays sends the exit code on it; nil without one
+	report   *reportReader // of the supervisor; nil without one
+	guard    *protected.Guard
 
-	exit   int    // exit status; set before done is closed
-	signal string // name of the signal that ended the command, "" if none did
+	// set before done is closed
+	exit   int                     // exit status
+	signal string                  // name of the signal that ended the command, "" if none did
+	found  []protected.GuardReport // by the guard, until the command ended
 }
 
-// The file descriptors of a supervisor: its ends of lifeline and report, and command.readRuleset.
+// The file descriptors of a supervisor: its ends of lifeline, which begins with the guard, and report, and
+// command.readRuleset.
 const (
 	lifelineFD    = 3
 	reportFD      = 4
@@ -140,12 +150,12 @@ func (r command) startProcess(output *os.File) (*process, error) {
 	attr := supervisorAttributes()
 	if argv, ok := sandbox.IsolateCommand(r.argv, attr); ok && len(r.supervisor) > 0 {
 		isolated := r
-		isolated.argv = argv
+		isolated.argv, isolated.guard = argv, r.guard.TrustKernel()
 		if p, err := isolated.startWith(attr, output); err == nil {
-			r.guard.skipExisting()
 			return p, nil
 		} // this system forbids namespaces
 	}
+	r.guard.SaveContent()
 	return r.startWith(supervisorAttributes(), output)
 }
 
@@ -164,7 +174,7 @@ func (r *command) wrapArgs() (err error) {
 
 // startWith starts the command below a supervisor with the attributes attr, if it has one.
 func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process, error) {
-	p := &process{mark: tool.CallVariable + "=" + rand.Text(), done: make(chan struct{})}
+	p := &process{mark: tool.CallVariable + "=" + rand.Text(), done: make(chan struct{}), guard: r.guard}
 	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
 	p.cmd.SysProcAttr = commandAttributes()
 	if len(r.supervisor) > 0 {
@@ -190,16 +200,21 @@ func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process
 		for _, f := range passed {
 			_ = f.Close() // the supervisor has a copy
 		}
-		started <- err
-		stays := err == nil && p.waitExit()
-		for _, f := range []*os.File{p.lifeline, p.report} {
-			_ = f.Close() // nil without a supervisor
+		if err == nil && p.lifeline != nil {
+			if sendGuard(p.lifeline, r.guard, r.background) != nil {
+				_ = p.lifeline.Close() // the supervisor ends, and runs nothing without it
+			}
 		}
+		started <- err
+		stays := err == nil && p.waitExit(func(found protected.GuardReport) { r.showFound(p, found) })
+		_ = p.lifeline.Close() // nil without a supervisor
 		close(p.done)
 		runtime.UnlockOSThread()
 		if stays {
-			r.awaitLeftovers(p)
+			p.report.readAll(r.logFound)
+			_ = p.cmd.Wait()
 		}
+		p.report.close()
 	}()
 	if err := <-started; err != nil {
 		return nil, err
@@ -207,26 +222,29 @@ func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process
 	return p, nil
 }
 
-// awaitLeftovers waits for the processes that the command left behind. Nothing reads notes about them any more, except
-// for the log.
-func (r command) awaitLeftovers(p *process) {
-	ended := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() { r.guard.watch(ended, func(string) {}) })
-	_ = p.cmd.Wait()
-	close(ended)
-	watching.Wait()
-	_ = r.guard.check()
+// showFound keeps what the guard found for the end of the output, or shows it at once if the command runs in the
+// background.
+func (r command) showFound(p *process, found protected.GuardReport) {
+	if !r.background {
+		p.found = append(p.found, found)
+		return
+	}
+	r.logFound(found)
+	r.output.addNote(found.Note)
+}
+
+// logFound logs what the guard found.
+func (r command) logFound(found protected.GuardReport) {
+	if found.Note != "" && r.log != nil {
+		r.log.Warn("a command changed protected files", "change", found.Note)
+	}
 }
 
 // waitExit waits for the command. stays reports that the supervisor stays for processes that the command left behind.
-func (p *process) waitExit() (stays bool) {
-	if p.report != nil {
-		var code [1]byte
-		if n, _ := p.report.Read(code[:]); n == 1 {
-			p.exit = int(code[0])
-			return true
-		}
+func (p *process) waitExit(show func(protected.GuardReport)) (stays bool) {
+	if code, ok := p.report.readUntilExit(show); ok {
+		p.exit = code
+		return true
 	}
 	_ = p.cmd.Wait() // ProcessState has the exit status
 	p.exit, p.signal = exitStatus(p.cmd.ProcessState)
@@ -248,7 +266,7 @@ func (p *process) addSupervisor(r command) error {
 	args := slices.Concat(r.supervisor[1:], order.encodeArgs())
 	p.cmd = exec.Command(r.supervisor[0], args...)
 	p.cmd.ExtraFiles = []*os.File{lifelineRead, reportWrite}
-	p.lifeline, p.report = lifelineWrite, reportRead
+	p.lifeline, p.report = lifelineWrite, &reportReader{file: reportRead}
 	return nil
 }
 

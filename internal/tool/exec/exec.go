@@ -67,6 +67,9 @@ type Cell struct {
 	Env    []string // NAME=value: where programs put temporary files and caches
 	Own    []string // the paths of Policy.Write that belong to no project: temporary files and caches
 	Held   string   // the folder for new files whose names are protected; "" keeps them where they are
+
+
+	Repositories, Folders []string // see protected.Config
 }
 
 // SuperviseWord is the argument of the program that the arguments for Supervise follow.

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // The test program is its own supervisor, and a server that a test can kill.
 func TestMain(m *testing.M) {
+	sandboxtest.RestartWithoutNamespaces()
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case exec.SuperviseWord:

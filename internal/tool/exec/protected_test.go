@@ -3,6 +3,7 @@ package exec_test
 import (
 	"cmp"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/sandbox/sandboxtest"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
@@ -20,9 +22,15 @@ import (
 // .github/workflows.
 func newProtectedBench(t *testing.T) *tooltest.Bench {
 	t.Helper()
-	if err := cmp.Or(sandbox.Check(), sandbox.CheckReadOnly()); err != nil {
+	if err := cmp.Or(sandbox.Check(), sandbox.CheckNamespace()); err != nil {
 		t.Skip("no sandbox here: ", err)
 	}
+	return newProtectedLocation(t)
+}
+
+// newProtectedLocation is newProtectedBench, also on systems without namespaces.
+func newProtectedLocation(t *testing.T) *tooltest.Bench {
+	t.Helper()
 	b := tooltest.New(t, func(c *tooltest.Config) {
 		withSupervisor(c)
 		dir := c.Exec.Paths.Directory
@@ -217,4 +225,69 @@ func TestNestedProtectedName(t *testing.T) {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// Protected files are guarded to the end also if the server ends before the command or its background processes.
+func TestProtectedFilesWithoutServer(t *testing.T) {
+	for name, script := range map[string]string{
+		"command":   "touch started go; sh write.sh; sleep 600",
+		"left over": "{ sh write.sh; until test -e end; do sleep 0.01; done; } > /dev/null 2>&1 & touch started",
+		"ended":     "sh write.sh > /dev/null 2>&1 & touch started",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newProtectedBench(t)
+			held := b.OutsidePath("held")
+			b.WriteFile("write.sh", "until test -e go; do sleep 0.01; done; echo new > .envrc; touch done\n")
+			server := osexec.Command(os.Args[0], serverWord, b.Dir, script, held)
+			if err := server.Start(); err != nil {
+				t.Fatal("start the server:", err)
+			}
+			waitUntil(t, func() bool { return exists(b.Path("started")) })
+			if name == "command" {
+				waitUntil(t, func() bool { return exists(b.Path("done")) })
+				_ = server.Process.Kill()
+			}
+			_ = server.Wait()
+			b.WriteFile("go", "")
+			waitUntil(t, func() bool {
+				found, _ := filepath.Glob(filepath.Join(held, "*", ".envrc"))
+				return len(found) == 1 && !exists(b.Path(".envrc"))
+			})
+			b.WriteFile("end", "")
+		})
+	}
+}
+
+// Where no namespace can be made, a protected file that a command changed is restored, its new version is held, and the
+// modes that need a namespace run nothing.
+func TestProtectedFilesWithoutNamespaces(t *testing.T) {
+	if !sandboxtest.RunWithoutNamespaces(t) {
+		return
+	}
+	if err := sandbox.Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	b := newProtectedLocation(t)
+	b.WriteFile("write.sh", "echo new > .git/config; echo new > .git/hooks/post-commit\n"+
+		"echo new > .envrc; echo x > ran\n")
+	s := b.Call("bash", tooltest.Input{"command": "sh write.sh"})
+	tooltest.MustContain(t, tooltest.TextOf(s), b.Path(".git/config")+" was changed, and moved to",
+		b.Path(".git/hooks")+" was changed, and moved to", b.Path(".envrc")+" was created, and moved to", "it is as before")
+	if b.ReadFile(".git/config") != "old\n" || b.ReadFile(".git/hooks/pre-commit") != "old\n" ||
+		exists(b.Path(".git/hooks/post-commit")) || exists(b.Path(".envrc")) || b.ReadFile("ran") != "x\n" {
+		t.Error("not restored: ", tooltest.TextOf(s))
+	}
+	if held, _ := filepath.Glob(b.OutsidePath("held/*/config")); len(held) != 1 || b.ReadFile(held[0]) != "new\n" {
+		t.Errorf("held: %q", held)
+	}
+	for name, as := range map[string]tool.Confinement{
+		"strict": {Mode: session.SandboxStrict}, "plan": {Mode: session.SandboxWrites, ReadOnly: true},
+	} {
+		b.Confinement = as
+		s := b.Call("bash", tooltest.Input{"command": "touch by-" + name})
+		tooltest.MustContain(t, tooltest.TextOf(s), "No command was run", "permits no mount namespace")
+		if exists(b.Path("by-" + name)) {
+			t.Errorf("%s: it ran", name)
+		}
+	}
 }

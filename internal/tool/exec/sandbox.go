@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 )
 
 // confinement is the sandbox of a command.
@@ -52,8 +53,14 @@ func (s *execTools) chooseSandbox(as tool.Confinement, r CellRequest) (confineme
 	}
 	c.cell = cell
 	if as.ReadOnly {
+		if err := sandbox.CheckNamespace(); err != nil {
+			return c, tool.Failf("Commands may change nothing here, which the sandbox must see to, but %v. "+
+				"No command was run. Tell the user.", err)
+		}
+		c.cell.Policy.Freeze = true
 		// The protected paths cannot be written then, so what appears there meanwhile is not the command's.
 		c.cell.Policy.Write, c.cell.Policy.ReadOnly, c.cell.Policy.Nested = cell.Own, nil, nil
+		c.cell.Held = "" // no guard
 	}
 	return c, nil
 }
@@ -64,15 +71,19 @@ func failSandbox(err error) error {
 
 // requireSandbox fails if the command must be confined and cannot be, before anything is asked.
 func (s *execTools) requireSandbox(as tool.Confinement) error {
-	if err := s.checkSandbox(); err != nil && as.Mode.IsConfined() && !as.IfPossible {
+	if err := s.checkSandbox(as.Mode); err != nil && as.Mode.IsConfined() && !as.IfPossible {
 		return failSandbox(err)
 	}
 	return nil
 }
 
 // newGuard returns the guard of the command's protected paths.
-func (s *execTools) newGuard(c confinement) *protectedGuard {
-	return newProtectedGuard(c.cell.Policy, c.cell.Held, s.config.Log)
+func (s *execTools) newGuard(c confinement) *protected.Guard {
+	p := c.cell.Policy
+	return protected.New(protected.Config{
+		Held: c.cell.Held, Writable: p.Write, Paths: p.ReadOnly, Nested: p.Nested,
+		Repositories: c.cell.Repositories, Folders: c.cell.Folders,
+	})
 }
 
 // findPolicy returns the policy of the command; nil if nothing confines it.
@@ -103,7 +114,9 @@ func (s *execTools) listProtected(c confinement, paths []string, answered []tool
 		info, err := os.Lstat(path)
 		isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
 		isFile := err == nil && info.Mode().IsRegular()
-		isLifted := func(name string) bool { return isApproved(name, approved) || c.isEditAllowed(name, isFile) }
+		isLifted := func(name string) bool {
+			return isApproved(name, approved) || permission.ProtectedName(name) != "" && c.isEditAllowed(name, isFile)
+		}
 		// resolving links is the slowest step, and few paths are lifted
 		if !isLink && !isLifted(place.NameLexically(path)) ||
 			!isLifted(place.NameResource(path)) {
@@ -145,7 +158,7 @@ func (c Config) ConfinePrefix(mode session.SandboxMode, env []string) (prefix, c
 
 // openCell returns what a command may do in a sandbox, or why there is no such sandbox here.
 func (s *execTools) openCell(r CellRequest) (Cell, error) {
-	if err := s.checkSandbox(); err != nil {
+	if err := s.checkSandbox(r.Mode); err != nil {
 		return Cell{}, err
 	}
 	cell, err := s.config.Sandbox(r)
@@ -158,13 +171,18 @@ func (s *execTools) openCell(r CellRequest) (Cell, error) {
 	return cell, nil
 }
 
-// checkSandbox returns why commands of this Location cannot be confined, nil if they can.
-func (s *execTools) checkSandbox() error {
+// checkSandbox returns why commands of this Location cannot be confined in the mode, nil if they can.
+func (s *execTools) checkSandbox(mode session.SandboxMode) error {
 	if s.config.Sandbox == nil {
 		return errors.New("this program has none")
 	}
 	if err := sandbox.Check(); err != nil {
 		return errors.New("this system cannot provide it: " + err.Error())
+	}
+	if mode == session.SandboxStrict {
+		if err := sandbox.CheckNamespace(); err != nil {
+			return errors.New("this system cannot provide the mode strict: " + err.Error())
+		}
 	}
 	if len(s.config.Supervisor) == 0 {
 		return errors.New("this program cannot start itself to set it up")

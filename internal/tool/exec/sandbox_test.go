@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
@@ -90,7 +91,7 @@ func withProtection(c *tooltest.Config) {
 
 // A protected file is read-only for a command and for what it leaves behind.
 func TestBashWithProtectedFiles(t *testing.T) {
-	if err := cmp.Or(sandbox.Check(), sandbox.CheckReadOnly()); err != nil {
+	if err := cmp.Or(sandbox.Check(), sandbox.CheckNamespace()); err != nil {
 		t.Skip("no sandbox here: ", err)
 	}
 	b := tooltest.New(t, withProtection)
@@ -177,7 +178,7 @@ func TestNoCommandWithoutSandbox(t *testing.T) {
 // What rules cannot see where all commands are allowed, the sandbox stops: writes outside and to protected files whose
 // paths do not stand in the line. Without a sandbox they are done.
 func TestHiddenPathsAreConfined(t *testing.T) {
-	if err := cmp.Or(sandbox.Check(), sandbox.CheckReadOnly()); err != nil {
+	if err := cmp.Or(sandbox.Check(), sandbox.CheckNamespace()); err != nil {
 		t.Skip("no sandbox here: ", err)
 	}
 	for _, confined := range []bool{false, true} {
@@ -200,5 +201,40 @@ func TestHiddenPathsAreConfined(t *testing.T) {
 			}
 			_ = os.Remove(b.OutsidePath("new"))
 		}
+	}
+}
+
+// Commands that may change nothing change no content, mode, time, owner or attribute of any file, and write temporary
+// files.
+func TestCommandsChangeNothing(t *testing.T) {
+	if err := cmp.Or(sandbox.Check(), sandbox.CheckNamespace()); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	var own string
+	b := tooltest.New(t, withSupervisor, func(c *tooltest.Config) {
+		dir := c.Exec.Paths.Directory
+		own = filepath.Join(filepath.Dir(dir), "own")
+		p := sandbox.Policy{Write: []string{dir, own}, Hide: []string{c.Exec.Outputs.Dir}, Network: true}
+		c.Exec.Sandbox = func(session.SandboxMode, session.ID) (exec.Cell, error) {
+			return exec.Cell{Policy: p, Own: []string{own}, Env: []string{"TMPDIR=" + own}}, os.MkdirAll(own, 0o700)
+		}
+	})
+	b.Rules = tooltest.AllowAll[:1]
+	b.Confinement = tool.Confinement{Mode: session.SandboxWrites, ReadOnly: true}
+	b.WriteFile("a", "old\n")
+	b.WriteFile(b.OutsidePath("home/a"), "old\n")
+	for _, name := range []string{b.Path("a"), b.OutsidePath("home/a")} {
+		before, err := os.Stat(name)
+		if err != nil {
+			t.Fatal("read the file:", err)
+		}
+		b.WriteFile("change.sh", "chmod 700 $1; touch -d 2001-01-01 $1; chown 1:1 $1; echo new > $1; touch $1.new\n"+
+			"setfattr -n user.a -v b $1; echo temporary > $TMPDIR/x && chmod 600 $TMPDIR/x && cat $TMPDIR/x\n")
+		text := tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "sh change.sh " + name}))
+		after, err := os.Stat(name)
+		if err != nil || protected.ChangeTime(after) != protected.ChangeTime(before) || exists(name+".new") {
+			t.Errorf("%s changed: %s", name, text)
+		}
+		tooltest.MustContain(t, text, "temporary", "ead-only file system")
 	}
 }

@@ -1,9 +1,18 @@
 package exec
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 )
 
 // MaxProcesses is the default limit of the processes of one command at a time.
@@ -34,4 +43,91 @@ func parseOrder(args []string) (supervisorOrder, error) {
 	most, err2 := strconv.Atoi(args[1])
 	mark, err3 := strconv.ParseUint(args[2], 10, 64)
 	return supervisorOrder{time.Duration(ms) * time.Millisecond, most, mark, args[3:]}, errors.Join(err, err2, err3)
+}
+
+// guardOrder passes the guard of a command to its supervisor, at the start of the lifeline, after its length.
+type guardOrder struct {
+	Guard *protected.Guard `json:"guard"`
+	Watch bool             `json:"watch"` // check while the command runs as well
+}
+
+// maxGuard bounds the bytes of a guardOrder.
+const maxGuard = 64 << 20
+
+// sendGuard sends the guard to a supervisor that has started.
+func sendGuard(lifeline io.Writer, g *protected.Guard, watch bool) error {
+	text, err := json.Marshal(guardOrder{g, watch})
+	if err != nil {
+		return err
+	}
+	_, err = lifeline.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...))
+	return err
+}
+
+// receiveGuard returns what sendGuard sent.
+func receiveGuard(lifeline io.Reader) (o guardOrder, err error) {
+	var size uint32
+	if err := binary.Read(lifeline, binary.BigEndian, &size); err != nil {
+		return o, err
+	}
+	if size > maxGuard {
+		return o, fmt.Errorf("%d bytes are too many", size)
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(lifeline, text); err != nil {
+		return o, err
+	}
+	return o, json.Unmarshal(text, &o)
+}
+
+// supervisorReport is one message of a supervisor, an object on a line.
+type supervisorReport struct {
+	protected.GuardReport
+	// Exit is the exit code of the command, if the supervisor stays for processes that the command left behind. Without
+	// it, the supervisor ends with the exit code.
+	Exit *int `json:"exit,omitzero"`
+}
+
+// reportReader reads the messages of a supervisor. A nil one reads nothing.
+type reportReader struct {
+	file *os.File
+	from *jsontext.Decoder
+}
+
+// read returns the next message. ok is false at the end.
+func (r *reportReader) read() (m supervisorReport, ok bool) {
+	if r == nil {
+		return m, false
+	}
+	if r.from == nil {
+		r.from = jsontext.NewDecoder(r.file)
+	}
+	return m, json.UnmarshalDecode(r.from, &m) == nil
+}
+
+// readUntilExit shows what the guard found until the supervisor reports that the command ended and that it stays. ok is
+// false if it ends itself.
+func (r *reportReader) readUntilExit(show func(protected.GuardReport)) (code int, ok bool) {
+	for m, ok := r.read(); ok; m, ok = r.read() {
+		if m.Note != "" {
+			show(m.GuardReport)
+		}
+		if m.Exit != nil {
+			return *m.Exit, true
+		}
+	}
+	return 0, false
+}
+
+// readAll shows what the guard finds until the supervisor ends.
+func (r *reportReader) readAll(show func(protected.GuardReport)) {
+	for m, ok := r.read(); ok; m, ok = r.read() {
+		show(m.GuardReport)
+	}
+}
+
+func (r *reportReader) close() {
+	if r != nil {
+		_ = r.file.Close()
+	}
 }

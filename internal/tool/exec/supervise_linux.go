@@ -9,13 +9,16 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/sys/unix"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
 	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -26,11 +29,15 @@ import (
 // session, a double fork or with an empty environment. If the server writes to the lifeline or ends, the supervisor
 // ends everything, with SIGTERM, then SIGKILL; if the command exceeds its limit of processes, at once. If the command
 // ends by itself, its background processes go on, and the supervisor stays until they end: it marks them as processes
-// of a tool, whatever their environment.
+// of a tool, whatever their environment. It guards protected files until it ends, also after the end of the server.
 func RunSupervisor(args []string) int {
+	s := &supervisor{lifeline: os.NewFile(lifelineFD, "lifeline"), report: os.NewFile(reportFD, "report")}
 	order, err := parseOrder(args)
 	if err == nil {
-		order, err = order.prepareProcess()
+		s.guardOrder, err = receiveGuard(s.lifeline)
+	}
+	if err == nil {
+		s.supervisorOrder, err = order.prepareProcess()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "supervise:", err)
@@ -38,7 +45,7 @@ func RunSupervisor(args []string) int {
 	}
 	unix.CloseOnExec(lifelineFD)
 	_ = unix.CloseRange(lifelineFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // descriptors that the server inherited
-	pid, err := order.startCommand()
+	pid, err := s.startCommand()
 	switch {
 	case errors.Is(err, errConfine):
 		fmt.Fprintln(os.Stderr, "sandbox: the command was not run:", err)
@@ -49,11 +56,47 @@ func RunSupervisor(args []string) int {
 	}
 	ended, gone := make(chan int, 1), make(chan struct{})
 	go reapChildren(pid, ended, gone)
-	code, itself := order.waitCommand(ended, gone)
+	return s.superviseCommand(ended, gone)
+}
+
+// supervisor is the state of a supervisor.
+type supervisor struct {
+	supervisorOrder
+	guardOrder
+	lifeline, report *os.File
+}
+
+// superviseCommand guards protected files until the command and what it left behind has ended, and returns the exit
+// code.
+func (s *supervisor) superviseCommand(ended <-chan int, gone <-chan struct{}) int {
+	stopWatch := func() {}
+	if s.Watch {
+		stopWatch = s.startWatch()
+	}
+	code, itself := s.waitCommand(ended, gone)
+	stopWatch()
+	s.sendReport(supervisorReport{GuardReport: s.Guard.Check()})
 	if itself && hasChildren() {
-		reportAndWait(code, gone)
+		s.awaitLeftovers(code, gone)
 	}
 	return code
+}
+
+// startWatch checks the protected files again and again until the returned function is called.
+func (s *supervisor) startWatch() (stop func()) {
+	ended := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		s.Guard.Watch(ended, func(found protected.GuardReport) { s.sendReport(supervisorReport{GuardReport: found}) })
+	})
+	return func() { close(ended); watching.Wait() }
+}
+
+// sendReport sends a message to the server, which may have ended.
+func (s *supervisor) sendReport(m supervisorReport) {
+	if text, err := json.Marshal(m); err == nil && (m.Exit != nil || m.Note != "") {
+		_, _ = s.report.Write(append(text, '\n'))
+	}
 }
 
 // commandOOMScore makes the kernel end commands before the server when memory runs out.
@@ -79,23 +122,23 @@ func (o supervisorOrder) prepareProcess() (supervisorOrder, error) {
 }
 
 // waitCommand returns the exit code, and whether the command ended by itself.
-func (o supervisorOrder) waitCommand(ended <-chan int, gone <-chan struct{}) (code int, itself bool) {
+func (s *supervisor) waitCommand(ended <-chan int, gone <-chan struct{}) (code int, itself bool) {
 	done := make(chan struct{})
 	defer close(done)
 	called := make(chan struct{})
 	go func() {
-		_, _ = os.NewFile(lifelineFD, "lifeline").Read(make([]byte, 1))
+		_, _ = s.lifeline.Read(make([]byte, 1))
 		close(called)
 	}()
 	select {
 	case code := <-ended:
 		return code, true
 	case <-called:
-		endDescendants(o.grace, gone)
-	case n := <-watchProcessLimit(o.processes, done):
+		endDescendants(s.grace, gone)
+	case n := <-watchProcessLimit(s.processes, done):
 		endDescendants(0, gone)
 		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; "+
-			"the limit is %d\n", n, o.processes)
+			"the limit is %d\n", n, s.processes)
 	}
 	select {
 	case code := <-ended:
@@ -110,9 +153,9 @@ func hasChildren() bool {
 	return !errors.Is(unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD)
 }
 
-// reportAndWait sends the exit code to the server and returns when all children have ended. It releases the output and
+// awaitLeftovers sends the exit code to the server and returns when all children have ended. It releases the output and
 // the working directory, so that neither the call nor others wait for it.
-func reportAndWait(code int, gone <-chan struct{}) {
+func (s *supervisor) awaitLeftovers(code int, gone <-chan struct{}) {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
@@ -121,11 +164,12 @@ func reportAndWait(code int, gone <-chan struct{}) {
 		_ = unix.Dup3(null, fd, 0)
 	}
 	_ = os.Chdir("/")
-	report := os.NewFile(reportFD, "report")
-	_, _ = report.Write([]byte{byte(code)}) // the server may have ended
-	_ = report.Close()
+	s.sendReport(supervisorReport{Exit: &code})
 	debug.FreeOSMemory() // this process may stay for days
+	stopWatch := s.startWatch()
 	<-gone
+	stopWatch()
+	s.sendReport(supervisorReport{GuardReport: s.Guard.Check()})
 }
 
 // errConfine reports that the sandbox of a command cannot be set up.

@@ -57,7 +57,7 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 	r := command{
 		argv:   append([]string{shell, "-c", line, "command"}, l.Args...),
 		policy: confined.findPolicy(), rulesets: &s.rulesets,
-		guard: s.newGuard(confined), supervisor: s.config.Supervisor, dir: dir.Real,
+		guard: s.newGuard(confined), log: s.config.Log, supervisor: s.config.Supervisor, dir: dir.Real,
 		env: append(s.readEnvironment(confined), "ARGUMENTS="+l.Arguments), grace: t.killDelay(),
 		drain:     s.config.DrainTime,
 		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.timeout(), quiet: true,

@@ -1,4 +1,4 @@
-package workpath
+package protected
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package workpath
+package protected
 
 import (
 	"errors"

@@ -1,8 +1,9 @@
-package exec
+package protected
 
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -25,4 +26,13 @@ func identifyFile(info fs.FileInfo) string {
 		return info.Name()
 	}
 	return fmt.Sprint(st.Dev, st.Ino)
+}
+
+// findOwner returns the user and the group of a file.
+func findOwner(info fs.FileInfo) [2]int {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return [2]int{os.Getuid(), os.Getgid()}
+	}
+	return [2]int{int(st.Uid), int(st.Gid)}
 }

@@ -1,0 +1,73 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// trialWord is the command of a process that enters namespaces and ends.
+const trialWord = "__trial"
+
+// trialVariable is in the environment of that process.
+const trialVariable = "CAIRN_NAMESPACE_TRIAL"
+
+// trialTime bounds the trial of namespaces.
+const trialTime = 10 * time.Second
+
+// CheckNamespace returns nil if this system permits the mount namespace that protects ReadOnly paths and that Freeze
+// needs, else the reason why not. It tries one, in a process that runs this program, when it is called first.
+func CheckNamespace() error { return tryNamespaceOnce() }
+
+var tryNamespaceOnce = sync.OnceValue(tryNamespace)
+
+// tryNamespace starts this program in namespaces, in which it mounts its own directory read-only.
+func tryNamespace() error {
+	if os.Getenv(trialVariable) != "" { // a program that does not call Enter would start itself again and again
+		return errors.New("this process tries it")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(self)
+	attr := &syscall.SysProcAttr{}
+	p := Policy{Write: []string{filepath.Dir(dir)}, ReadOnly: []string{dir}}
+	argv, err := p.wrapIsolated(self, []string{trialWord}, attr)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), trialTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", append(os.Environ(), trialVariable+"=1"), attr
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if text := strings.TrimSpace(string(out)); text != "" {
+		err = errors.New(text)
+	}
+	return fmt.Errorf("this system permits no mount namespace%s: %w", findForbiddingSetting(), err)
+}
+
+// findForbiddingSetting returns the settings of the kernel that may forbid user namespaces, as part of a message.
+func findForbiddingSetting() (found string) {
+	for _, s := range [][2]string{
+		{"user/max_user_namespaces", "0"},
+		{"kernel/unprivileged_userns_clone", "0"},
+		{"kernel/apparmor_restrict_unprivileged_userns", "1"},
+	} {
+		if value, err := os.ReadFile("/proc/sys/" + s[0]); err == nil && strings.TrimSpace(string(value)) == s[1] {
+			found += " (/proc/sys/" + s[0] + " is " + s[1] + ")"
+		}
+	}
+	return found
+}
