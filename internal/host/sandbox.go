@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 )
 
 // checkSandbox fails if the command line asks for a sandbox that this system cannot provide.
@@ -73,7 +74,7 @@ type cells struct {
 	git    []string // the directories of their repositories
 	home   string
 	filled sync.Once // the project's cache has what the user's has for it
-	nested nestedNames
+	nested protected.NestedNames
 }
 
 // newCells returns the sandboxes of a location. The folders of cairn are hidden, since they hold keys and other
@@ -175,12 +176,12 @@ func (c *cells) open(r exec.CellRequest) (exec.Cell, error) {
 	tops := slices.Concat(c.dirs, granted)
 	held := filepath.Join(c.held, cmp.Or(string(id), "commands"))
 	p.Show = slices.Concat(c.Show, c.outputs.List(id), []string{held})
-	p.ReadOnly = listProtectedPaths(tops, p.Write, c.home)
-	p.Nested = slices.DeleteFunc(c.nested.listPaths(tops, p.Write), func(path string) bool {
+	p.ReadOnly = protected.ListPaths(tops, p.Write, c.home)
+	p.Nested = slices.DeleteFunc(c.nested.ListPaths(tops, p.Write), func(path string) bool {
 		return slices.Contains(p.ReadOnly, path)
 	})
 	cell := exec.Cell{
-		Own: own, Held: held, Repositories: c.git, Folders: c.nested.listUnlinked(),
+		Own: own, Held: held, Repositories: c.git, Folders: c.nested.ListUnlinked(),
 	}
 	env := []string{"TMPDIR=" + scratch, "XDG_CACHE_HOME=" + c.cache}
 	if mode != session.SandboxWrites {

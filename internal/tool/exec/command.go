@@ -38,10 +38,10 @@ type command struct {
 	drain      time.Duration // Config.DrainTime
 	processes  int           // limit of processes at a time; needs a supervisor
 	output     *commandOutput
-	quiet      bool             // discard standard error
-	guard      *protected.Guard // used by the supervisor, and by this process if the supervisor was killed
-	background bool             // nothing waits for the end, so guard checks meanwhile as well
-	log        *slog.Logger     // of what the guard finds; nil for none
+	quiet      bool                 // discard standard error
+	guard      *protected.FileGuard // used by the supervisor, and by this process if the supervisor was killed
+	background bool                 // nothing waits for the end, so guard checks meanwhile as well
+	log        *slog.Logger         // of what the guard finds; nil for none
 
 	policy      *sandbox.Policy // confines it; nil for none. It needs a supervisor
 	rulesets    *sandbox.ReadRulesets
@@ -123,11 +123,11 @@ type process struct {
 	done     chan struct{} // closed when the command has ended
 	lifeline *os.File      // a write or a close makes the supervisor end everything; nil without one
 	report   *reportReader // of the supervisor; nil without one
-	guard    *protected.Guard
+	guard    *protected.FileGuard
 
 	// set before done is closed
-	exit   int                     // exit status
-	signal string                  // name of the signal that ended the command, "" if none did
+	exit   int                         // exit status
+	signal string                      // name of the signal that ended the command, "" if none did
 	found  []protected.GuardReport // by the guard, until the command ended
 }
 

@@ -68,7 +68,6 @@ type Cell struct {
 	Own    []string // the paths of Policy.Write that belong to no project: temporary files and caches
 	Held   string   // the folder for new files whose names are protected; "" keeps them where they are
 
-
 	Repositories, Folders []string // see protected.Config
 }
 

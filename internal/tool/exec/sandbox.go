@@ -78,7 +78,7 @@ func (s *execTools) requireSandbox(as tool.Confinement) error {
 }
 
 // newGuard returns the guard of the command's protected paths.
-func (s *execTools) newGuard(c confinement) *protected.Guard {
+func (s *execTools) newGuard(c confinement) *protected.FileGuard {
 	p := c.cell.Policy
 	return protected.New(protected.Config{
 		Held: c.cell.Held, Writable: p.Write, Paths: p.ReadOnly, Nested: p.Nested,

@@ -215,7 +215,7 @@ func TestCommandsChangeNothing(t *testing.T) {
 		dir := c.Exec.Paths.Directory
 		own = filepath.Join(filepath.Dir(dir), "own")
 		p := sandbox.Policy{Write: []string{dir, own}, Hide: []string{c.Exec.Outputs.Dir}, Network: true}
-		c.Exec.Sandbox = func(session.SandboxMode, session.ID) (exec.Cell, error) {
+		c.Exec.Sandbox = func(exec.CellRequest) (exec.Cell, error) {
 			return exec.Cell{Policy: p, Own: []string{own}, Env: []string{"TMPDIR=" + own}}, os.MkdirAll(own, 0o700)
 		}
 	})

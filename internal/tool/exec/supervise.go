@@ -47,15 +47,15 @@ func parseOrder(args []string) (supervisorOrder, error) {
 
 // guardOrder passes the guard of a command to its supervisor, at the start of the lifeline, after its length.
 type guardOrder struct {
-	Guard *protected.Guard `json:"guard"`
-	Watch bool             `json:"watch"` // check while the command runs as well
+	Guard *protected.FileGuard `json:"guard"`
+	Watch bool                 `json:"watch"` // check while the command runs as well
 }
 
 // maxGuard bounds the bytes of a guardOrder.
 const maxGuard = 64 << 20
 
 // sendGuard sends the guard to a supervisor that has started.
-func sendGuard(lifeline io.Writer, g *protected.Guard, watch bool) error {
+func sendGuard(lifeline io.Writer, g *protected.FileGuard, watch bool) error {
 	text, err := json.Marshal(guardOrder{g, watch})
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type gitLinks struct {
 // them.
 func (g gitLinks) findForged() (found []string) {
 	for _, repository := range g.Repositories {
-		for _, name := range listFolders(filepath.Join(repository, "worktrees")) {
+		for _, name := range listFolders(filepath.Join(repository, "worktrees"), maxEntries) {
 			found = append(found, g.findForgedWorktree(repository, filepath.Join(repository, "worktrees", name))...)
 		}
 		found = append(found, g.findForgedModules(filepath.Join(repository, "modules"), maxModuleParts)...)
@@ -74,7 +74,7 @@ func (g gitLinks) findForgedModules(dir string, depth int) (found []string) {
 	if depth == 0 {
 		return nil
 	}
-	for _, name := range listFolders(dir) {
+	for _, name := range listFolders(dir, maxEntries) {
 		path := filepath.Join(dir, name)
 		if _, err := os.Lstat(filepath.Join(path, "HEAD")); err != nil {
 			found = append(found, g.findForgedModules(path, depth-1)...)
@@ -119,8 +119,8 @@ func isSame(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// listFolders returns the names of directories in a directory.
-func listFolders(dir string) (names []string) {
+// listFolders returns the names of at most n directories in a directory, of those among its first entries.
+func listFolders(dir string, n int) (names []string) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil
@@ -128,7 +128,7 @@ func listFolders(dir string) (names []string) {
 	defer func() { _ = f.Close() }()
 	entries, _ := f.ReadDir(maxEntries)
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() && len(names) < n {
 			names = append(names, e.Name())
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Guard finds changes of protected paths since it was made. It is not safe for concurrent use. A nil Guard guards
+// FileGuard finds changes of protected paths since it was made. It is not safe for concurrent use. A nil FileGuard guards
 // nothing.
-type Guard struct {
+type FileGuard struct {
 	Config
 	KeptByKernel bool                 // the kernel keeps the content of paths that existed
 	Before       map[string][]byte    // the state of each path: describeState, or describeIdentity
@@ -22,7 +22,7 @@ type Guard struct {
 	identities map[string][]byte // Before of a guard that is KeptByKernel
 }
 
-// GuardReport lists changes that a Guard found.
+// GuardReport lists changes that a FileGuard found.
 type GuardReport struct {
 	Note string `json:"note,omitzero"` // for the model; "" if there is nothing to report
 	// Exposed are protected files that a command made or changed and that are still in their places.
@@ -30,11 +30,11 @@ type GuardReport struct {
 }
 
 // New returns the guard of a command that starts now; nil if there is nothing to guard.
-func New(c Config) *Guard {
+func New(c Config) *FileGuard {
 	if c.Held == "" || len(c.Paths)+len(c.Nested)+len(c.Folders) == 0 {
 		return nil
 	}
-	g := &Guard{Config: c, Before: map[string][]byte{}, identities: map[string][]byte{}}
+	g := &FileGuard{Config: c, Before: map[string][]byte{}, identities: map[string][]byte{}}
 	for _, path := range c.Paths {
 		g.Before[path] = describeState(path)
 		if _, err := os.Stat(path); err != nil || g.Before[path] == nil {
@@ -50,16 +50,16 @@ func New(c Config) *Guard {
 // TrustKernel returns a guard for a system whose kernel keeps paths that existed when g was made read-only: it ignores
 // their content. Dangling links are still compared, because a command can write through them, and of nested paths that
 // they are the same files.
-func (g *Guard) TrustKernel() *Guard {
+func (g *FileGuard) TrustKernel() *FileGuard {
 	if g == nil {
 		return nil
 	}
-	return &Guard{Config: g.Config, Before: g.identities, KeptByKernel: true}
+	return &FileGuard{Config: g.Config, Before: g.identities, KeptByKernel: true}
 }
 
 // SaveContent copies the content of the paths, so that Check restores it. It is for systems whose kernel does not keep
 // it.
-func (g *Guard) SaveContent() {
+func (g *FileGuard) SaveContent() {
 	if g == nil {
 		return
 	}
@@ -80,7 +80,7 @@ func (g *Guard) SaveContent() {
 
 // Check moves new files with protected names to the folder of held files, restores those that changed, and reports
 // both. It reports a change once.
-func (g *Guard) Check() GuardReport {
+func (g *FileGuard) Check() GuardReport {
 	var r GuardReport
 	if g == nil {
 		return r
@@ -117,7 +117,7 @@ func (g *Guard) Check() GuardReport {
 
 // undoChange undoes a change of a path and describes it, "" if there is nothing to report. isSafe is false if the
 // change is still there.
-func (g *Guard) undoChange(path string, before, now []byte) (note string, isSafe bool) {
+func (g *FileGuard) undoChange(path string, before, now []byte) (note string, isSafe bool) {
 	saved, isSaved := g.Saved[path]
 	switch {
 	case len(before) == 0:
@@ -139,7 +139,7 @@ func (g *Guard) undoChange(path string, before, now []byte) (note string, isSafe
 }
 
 // moveAway moves a path to the folder of held files. change says what happened to it.
-func (g *Guard) moveAway(path, change string) (note string, isSafe bool) {
+func (g *FileGuard) moveAway(path, change string) (note string, isSafe bool) {
 	moved, err := HoldPath(path, g.Writable, g.Held)
 	switch {
 	case isMissing(err):
@@ -151,7 +151,7 @@ func (g *Guard) moveAway(path, change string) (note string, isSafe bool) {
 }
 
 // restore moves a changed path to the folder of held files and writes its copy in its place.
-func (g *Guard) restore(path string, saved SavedTree) (note string, isSafe bool) {
+func (g *FileGuard) restore(path string, saved SavedTree) (note string, isSafe bool) {
 	if saved.isAt(path) { // only its times changed
 		return "", true
 	}
@@ -178,7 +178,7 @@ func (g *Guard) restore(path string, saved SavedTree) (note string, isSafe bool)
 }
 
 // describe returns the state of a path: describeState, or describeIdentity if the content cannot change.
-func (g *Guard) describe(path string) []byte {
+func (g *FileGuard) describe(path string) []byte {
 	if !g.KeptByKernel || !slices.Contains(g.Nested, path) {
 		return describeState(path)
 	}
@@ -189,7 +189,7 @@ func (g *Guard) describe(path string) []byte {
 const watchInterval = time.Second
 
 // Watch checks again and again until stop is closed. report gets what was found.
-func (g *Guard) Watch(stop <-chan struct{}, report func(GuardReport)) {
+func (g *FileGuard) Watch(stop <-chan struct{}, report func(GuardReport)) {
 	if g == nil {
 		return
 	}

@@ -51,10 +51,10 @@ func (b *guardBench) run(t *testing.T, script string) string {
 }
 
 // sendGuard returns the guard as a supervisor gets it.
-func sendGuard(t *testing.T, g *Guard) *Guard {
+func sendGuard(t *testing.T, g *FileGuard) *FileGuard {
 	t.Helper()
 	text, err := json.Marshal(g)
-	var out Guard
+	var out FileGuard
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}

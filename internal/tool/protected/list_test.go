@@ -1,4 +1,4 @@
-package host
+package protected
 
 import (
 	"fmt"
@@ -83,7 +83,7 @@ func TestListProtectedPaths(t *testing.T) {
 			[]string{main}, []string{home}, []string{home + "/.config/fish", home + "/.bashrc"}, []string{home},
 		},
 	} {
-		got := listProtectedPaths(c.dirs, c.writable, home)
+		got := ListPaths(c.dirs, c.writable, home)
 		for _, path := range c.has {
 			if !slices.Contains(got, path) {
 				t.Errorf("%s: %s is missing in\n%s", name, path, strings.Join(got, "\n"))
@@ -106,7 +106,7 @@ func TestListSettingTargets(t *testing.T) {
 	write(t, filepath.Join(home, ".gitconfig"), "[core]\n\thooksPath = shared/hooks\n[include]\n\tpath = ~/other\n")
 	write(t, filepath.Join(home, "other"), "[core]\nhooksPath = "+top+"\n[core]\nhooksPath = more\n")
 	want := []string{".githooks", ".gitconfig", "conf/more", "conf/hooks", "deep", "shared/hooks", "more"}
-	got := listProtectedPaths([]string{top}, []string{top}, home)
+	got := ListPaths([]string{top}, []string{top}, home)
 	for _, name := range want {
 		if !slices.Contains(got, filepath.Join(top, name)) {
 			t.Errorf("%s is missing in\n%s", name, strings.Join(got, "\n"))
@@ -126,11 +126,11 @@ func TestListNestedNames(t *testing.T) {
 	top := t.TempDir()
 	runGit(t, top, `git init -q a/repository; mkdir -p a/b/c/.vscode a/node_modules/d/.vscode .claude/e/.husky
 		touch a/b/.envrc a/b/f; ln -s a/b link`)
-	var n nestedNames
+	var n NestedNames
 	want := func(want ...string) {
 		t.Helper()
 		var got []string
-		for _, path := range n.listPaths([]string{top}, []string{top}) {
+		for _, path := range n.ListPaths([]string{top}, []string{top}) {
 			rel, _ := filepath.Rel(top, path)
 			got = append(got, rel)
 		}

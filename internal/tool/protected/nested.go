@@ -1,4 +1,4 @@
-package host
+package protected
 
 import (
 	"os"
@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/permission"
-	"github.com/cairn-dev/cairn/internal/tool/protected"
 )
 
 // Bounds of the search for protected names in a project. Directories near the top come first.
@@ -18,15 +17,15 @@ const (
 	maxNestedNames = 100
 )
 
-// nestedNames finds protected names below the top of a project. It remembers what directories contain and reads those
+// NestedNames finds protected names below the top of a project. It remembers what directories contain and reads those
 // again that changed, so a search costs one stat for each directory.
-type nestedNames struct {
+type NestedNames struct {
 	seen atomic.Pointer[map[string]folder]
 }
 
 // folder is the recorded content of a directory.
 type folder struct {
-	state     any // see protected.ChangeTime
+	state     any // see ChangeTime
 	folders   []string
 	protected []string
 	isLinked  bool // it has a file .git
@@ -35,10 +34,10 @@ type folder struct {
 // skippedFolders contain the code of other projects, which is installed and removed as a whole.
 var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "bower_components": true, "deps": true}
 
-// listPaths returns the protected paths that exist below the directories, except those directly in them: of a
+// ListPaths returns the protected paths that exist below the directories, except those directly in them: of a
 // repository its settings and hooks.
-func (n *nestedNames) listPaths(tops, writable []string) []string {
-	var p protectedPaths
+func (n *NestedNames) ListPaths(tops, writable []string) []string {
+	var p pathList
 	for _, path := range n.find(tops) {
 		if filepath.Base(path) == ".git" {
 			p.addRepository(path)
@@ -52,8 +51,8 @@ func (n *nestedNames) listPaths(tops, writable []string) []string {
 	})
 }
 
-// listUnlinked returns the directories that the last search read and that have no file .git.
-func (n *nestedNames) listUnlinked() (dirs []string) {
+// ListUnlinked returns the directories that the last search read and that have no file .git.
+func (n *NestedNames) ListUnlinked() (dirs []string) {
 	if seen := n.seen.Load(); seen != nil {
 		for dir, f := range *seen {
 			if !f.isLinked {
@@ -66,7 +65,7 @@ func (n *nestedNames) listUnlinked() (dirs []string) {
 }
 
 // find returns the protected names that exist below the directories, except those directly in them.
-func (n *nestedNames) find(tops []string) (paths []string) {
+func (n *NestedNames) find(tops []string) (paths []string) {
 	var before map[string]folder
 	if seen := n.seen.Load(); seen != nil {
 		before = *seen
@@ -95,7 +94,7 @@ func readFolder(dir string, before folder) folder {
 	if err != nil {
 		return folder{}
 	}
-	f := folder{state: protected.ChangeTime(info)}
+	f := folder{state: ChangeTime(info)}
 	if f.state == before.state {
 		return before
 	}

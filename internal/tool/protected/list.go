@@ -1,4 +1,4 @@
-package host
+package protected
 
 import (
 	"os"
@@ -18,13 +18,13 @@ const (
 	maxModulePath = 6 // parts of a submodule's name
 )
 
-// listProtectedPaths returns the protected paths below the directories that commands may write to, whether they exist
+// ListPaths returns the protected paths below the directories that commands may write to, whether they exist
 // or not: those of the project's directories, of their repositories, of repositories and submodules directly below, and
 // start-up files in the user's home.
 //
 // A repository that a command makes is not protected before the next command, so that git init and git clone work.
-func listProtectedPaths(dirs, writable []string, home string) []string {
-	var p protectedPaths
+func ListPaths(dirs, writable []string, home string) []string {
+	var p pathList
 	for _, dir := range dirs {
 		p = append(p, permission.ProtectedPaths(dir, "")...)
 		p.addRepository(filepath.Join(dir, ".git"))
@@ -37,7 +37,7 @@ func listProtectedPaths(dirs, writable []string, home string) []string {
 }
 
 // filterBelow returns the sorted paths below the directories.
-func (p protectedPaths) filterBelow(dirs []string) []string {
+func (p pathList) filterBelow(dirs []string) []string {
 	p = slices.DeleteFunc(p, func(path string) bool {
 		return !slices.ContainsFunc(dirs, func(dir string) bool { return isStrictlyBelow(dir, path) })
 	})
@@ -51,11 +51,11 @@ func isStrictlyBelow(dir, path string) bool {
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// protectedPaths collects paths.
-type protectedPaths []string
+// pathList collects paths.
+type pathList []string
 
 // addRepository adds what makes git run programs, of a folder or a file named .git. A missing one adds nothing.
-func (p *protectedPaths) addRepository(git string) {
+func (p *pathList) addRepository(git string) {
 	info, err := os.Stat(git)
 	if err != nil {
 		return
@@ -76,7 +76,7 @@ func (p *protectedPaths) addRepository(git string) {
 
 // addFolder adds the settings and hooks of a repository, of its linked worktrees and of its submodules. A folder with a
 // file commondir takes its settings from elsewhere.
-func (p *protectedPaths) addFolder(git string) {
+func (p *pathList) addFolder(git string) {
 	for _, name := range []string{"config", "config.worktree", "commondir", "hooks"} {
 		*p = append(*p, filepath.Join(git, name))
 	}
@@ -90,7 +90,7 @@ func (p *protectedPaths) addFolder(git string) {
 }
 
 // addModules adds the repositories of submodules below a folder. A name may have several parts.
-func (p *protectedPaths) addModules(dir string, depth int, left *int) {
+func (p *pathList) addModules(dir string, depth int, left *int) {
 	if depth == 0 {
 		return
 	}
@@ -111,7 +111,7 @@ func (p *protectedPaths) addModules(dir string, depth int, left *int) {
 }
 
 // addNested adds the repositories in the folders of a directory, and the places of its submodules.
-func (p *protectedPaths) addNested(top string) {
+func (p *pathList) addNested(top string) {
 	for _, name := range listFolders(top, maxNested) {
 		if name != ".git" {
 			p.addRepository(filepath.Join(top, name, ".git"))
@@ -135,20 +135,6 @@ func listSettingTargets(top string, dirs []string, home string) []string {
 		isAbove := func(dir string) bool { return dir == path || isStrictlyBelow(path, dir) }
 		return slices.ContainsFunc(dirs, isAbove) // all of the project
 	})
-}
-
-// listFolders returns the names of at most n directories.
-func listFolders(dir string, n int) (names []string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		if e.IsDir() && len(names) < n {
-			names = append(names, e.Name())
-		}
-	}
-	return names
 }
 
 // readStart returns the start of a file of git without the white space around it, "" if there is no such file.
