@@ -135,10 +135,20 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if confined.explainRefusal(done.exit, done.out.Text) != "" {
 		t.refused.add(call.SessionID, in.Command)
 	}
+	t.refused.addExposed(call.SessionID, t.nameExposed(done.exposed))
 	if done.interrupted {
 		return out, context.Cause(ctx)
 	}
 	return out, nil
+}
+
+// nameExposed returns the permission resources of files.
+func (t *bashTool) nameExposed(paths []string) (names []string) {
+	place := t.newPlace()
+	for _, path := range paths {
+		names = append(names, place.NameResource(path))
+	}
+	return names
 }
 
 // authorizeCommand asks for what the command needs and returns how it runs. Whether a person approved it is known only

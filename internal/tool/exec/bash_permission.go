@@ -47,6 +47,12 @@ func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
 	available := t.checkSandbox(as.Mode) == nil
 	confined := as.Mode.IsConfined() && available
 	p.requests, p.changed = listPathRequests(paths, in.Command, confined), paths.Changed
+	if files := t.refused.listExposed(at.session); len(files) > 0 { // before anything else runs
+		meta := tool.EncodeObject(map[string]string{
+			"command": in.Command, "reason": "these files were changed by the last command and could not be put back",
+		})
+		p.requests = append(p.requests, tool.Request{Action: permission.Edit, Resources: files, Metadata: meta, Person: true})
+	}
 	p.outside = reason == "" && t.isOutsideLine(line)
 	resources := permission.CommandsOf(line)
 	if reason != "" {

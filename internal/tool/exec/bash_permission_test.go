@@ -357,7 +357,8 @@ func TestNoProject(t *testing.T) {
 	b.WriteFile("a.txt", "")
 	for command, want := range map[string]string{
 		"echo x > notes.txt": "external_directory,edit,bash", "cp a.txt b.txt": "external_directory,read,edit,bash",
-		"cat a.txt": "read,bash", "ls": "bash", "npm install x": "bash", "sh a.txt": "external_directory,read,bash", "f=a; echo x > $f": "bash",
+		"cat a.txt": "read,bash", "ls": "bash", "npm install x": "bash",
+		"sh a.txt": "external_directory,read,bash", "f=a; echo x > $f": "bash",
 	} {
 		var got []string
 		for _, r := range exec.Requests(b.Config.Exec, command) {

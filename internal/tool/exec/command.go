@@ -126,8 +126,8 @@ type process struct {
 	guard    *protected.FileGuard
 
 	// set before done is closed
-	exit   int                         // exit status
-	signal string                      // name of the signal that ended the command, "" if none did
+	exit   int                     // exit status
+	signal string                  // name of the signal that ended the command, "" if none did
 	found  []protected.GuardReport // by the guard, until the command ended
 }
 

@@ -10,11 +10,13 @@ import (
 // maxRefused bounds the commands that are remembered.
 const maxRefused = 64
 
-// refusedCommands remembers the last commands of which the sandbox seems to have refused a part, until this process
-// ends. The zero value is ready to use.
+// refusedCommands remembers the last commands of which the sandbox seems to have refused a part, and the protected
+// files that a command changed and that could not be put right, until this process ends. The zero value is ready to
+// use.
 type refusedCommands struct {
-	mu   sync.Mutex // guards last
-	last []refusedCommand
+	mu      sync.Mutex // guards both
+	last    []refusedCommand
+	exposed map[session.ID][]string // permission resources
 }
 
 type refusedCommand struct {
@@ -34,4 +36,21 @@ func (r *refusedCommands) contains(id session.ID, text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Contains(r.last, refusedCommand{id, text})
+}
+
+// addExposed remembers changed protected files, which the next command of the session asks for.
+func (r *refusedCommands) addExposed(id session.ID, files []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.exposed == nil || len(r.exposed) > maxRefused {
+		r.exposed = map[session.ID][]string{}
+	}
+	r.exposed[id] = files
+}
+
+// listExposed returns the files that the last command of the session exposed.
+func (r *refusedCommands) listExposed(id session.ID) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.exposed[id]
 }

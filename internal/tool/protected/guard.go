@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// FileGuard finds changes of protected paths since it was made. It is not safe for concurrent use. A nil FileGuard guards
-// nothing.
+// FileGuard finds changes of protected paths since it was made. It is not safe for concurrent use. A nil FileGuard
+// guards nothing.
 type FileGuard struct {
 	Config
 	KeptByKernel bool                 // the kernel keeps the content of paths that existed

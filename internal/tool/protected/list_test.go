@@ -164,3 +164,14 @@ func TestListNestedNames(t *testing.T) {
 		t.Errorf("%d directories were read", len(*n.seen.Load()))
 	}
 }
+
+// write writes a file, with its directories.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal("make a directory:", err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal("write a file:", err)
+	}
+}

@@ -1,10 +1,10 @@
 // Package protected guards the protected files of a project while a command runs, where the kernel does not: names that
 // do not exist when the command starts, and on systems without mount namespaces all of them.
 //
-// A FileGuard compares the protected paths only, so its cost does not depend on the size of the project. It moves what the
-// command made to a folder of held files, and restores what it changed from copies in memory. The process that starts a
-// command makes the guard, and the supervisor of the command, which gets it as JSON, uses it: it sees the end of all
-// that the command starts.
+// A FileGuard compares the protected paths only, so its cost does not depend on the size of the project. It moves what
+// the command made to a folder of held files, and restores what it changed from copies in memory. The process that
+// starts a command makes the guard, and the supervisor of the command, which gets it as JSON, uses it: it sees the end
+// of all that the command starts.
 package protected
 
 import (
