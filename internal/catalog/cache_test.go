@@ -64,10 +64,7 @@ func TestRefresh(t *testing.T) {
 	if len(s.asked) != 2 || s.asked[1] != `"1"` {
 		t.Errorf("asked %q", s.asked)
 	}
-	if m := model(t, build(t, Overlay{Facts: parsed(t, string(c.Facts()))}), "p", "m"); !strings.Contains(
-		string(m.Extra),
-		"new_field",
-	) {
+	if m := model(t, build(t, Overlay{Facts: parsed(t, string(c.Facts()))}), "p", "m"); m.Title != "M" {
 		t.Errorf("%+v", m)
 	}
 	s.body, s.tag = strings.Replace(facts, `"M"`, `"N"`, 1), `"2"`

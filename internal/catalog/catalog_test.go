@@ -67,9 +67,6 @@ func TestSnapshot(t *testing.T) {
 	if len(c.Available()) != 0 {
 		t.Error("models are available without any key")
 	}
-	if extra := model(t, c, "openai", "gpt-4o-mini").Extra; !strings.Contains(string(extra), "open_weights") {
-		t.Errorf("fields without a meaning here are lost: %s", extra)
-	}
 }
 
 // TestWire compares the JSON of a model and a provider with the V2 contract's schemas, field by field.

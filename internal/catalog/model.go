@@ -54,17 +54,16 @@ type Model struct {
 	Enabled      bool         `json:"enabled"`
 	Limit        Limit        `json:"limit"`
 
-	NoPrice             bool           `json:"-"` // its source lists no price
-	Reasoning           bool           `json:"-"` // it reasons before it answers
-	ReasoningField      string         `json:"-"` // the field in which its reasoning is sent back; "" if unknown
-	Structured          *bool          `json:"-"` // it supports structured output; nil if unknown
-	CanDisableReasoning bool           `json:"-"` // its source lists a switch for reasoning
-	Temperature         bool           `json:"-"` // it accepts a temperature
-	Available           bool           `json:"-"` // it can be used now
-	Efforts             []string       `json:"-"` // the reasoning efforts that its source lists
-	Dropped             []string       `json:"-"` // options of it and its variants that are not sent, and why
-	Extra               jsontext.Value `json:"-"` // other members of the source, an object
-	Withheld            *Withheld      `json:"-"` // what a fetched list says of its own address; nil if that is known
+	NoPrice             bool      `json:"-"` // its source lists no price
+	Reasoning           bool      `json:"-"` // it reasons before it answers
+	ReasoningField      string    `json:"-"` // the field in which its reasoning is sent back; "" if unknown
+	Structured          *bool     `json:"-"` // it supports structured output; nil if unknown
+	CanDisableReasoning bool      `json:"-"` // its source lists a switch for reasoning
+	Temperature         bool      `json:"-"` // it accepts a temperature
+	Available           bool      `json:"-"` // it can be used now
+	Efforts             []string  `json:"-"` // the reasoning efforts that its source lists
+	Dropped             []string  `json:"-"` // options of it and its variants that are not sent, and why
+	Withheld            *Withheld `json:"-"` // what a fetched list says of its own address; nil if that is known
 }
 
 // Name returns the name by which users choose the model: provider/id.

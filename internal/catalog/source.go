@@ -59,7 +59,6 @@ type sourceModel struct {
 	Variants         map[string]jsontext.Value `json:"variants"`
 	Variant          string                    `json:"variant"`
 	Provider         sourceAPI                 `json:"provider"`
-	Extra            jsontext.Value            `json:",embed"`
 
 	key string // its key among the provider's models: the id by which users choose it
 }
@@ -204,7 +203,7 @@ func (s *sourceModel) toModel(p Provider, o Overlay) Model {
 		Status:    s.Status,
 		Limit:     s.Limit,
 		Reasoning: s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature,
-		Efforts: s.listEfforts(), Extra: s.Extra,
+		Efforts: s.listEfforts(),
 	}
 	if len(m.Capabilities.Input) == 0 {
 		m.Capabilities.Input = []string{"text"}

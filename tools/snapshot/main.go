@@ -40,7 +40,7 @@ var (
 	providerMembers = []string{"id", "name", "env", "npm", "api"}
 	modelMembers    = []string{
 		"id", "name", "family", "attachment", "reasoning", "reasoning_options", "temperature", "tool_call",
-		"structured_output", "interleaved", "knowledge", "release_date", "open_weights", "modalities", "cost", "limit",
+		"structured_output", "interleaved", "release_date", "modalities", "cost", "limit",
 		"status", "provider",
 	}
 )
