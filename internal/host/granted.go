@@ -10,16 +10,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// grantLimits are the paths that no permission for a path outside of the location opens, unresolved.
+// grantLimits are paths that commands never get write access to, even if a person permits it. They may have symbolic
+// links.
 type grantLimits struct {
 	home             string
 	hidden, readable []string
 }
 
-// listGranted returns what a command may write of the paths outside of the location that it was permitted to change:
-// each file or directory itself, and of a file that does not exist its directory. It leaves out what would open more
-// than that: the root, the home directory and those above it, hidden paths such as cairn's own, references and skills,
-// and protected files.
+// listGranted returns the paths to make writable for a command that was permitted to change paths outside of the
+// location: each file or directory itself, and for a missing file its directory. It omits paths that would grant too
+// much: the root, the home directory and those above it, hidden paths such as cairn's own, references and skills, and
+// protected files.
 func (c grantLimits) listGranted(paths []string) (granted []string) {
 	closed := resolveAll(slices.Concat(c.hidden, c.readable))
 	home := resolveAll([]string{c.home})[0]

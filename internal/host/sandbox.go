@@ -87,6 +87,8 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 		held:  filepath.Join(l.dirs.Data, "held"),
 		cache: filepath.Join(l.commandCaches(), hex.EncodeToString(name[:8])),
 	}
+
+	// Commands may write to the project and to configured directories.
 	c.Network, c.NoLocalSockets = true, cfg.Sandbox.Sockets != nil && !*cfg.Sandbox.Sockets
 	if c.noProject = isAboveHome(top, l.dirs.Home) || isAboveHome(pr.Directory, l.dirs.Home); !c.noProject {
 		c.Write = slices.Compact([]string{pr.Directory, top})
@@ -95,6 +97,8 @@ func (l *locationCache) newCells(cfg *config.Config, pr project.Project) *cells 
 	for _, w := range cfg.Sandbox.Write {
 		c.Write = append(c.Write, w.In(l.dirs.Home))
 	}
+
+	// They cannot read cairn's folders and secrets.
 	c.Show = []string{filepath.Join(l.dirs.Config, "skills"), shellsDir(l.dirs)}
 	d := l.dirs
 	for _, dir := range []string{d.Data, d.Config, d.State, d.Cache, d.Runtime, d.Foreign} {
@@ -154,6 +158,7 @@ func (c *cells) addRepository(top string) {
 // removed with the owner of the data; each project has one for caches, so that no command changes what the programs
 // of another project run.
 func (c *cells) open(r exec.CellRequest) (exec.Cell, error) {
+	// Make the folders.
 	mode, id := r.Mode, r.Session
 	if id != "" {
 		if err := session.CheckID("session", session.PrefixSession, string(id)); err != nil {
@@ -168,6 +173,8 @@ func (c *cells) open(r exec.CellRequest) (exec.Cell, error) {
 	}
 	now := time.Now()
 	_ = os.Chtimes(c.cache, now, now) // it was used; see removeUnusedCaches
+
+	// Grant the project, the folders and the permitted paths outside, except for protected files.
 	p := c.Policy
 	own := []string{scratch, c.cache}
 	limits := grantLimits{c.home, slices.Concat(c.Hide, c.clients), slices.Concat(c.Show, c.readable)}
@@ -183,6 +190,8 @@ func (c *cells) open(r exec.CellRequest) (exec.Cell, error) {
 	cell := exec.Cell{
 		Own: own, Held: held, Repositories: c.git, Folders: c.nested.ListUnlinked(),
 	}
+
+	// Add what the mode decides: namespaces and network, or caches of package managers.
 	env := []string{"TMPDIR=" + scratch, "XDG_CACHE_HOME=" + c.cache}
 	if mode != session.SandboxWrites {
 		p.Isolated = true

@@ -5,7 +5,7 @@ import "github.com/cairn-dev/cairn/internal/session"
 // BuiltIn is the Source of cairn's default rules.
 const BuiltIn = "built-in"
 
-// selectRules returns the layers without the built-in rules that do not count for the request.
+// selectRules returns the layers, for a Confined request without the built-in rules that ask.
 func (c CommandContext) selectRules(layers []Layer) []Layer {
 	if !c.Confined {
 		return layers

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The names of layers whose patterns need a sandbox: see CommandContext.Unconfined.
+// Names of the layers whose patterns rely on a sandbox: see CommandContext.Unconfined.
 const (
 	LayerProject  = "project"
 	LayerApproval = "approval"
@@ -56,13 +56,13 @@ type Subject struct {
 
 // CommandContext describes the command of a request beside its resources.
 type CommandContext struct {
-	Line     string // the line that the resources are commands of; a rule with its exact text allows them
-	NotPlain string // why no pattern applies to the line whatever its text, e.g. for its shell; "" if the text decides
+	Line     string // the line that contains the commands in Resources; a rule with its exact text allows them all
+	NotPlain string // why no pattern applies to any text here, e.g. an unsupported shell; "" if the text decides
 	// Unconfined: the system has no sandbox for a command that no person approves. Saved approvals and the rules of a
 	// project then allow only exact texts and commands that only read.
 	Unconfined bool
-	// Confined: the request is for a file that the sandbox lets the command change anyway, so that the asks of the
-	// built-in rules do not count. Rules of the user and protected names do.
+	// Confined: the request is for a file that the command may change in its sandbox without a permission. The built-in
+	// rules that ask do not apply then; rules of the user and protected names do.
 	Confined bool
 }
 
@@ -192,7 +192,8 @@ func (l Layer) findLastMatch(action string, t target) *Decision {
 	return nil
 }
 
-// needsSandbox reports whether the rule allows the command only because it would be confined, which it is not.
+// needsSandbox reports whether the rule does not apply because it relies on a sandbox and the system has none: a saved
+// approval or a project's pattern that allows a command that does more than read.
 func (l Layer) needsSandbox(r *session.Rule, t target) bool {
 	return t.unconfined && !t.reads && (l.Name == LayerProject || l.Name == LayerApproval) &&
 		effectOf(r) == session.Allow && !t.matchesExactly(r)

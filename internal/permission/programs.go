@@ -80,8 +80,8 @@ func (o readOptions) allowsWord(word string) bool {
 // maxNamingWords bounds the words that name a command of the table.
 const maxNamingWords = 3
 
-// findRow returns the row of the command: of those whose words it begins with the longest one. n is the number of
-// words.
+// findRow returns the row with the longest name that the command begins with. n is the number of words of that name, 0
+// if there is no such row.
 func findRow[T any](rows map[string]T, c shell.Command) (row T, n int) {
 	names := []string{programName(c)}
 	for _, w := range c.Words[1:min(len(c.Words), maxNamingWords)] {
@@ -95,8 +95,8 @@ func findRow[T any](rows map[string]T, c shell.Command) (row T, n int) {
 	return row, 0
 }
 
-// OnlyReads reports whether the command of a plain line only reads files, as the table says, and has only options that
-// keep it so.
+// OnlyReads reports whether the command of a plain line only reads files: it is inert or the table lists it as such
+// with all of its options, and no redirection writes a file.
 func OnlyReads(c shell.Command) bool {
 	if slices.ContainsFunc(c.Redirections, writesFile) {
 		return false

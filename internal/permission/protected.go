@@ -46,9 +46,8 @@ var (
 	}
 )
 
-// ProtectedPaths returns the paths below the top of a project, and those below the user's home, "" for none, that
-// protected names have there. Those of a repository's own folder, of which only a part is protected from programs, are
-// missing.
+// ProtectedPaths returns the paths of the protected names directly below the top of a project and, unless home is "",
+// below the user's home. It omits .git, of which programs may change all but a few files.
 func ProtectedPaths(top, home string) (paths []string) {
 	for _, name := range slices.Concat(guardedDirs[1:], guardedFiles, guardedBelow) {
 		if name == jenkinsfile { // names are compared in lower case
@@ -94,7 +93,8 @@ func ProtectedName(path string) string {
 	return ""
 }
 
-// findProtectedName returns the name that a part of the path is, or may be.
+// findProtectedName returns the first of names that equals a part of a path or, for a part with a *, matches it; "" if
+// none does.
 func findProtectedName(part string, names []string) string {
 	if part == "git~1" { // the short name on Windows
 		part = ".git"
@@ -142,15 +142,15 @@ func guardDecision(action string, t target) *Decision {
 	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text}
 }
 
-// directoryTarget is everything below a directory.
-func directoryTarget(dir string) target {
-	return target{text: path.Join(dir, shell.Hole), directory: dir}
+// newDirectoryTarget returns the target for everything below a directory.
+func newDirectoryTarget(dir string) target {
+	return target{text: path.Join(dir, shell.Placeholder), directory: dir}
 }
 
 // decideProtectedDirectory allows changing a protected directory without an ask if the rules allow changing everything
 // below it.
 func decideProtectedDirectory(layers []Layer, approvals []session.Rule, action string, guard Decision) Decision {
-	below := decideTarget(layers, approvals, action, directoryTarget(guard.Resource))
+	below := decideTarget(layers, approvals, action, newDirectoryTarget(guard.Resource))
 	if below.Effect != session.Allow || !namesProtected(below.Rule, &guard) {
 		return guard
 	}
@@ -165,7 +165,7 @@ func AllowsEdit(layers []Layer, approvals []session.Rule, name string) bool {
 	if Evaluate(layers, approvals, Edit, dir).Effect != session.Allow {
 		return false
 	}
-	below := decideTarget(layers, approvals, Edit, directoryTarget(dir))
+	below := decideTarget(layers, approvals, Edit, newDirectoryTarget(dir))
 	return !isTree || below.Effect == session.Allow || below.Layer == Protected || below.Rule == nil ||
 		matchesAll(below.Rule.Resource)
 }

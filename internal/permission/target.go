@@ -21,7 +21,7 @@ const LocalFetch = "webfetch_local"
 
 // target is a text that rules are matched against.
 type target struct {
-	text       string   // what patterns match; a command's has a Hole for each * and ?
+	text       string   // what patterns match; a command's has a Placeholder for each * and ?
 	written    []string // texts of a command that a rule without wildcards allows: as written, and its whole line
 	readings   []string // further texts of a command, for rules that deny or ask
 	isCommand  bool
@@ -32,16 +32,19 @@ type target struct {
 	reason     string // why the command is not plain
 }
 
-// resolveTargets returns everything that must be allowed for the resource: of a plain line each command that rules are
-// about, of another one the line as a whole.
+// resolveTargets returns the targets that must all be allowed for the resource: of a plain line each command that is
+// not inert, of any other line the line as a whole.
 func resolveTargets(s Subject, resource string) (out []target) {
 	if s.Action != Shell {
 		return []target{{text: resource}}
 	}
+	// A rule may spell the resource or its whole line.
 	written := []string{strings.TrimSpace(resource)}
 	if s.Command.Line != "" {
 		written = append(written, strings.TrimSpace(s.Command.Line))
 	}
+
+	// A line that is not plain is one target; rules that deny or ask also see the commands that a parser finds in it.
 	line, err := shell.Parse(resource)
 	reason := s.Command.NotPlain
 	if reason == "" && err != nil {
@@ -54,9 +57,11 @@ func resolveTargets(s Subject, resource string) (out []target) {
 		}
 		return []target{t}
 	}
+
+	// A plain line is its commands.
 	for _, c := range line.Commands {
 		if !isInert(c) {
-			t := commandTarget(c)
+			t := newCommandTarget(c)
 			t.written, t.unconfined = append([]string{c.Text}, written...), s.Command.Unconfined
 			out = append(out, t)
 		}
@@ -67,16 +72,16 @@ func resolveTargets(s Subject, resource string) (out []target) {
 	return out
 }
 
-// commandTarget is a command of a plain line, without the texts that a rule has to spell.
-func commandTarget(c shell.Command) target {
+// newCommandTarget returns the target of a command of a plain line. The caller sets written and unconfined.
+func newCommandTarget(c shell.Command) target {
 	return target{
 		text: commandText(c), readings: append(listReadings(commandText(c)), c.Text),
 		isCommand: true, plain: true, reads: OnlyReads(c),
 	}
 }
 
-// listReadings returns the texts of a command that a rule may mean which denies or asks: without the directory of its
-// program, in lower case, and without what stands before a command of git.
+// listReadings returns further texts of a command that rules which deny or ask match: without the directory of its
+// program, that in lower case, and without the options before a command of git.
 func listReadings(text string) []string {
 	name, rest, more := strings.Cut(text, " ")
 	if name = path.Base(name); more {
@@ -85,8 +90,8 @@ func listReadings(text string) []string {
 	return []string{name, strings.ToLower(name), withoutGitOptions(name)}
 }
 
-// commandText is the text of a command that patterns match: its words without their quotes, joined by blanks; a word
-// with a blank or an operator has single quotes.
+// commandText returns the text of a command that patterns match: its words without their quotes, joined by blanks; a
+// word with a blank or an operator has single quotes.
 func commandText(c shell.Command) string {
 	words := make([]string, len(c.Words))
 	for i, w := range c.Words {

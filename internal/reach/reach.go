@@ -1,4 +1,5 @@
-// Package reach limits the directories that callers without the scope approve may use to those in which work is known.
+// Package reach limits callers without the scope approve to directories in which a session works, its project lies or
+// the server was started.
 package reach
 
 import (
@@ -22,10 +23,10 @@ type Guard struct {
 	FindProject func(ctx context.Context, dir string) (session.ProjectID, error)
 }
 
-// CheckDirectory refuses a directory to a caller of a request without the scope approve unless work is known there: a
-// session is in the directory or in one above it, its project has a session, or the server was started in it or above
-// it. The user's home and the directories above it open nothing below them, and are open themselves only if a session
-// is in them.
+// CheckDirectory returns an error with the reason scope_missing if the caller has no scope approve and the directory is
+// not known. A directory is known if a session is in the directory or in one above it, its project has a session, or
+// the server was started in it or above it. The user's home and the directories above it open nothing below them, and
+// are open themselves only if a session is in them.
 func (g *Guard) CheckDirectory(ctx context.Context, dir string) error {
 	if caller.FromContext(ctx).Scope >= caller.Approve {
 		return nil

@@ -66,6 +66,7 @@ func (p Policy) enterNamespaces() error {
 	if ns == nil {
 		return nil
 	}
+	// Check and prepare the namespaces.
 	if inside, err := os.Readlink("/proc/self/ns/mnt"); err != nil || inside == ns.Outside {
 		return fmt.Errorf("the process has no mount namespace of its own (%w)", err)
 	}
@@ -74,6 +75,8 @@ func (p Policy) enterNamespaces() error {
 			return fmt.Errorf("map ids: %w", err)
 		}
 	}
+
+	// Mount: first what is read-only, so that the private file systems stay writable.
 	dir, err := os.Getwd()
 	if err != nil {
 		return err

@@ -23,7 +23,8 @@ const trialVariable = "CAIRN_NAMESPACE_TRIAL"
 const trialTime = 10 * time.Second
 
 // CheckNamespace returns nil if this system permits the mount namespace that protects ReadOnly paths and that Freeze
-// needs, else the reason why not. It tries one, in a process that runs this program, when it is called first.
+// needs, else the reason why not. The first call starts this program in such a namespace; later calls return the same
+// result.
 func CheckNamespace() error { return tryNamespaceOnce() }
 
 var tryNamespaceOnce = sync.OnceValue(tryNamespace)

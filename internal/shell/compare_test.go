@@ -109,7 +109,7 @@ func (r reading) assign(got []ranCommand, able bool) (by []int, fault string) {
 
 // isEmpty reports that the command may have no words when it runs.
 func (c readCommand) isEmpty() bool {
-	return !slices.ContainsFunc(c.words, func(w shell.Word) bool { return strings.Trim(w.Text, shell.Hole) != "" })
+	return !slices.ContainsFunc(c.words, func(w shell.Word) bool { return strings.Trim(w.Text, shell.Placeholder) != "" })
 }
 
 // matchWords reports that the words may have become what bash ran.
@@ -121,10 +121,10 @@ func matchWords(want []shell.Word, got []string) bool {
 	if w.Literal {
 		return len(got) > 0 && w.Text == got[0] && matchWords(want[1:], got[1:])
 	}
-	first, last := strings.IndexByte(w.Text, shell.Hole[0]), strings.LastIndexByte(w.Text, shell.Hole[0])
+	first, last := strings.IndexByte(w.Text, shell.Placeholder[0]), strings.LastIndexByte(w.Text, shell.Placeholder[0])
 	for n := range len(got) + 1 {
 		fits := n > 0 && strings.HasPrefix(got[0], w.Text[:first]) && strings.HasSuffix(got[n-1], w.Text[last+1:])
-		if (fits || n == 0 && strings.Trim(w.Text, shell.Hole) == "") && matchWords(want[1:], got[n:]) {
+		if (fits || n == 0 && strings.Trim(w.Text, shell.Placeholder) == "") && matchWords(want[1:], got[n:]) {
 			return true
 		}
 	}

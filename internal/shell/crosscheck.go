@@ -134,7 +134,7 @@ func hasSameText(w *syntax.Word, own Word) bool {
 	return string(b.text) == own.Text
 }
 
-// addUnquoted adds a literal of the parser, without its backslashes and with a Hole for each glob character.
+// addUnquoted adds a literal of the parser, without its backslashes and with a Placeholder for each glob character.
 func (b *wordBuilder) addUnquoted(value string) {
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {
@@ -142,7 +142,7 @@ func (b *wordBuilder) addUnquoted(value string) {
 			i++
 			b.text = append(b.text, value[i])
 		case c == '*' || c == '?':
-			b.text = append(b.text, Hole[0])
+			b.text = append(b.text, Placeholder[0])
 		default:
 			b.text = append(b.text, c)
 		}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// judge reads the line and evaluates it if it is readable. fault says how bash's reading differs, "" if it does not.
-type judge func(o *oracle, line string) (readable bool, fault string, err error)
+// judge reads the line and evaluates it if it is plain. fault says how bash's reading differs, "" if it does not.
+type judge func(o *oracle, line string) (plain bool, fault string, err error)
 
 // locales are those of the oracles: what is a blank or a letter depends on them.
 var locales = []string{"C", "C.UTF-8"}
@@ -43,7 +43,7 @@ func count() int {
 const progressEvery = 500_000
 
 // huntDifferences generates n lines, judges each, and returns the minimised lines with faults, at most limit.
-func huntDifferences(t *testing.T, n int, seed uint64, limit int, judge judge) (readable int64, found []string) {
+func huntDifferences(t *testing.T, n int, seed uint64, limit int, judge judge) (plain int64, found []string) {
 	t.Helper()
 	var (
 		mu    sync.Mutex // guards found
@@ -69,7 +69,7 @@ func huntDifferences(t *testing.T, n int, seed uint64, limit int, judge judge) (
 					total.Add(1)
 				}
 				if done := done.Add(1); done%progressEvery == 0 {
-					t.Logf("%d lines, %d of them readable", done, total.Load())
+					t.Logf("%d lines, %d of them plain", done, total.Load())
 				}
 				if fault == "" {
 					continue
@@ -120,7 +120,7 @@ func shrinkLine(o *oracle, line, fault string, judge judge) (string, string) {
 	return line, fault
 }
 
-// A readable line means to bash what its reading says.
+// A plain line means to bash what its reading says.
 func TestDifferential(t *testing.T) {
 	seed, begun := uint64(1), time.Now()
 	if os.Getenv("CAIRN_SOAK") != "" {
@@ -130,14 +130,14 @@ func TestDifferential(t *testing.T) {
 	if os.Getenv(hunted) != "" {
 		limit = 1
 	}
-	readable, found := huntDifferences(t, n, seed, limit, judgeLine)
+	plain, found := huntDifferences(t, n, seed, limit, judgeLine)
 	for _, line := range found {
 		t.Errorf("misread: %q", line)
 	}
-	if readable < int64(n)/5 && len(found) == 0 {
-		t.Errorf("%d of %d lines were readable: this proves little", readable, n)
+	if plain < int64(n)/5 && len(found) == 0 {
+		t.Errorf("%d of %d lines were plain: this proves little", plain, n)
 	}
-	t.Logf("%d of %d lines readable, seed %d, %v", readable, n, seed, time.Since(begun).Round(time.Millisecond))
+	t.Logf("%d of %d lines plain, seed %d, %v", plain, n, seed, time.Since(begun).Round(time.Millisecond))
 }
 
 // Real shells pass to execve the words of the reading, for a sample of the lines.

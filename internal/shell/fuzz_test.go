@@ -21,7 +21,7 @@ func FuzzParseLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		line, err := shell.Parse(text)
 		if err != nil {
-			var reason *shell.Unreadable
+			var reason *shell.NotPlainError
 			if !errors.As(err, &reason) || reason.What == "" || reason.Offset < 0 || reason.Offset > len(text) {
 				t.Fatalf("%q: %#v", text, err)
 			}

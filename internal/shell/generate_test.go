@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// everyday are lines that people and models write. Mutations of them are often readable.
+// everyday are lines that people and models write. Mutations of them are often plain.
 //
 //go:embed testdata/everyday.txt
 var everydayText string

@@ -19,9 +19,9 @@ type Command struct {
 
 // Word is an argument of a command.
 type Word struct {
-	Text    string // the argument that the program gets, with a Hole for each * and ? outside of quotes
+	Text    string // the argument that the program gets, with a Placeholder for each * and ? outside of quotes
 	Source  string // its bytes in the line
-	Literal bool   // Text is the argument: it has no Hole
+	Literal bool   // Text is the argument: it has no Placeholder
 }
 
 // Redirection opens a file for a command.
@@ -30,18 +30,19 @@ type Redirection struct {
 	Target   Word   // a literal word
 }
 
-// Unreadable says which part of a command line is not plain, and how to write it. Its text is for people and the model.
-type Unreadable struct {
+// NotPlainError says which part of a command line is not plain, and how to write it instead. Its text is for people and
+// the model.
+type NotPlainError struct {
 	What   string // e.g. "a command substitution $(...)"
 	Advice string // e.g. "run the inner command first and write its output here"
 	Offset int    // of the part in the text, in bytes
 }
 
-func (e *Unreadable) Error() string {
+func (e *NotPlainError) Error() string {
 	return fmt.Sprintf("contains %s at byte %d; %s", e.What, e.Offset+1, e.Advice)
 }
 
-// Advices are the ways to write what is not read.
+// Advice for parts of a line that are not plain.
 const (
 	adviceSplit   = "run the inner command first and write its output here"
 	advicePlain   = "write it as simple commands joined by && || ; or |"

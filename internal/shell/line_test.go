@@ -16,7 +16,7 @@ func describe(l shell.Line) string {
 	for _, c := range l.Commands {
 		var words []string
 		for _, w := range c.Words {
-			words = append(words, strings.ReplaceAll(w.Text, shell.Hole, "□"))
+			words = append(words, strings.ReplaceAll(w.Text, shell.Placeholder, "□"))
 		}
 		text := strings.Join(words, "|")
 		for _, r := range c.Redirections {
@@ -30,7 +30,7 @@ func describe(l shell.Line) string {
 	return strings.Join(out, " / ")
 }
 
-// A readable line is its commands, with the words that the programs get.
+// A plain line is its commands, with the words that the programs get.
 func TestPlainLines(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"ls", "ls"},
@@ -179,7 +179,7 @@ func TestOtherLines(t *testing.T) {
 		{"ls '" + strings.Repeat("a", 70_000) + "'", "too much", 65536},
 	} {
 		line, err := shell.Parse(c.text)
-		u, ok := errors.AsType[*shell.Unreadable](err)
+		u, ok := errors.AsType[*shell.NotPlainError](err)
 		if !ok {
 			t.Errorf("%q is read: %s", c.text, describe(line))
 			continue

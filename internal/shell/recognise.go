@@ -8,8 +8,8 @@ import (
 // maxLine bounds the lines that are read, in bytes.
 const maxLine = 64 << 10
 
-// Parse reads a command line that bash, dash and other POSIX shells understand in the same way. The error is an
-// *Unreadable and names the first part that is not plain enough: what is left out is refused, never guessed.
+// Parse reads a command line that bash, dash and other POSIX shells understand in the same way. The error is a
+// *NotPlainError and names the first part that is not plain enough: what is left out is refused, never guessed.
 func Parse(text string) (Line, error) {
 	r := &recogniser{text: text}
 	if len(text) > maxLine {

@@ -9,7 +9,7 @@ type recogniser struct {
 }
 
 func (r *recogniser) refuseAt(offset int, what, advice string) error {
-	return &Unreadable{What: what, Advice: advice, Offset: offset}
+	return &NotPlainError{What: what, Advice: advice, Offset: offset}
 }
 
 // peekByte returns the byte n bytes ahead, 0 behind the end.

@@ -2,17 +2,17 @@
 // is pure: text in, commands out.
 //
 // A plain line is simple commands, joined by | && || ; and newlines, of literal words, quoted or not, of patterns with
-// * and ? that do not begin a word, and of redirections to named files. Everything else is refused with an *Unreadable:
-// expansions, substitutions, assignments, here-documents, keywords, functions, background commands, and what shells
-// read in different ways. Nothing is interpreted: an interpreter of bash that disagrees with bash in one place lets
-// every command pass there.
+// * and ? that do not begin a word, and of redirections to named files. Everything else is refused with a
+// *NotPlainError: expansions, substitutions, assignments, here-documents, keywords, functions, background commands, and
+// what shells read in different ways. Nothing is interpreted: an interpreter of bash that disagrees with bash in one
+// place lets every command pass there.
 package shell
 
 import "path"
 
-// Hole stands in texts for a * or ? outside of quotes: any text, also several words. A pattern never begins a word or
-// stands in an option, so that no file name becomes an option.
-const Hole = "\x00"
+// Placeholder stands for a * or ? outside of quotes in the text of a word: a shell may put any text there, also several
+// words. A pattern never begins a word or stands in an option, so that no file name becomes an option.
+const Placeholder = "\x00"
 
 // IsSupported reports whether the shell with this name or path reads lines as Parse does.
 func IsSupported(program string) bool {

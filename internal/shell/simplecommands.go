@@ -14,7 +14,7 @@ const maxParentheses = 4000
 // of bash or is too long. It serves rules that deny or ask, and is no boundary: what an expansion becomes, and what a
 // program runs, is not in the text.
 func FindCommands(text string) (found []string) {
-	if len(text) > maxLine || strings.Contains(text, Hole) || strings.Count(text, "(") > maxParentheses {
+	if len(text) > maxLine || strings.Contains(text, Placeholder) || strings.Count(text, "(") > maxParentheses {
 		return nil
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")

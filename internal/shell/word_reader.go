@@ -30,7 +30,7 @@ func (r *recogniser) readWord() (Word, error) {
 	return b.buildWord(r.text[start:r.at]), nil
 }
 
-// readPart reads the next character, quotation or variable of a word that begins at start.
+// readPart reads the next character or quotation of a word that begins at start. It refuses expansions.
 func (r *recogniser) readPart(b *wordBuilder, start int) error {
 	switch c := r.peekByte(0); c {
 	case '\'':
@@ -50,7 +50,7 @@ func (r *recogniser) readPart(b *wordBuilder, start int) error {
 			return r.refuseAt(r.at, "a pattern that may become an option", "begin it with ./")
 		}
 		b.glob = true
-		b.text = append(b.text, Hole[0])
+		b.text = append(b.text, Placeholder[0])
 		r.at++
 	case '~':
 		return r.readTilde(b, start)

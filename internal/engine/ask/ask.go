@@ -62,7 +62,8 @@ type Asker struct {
 	Agent     string
 	Layers    []permission.Layer // permission rules, lowest precedence first
 	Policy    Policy
-	// Restricted: approvals that hold in the session alone do not apply.
+	// Restricted: approvals of the session's lifetime do not apply, because the work is for a caller without the scope
+	// approve.
 	Restricted bool
 	Call       *AskingCall // nil if the engine itself asks
 	// Yield gives up the asker's execution slot while it waits for a reply, and returns what takes the slot back.

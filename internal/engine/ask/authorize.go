@@ -25,7 +25,10 @@ func (a *Asks) Authorize(ctx context.Context, by Asker, r tool.Request) error {
 	return by.Call.run(ctx, func() error { return a.authorize(ctx, by, r) })
 }
 
+// authorize decides one request. The rules and saved approvals come first; an ask continues an earlier one of a resumed
+// call in the same words, or becomes a new one, which the policy or a person answers.
 func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
+	// Decide by the rules and approvals. A request for a person asks even if they allow it.
 	layers := rulesFor(by.Layers, r.Action)
 	saved, err := a.readApprovals(ctx, by.Project, by.approvalHolder())
 	if err != nil {
@@ -34,15 +37,19 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	parts := permission.Explain(layers, saved,
 		permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command})
 	d := permission.FindStrictest(parts)
-	var earlier *store.AskRow
 	if r.Person && d.Effect == session.Allow {
 		d.Effect = session.Ask
 	}
+
+	// Find an earlier ask of the call.
+	var earlier *store.AskRow
 	if d.Effect == session.Ask || by.Call != nil && by.Call.Resumed {
 		if earlier, err = a.findEarlier(ctx, by, r.Action, r.Resources); err != nil {
 			return err
 		}
 	}
+
+	// Settle what needs no ask.
 	effect := d.Effect
 	if effect == session.Allow && earlier != nil && a.waiters.isExpected(earlier.ID) {
 		effect = session.Ask // the reply that resumed the call decides: it may reject it
@@ -61,6 +68,8 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 		by.markApproval(*earlier)
 		return explainDenial(denialOf(*earlier), d)
 	}
+
+	// Ask, or wait for the reply to the earlier ask.
 	w := &waiter{layers: layers, seen: r.Command, person: r.Person, project: by.Project, reply: make(chan store.AskRow, 1)}
 	if earlier != nil {
 		w.ask = earlier.PendingAsk
@@ -78,7 +87,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	return cmp.Or(err, explainDenial(denialOf(row), d))
 }
 
-// markApproval remembers that a person allowed the command of the call, or directories outside for it.
+// markApproval records on the call that a person allowed its command, or its directories outside of the Location.
 func (by Asker) markApproval(row store.AskRow) {
 	if by.Call == nil || row.By != session.ByUser || row.Reply == session.ReplyReject {
 		return

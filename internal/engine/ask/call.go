@@ -22,8 +22,8 @@ type AskingCall struct {
 	released chan struct{} // closed once the next call may ask
 	once     sync.Once
 	pending  atomic.Bool
-	approved atomic.Bool // a person has allowed the call's command, and no rule, saved approval or policy has
-	outside  atomic.Bool // the directories outside that it asked for were permitted by name
+	approved atomic.Bool // a person allowed the call's command, not only a rule, a saved approval or the policy
+	outside  atomic.Bool // a person, or a rule or approval that names them, allowed its directories outside the Location
 }
 
 // NewAskingCall returns the call that asks after previous, which is nil for the first call of a step.

@@ -11,7 +11,8 @@ import (
 )
 
 // ChooseConfinement returns how a command of the asker is confined now: no less strictly than a mode that is stored or
-// configured for a parent session. Before a person has approved the command it is confined; see AskingCall.
+// configured for a parent session. A command that no person has approved is confined even if no mode is set; an
+// approval during the call changes the result, so a call reads it again after its asks.
 func (a *Asks) ChooseConfinement(
 	ctx context.Context, by Asker, scope *location.Scope, s *session.Session,
 ) (tool.Confinement, error) {

@@ -46,6 +46,8 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 	if q.SessionID == "" {
 		s.ProjectID, s.Location = scope.ProjectID, scope.Location
 	}
+
+	// Collect the rules and approvals.
 	agent := scope.FindAgent(cmp.Or(q.Agent, s.Agent))
 	layers, err := a.CollectRules(ctx, scope, s, agent)
 	if err != nil {
@@ -55,6 +57,8 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 	if err != nil {
 		return out, err
 	}
+
+	// Decide about each request that a call would make.
 	layers = rulesFor(layers, q.Action)
 	for _, resource := range q.Resources {
 		for _, r := range listRequests(scope, q.Action, resource) {
@@ -70,7 +74,9 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 			}
 		}
 	}
-	if q.Action == permission.Shell { // what asks runs after a person has approved it
+
+	// A command that asks runs only after a person has approved it, so its mode is that of an approved one.
+	if q.Action == permission.Shell {
 		asks := permission.FindStrictest(out.Decisions).Effect == session.Ask
 		out.Sandbox = scope.ChooseConfinement(agent, s, asks).Mode
 	}

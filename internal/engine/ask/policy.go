@@ -15,7 +15,7 @@ type PolicyKind string
 const (
 	PolicyInteractive PolicyKind = ""           // people reply
 	PolicyDeny        PolicyKind = "deny"       // reject, and the work goes on
-	PolicyAllow       PolicyKind = "allow"      // allow once what needs no person
+	PolicyAllow       PolicyKind = "allow"      // allow once, but reject what only a person may allow
 	PolicyFail        PolicyKind = "fail"       // reject, and the work stops
 	PolicyWait        PolicyKind = "wait"       // people reply within a time, else reject
 	PolicyUnattended  PolicyKind = "unattended" // reject a question: the model decides for itself
@@ -45,7 +45,7 @@ func ParsePolicy(p session.AskPolicy) (Policy, error) {
 		"the ask policy must be deny, allow, fail or wait:DURATION (like wait:30s), got %q", p).At("asks")
 }
 
-// reply returns the policy's own answer, "" if people must be asked. No policy allows what needs a person.
+// reply returns the policy's own answer, "" if people must be asked. No policy allows what only a person may allow.
 func (p Policy) reply(a session.PendingAsk) (session.Reply, string) {
 	switch p.Kind {
 	case PolicyAllow:

@@ -281,14 +281,15 @@ func (a *Asks) cascadeReply(ctx context.Context, row store.AskRow, project sessi
 	}
 }
 
-// isAllowedNow reports whether the rules and the saved approvals now allow the pending request.
+// isAllowedNow reports whether the rules and the saved approvals now allow the pending request. They never allow a
+// request that needs a person.
 func (a *Asks) isAllowedNow(ctx context.Context, w *waiter) bool {
+	if w.person {
+		return false
+	}
 	saved, err := a.readApprovals(ctx, w.project, w.ask.SessionID)
 	if err != nil {
 		a.journal.Logger.Error("read approvals", "error", err)
-		return false
-	}
-	if w.person {
 		return false
 	}
 	return permission.EvaluateAll(w.layers, saved, w.permissionSubject()).Effect == session.Allow

@@ -45,6 +45,8 @@ func (a *Asks) AuthorizeTemplate(ctx context.Context, q TemplateRequest) (readOn
 	if q.SessionID == "" {
 		s.ProjectID, s.Location, policy.Kind = scope.ProjectID, scope.Location, PolicyFail
 	}
+
+	// Collect the rules. A caller without the scope approve gets no rights that people gave the session.
 	restricted := caller.FromContext(ctx).Scope < caller.Approve
 	if restricted {
 		s.RemoveGrants()

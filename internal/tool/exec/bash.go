@@ -72,8 +72,10 @@ func (t *bashTool) Definition() tool.Definition {
 	}
 }
 
-// Run runs the command. A failure or a timeout of the command is a normal result.
+// Run runs the command. A failure or a timeout of the command is a normal result. It asks for permission first, and
+// resolves the directory again afterwards, because a link may have changed while a person decided.
 func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	// Check the input.
 	in, err := tool.Input[bashInput](call)
 	if err != nil {
 		return tool.Output{}, err
@@ -89,6 +91,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+
+	// Ask, and choose the sandbox.
 	confined, err := t.authorizeCommand(ctx, call, in, commandPlace{program: shell, dir: dir})
 	if err != nil {
 		return tool.Output{}, err
@@ -100,6 +104,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil || again.Real != dir.Real {
 		return tool.Output{}, workpath.FailMoved(dir.Abs)
 	}
+
+	// Run it: as a job, or here to its end.
 	r := command{
 		argv: []string{shell, "-c", in.Command}, policy: confined.findPolicy(), rulesets: &t.rulesets,
 		supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
@@ -131,11 +137,13 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+
+	// Report the result, and remember refusals and changed protected files for the next command.
 	out := in.formatOutput(call, done, r.timeout, confined)
 	if confined.explainRefusal(done.exit, done.out.Text) != "" {
 		t.refused.add(call.SessionID, in.Command)
 	}
-	t.refused.addExposed(call.SessionID, t.nameExposed(done.exposed))
+	t.refused.setExposed(call.SessionID, t.nameExposed(done.exposed))
 	if done.interrupted {
 		return out, context.Cause(ctx)
 	}
@@ -151,8 +159,8 @@ func (t *bashTool) nameExposed(paths []string) (names []string) {
 	return names
 }
 
-// authorizeCommand asks for what the command needs and returns how it runs. Whether a person approved it is known only
-// after the asks.
+// authorizeCommand asks for the permissions that the command needs and returns its sandbox. The confinement is read
+// twice: the requests depend on the one before the asks, and an approval by a person may lift it.
 func (t *bashTool) authorizeCommand(
 	ctx context.Context, call tool.Call, in bashInput, at commandPlace,
 ) (c confinement, err error) {
@@ -162,15 +170,19 @@ func (t *bashTool) authorizeCommand(
 	if err := t.requireSandbox(at.as); err != nil {
 		return c, err
 	}
+
+	// Ask.
 	at.session = call.SessionID
 	plan := t.planCommand(in, at)
 	if err := workpath.AskAll(ctx, call, plan.requests); err != nil {
 		return c, err
 	}
+
+	// Choose the sandbox, with the approvals of the asks.
 	if at.as, err = findConfinement(ctx, call); err != nil {
 		return c, err
 	}
-	if plan.outside && at.as.Mode == session.SandboxWrites && !at.as.ReadOnly {
+	if plan.unsandboxed && at.as.Mode == session.SandboxWrites && !at.as.ReadOnly {
 		at.as = tool.Confinement{Mode: session.SandboxOff, AllowsEdit: at.as.AllowsEdit}
 	}
 	cell := CellRequest{Session: call.SessionID}
@@ -178,7 +190,7 @@ func (t *bashTool) authorizeCommand(
 		cell.Granted = plan.changed
 	}
 	c, err = t.chooseSandbox(at.as, cell)
-	t.keepProtected(&c, plan.requests)
+	t.liftProtected(&c, plan.requests)
 	return c, err
 }
 
@@ -216,6 +228,7 @@ func (t *bashTool) timeout() time.Duration { return cmp.Or(t.config.Timeout, def
 
 func (t *bashTool) killDelay() time.Duration { return cmp.Or(t.config.KillDelay, 800*time.Millisecond) }
 
+// formatOutput returns the result of a command: its output, then a note of how it ended and of its sandbox.
 func (in bashInput) formatOutput(
 	call tool.Call, done commandResult, timeout time.Duration, as confinement,
 ) tool.Output {

@@ -15,11 +15,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// commandPlan holds the permissions that a command line needs, and its place.
+// commandPlan holds the permissions that a command line needs, and how it runs once they are given.
 type commandPlan struct {
-	requests []tool.Request
-	changed  []string // paths outside of the Location that it may change once the requests are allowed
-	outside  bool     // the configuration says that it runs outside of the sandbox
+	requests    []tool.Request
+	changed     []string // paths outside of the Location that it may change once the requests are allowed
+	unsandboxed bool     // the configuration says that it runs outside of the sandbox
 }
 
 // commandPlace says where a command runs, and how without a person's approval.
@@ -30,10 +30,11 @@ type commandPlace struct {
 	as      tool.Confinement
 }
 
-// planCommand returns what the command needs: permission for directories outside of the Location and for files that
-// its literal words name, and for its commands. A line that is not plain is one command, and nothing is known of its
-// paths: the sandbox keeps it to the project.
+// planCommand returns the requests of a command line: for directories outside of the Location, for files that its
+// literal words name, and for its commands. A line that is not plain counts as one command and has no known paths: the
+// sandbox keeps it to the project. Files come before commands, so that a denied file needs no approval of the command.
 func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
+	// Find the paths that the words name.
 	line, reason := parseFor(at.program, in.Command)
 	as, dir := at.as, at.dir
 	place := t.newPlace()
@@ -43,17 +44,20 @@ func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
 		paths.Outside = append([]string{dir.Dir()}, paths.Outside...)
 	}
 
-	// Inside of the sandbox, changing the project needs no further permission.
+	// Request the paths. Inside of the sandbox, changing the project needs no further permission.
 	available := t.checkSandbox(as.Mode) == nil
 	confined := as.Mode.IsConfined() && available
 	p.requests, p.changed = listPathRequests(paths, in.Command, confined), paths.Changed
-	if files := t.refused.listExposed(at.session); len(files) > 0 { // before anything else runs
+	// Protected files that the last command left changed need a person before anything else runs.
+	if files := t.refused.listExposed(at.session); len(files) > 0 {
 		meta := tool.EncodeObject(map[string]string{
 			"command": in.Command, "reason": "these files were changed by the last command and could not be put back",
 		})
 		p.requests = append(p.requests, tool.Request{Action: permission.Edit, Resources: files, Metadata: meta, Person: true})
 	}
-	p.outside = reason == "" && t.isOutsideLine(line)
+
+	// Request the commands: those of a plain line one by one, another line as a whole.
+	p.unsandboxed = reason == "" && t.runsUnsandboxed(line)
 	resources := permission.CommandsOf(line)
 	if reason != "" {
 		resources = []string{in.Command}
@@ -68,8 +72,10 @@ func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
 	case !shell.IsSupported(at.program):
 		request.Command.NotPlain = reason
 	case request.Command.Unconfined:
-		request.Command.NotPlain = t.findOwnProgram(line)
+		request.Command.NotPlain = t.explainProjectProgram(line)
 	}
+
+	// Offer the patterns that "always" saves; after a refusal by the sandbox only a person decides, and nothing is saved.
 	for _, r := range resources {
 		if pattern := permission.SavePattern(r); !slices.Contains(request.Save, pattern) {
 			request.Save = append(request.Save, pattern)
@@ -100,7 +106,7 @@ func (in bashInput) describe(dir workpath.Path, reason string) map[string]string
 	return meta
 }
 
-// parseFor reads the command line for a shell, or says why it is not plain.
+// parseFor parses the command line for a shell. reason says why the line is not plain, "" if it is.
 func parseFor(program, text string) (line shell.Line, reason string) {
 	if !shell.IsSupported(program) {
 		return line, "is for the shell " + filepath.Base(program) + ", whose commands cairn does not read"
@@ -112,18 +118,17 @@ func parseFor(program, text string) (line shell.Line, reason string) {
 	return line, ""
 }
 
-// isOutsideLine reports whether the configuration names all commands of a plain line among those that run outside of
-// the sandbox.
-func (t *bashTool) isOutsideLine(line shell.Line) bool {
+// runsUnsandboxed reports whether Config.Outside matches all commands of a plain line.
+func (t *bashTool) runsUnsandboxed(line shell.Line) bool {
 	commands := permission.CommandsOf(line)
 	return len(commands) > 0 && !slices.ContainsFunc(commands, func(c string) bool {
 		return !slices.ContainsFunc(t.config.Outside, func(pattern string) bool { return permission.Match(pattern, c) })
 	})
 }
 
-// findOwnProgram returns why no pattern applies to a line one of whose programs is a file of the project: what its name
-// promises is not known.
-func (t *bashTool) findOwnProgram(line shell.Line) string {
+// explainProjectProgram returns why no pattern applies to a line if one of its programs is a file of the project: such
+// a file can do something else than its name says. If no program is such a file, it returns "".
+func (t *bashTool) explainProjectProgram(line shell.Line) string {
 	for _, c := range line.Commands {
 		path, err := exec.LookPath(c.Words[0].Text)
 		if err != nil && !errors.Is(err, exec.ErrDot) {

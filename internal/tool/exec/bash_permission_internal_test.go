@@ -8,6 +8,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/linepath"
 )
 
+// FindPermittedPaths returns the paths outside of the Location that a command may change once its requests are allowed.
+func FindPermittedPaths(c Config, command string) []string { return planUnasked(c, command).changed }
+
 // The request for directories outside names them and the patterns that "always" would allow.
 func TestOutsideRequestsNameDirectories(t *testing.T) {
 	asks := listPathRequests(linepath.NamedPaths{Outside: []string{"/o"}, Read: []string{"/o/f"}}, "cat /o/f", false)

@@ -63,6 +63,7 @@ type commandResult struct {
 // the command started. It waits for other processes that hold the output until drain has passed since the command's
 // end, and closes the pipe. progress gets the end of the output at most four times a second.
 func (r command) execute(ctx context.Context, progress func(recent string)) (commandResult, error) {
+	// Start the command, and copy its output.
 	read, write, err := os.Pipe()
 	if err != nil {
 		return commandResult{}, tool.Failf("The command could not be started: %v.", workpath.FileErrorCause(err))
@@ -79,6 +80,7 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	stop := make(chan struct{})
 	showing.Go(func() { o.reportProgress(stop, progress) })
 
+	// Wait for its end.
 	f := commandResult{}
 	var late <-chan time.Time
 	if r.timeout > 0 {
@@ -96,6 +98,8 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	if f.timedOut || f.interrupted {
 		p.stopAll(r.grace)
 	}
+
+	// Collect the rest of the output, the exit status and the findings of the guard.
 	_ = read.SetReadDeadline(time.Now().Add(cmp.Or(r.drain, defaultDrainTime)))
 	copying.Wait()
 	close(stop)
@@ -172,7 +176,8 @@ func (r *command) wrapArgs() (err error) {
 	return err
 }
 
-// startWith starts the command below a supervisor with the attributes attr, if it has one.
+// startWith starts the command: with a supervisor, below that, which gets the attributes attr. The goroutine that
+// starts it also waits for it, passes the guard to the supervisor and reads its reports.
 func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process, error) {
 	p := &process{mark: tool.CallVariable + "=" + rand.Text(), done: make(chan struct{}), guard: r.guard}
 	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
@@ -189,6 +194,8 @@ func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process
 	if !r.quiet {
 		p.cmd.Stderr = output
 	}
+
+	// Start it from the thread that waits for it.
 	started := make(chan error)
 	passed := p.cmd.ExtraFiles
 	if r.readRuleset != nil {
@@ -222,8 +229,8 @@ func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process
 	return p, nil
 }
 
-// showFound keeps what the guard found for the end of the output, or shows it at once if the command runs in the
-// background.
+// showFound keeps a finding of the guard for the end of the output. For a command in the background it adds the finding
+// to the output at once.
 func (r command) showFound(p *process, found protected.GuardReport) {
 	if !r.background {
 		p.found = append(p.found, found)
@@ -233,7 +240,7 @@ func (r command) showFound(p *process, found protected.GuardReport) {
 	r.output.addNote(found.Note)
 }
 
-// logFound logs what the guard found.
+// logFound logs a finding of the guard.
 func (r command) logFound(found protected.GuardReport) {
 	if found.Note != "" && r.log != nil {
 		r.log.Warn("a command changed protected files", "change", found.Note)

@@ -103,9 +103,7 @@ func New(c Config) []tool.Tool { return []tool.Tool{&bashTool{newExecTools(c)}, 
 // and runs nothing.
 func Requests(c Config, command string) []tool.Request { return planUnasked(c, command).requests }
 
-// FindPermittedPaths returns the paths outside of the Location that a command may change once its requests are allowed.
-func FindPermittedPaths(c Config, command string) []string { return planUnasked(c, command).changed }
-
+// planUnasked plans a command in the Location that no person has approved.
 func planUnasked(c Config, command string) commandPlan {
 	t := &bashTool{newExecTools(c)}
 	dir, err := c.Paths.Resolve("")

@@ -7,12 +7,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// maxRefused bounds the commands that are remembered.
+// maxRefused bounds the remembered commands, and the sessions with exposed files.
 const maxRefused = 64
 
-// refusedCommands remembers the last commands of which the sandbox seems to have refused a part, and the protected
-// files that a command changed and that could not be put right, until this process ends. The zero value is ready to
-// use.
+// refusedCommands remembers, until this process ends, the last commands of which the sandbox seems to have refused a
+// part, and by session the protected files that its last command changed and that could not be restored. The zero value
+// is ready to use.
 type refusedCommands struct {
 	mu      sync.Mutex // guards both
 	last    []refusedCommand
@@ -38,8 +38,9 @@ func (r *refusedCommands) contains(id session.ID, text string) bool {
 	return slices.Contains(r.last, refusedCommand{id, text})
 }
 
-// addExposed remembers changed protected files, which the next command of the session asks for.
-func (r *refusedCommands) addExposed(id session.ID, files []string) {
+// setExposed replaces the exposed files of the session: those that its last command changed and that were not restored.
+// The next command asks for them. With too many sessions it forgets all others.
+func (r *refusedCommands) setExposed(id session.ID, files []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.exposed == nil || len(r.exposed) > maxRefused {
@@ -48,7 +49,7 @@ func (r *refusedCommands) addExposed(id session.ID, files []string) {
 	r.exposed[id] = files
 }
 
-// listExposed returns the files that the last command of the session exposed.
+// listExposed returns the files of setExposed.
 func (r *refusedCommands) listExposed(id session.ID) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,7 +23,7 @@ type confinement struct {
 	notice     string                     // why the command is not confined; the first command of a Location has it
 }
 
-// findConfinement returns how a command of the call is confined, as is known so far.
+// findConfinement returns how a command of the call is confined, by the approvals so far.
 func findConfinement(ctx context.Context, call tool.Call) (as tool.Confinement, err error) {
 	if call.Confine != nil {
 		as, err = call.Confine(ctx)
@@ -31,8 +31,8 @@ func findConfinement(ctx context.Context, call tool.Call) (as tool.Confinement, 
 	return as, err
 }
 
-// chooseSandbox returns the sandbox for a command; the mode of the request is that of as. If it is not available,
-// chooseSandbox fails, unless the sandbox is only wanted if it is possible.
+// chooseSandbox returns the sandbox for a command; it sets r.Mode to as.Mode. If that sandbox is not available, it
+// returns none if as.IfPossible is set, else an error.
 func (s *execTools) chooseSandbox(as tool.Confinement, r CellRequest) (confinement, error) {
 	c := confinement{mode: as.Mode, allowsEdit: as.AllowsEdit}
 	if !as.Mode.IsConfined() {
@@ -94,8 +94,9 @@ func (c *confinement) findPolicy() *sandbox.Policy {
 	return &c.cell.Policy
 }
 
-// keepProtected removes from the policy the protected paths that a rule or an answered request allows to change.
-func (s *execTools) keepProtected(c *confinement, answered []tool.Request) {
+// liftProtected removes from the policy the protected paths that a rule or an answered request allows to change. The
+// others stay read-only.
+func (s *execTools) liftProtected(c *confinement, answered []tool.Request) {
 	p := &c.cell.Policy
 	p.ReadOnly, p.Nested = s.listProtected(*c, p.ReadOnly, answered), s.listProtected(*c, p.Nested, answered)
 }
@@ -133,8 +134,8 @@ func isApproved(name string, approved []string) bool {
 	})
 }
 
-// isEditAllowed reports whether the rules allow changing the file of this name; of what is no file, or not there, every
-// file below it as well.
+// isEditAllowed reports whether the rules allow changing the file of this name. For a directory or a missing path they
+// must allow every file below it as well.
 func (c confinement) isEditAllowed(name string, isFile bool) bool {
 	if !isFile {
 		name += "/"
@@ -202,14 +203,14 @@ func (s *execTools) describeSandbox() string {
 		"without $, backquotes, assignments, ~, {}, &, here-documents and a * at the beginning of a word."
 }
 
-// refusals are the words of programs for what a sandbox forbids.
+// refusals are parts of error messages that programs print when a sandbox refuses something.
 var refusals = []string{
 	"Read-only file system", "read-only file system", "resource busy",
 	"ermission denied", "EACCES", "EROFS", "peration not permitted",
 	"unction not implemented",
 }
 
-// explainRefusal returns a note if the sandbox may be why a command failed; "" if not.
+// explainRefusal returns a note for the model if the command may have failed because of the sandbox, else "".
 func (c confinement) explainRefusal(exit int, output string) string {
 	isRefusal := func(words string) bool { return strings.Contains(output, words) }
 	lost := isRefusal("could not write config file") // git goes on without it

@@ -105,8 +105,8 @@ func (r *reportReader) read() (m supervisorReport, ok bool) {
 	return m, json.UnmarshalDecode(r.from, &m) == nil
 }
 
-// readUntilExit shows what the guard found until the supervisor reports that the command ended and that it stays. ok is
-// false if it ends itself.
+// readUntilExit passes findings of the guard to show until the supervisor reports the exit code of the command and
+// stays for its background processes. ok is false if the supervisor ended instead.
 func (r *reportReader) readUntilExit(show func(protected.GuardReport)) (code int, ok bool) {
 	for m, ok := r.read(); ok; m, ok = r.read() {
 		if m.Note != "" {
@@ -119,7 +119,7 @@ func (r *reportReader) readUntilExit(show func(protected.GuardReport)) (code int
 	return 0, false
 }
 
-// readAll shows what the guard finds until the supervisor ends.
+// readAll passes findings of the guard to show until the supervisor ends.
 func (r *reportReader) readAll(show func(protected.GuardReport)) {
 	for m, ok := r.read(); ok; m, ok = r.read() {
 		show(m.GuardReport)

@@ -121,7 +121,8 @@ func (o supervisorOrder) prepareProcess() (supervisorOrder, error) {
 	)
 }
 
-// waitCommand returns the exit code, and whether the command ended by itself.
+// waitCommand waits for the end of the command and returns its exit code. If the server writes to the lifeline or ends,
+// or the command exceeds its limit of processes, it ends all descendants; itself is false then.
 func (s *supervisor) waitCommand(ended <-chan int, gone <-chan struct{}) (code int, itself bool) {
 	done := make(chan struct{})
 	defer close(done)
@@ -203,8 +204,9 @@ func (o supervisorOrder) startCommand() (pid int, err error) {
 	return pid, err
 }
 
-// onFollowerThread runs f locked to a thread that is not the leader of this process. A signal to the process is one to
-// its leader: if that were confined as the command is, the command could send it.
+// onFollowerThread runs f locked to a thread that is not the leader of this process. Landlock lets a confined command
+// signal only confined threads, and a signal to a process counts as one to its leader: a confined leader would let the
+// command signal this process.
 func onFollowerThread(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {

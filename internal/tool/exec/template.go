@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -27,10 +26,7 @@ func RunTemplate(ctx context.Context, c Config, l TemplateCommands) ([]string, e
 	if len(l.Lines) > maxTemplateCommands {
 		return nil, tool.Failf("The template runs %d commands, the limit is %d.", len(l.Lines), maxTemplateCommands)
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	s := &execTools{config: c}
+	s := newExecTools(c)
 	printed, failed := make([]string, len(l.Lines)), make([]error, len(l.Lines))
 	var all sync.WaitGroup
 	for i, line := range l.Lines {

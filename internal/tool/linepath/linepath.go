@@ -21,7 +21,7 @@ type pathUse struct {
 	opened  bool // by a redirection, so that it is a path whether it exists or not
 	changes bool // it may be changed
 	edits   bool // it is changed: a redirection writes it, or the program is one that changes what it names
-	names   bool // its content is not read
+	names   bool // the command uses only its name, and does not read its content
 }
 
 // The programs whose words are not paths, and those that do not read the content of the paths that they name.
@@ -94,7 +94,7 @@ func (p *collector) addCommand(c shell.Command) {
 
 // addWords adds the paths among the words of a command, and the directory in which it runs.
 func (p *collector) addWords(words []shell.Word, use pathUse) {
-	for _, dir := range p.dirs { // a program works where it runs
+	for _, dir := range p.dirs { // a program may change files in the directory in which it runs
 		if found, err := p.Paths.Resolve(dir); err == nil && use.changes && !found.IsInside() {
 			p.Changed = appendNew(p.Changed, found.Real)
 		}
@@ -188,13 +188,13 @@ func (p *collector) leaveFailedDir(operator string) {
 	p.before = nil
 }
 
-// listPathNames returns what a word may name: itself, and what stands behind = in it. Of a pattern it is the directory
-// before the first * or ?. Options name something only behind =.
+// listPathNames returns the paths that a word may name: the word itself unless it is an option, and the text behind a =
+// in it. For a pattern it is the directory before the first * or ?.
 func listPathNames(w shell.Word) (names []string) {
 	text := w.Text
 	if !w.Literal {
-		known, _, _ := strings.Cut(text, shell.Hole)
-		text = known[:strings.LastIndexByte(known, '/')+1]
+		literal, _, _ := strings.Cut(text, shell.Placeholder)
+		text = literal[:strings.LastIndexByte(literal, '/')+1]
 	}
 	if !strings.HasPrefix(text, "-") {
 		names = append(names, text)

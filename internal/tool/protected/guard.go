@@ -19,7 +19,7 @@ type FileGuard struct {
 	Before       map[string][]byte    // the state of each path: describeState, or describeIdentity
 	Saved        map[string]SavedTree // copies, by path
 
-	identities map[string][]byte // Before of a guard that is KeptByKernel
+	identities map[string][]byte // for TrustKernel: the Before of its guard
 }
 
 // GuardReport lists changes that a FileGuard found.
@@ -85,6 +85,8 @@ func (g *FileGuard) Check() GuardReport {
 	if g == nil {
 		return r
 	}
+
+	// Move away new files that lead git to settings elsewhere.
 	links := gitLinks{g.Config, func(path string) bool { return len(g.Before[path]) > 0 }}
 	var notes []string
 	add := func(path, note string, isSafe bool) {
@@ -98,6 +100,8 @@ func (g *FileGuard) Check() GuardReport {
 			add(path, note, isSafe)
 		}
 	}
+
+	// Undo the changes of protected paths.
 	for _, path := range slices.Sorted(maps.Keys(g.Before)) {
 		before, now := g.Before[path], g.describe(path)
 		if bytes.Equal(now, before) || now == nil && slices.Contains(g.Nested, path) {

@@ -15,7 +15,6 @@ const (
 	maxNested     = 200 // directories in which a nested repository is looked for
 	maxSubmodules = 100
 	maxWorktrees  = 100
-	maxModulePath = 6 // parts of a submodule's name
 )
 
 // ListPaths returns the protected paths below the directories that commands may write to, whether they exist
@@ -86,7 +85,7 @@ func (p *pathList) addFolder(git string) {
 		}
 	}
 	left := maxSubmodules
-	p.addModules(filepath.Join(git, "modules"), maxModulePath, &left)
+	p.addModules(filepath.Join(git, "modules"), maxModuleParts, &left)
 }
 
 // addModules adds the repositories of submodules below a folder. A name may have several parts.

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// renameFrom would rename a file of parent. A copy is made instead.
+// renameFrom is unsupported; the caller copies the file instead.
 func renameFrom(*os.Root, string, string) error { return errors.ErrUnsupported }
