@@ -32,7 +32,8 @@ var (
 	}
 	guardedFiles = []string{
 		"cairn.json", "cairn.jsonc", "opencode.json", "opencode.jsonc", ".envrc", ".mcp.json", ".gitlab-ci.yml",
-		".nvim.lua", ".exrc", ".pre-commit-config.yaml", "lefthook.yml", ".yarnrc.yml", "mise.toml", jenkinsfile,
+		".nvim.lua", ".exrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".yarnrc.yml",
+		"mise.toml", ".mise.toml", jenkinsfile,
 	}
 	guardedBelow   = []string{".github/workflows"}
 	guardedOutside = []string{

@@ -89,13 +89,14 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 
 // markApproval records on the call that a person allowed its command, or its directories outside of the Location.
 func (by Asker) markApproval(row store.AskRow) {
-	if by.Call == nil || row.By != session.ByUser || row.Reply == session.ReplyReject {
+	if by.Call == nil || row.Reply == session.ReplyReject {
 		return
 	}
-	switch row.Action {
-	case permission.Shell:
+	byApproval := row.By == session.ByCascade // that a person has just saved
+	switch {
+	case row.Action == permission.Shell && row.By == session.ByUser:
 		by.Call.approved.Store(true)
-	case permission.Outside:
+	case row.Action == permission.Outside && (row.By == session.ByUser || byApproval):
 		by.Call.outside.Store(true)
 	}
 }

@@ -60,6 +60,7 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 
 	// Decide about each request that a call would make.
 	layers = rulesFor(layers, q.Action)
+	var byPerson bool // a person has to approve the command before it runs
 	for _, resource := range q.Resources {
 		for _, r := range listRequests(scope, q.Action, resource) {
 			if q.Action == permission.Shell && r.Command.Line == "" {
@@ -67,6 +68,7 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 			}
 			subject := permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command}
 			for _, d := range permission.Explain(layers, saved, subject) {
+				byPerson = byPerson || r.Action == permission.Shell && d.Effect == session.Ask
 				allowedRead := q.Action == permission.Shell && r.Action == "read" && d.Effect == session.Allow
 				if !allowedRead { // these would only hide the decision about the command
 					out.Decisions = append(out.Decisions, d)
@@ -77,8 +79,7 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 
 	// A command that asks runs only after a person has approved it, so its mode is that of an approved one.
 	if q.Action == permission.Shell {
-		asks := permission.FindStrictest(out.Decisions).Effect == session.Ask
-		out.Sandbox = scope.ChooseConfinement(agent, s, asks).Mode
+		out.Sandbox = scope.ChooseConfinement(agent, s, byPerson).Mode
 	}
 	return out, nil
 }

@@ -143,7 +143,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if confined.explainRefusal(done.exit, done.out.Text) != "" {
 		t.refused.add(call.SessionID, in.Command)
 	}
-	t.refused.setExposed(call.SessionID, t.nameExposed(done.exposed))
+	t.refused.addExposed(call.SessionID, t.nameExposed(done.exposed))
 	if done.interrupted {
 		return out, context.Cause(ctx)
 	}
@@ -177,6 +177,7 @@ func (t *bashTool) authorizeCommand(
 	if err := workpath.AskAll(ctx, call, plan.requests); err != nil {
 		return c, err
 	}
+	t.refused.dropExposed(call.SessionID)
 
 	// Choose the sandbox, with the approvals of the asks.
 	if at.as, err = findConfinement(ctx, call); err != nil {

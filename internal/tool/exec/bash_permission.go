@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -57,7 +58,7 @@ func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
 	}
 
 	// Request the commands: those of a plain line one by one, another line as a whole.
-	p.unsandboxed = reason == "" && t.runsUnsandboxed(line)
+	p.unsandboxed = reason == "" && t.runsUnsandboxed(line, at)
 	resources := permission.CommandsOf(line)
 	if reason != "" {
 		resources = []string{in.Command}
@@ -108,6 +109,9 @@ func (in bashInput) describe(dir workpath.Path, reason string) map[string]string
 
 // parseFor parses the command line for a shell. reason says why the line is not plain, "" if it is.
 func parseFor(program, text string) (line shell.Line, reason string) {
+	if program == "" {
+		return line, "is for a shell that was not found"
+	}
 	if !shell.IsSupported(program) {
 		return line, "is for the shell " + filepath.Base(program) + ", whose commands cairn does not read"
 	}
@@ -119,10 +123,37 @@ func parseFor(program, text string) (line shell.Line, reason string) {
 }
 
 // runsUnsandboxed reports whether Config.Outside matches all commands of a plain line.
-func (t *bashTool) runsUnsandboxed(line shell.Line) bool {
+func (t *bashTool) runsUnsandboxed(line shell.Line, at commandPlace) bool {
 	commands := permission.CommandsOf(line)
-	return len(commands) > 0 && !slices.ContainsFunc(commands, func(c string) bool {
+	isElsewhere := at.dir.Real != at.dir.Root || slices.ContainsFunc(line.Commands, func(c shell.Command) bool {
+		return c.Words[0].Text == "cd" || reachesOtherRepository(c, at.dir.Real)
+	})
+	return len(commands) > 0 && !isElsewhere && t.explainProjectProgram(line) == "" && !slices.ContainsFunc(commands, func(c string) bool {
 		return !slices.ContainsFunc(t.config.Outside, func(pattern string) bool { return permission.Match(pattern, c) })
+	})
+}
+
+// gitHelperOptions make git run a program, or use another repository. git accepts their beginnings.
+var gitHelperOptions = []string{
+	"-c", "-C", "--git-dir", "--work-tree", "--exec-path", "--exec", "--receive-pack", "--upload-pack", "--config-env", "--repo",
+}
+
+// reachesOtherRepository reports whether a command of git runs a program that its words name, or uses a repository in a
+// directory, whose hooks and settings commands may have written.
+func reachesOtherRepository(c shell.Command, dir string) bool {
+	return filepath.Base(c.Words[0].Text) == "git" && slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
+		name, _, _ := strings.Cut(w.Text, "=")
+		if strings.HasPrefix(name, "-") {
+			return slices.ContainsFunc(gitHelperOptions, func(o string) bool {
+				return strings.HasPrefix(name, o) || len(name) > 3 && strings.HasPrefix(o, name)
+			})
+		}
+		path := w.Text
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		_, err := os.Stat(path)
+		return err == nil || strings.Contains(w.Text, "::")
 	})
 }
 
@@ -133,6 +164,9 @@ func (t *bashTool) explainProjectProgram(line shell.Line) string {
 		path, err := exec.LookPath(c.Words[0].Text)
 		if err != nil && !errors.Is(err, exec.ErrDot) {
 			continue
+		}
+		if !filepath.IsAbs(path) { // PATH has a relative directory
+			return "runs " + path + ", which depends on the directory"
 		}
 		if found, err := t.config.Paths.Resolve(path); err == nil && found.IsInside() {
 			return "runs " + path + ", which is a file of the project"

@@ -403,8 +403,14 @@ func TestCommandsOutside(t *testing.T) {
 	}
 	b := tooltest.New(t, func(c *tooltest.Config) {
 		withSandbox(c)
-		c.Exec.Outside = []string{"echo out *", "true"}
+		c.Exec.Outside = []string{"echo out *", "git push *", "mine *"}
 	})
+	b.WriteFile("sub/f", "")
+	b.WriteFile("bin/mine", "#!/bin/sh\n")
+	if err := os.Chmod(b.Path("bin/mine"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", b.Path("bin")+":"+os.Getenv("PATH"))
 	b.Rules = tooltest.AllowAll[:1]
 	for _, c := range []struct {
 		command string
@@ -412,10 +418,16 @@ func TestCommandsOutside(t *testing.T) {
 		want    string
 	}{
 		{"echo out x", tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}, `"off"`},
-		{"cd . && echo out x && echo out", tool.Confinement{Mode: session.SandboxWrites}, `"off"`},
+		{"echo out x && echo out", tool.Confinement{Mode: session.SandboxWrites}, `"off"`},
+		{"cd sub && echo out x", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"echo out x; ls", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"echo out $X", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"echo out x", tool.Confinement{Mode: session.SandboxStrict}, `"strict"`},
+		{"git push origin none", tool.Confinement{Mode: session.SandboxWrites}, `"off"`},
+		{"git push --receive-pack=x origin", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
+		{"git push --rec x origin", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
+		{"git push sub main", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
+		{"mine x", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"echo out x", tool.Confinement{Mode: session.SandboxWrites, ReadOnly: true}, `"writes"`},
 	} {
 		b.Confinement = c.as

@@ -38,18 +38,27 @@ func (r *refusedCommands) contains(id session.ID, text string) bool {
 	return slices.Contains(r.last, refusedCommand{id, text})
 }
 
-// setExposed replaces the exposed files of the session: those that its last command changed and that were not restored.
-// The next command asks for them. With too many sessions it forgets all others.
-func (r *refusedCommands) setExposed(id session.ID, files []string) {
+// addExposed adds exposed files of the session: those that a command changed and that were not restored. The next
+// command asks for them. With too many sessions it forgets all others.
+func (r *refusedCommands) addExposed(id session.ID, files []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.exposed == nil || len(r.exposed) > maxRefused {
 		r.exposed = map[session.ID][]string{}
 	}
-	r.exposed[id] = files
+	if len(files) > 0 {
+		r.exposed[id] = append(r.exposed[id], files[:min(len(files), maxRefused)]...)
+	}
 }
 
-// listExposed returns the files of setExposed.
+// dropExposed forgets the exposed files of the session, which a person has seen.
+func (r *refusedCommands) dropExposed(id session.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.exposed, id)
+}
+
+// listExposed returns the exposed files of the session.
 func (r *refusedCommands) listExposed(id session.ID) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,10 +18,11 @@ import (
 
 // confinement is the sandbox of a command.
 type confinement struct {
-	mode       session.SandboxMode // "" if the configuration has no sandboxes
-	cell       Cell
-	allowsEdit func(resource string) bool // see tool.Confinement
-	notice     string                     // why the command is not confined; the first command of a Location has it
+	mode          session.SandboxMode // "" if the configuration has no sandboxes
+	cell          Cell
+	allowsEdit    func(resource string) bool // see tool.Confinement
+	notice        string                     // why the command is not confined; the first command of a Location has it
+	liftsSettings bool                       // it may change the settings of the repository
 }
 
 // findConfinement returns how a command of the call is confined, by the approvals so far.
@@ -82,7 +84,7 @@ func (s *execTools) newGuard(c confinement) *protected.FileGuard {
 	p := c.cell.Policy
 	return protected.New(protected.Config{
 		Held: c.cell.Held, Writable: p.Write, Paths: p.ReadOnly, Nested: p.Nested,
-		Repositories: c.cell.Repositories, Folders: c.cell.Folders,
+		Repositories: c.cell.Repositories, Folders: c.cell.Folders, NewSubmodules: c.liftsSettings,
 	})
 }
 
@@ -98,7 +100,12 @@ func (c *confinement) findPolicy() *sandbox.Policy {
 // others stay read-only.
 func (s *execTools) liftProtected(c *confinement, answered []tool.Request) {
 	p := &c.cell.Policy
+	before := p.ReadOnly
 	p.ReadOnly, p.Nested = s.listProtected(*c, p.ReadOnly, answered), s.listProtected(*c, p.Nested, answered)
+	c.liftsSettings = slices.ContainsFunc(c.cell.Repositories, func(git string) bool {
+		config := filepath.Join(git, "config")
+		return slices.Contains(before, config) && !slices.Contains(p.ReadOnly, config)
+	})
 }
 
 // listProtected returns those of the paths that stay read-only for a command: no rule and no answered request allows to
@@ -106,8 +113,10 @@ func (s *execTools) liftProtected(c *confinement, answered []tool.Request) {
 func (s *execTools) listProtected(c confinement, paths []string, answered []tool.Request) (kept []string) {
 	var approved []string
 	for _, r := range answered {
-		if r.Action == permission.Edit {
-			approved = append(approved, r.Resources...)
+		for _, name := range r.Resources {
+			if r.Action == permission.Edit && permission.ProtectedName(name) != "" { // others did not ask
+				approved = append(approved, name)
+			}
 		}
 	}
 	place := s.newPlace()

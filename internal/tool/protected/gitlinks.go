@@ -96,7 +96,8 @@ func (g gitLinks) listNew(dir, name string) []string {
 }
 
 // isOwnLink reports whether a file .git names the folder of a worktree or a submodule of Repositories, which names it
-// in return.
+// in return. A command can make such a folder, so that of a submodule must have existed before, unless new ones are
+// permitted.
 func (g gitLinks) isOwnLink(dir string) bool {
 	if info, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		return false
@@ -106,9 +107,11 @@ func (g gitLinks) isOwnLink(dir string) bool {
 		return false
 	}
 	linked := found.FindLinkedRepository()
+	isKnown := g.NewSubmodules || g.existed(filepath.Join(linked, "config"))
 	return slices.ContainsFunc(g.Repositories, func(repository string) bool {
 		rel, err := filepath.Rel(filepath.Join(repository, "modules"), linked)
-		return linked != "" && (isSame(repository, linked) || err == nil && rel != "." && filepath.IsLocal(rel))
+		isModule := err == nil && rel != "." && filepath.IsLocal(rel) && isKnown
+		return linked != "" && (isSame(repository, linked) || isModule)
 	})
 }
 

@@ -28,6 +28,9 @@ type Config struct {
 	// Repositories are the directories of the project's repositories: linked worktrees and submodules that appear there
 	// are guarded.
 	Repositories []string
+	// NewSubmodules: the command was permitted to change the settings of the repository, so that the links of submodules
+	// that it makes stay.
+	NewSubmodules bool
 	// Folders are directories without a repository of their own, in which one that belongs to none of Repositories does
 	// not appear as a file.
 	Folders []string
