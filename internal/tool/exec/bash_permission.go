@@ -135,7 +135,8 @@ func (t *bashTool) runsUnsandboxed(line shell.Line, at commandPlace) bool {
 
 // gitHelperOptions make git run a program, or use another repository. git accepts their beginnings.
 var gitHelperOptions = []string{
-	"-c", "-C", "--git-dir", "--work-tree", "--exec-path", "--exec", "--receive-pack", "--upload-pack", "--config-env", "--repo",
+	"-c", "-C", "--git-dir", "--work-tree", "--exec-path", "--exec", "--receive-pack", "--upload-pack", "--config-env",
+	"--repo",
 }
 
 // reachesOtherRepository reports whether a command of git runs a program that its words name, or uses a repository in a

@@ -229,10 +229,10 @@ func exists(path string) bool {
 // Protected files are guarded to the end also if the server ends before the command or its background processes.
 func TestProtectedFilesWithoutServer(t *testing.T) {
 	for name, script := range map[string]string{
-		"command":   "touch started go; sh write.sh; sleep 600",
+		"command": "touch started go; sh write.sh; sleep 600",
 		"left over": "touch started; " +
 			"{ sh write.sh; until test -e end || test ! -e started; do sleep 0.01; done; } > /dev/null 2>&1 &",
-		"ended":     "sh write.sh > /dev/null 2>&1 & touch started",
+		"ended": "sh write.sh > /dev/null 2>&1 & touch started",
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newProtectedBench(t)
