@@ -213,7 +213,8 @@ func TestApprovalNowLiftsTheSandbox(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				step := script.Step{Call: &script.Call{ID: "c", Name: "does", Arguments: jsontext.Value(`{}`)}}
 				w := newWorld(t, script.Script{Turns: []script.Turn{
-					{Steps: []script.Step{step}}, {Steps: []script.Step{step}},
+					{Steps: []script.Step{step}},
+					{Steps: []script.Step{step}},
 					{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}},
 				}})
 				defer w.close(t)

@@ -229,7 +229,8 @@ func TestWithoutNamespaces(t *testing.T) {
 		t.Errorf("the trial says %v", err)
 	}
 	for _, p := range []Policy{
-		{Write: c.policy.Write, Isolated: true}, {Write: c.policy.Write, Freeze: true},
+		{Write: c.policy.Write, Isolated: true},
+		{Write: c.policy.Write, Freeze: true},
 		{Write: c.policy.Write, ReadOnly: []string{filepath.Join(c.work, "file")}},
 	} {
 		c.policy = p

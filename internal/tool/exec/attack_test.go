@@ -200,7 +200,8 @@ var attackClasses = []struct {
 // allAttacks try to write outside of the project or to a guarded file, or to run a command that does.
 func allAttacks(dir string) []string {
 	return slices.Sorted(maps.Keys(collect(slices.Concat(
-		runAttacks(dir), redirectAttacks, writeAttacks(dir), outsideAttacks(dir)))))
+		runAttacks(dir), redirectAttacks, writeAttacks(dir), outsideAttacks(dir),
+	))))
 }
 
 // No attack has an effect that the rules and the sandbox forbid, and no pattern allows one that is not plain.

@@ -89,7 +89,8 @@ func TestEverydayLines(t *testing.T) {
 		b.WriteFile(name, "")
 	}
 	builtIn := permission.Layer{Source: permission.BuiltIn, Rules: []session.Rule{
-		{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "edit", Resource: "*", Effect: session.Ask},
+		{Action: "*", Resource: "*", Effect: session.Allow},
+		{Action: "edit", Resource: "*", Effect: session.Ask},
 		{Action: "external_directory", Resource: "*", Effect: session.Ask},
 	}}
 	lines := strings.Split(strings.TrimSpace(everydayText), "\n")
