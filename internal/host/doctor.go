@@ -26,6 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/shell"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
@@ -232,6 +233,7 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 			Fix:    "remove \"snapshot\": false from the configuration",
 		})
 	}
+	found = append(found, examineShell(cfg.Shell)...)
 	pool, err := newPool(o)
 	var set *models.Set
 	if err == nil {
@@ -267,6 +269,19 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	default:
 		return append(found, cli.Finding{Level: cli.LevelOK, What: "model", Detail: ref.String()})
 	}
+}
+
+// examineShell says if no line for the configured shell is plain.
+func examineShell(name string) []cli.Finding {
+	if name == "" || shell.IsSupported(name) {
+		return nil
+	}
+	return []cli.Finding{{
+		Level: cli.LevelNote, What: "shell",
+		Detail: name + " is not bash, sh, dash or ash: no pattern applies to its command lines, " +
+			"so they need a rule for all commands, their exact text or an answer",
+		Fix: "set the key \"shell\" to one of these",
+	}}
 }
 
 // examineKeys looks for stored keys that cannot be used, and for removed keys that are still in the keyring.

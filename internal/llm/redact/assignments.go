@@ -241,7 +241,7 @@ func (a *assignment) isWordSecret(value string) bool {
 		return hasDigit || strings.Trim(value, letters+"_.-+/:=?") != ""
 	case hasDigit:
 		return a.isLine() || !a.spaced && a.operator == '='
-	case a.isParameter() && isLiteral([]byte(value)):
+	case a.isParameter() && isLiteral([]byte(value)), len(value) >= 16 && a.isPrinted() && a.isLine():
 		return true
 	default:
 		return a.operator == '=' && !a.spaced && len(value) >= 8 && a.isLine() && a.startsLine() &&
@@ -269,7 +269,7 @@ func (a *assignment) startsLine() bool {
 // printers end what precedes an assignment that a command prints, sends or sets.
 var printers = []string{
 	"echo ", "printf ", "-n ", "-e ", "-d ", "--data ", "--data-raw ", "--data-urlencode ", "-F ", "--form ", "--set ",
-	"--env ", "--build-arg ", "--from-literal=",
+	"--env ", "--build-arg ", "--from-literal=", "-H ", "--header ", "--header=", "-var ", "-var=",
 }
 
 // isPrinted reports whether the assignment is at the beginning of what a command prints, sends or sets.

@@ -149,6 +149,11 @@ var plantedSecrets = []string{
 	"«AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ»",
 	"gpg --batch --passphrase '«correct horse»' -c a",
 	"git clone https://oauth2:«correcthorse»@git.example.org/a.git",
+	"ALTER ROLE app WITH LOGIN PASSWORD '«correcthorse»';",
+	"SET PASSWORD FOR 'a' = PASSWORD('«correcthorse»');",
+	"curl -H 'X-Api-Key: «abcdefgh1234»' http://x",
+	"wget --header=\"PRIVATE-TOKEN: «abcdefgh1234»\" http://x",
+	"echo \"aws_secret_access_key = «abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN»\" >> ~/.aws/credentials",
 	"$env:API_TOKEN = '«a1b2c3d4e5f6»'",
 	"{auth: {user: 'bob', pass: '«hunter22»'}}",
 }

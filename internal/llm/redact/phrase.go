@@ -34,9 +34,9 @@ var secretPhrases = []secretPhrase{
 	{prefix: "ConvertTo-SecureString ", quoted: true},
 	{prefix: "IDENTIFIED BY ", quoted: true},
 	{prefix: "identified by ", quoted: true},
-	{prefix: "WITH PASSWORD ", quoted: true},
+	{prefix: "PASSWORD ", quoted: true},
+	{prefix: "PASSWORD(", quoted: true},
 	{prefix: "with password ", quoted: true},
-	{prefix: "ENCRYPTED PASSWORD ", quoted: true},
 	{prefix: "encrypted password ", quoted: true},
 }
 
