@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -127,8 +126,8 @@ func TestScopesReachKnownDirectories(t *testing.T) {
 	for _, x := range routesWithDirectory {
 		for _, dir := range outside {
 			status, body := c.send(x.scope, x.route, x.body, dir)
-			why := caller.ReasonScope + `.*needs the scope approve|needs the scope approve.*` + caller.ReasonScope
-			if refused, _ := regexp.MatchString(why, body); status != 403 || !refused || strings.Contains(body, "s3cret") {
+			refused := strings.Contains(body, caller.ReasonScope) && strings.Contains(body, "needs the scope approve")
+			if status != 403 || !refused || strings.Contains(body, "s3cret") {
 				// The others would search all of "/".
 				t.Fatalf("%s in %s with %s: %d %.300s", x.route, dir, x.scope, status, body)
 			}
