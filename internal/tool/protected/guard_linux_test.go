@@ -207,6 +207,9 @@ func TestForgedGitLinks(t *testing.T) {
 		"ln -s ../ev sub/.git":                                               "sub/.git",
 		"cp -r .git ev; git config -f ev/config core.worktree ../sub; " +
 			"echo gitdir: ../ev > sub/.git": "sub/.git",
+		"mkdir -p .git/modules/a; cp -r .git/HEAD .git/objects .git/refs .git/modules/a; " +
+			"git config -f .git/modules/a/config core.worktree ../../../sub; " +
+			"echo gitdir: ../.git/modules/a > sub/.git": "sub/.git",
 		"git init -q sub; echo ../../ev > sub/.git/commondir": "sub/.git/commondir",
 		"git submodule --quiet add ./part in/part; echo ../../../ev > .git/modules/in/part/commondir": "" +
 			".git/modules/in/part/commondir",
