@@ -122,13 +122,17 @@ func parseFor(program, text string) (line shell.Line, reason string) {
 	return line, ""
 }
 
-// runsUnsandboxed reports whether Config.Outside matches all commands of a plain line.
+// runsUnsandboxed reports whether Config.Outside matches all commands of a plain line, which open no files and run in the
+// session's directory.
 func (t *bashTool) runsUnsandboxed(line shell.Line, at commandPlace) bool {
 	commands := permission.CommandsOf(line)
 	isElsewhere := at.dir.Real != at.dir.Root || slices.ContainsFunc(line.Commands, func(c shell.Command) bool {
-		return c.Words[0].Text == "cd" || reachesOtherRepository(c, at.dir.Real)
+		return c.Words[0].Text == "cd" || len(c.Redirections) > 0 || reachesOtherRepository(c, at.dir.Real)
 	})
-	return len(commands) > 0 && !isElsewhere && t.explainProjectProgram(line) == "" && !slices.ContainsFunc(commands, func(c string) bool {
+	if len(commands) == 0 || isElsewhere || t.explainProjectProgram(line) != "" {
+		return false
+	}
+	return !slices.ContainsFunc(commands, func(c string) bool {
 		return !slices.ContainsFunc(t.config.Outside, func(pattern string) bool { return permission.Match(pattern, c) })
 	})
 }

@@ -420,6 +420,7 @@ func TestCommandsOutside(t *testing.T) {
 	}{
 		{"echo out x", tool.Confinement{Mode: session.SandboxWrites, IfPossible: true}, `"off"`},
 		{"echo out x && echo out", tool.Confinement{Mode: session.SandboxWrites}, `"off"`},
+		{"echo out x > made", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"cd sub && echo out x", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"echo out x; ls", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"echo out $X", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
