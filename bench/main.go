@@ -30,6 +30,7 @@ var measures = []measure{
 	{"run", "P6", (*bench).measureColdRun},
 	{"prompt", "P7", (*bench).measurePromptToRequest},
 	{"chain", "P8 P15 P16", (*bench).measureToolChain},
+	{"bash", "P28", (*bench).measureBash},
 	{"stream", "P10 P11 P12", (*bench).measureStream},
 	{"paced", "P13", (*bench).measurePacedStream},
 	{"append", "P17", (*bench).measureAppends},

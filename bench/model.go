@@ -39,6 +39,7 @@ type order struct {
 	stamp bool          // each delta is "number:nanoseconds;" instead
 	calls int           // turns that call the read tool, before the answer
 	tasks int           // calls of the task tool in one turn, before the answer
+	think time.Duration // before each call, which is one of the bash tool that runs true; 0: calls are as calls says
 	id    string        // key of the recorded exchanges
 }
 
@@ -49,6 +50,9 @@ func (o order) String() string {
 	}
 	if o.every > 0 {
 		s += fmt.Sprintf(" every=%d", o.every.Microseconds())
+	}
+	if o.think > 0 {
+		s += fmt.Sprintf(" think=%d", o.think.Microseconds())
 	}
 	if o.stamp {
 		s += " stamp=1"
@@ -98,8 +102,11 @@ func (m *model) serveChat(w http.ResponseWriter, r *http.Request) {
 	e.first = time.Now()
 	a.writeFrame(`{"role":"assistant","content":""}`, "null")
 	switch step := bytes.Count(rest, []byte(`"role":"tool"`)); {
+	case step < o.calls && o.think > 0:
+		time.Sleep(o.think)
+		a.writeToolCall("bash", fmt.Sprintf(`{"command":"true %d"}`, step), step)
 	case step < o.calls:
-		a.writeCall(m.path, step)
+		a.writeToolCall("read", fmt.Sprintf(`{"filePath":%q,"offset":%d,"limit":20}`, m.path, 1+step%40), step)
 	case step < o.tasks:
 		a.writeTasks(o.tasks)
 	default:
@@ -135,6 +142,8 @@ func parse(body []byte) (order, []byte) {
 			o.calls = n
 		case "every":
 			o.every = time.Duration(n) * time.Microsecond
+		case "think":
+			o.think = time.Duration(n) * time.Microsecond
 		case "stamp":
 			o.stamp = n == 1
 		case "id":
@@ -203,13 +212,14 @@ func (a *answer) waitUntil(t time.Time) bool {
 	}
 }
 
-func (a *answer) writeCall(path string, step int) {
-	args := fmt.Sprintf(`{"filePath":%q,"offset":%d,"limit":20}`, path, 1+step%40)
+// writeToolCall writes the call of a tool with args, a JSON object.
+func (a *answer) writeToolCall(tool, args string, step int) {
 	quoted, _ := jsontext.AppendQuote(nil, args) // valid UTF-8
 	a.writeFrame(
 		fmt.Sprintf(
-			`{"tool_calls":[{"index":0,"id":"call_%d","type":"function","function":{"name":"read","arguments":%s}}]}`,
+			`{"tool_calls":[{"index":0,"id":"call_%d","type":"function","function":{"name":%q,"arguments":%s}}]}`,
 			step,
+			tool,
 			quoted,
 		),
 		"null",

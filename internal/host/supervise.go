@@ -19,7 +19,7 @@ func RunSupervisor(args []string) (code int, ok bool) {
 	}
 	switch args[0] {
 	case exec.SuperviseWord:
-		return exec.RunSupervisor(args[1:]), true
+		return exec.RunSupervisor(), true
 	case sandbox.Word:
 		return sandbox.Enter(args[1:]), true
 	default:

@@ -46,7 +46,7 @@ func benchRestrict(b *testing.B, p Policy, kept *ReadRulesets) {
 		done := make(chan error)
 		go func() {
 			runtime.LockOSThread()
-			done <- p.restrictThread()
+			done <- p.RestrictThread()
 		}()
 		if err := <-done; err != nil {
 			b.Fatal(err)

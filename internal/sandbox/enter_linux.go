@@ -13,51 +13,29 @@ import (
 // Enter restricts this process to the Policy in args[0] and executes the command in the rest of args. It returns an
 // exit code only if that failed; no part of the command has run then.
 func Enter(args []string) int {
-	argv := append([]string{"", Word}, args...)
-	argv, err := PrepareProcess(argv)
-	if err == nil && len(args) == 2 && args[1] == trialWord {
+	p, command, err := unwrapCommand(append([]string{"", Word}, args...))
+	if err == nil {
+		err = p.EnterNamespace()
+	}
+	if err == nil && len(command) == 1 && command[0] == trialWord {
 		return 0
 	}
 	runtime.LockOSThread() // the restrictions apply to this thread, and exec replaces all others
 	if err == nil {
-		args, err = RestrictThread(argv)
+		err = p.RestrictThread()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox: the command was not run:", err)
 		return 126
 	}
-	err = syscall.Exec(args[0], args, os.Environ())
-	fmt.Fprintf(os.Stderr, "%s: %v\n", args[0], err)
+	err = syscall.Exec(command[0], command, os.Environ())
+	fmt.Fprintf(os.Stderr, "%s: %v\n", command[0], err)
 	return 127
 }
 
-// PrepareProcess makes ReadOnly paths read-only for this process, and gives it shared memory and terminals of its own,
-// if argv has a policy for that: a command line that IsolateCommand returned. It returns the command line for
-// RestrictThread.
-func PrepareProcess(argv []string) (prepared []string, err error) {
-	p, rest, err := unwrapCommand(argv)
-	if err != nil || p == nil || p.Namespace == nil {
-		return argv, err
-	}
-	if err := p.enterNamespaces(); err != nil {
-		return nil, fmt.Errorf("protect files: %w", err)
-	}
-	return p.WrapCommand(argv[0], rest)
-}
-
-// RestrictThread restricts this thread, to which the caller has locked its goroutine for ever, to the policy in argv, a
-// command line that WrapCommand or PrepareProcess returned, and returns the command to start. Processes that the thread
-// starts are restricted as well; other threads of this process are not. For another command line it does nothing.
-func RestrictThread(argv []string) (command []string, err error) {
-	p, command, err := unwrapCommand(argv)
-	if err != nil || p == nil {
-		return command, err
-	}
-	return command, p.restrictThread()
-}
-
-// restrictThread removes from this thread the rights that the policy does not grant.
-func (p Policy) restrictThread() error {
+// RestrictThread removes the rights that the policy does not grant from this thread, to which the caller has locked its
+// goroutine for ever. Processes that the thread starts are restricted as well; other threads of this process are not.
+func (p Policy) RestrictThread() error {
 	if err := Check(); err != nil {
 		return err
 	}

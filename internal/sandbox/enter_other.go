@@ -27,8 +27,8 @@ type ReadRulesets struct{}
 // Open fails: the sandbox exists on Linux only.
 func (*ReadRulesets) Open(Policy) (*os.File, error) { return nil, Check() }
 
-// namespace is empty on this system.
-type namespace struct{}
+// Namespace is empty on this system.
+type Namespace struct{}
 
 // CheckSignals returns why there is no sandbox on this system.
 func CheckSignals() error { return Check() }

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespace describes the namespaces that the starter of a process gave it.
-type namespace struct {
+// Namespace describes the namespaces that the starter of a process gave it.
+type Namespace struct {
 	Outside string `json:"outside"`       // the mount namespace of the starter
 	User    bool   `json:"user,omitzero"` // a user namespace as well, in which the ids below are to be mapped
 	UID     int    `json:"uid,omitzero"`
 	GID     int    `json:"gid,omitzero"`
 
-	Private []string `json:"private,omitzero"` // paths in privateMounts, which enterNamespaces made
+	Private []string `json:"private,omitzero"` // paths in privateMounts, which EnterNamespace made
 }
 
 // IsolateCommand prepares attr so that the kernel enforces the policy's ReadOnly paths and Freeze. argv is what
@@ -27,41 +27,45 @@ type namespace struct {
 // started with its own argv and attr instead: it refuses to run the command if the policy is Isolated or has Freeze,
 // else the ReadOnly paths can be written then. ok is false if there is nothing to prepare or this system permits no
 // namespaces.
-//
-// The superuser needs a mount namespace. Others need a user namespace to get one, which some systems forbid.
 func IsolateCommand(argv []string, attr *syscall.SysProcAttr) (isolated []string, ok bool) {
 	p, rest, err := unwrapCommand(argv)
-	if err != nil || p == nil || !p.usesNamespace() || CheckNamespace() != nil {
+	if err != nil || p == nil || !p.UsesNamespace() {
 		return nil, false
 	}
-	isolated, err = p.wrapIsolated(argv[0], rest, attr)
+	if p.Namespace, err = NewNamespace(attr); err != nil {
+		return nil, false
+	}
+	isolated, err = p.WrapCommand(argv[0], rest)
 	return isolated, err == nil
 }
 
-// usesNamespace reports whether a mount namespace enforces a part of the policy.
-func (p Policy) usesNamespace() bool {
+// UsesNamespace reports whether a mount namespace enforces a part of the policy and this system permits one.
+func (p Policy) UsesNamespace() bool { return p.needsNamespace() && CheckNamespace() == nil }
+
+func (p Policy) needsNamespace() bool {
 	return len(p.ReadOnly)+len(p.Nested) > 0 || p.Isolated || p.Freeze
 }
 
-// wrapIsolated returns the command line for a process that is started with attr, which gets the flags for namespaces.
-func (p Policy) wrapIsolated(self string, command []string, attr *syscall.SysProcAttr) ([]string, error) {
+// NewNamespace sets in attr the flags with which a process starts in namespaces of its own, and returns what its policy
+// needs to enter them. The superuser needs a mount namespace. Others need a user namespace to get one, which some
+// systems forbid.
+func NewNamespace(attr *syscall.SysProcAttr) (*Namespace, error) {
 	outside, err := os.Readlink("/proc/self/ns/mnt")
 	if err != nil {
 		return nil, err
 	}
-	p.Namespace = &namespace{Outside: outside}
 	attr.Cloneflags |= unix.CLONE_NEWNS
-	if os.Geteuid() != 0 {
-		p.Namespace = &namespace{Outside: outside, User: true, UID: os.Getuid(), GID: os.Getgid()}
-		attr.Cloneflags |= unix.CLONE_NEWUSER
-		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID} // to map ids and to mount
+	if os.Geteuid() == 0 {
+		return &Namespace{Outside: outside}, nil
 	}
-	return p.WrapCommand(self, command)
+	attr.Cloneflags |= unix.CLONE_NEWUSER
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID} // to map ids and to mount
+	return &Namespace{Outside: outside, User: true, UID: os.Getuid(), GID: os.Getgid()}, nil
 }
 
-// enterNamespaces makes the ReadOnly paths read-only in the namespaces of this process. It does nothing if the policy
-// was not isolated.
-func (p Policy) enterNamespaces() error {
+// EnterNamespace makes ReadOnly paths read-only for this process, and gives it shared memory and terminals of its own.
+// It does nothing if the policy has no Namespace.
+func (p Policy) EnterNamespace() error {
 	ns := p.Namespace
 	if ns == nil {
 		return nil
@@ -111,7 +115,7 @@ var privateMounts = []struct {
 }
 
 // mapIDs maps the ids of the user to themselves. Other ids have no name in the namespace.
-func (ns *namespace) mapIDs() error {
+func (ns *Namespace) mapIDs() error {
 	for _, m := range []struct{ file, text string }{
 		{"setgroups", "deny"},
 		{"uid_map", fmt.Sprintf("%d %d 1", ns.UID, ns.UID)},

@@ -42,7 +42,7 @@ type Policy struct {
 	// without the namespace that enforces it
 	Freeze bool `json:"freeze,omitzero"`
 
-	Namespace *namespace `json:"namespace,omitzero"` // set by IsolateCommand
+	Namespace *Namespace `json:"namespace,omitzero"` // the process has it; nil for none
 	// the descriptor of a file that ReadRulesets.Open returned, in the process that restricts itself; 0 for none
 	ReadRuleset int `json:"readRuleset,omitzero"`
 }

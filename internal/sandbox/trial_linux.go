@@ -41,7 +41,10 @@ func tryNamespace() error {
 	dir := filepath.Dir(self)
 	attr := &syscall.SysProcAttr{}
 	p := Policy{Write: []string{filepath.Dir(dir)}, ReadOnly: []string{dir}}
-	argv, err := p.wrapIsolated(self, []string{trialWord}, attr)
+	if p.Namespace, err = NewNamespace(attr); err != nil {
+		return err
+	}
+	argv, err := p.WrapCommand(self, []string{trialWord})
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func writeProvider(out *bytes.Buffer, more bool, id string, p object) (int, erro
 		fmt.Fprintf(out, "\n   %s: {", quote(key))
 		first := true
 		for _, name := range modelMembers {
-			if m[name] == nil {
+			if m[name] == nil || isDefault(key, name, string(m[name])) {
 				continue
 			}
 			if !first {
@@ -175,6 +175,18 @@ func writeProvider(out *bytes.Buffer, more bool, id string, p object) (int, erro
 	}
 	out.WriteString("\n  }\n }")
 	return n, nil
+}
+
+// isDefault reports whether a model without this member has the same value.
+func isDefault(key, name, value string) bool {
+	switch name {
+	case "id", "name":
+		return value == quote(key)
+	case "attachment", "reasoning", "temperature":
+		return value == "false"
+	default:
+		return false
+	}
 }
 
 // The sizes in tokens below which a model is of no use to an agent.

@@ -107,7 +107,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 
 	// Run it: as a job, or here to its end.
 	r := command{
-		argv: []string{shell, "-c", in.Command}, policy: confined.findPolicy(), rulesets: &t.rulesets,
+		argv: []string{shell, "-c", in.Command}, policy: confined.findPolicy(), rulesets: &t.rulesets, spare: &t.spare,
 		supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
 		grace: t.killDelay(), drain: t.config.DrainTime, guard: t.newGuard(confined), log: t.config.Log,
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
@@ -124,6 +124,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		}
 		return startJob(ctx, call, r, in)
 	}
+	t.spare.start(r.supervisor, r.isIsolated()) // meanwhile the state of the worktree is read
+	defer t.spare.startLater(r.supervisor, r.isIsolated())
 	if call.Files != nil {
 		watched, err := call.Files.WatchTree(ctx)
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -31,6 +30,8 @@ const (
 type command struct {
 	argv       []string
 	supervisor []string // Config.Supervisor; nil for none
+	spare      *spareSupervisor
+	mark       string // tool.CallVariable=…, in env; startProcess sets it
 	dir        string
 	env        []string
 	timeout    time.Duration // 0 for none
@@ -45,7 +46,7 @@ type command struct {
 
 	policy      *sandbox.Policy // confines it; nil for none. It needs a supervisor
 	rulesets    *sandbox.ReadRulesets
-	readRuleset *os.File // of the policy, for the supervisor; nil if that makes its own
+	readRuleset *os.File // of the policy; nil if the supervisor makes its own. startProcess opens it
 }
 
 // commandResult is the outcome of a command.
@@ -105,7 +106,7 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	close(stop)
 	showing.Wait()
 	f.exit, f.signal = p.exit, p.signal
-	if p.lifeline != nil && f.signal != "" { // the supervisor was killed and cleaned up nothing
+	if p.supervisor != nil && f.signal != "" { // the supervisor was killed and cleaned up nothing
 		p.stopAll(0)
 		p.found = append(p.found, p.guard.Check())
 	}
@@ -121,13 +122,12 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 
 // process is a running command with everything that it starts.
 type process struct {
-	cmd      *exec.Cmd     // the command, or its supervisor
-	mark     string        // tool.CallVariable=…, in the environment of the command
-	callMark uint64        // of the command and its descendants, which a supervisor sets; 0 without one
-	done     chan struct{} // closed when the command has ended
-	lifeline *os.File      // a write or a close makes the supervisor end everything; nil without one
-	report   *reportReader // of the supervisor; nil without one
-	guard    *protected.FileGuard
+	cmd        *exec.Cmd          // the command, or its supervisor
+	mark       string             // tool.CallVariable=…, in the environment of the command
+	callMark   uint64             // of the command and its descendants, which a supervisor sets; 0 without one
+	done       chan struct{}      // closed when the command has ended
+	supervisor *supervisorProcess // nil without one
+	guard      *protected.FileGuard
 
 	// set before done is closed
 	exit   int                     // exit status
@@ -135,98 +135,110 @@ type process struct {
 	found  []protected.GuardReport // by the guard, until the command ended
 }
 
-// The file descriptors of a supervisor: its ends of lifeline, which begins with the guard, and report, and
-// command.readRuleset.
-const (
-	lifelineFD    = 3
-	reportFD      = 4
-	readRulesetFD = 5
-)
-
-// startProcess starts the command. A goroutine stays locked to its thread until the command has ended, because the
-// system kills the command when that thread ends (see commandAttributes). The goroutine ends with the command, or with
-// the processes that the command left below its supervisor.
+// startProcess starts the command, below a supervisor if there is one.
 func (r command) startProcess(output *os.File) (*process, error) {
-	if err := r.wrapArgs(); err != nil {
-		return nil, err
+	r.mark = tool.CallVariable + "=" + rand.Text()
+	r.env = append(slices.Clip(r.env), r.mark)
+	if len(r.supervisor) == 0 {
+		return r.startAlone(output)
 	}
-	defer func() { _ = r.readRuleset.Close() }() // the supervisor has a copy; nil without a policy
-	attr := supervisorAttributes()
-	if argv, ok := sandbox.IsolateCommand(r.argv, attr); ok && len(r.supervisor) > 0 {
+	if r.policy != nil {
+		ruleset, err := r.rulesets.Open(*r.policy)
+		if err == nil {
+			r.readRuleset = ruleset
+			defer func() { _ = ruleset.Close() }() // the supervisor has a copy
+		} // else the supervisor makes its own
+	}
+	if r.isIsolated() {
 		isolated := r
-		isolated.argv, isolated.guard = argv, r.guard.TrustKernel()
-		if p, err := isolated.startWith(attr, output); err == nil {
+		isolated.guard = r.guard.TrustKernel()
+		if p, err := isolated.startSupervised(output, true); err == nil {
 			return p, nil
 		} // this system forbids namespaces
 	}
 	r.guard.SaveContent()
-	return r.startWith(supervisorAttributes(), output)
+	return r.startSupervised(output, false)
 }
 
-// wrapArgs makes argv the command line that runs the command under its policy.
-func (r *command) wrapArgs() (err error) {
-	if r.policy == nil {
-		return nil
-	}
-	p := *r.policy
-	if r.readRuleset, err = r.rulesets.Open(p); err == nil {
-		p.ReadRuleset = readRulesetFD
-	} // else the supervisor makes its own
-	r.argv, err = p.WrapCommand(r.supervisor[0], r.argv)
-	return err
-}
-
-// startWith starts the command: with a supervisor, below that, which gets the attributes attr. The goroutine that
-// starts it also waits for it, passes the guard to the supervisor and reads its reports.
-func (r command) startWith(attr *syscall.SysProcAttr, output *os.File) (*process, error) {
-	p := &process{mark: tool.CallVariable + "=" + rand.Text(), done: make(chan struct{}), guard: r.guard}
+// startAlone starts the command without a supervisor. A goroutine stays locked to its thread until the command has
+// ended, because the system kills the command when that thread ends (see commandAttributes).
+func (r command) startAlone(output *os.File) (*process, error) {
+	p := &process{mark: r.mark, done: make(chan struct{}), guard: r.guard}
 	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
-	p.cmd.SysProcAttr = commandAttributes()
-	if len(r.supervisor) > 0 {
-		if err := p.addSupervisor(r); err != nil {
-			return nil, err
-		}
-		p.cmd.SysProcAttr = attr
-	}
-	p.cmd.Dir = r.dir
-	p.cmd.Env = append(r.env, p.mark)
-	p.cmd.Stdout = output
+	p.cmd.Dir, p.cmd.Env, p.cmd.SysProcAttr, p.cmd.Stdout = r.dir, r.env, commandAttributes(), output
 	if !r.quiet {
 		p.cmd.Stderr = output
 	}
-
-	// Start it from the thread that waits for it.
 	started := make(chan error)
-	passed := p.cmd.ExtraFiles
-	if r.readRuleset != nil {
-		p.cmd.ExtraFiles = append(slices.Clip(passed), r.readRuleset)
-	}
 	go func() {
 		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
-		for _, f := range passed {
-			_ = f.Close() // the supervisor has a copy
-		}
-		if err == nil && p.lifeline != nil {
-			if sendGuard(p.lifeline, r.guard, r.background) != nil {
-				_ = p.lifeline.Close() // the supervisor ends, and runs nothing without it
-			}
-		}
 		started <- err
-		stays := err == nil && p.waitExit(func(found protected.GuardReport) { r.showFound(p, found) })
-		_ = p.lifeline.Close() // nil without a supervisor
-		close(p.done)
-		runtime.UnlockOSThread()
-		if stays {
-			p.report.readAll(r.logFound)
-			_ = p.cmd.Wait()
+		if err == nil {
+			p.waitExit()
+			close(p.done)
 		}
-		p.report.close()
 	}()
-	if err := <-started; err != nil {
-		return nil, err
+	return p, <-started
+}
+
+// startSupervised starts the command below a supervisor, one that waits or a new one.
+func (r command) startSupervised(output *os.File, isolated bool) (*process, error) {
+	p := &process{mark: r.mark, callMark: proctable.NewCallMark(), done: make(chan struct{}), guard: r.guard}
+	if p.supervisor = r.spare.takeFitting(isolated); p.supervisor == nil || r.sendOrder(p, output) != nil {
+		var err error
+		if p.supervisor, err = startSupervisor(r.supervisor, isolated); err != nil {
+			return nil, err
+		}
+		if err := r.sendOrder(p, output); err != nil {
+			return nil, err
+		}
 	}
+	p.cmd = p.supervisor.cmd
+	go r.followSupervisor(p)
 	return p, nil
+}
+
+// sendOrder sends the order for the command to its supervisor.
+func (r command) sendOrder(p *process, output *os.File) error {
+	o := supervisorOrder{
+		Argv: joinWords(r.argv), Env: joinWords(r.env), Dir: []byte(r.dir), GraceMS: r.grace.Milliseconds(),
+		Processes: r.processes, Mark: p.callMark, Quiet: r.quiet, HasRuleset: r.readRuleset != nil,
+		Guard: r.guard, Watch: r.background,
+	}
+	files := []*os.File{output}
+	if !r.quiet {
+		files = append(files, output)
+	}
+	if o.HasRuleset {
+		files = append(files, r.readRuleset)
+	}
+	if r.policy != nil {
+		policy := *r.policy
+		policy.Namespace, o.Policy = p.supervisor.namespace, &policy
+	}
+	return p.supervisor.sendOrder(o, files...)
+}
+
+// followSupervisor waits for the command, and then for the processes that it left behind.
+func (r command) followSupervisor(p *process) {
+	defer func() { _ = p.supervisor.conn.Close() }()
+	code, ok := p.supervisor.readUntilExit(func(found protected.GuardReport) { r.showFound(p, found) })
+	if p.exit = code; !ok {
+		p.waitExit()
+	}
+	close(p.done)
+	if ok {
+		p.supervisor.readAll(r.logFound)
+		_ = p.cmd.Wait()
+	}
+}
+
+// waitExit waits for the started process.
+func (p *process) waitExit() {
+	_ = p.cmd.Wait() // ProcessState has the exit status
+	p.exit, p.signal = exitStatus(p.cmd.ProcessState)
 }
 
 // showFound keeps a finding of the guard for the end of the output. For a command in the background it adds the finding
@@ -245,36 +257,6 @@ func (r command) logFound(found protected.GuardReport) {
 	if found.Note != "" && r.log != nil {
 		r.log.Warn("a command changed protected files", "change", found.Note)
 	}
-}
-
-// waitExit waits for the command. stays reports that the supervisor stays for processes that the command left behind.
-func (p *process) waitExit(show func(protected.GuardReport)) (stays bool) {
-	if code, ok := p.report.readUntilExit(show); ok {
-		p.exit = code
-		return true
-	}
-	_ = p.cmd.Wait() // ProcessState has the exit status
-	p.exit, p.signal = exitStatus(p.cmd.ProcessState)
-	return false
-}
-
-// addSupervisor starts the command below a supervisor.
-func (p *process) addSupervisor(r command) error {
-	lifelineRead, lifelineWrite, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	reportRead, reportWrite, err := os.Pipe()
-	if err != nil {
-		return errors.Join(err, lifelineRead.Close(), lifelineWrite.Close())
-	}
-	p.callMark = proctable.NewCallMark()
-	order := supervisorOrder{r.grace, r.processes, p.callMark, r.argv}
-	args := slices.Concat(r.supervisor[1:], order.encodeArgs())
-	p.cmd = exec.Command(r.supervisor[0], args...)
-	p.cmd.ExtraFiles = []*os.File{lifelineRead, reportWrite}
-	p.lifeline, p.report = lifelineWrite, &reportReader{file: reportRead}
-	return nil
 }
 
 // commandOutput collects the output of a command in one goroutine and reports it in another.

@@ -27,7 +27,7 @@ type Config struct {
 	Pass  []string // names of further variables of this process that commands get
 	Deny  []string // names of variables that commands never get, e.g. those of provider keys
 
-	// Supervisor is the command line that starts this program so that it calls Supervise, e.g. {"/proc/self/exe",
+	// Supervisor is the command line that starts this program so that it calls RunSupervisor, e.g. {"/proc/self/exe",
 	// SuperviseWord}. Without it, and on systems other than Linux, a process that leaves the command's session and clears
 	// its environment is not found, and if this process is killed, only the command itself ends with it.
 	Supervisor []string
@@ -71,7 +71,7 @@ type Cell struct {
 	Repositories, Folders []string // see protected.Config
 }
 
-// SuperviseWord is the argument of the program that the arguments for Supervise follow.
+// SuperviseWord is the argument of the program that makes it call RunSupervisor.
 const SuperviseWord = "__supervise"
 
 // execTools is the state that the tools of a Location share.
@@ -82,6 +82,7 @@ type execTools struct {
 	refused refusedCommands
 
 	rulesets sandbox.ReadRulesets
+	spare    spareSupervisor
 }
 
 // newPlace returns where command lines run.

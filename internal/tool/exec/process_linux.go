@@ -18,8 +18,8 @@ func commandAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// supervisorAttributes gives a supervisor a session of its own. It is not killed with this process: its lifeline ends,
-// and it cleans up.
+// supervisorAttributes gives a supervisor a session of its own. It is not killed with this process: its socket
+// ends, and it cleans up.
 func supervisorAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // findStrays returns the processes that the command started and that left its group. It finds them by parent, by
@@ -92,6 +92,9 @@ func addDescendants(table []proctable.Process, ours map[int]bool) map[int]bool {
 	}
 	return ours
 }
+
+// isIsolated reports whether the command's supervisor starts in namespaces.
+func (r command) isIsolated() bool { return r.policy != nil && r.policy.UsesNamespace() }
 
 // isGroupAlive reports whether the command's group has a process that is not a zombie. The kernel tells at once that a
 // group is empty; only for other groups the process table is read, to ignore zombies.

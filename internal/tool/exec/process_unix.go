@@ -11,8 +11,8 @@ import (
 // stopAll ends the command and everything it started: SIGTERM, and after grace SIGKILL, repeatedly until everything has
 // ended. It returns when the command has been waited for.
 func (p *process) stopAll(grace time.Duration) {
-	if p.lifeline != nil {
-		_, _ = p.lifeline.Write([]byte{1})
+	if p.supervisor != nil {
+		_, _ = p.supervisor.conn.Write([]byte{1})
 		select {
 		case <-p.done: // the supervisor ended everything, unless the command killed it
 		case <-time.After(grace + 2*time.Second): // the supervisor is stopped or hangs

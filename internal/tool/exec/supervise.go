@@ -1,80 +1,77 @@
 package exec
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/tool/protected"
 )
 
 // MaxProcesses is the default limit of the processes of one command at a time.
 const MaxProcesses = 1024
 
-// supervisorOrder is the work of a supervisor.
+// supervisorOrder is the work of a supervisor. It follows its length on the socket between the server and the
+// supervisor, with the descriptors of the command's output, standard error unless Quiet, and read ruleset if
+// HasRuleset.
 type supervisorOrder struct {
-	grace     time.Duration
-	processes int
-	mark      uint64 // call mark of the command (proctable.NewCallMark)
-	argv      []string
+	Argv []byte `json:"argv"` // of the command; each word ends with NUL
+	Env  []byte `json:"env"`  // NAME=value of the command; each ends with NUL
+	Dir  []byte `json:"dir"`
+
+	GraceMS   int64  `json:"graceMs"`
+	Processes int    `json:"processes"`
+	Mark      uint64 `json:"mark"`  // call mark of the command (proctable.NewCallMark)
+	Quiet     bool   `json:"quiet"` // discard standard error
+
+	Policy     *sandbox.Policy      `json:"policy"` // confines the command; nil for none
+	HasRuleset bool                 `json:"hasRuleset"`
+	Guard      *protected.FileGuard `json:"guard"`
+	Watch      bool                 `json:"watch"` // check the guard while the command runs as well
 }
 
-// encodeArgs returns the order as arguments for a supervisor.
-func (o supervisorOrder) encodeArgs() []string {
-	return append([]string{
-		strconv.FormatInt(o.grace.Milliseconds(), 10), strconv.Itoa(o.processes), strconv.FormatUint(o.mark, 10),
-	}, o.argv...)
-}
+// maxOrder bounds the bytes of a supervisorOrder: a guard may hold copies of files.
+const maxOrder = 64 << 20
 
-func parseOrder(args []string) (supervisorOrder, error) {
-	if len(args) < 4 {
-		return supervisorOrder{}, errors.New(
-			"it needs a time in milliseconds, a number of processes, a call mark, and a command",
-		)
+func joinWords(words []string) (joined []byte) {
+	for _, w := range words {
+		joined = append(append(joined, w...), 0)
 	}
-	ms, err := strconv.Atoi(args[0])
-	most, err2 := strconv.Atoi(args[1])
-	mark, err3 := strconv.ParseUint(args[2], 10, 64)
-	return supervisorOrder{time.Duration(ms) * time.Millisecond, most, mark, args[3:]}, errors.Join(err, err2, err3)
+	return joined
 }
 
-// guardOrder passes the guard of a command to its supervisor, at the start of the lifeline, after its length.
-type guardOrder struct {
-	Guard *protected.FileGuard `json:"guard"`
-	Watch bool                 `json:"watch"` // check while the command runs as well
-}
-
-// maxGuard bounds the bytes of a guardOrder.
-const maxGuard = 64 << 20
-
-// sendGuard sends the guard to a supervisor that has started.
-func sendGuard(lifeline io.Writer, g *protected.FileGuard, watch bool) error {
-	text, err := json.Marshal(guardOrder{g, watch})
-	if err != nil {
-		return err
+func splitWords(joined []byte) (words []string) {
+	for word := range bytes.SplitAfterSeq(joined, []byte{0}) {
+		if text, ok := strings.CutSuffix(string(word), "\x00"); ok {
+			words = append(words, text)
+		}
 	}
-	_, err = lifeline.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...))
-	return err
+	return words
 }
 
-// receiveGuard returns what sendGuard sent.
-func receiveGuard(lifeline io.Reader) (o guardOrder, err error) {
-	var size uint32
-	if err := binary.Read(lifeline, binary.BigEndian, &size); err != nil {
-		return o, err
-	}
-	if size > maxGuard {
-		return o, fmt.Errorf("%d bytes are too many", size)
+// encode returns the order after its length.
+func (o supervisorOrder) encode() ([]byte, error) {
+	text, err := json.Marshal(o)
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...), err
+}
+
+// readOrder returns the order of this length, which was read from the socket.
+func readOrder(from io.Reader, size uint32) (o supervisorOrder, err error) {
+	if size > maxOrder {
+		return o, fmt.Errorf("an order of %d bytes is too long", size)
 	}
 	text := make([]byte, size)
-	if _, err := io.ReadFull(lifeline, text); err != nil {
+	if _, err := io.ReadFull(from, text); err != nil {
 		return o, err
 	}
 	return o, json.Unmarshal(text, &o)
@@ -83,32 +80,30 @@ func receiveGuard(lifeline io.Reader) (o guardOrder, err error) {
 // supervisorReport is one message of a supervisor, an object on a line.
 type supervisorReport struct {
 	protected.GuardReport
-	// Exit is the exit code of the command, if the supervisor stays for processes that the command left behind. Without
-	// it, the supervisor ends with the exit code.
+	Accepted bool `json:"accepted,omitzero"` // it has its order, and has run nothing yet
+	// Exit is the exit code of the command. The supervisor stays for processes that the command left behind. A supervisor
+	// that ends without it could not start the command, or was killed.
 	Exit *int `json:"exit,omitzero"`
 }
 
-// reportReader reads the messages of a supervisor. A nil one reads nothing.
-type reportReader struct {
-	file *os.File
+// supervisorProcess is a supervisor that has been started. It waits for an order or works on one.
+type supervisorProcess struct {
+	cmd  *exec.Cmd
+	conn *net.UnixConn // a byte written to it after the order, or its end, makes the supervisor end everything
 	from *jsontext.Decoder
+	// namespace has the namespaces that the supervisor was started in; nil if they are those of this process
+	namespace *sandbox.Namespace
 }
 
-// read returns the next message. ok is false at the end.
-func (r *reportReader) read() (m supervisorReport, ok bool) {
-	if r == nil {
-		return m, false
-	}
-	if r.from == nil {
-		r.from = jsontext.NewDecoder(r.file)
-	}
-	return m, json.UnmarshalDecode(r.from, &m) == nil
+// read returns the next report. ok is false at the end.
+func (s *supervisorProcess) read() (m supervisorReport, ok bool) {
+	return m, json.UnmarshalDecode(s.from, &m) == nil
 }
 
-// readUntilExit passes findings of the guard to show until the supervisor reports the exit code of the command and
-// stays for its background processes. ok is false if the supervisor ended instead.
-func (r *reportReader) readUntilExit(show func(protected.GuardReport)) (code int, ok bool) {
-	for m, ok := r.read(); ok; m, ok = r.read() {
+// readUntilExit passes findings of the guard to show until the supervisor reports the exit code of the command. ok is
+// false if the supervisor ended instead.
+func (s *supervisorProcess) readUntilExit(show func(protected.GuardReport)) (code int, ok bool) {
+	for m, ok := s.read(); ok; m, ok = s.read() {
 		if m.Note != "" {
 			show(m.GuardReport)
 		}
@@ -120,14 +115,75 @@ func (r *reportReader) readUntilExit(show func(protected.GuardReport)) (code int
 }
 
 // readAll passes findings of the guard to show until the supervisor ends.
-func (r *reportReader) readAll(show func(protected.GuardReport)) {
-	for m, ok := r.read(); ok; m, ok = r.read() {
+func (s *supervisorProcess) readAll(show func(protected.GuardReport)) {
+	for m, ok := s.read(); ok; m, ok = s.read() {
 		show(m.GuardReport)
 	}
 }
 
-func (r *reportReader) close() {
-	if r != nil {
-		_ = r.file.Close()
-	}
+// endProcess ends a supervisor that has no order.
+func (s *supervisorProcess) endProcess() {
+	_ = s.conn.Close()
+	_ = s.cmd.Wait()
 }
+
+// spareTime bounds the wait of a supervisor for a command.
+const spareTime = time.Minute
+
+// spareSupervisor keeps a supervisor that was started before its command, because the start of a process of this
+// program takes longer than most commands. The zero value is ready to use; a nil one keeps none.
+type spareSupervisor struct {
+	mu      sync.Mutex // guards waiting and started
+	waiting *supervisorProcess
+}
+
+// start starts a supervisor, unless one waits. A start that fails is tried again with the command.
+func (s *spareSupervisor) start(program []string, isolated bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(program) == 0 || s.waiting != nil && s.waiting.isIsolated() == isolated {
+		return
+	}
+	started, err := startSupervisor(program, isolated)
+	if err != nil {
+		return
+	}
+	if s.waiting != nil {
+		go s.waiting.endProcess()
+	}
+	s.waiting = started
+	time.AfterFunc(spareTime, func() {
+		if s.takeOut(func(p *supervisorProcess) bool { return p == started }) != nil {
+			started.endProcess()
+		}
+	})
+}
+
+// spareDelay is the time after a call in which its changes are recorded and the next request is sent, which the start
+// of a process would slow down.
+const spareDelay = 50 * time.Millisecond
+
+// startLater starts a supervisor for the call after one that ends now.
+func (s *spareSupervisor) startLater(program []string, isolated bool) {
+	time.AfterFunc(spareDelay, func() { s.start(program, isolated) })
+}
+
+// takeFitting returns a supervisor that waits; nil if no such one fits.
+func (s *spareSupervisor) takeFitting(isolated bool) *supervisorProcess {
+	if s == nil {
+		return nil
+	}
+	return s.takeOut(func(p *supervisorProcess) bool { return p.isIsolated() == isolated })
+}
+
+// takeOut removes the waiting supervisor and returns it, if it fits.
+func (s *spareSupervisor) takeOut(fits func(*supervisorProcess) bool) (taken *supervisorProcess) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting != nil && fits(s.waiting) {
+		taken, s.waiting = s.waiting, nil
+	}
+	return taken
+}
+
+func (s *supervisorProcess) isIsolated() bool { return s.namespace != nil }

@@ -1,9 +1,13 @@
 package exec
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -14,6 +18,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sys/unix"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
@@ -22,29 +27,122 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// RunSupervisor runs one command for a server that started this process through Config.Supervisor, and returns its exit
-// code. args are the arguments after SuperviseWord.
-//
-// The process is a child subreaper: every process that the command leaves behind becomes its child, also after a new
-// session, a double fork or with an empty environment. If the server writes to the lifeline or ends, the supervisor
-// ends everything, with SIGTERM, then SIGKILL; if the command exceeds its limit of processes, at once. If the command
-// ends by itself, its background processes go on, and the supervisor stays until they end: it marks them as processes
-// of a tool, whatever their environment. It guards protected files until it ends, also after the end of the server.
-func RunSupervisor(args []string) int {
-	s := &supervisor{lifeline: os.NewFile(lifelineFD, "lifeline"), report: os.NewFile(reportFD, "report")}
-	order, err := parseOrder(args)
+// socketFD is the supervisor's end of its socket.
+const socketFD = 3
+
+// startSupervisor starts a supervisor, isolated: in namespaces of its own.
+func startSupervisor(program []string, isolated bool) (*supervisorProcess, error) {
+	s := &supervisorProcess{cmd: exec.Command(program[0], program[1:]...)}
+	s.cmd.Dir, s.cmd.Env, s.cmd.SysProcAttr = "/", []string{}, supervisorAttributes()
+	if isolated {
+		var err error
+		if s.namespace, err = sandbox.NewNamespace(s.cmd.SysProcAttr); err != nil {
+			return nil, err
+		}
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "supervisor"), os.NewFile(uintptr(pair[1]), "supervisor")
+	defer func() { _, _ = ours.Close(), theirs.Close() }() // conn and the supervisor have copies
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return nil, err
+	}
+	s.conn, s.from = conn.(*net.UnixConn), jsontext.NewDecoder(conn)
+	s.cmd.ExtraFiles = []*os.File{theirs}
+	if err := s.cmd.Start(); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// orderTime bounds the time in which a supervisor starts and accepts its order.
+const orderTime = 30 * time.Second
+
+var errNotAccepted = errors.New("the supervisor did not accept the command")
+
+// sendOrder gives the supervisor its order, with files for it, and returns when it was accepted. If that fails, it ends
+// the supervisor, which has run nothing then.
+func (s *supervisorProcess) sendOrder(o supervisorOrder, files ...*os.File) error {
+	text, err := o.encode()
 	if err == nil {
-		s.guardOrder, err = receiveGuard(s.lifeline)
+		_ = s.conn.SetDeadline(time.Now().Add(orderTime))
+		var fds []int
+		for _, f := range files {
+			fds = append(fds, int(f.Fd()))
+		}
+		_, _, err = s.conn.WriteMsgUnix(text[:4], unix.UnixRights(fds...), nil)
 	}
 	if err == nil {
-		s.supervisorOrder, err = order.prepareProcess()
+		_, err = s.conn.Write(text[4:])
+	}
+	if err == nil {
+		if m, ok := s.read(); !ok || !m.Accepted {
+			err = errNotAccepted
+		}
+	}
+	_ = s.conn.SetDeadline(time.Time{})
+	if err != nil {
+		_ = s.cmd.Process.Kill()
+		s.endProcess()
+	}
+	return err
+}
+
+// receiveOrder returns the order and the files that came with it. The error is io.EOF if the server gives none.
+func receiveOrder(socket *os.File) (o supervisorOrder, fds []int, err error) {
+	size, rights := make([]byte, 4), make([]byte, unix.CmsgSpace(3*4))
+	n, oobn, _, _, err := unix.Recvmsg(int(socket.Fd()), size, rights, unix.MSG_WAITALL|unix.MSG_CMSG_CLOEXEC)
+	switch {
+	case err != nil:
+		return o, nil, err
+	case n < len(size):
+		return o, nil, io.EOF
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:oobn])
+	if err != nil {
+		return o, nil, err
+	}
+	for _, m := range messages {
+		more, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return o, nil, err
+		}
+		fds = append(fds, more...)
+	}
+	o, err = readOrder(socket, binary.BigEndian.Uint32(size))
+	return o, fds, err
+}
+
+// RunSupervisor runs one command for a server that started this process through Config.Supervisor, and returns its exit
+// code. It waits for the order first.
+//
+// The process is a child subreaper: every process that the command leaves behind becomes its child, also after a new
+// session, a double fork or with an empty environment. If the server writes to the socket or ends, the supervisor ends
+// everything, with SIGTERM, then SIGKILL; if the command exceeds its limit of processes, at once. If the command ends
+// by itself, its background processes go on, and the supervisor stays until they end: it marks them as processes of a
+// tool, whatever their environment. It guards protected files until it ends, also after the end of the server.
+func RunSupervisor() int {
+	s := &supervisor{socket: os.NewFile(socketFD, "socket")}
+	_ = unix.CloseRange(socketFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)   // also what the server inherited
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(commandOOMScore), 0) // a container may forbid it
+	warmUp()
+	order, fds, err := receiveOrder(s.socket)
+	if errors.Is(err, io.EOF) {
+		return 0
+	}
+	if err == nil {
+		s.sendReport(supervisorReport{Accepted: true})
+		s.supervisorOrder = order
+		err = s.prepareProcess(fds)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "supervise:", err)
 		return 125
 	}
-	unix.CloseOnExec(lifelineFD)
-	_ = unix.CloseRange(lifelineFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // descriptors that the server inherited
 	pid, err := s.startCommand()
 	switch {
 	case errors.Is(err, errConfine):
@@ -59,15 +157,25 @@ func RunSupervisor(args []string) int {
 	return s.superviseCommand(ended, gone)
 }
 
+// warmUp does what takes long the first time in a process and is the same for each order.
+func warmUp() {
+	_ = sandbox.Check()
+	example := supervisorOrder{
+		Policy: &sandbox.Policy{Write: []string{"/"}}, Guard: &protected.FileGuard{Before: map[string][]byte{"/": {0}}},
+	}
+	if text, err := example.encode(); err == nil {
+		_, _ = readOrder(bytes.NewReader(text[4:]), uint32(len(text)-4))
+	}
+}
+
 // supervisor is the state of a supervisor.
 type supervisor struct {
 	supervisorOrder
-	guardOrder
-	lifeline, report *os.File
+	socket *os.File
 }
 
 // superviseCommand guards protected files until the command and what it left behind has ended, and returns the exit
-// code.
+// code. It reports the exit code before this process ends, which takes longer.
 func (s *supervisor) superviseCommand(ended <-chan int, gone <-chan struct{}) int {
 	stopWatch := func() {}
 	if s.Watch {
@@ -76,8 +184,10 @@ func (s *supervisor) superviseCommand(ended <-chan int, gone <-chan struct{}) in
 	code, itself := s.waitCommand(ended, gone)
 	stopWatch()
 	s.sendReport(supervisorReport{GuardReport: s.Guard.Check()})
+	releaseFiles()
+	s.sendReport(supervisorReport{Exit: &code})
 	if itself && hasChildren() {
-		s.awaitLeftovers(code, gone)
+		s.awaitLeftovers(gone)
 	}
 	return code
 }
@@ -94,52 +204,70 @@ func (s *supervisor) startWatch() (stop func()) {
 
 // sendReport sends a message to the server, which may have ended.
 func (s *supervisor) sendReport(m supervisorReport) {
-	if text, err := json.Marshal(m); err == nil && (m.Exit != nil || m.Note != "") {
-		_, _ = s.report.Write(append(text, '\n'))
+	if text, err := json.Marshal(m); err == nil && (m.Accepted || m.Exit != nil || m.Note != "") {
+		_, _ = s.socket.Write(append(text, '\n'))
 	}
 }
 
 // commandOOMScore makes the kernel end commands before the server when memory runs out.
 const commandOOMScore = "500"
 
-// prepareProcess sets what this process needs and what the command inherits from it. This process cannot be traced or
-// read by other processes of the user, and the command cannot remove its mark, not even as root. It returns the order
-// for startCommand.
-func (o supervisorOrder) prepareProcess() (supervisorOrder, error) {
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(commandOOMScore), 0) // a container may forbid it
-	argv, err := sandbox.PrepareProcess(o.argv)
-	if err != nil {
-		return o, fmt.Errorf("sandbox: %w", err)
+// prepareProcess sets what this process needs and what the command inherits from it. fds came with the order. This
+// process cannot be traced or read by other processes of the user, and the command cannot remove its mark, not even as
+// root.
+func (s *supervisor) prepareProcess(fds []int) error {
+	targets := []int{unix.Stdout, unix.Stderr}
+	if s.Quiet {
+		targets = targets[:1]
 	}
-	o.argv = argv
-	if err := proctable.SetCallMark(o.mark); err != nil {
-		return o, fmt.Errorf("mark the command: %w", err)
+	for _, target := range targets {
+		if len(fds) == 0 {
+			return errors.New("the order lacks a file")
+		}
+		if err := unix.Dup3(fds[0], target, 0); err != nil {
+			return err
+		}
+		_, fds = unix.Close(fds[0]), fds[1:]
 	}
-	return o, errors.Join(
+	if err := os.Chdir(string(s.Dir)); err != nil {
+		return err
+	}
+	if s.Policy != nil {
+		if s.HasRuleset && len(fds) > 0 {
+			s.Policy.ReadRuleset = fds[0]
+		}
+		if err := s.Policy.EnterNamespace(); err != nil {
+			return fmt.Errorf("sandbox: protect files: %w", err)
+		}
+	}
+	if err := proctable.SetCallMark(s.Mark); err != nil {
+		return fmt.Errorf("mark the command: %w", err)
+	}
+	return errors.Join(
 		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
 		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),
 	)
 }
 
-// waitCommand waits for the end of the command and returns its exit code. If the server writes to the lifeline or ends,
+// waitCommand waits for the end of the command and returns its exit code. If the server writes to the socket or ends,
 // or the command exceeds its limit of processes, it ends all descendants; itself is false then.
 func (s *supervisor) waitCommand(ended <-chan int, gone <-chan struct{}) (code int, itself bool) {
 	done := make(chan struct{})
 	defer close(done)
 	called := make(chan struct{})
 	go func() {
-		_, _ = s.lifeline.Read(make([]byte, 1))
+		_, _ = s.socket.Read(make([]byte, 1))
 		close(called)
 	}()
 	select {
 	case code := <-ended:
 		return code, true
 	case <-called:
-		endDescendants(s.grace, gone)
-	case n := <-watchProcessLimit(s.processes, done):
+		endDescendants(time.Duration(s.GraceMS)*time.Millisecond, gone)
+	case n := <-watchProcessLimit(s.Processes, done):
 		endDescendants(0, gone)
 		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; "+
-			"the limit is %d\n", n, s.processes)
+			"the limit is %d\n", n, s.Processes)
 	}
 	select {
 	case code := <-ended:
@@ -154,18 +282,18 @@ func hasChildren() bool {
 	return !errors.Is(unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD)
 }
 
-// awaitLeftovers sends the exit code to the server and returns when all children have ended. It releases the output and
-// the working directory, so that neither the call nor others wait for it.
-func (s *supervisor) awaitLeftovers(code int, gone <-chan struct{}) {
-	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	for fd := range 3 {
-		_ = unix.Dup3(null, fd, 0)
+// releaseFiles releases the output and the working directory, so that neither the call nor others wait for them.
+func releaseFiles() {
+	if null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
+		for fd := range 3 {
+			_ = unix.Dup3(null, fd, 0)
+		}
 	}
 	_ = os.Chdir("/")
-	s.sendReport(supervisorReport{Exit: &code})
+}
+
+// awaitLeftovers returns when all children have ended.
+func (s *supervisor) awaitLeftovers(gone <-chan struct{}) {
 	debug.FreeOSMemory() // this process may stay for days
 	stopWatch := s.startWatch()
 	<-gone
@@ -177,7 +305,7 @@ func (s *supervisor) awaitLeftovers(code int, gone <-chan struct{}) {
 var errConfine = errors.New("cannot confine it")
 
 // startCommand starts the command with the input and output of this process, from a thread of its own, which it
-// confines first if argv says so. The thread remains, because the command is killed when it ends.
+// confines first if there is a policy. The thread remains, because the command is killed when it ends.
 func (o supervisorOrder) startCommand() (pid int, err error) {
 	started := make(chan error)
 	go onFollowerThread(func() {
@@ -186,17 +314,16 @@ func (o supervisorOrder) startCommand() (pid int, err error) {
 			started <- fmt.Errorf("drop CAP_SYS_RESOURCE: %w", err) // EPERM: not root, so it has no capabilities
 			return
 		}
-		argv, err := sandbox.RestrictThread(o.argv)
-		if err != nil {
-			started <- fmt.Errorf("%w: %w", errConfine, err)
-			return
+		if o.Policy != nil {
+			if err := o.Policy.RestrictThread(); err != nil {
+				started <- fmt.Errorf("%w: %w", errConfine, err)
+				return
+			}
 		}
-		cmd := exec.Cmd{
-			Path: argv[0], Args: argv, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: commandAttributes(),
-		}
-		if err = cmd.Start(); err == nil {
-			pid = cmd.Process.Pid
-		}
+		argv := splitWords(o.Argv)
+		pid, err = syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
+			Env: splitWords(o.Env), Files: []uintptr{0, 1, 2}, Sys: commandAttributes(),
+		})
 		started <- err
 		select {}
 	})
