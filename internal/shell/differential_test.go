@@ -22,7 +22,7 @@ type judge func(o *oracle, line string) (plain bool, fault string, err error)
 // locales are those of the oracles: what is a blank or a letter depends on them.
 var locales = []string{"C", "C.UTF-8"}
 
-// count is the number of generated lines: 100,000 in CI; where CAIRN_SOAK is set, its number of millions, or ten.
+// count is the number of generated lines: 20,000 in CI; where CAIRN_SOAK is set, its number of millions, or ten.
 func count() int {
 	millions, _ := strconv.Atoi(os.Getenv("CAIRN_SOAK"))
 	switch {
@@ -32,10 +32,8 @@ func count() int {
 		return millions * 1_000_000
 	case os.Getenv("CAIRN_SOAK") != "":
 		return 10_000_000
-	case raceEnabled:
-		return 20_000
 	default:
-		return 100_000
+		return 20_000
 	}
 }
 
