@@ -32,10 +32,11 @@ var (
 	}
 	guardedFiles = []string{
 		"cairn.json", "cairn.jsonc", "opencode.json", "opencode.jsonc", ".envrc", ".mcp.json", ".gitlab-ci.yml",
-		".nvim.lua", ".exrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".yarnrc.yml",
-		"mise.toml", ".mise.toml", jenkinsfile,
+		".nvim.lua", ".exrc", ".nvimrc", ".vimrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
+		".lefthook.yml", ".yarnrc.yml", "mise.toml", ".mise.toml", "mise.local.toml", ".devcontainer.json", ".travis.yml",
+		"azure-pipelines.yml", "bitbucket-pipelines.yml", jenkinsfile,
 	}
-	guardedBelow   = []string{".github/workflows"}
+	guardedBelow   = []string{".github/workflows", ".gitea/workflows", ".forgejo/workflows", ".config/mise"}
 	guardedOutside = []string{
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
 		".zprofile", ".zlogin",

@@ -23,11 +23,24 @@ const trialVariable = "CAIRN_NAMESPACE_TRIAL"
 const trialTime = 10 * time.Second
 
 // CheckNamespace returns nil if this system permits the mount namespace that protects ReadOnly paths and that Freeze
-// needs, else the reason why not. The first call starts this program in such a namespace; later calls return the same
-// result.
-func CheckNamespace() error { return tryNamespaceOnce() }
+// needs, else the reason why not. It starts this program in such a namespace. Later calls return the same result,
+// unless the trial took too long.
+func CheckNamespace() error {
+	trial.Lock()
+	defer trial.Unlock()
+	if !trial.isDone {
+		trial.err = tryNamespace()
+		trial.isDone = !errors.Is(trial.err, context.DeadlineExceeded)
+	}
+	return trial.err
+}
 
-var tryNamespaceOnce = sync.OnceValue(tryNamespace)
+// trial is the outcome of tryNamespace.
+var trial struct {
+	sync.Mutex // guards the fields
+	isDone     bool
+	err        error
+}
 
 // tryNamespace starts this program in namespaces, in which it mounts its own directory read-only.
 func tryNamespace() error {
@@ -53,8 +66,11 @@ func tryNamespace() error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", append(os.Environ(), trialVariable+"=1"), attr
 	out, err := cmd.CombinedOutput()
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("the trial of a mount namespace did not end: %w", ctx.Err())
 	}
 	if text := strings.TrimSpace(string(out)); text != "" {
 		err = errors.New(text)

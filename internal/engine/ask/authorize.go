@@ -70,7 +70,10 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	}
 
 	// Ask, or wait for the reply to the earlier ask.
-	w := &waiter{layers: layers, seen: r.Command, person: r.Person, project: by.Project, reply: make(chan store.AskRow, 1)}
+	w := &waiter{
+		layers: layers, seen: r.Command, person: r.Person, project: by.Project, holder: by.approvalHolder(),
+		reply: make(chan store.AskRow, 1),
+	}
 	if earlier != nil {
 		w.ask = earlier.PendingAsk
 	} else {

@@ -124,7 +124,7 @@ func (a *Asks) checkEffect(ctx context.Context, ask session.AskID, patterns []st
 	if w == nil || len(patterns) == 0 {
 		return nil
 	}
-	saved, err := a.readApprovals(ctx, w.project, w.ask.SessionID)
+	saved, err := a.readApprovals(ctx, w.project, w.holder)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (a *Asks) isAllowedNow(ctx context.Context, w *waiter) bool {
 	if w.person {
 		return false
 	}
-	saved, err := a.readApprovals(ctx, w.project, w.ask.SessionID)
+	saved, err := a.readApprovals(ctx, w.project, w.holder)
 	if err != nil {
 		a.journal.Logger.Error("read approvals", "error", err)
 		return false

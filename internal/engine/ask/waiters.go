@@ -24,6 +24,7 @@ type waiter struct {
 	seen    permission.CommandContext
 	person  bool // see tool.Request
 	project session.ProjectID
+	holder  session.ID        // whose own approvals apply; "" for none
 	reply   chan store.AskRow // capacity 1: an ask has one reply
 }
 

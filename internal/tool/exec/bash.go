@@ -111,6 +111,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
 		grace: t.killDelay(), drain: t.config.DrainTime, guard: t.newGuard(confined), log: t.config.Log,
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
+		expose: func(paths []string) { t.refused.addExposed(call.SessionID, t.nameExposed(paths)) },
 		output: &commandOutput{
 			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),
 		},
@@ -140,12 +141,11 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, err
 	}
 
-	// Report the result, and remember refusals and changed protected files for the next command.
+	// Report the result, and remember a refusal for the next command.
 	out := in.formatOutput(call, done, r.timeout, confined)
 	if confined.explainRefusal(done.exit, done.out.Text) != "" {
 		t.refused.add(call.SessionID, in.Command)
 	}
-	t.refused.addExposed(call.SessionID, t.nameExposed(done.exposed))
 	if done.interrupted {
 		return out, context.Cause(ctx)
 	}

@@ -43,6 +43,9 @@ type command struct {
 	guard      *protected.FileGuard // used by the supervisor, and by this process if the supervisor was killed
 	background bool                 // nothing waits for the end, so guard checks meanwhile as well
 	log        *slog.Logger         // of what the guard finds; nil for none
+	// expose gets protected files that the command made or changed, and that could not be moved or restored; nil ignores
+	// them
+	expose func(paths []string)
 
 	policy      *sandbox.Policy // confines it; nil for none. It needs a supervisor
 	rulesets    *sandbox.ReadRulesets
@@ -57,7 +60,6 @@ type commandResult struct {
 	signal      string // name of the signal, "" if none ended it
 	timedOut    bool
 	interrupted bool
-	exposed     []string // protected files that the command made or changed, and that could not be moved or restored
 }
 
 // execute runs the command until it ends, its timeout passes or ctx ends; in the last two cases it ends everything that
@@ -111,9 +113,8 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 		p.found = append(p.found, p.guard.Check())
 	}
 	for _, found := range p.found {
-		r.logFound(found)
+		r.noteFound(found)
 		o.addNote(found.Note)
-		f.exposed = append(f.exposed, found.Exposed...)
 	}
 	f.tail = o.formatTail()
 	f.out = o.finishCapture(ctx)
@@ -230,7 +231,7 @@ func (r command) followSupervisor(p *process) {
 	}
 	close(p.done)
 	if ok {
-		p.supervisor.readAll(r.logFound)
+		p.supervisor.readAll(r.noteFound)
 		_ = p.cmd.Wait()
 	}
 }
@@ -248,14 +249,17 @@ func (r command) showFound(p *process, found protected.GuardReport) {
 		p.found = append(p.found, found)
 		return
 	}
-	r.logFound(found)
+	r.noteFound(found)
 	r.output.addNote(found.Note)
 }
 
-// logFound logs a finding of the guard.
-func (r command) logFound(found protected.GuardReport) {
+// noteFound logs a finding of the guard, and passes on what is still changed.
+func (r command) noteFound(found protected.GuardReport) {
 	if found.Note != "" && r.log != nil {
 		r.log.Warn("a command changed protected files", "change", found.Note)
+	}
+	if len(found.Exposed) > 0 && r.expose != nil {
+		r.expose(found.Exposed)
 	}
 }
 

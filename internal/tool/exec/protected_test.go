@@ -6,6 +6,7 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,5 +290,27 @@ func TestProtectedFilesWithoutNamespaces(t *testing.T) {
 		if exists(b.Path("by-" + name)) {
 			t.Errorf("%s: it ran", name)
 		}
+	}
+}
+
+// Protected files that cannot be moved away make the next command ask, also if a process did it that was left behind.
+func TestExposedFilesAsk(t *testing.T) {
+	for name, line := range map[string]string{
+		"call":     "touch go; sh write.sh",
+		"leftover": "setsid sh write.sh > /dev/null 2>&1 &",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newProtectedBench(t)
+			b.WriteFile("write.sh", "until test -e go; do sleep 0.01; done; mkdir .vscode; echo new > .vscode/a; touch done\n")
+			b.WriteFile("../held", "") // no folder can be made here
+			b.Call("bash", tooltest.Input{"command": line})
+			b.WriteFile("go", "")
+			waitUntil(t, func() bool { _, err := os.Stat(b.Path("done")); return err == nil })
+			waitUntil(t, func() bool {
+				b.TakeRequests()
+				b.Call("bash", tooltest.Input{"command": "true"})
+				return slices.Contains(b.TakeRequests(), "edit .vscode")
+			})
+		})
 	}
 }

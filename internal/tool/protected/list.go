@@ -124,16 +124,37 @@ func (p *pathList) addNested(top string) {
 	}
 }
 
-// listSettingTargets returns what the settings of a working tree's repository and of the user name below dirs.
+// listSettingTargets returns what the settings of a working tree's repository and of the user name below dirs, and what
+// links among its hooks lead to.
 func listSettingTargets(top string, dirs []string, home string) []string {
 	at, ok := checkout.Find(top)
 	if !ok {
 		return nil
 	}
-	return slices.DeleteFunc(at.ListSettingTargets(home), func(path string) bool {
+	named := at.ListSettingTargets(home)
+	found := slices.Concat(listLinkTargets(filepath.Join(at.Common, "hooks")), named)
+	for _, hooks := range named {
+		found = append(found, listLinkTargets(hooks)...)
+	}
+	found = found[:min(len(found), checkout.MaxTargets)]
+	return slices.DeleteFunc(found, func(path string) bool {
 		isAbove := func(dir string) bool { return dir == path || isStrictlyBelow(path, dir) }
 		return slices.ContainsFunc(dirs, isAbove) // all of the project
 	})
+}
+
+// listLinkTargets returns what links directly below a directory lead to.
+func listLinkTargets(dir string) (targets []string) {
+	entries, _ := os.ReadDir(dir) // what cannot be read is no directory of hooks
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 || len(targets) == checkout.MaxTargets {
+			continue
+		}
+		if target, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name())); err == nil {
+			targets = append(targets, target)
+		}
+	}
+	return targets
 }
 
 // readStart returns the start of a file of git without the white space around it, "" if there is no such file.

@@ -102,10 +102,13 @@ func TestListSettingTargets(t *testing.T) {
 	top, home := t.TempDir(), t.TempDir()
 	runGit(t, top, `git init -q .; git config core.hooksPath .githooks; git config include.path ../.gitconfig
 		git config --add include.path /etc/gitconfig; git config includeIf.gitdir:x.path ../conf/more
-		mkdir conf; git config -f .gitconfig core.hooksPath conf/hooks; git config -f .gitconfig include.path deep`)
+		mkdir conf conf/hooks scripts; touch scripts/check scripts/other; ln -s ../../scripts/check .git/hooks/pre-commit
+		ln -s ../../scripts/other conf/hooks/pre-push; git config -f .gitconfig core.hooksPath conf/hooks; git config -f .gitconfig include.path deep`)
 	write(t, filepath.Join(home, ".gitconfig"), "[core]\n\thooksPath = shared/hooks\n[include]\n\tpath = ~/other\n")
 	write(t, filepath.Join(home, "other"), "[core]\nhooksPath = "+top+"\n[core]\nhooksPath = more\n")
-	want := []string{".githooks", ".gitconfig", "conf/more", "conf/hooks", "deep", "shared/hooks", "more"}
+	want := []string{
+		".githooks", ".gitconfig", "conf/more", "conf/hooks", "deep", "shared/hooks", "more", "scripts/check", "scripts/other",
+	}
 	got := ListPaths([]string{top}, []string{top}, home)
 	for _, name := range want {
 		if !slices.Contains(got, filepath.Join(top, name)) {
