@@ -107,7 +107,8 @@ func TestListSettingTargets(t *testing.T) {
 	write(t, filepath.Join(home, ".gitconfig"), "[core]\n\thooksPath = shared/hooks\n[include]\n\tpath = ~/other\n")
 	write(t, filepath.Join(home, "other"), "[core]\nhooksPath = "+top+"\n[core]\nhooksPath = more\n")
 	want := []string{
-		".githooks", ".gitconfig", "conf/more", "conf/hooks", "deep", "shared/hooks", "more", "scripts/check", "scripts/other",
+		".githooks", ".gitconfig", "conf/more", "conf/hooks", "deep", "shared/hooks", "more",
+		"scripts/check", "scripts/other",
 	}
 	got := ListPaths([]string{top}, []string{top}, home)
 	for _, name := range want {
