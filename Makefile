@@ -53,7 +53,7 @@ test: ## tests, with the race detector, in random order
 
 crash: ## the kill, power-cut, revert and command-line tests with CI's full figures: the race detector is too slow for them
 	go test -vet=off -shuffle=on $(SINGLE:%=./internal/llm/%)
-	go test -count=1 -vet=off ./internal/engine/revert -args -interleavings=10000
+	go test -count=1 -vet=off ./internal/engine/revert -args -interleavings=3000
 	CAIRN_MUTANTS=1 go test -count=1 -vet=off -p=3 -timeout=20m -run='^Test($(LONG)|$(TRIALS)|MutatedRecognisers)$$' $(LONG_PACKAGES)
 
 bench: ## benchmarks, once each; see bench/README.md for how to compare

@@ -43,7 +43,8 @@ type world struct {
 	config config.Config
 	known  *cli.KnownModel // what is known of mock/main; nil is nothing
 
-	mu    sync.Mutex // guards what an Open sees: engine, api, cut and opens
+	mu    sync.Mutex      // guards what an Open sees: engine, api, gone, cut and opens
+	gone  context.Context // ends when the newest connection breaks
 	cut   context.CancelCauseFunc
 	opens int
 }
@@ -112,17 +113,21 @@ func (w *world) Open(_ context.Context, o cli.Options) (*cli.Connection, error) 
 	defer w.mu.Unlock()
 	w.opens++
 	ctx, cancel := context.WithCancelCause(context.Background())
-	w.cut = cancel
+	w.gone, w.cut = ctx, cancel
 	transport := breakable{ctx, api.Local(w.api.NewHandler())}
 	c := &api.Client{HTTP: &http.Client{Transport: transport}, Base: "http://cairn.local", Directory: o.Dir}
 	return &cli.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
 }
 
-// lose breaks the newest connection.
-func (w *world) lose() {
+// lose breaks the newest connection and returns 1, or 0 if it is broken already.
+func (w *world) lose() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.gone.Err() != nil {
+		return 0
+	}
 	w.cut(errors.New("the owner died"))
+	return 1
 }
 
 // breakable fails all exchanges, those under way too, once its connection is cut.
