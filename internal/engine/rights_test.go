@@ -205,7 +205,7 @@ func TestApprovalNowLiftsTheSandbox(t *testing.T) {
 		want   string // the modes of two equal calls
 	}{
 		"rule":   {rule: session.Allow, want: "writes writes"},
-		"policy": {rule: session.Ask, policy: "allow", want: "writes writes"},
+		"policy": {rule: session.Ask, policy: "allow", want: "writes unread writes unread"},
 		"once":   {rule: session.Ask, reply: session.ReplyOnce, want: "off off"},
 		"always": {rule: session.Ask, reply: session.ReplyAlways, want: "off writes"},
 	} {
@@ -224,8 +224,16 @@ func TestApprovalNowLiftsTheSandbox(t *testing.T) {
 					if err != nil {
 						return tool.Output{}, err
 					}
+					if c.policy != "" {
+						err = call.Ask(ctx, tool.Request{Action: "edit", Resources: []string{".git/config"}})
+					}
+					if err != nil {
+						return tool.Output{}, err
+					}
 					as, err := call.Confine(ctx)
-					modes = append(modes, string(as.Mode))
+					if modes = append(modes, string(as.Mode)); as.Unread {
+						modes = append(modes, "unread")
+					}
 					if err != nil {
 						return tool.Output{}, err
 					}

@@ -106,6 +106,8 @@ type Confinement struct {
 	// Outside: a person, a saved approval or a rule that names them permitted the directories outside of the Location
 	// that the call asked for.
 	Outside bool
+	// Unread: the policy of the session allowed the call to change files. That lifts the protection of none.
+	Unread bool
 	// AllowsEdit reports whether a protected file can be changed without an ask, by its resource; with a slash at its
 	// end, also everything below it. Nil: none can be.
 	AllowsEdit func(resource string) bool
@@ -119,6 +121,7 @@ type Request struct {
 	Metadata  jsontext.Value // shown with the request, e.g. {"diff": "…"}
 	Command   permission.CommandContext
 	Person    bool // only a person allows it, now; rules and saved approvals may deny it
+	Outside   bool // the configuration lets the command run outside of the sandbox
 }
 
 // Output is the result of a call.

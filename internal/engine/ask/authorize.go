@@ -90,7 +90,8 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	return cmp.Or(err, explainDenial(denialOf(row), d))
 }
 
-// markApproval records on the call that a person allowed its command, or its directories outside of the Location.
+// markApproval records on the call that a person allowed its command or its directories outside of the Location, and
+// that no person allowed its changes of files.
 func (by Asker) markApproval(row store.AskRow) {
 	if by.Call == nil || row.Reply == session.ReplyReject {
 		return
@@ -101,6 +102,8 @@ func (by Asker) markApproval(row store.AskRow) {
 		by.Call.approved.Store(true)
 	case row.Action == permission.Outside && (row.By == session.ByUser || byApproval):
 		by.Call.outside.Store(true)
+	case row.Action == permission.Edit && row.By == session.ByPolicy:
+		by.Call.unread.Store(true)
 	}
 }
 

@@ -24,6 +24,7 @@ type AskingCall struct {
 	pending  atomic.Bool
 	approved atomic.Bool // a person allowed the call's command, not only a rule, a saved approval or the policy
 	outside  atomic.Bool // a person, or a rule or approval that names them, allowed its directories outside the Location
+	unread   atomic.Bool // the policy allowed it to change files, which no person saw
 }
 
 // NewAskingCall returns the call that asks after previous, which is nil for the first call of a step.

@@ -28,6 +28,7 @@ func (a *Asks) ChooseConfinement(
 	c := scope.ChooseConfinement(scope.FindAgent(by.Agent), tight, byPerson)
 	c.Attended = c.IfPossible && !s.Open && (by.Policy.Kind == PolicyInteractive || by.Policy.Kind == PolicyWait)
 	c.Outside = by.Call != nil && by.Call.outside.Load()
+	c.Unread = by.Call != nil && by.Call.unread.Load()
 	c.AllowsEdit = location.AllowEdits(by.Layers, saved)
 	if isCall := by.Call != nil; isCall && (planning || by.Agent == session.AgentPlan) {
 		// What a command writes is not known before it runs, and approvals of commands say nothing of files.

@@ -61,11 +61,13 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 	// Decide about each request that a call would make.
 	layers = rulesFor(layers, q.Action)
 	var byPerson bool // a person has to approve the command before it runs
+	var outside bool  // the configuration names it as one that runs outside of the sandbox
 	for _, resource := range q.Resources {
 		for _, r := range listRequests(scope, q.Action, resource) {
 			if q.Action == permission.Shell && r.Command.Line == "" {
 				r.Command.Line = resource
 			}
+			outside = outside || r.Outside
 			subject := permission.Subject{Action: r.Action, Resources: r.Resources, Command: r.Command}
 			for _, d := range permission.Explain(layers, saved, subject) {
 				byPerson = byPerson || r.Action == permission.Shell && d.Effect == session.Ask
@@ -79,7 +81,10 @@ func (a *Asks) ExplainRights(ctx context.Context, q Query) (out Rights, err erro
 
 	// A command that asks runs only after a person has approved it, so its mode is that of an approved one.
 	if q.Action == permission.Shell {
-		out.Sandbox = scope.ChooseConfinement(agent, s, byPerson).Mode
+		c := scope.ChooseConfinement(agent, s, byPerson)
+		if out.Sandbox = c.Mode; outside && c.Mode == session.SandboxWrites && !c.ReadOnly {
+			out.Sandbox = session.SandboxOff
+		}
 	}
 	return out, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/protected"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -111,7 +112,9 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
 		grace: t.killDelay(), drain: t.config.DrainTime, guard: t.newGuard(confined), log: t.config.Log,
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
-		expose: func(paths []string) { t.refused.addExposed(call.SessionID, t.nameExposed(paths)) },
+		found: func(r protected.GuardReport, late bool) {
+			t.refused.addFound(call.SessionID, r.Note, late, t.nameExposed(r.Exposed))
+		},
 		output: &commandOutput{
 			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),
 		},
@@ -141,7 +144,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, err
 	}
 
-	// Report the result, and remember a refusal for the next command.
+	// Report the result, and what processes of earlier commands did; remember a refusal for the next command.
+	confined.notice += t.refused.takeNotes(call.SessionID)
 	out := in.formatOutput(call, done, r.timeout, confined)
 	if confined.explainRefusal(done.exit, done.out.Text) != "" {
 		t.refused.add(call.SessionID, in.Command)
@@ -192,8 +196,12 @@ func (t *bashTool) authorizeCommand(
 	if at.as.Outside {
 		cell.Granted = plan.changed
 	}
+	answered := plan.requests
+	if at.as.Unread {
+		answered = nil
+	}
 	c, err = t.chooseSandbox(at.as, cell)
-	t.liftProtected(&c, plan.requests)
+	t.liftProtected(&c, answered)
 	return c, err
 }
 

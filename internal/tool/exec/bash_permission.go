@@ -66,9 +66,10 @@ func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
 	if len(resources) == 0 { // it only changes directories, which has its own requests
 		return p
 	}
-	request := tool.Request{Action: permission.Shell, Resources: resources, Command: permission.CommandContext{
-		Line: in.Command, Unconfined: as.IfPossible && !available,
-	}}
+	request := tool.Request{
+		Action: permission.Shell, Resources: resources, Outside: p.unsandboxed,
+		Command: permission.CommandContext{Line: in.Command, Unconfined: as.IfPossible && !available},
+	}
 	switch {
 	case !shell.IsSupported(at.program):
 		request.Command.NotPlain = reason
@@ -122,8 +123,8 @@ func parseFor(program, text string) (line shell.Line, reason string) {
 	return line, ""
 }
 
-// runsUnsandboxed reports whether Config.Outside matches all commands of a plain line, which open no files and run in the
-// session's directory.
+// runsUnsandboxed reports whether Config.Outside matches all commands of a plain line, which open no files and run in
+// the session's directory.
 func (t *bashTool) runsUnsandboxed(line shell.Line, at commandPlace) bool {
 	commands := permission.CommandsOf(line)
 	isElsewhere := at.dir.Real != at.dir.Root || slices.ContainsFunc(line.Commands, func(c shell.Command) bool {
@@ -158,7 +159,8 @@ func reachesOtherRepository(c shell.Command, dir string) bool {
 			path = filepath.Join(dir, path)
 		}
 		_, err := os.Stat(path)
-		return err == nil || strings.Contains(w.Text, "::")
+		isLocal := err == nil || strings.HasPrefix(strings.ToLower(w.Text), "file:")
+		return isLocal || strings.Contains(w.Text, "::") // a transport's helper
 	})
 }
 

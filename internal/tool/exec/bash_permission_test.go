@@ -428,6 +428,8 @@ func TestCommandsOutside(t *testing.T) {
 		{"git push origin none", tool.Confinement{Mode: session.SandboxWrites}, `"off"`},
 		{"git push --receive-pack=x origin", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"git push --rec x origin", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
+		{"git push 'file://localhost/" + b.Dir + "/sub' main", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
+		{"git push FILE:///none main", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"git push sub main", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"mine x", tool.Confinement{Mode: session.SandboxWrites}, `"writes"`},
 		{"echo out x", tool.Confinement{Mode: session.SandboxWrites, ReadOnly: true}, `"writes"`},

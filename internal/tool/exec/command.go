@@ -43,9 +43,8 @@ type command struct {
 	guard      *protected.FileGuard // used by the supervisor, and by this process if the supervisor was killed
 	background bool                 // nothing waits for the end, so guard checks meanwhile as well
 	log        *slog.Logger         // of what the guard finds; nil for none
-	// expose gets protected files that the command made or changed, and that could not be moved or restored; nil ignores
-	// them
-	expose func(paths []string)
+	// found gets the guard's findings: with late those after the end of the command; nil ignores them
+	found func(r protected.GuardReport, late bool)
 
 	policy      *sandbox.Policy // confines it; nil for none. It needs a supervisor
 	rulesets    *sandbox.ReadRulesets
@@ -113,7 +112,7 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 		p.found = append(p.found, p.guard.Check())
 	}
 	for _, found := range p.found {
-		r.noteFound(found)
+		r.noteFound(found, false)
 		o.addNote(found.Note)
 	}
 	f.tail = o.formatTail()
@@ -187,12 +186,12 @@ func (r command) startAlone(output *os.File) (*process, error) {
 // startSupervised starts the command below a supervisor, one that waits or a new one.
 func (r command) startSupervised(output *os.File, isolated bool) (*process, error) {
 	p := &process{mark: r.mark, callMark: proctable.NewCallMark(), done: make(chan struct{}), guard: r.guard}
-	if p.supervisor = r.spare.takeFitting(isolated); p.supervisor == nil || r.sendOrder(p, output) != nil {
+	if p.supervisor = r.spare.takeFitting(isolated); p.supervisor == nil || r.sendOrder(p, output, waitingTime) != nil {
 		var err error
 		if p.supervisor, err = startSupervisor(r.supervisor, isolated); err != nil {
 			return nil, err
 		}
-		if err := r.sendOrder(p, output); err != nil {
+		if err := r.sendOrder(p, output, startTime); err != nil {
 			return nil, err
 		}
 	}
@@ -201,8 +200,8 @@ func (r command) startSupervised(output *os.File, isolated bool) (*process, erro
 	return p, nil
 }
 
-// sendOrder sends the order for the command to its supervisor.
-func (r command) sendOrder(p *process, output *os.File) error {
+// sendOrder sends the order for the command to its supervisor, which has to accept it within the limit.
+func (r command) sendOrder(p *process, output *os.File, limit time.Duration) error {
 	o := supervisorOrder{
 		Argv: joinWords(r.argv), Env: joinWords(r.env), Dir: []byte(r.dir), GraceMS: r.grace.Milliseconds(),
 		Processes: r.processes, Mark: p.callMark, Quiet: r.quiet, HasRuleset: r.readRuleset != nil,
@@ -219,7 +218,7 @@ func (r command) sendOrder(p *process, output *os.File) error {
 		policy := *r.policy
 		policy.Namespace, o.Policy = p.supervisor.namespace, &policy
 	}
-	return p.supervisor.sendOrder(o, files...)
+	return p.supervisor.sendOrder(limit, o, files...)
 }
 
 // followSupervisor waits for the command, and then for the processes that it left behind.
@@ -231,7 +230,7 @@ func (r command) followSupervisor(p *process) {
 	}
 	close(p.done)
 	if ok {
-		p.supervisor.readAll(r.noteFound)
+		p.supervisor.readAll(func(found protected.GuardReport) { r.noteFound(found, true) })
 		_ = p.cmd.Wait()
 	}
 }
@@ -249,17 +248,17 @@ func (r command) showFound(p *process, found protected.GuardReport) {
 		p.found = append(p.found, found)
 		return
 	}
-	r.noteFound(found)
+	r.noteFound(found, false)
 	r.output.addNote(found.Note)
 }
 
-// noteFound logs a finding of the guard, and passes on what is still changed.
-func (r command) noteFound(found protected.GuardReport) {
+// noteFound logs a finding of the guard and passes it on.
+func (r command) noteFound(found protected.GuardReport, late bool) {
 	if found.Note != "" && r.log != nil {
 		r.log.Warn("a command changed protected files", "change", found.Note)
 	}
-	if len(found.Exposed) > 0 && r.expose != nil {
-		r.expose(found.Exposed)
+	if found.Note != "" && r.found != nil {
+		r.found(found, late)
 	}
 }
 

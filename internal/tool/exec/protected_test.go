@@ -61,16 +61,18 @@ func TestApprovedProtectedFile(t *testing.T) {
 		command    string
 		rules      []session.Rule
 		allowsEdit bool
+		unread     bool
 		want       string
 	}{
-		"named and refused":    {"echo new > .git/config", []session.Rule{everything}, false, "old\n"},
-		"named and allowed":    {"echo new > .git/config", []session.Rule{everything, named}, false, "new\n"},
-		"not named":            {"sh write.sh", []session.Rule{everything}, false, "old\n"},
-		"not named, with rule": {"sh write.sh", []session.Rule{everything}, true, "new\n"},
+		"named and refused":     {"echo new > .git/config", []session.Rule{everything}, false, false, "old\n"},
+		"named and allowed":     {"echo new > .git/config", []session.Rule{everything, named}, false, false, "new\n"},
+		"allowed by the policy": {"echo new > .git/config", []session.Rule{everything, named}, false, true, "old\n"},
+		"not named":             {"sh write.sh", []session.Rule{everything}, false, false, "old\n"},
+		"not named, with rule":  {"sh write.sh", []session.Rule{everything}, true, false, "new\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newProtectedBench(t)
-			b.Rules = c.rules
+			b.Rules, b.Confinement.Unread = c.rules, c.unread
 			b.WriteFile("write.sh", "echo new > .git/config; echo new > .git/hooks/pre-commit\n")
 			if c.allowsEdit {
 				b.Confinement.AllowsEdit = func(resource string) bool { return resource == ".git/config" }
@@ -174,6 +176,19 @@ func TestNewProtectedFileOfLeftover(t *testing.T) {
 		held, _ := filepath.Glob(b.OutsidePath("held/*/.vscode"))
 		_, err := os.Lstat(b.Path(".vscode"))
 		return len(held) > 0 && err != nil
+	})
+}
+
+// The next result says what was held after its command had ended.
+func TestLateNotes(t *testing.T) {
+	b := newProtectedBench(t)
+	b.WriteFile("write.sh", "until test -e go; do sleep 0.01; done; mkdir .vscode; echo new > .vscode/a\n")
+	b.Call("bash", tooltest.Input{"command": "sh write.sh > /dev/null 2>&1 &"})
+	b.WriteFile("go", "")
+	waitUntil(t, func() bool {
+		text := tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "true"}))
+		_, late, _ := strings.Cut(text, "After an earlier command")
+		return strings.Contains(late, ".vscode was created, and moved to")
 	})
 }
 

@@ -11,12 +11,17 @@ import (
 const maxRefused = 64
 
 // refusedCommands remembers, until this process ends, the last commands of which the sandbox seems to have refused a
-// part, and by session the protected files that its last command changed and that could not be restored. The zero value
-// is ready to use.
+// part, and what guards of protected files found. The zero value is ready to use.
 type refusedCommands struct {
-	mu      sync.Mutex // guards both
-	last    []refusedCommand
-	exposed map[session.ID][]string // permission resources
+	mu    sync.Mutex // guards both
+	last  []refusedCommand
+	found map[session.ID]foundChanges
+}
+
+// foundChanges are the findings of guards after a session's commands.
+type foundChanges struct {
+	exposed []string // permission resources of files that a command changed and that were not restored
+	late    string   // notes for the model on what processes did after the end of their command
 }
 
 type refusedCommand struct {
@@ -38,29 +43,48 @@ func (r *refusedCommands) contains(id session.ID, text string) bool {
 	return slices.Contains(r.last, refusedCommand{id, text})
 }
 
-// addExposed adds exposed files of the session: those that a command changed and that were not restored. The next
-// command asks for them. With too many sessions it forgets all others.
-func (r *refusedCommands) addExposed(id session.ID, files []string) {
+// maxLateNotes bounds the notes of a session in bytes.
+const maxLateNotes = 4 << 10
+
+// addFound adds findings of a guard. The next command of the session asks for the exposed files, and its result has the
+// note if that is late. With too many sessions it forgets all others.
+func (r *refusedCommands) addFound(id session.ID, note string, late bool, exposed []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.exposed == nil || len(r.exposed) > maxRefused {
-		r.exposed = map[session.ID][]string{}
+	if r.found == nil || len(r.found) > maxRefused {
+		r.found = map[session.ID]foundChanges{}
 	}
-	if len(files) > 0 {
-		r.exposed[id] = append(r.exposed[id], files[:min(len(files), maxRefused)]...)
+	f := r.found[id]
+	f.exposed = append(f.exposed, exposed[:min(len(exposed), maxRefused)]...)
+	if late && len(f.late)+len(note) < maxLateNotes {
+		f.late += " After an earlier command, " + note
 	}
+	r.found[id] = f
 }
 
 // dropExposed forgets the exposed files of the session, which a person has seen.
 func (r *refusedCommands) dropExposed(id session.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.exposed, id)
+	if f, ok := r.found[id]; ok {
+		r.found[id] = foundChanges{late: f.late}
+	}
 }
 
 // listExposed returns the exposed files of the session.
 func (r *refusedCommands) listExposed(id session.ID) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.exposed[id]
+	return r.found[id].exposed
+}
+
+// takeNotes returns the late notes of the session and forgets them.
+func (r *refusedCommands) takeNotes(id session.ID) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f, ok := r.found[id]
+	if ok {
+		r.found[id] = foundChanges{exposed: f.exposed}
+	}
+	return f.late
 }

@@ -127,6 +127,12 @@ func (s *supervisorProcess) endProcess() {
 	_ = s.cmd.Wait()
 }
 
+// The time in which a supervisor accepts its order: one that waited, and one that has just been started.
+const (
+	waitingTime = 2 * time.Second
+	startTime   = 30 * time.Second
+)
+
 // spareTime bounds the wait of a supervisor for a command.
 const spareTime = time.Minute
 

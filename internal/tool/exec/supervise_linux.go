@@ -59,17 +59,14 @@ func startSupervisor(program []string, isolated bool) (*supervisorProcess, error
 	return s, nil
 }
 
-// orderTime bounds the time in which a supervisor starts and accepts its order.
-const orderTime = 30 * time.Second
-
 var errNotAccepted = errors.New("the supervisor did not accept the command")
 
 // sendOrder gives the supervisor its order, with files for it, and returns when it was accepted. If that fails, it ends
 // the supervisor, which has run nothing then.
-func (s *supervisorProcess) sendOrder(o supervisorOrder, files ...*os.File) error {
+func (s *supervisorProcess) sendOrder(limit time.Duration, o supervisorOrder, files ...*os.File) error {
 	text, err := o.encode()
 	if err == nil {
-		_ = s.conn.SetDeadline(time.Now().Add(orderTime))
+		_ = s.conn.SetDeadline(time.Now().Add(limit))
 		var fds []int
 		for _, f := range files {
 			fds = append(fds, int(f.Fd()))

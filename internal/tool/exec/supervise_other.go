@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 )
 
 // RunSupervisor reports that supervisors exist on Linux only.
@@ -18,6 +19,8 @@ var errNoSupervisor = errors.New("supervisors exist on Linux only")
 
 func startSupervisor([]string, bool) (*supervisorProcess, error) { return nil, errNoSupervisor }
 
-func (*supervisorProcess) sendOrder(supervisorOrder, ...*os.File) error { return errNoSupervisor }
+func (*supervisorProcess) sendOrder(time.Duration, supervisorOrder, ...*os.File) error {
+	return errNoSupervisor
+}
 
 func (command) isIsolated() bool { return false }
