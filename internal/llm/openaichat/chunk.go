@@ -28,8 +28,8 @@ type groqFields struct {
 
 type alternative struct {
 	Index        int            `json:"index"`
-	Delta        delta          `json:"delta"`
-	Message      *delta         `json:"message"`
+	Delta        *delta         `json:"delta"`
+	Message      *delta         `json:"message"` // the answer so far, or all of it
 	FinishReason jsontext.Value `json:"finish_reason"`
 	Usage        jsontext.Value `json:"usage"`
 	Error        jsontext.Value `json:"error"`

@@ -181,6 +181,36 @@ func TestDecode(t *testing.T) {
 			lines(append(textHi, "finish stop"+noUsage)...),
 		},
 		{
+			"a message beside each delta is the answer so far",
+			stream(
+				`{"choices":[{"index":0,"message":{"content":"h"},"delta":{"content":"h"}}]}`,
+				`{"choices":[{"index":0,"message":{},"delta":{"content":"i"}}]}`,
+				`{"choices":[{"index":0,"message":{"content":"hi"},"delta":{},"finish_reason":"stop"}]}`, done,
+			),
+			lines(
+				"opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`, "text-end text-0",
+				"finish stop"+noUsage,
+			),
+		},
+		{
+			"a message after the last delta says nothing new",
+			stream(says(`{"content":"hi"}`), `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]}`, done),
+			lines(append(textHi, "finish stop"+noUsage)...),
+		},
+		{
+			"a message beside the delta of a call",
+			stream(
+				`{"choices":[{"index":0,"message":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]},`+
+					`"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}}]}`,
+				`{"choices":[{"index":0,"message":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]},`+
+					`"delta":{},"finish_reason":"tool_calls"}]}`, done,
+			),
+			lines(
+				"opened req-1", "input-start c1 read", `input-delta c1 "{}"`, "input-end c1", "call c1 read {}",
+				"finish tool-calls"+noUsage,
+			),
+		},
+		{
 			"unknown finish",
 			stream(says(`{"content":"hi"}`), ends("because")),
 			lines(append(textHi, "finish unknown"+noUsage)...),

@@ -14,6 +14,7 @@ type turn struct {
 	*wire.Stream
 	d        Dialect
 	begun    bool
+	streams  bool   // a delta has arrived
 	response string // the provider's id of this answer
 	reason   string // the finish reason as sent; empty until it arrives
 	refused  bool
@@ -34,7 +35,8 @@ type block struct {
 }
 
 // applyChunk applies one frame. The answer ends with the stream, not with the finish marker: some servers send it with
-// each chunk, or before the last call. A complete message after it repeats the answer.
+// each chunk, or before the last call. A message beside or after a delta repeats the answer, as Perplexity's API sends
+// it; servers that do not stream send a message alone.
 func (t *turn) applyChunk(c *chunk) error {
 	if !t.begun {
 		t.begun = true
@@ -48,12 +50,15 @@ func (t *turn) applyChunk(c *chunk) error {
 		if a.Index != 0 {
 			continue
 		}
-		d := &a.Delta
-		if a.Message != nil && t.reason == "" {
+		d := a.Delta
+		if d == nil && !t.streams && t.reason == "" {
 			d = a.Message
 		}
-		if err := t.applyDelta(d); err != nil {
-			return err
+		t.streams = t.streams || a.Delta != nil
+		if d != nil {
+			if err := t.applyDelta(d); err != nil {
+				return err
+			}
 		}
 		t.reason = cmp.Or(wire.DecodeString(a.FinishReason), t.reason)
 	}
