@@ -75,6 +75,9 @@ func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken r
 	if !p.Files {
 		return out, nil
 	}
+	if err := r.Changes.AwaitRecorded(ctx, id); err != nil {
+		return nil, err
+	}
 	ledger, err := changes.ReadLedger(ctx, r.Journal.Store, id, max(taken.after-1, -1))
 	if err != nil {
 		return nil, err

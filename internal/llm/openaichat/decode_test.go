@@ -39,6 +39,9 @@ const (
 	noUsage = " in=0 out=0 reasoning=0 read=0 write=0 total=0"
 )
 
+// readsOnce are the members of a message or a delta with one call.
+const readsOnce = `"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]`
+
 func TestDecode(t *testing.T) {
 	textHi := []string{"opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0"}
 	tests := []struct {
@@ -194,16 +197,16 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"a message after the last delta says nothing new",
-			stream(says(`{"content":"hi"}`), `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]}`, done),
+			stream(
+				says(`{"content":"hi"}`), `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]}`, done,
+			),
 			lines(append(textHi, "finish stop"+noUsage)...),
 		},
 		{
 			"a message beside the delta of a call",
 			stream(
-				`{"choices":[{"index":0,"message":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]},`+
-					`"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}}]}`,
-				`{"choices":[{"index":0,"message":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]},`+
-					`"delta":{},"finish_reason":"tool_calls"}]}`, done,
+				`{"choices":[{"index":0,"message":{`+readsOnce+`},"delta":{`+readsOnce+`}}]}`,
+				`{"choices":[{"index":0,"message":{`+readsOnce+`},"delta":{},"finish_reason":"tool_calls"}]}`, done,
 			),
 			lines(
 				"opened req-1", "input-start c1 read", `input-delta c1 "{}"`, "input-end c1", "call c1 read {}",

@@ -1,0 +1,72 @@
+//go:build unix
+
+package v1_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+// A revert directly after a command of the user, or after the abort of one, restores what the command changed; what the
+// user writes after that stays.
+func TestRevertAtOnce(t *testing.T) {
+	const changes = `rm a.txt mine.txt; echo half > half`
+	for name, stop := range map[string]bool{"ended": false, "aborted": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "", map[string]string{"a.txt": "a\n"})
+			w.put(t, filepath.Join(w.work, "mine.txt"), "mine\n") // untracked
+			for i := range 300 {                                  // captures take longer
+				w.put(t, filepath.Join(w.work, "many", strconv.Itoa(i%20), strconv.Itoa(i)), "x")
+			}
+			var s struct {
+				ID string `json:"id"`
+			}
+			if err := json.Unmarshal([]byte(w.ask(t, http.MethodPost, "/session", "{}").body), &s); err != nil {
+				t.Fatal(err)
+			}
+			at := "/session/" + s.ID
+			command := changes
+			if stop {
+				command += "; echo > started; sleep 60"
+				if err := syscall.Mkfifo(filepath.Join(w.work, "started"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ended := make(chan struct{})
+			run := func() {
+				defer close(ended)
+				body := `{"messageID":"msg_1","agent":"build","command":"` + command + `"}`
+				w.ask(t, http.MethodPost, at+"/shell", body)
+			}
+			if stop {
+				go run()
+				if _, err := os.ReadFile(filepath.Join(w.work, "started")); err != nil {
+					t.Fatal(err)
+				}
+				if a := w.ask(t, http.MethodPost, at+"/abort", ""); a.status != http.StatusOK {
+					t.Fatal(a)
+				}
+			} else {
+				run()
+			}
+			w.put(t, filepath.Join(w.work, "later.txt"), "the user's\n")
+			if a := w.ask(t, http.MethodPost, at+"/revert", `{"messageID":"msg_1"}`); a.status != http.StatusOK {
+				t.Fatal(a)
+			}
+			for file, want := range map[string]string{
+				"a.txt": "a\n", "mine.txt": "mine\n", "half": "", "later.txt": "the user's\n",
+			} {
+				if got, _ := os.ReadFile(filepath.Join(w.work, file)); string(got) != want { // "" if it is missing
+					t.Errorf("%s is %q", file, got)
+				}
+			}
+			<-ended
+		})
+	}
+}
