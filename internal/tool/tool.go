@@ -106,7 +106,8 @@ type Confinement struct {
 	// Outside: a person, a saved approval or a rule that names them permitted the directories outside of the Location
 	// that the call asked for.
 	Outside bool
-	// Unread: the policy of the session allowed the call to change files. That lifts the protection of none.
+	// Unread: the policy of the session, not a person, allowed the call to change files. Such an answer does not lift the
+	// protection of any file.
 	Unread bool
 	// AllowsEdit reports whether a protected file can be changed without an ask, by its resource; with a slash at its
 	// end, also everything below it. Nil: none can be.

@@ -43,7 +43,7 @@ type command struct {
 	guard      *protected.FileGuard // used by the supervisor, and by this process if the supervisor was killed
 	background bool                 // nothing waits for the end, so guard checks meanwhile as well
 	log        *slog.Logger         // of what the guard finds; nil for none
-	// found gets the guard's findings: with late those after the end of the command; nil ignores them
+	// found receives each finding of the guard; late is set for those after the end of the command; nil ignores them
 	found func(r protected.GuardReport, late bool)
 
 	policy      *sandbox.Policy // confines it; nil for none. It needs a supervisor

@@ -13,7 +13,7 @@ const maxRefused = 64
 // refusedCommands remembers, until this process ends, the last commands of which the sandbox seems to have refused a
 // part, and what guards of protected files found. The zero value is ready to use.
 type refusedCommands struct {
-	mu    sync.Mutex // guards both
+	mu    sync.Mutex // guards the fields below
 	last  []refusedCommand
 	found map[session.ID]foundChanges
 }
@@ -47,7 +47,7 @@ func (r *refusedCommands) contains(id session.ID, text string) bool {
 const maxLateNotes = 4 << 10
 
 // addFound adds findings of a guard. The next command of the session asks for the exposed files, and its result has the
-// note if that is late. With too many sessions it forgets all others.
+// note if late is set. If it holds findings of more than maxRefused sessions, it first forgets all of them.
 func (r *refusedCommands) addFound(id session.ID, note string, late bool, exposed []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

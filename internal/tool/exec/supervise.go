@@ -127,7 +127,7 @@ func (s *supervisorProcess) endProcess() {
 	_ = s.cmd.Wait()
 }
 
-// The time in which a supervisor accepts its order: one that waited, and one that has just been started.
+// Timeouts for the acceptance of an order: by a supervisor that waited, and by one that was started for the order.
 const (
 	waitingTime = 2 * time.Second
 	startTime   = 30 * time.Second
@@ -139,7 +139,7 @@ const spareTime = time.Minute
 // spareSupervisor keeps a supervisor that was started before its command, because the start of a process of this
 // program takes longer than most commands. The zero value is ready to use; a nil one keeps none.
 type spareSupervisor struct {
-	mu      sync.Mutex // guards waiting and started
+	mu      sync.Mutex // guards waiting
 	waiting *supervisorProcess
 }
 
@@ -174,7 +174,7 @@ func (s *spareSupervisor) startLater(program []string, isolated bool) {
 	time.AfterFunc(spareDelay, func() { s.start(program, isolated) })
 }
 
-// takeFitting returns a supervisor that waits; nil if no such one fits.
+// takeFitting takes the waiting supervisor if it is isolated as requested; else it returns nil.
 func (s *spareSupervisor) takeFitting(isolated bool) *supervisorProcess {
 	if s == nil {
 		return nil
@@ -182,7 +182,7 @@ func (s *spareSupervisor) takeFitting(isolated bool) *supervisorProcess {
 	return s.takeOut(func(p *supervisorProcess) bool { return p.isIsolated() == isolated })
 }
 
-// takeOut removes the waiting supervisor and returns it, if it fits.
+// takeOut removes the waiting supervisor and returns it if fits accepts it; else it returns nil.
 func (s *spareSupervisor) takeOut(fits func(*supervisorProcess) bool) (taken *supervisorProcess) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
