@@ -112,13 +112,12 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		supervisor: t.config.Supervisor, dir: dir.Real, env: t.readEnvironment(confined),
 		grace: t.killDelay(), drain: t.config.DrainTime, guard: t.newGuard(confined), log: t.config.Log,
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
-		found: func(r protected.GuardReport, late bool) {
-			t.refused.addFound(call.SessionID, r.Note, late, t.nameExposed(r.Exposed))
-		},
+		found: t.rememberFindings(call.SessionID),
 		output: &commandOutput{
 			capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID),
 		},
 	}
+	r.isolated = r.isIsolated()
 	if in.Timeout > 0 {
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond
 	}
@@ -128,8 +127,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		}
 		return startJob(ctx, call, r, in)
 	}
-	t.spare.start(r.supervisor, r.isIsolated()) // meanwhile the state of the worktree is read
-	defer t.spare.startLater(r.supervisor, r.isIsolated())
+	t.spare.start(r.supervisor, r.isolated) // meanwhile the state of the worktree is read
+	defer t.spare.startLater(r.supervisor, r.isolated)
 	if call.Files != nil {
 		watched, err := call.Files.WatchTree(ctx)
 		if err != nil {
@@ -154,6 +153,13 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return out, context.Cause(ctx)
 	}
 	return out, nil
+}
+
+// rememberFindings returns what remembers findings of the guard for the next command of the session.
+func (t *bashTool) rememberFindings(id session.ID) func(r protected.GuardReport, late bool) {
+	return func(r protected.GuardReport, late bool) {
+		t.refused.addFound(id, r.Note, late, t.nameExposed(r.Exposed))
+	}
 }
 
 // nameExposed returns the permission resources of files.
@@ -183,7 +189,7 @@ func (t *bashTool) authorizeCommand(
 	if err := workpath.AskAll(ctx, call, plan.requests); err != nil {
 		return c, err
 	}
-	t.refused.dropExposed(call.SessionID)
+	t.refused.dropExposed(call.SessionID, plan.exposed)
 
 	// Choose the sandbox, with the approvals of the asks.
 	if at.as, err = findConfinement(ctx, call); err != nil {

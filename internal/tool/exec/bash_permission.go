@@ -21,6 +21,7 @@ type commandPlan struct {
 	requests    []tool.Request
 	changed     []string // paths outside of the Location that it may change once the requests are allowed
 	unsandboxed bool     // the configuration says that it runs outside of the sandbox
+	exposed     []string // protected files for which the requests ask because an earlier command changed them
 }
 
 // commandPlace says where a command runs, and how without a person's approval.
@@ -55,6 +56,7 @@ func (t *bashTool) planCommand(in bashInput, at commandPlace) (p commandPlan) {
 			"command": in.Command, "reason": "these files were changed by the last command and could not be put back",
 		})
 		p.requests = append(p.requests, tool.Request{Action: permission.Edit, Resources: files, Metadata: meta, Person: true})
+		p.exposed = files
 	}
 
 	// Request the commands: those of a plain line one by one, another line as a whole.

@@ -47,6 +47,7 @@ type command struct {
 	found func(r protected.GuardReport, late bool)
 
 	policy      *sandbox.Policy // confines it; nil for none. It needs a supervisor
+	isolated    bool            // namespaces enforce a part of the policy (isIsolated)
 	rulesets    *sandbox.ReadRulesets
 	readRuleset *os.File // of the policy; nil if the supervisor makes its own. startProcess opens it
 }
@@ -107,7 +108,7 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	close(stop)
 	showing.Wait()
 	f.exit, f.signal = p.exit, p.signal
-	if p.supervisor != nil && f.signal != "" { // the supervisor was killed and cleaned up nothing
+	if p.unreported { // the supervisor was killed and cleaned up nothing
 		p.stopAll(0)
 		p.found = append(p.found, p.guard.Check())
 	}
@@ -133,13 +134,19 @@ type process struct {
 	exit   int                     // exit status
 	signal string                  // name of the signal that ended the command, "" if none did
 	found  []protected.GuardReport // by the guard, until the command ended
+	// the supervisor ended without the command's exit code: it could not start it, or was killed
+	unreported bool
 }
 
 // startProcess starts the command, below a supervisor if there is one.
 func (r command) startProcess(output *os.File) (*process, error) {
 	r.mark = tool.CallVariable + "=" + rand.Text()
 	r.env = append(slices.Clip(r.env), r.mark)
-	if len(r.supervisor) == 0 {
+	switch {
+	case len(r.supervisor) > 0:
+	case r.policy != nil:
+		return nil, errors.New("nothing here can confine it")
+	default:
 		return r.startAlone(output)
 	}
 	if r.policy != nil {
@@ -149,7 +156,7 @@ func (r command) startProcess(output *os.File) (*process, error) {
 			defer func() { _ = ruleset.Close() }() // the supervisor has a copy
 		} // else the supervisor makes its own
 	}
-	if r.isIsolated() {
+	if r.isolated {
 		isolated := r
 		isolated.guard = r.guard.TrustKernel()
 		if p, err := isolated.startSupervised(output, true); err == nil {
@@ -186,12 +193,16 @@ func (r command) startAlone(output *os.File) (*process, error) {
 // startSupervised starts the command below a supervisor, one that waits or a new one.
 func (r command) startSupervised(output *os.File, isolated bool) (*process, error) {
 	p := &process{mark: r.mark, callMark: proctable.NewCallMark(), done: make(chan struct{}), guard: r.guard}
-	if p.supervisor = r.spare.takeFitting(isolated); p.supervisor == nil || r.sendOrder(p, output, waitingTime) != nil {
+	p.supervisor = r.spare.takeFitting(isolated)
+	if p.supervisor != nil && r.sendOrder(p, output) != nil {
+		p.supervisor = nil
+	}
+	if p.supervisor == nil {
 		var err error
 		if p.supervisor, err = startSupervisor(r.supervisor, isolated); err != nil {
 			return nil, err
 		}
-		if err := r.sendOrder(p, output, startTime); err != nil {
+		if err := r.sendOrder(p, output); err != nil {
 			return nil, err
 		}
 	}
@@ -200,10 +211,16 @@ func (r command) startSupervised(output *os.File, isolated bool) (*process, erro
 	return p, nil
 }
 
-// sendOrder sends the order for the command to its supervisor, which has to accept it within the limit.
-func (r command) sendOrder(p *process, output *os.File, limit time.Duration) error {
+// sendOrder sends the order for the command to its supervisor.
+func (r command) sendOrder(p *process, output *os.File) error {
+	argv, err := joinWords(r.argv)
+	env, envErr := joinWords(r.env)
+	if err := errors.Join(err, envErr); err != nil {
+		p.supervisor.endProcess()
+		return err
+	}
 	o := supervisorOrder{
-		Argv: joinWords(r.argv), Env: joinWords(r.env), Dir: []byte(r.dir), GraceMS: r.grace.Milliseconds(),
+		Argv: argv, Env: env, Dir: []byte(r.dir), GraceMS: r.grace.Milliseconds(),
 		Processes: r.processes, Mark: p.callMark, Quiet: r.quiet, HasRuleset: r.readRuleset != nil,
 		Guard: r.guard, Watch: r.background,
 	}
@@ -218,14 +235,14 @@ func (r command) sendOrder(p *process, output *os.File, limit time.Duration) err
 		policy := *r.policy
 		policy.Namespace, o.Policy = p.supervisor.namespace, &policy
 	}
-	return p.supervisor.sendOrder(limit, o, files...)
+	return p.supervisor.sendOrder(o, files...)
 }
 
 // followSupervisor waits for the command, and then for the processes that it left behind.
 func (r command) followSupervisor(p *process) {
 	defer func() { _ = p.supervisor.conn.Close() }()
 	code, ok := p.supervisor.readUntilExit(func(found protected.GuardReport) { r.showFound(p, found) })
-	if p.exit = code; !ok {
+	if p.exit, p.unreported = code, !ok; !ok {
 		p.waitExit()
 	}
 	close(p.done)

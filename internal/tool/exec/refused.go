@@ -2,6 +2,7 @@ package exec
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -47,28 +48,46 @@ func (r *refusedCommands) contains(id session.ID, text string) bool {
 const maxLateNotes = 4 << 10
 
 // addFound adds findings of a guard. The next command of the session asks for the exposed files, and its result has the
-// note if late is set. If it holds findings of more than maxRefused sessions, it first forgets all of them.
+// note if late is set. Of more than maxRefused sessions it forgets one.
 func (r *refusedCommands) addFound(id session.ID, note string, late bool, exposed []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.found == nil || len(r.found) > maxRefused {
+	if r.found == nil {
 		r.found = map[session.ID]foundChanges{}
 	}
 	f := r.found[id]
-	f.exposed = append(f.exposed, exposed[:min(len(exposed), maxRefused)]...)
-	if late && len(f.late)+len(note) < maxLateNotes {
-		f.late += " After an earlier command, " + note
+	for _, name := range exposed {
+		if len(f.exposed) < maxRefused && !slices.Contains(f.exposed, name) {
+			f.exposed = append(slices.Clip(f.exposed), name)
+		}
+	}
+	if late && len(f.late) < maxLateNotes {
+		f.late += " After an earlier command, " + strings.ToValidUTF8(note[:min(len(note), maxLateNotes)], "")
+	}
+	r.setFound(id, f)
+	for other := range r.found {
+		if len(r.found) > maxRefused && other != id {
+			delete(r.found, other)
+		}
+	}
+}
+
+// setFound sets the findings of a session.
+func (r *refusedCommands) setFound(id session.ID, f foundChanges) {
+	if len(f.exposed) == 0 && f.late == "" {
+		delete(r.found, id)
+		return
 	}
 	r.found[id] = f
 }
 
-// dropExposed forgets the exposed files of the session, which a person has seen.
-func (r *refusedCommands) dropExposed(id session.ID) {
+// dropExposed forgets exposed files of the session, which a person has seen.
+func (r *refusedCommands) dropExposed(id session.ID, seen []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if f, ok := r.found[id]; ok {
-		r.found[id] = foundChanges{late: f.late}
-	}
+	f := r.found[id]
+	f.exposed = slices.DeleteFunc(slices.Clone(f.exposed), func(name string) bool { return slices.Contains(seen, name) })
+	r.setFound(id, f)
 }
 
 // listExposed returns the exposed files of the session.
@@ -82,9 +101,7 @@ func (r *refusedCommands) listExposed(id session.ID) []string {
 func (r *refusedCommands) takeNotes(id session.ID) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f, ok := r.found[id]
-	if ok {
-		r.found[id] = foundChanges{exposed: f.exposed}
-	}
+	f := r.found[id]
+	r.setFound(id, foundChanges{exposed: f.exposed})
 	return f.late
 }

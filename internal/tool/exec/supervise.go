@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -43,11 +44,15 @@ type supervisorOrder struct {
 // maxOrder bounds the bytes of a supervisorOrder: a guard may hold copies of files.
 const maxOrder = 64 << 20
 
-func joinWords(words []string) (joined []byte) {
+// joinWords returns the words, each with NUL at its end.
+func joinWords(words []string) (joined []byte, err error) {
 	for _, w := range words {
+		if strings.ContainsRune(w, 0) {
+			return nil, errors.New("a word or a variable of the command contains a NUL byte")
+		}
 		joined = append(append(joined, w...), 0)
 	}
-	return joined
+	return joined, nil
 }
 
 func splitWords(joined []byte) (words []string) {
@@ -74,13 +79,15 @@ func readOrder(from io.Reader, size uint32) (o supervisorOrder, err error) {
 	if _, err := io.ReadFull(from, text); err != nil {
 		return o, err
 	}
-	return o, json.Unmarshal(text, &o)
+	// A member that another version sent may be a restriction.
+	return o, json.Unmarshal(text, &o, json.RejectUnknownMembers(true))
 }
 
 // supervisorReport is one message of a supervisor, an object on a line.
 type supervisorReport struct {
 	protected.GuardReport
-	Accepted bool `json:"accepted,omitzero"` // it has its order, and has run nothing yet
+	Accepted bool   `json:"accepted,omitzero"` // it is ready to run the command, and waits for a byte to do it
+	Error    string `json:"error,omitzero"`    // why it cannot run the command
 	// Exit is the exit code of the command. The supervisor stays for processes that the command left behind. A supervisor
 	// that ends without it could not start the command, or was killed.
 	Exit *int `json:"exit,omitzero"`
@@ -88,9 +95,10 @@ type supervisorReport struct {
 
 // supervisorProcess is a supervisor that has been started. It waits for an order or works on one.
 type supervisorProcess struct {
-	cmd  *exec.Cmd
-	conn *net.UnixConn // a byte written to it after the order, or its end, makes the supervisor end everything
-	from *jsontext.Decoder
+	cmd     *exec.Cmd
+	started time.Time
+	conn    *net.UnixConn // the second byte written to it after the order, or its end, makes it end everything
+	from    *jsontext.Decoder
 	// namespace has the namespaces that the supervisor was started in; nil if they are those of this process
 	namespace *sandbox.Namespace
 }
@@ -124,17 +132,18 @@ func (s *supervisorProcess) readAll(show func(protected.GuardReport)) {
 // endProcess ends a supervisor that has no order.
 func (s *supervisorProcess) endProcess() {
 	_ = s.conn.Close()
+	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-// Timeouts for the acceptance of an order: by a supervisor that waited, and by one that was started for the order.
+// A supervisor accepts an order within acceptTimeout, or within startTimeout after its start.
 const (
-	waitingTime = 2 * time.Second
-	startTime   = 30 * time.Second
+	acceptTimeout = 2 * time.Second
+	startTimeout  = 30 * time.Second
 )
 
-// spareTime bounds the wait of a supervisor for a command.
-const spareTime = time.Minute
+// spareLifetime bounds the wait of a supervisor for a command.
+const spareLifetime = time.Minute
 
 // spareSupervisor keeps a supervisor that was started before its command, because the start of a process of this
 // program takes longer than most commands. The zero value is ready to use; a nil one keeps none.
@@ -158,7 +167,7 @@ func (s *spareSupervisor) start(program []string, isolated bool) {
 		go s.waiting.endProcess()
 	}
 	s.waiting = started
-	time.AfterFunc(spareTime, func() {
+	time.AfterFunc(spareLifetime, func() {
 		if s.takeOut(func(p *supervisorProcess) bool { return p == started }) != nil {
 			started.endProcess()
 		}

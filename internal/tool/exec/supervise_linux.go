@@ -56,36 +56,45 @@ func startSupervisor(program []string, isolated bool) (*supervisorProcess, error
 		_ = conn.Close()
 		return nil, err
 	}
+	s.started = time.Now()
 	return s, nil
 }
 
-var errNotAccepted = errors.New("the supervisor did not accept the command")
-
-// sendOrder gives the supervisor its order, with files for it, and returns when it was accepted. If that fails, it ends
-// the supervisor, which has run nothing then.
-func (s *supervisorProcess) sendOrder(limit time.Duration, o supervisorOrder, files ...*os.File) error {
-	text, err := o.encode()
-	if err == nil {
-		_ = s.conn.SetDeadline(time.Now().Add(limit))
-		var fds []int
-		for _, f := range files {
-			fds = append(fds, int(f.Fd()))
-		}
-		_, _, err = s.conn.WriteMsgUnix(text[:4], unix.UnixRights(fds...), nil)
-	}
-	if err == nil {
-		_, err = s.conn.Write(text[4:])
-	}
-	if err == nil {
-		if m, ok := s.read(); !ok || !m.Accepted {
-			err = errNotAccepted
-		}
-	}
+// sendOrder gives the supervisor its order, with files for it, and lets it run the command once it is ready. If that
+// fails, it ends the supervisor, which has run nothing then.
+func (s *supervisorProcess) sendOrder(o supervisorOrder, files ...*os.File) error {
+	err := s.negotiateOrder(o, files)
 	_ = s.conn.SetDeadline(time.Time{})
 	if err != nil {
-		_ = s.cmd.Process.Kill()
 		s.endProcess()
 	}
+	return err
+}
+
+// negotiateOrder sends the order, waits until it is accepted, and then sends the byte that starts the command.
+func (s *supervisorProcess) negotiateOrder(o supervisorOrder, files []*os.File) error {
+	text, err := o.encode()
+	if err != nil {
+		return err
+	}
+	_ = s.conn.SetDeadline(time.Now().Add(max(acceptTimeout, startTimeout-time.Since(s.started))))
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	if _, _, err := s.conn.WriteMsgUnix(text[:4], unix.UnixRights(fds...), nil); err != nil {
+		return err
+	}
+	if _, err := s.conn.Write(text[4:]); err != nil {
+		return err
+	}
+	switch m, ok := s.read(); {
+	case m.Error != "":
+		return errors.New(m.Error)
+	case !ok || !m.Accepted:
+		return errors.New("the supervisor did not accept the command")
+	}
+	_, err = s.conn.Write([]byte{1})
 	return err
 }
 
@@ -132,13 +141,16 @@ func RunSupervisor() int {
 		return 0
 	}
 	if err == nil {
-		s.sendReport(supervisorReport{Accepted: true})
 		s.supervisorOrder = order
 		err = s.prepareProcess(fds)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "supervise:", err)
+		s.sendReport(supervisorReport{Error: err.Error()})
 		return 125
+	}
+	s.sendReport(supervisorReport{Accepted: true})
+	if n, _ := s.socket.Read(make([]byte, 1)); n == 0 { // the server gave up, and starts the command elsewhere
+		return 0
 	}
 	pid, err := s.startCommand()
 	switch {
@@ -201,7 +213,7 @@ func (s *supervisor) startWatch() (stop func()) {
 
 // sendReport sends a message to the server, which may have ended.
 func (s *supervisor) sendReport(m supervisorReport) {
-	if text, err := json.Marshal(m); err == nil && (m.Accepted || m.Exit != nil || m.Note != "") {
+	if text, err := json.Marshal(m); err == nil && (m.Accepted || m.Error != "" || m.Exit != nil || m.Note != "") {
 		_, _ = s.socket.Write(append(text, '\n'))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 )
 
 // RunSupervisor reports that supervisors exist on Linux only.
@@ -19,7 +18,7 @@ var errNoSupervisor = errors.New("supervisors exist on Linux only")
 
 func startSupervisor([]string, bool) (*supervisorProcess, error) { return nil, errNoSupervisor }
 
-func (*supervisorProcess) sendOrder(time.Duration, supervisorOrder, ...*os.File) error {
+func (*supervisorProcess) sendOrder(supervisorOrder, ...*os.File) error {
 	return errNoSupervisor
 }
 

@@ -59,6 +59,7 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.timeout(), quiet: true,
 		output: &commandOutput{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
 	}
+	r.isolated = r.isIsolated()
 	done, err := r.execute(ctx, func(string) {})
 	switch {
 	case err != nil:

@@ -132,26 +132,41 @@ func listSettingTargets(top string, dirs []string, home string) []string {
 		return nil
 	}
 	named := at.ListSettingTargets(home)
-	found := slices.Concat(listLinkTargets(filepath.Join(at.Common, "hooks")), named)
-	for _, hooks := range named {
-		found = append(found, listLinkTargets(hooks)...)
+	var linked []string
+	for _, hooks := range append([]string{filepath.Join(at.Common, "hooks")}, named...) {
+		linked = append(linked, listLinkTargets(hooks)...)
 	}
-	found = found[:min(len(found), checkout.MaxTargets)]
+	slices.Sort(linked)
+	linked = slices.DeleteFunc(slices.Compact(linked), func(path string) bool {
+		return !slices.ContainsFunc(dirs, func(dir string) bool { return isStrictlyBelow(dir, path) })
+	})
+	found := slices.Concat(named, linked[:min(len(linked), checkout.MaxTargets)])
 	return slices.DeleteFunc(found, func(path string) bool {
 		isAbove := func(dir string) bool { return dir == path || isStrictlyBelow(path, dir) }
 		return slices.ContainsFunc(dirs, isAbove) // all of the project
 	})
 }
 
-// listLinkTargets returns what links directly below a directory lead to.
+// maxLinkSteps bounds the links that lead from one to the next.
+const maxLinkSteps = 8
+
+// listLinkTargets returns the paths to which links directly below a directory lead, whether they exist or not, and the
+// links between.
 func listLinkTargets(dir string) (targets []string) {
-	entries, _ := os.ReadDir(dir) // what cannot be read is no directory of hooks
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil
+	}
+	entries, _ := os.ReadDir(real) // what cannot be read is no directory of hooks
 	for _, e := range entries {
-		if e.Type()&os.ModeSymlink == 0 || len(targets) == checkout.MaxTargets {
-			continue
-		}
-		if target, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name())); err == nil {
-			targets = append(targets, target)
+		path := filepath.Join(real, e.Name())
+		for range maxLinkSteps {
+			target, err := os.Readlink(path)
+			if err != nil {
+				break
+			}
+			path = checkout.MakeAbsolute(target, filepath.Dir(path))
+			targets = append(targets, path)
 		}
 	}
 	return targets

@@ -103,12 +103,12 @@ func TestListSettingTargets(t *testing.T) {
 	runGit(t, top, `git init -q .; git config core.hooksPath .githooks; git config include.path ../.gitconfig
 		git config --add include.path /etc/gitconfig; git config includeIf.gitdir:x.path ../conf/more
 		mkdir conf conf/hooks scripts; touch scripts/check scripts/other; ln -s ../../scripts/check .git/hooks/pre-commit
-		ln -s ../../scripts/other conf/hooks/pre-push; git config -f .gitconfig core.hooksPath conf/hooks; git config -f .gitconfig include.path deep`)
+		ln -s ../../scripts/next conf/hooks/pre-push; ln -s other scripts/next; rm scripts/other; git config -f .gitconfig core.hooksPath conf/hooks; git config -f .gitconfig include.path deep`)
 	write(t, filepath.Join(home, ".gitconfig"), "[core]\n\thooksPath = shared/hooks\n[include]\n\tpath = ~/other\n")
 	write(t, filepath.Join(home, "other"), "[core]\nhooksPath = "+top+"\n[core]\nhooksPath = more\n")
 	want := []string{
 		".githooks", ".gitconfig", "conf/more", "conf/hooks", "deep", "shared/hooks", "more",
-		"scripts/check", "scripts/other",
+		"scripts/check", "scripts/next", "scripts/other",
 	}
 	got := ListPaths([]string{top}, []string{top}, home)
 	for _, name := range want {
@@ -120,7 +120,7 @@ func TestListSettingTargets(t *testing.T) {
 		t.Errorf("too much is protected:\n%s", strings.Join(got, "\n"))
 	}
 	runGit(t, top, "for i in $(seq 40); do git config --add include.path ../more$i; done")
-	if got := listSettingTargets(top, []string{top}, home); len(got) != checkout.MaxTargets {
+	if got := listSettingTargets(top, []string{top}, home); len(got) != checkout.MaxTargets+1 { // and a link
 		t.Errorf("%d targets", len(got))
 	}
 }
