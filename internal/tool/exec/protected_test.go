@@ -185,6 +185,10 @@ func TestLateNotes(t *testing.T) {
 	b.WriteFile("write.sh", "until test -e go; do sleep 0.01; done; mkdir .vscode; echo new > .vscode/a\n")
 	b.Call("bash", tooltest.Input{"command": "sh write.sh > /dev/null 2>&1 &"})
 	b.WriteFile("go", "")
+	waitUntil(t, func() bool { // else the guard of the next command may find it
+		held, _ := filepath.Glob(b.OutsidePath("held/*/.vscode"))
+		return len(held) > 0
+	})
 	waitUntil(t, func() bool {
 		text := tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "true"}))
 		_, late, _ := strings.Cut(text, "After an earlier command")
