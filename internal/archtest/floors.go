@@ -34,7 +34,7 @@ var floors = []struct {
 		1,
 		rulesKind,
 		"caller checkout permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable " +
-			"linediff llm/sse llm/redact llm/option llm/wire",
+			"linediff fileattr llm/sse llm/redact llm/option llm/wire",
 	},
 	{2, rulesKind, "tool/workpath tool/protected audit webcache"},
 	{2, recordKind, "projection eventlog"},

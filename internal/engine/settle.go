@@ -203,6 +203,9 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 			Progress: p.Show, Yield: func(child session.ID) func(context.Context) { return t.yieldForTask(c, child) },
 		}),
 	}
+	if c.call.Name == tool.NameTask {
+		t.changes.NoteTask(call.MessageID)
+	}
 	if t.changes != nil {
 		call.Files = t.changes.ForCall(call.MessageID, call.PartID, call.CallID)
 	}

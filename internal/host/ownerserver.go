@@ -26,7 +26,7 @@ import (
 // Bounds on how an owner stops.
 const (
 	drainTimeout = 30 * time.Second // for the work of clients, after its own is done
-	stopTimeout  = 8 * time.Second  // to cut and record what still runs; ending a command may take 6 s (tool/exec)
+	stopTimeout  = 4 * time.Second  // to cut and record what still runs
 )
 
 // ownerServer is an owner that listens for clients.

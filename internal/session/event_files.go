@@ -36,7 +36,10 @@ type (
 		Files     []FileChange `json:"files,omitzero"`
 		Beside    []ID         `json:"beside,omitzero"`
 		Omitted   []FilePath   `json:"omitted,omitempty"` // changed as well; no snapshot has them
-		Error     string       `json:"error,omitzero"`    // why Files are not known
+		// Late are those of the files that changed after the work that ran the command had ended, and before the capture:
+		// the user may have changed them.
+		Late  []FilePath `json:"late,omitempty"`
+		Error string     `json:"error,omitzero"` // why Files are not known
 	}
 	// DiffUpdated records what the answers to a prompt, and the whole session, have changed until now. The diffs of the
 	// session have no patches.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -27,6 +28,9 @@ type FileChange struct {
 	Path   FilePath  `json:"path"`
 	Before PathState `json:"before,omitzero"`
 	After  PathState `json:"after,omitzero"`
+	// Perm is the permissions that the file had if it was removed and others could not read it; 0 otherwise. A file that
+	// comes back has them.
+	Perm uint32 `json:"perm,omitzero"`
 }
 
 // Status returns what happened to the file: "added", "deleted" or "modified".
@@ -79,6 +83,15 @@ type ChangedFile struct {
 	Additions int      `json:"additions"`
 	Deletions int      `json:"deletions"`
 	Patch     string   `json:"patch"` // "" for a binary file and for one that is too large
+
+	By     []ID `json:"by,omitempty"`     // subagents that changed it
+	Shared []ID `json:"shared,omitempty"` // other sessions whose commands ran at the same time and may have changed it
+}
+
+// Equal reports whether the changes are the same.
+func (f ChangedFile) Equal(g ChangedFile) bool {
+	return f.Path == g.Path && f.Status == g.Status && f.Additions == g.Additions && f.Deletions == g.Deletions &&
+		f.Patch == g.Patch && slices.Equal(f.By, g.By) && slices.Equal(f.Shared, g.Shared)
 }
 
 // Changes counts what a session has changed in its files.

@@ -51,11 +51,13 @@ type RevertedFile struct {
 	Copy   string    `json:"copy,omitzero"`   // where a copy of the overwritten content is
 	// Others are copies of versions that others made between the session's changes, and that a forced revert skips.
 	Others []string `json:"others,omitempty"`
+	By     []ID     `json:"by,omitempty"`  // subagents that changed it
+	Perm   uint32   `json:"perm,omitzero"` // as in FileChange, of the state in which there is a file
 }
 
 // AsChange returns what the revert does to the file.
 func (f *RevertedFile) AsChange() FileChange {
-	return FileChange{Path: f.Path, Before: f.From, After: f.To}
+	return FileChange{Path: f.Path, Before: f.From, After: f.To, Perm: f.Perm}
 }
 
 // ErrFileChanged is the error of restoring a file that is not in the expected state. People read it after the name of

@@ -29,4 +29,6 @@ type capturer interface {
 	// compare returns the differences between two captures, by path, and stores the contents of both sides. More than
 	// limit differences are an error.
 	compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error)
+	// listTight returns the permissions of captured files. They must not be changed.
+	listTight() permissions
 }

@@ -46,7 +46,11 @@ type dirTree struct {
 	trees    map[string]map[string]listedFile // the captures that can be compared, by name
 	order    []string                         // of trees, oldest first
 	tooLarge time.Time                        // when the directory was too large; zero if never
+	tight    permissions
 }
+
+// listTight implements capturer.
+func (d *dirTree) listTight() permissions { return d.tight }
 
 // listedFile is a file of a capture.
 type listedFile struct {
@@ -252,6 +256,7 @@ func isUnreadable(err error) bool {
 func (d *dirTree) captureFile(
 	root *os.Root, name string, info fs.FileInfo, began time.Time,
 ) (f listedFile, err error) {
+	d.tight.noteFile(name, info)
 	f = listedFile{Size: info.Size(), ModTime: info.ModTime().UnixNano(), Changed: changeTime(info)}
 	known, ok := d.files[name]
 	mode := session.ModeLink

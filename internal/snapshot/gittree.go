@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
@@ -28,6 +29,25 @@ type gitTree struct {
 	ready   bool   // prepare succeeded
 	rebuilt bool   // captureTree has removed the index and repeats itself
 	last    string // the tree of the newest capture, "" before the first one
+	tight   permissions
+}
+
+// listTight implements capturer.
+func (g *gitTree) listTight() permissions { return g.tight }
+
+// readPermissions notes the permissions of the files of the index, which are not listed while they are unchanged.
+func (g *gitTree) readPermissions(ctx context.Context) {
+	tight := permissions{}
+	listed, err := g.run(ctx, nil, "ls-files", "-z")
+	if err != nil {
+		return // the capture fails as well
+	}
+	for name := range strings.SplitSeq(string(listed), "\x00") {
+		if info, err := os.Lstat(filepath.Join(g.root, filepath.FromSlash(name))); err == nil && name != "" {
+			tight.noteFile(name, info)
+		}
+	}
+	g.tight = tight
 }
 
 func newGitTree(o Options, root string, repository checkout.Checkout) *gitTree {
@@ -103,7 +123,12 @@ func (g *gitTree) captureTree(ctx context.Context) (name string, omitted omitted
 	if err := g.prepare(ctx); err != nil {
 		return "", nil, err
 	}
+	var reading sync.WaitGroup
+	if g.tight == nil {
+		reading.Go(func() { g.readPermissions(ctx) })
+	}
 	modified, others, err := g.listPaths(ctx, g.scopePath())
+	reading.Wait()
 	if err != nil && ctx.Err() == nil { // the garbage collection of the repository may have removed the last tree
 		g.last = ""
 		if err = g.writeHead(noHead); err == nil {
@@ -182,6 +207,9 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 		case info.Mode().IsRegular() && (i >= untracked && info.Size() > maxUntracked || !canRead(root, name)):
 			omitted.add(name, info)
 		case info.Mode().IsRegular(), info.Mode()&fs.ModeSymlink != 0:
+			if g.tight != nil {
+				g.tight.noteFile(name, info)
+			}
 			changed.WriteString(name + "\x00")
 		case i < untracked: // a pipe, socket or device is in its place
 			gone.WriteString(name + "\x00")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -104,7 +105,11 @@ func openDirectory(root *os.Root, name string, create bool) (*os.Root, error) {
 func openSubdirectory(root *os.Root, name string, create bool) (*os.Root, error) {
 	named, err := root.Lstat(name)
 	if create && errors.Is(err, fs.ErrNotExist) {
-		if err = root.Mkdir(name, 0o777); err == nil || errors.Is(err, fs.ErrExist) {
+		above, statErr := root.Stat(".")
+		if err = errors.Join(statErr, root.Mkdir(name, 0o777)); err == nil {
+			fileattr.CopyOwner(root, name, above)
+		}
+		if err == nil || errors.Is(err, fs.ErrExist) {
 			named, err = root.Lstat(name)
 		}
 	}
@@ -126,9 +131,14 @@ func openSubdirectory(root *os.Root, name string, create bool) (*os.Root, error)
 }
 
 // replaceFile writes the content to a temporary file in root and renames it to the path. The state of the path is
-// checked again immediately before; the permissions of the file that was there are kept.
+// checked again immediately before; the permissions and the owner of the file that was there are kept. A new file has
+// the owner of its directory. A file with other names (hard links) is overwritten in place.
 func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	name := string(s.Path)
+	old, err := root.Lstat(name)
+	if err == nil && fileattr.CountLinks(old) > 1 && s.After.Mode != session.ModeLink {
+		return overwriteFile(root, s, content)
+	}
 	// A fixed name: a process that repeats what another one began replaces its temporary file.
 	temp := ".cairn-" + blobID([]byte(name)) + ".tmp"
 	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -138,8 +148,12 @@ func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	if s.After.Mode == session.ModeExecutable {
 		perm = 0o777
 	}
-	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
-		perm, replaces = info.Mode().Perm()&^0o111|executableBits(info.Mode().Perm(), s.After.Mode), true
+	if err == nil && old.Mode().IsRegular() {
+		perm, replaces = changeExecutable(old.Mode().Perm(), s.After.Mode), true
+	} else if old, err = root.Stat("."); err != nil {
+		return err
+	} else if s.Perm != 0 {
+		perm, replaces = changeExecutable(fs.FileMode(s.Perm).Perm(), s.After.Mode), true
 	}
 	if s.After.Mode == session.ModeLink {
 		perm, replaces = fs.ModeSymlink, false
@@ -147,6 +161,7 @@ func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	if err := writeFile(root, temp, content, perm|0o200); err != nil {
 		return errors.Join(err, root.Remove(temp))
 	}
+	fileattr.CopyOwner(root, temp, old)
 	if replaces {
 		_ = root.Chmod(temp, perm) // without the umask
 	}
@@ -176,12 +191,34 @@ func removeEmpty(root *os.Root, name string) error {
 	return root.Remove(name)
 }
 
-// executableBits returns execute permission for all that can read, if the mode is that of a program; else 0.
-func executableBits(perm fs.FileMode, mode uint32) fs.FileMode {
-	if mode != session.ModeExecutable {
-		return 0
+// overwriteFile writes the content to a file in root that has other names as well.
+func overwriteFile(root *os.Root, s session.FileChange, content []byte) error {
+	name := string(s.Path)
+	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
 	}
-	return perm >> 2 & 0o111
+	defer f.Close()
+	if again, err := readState(root, name); err != nil || again != s.Before {
+		return errors.Join(session.ErrFileChanged, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(content, 0)
+	return errors.Join(
+		err, f.Truncate(int64(len(content))), f.Chmod(changeExecutable(info.Mode().Perm(), s.After.Mode)), f.Sync(),
+	)
+}
+
+// changeExecutable returns perm with execute permission for all that can read, if the mode is that of a program, and
+// else without.
+func changeExecutable(perm fs.FileMode, mode uint32) fs.FileMode {
+	if perm &^= 0o111; mode == session.ModeExecutable {
+		perm |= perm >> 2 & 0o111
+	}
+	return perm
 }
 
 // writeFile creates a file with at most the permissions of mode, or a link, which must not exist, and syncs it.

@@ -46,7 +46,7 @@ func Open(o Options) *DiskWorktree {
 	if isGit && o.Git != "" && repository.Top == w.root && !usesSHA256(repository) {
 		w.capturer = newGitTree(o, w.root, repository)
 	} else {
-		w.capturer = &dirTree{options: o, root: w.root}
+		w.capturer = &dirTree{options: o, root: w.root, tight: permissions{}}
 	}
 	return w
 }
@@ -87,6 +87,11 @@ func (w *DiskWorktree) Compare(
 	if before.tree != after.tree {
 		if found, err = w.capturer.compare(ctx, before.tree, after.tree, limit); err != nil {
 			return nil, nil, err
+		}
+		for i, c := range found {
+			if c.After.IsAbsent() {
+				found[i].Perm = w.capturer.listTight()[string(c.Path)]
+			}
 		}
 	}
 	omitted = before.omitted.listChanged(after.omitted)

@@ -70,6 +70,12 @@ func (g commands) diffCommand() *cobra.Command {
 func (g commands) printDiff(d api.SessionDiff, f diffFlags) error {
 	files := d.Data
 	defer func() {
+		for _, file := range files {
+			if len(file.Shared) > 0 {
+				g.inv.Err.Printf("a command of another session, which ran at the same time, may have changed %s%s\n",
+					term.FirstLine(file.Path.Quote(), 400), formatAuthors("session", file.Shared))
+			}
+		}
 		for _, text := range d.Unknown {
 			g.inv.Err.Printf("there may be further changes: %s\n", term.FirstLine(text, 400))
 		}
@@ -108,7 +114,7 @@ func (g commands) printStat(files []session.ChangedFile) {
 		if f.Additions+f.Deletions == 0 {
 			lines = describeOmission(f)
 		}
-		t.AddRow(f.Status, lines, term.FirstLine(f.Path.Quote(), 400))
+		t.AddRow(f.Status, lines, term.FirstLine(f.Path.Quote(), 400)+formatAuthors("subagent", f.By))
 		additions, deletions = additions+f.Additions, deletions+f.Deletions
 	}
 	t.Print()

@@ -79,13 +79,27 @@ func (g commands) printFile(f session.RevertedFile) {
 	if f.Reason != "" {
 		out.Printf("  (%s)", term.FirstLine(f.Reason, 400))
 	}
-	out.Printf("\n")
+	out.Printf("%s\n", formatAuthors("subagent", f.By))
 	if f.Copy != "" {
 		out.Printf("    what it held: %s\n", term.FirstLine(f.Copy, 4096))
 	}
 	for _, c := range f.Others {
 		out.Printf("    what others wrote between: %s\n", term.FirstLine(c, 4096))
 	}
+}
+
+// formatAuthors returns the sessions in parentheses after what they are, one of them: "" without any.
+func formatAuthors(what string, sessions []session.ID) string {
+	if len(sessions) == 0 {
+		return ""
+	}
+	if len(sessions) > 1 {
+		what += "s"
+	}
+	for _, id := range sessions {
+		what += " " + string(id)
+	}
+	return "  (" + what + ")"
 }
 
 // printKept prints the files that stay below the head, with the reasons; nothing without files.

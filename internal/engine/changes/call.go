@@ -38,6 +38,9 @@ func (c *CallRecorder) RecordWrites(ctx context.Context, writes []tool.FileWrite
 	}
 	for _, w := range writes {
 		change := session.FileChange{Path: relativePath(c.step.files.Root(), w.Path)}
+		if w.After == nil {
+			change.Perm = c.step.files.TightMode(change.Path)
+		}
 		for _, side := range []struct {
 			content []byte
 			state   *session.PathState
@@ -87,6 +90,7 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 	if err := recorder.AwaitSession(ctx, c.call.SessionID); err != nil {
 		return nil, err
 	}
+	recorder.takeEnd(c.call.SessionID)
 	c.step.mu.Lock()
 	c.step.watched = true
 	c.step.mu.Unlock()
@@ -125,6 +129,13 @@ func (c *CallRecorder) recordTree(ctx context.Context, w *watch, before string) 
 	}
 	if fact.Files = w.dropWritten(fact.Files); len(fact.Files) > 0 {
 		fact.Beside = w.beside
+	}
+	if ended := c.step.recorder.takeEnd(c.call.SessionID); !ended.IsZero() {
+		for _, f := range fact.Files {
+			if c.step.files.ChangedSince(f.Path, ended) {
+				fact.Late = append(fact.Late, f.Path)
+			}
+		}
 	}
 	if err == nil {
 		err = c.step.files.PinBlobs(ctx, c.call.SessionID, blobsOf(fact.Files))

@@ -7,7 +7,9 @@
 package changes
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -20,8 +22,9 @@ type ChangeRecorder struct {
 	watches watches
 	journal *journal.Journal
 
-	mu      sync.Mutex // guards ledgers
+	mu      sync.Mutex // guards the rest
 	ledgers map[session.ID]*Ledger
+	ended   map[session.ID]time.Time // when the work of a session ended whose last command is still being captured
 }
 
 // ExcludeWrites notes that the session is going to change the files without a call. Commands of other sessions that run
@@ -37,5 +40,31 @@ func NewChangeRecorder(j *journal.Journal) *ChangeRecorder {
 		taskQueues: taskQueues{bySession: map[session.ID]*taskQueue{}},
 		watches:    watches{byRoot: map[string][]*watch{}},
 		ledgers:    map[session.ID]*Ledger{},
+		ended:      map[session.ID]time.Time{},
 	}
+}
+
+// endTime bounds the time for which the end of work waits for the changes of its last command. What the user writes
+// after the work has ended is not the command's, so the work ends after that.
+const endTime = 500 * time.Millisecond
+
+// AwaitEnd waits at most endTime until the changes of the session's commands are recorded, even if ctx has ended. Files
+// that change after it returns are not the session's.
+func (r *ChangeRecorder) AwaitEnd(ctx context.Context, id session.ID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	if r.AwaitSession(ctx, id) != nil { // the time is over
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ended[id] = time.Now()
+	}
+}
+
+// takeEnd returns when the work of the session ended, whose last command has been captured now; zero if it had not.
+func (r *ChangeRecorder) takeEnd(id session.ID) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.ended[id]
+	delete(r.ended, id)
+	return at
 }

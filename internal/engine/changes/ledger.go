@@ -1,9 +1,11 @@
 package changes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -24,18 +26,26 @@ type Call struct {
 // CallChange is the recorded change of one file by a call.
 type CallChange struct {
 	Call
+	// Origin is the call of the ledger's session for which the change was made: that of the tool task if a subagent made
+	// it, else Call.
+	Origin Call
 	session.FileChange
+	By     []session.ID // the sessions of subagents that made the change, or took part in it
 	Beside []session.ID // other sessions whose commands ran at the same time and may have made the change
 	Failed bool         // the call failed, before or after it made the change
+	Late   bool         // the user may have made the change after the command ended (session.TreeChanged)
 	// Guarded reports that the file is protected, and that a command, or what ran beside it, made the change. A command
 	// needs an approval to change such a file, but no approval names a state that its jobs leave for a moment, and that
 	// a later command removes: returning to it would need none.
 	Guarded bool
+
+	start, end int64 // positions in the store between which the change was made; equal for a write of a file tool
 }
 
 // Gap is a call some of whose changes are not known.
 type Gap struct {
 	Call
+	Origin Call   // see CallChange
 	Reason string // for people, about the call: "it was interrupted"
 }
 
@@ -45,34 +55,50 @@ type Ledger struct {
 	Changes []CallChange
 	Gaps    []Gap
 
-	edits  int                 // Session.Edits when the changes of removed messages were removed last
-	seq    int64               // of the newest event that was read
-	open   map[string]Gap      // commands that were captured before and not yet after, by call
-	counts map[[2]string]lines // of the difference between two contents, by their blobs
+	edits    int                 // Session.Edits when the changes of removed messages were removed last
+	seq      int64               // of the newest event that was read
+	commands []*command          // in the order of their starts
+	counts   map[[2]string]lines // of the difference between two contents, by their blobs
+	tasks    taskIndex
+
+	// In a merged ledger: the sessions whose changes it has, and the commands of those in Beside of the changes, nil for a
+	// deleted session.
+	tree   map[session.ID]bool
+	beside map[session.ID]*Ledger
 }
+
+// taskIndex holds the calls of the tool task of a session, by the prompts of their work.
+type taskIndex struct {
+	seq     int64 // of the newest event that was read
+	calls   map[session.MessageID]Call
+	prompts map[session.MessageID]session.MessageID // by turn, which the turn answers
+}
+
+// command is a call that may change any file.
+type command struct {
+	Call
+	origin     Call
+	start, end int64                     // positions in the store of the captures; end is 0 without the second one
+	limit      int64                     // without end: position at which a later turn began a command; 0 if none did
+	paths      map[session.FilePath]bool // that it changed
+	failed     bool                      // what it changed is not known
+}
+
+// endPosition returns the position in the store at which the command had ended.
+func (c *command) endPosition() int64 { return cmp.Or(c.end, c.limit, math.MaxInt64) }
 
 // lines are the numbers of lines of a difference.
 type lines struct{ additions, deletions int }
 
 // NewLedger returns a ledger without entries.
 func NewLedger() *Ledger {
-	return &Ledger{seq: -1, open: map[string]Gap{}, counts: map[[2]string]lines{}}
+	return &Ledger{seq: -1, counts: map[[2]string]lines{}, tasks: taskIndex{seq: -1}}
 }
 
-// ReadLedger reads what is recorded of the session after the seq, -1 for all. Commands whose end is not recorded are
-// gaps.
-func ReadLedger(ctx context.Context, st store.Store, id session.ID, after int64) (*Ledger, error) {
+// ReadLedger reads what is recorded of the session.
+func ReadLedger(ctx context.Context, st store.Store, id session.ID) (*Ledger, error) {
 	l := NewLedger()
-	l.seq = after
-	if err := l.readNew(ctx, st, id); err != nil {
-		return nil, err
-	}
-	for _, call := range slices.Sorted(maps.Keys(l.open)) {
-		g := l.open[call]
-		g.Reason = "it was interrupted"
-		l.Gaps = append(l.Gaps, g)
-	}
-	return l, nil
+	return l, l.readNew(ctx, st, id)
 }
 
 // readNew adds the changes that were recorded since the ledger was last read.
@@ -88,18 +114,21 @@ func (l *Ledger) readNew(ctx context.Context, st store.Store, id session.ID) err
 	}
 	for _, e := range events {
 		l.seq = e.Seq
-		l.AddEvent(id, e.Data)
+		l.AddEvent(id, e.Position, e.Data)
 	}
 	return nil
 }
 
-// AddEvent adds what an event of the session records. Events of other kinds add nothing.
-func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
+// AddEvent adds what an event of the session, at this position in the store, records. Events of other kinds add
+// nothing.
+func (l *Ledger) AddEvent(id session.ID, position int64, d session.EventData) {
 	switch d := d.(type) {
 	case *session.FilesWriting:
+		call := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
 		for _, f := range d.Files {
-			call := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
-			l.Changes = append(l.Changes, CallChange{Call: call, FileChange: f, Failed: d.Failed})
+			l.Changes = append(l.Changes, CallChange{
+				Call: call, Origin: call, FileChange: f, Failed: d.Failed, start: position, end: position,
+			})
 		}
 	case *session.ToolFailed:
 		for i := len(l.Changes) - 1; i >= 0 && l.Changes[i].MessageID == d.AssistantMessageID; i-- {
@@ -108,47 +137,92 @@ func (l *Ledger) AddEvent(id session.ID, d session.EventData) {
 			}
 		}
 	case *session.TreeCaptured:
-		g := Gap{Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}, d.Error}
-		if d.Error != "" {
-			l.Gaps = append(l.Gaps, g)
-			return
+		call := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
+		for _, c := range l.commands {
+			if c.MessageID != call.MessageID && c.end == 0 && c.limit == 0 {
+				c.limit = position
+			}
 		}
-		l.open[d.CallID] = g
+		l.commands = append(l.commands, &command{Call: call, origin: call, start: position, failed: d.Error != ""})
+		if d.Error != "" {
+			l.Gaps = append(l.Gaps, Gap{call, call, d.Error})
+		}
 	case *session.TreeChanged:
-		delete(l.open, d.CallID)
-		c := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
-		if d.Error != "" {
-			l.Gaps = append(l.Gaps, Gap{c, d.Error})
+		l.addTreeChange(Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}, position, d)
+	}
+}
+
+// addTreeChange adds what the command of the call changed.
+func (l *Ledger) addTreeChange(c Call, position int64, d *session.TreeChanged) {
+	ran := l.findCommand(c)
+	ran.end, ran.failed, ran.paths = position, d.Error != "", map[session.FilePath]bool{}
+	if d.Error != "" {
+		l.Gaps = append(l.Gaps, Gap{c, c, d.Error})
+	}
+	for _, name := range d.Omitted {
+		reason := fmt.Sprintf("it changed %s, which no snapshot has: it is large, was ignored or elsewhere, "+
+			"cannot be read, or is a repository of its own", name)
+		l.Gaps = append(l.Gaps, Gap{c, c, reason})
+	}
+	for _, f := range d.Files {
+		ran.paths[f.Path] = true
+		l.Changes = append(l.Changes, CallChange{
+			Call: c, Origin: c, FileChange: f, Beside: d.Beside, start: ran.start, end: position,
+			Late: slices.Contains(d.Late, f.Path), Guarded: permission.ProtectedName(string(f.Path)) != "",
+		})
+	}
+}
+
+// findCommand returns the newest command of the call, or a new one that is not in the ledger.
+func (l *Ledger) findCommand(c Call) *command {
+	for _, ran := range slices.Backward(l.commands) {
+		if ran.Call == c {
+			return ran
 		}
-		for _, name := range d.Omitted {
-			reason := fmt.Sprintf("it changed %s, which no snapshot has: it is large, was ignored or elsewhere, "+
-				"cannot be read, or is a "+
-				"repository of its own", name)
-			l.Gaps = append(l.Gaps, Gap{c, reason})
-		}
-		for _, f := range d.Files {
-			l.Changes = append(l.Changes, CallChange{
-				Call: c, FileChange: f, Beside: d.Beside, Guarded: permission.ProtectedName(string(f.Path)) != "",
-			})
+	}
+	return &command{Call: c, origin: c}
+}
+
+// closeCommands makes gaps of the commands whose end is not recorded.
+func (l *Ledger) closeCommands() {
+	for _, c := range l.commands {
+		if c.end == 0 && !c.failed {
+			l.Gaps = append(l.Gaps, Gap{c.Call, c.origin, "it was interrupted"})
 		}
 	}
 }
 
-// SumChanges returns the change of each file from before the first to after the last of the selected changes, by path.
-// Files that are as before are left out.
-func (l *Ledger) SumChanges(selected func(CallChange) bool) []session.FileChange {
-	return dropUnchanged(l.sumSelected(selected))
-}
-
-// sumSelected returns the change of each file from before the first to after the last of the selected changes.
-func (l *Ledger) sumSelected(selected func(CallChange) bool) map[session.FilePath]session.FileChange {
+// sumChanges returns the change of each file from before the first to after the last of the changes.
+func sumChanges(found []CallChange) map[session.FilePath]session.FileChange {
 	byPath := map[session.FilePath]session.FileChange{}
-	for _, c := range l.Changes {
-		if !c.Failed && selected(c) {
+	for _, c := range found {
+		if !c.Failed {
 			addChange(byPath, c.FileChange)
 		}
 	}
 	return byPath
+}
+
+// nameAuthors sets By and Shared of the files, which the changes changed.
+func nameAuthors(files []session.ChangedFile, found []CallChange) {
+	by, shared := map[session.FilePath][]session.ID{}, map[session.FilePath][]session.ID{}
+	for _, c := range found {
+		by[c.Path] = AddIDs(by[c.Path], c.By)
+		shared[c.Path] = AddIDs(shared[c.Path], c.Beside)
+	}
+	for i, f := range files {
+		files[i].By, files[i].Shared = by[f.Path], shared[f.Path]
+	}
+}
+
+// AddIDs returns ids with those of more that it lacks.
+func AddIDs(ids, more []session.ID) []session.ID {
+	for _, id := range more {
+		if !slices.Contains(ids, id) {
+			ids = append(slices.Clip(ids), id)
+		}
+	}
+	return ids
 }
 
 // addChange adds a later change to the sums of earlier ones.

@@ -23,6 +23,7 @@ type Step struct {
 	mu      sync.Mutex                              // guards the rest
 	changed map[session.FilePath]session.FileChange // by the calls of the step, as far as they are recorded
 	watched bool                                    // a call ran a command
+	tasks   session.MessageID                       // the turn, if a call of it lets a subagent work
 }
 
 // NewStep returns a step of the session that answers the prompt. It is nil if files is nil: snapshots are disabled.
@@ -35,6 +36,16 @@ func (r *ChangeRecorder) NewStep(files location.Worktree, id session.ID, prompt 
 	}
 }
 
+// NoteTask notes that a call of the step, which is the turn m, lets a subagent work. Its changes are those of the step
+// as well.
+func (s *Step) NoteTask(m session.MessageID) {
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tasks = m
+	}
+}
+
 // UpdateDiff records in the background what the session changed until now, if a call of the step may have changed
 // something.
 func (s *Step) UpdateDiff(ctx context.Context) {
@@ -42,7 +53,7 @@ func (s *Step) UpdateDiff(ctx context.Context) {
 		return
 	}
 	s.mu.Lock()
-	mayDiffer := s.watched || len(s.changed) > 0
+	mayDiffer := s.watched || len(s.changed) > 0 || s.tasks != ""
 	s.mu.Unlock()
 	if mayDiffer {
 		s.recorder.UpdateDiff(ctx, s.session, s.prompt, s.files)
@@ -59,16 +70,24 @@ func (s *Step) FillEnd(ctx context.Context, end *session.StepEnded) {
 		return
 	}
 	s.mu.Lock()
-	watched := s.watched
+	watched, tasks := s.watched, s.tasks
 	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, maxEndWait)
+	defer cancel()
 	if watched {
-		ctx, cancel := context.WithTimeout(ctx, maxEndWait)
-		defer cancel()
 		_ = s.recorder.AwaitSession(ctx, s.session) // an error means that the time is over
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	changed := dropUnchanged(s.changed)
+	s.mu.Unlock()
+	if tasks != "" {
+		found, _, err := s.recorder.ReadChanges(ctx, s.session, func(c CallChange) bool {
+			return c.Origin.MessageID == tasks
+		})
+		if err == nil {
+			changed = dropUnchanged(sumChanges(found))
+		}
+	}
 	if len(changed) == 0 {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -68,37 +67,19 @@ func (t *taskQueues) AwaitSession(ctx context.Context, id session.ID) error {
 	}
 }
 
-// endTime bounds the time for which the end of work waits for the changes of its last command. What the user writes
-// after the work has ended is not the command's, so the work ends after that.
-const endTime = 500 * time.Millisecond
-
-// AwaitEnd waits at most endTime until no task of the session is left, even if ctx has ended.
-func (t *taskQueues) AwaitEnd(ctx context.Context, id session.ID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-	defer cancel()
-	_ = t.AwaitSession(ctx, id) // an error means that the time is over
-}
-
-// AwaitRecorded waits until no task of the session is left. If that takes too long, it returns a conflict.
-func (t *taskQueues) AwaitRecorded(ctx context.Context, id session.ID) error {
-	late, cancel := context.WithTimeoutCause(ctx, recordTime, session.Errorf(session.CodeConflict,
-		"session %s: the files that its last command changed are still being recorded; try again in a moment", id))
-	defer cancel()
-	return t.AwaitSession(late, id)
-}
-
-// recordTime bounds the time for which a request waits until changes are recorded.
-const recordTime = 20 * time.Second
-
-// Close waits until the tasks that were started are done. Its error is the cause of ctx's end.
+// Close waits until no task is left. Its error is the cause of ctx's end.
 func (t *taskQueues) Close(ctx context.Context) error {
-	t.mu.Lock()
-	ids := slices.Collect(maps.Keys(t.bySession))
-	t.mu.Unlock()
-	for _, id := range ids {
-		if err := t.AwaitSession(ctx, id); err != nil {
-			return err
+	for {
+		t.mu.Lock()
+		ids := slices.Collect(maps.Keys(t.bySession))
+		t.mu.Unlock()
+		if len(ids) == 0 {
+			return nil
+		}
+		for _, id := range ids {
+			if err := t.AwaitSession(ctx, id); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
 }

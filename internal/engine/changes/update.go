@@ -9,9 +9,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// maxLedgers bounds the ledgers in memory.
-const maxLedgers = 64
-
 // UpdateDiff records in the background the diff of the prompt, and the number of lines that the session changed. A
 // failure is logged only.
 func (r *ChangeRecorder) UpdateDiff(
@@ -22,10 +19,32 @@ func (r *ChangeRecorder) UpdateDiff(
 ) {
 	ctx = context.WithoutCancel(ctx)
 	r.StartTask(id, func() {
-		if err := r.recordDiff(ctx, id, prompt, files); err != nil {
+		differs, err := r.recordDiff(ctx, id, prompt, files)
+		if err == nil && differs {
+			err = r.updateParent(ctx, id, prompt, files)
+		}
+		if err != nil {
 			r.journal.Logger.Warn("cannot record the diff of a session", "session", id, "error", err)
 		}
 	})
+}
+
+// updateParent updates the diff of the session for whose task the session works on the prompt, if it does.
+func (r *ChangeRecorder) updateParent(
+	ctx context.Context, id session.ID, prompt session.MessageID, files location.Worktree,
+) error {
+	s, err := r.journal.ReadSession(ctx, id)
+	if err != nil || s.ParentID == "" {
+		return err
+	}
+	tasks, err := r.readTasks(ctx, s.ParentID, taskIndex{seq: -1})
+	if err != nil {
+		return err
+	}
+	if call, ok := tasks.calls[prompt]; ok {
+		r.UpdateDiff(ctx, s.ParentID, call.PromptID, files)
+	}
+	return nil
 }
 
 // DiffQuery selects changes of a session and the form of their patches.
@@ -40,17 +59,17 @@ type DiffQuery struct {
 func (r *ChangeRecorder) ReadDiff(
 	ctx context.Context, id session.ID, q DiffQuery,
 ) (files []session.ChangedFile, gaps []Gap, err error) {
-	if err := r.AwaitSession(ctx, id); err != nil {
+	if err := r.awaitTree(ctx, id); err != nil {
 		return nil, nil, err
 	}
-	var sum []session.FileChange
-	err = r.useLedger(ctx, id, func(l *Ledger) {
-		sum, gaps = l.SumChanges(q.Selected), slices.Clone(l.Gaps)
-	})
+	var found []CallChange
+	err = r.useLedger(ctx, id, func(l *Ledger) { found, gaps = l.SelectChanges(q.Selected), l.Gaps })
 	if err != nil {
 		return nil, nil, err
 	}
-	return q.Format.DescribeFiles(ctx, q.Files, sum), gaps, nil
+	files = q.Format.DescribeFiles(ctx, q.Files, dropUnchanged(sumChanges(found)))
+	nameAuthors(files, found)
+	return files, gaps, nil
 }
 
 // SessionChanges selects changes of a session.
@@ -67,10 +86,10 @@ func (r *ChangeRecorder) CompareSessions(
 ) ([]session.ChangedFile, error) {
 	var sums [2]map[session.FilePath]session.FileChange
 	for i, s := range []SessionChanges{base, to} {
-		if err := r.AwaitSession(ctx, s.ID); err != nil {
+		if err := r.awaitTree(ctx, s.ID); err != nil {
 			return nil, err
 		}
-		err := r.useLedger(ctx, s.ID, func(l *Ledger) { sums[i] = l.sumSelected(s.Selected) })
+		err := r.useLedger(ctx, s.ID, func(l *Ledger) { sums[i] = sumChanges(l.SelectChanges(s.Selected)) })
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +101,7 @@ func (r *ChangeRecorder) CompareSessions(
 func (r *ChangeRecorder) CountChanges(
 	ctx context.Context, id session.ID, selected func(CallChange) bool, files location.Worktree,
 ) (session.Changes, error) {
-	if err := r.AwaitSession(ctx, id); err != nil {
+	if err := r.awaitTree(ctx, id); err != nil {
 		return session.Changes{}, err
 	}
 	var total session.Changes
@@ -91,18 +110,19 @@ func (r *ChangeRecorder) CountChanges(
 }
 
 // recordDiff appends the diff of the prompt, or of the command of the user, unless it is already stored. Only prompts
-// store theirs; the totals of the session are stored with both.
+// store theirs; the totals of the session are stored with both. It reports whether it was not stored.
 func (r *ChangeRecorder) recordDiff(
 	ctx context.Context, id session.ID, prompt session.MessageID, files location.Worktree,
-) error {
+) (differs bool, err error) {
 	fact := &session.DiffUpdated{MessageID: prompt}
-	err := r.useLedger(ctx, id, func(l *Ledger) {
-		answers := l.SumChanges(func(c CallChange) bool { return c.PromptID == prompt })
-		fact.Diffs = DiffFormat{}.DescribeFiles(ctx, files, answers)
+	err = r.useLedger(ctx, id, func(l *Ledger) {
+		answers := l.SelectChanges(func(c CallChange) bool { return c.Origin.PromptID == prompt })
+		fact.Diffs = DiffFormat{}.DescribeFiles(ctx, files, dropUnchanged(sumChanges(answers)))
+		nameAuthors(fact.Diffs, answers)
 		fact.Total, fact.Session = l.CountChanges(ctx, files, func(CallChange) bool { return true })
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	var same bool
 	err = r.journal.Store.View(ctx, func(rd store.Reader) error {
@@ -113,81 +133,15 @@ func (r *ChangeRecorder) recordDiff(
 		m, _, err := store.FindMessage(rd, id, prompt)
 		u, isPrompt := m.(*session.User)
 		if isPrompt {
-			same = slices.Equal(u.Diffs, fact.Diffs) && s.Changes != nil && *s.Changes == fact.Total
+			same = slices.EqualFunc(u.Diffs, fact.Diffs, session.ChangedFile.Equal) &&
+				s.Changes != nil && *s.Changes == fact.Total
 		} else {
 			same = s.Changes == nil && fact.Total == session.Changes{} || s.Changes != nil && *s.Changes == fact.Total
 		}
 		return err
 	})
 	if err != nil || same {
-		return err
+		return false, err
 	}
-	return r.journal.AppendFacts(ctx, id, fact)
-}
-
-// useLedger calls use with the session's ledger, which has what was recorded until now, without the changes of removed
-// messages and parts. use must not hold on to the ledger.
-func (r *ChangeRecorder) useLedger(ctx context.Context, id session.ID, use func(*Ledger)) error {
-	r.mu.Lock()
-	l := r.ledgers[id]
-	delete(r.ledgers, id) // a concurrent use reads a ledger of its own
-	r.mu.Unlock()
-	var err error
-	if l == nil {
-		l, err = ReadLedger(ctx, r.journal.Store, id, -1)
-	} else {
-		err = l.readNew(ctx, r.journal.Store, id)
-	}
-	if err == nil {
-		err = r.dropRemoved(ctx, id, l)
-	}
-	if err != nil {
-		return err
-	}
-	use(l)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for other := range r.ledgers {
-		if len(r.ledgers) < maxLedgers {
-			break
-		}
-		delete(r.ledgers, other)
-	}
-	r.ledgers[id] = l
-	return nil
-}
-
-// dropRemoved removes the changes of removed messages and parts from the ledger, if messages were edited since the last
-// time.
-func (r *ChangeRecorder) dropRemoved(ctx context.Context, id session.ID, l *Ledger) error {
-	kept := map[session.MessageID]session.Message{}
-	return r.journal.Store.View(ctx, func(rd store.Reader) error {
-		s, err := store.FindSession(rd, id)
-		if err != nil || s.Edits == l.edits {
-			return err
-		}
-		l.edits = s.Edits
-		for _, c := range l.Changes {
-			if _, known := kept[c.MessageID]; known {
-				continue
-			}
-			if kept[c.MessageID], _, err = store.FindMessage(rd, id, c.MessageID); err != nil {
-				return err
-			}
-		}
-		l.Changes = slices.DeleteFunc(l.Changes, func(c CallChange) bool {
-			return !hasPart(kept[c.MessageID], c.PartID)
-		})
-		return nil
-	})
-}
-
-// hasPart reports whether the message, nil if it was removed, has the part. The "" of changes that no call made is a
-// part of every message.
-func hasPart(m session.Message, part session.PartID) bool {
-	a, isTurn := m.(*session.Assistant)
-	if !isTurn || part == "" {
-		return m != nil
-	}
-	return slices.ContainsFunc(a.Content, func(c session.Content) bool { return c.ItemID() == part })
+	return true, r.journal.AppendFacts(ctx, id, fact)
 }

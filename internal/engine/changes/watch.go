@@ -82,7 +82,7 @@ func (s *watches) endWatch(w *watch) {
 func (w *watch) dropWritten(found []session.FileChange) []session.FileChange {
 	return slices.DeleteFunc(found, func(f session.FileChange) bool {
 		for _, a := range w.announced {
-			if a.change == f {
+			if a.change.Path == f.Path && a.change.Before == f.Before && a.change.After == f.After {
 				w.addBeside(a.id)
 				return true
 			}

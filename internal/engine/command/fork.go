@@ -105,8 +105,8 @@ func (c *Commands) shareFiles(
 		return nil
 	}
 	ledger := changes.NewLedger()
-	for _, d := range copied.Changes {
-		ledger.AddEvent(info.ID, d.Data)
+	for i, d := range copied.Changes {
+		ledger.AddEvent(info.ID, int64(i), d.Data)
 	}
 	if len(ledger.Changes) == 0 {
 		return nil

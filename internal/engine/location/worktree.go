@@ -2,6 +2,7 @@ package location
 
 import (
 	"context"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -21,6 +22,10 @@ type Worktree interface {
 	) (found []session.FileChange, omitted []session.FilePath, err error)
 	// ReadStates returns what the paths hold now.
 	ReadStates(ctx context.Context, paths []session.FilePath) ([]session.PathState, error)
+	// ChangedSince reports whether what the path holds may have changed at the time or later.
+	ChangedSince(path session.FilePath, at time.Time) bool
+	// TightMode returns the permissions of a file that the group or others cannot read; 0 for every other file.
+	TightMode(path session.FilePath) uint32
 	// Save keeps what the path holds now, and returns it.
 	Save(ctx context.Context, path session.FilePath) (session.PathState, error)
 	// Put keeps a content.

@@ -36,7 +36,7 @@ func attributeConflicts(ctx context.Context, j *journal.Journal, id session.ID, 
 		if other.ID == id || other.Changes == nil || other.Changes.Files == 0 {
 			continue
 		}
-		l, err := changes.ReadLedger(ctx, j.Store, other.ID, -1)
+		l, err := changes.ReadLedger(ctx, j.Store, other.ID)
 		if err != nil {
 			return err
 		}

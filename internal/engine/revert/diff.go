@@ -49,7 +49,7 @@ func (r Reverter) ReadDiff(ctx context.Context, id session.ID, q DiffQuery) (out
 	selected := func(c changes.Call) bool { return prompts == nil || prompts[c.PromptID] }
 	files, gaps, err := r.Changes.ReadDiff(ctx, id, changes.DiffQuery{
 		Files: r.Files, Format: q.Format,
-		Selected: func(c changes.CallChange) bool { return selected(c.Call) && remains(c) },
+		Selected: func(c changes.CallChange) bool { return selected(c.Origin) && remains(c) },
 	})
 	if err != nil {
 		return out, err
@@ -72,7 +72,11 @@ func (r Reverter) describeGaps(gaps []changes.Gap, selected func(changes.Call) b
 		out = append(out, "the session was imported: what its calls changed before is not known here")
 	}
 	for _, g := range gaps {
-		if selected(g.Call) {
+		switch {
+		case !selected(g.Origin):
+		case g.Call != g.Origin:
+			out = append(out, fmt.Sprintf("the call %s of the subagent %s: %s", g.CallID, g.SessionID, g.Reason))
+		default:
 			out = append(out, fmt.Sprintf("the call %s: %s", g.CallID, g.Reason))
 		}
 	}
@@ -174,5 +178,5 @@ func (r Reverter) selectRemaining(
 		taken, err = readRange(rd, id, pointOf(staged))
 		return err
 	})
-	return func(c changes.CallChange) bool { return !restored[c.Path] || !taken.contains(c.Call) }, err
+	return func(c changes.CallChange) bool { return !restored[c.Path] || !taken.contains(c.Origin) }, err
 }

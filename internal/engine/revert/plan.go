@@ -5,6 +5,7 @@ import (
 	"crypto/sha1" //nolint:gosec // names a list of states
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -75,24 +76,42 @@ func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken r
 	if !p.Files {
 		return out, nil
 	}
-	if err := r.Changes.AwaitRecorded(ctx, id); err != nil {
-		return nil, err
-	}
-	ledger, err := changes.ReadLedger(ctx, r.Journal.Store, id, max(taken.after-1, -1))
+	selected := func(c changes.CallChange) bool { return taken.contains(c.Origin) }
+	found, gaps, err := r.Changes.ReadChanges(ctx, id, selected)
 	if err != nil {
 		return nil, err
 	}
-	ledger.Changes = slices.DeleteFunc(
-		ledger.Changes,
-		func(c changes.CallChange) bool { return !taken.contains(c.Call) },
-	)
 	if taken.hasCalls(math.MaxInt64) {
-		out.Unknown = r.describeGaps(ledger.Gaps, taken.contains, taken.hasCalls(taken.imported))
+		out.Unknown = r.describeGaps(gaps, taken.contains, taken.hasCalls(taken.imported))
 	}
-	if err := r.planFiles(ctx, out, ledger.Changes, p.Force); err != nil {
+	deleted, err := r.describeDeleted(ctx, taken)
+	if err != nil {
+		return nil, err
+	}
+	out.Unknown = append(out.Unknown, deleted...)
+	if err := r.planFiles(ctx, out, found, p.Force); err != nil {
 		return nil, err
 	}
 	return out, attributeConflicts(ctx, r.Journal, id, out)
+}
+
+// describeDeleted names the subagents in the range whose sessions were deleted, for people: what they changed is not
+// known.
+func (r Reverter) describeDeleted(ctx context.Context, taken revertRange) (out []string, err error) {
+	tasks := changes.ListTasks(taken.messages)
+	err = r.Journal.Store.View(ctx, func(rd store.Reader) error {
+		for _, id := range slices.Sorted(maps.Keys(tasks)) {
+			_, found, err := rd.Session(id)
+			if err != nil {
+				return err
+			}
+			if !found {
+				out = append(out, fmt.Sprintf("the call %s: the session of its subagent, %s, was deleted", tasks[id].ID, id))
+			}
+		}
+		return nil
+	})
+	return out, err
 }
 
 // planFiles fills in the files of the revert, those that change and those that stay, from the changes to be taken back.
@@ -140,6 +159,9 @@ func (r Reverter) describeFiles(ctx context.Context, out *session.Revert) {
 	out.Files = nil
 	for _, f := range planned {
 		_, _ = fmt.Fprintf(before, "%o %s %s\x00", f.From.Mode, f.From.Blob, f.Path)
+		if f.Perm == 0 && !f.From.IsAbsent() {
+			f.Perm = r.Files.TightMode(f.Path)
+		}
 		from, to, err := r.readSides(ctx, &f)
 		if err != nil {
 			out.Kept = append(out.Kept, session.KeptFile{Path: f.Path, Reason: err.Error(), State: f.From})

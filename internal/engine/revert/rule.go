@@ -1,6 +1,7 @@
 package revert
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 const (
 	reasonChanged = "it is not as the session left it"
 	reasonBetween = "others changed it between changes of the session; it returns to their version"
+	reasonLate    = "it changed after the work had ended, while that was still being recorded, so you may have changed it"
 	reasonBeside  = "a command of another session ran at the same time and may have changed it"
 	reasonOutside = "it is outside of the worktree"
 	reasonModule  = "it is a submodule"
@@ -53,6 +55,12 @@ func (rule rule) addFiles(
 			p.conflict = reasonGuarded
 		}
 		addFile(out, path, state, p)
+		if n := len(out.Files); n > 0 && out.Files[n-1].Path == path {
+			for _, c := range chains[path] {
+				out.Files[n-1].By = changes.AddIDs(out.Files[n-1].By, c.By)
+				out.Files[n-1].Perm = cmp.Or(out.Files[n-1].Perm, c.Perm)
+			}
+		}
 	}
 	protectMoved(out, found, force)
 }
@@ -130,7 +138,7 @@ func originsOf(found []changes.CallChange) map[string]session.FilePath {
 			note(c.Before.Blob, c.Path)
 		}
 		for _, c := range found[:n] {
-			if len(c.Beside) == 0 {
+			if len(c.Beside) == 0 && !c.Late {
 				note(c.After.Blob, "")
 			}
 			note(c.After.Blob, c.Path) // another session may have made it
@@ -163,12 +171,14 @@ func planFile(chain []changes.CallChange, now session.PathState, force bool) fil
 		return filePlan{to: now}
 	case applied < 0:
 		out.conflict = reasonChanged
+	case chain[applied-1].Late:
+		out.conflict = reasonLate
 	case len(chain[applied-1].Beside) > 0:
 		out.conflict = reasonBeside
 	default:
 		for i := applied - 1; i > 0; i-- {
 			last := chain[i-1]
-			byOthers := len(last.Beside) > 0 && last.After == chain[i].Before
+			byOthers := (last.Late || len(last.Beside) > 0) && last.After == chain[i].Before
 			if byOthers || !leadsTo(chain[:i], chain[i].Before) {
 				out.to, out.reason = chain[i].Before, reasonBetween
 				break
@@ -186,7 +196,7 @@ func planFile(chain []changes.CallChange, now session.PathState, force bool) fil
 func listOthers(chain []changes.CallChange, now session.PathState) (out []string) {
 	for i, c := range chain[1:] {
 		blob := c.Before.Blob
-		byOthers := len(chain[i].Beside) > 0 || !leadsTo(chain[:i+1], c.Before)
+		byOthers := chain[i].Late || len(chain[i].Beside) > 0 || !leadsTo(chain[:i+1], c.Before)
 		if blob != "" && blob != now.Blob && blob != chain[0].Before.Blob && byOthers && !slices.Contains(out, blob) {
 			out = append(out, blob)
 		}

@@ -84,10 +84,10 @@ func TestProtectedFilesOfCommandsStay(t *testing.T) {
 	} {
 		c.change.Path = c.path
 		ledger, files := changes.NewLedger(), []session.FileChange{c.change}
-		ledger.AddEvent("ses_a", &session.FilesWriting{Files: files})
+		ledger.AddEvent("ses_a", 1, &session.FilesWriting{Files: files})
 		if c.isCommand {
 			ledger = changes.NewLedger()
-			ledger.AddEvent("ses_a", &session.TreeChanged{Files: files})
+			ledger.AddEvent("ses_a", 1, &session.TreeChanged{Files: files})
 		}
 		out, now := &session.Revert{}, map[session.FilePath]session.PathState{c.path: c.change.After}
 		rule(nil).addFiles(out, ledger.Changes, now, c.isForce)

@@ -2,6 +2,8 @@ package v1
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
@@ -34,13 +36,36 @@ func (h sessionHandlers) revertSession(ctx context.Context, in struct {
 	if in.Body.MessageID == "" {
 		return opencode.Session{}, missingMember("messageID")
 	}
-	_, err := h.Reverts.StageRevert(ctx, in.SessionID, revert.Target{Before: true, Point: revert.Point{
+	staged, err := h.Reverts.StageRevert(ctx, in.SessionID, revert.Target{Before: true, Point: revert.Point{
 		MessageID: in.Body.MessageID, PartID: in.Body.PartID, Messages: true, Files: true,
 	}})
 	if err != nil {
 		return opencode.Session{}, err
 	}
-	return h.get(ctx, in.sessionIn)
+	s, err := h.get(ctx, in.sessionIn)
+	if text := describeRest(staged); err == nil && text != "" {
+		shown := toast{Title: "Not everything was taken back", Message: &text, Variant: "warning"}
+		h.notices.Send(notice{s.Directory, s.ProjectID, kindToast, shown})
+	}
+	return s, err
+}
+
+// maxRest bounds the files and calls that describeRest names.
+const maxRest = 5
+
+// describeRest returns what a revert does not restore, for people; "" if it restores everything.
+func describeRest(r *session.Revert) string {
+	var rest []string
+	for _, k := range r.Kept {
+		rest = append(rest, string(k.Path)+" stays as it is: "+k.Reason)
+	}
+	for _, text := range r.Unknown {
+		rest = append(rest, "There may be more changes: "+text)
+	}
+	if more := len(rest) - maxRest; more > 0 {
+		rest = append(rest[:maxRest], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(rest, "\n")
 }
 
 // forkSession copies the session up to a message, which is not copied.

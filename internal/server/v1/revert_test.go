@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -68,5 +69,34 @@ func TestRevertAtOnce(t *testing.T) {
 			}
 			<-ended
 		})
+	}
+}
+
+// TestRevertShowsWhatStays checks that clients are shown which files a revert leaves as they are.
+func TestRevertShowsWhatStays(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"a.txt": "a\n"})
+	var s struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal([]byte(w.ask(t, http.MethodPost, "/session", "{}").body), &s); err != nil {
+		t.Fatal(err)
+	}
+	at := "/session/" + s.ID
+	body := `{"messageID":"msg_1","agent":"build","command":"echo b > a.txt"}`
+	if a := w.ask(t, http.MethodPost, at+"/shell", body); a.status != http.StatusOK {
+		t.Fatal(a)
+	}
+	w.put(t, filepath.Join(w.work, "a.txt"), "the user's\n")
+	stream := w.listen(t, "/event")
+	if a := w.ask(t, http.MethodPost, at+"/revert", `{"messageID":"msg_1"}`); a.status != http.StatusOK {
+		t.Fatal(a)
+	}
+	var shown string
+	stream.until(func(h heard) bool {
+		shown = h.data
+		return h.v.Type == "tui.toast.show"
+	})
+	if !strings.Contains(shown, "a.txt stays as it is: it is not as the session left it") {
+		t.Errorf("shown is %q (%v)", shown, stream.err)
 	}
 }

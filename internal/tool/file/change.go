@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -103,13 +104,13 @@ func (s *fileTools) changeAll(ctx context.Context, call tool.Call, in changePlan
 	return done, nil
 }
 
-// describeHardLinks names the files that had hard links, which keep the old content.
+// describeHardLinks names the files that have hard links, which have the new content as well.
 func (c change) describeHardLinks() string {
 	says := ""
 	for _, st := range c.steps {
-		if n := countLinks(st.before.info); n > 1 && !st.removed {
+		if n := fileattr.CountLinks(st.before.info); n > 1 && !st.removed {
 			says += fmt.Sprintf(
-				"\n%s had %d more %s (hard links), which keep the old content.", st.path.Title(), n-1,
+				"\n%s has %d more %s (hard links), which have the new content as well.", st.path.Title(), n-1,
 				workpath.ChoosePlural(int(n-1), "name", "names"),
 			)
 		}
@@ -160,7 +161,7 @@ func outsideRequests(paths []workpath.Path) (out []tool.Request) {
 			asked[dir] = !p.IsInside()
 			out = append(out, p.OutsideRequests()...)
 		}
-		n := countLinks(p.Info)
+		n := fileattr.CountLinks(p.Info)
 		if !p.IsInside() || n < 2 {
 			continue
 		}

@@ -116,20 +116,3 @@ func (in editInput) plan(before fileState) ([]byte, string, error) {
 	}
 	return []byte(r.content), r.String(), nil
 }
-
-// detectLineEnd returns the line end of the first line.
-func detectLineEnd(s string) string {
-	if i := strings.IndexByte(s, '\n'); i > 0 && s[i-1] == '\r' {
-		return "\r\n"
-	}
-	return "\n"
-}
-
-// convertLineEnds gives all lines of s the line end eol.
-func convertLineEnds(s, eol string) string {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	if eol == "\n" {
-		return s
-	}
-	return strings.ReplaceAll(s, "\n", eol)
-}

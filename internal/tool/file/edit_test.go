@@ -366,3 +366,30 @@ func TestParallelEditsOfOneFile(t *testing.T) {
 		t.Fatal(diff)
 	}
 }
+
+// The model does not see the line ends of a file, so write keeps them.
+func TestWriteKeepsLineEnds(t *testing.T) {
+	for name, c := range map[string]struct{ file, before, content, want string }{
+		"CRLF":          {"f", "@echo off\r\necho hi\r\n", "@echo off\necho bye\n", "@echo off\r\necho bye\r\n"},
+		"CRLF and BOM":  {"f", "\ufeffone\r\n", "two\n", "\ufefftwo\r\n"},
+		"mixed":         {"f", "one\r\ntwo\n", "two\n", "two\n"},
+		"LF":            {"f", "one\n", "two\n", "two\n"},
+		"no line":       {"f", "one", "two\n", "two\n"},
+		"CRLF in both":  {"f", "one\r\n", "two\r\nthree\n", "two\r\nthree\n"},
+		"new batch":     {"run.CMD", "", "one\ntwo\n", "one\r\ntwo\r\n"},
+		"existing .bat": {"run.bat", "one\n", "two\n", "two\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := tooltest.New(t)
+			b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
+			if c.before != "" {
+				b.WriteFile(c.file, c.before)
+				b.Call("read", tooltest.Input{"filePath": c.file})
+			}
+			s := b.Call("write", tooltest.Input{"filePath": c.file, "content": c.content})
+			if got := b.ReadFile(c.file); s.Error != nil || got != c.want {
+				t.Errorf("the file has %q, not %q: %s", got, c.want, tooltest.TextOf(s))
+			}
+		})
+	}
+}

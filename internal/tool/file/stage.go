@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/cairn-dev/cairn/internal/fileattr"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
@@ -21,7 +22,8 @@ type stagedStep struct {
 }
 
 // stageStep prepares a step. It makes missing directories. The temporary file gets the mode and, if permitted, the
-// owner of the old file. If the directory forbids new files, the old file will be overwritten in place.
+// owner of the old file. If that has other names (hard links), or the directory forbids new files, the old file will be
+// overwritten in place.
 func stageStep(st *fileStep) (*stagedStep, error) {
 	dir, err := st.path.OpenParent(!st.removed)
 	if err != nil {
@@ -32,7 +34,7 @@ func stageStep(st *fileStep) (*stagedStep, error) {
 		s.discard()
 		return nil, err
 	}
-	if st.removed {
+	if st.removed || fileattr.CountLinks(st.before.info) > 1 {
 		return s, nil
 	}
 	like := st.before.info
@@ -87,6 +89,9 @@ func (s *stagedStep) undoStep() error {
 		}
 		return s.dir.Remove(s.name)
 	}
+	if !s.removed && fileattr.CountLinks(s.before.info) > 1 {
+		return overwriteFile(s.dir, s.name, s.before.data, s.before.info)
+	}
 	temp, err := writeTempFile(s.dir, s.before.data, s.before.info)
 	if err == nil {
 		if err = s.dir.Rename(temp, s.name); err == nil {
@@ -131,7 +136,7 @@ func writeTempFile(dir *os.Root, data []byte, old fs.FileInfo) (string, error) {
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil && old != nil {
-		copyOwner(dir, temp, old)
+		fileattr.CopyOwner(dir, temp, old)
 		err = dir.Chmod(temp, old.Mode().Perm())
 	}
 	if err != nil {

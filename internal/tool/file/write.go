@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"path/filepath"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -50,9 +51,20 @@ func (t *writeTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	return done.formatOutput(), nil
 }
 
-// plan keeps the byte order mark of the replaced file.
+// plan keeps the byte order mark of the replaced file, and its line ends if all lines end with CRLF: the model sees
+// neither. A new batch file has CRLF, as cmd.exe needs it.
 func (in writeInput) plan(before fileState) ([]byte, string, error) {
-	return keepBOM(before.data, in.Content), "Wrote file successfully.", nil
+	content := in.Content
+	lines := bytes.Count(before.data, []byte("\n"))
+	hasCRLF := lines > 0 && lines == bytes.Count(before.data, []byte("\r\n"))
+	name := strings.ToLower(filepath.Ext(in.FilePath))
+	if before.info == nil && (name == ".bat" || name == ".cmd") {
+		hasCRLF = true
+	}
+	if hasCRLF && !strings.Contains(content, "\r\n") {
+		content = convertLineEnds(content, "\r\n")
+	}
+	return keepBOM(before.data, content), "Wrote file successfully.", nil
 }
 
 // keepBOM returns content with the byte order mark of the content that it replaces.
