@@ -43,12 +43,17 @@ const (
 // Error is the only error that a Model yields. Message is fit for people: it has no secrets and at most 500 characters
 // of the provider's body.
 type Error struct {
-	Class         Class
-	Message       string
-	Status        int // HTTP status; 0 if none was received
-	Phase         Phase
-	Permanent     bool          // a retry will fail again, even if failures of this class may be transient
-	RetryAfter    time.Duration // as requested by the provider; 0 if it is not
+	Class      Class
+	Message    string
+	Status     int // HTTP status; 0 if none was received
+	Phase      Phase
+	Permanent  bool          // a retry will fail again, even if failures of this class may be transient
+	RetryAfter time.Duration // as requested by the provider; 0 if it is not
+	// ByStatus reports that the status alone decided the class: codes and words of the body are unknown.
+	ByStatus bool
+	// Window is the context window in tokens that a text of class Overflow names beside a larger request; 0 if it names
+	// none.
+	Window        int64
 	RequestID     string
 	Body          string // the provider's error body with secrets removed, at most 16384 characters
 	RejectedMedia *Media // the media of the request that the provider names as the reason; nil if unknown
