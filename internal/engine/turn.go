@@ -64,6 +64,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if err != nil {
 		return false, d.failModel(ctx, in, err)
 	}
+	in.model = correctWindow(in.model, in.cached.Windows[in.model.Ref])
 	if stop, err := d.checkBudget(ctx, in); stop || err != nil {
 		return false, err
 	}
@@ -249,7 +250,8 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 			return true, d.excludeContent(clean, x, refusal)
 		}
 	}
-	if refusal.Class == llm.Overflow && !t.recorder.HasMessage() && !d.shrunk && t.in.scope.Compaction.Auto {
+	t.learnWindow(refusal)
+	if !t.recorder.HasMessage() && !d.shrunk && t.isRefusedForSize(refusal, d.retries.FailureCount()) {
 		d.shrunk, t.in.request.Rejected = true, true
 		return d.compactAutomatically(ctx, t.in)
 	}

@@ -265,7 +265,6 @@ func (m *Model) buildRequest(req *llm.Request, body []byte) (*http.Request, erro
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", cmp.Or(m.rules.accept, "text/event-stream"))
 	r.Header.Set("Accept-Encoding", "identity") // compression delays the frames of a stream
-	r.Header["Idempotency-Key"] = []string{}    // is not sent; allows net/http to retry on a broken idle connection
 	setAffinityHeaders(r.Header, req)
 	if m.scheme == AuthCopilot {
 		setCopilotHeaders(r.Header, req)
