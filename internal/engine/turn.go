@@ -200,6 +200,10 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 		return false, err
 	}
 	err = t.streamAnswer(ctx, req)
+	if t.acceptsCut(err, d.cut) {
+		err = nil
+	}
+	d.cut = t.cutText(err)
 	d.countPause(t.recorder)
 	if err != nil {
 		return d.handleStreamError(ctx, t, err)

@@ -48,6 +48,8 @@ type Error struct {
 	Status     int // HTTP status; 0 if none was received
 	Phase      Phase
 	Permanent  bool          // a retry will fail again, even if failures of this class may be transient
+	Once       bool          // one retry may succeed; a second failure of the kind is final
+	Cured      bool          // the model's next request leaves out the reason of the refusal: a retry at once may succeed
 	RetryAfter time.Duration // as requested by the provider; 0 if it is not
 	// ByStatus reports that the status alone decided the class: codes and words of the body are unknown.
 	ByStatus bool
@@ -77,6 +79,9 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) IsRetryable() bool {
 	if e.Permanent {
 		return false
+	}
+	if e.Cured {
+		return true
 	}
 	switch e.Class {
 	case RateLimit, Overloaded, Transport, Timeout, Incomplete, Malformed, Empty:
