@@ -249,7 +249,7 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 	if refusal.Usage != nil && t.recorder.FinalAnswer() == nil {
 		t.recorder.SetFinish("error", *refusal.Usage)
 	}
-	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil {
+	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil && !refusal.Cured {
 		if x := t.in.requestInput().RejectedContent(refusal); x != nil {
 			return true, d.excludeContent(clean, x, refusal)
 		}
