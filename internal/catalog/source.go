@@ -238,7 +238,8 @@ func (s *sourceModel) reasoningField() string {
 	return in.Field
 }
 
-// listRates returns the base rate and then the tiers. The rate over 200,000 tokens counts only if there are no tiers.
+// listRates returns the base rate and then the tiers. The rate over 200,000 tokens counts unless a tier begins there or
+// earlier, as in OpenCode: it also counts below a tier that begins later.
 func (c sourceCost) listRates() []Rate {
 	out := []Rate{c.toRate()}
 	covered := false

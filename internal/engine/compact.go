@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/shrink"
 	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -26,6 +28,46 @@ func (d *drain) fitWindow(ctx context.Context, in *turnInput) (again bool, err e
 		return false, nil
 	}
 	return d.compactAutomatically(ctx, in)
+}
+
+// isRefusedForSize reports whether a summary is worth an attempt after the refusal: its provider says that the request
+// is too large, or says nothing known about a request that nearly fills the window. An internal failure counts from the
+// second one on: the first may pass. failures are those of the turn so far.
+func (t *turn) isRefusedForSize(e *llm.Error, failures int) bool {
+	isFinal := e.Class == llm.InvalidRequest || e.Class == llm.Unknown
+	isRepeated := e.Class == llm.Overloaded && (e.Status == 0 || e.Status == 500) && failures > 0
+	return t.in.scope.Compaction.Auto &&
+		(e.Class == llm.Overflow || e.ByStatus && (isFinal || isRepeated) && t.in.request.NearlyFillsWindow())
+}
+
+// learnWindow keeps the context window that the refusal names, for this session and model, if it is smaller than the
+// known one.
+func (t *turn) learnWindow(e *llm.Error) {
+	m := t.in.model
+	if known := m.Window.InputLimit(); e.Window == 0 || known > 0 && e.Window >= known {
+		return
+	}
+	t.engine.logger.Warn("the provider names a smaller context window than the known one",
+		"session", t.id, "model", m.Ref.String(), "window", e.Window)
+	if t.in.cached.Windows == nil {
+		t.in.cached.Windows = map[session.ModelRef]int64{}
+	}
+	t.in.cached.Windows[m.Ref] = e.Window
+	t.in.model = correctWindow(m, e.Window)
+	t.in.request.Model = t.in.model
+}
+
+// correctWindow returns the model with the window that its provider named in tokens, 0 if it named none.
+func correctWindow(m *location.Model, tokens int64) *location.Model {
+	if tokens == 0 {
+		return m
+	}
+	corrected := *m
+	corrected.Window.Context = tokens
+	if corrected.Window.Input > 0 {
+		corrected.Window.Input = tokens
+	}
+	return &corrected
 }
 
 // compactAutomatically replaces the past by a summary because the next request does not fit. If that is not possible,

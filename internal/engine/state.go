@@ -64,6 +64,7 @@ type drain struct {
 	step    int          // number of the next turn within the agent's steps; 1 after a promotion
 	started time.Time    // of the work on the newest input, for wall-clock budgets
 	retries retry.State  // attempts of the current turn
+	cut     string       // the text of the last answer that ended without an end marker; "" if it had calls
 	shrunk  bool         // a compaction followed a request that was too large, and no turn has ended well since
 	pauses  int          // answers in a row that their provider paused
 	worked  bool         // it took turns: after a store failure it resumes as after a restart

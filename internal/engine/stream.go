@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,6 +76,31 @@ func (t *turn) readStream(ctx context.Context, req *llm.Request, events chan<- s
 			return
 		}
 	}
+}
+
+// cutText returns the text of an answer that ended without an end marker, "" if err is another one or the answer has
+// calls.
+func (t *turn) cutText(err error) string {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Class != llm.Incomplete || t.recorder.HasOpenCall() {
+		return ""
+	}
+	return strings.Join(t.recorder.AnswerTexts(), "")
+}
+
+// acceptsCut accepts an answer that ended without an end marker if the attempt before it ended in the same way after
+// the same text: the provider sends no marker, and this is all of the answer. Its end is unknown.
+func (t *turn) acceptsCut(err error, before string) bool {
+	if before == "" || t.cutText(err) != before {
+		return false
+	}
+	e, _ := errors.AsType[*llm.Error](err)
+	used := llm.Usage{}
+	if e.Usage != nil {
+		used = *e.Usage
+	}
+	t.recorder.SetFinish(string(llm.FinishUnknown), used)
+	return true
 }
 
 // checkStreamEnd judges a stream that stopped without error.

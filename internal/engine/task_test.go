@@ -144,7 +144,7 @@ func TestManyTasksWithFaults(t *testing.T) {
 			{"match": "work", "times": 30, "steps": [
 				{"fault": {"kind": "status", "status": 529, "class": "overloaded"}}]},
 			{"match": "work", "times": 20, "steps": [{"fault": {"kind": "reset"}}]},
-			{"match": "work", "times": 20, "steps": [{"text": "par"}, {"fault": {"kind": "end"}}]},
+			{"match": "work", "times": 20, "steps": [{"fault": {"kind": "end"}}]},
 			{"match": "work", "times": 10, "steps": [{"text": "par"}, {"fault": {"kind": "malformed"}}]},
 			{"match": "work", "times": 7, "steps": [{"fault": {"kind": "status", "status": 401, "class": "auth"}}]},
 			{"match": "work", "repeat": true, "steps": [{"text": "done"}], "usage": {"input": 10, "output": 1}}`)

@@ -64,6 +64,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if err != nil {
 		return false, d.failModel(ctx, in, err)
 	}
+	in.model = correctWindow(in.model, in.cached.Windows[in.model.Ref])
 	if stop, err := d.checkBudget(ctx, in); stop || err != nil {
 		return false, err
 	}
@@ -199,6 +200,10 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 		return false, err
 	}
 	err = t.streamAnswer(ctx, req)
+	if t.acceptsCut(err, d.cut) {
+		err = nil
+	}
+	d.cut = t.cutText(err)
 	d.countPause(t.recorder)
 	if err != nil {
 		return d.handleStreamError(ctx, t, err)
@@ -244,12 +249,13 @@ func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more
 	if refusal.Usage != nil && t.recorder.FinalAnswer() == nil {
 		t.recorder.SetFinish("error", *refusal.Usage)
 	}
-	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil {
+	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil && !refusal.Cured {
 		if x := t.in.requestInput().RejectedContent(refusal); x != nil {
 			return true, d.excludeContent(clean, x, refusal)
 		}
 	}
-	if refusal.Class == llm.Overflow && !t.recorder.HasMessage() && !d.shrunk && t.in.scope.Compaction.Auto {
+	t.learnWindow(refusal)
+	if !t.recorder.HasMessage() && !d.shrunk && t.isRefusedForSize(refusal, d.retries.FailureCount()) {
 		d.shrunk, t.in.request.Rejected = true, true
 		return d.compactAutomatically(ctx, t.in)
 	}

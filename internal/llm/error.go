@@ -43,12 +43,19 @@ const (
 // Error is the only error that a Model yields. Message is fit for people: it has no secrets and at most 500 characters
 // of the provider's body.
 type Error struct {
-	Class         Class
-	Message       string
-	Status        int // HTTP status; 0 if none was received
-	Phase         Phase
-	Permanent     bool          // a retry will fail again, even if failures of this class may be transient
-	RetryAfter    time.Duration // as requested by the provider; 0 if it is not
+	Class      Class
+	Message    string
+	Status     int // HTTP status; 0 if none was received
+	Phase      Phase
+	Permanent  bool          // a retry will fail again, even if failures of this class may be transient
+	Once       bool          // one retry may succeed; a second failure of the kind is final
+	Cured      bool          // the model's next request leaves out the reason of the refusal: a retry at once may succeed
+	RetryAfter time.Duration // as requested by the provider; 0 if it is not
+	// ByStatus reports that the status alone decided the class: codes and words of the body are unknown.
+	ByStatus bool
+	// Window is the context window in tokens that a text of class Overflow names beside a larger request; 0 if it names
+	// none.
+	Window        int64
 	RequestID     string
 	Body          string // the provider's error body with secrets removed, at most 16384 characters
 	RejectedMedia *Media // the media of the request that the provider names as the reason; nil if unknown
@@ -72,6 +79,9 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) IsRetryable() bool {
 	if e.Permanent {
 		return false
+	}
+	if e.Cured {
+		return true
 	}
 	switch e.Class {
 	case RateLimit, Overloaded, Transport, Timeout, Incomplete, Malformed, Empty:

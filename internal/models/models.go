@@ -59,6 +59,7 @@ type Pool struct {
 	localServers localServers
 	calibration  calibration
 	requests     requestSlots
+	cures        provider.Cures
 
 	mu          sync.Mutex // guards what follows
 	player      *script.Player

@@ -124,6 +124,7 @@ func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinit
 	client, err := provider.New(provider.Config{
 		Vendor: vendor, Key: key, Credential: credential, Transport: m.pool.Transport,
 		Headers: m.Config.Provider[p.ID].Options.Headers, Facts: wireFacts(model, m.settingsFor(p.ID)),
+		Cures: &m.pool.cures,
 	})
 	if err != nil {
 		why := fmt.Sprintf("%v (cairn auth login %s)", err, p.ID)

@@ -177,8 +177,11 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 		}
 	}
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
-	if out.Finish == "length" {
+	switch out.Finish {
+	case "length":
 		r.view.ShowNote(session.DescribeFinish(out.Finish) + "; to get the rest, prompt it to continue")
+	case "unknown":
+		r.view.ShowNote(session.DescribeFinish(out.Finish))
 	}
 	r.view.ShowResult(out)
 	if out.ExitCode == cli.ExitOK {

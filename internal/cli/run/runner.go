@@ -546,6 +546,9 @@ func (r *runner) addHint(out *view.Result) {
 			"configuration."
 	case e.Reason == session.ReasonAuth && r.progress != nil:
 		e.Hint = "Set the key: cairn auth login " + r.progress.model.ProviderID
+	case e.Reason == session.ReasonQuota && r.progress != nil:
+		e.Hint = "The account at " + r.progress.model.ProviderID + " has no credit left or has reached its limit. The key " +
+			"is not the reason."
 	case out.ExitCode == cli.ExitBudget && r.progress != nil && r.progress.limit == "price":
 		e.Hint = "Set the price of the model in the configuration, or limit its tokens: --budget-tokens N"
 	case out.ExitCode == cli.ExitBudget:

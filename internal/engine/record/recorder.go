@@ -1,6 +1,8 @@
 package record
 
 import (
+	"slices"
+
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -71,6 +73,11 @@ func (r *Recorder) IsEmpty() bool { return r.message == "" && len(r.order) == 0 
 
 // LocalCalls returns the calls of local tools, in order.
 func (r *Recorder) LocalCalls() []*Call { return r.calls }
+
+// HasOpenCall reports whether a call has begun, complete or not.
+func (r *Recorder) HasOpenCall() bool {
+	return slices.ContainsFunc(r.order, func(it *item) bool { return it.kind == session.FragmentToolInput })
+}
 
 // AnswerTexts returns the texts of the answer, in order.
 func (r *Recorder) AnswerTexts() (out []string) {

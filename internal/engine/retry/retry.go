@@ -23,6 +23,7 @@ type State struct {
 	model    *session.ModelRef // of the attempts; another model starts over
 	failures int
 	empty    int
+	once     bool // an answer failed that may be requested once more
 	first    time.Time
 }
 
@@ -50,8 +51,13 @@ func (s *State) Next(e *llm.Error, lim Limits, now time.Time) (wait time.Duratio
 	if s.first.IsZero() {
 		s.first = now
 	}
-	if !e.IsRetryable() || s.failures >= lim.Attempts || s.empty > lim.EmptyRepeats {
+	isLast := e.Once && s.once
+	s.once = s.once || e.Once
+	if !e.IsRetryable() || isLast || s.failures >= lim.Attempts || s.empty > lim.EmptyRepeats {
 		return 0, false
+	}
+	if e.Cured {
+		return 0, true
 	}
 	wait = e.RetryAfter
 	if wait <= 0 {

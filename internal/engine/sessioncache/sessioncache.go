@@ -16,6 +16,8 @@ import (
 type Entry struct {
 	Grants ask.Grants         // of the session's budget
 	Sent   history.SentPrefix // by the newest turn
+	// Windows are the context windows in tokens that providers named when they refused a request, nil without any.
+	Windows map[session.ModelRef]int64
 
 	history *history.History
 	size    atomic.Int64 // messages of history, as of the last read

@@ -51,6 +51,19 @@ func (q *Request) IsTooLarge() bool {
 	return limit > 0 && q.Tokens >= limit
 }
 
+// NearlyFillsWindow reports whether the request takes more than 80 % of the model's window, or 16,000 tokens of an
+// unknown one, and a summary can make it smaller.
+func (q *Request) NearlyFillsWindow() bool {
+	const unknown = 16_000
+	limit := q.Model.Window.InputLimit() / 5 * 4
+	if limit == 0 {
+		limit = unknown
+	}
+	rejected := *q
+	rejected.Rejected = true
+	return q.Tokens > limit && rejected.CheckCompaction() == nil
+}
+
 // NeedsCompaction reports whether the request is replaced by a compaction instead of being sent.
 func (q *Request) NeedsCompaction() bool { return q.Scope.Compaction.Auto && q.IsTooLarge() }
 
@@ -261,7 +274,13 @@ func (q *Request) findWriter(request *session.Input) (*location.Model, error) {
 	case request != nil && request.Compaction.Model != nil:
 		return q.Scope.Models.Resolve(*request.Compaction.Model, a)
 	case a.Model == nil:
-		return q.Scope.Models.Resolve(q.Model.Ref, a)
+		m, err := q.Scope.Models.Resolve(q.Model.Ref, a)
+		if err == nil && m.Window != q.Model.Window { // the session knows better
+			own := *m
+			own.Window = q.Model.Window
+			return &own, nil
+		}
+		return m, err
 	}
 	m, err := q.Scope.Models.Resolve(*a.Model, a)
 	if err != nil {

@@ -71,10 +71,11 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	}
 	switch {
 	case f.Type == "message_stop":
-		return t.IsComplete(), nil
+		t.stopped = true
+		return true, nil
 	case t.IsComplete(): // later frames are not part of the answer
 		return false, nil
-	case f.Type == "error" || event == "error" || (f.Type == "" && wire.IsPresent(f.Error)):
+	case f.Type == "error" || event == "error" || f.Type == "" && (wire.IsPresent(f.Error) || wire.IsRefusal(data)):
 		return false, t.ClassifyFailure(data)
 	case f.Type == "message":
 		return true, t.decodeMessage(&f)

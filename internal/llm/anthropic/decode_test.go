@@ -261,6 +261,19 @@ var streams = []struct{ name, body, want string }{
 			"error the answer ended without a finish marker (incomplete)",
 		),
 	},
+	{
+		"an end without a reason", stream("", says) + raw(`{"type":"message_stop"}`),
+		lines(append(textHi[:len(textHi):len(textHi)], "finish unknown in=5 out=1 reasoning=0 read=0 write=0 total=0")...),
+	},
+	{
+		"a call announced and missing", stream("tool_use", says),
+		lines(append(textHi[:3:3],
+			"error the provider announced a tool call and sent none (malformed)")...),
+	},
+	{
+		"a refusal with the status of a success", `{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`,
+		lines("error insufficient balance (quota)"),
+	},
 	{"nothing", "", lines("error the provider accepted the request but sent no answer (empty)")},
 	{
 		"nothing said", stream("end_turn"),

@@ -16,6 +16,9 @@ type turn struct {
 	reason string                 // the stop reason as sent; empty until it arrives
 	usage  wire.Object            // the counts as sent
 	hosted map[string]*hostedCall // hosted calls by the provider's id
+
+	stopped  bool // message_stop has arrived
+	answered bool // the structured answer came as a call
 }
 
 type hostedCall struct {
@@ -34,6 +37,7 @@ func (t *turn) startBlock(index int, v jsontext.Value) error {
 	case p.Type == "thinking", p.Type == "redacted_thinking":
 		return t.addBlock(index, &wire.ReasoningBlock{Namespace: namespace}, &p)
 	case p.Type == "tool_use" && wire.DecodeString(p.Name) == wire.AnswerTool:
+		t.answered = true
 		return t.addBlock(index, newText(true), &p)
 	case p.Type == "tool_use", p.Type == "server_tool_use", p.Type == "mcp_tool_use":
 		c, err := t.beginCall(&p)
@@ -181,9 +185,14 @@ func (t *turn) emitHostedResult(p *contentPiece, v jsontext.Value) error {
 const resultSuffix = "_tool_result"
 
 // finishTurn completes the turn after the last frame.
-func (t *turn) finishTurn(bool) error {
-	if t.reason == wire.WindowFull {
+func (t *turn) finishTurn(ended bool) error {
+	switch {
+	case t.reason == wire.WindowFull:
 		return wire.NewWindowFull()
+	case t.reason == "tool_use" && !t.HasCalls() && !t.answered && len(t.hosted) == 0 && t.HasContent():
+		return wire.NewMissingCall()
+	case t.reason == "" && (ended || t.stopped) && t.IsWhole():
+		t.reason = "unknown"
 	}
 	return t.Finish(t.finishReason(), parseUsage(t.usage))
 }

@@ -1,6 +1,8 @@
 package bedrock
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -56,7 +58,7 @@ func (t *turn) applyEvent(name string, p *payload) error {
 	case "contentBlockStop":
 		t.StopBlock(p.Index)
 	case "messageStop":
-		t.reason = wire.DecodeString(p.StopReason)
+		t.reason = cmp.Or(wire.DecodeString(p.StopReason), "unknown")
 	case "metadata":
 		t.parseUsage(p.Usage)
 	}

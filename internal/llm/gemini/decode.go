@@ -36,7 +36,8 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if err != nil {
 		return false, t.NewInvalidFrame("Gemini response", data, err)
 	}
-	if wire.IsPresent(f.Error) || event == "error" {
+	isEmpty := len(f.Candidates) == 0 && !wire.IsPresent(f.Usage)
+	if wire.IsPresent(f.Error) || event == "error" || isEmpty && wire.IsRefusal(data) {
 		return false, t.ClassifyFailure(data)
 	}
 	err = t.applyFrame(&f)

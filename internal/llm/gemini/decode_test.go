@@ -281,6 +281,10 @@ func TestDecode(t *testing.T) {
 		},
 		{"nothing at all", "", lines("error the provider accepted the request but sent no answer (empty)")},
 		{
+			"no finish reason but DONE", stream(says(`{"text":"hi"}`), "[DONE]"),
+			lines(append(hi[:3:3], "text-end text-0", "finish unknown in=0 out=0 reasoning=0 read=0 write=0 total=0")...),
+		},
+		{
 			"no finish reason", stream(says(`{"text":"hi"}`)),
 			lines(append(hi[:3:3], "error the answer ended without a finish marker (incomplete)")...),
 		},

@@ -135,7 +135,10 @@ func (t *turn) close() {
 }
 
 // finishTurn completes the turn after the last frame: the calls, then Finish, or an error.
-func (t *turn) finishTurn(bool) error {
+func (t *turn) finishTurn(ended bool) error {
+	if t.finish == "" && t.blocked == "" && ended && (t.HasContent() || len(t.calls) > 0) {
+		t.finish = "UNKNOWN"
+	}
 	if t.finish == "" && t.blocked != "" {
 		return newRefusal("the provider refused the request", t.blocked, t.message)
 	}

@@ -13,6 +13,15 @@ import (
 type callList struct {
 	list []*callState
 	ids  wire.CallIDs
+
+	choice int // the index of the choice that the calls are of
+}
+
+func (l *callList) listArguments() (out []string) {
+	for _, c := range l.list {
+		out = append(out, c.args.String())
+	}
+	return out
 }
 
 type callState struct {
@@ -64,14 +73,16 @@ func (t *turn) applyCall(d *callDelta) error {
 }
 
 // findCall returns the call that d continues, or nil if d begins a new one. The index decides, but a second name under
-// a used index begins a new call. Without an index, an id other than the last call's begins a new call.
+// a used index begins a new call. Without an index, an id other than the last call's begins a new call, and so does its
+// name again once the last call's arguments are complete.
 func (l *callList) findCall(d *callDelta) *callState {
 	id := wire.DecodeString(d.ID)
 	isNew := func(c *callState) bool { return id != "" && c.sentID != "" && id != c.sentID }
 	for i := len(l.list) - 1; i >= 0; i-- {
 		c := l.list[i]
 		if d.Index == nil {
-			if isNew(c) || (id == "" && c.name != "" && wire.IsNonEmptyString(d.Function.Name)) {
+			isNamed := c.name != "" && wire.IsNonEmptyString(d.Function.Name)
+			if isNew(c) || isNamed && (id == "" || c.isFollowedBy(d)) {
 				return nil
 			}
 			return c
@@ -84,6 +95,12 @@ func (l *callList) findCall(d *callDelta) *callState {
 		}
 	}
 	return nil
+}
+
+// isFollowedBy reports whether the piece has arguments of its own after those of a complete call.
+func (c *callState) isFollowedBy(d *callDelta) bool {
+	done, more := jsontext.Value(c.args.String()), wire.DecodeString(d.Function.Arguments)
+	return done.Kind() == '{' && done.IsValid() && strings.HasPrefix(more, "{") && more != string(done)
 }
 
 // argumentText returns the next piece of the argument text. Some vendors send the arguments as an object.

@@ -30,11 +30,19 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if err != nil {
 		return false, t.NewInvalidFrame("Chat chunk", data, err)
 	}
-	if c.isError(event) {
+	if c.isError(event) || len(c.Choices) == 0 && !wire.IsPresent(c.Usage) && wire.IsRefusal(data) {
 		return false, t.ClassifyFailure(data)
 	}
 	err = t.applyChunk(&c)
 	return t.IsStopped(), err
+}
+
+// HandleTrailer implements wire.TrailerHandler: some servers report the usage after the end.
+func (t *turn) HandleTrailer(data []byte) (more bool) {
+	if c, err := parseChunk(data); err == nil && data != nil {
+		t.updateUsage(&c)
+	}
+	return t.usage.Raw == nil
 }
 
 // IsComplete implements wire.FrameHandler.

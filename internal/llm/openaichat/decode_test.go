@@ -260,7 +260,7 @@ func TestDecode(t *testing.T) {
 			),
 		},
 		{
-			"no finish marker", stream(says(`{"content":"hi"}`), done),
+			"no finish marker", stream(says(`{"content":"hi"}`)),
 			lines(append(textHi[:3:3], "error the answer ended without a finish marker (incomplete)")...),
 		},
 		{
@@ -353,7 +353,48 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"no finish reason, and DONE alone", stream(says(`{"content":"hi"}`), done),
-			lines(append(textHi[:3:3], "error the answer ended without a finish marker (incomplete)")...),
+			lines(append(textHi[:3:3], "text-end text-0", "finish unknown"+noUsage)...),
+		},
+		{
+			"usage after DONE", stream(
+				says(`{"content":"hi"}`), ends("stop"), done, `{"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
+			),
+			lines(append(textHi[:3:3], "text-end text-0", "finish stop in=3 out=1 reasoning=0 read=0 write=0 total=0")...),
+		},
+		{
+			"usage as text", stream(
+				says(`{"content":"hi"}`), ends("stop"), `{"usage":"{\"prompt_tokens\":3,\"completion_tokens\":1}"}`, done,
+			),
+			lines(append(textHi[:3:3], "text-end text-0", "finish stop in=3 out=1 reasoning=0 read=0 write=0 total=0")...),
+		},
+		{
+			"calls announced and missing", stream(says(`{"content":"hi"}`), ends("tool_calls"), done),
+			lines(append(textHi[:3:3], "text-end text-0",
+				"error the provider announced a tool call and sent none (malformed)")...),
+		},
+		{
+			"a call as text", stream(says(`{"content":"I will.\n<tool_call>\n{}\n</tool_call>"}`), ends("stop"), done),
+			lines(
+				"opened req-1", "text-start text-0", `text-delta text-0 "I will.\n<tool_call>\n{}\n</tool_call>"`,
+				"text-end text-0",
+				"error the model wrote a tool call as text, and its server did not read it as a call (malformed)",
+			),
+		},
+		{
+			"a call in another choice", stream(
+				says(`{"content":"hi"}`), `{"choices":[{"index":1,"finish_reason":"tool_calls","delta":{"tool_calls":[{"index":0,`+
+					`"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}`, ends("tool_calls"), done,
+			),
+			lines(append(textHi[:3:3], "text-end text-0", "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}",
+				"finish tool-calls"+noUsage)...),
+		},
+		{
+			"a refusal with the status of a success", `{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`,
+			lines("error insufficient balance (quota)"),
+		},
+		{
+			"a refusal in a frame", stream(`{"success":false,"message":"model is offline"}`),
+			lines("error model is offline (overloaded)"),
 		},
 		{
 			"no finish reason, and usage alone",
@@ -588,10 +629,29 @@ func TestDecodeCalls(t *testing.T) {
 			},
 		},
 		{
-			"complete arguments but no finish marker",
+			"complete arguments, no reason for the end",
 			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), done},
 			[]string{
-				start, "input-start a f", `input-delta a "{}"`, "error the answer ended without a finish marker (incomplete)",
+				start, "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}", "finish unknown" + noUsage,
+			},
+		},
+		{
+			"incomplete arguments, no reason for the end",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}`), done},
+			[]string{
+				start, "input-start a f", `input-delta a "{"`, "error the answer ended without a finish marker (incomplete)",
+			},
+		},
+		{
+			"two calls with one id and no index",
+			[]string{
+				says(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`),
+				says(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x\":2}"}}]}`), ends("tool_calls"),
+			},
+			[]string{
+				start, "input-start a f", `input-delta a "{\"x\":1}"`, "input-start call_NEW_1 f",
+				`input-delta call_NEW_1 "{\"x\":2}"`, "input-end a", `call a f {"x":1}`, "input-end call_NEW_1",
+				`call call_NEW_1 f {"x":2}`, "finish tool-calls" + noUsage,
 			},
 		},
 	}
@@ -654,7 +714,7 @@ func TestDecodeUsage(t *testing.T) {
 		},
 		{
 			"floats and strings", `{"prompt_tokens":5.0,"completion_tokens":"7","total_tokens":null}`,
-			"in=5 out=0 reasoning=0 read=0 write=0 total=0",
+			"in=5 out=7 reasoning=0 read=0 write=0 total=0",
 		},
 		{"not an object", `"many"`, "in=0 out=0 reasoning=0 read=0 write=0 total=0"},
 	}

@@ -105,7 +105,7 @@ func (d Dialect) limitOutput(b *body, tokens int) {
 func (d Dialect) encodeTools(defs []llm.ToolDefinition) []tool {
 	out := make([]tool, 0, len(defs))
 	for _, def := range defs {
-		if def.Hosted != nil {
+		if def.Hosted != nil || d.NoTools {
 			continue // Chat has no hosted tools
 		}
 		out = append(out, tool{Type: "function", Function: function{

@@ -56,6 +56,12 @@ func TestEncodeMessages(t *testing.T) {
 			[]llm.Message{user(textOf("a"), textOf("b"))},
 			`[{"role":"user","content":"ab"}]`,
 		},
+		{
+			"neighbouring users are one",
+			openaichat.Dialect{MergeUsers: true},
+			[]llm.Message{user(textOf("a")), user(textOf("b"), textOf("c")), replies(textOf("d")), user(textOf("e"))},
+			`[{"role":"user","content":"a\n\nbc"},{"role":"assistant","content":"d"},{"role":"user","content":"e"}]`,
+		},
 		{"nothing to say", openaichat.Dialect{}, []llm.Message{user(), replies(), user(textOf(""))}, `[]`},
 		{
 			"image",

@@ -64,7 +64,11 @@ type conversation struct {
 
 func (d Dialect) encodeMessages(req *llm.Request) []message {
 	c := conversation{d: d}
-	if len(req.System) > 0 {
+	switch {
+	case len(req.System) == 0:
+	case d.NoSystem:
+		c.addUser([]part{textPart(strings.Join(req.System, "\n"))})
+	default:
 		c.add(message{Role: "system", Content: d.encodeSystem(req.System, req.Breakpoints.System)})
 	}
 	for i, m := range req.Messages {
@@ -102,6 +106,13 @@ func (c *conversation) add(m message) {
 // addUser appends a user message and leaves it open, so that an update can join it.
 func (c *conversation) addUser(parts []part) {
 	if len(parts) == 0 {
+		return
+	}
+	if c.user != nil && c.d.MergeUsers {
+		if parts[0].Text != nil {
+			parts[0] = textPart("\n\n" + *parts[0].Text)
+		}
+		c.user = append(c.user, parts...)
 		return
 	}
 	c.closeUser()

@@ -24,6 +24,12 @@ type Dialect struct {
 	Effort EffortStyle
 	// NoStreamOptions omits stream_options, for vendors that refuse it and report the usage regardless.
 	NoStreamOptions bool
+	// NoTools omits the tools, for servers that refuse them.
+	NoTools bool
+	// NoSystem sends the system prompt in the first user message, for templates without a system role.
+	NoSystem bool
+	// MergeUsers joins neighbouring user messages: the templates of some models refuse them.
+	MergeUsers bool
 	// SeedField is the field of the sampling seed; "" is seed.
 	SeedField string
 	// CacheKey sends the request's cache key as prompt_cache_key.

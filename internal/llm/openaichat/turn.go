@@ -2,6 +2,7 @@ package openaichat
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,6 +19,7 @@ type turn struct {
 	response string // the provider's id of this answer
 	reason   string // the finish reason as sent; empty until it arrives
 	refused  bool
+	executed bool // the vendor ran tools of its own
 	usage    llm.Usage
 	billed   *int64 // in pico-dollars, if the vendor reports it
 
@@ -48,6 +50,9 @@ func (t *turn) applyChunk(c *chunk) error {
 	for i := range c.Choices {
 		a := &c.Choices[i]
 		if a.Index != 0 {
+			if err := t.applyOtherChoice(a); err != nil {
+				return err
+			}
 			continue
 		}
 		d := a.Delta
@@ -63,6 +68,17 @@ func (t *turn) applyChunk(c *chunk) error {
 		t.reason = cmp.Or(wire.DecodeString(a.FinishReason), t.reason)
 	}
 	return nil
+}
+
+// applyOtherChoice takes the calls of another choice if the first one has none: some gateways put text and calls into
+// different choices. cairn requests one.
+func (t *turn) applyOtherChoice(a *alternative) error {
+	d := cmp.Or(a.Delta, a.Message)
+	if d == nil || len(d.ToolCalls) == 0 || len(t.calls.list) > 0 && t.calls.choice != a.Index {
+		return nil
+	}
+	t.calls.choice = a.Index
+	return t.applyDelta(&delta{ToolCalls: d.ToolCalls})
 }
 
 func (t *turn) applyDelta(d *delta) error {
@@ -91,6 +107,7 @@ func (t *turn) applyDelta(d *delta) error {
 	}
 	t.sources.appendList(keyAnnotations, d.Annotations)
 	t.sources.replaceList(keyExecuted, d.Executed)
+	t.executed = t.executed || wire.IsPresent(d.Executed)
 	for _, image := range d.Images {
 		t.addImage(wire.DecodeString(image.ImageURL.URL))
 	}
@@ -182,10 +199,15 @@ func (t *turn) reasoningMetadata() llm.Metadata {
 }
 
 // finishTurn completes the turn after the last frame: the calls, then Finish, or an error. Some vendors never send a
-// finish reason: an answer that marks its own end and reports its usage is then complete.
+// finish reason: an answer that marks its own end and reports its usage is then complete; without usage its end is
+// unknown.
 func (t *turn) finishTurn(ended bool) error {
-	if t.reason == "" && ended && t.usage.Raw != nil {
+	switch {
+	case t.reason != "" || !ended:
+	case t.usage.Raw != nil:
 		t.reason = "stop"
+	case t.IsWhole(t.calls.listArguments()...):
+		t.reason = "unknown"
 	}
 	if err := t.CheckEnded(t.reason != ""); err != nil {
 		return err
@@ -200,6 +222,10 @@ func (t *turn) finishTurn(ended bool) error {
 		for _, e := range wire.ImageEvents(t.calls.ids.MakeUnique("", t.response), nil, t.images...) {
 			t.Emit(e)
 		}
+	}
+	announced := slices.Contains([]string{"tool_calls", "function_call", "tool_use"}, t.reason)
+	if announced && len(t.calls.list) == 0 && !t.executed && t.HasContent() {
+		return wire.NewMissingCall()
 	}
 	reason := t.finishReason()
 	if reason == llm.FinishError {

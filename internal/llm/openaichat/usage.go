@@ -41,7 +41,10 @@ func (t *turn) updateUsage(c *chunk) {
 	if !wire.IsPresent(raw) {
 		raw = c.Groq.Usage
 	}
-	if raw.Kind() != '{' {
+	if raw.Kind() == '"' { // the object as text
+		raw = jsontext.Value(wire.DecodeString(raw))
+	}
+	if raw.Kind() != '{' || !raw.IsValid(wire.Foreign) {
 		return
 	}
 	u := parseUsage(raw)

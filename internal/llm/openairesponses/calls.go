@@ -1,6 +1,7 @@
 package openairesponses
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,6 +62,15 @@ func (t *turn) callOf(it *item) *callState {
 		it.call = &callState{}
 	}
 	return it.call
+}
+
+func (t *turn) listArguments() (out []string) {
+	for _, it := range t.items.order {
+		if it.call != nil {
+			out = append(out, cmp.Or(it.call.final, it.call.args.String()))
+		}
+	}
+	return out
 }
 
 func (t *turn) hasCalls() bool {

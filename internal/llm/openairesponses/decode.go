@@ -30,7 +30,7 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 		return false, t.NewInvalidFrame("Responses event", data, err)
 	}
 	switch {
-	case f.Type == "error", event == "error", f.Type == "" && wire.IsPresent(f.Error):
+	case f.Type == "error", event == "error", f.Type == "" && (wire.IsPresent(f.Error) || wire.IsRefusal(data)):
 		return false, t.ClassifyFailure(data)
 	case f.Type == "response.failed":
 		return false, t.newFailure(f.Response)

@@ -201,8 +201,29 @@ func TestDecode(t *testing.T) {
 		},
 		{"nothing at all", "", lines("error the provider accepted the request but sent no answer (empty)")},
 		{
-			"no last word", stream(created, says(0, `"hi"`), "[DONE]"),
+			"no last word", stream(created, says(0, `"hi"`)),
 			lines(append(hi[:3:3], "error the answer ended without a finish marker (incomplete)")...),
+		},
+		{
+			"no reason for the end", stream(created, says(0, `"hi"`), "[DONE]"),
+			lines(append(hi[:3:3], "text-end text-0", "finish unknown"+noUsage)...),
+		},
+		{
+			"completed with another status", stream(
+				created, says(0, `"hi"`), `{"type":"response.completed","response":{"status":"incomplete",`+
+					`"incomplete_details":{"reason":"max_output_tokens"}}}`,
+			),
+			lines(append(hi[:3:3], "text-end text-0", "finish length"+noUsage)...),
+		},
+		{
+			"encrypted content at the end", stream(
+				created, done(0, `{"id":"rs_1","type":"reasoning","summary":[]}`), says(1, `"hi"`),
+				`{"type":"response.completed","response":{"status":"completed","output":[{"id":"rs_1","type":"reasoning",`+
+					`"encrypted_content":"zz"}]}}`,
+			),
+			lines(append(hi[:3:3], "reasoning-start reasoning-0",
+				`reasoning-end reasoning-0 openai={"itemId":"rs_1","reasoningEncryptedContent":"zz","reasoningLate":true}`,
+				"text-end text-0", "finish stop"+noUsage)...),
 		},
 		{
 			"failed",

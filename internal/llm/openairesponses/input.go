@@ -198,9 +198,16 @@ func (a *answerItems) addReasoning(p llm.Reasoning) {
 	at, known := a.thoughts[id]
 	if !known {
 		at = len(a.items)
-		a.thoughts[id] = at
 		a.items = append(a.items, &reasoning{Type: "reasoning", Summary: []part{}})
 	}
+	if isLate := wire.ReadMetadata(p.Metadata, a.d.metadataNamespace())[keyLate] != nil; isLate && !known {
+		a.items = append(a.items[at:], a.items[:at]...) // it led to all of the answer
+		for other := range a.thoughts {
+			a.thoughts[other]++
+		}
+		at = 0
+	}
+	a.thoughts[id] = at
 	r, _ := a.items[at].(*reasoning)
 	if p.Text != "" {
 		r.Summary = append(r.Summary, part{Type: "summary_text", Text: &p.Text})

@@ -15,6 +15,7 @@ type item struct {
 	phase     jsontext.Value
 	notes     jsontext.Value
 	encrypted jsontext.Value
+	late      bool // its block follows those of later items
 	blocks    []*block
 	call      *callState
 }
@@ -104,7 +105,9 @@ func (t *turn) applyReasoning(it *item, o *outputItem) error {
 	if len(it.blocks) == 0 && (it.encrypted != nil || t.stored) {
 		t.beginBlock(it, summaryBlock, 0)
 	}
-	t.closeItem(it)
+	if it.encrypted != nil || t.stored { // else the last block stays open: the end of the answer may bring the content
+		t.closeItem(it)
+	}
 	return nil
 }
 
@@ -226,6 +229,9 @@ func (t *turn) closeBlock(it *item, b *block, last bool) {
 	}
 	if b.Reasoning && last && it.encrypted != nil {
 		kept[keyEncrypted] = it.encrypted
+		if it.late {
+			kept[keyLate] = jsontext.Value("true")
+		}
 	}
 	t.EndRun(&b.TextRun, wire.NewMetadata(t.d.metadataNamespace(), kept))
 }

@@ -32,6 +32,7 @@ func (d Dialect) metadataNamespace() string {
 // The metadata keys in the dialect's namespace.
 const (
 	keyItem        = "itemId"                    // the vendor's id of the output item
+	keyLate        = "reasoningLate"             // the encrypted content came after the rest of the answer
 	keyEncrypted   = "reasoningEncryptedContent" // the item's reasoning, which only the vendor can read
 	keyPhase       = "phase"                     // of a message: commentary or the final answer
 	keyAnnotations = "annotations"               // of a message: its sources

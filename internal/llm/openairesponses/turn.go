@@ -83,10 +83,11 @@ func (t *turn) applyEnd(f *frame) error {
 	}
 	t.parseUsage(f.Response.Usage)
 	t.usage.Billed = wire.ParseCredits(f.Copilot.Credits)
-	if f.Type == "response.incomplete" {
+	if f.Type == "response.incomplete" || f.Response.Status == "incomplete" {
 		t.status, t.reason = "incomplete", f.Response.Incomplete.Reason
 	}
 	if slices.ContainsFunc(t.items.order, func(it *item) bool { return it.done }) {
+		t.completeReasoning(f.Response.Output)
 		return nil
 	}
 	for i := range f.Response.Output {
@@ -101,8 +102,25 @@ func (t *turn) applyEnd(f *frame) error {
 	return nil
 }
 
+// completeReasoning takes the encrypted content of items that came without it: Azure sends it with the end only.
+func (t *turn) completeReasoning(output []outputItem) {
+	for _, o := range output {
+		for _, it := range t.items.order {
+			if it.encrypted == nil && it.id != "" && it.id == wire.DecodeString(o.ID) && wire.IsNonEmptyString(o.Encrypted) {
+				it.encrypted = o.Encrypted
+				if it.late = len(it.blocks) == 0; it.late {
+					t.beginBlock(it, summaryBlock, 0)
+				}
+			}
+		}
+	}
+}
+
 // finishTurn completes the turn after the last frame: the calls, then Finish, or an error.
-func (t *turn) finishTurn(bool) error {
+func (t *turn) finishTurn(ended bool) error {
+	if t.status == "" && ended && t.IsWhole(t.listArguments()...) {
+		t.status = "unknown"
+	}
 	if err := t.CheckEnded(t.status != ""); err != nil {
 		return err
 	}
@@ -125,7 +143,7 @@ func (t *turn) finishReason() llm.FinishReason {
 		return llm.FinishContentFilter
 	case t.reason == "max_output_tokens":
 		return llm.FinishLength
-	case t.status == "incomplete":
+	case t.status == "incomplete", t.status == "unknown":
 		return llm.FinishUnknown
 	case t.hasCalls():
 		return llm.FinishToolCalls

@@ -25,6 +25,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
@@ -43,6 +44,8 @@ type Config struct {
 	Facts Facts
 	// Headers are sent with every request. The request's own headers take precedence.
 	Headers map[string]string
+	// Cures remembers what servers refuse, for all models that share it; nil remembers for this one.
+	Cures *Cures
 	// Transport sends the requests. Share one among models so that connections are reused. Nil means NewTransport().
 	Transport http.RoundTripper
 }
@@ -71,6 +74,7 @@ type Model struct {
 	hostedExclusive bool
 	reportsCharge   bool
 	credential      Credential
+	cures           *Cures
 	headers         http.Header
 	client          *http.Client
 }
@@ -131,6 +135,9 @@ func New(c Config) (*Model, error) {
 	if m.credential == nil {
 		m.credential = newStaticKey(c.Vendor, key)
 	}
+	if m.cures = c.Cures; m.cures == nil {
+		m.cures = &Cures{}
+	}
 	base.RawQuery = ""
 	m.base = strings.TrimRight(base.String(), "/")
 	return m, nil
@@ -184,7 +191,11 @@ func parseBaseURL(v Vendor) (*url.URL, error) {
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		body, err := m.protocol.Encode(req)
+		protocol, cureKey := m.protocol, m.base+"\x00"+req.Model
+		if d, isChat := protocol.(openaichat.Dialect); isChat {
+			protocol = d.ApplyCures(m.cures.find(cureKey))
+		}
+		body, err := protocol.Encode(req)
 		if err != nil {
 			yield(nil, llm.AsError(ctx, err))
 			return
@@ -205,13 +216,16 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		sealed := collectSecrets(sent.Header, req)
 		if !isSuccess(resp) {
 			e := m.readFailure(ctx, resp, answer, sealed)
+			if _, isChat := protocol.(openaichat.Dialect); isChat && e.Class == llm.InvalidRequest {
+				m.cures.cureRefusal(e, cureKey, body)
+			}
 			if !e.IsRetryable() {
 				e.RejectedMedia = wire.FindRejectedMedia(body, e.Message+"\n"+e.Body, req)
 			}
 			yield(nil, e)
 			return
 		}
-		for e, err := range m.protocol.Decode(wire.FindRequestID(resp.Header), answer, sealed...) {
+		for e, err := range protocol.Decode(wire.FindRequestID(resp.Header), answer, sealed...) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -265,7 +279,6 @@ func (m *Model) buildRequest(req *llm.Request, body []byte) (*http.Request, erro
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", cmp.Or(m.rules.accept, "text/event-stream"))
 	r.Header.Set("Accept-Encoding", "identity") // compression delays the frames of a stream
-	r.Header["Idempotency-Key"] = []string{}    // is not sent; allows net/http to retry on a broken idle connection
 	setAffinityHeaders(r.Header, req)
 	if m.scheme == AuthCopilot {
 		setCopilotHeaders(r.Header, req)

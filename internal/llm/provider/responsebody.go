@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
@@ -23,7 +24,11 @@ type responseBody struct {
 	encoding string
 	plain    io.Reader // set by the first read
 	left     int64
+	dog      *llm.Watchdog
 }
+
+// LimitRest bounds how long the rest of the body may take.
+func (a *responseBody) LimitRest() { time.AfterFunc(drainTime, a.dog.Stop) }
 
 func newResponseBody(ctx context.Context, dog *llm.Watchdog, resp *http.Response) *responseBody {
 	return &responseBody{
@@ -31,6 +36,7 @@ func newResponseBody(ctx context.Context, dog *llm.Watchdog, resp *http.Response
 		failure:  func(err error) error { return newBodyError(ctx, err) },
 		encoding: strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))),
 		left:     maxResponse,
+		dog:      dog,
 	}
 }
 

@@ -400,6 +400,7 @@ func chatDialect(v Vendor, f Facts) openaichat.Dialect {
 	isForwarded := slices.Contains([]string{"github-models", "cloudflare-ai-gateway"}, v.TableID) &&
 		strings.HasPrefix(id, "openai/")
 	isOpenAI := isForwarded || slices.Contains([]string{"openai", "azure", "azure-cognitive-services"}, v.TableID)
+	d.MergeUsers = !isOpenAI
 	if f.Reasoning && isOpenAI {
 		d.MaxTokensField = "max_completion_tokens"
 	}

@@ -66,6 +66,7 @@ func (f Fault) newRefusal() *llm.Error {
 	}
 	return &llm.Error{
 		Class: class, Status: f.Status, Message: message, RetryAfter: f.RetryAfter, RequestID: f.RequestID, Body: f.Message,
+		ByStatus: f.Class == "", Window: f.Window,
 	}
 }
 

@@ -104,8 +104,8 @@ type Usage struct {
 	Raw        jsontext.Value `json:"raw,omitzero"`
 }
 
-// Fault is a failure of a turn. Status, Class, Message, RetryAfter and RequestID define the error of FaultStatus;
-// Message also that of other faults.
+// Fault is a failure of a turn. Status, Class, Message, RetryAfter, RequestID and Window define the error of
+// FaultStatus; Message also that of other faults.
 type Fault struct {
 	Kind       FaultKind     `json:"kind"`
 	Status     int           `json:"status,omitzero"`
@@ -113,6 +113,7 @@ type Fault struct {
 	Message    string        `json:"message,omitzero"`
 	RetryAfter time.Duration `json:"retryAfter,omitzero"`
 	RequestID  string        `json:"requestID,omitzero"`
+	Window     int64         `json:"window,omitzero"` // the context window that the provider names
 }
 
 // FaultKind names a fault.

@@ -43,13 +43,29 @@ func ReadBody(r io.Reader, f FrameHandler) (ended bool, err error) {
 	case first == '{' || first == '[':
 		return true, readDocument(br, f)
 	}
+	trailers, _ := f.(TrailerHandler)
 	for frame, err := range sse.ReadFramesToEnd(br, sse.DefaultLimit) {
+		if err != nil && ended {
+			return true, nil
+		}
 		if err != nil {
 			return false, classifyReadError(err, f)
 		}
 		data := bytes.TrimSpace(frame.Data)
-		if string(data) == "[DONE]" {
+		switch {
+		case ended && !trailers.HandleTrailer(data):
 			return true, nil
+		case ended:
+			continue
+		case string(data) == "[DONE]":
+			if trailers == nil || !trailers.HandleTrailer(nil) {
+				return true, nil
+			}
+			if h, ok := r.(restLimiter); ok {
+				h.LimitRest()
+			}
+			ended = true
+			continue
 		}
 		if frame.Unended && !jsontext.Value(data).IsValid(Foreign) {
 			return false, nil
@@ -58,8 +74,17 @@ func ReadBody(r io.Reader, f FrameHandler) (ended bool, err error) {
 			return false, err
 		}
 	}
-	return false, nil
+	return ended, nil
 }
+
+// TrailerHandler is a FrameHandler that wants to see what follows [DONE].
+type TrailerHandler interface {
+	// HandleTrailer handles a frame after [DONE], nil before the first one. It reports whether it wants more.
+	HandleTrailer(data []byte) (more bool)
+}
+
+// restLimiter is a reader whose source may stay open after the end: LimitRest bounds how long the rest may take.
+type restLimiter interface{ LimitRest() }
 
 // peekFirstByte skips white space and returns the next byte without consuming it.
 func peekFirstByte(br *bufio.Reader) (byte, error) {

@@ -1,28 +1,21 @@
 package wire
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// The limits of an error's texts.
-const (
-	maxMessage = 500   // characters
-	maxBody    = 16384 // characters
-)
+// maxMessage is the limit of an error's text in characters.
+const maxMessage = 500
 
 // Failure is a response that is not an answer: an HTTP error, or an error object in a stream (with status 200).
 type Failure struct {
@@ -33,24 +26,26 @@ type Failure struct {
 	Now     time.Time // the reference for a Retry-After date if the response has no Date
 }
 
-// ClassifyFailure converts a failure to an error whose class is what can be done about it. Structured codes take
-// precedence over the status, and the status over text patterns, so that an overflow whose message mentions "safety" is
-// still an overflow.
+// ClassifyFailure converts a failure to an error whose class is what can be done about it. The table in refusals.go
+// says what the body means; the status decides where the body says nothing.
 func ClassifyFailure(f Failure) *llm.Error {
 	w := parseErrorBody(f.Body)
 	if name, _, _ := strings.Cut(f.Header.Get("X-Amzn-Errortype"), ":"); name != "" {
 		w.codes = append(w.codes, strings.ToLower(name))
 	}
-	if f.Status == http.StatusOK && w.status >= 400 && w.status < 600 {
+	if f.Status == http.StatusOK && w.status > 0 {
 		f.Status = w.status
 	}
+	w.wait = cmp.Or(parseRetryAfter(f.Header, f.Now), w.retry, findDelay(w.texts))
 	e := &llm.Error{
-		Class:      w.classifyBody(f.Status),
-		Message:    formatMessage(w, f),
-		Status:     f.Status,
-		RetryAfter: parseRetryAfter(f.Header, f.Now),
-		RequestID:  FindRequestID(f.Header),
-		Body:       RedactText(f.Body, f.Secrets, maxBody),
+		Message:   formatMessage(w, f),
+		Status:    f.Status,
+		RequestID: FindRequestID(f.Header),
+		Body:      RedactText(f.Body, f.Secrets, maxBody),
+	}
+	e.Class, e.ByStatus = w.classifyBody(f.Status)
+	if e.Class == llm.Overflow {
+		e.Window = findSizes(w.texts).contextWindow()
 	}
 	switch f.Header.Get("X-Should-Retry") { // of OpenAI and Anthropic
 	case "true":
@@ -60,141 +55,13 @@ func ClassifyFailure(f Failure) *llm.Error {
 	case "false":
 		e.Permanent = true
 	}
-	if e.RetryAfter == 0 && e.IsRetryable() {
-		if e.RetryAfter = w.retry; w.retry == 0 {
-			e.RetryAfter = findDelay(w.message)
-		}
+	if e.IsRetryable() || e.Class == llm.Quota || f.Header.Get("Retry-After") != "" {
+		e.RetryAfter = w.wait
 	}
 	if e.Status == http.StatusOK {
 		e.Status = 0
 	}
 	return e
-}
-
-// errorBody is a parsed error body, normalised across vendors.
-type errorBody struct {
-	codes     []string // code and type fields, lower case
-	status    int      // a numeric code
-	message   string
-	text      string // the whole body in lower case, for the text patterns
-	moderated bool
-	retry     time.Duration // the delay in Google's error details
-	perDay    bool          // a daily quota is exhausted, so that a retry after minutes is useless
-}
-
-// parseErrorBody parses {"error":{…}}, {"error":"…"}, a list with one of these, and an error object without the
-// envelope.
-func parseErrorBody(body []byte) errorBody {
-	w := errorBody{text: strings.ToLower(string(body[:min(len(body), maxBody)]))}
-	v := jsontext.Value(bytes.TrimSpace(body))
-	if list, ok := ReadList(v); ok && len(list) > 0 {
-		v = list[0]
-	}
-	var outer Object
-	if json.Unmarshal(v, &outer, Foreign) != nil {
-		return w
-	}
-	if choices, ok := ReadList(outer["choices"]); ok && len(choices) > 0 && !IsPresent(outer["error"]) {
-		_ = json.Unmarshal(choices[0], &outer, Foreign) // the error may be inside the choice
-	}
-	if list, ok := ReadList(outer["errors"]); ok && len(list) > 0 && !IsPresent(outer["error"]) {
-		outer["error"] = list[0]
-	}
-	w.readFields(outer)
-	if inner := outer["error"]; inner.Kind() == '"' {
-		w.message = DecodeString(inner)
-	} else if inner.Kind() == '{' {
-		w.message = ""
-		w.readNested(inner, 3)
-	}
-	return w
-}
-
-// readNested reads an error object and the causes inside it, outermost first.
-func (w *errorBody) readNested(v jsontext.Value, depth int) {
-	var fields Object
-	if depth == 0 || json.Unmarshal(v, &fields, Foreign) != nil {
-		return
-	}
-	w.readFields(fields)
-	for _, key := range []string{"innererror", "error", "metadata"} {
-		if fields[key].Kind() == '{' {
-			w.readNested(fields[key], depth-1)
-		}
-	}
-	if _, ok := fields["flagged_input"]; ok {
-		w.moderated = true
-	}
-	w.readDetails(fields["details"])
-}
-
-// readDetails reads the details that Google adds to its errors.
-func (w *errorBody) readDetails(v jsontext.Value) {
-	list, _ := ReadList(v)
-	for _, entry := range list {
-		var detail struct {
-			Reason     string `json:"reason"`
-			Delay      string `json:"retryDelay"`
-			Violations []struct {
-				Quota string `json:"quotaId"`
-			} `json:"violations"`
-		}
-		if json.Unmarshal(entry, &detail, Foreign) != nil {
-			continue
-		}
-		if detail.Reason != "" {
-			w.codes = append(w.codes, strings.ToLower(detail.Reason))
-		}
-		if d, err := time.ParseDuration(detail.Delay); err == nil && d > 0 {
-			w.retry = min(d, maxRetryAfter)
-		}
-		for _, violation := range detail.Violations {
-			w.perDay = w.perDay || strings.Contains(violation.Quota, "PerDay")
-		}
-	}
-}
-
-func (w *errorBody) readFields(fields Object) {
-	for _, key := range []string{"code", "type", "__type", "status", "error_type", "error_code"} {
-		switch v := fields[key]; v.Kind() {
-		case '"':
-			code := DecodeString(v)
-			if space, name, qualified := strings.Cut(code, "#"); qualified && strings.HasPrefix(space, "com.amazon") {
-				code = name
-			}
-			w.codes = append(w.codes, strings.ToLower(code))
-		case '0':
-			if n, err := strconv.Atoi(string(v)); err == nil && w.status == 0 {
-				w.status = n
-			}
-		}
-	}
-	for _, key := range []string{"message", "Message", "detail", "error_description", "msg"} {
-		if text := DecodeString(fields[key]); text != "" && w.message == "" {
-			w.message = text
-		}
-	}
-}
-
-func (w *errorBody) classifyBody(status int) llm.Class {
-	if w.moderated {
-		return llm.ContentFilter
-	}
-	if matchesAny(w.text, imageRefusalPatterns) {
-		return llm.InvalidRequest
-	}
-	if w.isForbidden(status) {
-		return llm.Forbidden
-	}
-	for _, code := range w.codes {
-		if class, ok := codeClass[code]; ok {
-			if class == llm.RateLimit && status == http.StatusRequestEntityTooLarge {
-				return llm.Overflow // one request exceeds the whole allowance
-			}
-			return class
-		}
-	}
-	return w.classifyStatus(status)
 }
 
 // transientStatuses are statuses below 500 that do not blame the request: a timeout, a lock that another request holds,
@@ -203,40 +70,82 @@ var transientStatuses = []int{
 	http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked, http.StatusTooEarly, 498, 499,
 }
 
-// isForbidden reports whether the request would be refused with any key: by permissions, by a wrong clock, or by the
-// web page of a proxy.
-func (w *errorBody) isForbidden(status int) bool {
-	has := func(code string) bool { return slices.Contains(w.codes, code) }
-	switch {
-	case matchesAny(w.text, clockPatterns), slices.ContainsFunc(forbiddenCodes, has):
-		return status >= 400 && status < 500
-	case has(accessDenied):
-		return !matchesAny(w.text, credentialPatterns)
+// classifyBody returns the class of a failure, and whether the status alone decided it. Sizes and codes of the body
+// come first, then words, then codes that repeat the status, then the status.
+func (w *errorBody) classifyBody(status int) (class llm.Class, byStatus bool) {
+	if w.moderated {
+		return llm.ContentFilter, false
 	}
-	return status == http.StatusForbidden && isHTML([]byte(w.text))
+	if status >= 400 && status < 500 && hasAny(w.texts, clockWords) {
+		return llm.Forbidden, false
+	}
+	if exceedsMinute(w.texts) {
+		return llm.Overflow, false
+	}
+	has := func(codes string) bool {
+		known := strings.Fields(codes)
+		return slices.ContainsFunc(w.codes, func(c string) bool { return slices.Contains(known, c) })
+	}
+	for _, r := range refusals {
+		if has(r.codes) {
+			return w.refineClass(r), false
+		}
+	}
+	for _, r := range refusals {
+		if r.appliesTo(status, w.texts) && hasAny(w.texts, r.words) {
+			return w.refineClass(r), false
+		}
+	}
+	if findSizes(w.texts).isExceeded() {
+		return llm.Overflow, false
+	}
+	if has(accessDenied) && !hasAny(w.texts, credentialWords) {
+		return llm.Forbidden, false
+	}
+	for _, r := range refusals {
+		if has(r.repeat) && status != http.StatusRequestEntityTooLarge {
+			return r.class, false
+		}
+	}
+	class = w.classifyStatus(status)
+	return class, class == llm.InvalidRequest || class == llm.Unknown || class == llm.Overloaded
 }
 
+// appliesTo reports whether the row's words count in a failure with the status. A period alone is no quota.
+func (r *refusal) appliesTo(status int, texts []string) bool {
+	if r.weak && status != http.StatusTooManyRequests && !hasAny(texts, []string{"limit", "quota", "限"}) {
+		return false
+	}
+	return !r.below500 || status < 500
+}
+
+// shortDelay is the longest delay for which a quota is a rate limit: work can wait for it.
+const shortDelay = 10 * time.Minute
+
+// refineClass returns the row's class. A quota that ends soon, or is one of a minute, is a rate limit.
+func (w *errorBody) refineClass(r refusal) llm.Class {
+	if r.weak && !w.perDay && (w.wait > 0 && w.wait < shortDelay || hasAny(w.texts, minuteWords)) {
+		return llm.RateLimit
+	}
+	return r.class
+}
+
+// classifyStatus returns the class that follows from the status.
 func (w *errorBody) classifyStatus(status int) llm.Class {
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden,
-		status == http.StatusBadRequest && matchesAny(w.text, keyPatterns):
+	case status == http.StatusForbidden && w.isPage:
+		return llm.Forbidden // a proxy refuses the request with any key
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return llm.Auth
 	case status == http.StatusPaymentRequired:
 		return llm.Quota
-	case status == http.StatusTooManyRequests && w.retry > 0 && !w.perDay:
-		return llm.RateLimit // even if the message mentions a quota
-	case status == http.StatusTooManyRequests && matchesAny(w.text, quotaPatterns),
-		matchesAny(w.text, creditPatterns):
-		return llm.Quota
 	case status == http.StatusTooManyRequests:
 		return llm.RateLimit
-	case matchesAny(w.text, overflowPatterns), status == http.StatusRequestEntityTooLarge:
+	case status == http.StatusRequestEntityTooLarge:
 		return llm.Overflow
 	case slices.Contains(transientStatuses, status), status >= 500:
 		return llm.Overloaded
-	case matchesAny(w.text, filterPatterns):
-		return llm.ContentFilter
-	case slices.Contains([]int{400, 404, 405, 413, 415, 422}, status), status >= 300 && status < 400:
+	case slices.Contains([]int{400, 404, 405, 415, 422}, status), status >= 300 && status < 400:
 		return llm.InvalidRequest
 	case status >= 400:
 		return llm.Unknown
@@ -244,17 +153,9 @@ func (w *errorBody) classifyStatus(status int) llm.Class {
 	return w.classifyStreamError()
 }
 
-// classifyStreamError classifies an error object without a status. Unless it blames the request, it is a transient
-// failure of the provider.
+// classifyStreamError classifies an error object without a status. Unless its code blames the request, it is a
+// transient failure of the provider.
 func (w *errorBody) classifyStreamError() llm.Class {
-	switch {
-	case matchesAny(w.text, quotaPatterns):
-		return llm.Quota
-	case matchesAny(w.text, ratePatterns):
-		return llm.RateLimit
-	case matchesAny(w.text, filterPatterns):
-		return llm.ContentFilter
-	}
 	for _, code := range w.codes {
 		for _, blame := range []string{"invalid", "bad_request", "not_found", "notfound", "validation"} {
 			if strings.Contains(code, blame) {
@@ -272,7 +173,7 @@ func formatMessage(w errorBody, f Failure) string {
 	if text == "" && isHTML(f.Body) && f.Status >= 400 && f.Status < 500 {
 		text = describeWebPage(f)
 	}
-	if text != "" && matchesAny(strings.ToLower(text), clockPatterns) {
+	if text != "" && hasAny([]string{normalizeText(text)}, clockWords) {
 		text += "; the clock of this computer is wrong: correct it"
 	}
 	if text == "" && len(f.Body) <= maxMessage && !isHTML(f.Body) {
@@ -303,21 +204,4 @@ func describeWebPage(f Failure) string {
 		text += fmt.Sprintf(": %q", Clip(strings.Join(strings.Fields(html.UnescapeString(string(m[1]))), " "), 120))
 	}
 	return text + "; check for a firewall or proxy in between (HTTPS_PROXY) and the base URL (options.baseURL)"
-}
-
-func isHTML(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) }
-
-// Clip returns at most n characters of valid UTF-8.
-func Clip(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

@@ -60,30 +60,41 @@ func FindRequestID(h http.Header) string {
 	return ""
 }
 
-// delayText matches the delay in texts such as "Please try again in 1m20.5s" and "retry after 20 seconds".
-var delayText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:try again|retry|retry again) (?:in|after) ` +
-		`((?:\d{1,6}(?:\.\d{1,9})?(?:ms|h|m|s))+\b|` +
-		`(\d{1,6}(?:\.\d{1,9})?) ?(milliseconds?|seconds?|minutes?|hours?)\b)`)
-})
+// delayText matches the delay in texts such as "try again in 1m20.5s", "retry after 20 seconds" and "reset in 2 hours 5
+// minutes", which are in the form of normalizeText; delayPart matches one number with its unit.
+var (
+	delayText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(?:try again|retry|retry again|resets?|resets? again|refreshed|available again|wait) ` +
+			`(?:(?:in|after|for|about|at least) )*` +
+			`((?:` + delayUnit + `(?:,? (?:and )?)?)*` + delayUnit + `)\b`)
+	})
+	delayPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(delayUnit) })
+)
 
-// findDelay returns the delay that an error message asks for; 0 if it names none.
-func findDelay(message string) time.Duration {
-	parts := delayText().FindStringSubmatch(message)
-	if parts == nil {
-		return 0
+const delayUnit = `(?:(\d{1,6}(?:\.\d{1,9})?) ?` +
+	`(milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s|hours?|hrs?|h|days?|d))`
+
+// findDelay returns the delay that one of the texts asks for; 0 if none does.
+func findDelay(texts []string) time.Duration {
+	units := map[string]time.Duration{
+		"ms": time.Millisecond, "mi": time.Minute, "m": time.Minute, "se": time.Second, "s": time.Second,
+		"ho": time.Hour, "hr": time.Hour, "h": time.Hour, "da": 24 * time.Hour, "d": 24 * time.Hour,
 	}
-	text := parts[1]
-	if parts[2] != "" {
-		unit := map[string]string{"mi": "ms", "se": "s", "ho": "h"}[strings.ToLower(parts[3][:2])]
-		if strings.HasPrefix(strings.ToLower(parts[3]), "minute") {
-			unit = "m"
+	for _, text := range texts {
+		delay := delayText().FindStringSubmatch(text)
+		if delay == nil {
+			continue
 		}
-		text = parts[2] + unit
+		sum := time.Duration(0)
+		for _, part := range delayPart().FindAllStringSubmatch(delay[1], -1) {
+			unit := units[part[2][:min(2, len(part[2]))]]
+			if strings.HasPrefix(part[2], "milli") {
+				unit = time.Millisecond
+			}
+			d, _ := parseDelay(part[1], unit)
+			sum = min(sum+d, maxRetryAfter)
+		}
+		return sum
 	}
-	d, err := time.ParseDuration(strings.ToLower(text))
-	if err != nil {
-		return 0
-	}
-	return min(d, maxRetryAfter)
+	return 0
 }

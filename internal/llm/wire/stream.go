@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 )
@@ -20,8 +22,12 @@ type Stream struct {
 	opened    bool
 	texts     int
 	thoughts  int
-	content   bool // a text that is not blank, reasoning or a hosted call has been emitted
+	content   bool   // a text that is not blank, reasoning or a hosted call has been emitted
+	end       string // the end of the texts
 }
+
+// maxEnd bounds the bytes of the newest text that are kept to see how it ends.
+const maxEnd = 4096
 
 // NewStream returns the stream of the answer to the request with that id. secrets are values that were sent and must
 // not occur in an error.
@@ -107,10 +113,39 @@ func (s *Stream) CheckEnded(ended bool) error {
 	return nil
 }
 
+// IsWhole reports whether the answer may be accepted without a reason for its marked end: it has content or calls, and
+// the arguments of each call are an object.
+func (s *Stream) IsWhole(arguments ...string) bool {
+	for _, raw := range arguments {
+		if _, problem := ParseArguments(raw); problem != "" || raw == "" {
+			return false
+		}
+	}
+	return s.content || len(arguments) > 0
+}
+
+// writtenCall matches a text that ends with a tool call in the form of a model whose server should have read it.
+var writtenCall = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)(?:^|\n)\s*(?:<tool_call>.*</tool_call>|<function=.*</function>(?:\s*</tool_call>)?|` +
+		`<invoke .*</invoke>(?:\s*</\w+>)?|\[TOOL_CALLS\].*[\]}]|<\|tool_calls_section_begin\|>.*|` +
+		`<｜tool▁calls▁begin｜>.*|(?:<\|start\|>assistant)?<\|channel\|>\w+ to=functions\..*)\s*$`)
+})
+
+// NewMissingCall returns the error of an answer that announced a tool call and has none. It is requested once more.
+func NewMissingCall() *llm.Error {
+	e := NewMalformed("the provider announced a tool call and sent none")
+	e.Once = true
+	return e
+}
+
 // CheckContent returns the error of an answer without content and without calls; it is refused if a filter is the
-// reason.
+// reason. A text that ends with a tool call is no answer either.
 func (s *Stream) CheckContent(reason llm.FinishReason, calls bool, refused *llm.Error) error {
 	switch {
+	case !calls && reason != llm.FinishLength && writtenCall().MatchString(s.end):
+		e := NewMalformed("the model wrote a tool call as text, and its server did not read it as a call")
+		e.Once = true
+		return e
 	case s.content, calls, reason == llm.FinishLength:
 		return nil
 	case reason == llm.FinishContentFilter:
@@ -164,6 +199,10 @@ func (s *Stream) AppendText(r *TextRun, piece string) {
 		s.Emit(llm.ReasoningDelta{ID: r.ID, Delta: piece})
 	default:
 		s.content = s.content || strings.TrimSpace(piece) != ""
+		s.end += piece
+		if len(s.end) > 2*maxEnd {
+			s.end = strings.Clone(s.end[len(s.end)-maxEnd:])
+		}
 		s.Emit(llm.TextDelta{ID: r.ID, Delta: piece})
 	}
 }

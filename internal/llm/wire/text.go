@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -156,4 +157,19 @@ func decodeSurrogate(b []byte) (rune, bool) {
 // couldBeSurrogate reports whether b is the incomplete beginning of a surrogate's bytes.
 func couldBeSurrogate(b []byte) bool {
 	return len(b) == 0 || len(b) < 3 && b[0] == 0xed && (len(b) == 1 || b[1] >= 0xa0 && b[1] <= 0xbf)
+}
+
+// Clip returns at most n characters of valid UTF-8.
+func Clip(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
 }

@@ -65,6 +65,9 @@ const maxTokens = 1 << 40
 
 // ParseTokenCount returns a token count; 0 for a value that is not one.
 func ParseTokenCount(v jsontext.Value) int64 {
+	if v.Kind() == '"' { // some servers send numbers as text
+		v = jsontext.Value(DecodeString(v))
+	}
 	if v.Kind() != '0' {
 		return 0
 	}

@@ -1,11 +1,14 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base32"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -47,12 +50,87 @@ func ParseArguments(raw string) (input jsontext.Value, problem string) {
 		}
 	}
 	if err := v.Compact(); err != nil {
+		if repaired := repairArguments(v); repaired != nil {
+			return repaired, ""
+		}
 		return nil, "the arguments are not valid JSON: " + describeJSONError(err)
 	}
 	if v.Kind() != '{' {
 		return nil, "the arguments must be a JSON object"
 	}
 	return jsontext.Value(raw), ""
+}
+
+// trailingMarks matches what servers leave behind a call's arguments: closing brackets and tags.
+var trailingMarks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\s|[}\]]|</[\w:.-]+>|<[|｜][^<>\s]*[|｜]>|\[/[A-Z_]+\]|` + "```" + `)*$`)
+})
+
+// repairArguments returns the object of an argument text that a server damaged in a way with one possible repair: it
+// stands several times, behind {}, before closing marks, or once more with each piece. nil if there is no such repair.
+func repairArguments(v jsontext.Value) jsontext.Value {
+	var found, canonical jsontext.Value
+	end := int64(0)
+	dec := jsontext.NewDecoder(bytes.NewReader(v))
+	for {
+		next, err := dec.ReadValue()
+		if err != nil {
+			break
+		}
+		end = dec.InputOffset()
+		if next.Kind() != '{' {
+			return nil
+		}
+		object := next.Clone()
+		if err := object.Canonicalize(); err != nil {
+			return nil
+		}
+		switch {
+		case len(canonical) <= len(`{}`):
+			found, canonical = next.Clone(), object
+		case string(object) != `{}` && string(object) != string(canonical):
+			return nil
+		}
+	}
+	if found != nil && trailingMarks().Match(v[end:]) {
+		return found
+	}
+	return findRepeated(v)
+}
+
+// findRepeated returns the object at the end of a text whose pieces before it are each a beginning of it.
+func findRepeated(v jsontext.Value) jsontext.Value {
+	const maxStarts = 256
+	for from, n := 1, 0; n < maxStarts && from < len(v); n++ {
+		i := bytes.IndexByte(v[from:], '{')
+		if i < 0 {
+			return nil
+		}
+		whole := v[from+i:]
+		from += i + 1
+		if whole.IsValid() && isMadeOfPrefixes(v[:len(v)-len(whole)], whole) {
+			return whole
+		}
+	}
+	return nil
+}
+
+// isMadeOfPrefixes reports whether the text consists of beginnings of whole.
+func isMadeOfPrefixes(text, whole jsontext.Value) bool {
+	for len(text) > 0 {
+		n := 0
+		for n < len(text) && n < len(whole) && text[n] == whole[n] {
+			n++
+		}
+		if n < len(text) {
+			n = bytes.LastIndexByte(text[:n+1], '{')
+		}
+		if n <= 0 {
+			return false
+		}
+		text = text[n:]
+	}
+	return true
 }
 
 // describeJSONError returns the problem that a JSON parser found, without the parser's name.

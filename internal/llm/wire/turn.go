@@ -76,6 +76,15 @@ func (t *Turn) stopAllBlocks() {
 // HasCalls reports whether the answer has local calls.
 func (t *Turn) HasCalls() bool { return len(t.calls) > 0 }
 
+// IsWhole reports whether the answer may be accepted without a reason for its marked end.
+func (t *Turn) IsWhole() bool {
+	var arguments []string
+	for _, c := range t.calls {
+		arguments = append(arguments, c.args.String())
+	}
+	return t.Stream.IsWhole(arguments...)
+}
+
 // Finish completes the turn after the last frame: it closes open blocks, emits the local calls and then Finish. An
 // answer that did not begin, did not end (no reason) or has no content is an error.
 func (t *Turn) Finish(reason llm.FinishReason, used llm.Usage) error {

@@ -1,0 +1,98 @@
+package wire
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// requestSizes are the numbers of a refusal that says how large the request is and how large it may be.
+type requestSizes struct {
+	limit    int64 // 0: no text says so
+	inTokens bool  // not in bytes or characters, and not of a minute or a day
+}
+
+// isExceeded reports whether a text names a limit and more than that.
+func (s requestSizes) isExceeded() bool { return s.limit > 0 }
+
+// contextWindow returns the context window that the numbers show, 0 for none. A smaller window than leastWindow is not
+// believed in: cairn cannot work in it.
+func (s requestSizes) contextWindow() int64 {
+	const leastWindow = 4096
+	if s.limit == 0 || !s.inTokens {
+		return 0
+	}
+	return max(s.limit, leastWindow)
+}
+
+// sizeNumber matches a number of at least four digits or with a k; limitNumber one that the words before it call a
+// limit; minuteNumbers the allowance of a minute and the size of one request.
+var (
+	sizeNumber  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(number) })
+	limitNumber = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:max\w*|limit|at most|less than|up to|window|n ctx|<=|>|cannot exceed|allow\w*|` +
+			`supports?|accepts?|context (?:length|size|window))[^\d.;]{0,40}?` + number)
+	})
+	minuteNumbers = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`limit\D{1,3}` + number + `.{0,60}requested\D{1,3}` + number)
+	})
+)
+
+const number = `\b(\d{1,3}(?:,\d{3})+|\d{4,9}|\d{1,4}k)\b`
+
+func parseSize(s string) int64 {
+	digits, isThousands := strings.CutSuffix(strings.ReplaceAll(s, ",", ""), "k")
+	n, _ := strconv.ParseInt(digits, 10, 64) // at most nine digits
+	if isThousands {
+		n *= 1000
+	}
+	return n
+}
+
+// exceedsMinute reports whether the request alone is larger than the allowance of a minute, so that waiting does not
+// help.
+func exceedsMinute(texts []string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool {
+		m := minuteNumbers().FindStringSubmatch(text)
+		return m != nil && parseSize(m[2]) > parseSize(m[1])
+	})
+}
+
+// findSizes returns the sizes that the texts name: the one that the words call the limit, else the smaller one of two,
+// if the others together exceed it; the largest if several are. Sizes of answers, tools and files do not count.
+func findSizes(texts []string) (s requestSizes) {
+	text := strings.Join(texts, "\n")
+	all := []string{text}
+	isContext := hasAny(all, []string{"context", "prompt", "n ctx", "input tokens", "input length"})
+	isOther := hasAny(all, []string{
+		"max tokens", "max completion tokens", "completion tokens", "output", "budget", "tool", "function", "image", "file",
+		"pixel", "audio", "stop sequence",
+	})
+	if !isContext && (isOther || !hasAny(all, []string{"token", "input", "max length"})) {
+		return s
+	}
+	var sizes []int64
+	sum := int64(0)
+	for _, m := range sizeNumber().FindAllStringSubmatch(text, 32) {
+		if n := parseSize(m[1]); !slices.Contains(sizes, n) {
+			sizes = append(sizes, n)
+			sum += n
+		}
+	}
+	var limits []int64
+	for _, m := range limitNumber().FindAllStringSubmatch(text, 32) {
+		limits = append(limits, parseSize(m[1]))
+	}
+	if len(sizes) == 2 && len(limits) == 0 {
+		limits = append(limits, slices.Min(sizes))
+	}
+	for _, limit := range limits {
+		if sum-limit > limit {
+			s.limit = max(s.limit, limit)
+		}
+	}
+	s.inTokens = !hasAny(all, minuteWords) && !hasAny(all, []string{"byte", "character", "max length", "per day"})
+	return s
+}
