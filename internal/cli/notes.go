@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/audit"
@@ -88,8 +89,7 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 		a.Note(text)
 	}
 	switch {
-	case cfg.Claim == nil || cfg.Claim.IsEmpty():
-	case cfg.Trusted || o.Trust == trust.None:
+	case cfg.Claim == nil || cfg.Claim.IsEmpty() || cfg.Trusted || o.Trust == trust.None:
 	case o.Trust != "":
 		return nil, NewExitError(
 			ExitUsage,
@@ -99,7 +99,21 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	default:
 		a.Note(untrustedNote(len(cfg.Claim.Files)))
 	}
+	if len(cfg.Unrun) > 0 {
+		a.Note(UnrunNote(cfg.Unrun))
+	}
 	return cfg, nil
+}
+
+// UnrunNote names the project's files that cairn does not run, so that its rules allow nothing.
+func UnrunNote(names []string) string {
+	const most = 5
+	list := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return "cairn does not run the project's plugins, tools and hooks (" + term.FirstLine(list, 300) +
+		"), so its permission rules allow nothing: see cairn trust --without-plugins"
 }
 
 // warningsNote reports, on one line, unreadable files, unknown settings and agents, and options that are not sent; ""

@@ -49,6 +49,7 @@ type Config struct {
 	Errors      []*document.Error // with Options.All: all errors; the configuration must not be used if there are any
 	Claim       *trust.Claim      // the content of the project's files that needs trust
 	Trusted     bool              // whether Claim is trusted
+	Unrun       []string          // programs of Claim that cairn does not run; beside them, the project allows nothing
 	// ProjectSandbox is the strictest sandbox that the project's files demand, which need no trust for it; "" if none.
 	ProjectSandbox session.SandboxMode
 	Remotes        []RemoteState

@@ -12,7 +12,8 @@ import (
 // takePermissions removes the rules from an object's members tools and permission, in that order: the older member
 // tools is the weaker one. It returns nil if there are no rules.
 func (l *loader) takePermissions(n *document.Node, path string) (*RuleList, error) {
-	list := &RuleList{Source: n.Doc.Name, Project: n.Doc.IsProject(), Trusted: n.Doc.Scope == document.ScopeTrusted}
+	list := &RuleList{Source: n.Doc.Name, Project: n.Doc.IsProject()}
+	list.Trusted = n.Doc.Scope == document.ScopeTrusted && len(l.config.Unrun) == 0
 	if tools := n.RemoveMember("tools"); tools != nil {
 		if err := l.readToolRules(list, tools, document.JoinKey(path, "tools")); err != nil {
 			return nil, err
@@ -190,20 +191,25 @@ func (l *loader) expandResource(act, pattern string) string {
 	return pattern
 }
 
-// warnIdleRules reports allow rules of an untrusted project that have no effect.
+// warnIdleRules reports allow rules of a project that have no effect.
 func (l *loader) warnIdleRules(d *document.Document, list *RuleList, path string) {
+	kind, reason := WarnUntrusted, d.UntrustedReason()
+	if d.Scope == document.ScopeTrusted {
+		kind = WarnUnrun
+		reason = "has no effect beside plugins, tools and hooks that do not run: see cairn trust --without-plugins"
+	}
 	for _, i := range list.IdleRules() {
 		l.addWarning(
 			list.Positions[i],
-			WarnUntrusted,
+			kind,
 			document.JoinKey(path, list.Rules[i].Action),
-			"allows something, which "+d.UntrustedReason(),
+			"allows something, which "+reason,
 		)
 	}
 }
 
-// IdleRules returns the indexes of the rules that have no effect while the project is untrusted: those that allow what
-// no earlier rule of the list denies or asks about.
+// IdleRules returns the indexes of the rules that have no effect while the project may only tighten: those that allow
+// what no earlier rule of the list denies or asks about.
 func (r *RuleList) IdleRules() (idle []int) {
 	limited := map[string]bool{}
 	for i, rule := range r.Rules {
