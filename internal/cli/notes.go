@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/agent"
@@ -73,15 +74,10 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	if err != nil {
 		return nil, nil // the command that needs it reports the error
 	}
-	warnings := cfg.Warnings
-	for _, e := range cfg.Errors {
-		w, isLeftOut := config.LeftOutWarning(e)
-		if !isLeftOut {
-			return nil, nil
-		}
-		warnings = append(warnings, w)
+	if len(cfg.Errors) > 0 {
+		return nil, nil
 	}
-	warnings = append(warnings, agent.New(cfg, agent.Options{}).Warnings()...)
+	warnings := slices.Concat(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings())
 	if text := warningsNote(warnings); text != "" {
 		a.Note(text)
 	}

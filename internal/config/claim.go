@@ -102,6 +102,14 @@ func (l *loader) addClaim(c *trust.Claim, d *document.Document) {
 		return
 	}
 	c.Add(path, d.Text, why...)
+	for _, m := range reference.FindAllSubmatch(d.Text, -1) { // its words may be a command's
+		if rel, inside := l.inProject(l.expandPath(string(m[2]), d.Dir)); inside && string(m[1]) == "file" {
+			full := filepath.Join(l.root(), rel)
+			if _, err := os.Stat(full); err == nil && c.AddFile(rel, "named by "+filepath.Base(d.Name)) {
+				l.addStamp(full)
+			}
+		}
+	}
 	for _, m := range withheld {
 		l.claimNamed(c, d, m.Value)
 		if m.Key == "skills" {

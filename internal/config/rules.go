@@ -14,10 +14,18 @@ import (
 func (l *loader) takePermissions(n *document.Node, path string) (*RuleList, error) {
 	list := &RuleList{Source: n.Doc.Name, Project: n.Doc.IsProject()}
 	list.Trusted = n.Doc.Scope == document.ScopeTrusted && len(l.config.Unrun) == 0
-	if tools := n.RemoveMember("tools"); tools != nil {
+	tools := n.RemoveMember("tools")
+	switch isAgent := path != ""; {
+	case tools == nil || tools.Kind == 'n':
+	case isAgent && (tools.Kind == '"' || tools.Kind == '['):
+		claudeReader{l.addWarning}.readToolNames(list, tools, document.JoinKey(path, "tools"))
+	default:
 		if err := l.readToolRules(list, tools, document.JoinKey(path, "tools")); err != nil {
 			return nil, err
 		}
+	}
+	if denied := n.Get("disallowedTools"); path != "" && denied != nil {
+		claudeReader{l.addWarning}.denyToolNames(list, n.RemoveMember("disallowedTools"), path+".disallowedTools")
 	}
 	if p := n.RemoveMember("permission"); p != nil {
 		if err := l.readRules(list, p, document.JoinKey(path, "permission")); err != nil {

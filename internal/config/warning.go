@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/config/document"
 )
@@ -37,8 +36,7 @@ const (
 	WarnUntrusted WarningKind = "untrusted" // a key that has no effect until the project is trusted
 )
 
-// LeftOutWarning returns an error as the warning under which a Markdown file is left out; false if the error is of
-// another file, so that the configuration cannot be used.
-func LeftOutWarning(e *document.Error) (Warning, bool) {
-	return Warning{e.Position, WarnUnread, e.Key, "is left out: " + e.Message}, filepath.Ext(e.File) == ".md"
+// leftOutWarning returns an error as the warning under which a value or a Markdown file is left out.
+func leftOutWarning(e *document.Error) Warning {
+	return Warning{e.Position, WarnUnread, e.Key, "is left out: " + e.Message}
 }

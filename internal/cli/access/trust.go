@@ -98,7 +98,8 @@ func (g trustCommands) trustListCommand() *cobra.Command {
 	return cmd
 }
 
-// loadClaim reads what the project's files want. Files that cannot be read are not trusted.
+// loadClaim reads what the project's files want. An error in a file stops only what needs it, but it is noted: its
+// content, as it is, can be trusted, too.
 func (g trustCommands) loadClaim(ctx context.Context, o cli.Options) (*config.Config, *trust.Store, error) {
 	store, err := g.inv.Host.Trust(o)
 	if err != nil {
@@ -106,7 +107,7 @@ func (g trustCommands) loadClaim(ctx context.Context, o cli.Options) (*config.Co
 	}
 	cfg, err := g.inv.Host.Config(ctx, o)
 	if err == nil && len(cfg.Errors) > 0 {
-		err = cfg.Errors[0]
+		g.inv.Note(term.FirstLine(cfg.Errors[0].Error(), 400))
 	}
 	return cfg, store, err
 }
