@@ -112,13 +112,14 @@ func UnrunNote(names []string) string {
 		"), so its permission rules allow nothing: see cairn trust --without-plugins"
 }
 
-// warningsNote reports, on one line, unreadable files, unknown settings and agents, and options that are not sent; ""
-// if there are no such warnings.
+// warningsNote reports, on one line, unreadable files, unknown settings and agents, options that are not sent, and
+// rules that match nothing; "" if there are no such warnings.
 func warningsNote(warnings []config.Warning) string {
+	noted := []config.WarningKind{config.WarnUnknown, config.WarnUnread, config.WarnUnsent, config.WarnUnmatched}
 	text, more := "", 0
 	for _, w := range warnings {
 		switch {
-		case w.Kind != config.WarnUnknown && w.Kind != config.WarnUnread && w.Kind != config.WarnUnsent:
+		case !slices.Contains(noted, w.Kind):
 		case text == "":
 			text = w.String()
 		default:

@@ -245,3 +245,33 @@ func TestProjectReferences(t *testing.T) {
 		t.Errorf("a template that runs a program is not hashed: %v", claimed)
 	}
 }
+
+// TestPatternsThatMatchNothing: a rule for files whose pattern is no path of the project is named, with a better one.
+func TestPatternsThatMatchNothing(t *testing.T) {
+	c, err := loadFiles(t, map[string]string{"project/x": "", "config/cairn.json": `{"permission": {
+		"edit": {"*": "ask", "./secret.txt": "deny", "docs/": "deny", "a//b": "ask", "src/**/x": "deny", "*.env": "deny"},
+		"read": {"../x": "deny", "~/y": "deny", "": "deny"}, "bash": {"./run.sh": "deny", "make docs/": "ask"},
+		"external_directory": {"shared/*": "deny", "/tmp/": "ask", "~/z/*": "allow", "*/tmp/*": "ask"}},
+		"agent": {"a": {"permission": {"edit": {"./b/": "deny"}}}}}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range c.Warnings {
+		got = append(got, string(w.Kind)+" "+w.Key+strings.ReplaceAll(
+			strings.TrimPrefix(w.Message, "has no effect:"), filepath.Dir(c.Claim.Root), "HOME",
+		))
+	}
+	if diff := cmp.Diff([]string{
+		`unmatched permission.edit[./secret.txt] "./secret.txt" matches no path; write "secret.txt"`,
+		`unmatched permission.edit[docs/] "docs/" matches no path; write "docs/*"`,
+		`unmatched permission.edit[a//b] "a//b" matches no path; write "a/b"`,
+		`unmatched permission.read[../x] "../x" matches no path; write "HOME/x"`,
+		`unmatched permission.read[] "" matches no path; write "*"`,
+		`unmatched permission.external_directory[shared/*] "shared/*" matches no path; write "HOME/project/shared/*"`,
+		`unmatched permission.external_directory[/tmp/] "/tmp/" matches no path; write "/tmp/*"`,
+		`unmatched agent.a.permission.edit[./b/] "./b/" matches no path; write "b/*"`,
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+}

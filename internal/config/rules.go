@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -158,6 +160,10 @@ func (l *loader) addRule(list *RuleList, n *document.Node, path string, r sessio
 	switch effect := session.Effect(n.Text); {
 	case n.Kind == '"' && (effect == session.Allow || effect == session.Ask || effect == session.Deny):
 		r.Resource, r.Effect = l.expandResource(r.Action, r.Resource), effect
+		if better := findMatchingPattern(l, r); better != r.Resource {
+			l.addWarning(n.FindPosition(), WarnUnmatched, path, fmt.Sprintf("has no effect: %q matches no path; write %q",
+				r.Resource, better))
+		}
 		list.add(n, r)
 		return nil
 	default:
@@ -197,6 +203,31 @@ func (l *loader) expandResource(act, pattern string) string {
 		}
 	}
 	return pattern
+}
+
+// findMatchingPattern returns the pattern that matches what the author of the rule may mean if its own matches nothing.
+// Paths in the project are relative to its root, without "." and "..", and a directory has no slash at its end.
+func findMatchingPattern(l *loader, r session.Rule) string {
+	isFile := r.Action == "read" || r.Action == "edit" || r.Action == "list"
+	if !isFile && r.Action != "external_directory" {
+		return r.Resource
+	}
+	out := filepath.ToSlash(filepath.Clean(r.Resource))
+	if rel, inside := l.inProject(out); isFile && inside && filepath.IsAbs(out) {
+		out = rel
+	}
+	first, _, _ := strings.Cut(out, "/")
+	if !filepath.IsAbs(out) && (first == ".." || !isFile && !strings.ContainsAny(first, "*?")) {
+		out = filepath.ToSlash(filepath.Join(l.opts.Directory, out))
+	}
+	switch {
+	case out == r.Resource:
+	case r.Resource == "":
+		out = "*"
+	case strings.HasSuffix(r.Resource, "/"):
+		out += "/*"
+	}
+	return out
 }
 
 // warnIdleRules reports allow rules of a project that have no effect.

@@ -32,6 +32,7 @@ const (
 	WarnIgnored   WarningKind = "ignored"   // a key that project files may not set
 	WarnUnset     WarningKind = "unset"     // {env:NAME} of a variable that is not set
 	WarnUnread    WarningKind = "unread"    // a file that cannot be read and is not required
+	WarnUnmatched WarningKind = "unmatched" // a rule whose pattern matches nothing
 	WarnUnrun     WarningKind = "unrun"     // a plugin, tool or hook, which cairn does not run
 	WarnUntrusted WarningKind = "untrusted" // a key that has no effect until the project is trusted
 )
