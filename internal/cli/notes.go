@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/audit"
@@ -72,15 +74,10 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	if err != nil {
 		return nil, nil // the command that needs it reports the error
 	}
-	warnings := cfg.Warnings
-	for _, e := range cfg.Errors {
-		w, isLeftOut := config.LeftOutWarning(e)
-		if !isLeftOut {
-			return nil, nil
-		}
-		warnings = append(warnings, w)
+	if len(cfg.Errors) > 0 {
+		return nil, nil
 	}
-	warnings = append(warnings, agent.New(cfg, agent.Options{}).Warnings()...)
+	warnings := slices.Concat(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings())
 	if text := warningsNote(warnings); text != "" {
 		a.Note(text)
 	}
@@ -88,8 +85,7 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 		a.Note(text)
 	}
 	switch {
-	case cfg.Claim == nil || cfg.Claim.IsEmpty():
-	case cfg.Trusted || o.Trust == trust.None:
+	case cfg.Claim == nil || cfg.Claim.IsEmpty() || cfg.Trusted || o.Trust == trust.None:
 	case o.Trust != "":
 		return nil, NewExitError(
 			ExitUsage,
@@ -99,16 +95,31 @@ func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config
 	default:
 		a.Note(untrustedNote(len(cfg.Claim.Files)))
 	}
+	if len(cfg.Unrun) > 0 {
+		a.Note(UnrunNote(cfg.Unrun))
+	}
 	return cfg, nil
 }
 
-// warningsNote reports, on one line, unreadable files, unknown settings and agents, and options that are not sent; ""
-// if there are no such warnings.
+// UnrunNote names the project's files that cairn does not run, so that its rules allow nothing.
+func UnrunNote(names []string) string {
+	const most = 5
+	list := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return "cairn does not run the project's plugins, tools and hooks (" + term.FirstLine(list, 300) +
+		"), so its permission rules allow nothing: see cairn trust --without-plugins"
+}
+
+// warningsNote reports, on one line, unreadable files, unknown settings and agents, options that are not sent, and
+// rules that match nothing; "" if there are no such warnings.
 func warningsNote(warnings []config.Warning) string {
+	noted := []config.WarningKind{config.WarnUnknown, config.WarnUnread, config.WarnUnsent, config.WarnUnmatched}
 	text, more := "", 0
 	for _, w := range warnings {
 		switch {
-		case w.Kind != config.WarnUnknown && w.Kind != config.WarnUnread && w.Kind != config.WarnUnsent:
+		case !slices.Contains(noted, w.Kind):
 		case text == "":
 			text = w.String()
 		default:

@@ -16,19 +16,21 @@ import (
 // addOrKeepError adds a document; with Options.All an invalid document is skipped and its error kept. An invalid
 // Markdown file is left out with a warning: it defines one agent or command and must not stop the others.
 func (l *loader) addOrKeepError(d *document.Document) error {
-	if d.Part == "" || l.opts.All {
+	if d.Part == "" {
 		return l.keepError(l.addDocument(d))
 	}
 	root, rules, agentRules := l.config.root, len(l.config.Permissions), maps.Clone(l.config.agentRules)
+	all := l.opts.All
+	l.opts.All = false // the first error is enough
 	err := l.addDocument(d)
+	l.opts.All = all
 	e, invalid := errors.AsType[*document.Error](err)
 	if !invalid {
 		return err
 	}
-	w, _ := LeftOutWarning(e)
 	l.config.root, l.config.agentRules = root, agentRules
 	l.config.Permissions = l.config.Permissions[:rules]
-	l.config.Warnings = append(l.config.Warnings, w)
+	l.config.Warnings = append(l.config.Warnings, leftOutWarning(e))
 	err = nil
 	for _, disabling := range disableAgent(d) {
 		err = l.addDocument(disabling)
@@ -54,10 +56,17 @@ func (l *loader) addDocument(d *document.Document) error {
 	if err := d.NormalizeSpellings(); err != nil {
 		return err
 	}
+	claudeReader{l.addWarning}.convertFile(d)
+	if err := l.leaveOutDuplicates(d); err != nil {
+		return err
+	}
 	if l.followsReferences(d) {
 		if err := l.substituteReferences(d.Root, ""); err != nil {
 			return err
 		}
+	}
+	if d.IsProject() && d.Part == "" && !l.followsReferences(d) {
+		projectReferences{l, d}.expandTexts(d.Root, "")
 	}
 	if err := l.takeRules(d); err != nil {
 		return err
@@ -69,12 +78,15 @@ func (l *loader) addDocument(d *document.Document) error {
 		l.dropOutsideInstructions(d)
 	}
 	if d.IsProject() && d.Part == "" && !l.followsReferences(d) {
-		l.warnReferences(d.Root, "")
+		projectReferences{l, d}.warnUnexpanded(d.Root, "")
 	}
 	if err := l.resolveShell(d); err != nil {
 		return err
 	}
 	if err := l.dropUndecodable(d); err != nil {
+		return err
+	}
+	if err := checkModelNames(l, d); err != nil {
 		return err
 	}
 	low := l.config.root
@@ -126,7 +138,8 @@ func (l *loader) followsReferences(d *document.Document) bool {
 	return ours && d.Part == "" && !l.literal
 }
 
-// dropUndecodable checks the types of the document's values. With Options.All, invalid values are reported and removed.
+// dropUndecodable checks the types of the document's values and removes invalid ones that can be left out; with
+// Options.All, all of them.
 func (l *loader) dropUndecodable(d *document.Document) error {
 	for {
 		_, bad, err := decode(d.Root)
@@ -136,8 +149,11 @@ func (l *loader) dropUndecodable(d *document.Document) error {
 		if err == nil {
 			return nil
 		}
-		if err := l.keepError(err); err != nil || !d.Root.RemoveNode(bad) {
+		if err := l.leaveOut(d, err, bad); err != nil {
 			return err
+		}
+		if !removeValue(d, bad) {
+			return nil
 		}
 	}
 }

@@ -2,8 +2,10 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/config/document"
@@ -13,8 +15,8 @@ import (
 // executableFolders are the folders of a project, below .cairn and .opencode, whose files are programs or come with
 // some.
 var executableFolders = map[string]string{
-	"plugin": "a plugin", "plugins": "a plugin", "tool": "a tool", "tools": "a tool", "hook": "a hook",
-	"hooks": "a hook",
+	"plugin": trust.WhyPlugin, "plugins": trust.WhyPlugin, "tool": trust.WhyTool, "tools": trust.WhyTool,
+	"hook": trust.WhyHook, "hooks": trust.WhyHook,
 	"skill": "a file of a skill", "skills": "a file of a skill",
 }
 
@@ -34,12 +36,40 @@ func (l *loader) decideTrust(docs []*document.Document) bool {
 			l.claimFolders(c, dir)
 		}
 	}
-	if l.opts.Trust == nil || c.IsEmpty() {
-		return false
+	l.config.Unrun = c.ListUnrun()
+	if l.opts.Trust != nil && !c.IsEmpty() {
+		l.addStamp(l.opts.Trust.Path())
+		l.config.Trusted = l.opts.Trust.IsTrusted(c)
+		if l.config.Trusted && l.opts.Trust.MayAllow(c) {
+			l.config.Unrun = nil
+		}
 	}
-	l.addStamp(l.opts.Trust.Path())
-	l.config.Trusted = l.opts.Trust.IsTrusted(c)
+	for _, name := range l.config.Unrun {
+		if strings.HasPrefix(filepath.Ext(name), ".json") {
+			continue // the key plugin has its own warning
+		}
+		l.addWarning(document.Position{File: filepath.Join(c.Root, name)}, WarnUnrun, "", unrunReason)
+	}
 	return l.config.Trusted
+}
+
+const unrunReason = "is not run: cairn does not run plugins, tools and hooks yet"
+
+// warnUnrun reports the folders of the user's plugins, tools and hooks that hold programs.
+func (l *loader) warnUnrun() {
+	dirs := []string{l.dirs.Config, l.namedDirectory()}
+	if l.dirs.Foreign != "" {
+		dirs = append(dirs, l.dirs.Foreign, filepath.Join(l.dirs.Home, ".opencode"))
+	}
+	for _, dir := range dirs {
+		for _, name := range slices.Sorted(maps.Keys(executableFolders)) {
+			entries, _ := os.ReadDir(filepath.Join(dir, name)) // missing, or not a folder: nothing to run
+			runs := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return trust.IsProgram(e.Name()) })
+			if dir != "" && runs && !strings.HasPrefix(name, "skill") {
+				l.addWarning(document.Position{File: filepath.Join(dir, name)}, WarnUnrun, "", unrunReason)
+			}
+		}
+	}
 }
 
 // probeUntrusted reads a copy of the document as untrusted and returns what is withheld from it and why.
@@ -72,6 +102,14 @@ func (l *loader) addClaim(c *trust.Claim, d *document.Document) {
 		return
 	}
 	c.Add(path, d.Text, why...)
+	for _, m := range reference.FindAllSubmatch(d.Text, -1) { // its words may be a command's
+		if rel, inside := l.inProject(l.expandPath(string(m[2]), d.Dir)); inside && string(m[1]) == "file" {
+			full := filepath.Join(l.root(), rel)
+			if _, err := os.Stat(full); err == nil && c.AddFile(rel, "named by "+filepath.Base(d.Name)) {
+				l.addStamp(full)
+			}
+		}
+	}
 	for _, m := range withheld {
 		l.claimNamed(c, d, m.Value)
 		if m.Key == "skills" {

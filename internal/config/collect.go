@@ -27,7 +27,7 @@ func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*doc
 		if isMissing(err) && !s.required {
 			continue
 		}
-		if err != nil && (s.isOptional(err) || s.entry != "" && !l.opts.All) {
+		if err != nil && (s.isOptional(err) || s.entry != "") {
 			l.addWarning(document.Position{File: s.path}, WarnUnread, "", "is not read: "+pathlessError(err))
 			docs = append(docs, disableAgent(&document.Document{Name: s.path, Scope: s.scope, Part: s.part, Entry: s.entry})...)
 			continue

@@ -3,12 +3,14 @@
 // remembers where each value was written.
 //
 // Contract:
-//   - A value of the wrong type, invalid JSON or a repeated key is an *Error with file, line, column, key and the
-//     expected value; nothing is loaded then. An unknown key is a Warning. An invalid Markdown file of one agent or
-//     command is left out with a Warning, and an agent of that name is removed.
+//   - Invalid JSON, and an invalid value that may forbid something (strictKey), is an *Error with file, line, column,
+//     key and the expected value; nothing is loaded then. Other invalid values are left out with a Warning, and unknown
+//     keys are Warnings. An invalid Markdown file of one agent or command is left out with a Warning, and an agent of
+//     that name is removed.
 //   - Project files are untrusted input. Keys that could run a program, redirect a request, spend money or loosen a
 //     rule have no effect until exactly that content is trusted. Permission rules of an untrusted project can only
-//     tighten. {env:NAME} and {file:path} in project files are never expanded.
+//     tighten. {env:NAME} in project files is never expanded; {file:path} is, in texts of agents and commands, for
+//     files of the project.
 //   - Errors, warnings and explanations contain no secrets, headers or values of variables.
 //
 // ChangeValue and MergeUser are the only functions that write files.
@@ -49,6 +51,7 @@ type Config struct {
 	Errors      []*document.Error // with Options.All: all errors; the configuration must not be used if there are any
 	Claim       *trust.Claim      // the content of the project's files that needs trust
 	Trusted     bool              // whether Claim is trusted
+	Unrun       []string          // programs of Claim that cairn does not run; beside them, the project allows nothing
 	// ProjectSandbox is the strictest sandbox that the project's files demand, which need no trust for it; "" if none.
 	ProjectSandbox session.SandboxMode
 	Remotes        []RemoteState
@@ -58,6 +61,27 @@ type Config struct {
 	references []referenceValue
 	root       *document.Node
 	stamps     []stamp
+}
+
+// ResolveBareModels replaces the names of models without a provider that agents and commands have by those that find
+// returns; nil leaves the session's model. It is called once, before the configuration is shared.
+func (c *Config) ResolveBareModels(find func(name string) *session.ModelRef) {
+	resolve := func(m ModelName) ModelName {
+		if name := m.BareName(); name != "" {
+			if ref := find(name); ref != nil {
+				return ModelName(ref.String())
+			}
+		}
+		return m
+	}
+	for name, a := range c.Agent {
+		a.Model = resolve(a.Model)
+		c.Agent[name] = a
+	}
+	for name, x := range c.Command {
+		x.Model = resolve(x.Model)
+		c.Command[name] = x
+	}
 }
 
 // AgentRules returns the permission rules of one agent, lowest layer first.

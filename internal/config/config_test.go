@@ -89,6 +89,16 @@ func (p *testPlace) warnings(c *Config) []string {
 	return out
 }
 
+// leftOut returns the first warning of a value that is left out, as an error would name it.
+func (p *testPlace) leftOut(c *Config) string {
+	for _, w := range c.Warnings {
+		if w.Kind == WarnUnread || w.Kind == WarnUnknown && strings.HasSuffix(w.Key, "model") {
+			return p.short(w.Position.String()) + ": " + w.Key + ": " + strings.TrimPrefix(w.Message, "is left out: ")
+		}
+	}
+	return ""
+}
+
 const userFile = "home/.config/cairn/cairn.json"
 
 func TestDirs(t *testing.T) {
@@ -368,6 +378,7 @@ func TestProjectFilesAreInert(t *testing.T) {
 }`})
 	c := p.mustLoad()
 	want := []string{
+		"unread repo/opencode.json:10:33 agent.build.prompt",
 		"untrusted repo/opencode.json:3:3 provider",
 		"untrusted repo/opencode.json:4:3 shell",
 		"untrusted repo/opencode.json:5:3 mcp",
@@ -382,12 +393,11 @@ func TestProjectFilesAreInert(t *testing.T) {
 		"untrusted repo/opencode.json:11:48 instructions",
 		"untrusted repo/opencode.json:11:55 instructions",
 		"untrusted repo/opencode.json:11:64 instructions",
-		"ignored repo/opencode.json:10:33 agent.build.prompt",
 	}
 	if diff := cmp.Diff(want, p.warnings(c)); diff != "" {
 		t.Error(diff)
 	}
-	if c.Model != "openai/x" || c.Agent["build"].Prompt != "{file:/etc/passwd}" || len(c.Provider) != 0 ||
+	if c.Model != "openai/x" || c.Agent["build"].Prompt != "" || len(c.Provider) != 0 ||
 		c.Budget != (Budget{}) ||
 		c.Agent["build"].Request != nil {
 		t.Errorf("got %+v", c.Settings)
@@ -427,9 +437,9 @@ func TestSubstitution(t *testing.T) {
 		t.Error(diff)
 	}
 	p.write(userFile, `{"agent": {"build": {"prompt": "{file:none.md}"}}}`)
-	if _, err := p.load(); err == nil ||
-		!strings.Contains(err.Error(), userFile+":1:32: agent.build.prompt: {file:none.md}: no such file") {
-		t.Errorf("got %v", err)
+	gone := userFile + ":1:32: agent.build.prompt: {file:none.md}: no such file or directory"
+	if got := p.leftOut(p.mustLoad()); got != gone {
+		t.Errorf("got %v", got)
 	}
 }
 
@@ -438,7 +448,8 @@ func TestErrorsHavePositions(t *testing.T) {
 		{"{\n  \"model\": 5\n}", `cairn.json:2:12: model: want a string, got 5`},
 		{
 			`{"model": "gpt"}`,
-			`cairn.json:1:11: model: want "provider/model", such as "openai/gpt-5"; cairn models lists them, got "gpt"`,
+			`cairn.json:1:11: model: names no provider: want "provider/model", such as "openai/gpt-5"; ` +
+				`cairn models lists them`,
 		},
 		{
 			"// ü\n{\n\t\"ü\": 1, \"compaction\": {\"auto\": \"yes\"}}",
@@ -465,7 +476,7 @@ func TestErrorsHavePositions(t *testing.T) {
 			`cairn.json:1:44: provider.p.options.timeout: want milliseconds, a time such as "90s" or "2m" (at most 30 days), ` +
 				`or false for no limit, got "soon"`,
 		},
-		{`{"instructions": "x"}`, `cairn.json:1:18: instructions: want a list in square brackets, got text`},
+		{`{"instructions": 7}`, `cairn.json:1:18: instructions: want a list in square brackets, got a number`},
 		{`{"instructions": ["x", 1]}`, `cairn.json:1:24: instructions.1: want a string, got a number`},
 		{
 			`{"permission": {"bash": {"git *": "alow"}}}`,
@@ -482,7 +493,7 @@ func TestErrorsHavePositions(t *testing.T) {
 		{`{"tools": {"bash": "no"}}`, `cairn.json:1:20: tools.bash: want true or false, got text`},
 		{
 			`{"agent": {}, "agents": {}}`,
-			`cairn.json:1:15: agents: is another spelling of agent, which is set too; keep one`,
+			`cairn.json:1:15: agent: is set too, by its other spelling agents, which does not count; keep one`,
 		},
 		{`{"budget": {"usd": "1"}}`, `cairn.json:1:20: budget.usd: want a number, got text`},
 		{
@@ -494,7 +505,8 @@ func TestErrorsHavePositions(t *testing.T) {
 			`cairn.json:1:23: limits.output: want a number of bytes: a whole number above 0, got 2000000000000000`,
 		},
 		{`{"limits": {"tools": -1}}`, `cairn.json:1:22: limits.tools: want a whole number above 0, got -1`},
-		{"{\n \"model\": \"a/b\",\n \"model\": \"a/c\"\n}", `cairn.json:3:2: model: is defined twice in one object`},
+		{"{\n \"model\": \"a/b\",\n \"model\": \"a/c\"\n}", "" +
+			`cairn.json:3:2: model: is defined twice in one object; the last value counts`},
 		{
 			"{\n \"model\": \"a/b\"\n \"shell\": 1}",
 			`cairn.json:3:2: invalid JSON (comments and trailing commas are allowed): invalid character '"' after object ` +
@@ -523,9 +535,11 @@ func TestErrorsHavePositions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		p := newPlace(t, map[string]string{userFile: tt.text})
-		_, err := p.load()
+		c, err := p.load()
 		if err == nil {
-			t.Errorf("%.60s was read", tt.text)
+			if got := strings.TrimPrefix(p.leftOut(c), userFile[:len(userFile)-len("cairn.json")]); got != tt.want {
+				t.Errorf("%.60s\n got %s\nwant %s", tt.text, got, tt.want)
+			}
 			continue
 		}
 		if got := strings.TrimPrefix(p.short(err.Error()), "home/.config/cairn/"); got != tt.want {

@@ -1,12 +1,18 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cairn-dev/cairn/internal/config/document"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 const aliasBomb = "---\na: &a [x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b]\n---\nhi\n"
@@ -83,7 +89,7 @@ func TestInvalidMarkdownIsLeftOut(t *testing.T) {
 // file of an untrusted project removes no agent.
 func TestInvalidAgentIsRemoved(t *testing.T) {
 	for folder, removed := range map[string]bool{"config": true, "project/.cairn": false} {
-		text := "---\npermission:\n  edit: deny\ntemperature: [hot]\n---\nx\n"
+		text := "---\npermission:\n  edit: deny\n  bash: 7\n---\nx\n"
 		c, err := loadFiles(t, map[string]string{folder + "/agent/build.md": text, "project/x": ""})
 		if err != nil {
 			t.Fatal(err)
@@ -92,5 +98,180 @@ func TestInvalidAgentIsRemoved(t *testing.T) {
 		if (disable != nil && *disable) != removed || len(c.AgentRules("build")) > 1 {
 			t.Errorf("%s: the agent build is removed: %v, want %v; rules %v", folder, disable, removed, c.AgentRules("build"))
 		}
+	}
+}
+
+// TestOneOddValueStopsNothing: a value of the user's or the project's file that cannot be read is left out with a
+// warning, unless it may forbid something.
+func TestOneOddValueStopsNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"username": "a", "username": "b"}`:                     "",
+		`{"mcp": {"a": {"url": 1}}, "mcp": {"b": {}}}`:           "",
+		`{"agent": {"a": {"maxSteps": 2, "steps": 3}}}`:          "",
+		`{"snapshot": "yes", "timeouts": {"turn": "never"}}`:     "",
+		`{"agent": {"a": {"temperature": "0.2", "color": "x"}}}`: "",
+		`{"agent": {"a": "text"}, "command": {"c": 7}}`:          "",
+		`{"provider": {"p": {"models": {"m": {"limit": "x"}}}}}`: "",
+		`{"model": 7}`: "",
+		`{"instructions": "AGENTS.md", "logLevel": "loud"}`:         "",
+		`{"plugin": {"x": "{file:~/missing}"}}`:                     "",
+		`{"permission": 7}`:                                         "permission",
+		`{"permission": {"bash": "deny"}, "permission": "ask"}`:     "permission",
+		`{"permission": {"bash": "deny", "bash": "ask"}}`:           "permission.bash",
+		`{"permissions": [], "permission": {"bash": "deny"}}`:       "permission",
+		`{"agent": {"a": {"tools": {"bash": "no"}}}}`:               "agent.a.tools.bash",
+		`{"agent": {"a": {"permission": {}}}, "agent": {}}`:         "agent",
+		`{"agent": {"a": {"disable": "yes"}}}`:                      "agent.a.disable",
+		`{"agent": [{"permission": {}}]}`:                           "agent",
+		`{"sandbox": "tight"}`:                                      "sandbox.mode",
+		`{"budget": {"usd": "5"}}`:                                  "budget.usd",
+		`{"disabled_providers": "openai"}`:                          "disabled_providers",
+		`{"provider": {"p": {"options": {"baseURL": 1}}}}`:          "provider.p.options.baseURL",
+		`{"provider": {"p": {"options": {"apiKey": "{file:no}"}}}}`: "provider.p.options.apiKey",
+		`{"experimental": {"policies": [{"effect": "no"}]}}`:        "experimental.policies.effect",
+	} {
+		for _, file := range []string{"config/cairn.json", "project/opencode.json"} {
+			c, err := loadFiles(t, map[string]string{file: text, "project/x": ""})
+			e, _ := errors.AsType[*Error](err)
+			switch {
+			case want == "" && err != nil:
+				t.Errorf("%s %s: %v", file, text, err)
+			case want == "" && file == "config/cairn.json" && len(c.Warnings) == 0:
+				t.Errorf("%s %s: no warning", file, text)
+			case want != "" && file == "config/cairn.json" && (e == nil || e.Key != want):
+				t.Errorf("%s %s: got %v, want an error of %s", file, text, err, want)
+			}
+		}
+	}
+	c, err := loadFiles(t, map[string]string{
+		"config/cairn.json": `{"username": "a", "instructions": "X.md", "username": "b", "model": 7}`,
+	})
+	if err != nil || c.Username != "b" || !slices.Equal(c.Instructions, []string{"X.md"}) || c.Model.BareName() != "7" {
+		t.Errorf("got %+v, %v", c.Settings, err)
+	}
+}
+
+// TestClaudeForm: files of agents and commands in the form of Claude Code are read, and what cannot be is named.
+func TestClaudeForm(t *testing.T) {
+	c, err := loadFiles(t, map[string]string{
+		"project/x": "",
+		"config/agent/r.md": "---\nname: reviewer\ndescription: d\ntools: Read, Grep, Bash(git diff:*), mcp__x\n" +
+			"model: sonnet\n" +
+			"color: purple\npermissionMode: plan\nmaxTurns: 3\n---\nYou review.\n",
+		"config/agent/l.md":   "---\ntools: [Read, Write]\nmodel: inherit\ncolor: mauve\nmode: sub-agent\n---\nx\n",
+		"config/agent/d.md":   "---\ndisallowedTools: Bash, Write\ntools:\n---\nx\n",
+		"config/agent/all.md": "---\ntools: '*'\n---\nx\n",
+		"config/command/c.md": "---\nname: ship\nallowed-tools: Bash(git:*)\n" +
+			"argument-hint: '[x]'\nmodel: opus\n---\nShip.\n",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ResolveBareModels(func(name string) *session.ModelRef {
+		return map[string]*session.ModelRef{"sonnet": {ProviderID: "anthropic", ID: "claude-sonnet"}}[name]
+	})
+	a := c.Agent["reviewer"]
+	if a.Prompt != "You review." || a.Model != "anthropic/claude-sonnet" || a.Color != "#9333ea" || a.Extra != nil ||
+		c.Agent["r"].Prompt != "" {
+		t.Errorf("got %+v", c.Agent)
+	}
+	if l := c.Agent["l"]; l.Model.Ref() != nil || l.Color != "" || l.Mode != "subagent" || l.Prompt != "x" {
+		t.Errorf("got %+v", l)
+	}
+	if ship := c.Command["ship"]; ship.Template != "Ship." || ship.Model.Ref() != nil {
+		t.Errorf("got %+v", c.Command)
+	}
+	got := map[string]string{}
+	for _, name := range []string{"reviewer", "l", "d"} {
+		for _, r := range c.AgentRules(name)[0].Rules {
+			if r.Action == "bash" || r.Action == "edit" || r.Action == "read" || r.Action == "webfetch" {
+				got[name] += fmt.Sprintf("%s %s %s, ", r.Effect, r.Action, r.Resource)
+			}
+		}
+	}
+	want := map[string]string{
+		"reviewer": "deny bash *, ask bash git diff *, deny edit *, deny webfetch *, deny bash *, deny edit *, ",
+		"l":        "deny bash *, deny webfetch *, ", "d": "deny bash *, deny edit *, ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(c.AgentRules("all")) != 0 {
+		t.Error(diff)
+	}
+	var named []string
+	for _, w := range c.Warnings {
+		named = append(named, string(w.Kind)+" "+w.Key)
+	}
+	slices.Sort(named)
+	if diff := cmp.Diff([]string{
+		"ignored agent.reviewer.model", "ignored agent.reviewer.tools", "ignored command.ship.model",
+		"unread agent.l.color",
+		"unused agent.reviewer.maxTurns", "unused agent.reviewer.permissionMode", "unused command.ship.allowed-tools",
+		"unused command.ship.argument-hint",
+	}, named); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestProjectReferences: {file:path} of a file of the project is read in a project's texts; no other reference reaches
+// a model as its characters.
+func TestProjectReferences(t *testing.T) {
+	files := map[string]string{
+		"secret": "s", "project/prompts/build.txt": " Build it. \n",
+		"project/run.txt": "See !`date`", "project/plan.md": "Plan.",
+		"project/opencode.json": `{"model": "{env:M}", "instructions": ["{file:./x}"], "agent": {
+			"build": {"prompt": "{file:./prompts/build.txt}", "description": "{file:prompts/build.txt} Now."},
+			"plan": {"prompt": "{file:../secret}"}, "no": {"prompt": "{file:./missing}", "description": "{env:HOME}"}},
+			"command": {"say": {"template": "{file:plan.md}"}, "run": {"template": "{file:run.txt}"}}}`,
+		"project/.cairn/cairn.json": `{"agent": {"near": {"prompt": "{file:../plan.md}"}}}`,
+	}
+	c, err := loadFiles(t, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"build": "Build it.", "near": "Plan.", "plan": "", "no": ""}
+	for name, prompt := range want {
+		if c.Agent[name].Prompt != prompt {
+			t.Errorf("%s: got %q", name, c.Agent[name].Prompt)
+		}
+	}
+	if c.Model != "" || len(c.Instructions) > 0 || c.Agent["build"].Description != "Build it. Now." ||
+		c.Agent["no"].Description != "" || c.Command["say"].Template != "Plan." || c.Command["run"].Template != "" {
+		t.Errorf("got %+v, %+v", c.Settings, c.Warnings)
+	}
+	var claimed []string
+	for _, f := range c.Claim.Files {
+		claimed = append(claimed, f.Path)
+	}
+	if !slices.Contains(claimed, "run.txt") {
+		t.Errorf("a template that runs a program is not hashed: %v", claimed)
+	}
+}
+
+// TestPatternsThatMatchNothing: a rule for files whose pattern is no path of the project is named, with a better one.
+func TestPatternsThatMatchNothing(t *testing.T) {
+	c, err := loadFiles(t, map[string]string{"project/x": "", "config/cairn.json": `{"permission": {
+		"edit": {"*": "ask", "./secret.txt": "deny", "docs/": "deny", "a//b": "ask", "src/**/x": "deny", "*.env": "deny"},
+		"read": {"../x": "deny", "~/y": "deny", "": "deny"}, "bash": {"./run.sh": "deny", "make docs/": "ask"},
+		"external_directory": {"shared/*": "deny", "/tmp/": "ask", "~/z/*": "allow", "*/tmp/*": "ask"}},
+		"agent": {"a": {"permission": {"edit": {"./b/": "deny"}}}}}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range c.Warnings {
+		got = append(got, string(w.Kind)+" "+w.Key+strings.ReplaceAll(
+			strings.TrimPrefix(w.Message, "has no effect:"), filepath.Dir(c.Claim.Root), "HOME",
+		))
+	}
+	if diff := cmp.Diff([]string{
+		`unmatched permission.edit[./secret.txt] "./secret.txt" matches no path; write "secret.txt"`,
+		`unmatched permission.edit[docs/] "docs/" matches no path; write "docs/*"`,
+		`unmatched permission.edit[a//b] "a//b" matches no path; write "a/b"`,
+		`unmatched permission.read[../x] "../x" matches no path; write "HOME/x"`,
+		`unmatched permission.read[] "" matches no path; write "*"`,
+		`unmatched permission.external_directory[shared/*] "shared/*" matches no path; write "HOME/project/shared/*"`,
+		`unmatched permission.external_directory[/tmp/] "/tmp/" matches no path; write "/tmp/*"`,
+		`unmatched agent.a.permission.edit[./b/] "./b/" matches no path; write "b/*"`,
+	}, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -58,6 +58,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 // addFiles adds the documents of the user's and the project's files.
 func (l *loader) addFiles(ctx context.Context) error {
 	l.checkNamedDirectory()
+	l.warnUnrun()
 	docs, err := l.collectDocuments(ctx, l.listSources())
 	if err != nil {
 		return err

@@ -105,7 +105,7 @@ func TestUnfetchedRemote(t *testing.T) {
 func TestInvalidRemoteIsSkipped(t *testing.T) {
 	p := remotePlace(t)
 	for _, text := range []string{
-		`{"config": {"model": 5, "permission": "deny"}}`, `{`, `[]`,
+		`{`, `[]`,
 		`{"config": {"permission": 1}}`,
 	} {
 		p.write("cache/a.json", text)

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,11 +14,20 @@ import (
 // takePermissions removes the rules from an object's members tools and permission, in that order: the older member
 // tools is the weaker one. It returns nil if there are no rules.
 func (l *loader) takePermissions(n *document.Node, path string) (*RuleList, error) {
-	list := &RuleList{Source: n.Doc.Name, Project: n.Doc.IsProject(), Trusted: n.Doc.Scope == document.ScopeTrusted}
-	if tools := n.RemoveMember("tools"); tools != nil {
+	list := &RuleList{Source: n.Doc.Name, Project: n.Doc.IsProject()}
+	list.Trusted = n.Doc.Scope == document.ScopeTrusted && len(l.config.Unrun) == 0
+	tools := n.RemoveMember("tools")
+	switch isAgent := path != ""; {
+	case tools == nil || tools.Kind == 'n':
+	case isAgent && (tools.Kind == '"' || tools.Kind == '['):
+		claudeReader{l.addWarning}.readToolNames(list, tools, document.JoinKey(path, "tools"))
+	default:
 		if err := l.readToolRules(list, tools, document.JoinKey(path, "tools")); err != nil {
 			return nil, err
 		}
+	}
+	if denied := n.Get("disallowedTools"); path != "" && denied != nil {
+		claudeReader{l.addWarning}.denyToolNames(list, n.RemoveMember("disallowedTools"), path+".disallowedTools")
 	}
 	if p := n.RemoveMember("permission"); p != nil {
 		if err := l.readRules(list, p, document.JoinKey(path, "permission")); err != nil {
@@ -149,6 +160,10 @@ func (l *loader) addRule(list *RuleList, n *document.Node, path string, r sessio
 	switch effect := session.Effect(n.Text); {
 	case n.Kind == '"' && (effect == session.Allow || effect == session.Ask || effect == session.Deny):
 		r.Resource, r.Effect = l.expandResource(r.Action, r.Resource), effect
+		if better := findMatchingPattern(l, r); better != r.Resource {
+			l.addWarning(n.FindPosition(), WarnUnmatched, path, fmt.Sprintf("has no effect: %q matches no path; write %q",
+				r.Resource, better))
+		}
 		list.add(n, r)
 		return nil
 	default:
@@ -190,20 +205,50 @@ func (l *loader) expandResource(act, pattern string) string {
 	return pattern
 }
 
-// warnIdleRules reports allow rules of an untrusted project that have no effect.
+// findMatchingPattern returns the pattern that matches what the author of the rule may mean if its own matches nothing.
+// Paths in the project are relative to its root, without "." and "..", and a directory has no slash at its end.
+func findMatchingPattern(l *loader, r session.Rule) string {
+	isFile := r.Action == "read" || r.Action == "edit" || r.Action == "list"
+	if !isFile && r.Action != "external_directory" {
+		return r.Resource
+	}
+	out := filepath.ToSlash(filepath.Clean(r.Resource))
+	if rel, inside := l.inProject(out); isFile && inside && filepath.IsAbs(out) {
+		out = rel
+	}
+	first, _, _ := strings.Cut(out, "/")
+	if !filepath.IsAbs(out) && (first == ".." || !isFile && !strings.ContainsAny(first, "*?")) {
+		out = filepath.ToSlash(filepath.Join(l.opts.Directory, out))
+	}
+	switch {
+	case out == r.Resource:
+	case r.Resource == "":
+		out = "*"
+	case strings.HasSuffix(r.Resource, "/"):
+		out += "/*"
+	}
+	return out
+}
+
+// warnIdleRules reports allow rules of a project that have no effect.
 func (l *loader) warnIdleRules(d *document.Document, list *RuleList, path string) {
+	kind, reason := WarnUntrusted, d.UntrustedReason()
+	if d.Scope == document.ScopeTrusted {
+		kind = WarnUnrun
+		reason = "has no effect beside plugins, tools and hooks that do not run: see cairn trust --without-plugins"
+	}
 	for _, i := range list.IdleRules() {
 		l.addWarning(
 			list.Positions[i],
-			WarnUntrusted,
+			kind,
 			document.JoinKey(path, list.Rules[i].Action),
-			"allows something, which "+d.UntrustedReason(),
+			"allows something, which "+reason,
 		)
 	}
 }
 
-// IdleRules returns the indexes of the rules that have no effect while the project is untrusted: those that allow what
-// no earlier rule of the list denies or asks about.
+// IdleRules returns the indexes of the rules that have no effect while the project may only tighten: those that allow
+// what no earlier rule of the list denies or asks about.
 func (r *RuleList) IdleRules() (idle []int) {
 	limited := map[string]bool{}
 	for i, rule := range r.Rules {

@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/config/document"
@@ -12,14 +14,14 @@ var reference = regexp.MustCompile(`\{(env|file):([^{}]*)\}`)
 
 // substituteReferences replaces {env:NAME} in the texts below n by the variable and {file:path} by the trimmed content
 // of the file. It is called for the user's own documents, and for trusted documents of organisations, which may name
-// their own token only. A project's references are never expanded: a repository could read any secret.
+// their own token only.
 func (l *loader) substituteReferences(n *document.Node, path string) error {
-	for _, m := range n.Members {
+	for _, m := range slices.Clone(n.Members) {
 		if err := l.substituteReferences(m.Value, document.JoinKey(path, m.Key)); err != nil {
 			return err
 		}
 	}
-	for i, item := range n.Items {
+	for i, item := range slices.Clone(n.Items) {
 		if err := l.substituteReferences(item, document.JoinKey(path, fmt.Sprint(i))); err != nil {
 			return err
 		}
@@ -28,7 +30,7 @@ func (l *loader) substituteReferences(n *document.Node, path string) error {
 		return nil
 	}
 	var failed error
-	n.Text = reference.ReplaceAllStringFunc(n.Text, func(ref string) string {
+	text := reference.ReplaceAllStringFunc(n.Text, func(ref string) string {
 		kind, name, _ := strings.Cut(ref[1:len(ref)-1], ":")
 		switch {
 		case n.Doc.Remote != nil && (kind != "env" || name != n.Doc.Remote.Env):
@@ -51,6 +53,11 @@ func (l *loader) substituteReferences(n *document.Node, path string) error {
 		l.config.references = append(l.config.references, referenceValue{path, content})
 		return content
 	})
+	if failed == nil {
+		n.Text = text
+	} else if failed = l.leaveOut(n.Doc, failed, n); failed == nil {
+		removeValue(n.Doc, n)
+	}
 	return failed
 }
 
@@ -59,7 +66,7 @@ func (l *loader) variableValue(n *document.Node, path, name string) string {
 	if n.Doc.Remote != nil || v == "" {
 		v = l.loginToken(name)
 	}
-	if v == "" {
+	if v == "" && !isUnused(path) {
 		l.addWarning(
 			n.FindPosition(),
 			WarnUnset,
@@ -70,6 +77,13 @@ func (l *loader) variableValue(n *document.Node, path, name string) string {
 	return v
 }
 
+// isUnused reports whether the dotted path begins with a key that has no effect.
+func isUnused(path string) bool {
+	key, _, _ := strings.Cut(path, ".")
+	fields, _, _ := fieldsOf(reflect.TypeFor[Settings]())
+	return fields[key].unused
+}
+
 func (l *loader) fileContent(n *document.Node, path, name string) (string, error) {
 	file := l.expandPath(name, n.Doc.Dir)
 	raw, err := l.readFile(file)
@@ -77,24 +91,6 @@ func (l *loader) fileContent(n *document.Node, path, name string) (string, error
 		return "", n.Doc.NewError(n.Offset, path, "{file:%s}: %s", name, pathlessError(err))
 	}
 	return strings.TrimSpace(string(raw)), nil
-}
-
-// warnReferences reports references in a project's document, which are not expanded.
-func (l *loader) warnReferences(n *document.Node, path string) {
-	for _, m := range n.Members {
-		l.warnReferences(m.Value, document.JoinKey(path, m.Key))
-	}
-	for i, item := range n.Items {
-		l.warnReferences(item, document.JoinKey(path, fmt.Sprint(i)))
-	}
-	if n.Kind == '"' && reference.MatchString(n.Text) {
-		l.addWarning(
-			n.FindPosition(),
-			WarnIgnored,
-			path,
-			"names a variable or file and is not expanded: only your own configuration may do that",
-		)
-	}
 }
 
 // loginToken returns the token of the login whose variable has that name, or "".

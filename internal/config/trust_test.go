@@ -110,7 +110,7 @@ func TestUntrustedCommands(t *testing.T) {
 
 func TestTrustedProject(t *testing.T) {
 	p := newPlace(t, hostile())
-	p.word = p.mustLoad().Claim.Hash()
+	p.word = p.mustLoad().Claim.HashWithoutPlugins()
 	c := p.mustLoad()
 	if !c.Trusted || c.Provider["openai"].BaseURL() != "http://evil" || p.short(c.Shell) != "repo/tools/sh" ||
 		c.Command["go"].Template != "!`rm -rf .`" {
@@ -228,6 +228,58 @@ func TestAbsolutePathsAreClaimed(t *testing.T) {
 		files = append(files, f.Path)
 	}
 	if diff := cmp.Diff([]string{"bin/x", "cairn.json", "more/s/run"}, files); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Beside plugins, tools and hooks, which do not run, a trusted project's rules only tighten, until the project is
+// trusted without them.
+func TestUnrunPluginsWithholdAllowRules(t *testing.T) {
+	for name, text := range map[string]string{
+		".opencode/plugins/guard.ts": "x", ".opencode/tool/x.js": "x", ".cairn/hooks/pre": "x", ".cairn/plugin/d/e.mjs": "x",
+		"opencode.jsonc": `{"plugin": ["guard"]}`,
+	} {
+		p := newPlace(t, map[string]string{
+			"repo/opencode.json":     `{"permission": {"edit": "deny", "bash": "allow"}, "shell": "/bin/zsh"}`,
+			"repo/.cairn/agent/a.md": "---\ntools:\n  bash: true\n---\nx", "repo/" + name: text,
+			"repo/.opencode/plugins/README.md": "words", "repo/.opencode/plugin/.gitignore": "*",
+		})
+		c := p.mustLoad()
+		if diff := cmp.Diff([]string{name}, c.Unrun); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		p.word = c.Claim.Hash()
+		if c = p.mustLoad(); !c.Trusted || c.Shell == "" || c.Permissions[0].Trusted || c.AgentRules("a")[0].Trusted {
+			t.Errorf("%s: trusted with its plugins: %v, %+v", name, c.Trusted, c.Permissions)
+		}
+		warned := strings.Join(p.warnings(c), "\n")
+		for _, want := range []string{"repo/" + name, "unrun repo/opencode.json:1:41 permission.bash"} {
+			if !strings.Contains(warned, want) {
+				t.Errorf("%s: no warning %q in\n%s", name, want, warned)
+			}
+		}
+		p.word = c.Claim.HashWithoutPlugins()
+		if c = p.mustLoad(); !c.Trusted || !c.Permissions[0].Trusted || !c.AgentRules("a")[0].Trusted || len(c.Unrun) > 0 {
+			t.Errorf("%s: trusted without its plugins: %v, %+v", name, c.Trusted, c.Permissions)
+		}
+		p.word = ""
+		if err := p.judge().Store.TrustWithoutPlugins(t.Context(), c.Claim); err != nil {
+			t.Fatal(err)
+		}
+		if c = p.mustLoad(); !c.Trusted || !c.Permissions[0].Trusted {
+			t.Errorf("%s: stored: %v, %+v", name, c.Trusted, c.Permissions)
+		}
+	}
+}
+
+// The user's own programs that do not run are named, by folder.
+func TestUsersUnrunPrograms(t *testing.T) {
+	p := newPlace(t, map[string]string{
+		"home/.config/opencode/plugin/guard.ts": "x", "home/.config/cairn/tools/README.md": "x",
+		"home/.opencode/tool/x.js": "x", "home/.config/opencode/skills/s/run": "x",
+	})
+	want := []string{"unrun home/.config/opencode/plugin ", "unrun home/.opencode/tool "}
+	if diff := cmp.Diff(want, p.warnings(p.mustLoad())); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -15,13 +16,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ModelName is "provider/model", or "provider/model#variant"; the model's part may hold more slashes.
+// ModelName is "provider/model", or "provider/model#variant"; the model's part may hold more slashes. A name without a
+// provider is read, too; what needs the model reports or resolves it.
 type ModelName string
 
-// Ref returns the model named, nil for "".
+const wantModel = `"provider/model", such as "openai/gpt-5"; cairn models lists them`
+
+// Ref returns the model named, nil if it has no provider.
 func (m ModelName) Ref() *session.ModelRef {
 	provider, id, ok := strings.Cut(string(m), "/")
-	if !ok {
+	if !ok || provider == "" || id == "" {
 		return nil
 	}
 	ref := &session.ModelRef{ID: id, ProviderID: provider}
@@ -45,13 +49,21 @@ func (m *ModelName) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	provider, id, ok := strings.Cut(s, "/")
-	if !ok || provider == "" || id == "" {
-		return fmt.Errorf(`want "provider/model", such as "openai/gpt-5"; cairn models lists them`)
-	}
 	*m = ModelName(s)
 	return nil
 }
+
+// BareName returns a name without a provider, such as Claude Code's "sonnet"; "" for other names and for those that
+// mean the session's model.
+func (m ModelName) BareName() string {
+	if m.Ref() != nil || isInherited(string(m)) {
+		return ""
+	}
+	return string(m)
+}
+
+// isInherited reports whether the name means the session's model, as in files of Claude Code.
+func isInherited(name string) bool { return name == "" || name == "inherit" || name == "default" }
 
 // Mode is an agent's mode; "" if not set.
 type Mode session.AgentMode
@@ -61,6 +73,9 @@ func (m *Mode) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	s, err := readText(dec)
 	if err != nil {
 		return err
+	}
+	if strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(s), "subagent") { // as people write it
+		s = string(session.ModeSubagent)
 	}
 	switch session.AgentMode(s) {
 	case session.ModePrimary, session.ModeSubagent, session.ModeAll:
@@ -92,16 +107,22 @@ type Color string
 
 var color = regexp.MustCompile(`^(#[0-9a-fA-F]{6}|primary|secondary|accent|success|warning|error|info)$`)
 
+// claudeColors are the names of colours that Claude Code has.
+var claudeColors = map[string]Color{
+	"red": "#dc2626", "blue": "#2563eb", "green": "#16a34a", "yellow": "#ca8a04", "purple": "#9333ea",
+	"orange": "#ea580c", "pink": "#db2777", "cyan": "#0891b2",
+}
+
 // UnmarshalJSONFrom reads the colour from a string.
 func (c *Color) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	s, err := readText(dec)
 	if err != nil {
 		return err
 	}
-	if err := Color(s).Validate(); err != nil {
+	if err := Color(s).Validate(); err != nil && claudeColors[s] == "" {
 		return err
 	}
-	*c = Color(s)
+	*c = cmp.Or(claudeColors[s], Color(s))
 	return nil
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/config/document"
 )
@@ -33,11 +32,12 @@ const (
 	WarnIgnored   WarningKind = "ignored"   // a key that project files may not set
 	WarnUnset     WarningKind = "unset"     // {env:NAME} of a variable that is not set
 	WarnUnread    WarningKind = "unread"    // a file that cannot be read and is not required
+	WarnUnmatched WarningKind = "unmatched" // a rule whose pattern matches nothing
+	WarnUnrun     WarningKind = "unrun"     // a plugin, tool or hook, which cairn does not run
 	WarnUntrusted WarningKind = "untrusted" // a key that has no effect until the project is trusted
 )
 
-// LeftOutWarning returns an error as the warning under which a Markdown file is left out; false if the error is of
-// another file, so that the configuration cannot be used.
-func LeftOutWarning(e *document.Error) (Warning, bool) {
-	return Warning{e.Position, WarnUnread, e.Key, "is left out: " + e.Message}, filepath.Ext(e.File) == ".md"
+// leftOutWarning returns an error as the warning under which a value or a Markdown file is left out.
+func leftOutWarning(e *document.Error) Warning {
+	return Warning{e.Position, WarnUnread, e.Key, "is left out: " + e.Message}
 }

@@ -223,10 +223,11 @@ func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, 
 	for _, r := range listReferences(p) { // the context sends the agent there
 		allowed = append(allowed, r.Path)
 	}
-	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans})
 	if p.models, err = l.models.Build(cfg); err != nil {
 		return nil, err
 	}
+	cfg.ResolveBareModels(p.models.FindBare)
+	p.agents = agent.New(cfg, agent.Options{Allowed: allowed, Plans: p.plans})
 	p.tools = l.newToolConfig(cfg, pr, p.models, allowed)
 	registry, err := l.newRegistry(p)
 	if err != nil {

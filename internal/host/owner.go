@@ -71,7 +71,8 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	if err := protectProcess(); err != nil {
 		return fmt.Errorf("protect the process: %w", err)
 	}
-	user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: o.Env})
+	// An invalid file stops what needs its location, but not commands such as session list.
+	user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: o.Env, All: true})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,8 @@
 // A project's files are untrusted: links that lead out of the project are not followed, only regular files are opened,
 // and the texts of one source are limited to MaxBytes. A file that exists but cannot be read, and a folder or pipe of
 // its name, makes its source unavailable, so that the previous text stays in force; without any file the source is
-// absent. A page that cannot be fetched is unavailable until it was fetched once; then its last text stays in force.
+// absent. A page that was never fetched is left out with a note, and a required one is unavailable; a page that was
+// fetched once keeps its last text.
 package instruction
 
 import (
@@ -66,7 +67,11 @@ func (o Options) newProducer(key string, candidates func() [][]candidate) system
 type candidate struct {
 	path, root       string
 	page, configured bool
+	required         bool // a page without which no turn begins
 }
+
+// requiredMark is the end of the address of a required page. Browsers and OpenCode send no such fragment.
+const requiredMark = "#required"
 
 // discoveredFiles returns groups of candidates in the order in which they are rendered. The first existing file of a
 // group is used.
@@ -108,8 +113,12 @@ func (o Options) FileNames() []string {
 // and stay in the project; absolute paths and URLs are the user's or a trusted project's.
 func (o Options) configuredFiles() [][]candidate {
 	var groups [][]candidate
-	add := func(pattern, root string) {
-		matches, _ := filepath.Glob(pattern) // sorted; a malformed pattern matches nothing
+	add := func(dir, pattern, root string) {
+		matches, _ := filepath.Glob(filepath.Join(escape(dir), pattern)) // sorted; a malformed pattern matches nothing
+		if len(matches) == 0 {
+			literal := strings.NewReplacer("[", `\[`, "]", `\]`).Replace(pattern) // a name may have brackets
+			matches, _ = filepath.Glob(filepath.Join(escape(dir), literal))
+		}
 		for _, m := range matches[:min(len(matches), maxMatches)] {
 			groups = append(groups, []candidate{{path: m, root: root, configured: true}})
 		}
@@ -118,15 +127,16 @@ func (o Options) configuredFiles() [][]candidate {
 		rest, atHome := strings.CutPrefix(pattern, "~/")
 		switch {
 		case strings.HasPrefix(pattern, "https://"), strings.HasPrefix(pattern, "http://"):
-			groups = append(groups, []candidate{{path: pattern, page: true, configured: true}})
+			address, required := strings.CutSuffix(pattern, requiredMark)
+			groups = append(groups, []candidate{{path: address, page: true, configured: true, required: required}})
 		case strings.Contains(pattern, "://"):
 		case atHome && o.Home != "":
-			add(filepath.Join(escape(o.Home), rest), "")
+			add(o.Home, rest, "")
 		case filepath.IsAbs(pattern):
-			add(pattern, "")
+			add("", pattern, "")
 		case filepath.IsLocal(pattern):
 			for _, dir := range o.directoryChain() {
-				add(filepath.Join(escape(dir), pattern), o.projectRoot())
+				add(dir, pattern, o.projectRoot())
 			}
 		}
 	}

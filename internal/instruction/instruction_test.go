@@ -137,6 +137,13 @@ func TestDiscovery(t *testing.T) {
 			"Instructions from: config/AGENTS.md\nglobal",
 		},
 		{
+			"names with brackets",
+			map[string]string{"repo/docs/[a]/x.md": "a", "repo/docs/[a]/y.md": "b", "repo/c/x.md": "c", "repo/[c]/x.md": "no"},
+			func(o *Options) { o.Configured = []string{"docs/[a]/*.md", "[c]/x.md"} },
+			"Instructions from: repo/docs/[a]/x.md\na\n\nInstructions from: repo/docs/[a]/y.md\nb\n\n" +
+				"Instructions from: repo/c/x.md\nc",
+		},
+		{
 			"outside of a checkout the directory alone",
 			map[string]string{"repo/AGENTS.md": "top", "repo/sub/deep/AGENTS.md": "deep"},
 			func(o *Options) { o.Worktree = "" },

@@ -102,7 +102,14 @@ func TestPages(t *testing.T) {
 				t.Errorf("what it said before is lost: %s", again)
 			}
 		}
-		o.Configured = []string{"https://u:secret@never.org", "https://a.org/404", "https://a.org/down"}
+		o.Configured = []string{"https://a.org/404", "https://a.org/down"}
+		left := instructionsText(t, o)
+		if strings.Count(left, notFetched) != 2 || !strings.Contains(left, "https://a.org/404") {
+			t.Errorf("a page that is not required: %s", left)
+		}
+		o.Configured = []string{
+			"https://u:secret@never.org#required", "https://a.org/404#required", "https://a.org/down#required",
+		}
 		began := time.Now()
 		_, err := systemcontext.Initialize(t.Context(), (&world{t: t, root: "/none", opts: o}).context())
 		want := "https://never.org: the answer has not arrived yet; the fetch goes on in the background; " +

@@ -12,8 +12,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Default implements location.Models: the configured model, else the newest usable one, else the offline guide.
+// Default implements location.Models: the configured model, else the newest usable one, else the offline guide. A
+// configured name without a provider is an error with the models of that name.
 func (m *Set) Default() (session.ModelRef, error) {
+	if name := m.Config.Model.BareName(); name != "" {
+		e := session.NotFound("model", name, m.namesEndingIn(name)...).At("model")
+		e.Message += "; the setting model needs its provider, as in provider/model, or choose one with --model"
+		return session.ModelRef{}, e
+	}
 	if m.pool.getenv(ScriptVariable) != "" && m.Config.Model == "" {
 		return session.ModelRef{ID: script.ScriptModel, ProviderID: script.ProviderID}, nil
 	}
@@ -30,6 +36,50 @@ func (m *Set) Default() (session.ModelRef, error) {
 		}
 	}
 	return session.ModelRef{ID: guide.ModelID, ProviderID: script.ProviderID}, nil
+}
+
+// namesEndingIn returns the known models, usable ones first, whose id is the name, at most three.
+func (m *Set) namesEndingIn(name string) (names []string) {
+	for _, list := range [][]catalog.Model{m.Catalog.Available(), m.Catalog.Models()} {
+		for _, model := range list {
+			if full := model.ProviderID + "/" + model.ID; len(names) < 3 && strings.HasSuffix(full, "/"+name) &&
+				!slices.Contains(names, full) {
+				names = append(names, full)
+			}
+		}
+	}
+	return names
+}
+
+// FindBare returns the usable model that a name without a provider means: its id, or a family such as sonnet. A model
+// of the configured provider comes first, then the newest.
+func (m *Set) FindBare(name string) *session.ModelRef {
+	name, _, _ = strings.Cut(strings.ToLower(name), "[") // as in sonnet[1m]
+	var best *catalog.Model
+	for _, model := range m.Catalog.Available() {
+		id := strings.ToLower(model.ID)
+		exact := id == name || strings.HasSuffix(id, "/"+name)
+		family := slices.Contains([]string{"sonnet", "opus", "haiku"}, name) && strings.Contains(id, "claude") &&
+			strings.Contains(id, name)
+		if !IsSupported(model.API) || !exact && !family {
+			continue
+		}
+		if best == nil || m.isPreferred(model, *best) {
+			best = &model
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return &session.ModelRef{ID: best.ID, ProviderID: best.ProviderID}
+}
+
+// isPreferred reports whether a is a better choice than b for a name that means both.
+func (m *Set) isPreferred(a, b catalog.Model) bool {
+	if ref := m.Config.Model.Ref(); ref != nil && (a.ProviderID == ref.ProviderID) != (b.ProviderID == ref.ProviderID) {
+		return a.ProviderID == ref.ProviderID
+	}
+	return cmp.Or(cmp.Compare(a.Time.Released, b.Time.Released), cmp.Compare(b.ProviderID, a.ProviderID)) > 0
 }
 
 // SmallModel returns the model for titles and summaries of a session that uses the model main: the configured one,

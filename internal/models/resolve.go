@@ -26,6 +26,11 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, e
 		}
 		return model, err
 	}
+	if whole := ref.ID + "#" + ref.Variant; ref.Variant != "" { // an id may have the sign that begins a variant
+		if _, err := m.Catalog.Model(ref.ProviderID, whole); err == nil {
+			ref.ID, ref.Variant = whole, ""
+		}
+	}
 	model, err := m.Catalog.Model(ref.ProviderID, ref.ID)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
 		return nil, m.explainUnknown(unknown, ref)

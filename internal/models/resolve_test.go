@@ -1,8 +1,10 @@
 package models
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -53,5 +55,45 @@ func TestModelsThatCallNoTools(t *testing.T) {
 		if err != nil || got.NoTools != want {
 			t.Errorf("%s: %+v %v", id, got, err)
 		}
+	}
+}
+
+// TestModelIDsWithSigns: an id may have the sign that begins a variant.
+func TestModelIDsWithSigns(t *testing.T) {
+	m := newTestSet(t, nil, `{"provider": {"q": {"options": {"baseURL": "http://127.0.0.1:1/v1"},
+		"models": {"a#b": {}, "c": {}}}}}`, nil)
+	for name, want := range map[string]session.ModelRef{
+		"q/a#b":         {ProviderID: "q", ID: "a#b"},
+		"q/a#b#default": {ProviderID: "q", ID: "a#b", Variant: "default"},
+		"q/c#default":   {ProviderID: "q", ID: "c", Variant: "default"},
+	} {
+		got, err := m.Resolve(*config.ModelName(name).Ref(), session.Agent{})
+		if err != nil || got.Ref != want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	if _, err := m.Resolve(*config.ModelName("q/c#b").Ref(), session.Agent{}); err == nil {
+		t.Error("an unknown variant is resolved")
+	}
+}
+
+// TestBareNames: a name without a provider is an id or a family of the usable models; as the default it is an error.
+func TestBareNames(t *testing.T) {
+	m := newTestSet(t, nil, `{"model": "gpt-5", "provider": {
+		"gate": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"vendor/claude-old-sonnet": {}, "x/own": {}}},
+		"anthropic": {"options": {"baseURL": "http://127.0.0.1:1/v1", "apiKey": "k"}}}}`, nil)
+	for name, want := range map[string]string{
+		"own": "gate/x/own", "sonnet": "anthropic/claude-sonnet", "Opus[1m]": "anthropic/claude-opus",
+		"claude-sonnet-4-5": "anthropic/claude-sonnet-4-5",
+	} {
+		if got := m.FindBare(name); got == nil || !strings.HasPrefix(got.String(), want) {
+			t.Errorf("%s: got %v, want %s", name, got, want)
+		}
+	}
+	if got := m.FindBare("nothing-like-it"); got != nil {
+		t.Errorf("got %v", got)
+	}
+	if _, err := m.Default(); err == nil || !strings.Contains(err.Error(), "/gpt-5") {
+		t.Errorf("got %v", err)
 	}
 }

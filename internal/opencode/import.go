@@ -19,7 +19,8 @@ func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 	if err := json.Unmarshal(info, &in); err != nil {
 		return nil, err
 	}
-	if err := requireMember(info, "id", "slug", "projectID", "directory", "title", "version", "time"); err != nil {
+	// Sessions of older versions have no slug, project or directory; this installation has its own.
+	if err := requireMember(info, "id", "title", "version", "time"); err != nil {
 		return nil, err
 	}
 	s := &session.Session{

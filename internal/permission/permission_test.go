@@ -401,3 +401,39 @@ func TestUnknownEffectDenies(t *testing.T) {
 		}
 	}
 }
+
+// A "**/" of a path also matches nothing, for every effect; that of a command or an address does not.
+func TestMatchPath(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"**/.env*", ".env", true},
+		{"**/.env*", "sub/.env.local", true},
+		{"**/.env*", "x.env", false},
+		{"src/**/x", "src/x", true},
+		{"src/**/x", "src/a/b/x", true},
+		{"src/**/x", "srcx", false},
+		{"**/a/**/b", "a/b", true},
+		{"**/**/x", "x", true},
+		{"a**/x", "x", false},
+		{"**/", "", true},
+		{"/etc/**/p", "/etc/p", true},
+		{strings.Repeat("**/", 200) + "y", "x", false},
+	} {
+		for _, action := range []string{"read", "edit", "external_directory"} {
+			for _, effect := range []session.Effect{session.Allow, session.Ask, session.Deny} {
+				layers := []permission.Layer{{Rules: []session.Rule{{Action: action, Resource: c.pattern, Effect: effect}}}}
+				if got := permission.Evaluate(layers, nil, action, c.path); (got.Rule != nil) != c.want {
+					t.Errorf("%s %s of %q with %q: got %+v", effect, action, c.path, c.pattern, got)
+				}
+			}
+		}
+	}
+	rule := []permission.Layer{{Rules: []session.Rule{{Action: "*", Resource: "**/make", Effect: session.Allow}}}}
+	for _, action := range []string{"bash", "webfetch"} {
+		if got := permission.Evaluate(rule, nil, action, "make"); got.Rule != nil {
+			t.Errorf("%s: got %+v", action, got)
+		}
+	}
+}

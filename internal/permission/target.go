@@ -19,6 +19,9 @@ const Outside = "external_directory"
 // does not allow it.
 const LocalFetch = "webfetch_local"
 
+// fileActions are the actions whose resources are paths.
+var fileActions = []string{"read", "edit", "list", "glob", "grep", Outside}
+
 // target is a text that rules are matched against.
 type target struct {
 	text       string   // what patterns match; a command's has a Placeholder for each * and ?
@@ -118,6 +121,8 @@ func (t target) matchRule(r *session.Rule, action string) bool {
 		return false
 	case t.directory != "" && !allows:
 		return mayMatchBelow(r.Resource, t.directory)
+	case !t.isCommand && slices.Contains(fileActions, action):
+		return MatchPath(r.Resource, t.text)
 	case !t.isCommand, matchesAll(r.Resource):
 		return Match(r.Resource, t.text)
 	case allows:

@@ -13,6 +13,28 @@ func Match(pattern, text string) bool {
 	return matchGlob(pattern, text)
 }
 
+// maxRoots bounds the "**/" of a pattern that may stand for nothing.
+const maxRoots = 4
+
+// MatchPath is Match for paths: a "**/" at the start of a name also matches nothing, as in .gitignore, so that
+// "**/.env" covers ".env".
+func MatchPath(pattern, path string) bool { return matchRoots(pattern, path, 0, maxRoots) }
+
+// matchRoots matches the pattern as it is, and without each "**/" from the byte on.
+func matchRoots(pattern, path string, from, left int) bool {
+	if Match(pattern, path) {
+		return true
+	}
+	for i := from; left > 0 && i < len(pattern); i++ {
+		if strings.HasPrefix(pattern[i:], "**/") && (i == 0 || pattern[i-1] == '/') {
+			if matchRoots(pattern[:i]+pattern[i+3:], path, i, left-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Escape returns the pattern that matches exactly s, so that an approval covers only what was approved.
 func Escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(s)

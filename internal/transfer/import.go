@@ -30,6 +30,11 @@ const (
 // again changes nothing, and goes on where it was cut off. What is wrong with it is a *Malformed, and then nothing was
 // written.
 func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker) (*ImportResult, error) {
+	from, closeText, err := openText(from)
+	if err != nil {
+		return nil, err
+	}
+	defer closeText()
 	d := &document{name, from}
 	s, ids, err := d.check()
 	if err != nil {

@@ -1,11 +1,13 @@
 package transfer_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/go-json-experiment/json"
 
@@ -62,5 +64,34 @@ func TestImportIsSentInPieces(t *testing.T) {
 	}
 	if limit := 3 << 19; most > limit {
 		t.Errorf("a piece has %d bytes", most)
+	}
+}
+
+// A document that another program wrapped is read: with a byte order mark, in UTF-16, of a version before slugs.
+func TestImportOfWrappedText(t *testing.T) {
+	const doc = `{"info":{"id":"ses_e01ffc867ffeXdojPkzpHag281","version":"1","title":"Grüße 😀",` +
+		`"time":{"created":1,"updated":2}},"messages":[]}`
+	wide := func(order binary.AppendByteOrder) string {
+		var b []byte
+		for _, u := range utf16.Encode([]rune("\uFEFF" + doc)) {
+			b = order.AppendUint16(b, u)
+		}
+		return string(b)
+	}
+	for name, text := range map[string]string{
+		"plain": doc, "BOM": "\uFEFF" + doc, "UTF-16LE": wide(binary.LittleEndian), "UTF-16BE": wide(binary.BigEndian),
+	} {
+		var in api.ImportRequest
+		server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := json.UnmarshalRead(r.Body, &in); err != nil {
+				t.Error(err)
+			}
+			fmt.Fprint(w, `{"data":{"session":{"id":"ses_e01ffc867ffeXdojPkzpHag281"},"messages":0}}`)
+		})
+		c := &api.Client{HTTP: &http.Client{Transport: api.Local(server)}}
+		_, err := transfer.Import(t.Context(), c, "x", strings.NewReader(text))
+		if err != nil || in.Session.Title != "Grüße 😀" {
+			t.Errorf("%s: %q, %v", name, in.Session.Title, err)
+		}
 	}
 }

@@ -48,11 +48,14 @@ func New(dataDir string) *Store { return &Store{filepath.Join(dataDir, FileName)
 // Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// IsTrusted reports whether exactly this claim is trusted. An unreadable file trusts nothing.
-func (s *Store) IsTrusted(c *Claim) bool {
+// IsTrusted reports whether exactly this claim is trusted, with or without its plugins. An unreadable file trusts
+// nothing.
+func (s *Store) IsTrusted(c *Claim) bool { return s.contains(c, c.Hash(), c.HashWithoutPlugins()) }
+
+func (s *Store) contains(c *Claim, hashes ...string) bool {
 	all, err := s.readFile()
 	return err == nil && slices.ContainsFunc(all.Trusted, func(e Entry) bool {
-		return e.Root == c.Root && e.Project == c.Project && e.Hash == c.Hash()
+		return e.Root == c.Root && e.Project == c.Project && slices.Contains(hashes, e.Hash)
 	})
 }
 
@@ -63,15 +66,22 @@ func (s *Store) List() ([]Entry, error) {
 	return all.Trusted, err
 }
 
-// Trust stores the claim as trusted.
-func (s *Store) Trust(ctx context.Context, c *Claim) error {
+// Trust stores the claim as trusted. Its allow rules have effect if nothing in it could guard them.
+func (s *Store) Trust(ctx context.Context, c *Claim) error { return s.addEntry(ctx, c, c.Hash()) }
+
+// TrustWithoutPlugins stores the claim as trusted, and that its allow rules have effect without its plugins.
+func (s *Store) TrustWithoutPlugins(ctx context.Context, c *Claim) error {
+	return s.addEntry(ctx, c, c.HashWithoutPlugins())
+}
+
+func (s *Store) addEntry(ctx context.Context, c *Claim, hash string) error {
 	switch {
 	case c.Problem != "":
 		return errors.New(c.Problem)
 	case c.IsEmpty():
 		return errors.New("nothing in the project needs trust")
 	}
-	e := Entry{Root: c.Root, Project: c.Project, Hash: c.Hash(), Since: time.Now().UnixMilli()}
+	e := Entry{Root: c.Root, Project: c.Project, Hash: hash, Since: time.Now().UnixMilli()}
 	if err := s.record(ctx, fmt.Sprintf("trust %s with the hash %s", e.Root, e.Hash)); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"path"
 	"slices"
 	"strings"
 )
@@ -48,6 +49,41 @@ func (c *Claim) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// HashWithoutPlugins returns the hash under which the content is trusted although the programs of ListUnrun, which may
+// guard it, do not run.
+func (c *Claim) HashWithoutPlugins() string {
+	sum := sha256.Sum256([]byte("without plugins\n" + c.Hash()))
+	return hex.EncodeToString(sum[:])
+}
+
+// The reasons of files that OpenCode runs and cairn does not. Such a file may guard what the project's rules allow.
+const (
+	WhyPlugin  = "a plugin"
+	WhyTool    = "a tool"
+	WhyHook    = "a hook"
+	WhyPlugins = "plugin" // the key of a configuration
+)
+
+// ListUnrun returns the files of the claim that are, or name, plugins, tools and hooks. Markdown and hidden files are
+// not programs.
+func (c *Claim) ListUnrun() (names []string) {
+	for _, f := range c.Files {
+		isProgram := IsProgram(f.Path) && slices.ContainsFunc(f.Why, func(why string) bool {
+			return why == WhyPlugin || why == WhyTool || why == WhyHook
+		})
+		if isProgram || slices.Contains(f.Why, WhyPlugins) {
+			names = append(names, f.Path)
+		}
+	}
+	return names
+}
+
+// IsProgram reports whether the file of a folder of plugins, tools or hooks can be one.
+func IsProgram(name string) bool {
+	base := path.Base(name)
+	return base[0] != '.' && !strings.EqualFold(path.Ext(base), ".md")
+}
+
 // Add adds a file, or further reasons to one that was added before.
 func (c *Claim) Add(path string, content []byte, why ...string) {
 	i, found := slices.BinarySearchFunc(c.Files, path, func(f File, path string) int {
@@ -81,11 +117,18 @@ func (j Judge) IsTrusted(c *Claim) bool {
 	switch {
 	case c.Problem != "" || c.IsEmpty() || j.Override == None:
 		return false
-	case j.Override != "" && strings.EqualFold(j.Override, c.Hash()):
+	case strings.EqualFold(j.Override, c.Hash()) || strings.EqualFold(j.Override, c.HashWithoutPlugins()):
 		return true
 	default:
 		return j.Store.IsTrusted(c)
 	}
+}
+
+// MayAllow reports whether the allow rules of a trusted claim have effect: nothing that could guard them is left out,
+// or the claim is trusted without it.
+func (j Judge) MayAllow(c *Claim) bool {
+	return len(c.ListUnrun()) == 0 || strings.EqualFold(j.Override, c.HashWithoutPlugins()) ||
+		j.Store.contains(c, c.HashWithoutPlugins())
 }
 
 // Path returns the file whose change may change the decisions.

@@ -20,13 +20,15 @@ type trustCommands struct{ inv *cli.Invocation }
 const trustHelp = `Settings in a project's files that run programs, choose where to connect, or allow something have no effect
 until you trust exactly that content: plugins, MCP servers, hooks, formatters, language servers, commands that
 run programs, providers, the shell, looser permissions, and programs of skills. Changed content needs trust
-again. cairn does not run plugins, MCP servers, hooks, formatters and language servers yet.
+again. cairn does not run plugins, MCP servers, hooks, formatters and language servers yet: while a project has
+plugins, tools or hooks, which may guard what its rules allow, those rules allow nothing. --without-plugins lists
+these files and trusts the content as it works without them.
 
 Show that content and, after your confirmation, trust it in this checkout. To trust it for one process only, use
 --trust=HASH of run and serve; --trust=none trusts nothing.`
 
 func (g trustCommands) trustCommand() *cobra.Command {
-	var show, revoke, yes, asJSON bool
+	var show, revoke, yes, without, asJSON bool
 	cmd := &cobra.Command{
 		Use: "trust [DIRECTORY]", Short: "Trust a project's configuration", Long: trustHelp, Args: cobra.MaximumNArgs(1),
 		Example: "  cairn trust --show\n  cairn trust\n  cairn trust --revoke\n  cairn trust list",
@@ -44,14 +46,17 @@ func (g trustCommands) trustCommand() *cobra.Command {
 			case revoke:
 				return g.revokeTrust(ctx, store, cfg.Claim, asJSON)
 			default:
-				return g.trustClaim(ctx, trustRequest{cfg, store, yes, asJSON})
+				return g.trustClaim(ctx, trustRequest{cfg, store, yes, without, asJSON})
 			}
 		}),
 	}
 	cmd.Flags().BoolVar(&show, "show", false, "show the content that needs trust, without trusting it")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "revoke all trust in this checkout")
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust without asking for confirmation")
+	cmd.Flags().BoolVar(&without, "without-plugins", false,
+		"let the project's allow rules have effect without its plugins, tools and hooks")
 	cmd.MarkFlagsMutuallyExclusive("show", "revoke", "yes")
+	cmd.MarkFlagsMutuallyExclusive("show", "revoke", "without-plugins")
 	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.AddCommand(g.trustListCommand())
 	return cmd
@@ -93,7 +98,8 @@ func (g trustCommands) trustListCommand() *cobra.Command {
 	return cmd
 }
 
-// loadClaim reads what the project's files want. Files that cannot be read are not trusted.
+// loadClaim reads what the project's files want. An error in a file stops only what needs it, but it is noted: its
+// content, as it is, can be trusted, too.
 func (g trustCommands) loadClaim(ctx context.Context, o cli.Options) (*config.Config, *trust.Store, error) {
 	store, err := g.inv.Host.Trust(o)
 	if err != nil {
@@ -101,7 +107,7 @@ func (g trustCommands) loadClaim(ctx context.Context, o cli.Options) (*config.Co
 	}
 	cfg, err := g.inv.Host.Config(ctx, o)
 	if err == nil && len(cfg.Errors) > 0 {
-		err = cfg.Errors[0]
+		g.inv.Note(term.FirstLine(cfg.Errors[0].Error(), 400))
 	}
 	return cfg, store, err
 }
@@ -113,6 +119,7 @@ type claimState struct {
 	Trusted bool         `json:"trusted"`
 	Problem string       `json:"problem,omitzero"`
 	Files   []trust.File `json:"files"`
+	Unrun   []string     `json:"unrun,omitzero"` // files that are not run, beside which the project allows nothing
 }
 
 func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
@@ -123,6 +130,7 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 			Trusted: cfg.Trusted,
 			Problem: c.Problem,
 			Files:   append([]trust.File{}, c.Files...),
+			Unrun:   cfg.Unrun,
 		}
 		if !c.IsEmpty() {
 			out.Hash = c.Hash()
@@ -149,6 +157,10 @@ func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
 	default:
 		g.inv.Out.Printf("This content is not trusted. Its hash is %s\n", c.Hash())
 	}
+	if len(cfg.Unrun) > 0 {
+		g.inv.Out.Printf("%s\nTo let them allow without these files: cairn trust --without-plugins, or --trust=%s\n",
+			cli.UnrunNote(cfg.Unrun), c.HashWithoutPlugins())
+	}
 	return nil
 }
 
@@ -172,9 +184,11 @@ func (g trustCommands) showFile(c *trust.Claim, name string) error {
 }
 
 type trustRequest struct {
-	cfg         *config.Config
-	store       *trust.Store
-	yes, asJSON bool
+	cfg     *config.Config
+	store   *trust.Store
+	yes     bool
+	without bool // without the plugins, tools and hooks
+	asJSON  bool
 }
 
 // trustClaim remembers the claim that was shown: what changes while the person thinks is another one.
@@ -188,7 +202,7 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 	switch {
 	case c.Problem != "":
 		return errors.New("nothing was trusted")
-	case c.IsEmpty() || r.cfg.Trusted:
+	case c.IsEmpty() || r.cfg.Trusted && !(r.without && len(r.cfg.Unrun) > 0):
 		g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root}, "")
 		return nil
 	}
@@ -201,10 +215,15 @@ func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
 			return err
 		}
 	}
-	if err := r.store.Trust(ctx, c); err != nil {
+	store, hash, text := r.store.Trust, c.Hash(), "Trusted until it changes."
+	if r.without && len(r.cfg.Unrun) > 0 {
+		store, hash = r.store.TrustWithoutPlugins, c.HashWithoutPlugins()
+		text = "Trusted until it changes, without its plugins, tools and hooks."
+	}
+	if err := store(ctx, c); err != nil {
 		return err
 	}
-	g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root, Hash: c.Hash()}, "Trusted until it changes.")
+	g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root, Hash: hash}, text)
 	return nil
 }
 

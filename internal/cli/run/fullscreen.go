@@ -76,7 +76,7 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		if err != nil {
 			return err
 		}
-		user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: g.inv.Env})
+		user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: g.inv.Env, All: true})
 		if err != nil {
 			return err
 		}
@@ -85,6 +85,8 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		where := c.Directory
 		if f.server.url != "" {
 			where = f.server.publicURL()
+		} else if cfg, err := here.LoadConfig(ctx); err == nil && len(cfg.Unrun) > 0 {
+			here.Note(cli.UnrunNote(cfg.Unrun))
 		}
 		r, err := tui.Run(ctx, tui.Options{
 			Client: c, Session: s, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "",

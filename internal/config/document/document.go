@@ -34,11 +34,19 @@ type Document struct {
 	Scope   Scope
 	Wrap    string  // the key whose value the text is; "" if the text is the whole object
 	Part    string  // agent, mode or command if the document is Markdown that defines one; "" for JSON
-	Entry   string  // the name of that agent, mode or command
+	Entry   string  // the name of that agent, mode or command: the file's, unless its field name has another
 	Managed bool    // from an administrator
 	Remote  *Remote // from an organisation: the configuration is the member config
 	Text    []byte
 	Root    *Node
+
+	Duplicates []Duplicate // values that another value of the document replaced
+}
+
+// Duplicate is a value that another one of the same key replaced.
+type Duplicate struct {
+	Node *Node
+	Err  *Error // about the key
 }
 
 // IsProject reports whether the document is a project's file.

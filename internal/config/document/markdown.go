@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"errors"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/frontmatter"
 )
@@ -22,6 +23,9 @@ func (d *Document) parseMarkdown() error {
 		return &Error{Position{File: d.Name, Line: e.Line}, "", "invalid frontmatter: " + e.Message}
 	}
 	fields := d.fromYAML(f.Fields)
+	if name := fields.RemoveMember("name"); strings.TrimSpace(name.TextValue()) != "" { // as in OpenCode
+		d.Entry = strings.TrimSpace(name.Text)
+	}
 	if f.Body != "" {
 		text := &Node{Kind: '"', Raw: AppendQuoted(nil, f.Body), Text: f.Body, Doc: d, Offset: d.offsetOf(f.BodyLine, 1)}
 		if d.Part == PartCommand {

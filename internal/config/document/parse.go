@@ -45,7 +45,8 @@ func (d *Document) Parse() error {
 	if err != nil {
 		return d.syntaxError(err)
 	}
-	r := reader{doc: d, text: plain, dec: jsontext.NewDecoder(bytes.NewReader(plain))}
+	dec := jsontext.NewDecoder(bytes.NewReader(plain), jsontext.AllowDuplicateNames(true))
+	r := reader{doc: d, text: plain, dec: dec}
 	if d.Root, err = r.readValue(""); err != nil {
 		return err
 	}
@@ -200,6 +201,11 @@ func (r *reader) readObject(n *Node, path string) error {
 		if err != nil {
 			return err
 		}
+		if n.Get(key) != nil { // as in OpenCode, the last value counts
+			first := n.RemoveMember(key)
+			r.doc.Duplicates = append(r.doc.Duplicates, Duplicate{first, r.doc.NewError(at, JoinKey(path, key),
+				"is defined twice in one object; the last value counts")})
+		}
 		n.Members = append(n.Members, Member{key, at, v})
 	}
 	_, err := r.dec.ReadToken()
@@ -238,9 +244,6 @@ func (r *reader) wrapError(err error, path string) error {
 	message := "invalid JSON (comments and trailing commas are allowed)"
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		offset = int(e.ByteOffset)
-		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return r.doc.NewError(offset, JoinKey(path, e.JSONPointer.LastToken()), "is defined twice in one object")
-		}
 		if e.Err != nil {
 			message += ": " + e.Err.Error()
 		}

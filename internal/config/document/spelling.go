@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,24 +22,21 @@ var OtherSpellings = map[string]map[string]string{
 
 // NormalizeSpellings converts every spelling of a document to that of config.Settings, in place.
 func (d *Document) NormalizeSpellings() error {
-	if err := d.renameKeys(d.Root, "", ""); err != nil {
-		return err
-	}
+	d.renameKeys(d.Root, "", "")
 	if err := d.convertModes(); err != nil {
 		return err
 	}
+	if v := d.Root.Get("instructions"); v != nil && v.Kind == '"' { // one file
+		d.Root.Set("instructions", &Node{Kind: '[', Doc: d, Offset: v.Offset, Items: []*Node{v}})
+	}
 	if agents := d.Root.Get("agent"); agents != nil && agents.Kind == '{' {
 		for _, m := range agents.Members {
-			if err := d.renameKeys(m.Value, "agent.*", "agent."+m.Key); err != nil {
-				return err
-			}
+			d.renameKeys(m.Value, "agent.*", "agent."+m.Key)
 		}
 	}
 	d.normalizeSandbox()
 	if c := d.Root.Get("compaction"); c != nil && c.Kind == '{' {
-		if err := d.renameKeys(c, "compaction", "compaction"); err != nil {
-			return err
-		}
+		d.renameKeys(c, "compaction", "compaction")
 		if v := c.RemoveMember("preserve_recent_tokens"); v != nil && c.Get("keep") == nil {
 			c.Set("keep", d.wrapNode(v, "tokens", v))
 		}
@@ -83,21 +81,23 @@ func (d *Document) normalizeSandbox() {
 	})
 }
 
-func (d *Document) renameKeys(n *Node, table, path string) error {
+func (d *Document) renameKeys(n *Node, table, path string) {
 	if n.Kind != '{' {
-		return nil
+		return
 	}
-	for i, m := range n.Members {
+	for _, m := range slices.Clone(n.Members) {
 		to, ok := OtherSpellings[table][m.Key]
 		if !ok {
 			continue
 		}
 		if n.Get(to) != nil {
-			return d.NewError(m.Offset, JoinKey(path, m.Key), "is another spelling of %s, which is set too; keep one", to)
+			n.RemoveMember(m.Key)
+			d.Duplicates = append(d.Duplicates, Duplicate{m.Value, d.NewError(m.Offset, JoinKey(path, to),
+				"is set too, by its other spelling %s, which does not count; keep one", m.Key)})
+			continue
 		}
-		n.Members[i].Key = to
+		n.Members[n.index(m.Key)].Key = to
 	}
-	return nil
 }
 
 // convertModes converts mode.<name>, the older form of an agent, to agent.<name> with mode primary.

@@ -237,8 +237,8 @@ func TestKeysAreKept(t *testing.T) {
 func TestAConfigurationThatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{
-			"opencode.json", `{"model": 5}`,
-			`{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["model"],"message":"line 1, column 11: want a string, got 5"}]}}`,
+			"opencode.json", `{"permission": {"bash": 5}}`,
+			`{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["permission","bash"],"message":"line 1, column 25: want \"allow\"`,
 		},
 		{
 			"opencode.json", "{\n oops}",

@@ -61,6 +61,11 @@ func (t *globTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, err
 	}
 	found, total, err := findFiles(ctx, p, pattern)
+	for _, form := range literalForms(rest) {
+		if pattern, invalid := newFilePattern(form); err == nil && total == 0 && invalid == nil {
+			found, total, err = findFiles(ctx, p, pattern)
+		}
+	}
 	if err != nil {
 		return tool.Output{}, err
 	}

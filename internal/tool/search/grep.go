@@ -81,6 +81,11 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.TextOutput(in.Pattern, "No files found\n(There is no directory "+p.Abs+".)", grepResult{}), nil
 	}
 	matches, cut, err := t.searchPath(ctx, p, q)
+	for _, form := range literalForms(in.Include) {
+		if q, invalid := newQuery(in.Pattern, form); err == nil && len(matches) == 0 && invalid == nil {
+			matches, cut, err = t.searchPath(ctx, p, q)
+		}
+	}
 	if err != nil {
 		return tool.Output{}, err
 	}

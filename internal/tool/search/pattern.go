@@ -3,6 +3,7 @@ package search
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -30,6 +31,25 @@ func newFilePattern(pattern string) (filePattern, error) {
 		glob = "**/" + glob
 	}
 	return filePattern{strings.TrimPrefix(glob, "/"), hidden}, nil
+}
+
+// literalForms returns the pattern with its brackets, its braces and both as characters of names. Route folders of web
+// frameworks have such names; a pattern that finds nothing may mean one. A choice, which has a comma, stays one.
+func literalForms(pattern string) (forms []string) {
+	if strings.Contains(pattern, `\`) {
+		return nil
+	}
+	for _, signs := range []string{"[]", "{}", "[]{}"} {
+		form := pattern
+		for _, sign := range strings.Split(signs, "") {
+			form = strings.ReplaceAll(form, sign, `\`+sign)
+		}
+		isChoice := strings.Contains(signs, "{") && strings.Contains(pattern, ",")
+		if form != pattern && !isChoice && !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	return forms
 }
 
 func (f filePattern) matchesPath(rel string) bool { return doublestar.MatchUnvalidated(f.glob, rel) }

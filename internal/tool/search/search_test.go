@@ -301,3 +301,28 @@ func TestLocationBelowTheWorktree(t *testing.T) {
 		t.Fatal(diff)
 	}
 }
+
+// A name with brackets or braces is found where the pattern that it is finds nothing.
+func TestLiteralBrackets(t *testing.T) {
+	b := newProject(t)
+	for _, name := range []string{
+		"app/[id]/page.tsx", "app/{rule}/a.md", "app/[...all]/x.{a}.ts", "app/(g)/[[opt]]/y.ts",
+	} {
+		b.WriteFile(name, "needle\n")
+	}
+	for pattern, want := range map[string]string{
+		"app/[id]/*.tsx": "app/[id]/page.tsx", "**/{rule}/*": "app/{rule}/a.md",
+		"app/[...all]/x.{a}.ts": "app/[...all]/x.{a}.ts",
+		"app/(g)/[[opt]]/*":     "app/(g)/[[opt]]/y.ts", "app/[id]/*.{ts,tsx}": "app/[id]/page.tsx",
+	} {
+		found := tooltest.TextOf(b.Call("glob", tooltest.Input{"pattern": pattern}))
+		if diff := cmp.Diff([]string{want}, relativeLines(b, found)); diff != "" {
+			t.Errorf("%s: %s", pattern, diff)
+		}
+		found = tooltest.TextOf(b.Call("grep", tooltest.Input{"pattern": "needle", "include": pattern}))
+		tooltest.MustContain(t, found, want)
+	}
+	if got := tooltest.TextOf(b.Call("glob", tooltest.Input{"pattern": "[m]ain.go"})); !strings.Contains(got, "main.go") {
+		t.Errorf("a set is one no more: %s", got)
+	}
+}
