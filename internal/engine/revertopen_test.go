@@ -31,6 +31,29 @@ func TestRevertOfCutOffTurn(t *testing.T) {
 }
 
 func revertCutOffTurn(t *testing.T, steps string) {
+	w := newCutOffWorld(t, steps)
+	target := revert.Target{Before: true, Point: revert.Point{Messages: true, Files: true}}
+	if _, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", target); err != nil {
+		t.Fatal("revert:", err)
+	}
+	left, err := w.engine.Recover(t.Context())
+	if err != nil || len(left) > 0 {
+		t.Errorf("would be resumed: %v: %v", left, err)
+	}
+	promptWith(t, w, "next")
+	if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {
+		t.Error(err)
+	}
+	if asks := pendingAsks(t, w); len(asks) > 0 {
+		t.Errorf("asks are still pending: %v", asks)
+	}
+	w.close(t)
+	prove(t, w)
+}
+
+// newCutOffWorld returns a world after the death of a process in the first turn of a session.
+func newCutOffWorld(t *testing.T, steps string) *world {
+	t.Helper()
 	s, err := script.Parse([]byte(`{"turns": [
 		{"match": "work", "times": 1, "steps": [` + steps + `], "usage": {"input": 1, "output": 1}},
 		{"match": "wait", "times": 1, "steps": [{"gate": "g2"}]},
@@ -44,38 +67,25 @@ func revertCutOffTurn(t *testing.T, steps string) {
 	if _, err := w.tools.Register(task.New([]session.Agent{helper})...); err != nil {
 		t.Fatal("register the tool:", err)
 	}
-	prompt := func(text string) {
-		_, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{
-			SessionID: "ses_a", Prompt: session.Prompt{Text: text},
-		})
-		if err != nil {
-			t.Fatal("prompt the session:", err)
-		}
-	}
 	_, err = w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{
 		ID: "ses_a", Location: session.Location{Directory: "/w"},
 	})
 	if err != nil {
 		t.Fatal("create the session:", err)
 	}
-	prompt("work")
+	promptWith(t, w, "work")
 	time.Sleep(5 * time.Second) // text is checkpointed
 	synctest.Wait()
 	w.kill(false)
-	if _, err := w.engine.Commands.StageRevert(t.Context(), "ses_a", revert.Target{Before: true}); err != nil {
-		t.Fatal("revert:", err)
+	return w
+}
+
+func promptWith(t *testing.T, w *world, text string) {
+	t.Helper()
+	_, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{
+		SessionID: "ses_a", Prompt: session.Prompt{Text: text},
+	})
+	if err != nil {
+		t.Fatal("prompt the session:", err)
 	}
-	left, err := w.engine.Recover(t.Context())
-	if err != nil || len(left) > 0 {
-		t.Errorf("would be resumed: %v: %v", left, err)
-	}
-	prompt("next")
-	if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {
-		t.Error(err)
-	}
-	if asks := pendingAsks(t, w); len(asks) > 0 {
-		t.Errorf("asks are still pending: %v", asks)
-	}
-	w.close(t)
-	prove(t, w)
 }

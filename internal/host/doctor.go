@@ -461,8 +461,11 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 			Level: cli.LevelError, What: strings.TrimSpace("session " + string(v.SessionID)), Detail: v.Detail,
 			Fix: "keep a copy of " + dirs.Data + " and report it",
 		}
-		if v.Invariant == check.Readable {
+		switch v.Invariant {
+		case check.Readable:
 			f.Fix = salvageFix
+		case check.Parent, check.Resting:
+			f.Fix = "run cairn fsck --repair while no other cairn works; if this stays, " + f.Fix
 		}
 		found = append(found, f)
 	}
