@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -20,12 +21,8 @@ func (h Host) Repair(ctx context.Context, o cli.Options) ([]cli.Finding, error) 
 		return nil, nil
 	}
 	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{Version: o.Version})
-	if held, ok := errors.AsType[*sqlite.HeldError](err); ok {
-		return nil, session.Errorf(session.CodeConflict, "process %d owns %s; stop it, and repair the store then",
-			held.Owner.PID, held.Dir)
-	}
 	if err != nil {
-		return nil, dataDirectoryError(dirs.Data, err)
+		return nil, fmt.Errorf("repair needs the store for itself; stop the process that owns it: %w", err)
 	}
 	w, err := openOwner(ctx, lease, dirs, o)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, said := typed(t, o, "fsck", "--repair"); code == 0 || !strings.Contains(said, "stop it") {
+	if code, said := typed(t, o, "fsck", "--repair"); code == 0 || !strings.Contains(said, "stop the process") {
 		t.Errorf("beside an owner: exit %d: %s", code, said)
 	}
 	closeIt(t, c)
