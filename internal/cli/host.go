@@ -161,6 +161,8 @@ type Connection struct {
 	Close func(ctx context.Context) error
 	// Owner describes the other process that does the work; "" if this one does.
 	Owner string
+	// Health is what that process answered when it was connected to.
+	Health api.Health
 }
 
 // Finding is one thing that doctor or fsck has to say.

@@ -36,7 +36,7 @@ type CallChange struct {
 // Gap is a call some of whose changes are not known.
 type Gap struct {
 	Call
-	Reason string // for people, about the call: "it was interrupted"
+	Reason string // for people, about the call: "it changed …"
 }
 
 // Ledger holds what the calls of a session changed, in the order of the log. It is a cache: the events have all of it.
@@ -69,7 +69,7 @@ func ReadLedger(ctx context.Context, st store.Store, id session.ID, after int64)
 	}
 	for _, call := range slices.Sorted(maps.Keys(l.open)) {
 		g := l.open[call]
-		g.Reason = "it was interrupted"
+		g.Reason = "cairn ended before it had recorded what the call changed"
 		l.Gaps = append(l.Gaps, g)
 	}
 	return l, nil

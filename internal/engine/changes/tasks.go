@@ -68,8 +68,8 @@ func (t *taskQueues) AwaitSession(ctx context.Context, id session.ID) error {
 	}
 }
 
-// endTime bounds the time for which the end of work waits for the changes of its last command. What the user writes
-// after the work has ended is not the command's, so the work ends after that.
+// endTime bounds the time for which the outcome of a command, and the end of work, wait for what the command changed.
+// What the user writes after the work has ended is not the command's, so the work ends after that.
 const endTime = 500 * time.Millisecond
 
 // AwaitEnd waits at most endTime until no task of the session is left, even if ctx has ended.
