@@ -161,7 +161,7 @@ type Connection struct {
 	Close func(ctx context.Context) error
 	// Owner describes the other process that does the work; "" if this one does.
 	Owner string
-	// Health is what that process answered when it was connected to.
+	// Health is the answer of that process to the connection.
 	Health api.Health
 }
 

@@ -19,8 +19,8 @@ const committedName = dbName + "-committed"
 // commitRecord names the newest commit of a store. SQLite takes the first broken frame of the write-ahead log for the
 // log's end, so that damage there removes committed events without an error; the record shows that they are missing. It
 // is written after each commit without a sync, and emptied when the database is closed. A process that is killed loses
-// nothing that it wrote, so that all committed events must be there while the system runs; a power cut can take what was
-// not synced, and the newest records with it.
+// nothing that it wrote, so that all committed events must be there while the system runs. A power cut can take those
+// that were not synced, and the newest records with them.
 type commitRecord struct {
 	store     string // id of the store
 	boot      string // id of the start of the system, "" if unknown
