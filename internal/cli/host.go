@@ -56,7 +56,8 @@ type Models interface {
 	Probe(ctx context.Context, o Options, provider string) ([]Finding, error)
 }
 
-// Maintenance checks and copies what cairn stores. Only Backup and Salvage write, and only to the given place.
+// Maintenance checks and copies what cairn stores. Backup and Salvage write to the given place only, and Repair to the
+// store.
 type Maintenance interface {
 	// Doctor checks everything that a user may have to repair. An error means that the check itself failed.
 	Doctor(ctx context.Context, o Options) ([]Finding, error)
@@ -64,6 +65,9 @@ type Maintenance interface {
 	MeasureStorage(ctx context.Context, o Options) ([]StorageUse, error)
 	// Fsck checks the store against its invariants.
 	Fsck(ctx context.Context, o Options) ([]Finding, error)
+	// Repair repairs what earlier versions of cairn left in the store, and returns what it did. No other process may own
+	// the store.
+	Repair(ctx context.Context, o Options) ([]Finding, error)
 	// Backup writes a verified copy of the store to the file, which must not exist.
 	Backup(ctx context.Context, o Options, file string) error
 	// Salvage copies what can be read of the store into a new home, which must be empty or missing.
@@ -157,6 +161,8 @@ type Connection struct {
 	Close func(ctx context.Context) error
 	// Owner describes the other process that does the work; "" if this one does.
 	Owner string
+	// Health is the answer of that process to the connection.
+	Health api.Health
 }
 
 // Finding is one thing that doctor or fsck has to say.

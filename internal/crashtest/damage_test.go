@@ -86,6 +86,120 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestDamageOfLog damages the write-ahead log of a killed process at random, cuts it or removes it. Either all sessions
+// are whole, or health reports damage and nothing is resumed or written.
+func TestDamageOfLog(t *testing.T) {
+	trials := 30
+	if os.Getenv("CAIRN_SOAK") != "" {
+		trials = 500
+	}
+	if testing.Short() || raceEnabled {
+		trials = 8
+	}
+	seed := newSeed(t)
+	rng := rand.New(rand.NewPCG(seed, 5))
+	w := newWorld(t, 0)
+	c := w.start("")
+	ids := w.sessions(4)
+	for i := range 12 {
+		prompt := &session.Prompt{Text: fmt.Sprintf("do tok-%d-d", i)}
+		if _, err := c.client.Prompt(t.Context(), ids[i%len(ids)], api.PromptRequest{Prompt: prompt}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.rest(c)
+	whole := map[session.ID]storedSession{}
+	for _, id := range ids {
+		s, err := readStored(t.Context(), c.client, id)
+		if err != nil || len(s.events) == 0 {
+			t.Fatal(err, s)
+		}
+		whole[id] = s
+	}
+	c.kill()
+	images := map[string][]byte{}
+	for _, end := range []string{"", "-wal", "-committed"} {
+		b, err := os.ReadFile(filepath.Join(w.home, "data", "cairn.db"+end))
+		if err != nil {
+			t.Fatal(err)
+		}
+		images[end] = b
+	}
+	var n damageCount
+	for i := range trials {
+		if err := w.damageLog(rng, images); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.readDamagedLog(whole, &n); err != nil {
+			t.Errorf("seed %d, trial %d: %v", seed, i, err)
+		}
+	}
+	t.Logf("soak: trials=%d failures=%d", trials, n.short)
+	t.Logf("%d stores refused, %d sessions whole, %d damaged", n.refused, n.whole, n.damaged)
+	if n.damaged+n.refused == 0 {
+		t.Error("the damage is too small to show anything")
+	}
+}
+
+// damageLog brings the files of the killed process back, with a damaged log.
+func (w *world) damageLog(rng *rand.Rand, images map[string][]byte) error {
+	file := filepath.Join(w.home, "data", "cairn.db")
+	errs := []error{os.RemoveAll(file + "-shm"), os.RemoveAll(file + "-wal")}
+	for end, b := range images {
+		if end == "-wal" {
+			at := rng.IntN(len(b))
+			switch b = bytes.Clone(b); rng.IntN(8) {
+			case 0:
+				b = b[:at]
+			case 1:
+				continue
+			default:
+				b[at] ^= 1 << rng.IntN(8)
+			}
+		}
+		errs = append(errs, os.WriteFile(file+end, b, 0o600))
+	}
+	return errors.Join(errs...)
+}
+
+// readDamagedLog opens the home. A session that is not as before is an error unless health reports damage.
+func (w *world) readDamagedLog(whole map[session.ID]storedSession, n *damageCount) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c, err := host.Host{}.Open(ctx, w.options())
+	if err != nil {
+		n.refused++
+		return nil
+	}
+	defer func() { _ = c.Close(context.Background()) }() // a damaged store may refuse
+	health, err := c.API.Health(ctx)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	for id, want := range whole {
+		got, err := readStored(ctx, c.API, id)
+		switch {
+		case !health.Healthy:
+			n.damaged++
+		case err != nil || !cmp.Equal(got.events, want.events) || !cmp.Equal(got.messages, want.messages):
+			wrong = append(wrong, fmt.Errorf("%s has %d of %d events, and health reports nothing: %w",
+				id, len(got.events), len(want.events), err))
+		default:
+			n.whole++
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// options are those of a command in this process on the data of the world.
+func (w *world) options() cli.Options {
+	env := func(name string) string {
+		return map[string]string{"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "off"}[name]
+	}
+	return cli.Options{Dir: w.work, Env: env, Version: "crash"}
+}
+
 // damageCount counts the outcomes.
 type damageCount struct{ refused, whole, damaged, short int }
 
@@ -115,10 +229,7 @@ func damage(rng *rand.Rand, good []byte) []byte {
 func (w *world) readDamaged(whole map[session.ID]storedSession, n *damageCount) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	env := func(name string) string {
-		return map[string]string{"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "off"}[name]
-	}
-	c, err := host.Host{}.Open(ctx, cli.Options{Dir: w.work, Env: env, Version: "crash"})
+	c, err := host.Host{}.Open(ctx, w.options())
 	if err != nil {
 		n.refused++
 		return nil

@@ -100,3 +100,24 @@ func TestKillRevert(t *testing.T) {
 		t.Errorf("%d deaths", deaths)
 	}
 }
+
+// TestKillAfterCommand kills the server when a command has ended and before its outcome is stored. What the command
+// changed is stored by then, so that an undo restores it.
+func TestKillAfterCommand(t *testing.T) {
+	w := newWorld(t, 0)
+	ctx := t.Context()
+	c := w.start(string(fault.ToolPreSettle) + "#1=kill")
+	s, err := c.client.Create(ctx, api.CreateSession{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = c.client.Prompt(ctx, s.ID, api.PromptRequest{Prompt: &session.Prompt{Text: "do tok-0"}})
+	<-c.ended
+	if content, err := os.ReadFile(w.effects); err != nil || len(content) == 0 {
+		t.Fatalf("the command has not run: %q, %v", content, err)
+	}
+	w.command("undo", string(s.ID))
+	if content, err := os.ReadFile(w.effects); err == nil && len(content) > 0 {
+		t.Errorf("after the undo the file is %q", content)
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Interrupt stops the session's work, its background jobs included, and waits until that is recorded. An idle session
@@ -109,6 +110,55 @@ func (s scheduler) EndTasks(ctx context.Context, id session.ID, since int64) err
 		}
 	}
 	return nil
+}
+
+// EndLeftOpen implements command.Scheduler. It ends the work as an interrupt does, so that no later process resumes it.
+func (s scheduler) EndLeftOpen(ctx context.Context, id session.ID) error {
+	ctx = context.WithoutCancel(ctx)
+	var isUnfinished bool
+	var children []session.ID
+	err := s.engine.journal.Store.View(ctx, func(r store.Reader) (err error) {
+		isUnfinished, children, err = findUnfinished(r, id)
+		return err
+	})
+	if err != nil || !isUnfinished {
+		return err
+	}
+	if err := s.engine.Jobs.EndOrphans(ctx, id); err != nil {
+		return err
+	}
+	stopped, stop := context.WithCancelCause(ctx)
+	stop(cause.ErrInterrupted)
+	d := &drain{engine: s.engine, id: id, cutBy: cutByRestart}
+	if err := d.exit(stopped, cause.ErrInterrupted); err != nil && !errors.Is(err, cause.ErrInterrupted) {
+		return err
+	}
+	for _, child := range children { // those that are not idle work in this process
+		_, err := s.RunIdle(ctx, child, func(ctx context.Context) error { return s.EndLeftOpen(ctx, child) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findUnfinished reports whether the session is marked as unfinished, and returns its child sessions that are.
+func findUnfinished(r store.Reader, id session.ID) (marked bool, children []session.ID, err error) {
+	ids, err := r.Unfinished(0)
+	for _, other := range ids {
+		if other == id {
+			marked = true
+			continue
+		}
+		s, ok, err := r.Session(other)
+		if err != nil && !errors.Is(err, store.ErrDamaged) {
+			return false, nil, err
+		}
+		if ok && err == nil && s.ParentID == id {
+			children = append(children, other)
+		}
+	}
+	return marked, children, err
 }
 
 // Stop implements command.Scheduler.

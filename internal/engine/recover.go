@@ -198,11 +198,16 @@ func (d *drain) interruptionFailure() *session.Failure {
 func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, v *openTurnView) error {
 	var replies []eventlog.Draft
 	for _, id := range v.asks {
-		replies = append(replies, eventlog.Draft{Data: &session.PermissionReplied{
-			AskID: id, Reply: session.ReplyReject, Message: "the work was stopped", By: session.ByInterrupt,
-		}})
+		replies = append(replies, rejectStopped(id))
 	}
 	return t.recorder.AbandonTurn(ctx, a, d.interruptionFailure(), nil, replies...)
+}
+
+// rejectStopped returns the reply to an ask of work that was stopped.
+func rejectStopped(id session.AskID) eventlog.Draft {
+	return eventlog.Draft{Data: &session.PermissionReplied{
+		AskID: id, Reply: session.ReplyReject, Message: "the work was stopped", By: session.ByInterrupt,
+	}}
 }
 
 // recordResumption counts the resumptions since the newest progress and records another one. After a bounded number it

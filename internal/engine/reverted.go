@@ -20,6 +20,13 @@ func (d *drain) settleRevert(ctx context.Context, v *startView, f drainMode) err
 	if f != drainForced && v.next == "" {
 		return nil
 	}
+	if open := v.history.OpenTurns(); len(open) > 0 { // an earlier version staged the revert without ending them
+		stopped, stop := context.WithCancel(ctx)
+		stop()
+		if _, err := d.closeOpen(stopped, v, open); err != nil {
+			return err
+		}
+	}
 	_, err := d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := store.FindSession(tx, d.id)
 		if err != nil {

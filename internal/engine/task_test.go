@@ -26,6 +26,14 @@ func newTaskWorld(t *testing.T, n int, limit time.Duration, work string) *world 
 // newWorldOfTasks is newTaskWorld with tasks that may work in the background.
 func newWorldOfTasks(t *testing.T, n int, limit time.Duration, work string, background bool) *world {
 	t.Helper()
+	w := buildWorldOfTasks(t, n, Limits{TaskTime: limit}, work, background)
+	promptForTasks(t, w)
+	return w
+}
+
+// buildWorldOfTasks is newWorldOfTasks without a session.
+func buildWorldOfTasks(t *testing.T, n int, limits Limits, work string, background bool) *world {
+	t.Helper()
 	var calls []string
 	for i := range n {
 		calls = append(calls, fmt.Sprintf(`{"call": {"id": "c%d", "name": "task", "arguments":
@@ -40,14 +48,20 @@ func newWorldOfTasks(t *testing.T, n int, limit time.Duration, work string, back
 		t.Fatal("parse the script:", err)
 	}
 	w := newWorld(t, s)
-	w.limits.TaskTime = limit
+	w.limits = limits
 	w.start()
 	helper := session.Agent{ID: "helper", Mode: session.ModeSubagent}
 	w.agents["helper"] = helper
 	if _, err := w.tools.Register(task.New([]session.Agent{helper})...); err != nil {
 		t.Fatal("register the tool:", err)
 	}
-	_, err = w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{
+	return w
+}
+
+// promptForTasks creates the session and gives it the prompt that calls the subagents.
+func promptForTasks(t *testing.T, w *world) {
+	t.Helper()
+	_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{
 		ID: "ses_a", Location: session.Location{Directory: "/w"},
 	})
 	if err == nil {
@@ -58,7 +72,6 @@ func newWorldOfTasks(t *testing.T, n int, limit time.Duration, work string, back
 	if err != nil {
 		t.Fatal("prompt the session:", err)
 	}
-	return w
 }
 
 // countTasks returns how many calls of the session ended in each way.
@@ -259,6 +272,31 @@ func TestRevertEndsTasks(t *testing.T) {
 		}
 		if len(s.Jobs) != 2 {
 			t.Errorf("%d jobs", len(s.Jobs))
+		}
+		w.close(t)
+	})
+}
+
+// TestDeleteWhileTasksBegin: a session that is deleted while it creates child sessions leaves none behind.
+func TestDeleteWhileTasksBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := buildWorldOfTasks(t, 12, Limits{CallTools: 1}, // the second call begins when the first child is deleted
+			`{"match": "work", "repeat": true, "steps": [{"gate": "g1"}, {"text": "done"}]}`, false)
+		promptForTasks(t, w)
+		synctest.Wait()
+		if err := w.engine.Commands.DeleteSession(t.Context(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		err := w.store.View(t.Context(), func(r store.Reader) error {
+			left, err := store.ReadSessions(r, store.SessionQuery{Archived: true})
+			for _, s := range left {
+				t.Errorf("the session %s with the parent %s is left", s.ID, s.ParentID)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 		w.close(t)
 	})

@@ -100,6 +100,9 @@ func examineData(ctx context.Context, dirs config.Directories) []cli.Finding {
 		return append(found, cli.Finding{Level: cli.LevelError, What: "store", Detail: err.Error()})
 	}
 	defer func() { _ = s.Close() }()
+	if err := s.FindDamage(); err != nil {
+		return append(found, damagedFinding(err.Error()))
+	}
 	return append(found, examineStore(ctx, s)...)
 }
 
@@ -428,6 +431,9 @@ func (h Host) Backup(ctx context.Context, o cli.Options, file string) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
+	if err := s.FindDamage(); err != nil {
+		return fmt.Errorf("the copy would not be complete: %w; %s", err, salvageFix)
+	}
 	return s.Backup(ctx, file)
 }
 
@@ -456,13 +462,19 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 		Level: cli.LevelOK, What: "log",
 		Detail: fmt.Sprintf("%d sessions, %d events read", report.Sessions, report.Events),
 	}}
+	if err := s.FindDamage(); err != nil {
+		found = append(found, damagedFinding(err.Error()))
+	}
 	for _, v := range report.Violations {
 		f := cli.Finding{
 			Level: cli.LevelError, What: strings.TrimSpace("session " + string(v.SessionID)), Detail: v.Detail,
 			Fix: "keep a copy of " + dirs.Data + " and report it",
 		}
-		if v.Invariant == check.Readable {
+		switch v.Invariant {
+		case check.Readable:
 			f.Fix = salvageFix
+		case check.Parent, check.Resting:
+			f.Fix = "run cairn fsck --repair while no other cairn works; if this stays, " + f.Fix
 		}
 		found = append(found, f)
 	}

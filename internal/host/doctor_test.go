@@ -242,3 +242,47 @@ func TestExamineSandbox(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// TestDamagedLog: committed events that the write-ahead log of a killed process lost are reported by health, doctor,
+// fsck, backup and each command; nothing is resumed or written, and salvage reads what is behind the damage.
+func TestDamagedLog(t *testing.T) {
+	live, v := newHome(t)
+	close(v.released)
+	c := open(t, optionsOf(live))
+	for range 5 {
+		talk(t, c, create(t, c, "one of five"))
+	}
+	home := filepath.Join(t.TempDir(), "home")
+	for _, name := range []string{"cairn.db", "cairn.db-wal", "cairn.db-committed", "store-id"} { // as a kill leaves them
+		b, err := os.ReadFile(filepath.Join(live, "data", name))
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(home, "data"), 0o700)
+		}
+		if strings.HasSuffix(name, "-wal") {
+			b[len(b)*2/3] ^= 1
+		}
+		if err := errors.Join(err, os.WriteFile(filepath.Join(home, "data", name), b, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeIt(t, c)
+	o := optionsOf(home)
+	for _, args := range [][]string{{"fsck"}, {"doctor"}, {"backup", filepath.Join(home, "copy.db")}} {
+		if code, said := typed(t, o, args...); code == 0 || !strings.Contains(said, "events are missing") {
+			t.Errorf("%v: exit %d: %s", args, code, said)
+		}
+	}
+	if _, said := typed(t, o, "session", "list", "--all"); !strings.Contains(said, "events are missing") {
+		t.Errorf("session list: %s", said)
+	}
+	c = open(t, o)
+	health, err := c.API.Health(t.Context())
+	if err != nil || health.Healthy || !strings.Contains(health.Problem, "damaged; run cairn doctor") {
+		t.Errorf("health: %+v, %v", health, err)
+	}
+	closeIt(t, c)
+	code, said := typed(t, o, "salvage", filepath.Join(t.TempDir(), "new"))
+	if code != 0 || !strings.Contains(said, "Copied 35 events of 5 sessions") {
+		t.Errorf("salvage: exit %d: %s", code, said)
+	}
+}

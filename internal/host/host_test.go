@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -210,6 +212,44 @@ func TestDeafOwner(t *testing.T) {
 	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable ||
 		!strings.Contains(e.Message, home) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestServeWhileAnOwnerEnds: a server that starts while the owner answers one request and ends waits for the lease.
+func TestServeWhileAnOwnerEnds(t *testing.T) {
+	home, _ := newHome(t)
+	data := filepath.Join(home, "data")
+	lease, err := sqlite.AcquireLease(data, sqlite.Owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", server.SocketPath(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := false
+	owner := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if answered {
+			panic(http.ErrAbortHandler)
+		}
+		answered = true
+		_, _ = w.Write([]byte(`{"healthy":true,"pid":4711}`))
+	})}
+	go func() { _ = owner.Serve(l) }()
+	defer owner.Close()
+	if err := lease.Update("unix://" + server.SocketPath(data)); err != nil {
+		t.Fatal(err)
+	}
+	dirs, err := config.FindDirectories(optionsOf(home).Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, health, err := acquireLeaseOrOwner(t.Context(), dirs, optionsOf(home))
+	if got != nil || err != nil || health.PID != 4711 {
+		t.Errorf("lease %v, owner %+v: %v", got, health, err)
+	}
+	if err := lease.Release(); err != nil {
+		t.Error(err)
 	}
 }
 

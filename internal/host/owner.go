@@ -81,9 +81,14 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	if err != nil {
 		return err
 	}
-	w.store, err = sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, Version: o.Version, ReadOnly: w.lease == nil})
+	w.store, err = sqlite.Open(ctx, sqlite.Config{
+		Dir: dirs.Data, Version: o.Version, ReadOnly: w.lease == nil, Logger: w.logger,
+	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
+	}
+	if err := w.store.FindDamage(); err != nil {
+		notify(o, fmt.Sprintf("nothing can be written, and what is shown may be incomplete: %v; %s", err, salvageFix))
 	}
 	ids := &session.IDs{}
 	watched := store.TrackDamage(w.store)

@@ -205,7 +205,7 @@ func connectToOwner(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cl
 		disconnect := func(context.Context) error { t.CloseIdleConnections(); return nil }
 		since := time.UnixMilli(owner.Started).Format("15:04 on 2 January")
 		return &cli.Connection{
-			API: client, Close: disconnect, Owner: fmt.Sprintf("process %d (since %s)", owner.PID, since),
+			API: client, Close: disconnect, Health: health, Owner: fmt.Sprintf("process %d (since %s)", owner.PID, since),
 		}, nil
 	}
 	return nil, errNoAddress

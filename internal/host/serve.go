@@ -246,9 +246,7 @@ func acquireLeaseOrOwner(
 	if c == nil {
 		return lease, owner, err
 	}
-	defer c.Close(ctx) //nolint:errcheck // the answer counts
-	owner, err = c.API.Health(ctx)
-	return nil, owner, err
+	return nil, c.Health, c.Close(ctx)
 }
 
 // describeListener returns where a server answers.

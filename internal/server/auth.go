@@ -88,6 +88,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if unknown {
 		w.Header().Set("WWW-Authenticate", `Basic realm="Secure Area"`)
 	}
+	if errors.Is(err, errUnread) { // the next connection is looked at again
+		w.Header().Set("Connection", "close")
+	}
 	s.fail(w, r, err)
 }
 
@@ -103,6 +106,8 @@ var (
 			"running, without a group of its own (sg, newgrp, setgid), or through server.sock in the data "+
 			"directory, which ssh -L forwards",
 	)
+	errUnread = session.Errorf(session.CodeUnavailable, "this server has no file descriptor left to find out which "+
+		"process calls; close connections to it or raise its limit of open files (ulimit -n), and try again")
 	errUser    = caller.Refuse(caller.ReasonUser, "the socket belongs to another user")
 	errMissing = httpio.NewUnauthorized(caller.ReasonMissing, "Authentication required")
 	errWrong   = httpio.NewUnauthorized(caller.ReasonWrong, "The credentials are wrong, expired or revoked")
@@ -130,6 +135,8 @@ func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
 		return c, errTool
 	case peer.User:
 		return knownCaller(c, r), nil
+	case peer.Unread:
+		return c, errUnread
 	case peer.Unknown:
 		if c.Kind == "" && s.config.OpenLocal {
 			return openCaller(), nil

@@ -98,6 +98,8 @@ func (s *Server) checkLoginForm(r *http.Request) (loginGrant, error) {
 	switch s.peers.FindIdentity(p) {
 	case peer.Tool:
 		return as, errTool
+	case peer.Unread:
+		return as, errUnread
 	case peer.Unknown:
 		return as, errUnknown
 	case peer.User:

@@ -36,7 +36,7 @@ const idleRelay = idleTimeout / 4
 func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	r := &relay{directory: c.Directory, fail: fail}
 	r.ReverseProxy = &httputil.ReverseProxy{
-		Transport: &http.Transport{
+		Transport: &ownerWatch{patience: ownerPatience, next: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				conn, pid, err := DialOwner(ctx, c.Socket)
 				if err == nil && pid != 0 && c.Owner != nil && !c.Owner(pid) {
@@ -45,7 +45,7 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 				return conn, err
 			},
 			MaxIdleConnsPerHost: 100, IdleConnTimeout: idleRelay, DisableCompression: true,
-		},
+		}},
 		Rewrite: r.rewrite, FlushInterval: -1,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {

@@ -43,11 +43,21 @@ func (g storeCommands) doctorProvider() *cobra.Command {
 }
 
 func (g storeCommands) fsckCommand() *cobra.Command {
-	return g.findingsCommand("fsck", "Check the store against its invariants",
-		"Read the whole store and check that it is consistent. Nothing is changed.",
-		func(ctx context.Context, o cli.Options, _ []string) ([]cli.Finding, error) {
-			return g.inv.Host.Maintenance().Fsck(ctx, o)
+	var repair bool
+	cmd := g.findingsCommand("fsck", "Check the store against its invariants",
+		"Read the whole store and check that it is consistent. Without --repair nothing is changed.",
+		func(ctx context.Context, o cli.Options, _ []string) (repaired []cli.Finding, err error) {
+			if repair {
+				if repaired, err = g.inv.Host.Maintenance().Repair(ctx, o); err != nil {
+					return repaired, err
+				}
+			}
+			found, err := g.inv.Host.Maintenance().Fsck(ctx, o)
+			return append(repaired, found...), err
 		})
+	cmd.Flags().BoolVar(&repair, "repair", false,
+		"first delete subagents of deleted sessions, and end turns that an undo removed while they were open")
+	return cmd
 }
 
 // findingsCommand makes a command that prints what it finds and fails when that holds an error.

@@ -242,6 +242,8 @@ func (w *world) Fsck(context.Context, cli.Options) ([]cli.Finding, error) {
 	return []cli.Finding{{Level: cli.LevelError, What: "session ses_1", Detail: "has a gap after 3"}}, nil
 }
 
+func (w *world) Repair(context.Context, cli.Options) ([]cli.Finding, error) { return nil, nil }
+
 func (w *world) OwnTransport(context.Context, cli.Options, string) (http.RoundTripper, error) {
 	return nil, nil
 }

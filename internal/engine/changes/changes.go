@@ -44,8 +44,8 @@ func NewChangeRecorder(j *journal.Journal) *ChangeRecorder {
 	}
 }
 
-// endTime bounds the time for which the end of work waits for the changes of its last command. What the user writes
-// after the work has ended is not the command's, so the work ends after that.
+// endTime bounds the time for which the outcome of a command, and the end of work, wait for what the command changed.
+// What the user writes after that is not the command's.
 const endTime = 500 * time.Millisecond
 
 // AwaitEnd waits at most endTime until the changes of the session's commands are recorded, even if ctx has ended. Files

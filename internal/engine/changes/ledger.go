@@ -46,7 +46,7 @@ type CallChange struct {
 type Gap struct {
 	Call
 	Origin Call   // see CallChange
-	Reason string // for people, about the call: "it was interrupted"
+	Reason string // for people, about the call: "it changed …"
 }
 
 // Ledger holds what the calls of a session changed, in the order of the log. It is a cache: the events have all of it.
@@ -187,7 +187,7 @@ func (l *Ledger) findCommand(c Call) *command {
 func (l *Ledger) closeCommands() {
 	for _, c := range l.commands {
 		if c.end == 0 && !c.failed {
-			l.Gaps = append(l.Gaps, Gap{c.Call, c.origin, "it was interrupted"})
+			l.Gaps = append(l.Gaps, Gap{c.Call, c.origin, "cairn ended before it had recorded what the call changed"})
 		}
 	}
 }

@@ -30,6 +30,9 @@ type Scheduler interface {
 	ShowBusy(id session.ID)
 	// IsIdle reports whether the session has no work in this process.
 	IsIdle(id session.ID) bool
+	// EndLeftOpen ends what an earlier process left open in the session and its subagents, as an interrupt would. It is
+	// called within RunIdle.
+	EndLeftOpen(ctx context.Context, id session.ID) error
 	// Stop ends all work of a session, in the foreground and background, and waits until that is recorded.
 	Stop(ctx context.Context, id session.ID) error
 	// EndTasks ends the session's tasks in the background that began at the time or later, without a report, and waits

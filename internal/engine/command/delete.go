@@ -10,8 +10,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
+// errHasChildren means that a session has child sessions, so it is not deleted yet.
+var errHasChildren = errors.New("the session has child sessions")
+
+// maxDeletionRounds bounds how often a session is stopped again because a wake made it create child sessions.
+const maxDeletionRounds = 100
+
 // DeleteSession stops the session and its child sessions and deletes them, except for what they cost. A damaged
-// session can be deleted, too.
+// session can be deleted, too. The session stops before its children are read, since its work creates children; those
+// that a later wake creates are found by the transaction that deletes the session, and deleted first.
 func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	if err := c.checkOpen(); err != nil {
 		return err
@@ -20,29 +27,21 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	if err != nil && !errors.Is(err, store.ErrDamaged) {
 		return err
 	}
-	if err := c.deleteChildren(ctx, id); err != nil {
-		return err
-	}
-	if err := c.scheduler.Stop(ctx, id); err != nil {
-		return err
-	}
-	remains := session.Session{ID: id}
+	remains, shared := session.Session{ID: id}, false
 	if last != nil {
-		remains = last.Tombstone()
+		remains, shared = last.Tombstone(), last.Fork != nil
 	}
 	var outputs []string
-	shared := last != nil && last.Fork != nil
-	err = c.journal.Log.AppendDeleted(context.WithoutCancel(ctx), id, remains, func(tx store.Tx) (err error) {
-		if outputs, err = listOutputs(tx, id); err != nil {
+	err = errHasChildren
+	for round := 0; round < maxDeletionRounds && errors.Is(err, errHasChildren); round++ {
+		if err := c.scheduler.Stop(ctx, id); err != nil {
 			return err
 		}
-		if !shared {
-			if shared, err = fork.IsSource(tx, id, false); err != nil {
-				return err
-			}
+		if err := c.deleteChildren(ctx, id); err != nil {
+			return err
 		}
-		return tx.DeleteSession(id)
-	})
+		outputs, shared, err = c.commitDeletion(ctx, id, remains, shared)
+	}
 	if err != nil {
 		return err
 	}
@@ -55,6 +54,32 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	return c.scheduler.Forget(context.WithoutCancel(ctx), id)
 }
 
+// commitDeletion deletes a session without children and returns its output files, and whether other sessions share
+// them. A session with children is errHasChildren.
+func (c *Commands) commitDeletion(
+	ctx context.Context, id session.ID, remains session.Session, isFork bool,
+) (outputs []string, shared bool, err error) {
+	err = c.journal.Log.AppendDeleted(context.WithoutCancel(ctx), id, remains, func(tx store.Tx) (err error) {
+		children, err := store.ReadSessions(tx, store.SessionQuery{ParentID: &id, Archived: true, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(children) > 0 {
+			return errHasChildren
+		}
+		if outputs, err = listOutputs(tx, id); err != nil {
+			return err
+		}
+		if shared = isFork; !shared {
+			if shared, err = fork.IsSource(tx, id, false); err != nil {
+				return err
+			}
+		}
+		return tx.DeleteSession(id)
+	})
+	return outputs, shared, err
+}
+
 func (c *Commands) deleteChildren(ctx context.Context, id session.ID) error {
 	var children []*session.Session
 	err := c.journal.Store.View(ctx, func(r store.Reader) (err error) {
@@ -65,7 +90,8 @@ func (c *Commands) deleteChildren(ctx context.Context, id session.ID) error {
 		return err
 	}
 	for _, child := range children {
-		if err := c.DeleteSession(ctx, child.ID); err != nil {
+		err := c.DeleteSession(ctx, child.ID)
+		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) { // deleted meanwhile
 			return err
 		}
 	}

@@ -46,6 +46,9 @@ func (c *Commands) StageRevert(
 		return nil, err
 	}
 	err = c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
+		if err := c.scheduler.EndLeftOpen(ctx, id); err != nil { // a turn in the range would never end
+			return err
+		}
 		staged, err = r.StageRevert(ctx, id, t)
 		return err
 	})
@@ -96,6 +99,9 @@ func (c *Commands) CommitRevert(ctx context.Context, id session.ID) error {
 	}
 	return c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
 		if err := r.Resume(ctx, id); err != nil {
+			return err
+		}
+		if err := c.scheduler.EndLeftOpen(ctx, id); err != nil {
 			return err
 		}
 		_, err := c.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {

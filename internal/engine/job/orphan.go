@@ -52,3 +52,22 @@ func (r *Registry) CloseOrphans(ctx context.Context, id session.ID, resume bool)
 	}
 	return err
 }
+
+// EndOrphans records the end of all jobs of the session that an earlier process left running, its tasks included.
+func (r *Registry) EndOrphans(ctx context.Context, id session.ID) error {
+	_, err := r.Journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) (drafts []eventlog.Draft, err error) {
+		s, ok, err := tx.Session(id)
+		if err != nil || !ok {
+			return nil, err
+		}
+		for _, j := range s.Jobs {
+			if r.isOrphan(j) {
+				drafts = append(drafts, eventlog.Draft{
+					Data: &session.JobEnded{JobID: j.ID, Status: session.JobInterrupted},
+				})
+			}
+		}
+		return drafts, nil
+	})
+	return err
+}

@@ -42,6 +42,8 @@ const (
 	Remote
 	User // a process of the user that no tool started
 	Tool // a process of a tool
+	// Unread: this process has no file descriptor left to look at the peer. It is refused; another connection may tell.
+	Unread
 )
 
 type peerKey struct{}
@@ -100,6 +102,9 @@ func (ps Resolver) FindIdentity(p *Peer) Identity {
 			p.verdict = ps.proc.identifyHolder(p.RemoteAddr, p.LocalAddr, ps.toolProcess)
 		default:
 			p.verdict = Remote
+		}
+		if p.verdict == Unknown && lacksDescriptors() {
+			p.verdict = Unread
 		}
 	})
 	return p.verdict

@@ -481,3 +481,30 @@ func TestHiddenHolder(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutDescriptors: a peer that this process cannot look at, because it has no file descriptor left, is not taken
+// for one that hides.
+func TestWithoutDescriptors(t *testing.T) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	look := func() Identity {
+		return NewResolver(nil).FindIdentity(&Peer{Unix: true}) // of a namespace that is not seen
+	}
+	if got := look(); got != Unknown {
+		t.Errorf("with descriptors: %v", got)
+	}
+	low := limit
+	low.Cur = 4
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
+		t.Fatal(err)
+	}
+	got := look()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if got != Unread {
+		t.Errorf("without descriptors: %v", got)
+	}
+}

@@ -93,6 +93,19 @@ func (h ConnectedProcess) CheckMark() error {
 	}
 }
 
+// lacksDescriptors reports whether this process can open fewer files than a look at a peer needs.
+func lacksDescriptors() bool {
+	const needed = 4
+	for range needed {
+		fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)
+		}
+		defer func() { _ = unix.Close(fd) }()
+	}
+	return false
+}
+
 // procFS asks the kernel about sockets and processes as this process sees them.
 type procFS struct {
 	root     string // of /proc

@@ -16,6 +16,8 @@ func ReadCredentials(*net.UnixConn) (h ConnectedProcess, sameUser bool) { return
 // CheckMark returns nil: other systems have no marks.
 func (ConnectedProcess) CheckMark() error { return nil }
 
+func lacksDescriptors() bool { return false }
+
 // procFS knows no processes on these systems. Callers over the socket are of the same user, and also a tool's process
 // is one; TCP callers need a credential, or OpenLocal.
 type procFS struct{}

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
@@ -33,6 +35,12 @@ const (
 	forReadingRaw            // of files that are not written and must not be touched; ignores the write-ahead log
 )
 
+// The names of a database and of its write-ahead log.
+const (
+	dbName    = "cairn.db"
+	logSuffix = "-wal"
+)
+
 const busyTimeout = 5 * time.Second
 
 // conn is a dbConn of zombiezen.com/go/sqlite.
@@ -62,6 +70,10 @@ func openConn(path string, a accessMode) (dbConn, error) {
 	// commonPragmas guard against a malicious database.
 	c.SetBusyTimeout(busyTimeout)
 	return &conn{c: c, stmts: map[string]*stmt{}}, nil
+}
+
+func fileURI(path string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
 func (z *conn) Prepare(sql string) (sqlstore.Stmt, error) {

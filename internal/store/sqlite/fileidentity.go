@@ -19,8 +19,6 @@ type fileIdentity struct {
 	log  atomic.Pointer[fs.FileInfo] // nil if it did not exist
 }
 
-const logSuffix = "-wal"
-
 // newFileIdentity records the files of the open database.
 func newFileIdentity(path string) (*fileIdentity, error) {
 	file, err := os.Lstat(path)

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	dbName     = "cairn.db"
 	markerName = "store-id"
 	backupDir  = "backup"
 )
@@ -206,13 +205,30 @@ func (h *home) findReader() (func() (dbConn, error), error) {
 	return func() (dbConn, error) { return h.open(forReadingRaw, readerPragmas) }, nil
 }
 
-// prepareSchema checks the database, migrates it and returns its id.
-func (h *home) prepareSchema(ctx context.Context, c dbConn, version string, unclean bool) (string, error) {
-	if unclean {
-		if err := quickCheck(ctx, c); err != nil {
-			return "", err
-		}
+// checkAfterCrash returns an error if committed events are missing or the database is damaged. It changes no file: the
+// last writing connection that is closed would copy what is left of the log into the database, and remove the log.
+func (h *home) checkAfterCrash(ctx context.Context, before *commitRecord, logger *slog.Logger) error {
+	open, err := h.findReader()
+	if err != nil {
+		return err
 	}
+	c, err := open()
+	if err != nil {
+		return newUnavailable("open %s: %w", h.path, err)
+	}
+	defer c.Close()
+	lost, err := before.find(c, h.dir)
+	if err != nil {
+		return newUnavailable("read %s: %w", h.path, err)
+	}
+	if lost > 0 {
+		logger.Warn("a power cut removed events that were not synced yet", "events", lost)
+	}
+	return quickCheck(ctx, c)
+}
+
+// prepareSchema migrates the database and returns its id.
+func (h *home) prepareSchema(ctx context.Context, c dbConn, version string) (string, error) {
 	if err := h.migrateSchema(ctx, c, version); err != nil {
 		return "", err
 	}
@@ -249,10 +265,6 @@ func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
-}
-
-func fileURI(path string) string {
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
 // quickCheck checks for damage for at most a second; damage that it does not reach is found on read.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -215,7 +216,7 @@ func TestMigrationIsPrecededByABackup(t *testing.T) {
 		}
 		all[fmt.Sprintf("migration/%04d_more.sql", known+1)] = &fstest.MapFile{Data: []byte(sql)}
 		h.migrations = fstest.MapFS(all)
-		return openWritable(t.Context(), h, "test")
+		return openWritable(t.Context(), h, Config{Version: "test", Logger: slog.New(slog.DiscardHandler)})
 	}
 	if _, err := upgrade(
 		"CREATE TABLE more (x); CREATE TABLE event (x)",
@@ -292,7 +293,7 @@ func olderCopy(t *testing.T, from string) string {
 	}
 	first, _ := migrationFiles.ReadFile("migration/0001_init.sql")
 	h.migrations = fstest.MapFS{"migration/0001_init.sql": {Data: first}}
-	older, err := openWritable(t.Context(), h, "test")
+	older, err := openWritable(t.Context(), h, Config{Version: "test", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func cut(t testing.TB, base *disk, seed uint64, wrap func(*otherConn) dbConn) (n
 	defer unmount()
 	var acked []done
 	if conn, err := open(); err == nil {
-		s := start(conn, open, open, nil)
+		s := start(newWriter(conn, open, nil), open)
 		s.writer.pages = pagesIdle - int64(rng.IntN(600)) // so that some run into a checkpoint, early or late
 		for _, r := range work(t, s, rng, 1+rng.IntN(4), 12, true) {
 			if r.err == nil {
@@ -363,7 +363,7 @@ func runFailing(t *testing.T, d *disk, k int) (failed, uncertainly int) {
 		}
 		return 1, 0
 	}
-	s := start(conn, open, open, nil)
+	s := start(newWriter(conn, open, nil), open)
 	s.writer.pages = pagesIdle - 120 // so that all run into a checkpoint
 	results := work(t, s, rng, 2, 12, false)
 	for _, r := range results {

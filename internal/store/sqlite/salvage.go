@@ -44,7 +44,8 @@ func Salvage(
 	}
 	scratch := filepath.Join(to, "salvaging")
 	defer func() { _ = os.RemoveAll(scratch) }() // a copy
-	conn, err := src.openDamaged(scratch)
+	record := readCommitRecord(src.dir)          // before the rows: a process that owns the folder may commit meanwhile
+	conn, err := src.openDamaged(scratch, record)
 	if err != nil {
 		return nil, fmt.Errorf("salvage %s: %w; %s", src.path, err, src.listBackups())
 	}
@@ -55,6 +56,9 @@ func Salvage(
 	}
 	s := &salvage{
 		from: conn, to: out, project: project, found: map[session.ID][]eventPosition{}, kept: map[session.ID]bool{},
+	}
+	if _, err := record.find(conn, src.dir); errors.Is(err, store.ErrDamaged) {
+		s.addLoss(Loss{FromSeq: -1, Detail: err.Error()})
 	}
 	err = s.run(ctx)
 	return &s.report, errors.Join(err, out.Close())

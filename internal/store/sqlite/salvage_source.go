@@ -11,16 +11,26 @@ import (
 
 // openDamaged returns a connection to the home's data. While a process owns the home, it reads the database in
 // place; otherwise, or if that fails, it reads a copy in the folder scratch, because opening alone would change
-// files of the home.
-func (h *home) openDamaged(scratch string) (dbConn, error) {
+// files of the home. Without committed events it reads a copy in any case, since the owner does not write then, and
+// what is whole behind the damage of its log.
+func (h *home) openDamaged(scratch string, record *commitRecord) (dbConn, error) {
 	if h.isOwned() {
-		if open, err := h.findReader(); err == nil {
-			return open()
+		if conn, err := h.openComplete(record); err == nil {
+			return conn, nil
 		}
 	}
 	c := &home{dir: scratch, path: filepath.Join(scratch, dbName)}
 	if err := h.copyTo(c); err != nil {
 		return nil, err
+	}
+	if conn, err := c.openComplete(record); err == nil {
+		return conn, nil
+	}
+	if record != nil {
+		if err := errors.Join(removeAny(c.path+"-shm"), rejoinLog(c.path+logSuffix)); err != nil &&
+			!errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("rejoin the log of the damaged database: %w", err)
+		}
 	}
 	if conn, err := c.open(forReading, readerPragmas); err == nil {
 		if err := beginSnapshot(conn); err == nil {
@@ -30,6 +40,31 @@ func (h *home) openDamaged(scratch string) (dbConn, error) {
 	}
 	// The log is unusable; the database itself may still be readable.
 	return c.open(forReadingRaw, readerPragmas)
+}
+
+// openComplete opens the database, and fails if it lacks events of the record.
+func (h *home) openComplete(record *commitRecord) (dbConn, error) {
+	open, err := h.findReader()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := record.find(conn, h.dir); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// removeAny removes a file that may be missing.
+func removeAny(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // isOwned reports whether a process owns the folder. It writes nothing.

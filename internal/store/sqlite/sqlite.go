@@ -7,6 +7,7 @@
 // The folder contains, readable by its owner only:
 //
 //	cairn.db        the database, with cairn.db-wal and cairn.db-shm while it is open or after a crash
+//	cairn.db-committed   the newest commit (commitRecord), empty unless it is open or after a crash
 //	store-id        the id of the database that belongs here; if the database is missing, Open refuses to create an
 //	                empty one
 //	backup/         copies made before migrations
@@ -19,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/store"
@@ -26,9 +28,10 @@ import (
 
 // Config configures Open.
 type Config struct {
-	Dir      string // the folder; created if it does not exist
-	ReadOnly bool   // never write, not even to create the database
-	Version  string // of this cairn, recorded in a new database
+	Dir      string       // the folder; created if it does not exist
+	ReadOnly bool         // never write, not even to create the database
+	Version  string       // of this cairn, recorded in a new database
+	Logger   *slog.Logger // nil discards
 }
 
 // Store is an open database. It implements store.Store.
@@ -49,9 +52,9 @@ var _ store.Store = (*Store)(nil)
 // Open opens the database in cfg.Dir, creates it if it does not exist, and migrates an old one after a backup. Unless
 // cfg.ReadOnly, the caller must own the folder (AcquireLease).
 //
-// After an unclean end, Open checks the database for at most a second. A database that is damaged or cannot be
-// written is opened read-only. Errors are ErrUnavailable and contain advice: the database is missing
-// although one existed, was written by a newer cairn (ErrNewer), or cannot be read (ErrDamaged).
+// After an unclean end, Open checks that no committed event is missing, and the database for at most a second. A
+// database that is damaged or cannot be written is opened read-only. Errors are ErrUnavailable and contain advice: the
+// database is missing although one existed, was written by a newer cairn (ErrNewer), or cannot be read (ErrDamaged).
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	h, err := findHome(cfg)
 	if err != nil {
@@ -60,7 +63,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.ReadOnly {
 		return openReadOnly(h, errors.New("opened read-only"))
 	}
-	s, err := openWritable(ctx, h, cfg.Version)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s, err := openWritable(ctx, h, cfg)
 	switch {
 	case err == nil:
 		return s, nil
@@ -77,16 +83,22 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 }
 
-func openWritable(ctx context.Context, h *home, version string) (*Store, error) {
+func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 	unclean, err := h.prepare()
 	if err != nil {
 		return nil, err
+	}
+	before := readCommitRecord(h.dir)
+	if unclean || before != nil {
+		if err := h.checkAfterCrash(ctx, before, cfg.Logger); err != nil {
+			return nil, err
+		}
 	}
 	conn, err := h.openWriter()
 	if err != nil {
 		return nil, newUnavailable("open %s: %w", h.path, err)
 	}
-	id, err := h.prepareSchema(ctx, conn, version, unclean)
+	id, err := h.prepareSchema(ctx, conn, cfg.Version)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -96,19 +108,22 @@ func openWritable(ctx context.Context, h *home, version string) (*Store, error) 
 		_ = conn.Close()
 		return nil, err
 	}
-	s := start(conn, at.guardOpen(h.openWriter), at.guardOpen(h.openReader), at)
+	w := newWriter(conn, at.guardOpen(h.openWriter), at)
+	w.commits = newCommitFile(h.dir, id, before)
+	s := start(w, at.guardOpen(h.openReader))
 	s.id = id
 	return s, nil
 }
 
-// start returns a store of an open database. A non-nil identity guards its files.
-func start(conn dbConn, openWriter, openReader func() (dbConn, error), at *fileIdentity) *Store {
-	s := &Store{pool: newPool(openReader), writer: newWriter(conn, openWriter, at), identity: at}
+// start returns the store of a writer, and starts it.
+func start(w *writer, openReader func() (dbConn, error)) *Store {
+	s := &Store{pool: newPool(openReader), writer: w, identity: w.identity}
 	go s.writer.run()
 	return s
 }
 
 func openReadOnly(h *home, why error) (*Store, error) {
+	record := readCommitRecord(h.dir) // before the rows: a process that owns the folder may commit meanwhile
 	open, err := h.findReader()
 	if err != nil {
 		return nil, err
@@ -123,6 +138,9 @@ func openReadOnly(h *home, why error) (*Store, error) {
 	} else {
 		err = h.checkUsable(conn, s.id)
 	}
+	if _, lost := record.find(conn, h.dir); errors.Is(lost, store.ErrDamaged) && err == nil {
+		s.degraded = readOnly(lost)
+	}
 	s.pool.releaseConn(conn)
 	if err != nil {
 		_ = s.Close()
@@ -136,6 +154,14 @@ func (s *Store) ID() string { return s.id }
 
 // DegradedError returns why the store is read-only: an ErrReadOnly, perhaps also an ErrDamaged; nil if it is not.
 func (s *Store) DegradedError() error { return s.degraded }
+
+// FindDamage returns the *store.Damage that Open found, nil without one.
+func (s *Store) FindDamage() error {
+	if d, ok := errors.AsType[*store.Damage](s.degraded); ok {
+		return d
+	}
+	return nil
+}
 
 // WriteError returns why nothing can be written now: DegradedError or an ErrGone; nil if writes are possible. It
 // may be called at any time.

@@ -27,6 +27,7 @@ type writer struct {
 	queue    chan *op
 	done     chan struct{} // closed when run has ended
 	identity *fileIdentity
+	commits  *commitFile // nil: commits are not recorded
 
 	conn    dbConn // nil after a failure, until it is opened again
 	held    *op    // taken from the queue for the next batch
@@ -57,6 +58,7 @@ type batch struct {
 	sync  bool
 	ops   []*op // succeeded and waiting for the commit
 	size  int   // all ops of the batch
+	last  int64 // position of the newest event of ops, 0 without one
 	at    *op   // running
 }
 
@@ -101,7 +103,7 @@ func (w *writer) run() {
 		w.checkpoint()
 	}
 	clean = true
-	if w.conn != nil {
+	if w.conn != nil && w.commits.empty() == nil {
 		_ = w.conn.Close()
 	}
 	close(w.done)
@@ -224,6 +226,7 @@ func (w *writer) execute(o *op) {
 		w.undoOp(o, newUnavailable("release savepoint"))
 	default:
 		b.ops = append(b.ops, o)
+		b.last = max(b.last, tx.NewestPosition())
 	}
 }
 
@@ -303,6 +306,7 @@ func (w *writer) commit() {
 		return
 	}
 	w.batch.begun = false
+	w.commits.recordCommit(w.batch.last, w.batch.sync)
 	w.estimatePages()
 	unknown := w.identity.check() // the files may have been removed meanwhile
 	if unknown == nil {

@@ -86,6 +86,9 @@ func NewReader(c Conn) *Reader { return &Reader{conn: c} }
 // NewTx returns a transaction on c.
 func NewTx(c Conn) *Tx { return &Tx{Reader: Reader{conn: c}} }
 
+// NewestPosition returns the position of the event that the transaction inserted last, 0 without one.
+func (t *Tx) NewestPosition() int64 { return t.inserted.position }
+
 // End makes every later use an error, so that a function that kept the transaction cannot use it.
 func (r *Reader) End() { r.conn = closedConn{} }
 

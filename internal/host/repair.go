@@ -1,0 +1,37 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
+)
+
+// Repair implements cli.Maintenance. It owns the store meanwhile and resumes nothing.
+func (h Host) Repair(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
+	dirs, err := config.FindDirectories(o.Env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	if hasNoStore(dirs) {
+		return nil, nil
+	}
+	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{Version: o.Version})
+	if err != nil {
+		return nil, fmt.Errorf("repair needs the store for itself; stop the process that owns it: %w", err)
+	}
+	w, err := openOwner(ctx, lease, dirs, o)
+	if err != nil {
+		return nil, err
+	}
+	done, err := w.engine.RepairStore(ctx)
+	var found []cli.Finding
+	for _, r := range done {
+		found = append(found, cli.Finding{Level: cli.LevelOK, What: "session " + string(r.SessionID), Detail: r.Detail})
+	}
+	return found, errors.Join(err, w.close(ctx))
+}

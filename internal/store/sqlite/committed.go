@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/store/sqlstore"
+)
+
+// committedName is the file of the commitRecord, beside the database.
+const committedName = dbName + "-committed"
+
+// commitRecord names the newest commit of a store. SQLite takes the first broken frame of the write-ahead log for the
+// log's end, so that damage there removes committed events without an error; the record shows that they are missing. It
+// is written after each commit without a sync, and emptied when the database is closed. A process that is killed loses
+// nothing that it wrote, so that all committed events must be there while the system runs. A power cut can take those
+// that were not synced, and the newest records with them.
+type commitRecord struct {
+	store     string // id of the store
+	boot      string // id of the start of the system, "" if unknown
+	committed int64  // position of the newest event
+	synced    int64  // position of the newest event that was synced
+}
+
+// The encoded record: magic, positions, ids, checksum.
+const (
+	recordMagic  = "cairncm1"
+	recordSize   = 8 + 8 + 8 + idSize + bootSize + 4
+	idSize       = 32
+	bootSize     = 36
+	bootIDSource = "/proc/sys/kernel/random/boot_id"
+)
+
+func (r commitRecord) encode() []byte {
+	b := append(make([]byte, 0, recordSize), recordMagic...)
+	b = binary.BigEndian.AppendUint64(b, uint64(r.committed))
+	b = binary.BigEndian.AppendUint64(b, uint64(r.synced))
+	b = fmt.Appendf(b, "%-*.*s%-*.*s", idSize, idSize, r.store, bootSize, bootSize, r.boot)
+	return sealRecord(append(b, 0, 0, 0, 0))
+}
+
+// sealRecord sets the checksum of an encoded record.
+func sealRecord(b []byte) []byte {
+	binary.BigEndian.PutUint32(b[recordSize-4:], crc32.ChecksumIEEE(b[:recordSize-4]))
+	return b
+}
+
+// readCommitRecord returns the record in the folder, nil if it is missing or a power cut has torn it.
+func readCommitRecord(dir string) *commitRecord {
+	b, err := os.ReadFile(filepath.Join(dir, committedName))
+	if err != nil || len(b) != recordSize || string(b[:8]) != recordMagic ||
+		crc32.ChecksumIEEE(b[:recordSize-4]) != binary.BigEndian.Uint32(b[recordSize-4:]) {
+		return nil
+	}
+	return &commitRecord{
+		committed: int64(binary.BigEndian.Uint64(b[8:])), synced: int64(binary.BigEndian.Uint64(b[16:])),
+		store: strings.TrimSpace(string(b[24 : 24+idSize])), boot: strings.TrimSpace(string(b[24+idSize : recordSize-4])),
+	}
+}
+
+// bootID returns the id of the start of the system, "" if it is unknown.
+func bootID() string {
+	b, err := os.ReadFile(bootIDSource)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// find returns a *store.Damage if c lacks events of the record. lost is how many positions a power cut took before they
+// were synced. A nil record, and one of another store, says nothing.
+func (r *commitRecord) find(c dbConn, dir string) (lost int64, err error) {
+	if r == nil {
+		return 0, nil
+	}
+	id, err := metaValue(c, "store-id")
+	if err != nil || id != r.store {
+		return 0, err
+	}
+	newest, err := sqlstore.NewReader(c).Head("")
+	if err != nil {
+		return 0, err
+	}
+	want := r.synced
+	if r.boot != "" && r.boot == bootID() {
+		want = r.committed
+	}
+	if newest >= want {
+		return max(r.committed-newest, 0), nil
+	}
+	return 0, &store.Damage{Seq: -1, Detail: fmt.Sprintf(
+		"events are missing: position %d was committed, and the newest that can be read is %d; the log %s was damaged, "+
+			"cut or removed, or %s replaced by an older copy (to accept the loss, remove %s)",
+		want, newest, dbName+logSuffix, dbName, filepath.Join(dir, committedName),
+	)}
+}
+
+// commitFile writes the commitRecord of an open store. A nil commitFile writes nothing. Failures are ignored: an older
+// record only shows less.
+type commitFile struct {
+	path   string
+	file   *os.File // nil before the first commit
+	record commitRecord
+	buf    []byte // the encoded record
+}
+
+// newCommitFile returns the file of the store with the id. before is the record of the last process, nil without one.
+func newCommitFile(dir, id string, before *commitRecord) *commitFile {
+	f := &commitFile{path: filepath.Join(dir, committedName)}
+	if before != nil && before.store == id {
+		f.record.synced = before.synced
+	}
+	f.record.store, f.record.boot = id, bootID()
+	f.buf = f.record.encode()
+	return f
+}
+
+// recordCommit records a commit whose newest event has the position, 0 if it has none.
+func (f *commitFile) recordCommit(position int64, synced bool) {
+	if f == nil || position == 0 && !synced {
+		return
+	}
+	if position > 0 {
+		f.record.committed = position
+	}
+	if synced {
+		f.record.synced = max(f.record.synced, f.record.committed)
+	}
+	if f.file == nil {
+		file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|noFollow, 0o600)
+		if err != nil {
+			return
+		}
+		f.file = file
+	}
+	binary.BigEndian.PutUint64(f.buf[8:], uint64(f.record.committed))
+	binary.BigEndian.PutUint64(f.buf[16:], uint64(f.record.synced))
+	_, _ = f.file.WriteAt(sealRecord(f.buf), 0)
+}
+
+// empty ends the record, before the log is copied into the database and removed.
+func (f *commitFile) empty() error {
+	if f == nil || f.file == nil {
+		return nil
+	}
+	return errors.Join(f.file.Truncate(0), f.file.Close())
+}
