@@ -55,11 +55,7 @@ func (d *drain) run(ctx context.Context, f drainMode) error {
 	if left {
 		next = session.Steer // work that has begun comes before queued prompts
 	}
-	defer func() { // clients see what changed before the session is idle
-		if d.engine.changes.AwaitSession(ctx, d.id) != nil { // interrupted
-			d.engine.changes.AwaitEnd(ctx, d.id)
-		}
-	}()
+	defer func() { _ = d.engine.changes.AwaitSession(ctx, d.id) }() // clients see what changed before the session is idle
 	for left || f != drainPending || next != "" {
 		if next, err = d.takeTurns(ctx, next, left); err != nil {
 			return d.exit(ctx, err)

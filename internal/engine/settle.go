@@ -90,7 +90,6 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if s.Denial != nil && s.Denial.Stop {
 		out.declined = s.Denial
 	}
-	t.engine.changes.AwaitEnd(ctx, t.id) // what a command changed is stored before its outcome
 	if err := fault.PassPoint(ctx, fault.ToolPreSettle); err != nil {
 		return callOutcome{err: err}
 	}

@@ -81,8 +81,9 @@ func relativePath(root, path string) session.FilePath {
 	return session.FilePath(filepath.ToSlash(rel))
 }
 
-// WatchTree captures the worktree before a command; done, which the caller calls after it, captures it again in the
-// background and records what differs. If the worktree cannot be captured, the command runs all the same, and its
+// WatchTree captures the worktree before a command; done, which the caller calls after it and before it gives the
+// outcome, captures it again and records what differs. Where that takes longer than outcomeTime, it goes on in the
+// background. If the worktree cannot be captured, the command runs all the same, and its
 // changes are recorded as unknown; if not even that can be recorded, it is an error. It waits for earlier commands of
 // the session to be recorded.
 func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
@@ -107,11 +108,14 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 		return func() {}, err
 	}
 	return func() {
+		recorded := make(chan struct{})
 		recorder.StartTask(c.call.SessionID, func() {
+			defer close(recorded)
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxCaptureTime)
 			defer cancel()
 			c.recordTree(ctx, w, before)
 		})
+		recorder.awaitRecorded(c.call.SessionID, recorded)
 	}, nil
 }
 

@@ -7,7 +7,6 @@
 package changes
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -24,7 +23,7 @@ type ChangeRecorder struct {
 
 	mu      sync.Mutex // guards the rest
 	ledgers map[session.ID]*Ledger
-	ended   map[session.ID]time.Time // when the work of a session ended whose last command is still being captured
+	ended   map[session.ID]time.Time // when the outcome of a command was given that is still being captured
 }
 
 // ExcludeWrites notes that the session is going to change the files without a call. Commands of other sessions that run
@@ -44,23 +43,25 @@ func NewChangeRecorder(j *journal.Journal) *ChangeRecorder {
 	}
 }
 
-// endTime bounds the time for which the outcome of a command, and the end of work, wait for what the command changed.
-// What the user writes after that is not the command's.
-const endTime = 500 * time.Millisecond
+// outcomeTime bounds the time for which the outcome of a command waits until what it changed is recorded.
+const outcomeTime = 500 * time.Millisecond
 
-// AwaitEnd waits at most endTime until the changes of the session's commands are recorded, even if ctx has ended. Files
-// that change after it returns are not the session's.
-func (r *ChangeRecorder) AwaitEnd(ctx context.Context, id session.ID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-	defer cancel()
-	if r.AwaitSession(ctx, id) != nil { // the time is over
+// awaitRecorded waits at most outcomeTime until the changes of a command of the session are recorded. What changes after
+// it returns may be the user's, who sees the outcome of the command then.
+func (r *ChangeRecorder) awaitRecorded(id session.ID, recorded <-chan struct{}) {
+	timer := time.NewTimer(outcomeTime)
+	defer timer.Stop()
+	select {
+	case <-recorded:
+	case <-timer.C:
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.ended[id] = time.Now()
 	}
 }
 
-// takeEnd returns when the work of the session ended, whose last command has been captured now; zero if it had not.
+// takeEnd returns when the outcome of the session's last command was given, whose changes are recorded only now; zero if
+// it was not given.
 func (r *ChangeRecorder) takeEnd(id session.ID) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -73,7 +73,6 @@ func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell
 	idle, err := c.scheduler.RunIdle(ctx, s.ID, func(ctx context.Context) (err error) {
 		c.scheduler.ShowBusy(s.ID)
 		sh, err = c.runShell(ctx, s, scope, facts)
-		c.changes.AwaitEnd(ctx, s.ID)
 		return err
 	})
 	if !idle && err == nil {

@@ -82,7 +82,6 @@ func TestLateChanges(t *testing.T) {
 	m.write("a", entry{0, "of the command"})
 	m.write("gone", entry{0, "of the command"})
 	done()
-	m.recorder.AwaitEnd(m.ctx, "ses_a")
 	m.write(filepath.Join("dir", "b"), entry{0, "of the user"})
 	gate.open <- struct{}{}
 	m.check(m.recorder.AwaitSession(m.ctx, "ses_a"))
