@@ -196,7 +196,7 @@ func TestOverflowOfEverything(t *testing.T) {
 				yield(nil, &llm.Error{Class: llm.Overflow, Status: 400, Message: "too long"})
 			}
 		})
-		for n := range 2 {
+		for n := range 4 {
 			sendPrompt(t, w, fmt.Sprintf("again %d", n))
 		}
 		asked := summaries.Load()

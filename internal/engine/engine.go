@@ -81,7 +81,7 @@ func New(c Config) *Engine {
 	e.shrinker = &shrink.Shrinker{
 		Journal:   e.journal,
 		Summaries: &summary.Writer{Logger: e.logger, Limits: e.limits.retryLimits(), Now: e.journal.Now},
-		ShowRetry: e.showRetry,
+		ShowRetry: e.showRetry, ListChanged: e.changes.ListRecords,
 	}
 	e.sessionSlots = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.toolSlots = semaphore.NewWeighted(int64(e.limits.Tools))

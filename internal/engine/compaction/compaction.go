@@ -21,6 +21,8 @@ type Choice struct {
 	Head     []session.Message   // summarised
 	Tail     []session.Message   // kept as they are
 	Prompt   *session.User       // a prompt of the head that is kept, too; nil if none is
+
+	Changed []session.FileRecord // the files that commands and subagents of the head changed
 }
 
 // IsEmpty reports whether there is nothing to summarise.

@@ -94,6 +94,18 @@ func TestCheckSummary(t *testing.T) {
 	}
 }
 
+// A summary has headings; what a model says instead of one has none.
+func TestCheckOutline(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"## Goal\n- x": true, "Notes:\n\n# Objectif\n- y": true, "I'm sorry, but I can't help with that.": false,
+		"KEEP": false, "#1 is done, see #2": false, "": false,
+	} {
+		if err := CheckOutline(text); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // Long conversations are summarised piece by piece; nothing of an entry is lost at a border, and the number of pieces
 // is bounded.
 func TestSplitTranscript(t *testing.T) {

@@ -45,6 +45,7 @@ func NewRecord(c *Choice, todos []session.Todo, asks []string, maxBytes int) *se
 			}
 		}
 	}
+	r.Files = mergeFiles(r.Files, c.Changed)
 	boundRequests(r, maxBytes)
 	r.Files = r.Files[max(0, len(r.Files)-maxFiles):]
 	return r

@@ -76,8 +76,19 @@ var (
 	errEmpty    = errors.New("the summary is empty")
 	errToolCall = errors.New("the model called a tool instead of writing a summary")
 	errRefused  = errors.New("the model refused to write a summary")
+	errOutline  = errors.New("the model wrote none of the headings that a summary has")
 	errCut      = errors.New("the summary reached the model's output limit before its end")
 )
+
+// CheckOutline returns an error if the text has no heading, in whatever language: a refusal in words has none.
+func CheckOutline(text string) error {
+	for line := range strings.Lines(text) {
+		if level := len(line) - len(strings.TrimLeft(line, "#")); level > 0 && strings.HasPrefix(line[level:], " ") {
+			return nil
+		}
+	}
+	return errOutline
+}
 
 // SummaryAnswer is the answer of the writer.
 type SummaryAnswer struct {

@@ -6,6 +6,8 @@ package shrink
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/failure"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -27,6 +30,10 @@ type Shrinker struct {
 	Summaries *summary.Writer
 	// ShowRetry shows when the next attempt at a summary is made, until the function that it returns is called.
 	ShowRetry func(id session.ID, r *session.Retried) (end func())
+	// ListChanged returns the files that commands and subagents changed in the turns of a session.
+	ListChanged func(
+		ctx context.Context, id session.ID, files location.Worktree, turns map[session.MessageID]bool,
+	) ([]session.FileRecord, error)
 }
 
 // Cause is the reason for a compaction.
@@ -45,6 +52,13 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 	writer, err := q.findWriter(why.Request)
 	if err != nil {
 		return nil, errors.Join(err, k.Refuse(ctx, q, why, err))
+	}
+	turns := map[session.MessageID]bool{}
+	for _, m := range choice.Head {
+		turns[m.Meta().ID] = true
+	}
+	if choice.Changed, err = k.ListChanged(ctx, q.Session.ID, q.Scope.Files, turns); err != nil {
+		return nil, err
 	}
 	record, err := q.readRecord(ctx, k.Journal.Store, choice)
 	if err != nil {
@@ -71,6 +85,10 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 		request.Instructions = why.Request.Compaction.Instructions
 	}
 	text, used, err := k.Summaries.Write(ctx, request)
+	if err != nil && why.Request == nil && isFinal(err) {
+		k.Journal.Logger.Warn("the history goes on with its facts, without a summary", "session", q.Session.ID, "error", err)
+		text, err = strings.TrimSpace(request.Previous+fmt.Sprintf(missingSummary, err)), nil
+	}
 	clean := context.WithoutCancel(ctx)
 	if err != nil {
 		f := &session.CompactionFailed{
@@ -93,6 +111,20 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 		stop = &session.Interrupted{Error: *session.Fail(session.ReasonCompacted, ErrStopped.Error())}
 	}
 	return end, k.recordCompaction(clean, q, end, stop)
+}
+
+// missingSummary stands where a summary would continue the one before it.
+const missingSummary = "\n\n(No summary of the later conversation could be written: %v. What was decided and found in it is " +
+	"lost, except for the facts below: look at the files again before you rely on them.)"
+
+// isFinal reports whether no summary can be had: the model's answers are none, or its provider refuses the question.
+// What may pass, and what stops the conversation too, is not final.
+func isFinal(err error) bool {
+	if _, ok := errors.AsType[*summary.UnusableError](err); ok {
+		return true
+	}
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && (e.Class == llm.InvalidRequest || e.Class == llm.Overflow || e.Class == llm.ContentFilter)
 }
 
 // recordRetry records a failed attempt at a summary and shows that another one follows.

@@ -129,6 +129,9 @@ func (w *Writer) writePieces(
 			publish = nil
 			why := compaction.CheckSummary(answer, q.HeadTokens, q.Model.TokensPerByte)
 			if why == nil {
+				why = compaction.CheckOutline(answer.Text)
+			}
+			if why == nil {
 				text = strings.TrimSpace(strings.ToValidUTF8(answer.Text, "\uFFFD"))
 				break
 			}
@@ -157,6 +160,9 @@ func (w *Writer) askModel(
 		}
 		publish = nil
 		failure := llm.AsError(ctx, err)
+		if failure.Class == llm.Empty { // an answer that is no summary
+			return answer, nil
+		}
 		wait, again := retries.Next(failure, w.Limits, w.Now())
 		if !again {
 			return answer, failure

@@ -62,3 +62,25 @@ func TestOverflowOfSummaries(t *testing.T) {
 		})
 	}
 }
+
+// An answer without text is no summary: the model is asked once more, and not as after a failure.
+func TestEmptySummaries(t *testing.T) {
+	requests := 0
+	w := &Writer{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	_, _, err := w.Write(t.Context(), Request{
+		Model: &location.Model{Client: modelFunc(func(yield func(llm.Event, error) bool) {
+			requests++
+			yield(nil, &llm.Error{Class: llm.Empty, Message: "nothing"})
+		})},
+		Transcript: []string{"word"}, HeadTokens: 1000,
+	})
+	if _, ok := errors.AsType[*UnusableError](err); !ok || requests != 2 {
+		t.Errorf("%d requests, error %v", requests, err)
+	}
+}
+
+type modelFunc iter.Seq2[llm.Event, error]
+
+func (f modelFunc) Stream(context.Context, *llm.Request) iter.Seq2[llm.Event, error] {
+	return iter.Seq2[llm.Event, error](f)
+}
