@@ -22,6 +22,7 @@ type errorBody struct {
 	moderated bool
 	isPage    bool          // a web page answered
 	retry     time.Duration // the delay in a member
+	resetsAt  int64         // in seconds since 1970; 0 unknown
 	perDay    bool          // of Google's quotas one of a day is exhausted, so that its delay is useless
 	wait      time.Duration // the delay that the provider asks for, from a header, a member or a text
 }
@@ -144,6 +145,8 @@ func (w *errorBody) collectNumber(key, number string) {
 		}
 	case key == "retry_after", key == "retry_after_seconds", key == "resets_in_seconds":
 		w.retry, _ = parseDelay(number, time.Second)
+	case key == "resets_at" && err == nil:
+		w.resetsAt = int64(n)
 	case key == "retry_after_ms":
 		w.retry, _ = parseDelay(number, time.Millisecond)
 	case err == nil:

@@ -36,6 +36,9 @@ func ClassifyFailure(f Failure) *llm.Error {
 	if f.Status == http.StatusOK && w.status > 0 {
 		f.Status = w.status
 	}
+	if reset := time.Unix(w.resetsAt, 0).Sub(f.Now); w.retry == 0 && reset > 0 && !f.Now.IsZero() {
+		w.retry = min(reset, maxRetryAfter)
+	}
 	w.wait = cmp.Or(parseRetryAfter(f.Header, f.Now), w.retry, findDelay(w.texts))
 	e := &llm.Error{
 		Message:   formatMessage(w, f),

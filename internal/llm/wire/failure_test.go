@@ -452,6 +452,22 @@ func TestClassifyByHeader(t *testing.T) {
 	}
 }
 
+// TestTimeOfReset: a quota says when it ends, if a member of the body does.
+func TestTimeOfReset(t *testing.T) {
+	for member, want := range map[string]time.Duration{
+		`"resets_at":1000003600`:   time.Hour,
+		`"resets_in_seconds":7200`: 2 * time.Hour,
+		`"resets_at":999999999`:    0,
+	} {
+		e := wire.ClassifyFailure(wire.Failure{
+			Status: 429, Now: time.Unix(1e9, 0), Body: []byte(`{"error":{"type":"usage_limit_reached",` + member + `}}`),
+		})
+		if e.Class != llm.Quota || e.RetryAfter != want {
+			t.Errorf("%s: %s after %s", member, e.Class, e.RetryAfter)
+		}
+	}
+}
+
 // Delays in the text of an error are kept, a header goes before them.
 func TestDelayInText(t *testing.T) {
 	for message, want := range map[string]time.Duration{

@@ -34,6 +34,9 @@ var refusals = []refusal{
 		"jinja", "raise exception", "roles must alternate", "must alternate", "must be at the beginning",
 		"assistant roles are supported", "chat template", "template error", "error rendering prompt",
 	}},
+	{class: llm.InvalidRequest, source: "OpenAI: a long parameter other than the prompt", words: []string{
+		"cache key", "array too long",
+	}},
 	{class: llm.InvalidRequest, source: "OpenAI, Azure, Groq, Zen: a parameter, an image or a model", codes: `
 		model_not_found unsupported_parameter unsupported_value unknown_parameter invalid_function_parameters invalid_type
 		missing_required_parameter array_above_max_length empty_image_file failed_to_download_image failed_precondition
