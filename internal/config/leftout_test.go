@@ -275,3 +275,19 @@ func TestPatternsThatMatchNothing(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestGroupWarnings: one warning names all keys with the same message.
+func TestGroupWarnings(t *testing.T) {
+	got := GroupWarnings([]Warning{
+		{Kind: WarnUntrusted, Key: "a", Message: "m"},
+		{Kind: WarnUnused, Key: "b", Message: "m"},
+		{Kind: WarnUntrusted, Key: "c", Message: "m"},
+		{Kind: WarnUntrusted, Position: document.Position{File: "f"}, Message: "m"},
+	})
+	want := []Warning{
+		{Kind: WarnUntrusted, Key: "a", Message: "m (and 2 more: c, f)"}, {Kind: WarnUnused, Key: "b", Message: "m"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

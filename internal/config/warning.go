@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/config/document"
 )
@@ -40,4 +42,31 @@ const (
 // leftOutWarning returns an error as the warning under which a value or a Markdown file is left out.
 func leftOutWarning(e *document.Error) Warning {
 	return Warning{e.Position, WarnUnread, e.Key, "is left out: " + e.Message}
+}
+
+// GroupWarnings joins warnings that say the same of several keys or files: the first stays and names the others.
+func GroupWarnings(list []Warning) (out []Warning) {
+	type group struct {
+		kind    WarningKind
+		message string
+	}
+	first, others := map[group]int{}, map[int][]string{}
+	for _, w := range list {
+		g := group{w.Kind, w.Message}
+		if i, found := first[g]; found {
+			others[i] = append(others[i], cmp.Or(w.Key, w.File))
+			continue
+		}
+		first[g] = len(out)
+		out = append(out, w)
+	}
+	const most = 20
+	for i, names := range others {
+		text := strings.Join(names[:min(len(names), most)], ", ")
+		if len(names) > most {
+			text += ", …"
+		}
+		out[i].Message += fmt.Sprintf(" (and %d more: %s)", len(names), text)
+	}
+	return out
 }

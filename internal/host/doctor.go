@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -226,7 +227,7 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	found := []cli.Finding{{
 		Level: cli.LevelOK, What: "configuration", Detail: fmt.Sprintf("read, %d warnings", len(cfg.Warnings)),
 	}}
-	for _, w := range append(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings()...) {
+	for _, w := range config.GroupWarnings(slices.Concat(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings())) {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "configuration", Detail: w.String()})
 	}
 	if !cfg.Snapshot {

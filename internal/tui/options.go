@@ -13,6 +13,7 @@ import (
 type Options struct {
 	Client  *api.Client
 	Session *session.Session    // to continue; nil begins one with the first prompt
+	Model   *session.ModelRef   // of the next prompt; nil is the session's
 	Sandbox session.SandboxMode // of sessions that begin here
 	Where   string              // the directory or the server's URL, for the status line
 	Remote  bool                // the work goes on without this process

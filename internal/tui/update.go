@@ -34,7 +34,7 @@ func newModel(o Options, th style.Theme) *model {
 	m.editor.Clear()
 	m.editor.SetText(draft)
 	m.savedText = draft
-	m.session = o.Session
+	m.session, m.model = o.Session, o.Model
 	return m
 }
 

@@ -185,7 +185,7 @@ func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool)
 			)
 		}
 	}
-	for _, w := range c.Warnings {
+	for _, w := range config.GroupWarnings(c.Warnings) {
 		g.inv.Err.Printf("! %s\n", term.FirstLine(w.String(), 400))
 	}
 	for _, e := range c.Errors {

@@ -2,12 +2,15 @@ package inspect
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/spf13/cobra"
@@ -53,6 +56,7 @@ func (g agentCommands) agentListCommand() *cobra.Command {
 					t.AddRow(term.FirstLine(x.ID, 60), mode, modelOf(x), turnsOf(x), term.FirstLine(x.Description, 100))
 				}
 				t.Print()
+				g.noteLeftOut(ctx)
 				return nil
 			})
 		}),
@@ -60,6 +64,20 @@ func (g agentCommands) agentListCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "include agents that only cairn calls")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// noteLeftOut names files and values of agents that are left out.
+func (g agentCommands) noteLeftOut(ctx context.Context) {
+	cfg, err := g.inv.LoadConfig(ctx)
+	if err != nil {
+		return
+	}
+	for _, w := range config.GroupWarnings(cfg.Warnings) {
+		ofAgent := strings.HasPrefix(w.Key, "agent.") || strings.Contains(filepath.ToSlash(w.File), "/agent")
+		if w.Kind == config.WarnUnread && ofAgent {
+			g.inv.Note(term.FirstLine(w.String(), 400))
+		}
+	}
 }
 
 func modelOf(x session.Agent) string {

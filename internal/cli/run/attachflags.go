@@ -20,6 +20,7 @@ type attachFlags struct {
 	server             serverFlags
 	sandbox            session.SandboxMode
 	session            string
+	model              string // of the full-screen interface
 	last, noReplay     bool
 	fork, asJSON, mini bool
 	plain              bool // lines on a terminal

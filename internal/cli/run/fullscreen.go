@@ -33,6 +33,9 @@ func NewFullScreenCommand(inv *cli.Invocation) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
+			if _, err := cli.ParseModel(f.model); err != nil {
+				return err
+			}
 			if term.IsTerminal(inv.Stdin) && inv.Env("TERM") == "dumb" {
 				return cli.UsageErrorf("the full-screen interface cannot be shown on a dumb terminal (TERM); use cairn run, or " +
 					"cairn attach --plain")
@@ -44,6 +47,7 @@ func NewFullScreenCommand(inv *cli.Invocation) *cobra.Command {
 		},
 	}
 	g.addFlags(cmd, &f)
+	cmd.Flags().StringVarP(&f.model, "model", "m", "", "use the model `PROVIDER/MODEL[#VARIANT]` for the next prompt")
 	return cmd
 }
 
@@ -82,6 +86,7 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 		}
 		ctx, stop := g.inv.UntilSignal(ctx)
 		defer stop()
+		model, _ := cli.ParseModel(f.model) // checked
 		where := c.Directory
 		if f.server.url != "" {
 			where = f.server.publicURL()
@@ -89,7 +94,7 @@ func (g attachCommand) runFullScreen(ctx context.Context, f *attachFlags) error 
 			here.Note(cli.UnrunNote(cfg.Unrun))
 		}
 		r, err := tui.Run(ctx, tui.Options{
-			Client: c, Session: s, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "",
+			Client: c, Session: s, Model: model, Sandbox: f.sandbox, Where: where, Remote: f.server.url != "",
 			Store: draftStore(dirs, &f.server, c),
 			Env:   g.inv.Env, In: g.inv.Stdin, Out: g.inv.Stdout, Notes: notes.Lines, List: here.ListSessions,
 			Theme: user.Terminal.Theme, Keys: user.Terminal.Keys, Quiet: user.Terminal.Quiet,
