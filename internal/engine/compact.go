@@ -41,9 +41,12 @@ func (t *turn) isRefusedForSize(e *llm.Error, failures int) bool {
 }
 
 // learnWindow keeps the context window that the refusal names, for this session and model, if it is smaller than the
-// known one.
+// known one. The size that it names of the request corrects later estimates.
 func (t *turn) learnWindow(e *llm.Error) {
 	m := t.in.model
+	if e.Requested > 0 && t.in.scope.ReportUsage != nil {
+		t.in.scope.ReportUsage(m.Ref, t.in.request.Size, e.Requested)
+	}
 	if known := m.Window.InputLimit(); e.Window == 0 || known > 0 && e.Window >= known {
 		return
 	}

@@ -360,7 +360,7 @@ func TestStopOfCompactionSurvives(t *testing.T) {
 // Old outputs are hidden from the model when the prefix of its request changes anyway, and not before; the model reads
 // where they are. If the configuration asks for it, they are hidden whenever work ends.
 func TestOldOutputsAreHidden(t *testing.T) {
-	output := strings.Repeat("0123456789", 4800)
+	output := strings.Repeat("word word ", 4800)
 	for _, c := range []struct {
 		name   string
 		prune  location.Prune

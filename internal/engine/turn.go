@@ -194,7 +194,8 @@ func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err e
 	req := in.request.Built
 	sent := sentRequest{prefix: llm.PrefixOf(req)}
 	sent.record = ri.ComparePrefix(sent.prefix, in.cached.Sent)
-	sent.record.Bytes, sent.record.Media = in.request.Size.Bytes, in.request.Size.Media
+	size := in.request.Size
+	sent.record.Bytes, sent.record.Dense, sent.record.Media = size.Bytes, size.Dense, size.Media
 	t := d.newTurn(in, sent)
 	if err := fault.PassPoint(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err

@@ -56,6 +56,7 @@ type Error struct {
 	// Window is the context window in tokens that a text of class Overflow names beside a larger request; 0 if it names
 	// none.
 	Window        int64
+	Requested     int64 // the tokens of the request that the text names beside Window; 0 if it names none
 	RequestID     string
 	Body          string // the provider's error body with secrets removed, at most 16384 characters
 	RejectedMedia *Media // the media of the request that the provider names as the reason; nil if unknown

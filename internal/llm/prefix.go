@@ -52,7 +52,11 @@ func PrefixOf(req *Request) Prefix {
 			f.writeBytes(t.Hosted)
 		})})
 	}
-	for _, m := range req.Messages {
+	messages := req.Messages
+	for len(messages) > 0 && messages[len(messages)-1].Role == RoleSystem { // the next request may not have them
+		messages = messages[:len(messages)-1]
+	}
+	for _, m := range messages {
 		p.Messages = append(
 			p.Messages, computeDigest(func(f *fieldHash) { f.writeText(string(m.Role)); f.writeParts(m.Parts) }),
 		)

@@ -40,7 +40,7 @@ func (c *calibration) FindRatio(m session.ModelRef) float64 {
 
 // Add takes the usage of one request into the average.
 func (c *calibration) Add(m session.ModelRef, size window.RequestSize, tokens int64) {
-	if size.Bytes < calibratedBytes || size.Media > 0 || tokens <= 0 {
+	if size.Bytes < calibratedBytes || size.Media > 0 || size.Dense > size.Bytes/20 || tokens <= 0 {
 		return
 	}
 	c.mu.Lock()

@@ -14,6 +14,7 @@ type CachePrefix struct {
 	Cause    PrefixCause `json:"cause,omitzero"`   // the known reason for the change; "" if unknown
 	Edits    int         `json:"edits,omitzero"`   // Session.Edits at the time of the request
 	Bytes    int64       `json:"bytes,omitzero"`   // of the request's texts
+	Dense    int64       `json:"dense,omitzero"`   // those of Bytes that are data without words
 	Media    int64       `json:"media,omitzero"`   // estimated tokens of its images and documents
 }
 

@@ -116,7 +116,9 @@ func (h *History) ReportedUsage(m session.ModelRef) *window.UsageReport {
 		if input == 0 {
 			return nil
 		}
-		return &window.UsageReport{Input: input, Size: window.RequestSize{Bytes: a.Prefix.Bytes, Media: a.Prefix.Media}}
+		return &window.UsageReport{Input: input, Size: window.RequestSize{
+			Bytes: a.Prefix.Bytes, Dense: a.Prefix.Dense, Media: a.Prefix.Media,
+		}}
 	}
 	return nil
 }

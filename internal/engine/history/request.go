@@ -45,10 +45,13 @@ func BuildRequest(in *Input) *llm.Request {
 		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
 		CacheKey: CacheKey(in.Session.ID), Session: string(in.Session.ID), Parent: string(in.Session.ParentID),
 	}
-	for _, text := range []string{JoinParagraphs(in.Agent.System, m.System), in.Baseline, in.History.promptSystem()} {
+	for _, text := range []string{JoinParagraphs(in.Agent.System, m.System), in.Baseline} {
 		if text != "" {
 			req.System = append(req.System, text)
 		}
+	}
+	if text := in.History.promptSystem(); text != "" { // at the end, so that the provider's cache of the rest applies
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleSystem, Parts: TextParts(text)})
 	}
 	if in.Last && in.Output == nil {
 		req.Choice = llm.ToolChoice{Mode: llm.ChooseNone}

@@ -76,7 +76,7 @@ func (q *Request) HidesOutputs(in *history.Input) bool {
 // ListPrunable returns the outputs that can be hidden, and their tokens.
 func (q *Request) ListPrunable() (turns []compaction.PrunedTurn, freed int64) {
 	return compaction.ListPrunable(q.History.VisibleMessages(q.Epoch.BaselineSeq), func(t *session.Tool) int64 {
-		return window.RequestSize{Bytes: int64(len(history.OutputText(t)))}.EstimateTokens(q.Model.TokensPerByte)
+		return window.MeasureText(history.OutputText(t)).EstimateTokens(q.Model.TokensPerByte)
 	})
 }
 
@@ -110,7 +110,7 @@ type requestPart struct {
 // fixedParts returns the parts that no compaction makes smaller.
 func (q *Request) fixedParts() []requestPart {
 	ratio := q.Model.TokensPerByte
-	textSize := func(text string) int64 { return window.RequestSize{Bytes: int64(len(text))}.EstimateTokens(ratio) }
+	textSize := func(text string) int64 { return window.MeasureText(text).EstimateTokens(ratio) }
 	parts := []requestPart{
 		{"the prompt of the agent " + q.Agent.ID, textSize(q.Agent.System + q.Model.System)},
 		{"the system context (instructions, skills, pinned texts)", textSize(q.Epoch.Baseline)},

@@ -9,12 +9,13 @@ import (
 // RequestSize is the size of a request, or of a part of it.
 type RequestSize struct {
 	Bytes int64 // of texts: prompts, answers, calls, results, and definitions of tools
+	Dense int64 // those of Bytes that are data without words, such as base64, of which a token has about 1.6 bytes
 	Media int64 // tokens of images and documents, estimated
 }
 
 // Add returns the sum.
 func (s RequestSize) Add(o RequestSize) RequestSize {
-	return RequestSize{s.Bytes + o.Bytes, s.Media + o.Media}
+	return RequestSize{s.Bytes + o.Bytes, s.Dense + o.Dense, s.Media + o.Media}
 }
 
 // Estimated tokens of media, whatever the model: vendors charge images by their area, up to about this many, and
@@ -59,7 +60,7 @@ func measureParts(parts []llm.Part) (size RequestSize) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
-			size.Bytes += int64(len(p.Text))
+			size = size.Add(MeasureText(p.Text))
 		case llm.Reasoning:
 			size.Bytes += int64(len(p.Text))
 		case llm.ToolCall:
@@ -69,6 +70,27 @@ func measureParts(parts []llm.Part) (size RequestSize) {
 			size.Bytes += int64(len(p.Raw))
 		case llm.Media:
 			size.Media += mediaTokens(p)
+		}
+	}
+	return size
+}
+
+// leastDense is the length in bytes from which on a run of characters without a space may be data.
+const leastDense = 24
+
+// MeasureText returns the size of a text. Long runs of characters without spaces are data if 3 in 10 are digits or
+// capital letters: base64, hexadecimal digits, UUIDs, columns of numbers.
+func MeasureText(text string) RequestSize {
+	size := RequestSize{Bytes: int64(len(text))}
+	start, marks := 0, 0
+	for i := 0; i <= len(text); i++ {
+		if i == len(text) || text[i] <= ' ' {
+			if n := i - start; n >= leastDense && marks*10 >= n*3 {
+				size.Dense += int64(n)
+			}
+			start, marks = i+1, 0
+		} else if c := text[i]; c-'0' < 10 || c-'A' < 26 {
+			marks++
 		}
 	}
 	return size
@@ -99,9 +121,14 @@ func ClampRatio(tokensPerByte float64) float64 {
 	return min(max(tokensPerByte, lowestRatio), highestRatio)
 }
 
+// denseRatio is the number of tokens per byte of data, between those of hexadecimal digits (0.57) and of base64 (0.71)
+// with OpenAI's o200k.
+const denseRatio = 0.62
+
 // EstimateTokens returns the estimated number of tokens.
 func (s RequestSize) EstimateTokens(tokensPerByte float64) int64 {
-	return int64(float64(s.Bytes)*ClampRatio(tokensPerByte)+0.5) + s.Media
+	ratio := ClampRatio(tokensPerByte)
+	return int64(float64(s.Bytes)*ratio+float64(s.Dense)*max(denseRatio-ratio, 0)+0.5) + s.Media
 }
 
 // UsageReport is the usage that a provider reported of an earlier request, which is a prefix of the next one.
@@ -117,9 +144,11 @@ func EstimateNext(next RequestSize, earlier *UsageReport, tokensPerByte float64)
 	if earlier == nil || earlier.Size.Bytes > next.Bytes || earlier.Size.Media > next.Media {
 		return next.EstimateTokens(tokensPerByte)
 	}
-	rest := RequestSize{next.Bytes - earlier.Size.Bytes, next.Media - earlier.Size.Media}
+	rest := RequestSize{
+		next.Bytes - earlier.Size.Bytes, max(next.Dense-earlier.Size.Dense, 0), next.Media - earlier.Size.Media,
+	}
 	reported := earlier.Input + rest.EstimateTokens(tokensPerByte)
-	return max(reported, next.EstimateTokens(lowestRatio))
+	return max(reported, RequestSize{Bytes: next.Bytes, Media: next.Media}.EstimateTokens(lowestRatio))
 }
 
 // Limits are a model's limits in tokens; 0 is unknown.

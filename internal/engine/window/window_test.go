@@ -67,3 +67,18 @@ func TestMeasureRequest(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
+
+func TestMeasureText(t *testing.T) {
+	for text, dense := range map[string]int64{
+		"the quick brown fox jumps over the lazy dog, again and again":                      0,
+		"see internal/server/nextrequest/report_linux_amd64.go for it":                      0,
+		"TestTheLongNameOfAFunctionThatIsTested":                                            0,
+		"QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ejAx":          72,
+		"id 123e4567-e89b-12d3-a456-426614174000\nda39a3ee5e6b4b0d3255bfef95601890afd80709": 36 + 40,
+		"0.48,0.52,0.59,0.35,0.44,0.39":                                                     29,
+	} {
+		if got := MeasureText(text); got != (RequestSize{Bytes: int64(len(text)), Dense: dense}) {
+			t.Errorf("%q: %+v, want %d", text, got, dense)
+		}
+	}
+}

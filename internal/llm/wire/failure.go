@@ -48,7 +48,10 @@ func ClassifyFailure(f Failure) *llm.Error {
 	}
 	e.Class, e.ByStatus = w.classifyBody(f.Status)
 	if e.Class == llm.Overflow {
-		e.Window = findSizes(w.texts).contextWindow()
+		sizes := findSizes(w.texts)
+		if e.Window = sizes.contextWindow(); e.Window > 0 {
+			e.Requested = sizes.request
+		}
 	}
 	switch f.Header.Get("X-Should-Retry") { // of OpenAI and Anthropic
 	case "true":

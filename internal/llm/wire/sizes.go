@@ -11,6 +11,7 @@ import (
 // requestSizes are the numbers of a refusal that says how large the request is and how large it may be.
 type requestSizes struct {
 	limit    int64 // 0: no text says so
+	request  int64 // of the request; 0 unless it is the only other number
 	inTokens bool  // not in bytes or characters, and not of a minute or a day
 }
 
@@ -92,6 +93,9 @@ func findSizes(texts []string) (s requestSizes) {
 		if sum-limit > limit {
 			s.limit = max(s.limit, limit)
 		}
+	}
+	if len(sizes) == 2 && s.limit == slices.Min(sizes) {
+		s.request = slices.Max(sizes)
 	}
 	s.inTokens = !hasAny(all, minuteWords) && !hasAny(all, []string{"byte", "character", "max length", "per day"})
 	return s

@@ -49,8 +49,9 @@ func (t *tally) add(kind, name string, size window.RequestSize, cached bool) *ta
 	return r
 }
 
-// list returns the sources, the largest first.
-func (t *tally) list() []api.ContextSource {
+// list returns the sources, the largest first. Their sums are those of the request: what rounding leaves, and the
+// blank lines between texts, belongs to the largest.
+func (t *tally) list(bytes, tokens int64) []api.ContextSource {
 	out := make([]api.ContextSource, len(t.rows))
 	for i, r := range t.rows {
 		r.Bytes = r.size.Bytes
@@ -59,16 +60,22 @@ func (t *tally) list() []api.ContextSource {
 		out[i] = r.ContextSource
 	}
 	slices.SortStableFunc(out, func(a, b api.ContextSource) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	for _, s := range out {
+		bytes, tokens = bytes-s.Bytes, tokens-s.Tokens
+	}
+	if len(out) > 0 {
+		out[0].Bytes, out[0].Tokens = out[0].Bytes+bytes, out[0].Tokens+tokens
+	}
 	return out
 }
 
-func textSize(text string) window.RequestSize { return window.RequestSize{Bytes: int64(len(text))} }
+func textSize(text string) window.RequestSize { return window.MeasureText(text) }
 
 // describeRequest describes the request.
 func (d *draft) describeRequest() api.ContextRequest {
 	now := llm.PrefixOf(d.Built)
 	prefix := d.input.ComparePrefix(now, history.SentPrefix{})
-	prefix.Bytes, prefix.Media = d.Size.Bytes, d.Size.Media
+	prefix.Bytes, prefix.Dense, prefix.Media = d.Size.Bytes, d.Size.Dense, d.Size.Media
 	last := d.lastRequest()
 	t := &tally{ratio: d.Model.TokensPerByte, scale: 1}
 	if n := d.Size.EstimateTokens(t.ratio); n > 0 {
@@ -82,7 +89,7 @@ func (d *draft) describeRequest() api.ContextRequest {
 	d.addMessages(t, shared.messages)
 	out := api.ContextRequest{
 		SessionID: d.Session.ID, Agent: d.Agent.ID, Model: d.Model.Ref, Bytes: d.Size.Bytes, Tokens: d.Tokens,
-		Messages: len(d.Built.Messages), Sources: t.list(), Prefix: *prefix, Prompts: d.prompts,
+		Messages: len(d.Built.Messages), Sources: t.list(d.Size.Bytes, d.Tokens), Prefix: *prefix, Prompts: d.prompts,
 		Update: maskText(d.update), Waiting: d.waiting, Window: d.measureWindow(),
 	}
 	d.foreseeShrinking(&out)
