@@ -2,12 +2,14 @@ package ask
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -72,29 +74,63 @@ func refuseRepeat(by Asker, r Repeat) *tool.Denial {
 	}
 }
 
+// maxCycle is the number of different calls that may alternate in a loop.
+const maxCycle = 3
+
 // CountRepeats counts the earlier calls, newest first, that have the name and input of the call, until one differs or
-// has another result than the later ones: a model that polls gets other results. inTurn of them are of the same turn.
+// has another result than the later ones: a model that polls gets other results. Up to maxCycle calls may alternate, as
+// long as all of them and their results stay the same. inTurn of the counted calls are of the same turn.
 func CountRepeats(name string, input jsontext.Value, earlier iter.Seq[EarlierCall]) (n, inTurn int) {
-	input = canonicalJSON(input)
-	result := ""
+	calls := []EarlierCall{{Name: name, Input: identifyInput(input)}}
 	for e := range earlier {
-		if e.Name != name || !bytes.Equal(canonicalJSON(e.Input), input) {
+		e.Input = identifyInput(e.Input)
+		calls = append(calls, e)
+		if len(calls) > 2*loopLength*maxCycle {
 			break
 		}
-		if e.InTurn {
-			inTurn++
-		} else if result != "" && e.Result != "" && e.Result != result {
-			break
-		} else if e.Result != "" {
-			result = e.Result
+	}
+	for period := 1; period <= maxCycle; period++ {
+		if times, same := countCycles(calls, period); times > n {
+			n, inTurn = times, same
 		}
-		n++
 	}
 	return n, inTurn
 }
 
-// canonicalJSON returns the canonical form of a value; invalid JSON stays as it is.
-func canonicalJSON(v jsontext.Value) jsontext.Value {
+// countCycles counts how often the first of the calls, newest first, was made before at the end of the same cycle of
+// period calls.
+func countCycles(calls []EarlierCall, period int) (n, inTurn int) {
+	results := make([]string, period) // of the newest call with a result at each place of the cycle
+	for i, c := range calls {
+		if i >= period {
+			later := calls[i-period]
+			if c.Name != later.Name || !bytes.Equal(c.Input, later.Input) {
+				return n, inTurn
+			}
+		}
+		place := i % period
+		if c.Result != "" && results[place] != "" && c.Result != results[place] {
+			return n, inTurn
+		}
+		results[place] = cmp.Or(results[place], c.Result)
+		if i > 0 && place == 0 {
+			n++
+			if c.InTurn {
+				inTurn++
+			}
+		}
+	}
+	return n, inTurn
+}
+
+// identifyInput returns the canonical form of an input without its description, which models word anew each time.
+// Invalid JSON stays as it is.
+func identifyInput(v jsontext.Value) jsontext.Value {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(v, &members) == nil && members["description"] != nil {
+		delete(members, "description")
+		v, _ = json.Marshal(members) // it was valid
+	}
 	v = v.Clone()
 	_ = v.Canonicalize()
 	return v

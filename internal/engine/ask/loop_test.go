@@ -31,3 +31,27 @@ func TestCountRepeats(t *testing.T) {
 		}
 	}
 }
+
+// Calls that alternate are a loop as well, and a description does not make a call another one.
+func TestCountCycles(t *testing.T) {
+	call := func(input, result string) EarlierCall { return EarlierCall{"sh", jsontext.Value(input), false, result} }
+	a, b := call(`{"a":1,"description":"x"}`, "A"), call(`{"b":1}`, "B")
+	other, polled := call(`{"c":1}`, "C"), call(`{"b":1}`, "B2")
+	for name, c := range map[string]struct {
+		earlier []EarlierCall
+		n       int
+	}{
+		"descriptions":             {[]EarlierCall{a, call(`{"a":1}`, "A")}, 2},
+		"two calls":                {[]EarlierCall{b, a, b, a}, 2},
+		"three calls":              {[]EarlierCall{b, other, a, b, other, a}, 2},
+		"begun once":               {[]EarlierCall{b, a, other, a}, 1},
+		"another result of one":    {[]EarlierCall{b, a, polled, a}, 1},
+		"different calls":          {[]EarlierCall{b, other, b, other}, 0},
+		"edits between the checks": {[]EarlierCall{call(`{"e":2}`, ""), a, call(`{"e":1}`, ""), a}, 1},
+	} {
+		n, _ := CountRepeats("sh", jsontext.Value(`{"a":1,"description":"y"}`), slices.Values(c.earlier))
+		if n != c.n {
+			t.Errorf("%s: %d, want %d", name, n, c.n)
+		}
+	}
+}

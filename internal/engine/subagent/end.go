@@ -3,6 +3,7 @@ package subagent
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -51,7 +52,13 @@ func (r *Runner) readEnd(ctx context.Context, t session.TaskJob) (end taskEnd, e
 			end.failure = describeFailure(a.Error, t)
 			return end, nil
 		}
-		end.text = lastText(a)
+		if end.text = lastText(a); strings.TrimSpace(end.text) == "" {
+			end.text = "[The subagent ended without a report"
+			if len(a.Tools()) > 0 {
+				end.text += ": it used up its steps"
+			}
+			end.text += ". To ask for one, call task with the task_id " + string(t.SessionID) + ".]"
+		}
 		if how := session.DescribeFinish(a.Finish); how != "" {
 			end.text += "\n\n[The report is not complete: " + how + ".]"
 		}
