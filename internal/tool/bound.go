@@ -25,9 +25,9 @@ const (
 )
 
 const (
-	maxTitle      = 200       // bytes
-	maxStructured = 256 << 10 // bytes; a larger structured value is replaced by a note
-	maxMessage    = 16 << 10  // bytes of an error message
+	maxTitle      = 200      // bytes
+	maxStructured = 4 << 20  // bytes; a file holds a larger structured value
+	maxMessage    = 16 << 10 // bytes of an error message
 )
 
 func (l Limits) withDefaults() Limits {
@@ -99,9 +99,9 @@ func (d CaptureResult) formatMarker() string {
 	}
 }
 
-// boundOutput fits an output into the limits. Text beyond them goes to a managed file of the session. The title and the
-// structured value have limits of their own; a value that cannot be stored as JSON is replaced. Media are neither
-// counted nor dropped.
+// boundOutput fits an output into the limits. Text beyond them goes to a managed file of the session, and so does a
+// structured value beyond maxStructured; one that is no JSON is dropped. The title has a limit of its own. Media are
+// neither counted nor dropped.
 func (r *Registry) boundOutput(ctx context.Context, id session.ID, def Definition, out Output) Output {
 	limits := r.config.Limits
 	if def.Bounded {
@@ -136,8 +136,23 @@ func (r *Registry) boundOutput(ctx context.Context, id session.ID, def Definitio
 		}
 	}
 	if len(out.Structured) > maxStructured {
-		out.Structured = jsontext.Value(fmt.Sprintf(`{"truncated":true,"bytes":%d}`, len(out.Structured)))
+		out = r.storeStructured(ctx, id, out)
 	}
+	return out
+}
+
+// storeStructured moves the structured value to a managed file, which the text names.
+func (r *Registry) storeStructured(ctx context.Context, id session.ID, out Output) Output {
+	c := NewCapture(r.config.Outputs, r.config.Limits, r.config.Log).SetSession(id)
+	_, _ = c.Write(out.Structured)
+	done := c.Finish(ctx)
+	note := fmt.Sprintf("[The structured value has %d bytes and could not be kept.]", done.Bytes)
+	if done.Path != "" {
+		note = fmt.Sprintf("[The structured value, of %d bytes, is in %s.]", done.Bytes, done.Path)
+		out.OutputPaths = append(out.OutputPaths, done.Path)
+	}
+	out.Content = append(out.Content, session.ToolContent{Type: "text", Text: note})
+	out.Structured = jsontext.Value(fmt.Sprintf(`{"truncated":true,"bytes":%d}`, done.Bytes))
 	return out
 }
 

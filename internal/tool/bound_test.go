@@ -142,12 +142,25 @@ func TestBoundStructuredOnly(t *testing.T) {
 	if len(small.Content) != 0 || string(small.Structured) != `{"a":1}` {
 		t.Fatalf("%+v", small)
 	}
-	huge := settled(
-		t, tool.Config{},
-		tool.Output{Content: session.TextContent("x"), Structured: jsontext.Value(`"` + strings.Repeat("z", 1<<20) + `"`)},
-	)
-	if string(huge.Structured) != fmt.Sprintf(`{"truncated":true,"bytes":%d}`, 1<<20+2) {
-		t.Fatalf("%.100s", huge.Structured)
+	for size, kept := range map[int]bool{1 << 20: true, 5 << 20: false} {
+		value := jsontext.Value(`"` + strings.Repeat("z", size) + `"`)
+		huge := settled(
+			t, tool.Config{Outputs: &tool.Outputs{Dir: t.TempDir()}},
+			tool.Output{Content: session.TextContent("x"), Structured: value},
+		)
+		if kept {
+			if string(huge.Structured) != string(value) || contentText(huge) != "x" {
+				t.Errorf("%d bytes: %.100s %q", size, huge.Structured, contentText(huge))
+			}
+			continue
+		}
+		if string(huge.Structured) != fmt.Sprintf(`{"truncated":true,"bytes":%d}`, size+2) || len(huge.OutputPaths) != 1 ||
+			!strings.Contains(contentText(huge), huge.OutputPaths[0]) {
+			t.Fatalf("%d bytes: %.100s %q", size, huge.Structured, contentText(huge))
+		}
+		if stored, err := os.ReadFile(huge.OutputPaths[0]); err != nil || string(stored) != string(value) {
+			t.Errorf("the file has %d bytes, %v", len(stored), err)
+		}
 	}
 }
 

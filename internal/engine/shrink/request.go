@@ -107,6 +107,9 @@ type requestPart struct {
 	tokens int64
 }
 
+// toolsPart is the name of the part that the configuration makes smaller.
+const toolsPart = "the definitions of the tools"
+
 // fixedParts returns the parts that no compaction makes smaller.
 func (q *Request) fixedParts() []requestPart {
 	ratio := q.Model.TokensPerByte
@@ -114,7 +117,7 @@ func (q *Request) fixedParts() []requestPart {
 	parts := []requestPart{
 		{"the prompt of the agent " + q.Agent.ID, textSize(q.Agent.System + q.Model.System)},
 		{"the system context (instructions, skills, pinned texts)", textSize(q.Epoch.Baseline)},
-		{"the definitions of the tools", window.MeasureTools(q.Built.Tools).EstimateTokens(ratio)},
+		{toolsPart, window.MeasureTools(q.Built.Tools).EstimateTokens(ratio)},
 	}
 	if u := q.History.NewestPrompt(); u != nil {
 		lowered := history.Lower([]session.Message{u}, q.Model, q.Session.Excluded...)
@@ -168,9 +171,13 @@ func (q *Request) describeOverflow() error {
 			names = append(names, fmt.Sprintf("%s %d", p.name, p.tokens))
 		}
 	}
+	hint := ""
+	if parts[0].name == toolsPart {
+		hint = ` (tools are left out with "tools": {"task": false, "webfetch": false} and the like in the configuration)`
+	}
 	return fmt.Errorf(
-		"%s, and a summary would not help: %s tokens; shorten the largest or choose a model with a larger window",
-		q.describeProblem("request"), strings.Join(names, ", "),
+		"%s, and a summary would not help: %s tokens; shorten the largest%s or choose a model with a larger window",
+		q.describeProblem("request"), strings.Join(names, ", "), hint,
 	)
 }
 

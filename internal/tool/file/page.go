@@ -65,11 +65,8 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 		if full {
 			continue
 		}
-		shown, size2 := formatLine(text, line == 1), size
-		if len(p.lines) > 0 {
-			size2++
-		}
-		size2 += len(shown)
+		shown := formatLine(text, line == 1)
+		size2 := size + len(fmt.Sprintf("%d: %s\n", line, shown))
 		if size2 > maxPageBytes && len(p.lines) > 0 {
 			p.capped, full = true, true
 			continue

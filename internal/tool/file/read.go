@@ -17,7 +17,7 @@ import (
 
 const (
 	maxPageLines = 2000
-	maxPageBytes = 50 << 10 // of the lines, including the newlines between them
+	maxPageBytes = tool.MaxBytes - 1<<10 // of the lines with their numbers; the rest is for what stands around them
 	maxLineRunes = 2000
 	previewLines = 20
 )

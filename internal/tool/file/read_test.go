@@ -102,7 +102,7 @@ func TestReadPages(t *testing.T) {
 		{
 			"capped",
 			tooltest.Input{"filePath": "wide.txt"},
-			[]string{"(Output capped at 50 KB. Showing lines 1-731. Use offset=732 to continue.)"},
+			[]string{"(Output capped at 50 KB. Showing lines 1-670. Use offset=671 to continue.)"},
 		},
 		{
 			"long line",
@@ -382,5 +382,15 @@ func BenchmarkReadBehindMuch(b *testing.B) {
 		); !strings.Contains(got, ": 0123456789abcde\n") {
 			b.Fatal(got)
 		}
+	}
+}
+
+// A page has the limit of every output, with the numbers of its lines and what stands around them.
+func TestReadKeepsTheLimit(t *testing.T) {
+	b := tooltest.New(t)
+	b.WriteFile("f", strings.Repeat(strings.Repeat("x", 69)+"\n", 9000))
+	text := tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": "f", "limit": 9000}))
+	if len(text) > tool.MaxBytes || len(text) < tool.MaxBytes-2<<10 {
+		t.Errorf("the output has %d bytes", len(text))
 	}
 }
