@@ -19,6 +19,9 @@ type CreateSession struct {
 	Budget     *session.Budget     `json:"budget,omitzero"`
 	Sandbox    session.SandboxMode `json:"sandbox,omitzero"`
 	Timezone   session.TimeZone    `json:"timezone,omitzero"` // of the agents' date; "": that of the parent, or the server's
+	// Permissions is Permission in the words of OpenCode 2.0; one of them is given at most.
+	Permissions []session.Rule `json:"permissions,omitzero"`
+	Metadata    jsontext.Value `json:"metadata,omitzero"` // an object of the client
 	// Asks makes a session that asks about actions without a rule, as those of cairn's commands. Sessions of other
 	// clients are open, as OpenCode's are.
 	Asks bool `json:"asks,omitzero"`
@@ -96,6 +99,27 @@ type SessionPatch struct {
 	Summary    *string         `json:"summary,omitzero"` // in prose, of a user; "" removes the summary
 	Archived   *bool           `json:"archived,omitzero"`
 	Permission *[]session.Rule `json:"permission,omitzero"` // replaces the session's own rules
+	// Permissions is Permission in the words of OpenCode 2.0; one of them is given at most.
+	Permissions *[]session.Rule `json:"permissions,omitzero"`
+	Metadata    jsontext.Value  `json:"metadata,omitzero"` // an object of the client; it replaces the earlier one
+}
+
+// Validate refuses rules under both names.
+func (b *CreateSession) Validate() error {
+	return checkRuleNames(b.Permission != nil, b.Permissions != nil)
+}
+
+// Validate refuses rules under both names.
+func (p *SessionPatch) Validate() error {
+	return checkRuleNames(p.Permission != nil, p.Permissions != nil)
+}
+
+func checkRuleNames(one, other bool) error {
+	if one && other {
+		return session.Errorf(session.CodeInvalid, "permission and permissions are two names of the same rules: give one").
+			At("permissions")
+	}
+	return nil
 }
 
 // BudgetRequest replaces the budget; null lifts it.

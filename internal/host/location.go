@@ -185,15 +185,16 @@ func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
 }
 
 // isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
-// every turn, so it costs a stat. Only a repository without commits, which has no identity yet, is examined again from
-// time to time.
+// every turn, so it costs a stat, outside of a repository one for each folder above. Only a repository without commits,
+// which has no identity yet, is examined again from time to time.
 func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool {
 	before := s.setup.project
 	info, err := os.Stat(before.Directory)
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	if before.ID != project.Global || !before.IsGit() || time.Since(s.checkedAt) < projectRecheck {
+	if before.ID != project.Global || before.IsStillOutside() ||
+		before.IsGit() && time.Since(s.checkedAt) < projectRecheck {
 		return true
 	}
 	s.checkedAt = time.Now()

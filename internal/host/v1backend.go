@@ -215,7 +215,12 @@ func (c v1Checkout) Changes(ctx context.Context, with v1.Comparison) ([]opencode
 // Diff implements v1.Checkout.
 func (c v1Checkout) Diff(ctx context.Context) (string, error) { return c.projects.Diff(ctx, c.project) }
 
+// InitRepository implements v1.Checkout.
+func (c v1Checkout) InitRepository(ctx context.Context) error {
+	return c.projects.InitRepository(ctx, c.project)
+}
+
 // ApplyPatch implements v1.Checkout.
-func (c v1Checkout) ApplyPatch(ctx context.Context, patch string) error {
-	return c.projects.Patch(ctx, c.project, patch)
+func (c v1Checkout) ApplyPatch(ctx context.Context, p string) error {
+	return c.projects.Patch(ctx, c.project, p)
 }

@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 const (
@@ -56,6 +58,34 @@ func (g git) isRoot(ctx context.Context, c checkout.Checkout, commit string) boo
 // run returns git's output.
 func (g git) run(ctx context.Context, c checkout.Checkout, args ...string) (string, error) {
 	return g.call(ctx, c, invocation{args: args, most: maxOutput})
+}
+
+// InitRepository creates a repository in the project's directory as the user would: with the user's own settings of
+// git. It refuses the root directory, whose repository would surround all others.
+func (f *Finder) InitRepository(ctx context.Context, p Project) error {
+	directory := p.Directory
+	if filepath.Dir(directory) == directory {
+		return session.Errorf(session.CodeInvalid, "cannot create a repository in %s", directory).At("directory")
+	}
+	g, err := f.findGit()
+	if err != nil {
+		return session.Errorf(session.CodeInvalid, "cannot create a repository: git was not found").Because(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, g.path, "init", "--quiet", "--", directory)
+	cmd.Dir, cmd.WaitDelay = directory, time.Second
+	cmd.Env = []string{"LC_ALL=C"}
+	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "USERPROFILE"} {
+		if v, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		why := session.ClipText(strings.TrimSpace(string(out)), 500)
+		return session.Errorf(session.CodeInvalid, "git cannot create a repository in %s: %s", directory, why).Because(err)
+	}
+	return nil
 }
 
 // invocation is one call of git.

@@ -33,6 +33,12 @@ type Project struct {
 // IsGit reports whether the directory is in a git checkout.
 func (p Project) IsGit() bool { return p.Worktree != "" }
 
+// IsStillOutside reports whether the directory was in no git checkout and still is in none.
+func (p Project) IsStillOutside() bool {
+	_, found := checkout.Find(p.Directory)
+	return !p.IsGit() && !found
+}
+
 // Finder finds projects and caches identities. Safe for concurrent use.
 type Finder struct {
 	// Cache is a directory that stores identities across processes, so that a long history is walked once and a checkout

@@ -238,3 +238,15 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestInitRepositoryIsRefused(t *testing.T) {
+	var f Finder
+	root := filepath.VolumeName(t.TempDir()) + string(filepath.Separator)
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, dir := range []string{root, missing} {
+		err := f.InitRepository(t.Context(), Project{Directory: dir})
+		if !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}

@@ -54,13 +54,26 @@ func (c *Commands) ChangePrompt(ctx context.Context, id session.ID, m session.Me
 	if err := c.changeInbox(ctx, id, facts...); err != nil {
 		return err
 	}
-	if change.Delivery != "" {
-		c.scheduler.Wake(id, false)
-		if change.Delivery == session.Steer {
-			c.scheduler.EndPause(id)
-		}
+	if change.Delivery == "" {
+		return nil
+	}
+	if in, err := findInput(ctx, c.journal.Store, m); err != nil || in == nil || !in.StartsWork() {
+		return err
+	}
+	c.scheduler.Wake(id, false)
+	if change.Delivery == session.Steer {
+		c.scheduler.EndPause(id)
 	}
 	return nil
+}
+
+// findInput returns the prompt with the id, nil without one.
+func findInput(ctx context.Context, v store.Viewer, m session.MessageID) (in *session.Input, err error) {
+	err = v.View(ctx, func(r store.Reader) (err error) {
+		in, _, err = store.FindInput(r, m)
+		return err
+	})
+	return in, err
 }
 
 // authorizeEdit refuses a new text for a prompt whose asks are allowed if the caller may not allow them.
@@ -68,11 +81,7 @@ func (c *Commands) authorizeEdit(ctx context.Context, m session.MessageID) error
 	if !isRestricted(ctx) {
 		return nil
 	}
-	var in *session.Input
-	err := c.journal.Store.View(ctx, func(r store.Reader) (err error) {
-		in, _, err = store.FindInput(r, m)
-		return err
-	})
+	in, err := findInput(ctx, c.journal.Store, m)
 	if err != nil || in == nil || in.Asks != session.AskPolicy(ask.PolicyAllow) {
 		return err
 	}

@@ -79,6 +79,8 @@ type Checkout interface {
 	Branches(ctx context.Context) (current, standard string)
 	Changes(ctx context.Context, c Comparison) ([]opencode.ChangedFile, error)
 	Diff(ctx context.Context) (string, error)
+	// InitRepository creates a repository in the location's directory.
+	InitRepository(ctx context.Context) error
 	// ApplyPatch changes the files. A patch that does not apply is an error of code conflict.
 	ApplyPatch(ctx context.Context, patch string) error
 }

@@ -133,7 +133,7 @@ func FuzzRoutes(f *testing.F) {
 	w := newWorld(f, "", map[string]string{"a.txt": "alpha\n"})
 	f.Fuzz(func(t *testing.T, n int, id, query, body string) {
 		r := v1.ListOperations()[uint(n)%uint(len(v1.ListOperations()))]
-		if streams(r.Path) {
+		if streams(r.Path) || r.Path == "/project/git/init" { // which changes directories outside of the test's
 			return
 		}
 		var path strings.Builder

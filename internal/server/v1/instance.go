@@ -56,14 +56,32 @@ func (h instanceHandlers) getPaths(ctx context.Context, in locationIn) (paths, e
 	return paths{home.Home, home.State, home.Config, l.Worktree, l.Directory}, nil
 }
 
-// getProject describes the project of the location. The request to create a repository gets the same response: only the
-// user creates repositories.
+// getProject describes the project of the location.
 func (h instanceHandlers) getProject(ctx context.Context, in locationIn) (opencode.Project, error) {
 	l, err := h.Backend.Location(ctx, in.Location.Location)
 	if err != nil {
 		return opencode.Project{}, err
 	}
 	return h.projectOf(l), nil
+}
+
+// initRepository creates a git repository in the directory of a location that is in none, and describes its project.
+func (h instanceHandlers) initRepository(ctx context.Context, in locationIn) (p opencode.Project, err error) {
+	l, err := h.Backend.Location(ctx, in.Location.Location)
+	switch {
+	case err != nil:
+		return p, err
+	case l.Git:
+		return h.projectOf(l), nil
+	}
+	if err := l.Checkout.InitRepository(ctx); err != nil {
+		return p, err
+	}
+	if l, err = h.Backend.Location(ctx, in.Location.Location); err == nil {
+		p = h.projectOf(l)
+		h.notices.publishDisposed(l)
+	}
+	return p, err
 }
 
 func (h instanceHandlers) projectOf(l *Location) opencode.Project {

@@ -28,6 +28,7 @@ func (d *dependencies) listInstanceOperations() []operation.Operation {
 	events := eventHandlers{d}
 	return []operation.Operation{
 		operation.New("read GET /global/health Return the version of the server", "global.health", instances.getHealth),
+		operation.New("read GET /health", "", instances.getHealth),
 		operation.New("admin POST /global/dispose Release the state of all locations",
 			"global.dispose", instances.disposeAll),
 		operation.New("admin POST /instance/dispose Release the state of a location",
@@ -38,7 +39,7 @@ func (d *dependencies) listInstanceOperations() []operation.Operation {
 		operation.New("read GET /project/current Return the project of a location",
 			"project.current", instances.getProject),
 		operation.New("approve POST /project/git/init Initialise a git repository",
-			"project.initGit", instances.getProject),
+			"project.initGit", instances.initRepository),
 		operation.New("approve PATCH /project/{projectID} Change a project", "project.update", instances.updateProject),
 		operation.New("read GET /project/{projectID}/directories List the directories of a project",
 			"project.directories", instances.listProjectDirectories),

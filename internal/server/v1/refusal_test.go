@@ -40,6 +40,15 @@ func TestRefusalsAreOnTheStream(t *testing.T) {
 			!strings.Contains(got, c.want) {
 			t.Errorf("%s %s: %s", c.operation, c.body, got)
 		}
+		// Clients wait for the end of the work that they asked for, also after an error.
+		for _, want := range []string{
+			`session.status {"sessionID":"` + id + `","status":{"type":"idle"}}`,
+			`session.idle {"sessionID":"` + id + `"}`,
+		} {
+			if got := next(); got != want {
+				t.Errorf("%s %s: %s, want %s", c.operation, c.body, got, want)
+			}
+		}
 	}
 	w.ask(t, http.MethodGet, "/session/"+id+"/message/msg_1", "")
 	w.ask(t, http.MethodPost, "/session/ses_none/prompt_async", text+`}`)

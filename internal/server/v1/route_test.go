@@ -206,8 +206,10 @@ func TestHealth(t *testing.T) {
 		Healthy bool   `json:"healthy"`
 		Version string `json:"version"`
 	}
-	if got := get[health](t, w, "/global/health"); got != (health{true, "test"}) {
-		t.Error(got)
+	for _, path := range []string{"/global/health", "/health"} { // the latter is the Vercel AI SDK's provider's
+		if got := get[health](t, w, path); got != (health{true, "test"}) {
+			t.Error(path, got)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package v1_test
 
 import (
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -151,5 +152,33 @@ func TestARepositoryRunsNothing(t *testing.T) {
 		if a.status != 400 {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
+	}
+}
+
+func TestInitRepository(t *testing.T) {
+	w := newWorld(t, "", nil)
+	plain := t.TempDir()
+	at := "?directory=" + url.QueryEscape(plain)
+	type project struct {
+		VCS string `json:"vcs"`
+	}
+	before := get[project](t, w, "/project/current"+at)
+	next := w.follow(t, "/event"+at)
+	next()
+	a := w.ask(t, http.MethodPost, "/project/git/init"+at, "")
+	if a.status != http.StatusOK || !strings.Contains(a.body, `"vcs":"git"`) || before.VCS != "" {
+		t.Fatalf("%+v, then %+v", before, a)
+	}
+	if got := next(); !strings.HasPrefix(got, "server.instance.disposed") {
+		t.Error(got)
+	}
+	if got := get[map[string]string](t, w, "/vcs"+at); got["branch"] == "" {
+		t.Error("no branch", got)
+	}
+	if got := get[project](t, w, "/project/current"+at); got.VCS != "git" {
+		t.Error(got)
+	}
+	if again := w.ask(t, http.MethodPost, "/project/git/init"+at, ""); again.body != a.body {
+		t.Errorf("%+v, again %+v", a, again)
 	}
 }

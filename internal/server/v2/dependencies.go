@@ -72,6 +72,9 @@ func (a *allFields) DecodeRequest(r *http.Request) error {
 
 // findLocation returns the location of the request, and whether the request names it.
 func (d *dependencies) findLocation(r *http.Request) (l session.Location, named bool, err error) {
+	if r.URL.Query().Has("location") {
+		return l, true, httpio.NewInvalid("query", "location", "location must be an object: location[directory]=PATH")
+	}
 	return httpio.Locator{
 		QueryDirectory: "location[directory]", QueryWorkspace: "location[workspace]", Directory: d.Directory,
 	}.Locate(r)

@@ -1,6 +1,7 @@
 package v2
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -70,7 +71,8 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 	}
 	s, err := h.Commands.CreateSession(ctx, command.CreateRequest{
 		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !named, Title: b.Title,
-		Permission: b.Permission, Budget: b.Budget, Sandbox: b.Sandbox, Timezone: b.Timezone, Contract: session.ContractV2,
+		Permission: append(b.Permission, b.Permissions...), Metadata: b.Metadata, Budget: b.Budget, Sandbox: b.Sandbox,
+		Timezone: b.Timezone, Contract: session.ContractV2,
 		Open: !b.Asks && caller.FromContext(ctx).Scope >= caller.Approve,
 	})
 	if err != nil {
@@ -128,8 +130,10 @@ func (h sessionHandlers) update(ctx context.Context, in struct {
 	Body api.SessionPatch `body:"required"`
 },
 ) (out api.Data[session.Session], err error) {
+	b := in.Body
 	err = h.Commands.ChangeSession(ctx, in.SessionID, command.SessionChange{
-		Title: in.Body.Title, Summary: in.Body.Summary, Archived: in.Body.Archived, Permission: in.Body.Permission,
+		Title: b.Title, Summary: b.Summary, Archived: b.Archived, Permission: cmp.Or(b.Permission, b.Permissions),
+		Metadata: b.Metadata,
 	})
 	if err != nil {
 		return out, httpio.WithPart("body", err)

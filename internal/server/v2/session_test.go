@@ -3,6 +3,7 @@ package v2_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -88,6 +89,28 @@ func TestErrorsComeBackAsTheyWere(t *testing.T) {
 			if !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
 				t.Errorf("got %v", err)
 			}
+		}
+	})
+}
+
+// OpenCode 2.0 sends the rules of a session as "permissions".
+func TestRulesInTheWordsOfOpenCode2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{})
+		defer w.close(t)
+		deny := []session.Rule{{Action: "bash", Resource: "*", Effect: session.Deny}}
+		ask := []session.Rule{{Action: "edit", Resource: "*", Effect: session.Ask}}
+		s, err := w.client.Create(t.Context(), api.CreateSession{Permissions: deny, Metadata: []byte(`{"a":1}`)})
+		if err != nil || !slices.Equal(s.Permission, deny) || string(s.Metadata) != `{"a":1}` {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		s, err = w.client.Update(t.Context(), s.ID, api.SessionPatch{Permissions: &ask, Metadata: []byte(`{"b":2}`)})
+		if err != nil || !slices.Equal(s.Permission, ask) || string(s.Metadata) != `{"b":2}` {
+			t.Errorf("%+v, %v", s, err)
+		}
+		_, err = w.client.Update(t.Context(), s.ID, api.SessionPatch{Permission: &deny, Permissions: &ask})
+		if refused, ok := errors.AsType[*session.Error](err); !ok || refused.Field != "permissions" {
+			t.Errorf("rules under both names: %v", err)
 		}
 	})
 }
