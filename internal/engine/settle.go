@@ -100,19 +100,19 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if s.Error == nil {
 		drafts = append(drafts, t.discoverInstructions(s.Output.Visited)...)
 	}
-	if t.reopened {
-		replies, err := t.engine.Asks.PendingReplies(context.WithoutCancel(ctx), t.newAsker(c))
-		if err != nil {
-			return callOutcome{err: err}
-		}
-		drafts = append(replies, drafts...)
-	}
-	if len(t.calls) == 1 && out.declined == nil {
+	if len(t.calls) == 1 && out.declined == nil && !t.reopened {
 		out.settled = drafts
 		return out
 	}
 	ctx = context.WithoutCancel(ctx)
-	if _, err := t.engine.journal.AppendDrafts(ctx, t.id, store.Durable, drafts...); err != nil {
+	_, err := t.engine.journal.Log.Append(ctx, t.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		if !t.reopened {
+			return drafts, nil
+		}
+		replies, err := ask.PendingReplies(tx, t.newAsker(c)) // here: a reply to another ask may answer them, too
+		return append(replies, drafts...), err
+	})
+	if err != nil {
 		return callOutcome{err: err}
 	}
 	out.err = fault.PassPoint(ctx, fault.ToolSettled)

@@ -265,3 +265,32 @@ func garble(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestSalvageForkWithoutCopies: a fork that lost the messages which it copied is reported as lost, and the new store is
+// consistent.
+func TestSalvageForkWithoutCopies(t *testing.T) {
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	fillHome(t, home)
+	writeLog(t, home, []session.EventData{
+		&session.Created{Info: session.Session{ID: "ses_fork", Title: "fork"}, Copied: 1},
+		&session.MessagesCopied{First: 1, Messages: []jsontext.Value{
+			jsontext.Value(`{"id":"msg_copy","type":"user","time":{"created":1},"text":"a"}`),
+		}},
+		&session.Renamed{Title: "renamed", By: "user"},
+	})
+	harm(t, home, `UPDATE event SET data = replace(data, 'msg_copy', 'msg_cOpy') WHERE session_id = 'ses_fork'`)
+	into := filepath.Join(t.TempDir(), "new")
+	got, err := Host{}.Salvage(t.Context(), o, into)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(got.Sessions, func(s cli.SalvagedSession) bool { return s.SessionID == "ses_fork" })
+	if i < 0 || got.Sessions[i].Events != 0 || len(got.Sessions[i].Lost) == 0 {
+		t.Errorf("the report of the fork is missing or wrong: %+v", got.Sessions)
+	}
+	found, err := Host{}.Fsck(t.Context(), optionsOf(into))
+	if f, bad := worst(found); err != nil || bad {
+		t.Errorf("fsck of the new store: %+v, %v", f, err)
+	}
+}

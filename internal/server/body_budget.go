@@ -146,12 +146,30 @@ func (b *limitedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
+// The bounds of what is read of a refused body. A client that still sends sees a reset instead of the response if the
+// connection is closed before.
+const (
+	discardBytes = 128 << 20
+	discardTime  = 5 * time.Second
+)
+
+// discardBody sends the response to the request and reads what the client still sends, within bounds.
+func discardBody(w http.ResponseWriter, r *http.Request) {
+	rc := http.NewResponseController(w)
+	if rc.Flush() != nil || rc.SetReadDeadline(time.Now().Add(discardTime)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, discardBytes) // an error ends the connection, too
+}
+
 // limitBody bounds the size of a body, the bytes of all bodies together, and the time to send one.
 func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	limit := s.config.BodyLimit
 	if r.ContentLength > limit {
-		w.Header().Set("Connection", "close") // instead of reading the whole body
+		w.Header().Set("Connection", "close")                // instead of reading any body to its end
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
 		s.fail(w, r, session.Errorf(session.CodeTooLarge, "the body has %d bytes, the limit is %d", r.ContentLength, limit))
+		discardBody(w, r)
 		return
 	}
 	if r.ContentLength == 0 || r.Body == nil {

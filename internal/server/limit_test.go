@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -42,6 +43,39 @@ func TestBodiesHaveALimit(t *testing.T) {
 		if code, body := post(1<<16, known); code != 413 || !strings.Contains(body, "65536") {
 			t.Errorf("a large body, length known %t: %d %s", known, code, body)
 		}
+	}
+}
+
+// TestRefusedBodyIsRead: a client that sends all of a body over the limit before it reads gets the response.
+func TestRefusedBodyIsRead(t *testing.T) {
+	h := start(t, server.Config{BodyLimit: 1 << 16})
+	conn, err := net.Dial("tcp", h.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const size = 32 << 20
+	var head strings.Builder
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/api/session", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bearer(req)
+	fmt.Fprintf(&head, "POST /api/session HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n", h.host)
+	fmt.Fprintf(&head, "Authorization: %s\r\nContent-Length: %d\r\n\r\n", req.Header.Get("Authorization"), size)
+	if _, err := io.WriteString(conn, head.String()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(conn, strings.NewReader(strings.Repeat("a", size)), size); err != nil {
+		t.Fatalf("send the body: %v", err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d", resp.StatusCode)
 	}
 }
 

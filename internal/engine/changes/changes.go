@@ -46,8 +46,8 @@ func NewChangeRecorder(j *journal.Journal) *ChangeRecorder {
 // outcomeTime bounds the time for which the outcome of a command waits until what it changed is recorded.
 const outcomeTime = 500 * time.Millisecond
 
-// awaitRecorded waits at most outcomeTime until the changes of a command of the session are recorded. What changes after
-// it returns may be the user's, who sees the outcome of the command then.
+// awaitRecorded waits at most outcomeTime until the changes of a command of the session are recorded. What changes
+// after it returns may be the user's, who sees the outcome of the command then.
 func (r *ChangeRecorder) awaitRecorded(id session.ID, recorded <-chan struct{}) {
 	timer := time.NewTimer(outcomeTime)
 	defer timer.Stop()
@@ -60,8 +60,8 @@ func (r *ChangeRecorder) awaitRecorded(id session.ID, recorded <-chan struct{}) 
 	}
 }
 
-// takeEnd returns when the outcome of the session's last command was given, whose changes are recorded only now; zero if
-// it was not given.
+// takeEnd returns when the outcome of the session's last command was given before its changes were recorded; zero if it
+// was not.
 func (r *ChangeRecorder) takeEnd(id session.ID) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -114,10 +114,10 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 }
 
 // missingSummary stands where a summary would continue the one before it.
-const missingSummary = "\n\n(No summary of the later conversation could be written: %v. What was decided and found in it is " +
-	"lost, except for the facts below: look at the files again before you rely on them.)"
+const missingSummary = "\n\n(No summary of the later conversation could be written: %v. What was decided and found " +
+	"in it is lost, except for the facts below: look at the files again before you rely on them.)"
 
-// isFinal reports whether no summary can be had: the model's answers are none, or its provider refuses the question.
+// isFinal reports whether no summary can be had: the model writes something else, or its provider refuses the question.
 // What may pass, and what stops the conversation too, is not final.
 func isFinal(err error) bool {
 	if _, ok := errors.AsType[*summary.UnusableError](err); ok {

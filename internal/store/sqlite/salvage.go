@@ -94,7 +94,42 @@ func (s *salvage) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.dropIncompleteForks(ctx); err != nil {
+		return fmt.Errorf("salvage: %w", err)
+	}
 	return s.copyRest(ctx)
+}
+
+// incompleteForks are the salvaged sessions that do not have all messages that they copied from another one.
+const incompleteForks = `SELECT session_id FROM event AS created
+	WHERE kind = 'session.created' AND coalesce(json_extract(data, '$.copied'), 0) <> (
+		SELECT coalesce(sum(json_array_length(data, '$.messages')), 0) FROM event
+		WHERE session = created.session AND kind = 'session.next.messages.copied')`
+
+// dropIncompleteForks removes forks that lost messages which they copied: nothing that follows these can be salvaged,
+// and the source may still have them.
+func (s *salvage) dropIncompleteForks(ctx context.Context) error {
+	c, err := s.to.pool.acquireConn(ctx)
+	if err != nil {
+		return err
+	}
+	var ids []session.ID
+	err = query(c, incompleteForks, func(r row) { ids = append(ids, session.ID(r.Text(0))) })
+	s.to.pool.releaseConn(c)
+	for _, id := range ids {
+		if err != nil {
+			return err
+		}
+		s.addLoss(Loss{SessionID: id, FromSeq: 0, Detail: "the messages that it copied from another session cannot be read"})
+		delete(s.kept, id)
+		s.report.Sessions--
+		err = s.to.Update(ctx, store.Durable, func(tx store.Tx) error {
+			events, err := tx.Events(id, -1, 0)
+			s.report.Events -= len(events)
+			return errors.Join(err, tx.DeleteSession(id))
+		})
+	}
+	return err
 }
 
 // scan finds the readable events by position and skips pages that cannot be read.
@@ -154,7 +189,7 @@ func (s *salvage) scanPage(position int64) (int64, int, error) {
 	err = forEachRow(st, func(row) {
 		rows++
 		e := salvagedEvent(st)
-		if sqlstore.Checksum(&e) != st.Int(6) {
+		if sqlstore.Checksum(&e) != st.Int(6) || e.SessionID == "" {
 			s.addLoss(Loss{SessionID: e.SessionID, FromSeq: e.Seq, Detail: "an event does not match its checksum"})
 			return
 		}
