@@ -420,6 +420,11 @@ func TestMatchPath(t *testing.T) {
 		{"**/", "", true},
 		{"/etc/**/p", "/etc/p", true},
 		{strings.Repeat("**/", 200) + "y", "x", false},
+		{strings.Repeat("**/", 200) + "y", "y", true},
+		{strings.Repeat("a/**/", 9) + "y", strings.Repeat("a/", 9) + "y", true},
+		{"**/make *", "make", true},
+		{`a/**/\*`, "a/*", true},
+		{`a/**/\*`, "a/x", false},
 	} {
 		for _, action := range []string{"read", "edit", "external_directory"} {
 			for _, effect := range []session.Effect{session.Allow, session.Ask, session.Deny} {

@@ -13,26 +13,64 @@ func Match(pattern, text string) bool {
 	return matchGlob(pattern, text)
 }
 
-// maxRoots bounds the "**/" of a pattern that may stand for nothing.
-const maxRoots = 4
-
 // MatchPath is Match for paths: a "**/" at the start of a name also matches nothing, as in .gitignore, so that
 // "**/.env" covers ".env".
-func MatchPath(pattern, path string) bool { return matchRoots(pattern, path, 0, maxRoots) }
-
-// matchRoots matches the pattern as it is, and without each "**/" from the byte on.
-func matchRoots(pattern, path string, from, left int) bool {
+func MatchPath(pattern, path string) bool {
 	if Match(pattern, path) {
 		return true
 	}
-	for i := from; left > 0 && i < len(pattern); i++ {
-		if strings.HasPrefix(pattern[i:], "**/") && (i == 0 || pattern[i-1] == '/') {
-			if matchRoots(pattern[:i]+pattern[i+3:], path, i, left-1) {
-				return true
+	if !strings.Contains(pattern, "**/") {
+		return false
+	}
+	if bare, ok := strings.CutSuffix(pattern, " *"); ok && matchRoots(bare, path) {
+		return true
+	}
+	return matchRoots(pattern, path)
+}
+
+// matchRoots matches s with p, in which each "**/" at the start of a name also matches nothing. It follows all positions
+// in p at once, one byte of s after another, so that its time is len(p)*len(s) however many "**/" there are.
+func matchRoots(p, s string) bool {
+	at, next := make([]bool, len(p)+1), make([]bool, len(p)+1) // the positions in p up to which s[:j] matches
+	at[0] = true
+	skipStars(p, at)
+	for j := range len(s) {
+		clear(next)
+		for i := range len(p) {
+			if !at[i] {
+				continue
+			}
+			n, ok := matchElement(p[i:], s[j])
+			switch {
+			case isRoot(p, i):
+				next[i+1] = true // its second * stays; the first stands for nothing only where the name starts
+			case p[i] == '*':
+				next[i] = true
+			case ok:
+				next[i+n] = true
+			}
+		}
+		skipStars(p, next)
+		at, next = next, at
+	}
+	return at[len(p)]
+}
+
+// skipStars adds the positions behind what may match nothing: a *, and a "**/" at the start of a name.
+func skipStars(p string, at []bool) {
+	for i := range len(p) {
+		if at[i] && p[i] == '*' {
+			at[i+1] = true
+			if isRoot(p, i) {
+				at[i+3] = true
 			}
 		}
 	}
-	return false
+}
+
+// isRoot reports whether p has a "**/" at i, at the start of a name.
+func isRoot(p string, i int) bool {
+	return strings.HasPrefix(p[i:], "**/") && (i == 0 || p[i-1] == '/')
 }
 
 // Escape returns the pattern that matches exactly s, so that an approval covers only what was approved.

@@ -1,6 +1,16 @@
 package root
 
-import "github.com/cairn-dev/cairn/internal/cli/term"
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/spf13/cobra"
+)
 
 const rootHelp = `cairn runs coding-agent sessions and stores every prompt, model response and tool result as it
 happens, so that a session continues after a crash, a restart or Ctrl-C.
@@ -20,29 +30,6 @@ happens, so that a session continues after a crash, a restart or Ctrl-C.
 Without an API key the built-in offline guide answers. It is not a language model, but it searches and reads your files.
 Every command has --help. cairn help exit-codes lists the exit codes, cairn help environment the variables.
 `
-
-// The templates are cobra's, without its empty lines and with examples before flags.
-const (
-	helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
-{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`
-
-	usageTemplate = `{{if not .HasAvailableSubCommands}}
-Usage: {{.UseLine}}{{else}}
-Usage: {{.CommandPath}} COMMAND{{end}}
-{{if .HasExample}}
-Examples:
-{{.Example}}
-{{end}}{{if .HasAvailableSubCommands}}{{$cmds := .Commands}}{{if eq (len .Groups) 0}}
-Commands:{{range $cmds}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
-{{else}}{{range $group := .Groups}}
-{{.Title}}{{range $cmds}}{{if (and (eq .GroupID $group.ID) .IsAvailableCommand)}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
-{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
-{{end}}`
-)
 
 const environmentHelp = `The environment variables of cairn. OPENCODE_ instead of CAIRN_ works too.
 
@@ -88,4 +75,63 @@ type helpWriter struct{ to *term.Stream }
 func (p helpWriter) Write(b []byte) (int, error) {
 	_, _ = p.to.Write(b) // kept in p.to.err
 	return len(b), nil
+}
+
+// writeHelp writes the help of a command: its description, and its usage if it can be run.
+//
+// Help is code and not a template of cobra: text/template finds methods by name, so with it the linker keeps every
+// exported method, which is an eighth of the binary.
+func writeHelp(w io.Writer, c *cobra.Command) {
+	if text := strings.TrimRightFunc(cmp.Or(c.Long, c.Short), unicode.IsSpace); text != "" {
+		fmt.Fprintln(w, text)
+	}
+	if c.Runnable() || c.HasSubCommands() {
+		writeUsage(w, c)
+	}
+}
+
+// writeUsage writes how a command is called, its examples, the commands below it and its flags.
+func writeUsage(w io.Writer, c *cobra.Command) {
+	flags := c.LocalFlags() // adds the flags of the parents to c, of which UseLine depends
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\nUsage: %s COMMAND\n", c.CommandPath())
+	} else {
+		fmt.Fprintf(w, "\nUsage: %s\n", c.UseLine())
+	}
+	if c.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
+	}
+	if c.HasAvailableSubCommands() && len(c.Groups()) == 0 {
+		writeCommands(w, "Commands:", c.Commands())
+	}
+	for _, group := range c.Groups() {
+		var members []*cobra.Command
+		for _, sub := range c.Commands() {
+			if sub.GroupID == group.ID {
+				members = append(members, sub)
+			}
+		}
+		writeCommands(w, group.Title, members)
+	}
+	if flags.HasAvailableFlags() {
+		fmt.Fprintf(w, "\nFlags:\n%s\n", strings.TrimRightFunc(flags.FlagUsages(), unicode.IsSpace))
+	}
+}
+
+// writeCommands writes a line for each of the commands that can be run.
+func writeCommands(w io.Writer, title string, commands []*cobra.Command) {
+	fmt.Fprintf(w, "\n%s\n", title)
+	for _, c := range commands {
+		if c.IsAvailableCommand() {
+			fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
+}
+
+// formatVersion returns what --version prints.
+func formatVersion(inv *cli.Invocation) string {
+	if inv.IsOpenCode() {
+		return cli.OpenCodeVersion
+	}
+	return "cairn " + cli.ReadBuildInfo().String()
 }

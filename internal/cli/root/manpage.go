@@ -24,7 +24,7 @@ func newManCommand(inv *cli.Invocation) *cobra.Command {
 // formatManPage returns the page of all commands, in roff with the macros of man(7).
 func formatManPage(root *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH CAIRN 1 \"\" \"cairn %s\"\n", escapeRoff(root.Version))
+	fmt.Fprintf(&b, ".TH CAIRN 1 \"\" \"cairn %s\"\n", escapeRoff(cli.ReadBuildInfo().String()))
 	fmt.Fprintf(&b, ".SH NAME\ncairn \\- %s\n", escapeRoff(root.Short))
 	b.WriteString(".SH SYNOPSIS\n.B cairn\n.I COMMAND\n")
 	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s.SH COMMANDS\n", formatRoff(root.Long))

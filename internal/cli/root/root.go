@@ -22,17 +22,26 @@ type program struct{ inv *cli.Invocation }
 
 // newRoot builds the tree of commands. It touches nothing.
 func (g program) newRoot() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:           "cairn",
 		Short:         "Durable coding-agent sessions",
 		Long:          rootHelp,
-		Version:       cli.ReadBuildInfo().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          g.unknownCommand,
+		Args: func(root *cobra.Command, args []string) error {
+			if version {
+				return nil
+			}
+			return g.unknownCommand(root, args)
+		},
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return refuseTool(g.inv, cmd) },
 		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			if version {
+				g.inv.Out.Printf("%s\n", formatVersion(g.inv))
+				return g.inv.Out.Err
+			}
 			if run.IsFullScreen(g.inv) && !g.inv.IsOpenCode() {
 				return run.RunFullScreen(ctx, g.inv)
 			}
@@ -43,14 +52,13 @@ func (g program) newRoot() *cobra.Command {
 	root.SetOut(helpWriter{g.inv.Out})
 	root.SetErr(g.inv.Err)
 	root.SetIn(g.inv.Stdin)
-	root.SetVersionTemplate("cairn {{.Version}}\n")
 	if g.inv.IsOpenCode() {
-		root.Use, root.Version = cli.OpenCode, cli.OpenCodeVersion
-		root.SetVersionTemplate("{{.Version}}\n")
+		root.Use = cli.OpenCode
 	}
+	root.Flags().BoolVarP(&version, "version", "v", false, "version for "+root.Name())
 	g.inv.Logs.AddTo(root)
-	root.SetHelpTemplate(helpTemplate)
-	root.SetUsageTemplate(usageTemplate)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { writeHelp(c.OutOrStdout(), c) })
+	root.SetUsageFunc(func(c *cobra.Command) error { writeUsage(c.OutOrStderr(), c); return nil })
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddGroup(
 		&cobra.Group{ID: groupWork, Title: "Work:"},
