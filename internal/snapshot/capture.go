@@ -3,6 +3,8 @@ package snapshot
 import (
 	"context"
 	"errors"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -31,4 +33,10 @@ type capturer interface {
 	compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error)
 	// listTight returns the permissions of captured files. They must not be changed.
 	listTight() permissions
+}
+
+// isTemporary reports whether the name is that of a file that cairn writes before it renames it to its place.
+func isTemporary(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, ".cairn-") && strings.HasSuffix(base, ".tmp")
 }

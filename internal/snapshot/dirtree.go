@@ -228,6 +228,9 @@ func (w *dirWalk) visit(ctx context.Context, dir string) error {
 // addFile adds a file to those that are captured or, if it is too large, to those that are omitted. More or larger
 // files than a capture can have are ErrTooLarge.
 func (w *dirWalk) addFile(name string, e fs.DirEntry) error {
+	if isTemporary(name) {
+		return nil
+	}
 	info, err := e.Info()
 	if err != nil {
 		return nil

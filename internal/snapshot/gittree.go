@@ -198,6 +198,9 @@ func (g *gitTree) selectPaths(modified, others []byte) (changed, gone bytes.Buff
 			repositories = append(repositories, name)
 			continue
 		}
+		if isTemporary(name) {
+			continue
+		}
 		info, err := root.Lstat(name)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):

@@ -96,6 +96,8 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 	c.step.watched = true
 	c.step.mu.Unlock()
 	w := recorder.watches.startWatch(files.Root(), c.call.SessionID)
+	unlock := recorder.watches.lockCaptures(files.Root())
+	defer unlock()
 	before, err := files.CaptureTree(ctx)
 	fact := &session.TreeCaptured{
 		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
@@ -125,6 +127,8 @@ func (c *CallRecorder) recordTree(ctx context.Context, w *watch, before string) 
 	fact := &session.TreeChanged{
 		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
 	}
+	unlock := c.step.recorder.watches.lockCaptures(c.step.files.Root())
+	defer unlock()
 	after, err := c.step.files.CaptureTree(ctx)
 	c.step.recorder.watches.endWatch(w)
 	if err == nil {

@@ -23,7 +23,7 @@ func (l *Ledger) SelectChanges(selected func(CallChange) bool) []CallChange {
 			return !l.mayShare(c, other, selected)
 		})
 	}
-	out = joinOverlapping(out)
+	out = slices.DeleteFunc(joinOverlapping(out), func(c CallChange) bool { return l.isTransient(c, selected) })
 	slices.SortStableFunc(out, func(a, b CallChange) int { return cmp.Compare(a.end, b.end) })
 	return out
 }
@@ -34,55 +34,55 @@ func (l *Ledger) SumChanges(selected func(CallChange) bool) []session.FileChange
 	return dropUnchanged(sumChanges(l.SelectChanges(selected)))
 }
 
-// mayShare reports whether a command of the other session that is not selected may have made the change.
+// mayShare reports whether the other session may have made the change, by a command or a write that is not selected. A
+// command that ran within the time of the change's own shows that it did not: it would have seen the file change.
 func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChange) bool) bool {
 	theirs := l.beside[other]
 	if theirs == nil || c.start == c.end { // the session was deleted
 		return true
 	}
-	beside := theirs.listBeside(c, l.tree[other])
-	return len(beside) == 0 || slices.ContainsFunc(beside, func(ran *command) bool {
-		same := CallChange{Call: ran.Call, Origin: ran.origin, FileChange: c.FileChange}
-		if l.tree[other] && selected(same) {
+	isSelected := func(call, origin Call) bool {
+		return l.tree[other] && selected(CallChange{Call: call, Origin: origin, FileChange: c.FileChange})
+	}
+	beside, isNear := theirs.listBeside(c)
+	wrote := l.tree[other] && isNear
+	for _, w := range theirs.Changes {
+		if w.start == w.end && w.start > c.start && w.start < c.end {
+			if wrote = true; w.Path == c.Path && !isSelected(w.Call, w.Origin) {
+				return true
+			}
+		}
+	}
+	return len(beside) == 0 && !wrote || slices.ContainsFunc(beside, func(ran *command) bool {
+		if isSelected(ran.Call, ran.origin) {
 			return false
 		}
-		return ran.end == 0 || ran.failed || ran.paths[c.Path]
+		return ran.end == 0 || ran.failed || ran.paths[c.Path] || ran.start < c.start || ran.end > c.end
 	})
 }
 
-// listBeside returns the commands of the ledger that ran at the same time as that of the change. A capture is recorded
-// a moment after it was made, so with neighbors it returns the last command before and the first one after it as well.
-// In a fork, whose events have positions of their own, there may be none.
-func (l *Ledger) listBeside(c CallChange, neighbors bool) (out []*command) {
-	var before, after *command
+// listBeside returns the commands of the ledger that ran at the same time as that of the change. isNear reports whether
+// others ran before or after it, one of which may have met it just at its beginning or end. In a fork, whose events have
+// positions of their own, that says nothing.
+func (l *Ledger) listBeside(c CallChange) (out []*command, isNear bool) {
 	for _, ran := range l.commands {
-		switch {
-		case ran.endPosition() <= c.start:
-			before = ran
-		case ran.start >= c.end:
-			if after == nil {
-				after = ran
-			}
-		default:
+		if ran.endPosition() <= c.start || ran.start >= c.end {
+			isNear = true
+		} else {
 			out = append(out, ran)
 		}
 	}
-	for _, near := range []*command{before, after} {
-		if neighbors && near != nil {
-			out = append(out, near)
-		}
-	}
-	return out
+	return out, isNear
 }
 
-// joinOverlapping joins the changes of a file by commands that ran at the same time.
+// joinOverlapping joins the changes of a file by commands that ran at the same time, and by file tools meanwhile.
 func joinOverlapping(found []CallChange) (out []CallChange) {
 	byStart := slices.Clone(found)
 	slices.SortStableFunc(byStart, func(a, b CallChange) int { return cmp.Compare(a.start, b.start) })
 	last := map[session.FilePath]int{} // the index in out of the newest change of a path by commands
 	for _, c := range byStart {
 		i, ok := last[c.Path]
-		if c.start == c.end || !ok || out[i].end <= c.start {
+		if !ok || out[i].end <= c.start {
 			if c.start != c.end {
 				last[c.Path] = len(out)
 			}
@@ -98,4 +98,13 @@ func joinOverlapping(found []CallChange) (out []CallChange) {
 		}
 	}
 	return out
+}
+
+// isTransient reports whether a selected command began before the change, ended after it, and left the file as it was:
+// the change is a part of what that command did and undid.
+func (l *Ledger) isTransient(c CallChange, selected func(CallChange) bool) bool {
+	return c.start != c.end && slices.ContainsFunc(l.commands, func(ran *command) bool {
+		covers := ran.start < c.start && ran.end > c.end && !ran.failed && !ran.paths[c.Path]
+		return covers && selected(CallChange{Call: ran.Call, Origin: ran.origin, FileChange: c.FileChange})
+	})
 }

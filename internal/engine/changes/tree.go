@@ -143,7 +143,9 @@ func (r *ChangeRecorder) mergeTree(ctx context.Context, id session.ID, l *Ledger
 		}
 		defer r.putLedger(s.ID, child)
 		ledgers[s.ID], out.tree[s.ID] = child, true
-		out.beside[s.ID] = &Ledger{commands: out.addTask(child, origins)}
+		changed := len(out.Changes)
+		commands := out.addTask(child, origins)
+		out.beside[s.ID] = &Ledger{commands: commands, Changes: slices.Clone(out.Changes[changed:])}
 	}
 	return out, r.readBeside(ctx, out)
 }
@@ -197,7 +199,7 @@ func (r *ChangeRecorder) readBeside(ctx context.Context, l *Ledger) error {
 			if err != nil {
 				return err
 			}
-			l.beside[id] = &Ledger{commands: theirs.copyCommands()}
+			l.beside[id] = &Ledger{commands: theirs.copyCommands(), Changes: slices.Clone(theirs.Changes)}
 			r.putLedger(id, theirs)
 		}
 	}

@@ -13,6 +13,16 @@ type watches struct {
 	mu     sync.Mutex // guards the rest, and the watches in byRoot
 	byRoot map[string][]*watch
 	recent []recentWrite // oldest first
+
+	captures sync.Map // of *sync.Mutex, by root; see lockCaptures
+}
+
+// lockCaptures waits until no other capture of the worktree is made or recorded: captures are recorded in the order in
+// which they are made.
+func (s *watches) lockCaptures(root string) (unlock func()) {
+	mu, _ := s.captures.LoadOrStore(root, &sync.Mutex{})
+	mu.(*sync.Mutex).Lock()
+	return mu.(*sync.Mutex).Unlock
 }
 
 // recentWrite is a write that a file tool has announced less than writeTime ago. It may not have made it yet.
@@ -29,8 +39,8 @@ const writeTime = 2 * time.Second
 type watch struct {
 	root    string
 	id      session.ID
-	written []session.FilePath // by file tools of all sessions during the watch
-	beside  []session.ID       // other sessions whose commands ran during it
+	written []recentWrite // by file tools of all sessions during the watch, in their order
+	beside  []session.ID  // other sessions whose commands ran during it
 	// announced are writes of other sessions that may be made during the watch, just as they are.
 	announced []recentWrite
 }
@@ -77,8 +87,9 @@ func (s *watches) endWatch(w *watch) {
 	}
 }
 
-// dropWritten returns the changes without those that file tools made during the watch, which has ended. An announced
-// write may not have been made, and the change be the command's: then the other session may have made all changes.
+// dropWritten returns the changes without those that file tools made during the watch, which has ended. A file that
+// differs from what they found or left was changed by the command as well, and stays. An announced write may not have
+// been made, and the change be the command's: then the other session may have made all changes.
 func (w *watch) dropWritten(found []session.FileChange) []session.FileChange {
 	return slices.DeleteFunc(found, func(f session.FileChange) bool {
 		for _, a := range w.announced {
@@ -87,7 +98,27 @@ func (w *watch) dropWritten(found []session.FileChange) []session.FileChange {
 				return true
 			}
 		}
-		return slices.Contains(w.written, f.Path)
+		state, wrote := f.Before, false
+		explained := true
+		for _, a := range w.written {
+			if a.change.Path != f.Path {
+				continue
+			}
+			explained, wrote = explained && a.change.Before == state, true
+			state = a.change.After
+		}
+		if !wrote {
+			return false
+		}
+		if explained && state == f.After {
+			return true
+		}
+		for _, a := range w.written {
+			if a.change.Path == f.Path && a.id != w.id {
+				w.addBeside(a.id)
+			}
+		}
+		return false
 	})
 }
 
@@ -102,7 +133,7 @@ func (s *watches) excludeWrites(id session.ID, root string, files []session.File
 	}
 	for _, w := range s.byRoot[root] {
 		for _, f := range files {
-			w.written = append(w.written, f.Path)
+			w.written = append(w.written, recentWrite{id, root, f, time.Now()})
 		}
 	}
 }

@@ -84,29 +84,32 @@ func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken r
 	if taken.hasCalls(math.MaxInt64) {
 		out.Unknown = r.describeGaps(gaps, taken.contains, taken.hasCalls(taken.imported))
 	}
-	deleted, err := r.describeDeleted(ctx, taken)
+	foreign, err := r.describeForeign(ctx, id, taken)
 	if err != nil {
 		return nil, err
 	}
-	out.Unknown = append(out.Unknown, deleted...)
+	out.Unknown = append(out.Unknown, foreign...)
 	if err := r.planFiles(ctx, out, found, p.Force); err != nil {
 		return nil, err
 	}
 	return out, attributeConflicts(ctx, r.Journal, id, out)
 }
 
-// describeDeleted names the subagents in the range whose sessions were deleted, for people: what they changed is not
-// known.
-func (r Reverter) describeDeleted(ctx context.Context, taken revertRange) (out []string, err error) {
+// describeForeign names the subagents in the range whose changes are not known, for people: their sessions were deleted,
+// or belong to the session that this one was forked from.
+func (r Reverter) describeForeign(ctx context.Context, id session.ID, taken revertRange) (out []string, err error) {
 	tasks := changes.ListTasks(taken.messages)
 	err = r.Journal.Store.View(ctx, func(rd store.Reader) error {
-		for _, id := range slices.Sorted(maps.Keys(tasks)) {
-			_, found, err := rd.Session(id)
-			if err != nil {
+		for _, child := range slices.Sorted(maps.Keys(tasks)) {
+			s, found, err := rd.Session(child)
+			switch call := tasks[child].ID; {
+			case err != nil:
 				return err
-			}
-			if !found {
-				out = append(out, fmt.Sprintf("the call %s: the session of its subagent, %s, was deleted", tasks[id].ID, id))
+			case !found:
+				out = append(out, fmt.Sprintf("the call %s: the session of its subagent, %s, was deleted", call, child))
+			case s.ParentID != id:
+				out = append(out, fmt.Sprintf("the call %s: what its subagent changed belongs to the session %s, "+
+					"which this one was forked from", call, s.ParentID))
 			}
 		}
 		return nil

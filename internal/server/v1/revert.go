@@ -56,6 +56,11 @@ const maxRest = 5
 // describeRest returns what a revert does not restore, for people; "" if it restores everything.
 func describeRest(r *session.Revert) string {
 	var rest []string
+	for _, f := range r.Files {
+		if f.Reason != "" {
+			rest = append(rest, string(f.Path)+": "+f.Reason)
+		}
+	}
 	for _, k := range r.Kept {
 		rest = append(rest, string(k.Path)+" stays as it is: "+k.Reason)
 	}
