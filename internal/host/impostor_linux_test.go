@@ -22,8 +22,8 @@ const (
 	impostorWord = "HOST_TEST_IMPOSTOR_SERVES"
 )
 
-// newImpostor returns the command of a process of the test. Its argument is that of supervisors: commands of other tests,
-// which run at the same time, end the processes with a call mark that have no supervisor.
+// newImpostor returns the command of a process of the test. Its argument is that of supervisors: commands of other
+// tests, which run at the same time, end the processes with a call mark that have no supervisor.
 func newImpostor(ctx context.Context, variable string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], toolexec.SuperviseWord)
 	cmd.Env = append(os.Environ(), variable)
