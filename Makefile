@@ -8,7 +8,7 @@ TOOL := go tool -modfile=tools/go.mod
 
 # The race detector needs a C compiler. Without one the tests run without it, and say so.
 RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
-BUDGET_MIB := 38
+BUDGET_MIB := 36
 BUDGET_INIT_KIB := 1300
 PKG ?= ./...
 # Tests that mostly start processes, make one request after another, or compute in one goroutine: the race detector learns

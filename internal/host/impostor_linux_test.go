@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/proctable"
+	toolexec "github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // The environment of the processes of TestAnOwnerOfATool.
@@ -20,6 +21,14 @@ const (
 	impostorHome = "HOST_TEST_IMPOSTOR"
 	impostorWord = "HOST_TEST_IMPOSTOR_SERVES"
 )
+
+// newImpostor returns the command of a process of the test. Its argument is that of supervisors: commands of other
+// tests, which run at the same time, end the processes with a call mark that have no supervisor.
+func newImpostor(ctx context.Context, variable string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], toolexec.SuperviseWord)
+	cmd.Env = append(os.Environ(), variable)
+	return cmd
+}
 
 // actAsTool plays a command of a tool on the home: it marks itself, leaves a daemon that serves, and is its client. It
 // returns the daemon's pid and what the client was answered.
@@ -33,8 +42,8 @@ func actAsTool(home string) string {
 	if err := proctable.SetCallMark(proctable.NewCallMark()); err != nil {
 		return err.Error()
 	}
-	cmd := exec.Command(os.Args[0])
-	cmd.Env, cmd.SysProcAttr = append(os.Environ(), impostorWord+"=1"), &syscall.SysProcAttr{Setsid: true}
+	cmd := newImpostor(background, impostorWord+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err.Error()
@@ -58,13 +67,11 @@ func actAsTool(home string) string {
 // of the user trusts it; commands of the same call do.
 func TestAnOwnerOfATool(t *testing.T) {
 	home, _ := newHome(t)
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), impostorHome+"="+home)
-	out, _ := cmd.Output() // it exits with 1
+	out, why := newImpostor(t.Context(), impostorHome+"="+home).Output() // it exits with 1
 	text, answer, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	pid, err := strconv.Atoi(text)
 	if err != nil {
-		t.Fatalf("%s", out)
+		t.Fatalf("%v: %s", why, out)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 	if answer != "answers as "+text+" <nil>" {

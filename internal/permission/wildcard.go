@@ -28,8 +28,8 @@ func MatchPath(pattern, path string) bool {
 	return matchRoots(pattern, path)
 }
 
-// matchRoots matches s with p, in which each "**/" at the start of a name also matches nothing. It follows all positions
-// in p at once, one byte of s after another, so that its time is len(p)*len(s) however many "**/" there are.
+// matchRoots matches s with p, in which each "**/" at the start of a name also matches nothing. It follows all
+// positions in p at once, one byte of s after another, so that its time is len(p)*len(s) however many "**/" there are.
 func matchRoots(p, s string) bool {
 	at, next := make([]bool, len(p)+1), make([]bool, len(p)+1) // the positions in p up to which s[:j] matches
 	at[0] = true

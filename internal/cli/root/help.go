@@ -81,7 +81,7 @@ func (p helpWriter) Write(b []byte) (int, error) {
 //
 // Help is code and not a template of cobra: text/template finds methods by name, so with it the linker keeps every
 // exported method, which is an eighth of the binary.
-func writeHelp(w io.Writer, c *cobra.Command) {
+func writeHelp(w *strings.Builder, c *cobra.Command) {
 	if text := strings.TrimRightFunc(cmp.Or(c.Long, c.Short), unicode.IsSpace); text != "" {
 		fmt.Fprintln(w, text)
 	}
@@ -91,8 +91,8 @@ func writeHelp(w io.Writer, c *cobra.Command) {
 }
 
 // writeUsage writes how a command is called, its examples, the commands below it and its flags.
-func writeUsage(w io.Writer, c *cobra.Command) {
-	flags := c.LocalFlags() // adds the flags of the parents to c, of which UseLine depends
+func writeUsage(w *strings.Builder, c *cobra.Command) {
+	flags := c.LocalFlags() // adds the flags of the parents to c, on which UseLine depends
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nUsage: %s COMMAND\n", c.CommandPath())
 	} else {
@@ -119,13 +119,28 @@ func writeUsage(w io.Writer, c *cobra.Command) {
 }
 
 // writeCommands writes a line for each of the commands that can be run.
-func writeCommands(w io.Writer, title string, commands []*cobra.Command) {
+func writeCommands(w *strings.Builder, title string, commands []*cobra.Command) {
 	fmt.Fprintf(w, "\n%s\n", title)
 	for _, c := range commands {
 		if c.IsAvailableCommand() {
 			fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
 		}
 	}
+}
+
+// setHelp replaces the templates of cobra for a command and those below it.
+func setHelp(root *cobra.Command) {
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		var b strings.Builder
+		writeHelp(&b, c)
+		_, _ = io.WriteString(c.OutOrStdout(), b.String()) // helpWriter keeps the error
+	})
+	root.SetUsageFunc(func(c *cobra.Command) error {
+		var b strings.Builder
+		writeUsage(&b, c)
+		_, err := io.WriteString(c.OutOrStderr(), b.String())
+		return err
+	})
 }
 
 // formatVersion returns what --version prints.

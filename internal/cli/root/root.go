@@ -57,8 +57,7 @@ func (g program) newRoot() *cobra.Command {
 	}
 	root.Flags().BoolVarP(&version, "version", "v", false, "version for "+root.Name())
 	g.inv.Logs.AddTo(root)
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { writeHelp(c.OutOrStdout(), c) })
-	root.SetUsageFunc(func(c *cobra.Command) error { writeUsage(c.OutOrStderr(), c); return nil })
+	setHelp(root)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddGroup(
 		&cobra.Group{ID: groupWork, Title: "Work:"},

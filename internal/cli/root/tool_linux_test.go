@@ -4,20 +4,31 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
+	toolexec "github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
-// runAsTool runs the command of its arguments as a process that a tool started.
+// runAsTool runs the command of its arguments as a process that a tool started, below a process with the argument of
+// supervisors: commands of other tests, which run at the same time, end the processes with a call mark that have none.
 func runAsTool() {
-	path, err := exec.LookPath(os.Args[1])
-	if err == nil {
-		err = proctable.SetCallMark(proctable.NewCallMark())
+	if os.Args[1] != toolexec.SuperviseWord {
+		os.Exit(runProgram(os.Args[0], append([]string{toolexec.SuperviseWord}, os.Args[1:]...)))
 	}
-	if err == nil {
-		err = syscall.Exec(path, os.Args[1:], os.Environ())
+	if err := proctable.SetCallMark(proctable.NewCallMark()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(125)
 	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(125)
+	os.Exit(runProgram(os.Args[2], os.Args[3:]))
+}
+
+// runProgram runs a program with the files of this process and returns its exit code, 125 without one.
+func runProgram(name string, args []string) int {
+	cmd := exec.Command(name, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 125
+	}
+	return cmd.ProcessState.ExitCode()
 }
