@@ -185,7 +185,8 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 // announced before the prompt, as OpenCode does.
 func (f *Fold) admissionEvents(d *session.PromptAdmitted) []Event {
 	s := *f.Session
-	if works := f.turn != nil && f.turn.Next().NeedsTurn(); !works && (!d.Hold || d.NoReply) && d.Delivery != session.Queue {
+	isHeld := d.Hold && !d.NoReply || d.Delivery == session.Queue
+	if works := f.turn != nil && f.turn.Next().NeedsTurn(); !works && !isHeld {
 		s.Apply(&session.Prompted{Prompt: d.Prompt})
 	}
 	out := f.selectionEvents(&s)
