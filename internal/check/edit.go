@@ -31,7 +31,7 @@ func (w *walk) checkEditable(e session.Event, m session.MessageID, part session.
 		w.report(Parent, w.id, e.Seq, "%s of the message %s, which does not exist", e.Data.Kind(), m)
 	case turn && a.Open():
 		w.report(Terminal, w.id, e.Seq, "%s of the turn %s, which has not ended", e.Data.Kind(), m)
-	case part != "" && (!turn || a.Item(part) == nil):
+	case part != "" && (!turn || a.Item(part) == nil && part != a.EndID):
 		w.report(Parent, w.id, e.Seq, "%s of the item %s, which the turn %s does not have", e.Data.Kind(), part, m)
 	}
 }

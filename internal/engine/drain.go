@@ -20,6 +20,9 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f drainMode) error {
 	defer d.slot.Release()
 	defer e.Asks.EndWork(id)
 	err := d.runWithStoreRetry(ctx, f)
+	if err != nil { // prompts without a reply may be left; they join the history as they would between two turns
+		_ = promoteNotes(ctx, d)
+	}
 	if err != nil && !errors.Is(err, cause.ErrDeclined) && context.Cause(ctx) == nil {
 		e.logger.Warn("drain failed", "session", id, "error", err)
 	}
@@ -30,6 +33,11 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f drainMode) error {
 // it stops there.
 func (d *drain) run(ctx context.Context, f drainMode) error {
 	v, err := d.readStart(context.WithoutCancel(ctx), f)
+	if err == nil && v.notes && v.next != session.Steer {
+		if err = promoteNotes(ctx, d); err == nil {
+			v, err = d.readStart(context.WithoutCancel(ctx), f)
+		}
+	}
 	if err != nil || (f == drainPending && v.next == "") {
 		return err
 	}

@@ -37,7 +37,7 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 		n, restricted = len(ins), d.restricted || selectionOf(ins).restricted
 		drafts := make([]eventlog.Draft, 0, len(ins)+2)
 		for _, in := range ins {
-			fact := promotedEvent(in)
+			fact := in.BuildPromotion()
 			fact.Restricted = restricted
 			drafts = append(drafts, eventlog.Draft{Data: fact})
 		}
@@ -61,4 +61,22 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 	}
 	d.restricted = restricted
 	return n, fault.PassPoint(ctx, fault.PromotePostCommit)
+}
+
+// promoteNotes moves the pending prompts without a reply into the history. No turn answers them by itself.
+func promoteNotes(ctx context.Context, d *drain) error {
+	ctx = context.WithoutCancel(ctx)
+	_, err := d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		ins, err := store.PendingInputs(tx, d.id, session.Steer, 0)
+		var drafts []eventlog.Draft
+		for _, in := range ins {
+			if in.NoReply {
+				fact := in.BuildPromotion()
+				fact.NoReply = true
+				drafts = append(drafts, eventlog.Draft{Data: fact})
+			}
+		}
+		return drafts, err
+	})
+	return err
 }

@@ -348,8 +348,8 @@ func (p *player) command(f []string) {
 		}
 		_, err := e.Commands.CreateSession(ctx, r)
 		p.report(err)
-	case "prompt": // [queue] [hold] [pause] [asks=POLICY] [id=MSG] [format=SCHEMA] [retries=N] [system=TEXT] TEXT
-		// or [agent=NAME] [model=P/M] [subtask=…] [mention=AGENT]
+	case "prompt": // [queue] [hold] [noreply] [pause] [asks=POLICY] [id=MSG] [format=SCHEMA]
+		// [retries=N] [system=TEXT] TEXT, or [agent=NAME] [model=P/M] [subtask=…] [mention=AGENT]
 		r := command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
 		for _, o := range args[:len(args)-1] {
 			k, v, _ := strings.Cut(o, "=")
@@ -362,6 +362,8 @@ func (p *player) command(f []string) {
 				r.Prompt.Model = modelRef(v)
 			case "hold":
 				r.Hold = true
+			case "noreply":
+				r.NoReply = true
 			case "pause":
 				r.Recovery = session.RecoveryPause
 			case "asks":

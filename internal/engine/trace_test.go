@@ -61,7 +61,7 @@ func traced(row store.EventRow) string {
 	for _, name := range []string{
 		"messageID", "messageIDs", "assistantMessageID", "partID", "callID", "askID", "agent", "model", "title", "at",
 		"delivery", "request", "requestID", "kept", "before", "after", "continue", "overflow", "partIDs", "paths",
-		"asks", "hold", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
+		"asks", "hold", "noReply", "prompt", "name", "tool", "command", "input", "text", "output", "offset", "partial",
 		"summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata", "finish",
 		"cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
 		"job", "jobID", "status", "exit", "stopped",
@@ -173,7 +173,7 @@ func brief(name string, v jsontext.Value) string {
 	case isText:
 		return s
 	case name == "offset" || name == "attempt" || name == "cost" || name == "hold" || name == "partial" || name == "at" ||
-		name == "exit":
+		name == "exit" || name == "noReply":
 		return name + "=" + string(v)
 	default:
 		return string(v)

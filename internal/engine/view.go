@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -17,6 +18,7 @@ type startView struct {
 	next         session.Delivery // of the prompts that are promoted first
 	history      *history.History
 	orphanedJobs bool                       // jobs of an earlier process are recorded as running
+	notes        bool                       // prompts without a reply are pending
 	revert       *session.Revert            // that is staged, nil without one
 	compacting   *session.CompactionStarted // that an earlier process left open, nil without one
 }
@@ -26,7 +28,7 @@ type startView struct {
 func (d *drain) readStart(ctx context.Context, f drainMode) (*startView, error) {
 	v := &startView{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
-		if v.next, err = d.findEligible(r); err != nil || f == drainPending && v.next == "" {
+		if err = findWork(d, r, v); err != nil || f == drainPending && v.next == "" {
 			return err
 		}
 		s, err := store.FindSession(r, d.id)
@@ -78,7 +80,7 @@ func (d *drain) readBoundary(ctx context.Context, promotion session.Delivery) (*
 		return nil, err
 	}
 	for _, in := range v.pending {
-		v.session.Apply(promotedEvent(in))
+		v.session.Apply(in.BuildPromotion())
 	}
 	d.restricted = d.restricted || v.compaction != nil && v.compaction.Restricted
 	if d.restricted || selectionOf(v.pending).restricted {
@@ -206,16 +208,6 @@ func selectionOf(ins []*session.Input) (s selection) {
 	return s
 }
 
-// promotedEvent returns the event that promotes the prompt.
-func promotedEvent(in *session.Input) *session.Prompted {
-	e := &session.Prompted{
-		MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks, Recovery: in.Recovery,
-		Restricted: in.Restricted,
-	}
-	e.Timestamp = in.TimeCreated
-	return e
-}
-
 // readEligible returns what may be promoted at a boundary that no turn has to follow: steers first, else one queued
 // prompt, else "".
 func (d *drain) readEligible(ctx context.Context) (next session.Delivery, err error) {
@@ -227,6 +219,28 @@ func (d *drain) readEligible(ctx context.Context) (next session.Delivery, err er
 		return err
 	})
 	return next, err
+}
+
+// findWork reads which pending prompts call for work when a drain starts: those without a reply do not.
+func findWork(d *drain, r store.Reader, v *startView) (err error) {
+	if v.next, err = d.findEligible(r); err != nil || v.next != session.Steer {
+		return err
+	}
+	first, err := store.PendingInputs(r, d.id, session.Steer, 1)
+	if err != nil || len(first) == 0 || !first[0].NoReply {
+		return err
+	}
+	v.notes = true
+	steers, err := store.PendingInputs(r, d.id, session.Steer, 0)
+	if err != nil || slices.ContainsFunc(steers, func(in *session.Input) bool { return !in.NoReply }) {
+		return err
+	}
+	queued, err := store.PendingInputs(r, d.id, session.Queue, 1)
+	v.next = ""
+	if len(queued) > 0 {
+		v.next = session.Queue
+	}
+	return err
 }
 
 func (d *drain) findEligible(r store.Reader) (session.Delivery, error) {

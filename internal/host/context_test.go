@@ -51,7 +51,7 @@ func TestNextRequest(t *testing.T) {
 		},
 		{
 			name: "compaction", prompt: "third", want: []string{
-				"Use blanks.", "<summary>\nHello.", "1. first",
+				"Use blanks.", "<summary>\n## Goal\n- Hello.", "1. first",
 				"third",
 			},
 			before: func() {

@@ -152,10 +152,14 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
+	answer := "Hello."
+	if strings.Contains(string(raw), "Write notes of the conversation") {
+		answer = "## Goal\\n- Hello."
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	fmt.Fprint(
 		w,
-		`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":"Hello."}}]}`+"\n\n"+
+		`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":"`+answer+`"}}]}`+"\n\n"+
 			`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n",
 	)
 }

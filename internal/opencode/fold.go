@@ -185,7 +185,8 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 // announced before the prompt, as OpenCode does.
 func (f *Fold) admissionEvents(d *session.PromptAdmitted) []Event {
 	s := *f.Session
-	if works := f.turn != nil && f.turn.Next().NeedsTurn(); !works && !d.Hold && d.Delivery != session.Queue {
+	isHeld := d.Hold && !d.NoReply || d.Delivery == session.Queue
+	if works := f.turn != nil && f.turn.Next().NeedsTurn(); !works && !isHeld {
 		s.Apply(&session.Prompted{Prompt: d.Prompt})
 	}
 	out := f.selectionEvents(&s)
@@ -280,7 +281,11 @@ func (f *Fold) stepEvents(d session.EventData) []Event {
 	case *session.PartEdited:
 		return f.itemEvents(d.PartID, at)
 	case *session.PartRemoved:
-		return []Event{f.partRemoved(d.AssistantMessageID, d.PartID)}
+		out := []Event{f.partRemoved(d.AssistantMessageID, d.PartID)}
+		if d.PartID == f.turn.EndID && hasPatch(f.turn) {
+			out = append(out, f.partRemoved(d.AssistantMessageID, partIDAfter(d.PartID)))
+		}
+		return out
 	case *session.OutputsPruned:
 		var out []Event
 		for _, id := range d.PartIDs {

@@ -263,7 +263,7 @@ func stepStart(id session.ID, m *session.Assistant) Part {
 
 // stepFinish returns nil for a step that is open or failed, and for one of subtasks.
 func stepFinish(id session.ID, m *session.Assistant) Part {
-	if m.Subtasks || m.Open() || m.Error != nil && !isDeclined(m) {
+	if m.Subtasks || m.EndRemoved || m.Open() || m.Error != nil && !isDeclined(m) {
 		return nil
 	}
 	p := &StepFinishPart{
@@ -290,9 +290,11 @@ func stepFinish(id session.ID, m *session.Assistant) Part {
 	return p
 }
 
+func hasPatch(m *session.Assistant) bool { return m.Snapshot != nil && len(m.Snapshot.Files) > 0 }
+
 // patchPart returns nil for a step that changed no files.
 func patchPart(s *session.Session, m *session.Assistant) Part {
-	if m.Snapshot == nil || len(m.Snapshot.Files) == 0 {
+	if m.EndRemoved || !hasPatch(m) {
 		return nil
 	}
 	end := partIDOr(m.EndID, m.ID, len(m.Content)+1)

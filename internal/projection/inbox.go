@@ -53,7 +53,7 @@ func insertAdmitted(tx store.Tx, e session.Event, d *session.PromptAdmitted) err
 	return tx.PutInput(&session.Input{
 		AdmittedSeq: e.Seq, ID: d.MessageID, SessionID: e.SessionID, Prompt: d.Prompt, Delivery: d.Delivery,
 		TimeCreated: d.Timestamp, Order: e.Seq, Asks: d.Asks, Hold: d.Hold,
-		Recovery: d.Recovery, Restricted: d.Restricted,
+		NoReply: d.NoReply, Recovery: d.Recovery, Restricted: d.Restricted,
 	})
 }
 

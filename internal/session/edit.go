@@ -23,7 +23,7 @@ type (
 		PartID    PartID    `json:"partID,omitzero"`
 		Prompt    Prompt    `json:"prompt"`
 	}
-	// PartRemoved removes an item from a turn; a call is removed with its result.
+	// PartRemoved removes an item from a turn, or its end; a call is removed with its result.
 	PartRemoved struct {
 		TurnFact
 		PartID PartID `json:"partID"`
@@ -63,6 +63,11 @@ func (a *Assistant) applyEdit(d EventData) bool {
 	}
 	switch e := d.(type) {
 	case *PartRemoved:
+		if e.PartID != "" && e.PartID == a.EndID {
+			changed := !a.EndRemoved
+			a.EndRemoved = true
+			return changed
+		}
 		before := len(a.Content)
 		a.Content = slices.DeleteFunc(a.Content, func(c Content) bool { return c.ItemID() == e.PartID })
 		return len(a.Content) < before

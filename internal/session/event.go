@@ -236,6 +236,7 @@ type (
 		Delivery  Delivery  `json:"delivery"`
 		Asks      AskPolicy `json:"asks,omitzero"`
 		Hold      bool      `json:"hold,omitzero"`
+		NoReply   bool      `json:"noReply,omitzero"` // with Hold; as Input has it
 		Recovery  Recovery  `json:"recovery,omitzero"`
 
 		Restricted bool `json:"restricted,omitzero"` // as Input has it
@@ -247,6 +248,7 @@ type (
 		Prompt    Prompt    `json:"prompt"`
 		Delivery  Delivery  `json:"delivery"`
 		Asks      AskPolicy `json:"asks,omitzero"`
+		NoReply   bool      `json:"noReply,omitzero"` // no turn answers it by itself
 		Recovery  Recovery  `json:"recovery,omitzero"`
 
 		Restricted bool `json:"restricted,omitzero"` // also if earlier work of the drain is
@@ -469,4 +471,14 @@ func (e *MessagesCopied) DecodeCopies() (ms []Message, stored []jsontext.Value, 
 		m.Meta().Seq = e.First + int64(i)
 	}
 	return ms, stored, nil
+}
+
+// BuildPromotion returns the event that promotes the prompt.
+func (in *Input) BuildPromotion() *Prompted {
+	e := &Prompted{
+		MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks, Recovery: in.Recovery,
+		Restricted: in.Restricted,
+	}
+	e.Timestamp = in.TimeCreated
+	return e
 }

@@ -177,6 +177,9 @@ type Input struct {
 	Order int64     `json:"order,omitzero"` // rank among the pending; the admitted seq until it is reordered
 	Asks  AskPolicy `json:"asks,omitzero"`
 	Hold  bool      `json:"hold,omitzero"`
+	// NoReply, with Hold: the prompt is for the history, which it joins at once in an idle session, else at the next
+	// boundary or when the work ends.
+	NoReply bool `json:"noReply,omitzero"`
 
 	Recovery Recovery `json:"recovery,omitzero"`
 

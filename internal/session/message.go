@@ -61,8 +61,10 @@ type User struct {
 	Model *ModelRef    `json:"model,omitzero"`
 	Parts []PromptPart `json:"parts,omitempty"`
 
-	Format *Format `json:"format,omitzero"` // of the answer
-	System string  `json:"system,omitzero"` // appended to the system texts of the turns that answer it
+	Format  *Format `json:"format,omitzero"`  // of the answer
+	NoReply bool    `json:"noReply,omitzero"` // no turn answers it by itself
+
+	System string `json:"system,omitzero"` // appended to the system texts of the turns that answer it
 
 	Diffs []ChangedFile `json:"diffs,omitempty"` // what the answers to the prompt changed in files
 }
@@ -203,6 +205,8 @@ type Assistant struct {
 	ParentID MessageID `json:"parentID,omitzero"` // the newest prompt that the turn answers
 	StartID  PartID    `json:"startID,omitzero"`  // item id of the beginning; sorts before the items
 	EndID    PartID    `json:"endID,omitzero"`    // item id of the end; sorts after the items
+	// EndRemoved: a revert to one of the items took the end of the turn with it. V1 shows neither the end nor its patch.
+	EndRemoved bool `json:"endRemoved,omitzero"`
 
 	Prefix *CachePrefix `json:"prefix,omitzero"` // fingerprint of the request
 

@@ -20,6 +20,7 @@ import "slices"
 //     takes the other as a sign that nothing was left to do.
 //   - A prompt that is held (Input.Hold) sets no mark and outlives no interrupt, but is promoted with the others
 //     once the session works.
+//   - A prompt without a reply (User.NoReply) is nothing to answer for any of them.
 
 // Next is the next action that a session takes by itself, judged without its inbox.
 type Next int
@@ -40,7 +41,11 @@ func (n Next) NeedsTurn() bool { return n >= NextAnswer }
 func NextOf(history []Message) Next {
 	for _, m := range slices.Backward(history) {
 		switch m := m.(type) {
-		case *User, *Synthetic:
+		case *User:
+			if !m.NoReply {
+				return NextAnswer
+			}
+		case *Synthetic:
 			return NextAnswer
 		case *Shell: // commands of the user run only while nothing is left to do
 			return NextNothing
@@ -147,7 +152,12 @@ func MarkAfter(d EventData, turn *Assistant) Mark {
 			return MarkKept
 		}
 		return MarkSet
-	case *Prompted, *StepStarted, *ShellStarted, *JobStarted, *CompactionAdmitted, *CompactionStarted:
+	case *Prompted:
+		if e.NoReply {
+			return MarkKept
+		}
+		return MarkSet
+	case *StepStarted, *ShellStarted, *JobStarted, *CompactionAdmitted, *CompactionStarted:
 		return MarkSet
 	case *StepEnded:
 		if turn == nil {
@@ -203,7 +213,11 @@ func (p *Progress) Next() Next { return p.next }
 // Apply takes the next event.
 func (p *Progress) Apply(d EventData) {
 	switch e := d.(type) {
-	case *Prompted, *SyntheticAdded:
+	case *Prompted:
+		if !e.NoReply {
+			p.next = NextAnswer
+		}
+	case *SyntheticAdded:
 		p.next = NextAnswer
 	case *Retried:
 		if !e.IsOfSummary() {

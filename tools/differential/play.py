@@ -2,7 +2,8 @@
 """Plays the scenarios of the compatibility harness against cairn and compares responses, events, model requests and files
 with the recordings of OpenCode 1.18.33. Each difference must be listed in rows.txt below the row of docs/differences.md
 that explains it; a listed difference that no longer occurs fails, too. A scenario that differs otherwise is played again,
-alone, and only what differs then fails.
+alone, and only what differs then fails. The stories of HARNESS/more are played if they are named: most of their differences
+have no rows yet.
 
     play.py HARNESS CAIRN OUT [SCENARIO ...]
 """
@@ -164,15 +165,21 @@ def main():
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(harness / "driver"))
     import compare as cmp, runner, scenarios  # noqa: F401, E401
+    golden = [harness / "golden"]
+    if (harness / "more" / "scenarios_more.py").exists():  # the second set of stories, which are played by name
+        golden.append(harness / "more" / "golden")
+        sys.path.insert(0, str(harness / "more"))
+        import scenarios_more  # noqa: F401
+    recordings = {f.stem: f for d in golden for f in d.glob("*.json")}
     target = {"name": "cairn", "cmd": [str(cairn), "serve", "--port", "{PORT}", "--hostname", "127.0.0.1"], "env": {}}
     socketserver.BaseServer.handle_error = lambda *_: None  # of the scripted model, when cairn hangs up on it
     allowed, left, used = rows()
-    names = sys.argv[4:] or [n for n in reversed(runner.SCENARIOS) if n not in left and (harness / "golden" / f"{n}.json").exists()]
+    names = sys.argv[4:] or [n for n in reversed(runner.SCENARIOS) if n not in left and (golden[0] / f"{n}.json").exists()]
 
     def play(n):
         env = {"CAIRN_PERMISSION": '{"webfetch_local":"allow"}'} if n == "tool_webfetch" else {}  # row T15: it would ask
         runner.play(n, target | {"env": env}, out, verbose=False)
-        return n, differences(cmp, *prepared(cmp.load(harness / "golden" / f"{n}.json"), cmp.load(out / f"{n}.json")))
+        return n, differences(cmp, *prepared(cmp.load(recordings[n]), cmp.load(out / f"{n}.json")))
     used.update(left.values())
 
     def judge(n, ds):

@@ -27,6 +27,7 @@ func TestAttachOnTerminal(t *testing.T) {
 				{"call": {"name": "edit", "arguments": {"filePath": "a.txt", "oldString": "foo", "newString": "bar"}}}]},
 			{"match": "edit it", "steps": [{"text": "All \u001b]0;owned\u0007\u001b[2Jdone."}]},
 			{"match": "slow", "repeat": true, "steps": [{"text": "One "}, {"delay": "1h"}, {"text": "two."}]},
+			{"match": "Write notes", "steps": [{"text": "## Goal\n- Edit."}]},
 			{"repeat": true, "steps": [{"text": "Anything."}]}]}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

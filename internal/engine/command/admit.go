@@ -44,7 +44,7 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	}
 	var in *session.Input
 	err := c.withoutHalfRevert(ctx, r.SessionID, func() (err error) {
-		in, err = c.commitPrompt(context.WithoutCancel(ctx), r)
+		in, err = commitAdmission(ctx, c, r)
 		return err
 	})
 	if err != nil {
@@ -52,6 +52,9 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	}
 	if err := fault.PassPoint(ctx, fault.AdmitPostCommit); err != nil {
 		return nil, err
+	}
+	if r.NoReply && in.PromotedSeq == nil {
+		c.scheduler.Wake(r.SessionID, false) // the work that it was admitted beside may have ended
 	}
 	if !r.Hold {
 		// The turn of a prompt that was promoted before may have been cut off with its process.
@@ -63,8 +66,23 @@ func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.I
 	return in, fault.PassPoint(ctx, fault.AdmitPreAck)
 }
 
-// commitPrompt commits the prompt, or returns the receipt of its first admission.
-func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.Input, error) {
+// commitAdmission commits the prompt. One without a reply joins the history of an idle session in the same transaction.
+func commitAdmission(ctx context.Context, c *Commands, r PromptRequest) (in *session.Input, err error) {
+	if r.NoReply {
+		idle, err := c.scheduler.RunIdle(ctx, r.SessionID, func(ctx context.Context) (err error) {
+			in, err = c.commitPrompt(context.WithoutCancel(ctx), r, true)
+			return err
+		})
+		if idle || err != nil {
+			return in, err
+		}
+	}
+	return c.commitPrompt(context.WithoutCancel(ctx), r, false)
+}
+
+// commitPrompt commits the prompt, or returns the receipt of its first admission. With promote, a prompt without a
+// reply joins the history, too; the session must be idle.
+func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest, promote bool) (*session.Input, error) {
 	var earlier *session.Input
 	events, err := c.journal.Log.Append(ctx, r.SessionID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		earlier = nil
@@ -86,18 +104,34 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 		if err != nil {
 			return nil, err
 		}
-		return append(drafts, eventlog.Draft{Data: &session.PromptAdmitted{
-			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,
+		drafts = append(drafts, eventlog.Draft{Data: &session.PromptAdmitted{
+			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold, NoReply: r.NoReply,
 			Recovery: r.Recovery, Restricted: r.Restricted,
-		}}), fault.PassPoint(ctx, fault.AdmitPreCommit)
+		}})
+		if promote {
+			fact := r.newInput().BuildPromotion()
+			fact.NoReply = true
+			drafts = append(drafts, eventlog.Draft{Data: fact})
+		}
+		return drafts, fault.PassPoint(ctx, fault.AdmitPreCommit)
 	})
 	if err != nil || earlier != nil {
 		return earlier, err
 	}
+	in := r.newInput()
+	if promote {
+		in.PromotedSeq = &events[len(events)-1].Seq
+		events = events[:len(events)-1]
+	}
 	ev := events[len(events)-1]
+	in.AdmittedSeq, in.Order, in.TimeCreated = ev.Seq, ev.Seq, ev.Data.Stamp().Timestamp
+	return in, nil
+}
+
+// newInput returns the input of the prompt, without what its admission determines.
+func (r *PromptRequest) newInput() *session.Input {
 	return &session.Input{
-		AdmittedSeq: ev.Seq, ID: r.ID, SessionID: r.SessionID, Prompt: r.Prompt, Delivery: r.Delivery,
-		TimeCreated: ev.Data.Stamp().Timestamp, Order: ev.Seq, Asks: r.Asks, Hold: r.Hold,
-		Recovery: r.Recovery, Restricted: r.Restricted,
-	}, nil
+		ID: r.ID, SessionID: r.SessionID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,
+		NoReply: r.NoReply, Recovery: r.Recovery, Restricted: r.Restricted,
+	}
 }

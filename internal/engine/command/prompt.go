@@ -26,6 +26,7 @@ type PromptRequest struct {
 	Prompt    session.Prompt
 	Delivery  session.Delivery // "" is steer
 	Hold      bool             // admit only: start no work (resume=false)
+	NoReply   bool             // for the history alone; implies Hold
 	Recovery  session.Recovery // "" is resume
 	Asks      session.AskPolicy
 	// Restricted is set for callers that may not approve; see session.Input.
@@ -48,6 +49,7 @@ func (c *Commands) checkPrompt(r *PromptRequest) error {
 		return err
 	}
 	r.Delivery = cmp.Or(r.Delivery, session.Steer)
+	r.Hold = r.Hold || r.NoReply
 	if err := checkDelivery(r.Delivery); err != nil {
 		return err
 	}

@@ -31,6 +31,9 @@ func CommitFacts(r store.Reader, s *session.Session) (facts []session.EventData,
 	for _, part := range taken.parts {
 		facts = append(facts, &session.PartRemoved{TurnFact: session.OfTurn(staged.MessageID), PartID: part})
 	}
+	if taken.end != "" {
+		facts = append(facts, &session.PartRemoved{TurnFact: session.OfTurn(staged.MessageID), PartID: taken.end})
+	}
 	done := &session.RevertCommitted{MessageID: staged.MessageID, Exclusive: staged.Exclusive && taken.parts == nil}
 	for _, m := range taken.messages {
 		done.Removed = append(done.Removed, idsOf(m)...)

@@ -13,6 +13,7 @@ type revertRange struct {
 	after    int64                      // the seq of the last message that stays, whole or in part
 	message  session.MessageID          // the point's
 	parts    []session.PartID           // those of the message; nil if none of them, or the whole message, is taken back
+	end      session.PartID             // the end of the message with parts; "" if it has none
 	messages []session.Message          // that are taken back whole
 	ids      map[session.MessageID]bool // of messages
 	imported int64                      // the seq of the last imported message, 0 without one
@@ -39,6 +40,9 @@ func readRange(r store.Reader, id session.ID, p Point) (s revertRange, err error
 	if p.PartID != "" {
 		if s.parts = partsFrom(first, p.PartID); s.parts == nil {
 			return s, session.NotFound("part", string(p.PartID))
+		}
+		if a, ok := first.(*session.Assistant); ok && !a.EndRemoved {
+			s.end = a.EndID
 		}
 	} else if p.Exclusive {
 		s.after--

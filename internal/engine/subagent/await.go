@@ -22,9 +22,9 @@ func (c *callTasks) taskIn(child session.ID) session.TaskJob {
 // admitPrompt gives the child its prompt, once.
 func (c *callTasks) admitPrompt(ctx context.Context, child session.ID, t tool.Task) error {
 	_, err := c.Commands.AdmitPrompt(ctx, command.PromptRequest{
-		SessionID: child, ID: c.promptID(), Prompt: session.Prompt{Text: t.Prompt, Files: c.caller.Files},
-		Delivery: session.Queue, Asks: c.caller.Asks, Recovery: c.caller.Recovery, Hold: t.Background,
-		Restricted: c.caller.Restricted,
+		SessionID: child, ID: c.promptID(), Delivery: session.Queue,
+		Prompt: session.Prompt{Text: t.Prompt, Files: c.caller.Files, Agent: t.Agent},
+		Asks:   c.caller.Asks, Recovery: c.caller.Recovery, Hold: t.Background, Restricted: c.caller.Restricted,
 	})
 	return errorForModel(err)
 }

@@ -69,7 +69,7 @@ func (h promptHandlers) admitPrompt(ctx context.Context, in promptIn) (*session.
 	}
 	admitted, err := h.Commands.AdmitPrompt(ctx, command.PromptRequest{
 		SessionID: in.SessionID, ID: in.Body.MessageID, Prompt: p, Named: true, Variant: in.Body.Variant,
-		Hold:      in.Body.NoReply,
+		NoReply:   in.Body.NoReply,
 		ReadFiles: h.attachFiles,
 	})
 	return admitted, inBody(opencode.TranslateErrorPath(err, p, opencode.PartField))

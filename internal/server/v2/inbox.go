@@ -17,7 +17,7 @@ type inboxHandlers struct{ *dependencies }
 func publicInput(i *session.Input, all allFields) session.Input {
 	c := *i
 	if !all {
-		c.Order, c.Asks, c.Hold, c.Recovery, c.Restricted = 0, "", false, "", false
+		c.Order, c.Asks, c.Hold, c.NoReply, c.Recovery, c.Restricted = 0, "", false, false, "", false
 	}
 	return c
 }

@@ -39,12 +39,14 @@ func withoutAdditions(v any) {
 			remove("reason", "said")
 		case v["timestamp"] != nil: // an event's payload
 			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata",
-				"restricted", "parentID", "startID", "endID", "prefix", "subtasks")
+				"restricted", "parentID", "startID", "endID", "prefix", "subtasks", "noReply")
 			if v["error"] != nil {
 				remove("cost", "tokens", "structured")
 			}
 		case v["type"] == "assistant":
-			remove("parentID", "startID", "endID", "prefix", "subtasks")
+			remove("parentID", "startID", "endID", "prefix", "subtasks", "endRemoved")
+		case v["type"] == "user":
+			remove("noReply")
 		case v["type"] == "text" && v["id"] != nil, v["type"] == "reasoning", v["type"] == "tool" && v["state"] != nil:
 			remove("partID", "partial")
 			if v["type"] == "text" {
