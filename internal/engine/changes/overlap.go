@@ -62,8 +62,8 @@ func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChan
 }
 
 // listBeside returns the commands of the ledger that ran at the same time as that of the change. isNear reports whether
-// others ran before or after it, one of which may have met it just at its beginning or end. In a fork, whose events have
-// positions of their own, that says nothing.
+// others ran before or after it, one of which may have met it just at its beginning or end. In a fork, whose events
+// have positions of their own, that says nothing.
 func (l *Ledger) listBeside(c CallChange) (out []*command, isNear bool) {
 	for _, ran := range l.commands {
 		if ran.endPosition() <= c.start || ran.start >= c.end {

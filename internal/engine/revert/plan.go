@@ -95,8 +95,8 @@ func (r Reverter) planRange(ctx context.Context, id session.ID, p Point, taken r
 	return out, attributeConflicts(ctx, r.Journal, id, out)
 }
 
-// describeForeign names the subagents in the range whose changes are not known, for people: their sessions were deleted,
-// or belong to the session that this one was forked from.
+// describeForeign names the subagents in the range whose changes are not known, for people: their sessions were
+// deleted, or belong to the session that this one was forked from.
 func (r Reverter) describeForeign(ctx context.Context, id session.ID, taken revertRange) (out []string, err error) {
 	tasks := changes.ListTasks(taken.messages)
 	err = r.Journal.Store.View(ctx, func(rd store.Reader) error {

@@ -2,6 +2,7 @@ package revert_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // planNewest returns what a revert of the newest prompt of ses_a would do: the files that it changes and those that
@@ -55,6 +57,60 @@ func TestCommandsOfTwoSessions(t *testing.T) {
 	}
 	if diff := cmp.Diff([]session.FilePath{"both"}, kept); diff != "" {
 		t.Errorf("these files stay -want +got:\n%s", diff)
+	}
+}
+
+// TestCommandBesideWrite checks that what a command did to a file is not forgotten because a file tool of another
+// session wrote it meanwhile: the file stays, and is named.
+func TestCommandBesideWrite(t *testing.T) {
+	m := newModel(t, 1)
+	recorder, _, _ := m.beginTurn("ses_a")
+	done, err := recorder.WatchTree(m.ctx)
+	m.check(err)
+	m.check(os.Remove(filepath.Join(m.root, "a")))
+	writer, _, _ := m.beginTurn("ses_b")
+	for _, name := range []string{"a", "b"} {
+		w := tool.FileWrite{Path: filepath.Join(m.root, name), After: []byte("of B")}
+		m.check(writer.RecordWrites(m.ctx, []tool.FileWrite{w}))
+		m.write(name, entry{0, "of B"})
+	}
+	m.write("alone", entry{0, "of A"})
+	done()
+	changed, kept := m.planNewest(t, false)
+	if diff := cmp.Diff([]session.FilePath{"alone"}, changed); diff != "" {
+		t.Errorf("the revert changes -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]session.FilePath{"a"}, kept); diff != "" {
+		t.Errorf("these files stay -want +got:\n%s", diff)
+	}
+}
+
+// TestTransientStates checks that a state that a command makes and undoes is no change of a command that saw it only at
+// its beginning, whether the other one is of the same session or not.
+func TestTransientStates(t *testing.T) {
+	for name, other := range map[string]session.ID{"the same session": "ses_a", "another session": "ses_b"} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(t, 1)
+			turn, _, answer := m.beginTurn(other)
+			mover, err := turn.WatchTree(m.ctx)
+			m.check(err)
+			m.write("a", entry{0, "temporary"})
+			sleeper := turn
+			if other == "ses_b" {
+				sleeper, _, _ = m.beginTurn("ses_a")
+			} else {
+				sleeper = m.recorder.NewStep(m.files, other, m.prompts[0]).ForCall(answer, m.journal.NewPartID(), "second")
+			}
+			wait, err := sleeper.WatchTree(m.ctx)
+			m.check(err)
+			m.write("a", entry{0, "start a"})
+			wait()
+			mover()
+			m.check(m.recorder.AwaitSession(m.ctx, other))
+			if changed, _ := m.planNewest(t, false); len(changed) > 0 {
+				t.Errorf("the revert changes %v", changed)
+			}
+		})
 	}
 }
 
