@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Interrupt stops the session's work, its background jobs included, and waits until that is recorded. An idle session
-// stays as it is. Pending prompts stay pending until the next wake.
+// Interrupt stops the session's work, its background jobs included, and that of the sessions below it, and waits until
+// that is recorded. An idle session stays as it is. Pending prompts stay pending until the next wake.
 func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 	if _, err := e.journal.ReadSession(ctx, id); err != nil {
 		return err
@@ -22,7 +22,27 @@ func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 	if wasIdle { // the caller may have missed the notice that it is
 		e.statuses.Notify(id, Status{Type: StatusIdle})
 	}
-	return e.Jobs.EndAll(ctx, id, cause.ErrCancelled)
+	return errors.Join(e.Jobs.EndAll(ctx, id, cause.ErrCancelled), e.interruptBelow(ctx, id))
+}
+
+// interruptBelow interrupts the sessions below the session that are still at work. A call of the tool task stops its
+// subagent itself, unless the interrupt came while recovery resumed both.
+func (e *Engine) interruptBelow(ctx context.Context, id session.ID) error {
+	for _, active := range e.coordinator.listActive() {
+		s, err := e.journal.ReadSession(ctx, active)
+		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) { // it was deleted
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if s.ParentID == id {
+			if err := e.Interrupt(ctx, active); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Wait returns when the session is idle and has no task in the background. How its work ended is recorded in the
