@@ -25,7 +25,29 @@ func (l *Ledger) SelectChanges(selected func(CallChange) bool) []CallChange {
 	}
 	out = slices.DeleteFunc(joinOverlapping(out), func(c CallChange) bool { return l.isTransient(c, selected) })
 	slices.SortStableFunc(out, func(a, b CallChange) int { return cmp.Compare(a.end, b.end) })
+	l.bridgeChanges(out, selected)
 	return out
+}
+
+// bridgeChanges lets a change lead to the next one of its file if a selected command ran across the end of the first or
+// the beginning of the second: it made the difference between them, of which its own captures show nothing.
+func (l *Ledger) bridgeChanges(found []CallChange, selected func(CallChange) bool) {
+	last := map[session.FilePath]int{}
+	for i, c := range found {
+		before, ok := last[c.Path]
+		last[c.Path] = i
+		if !ok || found[before].After == c.Before {
+			continue
+		}
+		isBridge := slices.ContainsFunc(l.commands, func(ran *command) bool {
+			isAcross := ran.start < found[before].end && ran.end > found[before].end || ran.start < c.start && ran.end > c.start
+			return isAcross && !ran.failed && !ran.paths[c.Path] &&
+				selected(CallChange{Call: ran.Call, Origin: ran.origin, FileChange: c.FileChange})
+		})
+		if isBridge {
+			found[before].After = c.Before
+		}
+	}
 }
 
 // SumChanges returns the change of each file from before the first to after the last of the selected changes, by path.
