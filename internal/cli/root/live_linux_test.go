@@ -45,7 +45,7 @@ func TestRunShowsLife(t *testing.T) {
 		}
 		text := ansi.Strip(screen)
 		if !strings.Contains(text, "✓ write a.txt +1 -0") || strings.Contains(text, "    1 + one") != live ||
-			strings.Contains(text, "\n• see a.txt\n") != live || strings.Contains(text, "Done **now**.\n") == live {
+			strings.Contains(text, "• see a.txt\n") != live || strings.Contains(text, "Done **now**.\n") == live {
 			t.Errorf("columns %q: the diff and the Markdown:\n%q", columns, screen)
 		}
 	}

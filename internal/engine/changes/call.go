@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -91,7 +92,6 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 	if err := recorder.AwaitSession(ctx, c.call.SessionID); err != nil {
 		return nil, err
 	}
-	recorder.takeEnd(c.call.SessionID)
 	c.step.mu.Lock()
 	c.step.watched = true
 	c.step.mu.Unlock()
@@ -110,20 +110,22 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 		return func() {}, err
 	}
 	return func() {
-		recorded := make(chan struct{})
+		recorded, given := make(chan struct{}), &atomic.Pointer[time.Time]{}
 		recorder.StartTask(c.call.SessionID, func() {
 			defer close(recorded)
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxCaptureTime)
 			defer cancel()
-			c.recordTree(ctx, w, before)
+			c.recordTree(ctx, w, before, given)
 		})
-		recorder.awaitRecorded(c.call.SessionID, recorded)
+		awaitOutcome(recorded, given)
 	}, nil
 }
 
-// recordTree captures the worktree after a command and records what differs from before, except for files that file
-// tools wrote meanwhile.
-func (c *CallRecorder) recordTree(ctx context.Context, w *watch, before string) {
+// recordTree captures the worktree after a command and records what differs from before, except for what file tools
+// wrote meanwhile. given holds when the outcome of the command was given before that; nil if it was not.
+func (c *CallRecorder) recordTree(
+	ctx context.Context, w *watch, before string, given *atomic.Pointer[time.Time],
+) {
 	fact := &session.TreeChanged{
 		MessageID: c.call.MessageID, PromptID: c.call.PromptID, CallID: c.call.CallID, PartID: c.call.PartID,
 	}
@@ -138,9 +140,9 @@ func (c *CallRecorder) recordTree(ctx context.Context, w *watch, before string) 
 	if fact.Files = w.dropWritten(fact.Files); len(fact.Files) > 0 {
 		fact.Beside = w.beside
 	}
-	if ended := c.step.recorder.takeEnd(c.call.SessionID); !ended.IsZero() {
+	if at := given.Load(); at != nil {
 		for _, f := range fact.Files {
-			if c.step.files.ChangedSince(f.Path, ended) {
+			if c.step.files.ChangedSince(f.Path, *at) {
 				fact.Late = append(fact.Late, f.Path)
 			}
 		}

@@ -8,6 +8,7 @@ package changes
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/journal"
@@ -21,9 +22,8 @@ type ChangeRecorder struct {
 	watches watches
 	journal *journal.Journal
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards ledgers
 	ledgers map[session.ID]*Ledger
-	ended   map[session.ID]time.Time // when the outcome of a command was given that is still being captured
 }
 
 // ExcludeWrites notes that the session is going to change the files without a call. Commands of other sessions that run
@@ -39,33 +39,21 @@ func NewChangeRecorder(j *journal.Journal) *ChangeRecorder {
 		taskQueues: taskQueues{bySession: map[session.ID]*taskQueue{}},
 		watches:    watches{byRoot: map[string][]*watch{}},
 		ledgers:    map[session.ID]*Ledger{},
-		ended:      map[session.ID]time.Time{},
 	}
 }
 
 // outcomeTime bounds the time for which the outcome of a command waits until what it changed is recorded.
 const outcomeTime = 500 * time.Millisecond
 
-// awaitRecorded waits at most outcomeTime until the changes of a command of the session are recorded. What changes
-// after it returns may be the user's, who sees the outcome of the command then.
-func (r *ChangeRecorder) awaitRecorded(id session.ID, recorded <-chan struct{}) {
+// awaitOutcome waits at most outcomeTime until the changes of a command are recorded, and else stores in given when it
+// stopped waiting. What changes after that may be the user's, who sees the outcome of the command then.
+func awaitOutcome(recorded <-chan struct{}, given *atomic.Pointer[time.Time]) {
 	timer := time.NewTimer(outcomeTime)
 	defer timer.Stop()
 	select {
 	case <-recorded:
 	case <-timer.C:
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.ended[id] = time.Now()
+		now := time.Now()
+		given.Store(&now)
 	}
-}
-
-// takeEnd returns when the outcome of the session's last command was given before its changes were recorded; zero if it
-// was not.
-func (r *ChangeRecorder) takeEnd(id session.ID) time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at := r.ended[id]
-	delete(r.ended, id)
-	return at
 }

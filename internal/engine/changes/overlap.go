@@ -113,9 +113,9 @@ func joinOverlapping(found []CallChange) (out []CallChange) {
 		}
 		joined := &out[i]
 		joined.By, joined.Beside = AddIDs(joined.By, c.By), AddIDs(joined.Beside, c.Beside)
-		joined.Failed, joined.Late = joined.Failed && c.Failed, joined.Late || c.Late
-		joined.Guarded = joined.Guarded || c.Guarded
+		joined.Failed, joined.Guarded = joined.Failed && c.Failed, joined.Guarded || c.Guarded
 		if c.end > joined.end {
+			joined.Late = c.Late // of the last one: until it ended, the session was at work
 			joined.Call, joined.Origin, joined.After, joined.end = c.Call, c.Origin, c.After, c.end
 		}
 	}
