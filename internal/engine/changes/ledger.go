@@ -167,7 +167,7 @@ func (l *Ledger) addTreeChange(c Call, position int64, d *session.TreeChanged) {
 	for _, f := range d.Files {
 		ran.paths[f.Path] = true
 		l.Changes = append(l.Changes, CallChange{
-			Call: c, Origin: c, FileChange: f, Beside: d.Beside, start: ran.start, end: position,
+			Call: c, Origin: c, FileChange: f, Beside: d.Beside, start: cmp.Or(ran.start, position), end: position,
 			Late: slices.Contains(d.Late, f.Path), Guarded: permission.ProtectedName(string(f.Path)) != "",
 		})
 	}

@@ -60,7 +60,7 @@ func (l *Ledger) SumChanges(selected func(CallChange) bool) []session.FileChange
 // command that ran within the time of the change's own shows that it did not: it would have seen the file change.
 func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChange) bool) bool {
 	theirs := l.beside[other]
-	if theirs == nil || c.start == c.end { // the session was deleted
+	if theirs == nil || c.start == c.end { // the session was deleted, or the beginning is not recorded
 		return true
 	}
 	isSelected := func(call, origin Call) bool {

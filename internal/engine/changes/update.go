@@ -37,11 +37,15 @@ func (r *ChangeRecorder) updateParent(
 	if err != nil || s.ParentID == "" {
 		return err
 	}
-	tasks, err := r.readTasks(ctx, s.ParentID, taskIndex{seq: -1})
+	parent, err := r.takeLedger(ctx, s.ParentID)
 	if err != nil {
 		return err
 	}
-	if call, ok := tasks.calls[prompt]; ok {
+	defer r.putLedger(s.ParentID, parent)
+	if parent.tasks, err = r.readTasks(ctx, s.ParentID, parent.tasks); err != nil {
+		return err
+	}
+	if call, ok := parent.tasks.calls[prompt]; ok {
 		r.UpdateDiff(ctx, s.ParentID, call.PromptID, files)
 	}
 	return nil

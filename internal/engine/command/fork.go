@@ -106,7 +106,7 @@ func (c *Commands) shareFiles(
 	}
 	ledger := changes.NewLedger()
 	for i, d := range copied.Changes {
-		ledger.AddEvent(info.ID, int64(i), d.Data)
+		ledger.AddEvent(info.ID, int64(i+1), d.Data)
 	}
 	if len(ledger.Changes) == 0 {
 		return nil
