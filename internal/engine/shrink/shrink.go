@@ -57,8 +57,8 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 	for _, m := range choice.Head {
 		turns[m.Meta().ID] = true
 	}
-	if choice.Changed, err = k.ListChanged(ctx, q.Session.ID, q.Scope.Files, turns); err != nil {
-		return nil, err
+	if choice.Changed, err = k.ListChanged(ctx, q.Session.ID, q.Scope.Files, turns); err != nil { // a fact less
+		k.Journal.Logger.Warn("the files that commands changed are not known", "session", q.Session.ID, "error", err)
 	}
 	record, err := q.readRecord(ctx, k.Journal.Store, choice)
 	if err != nil {
