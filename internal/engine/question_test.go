@@ -19,7 +19,7 @@ import (
 
 const whichColour = `{"turns": [
 	{"steps": [{"call": {"id": "q", "name": "question", "arguments": {"questions": [
-		{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue", "description": "cold"}]},
+		{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue", "description": "cold"}], "custom": true},
 		{"question": "Which sizes?", "header": "Sizes", "options": [{"label": "S"}, {"label": "L"}], "multiple": true, "custom": false}]}}}]},
 	{"repeat": true, "steps": [{"text": "ok"}]}]}`
 
@@ -51,7 +51,7 @@ func pendingQuestion(t *testing.T, w *world) session.PendingAsk {
 	rows, err := w.engine.Asks.List(t.Context(), "ses_a")
 	if err != nil || len(rows) != 1 || !rows[0].IsQuestion() ||
 		!strings.HasPrefix(string(rows[0].ID), string(session.PrefixQuestion)) ||
-		len(rows[0].Questions) != 2 {
+		len(rows[0].Questions) != 2 || rows[0].Questions[0].Custom != nil || rows[0].Questions[1].AllowsCustom() {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	return rows[0].PendingAsk

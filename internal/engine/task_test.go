@@ -103,6 +103,29 @@ func TestManyTasks(t *testing.T) {
 	})
 }
 
+// TestTaskPromptNamesItsAgent checks that the prompt of a subagent has its agent, whatever the session selects later.
+func TestTaskPromptNamesItsAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTaskWorld(t, 1, time.Minute, `{"match": "work", "steps": [{"text": "done"}]}`)
+		synctest.Wait()
+		err := w.store.View(t.Context(), func(r store.Reader) error {
+			children, err := store.ReadSessions(r, store.SessionQuery{ParentID: new(session.ID("ses_a"))})
+			if err != nil || len(children) != 1 {
+				t.Fatal(children, err)
+			}
+			ms, err := store.ReadMessages(r, children[0].ID, store.MessageQuery{After: -1, Type: session.TypeUser})
+			if err != nil || len(ms) != 1 || ms[0].(*session.User).Agent != "helper" {
+				t.Errorf("the prompts are %+v: %v", ms, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		w.close(t)
+	})
+}
+
 // TestTasksBeginInOrder: the children of a step's calls are created in the order of the calls.
 func TestTasksBeginInOrder(t *testing.T) {
 	for range 20 {

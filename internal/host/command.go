@@ -67,7 +67,7 @@ func (l *locationCache) Expand(
 			return out, err
 		}
 		isSubtask = isSubtask || a.Mode == session.ModeSubagent && c.Subtask == nil
-		if out.Prompt.Model = a.Model; a.IsSelectable() {
+		if out.Prompt.Model = a.Model; a.IsSelectable() || !isSubtask { // subtask: false runs a subagent in the session
 			out.Prompt.Agent = a.ID
 		}
 	}

@@ -142,9 +142,11 @@ func TestSubtaskCommands(t *testing.T) {
 	}
 	c := open(t, optionsOf(home))
 	defer closeIt(t, c)
-	for name, want := range map[string]string{"own": " 1", "agent": "explore 1", "both": "", "neither": ""} {
+	for name, want := range map[string]string{
+		"own": " 1", "agent": "explore 1", "both": "explore", "neither": "plan", // of the prompt, without a subtask
+	} {
 		x, err := c.API.Expand(t.Context(), api.ExpandRequest{Command: name, Arguments: "y"})
-		got := ""
+		got := x.Prompt.Agent
 		for _, s := range x.Prompt.Subtasks {
 			got = fmt.Sprintf("%s %d", s.Agent, len(s.Files))
 			if s.Prompt != "See @real.md y" || s.Command != name || x.Prompt.Text+x.Prompt.Agent != "" {

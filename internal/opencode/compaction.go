@@ -104,7 +104,7 @@ func addFacts(c *session.Compaction, metadata jsontext.Value) {
 func requestMessage(
 	s *session.Session, at int64, id session.MessageID, r session.CompactionRequest,
 ) Message {
-	return compactionMessages(s, &session.Compaction{
-		Reason: session.CompactionManual, SummaryAs: session.SummaryAs{RequestID: id, Proceed: r.Proceed, Started: at},
-	}, nil)[0]
+	return compactionMessages(s, &session.Compaction{Reason: session.CompactionManual, SummaryAs: session.SummaryAs{
+		RequestID: id, Proceed: r.Proceed, Started: at, Model: r.Model,
+	}}, nil)[0]
 }

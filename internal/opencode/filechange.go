@@ -110,6 +110,9 @@ func (f *Fold) revertEvents(d session.EventData) (out []Event, ok bool) {
 		}
 		return []Event{f.sessionDiff(revertedDiffs(r)), f.sessionUpdated()}, true
 	case *session.RevertCleared:
+		if d.Replaced { // clients would show a session without a revert for a moment
+			return nil, true
+		}
 		return []Event{f.sessionUpdated()}, true
 	case *session.RevertCommitted:
 		for _, m := range d.Removed {

@@ -343,7 +343,7 @@ func (f *Fold) summaryEvents() []Event {
 	}
 	u := userMessage(f.Session, f.asked).Info.(*User)
 	u.Summary = summaryOf(f.asked)
-	u.fillSelection(f.turn)
+	u.fillSelection(f.asked, f.turn)
 	return f.diffEvents(u)
 }
 

@@ -89,16 +89,16 @@ func IDAndTime(i Info) (session.MessageID, int64) {
 	}
 }
 
-// fillSelection sets the agent and the model of a prompt that named none, as those of V2 do, to those of its answer. A
-// nil answer changes nothing.
-func (u *User) fillSelection(answer *session.Assistant) {
-	if answer == nil {
+// fillSelection sets the agent and the model that the prompt leaves open, as those of V2 and of subagents do, to those
+// of its answer: the session's present ones may be others. A nil answer, or one by subagents, changes nothing.
+func (u *User) fillSelection(prompt *session.User, answer *session.Assistant) {
+	if answer == nil || answer.Subtasks {
 		return
 	}
-	if u.Agent == "" {
+	if prompt.Agent == "" {
 		u.Agent = answer.Agent
 	}
-	if u.Model.ModelID == "" {
+	if prompt.Model == nil {
 		m := answer.Model
 		u.Model = Model{ProviderID: m.ProviderID, ModelID: m.ID, Variant: variantOf(m)}
 	}

@@ -28,9 +28,10 @@ func Render(s *session.Session, ms []session.Message, answered bool) []Message {
 			asked = m.ID
 			v := userMessage(s, m)
 			answer, found := findAnswer(ms[i+1:], m.ID)
-			v.Info.(*User).fillSelection(answer)
-			if answered || found {
-				v.Info.(*User).Summary = summaryOf(m)
+			v.Info.(*User).fillSelection(m, answer)
+			// Nothing is announced of a command for subagents but what they changed: the model answers their report.
+			if changed := summaryOf(m); (answered || found) && (!m.IsSubtaskCommand() || len(changed.Diffs) > 0) {
+				v.Info.(*User).Summary = changed
 			}
 			out = append(out, restoreImported(&m.Head, v))
 		case *session.Assistant:
@@ -41,7 +42,9 @@ func Render(s *session.Session, ms []session.Message, answered bool) []Message {
 			out = append(out, restoreImported(&m.Head, v))
 		case *session.Synthetic:
 			v := syntheticMessage(s, m)
-			if _, found := findAnswer(ms[i+1:], m.ID); answered || found {
+			answer, found := findAnswer(ms[i+1:], m.ID)
+			v.Info.(*User).fillSelection(SyntheticPrompt(m), answer)
+			if answered || found {
 				v.Info.(*User).Summary = &UserSummary{Diffs: []FileDiff{}}
 			}
 			out = append(out, v)

@@ -68,11 +68,12 @@ type (
 		Total *Changes    `json:"total,omitzero"`
 	}
 	// RevertCleared takes the staged revert back: the messages are visible again, and the files are as before it,
-	// except for Kept. Total, unless nil, is what the session changed.
+	// except for Kept. Total, unless nil, is what the session changed. With Replaced, another revert follows at once.
 	RevertCleared struct {
 		Fact
-		Kept  []KeptFile `json:"kept,omitzero"`
-		Total *Changes   `json:"total,omitzero"`
+		Kept     []KeptFile `json:"kept,omitzero"`
+		Total    *Changes   `json:"total,omitzero"`
+		Replaced bool       `json:"replaced,omitzero"`
 	}
 	// RevertCommitted removes the messages after MessageID, and with Exclusive the message itself. Removed are all that
 	// go, in order, with the second ids under which V1 shows some of them.

@@ -143,7 +143,7 @@ type SummaryAs struct {
 	TextID    PartID    `json:"textID,omitzero"`    // of its text
 	EndID     PartID    `json:"endID,omitzero"`     // of its end
 	Agent     string    `json:"agent,omitzero"`     // of the conversation
-	Model     *ModelRef `json:"model,omitzero"`     // of the conversation
+	Model     *ModelRef `json:"model,omitzero"`     // that the request names, else that of the conversation
 	Writer    *ModelRef `json:"writer,omitzero"`    // the model that writes the summary
 	Overflow  bool      `json:"overflow,omitzero"`  // the provider rejected the request as too large
 	Proceed   bool      `json:"proceed,omitzero"`   // of CompactionRequest

@@ -46,3 +46,9 @@ func (u *User) DisplayText() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// IsSubtaskCommand reports whether the prompt is a command for subagents. The model answers another message, with the
+// report on them.
+func (u *User) IsSubtaskCommand() bool {
+	return slices.ContainsFunc(u.Subtasks, func(t Subtask) bool { return t.Command != "" })
+}

@@ -17,6 +17,7 @@ type CompactionAdmission struct {
 	ID        session.MessageID // the caller's idempotency key; "" makes one
 	Delivery  session.Delivery  // "" is steer: at the next boundary
 	Request   session.CompactionRequest
+	SkipEmpty bool // admit nothing, and return nil, if the session has no message and no prompt
 }
 
 // AdmitCompaction admits the request and wakes the session. It is carried out between two turns; prompts that follow it
@@ -28,6 +29,14 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 	}
 	if err := c.resumeRevert(ctx, a.SessionID); err != nil {
 		return nil, err
+	}
+	if a.SkipEmpty {
+		empty, err := store.Query(ctx, c.journal.Store, func(r store.Reader) (bool, error) {
+			return isEmpty(r, a.SessionID)
+		})
+		if empty || err != nil {
+			return nil, err
+		}
 	}
 	in := &session.Input{
 		ID: a.ID, SessionID: a.SessionID, Delivery: a.Delivery, Compaction: &a.Request, Restricted: isRestricted(ctx),
@@ -68,6 +77,16 @@ func (c *Commands) AdmitCompaction(ctx context.Context, a CompactionAdmission) (
 	}
 	c.scheduler.Wake(a.SessionID, in.PromotedSeq != nil)
 	return in, nil
+}
+
+// isEmpty reports whether the session has no message and no prompt that waits.
+func isEmpty(r store.Reader, id session.ID) (bool, error) {
+	pending, err := store.PendingInputs(r, id, "", 1)
+	if err != nil || len(pending) > 0 {
+		return false, err
+	}
+	rows, err := store.ReadRawMessages(r, id, store.MessageQuery{After: -1, Limit: 1})
+	return len(rows) == 0, err
 }
 
 // checkCompaction validates the request and fills in its defaults.

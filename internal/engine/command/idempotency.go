@@ -37,7 +37,7 @@ func isSameCreation(s session.Session, r CreateRequest) bool {
 		title = s.Title
 	}
 	isSameBudget := func(a, b session.Budget) bool { return a == b }
-	return s.ParentID == r.ParentID && s.Agent == r.Agent && title == cleanTitle(r.Title) &&
+	return s.ParentID == r.ParentID && s.Agent == r.Agent && isSameTitle(title, r.Title) &&
 		equalPointers(s.Model, r.Model, session.ModelRef.Equal) &&
 		equalPointers(
 			s.Budget,

@@ -188,7 +188,7 @@ func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
 		}
 	}
 	agent := cmp.Or(p.Agent, s.Agent, scope.DefaultAgent)
-	fillSubtaskAgents(p, agent)
+	fillSubtasks(p, agent)
 	if len(agents) > 0 {
 		p.Agents = markDenied(agents, scope.RulesFor(scope.FindAgent(agent), s))
 	}

@@ -40,7 +40,7 @@ func TestLocalPath(t *testing.T) {
 func TestIsSameCreation(t *testing.T) {
 	request := CreateRequest{ID: "ses_a", Agent: "build", Title: " A title ", Budget: &session.Budget{Turns: 3}}
 	created := session.Session{
-		ID: "ses_a", Agent: "build", Title: "A title", TitledBy: "user", Budget: &session.Budget{Turns: 3, Tokens: 9},
+		ID: "ses_a", Agent: "build", Title: " A title ", TitledBy: "user", Budget: &session.Budget{Turns: 3, Tokens: 9},
 	}
 	if !isSameCreation(created, request) {
 		t.Error("a limit that the request leaves open must not matter")

@@ -37,10 +37,13 @@ func subtaskFiles(p *session.Prompt) (files []session.File) {
 	return files
 }
 
-// fillSubtaskAgents sets the agent of subtasks that name none.
-func fillSubtaskAgents(p *session.Prompt, agent string) {
+// fillSubtasks sets the agent of subtasks that name none, and the model of those of commands to that of the prompt.
+func fillSubtasks(p *session.Prompt, agent string) {
 	for i := range p.Subtasks {
-		p.Subtasks[i].Agent = cmp.Or(p.Subtasks[i].Agent, agent)
+		t := &p.Subtasks[i]
+		if t.Agent = cmp.Or(t.Agent, agent); t.Command != "" {
+			t.Model = cmp.Or(t.Model, p.Model)
+		}
 	}
 }
 

@@ -18,11 +18,11 @@ func placeholderTitle(isChild bool, now time.Time) string {
 	return title + now.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// parseTitle returns the title without surrounding space and invalid UTF-8, or a *session.Error.
+// parseTitle returns the title without invalid UTF-8, or a *session.Error if it is blank or too long.
 func parseTitle(title string) (string, error) {
 	title = cleanTitle(title)
 	switch {
-	case title == "":
+	case strings.TrimSpace(title) == "":
 		return "", session.Errorf(session.CodeInvalid, "the title is empty").At("title")
 	case len(title) > maxTitle:
 		return "", session.Errorf(session.CodeInvalid,
@@ -31,4 +31,9 @@ func parseTitle(title string) (string, error) {
 	return title, nil
 }
 
-func cleanTitle(title string) string { return strings.TrimSpace(strings.ToValidUTF8(title, "\uFFFD")) }
+// isSameTitle reports whether the stored title is that of a request, spaces around them aside.
+func isSameTitle(stored, requested string) bool {
+	return strings.TrimSpace(stored) == strings.TrimSpace(cleanTitle(requested))
+}
+
+func cleanTitle(title string) string { return strings.ToValidUTF8(title, "\uFFFD") }

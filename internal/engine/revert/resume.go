@@ -15,7 +15,10 @@ import (
 
 // Resume completes the staging or clearing of the session's revert that is under way, also one that a process which
 // died began. Without one it does nothing. It does not end with ctx: files would be left between two states.
-func (r Reverter) Resume(ctx context.Context, id session.ID) error {
+func (r Reverter) Resume(ctx context.Context, id session.ID) error { return r.complete(ctx, id, false) }
+
+// complete is Resume; replaced says that another revert follows the one that it clears.
+func (r Reverter) complete(ctx context.Context, id session.ID, replaced bool) error {
 	s, err := r.Journal.ReadSession(ctx, id)
 	if err != nil || s.Revert == nil || s.Revert.Phase == session.RevertDone {
 		return err
@@ -30,7 +33,9 @@ func (r Reverter) Resume(ctx context.Context, id session.ID) error {
 		return err
 	}
 	if back {
-		return r.Journal.AppendFacts(ctx, id, &session.RevertCleared{Kept: kept, Total: r.countRemaining(ctx, id, nil)})
+		return r.Journal.AppendFacts(ctx, id, &session.RevertCleared{
+			Kept: kept, Total: r.countRemaining(ctx, id, nil), Replaced: replaced,
+		})
 	}
 	done := &session.RevertAdvanced{Phase: session.RevertDone, Kept: kept}
 	s.Apply(done)

@@ -1,7 +1,9 @@
 package revert
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -16,18 +18,20 @@ func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*se
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Clear(ctx, id); err != nil {
+	if err := r.clear(ctx, id, true); err != nil {
 		return nil, err
 	}
 	planned, err := r.planRange(ctx, id, p, taken)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = r.stagePlan(ctx, id, planned)
 	}
-	if err := r.stagePlan(ctx, id, planned); err != nil {
-		return nil, err
-	}
-	s, err := r.Journal.ReadSession(ctx, id)
-	if err != nil {
+	s, readErr := r.Journal.ReadSession(ctx, id)
+	switch {
+	case readErr != nil:
+		return nil, cmp.Or(err, readErr)
+	case err != nil && s.Revert == nil: // clients still show the revert that was to be replaced
+		return nil, errors.Join(err, r.Journal.AppendFacts(ctx, id, &session.RevertCleared{}))
+	case err != nil:
 		return nil, err
 	}
 	return s.Revert, nil
@@ -55,7 +59,7 @@ func (r Reverter) stagePlan(ctx context.Context, id session.ID, planned *session
 	if err := r.Journal.AppendFacts(ctx, id, &session.RevertStaged{Revert: *planned}); err != nil {
 		return err
 	}
-	return r.Resume(ctx, id)
+	return r.complete(ctx, id, false)
 }
 
 // keepCopies copies the contents that the forced revert would lose, and replaces copyPending, and the blobs of the
@@ -99,7 +103,10 @@ func (r Reverter) copyNotRestored(ctx context.Context, k *session.KeptFile) {
 }
 
 // Clear brings back the files and messages that the session's staged revert took back. Without one it does nothing.
-func (r Reverter) Clear(ctx context.Context, id session.ID) error {
+func (r Reverter) Clear(ctx context.Context, id session.ID) error { return r.clear(ctx, id, false) }
+
+// clear is Clear; replaced says that another revert follows.
+func (r Reverter) clear(ctx context.Context, id session.ID, replaced bool) error {
 	if err := r.Resume(ctx, id); err != nil {
 		return err
 	}
@@ -108,10 +115,10 @@ func (r Reverter) Clear(ctx context.Context, id session.ID) error {
 		return err
 	}
 	if len(s.Revert.Files) == 0 {
-		return r.Journal.AppendFacts(ctx, id, &session.RevertCleared{})
+		return r.Journal.AppendFacts(ctx, id, &session.RevertCleared{Replaced: replaced})
 	}
 	if err := r.Journal.AppendFacts(ctx, id, &session.RevertAdvanced{Phase: session.RevertRestoring}); err != nil {
 		return err
 	}
-	return r.Resume(ctx, id)
+	return r.complete(ctx, id, replaced)
 }

@@ -4,6 +4,7 @@
 package shrink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -198,13 +199,14 @@ func (k *Shrinker) AbandonCompaction(
 // newCompaction returns the event that begins a compaction.
 func (k *Shrinker) newCompaction(q *Request, why Cause, writer session.ModelRef) *session.CompactionStarted {
 	j := k.Journal
-	reason, request, proceed := session.CompactionAuto, j.NewMessageID(), false
+	reason, request, proceed, model := session.CompactionAuto, j.NewMessageID(), false, &q.Model.Ref
 	if why.Request != nil {
 		reason, request, proceed = session.CompactionManual, why.Request.ID, why.Request.Compaction.Proceed
+		model = cmp.Or(why.Request.Compaction.Model, model) // the prompt for the summary names its writer
 	}
 	return &session.CompactionStarted{MessageID: j.NewMessageID(), Reason: reason, SummaryAs: session.SummaryAs{
 		RequestID: request, AskID: j.NewPartID(), StartID: j.NewPartID(), TextID: j.NewPartID(), EndID: j.NewPartID(),
-		Agent: q.Agent.ID, Model: &q.Model.Ref, Writer: &writer, Overflow: q.Rejected, Proceed: proceed,
+		Agent: q.Agent.ID, Model: model, Writer: &writer, Overflow: q.Rejected, Proceed: proceed,
 		Started: j.Now().UnixMilli(),
 	}}
 }

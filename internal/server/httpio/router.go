@@ -2,7 +2,9 @@ package httpio
 
 import (
 	"net/http"
+	"net/url"
 	"path"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -17,8 +19,8 @@ type Router struct {
 
 // ServeHTTP implements http.Handler.
 func (h Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if p := r.URL.Path; p == "" || p[0] != '/' || path.Clean(p) != p {
-		h.Fail(w, r, session.NotFound("path", p))
+	if !isCleanPath(r.URL.EscapedPath()) {
+		h.Fail(w, r, session.NotFound("path", r.URL.Path))
 		return
 	}
 	known, pattern := h.Mux.Handler(r)
@@ -41,6 +43,21 @@ func (h Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := session.Errorf(session.CodeInvalid, "%s has no %s; it has %s", r.URL.Path, r.Method, allow)
 	err.Kind = api.KindMethod
 	h.Fail(w, r, err)
+}
+
+// isCleanPath reports whether the path begins with a slash and has neither empty segments nor . and .., also encoded
+// ones. An encoded slash is part of its segment, such as a name that is an address.
+func isCleanPath(escaped string) bool {
+	if escaped == "" || path.Clean(escaped) != escaped {
+		return false
+	}
+	for segment := range strings.SplitSeq(escaped, "/") {
+		name, err := url.PathUnescape(segment)
+		if err != nil || name == "." || name == ".." {
+			return false
+		}
+	}
+	return escaped[0] == '/'
 }
 
 // allowProbe receives the mux's own response, of which only the Allow header is used.

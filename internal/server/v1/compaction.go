@@ -36,6 +36,7 @@ func (h promptHandlers) summarizeSession(ctx context.Context, in struct {
 			Model:   &session.ModelRef{ID: in.Body.ModelID, ProviderID: in.Body.ProviderID},
 			Proceed: in.Body.Auto,
 		},
+		SkipEmpty: true, // nothing is announced of a summary that is not written
 	})
 	if err != nil {
 		err = inBody(err)

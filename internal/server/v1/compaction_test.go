@@ -295,6 +295,47 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+// TestSummarizeNothing checks that a session without messages has no summary, and that the streams have nothing of it.
+func TestSummarizeNothing(t *testing.T) {
+	w, _, _ := compactionWorld(t)
+	id := newSession(t, w, `{}`)
+	next := w.follow(t, "/event")
+	next()
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/summarize", summarizeBody); a.status != 200 || a.body != "true" {
+		t.Fatalf("%v", a)
+	}
+	w.ask(t, http.MethodPatch, "/session/"+id, `{"title":"  Named  "}`)
+	if e := next(); !strings.HasPrefix(e, "session.updated") || !strings.Contains(e, `"title":"  Named  "`) {
+		t.Errorf("the stream has %s", e)
+	}
+}
+
+// TestSummarizeNamesItsWriter checks that the prompt for a summary has the model that the request names, and not the
+// session's.
+func TestSummarizeNamesItsWriter(t *testing.T) {
+	w, _, id := compactionWorld(t)
+	at := "/session/" + id
+	body := `{"variant":"high","parts":[{"type":"text","text":"three"}]}`
+	if a := w.ask(t, http.MethodPost, at+"/message", body); a.status != 200 {
+		t.Fatal(a.body)
+	}
+	if a := w.ask(t, http.MethodPost, at+"/summarize", summarizeBody); a.status != 200 || a.body != "true" {
+		t.Fatalf("%v", a)
+	}
+	ms := get[[]struct {
+		Info struct {
+			Role  string `json:"role"`
+			Model struct {
+				Variant string `json:"variant"`
+			} `json:"model"`
+		} `json:"info"`
+	}](t, w, at+"/message")
+	if prompt, request := ms[4].Info, ms[6].Info; prompt.Model.Variant != "high" || request.Role != "user" ||
+		request.Model.Variant != "" {
+		t.Errorf("the prompt is %+v, the request %+v", prompt, request)
+	}
+}
+
 // With auto, the model goes on after the summary, in a turn that answers a message of the system.
 func TestSummarizeAuto(t *testing.T) {
 	w, _, id := compactionWorld(t)

@@ -26,12 +26,11 @@ type subscription struct {
 
 // subscribe streams the events of one directory.
 func (h eventHandlers) subscribe(ctx context.Context, in subscription) (operation.Stream[busEvent], error) {
-	after, newest, at, err := h.findStart(ctx, in.LastEventID)
+	newest, at, err := h.findStart(ctx, in.LastEventID)
 	if err != nil {
 		return nil, err
 	}
 	b := &busStream{dependencies: h.dependencies, directory: in.Location.Directory, newest: newest}
-	at.Position, at.LiveEnd = after, in.LastEventID != "" // deltas have no offset: the client would show the text twice
 	return func(w http.ResponseWriter, r *http.Request) error {
 		b.serve(w, r, b.directory, at)
 		return nil
@@ -45,36 +44,30 @@ func (h eventHandlers) subscribeGlobal(
 		LastEventID string `header:"Last-Event-ID"`
 	},
 ) (operation.Stream[eventEnvelope], error) {
-	after, newest, at, err := h.findStart(ctx, in.LastEventID)
+	newest, at, err := h.findStart(ctx, in.LastEventID)
 	if err != nil {
 		return nil, err
 	}
 	b := &busStream{dependencies: h.dependencies, global: true, newest: newest}
-	at.Position, at.LiveEnd = after, in.LastEventID != "" // deltas have no offset: the client would show the text twice
 	return func(w http.ResponseWriter, r *http.Request) error {
 		b.serve(w, r, httpio.DefaultDirectory(r, h.Directory), at)
 		return nil
 	}, nil
 }
 
-// findStart returns where a stream starts: after the event that the client received last, or now. It samples the log
-// first, so that the client misses nothing from then on. An id beyond the newest event comes from a store that was
-// replaced; the stream starts now, because clients would repeat a refused id for ever.
-func (h eventHandlers) findStart(
-	ctx context.Context,
-	lastID string,
-) (after, newest int64, at eventlog.Mark, err error) {
+// findStart returns where a stream starts: after the event that the client received last, or now, and the position of
+// the newest event. It samples the log first, so that the client misses nothing from then on. An id that no frame of
+// this store had, or one beyond the newest event, is of a server that was here before; the stream starts now, because
+// clients would repeat a refused id for ever.
+func (h eventHandlers) findStart(ctx context.Context, lastID string) (newest int64, at eventlog.Mark, err error) {
 	at = h.Log.NewestMark()
 	newest, err = store.Query(ctx, h.Store, func(rd store.Reader) (int64, error) { return rd.Head("") })
-	if err != nil || lastID == "" {
-		return newest, newest, at, err
+	at.Position = newest
+	if after, invalid := strconv.ParseInt(lastID, 10, 64); invalid == nil && after >= 0 {
+		// Deltas have no offset: a client that has received the beginning would show the text twice.
+		at.Position, at.LiveEnd = min(after, newest), true
 	}
-	after, err = strconv.ParseInt(lastID, 10, 64)
-	if err != nil || after < 0 {
-		return 0, 0, at, httpio.NewInvalid("headers", "Last-Event-ID",
-			"Last-Event-ID must be the id of a frame of this stream, got %q", session.ClipText(lastID, 40))
-	}
-	return min(after, newest), newest, at, nil
+	return newest, at, err
 }
 
 // busStream is one open stream of events.

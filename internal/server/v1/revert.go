@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/fork"
 	"github.com/cairn-dev/cairn/internal/engine/revert"
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -90,8 +91,11 @@ func isNotFound(err error) bool {
 	return err != nil && httpio.PublicError(err).Code == session.CodeNotFound
 }
 
-// unrevertSession takes the revert back. A session that is not reverted stays as it is.
+// unrevertSession takes the revert back. A session that is not reverted stays as it is; one that works is a conflict.
 func (h sessionHandlers) unrevertSession(ctx context.Context, in sessionIn) (opencode.Session, error) {
+	if h.Runs.Status(in.SessionID).Type != engine.StatusIdle {
+		return opencode.Session{}, session.Conflict("session", string(in.SessionID), "is working; interrupt it first")
+	}
 	if err := h.Reverts.ClearRevert(ctx, in.SessionID); err != nil {
 		return opencode.Session{}, err
 	}

@@ -100,3 +100,76 @@ func TestRevertShowsWhatStays(t *testing.T) {
 		t.Errorf("shown is %q (%v)", shown, stream.err)
 	}
 }
+
+// TestRevertOverARevert checks that a revert in place of another one is shown in one step: clients would show the
+// session without any revert for a moment.
+func TestRevertOverARevert(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"a.txt": "a\n"})
+	id := newSession(t, w, `{}`)
+	at := "/session/" + id
+	for _, m := range []string{"msg_1", "msg_2"} {
+		body := `{"messageID":"` + m + `","agent":"build","command":"echo ` + m + ` >> a.txt"}`
+		if a := w.ask(t, http.MethodPost, at+"/shell", body); a.status != http.StatusOK {
+			t.Fatal(a)
+		}
+	}
+	if a := w.ask(t, http.MethodPost, at+"/revert", `{"messageID":"msg_2"}`); a.status != http.StatusOK {
+		t.Fatal(a)
+	}
+	next := w.follow(t, "/event")
+	next()
+	if a := w.ask(t, http.MethodPost, at+"/revert", `{"messageID":"msg_1"}`); a.status != http.StatusOK {
+		t.Fatal(a)
+	}
+	for e := next(); ; e = next() {
+		if !strings.HasPrefix(e, "session.updated") {
+			continue
+		}
+		if !strings.Contains(e, `"revert":{"messageID":"msg_1"`) {
+			t.Errorf("the first update is %s", e)
+		}
+		return
+	}
+}
+
+// TestRefusalWhileBusy checks that the streams have nothing of a request that is refused while the session works: other
+// clients would show the error as that of the work.
+func TestRefusalWhileBusy(t *testing.T) {
+	w := newWorld(t, "", nil)
+	id := newSession(t, w, `{}`)
+	at := "/session/" + id
+	if err := syscall.Mkfifo(filepath.Join(w.work, "started"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next := w.follow(t, "/event")
+	ended := make(chan answer)
+	go func() {
+		ended <- w.ask(t, http.MethodPost, at+"/shell", `{"agent":"build","command":"echo > started; sleep 60"}`)
+	}()
+	if _, err := os.ReadFile(filepath.Join(w.work, "started")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		operation, body string
+		status          int
+	}{
+		{"shell", `{"agent":"build","command":"true"}`, http.StatusConflict},
+		{"revert", `{"messageID":"msg_1"}`, http.StatusNotFound},
+		{"unrevert", ``, http.StatusConflict},
+		{"prompt_async", `{"agent":"biuld","parts":[{"type":"text","text":"x"}]}`, http.StatusBadRequest},
+		{"fork", `{"messageID":"msg_1"}`, http.StatusNotFound},
+	} {
+		if a := w.ask(t, http.MethodPost, at+"/"+c.operation, c.body); a.status != c.status {
+			t.Errorf("%s: %d %s, want %d", c.operation, a.status, a.body, c.status)
+		}
+	}
+	if a := w.ask(t, http.MethodPost, at+"/abort", ""); a.status != http.StatusOK {
+		t.Fatal(a)
+	}
+	<-ended
+	for e := next(); !strings.HasPrefix(e, "session.idle"); e = next() {
+		if strings.HasPrefix(e, "session.error") {
+			t.Errorf("the stream has %s", e)
+		}
+	}
+}

@@ -225,7 +225,12 @@ func TestKeysAreKept(t *testing.T) {
 		strings.Contains(a.body, `"k"`) {
 		t.Error(a)
 	}
-	for _, id := range []string{"never-was", "a%20b", "%00", "%ff"} { // an unknown id succeeds
+	for path, status := range map[string]int{"https%3A%2F%2Fx.invalid": 400, "a/b": 404, "%2e%2e": 404} {
+		if a := w.ask(t, http.MethodPut, "/auth/"+path, `{"type":"api","key":"k"}`); a.status != status {
+			t.Errorf("PUT /auth/%s: %d %s, want %d", path, a.status, a.body, status)
+		}
+	}
+	for _, id := range []string{"never-was", "a%20b", "%00", "%ff", "https%3A%2F%2Fx"} { // an unknown id succeeds
 		if a := w.ask(t, http.MethodDelete, "/auth/"+id, ""); a.status != 200 || a.body != "true" {
 			t.Errorf("DELETE /auth/%s: %d %s", id, a.status, a.body)
 		}

@@ -28,7 +28,7 @@ func TestCommandForSubagent(t *testing.T) {
 	} {
 		id := newSession(t, w, `{"title":"Commands"}`)
 		a := w.ask(t, http.MethodPost, "/session/"+id+"/command",
-			`{"command":"`+c.command+`","arguments":"it","agent":"build","model":"mock/main"}`)
+			`{"command":"`+c.command+`","arguments":"it","agent":"build"}`)
 		if a.status != http.StatusOK || !strings.Contains(a.body, `"text":"Hello."`) {
 			t.Fatal(c.command, a)
 		}
@@ -39,14 +39,18 @@ func TestCommandForSubagent(t *testing.T) {
 				Agent    string `json:"agent"`
 				Finish   string `json:"finish"`
 				ParentID string `json:"parentID"`
+				Summary  any    `json:"summary"`
 			} `json:"info"`
 			Parts []struct {
-				Type      string `json:"type"`
-				Tool      string `json:"tool"`
-				Agent     string `json:"agent"`
-				Prompt    string `json:"prompt"`
-				Command   string `json:"command"`
-				Synthetic bool   `json:"synthetic"`
+				Type    string `json:"type"`
+				Tool    string `json:"tool"`
+				Agent   string `json:"agent"`
+				Prompt  string `json:"prompt"`
+				Command string `json:"command"`
+				Model   struct {
+					ModelID string `json:"modelID"`
+				} `json:"model"`
+				Synthetic bool `json:"synthetic"`
 				State     struct {
 					Status   string `json:"status"`
 					Output   string `json:"output"`
@@ -59,12 +63,18 @@ func TestCommandForSubagent(t *testing.T) {
 		if len(ms) != c.parts {
 			t.Fatalf("%s: %d messages: %+v", c.command, len(ms), ms)
 		}
-		if c.agent == "" {
+		if c.agent == "" { // in the session, by the command's agent
+			if u := ms[0].Info; u.Agent != "explore" || ms[1].Info.Agent != "explore" {
+				t.Errorf("%s: %+v", c.command, ms)
+			}
 			continue
+		}
+		if ms[0].Info.Summary != nil { // no event has it
+			t.Errorf("%s: the summary is %v", c.command, ms[0].Info.Summary)
 		}
 		p, call, next := ms[0].Parts[0], ms[1].Parts, ms[2].Parts[0]
 		if ms[0].Info.Agent != "build" || p.Type != "subtask" || p.Agent != c.agent || p.Prompt != c.prompt ||
-			p.Command != c.command {
+			p.Command != c.command || p.Model.ModelID != "main" {
 			t.Errorf("%s: %+v", c.command, ms[0])
 		}
 		if len(call) != 1 || call[0].Tool != "task" || call[0].State.Status != "completed" ||

@@ -35,8 +35,7 @@ func (d *dependencies) listUnimplementedTools() []operation.Operation {
 		list("read GET /lsp List the language servers", "lsp.status"),
 		list("read GET /formatter List the formatters", "formatter.status"),
 		list("read GET /file/status List the changed files", "file.status"), // empty in OpenCode, too
-		operation.NewConstant[symbolQuery, emptyList]("read GET /find/symbol Search symbols of language servers",
-			"find.symbols", http.StatusOK, emptyList{}),
+		operation.New("read GET /find/symbol Search symbols of language servers", "find.symbols", h.findSymbols),
 		operation.NewConstant[none, emptyMap]("read GET /experimental/resource List the resources of MCP servers",
 			"experimental.resource.list", http.StatusOK, emptyMap{}),
 		operation.NewConstant[none, opencode.Capabilities](
@@ -220,6 +219,10 @@ type (
 // unimplementedHandlers answers where the response names something of the request.
 type unimplementedHandlers struct{ *dependencies }
 
+func (unimplementedHandlers) findSymbols(context.Context, symbolQuery) (emptyList, error) {
+	return emptyList{}, nil
+}
+
 func (unimplementedHandlers) createWorkspace(_ context.Context, in body[opencode.WorkspaceType]) (never, error) {
 	message := "Unknown workspace adapter: " + in.Body.Type
 	return never{}, &statusError{http.StatusBadRequest, newNamedError("WorkspaceCreateError", message)}
@@ -227,6 +230,9 @@ func (unimplementedHandlers) createWorkspace(_ context.Context, in body[opencode
 
 // warpSession moves a session into a workspace, which does not exist, or out of one: no session is in one.
 func (unimplementedHandlers) warpSession(_ context.Context, in body[workspaceMove]) (operation.None, error) {
+	if in.Body.SessionID == nil {
+		return operation.None{}, missingMember("sessionID")
+	}
 	if in.Body.ID != nil {
 		return operation.None{}, session.NotFound("workspace", *in.Body.ID)
 	}
@@ -270,6 +276,9 @@ func (h unimplementedHandlers) addMCP(ctx context.Context, in struct {
 	Body opencode.MCPServer `body:"optional"`
 },
 ) (map[string]mcpStatus, error) {
+	if err := requireMembers("name", in.Body.Name, "config.type", in.Body.Config.Type); err != nil {
+		return nil, err
+	}
 	out, err := h.listMCP(ctx, in.locationIn)
 	if err == nil {
 		out[in.Body.Name] = mcpStatus{"failed", noMCP}

@@ -30,6 +30,17 @@ func TestConfiguredButNotBuilt(t *testing.T) {
 		!strings.Contains(a.body, `{"name":"NotImplementedError"`) {
 		t.Error(a)
 	}
+	// A request that lacks what OpenCode requires is refused, although nothing would come of a whole one.
+	for _, c := range [][3]string{
+		{http.MethodPost, "/mcp", `{"name":"x"}`},
+		{http.MethodPost, "/mcp", `{"config":{"type":"local","command":["x"]}}`},
+		{http.MethodPost, "/experimental/workspace/warp", `{}`},
+		{http.MethodGet, "/find/symbol", ``},
+	} {
+		if a := w.ask(t, c[0], c[1], c[2]); a.status != http.StatusBadRequest {
+			t.Errorf("%s %s %s: %d %s", c[0], c[1], c[2], a.status, a.body)
+		}
+	}
 	if a := w.ask(t, http.MethodGet, "/config", ""); !strings.Contains(a.body, `"share":"disabled"`) {
 		t.Error(a.body)
 	}

@@ -39,7 +39,7 @@ func withoutAdditions(v any) {
 			remove("reason", "said")
 		case v["timestamp"] != nil: // an event's payload
 			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata",
-				"restricted", "parentID", "startID", "endID", "prefix", "subtasks", "noReply")
+				"restricted", "parentID", "startID", "endID", "prefix", "subtasks", "noReply", "replaced")
 			if v["error"] != nil {
 				remove("cost", "tokens", "structured")
 			}

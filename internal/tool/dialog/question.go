@@ -53,6 +53,9 @@ func (questionTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 		if q.Options == nil {
 			in.Questions[i].Options = []session.Option{}
 		}
+		if q.AllowsCustom() {
+			in.Questions[i].Custom = nil // the default, which OpenCode's asks do not have
+		}
 	}
 	answers, err := call.Question(ctx, in.Questions)
 	if err != nil {
