@@ -2,8 +2,7 @@
 """Plays the scenarios of the compatibility harness against cairn and compares responses, events, model requests and files
 with the recordings of OpenCode 1.18.33. Each difference must be listed in rows.txt below the row of docs/differences.md
 that explains it; a listed difference that no longer occurs fails, too. A scenario that differs otherwise is played again,
-alone, and only what differs then fails. The stories of HARNESS/more are played if they are named: most of their differences
-have no rows yet.
+alone, and only what differs then fails. The stories of HARNESS/more, if it is there, are played beside the others.
 
     play.py HARNESS CAIRN OUT [SCENARIO ...]
 """
@@ -13,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ID = re.compile(r"<([a-zA-Z]+)#\d+>")
+SUBAGENT = re.compile(r"\(@\S+ subagent\)$")
 
 
 def rows():
@@ -89,13 +89,15 @@ def paired(a, b, key):
 
 
 def kindof(x):
-    """What an item of a list is: a part by type and tool, a message by role, a step by what was asked."""
+    """What an item of a list is: a part by type and tool, a message by role, a session by its subagent, a step by what
+    was asked."""
     if not isinstance(x, dict):
         return type(x).__name__
     if "op" in x:
         return asked(x)
     info = x.get("info") if isinstance(x.get("info"), dict) else {}
-    return f"{x.get('type')} {x.get('tool')} {info.get('role')}"
+    subagent = SUBAGENT.search(info.get("title") or "")
+    return f"{x.get('type')} {x.get('tool')} {info.get('role')} {subagent and subagent.group(0)}"
 
 
 def asked(step):
@@ -135,6 +137,8 @@ def prepared(a, b):
         t["events"] = happened(t.get("events") or [])
         both.append(t)
     a, b = both
+    finals = list(paired(a.get("final") or [], b.get("final") or [], kindof))
+    a["final"], b["final"] = [x for x, _ in finals], [y for _, y in finals]
     names = {}
     for section in ("final", "steps", "events"):
         bind(a.get(section), b.get(section), names)
@@ -166,7 +170,7 @@ def main():
     sys.path.insert(0, str(harness / "driver"))
     import compare as cmp, runner, scenarios  # noqa: F401, E401
     golden = [harness / "golden"]
-    if (harness / "more" / "scenarios_more.py").exists():  # the second set of stories, which are played by name
+    if (harness / "more" / "scenarios_more.py").exists():
         golden.append(harness / "more" / "golden")
         sys.path.insert(0, str(harness / "more"))
         import scenarios_more  # noqa: F401
@@ -174,7 +178,7 @@ def main():
     target = {"name": "cairn", "cmd": [str(cairn), "serve", "--port", "{PORT}", "--hostname", "127.0.0.1"], "env": {}}
     socketserver.BaseServer.handle_error = lambda *_: None  # of the scripted model, when cairn hangs up on it
     allowed, left, used = rows()
-    names = sys.argv[4:] or [n for n in reversed(runner.SCENARIOS) if n not in left and (golden[0] / f"{n}.json").exists()]
+    names = sys.argv[4:] or [n for n in reversed(runner.SCENARIOS) if n not in left and n in recordings]
 
     def play(n):
         env = {"CAIRN_PERMISSION": '{"webfetch_local":"allow"}'} if n == "tool_webfetch" else {}  # row T15: it would ask
