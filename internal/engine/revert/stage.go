@@ -11,10 +11,16 @@ import (
 // StageRevert stages the revert to the target and returns it as it is staged: with the files that were restored. A
 // staged revert is cleared first. An unknown target is a *session.Error of code not-found and changes nothing.
 func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*session.Revert, error) {
+	// Complete what is half done, and find the target before anything changes.
 	if err := r.Resume(ctx, id); err != nil {
 		return nil, err
 	}
 	p, taken, err := r.findTarget(ctx, id, t)
+	if err != nil {
+		return nil, err
+	}
+	// Replace the staged revert by the new one. Clients are shown the new one only.
+	before, err := r.Journal.ReadSession(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +35,8 @@ func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*se
 	switch {
 	case readErr != nil:
 		return nil, cmp.Or(err, readErr)
-	case err != nil && s.Revert == nil: // clients still show the revert that was to be replaced
+	case err != nil && before.Revert != nil && s.Revert == nil:
+		// The replaced revert is gone, and clients still show it.
 		return nil, errors.Join(err, r.Journal.AppendFacts(ctx, id, &session.RevertCleared{}))
 	case err != nil:
 		return nil, err
