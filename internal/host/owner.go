@@ -81,7 +81,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		return err
 	}
 	w.store, err = sqlite.Open(ctx, sqlite.Config{
-		Dir: dirs.Data, Version: o.Version, ReadOnly: w.lease == nil, Lease: w.lease, Logger: w.logger,
+		Dir: dirs.Data, Version: o.Version, Logger: w.logger, ReadOnly: w.lease == nil, CheckLease: w.lease.Check,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)

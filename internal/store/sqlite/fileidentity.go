@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -82,19 +81,4 @@ func checkSameFile(path string, file fs.FileInfo) error {
 		return fmt.Errorf("%w: %w: %s %s while it was open", store.ErrUnavailable, store.ErrGone, path, change)
 	}
 	return nil
-}
-
-// describeChange returns what happened to the file at the path, "" if it is still there.
-func describeChange(path string, file fs.FileInfo) string {
-	found, err := os.Lstat(path)
-	switch {
-	case err == nil && os.SameFile(found, file):
-		return ""
-	case err == nil:
-		return "was replaced"
-	case errors.Is(err, fs.ErrNotExist):
-		return "was removed or moved"
-	default:
-		return fmt.Sprintf("cannot be found (%v)", err)
-	}
 }

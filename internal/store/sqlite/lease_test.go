@@ -124,7 +124,7 @@ func TestLostLease(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := Open(t.Context(), Config{Dir: dir, Lease: l})
+			s, err := Open(t.Context(), Config{Dir: dir, CheckLease: l.Check})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestLostLease(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer next.Release() //nolint:errcheck // ends with the test
-			later, err := Open(t.Context(), Config{Dir: dir, Lease: next})
+			later, err := Open(t.Context(), Config{Dir: dir, CheckLease: next.Check})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,9 +32,10 @@ import (
 type Config struct {
 	Dir      string       // the folder; created if it does not exist
 	ReadOnly bool         // never write, not even to create the database
-	Lease    *Lease       // writes end when it is lost; nil is not checked
 	Version  string       // of this cairn, recorded in a new database
 	Logger   *slog.Logger // nil discards
+
+	CheckLease func() error // of the Lease: writes end with its error; nil is not checked
 }
 
 // Store is an open database. It implements store.Store.
@@ -113,9 +114,7 @@ func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	if cfg.Lease != nil {
-		at.lease = cfg.Lease.Check
-	}
+	at.lease = cfg.CheckLease
 	newest, err := sqlstore.NewReader(conn).Head("")
 	if err != nil {
 		_ = conn.Close()
