@@ -64,7 +64,7 @@ type Project struct {
 // Health is the answer of a healthy server. Version, PID and Directory are for trusted callers only.
 type Health struct {
 	Healthy bool   `json:"healthy"`
-	Problem string `json:"problem,omitzero"` // why nothing can be written; what is there can be read all the same
+	Problem string `json:"problem,omitzero"` // why nothing can be written, or what is unknown of a healthy store
 	Version string `json:"version,omitzero"`
 	PID     int    `json:"pid,omitzero"`
 	// Sandbox is the least strict sandbox of sessions that begin here.

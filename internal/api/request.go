@@ -25,6 +25,8 @@ type CreateSession struct {
 	// Asks makes a session that asks about actions without a rule, as those of cairn's commands. Sessions of other
 	// clients are open, as OpenCode's are.
 	Asks bool `json:"asks,omitzero"`
+	// RequireModel refuses the session if the configured model, which it would use, is invalid.
+	RequireModel bool `json:"requireModel,omitzero"`
 }
 
 // ImportRequest is one piece of a session that was made elsewhere. Each says what the session is, and can be sent

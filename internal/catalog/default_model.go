@@ -97,10 +97,8 @@ var otherUse = []string{
 // small, the best by price and age. It returns false if no model qualifies. A main without ID and family has any maker.
 func (c *Catalog) SmallModel(main Model, now time.Time) (Model, bool) {
 	providerID, maker := main.ProviderID, c.makerOf(main)
-	if c.overlay.Small != "" {
-		if m, err := c.Find(c.overlay.Small); err == nil && m.Available {
-			return m, true
-		}
+	if m, ok := c.findConfigured(c.overlay.Small); ok {
+		return m, true
 	}
 	if strings.HasPrefix(providerID, "azure") {
 		return Model{}, false // the name of a deployment says nothing about its model
@@ -125,6 +123,17 @@ func (c *Catalog) SmallModel(main Model, now time.Time) (Model, bool) {
 		return Model{}, false
 	}
 	return findCheapest(all, now), true
+}
+
+// findConfigured returns the usable model with the configured name, provider/model. The sign # begins a variant, which
+// is left out, unless it is part of the model's id.
+func (c *Catalog) findConfigured(name string) (Model, bool) {
+	for _, name := range []string{name, name[:max(strings.LastIndexByte(name, '#'), 0)]} {
+		if m, err := c.Find(name); strings.Contains(name, "/") && err == nil && m.Available {
+			return m, true
+		}
+	}
+	return Model{}, false
 }
 
 // isTextModel reports whether a model is made for text, not for speech, images or transcription.

@@ -43,7 +43,15 @@ func DescribeNextRequest(r api.ContextRequest) []string {
 	if r.Prompts > 0 {
 		lines = append(lines, "with "+term.FormatPlural(r.Prompts, "pending prompt"))
 	}
+	for _, address := range r.Missing {
+		lines = append(lines, term.FirstLine(DescribeMissingPage(address), 80))
+	}
 	return append(lines, describePrefix(r)...)
+}
+
+// DescribeMissingPage says that a page of instructions was never fetched.
+func DescribeMissingPage(address string) string {
+	return "instructions are missing: " + address + " cannot be reached"
 }
 
 // describePrefix says how the request begins compared with the last one.

@@ -40,6 +40,27 @@ func loadFiles(t *testing.T, files map[string]string) (*Config, error) {
 	})
 }
 
+// TestRepeatedKeyInMarkdown: the last value of a key counts, as in JSON, the rest of the file stays in effect, and one
+// warning names the key and the file.
+func TestRepeatedKeyInMarkdown(t *testing.T) {
+	for _, folder := range []string{"project/.cairn", "config"} {
+		c, err := loadFiles(t, map[string]string{
+			"project/x":            "",
+			folder + "/agent/a.md": "---\ndescription: one\nmode: subagent\ndescription: two\n---\nDo it.\n",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := c.Agent["a"]; a.Description != "two" || a.Mode != "subagent" || a.Prompt != "Do it." {
+			t.Errorf("%s: %+v", folder, a)
+		}
+		if len(c.Warnings) != 1 || !strings.HasSuffix(c.Warnings[0].File, folder+"/agent/a.md") ||
+			!strings.Contains(c.Warnings[0].String(), "description") {
+			t.Errorf("%s: warnings %v", folder, c.Warnings)
+		}
+	}
+}
+
 // TestInvalidMarkdownIsLeftOut: a file of an agent or command that cannot be read stops nothing else, and one warning
 // names it.
 func TestInvalidMarkdownIsLeftOut(t *testing.T) {

@@ -35,7 +35,8 @@ func (d *drain) runWithStoreRetry(ctx context.Context, f drainMode) error {
 
 // isTransient reports whether the store may later do what it failed to do now.
 func isTransient(err error) bool {
-	return errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrReadOnly)
+	return errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrDamaged) &&
+		!errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrLeaseLost)
 }
 
 // waitForStore waits before the n-th retry without holding the drain's slot. It returns false if the process exits

@@ -53,7 +53,8 @@ type Engine struct {
 	retryWaits   retry.Waits
 	histories    sessioncache.Histories
 
-	closed atomic.Bool // no new work is accepted
+	closed    atomic.Bool // no new work is accepted
+	recovered atomic.Bool // Recover has been called
 }
 
 // drain is one process-local span of work on one session. It belongs to one goroutine.

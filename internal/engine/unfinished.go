@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -19,11 +20,25 @@ type UnfinishedSession struct {
 // first. Where the work is to pause it only ends what was left open: no model is asked and no tool runs until a
 // person continues the session, by a prompt or a reply. Recover returns when all are woken.
 //
-// Only servers call it: a command would interrupt the resumed work again when it ends.
+// Only servers call it, at their start and when they begin to relay to this process: a command alone would interrupt
+// the resumed work again when it ends. Sessions at work are left alone, and a call after one that succeeded does
+// nothing.
 func (e *Engine) Recover(ctx context.Context) (unfinished []UnfinishedSession, err error) {
+	if e.recovered.Swap(true) {
+		return nil, nil
+	}
+	defer func() {
+		if err != nil {
+			e.recovered.Store(false)
+		}
+	}()
 	err = e.journal.Store.View(ctx, func(r store.Reader) error {
 		ids, err := r.Unfinished(0)
+		atWork := e.Active()
 		for _, id := range ids {
+			if slices.Contains(atWork, id) {
+				continue
+			}
 			u, err := e.readUnfinishedSession(r, id)
 			if err != nil { // damaged: the others go on
 				e.logger.Error("read an unfinished session", "session", id, "error", err)

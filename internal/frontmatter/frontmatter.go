@@ -1,6 +1,6 @@
 // Package frontmatter reads Markdown files that begin with YAML fields between two lines of ---: agents, commands,
-// skills. Files are untrusted: sizes are limited, aliases and tags are refused, and a repeated key is an error. Values
-// keep their line.
+// skills. Files are untrusted: sizes are limited, aliases and tags are refused. The last value of a repeated key
+// counts. Values keep their line.
 package frontmatter
 
 import (
@@ -27,6 +27,7 @@ type Value struct {
 	JSON         jsontext.Value // of scalars
 	Text         string         // of strings
 	Members      []Member       // of objects, in order
+	Repeated     []Member       // of objects: values that do not count, each at the place of the key that replaces it
 	Items        []Value        // of lists
 	Line, Column int
 }
@@ -165,21 +166,23 @@ func parseValue(n *yaml.Node, depth int) (Value, error) {
 }
 
 func parseObject(v *Value, n *yaml.Node, depth int) error {
-	seen := map[string]bool{}
+	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		if k.Kind != yaml.ScalarNode || k.Tag == "!!merge" {
 			return &Error{k.Line + 1, "a key is not text"}
 		}
-		if seen[k.Value] {
-			return &Error{k.Line + 1, k.Value + " is there twice"}
-		}
-		seen[k.Value] = true
 		m := Member{Key: k.Value, Line: k.Line + 1, Column: k.Column}
 		var err error
 		if m.Value, err = parseValue(n.Content[i+1], depth+1); err != nil {
 			return err
 		}
+		if at, ok := seen[m.Key]; ok {
+			v.Repeated = append(v.Repeated, Member{m.Key, v.Members[at].Value, m.Line, m.Column})
+			v.Members[at] = m
+			continue
+		}
+		seen[m.Key] = len(v.Members)
 		v.Members = append(v.Members, m)
 	}
 	return nil

@@ -78,7 +78,6 @@ func TestRead(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: &x 1\nb: *x":            "line 2: anchors and aliases are not supported",
-		"a: 1\na: 2":                "line 3: a is there twice",
 		"a: !!python/object x":      "line 2: tags are not supported",
 		"[1]: 2":                    "line 2: a key is not text",
 		"- a":                       "line 2: it is not YAML",
@@ -90,6 +89,23 @@ func TestRefused(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("%.30q: %v, want %s", text, err, want)
 		}
+	}
+}
+
+// TestRepeatedKey: the last value of a repeated key counts, the other keys are kept, and the repetition is reported.
+func TestRepeatedKey(t *testing.T) {
+	f, err := Read([]byte("---\na: 1\nb: {c: x, c: y}\na: 2\n---\nbody"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := f.Fields.Get("a")
+	b, _ := f.Fields.Get("b")
+	c, _ := b.Get("c")
+	if string(a.JSON) != "2" || c.Text != "y" || len(f.Fields.Members) != 2 {
+		t.Errorf("%+v", f.Fields)
+	}
+	if r := f.Fields.Repeated; len(r) != 1 || r[0].Key != "a" || r[0].Line != 4 || len(b.Repeated) != 1 {
+		t.Errorf("repeated: %+v, %+v", r, b.Repeated)
 	}
 }
 

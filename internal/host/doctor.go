@@ -49,6 +49,7 @@ func (h Host) Doctor(ctx context.Context, o cli.Options) ([]cli.Finding, error) 
 type ownerDoctor struct {
 	store     store.Store
 	condition func() error // why nothing can be written; nil if it can
+	unchecked string       // of sqlite.Store
 	dirs      config.Directories
 	o         cli.Options
 }
@@ -59,6 +60,7 @@ func (e ownerDoctor) Examine(ctx context.Context) (jsontext.Value, error) {
 	if why := e.condition(); why != nil {
 		found = append(found, damagedFinding(why.Error()))
 	}
+	found = append(found, uncheckedFindings(e.unchecked)...)
 	found = append(found, examineStore(ctx, e.store)...)
 	found = append(found, Host{}.examineEnvironment(ctx, e.dirs, e.o)...)
 	return json.Marshal(found, json.Deterministic(true))
@@ -104,7 +106,7 @@ func examineData(ctx context.Context, dirs config.Directories) []cli.Finding {
 	if err := s.FindDamage(); err != nil {
 		return append(found, damagedFinding(err.Error()))
 	}
-	return append(found, examineStore(ctx, s)...)
+	return append(append(found, uncheckedFindings(s.DescribeUnchecked())...), examineStore(ctx, s)...)
 }
 
 // examineSecret checks the server's secret, without which no owner starts.
@@ -166,10 +168,15 @@ const salvageFix = "cairn salvage DIR copies what can be read into a new home; "
 
 // damagedFinding reports a store that cannot be used as it is.
 func damagedFinding(detail string) cli.Finding {
-	return cli.Finding{
-		Level: cli.LevelError, What: "store", Detail: detail,
-		Fix: salvageFix,
+	return cli.Finding{Level: cli.LevelError, What: "store", Detail: detail, Fix: salvageFix}
+}
+
+// uncheckedFindings reports why it is unknown whether the store is complete, if it is.
+func uncheckedFindings(why string) []cli.Finding {
+	if why == "" {
+		return nil
 	}
+	return []cli.Finding{{Level: cli.LevelWarning, What: "store", Detail: why}}
 }
 
 // hasNoStore reports whether the data folder never held a store.
@@ -466,6 +473,7 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 	if err := s.FindDamage(); err != nil {
 		found = append(found, damagedFinding(err.Error()))
 	}
+	found = append(found, uncheckedFindings(s.DescribeUnchecked())...)
 	for _, v := range report.Violations {
 		f := cli.Finding{
 			Level: cli.LevelError, What: strings.TrimSpace("session " + string(v.SessionID)), Detail: v.Detail,

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -249,8 +251,10 @@ func TestDamagedLog(t *testing.T) {
 	live, v := newHome(t)
 	close(v.released)
 	c := open(t, optionsOf(live))
+	kept := session.ID("")
 	for range 5 {
-		talk(t, c, create(t, c, "one of five"))
+		kept = create(t, c, "one of five")
+		talk(t, c, kept)
 	}
 	home := filepath.Join(t.TempDir(), "home")
 	for _, name := range []string{"cairn.db", "cairn.db-wal", "cairn.db-committed", "store-id"} { // as a kill leaves them
@@ -267,6 +271,9 @@ func TestDamagedLog(t *testing.T) {
 	}
 	closeIt(t, c)
 	o := optionsOf(home)
+	if err := os.Mkdir(o.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{{"fsck"}, {"doctor"}, {"backup", filepath.Join(home, "copy.db")}} {
 		if code, said := typed(t, o, args...); code == 0 || !strings.Contains(said, "events are missing") {
 			t.Errorf("%v: exit %d: %s", args, code, said)
@@ -279,6 +286,23 @@ func TestDamagedLog(t *testing.T) {
 	health, err := c.API.Health(t.Context())
 	if err != nil || health.Healthy || !strings.Contains(health.Problem, "damaged; run cairn doctor") {
 		t.Errorf("health: %+v, %v", health, err)
+	}
+	for _, path := range []string{"/session", "/experimental/session", "/session/" + string(kept) + "/children"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.API.HTTP.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(text), "damaged") {
+			t.Errorf("%s: %s %s, %v", path, resp.Status, text, err)
+		}
+	}
+	if page, err := c.API.Sessions(t.Context(), api.SessionQuery{}); err != nil || page.Damaged == 0 {
+		t.Errorf("the list of V2 says %d, %v", page.Damaged, err)
 	}
 	closeIt(t, c)
 	code, said := typed(t, o, "salvage", filepath.Join(t.TempDir(), "new"))

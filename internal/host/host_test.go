@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -100,6 +101,23 @@ func TestOwnerDies(t *testing.T) {
 		t.Fatalf("the vendor was asked %d times", n)
 	}
 	resumeByServer(t, home, v, id)
+}
+
+// TestRelayResumesWork: a server that starts while a command owns the data makes the command resume what was cut off.
+func TestRelayResumesWork(t *testing.T) {
+	home, v, id := killed(t)
+	close(v.released)
+	owner := open(t, optionsOf(home))
+	before := v.asked.Load()
+	relay := serve(t, optionsOf(home))
+	if got := answer(t, owner, id); got != "Hello." || v.asked.Load() != before+1 {
+		t.Errorf("the answer is %q, the vendor was asked %d times", got, v.asked.Load()-before)
+	}
+	relay.end()
+	if err := <-relay.ended; err != nil {
+		t.Error(err)
+	}
+	closeIt(t, owner)
 }
 
 // resumeByServer starts a server and checks that it resumes the session, says so and asks the vendor once.
@@ -339,6 +357,31 @@ func TestServeTwice(t *testing.T) {
 	}
 }
 
+// TestLeaseAndSocketRemoved: a server whose lease file and socket were removed stops with the reason, and leaves the
+// next owner its socket.
+func TestLeaseAndSocketRemoved(t *testing.T) {
+	home, _ := newHome(t)
+	data := filepath.Join(home, "data")
+	o := optionsOf(home)
+	first := serve(t, o)
+	if err := errors.Join(os.Remove(filepath.Join(data, "lease")), os.Remove(server.SocketPath(data))); err != nil {
+		t.Fatal(err)
+	}
+	second := serve(t, o)
+	if err := <-first.ended; !errors.Is(err, store.ErrLeaseLost) || !strings.Contains(err.Error(), "lease was re") {
+		t.Errorf("the first ends with %v", err)
+	}
+	c := open(t, o)
+	if _, err := c.API.Create(t.Context(), api.CreateSession{Title: "by the second"}); err != nil || c.Owner == "" {
+		t.Errorf("owner %q: %v", c.Owner, err)
+	}
+	closeIt(t, c)
+	second.end()
+	if err := <-second.ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // An invalid configuration is reported with its position, and nothing is started; the sessions are listed.
 func TestBrokenConfiguration(t *testing.T) {
 	home, _ := newHome(t)
@@ -367,6 +410,42 @@ func TestBrokenConfiguration(t *testing.T) {
 	wrong(err)
 	if page, err := c.API.Sessions(t.Context(), api.SessionQuery{}); err != nil || len(page.Data) != 1 {
 		t.Errorf("sessions %v, %v", page.Data, err)
+	}
+}
+
+// TestRunWithBareModel: a configured model without a provider is refused before a session is created.
+func TestRunWithBareModel(t *testing.T) {
+	home, v := newHome(t)
+	o := optionsOf(home)
+	write(t, filepath.Join(o.Dir, "cairn.json"), `{"model": "main"}`)
+	if code, said := typed(t, o, "run", "hi"); code != int(cli.ExitUsage) || !strings.Contains(said, "mock/main") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	c := open(t, o)
+	if page, err := c.API.Sessions(t.Context(), api.SessionQuery{}); err != nil || len(page.Data) > 0 {
+		t.Errorf("sessions %v, %v", page.Data, err)
+	}
+	closeIt(t, c)
+	close(v.released)
+	if code, said := typed(t, o, "run", "-m", "mock/main", "hi"); code != 0 || !strings.Contains(said, "Hello.") {
+		t.Errorf("with --model: exit %d: %s", code, said)
+	}
+}
+
+// TestRunSaysMissingPage: a run says which page of its instructions was never fetched.
+func TestRunSaysMissingPage(t *testing.T) {
+	home, v := newHome(t)
+	close(v.released)
+	o := optionsOf(home)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	write(t, filepath.Join(home, "config", "cairn.json"), fmt.Sprintf(`{
+		"instructions": [%q], "model": "mock/main", "provider": {
+		"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "k"}, "models": {"main": {}}}}}`,
+		gone.URL+"/rules.md", v.URL))
+	code, said := typed(t, o, "run", "hi")
+	if code != 0 || !strings.Contains(said, "instructions are missing: "+gone.URL+"/rules.md") {
+		t.Errorf("exit %d: %s", code, said)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
@@ -93,7 +94,7 @@ func newOrdinaryBench(t *testing.T) *tooltest.Bench {
 			"git init -q -b main main; cd main; git commit -q --allow-empty -m a; git worktree add -q "+dir,
 		)
 		cells := l.newCells(&config.Config{}, project.Project{Directory: dir, Worktree: dir})
-		c.Exec.Outputs, c.Exec.Supervisor, c.Exec.Pass = l.outputs, supervisorCommand(), []string{"RUSTUP_HOME"}
+		c.Exec.Outputs, c.Exec.Supervisor, c.Exec.Pass = l.outputs, exec.SupervisorCommand(), []string{"RUSTUP_HOME"}
 		c.SetPaths(workpath.Resolver{Directory: dir, Worktree: dir, OutputDir: l.outputs.Dir})
 		c.Exec.Sandbox, c.Exec.Repository = cells.open, cells.repository
 	})

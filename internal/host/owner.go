@@ -17,7 +17,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/eventlog"
-
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/replay"
 	"github.com/cairn-dev/cairn/internal/models"
@@ -82,13 +81,15 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		return err
 	}
 	w.store, err = sqlite.Open(ctx, sqlite.Config{
-		Dir: dirs.Data, Version: o.Version, ReadOnly: w.lease == nil, Logger: w.logger,
+		Dir: dirs.Data, Version: o.Version, Logger: w.logger, ReadOnly: w.lease == nil, CheckLease: w.lease.Check,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	if err := w.store.FindDamage(); err != nil {
 		notify(o, fmt.Sprintf("nothing can be written, and what is shown may be incomplete: %v; %s", err, salvageFix))
+	} else if why := w.store.DescribeUnchecked(); why != "" {
+		notify(o, why+"; cairn fsck checks what is there")
 	}
 	ids := &session.IDs{}
 	watched := store.TrackDamage(w.store)
@@ -124,9 +125,10 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Files: w.locations, Explainer: w.locations,
 		Requests:  nextrequest.Inspector{Store: watched, Scopes: w.locations, Rules: w.engine.Asks},
-		Doctor:    ownerDoctor{watched, w.store.WriteError, dirs, o},
-		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox},
-		Condition: w.store.WriteError, Logger: w.logger,
+		Doctor:    ownerDoctor{watched, w.store.WriteError, w.store.DescribeUnchecked(), dirs, o},
+		Directory: o.Dir, Condition: w.store.WriteError, Logger: w.logger, Health: api.Health{
+			Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.newSandbox, Problem: w.store.DescribeUnchecked(),
+		},
 	})
 	return nil
 }

@@ -33,7 +33,7 @@ const (
 type ownerServer struct {
 	*owner
 	server *server.Server
-	served chan error // the outcome of Serve; capacity 1
+	served chan error // the outcome of Serve, the loss of the lease; capacity 2
 	local  http.Handler
 	socket string // path; "" if the disk is unwritable
 
@@ -50,7 +50,7 @@ func startOwnerServer(
 	if err != nil {
 		return nil, err
 	}
-	r := &ownerServer{owner: w, served: make(chan error, 1)}
+	r := &ownerServer{owner: w, served: make(chan error, 2)}
 	if err := r.listen(ctx, o, at); err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}

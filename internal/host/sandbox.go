@@ -245,7 +245,7 @@ func (l *locationCache) scratchDir() string { return filepath.Join(l.dirs.Data, 
 
 // removeScratch removes the temporary files of commands of this owner and of earlier ones.
 func (w *owner) removeScratch() {
-	if w.lease == nil || w.locations == nil {
+	if w.lease.Check() != nil || w.locations == nil {
 		return
 	}
 	if err := os.RemoveAll(w.locations.scratchDir()); err != nil {

@@ -102,6 +102,7 @@ type serverProcess struct {
 	// The owner that a relay passes requests to. In another namespace of processes it has another pid than here.
 	ownerPID     atomic.Int64 // as the owner announces it
 	ownerPIDHere atomic.Int64 // as the kernel names it to this process; 0 if unknown
+	joined       bool         // the owner has answered
 }
 
 // serveAsOwner serves until ctx ends. Without a lease, because the disk is unwritable, the data is read-only.
@@ -116,6 +117,7 @@ func (s *serverProcess) serveAsOwner(ctx context.Context, lease *sqlite.Lease, r
 		r.locations.models.RunRefresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
 	})
 	r.background.Go(func() { logSandbox(r.logger) })
+	r.background.Go(func() { lease.WatchLoss(fetch, func(err error) { r.served <- err }) })
 	ended, idle := context.WithCancel(ctx)
 	defer idle()
 	ready(describeListener(r.server, r.socket, s.address))
@@ -206,7 +208,7 @@ func (s *serverProcess) awaitLease(ctx context.Context, served <-chan error) (*s
 		if !ok {
 			return lease, err
 		}
-		if int64(held.Owner.PID) == s.ownerPID.Load() {
+		if int64(held.Owner.PID) == s.ownerPID.Load() && s.joined {
 			continue
 		}
 		if err := s.switchOwner(ctx, held.Owner); err != nil {
@@ -233,8 +235,10 @@ func (s *serverProcess) switchOwner(ctx context.Context, owner sqlite.Owner) err
 }
 
 func (s *serverProcess) setOwner(ctx context.Context, pid int) {
-	s.ownerPIDHere.Store(int64(server.OwnerOf(ctx, server.SocketPath(s.dirs.Data))))
+	here, err := server.JoinOwner(ctx, server.SocketPath(s.dirs.Data))
+	s.ownerPIDHere.Store(int64(here))
 	s.ownerPID.Store(int64(pid))
+	s.joined = err == nil
 }
 
 // acquireLeaseOrOwner returns the lease, or the health of the process that has it. It waits for a process that is

@@ -1,8 +1,6 @@
 package host
 
 import (
-	"os"
-	"runtime"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/config"
@@ -34,16 +32,4 @@ const longestTimeout = 10 * time.Minute
 func commandTimeout(getenv func(string) string) time.Duration {
 	ms := config.PositiveNumber(getenv, "EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS")
 	return time.Duration(min(ms, longestTimeout.Milliseconds())) * time.Millisecond
-}
-
-// supervisorCommand returns the command that starts this program as a supervisor; nil on systems without one.
-func supervisorCommand() []string {
-	if runtime.GOOS != "linux" {
-		return nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil
-	}
-	return []string{self, exec.SuperviseWord}
 }

@@ -51,7 +51,7 @@ func (l *locationCache) newToolConfig(
 		search: search.Config{Paths: filePaths, Log: l.logger}, browser: browserPaths,
 		exec: exec.Config{
 			Paths: paths, Shell: keepShell(shellsDir(l.dirs), cfg, l.logger), Deny: set.SecretVariables(),
-			Supervisor: supervisorCommand(), Sandbox: cells.open, Repository: cells.repository,
+			Supervisor: exec.SupervisorCommand(), Sandbox: cells.open, Repository: cells.repository,
 			Outside: cfg.Sandbox.Outside, NoProject: cells.noProject,
 			Timeout: commandTimeout(l.getenv), Processes: int(cfg.Limits.Processes), Outputs: l.outputs, Log: l.logger,
 			Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},

@@ -104,7 +104,7 @@ func TestPages(t *testing.T) {
 		}
 		o.Configured = []string{"https://a.org/404", "https://a.org/down"}
 		left := instructionsText(t, o)
-		if strings.Count(left, notFetched) != 2 || !strings.Contains(left, "https://a.org/404") {
+		if strings.Count(left, NotFetched) != 2 || !strings.Contains(left, "https://a.org/404") {
 			t.Errorf("a page that is not required: %s", left)
 		}
 		o.Configured = []string{

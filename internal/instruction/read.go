@@ -89,7 +89,7 @@ func (r *reader) readAll(ctx context.Context, groups [][]candidate) (files []Fil
 				if p := pages[c.path]; p != nil {
 					delete(pages, c.path)
 					if p.err != nil && !c.required {
-						*p = webPage{body: []byte(notFetched)}
+						*p = webPage{body: []byte(NotFetched)}
 					}
 					take(File{webcache.ShowAddress(c.path), clean(p.body, rest, "the page is longer")}, p.err, c)
 				}
@@ -118,9 +118,9 @@ func (r *reader) readAll(ctx context.Context, groups [][]candidate) (files []Fil
 	return files, nil
 }
 
-// notFetched stands for a page that is not required. It is the same for every reason, so that the context stays as it
+// NotFetched stands for a page that is not required. It is the same for every reason, so that the context stays as it
 // is while the network changes.
-const notFetched = "(Not fetched yet: this page cannot be reached, so its instructions are missing here.)"
+const NotFetched = "(Not fetched yet: this page cannot be reached, so its instructions are missing here.)"
 
 // describeError names the candidate by its own path, whichever path the failed operation had.
 func (c candidate) describeError(err error) string {

@@ -12,7 +12,8 @@ import (
 // little thinking. Models that need no provider do none.
 func TestSmall(t *testing.T) {
 	const mock = `"provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://127.0.0.1:1", "apiKey": "k"},
-		"models": {"main": {"name": "Main"}, "small": {"name": "Small", "temperature": true, "variants": {"low": {}, "high": {}}}}}}`
+		"models": {"main": {"name": "Main"}, "tiny#1": {"name": "Tiny"},
+		"small": {"name": "Small", "temperature": true, "variants": {"low": {}, "high": {}}}}}}`
 	main := session.ModelRef{ProviderID: "mock", ID: "main"}
 	least := session.ModelRef{ProviderID: "mock", ID: "main", Variant: catalog.LeastReasoning}
 	small := session.ModelRef{ProviderID: "mock", ID: "small", Variant: catalog.LeastReasoning}
@@ -22,6 +23,11 @@ func TestSmall(t *testing.T) {
 		want   session.ModelRef
 	}{
 		"configured":     {`{` + mock + `, "small_model": "mock/small"}`, main, small},
+		"with a variant": {`{` + mock + `, "small_model": "mock/small#high"}`, main, small},
+		"a # in the id": {
+			`{` + mock + `, "small_model": "mock/tiny#1"}`, main,
+			session.ModelRef{ProviderID: "mock", ID: "tiny#1", Variant: catalog.LeastReasoning},
+		},
 		"not configured": {`{` + mock + `}`, main, least},
 		"not there":      {`{` + mock + `, "small_model": "mock/smal"}`, main, least},
 		"offline": {

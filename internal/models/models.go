@@ -137,7 +137,7 @@ func (m *Set) buildOverlay() catalog.Overlay {
 	o := catalog.Overlay{
 		Providers: map[string]catalog.ProviderPatch{},
 		Enabled:   m.Config.EnabledProviders, Disabled: m.Config.DisabledProviders,
-		Default: m.Config.Model.BaseName(), Small: m.Config.SmallModel.BaseName(),
+		Default: m.Config.Model.BaseName(), Small: string(m.Config.SmallModel),
 		Denied: func(id string) bool { return !m.Config.Experimental.AllowsProvider(id, permission.Match) },
 		HasKey: m.IsReady, CanReach: m.newReachCheck(), Alpha: config.IsSwitchOn(m.pool.getenv, "ENABLE_EXPERIMENTAL_MODELS"),
 	}

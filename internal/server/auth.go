@@ -130,7 +130,7 @@ func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
 			return c, err
 		}
 	}
-	switch s.peers.FindIdentity(p) {
+	switch s.findIdentity(r) {
 	case peer.Tool:
 		return c, errTool
 	case peer.User:
@@ -145,6 +145,15 @@ func (s *Server) findCaller(r *http.Request) (caller.Caller, error) {
 	default:
 		return s.remoteCaller(c)
 	}
+}
+
+// findIdentity returns the identity of the peer of a request. A caller does not pay for the time that this takes, which
+// grows with the connections that come at once.
+func (s *Server) findIdentity(r *http.Request) peer.Identity {
+	if c, ok := r.Context().Value(connectionKey{}).(*limitedConn); ok {
+		defer c.suspendExpiry()()
+	}
+	return s.peers.FindIdentity(peer.FromRequest(r))
 }
 
 // checkBare decides whether a request over TCP without a credential may be of a process of this machine.

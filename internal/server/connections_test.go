@@ -94,6 +94,27 @@ func TestStrangersLockNobodyOut(t *testing.T) {
 	}
 }
 
+// TestBurstOfTheUser: connections of the user that come at once, before any of them is identified, are all answered.
+func TestBurstOfTheUser(t *testing.T) {
+	const burst = 30
+	for _, network := range []string{"tcp", "unix"} {
+		all := make(chan struct{}) // closed when every connection has sent its request
+		h := start(t, server.Config{Connections: burst, ToolProcess: func(int) bool { <-all; return false }})
+		var conns []net.Conn
+		for range burst {
+			c := h.connect(t, network)
+			fmt.Fprint(c, "GET /api/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+			conns = append(conns, c)
+		}
+		close(all)
+		for i, c := range conns {
+			if resp, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatalf("%s: connection %d of %d at once: %v %v", network, i+1, burst, resp, err)
+			}
+		}
+	}
+}
+
 // TestASlowStrangerIsClosed: sending a header byte by byte does not keep a connection.
 func TestASlowStrangerIsClosed(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -58,11 +59,34 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err != nil {
 		return nil, session.Errorf(session.CodeUnavailable, "cannot listen on the socket %s", path).Because(err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	file, err := os.Lstat(path)
+	if err == nil {
+		err = os.Chmod(path, 0o600)
+	}
+	if err != nil {
 		_ = l.Close()
 		return nil, session.Errorf(session.CodeUnavailable, "cannot protect the socket %s", path).Because(err)
 	}
-	return l, nil
+	return &socketListener{Listener: l, path: path, file: file}, nil
+}
+
+// socketListener removes its socket when it is closed, unless another process has replaced it.
+type socketListener struct {
+	net.Listener
+	path   string
+	file   fs.FileInfo
+	remove sync.Once // a later socket may have the same inode
+}
+
+// Close implements net.Listener.
+func (l *socketListener) Close() error {
+	l.remove.Do(func() {
+		if found, err := os.Lstat(l.path); err == nil && os.SameFile(found, l.file) {
+			_ = os.Remove(l.path) // as closing a net.UnixListener does
+		}
+	})
+	return l.Listener.Close()
 }
 
 // ensurePrivateDir creates the directory for the user alone. It refuses a directory that another user owns or can

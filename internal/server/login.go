@@ -95,7 +95,7 @@ func (s *Server) checkLoginForm(r *http.Request) (loginGrant, error) {
 	if p.Unix && !p.SameUser {
 		return as, errUser
 	}
-	switch s.peers.FindIdentity(p) {
+	switch s.findIdentity(r) {
 	case peer.Tool:
 		return as, errTool
 	case peer.Unread:
@@ -136,7 +136,7 @@ func (s *Server) handleLogout(w http.ResponseWriter, r *http.Request) {
 func (s *Server) findLogin(r *http.Request) caller.Caller {
 	for _, c := range r.CookiesNamed(s.cookieName) {
 		as, ok := s.logins.find(c.Value, time.Now())
-		if ok && (!as.known || s.peers.FindIdentity(peer.FromRequest(r)) == peer.User) {
+		if ok && (!as.known || s.findIdentity(r) == peer.User) {
 			return caller.Caller{Kind: caller.KindLogin, Scope: as.scope}
 		}
 	}

@@ -70,15 +70,26 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 
 var errOwner = errors.New("another process owns the data now")
 
-// OwnerOf returns the process id, in this process's namespace, of the process that listens at the socket; 0 if it is
-// unknown.
-func OwnerOf(ctx context.Context, socket string) int {
-	conn, pid, err := DialOwner(ctx, socket)
-	if err != nil {
-		return 0
+// JoinOwner asks the owner at the socket to resume what earlier processes left unfinished, which a command that became
+// the owner does not do by itself. It returns the owner's process id in this process's namespace, 0 if it is unknown.
+// It is an error if the owner does not answer.
+func JoinOwner(ctx context.Context, socket string) (pid int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, ownerPatience)
+	defer cancel()
+	t := &http.Transport{DisableKeepAlives: true}
+	t.DialContext = func(ctx context.Context, _, _ string) (conn net.Conn, err error) {
+		conn, pid, err = DialOwner(ctx, socket)
+		return conn, err
 	}
-	_ = conn.Close() // it only asked
-	return pid
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/api/session/recover", nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := t.RoundTrip(req)
+	if err != nil {
+		return pid, err
+	}
+	return pid, resp.Body.Close() // also an owner of an earlier version, which answers 404
 }
 
 // DialOwner connects to the socket of the owner of the data and returns the pid of the process that listens there. It

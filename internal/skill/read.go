@@ -104,6 +104,9 @@ func (s *folderWalk) readSkill(dir string, info fs.FileInfo) {
 		return
 	}
 	skill.Location, skill.untrusted = s.pathOf(name), s.foreign
+	for _, key := range skill.repeated {
+		s.addProblem(name, fmt.Sprintf("defines %s twice in its frontmatter; the last value counts", key))
+	}
 	if base := filepath.Base(skill.Dir()); base != skill.Name {
 		s.addProblem(name, fmt.Sprintf("has the name %s, but its folder is %s; give both the same name", skill.Name, base))
 	}
@@ -157,6 +160,9 @@ func parseSkill(text []byte) (Skill, error) {
 		return Skill{}, fmt.Errorf("its name %.70q must be 1 to 64 lower-case letters, digits and single hyphens", name.Text)
 	}
 	s := Skill{Name: name.Text, Description: strings.Join(strings.Fields(description.Text), " "), Content: f.Body}
+	for _, m := range f.Fields.Repeated {
+		s.repeated = append(s.repeated, m.Key)
+	}
 	if r := []rune(s.Description); len(r) > maxDescription {
 		s.Description = string(r[:maxDescription-1]) + "…"
 	}

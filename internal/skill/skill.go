@@ -42,7 +42,8 @@ type Skill struct {
 	Location    string `json:"location"` // of its SKILL.md; a URL is shown without what may be a secret
 	Content     string `json:"content"`
 
-	untrusted bool // from a project that is not trusted
+	untrusted bool     // from a project that is not trusted
+	repeated  []string // keys that its frontmatter defines twice
 
 	address string   // of the folder if the skill is from a URL, "" otherwise; may contain a secret
 	folder  string   // of its downloaded files

@@ -66,6 +66,19 @@ func short(o skill.Options, f skill.Set) (skills, problems []string) {
 	return skills, problems
 }
 
+// TestRepeatedKey: a skill whose frontmatter defines a key twice is used, with one note.
+func TestRepeatedKey(t *testing.T) {
+	o := world(t, map[string]string{
+		"home/.claude/skills/a/SKILL.md": "---\nname: a\ndescription: One.\ndescription: Two.\n---\nDo it.\n",
+	})
+	f := o.Find()
+	_, problems := short(o, f)
+	if len(f.Skills) != 1 || f.Skills[0].Description != "Two." || len(problems) != 1 ||
+		!strings.HasPrefix(problems[0], "home/.claude/skills/a/SKILL.md: defines description twice") {
+		t.Errorf("%+v, %v", f.Skills, problems)
+	}
+}
+
 func TestSkillFolders(t *testing.T) {
 	o := world(t, map[string]string{
 		"home/.claude/skills/a/SKILL.md":           md("a", "A."),

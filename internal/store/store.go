@@ -69,6 +69,9 @@ var (
 	// ErrGone means that the database was removed, moved or replaced while this process had it open: writes are
 	// refused, and reads may return old data. It is an ErrUnavailable too.
 	ErrGone = errors.New("the database is gone")
+	// ErrLeaseLost means that the lease file was removed or replaced while this process owned the data, so that another
+	// process may own it: writes are refused until this process ends. It is an ErrUnavailable too.
+	ErrLeaseLost = errors.New("the lease is lost")
 	// ErrDamaged means that stored bytes are not the ones that were written. Every ErrDamaged is a *Damage and an
 	// ErrUnavailable too.
 	ErrDamaged = errors.New("stored data is damaged")

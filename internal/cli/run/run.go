@@ -177,6 +177,9 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 		}
 	}
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
+	for _, address := range r.missing {
+		r.view.ShowNote(cli.DescribeMissingPage(address))
+	}
 	switch out.Finish {
 	case "length":
 		r.view.ShowNote(session.DescribeFinish(out.Finish) + "; to get the rest, prompt it to continue")

@@ -44,9 +44,10 @@ type runner struct {
 	settledAsks map[session.AskID]bool
 	tasks       *cli.TaskWatch
 
-	offer           string  // names a model in place of the guide
-	fill            float64 // of the model's window in percent, after the work; 0 is unknown
-	notedUnfinished bool    // noteUnfinished was successful
+	offer           string   // names a model in place of the guide
+	missing         []string // addresses of instructions that were never fetched, after the work
+	fill            float64  // of the model's window in percent, after the work; 0 is unknown
+	notedUnfinished bool     // noteUnfinished was successful
 }
 
 // errTimeout is the cause with which --timeout ends waiting.
@@ -80,13 +81,14 @@ func (r *runner) run(ctx context.Context) error {
 	}
 }
 
-// readFill reads what the session's next request takes of the model's window. Without an answer it stays unknown.
+// readFill reads what the session's next request takes of the model's window, and which instructions it lacks. Without
+// an answer both stay unknown.
 func (r *runner) readFill(ctx context.Context) {
 	if r.conn == nil || r.progress == nil || r.plan.openCode {
 		return
 	}
 	if next, err := (api.Contexts{Client: r.conn.API}).NextRequest(ctx, r.plan.id, false); err == nil {
-		r.fill = next.Window.Fill
+		r.fill, r.missing = next.Window.Fill, next.Missing
 	}
 }
 
@@ -317,6 +319,7 @@ func (r *runner) createSession(ctx context.Context) error {
 	s, err := r.conn.API.Create(ctx, api.CreateSession{
 		ID: r.plan.id, Agent: r.plan.agent, Model: r.plan.model, Title: r.plan.title, Budget: r.plan.budget,
 		Location: &session.Location{Directory: r.plan.options.Dir}, Sandbox: r.plan.sandbox,
+		RequireModel: true, // an invalid setting leaves no empty session behind
 	})
 	if err != nil {
 		return err

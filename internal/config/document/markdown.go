@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/frontmatter"
@@ -22,7 +23,7 @@ func (d *Document) parseMarkdown() error {
 	if e, ok := errors.AsType[*frontmatter.Error](err); ok {
 		return &Error{Position{File: d.Name, Line: e.Line}, "", "invalid frontmatter: " + e.Message}
 	}
-	fields := d.fromYAML(f.Fields)
+	fields := d.fromYAML(f.Fields, "")
 	if name := fields.RemoveMember("name"); strings.TrimSpace(name.TextValue()) != "" { // as in OpenCode
 		d.Entry = strings.TrimSpace(name.Text)
 	}
@@ -38,13 +39,19 @@ func (d *Document) parseMarkdown() error {
 	return nil
 }
 
-func (d *Document) fromYAML(v frontmatter.Value) *Node {
+// fromYAML returns the value at a path below the frontmatter as a node.
+func (d *Document) fromYAML(v frontmatter.Value, path string) *Node {
 	n := &Node{Kind: v.Kind, Raw: v.JSON, Text: v.Text, Doc: d, Offset: d.offsetOf(v.Line, v.Column)}
 	for _, m := range v.Members {
-		n.Members = append(n.Members, Member{m.Key, d.offsetOf(m.Line, m.Column), d.fromYAML(m.Value)})
+		n.Members = append(n.Members, Member{m.Key, d.offsetOf(m.Line, m.Column), d.fromYAML(m.Value, JoinKey(path, m.Key))})
 	}
-	for _, item := range v.Items {
-		n.Items = append(n.Items, d.fromYAML(item))
+	for _, m := range v.Repeated {
+		at := JoinKey(path, m.Key)
+		d.Duplicates = append(d.Duplicates, Duplicate{d.fromYAML(m.Value, at), d.NewError(d.offsetOf(m.Line, m.Column), at,
+			"is defined twice in one object; the last value counts")})
+	}
+	for i, item := range v.Items {
+		n.Items = append(n.Items, d.fromYAML(item, JoinKey(path, strconv.Itoa(i))))
 	}
 	return n
 }

@@ -41,6 +41,11 @@ func (c *Commands) CreateSession(ctx context.Context, r CreateRequest) (*session
 	); err != nil {
 		return nil, err
 	}
+	if r.RequireModel {
+		if err := scope.CheckModel(r.Agent, r.Model); err != nil {
+			return nil, err
+		}
+	}
 	info, err := r.buildSession(scope, c.version, c.journal.Now())
 	if err != nil {
 		return nil, err

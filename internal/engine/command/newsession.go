@@ -27,6 +27,8 @@ type CreateRequest struct {
 	Sandbox    session.SandboxMode
 	Timezone   session.TimeZone // "": that of the parent, or the configured one
 	Metadata   jsontext.Value   // an object that clients store with the session
+
+	RequireModel bool // refuse the session if neither the request, its agent nor the configuration names a model
 }
 
 // authorize refuses rules that allow something if the caller may not approve it.

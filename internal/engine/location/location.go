@@ -247,6 +247,15 @@ func (s *Scope) PromptModel(in *session.Session, agent string) *session.ModelRef
 	return nil
 }
 
+// CheckModel returns why a session with the agent and the model would have no model: the configured one is not a model.
+func (s *Scope) CheckModel(agent string, model *session.ModelRef) error {
+	if model != nil || s.FindAgent(agent).Model != nil {
+		return nil
+	}
+	_, err := s.Models.Default()
+	return err
+}
+
 // CheckSelection checks that a session may select the agent and the model; "" and nil select the default. Every agent
 // can be selected by name, including those that lists hide.
 func (s *Scope) CheckSelection(agent string, model *session.ModelRef) error {

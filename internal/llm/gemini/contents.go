@@ -69,7 +69,7 @@ type conversation struct {
 
 func (d Dialect) encodeContents(req *llm.Request) []content {
 	c := conversation{
-		d: d, strict: strings.Contains(req.Model, "gemini-3"), out: []content{}, names: map[string]string{},
+		d: d, strict: refusesUnsigned(req.Model), out: []content{}, names: map[string]string{},
 		sent: map[string]string{},
 	}
 	for _, m := range req.Messages {
@@ -180,6 +180,13 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 
 // anySignature replaces the signature of a call that another model made, for models that refuse calls without one.
 const anySignature = `"skip_thought_signature_validator"`
+
+// refusesUnsigned reports whether a model may refuse calls without a signature: all from Gemini 3 on, also under names
+// such as gemini-flash-latest. Earlier ones ignore signatures.
+func refusesUnsigned(model string) bool {
+	return strings.Contains(model, "gemini-") && !strings.Contains(model, "gemini-1") &&
+		!strings.Contains(model, "gemini-2")
+}
 
 // encodeCall encodes a call. Only the first call of an answer has a signature.
 func (c *conversation) encodeCall(p llm.ToolCall, isFirst bool) part {

@@ -158,6 +158,18 @@ func TestEncodeContents(t *testing.T) {
 			},
 		},
 		{
+			"a later model under another name gets one", "gemini-flash-latest",
+			[]llm.Message{replies(call("b"))},
+			[]string{
+				model(`{"functionCall":{"name":"f_b","args":{"x":1}},"thoughtSignature":"skip_thought_signature_validator"}`),
+			},
+		},
+		{
+			"an earlier model gets none", "gemini-2.5-pro",
+			[]llm.Message{replies(call("b"))},
+			[]string{model(callB)},
+		},
+		{
 			"what the vendor ran goes back as it came", "",
 			[]llm.Message{replies(ran, came)},
 			[]string{model(`{"executableCode":{"code":"1"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK"}}`)},

@@ -45,8 +45,8 @@ func ParseArguments(raw string) (input jsontext.Value, problem string) {
 		return jsontext.Value("{}"), ""
 	}
 	if v.Kind() == '"' && v.IsValid() {
-		if inner := jsontext.Value(DecodeString(v)); inner.Kind() == '{' && inner.IsValid() {
-			return inner, ""
+		if inner := jsontext.Value(DecodeString(v)); inner.Kind() == '{' && inner.IsValid(Foreign) {
+			return dropRepeatedNames(inner, 0), ""
 		}
 	}
 	if err := v.Compact(); err != nil {
@@ -58,7 +58,67 @@ func ParseArguments(raw string) (input jsontext.Value, problem string) {
 	if v.Kind() != '{' {
 		return nil, "the arguments must be a JSON object"
 	}
+	if !v.IsValid(jsontext.AllowInvalidUTF8(true)) {
+		return dropRepeatedNames(v, 0), ""
+	}
 	return jsontext.Value(raw), ""
+}
+
+// maxRepeatDepth bounds the objects in objects in which dropRepeatedNames looks for repeated names.
+const maxRepeatDepth = 64
+
+// dropRepeatedNames returns v, a valid value, with the last value of each name, as JSON.parse reads it.
+func dropRepeatedNames(v jsontext.Value, depth int) jsontext.Value {
+	kind := v.Kind()
+	if kind != '{' && kind != '[' || depth > maxRepeatDepth || v.IsValid(jsontext.AllowInvalidUTF8(true)) {
+		return v
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(v), Foreign)
+	_, err := dec.ReadToken()
+	isObject := kind == '{'
+	var names, values []jsontext.Value
+	at := map[string]int{}
+	for err == nil && dec.PeekKind() != '}' && dec.PeekKind() != ']' {
+		i := len(values)
+		names, values = append(names, nil), append(values, nil)
+		if isObject {
+			var name jsontext.Value
+			name, err = dec.ReadValue()
+			names[i] = name.Clone()
+			if first, ok := at[DecodeString(name)]; ok {
+				names, values, i = names[:i], values[:i], first
+			}
+			at[DecodeString(name)] = i
+		}
+		var next jsontext.Value
+		if err == nil {
+			next, err = dec.ReadValue()
+			values[i] = dropRepeatedNames(next.Clone(), depth+1)
+		}
+	}
+	if err != nil {
+		return v
+	}
+	return joinMembers(names, values, isObject)
+}
+
+// joinMembers returns the object of the names and values, or the list of the values.
+func joinMembers(names, values []jsontext.Value, isObject bool) jsontext.Value {
+	ends := "[]"
+	if isObject {
+		ends = "{}"
+	}
+	out := []byte{ends[0]}
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if isObject {
+			out = append(append(out, names[i]...), ':')
+		}
+		out = append(out, v...)
+	}
+	return append(out, ends[1])
 }
 
 // trailingMarks matches what servers leave behind a call's arguments: closing brackets and tags.

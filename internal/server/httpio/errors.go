@@ -78,6 +78,9 @@ func storeError(err error) *session.Error {
 	case errors.Is(err, store.ErrGone):
 		words = "the database was removed or replaced while cairn had it open, so nothing can be written; " +
 			"stop this cairn, put the database back, and run cairn doctor"
+	case errors.Is(err, store.ErrLeaseLost):
+		words = "the lease file of the data was removed or replaced while this cairn owned the data, and another cairn may " +
+			"own it now, so this one writes nothing; stop it and start it again"
 	case errors.Is(err, store.ErrReadOnly):
 		words = "the data is open read-only; run cairn doctor to see why"
 	case errors.Is(err, store.ErrFull):
@@ -88,6 +91,14 @@ func storeError(err error) *session.Error {
 	e := session.Errorf(session.CodeUnavailable, "%s", words)
 	e.Kind = kind
 	return e
+}
+
+// CheckComplete returns the condition of a store if it is damaged as a whole: it is unknown what lists lack then.
+func CheckComplete(condition error) error {
+	if errors.Is(condition, store.ErrDamaged) {
+		return condition
+	}
+	return nil
 }
 
 // damageMessage says what is damaged.

@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/window"
+	"github.com/cairn-dev/cairn/internal/instruction"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -92,6 +93,7 @@ func (d *draft) describeRequest() api.ContextRequest {
 		Messages: len(d.Built.Messages), Sources: t.list(d.Size.Bytes, d.Tokens), Prefix: *prefix, Prompts: d.prompts,
 		Update: maskText(d.update), Waiting: d.waiting, Window: d.measureWindow(),
 	}
+	out.Missing = d.listMissingPages()
 	d.foreseeShrinking(&out)
 	if last != nil {
 		out.Last = &api.ContextTurn{MessageID: last.ID, Hash: last.Prefix.Hash}
@@ -100,6 +102,18 @@ func (d *draft) describeRequest() api.ContextRequest {
 		}
 	}
 	return out
+}
+
+// listMissingPages returns the addresses of instructions that were never fetched.
+func (d *draft) listMissingPages() (missing []string) {
+	for _, s := range d.sources {
+		for _, p := range s.Parts {
+			if strings.HasSuffix(p.Text, instruction.NotFetched) {
+				missing = append(missing, p.Name)
+			}
+		}
+	}
+	return missing
 }
 
 // foreseeShrinking says what the next turn does to the history before it sends a request.

@@ -123,6 +123,9 @@ func newSessionQuery(roots string, q store.SessionQuery) (store.SessionQuery, er
 
 // listChildren lists the sessions whose parent is the session, the oldest first.
 func (h sessionHandlers) listChildren(ctx context.Context, in sessionIn) (operation.Func[[]opencode.Session], error) {
+	if err := httpio.CheckComplete(h.Condition()); err != nil {
+		return nil, err
+	}
 	rows, err := store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawSession, error) {
 		if _, err := store.FindSession(rd, in.SessionID); err != nil {
 			return nil, err
@@ -133,6 +136,9 @@ func (h sessionHandlers) listChildren(ctx context.Context, in sessionIn) (operat
 }
 
 func (h sessionHandlers) readSessions(ctx context.Context, q store.SessionQuery) ([]store.RawSession, error) {
+	if err := httpio.CheckComplete(h.Condition()); err != nil {
+		return nil, err
+	}
 	return store.Query(ctx, h.Store, func(rd store.Reader) ([]store.RawSession, error) { return rd.RawSessions(q) })
 }
 

@@ -64,6 +64,7 @@ type AskService interface {
 type SessionRuns interface {
 	Interrupt(ctx context.Context, id session.ID) error
 	Resume(ctx context.Context, id session.ID) error
+	Recover(ctx context.Context) ([]engine.UnfinishedSession, error)
 	SummarizeSession(ctx context.Context, id session.ID) (*session.ProseSummary, error)
 	Wait(ctx context.Context, id session.ID) error
 	Status(id session.ID) engine.Status

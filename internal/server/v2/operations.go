@@ -159,6 +159,8 @@ func (d *dependencies) listAdditionalOperations() []operation.Operation {
 		operation.New("prompt POST "+sessionPath+"/job/{jobID}/cancel Stop a background job", "", jobs.cancel),
 		operation.New("read GET "+sessionPath+"/status Return the state of a session", "", sessions.getStatus),
 		operation.New("prompt POST "+sessionPath+"/resume Continue the work of a session", "", sessions.resume),
+		operation.New("admin POST /api/session/recover Resume the work that earlier processes left unfinished",
+			"", sessions.recoverAll),
 		operation.New("read GET "+sessionPath+"/budget Return the budget of a session", "", sessions.getBudget),
 		operation.New("approve PUT "+sessionPath+"/budget Replace the budget of a session", "", sessions.setBudget),
 		operation.New("read GET "+sessionPath+"/inbox List the pending prompts of a session", "", inbox.list),

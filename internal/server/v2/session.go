@@ -72,7 +72,7 @@ func (h sessionHandlers) create(ctx context.Context, in struct {
 	s, err := h.Commands.CreateSession(ctx, command.CreateRequest{
 		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !named, Title: b.Title,
 		Permission: append(b.Permission, b.Permissions...), Metadata: b.Metadata, Budget: b.Budget, Sandbox: b.Sandbox,
-		Timezone: b.Timezone, Contract: session.ContractV2,
+		Timezone: b.Timezone, Contract: session.ContractV2, RequireModel: b.RequireModel,
 		Open: !b.Asks && caller.FromContext(ctx).Scope >= caller.Approve,
 	})
 	if err != nil {
@@ -255,6 +255,16 @@ func (h sessionHandlers) wait(ctx context.Context, in struct {
 		}
 		return err
 	})
+}
+
+// recoverAll resumes what earlier processes left unfinished, as a server does at its start. A server that relays to
+// this process asks for it.
+func (h sessionHandlers) recoverAll(ctx context.Context, _ struct{}) (operation.None, error) {
+	if h.Condition() != nil {
+		return operation.None{}, h.Condition()
+	}
+	_, err := h.Runs.Recover(ctx)
+	return operation.None{}, err
 }
 
 // resume answers when the work is over. The session records how it ended; the response reports only what prevented it

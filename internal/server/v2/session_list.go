@@ -72,6 +72,9 @@ func (h sessionHandlers) list(
 		}
 	}
 	p.rows, p.damaged = store.WithoutDamaged(rows)
+	if c.Anchor == nil && httpio.CheckComplete(h.Condition()) != nil { // an unknown number of sessions is missing
+		p.damaged++
+	}
 	return p.write, nil
 }
 

@@ -20,13 +20,17 @@ const committedName = dbName + "-committed"
 // log's end, so that damage there removes committed events without an error; the record shows that they are missing. It
 // is written after each commit without a sync, and emptied when the database is closed. A process that is killed loses
 // nothing that it wrote, so that all committed events must be there while the system runs. A power cut can take those
-// that were not synced, and the newest records with them.
+// that were not synced, and the newest records with them. The database remembers that it has a record (recordKey), so
+// that a missing one is noticed.
 type commitRecord struct {
 	store     string // id of the store
 	boot      string // id of the start of the system, "" if unknown
 	committed int64  // position of the newest event
 	synced    int64  // position of the newest event that was synced
 }
+
+// recordKey is the key in meta of a store that has a commitRecord whenever its log has frames.
+const recordKey = "commit-record"
 
 // The encoded record: magic, positions, ids, checksum.
 const (
@@ -101,23 +105,47 @@ func (r *commitRecord) find(c dbConn, dir string) (lost int64, err error) {
 	)}
 }
 
+// findUnchecked returns why it cannot be checked whether c lacks events, "" if it can: the log has frames, and the
+// record that a store has then is missing.
+func (r *commitRecord) findUnchecked(c dbConn, dir string) (string, error) {
+	kept, err := metaValue(c, recordKey)
+	log, lerr := os.Lstat(filepath.Join(dir, dbName+logSuffix))
+	if err != nil || kept == "" || r != nil || lerr != nil || log.Size() == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("it cannot be checked whether stored events are missing: %s is missing or torn, although %s was "+
+		"not closed in order (it was removed, or a power cut took it)", filepath.Join(dir, committedName), dbName), nil
+}
+
+// rememberRecord records in the database that the store has a commitRecord from now on.
+func rememberRecord(c dbConn) error {
+	kept, err := metaValue(c, recordKey)
+	if err != nil || kept != "" {
+		return err
+	}
+	return setMeta(c, recordKey, "1")
+}
+
 // commitFile writes the commitRecord of an open store. A nil commitFile writes nothing. Failures are ignored: an older
 // record only shows less.
 type commitFile struct {
 	path   string
-	file   *os.File // nil before the first commit
+	file   *os.File // nil if it cannot be written
 	record commitRecord
 	buf    []byte // the encoded record
 }
 
-// newCommitFile returns the file of the store with the id. before is the record of the last process, nil without one.
-func newCommitFile(dir, id string, before *commitRecord) *commitFile {
+// newCommitFile writes the first record of the store with the id, whose newest event has the position. before is the
+// record of the last process, nil without one.
+func newCommitFile(dir, id string, newest int64, before *commitRecord) *commitFile {
 	f := &commitFile{path: filepath.Join(dir, committedName)}
 	if before != nil && before.store == id {
-		f.record.synced = before.synced
+		f.record.synced = min(before.synced, newest)
 	}
 	f.record.store, f.record.boot = id, bootID()
 	f.buf = f.record.encode()
+	f.record.committed = newest
+	f.write()
 	return f
 }
 
@@ -132,6 +160,11 @@ func (f *commitFile) recordCommit(position int64, synced bool) {
 	if synced {
 		f.record.synced = max(f.record.synced, f.record.committed)
 	}
+	f.write()
+}
+
+// write writes the record to the file, which it creates first.
+func (f *commitFile) write() {
 	if f.file == nil {
 		file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|noFollow, 0o600)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -194,7 +195,7 @@ func TestCommitRecord(t *testing.T) {
 	}
 }
 
-// TestTornCommitRecord: a record that a power cut has torn says nothing.
+// TestTornCommitRecord: a record that is missing or that a power cut has torn blocks nothing, and is reported.
 func TestTornCommitRecord(t *testing.T) {
 	whole, _ := killedHome(t)
 	b, err := os.ReadFile(filepath.Join(whole, committedName))
@@ -202,15 +203,71 @@ func TestTornCommitRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, torn := range map[string][]byte{
-		"empty": nil, "short": b[:40], "zeroes": make([]byte, len(b)),
+		"removed": nil, "empty": nil, "short": b[:40], "zeroes": make([]byte, len(b)),
 		"half": append(bytes.Clone(b[:50]), make([]byte, len(b)-50)...),
 	} {
 		dir := copyHome(t, whole)
 		if err := os.WriteFile(filepath.Join(dir, committedName), torn, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := open(t, dir).DegradedError(); err != nil {
-			t.Errorf("%s: degraded: %v", name, err)
+		if name == "removed" {
+			if err := os.Remove(filepath.Join(dir, committedName)); err != nil {
+				t.Fatal(err)
+			}
 		}
+		reader, err := Open(t.Context(), Config{Dir: dir, ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(reader.DescribeUnchecked(), "cannot be checked") {
+			t.Errorf("%s: read-only: unchecked: %q", name, reader.DescribeUnchecked())
+		}
+		if err := reader.Close(); err != nil {
+			t.Error(err)
+		}
+		s := open(t, dir)
+		if err := s.DegradedError(); err != nil || !strings.Contains(s.DescribeUnchecked(), "cannot be checked") {
+			t.Errorf("%s: degraded: %v, unchecked: %q", name, err, s.DescribeUnchecked())
+		}
+	}
+}
+
+// TestCommitRecordIsChecked: a first start, a start after an end in order and one after a kill can be checked, also if
+// the process wrote nothing; so can a store of an earlier version, which has no record.
+func TestCommitRecordIsChecked(t *testing.T) {
+	live := t.TempDir()
+	for _, step := range []string{"first start", "after an end in order"} {
+		s := open(t, live)
+		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error { // no event
+			return tx.PutSession(&session.Session{ID: "ses_none"})
+		})
+		if err != nil || s.DescribeUnchecked() != "" {
+			t.Errorf("%s: %q, %v", step, s.DescribeUnchecked(), err)
+		}
+		if killed := open(t, copyHome(t, live)); killed.DescribeUnchecked() != "" {
+			t.Errorf("%s, then a kill: %s", step, killed.DescribeUnchecked())
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, _ := killedHome(t)
+	h, err := findHome(Config{Dir: whole})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := h.openWriter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	err = errors.Join(
+		c.Exec("DELETE FROM meta WHERE key = '"+recordKey+"'"), os.Remove(filepath.Join(whole, committedName)),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := open(t, copyHome(t, whole)); s.DescribeUnchecked() != "" {
+		t.Errorf("without a record: %s", s.DescribeUnchecked())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	zs "zombiezen.com/go/sqlite"
@@ -118,4 +119,19 @@ func isUnwritable(err error) bool {
 		return true
 	}
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC)
+}
+
+// describeChange returns what happened to the file at the path, "" if it is still there.
+func describeChange(path string, file fs.FileInfo) string {
+	found, err := os.Lstat(path)
+	switch {
+	case err == nil && os.SameFile(found, file):
+		return ""
+	case err == nil:
+		return "was replaced"
+	case errors.Is(err, fs.ErrNotExist):
+		return "was removed or moved"
+	default:
+		return fmt.Sprintf("cannot be found (%v)", err)
+	}
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,11 +11,12 @@ import (
 
 // fileIdentity identifies the files of the database and its write-ahead log as they were opened. It detects that
 // they were deleted or replaced while open; writes would otherwise go to an unlinked inode. The writer checks it
-// before a batch, and again before it answers. A nil fileIdentity checks nothing.
+// before a batch, and again before it answers. It also detects a lost lease. A nil fileIdentity checks nothing.
 type fileIdentity struct {
-	path string
-	file fs.FileInfo
-	log  atomic.Pointer[fs.FileInfo] // nil if it did not exist
+	path  string
+	file  fs.FileInfo
+	log   atomic.Pointer[fs.FileInfo] // nil if it did not exist
+	lease func() error                // returns an ErrLeaseLost; nil is not checked
 }
 
 // newFileIdentity records the files of the open database.
@@ -41,7 +41,16 @@ func (at *fileIdentity) refreshLog() {
 	}
 }
 
-// check returns an ErrGone if the files were moved, removed or replaced.
+// checkLease returns an ErrLeaseLost if another process can own the folder. While a transaction holds SQLite's write
+// lock, a nil error means that the commit comes before every write of a later owner.
+func (at *fileIdentity) checkLease() error {
+	if at == nil || at.lease == nil {
+		return nil
+	}
+	return at.lease()
+}
+
+// check returns an ErrGone if the files were moved, removed or replaced, and an ErrLeaseLost if the lease was.
 func (at *fileIdentity) check() error {
 	if at == nil {
 		return nil
@@ -49,6 +58,9 @@ func (at *fileIdentity) check() error {
 	err := checkSameFile(at.path, at.file)
 	if log := at.log.Load(); err == nil && log != nil {
 		err = checkSameFile(at.path+logSuffix, *log)
+	}
+	if err == nil {
+		err = at.checkLease()
 	}
 	return err
 }
@@ -65,15 +77,8 @@ func (at *fileIdentity) guardOpen(open func() (dbConn, error)) func() (dbConn, e
 
 // checkSameFile returns an ErrGone if the path does not lead to the file.
 func checkSameFile(path string, file fs.FileInfo) error {
-	found, err := os.Lstat(path)
-	what := "was removed or moved"
-	switch {
-	case err == nil && os.SameFile(found, file):
-		return nil
-	case err == nil:
-		what = "was replaced"
-	case !errors.Is(err, fs.ErrNotExist):
-		what = fmt.Sprintf("cannot be found (%v)", err)
+	if change := describeChange(path, file); change != "" {
+		return fmt.Errorf("%w: %w: %s %s while it was open", store.ErrUnavailable, store.ErrGone, path, change)
 	}
-	return fmt.Errorf("%w: %w: %s %s while it was open", store.ErrUnavailable, store.ErrGone, path, what)
+	return nil
 }

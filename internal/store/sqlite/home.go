@@ -205,26 +205,35 @@ func (h *home) findReader() (func() (dbConn, error), error) {
 	return func() (dbConn, error) { return h.open(forReadingRaw, readerPragmas) }, nil
 }
 
-// checkAfterCrash returns an error if committed events are missing or the database is damaged. It changes no file: the
-// last writing connection that is closed would copy what is left of the log into the database, and remove the log.
-func (h *home) checkAfterCrash(ctx context.Context, before *commitRecord, logger *slog.Logger) error {
+// checkAfterCrash returns an error if committed events are missing or the database is damaged, and why the former
+// cannot be checked. It changes no file: the last writing connection that is closed would copy what is left of the log
+// into the database, and remove the log.
+func (h *home) checkAfterCrash(
+	ctx context.Context, before *commitRecord, logger *slog.Logger,
+) (unchecked string, err error) {
 	open, err := h.findReader()
 	if err != nil {
-		return err
+		return "", err
 	}
 	c, err := open()
 	if err != nil {
-		return newUnavailable("open %s: %w", h.path, err)
+		return "", newUnavailable("open %s: %w", h.path, err)
 	}
 	defer c.Close()
 	lost, err := before.find(c, h.dir)
+	if err == nil {
+		unchecked, err = before.findUnchecked(c, h.dir)
+	}
 	if err != nil {
-		return newUnavailable("read %s: %w", h.path, err)
+		return "", newUnavailable("read %s: %w", h.path, err)
 	}
 	if lost > 0 {
 		logger.Warn("a power cut removed events that were not synced yet", "events", lost)
 	}
-	return quickCheck(ctx, c)
+	if unchecked != "" {
+		logger.Warn(unchecked)
+	}
+	return unchecked, quickCheck(ctx, c)
 }
 
 // prepareSchema migrates the database and returns its id.

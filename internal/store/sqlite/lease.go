@@ -2,9 +2,11 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 const leaseName = "lease"
@@ -59,6 +63,9 @@ func (h *HeldError) Is(target error) bool { return target == ErrHeld }
 // Lease is the ownership of a data folder: the right to open its database for writing. The kernel ends it with the
 // process. It is safe for concurrent use.
 type Lease struct {
+	path string
+	file fs.FileInfo // of the locked file
+
 	mu    sync.Mutex // guards the rest
 	f     *os.File   // locked; nil after Release
 	owner Owner
@@ -85,8 +92,9 @@ func AcquireLease(dir string, o Owner) (*Lease, error) {
 		return nil, err
 	}
 	o.PID, o.Started = os.Getpid(), time.Now().UnixMilli()
-	l := &Lease{f: f, owner: o}
-	if err := errors.Join(f.Chmod(0o600), l.write()); err != nil {
+	l := &Lease{path: f.Name(), f: f, owner: o}
+	l.file, err = f.Stat()
+	if err := errors.Join(err, f.Chmod(0o600), l.write()); err != nil {
 		_ = l.Release()
 		return nil, newUnavailable("write lease: %w", err)
 	}
@@ -105,6 +113,43 @@ func (l *Lease) Update(addresses ...string) error {
 		return newUnavailable("write lease: %w", err)
 	}
 	return nil
+}
+
+// Check returns an ErrLeaseLost if the file of the lease was removed or replaced: another process can lock the file
+// that is there now. Without a lease it is an error too.
+func (l *Lease) Check() error {
+	if l == nil {
+		return errors.New("this process has no lease")
+	}
+	if change := describeChange(l.path, l.file); change != "" {
+		return fmt.Errorf("%w: %w: %s %s, and another process may own the data now; this one writes nothing more",
+			store.ErrUnavailable, store.ErrLeaseLost, l.path, change)
+	}
+	return nil
+}
+
+// leaseCheckInterval is the interval of WatchLoss. The writer checks the lease with each commit.
+const leaseCheckInterval = time.Second
+
+// WatchLoss calls lost once with the ErrLeaseLost of Check, or returns when ctx ends. Without a lease it returns at
+// once.
+func (l *Lease) WatchLoss(ctx context.Context, lost func(error)) {
+	if l == nil {
+		return
+	}
+	poll := time.NewTicker(leaseCheckInterval)
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+		}
+		if err := l.Check(); err != nil {
+			lost(err)
+			return
+		}
+	}
 }
 
 // Release ends the ownership. The file stays: it carries the lock, and another process may be about to lock it.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -10,6 +11,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 const leaseChild = "CAIRN_TEST_LEASE_DIR"
@@ -101,6 +107,99 @@ func TestLeaseSaysWhereTheOwnerIs(t *testing.T) {
 	if err := l.Update("x"); err == nil {
 		t.Error("a released lease was updated")
 	}
+}
+
+// TestLostLease: an owner whose lease file was removed or replaced commits nothing, also not what began before, leaves
+// the record of the next owner alone, and learns of the loss.
+func TestLostLease(t *testing.T) {
+	for name, harm := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			l, err := AcquireLease(dir, Owner{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(t.Context(), Config{Dir: dir, CheckLease: l.Check})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fill(t, s, 1, 2)
+			for i, id := range []session.ID{"ses_begun", "ses_late"} {
+				err = s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
+					if i == 0 {
+						err = harm(filepath.Join(dir, leaseName))
+					}
+					return errors.Join(err, tx.PutSession(&session.Session{ID: id}))
+				})
+				if !errors.Is(err, store.ErrLeaseLost) || errors.Is(err, store.ErrUncertain) {
+					t.Errorf("%s: %v", id, err)
+				}
+			}
+			if err := s.WriteError(); !errors.Is(err, store.ErrLeaseLost) {
+				t.Errorf("condition: %v", err)
+			}
+			next, err := AcquireLease(dir, Owner{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer next.Release() //nolint:errcheck // ends with the test
+			later, err := Open(t.Context(), Config{Dir: dir, CheckLease: next.Check})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer later.Close() //nolint:errcheck // ends with the test
+			fill(t, later, 1, 1)
+			if err := errors.Join(s.Close(), l.Release()); err != nil {
+				t.Error(err)
+			}
+			if r := readCommitRecord(dir); r == nil || r.committed != 3 {
+				t.Errorf("the record of the next owner is %+v", r)
+			}
+			err = later.View(t.Context(), func(r store.Reader) error {
+				for _, id := range []session.ID{"ses_begun", "ses_late"} {
+					if _, ok, err := r.Session(id); ok || err != nil {
+						t.Errorf("%s was written: %v", id, err)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestWatchLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		l, err := AcquireLease(dir, Owner{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Release() //nolint:errcheck // ends with the test
+		lost := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go l.WatchLoss(ctx, func(err error) { lost <- err })
+		go (*Lease)(nil).WatchLoss(ctx, func(err error) { lost <- err })
+		time.Sleep(10 * leaseCheckInterval) // of the bubble
+		synctest.Wait()
+		if len(lost) != 0 {
+			t.Fatalf("lost: %v", <-lost)
+		}
+		if err := os.Remove(filepath.Join(dir, leaseName)); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-lost; !errors.Is(err, store.ErrLeaseLost) {
+			t.Errorf("error is %v", err)
+		}
+		cancel()
+	})
 }
 
 // Of many that want the folder at once, exactly one has it at a time.

@@ -7,7 +7,8 @@
 // The folder contains, readable by its owner only:
 //
 //	cairn.db        the database, with cairn.db-wal and cairn.db-shm while it is open or after a crash
-//	cairn.db-committed   the newest commit (commitRecord), empty unless it is open or after a crash
+//	cairn.db-committed   the newest commit (commitRecord), empty unless it is open or after a crash;
+//	                the database remembers that it has one
 //	store-id        the id of the database that belongs here; if the database is missing, Open refuses to create an
 //	                empty one
 //	backup/         copies made before migrations
@@ -24,6 +25,7 @@ import (
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/store/sqlstore"
 )
 
 // Config configures Open.
@@ -32,6 +34,8 @@ type Config struct {
 	ReadOnly bool         // never write, not even to create the database
 	Version  string       // of this cairn, recorded in a new database
 	Logger   *slog.Logger // nil discards
+
+	CheckLease func() error // of the Lease: writes end with its error; nil is not checked
 }
 
 // Store is an open database. It implements store.Store.
@@ -41,6 +45,8 @@ type Store struct {
 	degraded error
 	id       string
 	identity *fileIdentity // nil if degraded
+
+	unchecked string // see DescribeUnchecked
 
 	mu     sync.RWMutex // guards closed; nothing is added to work once it is set
 	closed bool
@@ -88,9 +94,9 @@ func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := readCommitRecord(h.dir)
+	before, unchecked := readCommitRecord(h.dir), ""
 	if unclean || before != nil {
-		if err := h.checkAfterCrash(ctx, before, cfg.Logger); err != nil {
+		if unchecked, err = h.checkAfterCrash(ctx, before, cfg.Logger); err != nil {
 			return nil, err
 		}
 	}
@@ -108,10 +114,18 @@ func openWritable(ctx context.Context, h *home, cfg Config) (*Store, error) {
 		_ = conn.Close()
 		return nil, err
 	}
+	at.lease = cfg.CheckLease
+	newest, err := sqlstore.NewReader(conn).Head("")
+	if err != nil {
+		_ = conn.Close()
+		return nil, newUnavailable("read %s: %w", h.path, err)
+	}
+	commits := newCommitFile(h.dir, id, newest, before)
+	_ = rememberRecord(conn) // a full disk; a missing record is not noticed then
 	w := newWriter(conn, at.guardOpen(h.openWriter), at)
-	w.commits = newCommitFile(h.dir, id, before)
+	w.commits = commits
 	s := start(w, at.guardOpen(h.openReader))
-	s.id = id
+	s.id, s.unchecked = id, unchecked
 	return s, nil
 }
 
@@ -138,6 +152,9 @@ func openReadOnly(h *home, why error) (*Store, error) {
 	} else {
 		err = h.checkUsable(conn, s.id)
 	}
+	if err == nil {
+		s.unchecked, err = record.findUnchecked(conn, h.dir)
+	}
 	if _, lost := record.find(conn, h.dir); errors.Is(lost, store.ErrDamaged) && err == nil {
 		s.degraded = readOnly(lost)
 	}
@@ -163,8 +180,11 @@ func (s *Store) FindDamage() error {
 	return nil
 }
 
-// WriteError returns why nothing can be written now: DegradedError or an ErrGone; nil if writes are possible. It
-// may be called at any time.
+// DescribeUnchecked returns why Open could not check whether committed events are missing, "" if it could.
+func (s *Store) DescribeUnchecked() string { return s.unchecked }
+
+// WriteError returns why nothing can be written now: DegradedError, an ErrGone or an ErrLeaseLost; nil if writes are
+// possible. It may be called at any time.
 func (s *Store) WriteError() error {
 	if s.degraded != nil {
 		return s.degraded

@@ -103,7 +103,8 @@ func (w *writer) run() {
 		w.checkpoint()
 	}
 	clean = true
-	if w.conn != nil && w.commits.empty() == nil {
+	// Without the lease, the record may be that of another owner.
+	if w.conn != nil && (w.identity.checkLease() != nil || w.commits.empty() == nil) {
 		_ = w.conn.Close()
 	}
 	close(w.done)
@@ -299,6 +300,10 @@ func (w *writer) commit() {
 	ctx := context.Background()
 	if err := fault.PassPoint(ctx, fault.StorePreCommit); err != nil {
 		w.fail(newUnavailable("commit: %w", err))
+		return
+	}
+	if err := w.identity.checkLease(); err != nil {
+		w.fail(err)
 		return
 	}
 	if err := execute(w.conn, "COMMIT"); err != nil {

@@ -6,6 +6,8 @@ package exec
 
 import (
 	"log/slog"
+	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -73,6 +75,18 @@ type Cell struct {
 
 // SuperviseWord is the argument of the program that makes it call RunSupervisor.
 const SuperviseWord = "__supervise"
+
+// SupervisorCommand returns the command that starts this program as a supervisor; nil on systems without one.
+func SupervisorCommand() []string {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{self, SuperviseWord}
+}
 
 // execTools is the state that the tools of a Location share.
 type execTools struct {
