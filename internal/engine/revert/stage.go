@@ -16,7 +16,7 @@ func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*se
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Clear(ctx, id); err != nil {
+	if _, err := r.Clear(ctx, id); err != nil {
 		return nil, err
 	}
 	planned, err := r.planRange(ctx, id, p, taken)
@@ -84,34 +84,21 @@ func (r Reverter) keepCopies(ctx context.Context, planned *session.Revert) error
 	return nil
 }
 
-// copyNotRestored copies the content that a revert does not restore, so that it is in reach when the revert is final. A
-// content that cannot be copied is left out.
-func (r Reverter) copyNotRestored(ctx context.Context, k *session.KeptFile) {
-	if k.To.Blob == "" || k.To.Blob == k.State.Blob || k.Copy != "" {
-		return
-	}
-	copied, err := r.Files.CopyBlob(ctx, k.Path, k.To.Blob)
-	if err != nil {
-		r.Journal.Logger.Warn("cannot copy a content that is not restored", "file", k.Path, "error", err)
-		return
-	}
-	k.Copy = copied
-}
-
-// Clear brings back the files and messages that the session's staged revert took back. Without one it does nothing.
-func (r Reverter) Clear(ctx context.Context, id session.ID) error {
-	if err := r.Resume(ctx, id); err != nil {
-		return err
+// Clear brings back the files and messages that the session's staged revert took back, and returns the files that stay
+// as they are. Without one it does nothing.
+func (r Reverter) Clear(ctx context.Context, id session.ID) (kept []session.KeptFile, err error) {
+	if kept, err = r.completePhase(ctx, id); err != nil {
+		return nil, err
 	}
 	s, err := r.Journal.ReadSession(ctx, id)
 	if err != nil || s.Revert == nil {
-		return err
+		return kept, err
 	}
 	if len(s.Revert.Files) == 0 {
-		return r.Journal.AppendFacts(ctx, id, &session.RevertCleared{})
+		return nil, r.Journal.AppendFacts(ctx, id, &session.RevertCleared{})
 	}
 	if err := r.Journal.AppendFacts(ctx, id, &session.RevertAdvanced{Phase: session.RevertRestoring}); err != nil {
-		return err
+		return nil, err
 	}
-	return r.Resume(ctx, id)
+	return r.completePhase(ctx, id)
 }
