@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -217,10 +218,17 @@ func TestWindowSmallerThanKnown(t *testing.T) {
 			w := newSmallWindow(t, nil)
 			m := w.models["test/one"]
 			m.Window, w.compaction.Keep = window.Limits{Context: known}, 0
+			var refused, reported []int64 // sizes in tokens
+			w.report = func(_ session.ModelRef, _ window.RequestSize, tokens int64) {
+				if tokens > 0 { // the answers of this model have no usage
+					reported = append(reported, tokens)
+				}
+			}
 			m.Client = modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 				return func(yield func(llm.Event, error) bool) {
-					if window.MeasureRequest(req).EstimateTokens(0) > 17_000 {
-						yield(nil, &llm.Error{Class: llm.Overflow, Status: 400, Message: "too long"})
+					if size := window.MeasureRequest(req).EstimateTokens(0); size > 17_000 {
+						yield(nil, &llm.Error{Class: llm.Overflow, Status: 400, Message: "too long", Requested: size})
+						refused = append(refused, size)
 						return
 					}
 					text := llm.TextDelta{ID: "t", Delta: strings.Repeat("word ", 700)}
@@ -241,6 +249,9 @@ func TestWindowSmallerThanKnown(t *testing.T) {
 			}
 			if ended, failed := countCompactions(t, w); ended < 2 || ended > 8 || failed > 0 {
 				t.Errorf("window %d: %d compactions, %d failed", known, ended, failed)
+			}
+			if len(refused) == 0 || !slices.Equal(reported, refused) { // the sizes correct later estimates
+				t.Errorf("window %d: the refusals name %v, learnt are %v", known, refused, reported)
 			}
 			w.close(t)
 			prove(t, w)

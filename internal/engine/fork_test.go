@@ -284,7 +284,7 @@ func TestHalfRevertIsCompleted(t *testing.T) {
 			if r := read(); r != nil && r.Phase != session.RevertDone {
 				t.Errorf("after step %d the revert is %s", what, r.Phase)
 			}
-			if err := w.engine.Commands.ClearRevert(t.Context(), "ses_a"); err != nil {
+			if _, err := w.engine.Commands.ClearRevert(t.Context(), "ses_a"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -51,12 +51,35 @@ func revertCutOffTurn(t *testing.T, steps string) {
 	prove(t, w)
 }
 
+// TestInterruptOfResumedSubagent checks that an interrupt also ends a subagent that recovery resumed, although the call
+// that waits for it is not resumed yet.
+func TestInterruptOfResumedSubagent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCutOffWorld(t,
+			`{"call": {"name": "task", "arguments": {"description": "d", "prompt": "wait", "subagent_type": "helper"}}}`)
+		defer w.close(t)
+		left, err := w.engine.Recover(t.Context())
+		if err != nil || len(left) != 2 {
+			t.Fatalf("unfinished are %v: %v", left, err)
+		}
+		if err := w.engine.Interrupt(t.Context(), "ses_a"); err != nil {
+			t.Fatal("interrupt:", err)
+		}
+		synctest.Wait()
+		for _, u := range left {
+			if s := w.engine.Status(u.SessionID); s.Type != StatusIdle {
+				t.Errorf("after the interrupt %s is %v", u.SessionID, s.Type)
+			}
+		}
+	})
+}
+
 // newCutOffWorld returns a world after the death of a process in the first turn of a session.
 func newCutOffWorld(t *testing.T, steps string) *world {
 	t.Helper()
 	s, err := script.Parse([]byte(`{"turns": [
 		{"match": "work", "times": 1, "steps": [` + steps + `], "usage": {"input": 1, "output": 1}},
-		{"match": "wait", "times": 1, "steps": [{"gate": "g2"}]},
+		{"match": "wait", "repeat": true, "steps": [{"gate": "g2"}]},
 		{"match": "next", "repeat": true, "steps": [{"text": "done"}]}]}`))
 	if err != nil {
 		t.Fatal("parse the script:", err)

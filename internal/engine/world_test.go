@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/window"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -53,6 +54,7 @@ type world struct {
 	effects    map[string]int // by token
 
 	compaction location.CompactionSettings
+	report     func(m session.ModelRef, size window.RequestSize, tokens int64) // nil: usage is not taken
 
 	*process
 }
@@ -169,6 +171,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, f
 		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
 		NewSandbox: w.newSandbox, Sandbox: func(agent string) session.SandboxMode { return w.sandboxes[agent] },
 		Context: w.context, Summaries: w.summaries, Budget: w.budget, Compaction: w.compaction, SaveOutput: w.outputs.Save,
+		ReportUsage: w.report,
 		FindInstructions: func(visited []string) (found []session.NestedInstruction) {
 			for _, path := range visited {
 				found = append(found, session.NestedInstruction{Path: path + "/AGENTS.md", Root: l.Directory})

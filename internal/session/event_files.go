@@ -38,8 +38,11 @@ type (
 		Omitted   []FilePath   `json:"omitted,omitempty"` // changed as well; no snapshot has them
 		// Late are those of the files that changed after the work that ran the command had ended, and before the capture:
 		// the user may have changed them.
-		Late  []FilePath `json:"late,omitempty"`
-		Error string     `json:"error,omitzero"` // why Files are not known
+		Late []FilePath `json:"late,omitempty"`
+		// Transient are files that the command left as it found them, although a command beside it began or ended while
+		// they were in the state Before: that state lasted for a moment. After is what the command found and left.
+		Transient []FileChange `json:"transient,omitzero"`
+		Error     string       `json:"error,omitzero"` // why Files are not known
 	}
 	// DiffUpdated records what the answers to a prompt, and the whole session, have changed until now. The diffs of the
 	// session have no patches.

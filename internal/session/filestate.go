@@ -28,8 +28,8 @@ type FileChange struct {
 	Path   FilePath  `json:"path"`
 	Before PathState `json:"before,omitzero"`
 	After  PathState `json:"after,omitzero"`
-	// Perm is the permissions that the file had if it was removed and others could not read it; 0 otherwise. A file that
-	// comes back has them.
+	// Perm is the permissions that the file had if it was removed or replaced and others could not read it; 0 otherwise.
+	// A content that comes back has them.
 	Perm uint32 `json:"perm,omitzero"`
 }
 

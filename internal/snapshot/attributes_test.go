@@ -12,13 +12,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// TestPermissionsReturn checks that a file that others could not read has its permissions again when it comes back.
+// TestPermissionsReturn checks that a file that others could not read has its permissions again when its content comes
+// back, after it was removed or replaced.
 func TestPermissionsReturn(t *testing.T) {
 	inEachTree(t, func(t *testing.T, p *testTree) {
-		names := []string{"committed", "untracked", "program"}
+		names := []string{"committed", "untracked", "program", "replaced"}
+		modes := []os.FileMode{0o600, 0o640, 0o700, 0o600}
 		for i, name := range names {
 			p.write(name, name)
-			if err := os.Chmod(filepath.Join(p.root, name), []os.FileMode{0o600, 0o640, 0o700}[i]); err != nil {
+			if err := os.Chmod(filepath.Join(p.root, name), modes[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -30,6 +32,7 @@ func TestPermissionsReturn(t *testing.T) {
 		for _, name := range names {
 			_ = os.Remove(filepath.Join(p.root, name)) // it is there
 		}
+		p.write("replaced", "by a command")
 		found, _, err := p.Compare(t.Context(), before, p.mustCapture(), 100)
 		if err != nil || len(found) != len(names) {
 			t.Fatal(found, err)
@@ -48,7 +51,7 @@ func TestPermissionsReturn(t *testing.T) {
 			}
 			got = append(got, info.Mode().Perm())
 		}
-		if !slices.Equal(got, []os.FileMode{0o600, 0o640, 0o700}) {
+		if !slices.Equal(got, modes) {
 			t.Errorf("the permissions are %o", got)
 		}
 	})

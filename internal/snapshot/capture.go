@@ -21,6 +21,7 @@ var errNoCapture = errors.New("the capture before the command is no longer avail
 type capture struct {
 	tree    string // the capturer's name for the files
 	began   time.Time
+	ended   time.Time
 	omitted omittedFiles
 }
 
@@ -31,8 +32,8 @@ type capturer interface {
 	// compare returns the differences between two captures, by path, and stores the contents of both sides. More than
 	// limit differences are an error.
 	compare(ctx context.Context, from, to string, limit int) ([]session.FileChange, error)
-	// listTight returns the permissions of captured files. They must not be changed.
-	listTight() permissions
+	// findTight returns the permissions that a file had in the capture that ended at a time; 0 if others could read it.
+	findTight(name string, ended time.Time) uint32
 }
 
 // isTemporary reports whether the name is that of a file that cairn writes before it renames it to its place.

@@ -46,11 +46,11 @@ type dirTree struct {
 	trees    map[string]map[string]listedFile // the captures that can be compared, by name
 	order    []string                         // of trees, oldest first
 	tooLarge time.Time                        // when the directory was too large; zero if never
-	tight    permissions
+	tight    *permissions
 }
 
-// listTight implements capturer.
-func (d *dirTree) listTight() permissions { return d.tight }
+// findTight implements capturer.
+func (d *dirTree) findTight(name string, ended time.Time) uint32 { return d.tight.find(name, ended) }
 
 // listedFile is a file of a capture.
 type listedFile struct {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/checkout"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -29,15 +30,20 @@ type gitTree struct {
 	ready   bool   // prepare succeeded
 	rebuilt bool   // captureTree has removed the index and repeats itself
 	last    string // the tree of the newest capture, "" before the first one
-	tight   permissions
+	tight   *permissions
 }
 
-// listTight implements capturer.
-func (g *gitTree) listTight() permissions { return g.tight }
+// findTight implements capturer.
+func (g *gitTree) findTight(name string, ended time.Time) uint32 {
+	if g.tight == nil { // no capture could read them
+		return 0
+	}
+	return g.tight.find(name, ended)
+}
 
 // readPermissions notes the permissions of the files of the index, which are not listed while they are unchanged.
 func (g *gitTree) readPermissions(ctx context.Context) {
-	tight := permissions{}
+	tight := newPermissions()
 	listed, err := g.run(ctx, nil, "ls-files", "-z")
 	if err != nil {
 		return // the capture fails as well

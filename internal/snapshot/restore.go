@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,8 +132,8 @@ func openSubdirectory(root *os.Root, name string, create bool) (*os.Root, error)
 }
 
 // replaceFile writes the content to a temporary file in root and renames it to the path. The state of the path is
-// checked again immediately before; the permissions and the owner of the file that was there are kept. A new file has
-// the owner of its directory. A file with other names (hard links) is overwritten in place.
+// checked again immediately before; the owner of the file that was there is kept, and its permissions, unless s has
+// some. A new file has the owner of its directory. A file with other names (hard links) is overwritten in place.
 func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 	name := string(s.Path)
 	old, err := root.Lstat(name)
@@ -149,7 +150,8 @@ func replaceFile(root *os.Root, s session.FileChange, content []byte) error {
 		perm = 0o777
 	}
 	if err == nil && old.Mode().IsRegular() {
-		perm, replaces = changeExecutable(old.Mode().Perm(), s.After.Mode), true
+		perm, replaces = cmp.Or(fs.FileMode(s.Perm).Perm(), old.Mode().Perm()), true
+		perm = changeExecutable(perm, s.After.Mode)
 	} else if old, err = root.Stat("."); err != nil {
 		return err
 	} else if s.Perm != 0 {

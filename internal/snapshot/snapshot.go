@@ -46,7 +46,7 @@ func Open(o Options) *DiskWorktree {
 	if isGit && o.Git != "" && repository.Top == w.root && !usesSHA256(repository) {
 		w.capturer = newGitTree(o, w.root, repository)
 	} else {
-		w.capturer = &dirTree{options: o, root: w.root, tight: permissions{}}
+		w.capturer = &dirTree{options: o, root: w.root, tight: newPermissions()}
 	}
 	return w
 }
@@ -63,6 +63,7 @@ func (w *DiskWorktree) CaptureTree(ctx context.Context) (string, error) {
 	if c.tree, c.omitted, err = w.capturer.captureTree(ctx); err != nil {
 		return "", err
 	}
+	c.ended = time.Now()
 	_ = os.Chtimes(w.options.Dir, c.began, c.began) // the directory does not exist before the first capture writes to it
 	maps.DeleteFunc(w.captured, func(_ string, old capture) bool { return c.began.Sub(old.began) > captureAge })
 	name := c.omitted.nameCapture(c.tree)
@@ -89,8 +90,9 @@ func (w *DiskWorktree) Compare(
 			return nil, nil, err
 		}
 		for i, c := range found {
-			if c.After.IsAbsent() {
-				found[i].Perm = w.capturer.listTight()[string(c.Path)]
+			perm := w.capturer.findTight(string(c.Path), before.ended)
+			if c.After.IsAbsent() || !c.Before.IsAbsent() && perm != w.capturer.findTight(string(c.Path), after.ended) {
+				found[i].Perm = perm
 			}
 		}
 	}

@@ -781,3 +781,17 @@ func TestCaptureWithoutHead(t *testing.T) {
 	}
 	expect(t, "again", p.changes(func() { p.write("a", "c") }), []string{"M a"})
 }
+
+// TestTemporaryFiles checks that files that cairn writes before it renames them to their places are no changes.
+func TestTemporaryFiles(t *testing.T) {
+	inEachTree(t, func(t *testing.T, p *testTree) {
+		got := p.changes(func() {
+			p.write(".cairn-1.tmp", "x")
+			p.write("sub/.cairn-2.tmp", "x")
+			p.write("sub/cairn-3.tmp", "x")
+		})
+		if !slices.Equal(got, []string{"A sub/cairn-3.tmp"}) {
+			t.Errorf("the changes are %v", got)
+		}
+	})
+}

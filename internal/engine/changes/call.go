@@ -3,6 +3,7 @@ package changes
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -109,6 +110,7 @@ func (c *CallRecorder) WatchTree(ctx context.Context) (done func(), err error) {
 		recorder.watches.endWatch(w)
 		return func() {}, err
 	}
+	recorder.watches.noteCapture(w, before)
 	return func() {
 		recorded, given := make(chan struct{}), &atomic.Pointer[time.Time]{}
 		recorder.StartTask(c.call.SessionID, func() {
@@ -137,6 +139,10 @@ func (c *CallRecorder) recordTree(
 		fact.Files, fact.Omitted, err = c.step.files.Compare(ctx, before, after, maxChanged)
 		fact.Omitted = fact.Omitted[:min(len(fact.Omitted), maxOmitted)]
 	}
+	if err == nil {
+		fact.Transient = c.listTransient(ctx, w, after, fact.Files)
+		c.step.recorder.watches.noteCapture(w, after)
+	}
 	if fact.Files = w.dropWritten(fact.Files); len(fact.Files) > 0 {
 		fact.Beside = w.beside
 	}
@@ -148,13 +154,40 @@ func (c *CallRecorder) recordTree(
 		}
 	}
 	if err == nil {
-		err = c.step.files.PinBlobs(ctx, c.call.SessionID, blobsOf(fact.Files))
+		err = c.step.files.PinBlobs(ctx, c.call.SessionID, blobsOf(slices.Concat(fact.Files, fact.Transient)))
 	}
 	if err != nil {
-		fact.Files, fact.Error = nil, err.Error()
+		fact.Files, fact.Transient, fact.Error = nil, nil, err.Error()
 	}
 	c.step.addChanges(fact.Files)
 	c.logFailure(c.step.recorder.journal.AppendFacts(ctx, c.call.SessionID, fact))
+}
+
+// listTransient returns the files that are after the command as before it, and were otherwise in a capture of another
+// command meanwhile, with the states that they had then; changed are those that differ. Files that file tools wrote
+// meanwhile are left out. A capture that can no longer be compared is left out as well.
+func (c *CallRecorder) listTransient(
+	ctx context.Context, w *watch, after string, changed []session.FileChange,
+) (out []session.FileChange) {
+	skipped := map[session.FilePath]bool{}
+	for _, f := range changed {
+		skipped[f.Path] = true
+	}
+	for _, written := range w.written {
+		skipped[written.change.Path] = true
+	}
+	for _, capture := range w.captures {
+		meanwhile, _, err := c.step.files.Compare(ctx, capture, after, maxChanged)
+		if err != nil {
+			continue
+		}
+		for _, f := range meanwhile {
+			if !skipped[f.Path] && len(out) < maxChanged && !slices.Contains(out, f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
 }
 
 // RecordUnknown records that the changes of the call are not known, and why. A failure is logged only.

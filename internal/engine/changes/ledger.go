@@ -39,7 +39,7 @@ type CallChange struct {
 	// a later command removes: returning to it would need none.
 	Guarded bool
 
-	start, end int64 // positions in the store between which the change was made; equal for a write of a file tool
+	interval // in which the change was made: an instant for a write of a file tool
 }
 
 // Gap is a call some of whose changes are not known.
@@ -77,15 +77,33 @@ type taskIndex struct {
 // command is a call that may change any file.
 type command struct {
 	Call
-	origin     Call
-	start, end int64                     // positions in the store of the captures; end is 0 without the second one
-	limit      int64                     // without end: position at which a later turn began a command; 0 if none did
-	paths      map[session.FilePath]bool // that it changed
-	failed     bool                      // what it changed is not known
+	origin    Call
+	interval                            // from one capture to the other; end is 0 without the second one
+	limit     int64                     // without end: position at which a later turn began a command; 0 if none did
+	paths     map[session.FilePath]bool // that it changed
+	transient []session.FileChange      // see session.TreeChanged
+	failed    bool                      // what it changed is not known
 }
 
-// endPosition returns the position in the store at which the command had ended.
-func (c *command) endPosition() int64 { return cmp.Or(c.end, c.limit, math.MaxInt64) }
+// wholeInterval returns the interval of the command, also if its end is not recorded.
+func (c *command) wholeInterval() interval {
+	return interval{c.start, cmp.Or(c.end, c.limit, math.MaxInt64)}
+}
+
+// interval is the time between two positions in the store.
+type interval struct{ start, end int64 }
+
+// isInstant reports whether the interval is one position.
+func (v interval) isInstant() bool { return v.start == v.end }
+
+// contains reports whether the position is inside of the interval.
+func (v interval) contains(position int64) bool { return v.start < position && position < v.end }
+
+// isAround reports whether the other interval begins and ends inside of the interval.
+func (v interval) isAround(other interval) bool { return v.start < other.start && other.end < v.end }
+
+// isBeside reports whether the intervals have time in common.
+func (v interval) isBeside(other interval) bool { return v.start < other.end && other.start < v.end }
 
 // lines are the numbers of lines of a difference.
 type lines struct{ additions, deletions int }
@@ -127,7 +145,7 @@ func (l *Ledger) AddEvent(id session.ID, position int64, d session.EventData) {
 		call := Call{id, d.MessageID, d.PromptID, d.PartID, d.CallID}
 		for _, f := range d.Files {
 			l.Changes = append(l.Changes, CallChange{
-				Call: call, Origin: call, FileChange: f, Failed: d.Failed, start: position, end: position,
+				Call: call, Origin: call, FileChange: f, Failed: d.Failed, interval: interval{position, position},
 			})
 		}
 	case *session.ToolFailed:
@@ -143,7 +161,9 @@ func (l *Ledger) AddEvent(id session.ID, position int64, d session.EventData) {
 				c.limit = position
 			}
 		}
-		l.commands = append(l.commands, &command{Call: call, origin: call, start: position, failed: d.Error != ""})
+		ran := &command{Call: call, origin: call, failed: d.Error != ""}
+		ran.start = position
+		l.commands = append(l.commands, ran)
 		if d.Error != "" {
 			l.Gaps = append(l.Gaps, Gap{call, call, d.Error})
 		}
@@ -156,6 +176,7 @@ func (l *Ledger) AddEvent(id session.ID, position int64, d session.EventData) {
 func (l *Ledger) addTreeChange(c Call, position int64, d *session.TreeChanged) {
 	ran := l.findCommand(c)
 	ran.end, ran.failed, ran.paths = position, d.Error != "", map[session.FilePath]bool{}
+	ran.transient = d.Transient
 	if d.Error != "" {
 		l.Gaps = append(l.Gaps, Gap{c, c, d.Error})
 	}
@@ -167,7 +188,7 @@ func (l *Ledger) addTreeChange(c Call, position int64, d *session.TreeChanged) {
 	for _, f := range d.Files {
 		ran.paths[f.Path] = true
 		l.Changes = append(l.Changes, CallChange{
-			Call: c, Origin: c, FileChange: f, Beside: d.Beside, start: cmp.Or(ran.start, position), end: position,
+			Call: c, Origin: c, FileChange: f, Beside: d.Beside, interval: interval{cmp.Or(ran.start, position), position},
 			Late: slices.Contains(d.Late, f.Path), Guarded: permission.ProtectedName(string(f.Path)) != "",
 		})
 	}
@@ -264,11 +285,14 @@ func compareSums(base, to map[session.FilePath]session.FileChange) (out []sessio
 	return out
 }
 
-// ListBlobs returns the blobs of both sides of all changes, some of them repeatedly.
+// ListBlobs returns the blobs of both sides of all changes and transient states, some of them repeatedly.
 func (l *Ledger) ListBlobs() []string {
 	var all []session.FileChange
 	for _, c := range l.Changes {
 		all = append(all, c.FileChange)
+	}
+	for _, ran := range l.commands {
+		all = append(all, ran.transient...)
 	}
 	return blobsOf(all)
 }

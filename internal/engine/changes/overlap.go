@@ -19,35 +19,16 @@ func (l *Ledger) SelectChanges(selected func(CallChange) bool) []CallChange {
 		}
 	}
 	for i, c := range out {
+		l.skipTransient(&out[i], selected)
 		out[i].Beside = slices.DeleteFunc(slices.Clone(c.Beside), func(other session.ID) bool {
 			return !l.mayShare(c, other, selected)
 		})
 	}
-	out = slices.DeleteFunc(joinOverlapping(out), func(c CallChange) bool { return l.isTransient(c, selected) })
+	out = joinOverlapping(slices.DeleteFunc(out, func(c CallChange) bool {
+		return c.Before == c.After && !c.isInstant()
+	}))
 	slices.SortStableFunc(out, func(a, b CallChange) int { return cmp.Compare(a.end, b.end) })
-	l.bridgeChanges(out, selected)
 	return out
-}
-
-// bridgeChanges lets a change lead to the next one of its file if a selected command ran across the end of the first or
-// the beginning of the second: it made the difference between them, of which its own captures show nothing.
-func (l *Ledger) bridgeChanges(found []CallChange, selected func(CallChange) bool) {
-	last := map[session.FilePath]int{}
-	for i, c := range found {
-		before, ok := last[c.Path]
-		last[c.Path] = i
-		if !ok || found[before].After == c.Before {
-			continue
-		}
-		isBridge := slices.ContainsFunc(l.commands, func(ran *command) bool {
-			isAcross := ran.start < found[before].end && ran.end > found[before].end || ran.start < c.start && ran.end > c.start
-			return isAcross && !ran.failed && !ran.paths[c.Path] &&
-				selected(CallChange{Call: ran.Call, Origin: ran.origin, FileChange: c.FileChange})
-		})
-		if isBridge {
-			found[before].After = c.Before
-		}
-	}
 }
 
 // SumChanges returns the change of each file from before the first to after the last of the selected changes, by path.
@@ -60,7 +41,7 @@ func (l *Ledger) SumChanges(selected func(CallChange) bool) []session.FileChange
 // command that ran within the time of the change's own shows that it did not: it would have seen the file change.
 func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChange) bool) bool {
 	theirs := l.beside[other]
-	if theirs == nil || c.start == c.end { // the session was deleted, or the beginning is not recorded
+	if theirs == nil || c.isInstant() { // the session was deleted, or the beginning is not recorded
 		return true
 	}
 	isSelected := func(call, origin Call) bool {
@@ -69,7 +50,7 @@ func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChan
 	beside, isNear := theirs.listBeside(c)
 	wrote := l.tree[other] && isNear
 	for _, w := range theirs.Changes {
-		if w.start == w.end && w.start > c.start && w.start < c.end {
+		if w.isInstant() && c.contains(w.start) {
 			if wrote = true; w.Path == c.Path && !isSelected(w.Call, w.Origin) {
 				return true
 			}
@@ -79,7 +60,7 @@ func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChan
 		if isSelected(ran.Call, ran.origin) {
 			return false
 		}
-		return ran.end == 0 || ran.failed || ran.paths[c.Path] || ran.start < c.start || ran.end > c.end
+		return ran.end == 0 || ran.failed || ran.paths[c.Path] || !c.isAround(ran.interval)
 	})
 }
 
@@ -88,10 +69,10 @@ func (l *Ledger) mayShare(c CallChange, other session.ID, selected func(CallChan
 // have positions of their own, that says nothing.
 func (l *Ledger) listBeside(c CallChange) (out []*command, isNear bool) {
 	for _, ran := range l.commands {
-		if ran.endPosition() <= c.start || ran.start >= c.end {
-			isNear = true
-		} else {
+		if ran.wholeInterval().isBeside(c.interval) {
 			out = append(out, ran)
+		} else {
+			isNear = true
 		}
 	}
 	return out, isNear
@@ -105,7 +86,7 @@ func joinOverlapping(found []CallChange) (out []CallChange) {
 	for _, c := range byStart {
 		i, ok := last[c.Path]
 		if !ok || out[i].end <= c.start {
-			if c.start != c.end {
+			if !c.isInstant() {
 				last[c.Path] = len(out)
 			}
 			out = append(out, c)
@@ -114,19 +95,46 @@ func joinOverlapping(found []CallChange) (out []CallChange) {
 		joined := &out[i]
 		joined.By, joined.Beside = AddIDs(joined.By, c.By), AddIDs(joined.Beside, c.Beside)
 		joined.Failed, joined.Guarded = joined.Failed && c.Failed, joined.Guarded || c.Guarded
+		switch {
+		case c.After == joined.After: // one of the two saw it when the work had not ended
+			joined.Late = joined.Late && c.Late
+		case c.end > joined.end: // until the last one ended, the work went on
+			joined.Late = c.Late
+		}
 		if c.end > joined.end {
-			joined.Late = c.Late // of the last one: until it ended, the session was at work
 			joined.Call, joined.Origin, joined.After, joined.end = c.Call, c.Origin, c.After, c.end
 		}
 	}
 	return out
 }
 
-// isTransient reports whether a selected command began before the change, ended after it, and left the file as it was:
-// the change is a part of what that command did and undid.
-func (l *Ledger) isTransient(c CallChange, selected func(CallChange) bool) bool {
-	return c.start != c.end && slices.ContainsFunc(l.commands, func(ran *command) bool {
-		covers := ran.start < c.start && ran.end > c.end && !ran.failed && !ran.paths[c.Path]
-		return covers && selected(CallChange{Call: ran.Call, Origin: ran.origin, FileChange: c.FileChange})
-	})
+// keepsFile reports whether the command is selected, as the author of the change c, and left the file of c as it found
+// it.
+func (c *command) keepsFile(change CallChange, selected func(CallChange) bool) bool {
+	return !c.failed && !c.paths[change.Path] &&
+		selected(CallChange{Call: c.Call, Origin: c.origin, FileChange: change.FileChange})
+}
+
+// skipTransient corrects a change by a command that began or ended while another selected command had brought the file
+// into a state for a moment: that one left the file as it found it, which is the state that counts.
+func (l *Ledger) skipTransient(c *CallChange, selected func(CallChange) bool) {
+	if c.isInstant() {
+		return
+	}
+	for _, ran := range l.commands {
+		if !ran.isBeside(c.interval) || !ran.keepsFile(*c, selected) {
+			continue
+		}
+		if ran.isAround(c.interval) {
+			c.After = c.Before // of all that it did, nothing is left
+		}
+		for _, t := range ran.transient {
+			if t.Path == c.Path && ran.contains(c.start) && t.Before == c.Before {
+				c.Before = t.After
+			}
+			if t.Path == c.Path && ran.contains(c.end) && t.Before == c.After {
+				c.After = t.After
+			}
+		}
+	}
 }

@@ -20,7 +20,7 @@ func (r *ChangeRecorder) ListRecords(
 		return nil, nil
 	}
 	found, _, err := r.ReadChanges(ctx, id, func(c CallChange) bool {
-		return turns[c.Origin.MessageID] && (c.start != c.end || len(c.By) > 0)
+		return turns[c.Origin.MessageID] && (!c.isInstant() || len(c.By) > 0)
 	})
 	for _, c := range dropUnchanged(sumChanges(found)) {
 		record := session.FileRecord{Path: string(c.Path)}

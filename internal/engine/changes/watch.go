@@ -41,6 +41,8 @@ type watch struct {
 	id      session.ID
 	written []recentWrite // by file tools of all sessions during the watch, in their order
 	beside  []session.ID  // other sessions whose commands ran during it
+	// captures are those of other commands during it, each once, at most maxCaptures.
+	captures []string
 	// announced are writes of other sessions that may be made during the watch, just as they are.
 	announced []recentWrite
 }
@@ -69,6 +71,21 @@ func (s *watches) startWatch(root string, id session.ID) *watch {
 
 func (s *watches) forgetOldWrites() {
 	s.recent = slices.DeleteFunc(s.recent, func(r recentWrite) bool { return time.Since(r.at) > writeTime })
+}
+
+// maxCaptures bounds the captures that the one after a command is compared with.
+const maxCaptures = 16
+
+// noteCapture notes that the worktree was captured for the watch, at its beginning or end, in the other watches.
+func (s *watches) noteCapture(w *watch, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.captures = nil // those before its beginning
+	for _, other := range s.byRoot[w.root] {
+		if other != w && len(other.captures) < maxCaptures && !slices.Contains(other.captures, name) {
+			other.captures = append(other.captures, name)
+		}
+	}
 }
 
 func (w *watch) addBeside(id session.ID) {

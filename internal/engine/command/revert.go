@@ -80,14 +80,18 @@ func (c *Commands) endRevertedTasks(ctx context.Context, id session.ID, t revert
 	return c.scheduler.EndTasks(ctx, id, since)
 }
 
-// ClearRevert brings back what the session's staged revert took back. Without one it does nothing. A session that works
-// is a *session.Error of code conflict.
-func (c *Commands) ClearRevert(ctx context.Context, id session.ID) error {
+// ClearRevert brings back what the session's staged revert took back, and returns the files that stay as they are.
+// Without one it does nothing. A session that works is a *session.Error of code conflict.
+func (c *Commands) ClearRevert(ctx context.Context, id session.ID) (kept []session.KeptFile, err error) {
 	s, err := c.journal.ReadSession(ctx, id)
 	if err != nil || s.Revert == nil {
-		return err
+		return nil, err
 	}
-	return c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error { return r.Clear(ctx, id) })
+	err = c.runReverter(ctx, id, func(ctx context.Context, r revert.Reverter) error {
+		kept, err = r.Clear(ctx, id)
+		return err
+	})
+	return kept, err
 }
 
 // CommitRevert makes the session's staged revert final. Without one it does nothing. A session that works is a

@@ -556,7 +556,7 @@ func (m *model) clearRevert() error {
 	}
 	m.logf("the revert is taken back")
 	present := m.read()
-	if err := m.runWithDeath(func() error { return m.reverter().Clear(m.ctx, "ses_a") }); err != nil {
+	if err := m.runWithDeath(func() error { _, err := m.reverter().Clear(m.ctx, "ses_a"); return err }); err != nil {
 		return err
 	}
 	after := m.read()

@@ -15,32 +15,37 @@ import (
 
 // Resume completes the staging or clearing of the session's revert that is under way, also one that a process which
 // died began. Without one it does nothing. It does not end with ctx: files would be left between two states.
-func (r Reverter) Resume(ctx context.Context, id session.ID) error { return r.complete(ctx, id, false) }
+func (r Reverter) Resume(ctx context.Context, id session.ID) error {
+	_, err := r.completePhase(ctx, id, false)
+	return err
+}
 
-// complete is Resume; replaced says that another revert follows the one that it clears.
-func (r Reverter) complete(ctx context.Context, id session.ID, replaced bool) error {
+// completePhase is Resume. It also returns the files that stay as they are. replaced says that another revert follows
+// the one that it clears.
+func (r Reverter) completePhase(
+	ctx context.Context, id session.ID, replaced bool,
+) (kept []session.KeptFile, err error) {
 	s, err := r.Journal.ReadSession(ctx, id)
 	if err != nil || s.Revert == nil || s.Revert.Phase == session.RevertDone {
-		return err
+		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := fault.PassPoint(ctx, fault.RevertPlanned); err != nil {
-		return err
+		return nil, err
 	}
 	back := s.Revert.Phase == session.RevertRestoring
-	kept := r.restoreFiles(ctx, id, s.Revert.Files, back)
+	kept = r.restoreFiles(ctx, id, s.Revert.Files, back)
 	if err := fault.PassPoint(ctx, fault.RevertRestored); err != nil {
-		return err
+		return nil, err
 	}
 	if back {
-		return r.Journal.AppendFacts(ctx, id, &session.RevertCleared{
-			Kept: kept, Total: r.countRemaining(ctx, id, nil), Replaced: replaced,
-		})
+		cleared := &session.RevertCleared{Kept: kept, Total: r.countRemaining(ctx, id, nil), Replaced: replaced}
+		return kept, r.Journal.AppendFacts(ctx, id, cleared)
 	}
 	done := &session.RevertAdvanced{Phase: session.RevertDone, Kept: kept}
 	s.Apply(done)
 	done.Total = r.countRemaining(ctx, id, s.Revert)
-	return r.Journal.AppendFacts(ctx, id, done)
+	return kept, r.Journal.AppendFacts(ctx, id, done)
 }
 
 // restoreFiles brings the files to their state after the revert or, if back, to that before it. It returns those that
@@ -73,6 +78,20 @@ func (r Reverter) restoreFiles(
 		}
 	}
 	return kept
+}
+
+// copyNotRestored copies the content that a revert does not restore, so that it is in reach when the revert is final. A
+// content that cannot be copied is left out.
+func (r Reverter) copyNotRestored(ctx context.Context, k *session.KeptFile) {
+	if k.To.Blob == "" || k.To.Blob == k.State.Blob || k.Copy != "" {
+		return
+	}
+	copied, err := r.Files.CopyBlob(ctx, k.Path, k.To.Blob)
+	if err != nil {
+		r.Journal.Logger.Warn("cannot copy a content that is not restored", "file", k.Path, "error", err)
+		return
+	}
+	k.Copy = copied
 }
 
 // explainError returns the text of an error of the file system for people, who see the name of the file before it.

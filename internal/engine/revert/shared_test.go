@@ -2,6 +2,7 @@ package revert_test
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -111,6 +112,81 @@ func TestTransientStates(t *testing.T) {
 				t.Errorf("the revert changes %v", changed)
 			}
 		})
+	}
+}
+
+// TestTransientStatesInPart checks the same of commands that overlap in part: a revert restores what the file held
+// before the first one, and does not claim a file that is as it was.
+func TestTransientStatesInPart(t *testing.T) {
+	for name, c := range map[string]struct {
+		writes  [3]string // before the second command begins, before the first one ends, before the second one ends
+		changed bool
+	}{
+		"as the second one begins":               {[3]string{"temporary", "start a", "start a"}, false},
+		"as the first one ends":                  {[3]string{"start a", "temporary", "start a"}, false},
+		"as the second one begins, then changed": {[3]string{"temporary", "start a", "changed"}, true},
+		"changed, as the first one ends":         {[3]string{"changed", "temporary", "changed"}, true},
+	} {
+		for seed := range uint64(2) { // the first is in a git repository
+			m := newModel(t, seed)
+			turn, _, answer := m.beginTurn("ses_a")
+			step := m.recorder.NewStep(m.files, "ses_a", m.prompts[0])
+			first, err := turn.WatchTree(m.ctx)
+			m.check(err)
+			m.write("a", entry{0, c.writes[0]})
+			second, err := step.ForCall(answer, m.journal.NewPartID(), "second").WatchTree(m.ctx)
+			m.check(err)
+			m.write("a", entry{0, c.writes[1]})
+			first()
+			m.write("a", entry{0, c.writes[2]})
+			second()
+			m.check(m.recorder.AwaitSession(m.ctx, "ses_a"))
+			planned, err := m.reverter().StageRevert(m.ctx, "ses_a", revert.Target{Point: revert.Point{
+				MessageID: m.prompts[0], Exclusive: true, Messages: true, Files: true,
+			}})
+			m.check(err)
+			if len(planned.Kept) > 0 || c.changed != (len(planned.Files) > 0) {
+				t.Errorf("%s, git %v: the revert is %+v", name, m.git, planned)
+			}
+			if got := m.read(); !maps.Equal(got, m.start) {
+				t.Errorf("%s, git %v: the files are %v", name, m.git, got)
+			}
+		}
+	}
+}
+
+// TestStateBetweenCommands checks that a revert restores what a file held before the first of the commands that ran at
+// the same time, also if one of them, whose captures show no change of it, wrote the file between two others.
+func TestStateBetweenCommands(t *testing.T) {
+	m := newModel(t, 1)
+	turn, _, answer := m.beginTurn("ses_a")
+	begin := func(name string) (end func()) {
+		step := m.recorder.NewStep(m.files, "ses_a", m.prompts[0])
+		done, err := step.ForCall(answer, m.journal.NewPartID(), name).WatchTree(m.ctx)
+		m.check(err)
+		return done
+	}
+	remove := func() { m.check(os.Remove(filepath.Join(m.root, "a"))) }
+	first, err := turn.WatchTree(m.ctx)
+	m.check(err)
+	remove()
+	across := begin("across")
+	first()
+	m.write("a", entry{0, "between"})
+	second := begin("second")
+	remove()
+	across()
+	second()
+	last := begin("last")
+	m.write("a", entry{0, "last"})
+	last()
+	m.check(m.recorder.AwaitSession(m.ctx, "ses_a"))
+	_, err = m.reverter().StageRevert(m.ctx, "ses_a", revert.Target{Point: revert.Point{
+		MessageID: m.prompts[0], Exclusive: true, Messages: true, Files: true,
+	}})
+	m.check(err)
+	if got := m.read(); !maps.Equal(got, m.start) {
+		t.Errorf("the files are %v", got)
 	}
 }
 

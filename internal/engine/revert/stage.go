@@ -24,7 +24,7 @@ func (r Reverter) StageRevert(ctx context.Context, id session.ID, t Target) (*se
 	if err != nil {
 		return nil, err
 	}
-	if err := r.clear(ctx, id, true); err != nil {
+	if _, err := r.clear(ctx, id, true); err != nil {
 		return nil, err
 	}
 	planned, err := r.planRange(ctx, id, p, taken)
@@ -66,7 +66,8 @@ func (r Reverter) stagePlan(ctx context.Context, id session.ID, planned *session
 	if err := r.Journal.AppendFacts(ctx, id, &session.RevertStaged{Revert: *planned}); err != nil {
 		return err
 	}
-	return r.complete(ctx, id, false)
+	_, err := r.completePhase(ctx, id, false)
+	return err
 }
 
 // keepCopies copies the contents that the forced revert would lose, and replaces copyPending, and the blobs of the
@@ -95,37 +96,26 @@ func (r Reverter) keepCopies(ctx context.Context, planned *session.Revert) error
 	return nil
 }
 
-// copyNotRestored copies the content that a revert does not restore, so that it is in reach when the revert is final. A
-// content that cannot be copied is left out.
-func (r Reverter) copyNotRestored(ctx context.Context, k *session.KeptFile) {
-	if k.To.Blob == "" || k.To.Blob == k.State.Blob || k.Copy != "" {
-		return
-	}
-	copied, err := r.Files.CopyBlob(ctx, k.Path, k.To.Blob)
-	if err != nil {
-		r.Journal.Logger.Warn("cannot copy a content that is not restored", "file", k.Path, "error", err)
-		return
-	}
-	k.Copy = copied
+// Clear brings back the files and messages that the session's staged revert took back, and returns the files that stay
+// as they are. Without one it does nothing.
+func (r Reverter) Clear(ctx context.Context, id session.ID) (kept []session.KeptFile, err error) {
+	return r.clear(ctx, id, false)
 }
 
-// Clear brings back the files and messages that the session's staged revert took back. Without one it does nothing.
-func (r Reverter) Clear(ctx context.Context, id session.ID) error { return r.clear(ctx, id, false) }
-
 // clear is Clear; replaced says that another revert follows.
-func (r Reverter) clear(ctx context.Context, id session.ID, replaced bool) error {
-	if err := r.Resume(ctx, id); err != nil {
-		return err
+func (r Reverter) clear(ctx context.Context, id session.ID, replaced bool) (kept []session.KeptFile, err error) {
+	if kept, err = r.completePhase(ctx, id, replaced); err != nil {
+		return nil, err
 	}
 	s, err := r.Journal.ReadSession(ctx, id)
 	if err != nil || s.Revert == nil {
-		return err
+		return kept, err
 	}
 	if len(s.Revert.Files) == 0 {
-		return r.Journal.AppendFacts(ctx, id, &session.RevertCleared{Replaced: replaced})
+		return nil, r.Journal.AppendFacts(ctx, id, &session.RevertCleared{Replaced: replaced})
 	}
 	if err := r.Journal.AppendFacts(ctx, id, &session.RevertAdvanced{Phase: session.RevertRestoring}); err != nil {
-		return err
+		return nil, err
 	}
-	return r.complete(ctx, id, replaced)
+	return r.completePhase(ctx, id, replaced)
 }

@@ -29,7 +29,7 @@ type SessionCommands interface {
 type RevertCommands interface {
 	ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error)
 	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
-	ClearRevert(ctx context.Context, id session.ID) error
+	ClearRevert(ctx context.Context, id session.ID) (kept []session.KeptFile, err error)
 	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) (revert.SessionDiff, error)
 }
 

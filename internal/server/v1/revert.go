@@ -43,10 +43,14 @@ func (h sessionHandlers) revertSession(ctx context.Context, in struct {
 	if err != nil {
 		return opencode.Session{}, err
 	}
-	s, err := h.get(ctx, in.sessionIn)
-	if text := describeRest(staged); err == nil && text != "" {
-		shown := toast{Title: "Not everything was taken back", Message: &text, Variant: "warning"}
-		h.notices.Send(notice{s.Directory, s.ProjectID, kindToast, shown})
+	return h.showRest(ctx, in.sessionIn, "Not everything was taken back", describeRest(staged))
+}
+
+// showRest returns the session, and shows the clients a warning unless the text is "".
+func (h sessionHandlers) showRest(ctx context.Context, in sessionIn, title, text string) (opencode.Session, error) {
+	s, err := h.get(ctx, in)
+	if err == nil && text != "" {
+		h.notices.Send(notice{s.Directory, s.ProjectID, kindToast, toast{Title: title, Message: &text, Variant: "warning"}})
 	}
 	return s, err
 }
@@ -96,8 +100,10 @@ func (h sessionHandlers) unrevertSession(ctx context.Context, in sessionIn) (ope
 	if h.Runs.Status(in.SessionID).Type != engine.StatusIdle {
 		return opencode.Session{}, session.Conflict("session", string(in.SessionID), "is working; interrupt it first")
 	}
-	if err := h.Reverts.ClearRevert(ctx, in.SessionID); err != nil {
+	kept, err := h.Reverts.ClearRevert(ctx, in.SessionID)
+	if err != nil {
 		return opencode.Session{}, err
 	}
-	return h.get(ctx, in)
+	rest := describeRest(&session.Revert{Kept: kept})
+	return h.showRest(ctx, in, "Not everything was brought back", rest)
 }

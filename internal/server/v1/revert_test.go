@@ -72,32 +72,39 @@ func TestRevertAtOnce(t *testing.T) {
 	}
 }
 
-// TestRevertShowsWhatStays checks that clients are shown which files a revert leaves as they are.
+// TestRevertShowsWhatStays checks that clients are shown which files a revert, or its reversal, leaves as they are.
 func TestRevertShowsWhatStays(t *testing.T) {
-	w := newWorld(t, "", map[string]string{"a.txt": "a\n"})
-	var s struct {
-		ID string `json:"id"`
-	}
-	if err := json.Unmarshal([]byte(w.ask(t, http.MethodPost, "/session", "{}").body), &s); err != nil {
-		t.Fatal(err)
-	}
-	at := "/session/" + s.ID
-	body := `{"messageID":"msg_1","agent":"build","command":"echo b > a.txt"}`
-	if a := w.ask(t, http.MethodPost, at+"/shell", body); a.status != http.StatusOK {
-		t.Fatal(a)
-	}
-	w.put(t, filepath.Join(w.work, "a.txt"), "the user's\n")
-	stream := w.listen(t, "/event")
-	if a := w.ask(t, http.MethodPost, at+"/revert", `{"messageID":"msg_1"}`); a.status != http.StatusOK {
-		t.Fatal(a)
-	}
-	var shown string
-	stream.until(func(h heard) bool {
-		shown = h.data
-		return h.v.Type == "tui.toast.show"
-	})
-	if !strings.Contains(shown, "a.txt stays as it is: it is not as the session left it") {
-		t.Errorf("shown is %q (%v)", shown, stream.err)
+	for _, path := range []string{"/revert", "/unrevert"} {
+		w := newWorld(t, "", map[string]string{"a.txt": "a\n"})
+		var s struct {
+			ID string `json:"id"`
+		}
+		if err := json.Unmarshal([]byte(w.ask(t, http.MethodPost, "/session", "{}").body), &s); err != nil {
+			t.Fatal(err)
+		}
+		at := "/session/" + s.ID
+		ask := func(path, body string) {
+			t.Helper()
+			if a := w.ask(t, http.MethodPost, at+path, body); a.status != http.StatusOK {
+				t.Fatal(a)
+			}
+		}
+		const body = `{"messageID":"msg_1"}`
+		ask("/shell", `{"messageID":"msg_1","agent":"build","command":"echo b > a.txt"}`)
+		if path == "/unrevert" {
+			ask("/revert", body)
+		}
+		w.put(t, filepath.Join(w.work, "a.txt"), "the user's\n")
+		stream := w.listen(t, "/event")
+		ask(path, body)
+		var shown string
+		stream.until(func(h heard) bool {
+			shown = h.data
+			return h.v.Type == "tui.toast.show"
+		})
+		if !strings.Contains(shown, "a.txt stays as it is: ") {
+			t.Errorf("%s shows %q (%v)", path, shown, stream.err)
+		}
 	}
 }
 

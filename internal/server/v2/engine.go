@@ -42,7 +42,7 @@ type RevertCommands interface {
 	ForkSession(ctx context.Context, from session.ID, p fork.End) (*session.Session, error)
 	PlanRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
 	StageRevert(ctx context.Context, id session.ID, t revert.Target) (*session.Revert, error)
-	ClearRevert(ctx context.Context, id session.ID) error
+	ClearRevert(ctx context.Context, id session.ID) (kept []session.KeptFile, err error)
 	CommitRevert(ctx context.Context, id session.ID) error
 	RecoverFiles(ctx context.Context, id session.ID) (*revert.Recovery, error)
 	ReadDiff(ctx context.Context, id session.ID, q revert.DiffQuery) (revert.SessionDiff, error)

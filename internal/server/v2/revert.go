@@ -71,7 +71,8 @@ func (h revertHandlers) forkSession(ctx context.Context, in struct {
 
 // clearRevert takes the staged revert back.
 func (h revertHandlers) clearRevert(ctx context.Context, in sessionIn) (operation.None, error) {
-	return operation.None{}, h.Reverts.ClearRevert(ctx, in.SessionID)
+	_, err := h.Reverts.ClearRevert(ctx, in.SessionID)
+	return operation.None{}, err
 }
 
 // commitRevert removes the messages of the staged revert.

@@ -1,0 +1,51 @@
+package changes
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// RV-12: a change is late only if no other command or file tool of the work left the file in the same state: a change
+// that was recorded late may be that of a call beside it.
+func TestLateChangeOfCallBeside(t *testing.T) {
+	state := func(blob string) session.PathState { return session.PathState{Blob: blob, Mode: session.ModeFile} }
+	change := func(from, to string) []session.FileChange {
+		return []session.FileChange{{Path: "f", Before: state(from), After: state(to)}}
+	}
+	slow := &session.TreeChanged{CallID: "slow", Files: change("old", "new"), Late: []session.FilePath{"f"}}
+	begin := func(call string) session.EventData { return &session.TreeCaptured{CallID: call} }
+	for name, c := range map[string]struct {
+		events []session.EventData
+		want   bool
+	}{
+		"alone": {[]session.EventData{begin("slow"), slow}, true},
+		"of a command": {[]session.EventData{
+			begin("slow"), begin("quick"), &session.TreeChanged{CallID: "quick", Files: change("old", "new")}, slow,
+		}, false},
+		"of a file tool": {[]session.EventData{
+			begin("slow"), &session.FilesWriting{CallID: "write", Files: change("changed", "new")}, slow,
+		}, false},
+		"after a command": {[]session.EventData{
+			begin("slow"), begin("quick"), &session.TreeChanged{CallID: "quick", Files: change("old", "else")}, slow,
+		}, true},
+		"before the end of a command": {[]session.EventData{
+			begin("slow"), begin("longer"), slow, &session.TreeChanged{CallID: "longer", Files: change("old", "else")},
+		}, false},
+	} {
+		ledger := NewLedger()
+		for i, e := range c.events {
+			ledger.AddEvent("ses_a", int64(i+1), e)
+		}
+		found := ledger.SelectChanges(func(CallChange) bool { return true })
+		var late []bool
+		for _, f := range found {
+			late = append(late, f.Late)
+		}
+		if diff := cmp.Diff([]bool{c.want}, late); diff != "" {
+			t.Errorf("%s: the changes are late -want +got:\n%s", name, diff)
+		}
+	}
+}
