@@ -238,6 +238,7 @@ var sameFloor = []edge{
 	{"engine/shrink", "engine/history", "the request is built as it will be sent"},
 	{"engine/shrink", "engine/journal", "a compaction is a fact of its session"},
 	{"engine/shrink", "engine/location", "the location has the models and the settings"},
+	{"engine/shrink", "engine/retry", "a failed attempt at a summary is stored as one at a turn"},
 	{"engine/shrink", "engine/summary", "a model writes the summary"},
 	{"engine/shrink", "engine/window", "requests are compared with the window"},
 	{"engine/compaction", "engine/window", "what is kept is measured as a request is"},

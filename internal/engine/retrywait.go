@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -20,9 +21,7 @@ type failedAttempt struct {
 // waitForRetry records the failed attempt and waits for the next one.
 func (d *drain) waitForRetry(ctx context.Context, in *turnInput, a failedAttempt) error {
 	next := d.engine.journal.Now().Add(a.wait).UnixMilli()
-	fact := &session.Retried{Attempt: d.retries.FailureCount(), Next: next, Request: a.used, Error: session.RetryError{
-		Message: a.err.Error(), StatusCode: a.err.Status, IsRetryable: true, ResponseBody: a.err.Body,
-	}}
+	fact := &session.Retried{Attempt: d.retries.FailureCount(), Next: next, Request: a.used, Error: retry.DescribeError(a.err)}
 	decide := journal.RequireSession(d.id, fact)
 	if _, err := d.engine.journal.Log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, decide); err != nil {
 		return err
@@ -79,9 +78,7 @@ func (d *drain) excludeContent(ctx context.Context, x *session.Exclusion, e *llm
 	}
 	d.engine.logger.Warn("the provider rejects a part of the conversation; further requests leave it out",
 		"session", d.id, "kind", x.Kind, "error", e)
-	fact := &session.Retried{Attempt: d.retries.FailureCount() + 1, Exclude: x, Error: session.RetryError{
-		Message:    e.Error() + "; further requests leave out " + content,
-		StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
-	}}
+	fact := &session.Retried{Attempt: d.retries.FailureCount() + 1, Exclude: x, Error: retry.DescribeError(e)}
+	fact.Error.Message += "; further requests leave out " + content
 	return d.engine.journal.AppendFacts(ctx, d.id, fact)
 }

@@ -142,9 +142,6 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 			Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)},
 			Durable: true,
 		}}, true
-	case *session.Renamed, *session.Summarized, *session.Archived, *session.Imported, *session.PermissionSet,
-		*session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved:
-		return []Event{f.sessionUpdated()}, true
 	case *session.MessageImported:
 		return f.copiedMessage(session.Begin(d, 0)), true
 	case *session.MessagesCopied:
@@ -174,6 +171,9 @@ func (f *Fold) lifecycleEvents(d session.EventData) (out []Event, ok bool) {
 	case *session.PermissionReplied:
 		return []Event{replyEvent(f.Session.ID, d)}, true
 	default:
+		if session.ChangesSession(d) {
+			return []Event{f.sessionUpdated()}, true
+		}
 		if out, ok := f.revertEvents(d); ok {
 			return out, true
 		}

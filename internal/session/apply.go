@@ -96,6 +96,18 @@ func (s *Session) Apply(d EventData) bool {
 	return true
 }
 
+// ChangesSession reports whether the event changes what a client shows of a session itself: its title, summary, archive
+// time, rules, metadata, agent, model or location. Both APIs then announce the session as it is now. Changes with an
+// announcement of their own, such as costs (by the turn), todos and reverts, do not count.
+func ChangesSession(d EventData) bool {
+	switch d.(type) {
+	case *Renamed, *Summarized, *Archived, *Imported, *PermissionSet, *MetadataSet, *AgentSwitched, *ModelSwitched, *Moved:
+		return true
+	default:
+		return false
+	}
+}
+
 // applyRevert applies an event about what the session changed, and about its revert. It reports whether the event is
 // one and changed something.
 func (s *Session) applyRevert(d EventData) bool {

@@ -89,7 +89,10 @@ func (e *Retried) IsOfSummary() bool { return e.Error.Metadata["request"] == "su
 
 // RetryError is the reason why an attempt failed, in OpenCode's shape.
 type RetryError struct {
-	Message         string            `json:"message"`
+	Message string `json:"message"`
+	// Class is the llm.Class of the failure: what limits its retries after a restart. "" for an attempt that no provider
+	// failed, and in events that were stored before the field.
+	Class           string            `json:"class,omitzero"`
 	StatusCode      int               `json:"statusCode,omitzero"`
 	IsRetryable     bool              `json:"isRetryable"`
 	ResponseHeaders map[string]string `json:"responseHeaders,omitzero"`

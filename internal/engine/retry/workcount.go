@@ -54,8 +54,18 @@ func (p *WorkCount) AddEvent(d session.EventData, isNew bool) {
 	}
 }
 
-// hasClass reports whether the attempt failed with an error of the class. The class is recorded as the end of the text.
+// DescribeError returns the failure of an attempt as it is stored.
+func DescribeError(e *llm.Error) session.RetryError {
+	return session.RetryError{
+		Message: e.Error(), Class: string(e.Class), StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
+	}
+}
+
+// hasClass reports whether the attempt failed with an error of the class. Events from before RetryError.Class have it as
+// the end of their text only.
 func hasClass(e session.RetryError, c llm.Class) bool {
-	end := (&llm.Error{Class: c, Status: e.StatusCode}).Error()
-	return strings.HasSuffix(e.Message, end)
+	if e.Class != "" {
+		return e.Class == string(c)
+	}
+	return strings.HasSuffix(e.Message, (&llm.Error{Class: c, Status: e.StatusCode}).Error())
 }

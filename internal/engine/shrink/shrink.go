@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/failure"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/retry"
 	"github.com/cairn-dev/cairn/internal/engine/summary"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -75,12 +76,11 @@ func (k *Shrinker) Compact(ctx context.Context, q *Request, why Cause) (*session
 	request := q.newSummaryRequest(writer, choice, record)
 	request.Publish = func(delta string) { k.Journal.Log.Publish(q.Session.ID, start.TextID, delta) }
 	request.ReportWait = func(attempts int, e *llm.Error, wait time.Duration) func() {
-		return k.recordRetry(ctx, q.Session.ID, &session.Retried{
-			Attempt: attempts, Next: k.Journal.Now().Add(wait).UnixMilli(), Error: session.RetryError{
-				Message: e.Error(), StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
-				Metadata: map[string]string{"request": "summary"},
-			},
-		})
+		fact := &session.Retried{
+			Attempt: attempts, Next: k.Journal.Now().Add(wait).UnixMilli(), Error: retry.DescribeError(e),
+		}
+		fact.Error.Metadata = map[string]string{"request": "summary"}
+		return k.recordRetry(ctx, q.Session.ID, fact)
 	}
 	if why.Request != nil {
 		request.Instructions = why.Request.Compaction.Instructions

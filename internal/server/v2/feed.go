@@ -205,11 +205,10 @@ func (f *feedStream) newFrame(ctx context.Context, e *session.Event) (fr eventFr
 func (f *feedStream) findChange(
 	ctx context.Context, e *session.Event,
 ) (kind session.Kind, changed session.SessionChanged, ok bool, err error) {
-	switch e.Data.(type) {
-	case *session.Created:
+	switch _, isCreation := e.Data.(*session.Created); {
+	case isCreation:
 		kind = session.KindCreated
-	case *session.Renamed, *session.Summarized, *session.Archived, *session.PermissionSet, *session.MetadataSet,
-		*session.Imported:
+	case session.ChangesSession(e.Data):
 		kind = "session.updated"
 	default:
 		return kind, changed, false, nil

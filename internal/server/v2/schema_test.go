@@ -52,6 +52,8 @@ func withoutAdditions(v any) {
 			if v["type"] == "text" {
 				remove("time", "providerMetadata")
 			}
+		case v["isRetryable"] != nil: // why an attempt failed
+			remove("class")
 		case v["cache"] != nil && v["reasoning"] != nil: // counts of tokens
 			remove("unpriced")
 		case v["status"] != nil && v["input"] != nil: // a tool's state

@@ -1,0 +1,56 @@
+package v2
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Streams of all sessions send an event of every kind in some form, but for those that are internal to the log.
+func TestFeedOfEveryKind(t *testing.T) {
+	internal := map[session.Kind]string{
+		session.KindOutputsPruned:    "the next request is not a client's concern",
+		session.KindRevertAdvanced:   "the staged revert is sent with its end",
+		session.KindFilesWriting:     "what a call writes is in the diff after it",
+		session.KindTreeCaptured:     "what a call changed is in the diff after it",
+		session.KindTreeChanged:      "what a call changed is in the diff after it",
+		session.KindDiffUpdated:      "session.diff is a notice",
+		session.KindBudgetSet:        "a budget is shown on request",
+		session.KindInstructionFound: "the context is shown on request",
+		session.KindContextEntrySet:  "the context is shown on request",
+		session.KindContextBased:     "the context is shown on request",
+		session.KindItemCheckpointed: "its text was sent as fragments",
+		session.KindInterrupted:      "session.error is sent with the end of the work",
+		session.KindJobStarted:       "jobs are shown on request",
+		session.KindJobEnded:         "jobs are shown on request",
+		session.KindMessageRemoved:   "edits are made over V1",
+		session.KindMessageEdited:    "edits are made over V1",
+		session.KindPartRemoved:      "edits are made over V1",
+		session.KindPartEdited:       "edits are made over V1",
+		session.KindMessageImported:  "an import is announced when it is whole",
+		session.KindMessagesCopied:   "a fork is announced as a creation",
+	}
+	golden, err := os.ReadFile("../../session/testdata/events.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(golden)) {
+		name, rest, _ := strings.Cut(line, " ")
+		_, raw, _ := strings.Cut(rest, " ")
+		dot := strings.LastIndex(name, ".")
+		kind := session.Kind(name[:dot])
+		d, err := session.DecodeData(kind, int(name[dot+1]-'0'), []byte(raw))
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		e := &session.Event{SessionID: "ses_a", Data: d}
+		_, _, hasForm := e.PublicForm()
+		sent := hasForm || kind == session.KindCreated || session.ChangesSession(d)
+		if why := internal[kind]; sent == (why != "") {
+			t.Errorf("%s: sent %v, reason to leave it out %q; a new kind needs a form, ChangesSession or a reason",
+				kind, sent, why)
+		}
+	}
+}
