@@ -8,8 +8,10 @@ TOOL := go tool -modfile=tools/go.mod
 
 # The race detector needs a C compiler. Without one the tests run without it, and say so.
 RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
-BUDGET_MIB := 36
-BUDGET_INIT_KIB := 1300
+# The binary has 34 MiB and its start allocates 1,264 KiB. The rest is for MCP, plugins, language servers and sharing. A commit that
+# raises a budget says here for what.
+BUDGET_MIB := 46
+BUDGET_INIT_KIB := 1600
 PKG ?= ./...
 # Tests that mostly start processes, make one request after another, or compute in one goroutine: the race detector learns
 # nothing from them, so make crash runs them without it, and make full with it.

@@ -1,16 +1,10 @@
 package archtest
 
 import (
-	"flag"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-)
-
-var (
-	update = flag.Bool("update", false, "write counts.txt with the current counts")
-	show   = flag.String("show", "", "list all occurrences that a counted rule finds: rule, or rule/key")
 )
 
 // TestHouse checks the tree against every rule.
@@ -18,15 +12,6 @@ func TestHouse(t *testing.T) {
 	tree, err := Load(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if *show != "" {
-		showCounted(t, tree, *show)
-		return
-	}
-	if *update {
-		if err := os.WriteFile("counts.txt", []byte(formatCounts(tree)), 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 	if tree.Packages["archtest"] == nil {
 		t.Fatal("the tree does not contain this package; Load looks in the wrong place")
@@ -38,26 +23,19 @@ func TestHouse(t *testing.T) {
 			}
 		})
 	}
-	for _, f := range append(checkStale(tree, longFunctions), checkStalePackages(tree)...) {
-		t.Error(f)
-	}
 }
 
-func showCounted(t *testing.T, tree *Tree, what string) {
-	name, key, _ := strings.Cut(what, "/")
-	for _, rule := range countedRules() {
-		if rule.name != name {
-			continue
-		}
-		got := rule.list(tree)
-		for _, k := range sortedKeys(got) {
-			if key == "" || k == key {
-				for _, f := range got[k] {
-					t.Logf("%s: %s", k, f)
-				}
-			}
-		}
+// TestReport prints what is for readers to judge: sizes of packages and types, and the imports within the engine.
+func TestReport(t *testing.T) {
+	tree, err := Load(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
 	}
+	engine := describeEngine(tree)
+	if !strings.Contains(engine, "engine: ") {
+		t.Errorf("the engine has no packages: %s", engine)
+	}
+	t.Logf("%s\nimports within the engine:\n%s", describeSizes(tree), engine)
 }
 
 // TestPinnedTogether: the SQLite engine is translated against one exact libc, and any other is a lottery. Something

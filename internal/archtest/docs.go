@@ -13,7 +13,6 @@ import (
 const (
 	walkFile      = "docs/WALK.md"
 	planned       = "(planned)"
-	maxAgents     = 100 // lines of AGENTS.md
 	dependencyADR = "docs/adr/0001-dependencies.md"
 )
 
@@ -163,14 +162,10 @@ func withoutCode(src string) string {
 	return b.String()
 }
 
-// checkPapers: AGENTS.md stays short, the glossary has every reserved verb, decisions are numbered without gaps and
-// say what was given up, fragments of the changelog have one form, and every direct dependency has its reason.
+// checkPapers: decisions are numbered without gaps and say what was given up, fragments of the changelog have one form,
+// and every direct dependency has its reason.
 func checkPapers(t *Tree) []Finding {
-	out := t.checkAgentsPage()
-	out = append(out, t.checkGlossary()...)
-	out = append(out, t.checkDecisions()...)
-	out = append(out, t.checkFragments()...)
-	return append(out, t.checkDependencies()...)
+	return slices.Concat(t.checkDecisions(), t.checkFragments(), t.checkDependencies())
 }
 
 // checkFragments: a release collects the first lines of the changelog's fragments into lists by their first word.
@@ -182,31 +177,6 @@ func (t *Tree) checkFragments() []Finding {
 		if path.Base(name) != "README.md" && (err != nil || !fragmentStart.Match(src)) {
 			out = append(out, newFinding(name, "does not begin with one line such as \"Fixed: …\" and an empty one; "+
 				"see changelog/unreleased/README.md"))
-		}
-	}
-	return out
-}
-
-func (t *Tree) checkAgentsPage() []Finding {
-	src, err := fs.ReadFile(t.FS, "AGENTS.md")
-	if err != nil {
-		return []Finding{newFinding("AGENTS.md", "cannot be read: %v", err)}
-	}
-	if n := strings.Count(string(src), "\n"); n > maxAgents {
-		return []Finding{newFinding("AGENTS.md", "has %d lines, more than %d; it is a map, not a manual", n, maxAgents)}
-	}
-	return nil
-}
-
-func (t *Tree) checkGlossary() []Finding {
-	src, err := fs.ReadFile(t.FS, "docs/GLOSSARY.md")
-	if err != nil {
-		return []Finding{newFinding("docs/GLOSSARY.md", "cannot be read: %v", err)}
-	}
-	var out []Finding
-	for _, verb := range sortedKeys(verbs) {
-		if !strings.Contains(string(src), "**"+verb+"**") {
-			out = append(out, newFinding("docs/GLOSSARY.md", "does not explain the reserved verb **%s**", verb))
 		}
 	}
 	return out

@@ -2,28 +2,9 @@ package archtest
 
 import (
 	"go/ast"
+	"slices"
 	"strings"
 )
-
-// checkDrivers is law 2: a driver is imported by host only. Nobody else can know whether it is SQLite. Tests may
-// wire a real driver instead of a mock.
-func checkDrivers(t *Tree) []Finding {
-	var out []Finding
-	for _, p := range t.sortedPackages() {
-		if p.Name == "host" || p.isTestOnly() {
-			continue
-		}
-		imports := t.importEdges(p, false)
-		for _, to := range sortedKeys(imports) {
-			target, _ := floorOf(to)
-			if target.kind == driverKind && !hasEdge(driverEdges, p.Name, to) {
-				out = append(out, newFinding(imports[to], "%s imports the driver %s; only host may: take an interface "+
-					"and let host pass the driver in", p.Name, to))
-			}
-		}
-	}
-	return out
-}
 
 // checkViews is law 3: v1 and v2 do not know each other, not even in tests, and the engine knows neither.
 func checkViews(t *Tree) []Finding {
@@ -50,6 +31,9 @@ func checkViews(t *Tree) []Finding {
 	}
 	return out
 }
+
+// scopePackages are the packages of the engine with what a turn takes from its location.
+var scopePackages = []string{"engine/location", "engine/window"}
 
 // inEngine reports whether the package is the engine or one of its parts.
 func inEngine(name string) bool { return name == "engine" || strings.HasPrefix(name, "engine/") }
@@ -104,20 +88,20 @@ func (t *Tree) findAppends(f *File, knows bool) []Finding {
 	return out
 }
 
-// checkBelowLoop is law 5: capabilities and drivers do not import engine or eventlog.
-func checkBelowLoop(t *Tree) []Finding {
+// checkLocations is law 5: what a location offers knows neither the loop nor the log. It satisfies interfaces that the
+// engine declares, or takes one of one method from host.
+func checkLocations(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sortedPackages() {
-		at, _ := floorOf(p.Name)
-		if at.kind != capabilityKind && at.kind != driverKind {
+		if !isIn(p.Name, "location") && !isIn(p.Name, "models") && !isDriver(p.Name) {
 			continue
 		}
 		imports := t.importEdges(p, false)
 		for _, to := range sortedKeys(imports) {
-			if file := imports[to]; inEngine(to) || to == "eventlog" {
-				out = append(out, newFinding(file,
-					"%s is a %s and imports %s; satisfy an interface declared there, or "+
-						"take a one-method interface from host", p.Name, at.kind, to))
+			if inEngine(to) && !slices.Contains(scopePackages, to) || to == "eventlog" {
+				out = append(out, newFinding(imports[to],
+					"%s imports %s; satisfy an interface of %s, or take a one-method interface from host",
+					p.Name, to, scopePackages[0]))
 			}
 		}
 	}
@@ -163,17 +147,16 @@ func isStd(importPath string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// checkProofs: what exists to test the others is imported by tests only. check is a product too (cairn fsck).
-func checkProofs(t *Tree) []Finding {
+// checkTestRoom: what exists to test the others is imported by tests only.
+func checkTestRoom(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.sortedPackages() {
-		from, _ := floorOf(p.Name)
-		if from.kind == proofKind {
+		if isIn(p.Name, testRoom) {
 			continue
 		}
 		imports := t.importEdges(p, false)
 		for _, to := range sortedKeys(imports) {
-			if target, _ := floorOf(to); target.kind == proofKind && to != "check" {
+			if isIn(to, testRoom) {
 				out = append(out, newFinding(imports[to], "%s imports %s, which is for tests only", p.Name, to))
 			}
 		}

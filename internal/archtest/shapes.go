@@ -6,10 +6,7 @@ import (
 	"slices"
 )
 
-const (
-	maxParams  = 4  // after ctx; five are a struct
-	maxMethods = 10 // of an interface, embedded ones included
-)
+const maxParams = 4 // after ctx; five are a struct
 
 // statefulGlobals may hold state at package level, each with its reason.
 var statefulGlobals = map[string]string{

@@ -2,7 +2,6 @@ package archtest
 
 import (
 	"go/ast"
-	"go/token"
 	"strings"
 )
 
@@ -36,22 +35,6 @@ func funcName(fn *ast.FuncDecl) string {
 func receiverName(fn *ast.FuncDecl) string {
 	name, _, _ := strings.Cut(funcName(fn), ".")
 	return strings.Trim(name, "(*)")
-}
-
-func typeSpecs(f *File) []*ast.TypeSpec {
-	var out []*ast.TypeSpec
-	for _, decl := range f.AST.Decls {
-		d, ok := decl.(*ast.GenDecl)
-		if !ok || d.Tok != token.TYPE {
-			continue
-		}
-		for _, spec := range d.Specs {
-			if s, ok := spec.(*ast.TypeSpec); ok {
-				out = append(out, s)
-			}
-		}
-	}
-	return out
 }
 
 // importsAs reports whether name is the local name of an import of f (so name.Append is a function, not a method).
